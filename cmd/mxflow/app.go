@@ -8,11 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -26,8 +24,6 @@ type app struct {
 	// state is the --state flag: the state directory, empty for .mxflow beside
 	// the plan.
 	state string
-	// exceeded reports that a plan took too long or too much memory to load.
-	exceeded chan string
 	// exit is the status that the subcommand decided on.
 	exit int
 }
@@ -59,16 +55,9 @@ func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Fi
 
 // loadSilently leaves a plan's diagnostics to the caller.
 func (a *app) loadSilently(path string, opts load.Options) *load.Result {
-	opts.Guard = a.guard()
 	res := load.Path(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	return res
-}
-
-// guard ends mxflow if a plan takes too long or too much memory to load, as an evaluation
-// cannot be cancelled.
-func (a *app) guard() *eval.Guard {
-	return &eval.Guard{Time: 10 * time.Second, Heap: 1 << 30, Exceeded: func(message string) { a.exceeded <- message }}
 }
 
 // stateDir is the state directory of a plan.

@@ -40,13 +40,13 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 // run is main without the process: arguments in, exit status out. Options are what
 // takes a program that is mxflow, which a test's is not.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{prints: prints{stdout: inertWriter(stdout), stderr: inertWriter(stderr)}, exceeded: make(chan string)}
+	a := &app{prints: prints{stdout: inertWriter(stdout), stderr: inertWriter(stderr)}}
 	if terminal(stdout) {
-		return guarded(a, func() int { return execute(ctx, a, args) })
+		return survived(a.stderr, func() int { return execute(ctx, a, args) })
 	}
 	out := &ending.Output{To: stdout}
 	a.stdout = inertWriter(out)
-	status := guarded(a, func() int { return execute(ctx, a, args) })
+	status := survived(a.stderr, func() int { return execute(ctx, a, args) })
 	if err := out.Err(); err != nil {
 		fmt.Fprintf(stderr, "mxflow: some output could not be printed: %v\n", err)
 		status = max(status, verdict.ExitUsage)
@@ -54,27 +54,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return status
 }
 
-// guarded is the exit status of work, or that of a plan which exceeded its limits: the
-// work is left behind then.
-func guarded(a *app, work func() int) int {
-	stderr, done := a.stderr, make(chan int, 1)
-	go func() {
-		status := verdict.ExitBroken
-		defer func() {
-			if bug := recover(); bug != nil {
-				fmt.Fprintf(stderr, "mxflow: a bug in mxflow: %v\n%s", bug, debug.Stack())
-			}
-			done <- status
-		}()
-		status = work()
+// survived is the exit status of work, or of a bug in it.
+func survived(stderr io.Writer, work func() int) (status int) {
+	status = verdict.ExitBroken
+	defer func() {
+		if bug := recover(); bug != nil {
+			fmt.Fprintf(stderr, "mxflow: a bug in mxflow: %v\n%s", bug, debug.Stack())
+		}
 	}()
-	select {
-	case status := <-done:
-		return status
-	case message := <-a.exceeded:
-		fmt.Fprintf(stderr, "mxflow: %s\n", message)
-		return verdict.ExitUsage
-	}
+	return work()
 }
 
 func execute(ctx context.Context, a *app, args []string) int {

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // TestSingleDashes: Terraform's spelling is taken at every level of commands, and what
@@ -25,22 +22,6 @@ func TestSingleDashes(t *testing.T) {
 		if got := doubleDashes(newRootCommand(&app{}), c.args); !slices.Equal(got, c.want) {
 			t.Errorf("%q became %q, want %q", c.args, got, c.want)
 		}
-	}
-}
-
-// TestExceededPlanEnds: a plan that cannot be stopped ends the command with a status
-// of its own, and with the message that names the block.
-func TestExceededPlanEnds(t *testing.T) {
-	var stderr bytes.Buffer
-	a := &app{prints: prints{stderr: &stderr}, exceeded: make(chan string)}
-	never := make(chan int)
-	t.Cleanup(func() { close(never) })
-	status := guarded(a, func() int {
-		go a.guard().Exceeded("loading the plan took too long while evaluating locals")
-		return <-never
-	})
-	if got, want := stderr.String(), "mxflow: loading the plan took too long while evaluating locals\n"; status != verdict.ExitUsage || got != want {
-		t.Errorf("exit status %d and %q", status, got)
 	}
 }
 

@@ -214,7 +214,6 @@ func (f *Body) Value(name string) (cty.Value, bool) {
 }
 
 func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
-	f.Scope.At(f.What, f.Def)
 	v, ok := f.Scope.Marked(expr)
 	switch {
 	case !ok:

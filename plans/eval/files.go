@@ -116,7 +116,7 @@ func (l *Scope) templateFileFunc() function.Function {
 	})
 }
 
-// template fills in a template under the limits of an expression.
+// template fills in a template.
 func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 	text, err := l.Inputs.readBelow(path)
 	if err != nil {
@@ -131,13 +131,8 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 	// The lexer takes a whole file for a body, so the text is checked as one heredoc,
 	// which it is. Its lines are those of the template, one further down.
 	checked := "a = <<MXFLOW_TEMPLATE_END\n" + strings.TrimSuffix(text, "\n") + "\nMXFLOW_TEMPLATE_END\n"
-	loops, diag := lang.CheckSource(path, []byte(checked))
-	if diag != nil {
+	if diag := lang.CheckSource(path, []byte(checked)); diag != nil {
 		return cty.NilVal, fmt.Errorf("%s:%d: %s. %s", path, max(1, diag.Subject.Start.Line-1), diag.Summary, diag.Detail)
-	}
-	size, _ := SizeOf(vars)
-	if cost := size + len(text); len(loops) > 0 && cost > MaxLooped || cost > MaxValue {
-		return cty.NilVal, fmt.Errorf("%s: the template with its variables exceeds the limit of 1 MiB, or of 32 KiB if it has a for", path)
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(text), path, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -148,9 +143,6 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 			return cty.NilVal, fmt.Errorf("%s:%d: the template uses %s, which is missing in the map", path, t.SourceRange().Start.Line, t.RootName())
 		}
 	}
-	before := l.Budget.Looping
-	l.Budget.Looping = before || len(loops) > 0
-	defer func() { l.Budget.Looping = before }()
 	ctx := &hcl.EvalContext{Variables: vars.AsValueMap(), Functions: map[string]function.Function{}}
 	for name, f := range l.callable {
 		if name != "templatefile" { // a template that fills in itself would not end

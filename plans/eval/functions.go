@@ -105,11 +105,10 @@ var Pure = map[string]function.Function{
 	"timeadd":    stdlib.TimeAddFunc,
 }
 
-// Functions are what expressions of this load may call: each under the limits
-// of the plan.
+// Functions are what expressions of this load may call.
 func (l *Scope) Functions() map[string]function.Function {
 	all := map[string]function.Function{"try": tryFunc, "can": canFunc}
-	add := func(name string, f function.Function) { all[name] = l.Budget.limited(name, f) }
+	add := func(name string, f function.Function) { all[name] = withoutPanics(f) }
 	for name, f := range Pure {
 		add(name, f)
 	}
@@ -119,6 +118,29 @@ func (l *Scope) Functions() map[string]function.Function {
 	add("sensitive", l.Secrets.sensitiveFunc())
 	add("nonsensitive", nonsensitiveFunc)
 	return all
+}
+
+// withoutPanics is a function whose panic is an error in words: several functions of cty
+// panic at what they do not expect, such as null keys, or the logarithm of a negative
+// number.
+func withoutPanics(f function.Function) function.Function {
+	refused := func(err error) error {
+		if panicked := (function.PanicError{}); errors.As(err, &panicked) {
+			return errors.New("it has no result for these arguments; check them for null, and for numbers that it cannot take")
+		}
+		return err
+	}
+	return function.New(&function.Spec{
+		Description: f.Description(), Params: f.Params(), VarParam: f.VarParam(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			ty, err := f.ReturnTypeForValues(args)
+			return ty, refused(err)
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, err := f.Call(args)
+			return v, refused(err)
+		},
+	})
 }
 
 // onText is a function from one text to another.
@@ -179,10 +201,6 @@ var replaceFunc = function.New(&function.Spec{
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		old := args[1].AsString()
 		if len(old) > 2 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
-			matches := len(args[0].AsString()) + 1
-			if matches*len(args[2].AsString()) > 16*MaxValue {
-				return cty.NilVal, errors.New("the result could be too large")
-			}
 			return stdlib.RegexReplace(args[0], cty.StringVal(old[1:len(old)-1]), args[2])
 		}
 		return cty.StringVal(strings.ReplaceAll(args[0].AsString(), old, args[2].AsString())), nil

@@ -13,33 +13,26 @@ const (
 	// maxOperators is how many operators, calls and dots one expression may
 	// chain: each of them may nest the tree that the parser builds.
 	maxOperators = 1000
-	// maxParts is how many lines and ${ } sequences one text may have: the parser
-	// joins them in time that grows with the square.
-	maxParts = 2000
 	// MaxNumber is the longest number, in characters.
 	MaxNumber = 40
 )
 
 // checkNesting refuses text on which the parser's own recursion, or the evaluation of
-// what it builds, could exhaust the stack or the memory; neither can be stopped from
-// outside. It works on the parser's own tokens, since a scanner of ours could be made to
+// what it builds, could exhaust the stack, which ends a process. It works on the parser's own tokens, since a scanner of ours could be made to
 // disagree with it about what is a string. The lexer does not recurse.
 //
 // The count is an upper bound of the depth: an operator counts until its expression ends
 // (at a comma, or an end of line that ends one), even if the brackets around it have been
 // closed since.
-//
-// It returns the offsets of all for expressions: the cost of evaluating them is bounded
-// elsewhere (see plans/eval).
-func checkNesting(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+func checkNesting(filename string, src []byte) *hcl.Diagnostic {
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
 	n := nesting{frames: []frame{{line: true}}}
 	for i, t := range tokens {
 		if code, summary, detail := n.token(t, tokens[i+1:]); summary != "" {
-			return nil, SourceError(filename, t.Range, code, summary, detail)
+			return SourceError(filename, t.Range, code, summary, detail)
 		}
 	}
-	return n.found, nil
+	return nil
 }
 
 // frame is an open bracket, string or template sequence.
@@ -51,30 +44,16 @@ type frame struct {
 	line bool
 	// text: its parts are side by side, not nested.
 	text bool
-	// loop: it is a for expression.
-	loop bool
-	// loops is how many %{ for } are open in a template.
-	loops int
-	// conditions is how many %{ if } a template has had, parts how many pieces: lines,
-	// and what is between ${ and }.
-	conditions, parts int
+	// loops is how many %{ for } are open in a template, conditions how many %{ if } it
+	// has had.
+	loops, conditions int
 }
 
-type nesting struct {
-	frames []frame
-	// loops is how many are open, found where each began.
-	loops int
-	found []int
-}
+type nesting struct{ frames []frame }
 
 func (n *nesting) token(t hclsyntax.Token, rest hclsyntax.Tokens) (code, summary, detail string) {
 	top := &n.frames[len(n.frames)-1]
 	closer, opens := closerOf[t.Type]
-	if top.text {
-		if top.parts++; top.parts > maxParts {
-			return "nested-too-deeply", "Text too long", fmt.Sprintf("A text may have up to %d lines and ${ } sequences. Move it to a file.", maxParts)
-		}
-	}
 	switch {
 	case t.Type == hclsyntax.TokenNumberLit && HugeNumber(t.Bytes):
 		return "invalid-value", "Number too large", fmt.Sprintf("A number may have up to %d characters and an exponent of up to three digits.", MaxNumber)
@@ -104,34 +83,21 @@ func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsy
 	switch t.Type {
 	case hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
 		f.text = true
-	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack:
-		f.loop = word == "for"
-		f.line = t.Type == hclsyntax.TokenOBrace && !f.loop
+	case hclsyntax.TokenOBrace:
+		f.line = word != "for"
 	case hclsyntax.TokenTemplateControl:
 		top := &n.frames[len(n.frames)-1]
 		switch word {
 		case "for":
 			top.loops++
-			n.loops++
-			n.found = append(n.found, t.Range.Start.Byte)
 		case "endfor":
-			if top.loops > 0 {
-				top.loops--
-				n.loops--
-			}
+			top.loops = max(0, top.loops-1)
 		case "if":
 			top.conditions++
 		}
-		if top.conditions > MaxNesting {
-			return "nested-too-deeply", "Nested too deep", fmt.Sprintf("A text may have up to %d %%{ if } sequences.", MaxNesting)
+		if top.loops > MaxNesting || top.conditions > MaxNesting {
+			return "nested-too-deeply", "Nested too deep", fmt.Sprintf("A text may have up to %d %%{ if } sequences, and %%{ for } up to that deep.", MaxNesting)
 		}
-	}
-	if f.loop {
-		n.loops++
-		n.found = append(n.found, t.Range.Start.Byte)
-	}
-	if n.loops > 1 {
-		return "nested-too-deeply", "Loop within a loop", "A for expression cannot contain another: a few characters could run for hours. Use a local for the inner one."
 	}
 	n.frames = append(n.frames, f)
 	return n.long()
@@ -141,10 +107,6 @@ func (n *nesting) close() {
 	last := len(n.frames) - 1
 	f := n.frames[last]
 	n.frames = n.frames[:last]
-	n.loops -= f.loops
-	if f.loop {
-		n.loops--
-	}
 	top := &n.frames[last-1]
 	inner := max(f.most, f.operators)
 	if top.text {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -54,21 +53,14 @@ func (l *Texts) Files() map[string]*hcl.File {
 	return files
 }
 
-const (
-	// MaxSource is the largest plan file, in bytes.
-	MaxSource = 1 << 20
-	// MaxLine is the longest line: a longer one was not written by a person, and each
-	// diagnostic would print it.
-	MaxLine = 16 << 10
-)
+// MaxSource is the largest plan file, in bytes.
+const MaxSource = 1 << 20
 
 // Source is one file of a plan.
 type Source struct {
 	Name string
 	Text []byte
 	Body hcl.Body
-	// Loops are the offsets of the for expressions in the text.
-	Loops []int
 	// Dynamic: the file can hold blocks that are generated inside others. Looking for the
 	// word spares all other files the work of finding out.
 	Dynamic bool
@@ -92,12 +84,11 @@ func (s *Source) parse() hcl.Diagnostics {
 	if IsYAML(s.Name) {
 		return s.parseYAML()
 	}
-	loops, diag := CheckSource(s.Name, s.Text)
-	if diag != nil {
+	if diag := CheckSource(s.Name, s.Text); diag != nil {
 		return hcl.Diagnostics{diag}
 	}
 	file, diags := hclsyntax.ParseConfig(s.Text, s.Name, hcl.InitialPos)
-	s.Body, s.Loops = file.Body, loops
+	s.Body = file.Body
 	if body, ok := file.Body.(*hclsyntax.Body); ok {
 		padded(body)
 	}
@@ -176,15 +167,14 @@ func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	return src, nil
 }
 
-// CheckSource refuses text that must not reach the parser, and returns the
-// offsets of its loops (see checkNesting). A UTF-8 byte order mark is fine: the
-// parser skips it.
-func CheckSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+// CheckSource refuses text that must not reach the parser. A UTF-8 byte order
+// mark is fine: the parser skips it.
+func CheckSource(filename string, src []byte) *hcl.Diagnostic {
 	return planText.check(filename, src)
 }
 
 // CheckVariables is CheckSource for a file of variables.
-func CheckVariables(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+func CheckVariables(filename string, src []byte) *hcl.Diagnostic {
 	return variablesText.check(filename, src)
 }
 
@@ -196,9 +186,9 @@ var (
 	variablesText = textKind{"Variables file", "A variable file may have up to 1 MiB. Split it into several.", "variables-file", "variables-file", "variables-file"}
 )
 
-func (k textKind) check(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+func (k textKind) check(filename string, src []byte) *hcl.Diagnostic {
 	if diag := k.checkText(filename, src); diag != nil {
-		return nil, diag
+		return diag
 	}
 	return checkNesting(filename, src)
 }
@@ -244,8 +234,6 @@ func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
 			return bad(at(), k.notText, k.title+" is not UTF-8", fmt.Sprintf("Byte 0x%02x is not valid UTF-8. Save the file as UTF-8.", src[i]))
 		case (c < ' ' && c != '\t' && c != '\r') || c == 0x7f:
 			return bad(at(), k.notText, "Control character in plan", fmt.Sprintf(`Invisible character U+%04X. Remove it; in a string, write it as "\u%04x".`, c, c))
-		case i-lineStart == MaxLine:
-			return bad(at(), k.tooLarge, "Line too long", fmt.Sprintf("A line may have up to %d bytes. Split it.", MaxLine))
 		}
 		i += size
 	}
@@ -313,7 +301,7 @@ func (s *Source) parseYAML() hcl.Diagnostics {
 }
 
 // guardTemplate is checkNesting for a text within YAML.
-func guardTemplate(text string, language yamlbody.Language) (loops int, refused *yamlbody.Refusal) {
+func guardTemplate(text string, language yamlbody.Language) *yamlbody.Refusal {
 	src, top := []byte(text), frame{}
 	var tokens hclsyntax.Tokens
 	if language == yamlbody.TemplateText {
@@ -325,10 +313,10 @@ func guardTemplate(text string, language yamlbody.Language) (loops int, refused 
 	n := nesting{frames: []frame{top}}
 	for i, t := range tokens {
 		if code, summary, detail := n.token(t, tokens[i+1:]); summary != "" {
-			return 0, &yamlbody.Refusal{From: t.Range.Start.Byte, To: t.Range.End.Byte, Code: code, Summary: summary, Detail: detail}
+			return &yamlbody.Refusal{From: t.Range.Start.Byte, To: t.Range.End.Byte, Code: code, Summary: summary, Detail: detail}
 		}
 	}
-	return len(n.found), nil
+	return nil
 }
 
 // IsYAML reports whether a plan file is YAML, by its name.
@@ -370,16 +358,6 @@ func FolderOf(plan string) string {
 		return plan
 	}
 	return filepath.Dir(plan)
-}
-
-// Loops reports whether a range of the text contains a for expression.
-func (l *Texts) Loops(at hcl.Range) bool {
-	s := l.Sources[at.Filename]
-	if s == nil {
-		return false
-	}
-	next := sort.SearchInts(s.Loops, at.Start.Byte)
-	return next < len(s.Loops) && s.Loops[next] < at.End.Byte
 }
 
 // Reason is an error without the path, which the message already names.

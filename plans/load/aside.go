@@ -34,15 +34,13 @@ func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics
 	return rule, found.Diagnostics
 }
 
-// Aside runs work that reads texts in the scope of the plan, under its limits, and
-// returns the mistakes found. The texts become Sources of the scope under these names
+// Aside runs work that reads texts in the scope of the plan, and returns the
+// mistakes found. The texts become Sources of the scope under these names
 // while work runs; then the scope is restored. It is not safe for concurrent use.
 func (r *Result) Aside(names []string, work func()) *lang.Findings {
 	l := r.loaded
 	before, sources, order := l.Diags, l.Sources, l.Order
-	l.Diags, l.Sources, l.Budget.Work, l.Suggestions = nil, maps.Clone(sources), 0, mostSuggestions
-	stop := l.opts.Guard.Watch(l.Scope)
-	defer stop()
+	l.Diags, l.Sources, l.Suggestions = nil, maps.Clone(sources), mostSuggestions
 	l.survive(names[0], work)
 	found := &lang.Findings{Files: maps.Clone(r.Files)}
 	hide := l.tidy(names, found)

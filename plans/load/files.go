@@ -107,7 +107,6 @@ func (r *reader) addSource(name string, text []byte, from *hcl.Range) {
 		r.Fail(at, "include", "Too many files", "A plan has at most %d files.", maxFiles)
 		return
 	}
-	r.At("the text of "+name, hcl.Range{Filename: name})
 	s, diags := lang.Parse(name, text)
 	s.From = from
 	r.Sources[name], r.Order = s, append(r.Order, name)

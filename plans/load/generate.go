@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,8 +43,6 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 	if !slices.Contains(eval.Generates, b.Type) {
 		return []*eval.Instance{s.opened(own)}
 	}
-	what := fmt.Sprintf("%s %q", b.Type, b.Labels[len(b.Labels)-1])
-	s.At(what, b.DefRange)
 	content, body, diags := b.Body.PartialContent(repeatSchema)
 	s.Diags = append(s.Diags, diags...)
 	each := content.Attributes["for_each"]
@@ -164,7 +161,7 @@ func (s *settling) opened(i *eval.Instance) *eval.Instance {
 		return i // a feature's body is taken from its phase's
 	}
 	block := *i.Block
-	block.Body = dynblock.Expand(&metered{block.Body, s, false}, s.Ctx, dynblock.OptCheckForEach(s.checkDynamic))
+	block.Body = dynblock.Expand(&dynamicBody{block.Body, s, false}, s.Ctx, dynblock.OptCheckForEach(s.checkDynamic))
 	i.Block = &block
 	return i
 }
@@ -190,9 +187,8 @@ func (s *settling) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalCon
 	if v.IsNull() || !v.CanIterateElements() {
 		return bad("wrong-type", "Wrong type for for_each", "for_each takes a map or a list; this is "+lang.Describe(v)+".")
 	}
-	size, _ := eval.SizeOf(v)
-	if size > eval.MaxLooped || v.LengthInt() > maxInstances {
-		return bad("repetition", "Too many blocks", "A dynamic block may make up to 1000 blocks, from up to 32 KiB of data.")
+	if v.LengthInt() > maxInstances {
+		return bad("repetition", "Too many blocks", "A dynamic block may make up to 1000 blocks.")
 	}
 	if s.made += v.LengthInt(); s.made > maxGenerated {
 		return bad("repetition", "Too many blocks", "for_each and dynamic may make up to 10000 blocks per plan. Split it into several plans.")
@@ -200,26 +196,26 @@ func (s *settling) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalCon
 	return nil
 }
 
-// metered is a body whose dynamic blocks, which dynblock evaluates itself, are under the
-// same limits as every other expression of the plan.
-type metered struct {
+// dynamicBody is a body whose dynamic blocks, which dynblock evaluates itself, use names like
+// every other expression of the plan.
+type dynamicBody struct {
 	hcl.Body
 	s *settling
 	// inside is set in a dynamic block.
 	inside bool
 }
 
-func (m *metered) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
+func (m *dynamicBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
 	content, diags := m.Body.Content(schema)
 	return m.wrap(content), diags
 }
 
-func (m *metered) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
+func (m *dynamicBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	content, remain, diags := m.Body.PartialContent(schema)
-	return m.wrap(content), &metered{remain, m.s, m.inside}, diags
+	return m.wrap(content), &dynamicBody{remain, m.s, m.inside}, diags
 }
 
-func (m *metered) wrap(content *hcl.BodyContent) *hcl.BodyContent {
+func (m *dynamicBody) wrap(content *hcl.BodyContent) *hcl.BodyContent {
 	if content == nil {
 		return nil
 	}
@@ -227,7 +223,7 @@ func (m *metered) wrap(content *hcl.BodyContent) *hcl.BodyContent {
 	c.Blocks = nil
 	for _, b := range content.Blocks {
 		block := *b
-		block.Body = &metered{b.Body, m.s, b.Type == "dynamic"}
+		block.Body = &dynamicBody{b.Body, m.s, b.Type == "dynamic"}
 		c.Blocks = append(c.Blocks, &block)
 	}
 	if !m.inside {
@@ -237,21 +233,20 @@ func (m *metered) wrap(content *hcl.BodyContent) *hcl.BodyContent {
 	for name, a := range content.Attributes {
 		attr := *a
 		if name == "for_each" || name == "labels" {
-			attr.Expr = meteredExpr{a.Expr, m.s}
+			attr.Expr = dynamicExpr{a.Expr, m.s}
 		}
 		c.Attributes[name] = &attr
 	}
 	return &c
 }
 
-// meteredExpr is an expression that counts against the limits when it is evaluated, and
-// for which the names that it uses are settled then.
-type meteredExpr struct {
+// dynamicExpr is an expression whose names are settled when it is evaluated.
+type dynamicExpr struct {
 	hcl.Expression
 	s *settling
 }
 
-func (e meteredExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+func (e dynamicExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	before := len(e.s.Diags)
 	uses := e.Expression.Variables()
 	var known []hcl.Traversal
@@ -260,10 +255,8 @@ func (e meteredExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			known = append(known, t)
 		}
 	}
-	e.s.At("a dynamic block", e.Range())
-	if e.s.Before(known) && e.s.CheckUses(known) && e.s.Affordable(e.Expression, uses) {
+	if e.s.Before(known) && e.s.CheckUses(known) {
 		v, diags := e.Expression.Value(ctx)
-		e.s.Budget.Looping = false
 		return v, eval.Explained(diags)
 	}
 	diags := e.s.Diags[before:]
@@ -272,23 +265,23 @@ func (e meteredExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 // UnwrapExpression lets HCL see the expression itself.
-func (e meteredExpr) UnwrapExpression() hcl.Expression { return e.Expression }
+func (e dynamicExpr) UnwrapExpression() hcl.Expression { return e.Expression }
 
 // ExprList are the elements of a list of expressions.
-func (e meteredExpr) ExprList() []hcl.Expression {
+func (e dynamicExpr) ExprList() []hcl.Expression {
 	list, diags := hcl.ExprList(e.Expression)
 	if diags.HasErrors() {
 		return nil
 	}
 	for i := range list {
-		list[i] = meteredExpr{list[i], e.s}
+		list[i] = dynamicExpr{list[i], e.s}
 	}
 	return list
 }
 
 // iterates reports whether a name is that of an iterator, which hides the plan's own
 // name.
-func (e meteredExpr) iterates(ctx *hcl.EvalContext, name string) bool {
+func (e dynamicExpr) iterates(ctx *hcl.EvalContext, name string) bool {
 	for ; ctx != nil && ctx != e.s.Ctx; ctx = ctx.Parent() {
 		if _, ok := ctx.Variables[name]; ok {
 			return true

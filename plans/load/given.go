@@ -92,7 +92,6 @@ func (vs *variables) varText(name, text string) {
 
 // varFile reads a file of variables: lines of name = value.
 func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code, summary, format string, args ...any)) {
-	vs.At("the variables in "+path, hcl.Range{Filename: path})
 	text, diag := lang.ReadSource(path, "variables")
 	if diag != nil {
 		vs.Diags = append(vs.Diags, diag)
@@ -101,12 +100,7 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return
 	}
-	loops, diag := lang.CheckVariables(path, text)
-	if diag == nil && len(loops) > 0 {
-		at := lang.StartOf(path)
-		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded("variables-file"), Summary: "Loop in a variable file", Detail: "A variable file holds only values. Write them out, or use a local in the plan.", Subject: &at}
-	}
-	if diag != nil {
+	if diag := lang.CheckVariables(path, text); diag != nil {
 		vs.Diags = append(vs.Diags, diag)
 		return
 	}
@@ -135,10 +129,12 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 		}
 		v, diags := a.Expr.Value(nil)
 		vs.Diags = append(vs.Diags, diags...)
-		if size, finite := eval.SizeOf(v); !diags.HasErrors() && finite && size <= eval.MaxValue {
+		switch {
+		case diags.HasErrors():
+		case eval.Finite(v):
 			vs.given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
-		} else if !diags.HasErrors() {
-			vs.Fail(a.Expr.Range(), "variables-file", "Value too large", "A variable may have up to 1 MiB, and numbers must fit a 64-bit float.")
+		default:
+			vs.Fail(a.Expr.Range(), "variables-file", "Value too large", "Numbers must fit a 64-bit float.")
 		}
 	}
 }
@@ -167,9 +163,6 @@ func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 	unreadable := "variable-value"
 	if in.From == "--var" {
 		unreadable = "invalid-variable-value"
-	}
-	if len(g.text) > eval.MaxValue {
-		return bad(unreadable, "Cannot read "+in.From, "The value of %q exceeds 1 MiB.", in.Name)
 	}
 	if in.ty.IsPrimitiveType() || in.ty == cty.DynamicPseudoType {
 		if in.ty == cty.Number && lang.HugeNumber([]byte(g.text)) {
@@ -282,18 +275,11 @@ func (vs *variables) asBefore() {
 
 // constant is a value from its text, as in a plan, and what is wrong with it.
 func constant(filename, text string) (cty.Value, string) {
-	if len(text) > eval.MaxValue {
-		return cty.DynamicVal, "It exceeds 1 MiB."
-	}
 	if strings.TrimSpace(text) == "" {
 		return cty.DynamicVal, "It is empty."
 	}
-	loops, diag := lang.CheckSource(filename, []byte(text))
-	if diag != nil {
+	if diag := lang.CheckSource(filename, []byte(text)); diag != nil {
 		return cty.DynamicVal, diag.Detail
-	}
-	if len(loops) > 0 {
-		return cty.DynamicVal, "A for expression cannot be used here."
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), filename, hcl.InitialPos)
 	value := cty.DynamicVal

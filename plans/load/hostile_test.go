@@ -4,17 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
-
-	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
@@ -93,76 +87,6 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// guardedChild is what the child process of TestTheGuardEndsTheProcess does.
-const guardedChild = "MXFLOW_TEST_GUARD"
-
-// stuck is a function that our limits do not cover, as a mistake of ours would be.
-func stuck(work func()) function.Function {
-	return function.New(&function.Spec{
-		Type: function.StaticReturnType(cty.Bool),
-		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
-			work()
-			return cty.True, nil
-		},
-	})
-}
-
-func TestTheGuardEndsTheProcess(t *testing.T) {
-	const plan = "plan \"p\" {}\nlocals {\n  fine = 1\n  endless = stuck()\n}\n"
-	if mode := os.Getenv(guardedChild); mode != "" {
-		var held [][]byte
-		work := func() { select {} }
-		if mode == "memory" {
-			work = func() {
-				for {
-					held = append(held, make([]byte, 1<<20))
-					time.Sleep(time.Microsecond)
-				}
-			}
-		}
-		eval.Pure["stuck"] = stuck(work)
-		Bytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Guard: &eval.Guard{
-			Time: map[string]time.Duration{"time": 200 * time.Millisecond, "memory": time.Minute}[mode], Heap: 64 << 20,
-			Exceeded: func(message string) {
-				fmt.Println(message)
-				os.Exit(1)
-			},
-		}})
-		fmt.Println("came back", len(held))
-		os.Exit(0)
-	}
-	for mode, want := range map[string]string{
-		"time":   "loading the plan took longer than 200ms and was stopped while evaluating local.endless (plan.hcl:4).",
-		"memory": "loading the plan used more than 64 MB of memory and was stopped while evaluating local.endless (plan.hcl:4).",
-	} {
-		t.Run(mode, func(t *testing.T) {
-			child := exec.Command(os.Args[0], "-test.run=^TestTheGuardEndsTheProcess$")
-			child.Env = append(os.Environ(), guardedChild+"="+mode)
-			out, err := child.CombinedOutput()
-			if child.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), want) {
-				t.Errorf("exit status %d, %v\n%s", child.ProcessState.ExitCode(), err, out)
-			}
-		})
-	}
-}
-
-func TestTheGuardLetsPlansPass(t *testing.T) {
-	src, err := os.ReadFile("testdata/valid/generate.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	res := Bytes("plan.hcl", src, planstest.Registry(), Options{Guard: &eval.Guard{
-		Time: time.Minute, Heap: 1 << 30, Exceeded: func(message string) { t.Error(message) },
-	}})
-	if !res.OK() {
-		t.Error(planstest.Text(&res.Findings))
-	}
-	var p *eval.Place
-	if p.String() == "" || (&eval.Place{What: "x", At: hcl.Range{}}).String() != "x" {
-		t.Error("a place without a position cannot be told")
-	}
-}
-
 // numbered is n lines made from their numbers.
 func numbered(n int, line func(i int) string) string {
 	var b strings.Builder
@@ -172,31 +96,12 @@ func numbered(n int, line func(i int) string) string {
 	return b.String()
 }
 
-func squares(n int) string {
-	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = local.a%d * local.a%d\n", i, i-1, i-1) })
-}
-
-func doublings(n int) string {
-	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = \"${local.a%d}${local.a%d}\"\n", i, i-1, i-1) })
-}
-
-func copies(n int) string {
-	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = \"${local.a}-%d\"\n", i, i) })
-}
-
 func unknowns(n int) string {
 	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = local.b%d\n", i, i) })
 }
 
 func attributes(n int) string {
 	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = %d\n", i, i) })
-}
-
-// phases is a chain: each comes after the one before.
-func phases(n int) string {
-	return "plan \"p\" {}\n" + numbered(n, func(i int) string {
-		return fmt.Sprintf("phase \"p%d\" {\n after = [phase.p%d]\n step \"exec\" \"s\" {\n command = [\"true\"]\n }\n}\n", i, max(1, i-1))
-	})
 }
 
 // unknownRules are many rules that misspell one of many long names.

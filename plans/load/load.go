@@ -27,8 +27,6 @@ type Options struct {
 	// Env looks up environment variables, for MXFLOW_VAR_name and env(); nil is
 	// the environment of the process.
 	Env func(name string) (string, bool)
-	// Guard, if set, limits the time and memory of the load.
-	Guard *eval.Guard
 	// Suite is the name of the suite that benchmarks send; if empty, they send what they
 	// name.
 	Suite string
@@ -66,20 +64,18 @@ func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
 // plan it reads what the plan includes or names in file(), and the files of variables.
 func Path(path string, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(path, reg, opts)
-	return l.guarded(func() { l.files.readPlan(path) })
+	return l.whole(func() { l.files.readPlan(path) })
 }
 
 // Bytes is Path for a plan file that is in memory; filename is used in
 // diagnostics and to find the plan's folder.
 func Bytes(filename string, src []byte, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(filename, reg, opts)
-	return l.guarded(func() { l.files.addSource(filename, src, nil) })
+	return l.whole(func() { l.files.addSource(filename, src, nil) })
 }
 
-// guarded reads the files, then loads what is in them.
-func (l *loader) guarded(read func()) *Result {
-	stop := l.opts.Guard.Watch(l.Scope)
-	defer stop()
+// whole reads the files, then loads what is in them.
+func (l *loader) whole(read func()) *Result {
 	whole := false
 	l.survive(l.plan.File, func() {
 		read()
@@ -116,9 +112,7 @@ func (l *loader) check() {
 		return
 	}
 	ns := rules.New(l.plan)
-	l.At("rules", hcl.Range{Filename: l.plan.File})
 	l.Diags = append(l.Diags, l.withoutEchoes(rules.CompileAll(ns, l.Files()))...)
-	l.At("checks", hcl.Range{Filename: l.plan.File})
 	if !l.Diags.HasErrors() {
 		l.Diags = append(l.Diags, lint.Check(l.plan, ns, l.Scope, l.reg)...)
 	}

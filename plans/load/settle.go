@@ -213,17 +213,7 @@ func (s *settling) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
 func (s *settling) local(name string) {
 	a := s.locals[name]
 	s.values[name] = cty.DynamicVal
-	s.At("local."+name, a.Range)
-	v, _ := s.Marked(a.Expr)
-	size, _ := eval.SizeOf(v)
-	s.values[name], s.Sizes["local."+name] = v, size
-}
-
-// limits on how many blocks of a kind a plan may have, far above what anyone needs and
-// low enough for everything that checks pairs of them.
-var limits = map[string]int{
-	"engine": 200, "feature": 10000, "imported": 100, "knob": 1000, "local": 10000, "phase": 1000,
-	"protocol": 1000, "suite": 100, "target": 1000, "variable": 1000, "workload": 1000,
+	s.values[name], _ = s.Marked(a.Expr)
 }
 
 // declare notes a name and reports whether it is new.
@@ -232,10 +222,6 @@ func (s *settling) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 	if first := n.ByKey[key]; first != nil {
 		s.Fail(at, "duplicate-name", "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, lang.SeenAt(first.At, at))
 		return false
-	}
-	if limit := limits[kind]; limit > 0 && len(n.Order) == limit {
-		s.Fail(at, "too-many", "Too many of one kind", "A plan may have up to %d declarations of kind %s. Split it into several plans.", limit, kind)
-		s.tooMany = true
 	}
 	n.ByKey[key] = &eval.Symbol{At: at, Block: b}
 	n.Order = append(n.Order, key)

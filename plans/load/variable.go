@@ -79,8 +79,7 @@ func (vs *variables) decode(blocks hcl.Blocks) {
 		if vs.declared[in.Name] != in {
 			continue
 		}
-		size, _ := eval.SizeOf(in.value)
-		values[in.Name], vs.Sizes["var."+in.Name] = in.value, size
+		values[in.Name] = in.value
 		if in.value.IsKnown() {
 			vs.plan.Variables = append(vs.plan.Variables, in.Variable)
 		}
@@ -229,7 +228,6 @@ func (vs *variables) validate(in *input) {
 		if !in.value.IsKnown() {
 			continue // reported
 		}
-		vs.At("the validation of variable "+lang.Quoted(in.Name), b.DefRange)
 		v, ok := vs.Marked(condition.Expr)
 		if !ok {
 			continue

@@ -367,7 +367,6 @@ func (ws *workloadDecoder) dataset(f *eval.Body) *plans.Dataset {
 	if name == "" {
 		return &plans.Dataset{}
 	}
-	ws.At("the dataset "+name, in.At("file"))
 	d, err := ws.datasetOf(name)
 	if err != nil {
 		ws.Fail(in.At("file"), "dataset", "Unusable dataset", "%v.", err)

@@ -52,7 +52,7 @@ func (ns *Namespace) Address(src string, sc *Scope) (*plans.Input, *Error) {
 	if err := lexicalLimits(src); err != nil {
 		return nil, err
 	}
-	tree, err := parser.ParseWithConfig(src, &conf.Config{MaxNodes: maxRuleNodes})
+	tree, err := parser.ParseWithConfig(src, &conf.Config{})
 	if err != nil {
 		return nil, fromExpr(err, src)
 	}

@@ -84,24 +84,10 @@ const (
 // weight is the amount of something.
 type weight struct {
 	nodes, bytes, depth int
-	// loops is how many for expressions are in its templates.
-	loops int
 }
 
 func (w *weight) add(inner weight) {
 	w.nodes += inner.nodes
 	w.bytes += inner.bytes
-	w.loops += inner.loops
 	w.depth = max(w.depth, inner.depth+1)
-}
-
-// Weigh returns how much text an expression is made of, aliases counted at each use, and
-// whether it contains a for expression; ok is false if the expression is not from a YAML
-// file.
-func Weigh(expr hcl.Expression) (bytes int, loops, ok bool) {
-	e := physical(expr)
-	if e == nil {
-		return 0, false, false
-	}
-	return e.node.weight.bytes, e.node.weight.loops > 0, true
 }

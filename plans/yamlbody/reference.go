@@ -75,7 +75,7 @@ func (e *expression) static() *placed {
 	case n.Kind != Scalar, !n.IsText:
 		return nil
 	}
-	if _, refused := n.guard(n.Text, ExpressionText); refused != nil {
+	if n.guard(n.Text, ExpressionText) != nil {
 		return nil
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(n.Text), n.Range.Filename, origin)

@@ -32,8 +32,7 @@ func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
 		b.fail(n.Range, "invalid-yaml", "Carriage return in template", `A text with ${ } or %%{ } cannot contain a raw carriage return. Write it as ${"\r"}.`)
 		return
 	}
-	loops, refused := b.guard(n.Text, TemplateText)
-	if refused != nil {
+	if refused := b.guard(n.Text, TemplateText); refused != nil {
 		at := b.placingOf(n)(hcl.Range{Start: hcl.Pos{Byte: refused.From}, End: hcl.Pos{Byte: refused.To}})
 		b.fail(at, refused.Code, refused.Summary, "%s", refused.Detail)
 		return
@@ -41,7 +40,7 @@ func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
 	t, diags := b.newTemplate(n)
 	b.diags = append(b.diags, diags...)
 	if !diags.HasErrors() {
-		n.template, n.weight.loops = t, loops
+		n.template = t
 	}
 }
 

@@ -18,11 +18,11 @@ const (
 	ExpressionText
 )
 
-// Guard checks a text before a parser sees it. It returns the number of for expressions
-// in it, or why it must not be parsed; From and To are offsets in the text.
-type Guard func(text string, language Language) (loops int, refused *Refusal)
+// Guard checks a text before a parser sees it, and returns why it must not be parsed, or
+// nil.
+type Guard func(text string, language Language) *Refusal
 
-// Refusal is why a text is not parsed, and the part of it to blame.
+// Refusal is why a text is not parsed; From and To are offsets of the part to blame.
 type Refusal struct {
 	From, To              int
 	Code, Summary, Detail string

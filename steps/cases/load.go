@@ -52,7 +52,6 @@ func Load(r *load.Result, files []string) ([]*Case, *lang.Findings) {
 
 // file reads one file of cases.
 func (l *loader) file(name string, text []byte) {
-	l.At("the text of "+name, hcl.Range{Filename: name})
 	s, diags := &lang.Source{Name: name, Text: text}, hcl.Diagnostics(nil)
 	var blocks hcl.Blocks
 	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))) > 0 {
