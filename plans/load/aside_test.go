@@ -17,7 +17,7 @@ func TestCompileRule(t *testing.T) {
 		{`feature["fourth"].accepted`, "", ""},
 		{"chat.ttft.p99 <= 500", "first", ""},
 		{"levels.kernels", "second", "Not a yes or no"},
-		{"1 + 1", "", "Not a yes or no"},
+		{"1 + 1", "", "Arithmetic in a rule"},
 		{"", "", "Empty rule"},
 		{strings.Repeat("(", 200), "", "Rule nested too deeply"},
 		{strings.Repeat("x", 20000), "", "Rule too long"},

@@ -157,7 +157,7 @@ func TestProgramsSayWhatTheirLeavesSay(t *testing.T) {
 	}{
 		{"chat.tg >= 10 and chat.pp < 15", true},
 		{"chat.tg >= 10 and not (chat.pp < 20)", false},
-		{"-2 * chat.tg <= -20 and chat.pp * 2 > 1.5 * chat.tg", true},
+		{"-2 * chat.tg <= -20 and chat.pp * 2 > 1.5", true},
 		{"10 <= chat.tg < 12 <= chat.pp <= 12.0", true},
 		{"chat.tg > 9223372036854775807", false},
 		{"engine.crashes in [1, 10] and levels.smoke not in ['fail', 'inconclusive']", true},
