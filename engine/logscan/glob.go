@@ -79,21 +79,6 @@ func (g Glob) Names(line string, at, to int, whole bool) bool {
 	})
 }
 
-// literals are pieces of the glob; every line it matches contains one of them. An empty
-// one stands for an alternative entirely outside ASCII.
-func (g Glob) literals() (all []string) {
-	for _, pieces := range g.alternatives {
-		best := ""
-		for _, piece := range pieces {
-			if run := asciiRun(string(piece)); len(run) > len(best) {
-				best = run
-			}
-		}
-		all = append(all, best)
-	}
-	return all
-}
-
 // fold appends text to dst in lower case. Invalid UTF-8 becomes U+FFFD, in
 // patterns as in text.
 func fold(dst, text []byte) []byte {

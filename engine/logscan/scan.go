@@ -23,21 +23,12 @@ const scanChunk = 128 << 10
 
 // Scan looks for many patterns in the lines of a log in one pass, as a stream: memory is
 // bounded whatever the log. Terminal escapes are removed before matching, and each redraw
-// of a progress line (\r) is a line by itself.
-//
-// One automaton over a literal of each pattern finds the few patterns that may match a
-// line; only these are tried. So patterns cost next to nothing on lines that contain none
-// of their words.
+// of a progress line (\r) is a line by itself. Every pattern is tried on every line.
 type Scan struct {
 	patterns []pattern
-	// always are patterns without a literal, caseless those that may match a line outside
-	// ASCII that lacks their literal.
-	always, caseless []int
-	trie             *trie
-	words            *automaton  // nil until the first line
-	matches          []Match     // by number of the glob
-	found            []lastMatch // by number of the expression
-	unless           []Glob
+	matches  []Match     // by number of the glob
+	found    []lastMatch // by number of the expression
+	unless   []Glob
 	// after is the last line before a request went to the log's writer, and chosen are
 	// the lines up to there that count all the same; see Uses.
 	after  int
@@ -52,18 +43,15 @@ type Scan struct {
 	pending  []byte // a line that has not ended yet
 	skipping bool   // inside the rest of a line that was cut
 
-	mark       []uint64 // by pattern: the last drawn line that made it a candidate
-	drawn      uint64   // number of the drawn line
-	candidates []int
-	buf        []byte // scratch for a line without escapes
-	folded     []byte // scratch for the line in lower case
+	buf    []byte // scratch for a line without escapes
+	folded []byte // scratch for the line in lower case
 }
 
 // New compiles the globs; see Glob for their syntax.
 func New(globs []string) (*Scan, error) {
-	s := &Scan{trie: newTrie()}
+	s := &Scan{}
 	// The marks of a cut log are looked for in every log.
-	s.add(pattern{cut: true, glob: mustGlob(logCutWords)}, mustGlob(logCutWords).literals())
+	s.patterns = append(s.patterns, pattern{cut: true, glob: mustGlob(logCutWords)})
 	for _, p := range globs {
 		if err := s.addGlob(p); err != nil {
 			return nil, err
@@ -252,7 +240,7 @@ func (s *Scan) addGlob(text string) error {
 	if err != nil {
 		return err
 	}
-	s.add(pattern{name: text, to: len(s.matches), glob: g}, g.literals())
+	s.patterns = append(s.patterns, pattern{name: text, to: len(s.matches), glob: g})
 	s.matches = append(s.matches, Match{})
 	return nil
 }
@@ -267,35 +255,14 @@ func (s *Scan) Expressions(exprs []string) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("log expression %q: %w", text, err)
 		}
-		literals, caseless, err := literalsOf(text)
-		if err != nil {
-			return 0, fmt.Errorf("log expression %q: %w", text, err)
-		}
 		group := re.SubexpIndex("value")
 		if group < 0 {
 			group = min(1, re.NumSubexp())
 		}
-		if caseless {
-			s.caseless = append(s.caseless, len(s.patterns))
-		}
-		s.add(pattern{name: text, to: n, expr: re, group: group}, literals)
+		s.patterns = append(s.patterns, pattern{name: text, to: n, expr: re, group: group})
 	}
 	s.found = append(s.found, lastMatch{})
 	return n, nil
-}
-
-// add must come before the first line is scanned.
-func (s *Scan) add(p pattern, literals []string) {
-	n := len(s.patterns)
-	s.patterns = append(s.patterns, p)
-	s.mark = append(s.mark, 0)
-	fits := len(literals) > 0
-	for _, l := range literals {
-		fits = fits && s.trie.add(l, n)
-	}
-	if !fits {
-		s.always = append(s.always, n)
-	}
 }
 
 // Seen are the globs that have matched so far.
@@ -317,60 +284,16 @@ func (s *Scan) FirstOf(n int) { s.found[n].first = true }
 // matched.
 func (s *Scan) Found(n int) Found { return s.found[n].found() }
 
-// match takes one line as drawn.
+// match tries all patterns on one line as drawn, in the order in which they were added,
+// which is that of the expressions that belong together.
 func (s *Scan) match(line []byte) {
-	if s.words == nil {
-		s.words = s.trie.compile()
-	}
 	if bytes.IndexByte(line, 0x1b) >= 0 {
 		s.buf = stripANSI(s.buf[:0], line)
 		line = s.buf
 	}
-	s.drawn++
-	s.candidates, s.folded = s.candidates[:0], s.folded[:0]
-	if s.words.find(line, s.candidate) {
-		s.outsideASCII(line)
-	}
-	for _, n := range s.always {
-		s.candidate(n)
-	}
-	if len(s.candidates) > 0 {
-		s.try(line)
-	}
-}
-
-// outsideASCII adds the candidates of a line that only show once it is folded: of all
-// letters outside ASCII, two have a lower case within it.
-func (s *Scan) outsideASCII(line []byte) {
-	for _, n := range s.caseless {
-		s.candidate(n)
-	}
-	if bytes.Contains(line, kelvin) || bytes.Contains(line, dottedI) {
-		s.folded = fold(s.folded, line)
-		s.words.find(s.folded, s.candidate)
-	}
-}
-
-// The letters outside ASCII whose lower case is within it, as UTF-8.
-var (
-	kelvin  = []byte("\u212a") // k
-	dottedI = []byte("\u0130") // i
-)
-
-// candidate notes, once, a pattern that the line may match.
-func (s *Scan) candidate(n int) {
-	if s.mark[n] != s.drawn {
-		s.mark[n] = s.drawn
-		s.candidates = append(s.candidates, n)
-	}
-}
-
-// try matches the line against its candidates, in the order in which they were added,
-// which is that of the expressions that belong together.
-func (s *Scan) try(line []byte) {
-	slices.Sort(s.candidates)
+	s.folded = fold(s.folded[:0], line)
 	taken := -1 // the last number of expressions that one matched
-	for _, n := range s.candidates {
+	for n := range s.patterns {
 		p := &s.patterns[n]
 		if p.expr != nil {
 			if p.to != taken && s.found[p.to].take(p, line, s.lines) {
@@ -378,9 +301,6 @@ func (s *Scan) try(line []byte) {
 				s.tell(n, line)
 			}
 			continue
-		}
-		if len(s.folded) == 0 {
-			s.folded = fold(s.folded, line)
 		}
 		if !p.glob.matchFolded(s.folded) || slices.ContainsFunc(s.unless, func(g Glob) bool { return g.matchFolded(s.folded) }) {
 			continue
