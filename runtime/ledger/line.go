@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -71,9 +70,7 @@ func encode(r *Record) ([]byte, *Record, error) {
 		w.Expires = w.Expires.UTC()
 		utc.Waiver = &w
 	}
-	text := texts.Get().(*bytes.Buffer)
-	defer texts.Put(text)
-	first, err := marshal(text, &utc)
+	first, err := marshal(&utc)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,14 +80,14 @@ func encode(r *Record) ([]byte, *Record, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	leaf, err := marshal(text, seen)
+	leaf, err := marshal(seen)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(leaf) > maxLine-64 {
 		return nil, nil, fmt.Errorf("has %d bytes, more than the limit of %d per ledger line: store large data as an artifact and record its digest", len(leaf), maxLine)
 	}
-	return bytes.Clone(leaf), seen, nil
+	return leaf, seen, nil
 }
 
 // decode reads a leaf. It rejects anything that encode would have written differently,
@@ -100,9 +97,7 @@ func decode(leaf []byte) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := texts.Get().(*bytes.Buffer)
-	defer texts.Put(text)
-	again, err := marshal(text, r)
+	again, err := marshal(r)
 	if err != nil {
 		return nil, err
 	}
@@ -119,14 +114,10 @@ func decode(leaf []byte) (*Record, error) {
 	return r, nil
 }
 
-// texts are buffers for encoding records: opening a ledger encodes each again, only to
-// compare.
-var texts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// marshal encodes a record into a buffer, valid until the buffer is written again.
-func marshal(text *bytes.Buffer, r *Record) ([]byte, error) {
-	text.Reset()
-	enc := json.NewEncoder(text)
+// marshal is the JSON of a record.
+func marshal(r *Record) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false) // rules are full of < and >, and people grep
 	if err := enc.Encode(r); err != nil {
 		return nil, fmt.Errorf("cannot be written as JSON: %w", err)

@@ -8,10 +8,8 @@ import (
 	"io"
 	"iter"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -63,53 +61,6 @@ type scanned struct {
 	records []*Record
 	good    int64 // bytes of lines that verified
 	torn    bool  // something that is a torn tail follows them
-
-	unread      []unread // the last leaves of the tree
-	unreadBytes int
-}
-
-// unread is a line verified by the tree whose record was not decoded yet.
-type unread struct {
-	leaf []byte
-	at   int64 // of the line in the file
-	rec  *Record
-	err  error
-}
-
-// mostUnread is how many bytes of lines are decoded at once: decoding JSON takes most of
-// the time for reading a ledger, and lines are independent.
-const mostUnread = 4 << 20
-
-// read decodes the unread records, on all processors, and takes them in, in order.
-func (s *scanned) read(path string) error {
-	lines := s.unread
-	var wait sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), len(lines))
-	for first := range workers {
-		wait.Go(func() {
-			for i := first; i < len(lines); i += workers {
-				lines[i].rec, lines[i].err = decode(lines[i].leaf)
-			}
-		})
-	}
-	wait.Wait()
-	s.unread, s.unreadBytes = s.unread[:0], 0
-	for i, l := range lines {
-		err := l.err
-		if err == nil {
-			_, err = s.history.add(l.rec)
-		}
-		if err != nil {
-			s.tree.cut(s.tree.n - int64(len(lines)-i))
-			s.good = l.at
-			if root, err := s.tree.rootAt(s.tree.n); err == nil {
-				s.root = root
-			}
-			return s.damage(path, err.Error())
-		}
-		s.records = append(s.records, l.rec)
-	}
-	return nil
 }
 
 // scan reads a ledger to its end. It returns what verified even with an error, which is a
@@ -121,22 +72,15 @@ func scan(r io.Reader, path string) (*scanned, error) {
 		line, err := readLine(in)
 		switch {
 		case errors.Is(err, io.EOF):
-			if err := s.read(path); err != nil {
-				return s, err
-			}
 			return s, s.tail(line, path)
 		case errors.Is(err, errLong):
-			if err := s.read(path); err != nil {
-				return s, err
-			}
 			return s, s.damage(path, fmt.Sprintf("has more than %d bytes", maxLine))
 		case err != nil:
 			return s, fmt.Errorf("ledger %s: cannot read it: %w", path, err)
 		}
-		if problem := s.line(line); problem != nil {
-			if err := s.read(path); err != nil {
-				return s, err
-			}
+		before := s.root
+		leaf, problem := s.line(line)
+		if problem != nil {
 			// A hole may be followed by anything, so the tail extends to the end of the
 			// file.
 			rest, err := holed(line, in, s.good)
@@ -148,28 +92,30 @@ func scan(r io.Reader, path string) (*scanned, error) {
 			}
 			return s, s.damage(path, problem.Error())
 		}
-		s.good += int64(len(line)) + 1
-		if s.unreadBytes > mostUnread {
-			if err := s.read(path); err != nil {
-				return s, err
+		if s.tree.n > 1 { // the first leaf is the header
+			if err := s.record(leaf); err != nil {
+				s.tree.cut(s.tree.n - 1)
+				s.root = before
+				return s, s.damage(path, err.Error())
 			}
 		}
+		s.good += int64(len(line)) + 1
 	}
 }
 
-// line takes in one line, given without its LF; its record is decoded later.
-func (s *scanned) line(line []byte) error {
+// line adds one line, given without its LF, to the tree and returns its leaf.
+func (s *scanned) line(line []byte) ([]byte, error) {
 	leaf, rootText, err := parseLine(line)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n := s.tree.n
 	root, err := s.tree.add(leaf)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Until the whole line is known to be good, the tree stays unchanged.
-	fail := func(err error) error { s.tree.cut(n); return err }
+	fail := func(err error) ([]byte, error) { s.tree.cut(n); return nil, err }
 	if n == 0 {
 		if err := parseHeader(leaf); err != nil {
 			return fail(err)
@@ -178,11 +124,20 @@ func (s *scanned) line(line []byte) error {
 	if root.String() != rootText {
 		return fail(errors.New("does not match its tree hash: it was changed, or a line before it was added or removed"))
 	}
-	if n > 0 {
-		s.unread = append(s.unread, unread{leaf: bytes.Clone(leaf), at: s.good})
-		s.unreadBytes += len(leaf)
-	}
 	s.root = root
+	return leaf, nil
+}
+
+// record decodes the record of a leaf and takes it in.
+func (s *scanned) record(leaf []byte) error {
+	rec, err := decode(leaf)
+	if err != nil {
+		return err
+	}
+	if _, err := s.history.add(rec); err != nil {
+		return err
+	}
+	s.records = append(s.records, rec)
 	return nil
 }
 

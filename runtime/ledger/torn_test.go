@@ -151,7 +151,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Error("a removed ledger was begun anew")
 	}
 	// Rewritten from the first record on, with hashes that are right.
-	leaf, _ := marshal(new(bytes.Buffer), runStart("other"))
+	leaf, _ := marshal(runStart("other"))
 	write(t, path, append(forge(header, string(leaf)), nil...))
 	write(t, checkpointPath(path), behind)
 	if _, err := Verify(path); err == nil || !strings.Contains(err.Error(), "rewritten") {

@@ -85,7 +85,7 @@ func forge(leaves ...string) []byte {
 }
 
 func TestForgedRecords(t *testing.T) {
-	leaf := func(r *Record) string { b, _ := marshal(new(bytes.Buffer), r); return string(b) }
+	leaf := func(r *Record) string { b, _ := marshal(r); return string(b) }
 	run := leaf(runStart("r1"))
 	local := decision("r1", "n", 1)
 	local.Time = noon.In(time.FixedZone("", 3600))
@@ -168,7 +168,7 @@ func TestDanglingLaunchIsNoticed(t *testing.T) {
 func TestReportEndsBeforeDamage(t *testing.T) {
 	leaves := []string{header}
 	for _, r := range nodes(20) {
-		leaf, err := marshal(new(bytes.Buffer), r)
+		leaf, err := marshal(r)
 		if err != nil {
 			t.Fatal(err)
 		}
