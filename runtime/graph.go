@@ -69,9 +69,6 @@ type Node struct {
 	// Feature is the feature's name, empty elsewhere.
 	Feature string
 	Needs   []Need
-	// Host nodes use the machine under test and run one at a time: a build
-	// beside a benchmark would be measured with it.
-	Host bool
 	// Order is the position in the deterministic total order.
 	Order int
 
@@ -102,7 +99,7 @@ func NewGraph(p *plans.Plan) (*Graph, error) {
 		return nil, err
 	}
 	if p.Baseline != nil {
-		b.add(&Node{ID: BaselineID, Kind: KindQualify, Host: true, Needs: beforeBaseline(p, phases)})
+		b.add(&Node{ID: BaselineID, Kind: KindQualify, Needs: beforeBaseline(p, phases)})
 	}
 	for _, ph := range phases {
 		b.phase(ph)
@@ -374,7 +371,7 @@ func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
 // and returns that node's needs.
 func (b *builder) measure(of Node, c *plans.Feature, needs []Need, siblings []*plans.Feature) Need {
 	qualify := of
-	qualify.ID, qualify.Kind, qualify.Host, qualify.FeatureBlock = QualifyID(c.Name), KindQualify, true, c
+	qualify.ID, qualify.Kind, qualify.FeatureBlock = QualifyID(c.Name), KindQualify, c
 	qualify.Needs = append([]Need(nil), needs...)
 	b.add(&qualify)
 	if protocol := b.plan.Protocol(c.Protocol); protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {

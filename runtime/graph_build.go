@@ -39,7 +39,7 @@ func (b *builder) phase(ph *plans.Phase) {
 	for _, s := range ph.Steps {
 		n := b.add(&Node{
 			ID: StepID(ph.Name, s.Kind, s.Name), Kind: KindStep, Phase: ph.Name,
-			Host: true, StepBlock: s, PhaseBlock: ph, Needs: before,
+			StepBlock: s, PhaseBlock: ph, Needs: before,
 		})
 		before = append(append([]Need(nil), entry...), Need{n.ID, Passed})
 		end.Needs = append(end.Needs, Need{n.ID, Settled})

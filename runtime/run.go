@@ -31,13 +31,12 @@ type Journal interface {
 	Append(records ...*ledger.Record) error
 }
 
-// Runner runs a graph. One goroutine (the one that calls Execute) owns all
-// scheduling state, so there are no locks; steps run in goroutines of their own
-// and hand their outcome back over a channel.
+// Runner runs a graph, one node after the other, each in the goroutine that calls Execute.
+// A step may launch engines side by side.
 //
 // A node's way:
 //
-//	waiting ──needs met──▶ ready ──slot──▶ running ──outcome recorded──▶ ended
+//	waiting ──needs met──▶ ready ──turn──▶ running ──outcome recorded──▶ ended
 //	   │                     │                └──ctx cancelled──▶ interrupted
 //	   │                     └──keys unchanged──▶ ended (reused)
 //	   └──a need can never be met──▶ locked
@@ -47,8 +46,8 @@ type Runner struct {
 	Journal Journal
 	// Step returns the step of a node.
 	Step func(*Node) (Step, error)
-	// Observe receives progress from the scheduling goroutine and from steps' own, so it
-	// must be safe for concurrent use.
+	// Observe receives progress from the caller of Execute and from steps' own goroutines,
+	// so it must be safe for concurrent use.
 	Observe func(Event)
 	// Rerun forces a node to be decided again.
 	Rerun func(*Node) bool
@@ -57,9 +56,6 @@ type Runner struct {
 	Target func(*Node) bool
 	// Run is the run's ID.
 	Run string
-	// Parallel limits nodes that run at once; zero is defaultParallel. Host nodes always
-	// run one at a time.
-	Parallel int
 	// Hard is passed to steps; see Scope.Hard.
 	Hard context.Context
 	// Now is the clock; nil is the wall clock.
@@ -84,28 +80,14 @@ type Result struct {
 	Interrupted bool
 }
 
-// defaultParallel nodes decide at once. Those that use the machine under test always run
-// one at a time; the others only compute, and the more of them end together, the more
-// share one fsync.
-const defaultParallel = 64
-
 type state int
 
 const (
 	waiting state = iota
 	ready
-	running
 	ended
 	locked
 )
-
-type finished struct {
-	node     *Node
-	scope    *Scope
-	decision *ledger.Decision
-	err      error
-	seconds  float64
-}
 
 // execution is the state of one Execute.
 type execution struct {
@@ -113,18 +95,11 @@ type execution struct {
 	state      map[string]state
 	unmet      map[string]int
 	dependents map[string][]*Node
-	ready      queue
-	host       queue // ready, waiting for the host
-	running    int
-	hostBusy   bool
-	done       chan *finished
+	deciding   queue // ready nodes that only decide
+	working    queue // ready nodes that use the machine
 	result     *Result
 	ctx        context.Context
-	// outcomes and locks mirror result for steps, which read from their own goroutines;
-	// only this one writes.
-	outcomes, locks sync.Map
-	overrule        *overrule
-	fatal           error
+	overrule   *overrule
 }
 
 // Execute runs the graph to its end. An error is a journal that cannot be written or a
@@ -133,16 +108,12 @@ func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	if r.Parallel <= 0 {
-		r.Parallel = defaultParallel
-	}
 	if r.Hard == nil {
 		r.Hard = context.Background()
 	}
 	e := &execution{
 		Runner: r, ctx: ctx,
 		state: map[string]state{}, unmet: map[string]int{}, dependents: map[string][]*Node{},
-		done:     make(chan *finished, len(r.Graph.Nodes)),
 		overrule: r.overrule(),
 		result: &Result{
 			Outcomes: map[string]*ledger.Decision{}, Reused: map[string]bool{}, Locked: map[string]verdict.Reason{},
@@ -158,27 +129,17 @@ func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 			e.push(n)
 		}
 	}
-	return e.loop()
-}
-
-func (e *execution) loop() (*Result, error) {
-	for {
-		for e.fatal == nil && e.ctx.Err() == nil {
-			n := e.pop()
-			if n == nil {
-				break
-			}
-			e.start(n)
-		}
-		if e.running == 0 {
+	for ctx.Err() == nil {
+		n := e.pop()
+		if n == nil {
 			break
 		}
-		e.collect(<-e.done)
+		if err := e.node(n); err != nil {
+			return e.result, err
+		}
 	}
-	if e.ctx.Err() != nil && e.fatal == nil {
-		e.result.Interrupted = e.unfinished()
-	}
-	return e.result, e.fatal
+	e.result.Interrupted = ctx.Err() != nil && e.unfinished()
+	return e.result, nil
 }
 
 func (e *execution) unfinished() bool {
@@ -187,40 +148,38 @@ func (e *execution) unfinished() bool {
 
 func (e *execution) push(n *Node) {
 	e.state[n.ID] = ready
-	if n.Host {
-		heap.Push(&e.host, n)
+	if DecidesAlone(n.Kind) {
+		heap.Push(&e.deciding, n)
 	} else {
-		heap.Push(&e.ready, n)
+		heap.Push(&e.working, n)
 	}
 }
 
-// pop takes the next node that may run now; nil if none may. Nodes that only decide come
-// first: they take no time and may lock others.
+// pop takes the next ready node; nil if there is none. Nodes that only decide come first:
+// they take no time and may lock others.
 func (e *execution) pop() *Node {
-	if len(e.ready) > 0 && e.running < e.Parallel {
-		return heap.Pop(&e.ready).(*Node)
-	}
-	if len(e.host) > 0 && !e.hostBusy && len(e.ready) == 0 {
-		return heap.Pop(&e.host).(*Node)
+	switch {
+	case len(e.deciding) > 0:
+		return heap.Pop(&e.deciding).(*Node)
+	case len(e.working) > 0:
+		return heap.Pop(&e.working).(*Node)
 	}
 	return nil
 }
 
-// start keeps the recorded outcome of a node or runs it.
-func (e *execution) start(n *Node) {
+// node keeps the recorded outcome of a node, or runs it and records its outcome. An error
+// ends the run.
+func (e *execution) node(n *Node) error {
 	step, err := e.Step(n)
 	if err != nil {
-		e.fatal = fmt.Errorf("node %s: %w", n.ID, err)
-		return
+		return fmt.Errorf("node %s: %w", n.ID, err)
 	}
 	s := e.scope(n)
-	// Nothing else starts meanwhile: this prepares what nodes that use the machine start
-	// from, and they run one at a time.
 	var unprepared error
 	left := e.leftOut(n)
 	if p, ok := step.(Preparer); ok && left.IsZero() {
 		if unprepared = p.Prepare(e.ctx, s); e.ctx.Err() != nil {
-			return
+			return nil
 		}
 	}
 	s.Keys, err = step.Keys(s)
@@ -228,12 +187,11 @@ func (e *execution) start(n *Node) {
 	case err == nil:
 		s.Choice = e.overrule.choose(n, s, e.Rerun != nil && e.Rerun(n))
 	case left.IsZero(): // else it may rest on what is left out too
-		e.fatal = fmt.Errorf("node %s: %w", n.ID, err)
-		return
+		return fmt.Errorf("node %s: %w", n.ID, err)
 	}
 	if s.Action != Reuse && !left.IsZero() {
 		e.lock(n, left)
-		return
+		return nil
 	}
 	if s.Action != Reuse {
 		step = e.overrule.instead(n, s, step)
@@ -244,46 +202,45 @@ func (e *execution) start(n *Node) {
 	}
 	if s.Action == Reuse {
 		e.end(n, s.Previous, true, 0)
-		return
-	}
-	e.state[n.ID] = running
-	e.running++
-	if n.Host {
-		e.hostBusy = true
+		return nil
 	}
 	e.emit(Event{Type: "node_started", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Action: s.Action, Why: s.Because})
 	began := e.Now()
-	go func() {
-		f := &finished{node: n, scope: s}
-		defer func() {
-			if p := recover(); p != nil {
-				f.decision, f.err = nil, fmt.Errorf("mxflow panicked in %s: %v\n%s", n.ID, p, debug.Stack())
-			}
-			f.seconds = e.Now().Sub(began).Seconds()
-			e.done <- f
-		}()
-		if f.err = unprepared; f.err == nil {
-			f.decision, f.err = step.Run(e.ctx, s)
-		}
-	}()
+	var d *ledger.Decision
+	if err = unprepared; err == nil {
+		d, err = e.run(step, s)
+	}
+	if interrupted(e.ctx, err) {
+		return nil
+	}
+	seconds := e.Now().Sub(began).Seconds()
+	d = e.complete(s, d, err)
+	d.Seconds = seconds
+	if err := e.Journal.Append(&ledger.Record{Type: "decision", Time: e.Now().UTC(), Run: e.Run, Decision: d}); err != nil {
+		return fmt.Errorf("cannot record the outcome of %s: %w", n.ID, err)
+	}
+	e.end(n, d, false, seconds)
+	return nil
 }
 
-// scope is what a step sees. It may be read from the step's own goroutine while this one
-// continues, so lookups use maps made for that.
+// run runs a step. A panic is an error.
+func (e *execution) run(step Step, s *Scope) (d *ledger.Decision, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d, err = nil, fmt.Errorf("mxflow panicked in %s: %v\n%s", s.Node.ID, p, debug.Stack())
+		}
+	}()
+	return step.Run(e.ctx, s)
+}
+
+// scope is what a step sees. Goroutines of the step may read it: nothing changes while it
+// runs.
 func (e *execution) scope(n *Node) *Scope {
 	s := &Scope{
 		Plan: e.Plan, Node: n, Run: e.Run, Previous: e.Journal.Latest(n.ID),
-		Outcome: func(id string) *ledger.Decision {
-			d, _ := e.outcomes.Load(id)
-			decision, _ := d.(*ledger.Decision)
-			return decision
-		},
-		LockedBy: e.lockedBy(func(id string) verdict.Reason {
-			why, _ := e.locks.Load(id)
-			reason, _ := why.(verdict.Reason)
-			return reason
-		}, func(id string) bool { _, ended := e.outcomes.Load(id); return ended }),
-		Emit: e.emit, Context: e.ctx, Known: &sync.Map{}, Hard: e.Hard, Rerun: e.Rerun,
+		Outcome:  func(id string) *ledger.Decision { return e.result.Outcomes[id] },
+		LockedBy: e.lockedBy(func(id string) verdict.Reason { return e.result.Locked[id] }, func(id string) bool { return e.result.Outcomes[id] != nil }),
+		Emit:     e.emit, Context: e.ctx, Known: &sync.Map{}, Hard: e.Hard, Rerun: e.Rerun,
 	}
 	s.Chosen = e.overrule.chosen(s)
 	return s
@@ -293,7 +250,6 @@ func (e *execution) scope(n *Node) *Scope {
 func (e *execution) end(n *Node, d *ledger.Decision, reused bool, seconds float64) {
 	e.state[n.ID] = ended
 	e.result.Outcomes[n.ID] = d
-	e.outcomes.Store(n.ID, d)
 	e.result.Reused[n.ID] = reused
 	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Reasons, Findings: d.Findings, Seconds: seconds}
 	if waiver := e.overrule.bears(d); !waiver.IsZero() {
@@ -349,7 +305,6 @@ func (e *execution) barred(d, n *Node) verdict.Reason {
 func (e *execution) lock(n *Node, why verdict.Reason) {
 	e.state[n.ID] = locked
 	e.result.Locked[n.ID] = why
-	e.locks.Store(n.ID, why)
 	e.emit(Event{Type: "node_locked", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: why})
 	e.release(n)
 }
@@ -362,50 +317,9 @@ func (e *execution) emit(ev Event) {
 	e.Observe(ev)
 }
 
-// collect records everything finished by now in one append, so outcomes that end together
-// share one fsync, and only then releases dependents.
-func (e *execution) collect(first *finished) {
-	batch := []*finished{first}
-	for {
-		select {
-		case f := <-e.done:
-			batch = append(batch, f)
-			continue
-		default:
-		}
-		break
-	}
-	var records []*ledger.Record
-	var kept []*finished
-	for _, f := range batch {
-		e.running--
-		if f.node.Host {
-			e.hostBusy = false
-		}
-		if e.interrupted(f) {
-			continue
-		}
-		e.complete(f)
-		records = append(records, &ledger.Record{Type: "decision", Time: e.Now().UTC(), Run: e.Run, Decision: f.decision})
-		kept = append(kept, f)
-	}
-	if len(records) == 0 {
-		return
-	}
-	if err := e.Journal.Append(records...); err != nil {
-		e.fatal = fmt.Errorf("cannot record the outcome of %s: %w", kept[0].node.ID, err)
-		return
-	}
-	for _, f := range kept {
-		e.end(f.node, f.decision, false, f.seconds)
-	}
-}
-
-func (e *execution) interrupted(f *finished) bool {
-	if f.err == nil || e.ctx.Err() == nil {
-		return false
-	}
-	return errors.Is(f.err, context.Canceled) || errors.Is(f.err, context.DeadlineExceeded)
+// interrupted reports whether an error of a step only means that the run was cancelled.
+func interrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
 // name adds to a decision what it is about and what it rests on.
@@ -416,31 +330,27 @@ func (s *Scope) name(d *ledger.Decision) {
 }
 
 // complete fills in what every decision has in common.
-func (e *execution) complete(f *finished) {
-	d := f.decision
-	if f.err != nil || d == nil || !d.Verdict.Known() {
+func (e *execution) complete(s *Scope, d *ledger.Decision, err error) *ledger.Decision {
+	if err != nil || d == nil || !d.Verdict.Known() {
 		d = &ledger.Decision{Verdict: verdict.Error}
 		switch {
-		case f.err != nil:
-			d.Reasons = []verdict.Reason{verdict.OfError(f.err)}
+		case err != nil:
+			d.Reasons = []verdict.Reason{verdict.OfError(err)}
 		default:
 			d.Reasons = []verdict.Reason{verdict.New(code.NoVerdict)}
 		}
-		f.decision = d
 	}
-	s := f.scope
 	s.name(d)
-	if DecidesAlone(f.node.Kind) && f.err == nil {
+	if DecidesAlone(s.Node.Kind) && err == nil {
 		d.Derived = true
 	}
 	d = e.overrule.retractedBefore(s, d)
-	f.decision = d
 	d.ClaimKey = s.Keys.Claim
 	if d.Of = 0; s.Because.Code == code.HypothesisChanged && d.SameOutcome(s.Previous) {
 		// Decisions on it continue to rest on the attempt that decided it.
 		d.Of = s.Previous.DecidedBy()
 	}
-	d.Seconds = f.seconds
+	return d
 }
 
 // queue is a heap of nodes by order, so among ready nodes the first in the plan runs

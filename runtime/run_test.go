@@ -137,13 +137,13 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestHostIsExclusive: nodes that use the machine under test never overlap, and
-// of two that are ready the plan's first runs first.
-func TestHostIsExclusive(t *testing.T) {
+// TestOneNodeAtATime: nodes never overlap, and of two that are ready the plan's first runs
+// first.
+func TestOneNodeAtATime(t *testing.T) {
 	var now, most atomic.Int32
 	var nodes []*Node
 	for _, n := range chainOf(20, KindBenchmark) {
-		n.Host, n.Needs = true, nil
+		n.Needs = nil
 		nodes = append(nodes, n)
 	}
 	v := &verdicts{}
@@ -155,10 +155,9 @@ func TestHostIsExclusive(t *testing.T) {
 			return inner.Run(ctx, s)
 		}}, nil
 	})
-	r.Parallel = 8
 	execute(t, r)
 	if most.Load() != 1 {
-		t.Errorf("%d host nodes ran at once", most.Load())
+		t.Errorf("%d nodes ran at once", most.Load())
 	}
 	for i, id := range v.started {
 		if id != nodes[i].ID {
@@ -177,7 +176,7 @@ func TestRandomGraphs(t *testing.T) {
 		nodes := chainOf(2+rng.IntN(30), KindBenchmark)
 		v := &verdicts{of: map[string]verdict.Verdict{}}
 		for i, n := range nodes {
-			n.Needs, n.Host = nil, rng.IntN(3) == 0
+			n.Needs, n.Kind = nil, []Kind{KindBenchmark, KindFeature}[rng.IntN(2)]
 			for j := range i {
 				if rng.IntN(4) == 0 {
 					n.Needs = append(n.Needs, Need{nodes[j].ID, Mode(rng.IntN(4))})

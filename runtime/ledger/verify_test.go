@@ -163,8 +163,7 @@ func TestDanglingLaunchIsNoticed(t *testing.T) {
 	}
 }
 
-// TestReportEndsBeforeDamage: lines are read many at once, and what is told of a damaged
-// one is as if they were read one by one.
+// TestReportEndsBeforeDamage: what is reported of a damaged ledger ends before the damage.
 func TestReportEndsBeforeDamage(t *testing.T) {
 	leaves := []string{header}
 	for _, r := range nodes(20) {

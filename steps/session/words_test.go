@@ -197,7 +197,7 @@ func (s *story) apply() {
 	s.lab.begun, s.lab.died = nil, nil
 	r := &runtime.Runner{
 		Plan: s.lab.Plan, Graph: s.lab.Graph, Journal: s.lab.Store.Journal(), Step: s.real, Run: "r-1",
-		Parallel: 1, Now: func() time.Time { return s.clock },
+		Now: func() time.Time { return s.clock },
 	}
 	foreseen, err := r.Preview()
 	if err != nil {
