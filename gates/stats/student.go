@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Tail is the chance that Student's t with df degrees of freedom exceeds t. Small tails
@@ -16,47 +16,24 @@ func Tail(t, df float64) float64 {
 	if math.IsInf(t, 0) || math.IsInf(df, 0) {
 		return upper(t)
 	}
-	half := mathext.RegIncBeta(df/2, 0.5, df/(df+t*t)) / 2
-	if t < 0 {
-		return 1 - half
-	}
-	return half
+	return distuv.StudentsT{Sigma: 1, Nu: df}.Survival(t)
 }
 
 // Quantile is the t that Student's t with df degrees of freedom exceeds with chance p:
 // t(p, df) in the notation of docs/statistics.md. It is NaN if p is not between 0 and 1
-// or df not above 0.
-//
-// A gate needs two at every look, so it must be quick: Newton's method on ln(tail) over
-// ln(t), which is concave and falling, converges from one side from the first step on,
-// and takes four or five steps of one tail each.
+// or df is not above 0 and finite.
 func Quantile(p, df float64) float64 {
-	switch {
-	case !(p > 0 && p < 1) || !(df > 0):
+	if !(p > 0 && p < 1) || !(df > 0) || math.IsInf(df, 0) {
 		return math.NaN()
-	case p == 0.5:
-		return 0
-	case p > 0.5:
-		return -Quantile(1-p, df)
 	}
-	half, _ := math.Lgamma((df + 1) / 2)
-	whole, _ := math.Lgamma(df / 2)
-	scale := half - whole - math.Log(df*math.Pi)/2
-	// Every quantile of Student's t lies beyond that of the normal distribution.
-	t := math.Sqrt2 * math.Erfcinv(2*p)
-	for range 60 {
-		tail := Tail(t, df)
-		density := math.Exp(scale - (df+1)/2*math.Log1p(t*t/df))
-		step := math.Log(tail/p) * tail / (density * t)
-		t *= math.Exp(step)
-		if math.Abs(step) < 1e-12 {
-			break
-		}
+	if p > 0.5 {
+		return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - p)
 	}
-	return t
+	return -distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p)
 }
 
-// known caches quantiles of designs, which every look asks for.
+// known caches quantiles of designs, which every look asks for: those of a simulation are
+// millions of looks.
 var known sync.Map
 
 func knownQuantile(p, df float64) float64 {
