@@ -75,8 +75,6 @@ type preview struct {
 	locked   map[string]verdict.Reason
 	// open nodes have an assumed outcome.
 	open map[string]bool
-	// foreseen caches what steps found out.
-	foreseen sync.Map
 }
 
 func (p *preview) node(n *Node) (Planned, error) {
@@ -183,7 +181,7 @@ func (p *preview) scope(n *Node) *Scope {
 		Outcome:  func(id string) *ledger.Decision { return p.outcomes[id] },
 		LockedBy: p.runner.lockedBy(func(id string) verdict.Reason { return p.locked[id] }, func(id string) bool { return p.outcomes[id] != nil }),
 		Assumed:  func(id string) bool { return p.open[id] },
-		Emit:     func(Event) {}, Known: &sync.Map{}, Foreseen: &p.foreseen, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
+		Emit:     func(Event) {}, Known: &sync.Map{}, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
 	}
 	s.Chosen = p.overrule.chosen(s)
 	return s

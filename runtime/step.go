@@ -171,9 +171,6 @@ type Scope struct {
 	// Known is what the node's step found out about its environment, so its keys and its
 	// launches refer to the same state; nil if nothing is cached.
 	Known *sync.Map
-	// Foreseen caches what steps found out while they are only asked what they would do,
-	// and nothing changes; nil in a run.
-	Foreseen *sync.Map
 	// Hard is cancelled when the person cannot wait for a graceful end: a second Ctrl-C.
 	Hard context.Context
 }

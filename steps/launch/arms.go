@@ -30,43 +30,11 @@ func (a Arms) Distinct(root bool) []*variant.Variant {
 // accepted so far, on the engine that the feature is measured on. It returns
 // runtime.ErrUndecided while that is unknown.
 func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
-	key := foreseenArms{feature: f}
-	if !OnBaseline(f) {
-		key.node = s.Node // it depends on the outcomes so far
-	}
-	if s.Foreseen != nil {
-		if known, ok := s.Foreseen.Load(key); ok {
-			return known.(Arms), nil
-		}
-	}
-	if a, err = l.resolveArms(s, f); err == nil && s.Foreseen != nil {
-		s.Foreseen.Store(key, a)
-	}
-	return a, err
-}
-
-// OnBaseline reports whether a feature's arms follow from the plan alone, whatever the
-// earlier outcomes.
-func OnBaseline(f *plans.Feature) bool {
-	return f.BuildsOn.Kind == plans.OnBaseline && f.Of == "" && f.Choose == nil
-}
-
-// foreseenArms and foreseenRoot are the keys under which a preview caches variants: those
-// of a feature as a node sees it, and the baseline on an engine.
-type (
-	foreseenArms struct {
-		feature *plans.Feature
-		node    *runtime.Node
-	}
-	foreseenRoot struct{ engine string }
-)
-
-func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 	planned, err := decide.ArmsOf(l.View(s), f)
 	if err != nil {
 		return a, err
 	}
-	if a.Root, err = l.root(s, planned.Root); err != nil {
+	if a.Root, err = l.resolveArm(s, planned.Root); err != nil {
 		return a, err
 	}
 	if a.Parent = a.Root; planned.Parent.Name != ledger.Baseline {
@@ -80,21 +48,6 @@ func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a Arms, err error
 
 func (l *Lab) resolveArm(s *runtime.Scope, arm decide.Arm) (*variant.Variant, error) {
 	return l.ResolveWith(s, arm.Name, arm.Engine, arm.Set)
-}
-
-// root is the baseline, which all features on an engine share.
-func (l *Lab) root(s *runtime.Scope, arm decide.Arm) (*variant.Variant, error) {
-	key := foreseenRoot{arm.Engine}
-	if s.Foreseen != nil {
-		if known, ok := s.Foreseen.Load(key); ok {
-			return known.(*variant.Variant), nil
-		}
-	}
-	v, err := l.resolveArm(s, arm)
-	if err == nil && s.Foreseen != nil {
-		s.Foreseen.Store(key, v)
-	}
-	return v, err
 }
 
 // Keyed returns arms as steps/decide knows them.

@@ -142,28 +142,6 @@ func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 // more continues the same session, and so do rules that need more. An unqualified
 // candidate has another key than a qualified one.
 func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
-	key := foreseenKeys{b.feature, s.Outcome(runtime.QualifyID(b.feature.Name)), s.Previous}
-	once := s.Foreseen != nil && launch.OnBaseline(b.feature)
-	if once {
-		if known, ok := s.Foreseen.Load(key); ok {
-			return known.(runtime.Keys), nil
-		}
-	}
-	keys, err := b.keys(s)
-	if err == nil && once {
-		s.Foreseen.Store(key, keys)
-	}
-	return keys, err
-}
-
-// foreseenKeys is the key under which a preview caches a benchmark's keys: each one of a
-// phase asks for those of its siblings.
-type foreseenKeys struct {
-	feature             *plans.Feature
-	qualified, previous *ledger.Decision
-}
-
-func (b *benchmark) keys(s *runtime.Scope) (runtime.Keys, error) {
 	vs, _, err := b.arms(s)
 	if err != nil {
 		return runtime.Keys{}, err
@@ -215,8 +193,7 @@ func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workl
 func (b *benchmark) proofs(vs []*variant.Variant) []any {
 	parts := []any{"proofs", levels.Proves(b.lab.Plan.Protocol(b.feature.Protocol))}
 	for _, v := range vs {
-		base, other := b.lab.EvidenceKey(v.Set)
-		parts = append(parts, base, other)
+		parts = append(parts, b.lab.EvidenceKey(v.Knobs))
 	}
 	return parts
 }

@@ -238,15 +238,7 @@ func (q *qualify) qualified(s *runtime.Scope, v *variant.Variant) bool {
 		d := s.Outcome(id)
 		return d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.Knobs)
 	}
-	if s.Foreseen != nil {
-		if _, known := s.Foreseen.Load(v); known {
-			return true
-		}
-	}
 	if passed(runtime.BaselineID) {
-		if s.Foreseen != nil {
-			s.Foreseen.Store(v, true)
-		}
 		return true
 	}
 	for _, ph := range q.lab.Plan.Phases {
@@ -304,8 +296,7 @@ func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *var
 func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) string {
 	var parts []any
 	for _, v := range vs {
-		base, other := l.EvidenceKey(v.Set)
-		parts = append(parts, v.Key, base, other)
+		parts = append(parts, v.Key, l.EvidenceKey(v.Knobs))
 		if protocol.Level(levels.Profile) != nil {
 			parts = append(parts, v.Profiler)
 		}

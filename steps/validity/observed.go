@@ -20,9 +20,9 @@ import (
 // Unproved names the launch of a variant that does not prove its knob values; no fact if
 // all known ones do. Results are cached: kept logs do not change.
 func (j *Judge) Unproved(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason, error) {
-	base, other := j.EvidenceKey(v.Set)
+	evidence := j.EvidenceKey(v.Knobs)
 	for _, launch := range launches {
-		key := runtime.Digest("proved", launch.ID, protocol, base, other)
+		key := runtime.Digest("proved", launch.ID, protocol, evidence)
 		if _, known := j.proved.Load(key); known {
 			continue
 		}

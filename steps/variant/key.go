@@ -198,23 +198,7 @@ func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
 	}
 }
 
-// EvidenceKey stands for EvidenceFor in keys. A plan has many knobs and variants that
-// differ in few, so it is the digest of the evidence for all values of the baseline,
-// computed once, and the evidence for those that differ.
-func (l *Resolver) EvidenceKey(set map[string]string) (string, []Evidence) {
-	base := l.base()
-	var other []Evidence
-	for _, i := range base.places(set) {
-		k := l.Plan.Knobs[i]
-		name := set[k.Name]
-		if of, has := base.knobs[k.Name]; has && of == name {
-			continue
-		}
-		e := Evidence{Knob: k.Name, Value: name} // a value that it lacks counts as different too
-		if v := k.Value(name); v != nil {
-			e = evidenceOf(k, v)
-		}
-		other = append(other, e)
-	}
-	return base.evidence, other
+// EvidenceKey stands for EvidenceFor in keys.
+func (l *Resolver) EvidenceKey(knobs map[string]string) string {
+	return l.Sealed("evidence", EvidenceFor(l.Plan, knobs))
 }

@@ -36,7 +36,7 @@ func specOf(t *testing.T, src string) engine.Spec {
 	}
 	e := res.Plan.Engines[0]
 	l := &Resolver{Plan: res.Plan}
-	d, err := l.draft(e, knobs, res.Plan.Apart(knobs))
+	d, err := l.draft(e, knobs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,57 +54,6 @@ type Resolver struct {
 
 	mu       sync.Mutex
 	programs map[string]programSum
-
-	once     sync.Once
-	baseline baseline
-}
-
-// baseline is what all variants share: each overlays the few knobs in which it differs.
-type baseline struct {
-	// knobs is the value of every knob; nil if the plan has no baseline.
-	knobs map[string]string
-	// order are the knobs' positions in the plan, and bearing those whose baseline value
-	// changes what is started.
-	order   map[string]int
-	bearing []int
-	// evidence is the digest of the evidence for its values; see EvidenceKey.
-	evidence string
-}
-
-func (l *Resolver) base() *baseline {
-	l.once.Do(func() {
-		b := &l.baseline
-		if l.Plan.Baseline != nil {
-			b.knobs = l.Plan.DefaultKnobs()
-		}
-		b.order = map[string]int{}
-		for i, k := range l.Plan.Knobs {
-			b.order[k.Name] = i
-			if v := k.Value(b.knobs[k.Name]); v == nil || bears(v) {
-				b.bearing = append(b.bearing, i)
-			}
-		}
-		b.evidence = l.Sealed("evidence", EvidenceFor(l.Plan, b.knobs))
-	})
-	return &l.baseline
-}
-
-// bears reports whether a value of a knob changes what is started.
-func bears(v *plans.KnobValue) bool {
-	return len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts) > 0 || v.Image != ""
-}
-
-// places are the positions of a set's knobs in the plan, in order, together with the
-// positions in more.
-func (b *baseline) places(set map[string]string, more ...int) []int {
-	at := slices.Clone(more)
-	for name := range set {
-		if i, known := b.order[name]; known {
-			at = append(at, i)
-		}
-	}
-	slices.Sort(at)
-	return slices.Compact(at)
 }
 
 // Resolve applies values of all knobs to an engine of the plan, which is started as
@@ -116,8 +65,11 @@ func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[s
 // ResolveWith applies the baseline's knob values to an engine of the plan, except those
 // that are set differently.
 func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map[string]string) (*Variant, error) {
-	knobs := maps.Clone(l.base().knobs)
-	maps.Copy(knobs, set)
+	var knobs map[string]string
+	if l.Plan.Baseline != nil {
+		knobs = l.Plan.DefaultKnobs()
+		maps.Copy(knobs, set)
+	}
 	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set})
 }
 
@@ -127,7 +79,7 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", v.Engine)
 	}
-	d, err := l.draft(e, v.Knobs, v.Set)
+	d, err := l.draft(e, v.Knobs)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +119,7 @@ func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", engineKey)
 	}
-	d, err := l.draft(e, v.Knobs, v.Set)
+	d, err := l.draft(e, v.Knobs)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +132,7 @@ func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string
 	return v, err
 }
 
-func (l *Resolver) draft(e *plans.Engine, knobs, set map[string]string) (*draft, error) {
+func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
 	kind, ok := kinds.Lookup(e.Kind)
 	if !ok {
 		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)
@@ -202,9 +154,7 @@ func (l *Resolver) draft(e *plans.Engine, knobs, set map[string]string) (*draft,
 	if knobs == nil {
 		return d, nil // the engine as written
 	}
-	base := l.base()
-	for _, i := range base.places(set, base.bearing...) {
-		k := l.Plan.Knobs[i]
+	for _, k := range l.Plan.Knobs {
 		v := k.Value(knobs[k.Name])
 		if v == nil {
 			return nil, fmt.Errorf("knob %s has no value %q", k.Name, knobs[k.Name])
@@ -357,7 +307,7 @@ func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engin
 	if e == nil {
 		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q.%s", engineKey, lang.Suggest(engineKey, engineKeys(l.Plan)))
 	}
-	d, err := l.draft(e, knobs, l.Plan.Apart(knobs))
+	d, err := l.draft(e, knobs)
 	if err != nil {
 		return engine.Spec{}, kinds.Kind{}, err
 	}
