@@ -2,7 +2,6 @@ package apply
 
 import (
 	"math"
-	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
@@ -17,33 +16,23 @@ type Estimate struct {
 	// Low and High are the seconds that the launches take in 9 of 10 cases. High is 0 if
 	// unknown, and Low then the minimum; 0 if nothing is known.
 	Low, High float64
-	// SideBySide is the time with so many places to run launches side by side; empty if
-	// the time is unknown, or no session has two rounds.
-	SideBySide []SideBySide
-}
-
-// SideBySide is the duration of launches on a number of places, as in Estimate.
-type SideBySide struct {
-	Places    int
-	Low, High float64
+	// OneLow and OneHigh are Low and High on one place, if the executor has several slots.
+	OneLow, OneHigh float64
 }
 
 // EstimateOf estimates from the duration of earlier launches, of this plan and of others
 // on this machine.
 func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate {
 	pieces := piecesOf(p, preview)
-	spans := map[like]span{}
-	e := known.sum(pieces, spans)
-	if e.High == 0 || !slices.ContainsFunc(pieces, func(l piece) bool { return l.rounds > 1 }) {
+	e := known.of(pieces)
+	if p.Executor == nil || p.Executor.Slots < 2 {
 		return e
 	}
-	for _, places := range []int{1, 2, 4, 8} {
-		for i := range pieces {
-			pieces[i].slots = places
-		}
-		with := known.sum(pieces, spans)
-		e.SideBySide = append(e.SideBySide, SideBySide{places, with.Low, with.High})
+	for i := range pieces {
+		pieces[i].slots = 1
 	}
+	one := known.of(pieces)
+	e.OneLow, e.OneHigh = one.Low, one.High
 	return e
 }
 
@@ -92,37 +81,18 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 	return all
 }
 
-// like is what launches of equal duration have in common, and span that duration.
-type (
-	like struct {
-		variant, purpose, work string
-		pace                   float64
-	}
-	span struct{ low, high float64 }
-)
-
-func (k *Known) of(pieces []piece) Estimate { return k.sum(pieces, map[like]span{}) }
-
-// sum adds up launches; spans caches what is known of them.
-func (k *Known) sum(pieces []piece, spans map[like]span) (e Estimate) {
+// of adds up launches.
+func (k *Known) of(pieces []piece) (e Estimate) {
 	bounded := true
 	for _, l := range pieces {
-		key := like{l.VariantKey, l.Purpose, l.Work, l.pace}
-		if len(k.by[ofVariant(l.VariantKey)]) == 0 {
-			key.variant = engineKey(l.Engine, l.Model) // nothing is known but its engine
-		}
-		s, ok := spans[key]
-		if !ok {
-			s.low, s.high = k.span(l)
-			spans[key] = s
-		}
+		low, high := k.span(l)
 		e.Launches++
 		if l.Sure {
 			e.Least++
-			e.Low += s.low * l.share()
+			e.Low += low * l.share()
 		}
-		e.High += s.high * l.share()
-		bounded = bounded && s.high > 0
+		e.High += high * l.share()
+		bounded = bounded && high > 0
 	}
 	if !bounded {
 		e.High = 0
@@ -138,7 +108,7 @@ const asFast = 2
 // the same load and purpose says most. One of another variant of that engine bounds it;
 // and one with another load shows how long a start takes.
 func (k *Known) span(l piece) (low, high float64) {
-	same := k.those(ofVariant(l.VariantKey), func(t took) bool { return t.Purpose == l.Purpose && t.Work == l.Work })
+	same := k.those(func(t took) bool { return t.Variant == l.VariantKey && t.Purpose == l.Purpose && t.Work == l.Work })
 	if len(same) > 0 {
 		low, high = within(same, func(t took) float64 { return t.Seconds })
 		if l.Paced == 0 || high > l.pace {
@@ -148,17 +118,16 @@ func (k *Known) span(l piece) (low, high float64) {
 		return low + l.pace, high + l.pace
 	}
 	engine := engineKey(l.Engine, l.Model)
-	started := func(t took) bool { return t.Start > 0 }
-	starts := k.those(ofVariant(l.VariantKey), started)
+	starts := k.those(func(t took) bool { return t.Variant == l.VariantKey && t.Start > 0 })
 	if len(starts) == 0 {
-		starts = k.those(ofEngine(engine), started)
+		starts = k.those(func(t took) bool { return t.Engine == engine && t.Start > 0 })
 	}
 	low = l.pace
 	if len(starts) > 0 {
 		start, _ := within(starts, func(t took) float64 { return t.Start })
 		low += start
 	}
-	others := k.those(lookup{engine: engine, purpose: l.Purpose, work: l.Work}, func(took) bool { return true })
+	others := k.those(func(t took) bool { return t.Engine == engine && t.Purpose == l.Purpose && t.Work == l.Work })
 	if len(others) > 0 {
 		_, high = within(others, func(t took) float64 { return t.Seconds })
 		high = max(high*asFast, low)

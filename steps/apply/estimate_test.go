@@ -36,8 +36,8 @@ func TestSpan(t *testing.T) {
 		made("a", "v1", "benchmark", "w", 60, 100), made("b", "v1", "benchmark", "w", 60, 104),
 		{ID: "broken", VariantKey: "v3", Purpose: "benchmark", Seconds: 3, Engine: map[string]string{"kind": "vllm"}},
 	} {
-		if k.add(l); len(all(k)) != min(i+1, 3) {
-			t.Errorf("%s: %d are known", l.ID, len(all(k)))
+		if k.add(l); len(k.all) != min(i+1, 3) {
+			t.Errorf("%s: %d are known", l.ID, len(k.all))
 		}
 	}
 	for _, c := range []struct {
@@ -157,24 +157,14 @@ func TestKnownOfOtherPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Close()
-	if other := KnownTo(nil); len(all(other)) != 1 || all(other)[0] != all(k)[0] {
-		t.Errorf("%+v", all(other))
+	if other := KnownTo(nil); len(other.all) != 1 || other.all[0] != k.all[0] {
+		t.Errorf("%+v", other.all)
 	}
 	// Where nothing can be written, nothing is learned, and nothing breaks.
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(k.file, "below a file"))
-	if KnownTo(nil).add(made("1", "v1", "benchmark", "w", 60, 100)); len(all(KnownTo(nil))) != 0 {
+	if KnownTo(nil).add(made("1", "v1", "benchmark", "w", 60, 100)); len(KnownTo(nil).all) != 0 {
 		t.Error("known from nowhere")
 	}
-}
-
-// all are those that are known, whatever they are looked up by.
-func all(k *Known) (list []took) {
-	for key, some := range k.by {
-		if key == ofVariant(key.variant) {
-			list = append(list, some...)
-		}
-	}
-	return list
 }
 
 // TestSideBySide: rounds that stand beside each other take as long as one, and never

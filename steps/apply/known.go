@@ -46,8 +46,7 @@ func (t took) sound() bool {
 
 // Known are launches made before.
 type Known struct {
-	// by indexes them: a plan of a thousand features looks up each among thousands.
-	by map[lookup][]took
+	all []took // oldest first
 	// file records launches of all plans on this machine; empty means none.
 	file string
 }
@@ -68,34 +67,19 @@ func KnownTo(st *store.Store) *Known {
 	}
 	if st != nil {
 		for _, l := range st.Launches(store.LaunchFilter{OK: true}) {
-			if t := tookOf(l); t.sound() && !slices.Contains(k.by[ofVariant(t.Variant)], t) {
-				k.note(t)
+			if t := tookOf(l); t.sound() && !slices.Contains(k.all, t) {
+				k.all = append(k.all, t)
 			}
 		}
 	}
 	return k
 }
 
-// lookup is what launches have in common.
-type lookup struct{ engine, variant, purpose, work string }
-
-func ofVariant(key string) lookup { return lookup{variant: key} }
-func ofEngine(key string) lookup  { return lookup{engine: key} }
-
-func (k *Known) note(t took) {
-	if k.by == nil {
-		k.by = map[lookup][]took{}
-	}
-	for _, key := range []lookup{ofVariant(t.Variant), ofEngine(t.Engine), {engine: t.Engine, purpose: t.Purpose, work: t.Work}} {
-		k.by[key] = append(k.by[key], t)
-	}
-}
-
-// those returns the newest launches that share something, oldest first.
-func (k *Known) those(key lookup, are func(took) bool) (list []took) {
+// those returns the newest launches of a sort, oldest first.
+func (k *Known) those(are func(took) bool) (list []took) {
 	// As fast as now, not as many launches ago.
 	const newest = 30
-	for _, t := range slices.Backward(k.by[key]) {
+	for _, t := range slices.Backward(k.all) {
 		if len(list) == newest {
 			break
 		}
@@ -127,7 +111,7 @@ func (k *Known) read() {
 	for line := range bytes.Lines(text) {
 		var t took
 		if json.Unmarshal(line, &t) == nil && t.sound() {
-			k.note(t)
+			k.all = append(k.all, t)
 		}
 	}
 }
@@ -139,7 +123,7 @@ func (k *Known) add(l *ledger.Launch) {
 	if !l.OK || !t.sound() {
 		return
 	}
-	k.note(t)
+	k.all = append(k.all, t)
 	line, err := json.Marshal(t)
 	if err != nil || k.file == "" || os.MkdirAll(filepath.Dir(k.file), 0o700) != nil {
 		return

@@ -77,7 +77,7 @@ func All(p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []p
 	for _, n := range preview {
 		nodes = append(nodes, JSON(p, n))
 	}
-	return map[string]any{"changed": append([]plans.Difference{}, changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.High, "least_seconds": e.Low, "side_by_side": sideBySideJSON(e), "estimate_from_recorded_launches": e.High > 0 || e.Launches == 0}
+	return map[string]any{"changed": append([]plans.Difference{}, changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.High, "least_seconds": e.Low, "seconds_on_one_place": e.OneHigh, "least_seconds_on_one_place": e.OneLow, "estimate_from_recorded_launches": e.High > 0 || e.Launches == 0}
 }
 
 // Print prints a preview. If it has more nodes than half a screen has lines, the kept
@@ -108,7 +108,7 @@ func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Es
 	case e.Launches == 0:
 		fmt.Fprintln(on, "\nNothing to measure.")
 	default:
-		fmt.Fprintln(on, "\n"+launchCount(e)+" if every gate passes"+takes(e)+sideBySide(p, e))
+		fmt.Fprintln(on, "\n"+launchCount(e)+" if every gate passes"+takes(e)+onOne(e))
 	}
 }
 
@@ -123,28 +123,12 @@ func takes(e apply.Estimate) string {
 	return "; time unknown until the first launch."
 }
 
-// worthPlaces is the run time in seconds above which more places are worth mentioning.
-const worthPlaces = 600
-
-// sideBySide is how long they take on several places, if the plan has those or the run is
-// long.
-func sideBySide(p *plans.Plan, e apply.Estimate) string {
-	if len(e.SideBySide) == 0 || p.Executor == nil && e.High < worthPlaces {
+// onOne is how long they take on one place, where the plan has several and uses them.
+func onOne(e apply.Estimate) string {
+	if e.OneHigh == 0 || e.OneHigh == e.High {
 		return ""
 	}
-	var with []string
-	for _, s := range e.SideBySide {
-		with = append(with, fmt.Sprintf("%d: %s", s.Places, tell.Between(s.Low, s.High)))
-	}
-	return " By places (see executor): " + strings.Join(with, ", ") + "."
-}
-
-func sideBySideJSON(e apply.Estimate) []map[string]any {
-	out := []map[string]any{}
-	for _, s := range e.SideBySide {
-		out = append(out, map[string]any{"places": s.Places, "seconds": s.High, "least_seconds": s.Low})
-	}
-	return out
+	return " On one place: " + tell.Between(e.OneLow, e.OneHigh) + "."
 }
 
 // sure is the minimum of launches.
