@@ -9,10 +9,8 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
@@ -126,15 +124,11 @@ type Arg struct {
 type Value struct {
 	Text   string
 	Number *float64
+	To     *float64 // the end of a span
 	// Unit is that of all numbers: "tok/s", "ms", "GB", "count", "ratio" (a change: 0.1
 	// is +10%), "percent" (a computed ratio that is not a change), "spread" (a ratio
 	// without a direction), "share" (0.1 is 10%), "p" (a chance), "level" (that a chance
 	// is compared with), "duration" (seconds).
-	To *float64
-	// Unit is that of all numbers: "tok/s", "ms", "GB", "count", "ratio" (a change: 0.1
-	// is +10%), "percent" (a ratio that is worked out and no change by itself),
-	// "spread" (a ratio without a direction), "share" (0.1 is 10%), "p" (a chance),
-	// "level" (that a chance is held against), "duration" (seconds).
 	Unit    string
 	List    []string
 	Numbers []float64
@@ -199,21 +193,8 @@ func (v Value) MarshalJSON() ([]byte, error) {
 		return json.Marshal(numbers{v.Number, v.To, v.Numbers, v.Unit})
 	case v.List != nil:
 		return plainJSON(v.List)
-	case plain(v.Text):
-		return []byte(`"` + v.Text + `"`), nil
 	}
 	return plainJSON(v.Text)
-}
-
-// plain reports whether JSON needs no escapes for a text. Most do not, and a ledger holds
-// many.
-func plain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
 }
 
 // plainJSON does not escape "<": the outer encoder decides that.
@@ -230,10 +211,6 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	*v = Value{}
 	switch data[0] {
 	case '"':
-		if inside := string(data[1 : len(data)-1]); plain(inside) {
-			v.Text = inside
-			return nil
-		}
 		return json.Unmarshal(data, &v.Text)
 	case '[':
 		return json.Unmarshal(data, &v.List)
@@ -250,12 +227,8 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	case 'n':
 		return errors.New("null is no value of a reason")
 	}
-	n, err := strconv.ParseFloat(string(data), 64)
-	if err != nil {
-		return err
-	}
-	v.Number, v.Unit = &n, "count"
-	return nil
+	v.Unit = "count"
+	return json.Unmarshal(data, &v.Number)
 }
 
 // And joins names for a sentence: "a, b and c".
