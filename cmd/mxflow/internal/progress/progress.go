@@ -10,9 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
-
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -79,11 +76,16 @@ func (p *plain) Note(r verdict.Reason) { p.on.Note(r) }
 type live struct {
 	on    Screen
 	began time.Time
-	bars  *mpb.Progress
-	bar   *mpb.Bar
+	// stop ends the redrawing, which has ended when drawing is done.
+	stop    chan struct{}
+	drawing sync.WaitGroup
 
 	mu   sync.Mutex
 	line string
+	// drawn is how many lines the next redraw replaces.
+	drawn int
+	// made and left count launches.
+	made, left int
 	// loading is the progress of a start that began at since; nil if none is in progress.
 	loading *runtime.Loading
 	since   time.Time
@@ -96,22 +98,55 @@ type live struct {
 
 func (l *live) Begin(s apply.Start) {
 	l.began, l.at = time.Now(), time.Now()
-	l.least, l.most = s.Estimate.Low, s.Estimate.High
-	l.bars = mpb.New(mpb.WithOutput(l.on.Terminal), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
-	l.bar = l.bars.New(int64(max(1, s.Estimate.Launches)), mpb.BarStyle().Rbound("]").Lbound("["),
-		mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return l.text() })),
-		mpb.BarExtender(mpb.BarFillerFunc(l.logLine), false))
+	l.least, l.most, l.left = s.Estimate.Low, s.Estimate.High, s.Estimate.Launches
 	l.scroll(fmt.Sprintf("mxflow %s: plan %s, run %s", l.on.Version, s.Plan.Name, s.Run))
+	l.stop = make(chan struct{})
+	l.drawing.Go(func() {
+		tick := time.NewTicker(150 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-l.stop:
+				return
+			case <-tick.C:
+				l.draw("")
+			}
+		}
+	})
 }
 
 // scroll prints a line above the live one.
-func (l *live) scroll(line string) { fmt.Fprintln(l.bars, l.on.Safe(line)) }
+func (l *live) scroll(line string) { l.draw(l.on.Safe(line) + "\n") }
+
+// draw replaces the live lines by a text that stays and the live lines as of now.
+func (l *live) draw(above string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.replace(above, " "+bar(l.made, l.made+max(1, l.left))+" "+l.text()+"\n"+l.logLine())
+}
+
+// replace goes up to the first of the live lines, erases all below, and prints.
+func (l *live) replace(above, lines string) {
+	erase := ""
+	if l.drawn > 0 {
+		erase = fmt.Sprintf("\x1b[%dA\x1b[J", l.drawn)
+	}
+	l.drawn = strings.Count(lines, "\n")
+	_, _ = io.WriteString(l.on.Terminal, erase+above+lines)
+}
+
+// bar shows the share of the launches that are made.
+func bar(made, total int) string {
+	const inside = barWidth - 2
+	done := ""
+	if n := (inside*made + total/2) / total; n > 0 {
+		done = strings.Repeat("=", n-1) + ">"
+	}
+	return "[" + done + strings.Repeat("-", inside-len(done)) + "]"
+}
 
 // text has the most important part first, as a narrow terminal cuts the end.
 func (l *live) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	since := time.Since(l.at).Seconds()
 	eta := Left(max(0, l.least-since), max(0, l.most-since))
 	if l.over {
@@ -126,14 +161,11 @@ func (l *live) text() string {
 }
 
 // logLine is the last log line of a loading engine, below the live one.
-func (l *live) logLine(w io.Writer, _ decor.Statistics) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *live) logLine() string {
 	if l.loading == nil || l.loading.Log == "" {
-		return nil
+		return ""
 	}
-	_, err := fmt.Fprintln(w, table.Fit("  | "+l.on.Safe(l.loading.Log), l.on.Width()-1))
-	return err
+	return table.Fit("  | "+l.on.Safe(l.loading.Log), l.on.Width()-1) + "\n"
 }
 
 // barWidth is the drawn bar's, in columns.
@@ -143,6 +175,7 @@ func (l *live) Event(ev runtime.Event) {
 	l.mu.Lock()
 	l.least, l.most, l.at = ev.ETALeast, ev.ETA, time.Now()
 	l.over = ev.Left == 0 && ev.Made > 0
+	l.made, l.left = ev.Made, ev.Left
 	switch ev.Type {
 	case "launch_started", "level_started", "request_done":
 		l.line, l.loading = Status(ev), nil
@@ -152,9 +185,6 @@ func (l *live) Event(ev runtime.Event) {
 		l.loading = nil
 	}
 	l.mu.Unlock()
-	// Completing it would remove it.
-	l.bar.SetTotal(int64(ev.Made+max(1, ev.Left)), false)
-	l.bar.SetCurrent(int64(ev.Made))
 	// A launch's start and its stages are on the live line; what scrolls is what ended,
 	// and why something is repeated.
 	if text := describe(ev); text != "" && ev.Loading == nil && (ev.Type != "launch_started" || ev.Again > 0) {
@@ -173,8 +203,9 @@ func folded(text string, width int) string {
 }
 
 func (l *live) End(*apply.Result) {
-	l.bar.Abort(true)
-	l.bars.Wait()
+	close(l.stop)
+	l.drawing.Wait()
+	l.replace("", "")
 }
 
 func (l *live) Note(r verdict.Reason) { l.on.Note(r) }
