@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
-	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 // agent is a coding agent that has nothing but the tools of mxflow mcp.
@@ -360,19 +359,4 @@ func TestAgentIsRefused(t *testing.T) {
 		t.Errorf("schema: %v", got)
 	}
 	must[object](a, "schema", object{"name": "knob"})
-}
-
-// BenchmarkMCP asks about plans of 1,000 features: of a few knobs, and with a knob each.
-func BenchmarkMCP(b *testing.B) {
-	for name, plan := range map[string][]byte{"few": planstest.LargePlan(1000), "each": []byte(planWithAKnobEach(1000))} {
-		a := newAgent(b, plan)
-		must[object](a, "validate", object{}) // reads the plan, as the first call of all does
-		for _, tool := range []string{"validate", "plan", "status"} {
-			b.Run(name+"/"+tool, func(b *testing.B) {
-				for b.Loop() {
-					must[object](a, tool, object{})
-				}
-			})
-		}
-	}
 }

@@ -101,69 +101,6 @@ func Text(r *lang.Findings) string {
 	return b.String()
 }
 
-// largeBegins is what large plans have before their knobs.
-//
-//go:embed testdata/large.hcl
-var largeBegins string
-
-// LargePlan has n features in n/10 phases, each with two criteria.
-func LargePlan(n int) []byte { return PlainPlan(n, 2) }
-
-// PlainPlan has n features with so many criteria each.
-func PlainPlan(n, rules int) []byte {
-	var b strings.Builder
-	b.WriteString(largeBegins)
-	for i := range 20 {
-		fmt.Fprintf(&b, `knob "k%d" {
-  default = "off"
-  value "off" {
-    must_not_see { log = ["k%d is on"] }
-  }
-  value "on" {
-    env = { K%d = "1" }
-    must_see { log = ["k%d is on"] }
-  }
-}
-`, i, i, i, i)
-	}
-	for i := range n {
-		if i%10 == 0 {
-			if i > 0 {
-				b.WriteString("}\n")
-			}
-			fmt.Fprintf(&b, "phase \"p%d\" {\n", i/10)
-			if i > 0 {
-				fmt.Fprintf(&b, "  after_decided = [phase.p%d]\n", i/10-1)
-			}
-		}
-		parent := "accepted"
-		if i%10 == 0 {
-			parent = "baseline"
-		}
-		fmt.Fprintf(&b, `  feature "f%d" {
-    summary   = "Feature number %d"
-    priority  = %d
-    set       = { k%d = "on" }
-    builds_on = %s
-    protocol  = protocol.standard
-    criterion "decode" {
-      rule = "chat.tg.gain >= ${var.gain}"
-    }
-`, i, i, i, i%20, parent)
-		for r := 1; r < rules; r++ {
-			fmt.Fprintf(&b, "    criterion \"c%d\" {\n      rule = \"chat.ttft.change <= 0.%d5\"\n    }\n", r, r)
-		}
-		b.WriteString("  }\n")
-	}
-	b.WriteString("}\n")
-	return []byte(b.String())
-}
-
-// GeneratedPlan makes a thousand features and knob values by for_each and dynamic.
-//
-//go:embed testdata/generated.hcl
-var GeneratedPlan string
-
 // Hang is longer than any machine needs: what takes that long would not end. How
 // fast something is is in benchmarks.
 const Hang = time.Minute

@@ -1,9 +1,7 @@
 package rules_test
 
 import (
-	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,9 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
-	"github.com/mxflow/mxflow/plans/rules"
 )
 
 // FuzzCompile checks that no text makes the compiler panic, hang or compile something
@@ -97,63 +93,3 @@ func checkProgram(t *testing.T, p *plans.Program, r ruleSet, place string) {
 type visitor func(ast.Node)
 
 func (v visitor) Visit(n *ast.Node) { v(*n) }
-
-// manyRules is a plan of n rules over 50 workloads of 16 cells each.
-func manyRules(n int) []byte {
-	var b strings.Builder
-	b.WriteString(planstest.RulePlan)
-	for i := range 50 {
-		fmt.Fprintf(&b, "workload \"w%d\" {\n prompt_tokens = [1, 2, 3, 4]\n output_tokens = [5, 6, 7, 8]\n}\n", i)
-	}
-	b.WriteString("protocol \"wide\" {\n level \"smoke\" {\n  prompt = \"?\"\n  expect = \"!\"\n }\n level \"benchmark\" {\n  workloads = [")
-	for i := range 50 {
-		fmt.Fprintf(&b, "workload.w%d, ", i)
-	}
-	b.WriteString("]\n }\n}\nphase \"wide\" {\n feature \"wide\" {\n  set = { moe = \"routed\" }\n  protocol = protocol.wide\n")
-	for i := range n {
-		rule := [...]string{
-			"w%d.p1.o5.tg.gain >= 0.10",
-			"w%d.p4.tg8.gain >= -0.03 and levels.smoke == 'pass'",
-			"w%d.p2.o6.ttft.p50 <= 1.05 * w%[1]d.p2.o6.ttft.base.p50",
-			"w%d.p3.o7.tg > 0.9 * w%[1]d.p3.o7.tg.base or not (engine.memory_gb.delta > 1)",
-		}[i%4]
-		fmt.Fprintf(&b, "  criterion \"c%d\" { rule = \"%s\" }\n", i, fmt.Sprintf(rule, i%50))
-	}
-	b.WriteString(" }\n}\n")
-	return []byte(b.String())
-}
-
-func BenchmarkCompileRules(b *testing.B) {
-	res := load.Bytes("rules.hcl", manyRules(2000), planstest.Registry(), load.Options{})
-	if !res.OK() {
-		b.Fatal(planstest.Text(&res.Findings))
-	}
-	b.ResetTimer()
-	for b.Loop() {
-		rules.CompileAll(rules.New(res.Plan), res.Files)
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/2000, "µs/rule")
-}
-
-// BenchmarkCompileRulesOfManyPhases has 990 phases in a chain, each with a
-// gate that reads the feature of the one before.
-func BenchmarkCompileRulesOfManyPhases(b *testing.B) {
-	var s strings.Builder
-	s.WriteString(planstest.RulePlan)
-	for i := range 990 {
-		fmt.Fprintf(&s, "phase \"p%d\" {\n", i)
-		if i > 0 {
-			fmt.Fprintf(&s, " after = [phase.p%d]\n", i-1)
-		}
-		fmt.Fprintf(&s, " feature \"f%d\" {\n  set = { moe = \"routed\" }\n  criterion \"c\" { rule = \"chat.tg.gain >= 0.1\" }\n }\n", i)
-		fmt.Fprintf(&s, " gate {\n  rule \"r\" { expr = \"feature[\\\"f%d\\\"].accepted\" }\n }\n}\n", max(0, i-1))
-	}
-	res := load.Bytes("rules.hcl", []byte(s.String()), planstest.Registry(), load.Options{})
-	if !res.OK() {
-		b.Fatal(planstest.Text(&res.Findings))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		rules.CompileAll(rules.New(res.Plan), res.Files)
-	}
-}

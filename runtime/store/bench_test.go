@@ -19,22 +19,6 @@ func decisions(from, n int) []*ledger.Record {
 	return recs
 }
 
-// BenchmarkStoreAppend records 10,000 decisions, on disk and in memory.
-func BenchmarkStoreAppend(b *testing.B) {
-	for _, batch := range []int{1, 64} {
-		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
-			for b.Loop() {
-				s := open(b, filepath.Join(b.TempDir(), ".mxflow"))
-				for i := 0; i < many; i += batch {
-					add(b, s, decisions(i, min(batch, many-i))...)
-				}
-				s.Close()
-			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/many, "µs/decision")
-		})
-	}
-}
-
 // BenchmarkStoreOpen opens a state directory with 10,000 decisions.
 func BenchmarkStoreOpen(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), ".mxflow")
