@@ -49,12 +49,9 @@ type Workload struct {
 	ConcurrencyList bool
 	Rate            []float64
 	RateList        bool
-	// RateTo is what a rate grows to over the cell, 0 for a constant one. Arrival
-	// is "constant", "poisson", "gamma" or "trace", empty in a closed loop;
-	// Burstiness the shape of gamma, MaxConcurrency the cap of an open loop.
-	RateTo         float64
+	// Arrival is "constant", "poisson" or "trace", empty in a closed loop; MaxConcurrency
+	// the cap of an open loop.
 	Arrival        string
-	Burstiness     float64
 	MaxConcurrency int
 	// Duration ends sending even before all Requests are sent; 0 is no limit.
 	Duration time.Duration
@@ -238,8 +235,6 @@ func (w *Workload) label(p, o, d, c int, r float64) string {
 		text += fmt.Sprintf(" @ d%d", d)
 	}
 	switch {
-	case r > 0 && w.RateTo > 0:
-		text += fmt.Sprintf(", %g to %g req/s", r, w.RateTo)
 	case r > 0:
 		text += fmt.Sprintf(", %g req/s", r)
 	case w.Open():
@@ -276,9 +271,9 @@ func (w *Workload) requestsOf(concurrency int, rate float64) int {
 	case w.Arrival == "trace":
 		n = MaxRequests // all that the file has
 	case w.Open() && seconds > 0:
-		n = arrivals(w.meanRate(rate)*seconds, w.Burstiness)
+		n = arrivals(rate * seconds)
 	case w.Open():
-		n = math.Ceil(w.meanRate(rate) * 60)
+		n = math.Ceil(rate * 60)
 	case seconds > 0:
 		n = 200 * float64(concurrency)
 	default:
@@ -291,21 +286,10 @@ func (w *Workload) requestsOf(concurrency int, rate float64) int {
 	return int(min(max(n, float64(w.Requests)), float64(most)))
 }
 
-func (w *Workload) meanRate(rate float64) float64 {
-	if w.RateTo > 0 {
-		return (rate + w.RateTo) / 2
-	}
-	return rate
-}
-
 // arrivals is a number of requests that hardly any run exceeds when so many are expected:
-// six standard deviations above that. The variance of a gamma process is the mean divided
-// by its shape; 0 stands for Poisson, whose shape is 1.
-func arrivals(expected, shape float64) float64 {
-	if shape == 0 {
-		shape = 1
-	}
-	return math.Ceil(expected + 6*math.Sqrt(expected/shape) + 6)
+// six standard deviations of a Poisson process above that.
+func arrivals(expected float64) float64 {
+	return math.Ceil(expected + 6*math.Sqrt(expected) + 6)
 }
 
 func (w *Workload) warmupOf(concurrency int) int {

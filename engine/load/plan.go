@@ -196,9 +196,6 @@ const (
 	Constant Arrival = "constant"
 	// Poisson: exponential gaps, as of many independent users.
 	Poisson Arrival = "poisson"
-	// Gamma: gaps of a gamma distribution with shape Burstiness; 1 is Poisson,
-	// less is burstier.
-	Gamma Arrival = "gamma"
 	// Trace: by the prompts' own times (Prompt.At).
 	Trace Arrival = "trace"
 )
@@ -209,12 +206,9 @@ type Pace struct {
 	// room for the next. 0 is 1.
 	Concurrency int
 	// Arrival makes the loop open: requests are sent as scheduled, however slow the
-	// answers are, at Rate per second on average. Empty is a closed loop. RateTo, if set,
-	// is the rate that Rate changes to, linearly, over the run's requests or Duration.
-	Arrival      Arrival
-	Rate, RateTo float64
-	// Burstiness is the shape of Gamma.
-	Burstiness float64
+	// answers are, at Rate per second on average. Empty is a closed loop.
+	Arrival Arrival
+	Rate    float64
 	// MaxConcurrency caps an open loop; requests scheduled beyond it wait, and their
 	// latency counts from the schedule. 0 is no cap.
 	MaxConcurrency int
@@ -231,27 +225,21 @@ type Pace struct {
 // Open reports whether requests are sent by schedule.
 func (p Pace) Open() bool { return p.Arrival != "" }
 
-// maxRate limits the requests per second of an open loop, and minBurstiness the shape of
-// its gaps, below which nearly all are zero.
-const maxRate, minBurstiness = 1e6, 1e-3
+// maxRate limits the requests per second of an open loop.
+const maxRate = 1e6
 
 func (p Pace) check() error {
-	inside := func(x, least, most float64) bool { return x >= least && x <= most } // false for NaN
 	switch {
 	case p.Concurrency < 0 || p.MaxConcurrency < 0 || p.Duration < 0:
 		return fmt.Errorf("concurrency %d, max_concurrency %d, duration %v: must not be negative", p.Concurrency, p.MaxConcurrency, p.Duration)
-	case !p.Open() && (p.Rate != 0 || p.RateTo != 0):
-		return fmt.Errorf("a rate of %v requests per second needs an arrival: constant, poisson, gamma or trace", max(p.Rate, p.RateTo))
+	case !p.Open() && p.Rate != 0:
+		return fmt.Errorf("a rate of %v requests per second needs an arrival: constant, poisson or trace", p.Rate)
 	case !p.Open() || p.Arrival == Trace:
 		return nil
-	case p.Arrival != Constant && p.Arrival != Poisson && p.Arrival != Gamma:
-		return fmt.Errorf("unknown arrival %q: use constant, poisson, gamma or trace", p.Arrival)
-	case !inside(p.Rate, math.SmallestNonzeroFloat64, maxRate):
+	case p.Arrival != Constant && p.Arrival != Poisson:
+		return fmt.Errorf("unknown arrival %q: use constant, poisson or trace", p.Arrival)
+	case !(p.Rate > 0 && p.Rate <= maxRate): // NaN is neither
 		return fmt.Errorf("rate of %v requests per second, required > 0 and ≤ %g", p.Rate, maxRate)
-	case p.RateTo != 0 && !inside(p.RateTo, math.SmallestNonzeroFloat64, maxRate):
-		return fmt.Errorf("rate_to of %v requests per second, required > 0 and ≤ %g", p.RateTo, maxRate)
-	case p.Arrival == Gamma && !inside(p.Burstiness, minBurstiness, 1/minBurstiness):
-		return fmt.Errorf("burstiness of %v, required %g to %g (1 is poisson)", p.Burstiness, minBurstiness, 1/minBurstiness)
 	}
 	return nil
 }
@@ -261,11 +249,6 @@ func (p Pace) check() error {
 // arrivals, so every arm of a comparison meets the same crowd.
 //
 // A trace is not drawn: its times are those of the prompts (Prompt.At).
-//
-// The gaps are drawn for a rate of one per second and then mapped to the time in which
-// the requested rate has let as many pass (a time change), so a ramp keeps the shape of
-// its process: a Poisson process stays one, with a changing rate, and gamma keeps its
-// burstiness at every rate.
 func (p Pace) arrivals(n int) ([]time.Duration, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -273,14 +256,18 @@ func (p Pace) arrivals(n int) ([]time.Duration, error) {
 	if !p.Open() || p.Arrival == Trace {
 		return nil, fmt.Errorf("arrivals of kind %q are not drawn", p.Arrival)
 	}
-	gap := p.gaps()
+	r := rand.New(rand.NewPCG(uint64(p.Seed), 0x6d78666c6f77)) // a separate stream: "mxflow"
 	at := make([]time.Duration, max(n, 0))
-	passed := 0.0
+	passed := 0.0 // in units of the mean gap
 	for i := range at {
-		if i > 0 {
-			passed += gap()
+		switch {
+		case i == 0:
+		case p.Arrival == Poisson:
+			passed += exponential(r)
+		default:
+			passed++
 		}
-		seconds := p.when(passed, n)
+		seconds := passed / p.Rate
 		if !(seconds < maxArrival.Seconds()) {
 			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate, or send fewer", i, n, maxArrival)
 		}
@@ -294,61 +281,5 @@ func (p Pace) arrivals(n int) ([]time.Duration, error) {
 // maxArrival limits the length of a schedule.
 const maxArrival = 30 * 24 * time.Hour
 
-// gaps draws the time between two arrivals in units of their mean.
-func (p Pace) gaps() func() float64 {
-	r := rand.New(rand.NewPCG(uint64(p.Seed), 0x6d78666c6f77)) // a separate stream: "mxflow"
-	switch p.Arrival {
-	case Poisson:
-		return func() float64 { return exponential(r) }
-	case Gamma:
-		return func() float64 { return gamma(r, p.Burstiness) / p.Burstiness }
-	}
-	return func() float64 { return 1 }
-}
-
-// when is the time in seconds at which the rate has let so many requests pass. A ramp's
-// rate is linear in time from Rate to RateTo, over Duration or, without one, over the
-// time that n requests take on average, and RateTo after it. The number passed by t is
-// then Rate·t + slope·t²/2, solved for t in the form that does not cancel if the slope is
-// small or falls.
-func (p Pace) when(passed float64, n int) float64 {
-	if p.RateTo == 0 || p.RateTo == p.Rate {
-		return passed / p.Rate
-	}
-	mean := (p.Rate + p.RateTo) / 2
-	over := p.Duration.Seconds()
-	if over == 0 {
-		over = float64(n-1) / mean
-	}
-	if passed >= mean*over {
-		return over + (passed-mean*over)/p.RateTo
-	}
-	slope := (p.RateTo - p.Rate) / over
-	return 2 * passed / (p.Rate + math.Sqrt(p.Rate*p.Rate+2*slope*passed))
-}
-
 // exponential draws from the exponential distribution of mean 1 by inversion.
 func exponential(r *rand.Rand) float64 { return -math.Log1p(-r.Float64()) }
-
-// gamma draws from the gamma distribution of the given shape and scale 1, by the method
-// of Marsaglia and Tsang (ACM Transactions on Mathematical Software 26, 2000): a cubed
-// normal, accepted if it fits under the density. A shape below 1 is drawn from the next
-// one up and scaled by a power of a uniform.
-func gamma(r *rand.Rand, shape float64) float64 {
-	if shape < 1 {
-		return gamma(r, shape+1) * math.Pow(1-r.Float64(), 1/shape)
-	}
-	d := shape - 1.0/3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		x := r.NormFloat64()
-		v := 1 + c*x
-		if v <= 0 {
-			continue
-		}
-		v *= v * v
-		if math.Log(1-r.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
-			return d * v
-		}
-	}
-}

@@ -221,7 +221,7 @@ func TestOpenLoop(t *testing.T) {
 // and warm-ups before it go out a few at a time.
 func TestOpenLoopKeepsItsSchedule(t *testing.T) {
 	const n = 300
-	pace := Pace{Arrival: Gamma, Rate: 50, RateTo: 200, Burstiness: 0.4, Seed: 9}
+	pace := Pace{Arrival: Poisson, Rate: 100, Seed: 9}
 	inBubble(t, func() Plan {
 		return Plan{
 			Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 10), Measured: numbered("m", n)},

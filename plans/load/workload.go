@@ -189,9 +189,7 @@ func checkLengths(n *plans.Lengths, in *eval.Body) {
 var paceAttrs = []plans.Attr{
 	{Name: "concurrency", Type: plans.Ints, Default: 1.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "How many requests are kept in flight (closed loop): each answer makes room for the next request. A list makes one cell per value."},
 	{Name: "rate", Type: plans.Numbers, Unit: "requests per second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "Send on schedule, however slow the answers (open loop), and count latencies from the scheduled send time. Instead of `concurrency`."},
-	{Name: "rate_to", Type: plans.Number, Unit: "requests per second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "The rate at the end of the cell, reached linearly."},
-	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "gamma", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson by default: like many independent users. Gamma has a `burstiness`; trace takes the times of the `dataset`."},
-	{Name: "burstiness", Type: plans.Number, Min: 0.01, MinSet: true, Max: 100, Doc: "Shape of gamma: 1 is poisson, below 1 is burstier, above 1 more even."},
+	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson by default: like many independent users. Trace takes the times of the `dataset`."},
 	{Name: "max_concurrency", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."},
 	{Name: "requests", Type: plans.Int, Default: 10.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxRequests, Doc: "Measured requests per cell and launch; with `turns`, conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a `duration` it is the upper bound."},
 	{Name: "duration", Type: plans.Duration, Doc: "Stop sending after this time; requests in flight are still answered and measured."},
@@ -201,9 +199,7 @@ var paceAttrs = []plans.Attr{
 func decodePace(w *plans.Workload, f *eval.Body) {
 	w.Concurrency, w.ConcurrencyList = f.Wholes("concurrency")
 	w.Rate, w.RateList = f.Numbers("rate")
-	w.RateTo = f.Number("rate_to")
 	w.Arrival = f.Text("arrival")
-	w.Burstiness = f.Number("burstiness")
 	w.MaxConcurrency = f.Whole("max_concurrency")
 	w.Requests = f.Whole("requests")
 	w.Warmup = f.Whole("warmup")

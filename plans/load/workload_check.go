@@ -49,25 +49,14 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 		if w.Data == nil {
 			noUse("arrival", "A trace sends at the times of a dataset. Add: dataset { file = \"trace.jsonl\" }, on separate lines, or choose another arrival.")
 		}
-		if name := f.Given("rate", "rate_to"); name != "" {
-			noUse(name, "A trace has its own times, so %s has no effect. Remove it, or choose another arrival.", name)
+		if !f.Absent("rate") {
+			noUse("rate", "A trace has its own times, so rate has no effect. Remove it, or choose another arrival.")
 		}
 	} else if len(w.Rate) == 0 {
-		for _, name := range []string{"rate_to", "arrival", "max_concurrency"} {
+		for _, name := range []string{"arrival", "max_concurrency"} {
 			if !f.Absent(name) {
 				noUse(name, "%s only applies to requests sent on schedule. Add rate, in requests per second, or remove %s.", name, name)
 			}
-		}
-	}
-	switch {
-	case w.Arrival == "gamma" && f.Lacks("burstiness"):
-		f.Scope.Fail(f.At("arrival"), "missing-attribute", "Missing burstiness", "Gamma arrivals need burstiness: the shape, such as 0.5; 1 is poisson.")
-	case w.Arrival != "gamma" && !f.Absent("burstiness"):
-		noUse("burstiness", "burstiness is the shape of gamma arrivals. Set arrival = \"gamma\", or remove it.")
-	}
-	for _, rate := range w.Rate {
-		if rate == w.RateTo {
-			noUse("rate_to", "The rate starts at %g per second, so there is no ramp. Remove rate_to, or give another rate.", rate)
 		}
 	}
 	if w.Open() && !f.Absent("min_reached") {

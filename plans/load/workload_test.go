@@ -31,7 +31,7 @@ func TestCellsOfAllDimensions(t *testing.T) {
 		lengths8 + "depth = 64\nconcurrency = 4":                                                 "w=pp8 tg8 @ d64, c4",
 		lengths8 + "concurrency = [1]":                                                           "w.c1=pp8 tg8",
 		lengths8 + "rate = [1, 2.5, 0.125]":                                                      "w.r1=pp8 tg8, 1 req/s | w.r2_5=pp8 tg8, 2.5 req/s | w.r0_125=pp8 tg8, 0.125 req/s",
-		lengths8 + "rate = 2\nrate_to = 8\nmax_concurrency = 4":                                  "w=pp8 tg8, 2 to 8 req/s",
+		lengths8 + "rate = 2\nmax_concurrency = 4":                                               "w=pp8 tg8, 2 req/s",
 		"output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = 10\nmax = 21\n}": "w=pp~15.5 tg8",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nwarmup = 0":                                     "w=pp* tg*",
 		"dataset {\nfile = \"../trace.jsonl\"\n}\narrival = \"trace\"":                           "w=pp* tg*, as traced",
@@ -49,20 +49,18 @@ func TestCellsOfAllDimensions(t *testing.T) {
 // TestRequestsOfCells: the measured and the warmup requests of each cell.
 func TestRequestsOfCells(t *testing.T) {
 	for body, want := range map[string]string{
-		lengths8:                                                                           "[10+3]",
-		lengths8 + "concurrency = [1, 2, 3, 16]":                                           "[10+3 10+3 12+3 64+16]",
-		lengths8 + "concurrency = 16\nrequests = 20":                                       "[20+16]",
-		lengths8 + "concurrency = 16\nwarmup = 0":                                          "[64+0]",
-		lengths8 + "concurrency = 4\nduration = \"1m\"":                                    "[800+4]",
-		lengths8 + "rate = [0.1, 2.5]":                                                     "[10+3 150+3]",
-		lengths8 + "rate = 2\nrate_to = 10":                                                "[360+3]",
-		lengths8 + "rate = 10\nduration = \"10s\"":                                         "[166+3]",
-		lengths8 + "rate = 10\nduration = \"10s\"\nrequests = 50":                          "[50+3]",
-		lengths8 + "rate = 10\narrival = \"gamma\"\nburstiness = 0.25\nduration = \"10s\"": "[226+3]",
-		lengths8 + "rate = 100000\nmax_concurrency = 64":                                   "[1000000+3]",
-		"dataset {\nfile = \"prompts.jsonl\"\n}":                                           "[1+3]",
-		"dataset {\nfile = \"prompts.jsonl\"\n}\nrequests = 2\nwarmup = 2":                 "[2+2]",
-		"dataset {\nfile = \"../trace.jsonl\"\n}\narrival = \"trace\"":                     "[3+3]",
+		lengths8:                                                           "[10+3]",
+		lengths8 + "concurrency = [1, 2, 3, 16]":                           "[10+3 10+3 12+3 64+16]",
+		lengths8 + "concurrency = 16\nrequests = 20":                       "[20+16]",
+		lengths8 + "concurrency = 16\nwarmup = 0":                          "[64+0]",
+		lengths8 + "concurrency = 4\nduration = \"1m\"":                    "[800+4]",
+		lengths8 + "rate = [0.1, 2.5]":                                     "[10+3 150+3]",
+		lengths8 + "rate = 10\nduration = \"10s\"":                         "[166+3]",
+		lengths8 + "rate = 10\nduration = \"10s\"\nrequests = 50":          "[50+3]",
+		lengths8 + "rate = 100000\nmax_concurrency = 64":                   "[1000000+3]",
+		"dataset {\nfile = \"prompts.jsonl\"\n}":                           "[1+3]",
+		"dataset {\nfile = \"prompts.jsonl\"\n}\nrequests = 2\nwarmup = 2": "[2+2]",
+		"dataset {\nfile = \"../trace.jsonl\"\n}\narrival = \"trace\"":     "[3+3]",
 	} {
 		var got []string
 		for _, c := range workloadIn(t, body).Cells() {

@@ -48,11 +48,7 @@ func pace(w *plans.Workload, c plans.Cell) float64 {
 	if c.Rate <= 0 {
 		return seconds
 	}
-	rate := c.Rate
-	if w.RateTo > 0 {
-		rate = (c.Rate + w.RateTo) / 2
-	}
-	if by := float64(c.Requests) / rate; seconds == 0 || by < seconds {
+	if by := float64(c.Requests) / c.Rate; seconds == 0 || by < seconds {
 		return by
 	}
 	return seconds

@@ -274,7 +274,7 @@ func loadPlan(w *plans.Workload, cell plans.Cell, prompts prompt.Prompts) load.P
 		API: openai.API(w.API), Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP, RepetitionPenalty: w.RepetitionPenalty,
 		Seed: &seed, IgnoreEOS: w.IgnoreEOS, CacheContext: w.DepthCached && cell.Depth > 0, Retries: w.Retries, MaxErrors: w.MaxErrors,
 		Pace: load.Pace{
-			Arrival: load.Arrival(w.Arrival), Rate: cell.Rate, RateTo: w.RateTo, Burstiness: w.Burstiness,
+			Arrival: load.Arrival(w.Arrival), Rate: cell.Rate,
 			MaxConcurrency: w.MaxConcurrency, Duration: w.Duration, Seed: seed,
 		},
 		RequestTimeout: w.RequestTimeout, FirstTimeout: w.FirstTimeout, StallTimeout: w.StallTimeout,

@@ -4,9 +4,7 @@ workload "numbers" {
   output_tokens   = 8
   concurrency     = [0, 4] # ERROR: Invalid concurrency
   rate            = [1, 1.0, "2"] # ERROR: Duplicate value in rate | Wrong type for rate
-  rate_to         = 0 # ERROR: Invalid rate_to
   arrival         = "bursty" # ERROR: Invalid arrival
-  burstiness      = -1 # ERROR: Invalid burstiness
   max_concurrency = 0 # ERROR: Invalid max_concurrency
   duration        = "0s" # ERROR: Invalid duration
   depth           = [-1] # ERROR: Invalid depth
@@ -21,17 +19,8 @@ workload "two_loops" {
 workload "closed" {
   prompt_tokens   = 8
   output_tokens   = 8
-  rate_to         = 4 # ERROR: Argument has no effect
   arrival         = "constant" # ERROR: Argument has no effect
-  burstiness      = 0.5 # ERROR: Argument has no effect
   max_concurrency = 8 # ERROR: Argument has no effect
-}
-workload "shape" {
-  prompt_tokens = 8
-  output_tokens = 8
-  rate          = [2, 4]
-  rate_to       = 4 # ERROR: Argument has no effect
-  arrival       = "gamma" # ERROR: Missing burstiness
 }
 workload "traced" {
   prompt_tokens = 8

@@ -39,9 +39,7 @@ workload "serving" {
   turns           = 3
   system_tokens   = 256
   rate            = [1, 2.5]
-  rate_to         = 10
-  arrival         = "gamma"
-  burstiness      = 0.5
+  arrival         = "constant"
   max_concurrency = 64
   duration        = "2m"
   ignore_eos      = false
