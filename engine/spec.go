@@ -313,9 +313,6 @@ type Endpoint struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	// CAFile is a PEM file of certificates to trust, beside the system's.
 	CAFile string `json:"-"`
-	// ClientCert and ClientKey are PEM files by which mxflow shows who it is.
-	ClientCert string `json:"-"`
-	ClientKey  string `json:"-"`
 	// Insecure skips the check of the server's certificate.
 	Insecure bool `json:"insecure,omitempty"`
 	// Restart is the command that restarts the server; without it launches are

@@ -93,7 +93,7 @@ func accessOf(e *engine.Endpoint) (engine.Access, *engine.Failure) {
 
 // tlsOf is nil if the system's own trust is enough.
 func tlsOf(e *engine.Endpoint) (*tls.Config, *engine.Failure) {
-	if e.CAFile == "" && e.ClientCert == "" && !e.Insecure {
+	if e.CAFile == "" && !e.Insecure {
 		return nil, nil
 	}
 	c := &tls.Config{InsecureSkipVerify: e.Insecure, MinVersion: tls.VersionTLS12}
@@ -108,13 +108,6 @@ func tlsOf(e *engine.Endpoint) (*tls.Config, *engine.Failure) {
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, engine.StartFailure(nil, "its ca_file %q contains no PEM certificate (-----BEGIN CERTIFICATE-----)", e.CAFile)
 		}
-	}
-	if e.ClientCert != "" {
-		pair, err := tls.LoadX509KeyPair(e.ClientCert, e.ClientKey)
-		if err != nil {
-			return nil, engine.StartFailure(err, "cannot use its client_cert %q and client_key %q: %v", e.ClientCert, e.ClientKey, err)
-		}
-		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
 }

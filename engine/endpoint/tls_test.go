@@ -28,8 +28,8 @@ var quiet = log.New(io.Discard, "", 0)
 type authority struct {
 	good, otherHost, expired tls.Certificate
 	pool                     *x509.CertPool
-	// trusted makes a spec trust it; shown makes a spec present a certificate of it.
-	trusted, shown func(*engine.Spec)
+	// trusted makes a spec trust it.
+	trusted func(*engine.Spec)
 }
 
 func certificates(t *testing.T) authority {
@@ -76,13 +76,6 @@ func certificates(t *testing.T) authority {
 	other.DNSNames = []string{"elsewhere.example"}
 	old := template(4, "engine", now.Add(-24*time.Hour))
 	old.IPAddresses = local
-	clientKey := key()
-	client := sign(template(5, "mxflow", now.Add(24*time.Hour)), clientKey)
-	der, err := x509.MarshalECPrivateKey(clientKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certFile, keyFile := write("client.pem", "CERTIFICATE", client.Certificate[0]), write("client.key", "EC PRIVATE KEY", der)
 
 	a := authority{good: sign(good, key()), otherHost: sign(other, key()), expired: sign(old, key()), pool: x509.NewCertPool()}
 	parsed, err := x509.ParseCertificate(self.Certificate[0])
@@ -91,6 +84,5 @@ func certificates(t *testing.T) authority {
 	}
 	a.pool.AddCert(parsed)
 	a.trusted = func(s *engine.Spec) { s.Endpoint.CAFile = rootFile }
-	a.shown = func(s *engine.Spec) { s.Endpoint.ClientCert, s.Endpoint.ClientKey = certFile, keyFile }
 	return a
 }

@@ -129,7 +129,7 @@ func unreachable(err error) (says string, definite bool) {
 	case strings.Contains(text, "malformed HTTP"):
 		return "the server there does not speak HTTP: " + logscan.Clean(text), true
 	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"), strings.Contains(text, "tls: unknown certificate"):
-		return "it requires a valid client certificate: set client_cert and client_key", true
+		return "it requires a client certificate, which mxflow does not send: put a proxy in front that does", true
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fmt.Sprintf("unknown host %q: correct the name in url, or check this machine's DNS", dns.Name), true
 	case errors.As(err, &timedOut) && timedOut.Timeout():

@@ -10,7 +10,7 @@
 //
 //	<leaf> TAB <root> LF
 //
-// The first line's leaf is the header, the text "mxflow-ledger/2". Every other
+// The first line's leaf is the header, the text "mxflow-ledger/3". Every other
 // leaf is one Record as canonical JSON. The root is the hash, in standard
 // base64 with padding, of the Merkle tree (RFC 6962, as golang.org/x/mod's tlog
 // computes it) over the leaves of this line and of all lines above it; the
@@ -52,7 +52,7 @@
 // Beside the ledger lies <path>.checkpoint, three lines in the form that
 // transparency logs sign:
 //
-//	mxflow-ledger/2
+//	mxflow-ledger/3
 //	<number of leaves, header included, decimal>
 //	<root, base64>
 //

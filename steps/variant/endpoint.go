@@ -23,8 +23,6 @@ var endpointSchema = plans.Schema{
 		{Name: "api_key", Type: plans.String, Doc: "Sent as `Authorization: Bearer …`. It must come from a sensitive variable."},
 		{Name: "headers", Type: plans.Map, Doc: "Headers sent with every request, such as another form of key."},
 		{Name: "ca_file", Type: plans.String, Doc: "PEM file of certificates to trust beside the system's, relative to the plan's folder."},
-		{Name: "client_cert", Type: plans.String, Doc: "PEM file of mxflow's client certificate, relative to the plan's folder; needs `client_key`."},
-		{Name: "client_key", Type: plans.String, Doc: "PEM file of the key of `client_cert`."},
 		{Name: "insecure", Type: plans.Bool, Default: false, Doc: "Does not check the server's certificate."},
 		{Name: "restart", Type: plans.Strings, Doc: "Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the `env` of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."},
 		{Name: "log_file", Type: plans.String, Doc: "The server's log, if this machine can read it: lines written from the launch on are evidence."},
@@ -34,15 +32,13 @@ var endpointSchema = plans.Schema{
 
 // endpointAttrs are the block's attributes by their names in the plan.
 type endpointAttrs struct {
-	URL        string            `json:"url"`
-	APIKey     string            `json:"api_key"`
-	Headers    map[string]string `json:"headers"`
-	CAFile     string            `json:"ca_file"`
-	ClientCert string            `json:"client_cert"`
-	ClientKey  string            `json:"client_key"`
-	Insecure   bool              `json:"insecure"`
-	Restart    []string          `json:"restart"`
-	LogFile    string            `json:"log_file"`
+	URL      string            `json:"url"`
+	APIKey   string            `json:"api_key"`
+	Headers  map[string]string `json:"headers"`
+	CAFile   string            `json:"ca_file"`
+	Insecure bool              `json:"insecure"`
+	Restart  []string          `json:"restart"`
+	LogFile  string            `json:"log_file"`
 }
 
 func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
@@ -65,14 +61,11 @@ func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
 			add("headers", "endpoint-contradiction", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
 		}
 	}
-	if (e.ClientCert == "") != (e.ClientKey == "") {
-		add("", "endpoint-contradiction", "Half a client certificate", "client_cert and client_key are needed together: one names mxflow, the other proves it.")
-	}
 	if e.CAFile != "" && e.Insecure {
 		add("insecure", "endpoint-contradiction", "Certificate is not checked", "With insecure = true, ca_file is not used. Remove one of them.")
 	}
-	if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.ClientCert != "" || e.Insecure) {
-		add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file, client_cert and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
+	if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.Insecure) {
+		add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
 	}
 	if _, given := b.Attrs["restart"]; given && (len(e.Restart) == 0 || e.Restart[0] == "") {
 		add("restart", "empty-value", "Empty restart", `Name the program that restarts the server and its arguments, such as ["ssh", "box", "systemctl restart vllm"], or remove restart.`)
@@ -113,8 +106,8 @@ func putEndpoint(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 		return l.Plan.Path(path)
 	}
 	spec.Endpoint = &engine.Endpoint{
-		URL: a.URL, APIKey: a.APIKey, Headers: a.Headers, CAFile: file(a.CAFile), ClientCert: file(a.ClientCert),
-		ClientKey: file(a.ClientKey), Insecure: a.Insecure, Restart: a.Restart, LogFile: file(a.LogFile),
+		URL: a.URL, APIKey: a.APIKey, Headers: a.Headers, CAFile: file(a.CAFile),
+		Insecure: a.Insecure, Restart: a.Restart, LogFile: file(a.LogFile),
 	}
 	if len(a.Restart) == 0 {
 		spec.Env = nil // what the kind sets reaches no process

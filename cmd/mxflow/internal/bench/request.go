@@ -53,7 +53,7 @@ type Request struct {
 	maxLag                         time.Duration
 	keyEnv                         string
 	headers                        []string
-	ca, cert, certKey              string
+	ca                             string
 	insecure                       bool
 	gpus                           []string
 	format, out                    string
@@ -103,8 +103,6 @@ func (b *Request) Flags(f *pflag.FlagSet) {
 	f.StringVar(&b.keyEnv, "api-key-env", "", "name of the environment variable that holds the API key")
 	f.StringArrayVar(&b.headers, "header", nil, "extra header, as 'Name: value' (repeatable)")
 	f.StringVar(&b.ca, "ca-file", "", "certificate authority to trust, PEM")
-	f.StringVar(&b.cert, "client-cert", "", "client certificate, PEM")
-	f.StringVar(&b.certKey, "client-key", "", "its key, PEM")
 	f.BoolVar(&b.insecure, "insecure", false, "do not check the server's certificate")
 	f.StringSliceVar(&b.gpus, "gpus", nil, "GPUs of this machine that the server uses, by index or UUID, to watch their power, memory and clocks")
 	f.StringVar(&b.format, "format", "", "md or json (default: a table)")
@@ -125,7 +123,7 @@ func (b *Request) Run(ctx context.Context, h Host, url string, set func(flag str
 
 // spec is the server as an endpoint that mxflow did not start.
 func (b *Request) spec(key string) engine.Spec {
-	e := &engine.Endpoint{URL: b.url, APIKey: key, CAFile: b.ca, ClientCert: b.cert, ClientKey: b.certKey, Insecure: b.insecure, Headers: map[string]string{}}
+	e := &engine.Endpoint{URL: b.url, APIKey: key, CAFile: b.ca, Insecure: b.insecure, Headers: map[string]string{}}
 	for _, h := range b.headers {
 		name, value := cutHeader(h)
 		e.Headers[name] = value
