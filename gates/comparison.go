@@ -17,8 +17,6 @@ type finding struct {
 	verdict.Comparison
 	// reason is what was found against what was required, from what decided it.
 	reason verdict.Reason
-	// mean reports whether the estimates fulfil it, as the compiled rule sees them.
-	mean bool
 	// open names the features for which more launches could still settle it.
 	open []string
 	// stale names arms whose launches are not fresh starts.
@@ -48,7 +46,6 @@ func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 	if f.Holds, err = holds(leaf.Op, left, right); err != nil {
 		return nil, err
 	}
-	f.mean = f.Holds
 	if c.ev.exact() {
 		f.Left, f.Right = sides(leaf, left, right)
 		f.Test = &verdict.Test{Form: verdict.Exact, Negated: leaf.Negated}

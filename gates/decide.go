@@ -93,7 +93,7 @@ func (d *decider) rule(rule *plans.Rule) verdict.Rule {
 
 // sound reports whether a program has everything needed to decide it.
 func sound(p *plans.Program) bool {
-	if p == nil || p.VM == nil || len(p.Inputs) == 0 || p.Logic == nil {
+	if p == nil || len(p.Inputs) == 0 || p.Logic == nil {
 		return false
 	}
 	for _, leaf := range p.Leaves {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/expr-lang/expr"
-
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -46,9 +44,6 @@ func (c *ruling) decide() verdict.Rule {
 		_, c.out.Open = c.join(c.program.Logic)
 		return c.out
 	}
-	if err := c.agree(); err != nil {
-		return broke(c.out, verdict.OfError(err))
-	}
 	for _, leaf := range c.program.Leaves {
 		f := c.leaves[leaf]
 		c.out.Comparisons = append(c.out.Comparisons, f.Comparison)
@@ -79,31 +74,6 @@ func (c *ruling) read(in *plans.Input) *reading {
 
 func (c *ruling) compared(in *plans.Input) bool {
 	return slices.ContainsFunc(c.program.Leaves, func(leaf *plans.Leaf) bool { return slices.Contains(leaf.Inputs(), in) })
-}
-
-// agree runs the whole expression on the estimates. It must agree with the comparisons
-// joined by hand.
-func (c *ruling) agree() error {
-	env := map[string]any{}
-	for _, in := range c.program.Inputs {
-		env[in.Var] = c.readings[in].value(in)
-	}
-	result, err := expr.Run(c.program.VM, env)
-	if err != nil {
-		return fault(verdict.New(code.NotComputed, verdict.Err(err)))
-	}
-	yes, ok := result.(bool)
-	if !ok {
-		return fault(verdict.New(code.NotYesOrNo, verdict.Text("type", fmt.Sprintf("%T", result))))
-	}
-	joined := c.program.Logic.Holds(
-		func(leaf *plans.Leaf) bool { return c.leaves[leaf].mean },
-		func(in *plans.Input) bool { return c.readings[in].value(in) == true },
-	)
-	if yes != joined {
-		return fault(verdict.New(code.Disagrees, verdict.Text("is", fmt.Sprint(yes))))
-	}
-	return nil
 }
 
 // unsettle withdraws the decision of a rule that read numbers of an engine that was not

@@ -55,12 +55,20 @@ func TestThreeValues(t *testing.T) {
 		}
 		l := tree(r, leaves, []string{plans.LogicAnd, plans.LogicOr}[r.IntN(2)])
 		holds := func(assigned int) bool {
-			return l.Holds(func(leaf *plans.Leaf) bool {
-				if i := slices.Index(undecided, leaf); i >= 0 {
+			var of func(l *plans.Logic) bool
+			of = func(l *plans.Logic) bool {
+				switch l.Op {
+				case plans.LogicAnd:
+					return !slices.ContainsFunc(l.Args, func(arg *plans.Logic) bool { return !of(arg) })
+				case plans.LogicOr:
+					return slices.ContainsFunc(l.Args, of)
+				}
+				if i := slices.Index(undecided, l.Leaf); i >= 0 {
 					return assigned>>i&1 == 1
 				}
-				return c.leaves[leaf].Verdict == verdict.Pass
-			}, nil)
+				return c.leaves[l.Leaf].Verdict == verdict.Pass
+			}
+			return of(l)
 		}
 		all := 1 << len(undecided)
 		passes := 0

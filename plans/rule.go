@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/expr-lang/expr/vm"
-
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
@@ -39,8 +37,7 @@ func (r *Rule) Inputs() []*Input {
 	return r.Program.Inputs
 }
 
-// Program is a rule after strict compilation: what it reads, what it compares,
-// and the expression to run.
+// Program is a rule after strict compilation: what it reads, and what it compares.
 type Program struct {
 	// Inputs are the values the rule reads, each once, in order of appearance.
 	Inputs []*Input
@@ -48,8 +45,6 @@ type Program struct {
 	Leaves []*Leaf
 	// Logic is how and, or and not join its comparisons; their error budget follows it.
 	Logic *Logic
-	// VM is the compiled boolean expression over the inputs' variables.
-	VM *vm.Program
 }
 
 // Leaf is one comparison of a rule.
@@ -138,8 +133,6 @@ type Unsent struct {
 type Input struct {
 	// Path is the address as written.
 	Path string
-	// Var is the variable that stands for it in the compiled rule.
-	Var  string
 	Kind InputKind
 	// Feature is the feature whose value it is.
 	Feature string
@@ -330,23 +323,6 @@ const (
 	LogicTruth   = "truth"
 )
 
-// Holds evaluates the tree, given the values of its comparisons (as written, before any
-// not) and of its yes-or-no inputs.
-func (l *Logic) Holds(leaf func(*Leaf) bool, truth func(*Input) bool) bool {
-	switch l.Op {
-	case LogicCompare:
-		return leaf(l.Leaf) != l.Negated
-	case LogicTruth:
-		return truth(l.Truth) != l.Negated
-	}
-	for _, arg := range l.Args {
-		if arg.Holds(leaf, truth) != (l.Op == LogicAnd) {
-			return l.Op == LogicOr
-		}
-	}
-	return l.Op == LogicAnd
-}
-
 // Parts are the conditions that must all hold for the rule to hold.
 func (l *Logic) Parts() []*Logic {
 	if l.Op == LogicAnd {
@@ -411,7 +387,7 @@ const RatioUnit = "ratio"
 // the same.
 func (in *Input) Quantity() Input {
 	q := *in
-	q.Path, q.Var, q.Unsent = "", "", nil
+	q.Path, q.Unsent = "", nil
 	if q.Stat == "p50" {
 		q.Stat = "median"
 	}

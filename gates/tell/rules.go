@@ -114,9 +114,6 @@ var rulePhrases = phrases{
 
 	code.NoRuleGiven:  "there is no rule (a bug in mxflow, not in the plan)",
 	code.NotCompiled:  "the rule was not compiled (a bug in mxflow, not in the plan)",
-	code.NotComputed:  "the rule cannot be computed: {error}",
-	code.NotYesOrNo:   "the rule gave {type}, not yes or no",
-	code.Disagrees:    "the rule came out as {is}, contradicting its own comparisons (a bug in mxflow)",
 	code.Incomparable: "cannot compare {left} {op} {right}",
 	code.OutOfReach:   "{subject} can never be {limit}, so this comparison decides nothing",
 	code.TooManyPairs: "{subject} counts over {arms} arms: too many launches to compare each with each; compare them one by one",

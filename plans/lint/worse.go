@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -57,7 +58,7 @@ func (c *ruleCheck) worse(f *fact) {
 		said += fmt.Sprintf("To allow such a loss, write %s.", limit)
 	case size == 0:
 		said += fmt.Sprintf("To require an improvement, write %s.", limit)
-	case in.Var != "" || in.Stat == "median" || in.Stat == "p50":
+	case slices.Contains(f.rule.Inputs(), in) || in.Stat == "median" || in.Stat == "p50":
 		said += fmt.Sprintf("To require an improvement, write %s; to allow a loss of up to that much, %s.", f.mirrored(), limit)
 	default:
 		said += fmt.Sprintf("To allow a loss of up to that much, write %s.", limit)

@@ -87,7 +87,7 @@ func TestRulesReadObservations(t *testing.T) {
 			continue
 		}
 		in := *res.Plan.Phases[0].Features[0].Criteria[0].Program.Inputs[0]
-		in.Path, in.Var, in.Feature, in.Of = "", "", "", ""
+		in.Path, in.Feature, in.Of = "", "", ""
 		if in != want {
 			t.Errorf("%s reads %+v, want %+v", rule, in, want)
 		}

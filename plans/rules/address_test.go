@@ -513,7 +513,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		got := mistakes(c.rule, errs)
 		switch {
 		case c.want == "" && len(errs) == 0:
-			if p.VM == nil || len(p.Inputs) == 0 {
+			if p.Logic == nil || len(p.Inputs) == 0 {
 				t.Errorf("%s: an empty program", c.rule)
 			}
 		case c.want != "" && got != c.want:

@@ -125,7 +125,7 @@ func baseOf(own, base *plans.Input) bool {
 // related makes the input that compares own with its base.
 func related(own, base *plans.Input, rel plans.Relation) *plans.Input {
 	in := *own
-	in.Var, in.Relation, in.Against = "", rel, base.Against
+	in.Relation, in.Against = rel, base.Against
 	path := strings.TrimSuffix(own.Path, "."+own.Stat) + base.Against.Suffix()
 	if own.Stat != "median" && own.Stat != "p50" {
 		path += "." + own.Stat

@@ -2,17 +2,13 @@ package rules
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/checker"
-	"github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/parser"
-	"github.com/expr-lang/expr/types"
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/plans"
@@ -41,9 +37,6 @@ func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Program, []*Error) {
 		r.refuse(tree.Node, "rule-reads-nothing", "Rule reads nothing", "This rule has the same result whatever is measured. Compare a metric, such as chat.tg.gain >= 0.10.")
 		return nil, r.errs
 	}
-	if err := assemble(r.p, tree); err != nil {
-		return nil, []*Error{fromExpr(err, src)}
-	}
 	return r.p, nil
 }
 
@@ -71,33 +64,6 @@ func measures(p *plans.Program) bool {
 		}
 	}
 	return false
-}
-
-// assemble makes the virtual machine's program. The configuration is strict on
-// purpose: a typed environment of the rule's own inputs, a boolean result,
-// no builtins, no optimisation, and no visitor, since with one present the
-// checker lets unknown fields through. The tree is the one that was read, so
-// nothing is printed and parsed again in between.
-func assemble(p *plans.Program, tree *parser.Tree) error {
-	env := types.Map{}
-	for _, in := range p.Inputs {
-		switch in.Type {
-		case plans.WordInput:
-			env[in.Var] = types.String
-		case plans.BoolInput:
-			env[in.Var] = types.Bool
-		default:
-			env[in.Var] = types.Float64
-		}
-	}
-	config := &conf.Config{Expect: reflect.Bool}
-	config.WithEnv(env)
-	if _, err := checker.Check(tree, config); err != nil {
-		return err
-	}
-	program, err := compiler.Compile(tree, config)
-	p.VM = program
-	return err
 }
 
 // CompileAll compiles every rule of p strictly against the typed environment

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/file"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -23,7 +22,7 @@ var (
 )
 
 // reader walks a parsed rule once: it refuses what is not plainly a value, resolves every
-// address, checks types and units, and replaces each address with a plain variable.
+// address, and checks types and units.
 // expr-lang accepts much more than a rule needs (let, predicates, optional chaining,
 // dynamic members), and each of these lets a rule pass on an input that nobody saw.
 type reader struct {
@@ -33,7 +32,7 @@ type reader struct {
 	text []rune
 	seen map[string]*plans.Input
 	// done are the products that were read: 0 < 2 * a < 1 is parsed into two comparisons
-	// that share 2 * a, and addresses are replaced only once.
+	// that share 2 * a, and its mistakes are said once.
 	done map[ast.Node]*plans.Operand
 	errs []*Error
 }
@@ -94,10 +93,7 @@ func (r *reader) operand(n *ast.Node) *plans.Operand {
 	switch node := (*n).(type) {
 	case *ast.IntegerNode:
 		// Integers wrap around on overflow; a rule has one kind of number.
-		f := &ast.FloatNode{Value: float64(node.Value)}
-		o := &plans.Operand{Text: r.source(node), Type: plans.NumberInput, Constant: f.Value}
-		ast.Patch(n, f)
-		return o
+		return &plans.Operand{Text: r.source(node), Type: plans.NumberInput, Constant: float64(node.Value)}
 	case *ast.FloatNode:
 		return &plans.Operand{Text: r.source(node), Type: plans.NumberInput, Constant: node.Value}
 	case *ast.StringNode:
@@ -229,8 +225,7 @@ func simpler(op, text string, left, right *plans.Operand) string {
 	return "Compare each value by itself, and join the comparisons with and or or."
 }
 
-// address resolves an identifier or a chain of members and replaces it with the input's
-// variable.
+// address resolves an identifier or a chain of members.
 func (r *reader) address(n *ast.Node) *plans.Operand {
 	elements := r.elements(*n)
 	if elements == nil {
@@ -246,12 +241,9 @@ func (r *reader) address(n *ast.Node) *plans.Operand {
 	if have := r.seen[in.Path]; have != nil {
 		in = have
 	} else {
-		in.Var = "v" + strconv.Itoa(len(r.p.Inputs))
 		r.seen[in.Path] = in
 		r.p.Inputs = append(r.p.Inputs, in)
 	}
-	ast.Patch(n, &ast.IdentifierNode{Value: in.Var})
-	(*n).SetLocation(file.Location{From: from, To: to})
 	return &plans.Operand{Text: in.Path, Type: in.Type, Unit: in.UnitWord(), Input: in}
 }
 

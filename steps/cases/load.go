@@ -181,7 +181,7 @@ func (l *loader) set(c *Case, scope *rules.Scope, p eval.Pair) {
 // sameValue reports whether two addresses lead to the same value.
 func sameValue(a, b *plans.Input) bool {
 	x, y := *a, *b
-	x.Path, x.Var, y.Path, y.Var = "", "", "", ""
+	x.Path, y.Path = "", ""
 	return reflect.DeepEqual(x, y)
 }
 

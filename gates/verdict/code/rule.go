@@ -154,9 +154,6 @@ const (
 	// NoRuleGiven, NotCompiled: a bug in mxflow.
 	NoRuleGiven  Code = "undecidable.no_rule"
 	NotCompiled  Code = "undecidable.not_compiled"
-	NotComputed  Code = "undecidable.not_computed"
-	NotYesOrNo   Code = "undecidable.not_yes_or_no"
-	Disagrees    Code = "undecidable.disagrees"
 	Incomparable Code = "undecidable.incomparable"
 	OutOfReach   Code = "undecidable.out_of_reach"
 	TooManyPairs Code = "undecidable.too_many_pairs"
