@@ -22,11 +22,7 @@ func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Program, []*Error) {
 	}
 	tree, err := parser.ParseWithConfig(src, &conf.Config{})
 	if err != nil {
-		e := fromExpr(err, src)
-		if hint := ns.unitOf(src, sc); hint != "" && e.At >= 0 && numberWithUnit.MatchString(string([]rune(src)[e.At:e.At+e.Length])) {
-			e.Detail = hint
-		}
-		return nil, []*Error{e}
+		return nil, []*Error{fromExpr(err, src)}
 	}
 	r := &reader{ns: ns, sc: sc, p: &plans.Program{}, text: []rune(src), seen: map[string]*plans.Input{}, done: map[ast.Node]*plans.Operand{}}
 	r.p.Logic = r.condition(&tree.Node, false)

@@ -4,17 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
@@ -139,80 +134,8 @@ var misspellings = []struct {
 
 var (
 	factor         = regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? ?[x×] +[A-Za-z]`)
-	numberWithUnit = regexp.MustCompile(`\b([0-9]+(?:\.[0-9]+)?) ?(?:(ms|us|µs|s|min|h|GB|MB|GiB|MiB|tok/s|tokens|W|J|x)\b|(%|×))`)
-	// addressBefore matches the address that a number right after the text is compared
-	// with.
-	addressBefore = regexp.MustCompile(`([A-Za-z_]\w*(?:\.\w+|\["[^"]*"\]|\['[^']*'\])*)\s*(?:<=|>=|==|<|>)\s*$`)
+	numberWithUnit = regexp.MustCompile(`\b[0-9]+(?:\.[0-9]+)? ?(?:(?:ms|us|µs|s|min|h|GB|MB|GiB|MiB|tok/s|tokens|W|J|x)\b|[%×])`)
 )
-
-// units are what a number with a unit is in the unit of metrics.
-var units = map[string]struct {
-	of string
-	by float64
-}{
-	"us": {"ms", 0.001}, "µs": {"ms", 0.001}, "ms": {"ms", 1}, "s": {"ms", 1000}, "min": {"ms", 60_000}, "h": {"ms", 3_600_000},
-	"MB": {"GB", 0.001}, "GB": {"GB", 1}, "MiB": {"GB", 1 << 20 / 1e9}, "GiB": {"GB", 1 << 30 / 1e9},
-	"tok/s": {"tok/s", 1}, "tokens": {"tokens", 1}, "W": {"W", 1}, "J": {"J", 1}, "%": {plans.RatioUnit, 0.01},
-}
-
-// unitOf tells what to write in place of a number with a unit, given the metric that it
-// is compared with; empty if that does not tell.
-func (ns *Namespace) unitOf(src string, sc *Scope) string {
-	at := numberWithUnit.FindStringSubmatchIndex(src)
-	if at == nil || factor.MatchString(src) {
-		return ""
-	}
-	written, unit := src[at[2]:at[3]], ""
-	for _, group := range []int{4, 6} {
-		if at[group] >= 0 {
-			unit = src[at[group]:at[group+1]]
-		}
-	}
-	address := addressBefore.FindStringSubmatch(src[:at[0]])
-	if address == nil {
-		return ""
-	}
-	tree, err := parser.ParseWithConfig(address[1], &conf.Config{})
-	if err != nil {
-		return ""
-	}
-	r := &reader{ns: ns, sc: sc, p: &plans.Program{}, text: []rune(address[1])}
-	elements := r.elements(tree.Node)
-	if elements == nil {
-		return ""
-	}
-	in, wrong := ns.Resolve(elements, sc)
-	if wrong != nil {
-		return ""
-	}
-	n, _ := strconv.ParseFloat(written, 64)
-	is, by := in.UnitWord(), units[unit]
-	switch {
-	case is == by.of, is == "share" && unit == "%":
-	case is == "s" && by.of == "ms":
-		by.by /= 1000
-	case is == plans.RatioUnit && (unit == "x" || unit == "×") && in.Relation == plans.Gain && n > 0:
-		gain := n - 1
-		if in.Better == string(measure.Lower) {
-			gain = 1 - 1/n
-		}
-		return fmt.Sprintf("%s is a fraction: %s times as good is %s.", in.Path, written, strconv.FormatFloat(gain, 'g', 6, 64))
-	case is == "":
-		return fmt.Sprintf("%s has no unit: write the number without one.", in.Path)
-	default:
-		return fmt.Sprintf("%s is %s, but %s%s is not. Write a plain number in that unit.", in.Path, unitWords(is), written, unit)
-	}
-	return fmt.Sprintf("%s is %s, and numbers are written without a unit: write %s.", in.Path, unitWords(is), strconv.FormatFloat(n*by.by, 'g', 6, 64))
-}
-
-// unitWords is a unit as a message names it.
-func unitWords(unit string) string {
-	switch unit {
-	case plans.RatioUnit, "share":
-		return "a fraction (0.10 is 10%)"
-	}
-	return "in " + unit
-}
 
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
