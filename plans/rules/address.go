@@ -149,21 +149,23 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	if len(rest) == 0 {
 		return in, nil
 	}
-	if len(rest) > 1 {
-		if rest[0] != "median" && measure.IsStat(rest[0]) && in.Relation != plans.Base && slices.Contains([]string{"gain", "change", "delta"}, rest[1]) {
-			return nil, statisticOfBoth(in.Path, m, rest[0], rest[1])
+	word := rest[0]
+	compares := word == "gain" || word == "change" || word == "delta"
+	switch {
+	case !compares && !measure.IsStat(word):
+		names := append(measure.Stats(), "gain", "change", "delta")
+		if in.Relation != plans.Base {
+			names = append(names, "base", string(plans.Root))
 		}
-		return nil, Wrong("invalid-address", "Unknown address", "%q has no members: remove %q.", rest[0], strings.Join(rest[1:], "."))
-	}
-	switch word := rest[0]; {
-	case word == "gain" || word == "change" || word == "delta":
-		return ns.relation(in, m, plans.Relation(word))
-	case measure.IsStat(word):
-		return ns.statistic(in, m, word)
-	default:
-		names := append(measure.Stats(), "gain", "change", "delta", "base", string(plans.Root))
 		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; expected one of %s.%s", word, strings.Join(names, ", "), lang.DidYouMean(word, names))
+	case len(rest) > 1 && !compares && word != "median" && in.Relation != plans.Base && slices.Contains([]string{"gain", "change", "delta"}, rest[1]):
+		return nil, statisticOfBoth(in.Path, m, word, rest[1])
+	case len(rest) > 1:
+		return nil, Wrong("invalid-address", "Unknown address", "%q has no members: remove %q.", word, strings.Join(rest[1:], "."))
+	case compares:
+		return ns.relation(in, m, plans.Relation(word))
 	}
+	return ns.statistic(in, m, word)
 }
 
 // statisticOfBoth refuses chat.ttft.p95.gain, and suggests an equivalent.
