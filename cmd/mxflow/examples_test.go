@@ -45,7 +45,7 @@ var halfTheLayers = map[string]bool{"rejected": true}
 
 // TestEvidencePlans: plans that reports of real runs name stay valid.
 func TestEvidencePlans(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "evidence", "*.hcl"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "internals", "evidence", "*.hcl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no plans: %v", err)
 	}
