@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,8 +26,8 @@ import (
 //
 // A line is a key and words, of which name=* stands for any value and … for any rest: what
 // differs between two runs of the same code. MXFLOW_TEST_VERDICTS=compare compares, as
-// CI does; =record adds what is not in the file yet, and frees what differs. What is
-// to be frozen anew is deleted from the file first.
+// CI does, and a case of which nothing is frozen differs; =record adds what is not in the
+// file yet, and frees what differs. What is to be frozen anew is deleted from the file first.
 const verdictsFile = "testdata/verdicts.golden"
 
 // verdictFacts are words by key: "apply_pass .mxflow/1 feature.gemm".
@@ -43,8 +44,12 @@ var frozen = struct {
 // returns one line for each difference.
 func checkVerdicts(name, dir string) ([]string, error) {
 	mode := os.Getenv("MXFLOW_TEST_VERDICTS")
-	if mode == "" {
+	switch mode {
+	case "":
 		return nil, nil
+	case "compare", "record":
+	default:
+		return nil, fmt.Errorf("MXFLOW_TEST_VERDICTS is %q: set compare or record", mode)
 	}
 	got, err := readFacts(name, dir)
 	if err != nil {
@@ -69,17 +74,32 @@ func checkVerdicts(name, dir string) ([]string, error) {
 	for key := range got {
 		states[stateOf(key)] = true
 	}
+	shorter := os.Getenv("MXFLOW_TEST_LONG") == "" && hasLongPart(name)
 	var differ []string
+	known := false
 	for key, want := range frozen.wanted {
-		if os.Getenv("MXFLOW_TEST_LONG") == "" && !states[stateOf(key)] {
-			continue // of a part that is left out by default
+		if caseOf(key) != name {
+			continue
 		}
-		if caseOf(key) == name && !sameFacts(want, got[key]) {
+		known = true
+		if shorter && !states[stateOf(key)] {
+			continue // of the part that is left out
+		}
+		if !sameFacts(want, got[key]) {
 			differ = append(differ, fmt.Sprintf("%s\n\twas %s\n\tis  %s", key, strings.Join(want, " "), strings.Join(got[key], " ")))
 		}
 	}
+	if !known && len(got) > 0 {
+		differ = append(differ, name+" decides something, and nothing of it is frozen: record it")
+	}
 	slices.Sort(differ)
 	return differ, nil
+}
+
+// hasLongPart reports whether a scenario leaves a part out by default.
+func hasLongPart(name string) bool {
+	text, err := os.ReadFile(filepath.Join("testdata", "script", name+".txtar"))
+	return err == nil && strings.Contains(string(text), "[!long]")
 }
 
 func caseOf(key string) string {
@@ -89,9 +109,8 @@ func caseOf(key string) string {
 
 // stateOf is the case and the state directory of a key.
 func stateOf(key string) string {
-	at, _, _ := strings.Cut(key, " ")
-	rest := strings.TrimPrefix(key, at+" ")
-	return at + " " + rest[:strings.LastIndex(rest[:strings.Index(rest, " ")], "/")]
+	words := strings.Fields(key)
+	return words[0] + " " + path.Dir(words[1])
 }
 
 // merge returns what two runs of one case have in common.
@@ -144,18 +163,18 @@ func readFacts(name, dir string) (verdictFacts, error) {
 		begun time.Time
 	}
 	var states []state
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "ledger" || !d.Type().IsRegular() {
 			if d != nil && d.Name() == ".tmp" {
 				return fs.SkipDir // of workers, whose launches the ledger has
 			}
 			return nil // a folder that the scenario made unreadable
 		}
-		at, err := ledger.Read(path)
+		at, err := ledger.Read(file)
 		if err != nil {
 			return nil
 		}
-		place, err := filepath.Rel(dir, filepath.Dir(path))
+		place, err := filepath.Rel(dir, filepath.Dir(file))
 		if err != nil {
 			return err
 		}
@@ -318,7 +337,8 @@ func writeFrozen(f verdictFacts) error {
 	return os.WriteFile(verdictsFile, []byte(b.String()), 0o644)
 }
 
-// TestVerdictsAreOfWhatIsThere keeps the file free of cases that nobody runs any more.
+// TestVerdictsAreOfWhatIsThere: the file has every example and every cheat with a verdict,
+// and no case that nobody runs any more.
 func TestVerdictsAreOfWhatIsThere(t *testing.T) {
 	wanted, err := readFrozen()
 	if err != nil {
@@ -327,6 +347,7 @@ func TestVerdictsAreOfWhatIsThere(t *testing.T) {
 	if len(wanted) == 0 {
 		t.Fatal("nothing is frozen")
 	}
+	frozenCases := map[string]bool{}
 	for key := range wanted {
 		name := caseOf(key)
 		kind, rest, is := strings.Cut(name, "/")
@@ -343,6 +364,18 @@ func TestVerdictsAreOfWhatIsThere(t *testing.T) {
 		}
 		if !there {
 			t.Errorf("%s has %s, which nothing runs: delete its lines", verdictsFile, name)
+		}
+		frozenCases[name] = true
+	}
+	for _, c := range cheats {
+		if c.want != "" && !frozenCases["cheats/"+c.name()] {
+			t.Errorf("nothing is frozen of the cheat %s", c.name())
+		}
+	}
+	examples, _ := filepath.Glob(filepath.Join("..", "..", "examples", "*", "plan.*"))
+	for _, file := range examples {
+		if name := filepath.Base(filepath.Dir(file)); !frozenCases["examples/"+name] {
+			t.Errorf("nothing is frozen of the example %s", name)
 		}
 	}
 }
