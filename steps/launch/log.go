@@ -39,13 +39,13 @@ func (st *Started) settleLog(ctx context.Context) {
 	}
 }
 
-// ScanProof scans the engine's log for the evidence. If the log lags, it waits some time
-// for lines that must be seen.
+// ScanProof scans the engine's log for the evidence, and waits some time for lines that must
+// be seen: those of a command such as srun or ssh come later than the answers, too.
 func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence) (*logscan.Scan, error) {
 	st.settleLog(ctx)
 	for begin := time.Now(); ; {
 		scan, err := scanFile(st.Inst.LogPath(), wanted, st.Record, st.Kind)
-		if err != nil || !st.lagging() || allSeen(wanted, scan.Seen()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
+		if err != nil || allSeen(wanted, scan.Seen()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
 			return scan, err
 		}
 	}
