@@ -172,7 +172,7 @@ func (c *csvFile) header(fields []string) bool {
 // sum handles a row of a table of sums.
 func (c *csvFile) sum(name, count, total, unit string) error {
 	n, err := number(count)
-	if err != nil || n < 0 || n != math.Trunc(n) {
+	if err != nil || n < 0 || n > 1<<53 || n != math.Trunc(n) {
 		return fmt.Errorf("%.60q launches of a kernel: not a whole number", count)
 	}
 	t, err := duration(total, unit)
@@ -181,6 +181,9 @@ func (c *csvFile) sum(name, count, total, unit string) error {
 	}
 	if strings.TrimSpace(name) == "" {
 		return errors.New("a kernel without a name")
+	}
+	if n == 0 {
+		return nil // as if not listed: it did not run
 	}
 	c.b.Sum(c.b.Name([]byte(copyName(name))), int(n), t/1e3)
 	return nil

@@ -63,6 +63,8 @@ func TestCSVBad(t *testing.T) {
 		"NaN":              {strings.Replace(summary, "0.081", "NaN", 1), `line 2: "NaN" is not a time`, nil},
 		"negative":         {strings.Replace(summary, "0.081", "-3", 1), `line 2: "-3" is not a time`, nil},
 		"half a launch":    {strings.Replace(summary, ",2,", ",2.5,", 1), "not a whole number", nil},
+		"no launch":        {"kernel,instances,total_ms\ngemm,0,1.5\n", "", profile.ErrNoKernels},
+		"past counting":    {"kernel,instances,total_ms\ngemm,1e19,1.5\n", "not a whole number", nil},
 		"unit":             {strings.Replace(nsysSums, "Total Time (ns)", "Total Time (fortnights)", 1), `time in "fortnights"`, nil},
 		"head alone":       {strings.SplitAfter(summary, "\n")[0], "", profile.ErrNoKernels},
 		"copies alone":     {nsysSums[strings.Index(nsysSums, "Time (%),Total Time (ns),Count"):], "", profile.ErrNoKernels},
