@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 )
 
 // Heading starts every page.
@@ -33,7 +34,9 @@ var (
 // plot is the library with its two invisible characters (a soft hyphen and a zero-width
 // space, both in strings) as escapes: terminal output replaces such characters, and a
 // modified script is not run.
-var plot = strings.NewReplacer("\u00ad", `\u00ad`, "\u200b", `\u200b`).Replace(plotFile)
+var plot = sync.OnceValue(func() string {
+	return strings.NewReplacer("\u00ad", `\u00ad`, "\u200b", `\u200b`).Replace(plotFile)
+})
 
 // plotStyle is what Plot puts into each drawing.
 const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n  height: intrinsic;\n  max-width: 100%;\n}\n" +
@@ -41,7 +44,9 @@ const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  displa
 
 // policy lets a browser run only what mxflow wrote, and load nothing: a name that got
 // through every escape would still be text.
-var policy = "default-src 'none'; base-uri 'none'; form-action 'none'; script-src " + hashes(d3, plot, script) + "; style-src " + hashes(style, plotStyle)
+var policy = sync.OnceValue(func() string {
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; script-src " + hashes(d3, plot(), script) + "; style-src " + hashes(style, plotStyle)
+})
 
 func hashes(texts ...string) string {
 	var out []string
@@ -52,27 +57,31 @@ func hashes(texts ...string) string {
 	return strings.Join(out, " ")
 }
 
-var parsed = template.Must(template.New("page").Funcs(template.FuncMap{
-	"minute": minute,
-	"policy": func(revision string) string {
-		if revision != "" {
-			return policy + "; connect-src 'self'"
-		}
-		return policy
-	},
-	"style": func() template.HTML { return template.HTML("<style>" + style + "</style>") },
-	"scripts": func() template.HTML {
-		return template.HTML("<script>" + d3 + "</script>\n<script>" + plot + "</script>\n<script>" + script + "</script>")
-	},
-	"add":    func(a, b int) int { return a + b },
-	"figure": func(kind, title string, at int) Figure { return Figure{kind, at, title} },
-}).Parse(body))
+// parsed is made when first asked for, as the others here: every launch starts mxflow
+// again, and few of them write a page.
+var parsed = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"minute": minute,
+		"policy": func(revision string) string {
+			if revision != "" {
+				return policy() + "; connect-src 'self'"
+			}
+			return policy()
+		},
+		"style": func() template.HTML { return template.HTML("<style>" + style + "</style>") },
+		"scripts": func() template.HTML {
+			return template.HTML("<script>" + d3 + "</script>\n<script>" + plot() + "</script>\n<script>" + script + "</script>")
+		},
+		"add":    func(a, b int) int { return a + b },
+		"figure": func(kind, title string, at int) Figure { return Figure{kind, at, title} },
+	}).Parse(body))
+})
 
 // Write writes the page.
 func Write(w io.Writer, m *Model) error {
 	var out bytes.Buffer
 	out.WriteString(Heading)
-	if err := parsed.Execute(&out, m); err != nil {
+	if err := parsed().Execute(&out, m); err != nil {
 		return err
 	}
 	_, err := w.Write(out.Bytes())
