@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -54,6 +55,8 @@ type Config struct {
 	ProfilerDir       string // where /stop_profile writes; empty disables profiles
 	Speculation       int    // tokens that prompt lookup drafts a step; 0 is off
 	Reasoning         int    // first tokens of a chat answer, sent as reasoning
+
+	Pace time.Duration // that a step takes at least; 0 is as fast as it goes
 
 	Faults Faults
 }
@@ -155,6 +158,11 @@ func (c *Config) readSwitches(env func(string) string, threadsGiven bool) (probl
 			problems = append(problems, fmt.Errorf("%s=%q is not a number of tokens: use 0 for none, or how many come first", envReasoning, value))
 		}
 	}
+	if value := env(envPace); value != "" {
+		if c.Pace, err = time.ParseDuration(value); err != nil || c.Pace < 0 || c.Pace > time.Minute {
+			problems = append(problems, fmt.Errorf("%s=%q is not a time up to 1m: use one such as 2ms", envPace, value))
+		}
+	}
 	faults, err := parseFaults(env(envFault))
 	if err != nil {
 		problems = append(problems, err)
@@ -185,6 +193,7 @@ const (
 	envPrefixCache = "MXFLOW_EMBEDDED_PREFIX_CACHE"
 	envSpeculation = "MXFLOW_EMBEDDED_SPECULATION"
 	envReasoning   = "MXFLOW_EMBEDDED_REASONING"
+	envPace        = "MXFLOW_EMBEDDED_PACE"
 	envFault       = "MXFLOW_EMBEDDED_FAULT"
 )
 
@@ -218,6 +227,7 @@ func Switches() []Switch {
 		{envPrefixCache, []string{"on", "off"}, "off", "Keep keys and values of past requests, in blocks of " + strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt with a cached prefix (kernel " + kernelPrefixLookup + " for lookup, " + kernelPrefixReuse + " for a hit). The last token is always computed. The text is the same; usage counts cached_tokens."},
 		{envSpeculation, []string{speculationOff, promptLookupPrefix + "N"}, speculationOff, "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) + ": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " + strconv.Itoa(shortestGram) + " of them, occurred earlier in prompt or output (kernel " + kernelPromptLookup + "), verified in one pass (kernel " + kernelVerify + "). The text is the same at any temperature; tokens of one step come in one event."},
 		{envReasoning, []string{"N"}, "0", "The first N tokens of a chat answer go out as reasoning_content, so clients of reasoning models can be tried."},
+		{envPace, []string{"Nms"}, "", "What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed is declared, and hardly depends on what else the machine does."},
 		{envFault, faultForms(), "", "Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0, and retry_after:20:1 with Retry-After: 1. wrong_expert gives the tokens of a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of 16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per request: all five are silent in the log, like real bugs of this kind."},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/kinds"
 )
@@ -49,6 +50,7 @@ func TestParseConfig(t *testing.T) {
 		{"speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:16"}, func(c *Config) { c.Speculation = 16 }},
 		{"no speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=off", "MXFLOW_EMBEDDED_REASONING=0"}, func(*Config) {}},
 		{"reasoning", "", []string{"MXFLOW_EMBEDDED_REASONING=12"}, func(c *Config) { c.Reasoning = 12 }},
+		{"a pace", "", []string{"MXFLOW_EMBEDDED_PACE=2ms"}, func(c *Config) { c.Pace = 2 * time.Millisecond }},
 		{"refusals", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20"}, func(c *Config) { c.Faults = Faults{Refuse: 20} }},
 		{"refusals with a time", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20:1,garbage"}, func(c *Config) { c.Faults = Faults{Refuse: 20, RetryAfter: 1, Garbage: true} }},
 		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) { c.Faults = Faults{CrashAfter: 20, NaN: true} }},
@@ -74,6 +76,8 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_LM_HEAD=fp8", "use f32 or mxfp4"},
 		{"", "MXFLOW_EMBEDDED_THREADS=many", "use 1 to 64"},
 		{"", "MXFLOW_EMBEDDED_THREADS=0", "use 1 to 64"},
+		{"", "MXFLOW_EMBEDDED_PACE=2", "not a time up to 1m"},
+		{"", "MXFLOW_EMBEDDED_PACE=-2ms", "not a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_FAULT=meteor", `no fault is named "meteor"|crash_after:N`},
 		{"", "MXFLOW_EMBEDDED_FAULT=crash_after", "needs a number"},
 		{"", "MXFLOW_EMBEDDED_FAULT=stall_after:-1", "needs a number"},

@@ -199,6 +199,7 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	if s.config.Faults.Leak > 0 && a.count == 0 {
 		s.leaked = append(s.leaked, bytes.Repeat([]byte{1}, s.config.Faults.Leak<<10)) // written, so that it is in memory
 	}
+	start := time.Now()
 	trace := s.model.trace.Load()
 	began := trace.now()
 	draft := s.prepare(a)
@@ -209,6 +210,14 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	if err != nil {
 		seq.kv.truncate(end)
 		return draw{}, err
+	}
+	if left := s.config.Pace - time.Since(start); left > 0 {
+		select {
+		case <-time.After(left):
+		case <-ctx.Done():
+			seq.kv.truncate(end)
+			return draw{}, ctx.Err()
+		}
 	}
 	d := draw{drafted: len(draft), sound: true}
 	at := trace.now()
