@@ -76,7 +76,7 @@ func TestNotOffered(t *testing.T) {
 // TestOffered proves every level and last look of the offer at the worst SD ratio, and at
 // others with MXFLOW_TEST_LONG. The tolerance is four standard errors of the rate.
 func TestOffered(t *testing.T) {
-	ratios, n := []float64{8}, 20_000
+	ratios, n := []float64{8}, 8_000
 	if os.Getenv("MXFLOW_TEST_LONG") != "" {
 		ratios, n = []float64{1, 5, 8, 20}, 200_000
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The simulations of docs/statistics.md. They prove the promises with 20,000 repetitions
+// The simulations of docs/statistics.md. They prove the promises with 8,000 repetitions
 // per row, and print the tables of the page with 400,000:
 //
 //	MXFLOW_TEST_LONG=1 go test -v -run 'TestRates|TestOffered' ./gates/stats
@@ -15,7 +15,7 @@ func times() int {
 	if os.Getenv("MXFLOW_TEST_LONG") != "" {
 		return 400_000
 	}
-	return 20_000
+	return 8_000
 }
 
 // agrees checks a simulated rate against another program's: within four standard errors

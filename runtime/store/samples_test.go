@@ -112,7 +112,7 @@ func TestDamagedSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.Chmod(path, 0o644)
-	for i := range whole {
+	for i := 0; i < len(whole); i += 7 {
 		bad := bytes.Clone(whole)
 		bad[i] ^= 4
 		if err := os.WriteFile(path, bad, 0o644); err != nil {

@@ -30,7 +30,7 @@ import (
 
 // look is how often an open page is updated, and the minimum time between rebuilds of a
 // page.
-const look = time.Second
+var look = time.Second
 
 // mostStreams limits the open pages that are updated.
 const mostStreams = 16
