@@ -2,11 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,50 +26,8 @@ func TestAA(t *testing.T) {
 	case times == 1:
 		times = 20
 	}
-	plan, err := os.ReadFile("testdata/plans/aa.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Run("one after the other", func(t *testing.T) { testAA(t, times, string(plan)) })
-	t.Run("side by side, one place slower", func(t *testing.T) {
-		slots := min(runtime.NumCPU(), 4)
-		if slots < 2 {
-			t.Skip("places need a CPU each")
-		}
-		const engine = "engine \"embedded\" \"tiny\" {}\n"
-		if strings.Count(string(plan), engine) != 1 {
-			t.Fatalf("the plan does not have %s", engine)
-		}
-		testAA(t, times, strings.Replace(string(plan), engine, fmt.Sprintf(slowPlace, slots), 1))
-	})
-}
-
-// slowPlace stands on CPUs of its own in each slot, and shares those of the place that has
-// the first one with as many programs that take all they get.
-const slowPlace = `
-executor "local" {
-  slots = %d
-}
-engine "embedded" "tiny" {
-  process {
-    command = ["sh", "-c", <<-SH
-      if grep -q "^Cpus_allowed_list:[[:space:]]*0\\>" /proc/self/status; then
-        for cpu in $(seq $(nproc)); do while :; do :; done & done
-      fi
-      exec "$0" "$@"
-    SH
-    , "{mxflow}", "engine", "serve", "--port", "{port}"]
-  }
-}
-`
-
-func testAA(t *testing.T, times int, text string) {
-	plan := filepath.Join(t.TempDir(), "plan.hcl")
-	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	apply := func(feature string) (exit int, said string) {
-		c := exec.Command(program, "apply", "--var", "feature="+feature, "--state", t.TempDir(), plan)
+		c := exec.Command(program, "apply", "--var", "feature="+feature, "--state", t.TempDir(), "testdata/plans/aa.hcl")
 		out, err := c.CombinedOutput()
 		t.Logf("%s\n%s", c, out)
 		var failed *exec.ExitError

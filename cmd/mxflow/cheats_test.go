@@ -21,6 +21,7 @@ import (
 // docs/trust.md has a row for, beside an honest parent, and candidates that do not
 // lie. The default is a few of them; MXFLOW_TEST_LONG=1 tries all.
 func TestCheats(t *testing.T) {
+	t.Parallel()
 	server := cheatServer(t)
 	plans, err := filepath.Abs("testdata/plans")
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 // TestEmbeddedConforms runs the test that every engine passes against the
 // embedded one, as a plan would start it.
 func TestEmbeddedConforms(t *testing.T) {
+	t.Parallel()
 	spec := func(fault string) enginetest.SpecFunc {
 		return func(*testing.T) engine.Spec {
 			s := engine.Spec{

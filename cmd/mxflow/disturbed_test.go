@@ -7,11 +7,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -113,54 +111,4 @@ func measured(dir string) (found bool) {
 		return nil
 	})
 	return found
-}
-
-// mostOfOthers is the share of the machine that others may take of a test that has
-// to tell what it measures.
-const mostOfOthers = 0.25
-
-// processorTime is how long all processors together have worked since the start of
-// the machine, and how many they are: none where the system does not say.
-type processorTime struct {
-	worked time.Duration
-	number int
-}
-
-// processors reads the time of all processors, in hundredths of a second.
-func processors(t *testing.T) processorTime {
-	t.Helper()
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return processorTime{} // no Linux
-	}
-	return parseProcessors(string(text))
-}
-
-func parseProcessors(text string) (p processorTime) {
-	first, _, _ := strings.Cut(text, "\n")
-	fields := strings.Fields(first)
-	if len(fields) < 9 || fields[0] != "cpu" {
-		return p
-	}
-	// user, nice, system, idle, iowait, irq, softirq, and stolen by other machines.
-	for i, field := range fields[1:9] {
-		ticks, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return processorTime{}
-		}
-		if i != 3 && i != 4 {
-			p.worked += time.Duration(ticks) * 10 * time.Millisecond
-		}
-	}
-	p.number = strings.Count(text, "\ncpu")
-	return p
-}
-
-// othersSince is the share of all processors that was taken since by others than
-// those who took own; 0 where that cannot be told.
-func (p processorTime) othersSince(before processorTime, own, wall time.Duration) float64 {
-	if before.number == 0 || p.number == 0 || wall <= 0 {
-		return 0
-	}
-	return max(0, float64(p.worked-before.worked-own)/float64(wall)/float64(p.number))
 }

@@ -149,6 +149,7 @@ func needed(path string, a plans.Attr) bool {
 // TestDescriptionAgreesWithDecoders puts into each attribute its default, and
 // what its description does not allow: the manual says what decoders do.
 func TestDescriptionAgreesWithDecoders(t *testing.T) {
+	t.Parallel()
 	documented(t, func(path string, d *lang.BlockDoc, loadOf func(string) *load.Result) {
 		for _, a := range d.Attrs {
 			try := func(v cty.Value) *load.Result { return loadOf(edited(t, d.Example, a.Name, v)) }

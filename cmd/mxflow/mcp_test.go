@@ -136,6 +136,7 @@ func ported(t *testing.T) (*agent, agents.StatusAnswer) {
 
 // TestAgentPorts: an agent brings an honest feature from the proposal to the stack.
 func TestAgentPorts(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	a, status := ported(t)
 	for try := 1; try < 3 && status.Verdicts["inconclusive"] > 0; try++ { // tests of other packages run beside this one

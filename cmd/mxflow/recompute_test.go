@@ -45,6 +45,7 @@ func recordedLaunch() (measure.Recording, *ledger.Launch) {
 }
 
 func TestRecompute(t *testing.T) {
+	t.Parallel()
 	lastBit := func(l *ledger.Launch, _ *measure.Recording) {
 		s := l.Metrics["chat.ttft"]
 		s.Stats["mean"] = math.Nextafter(s.Stats["mean"], 1e9)

@@ -53,6 +53,7 @@ func TestReplayChangedSaysWhatWasRetracted(t *testing.T) {
 // What a changed plan asks for besides what was measured, an apply would measure:
 // nothing passes or fails by what there is.
 func TestChangedPlanThatAsksForMore(t *testing.T) {
+	t.Parallel()
 	same := planWith(tenPercent, tenPercent)
 	change := func(pairs ...string) string {
 		t.Helper()
@@ -124,6 +125,7 @@ func TestChangedPlanThatAsksForMore(t *testing.T) {
 }
 
 func TestAuditReplayWithChangedPlan(t *testing.T) {
+	t.Parallel()
 	same := planWith(tenPercent, tenPercent)
 	const behind = "\nphase \"next\" {\n  after = [phase.experts]\n  gate {\n    rule \"it is in\" {\n      expr = \"feature[\\\"routed\\\"].accepted\"\n    }\n  }\n}\n"
 	tests := []struct {

@@ -103,6 +103,7 @@ func TestReplayOfNoiseOfOneEngine(t *testing.T) {
 }
 
 func TestAuditReplay(t *testing.T) {
+	t.Parallel()
 	withVariable := strings.Replace(planWith(tenPercent, "chat.tg.gain >= ${var.least}"), "engine \"embedded\"", "variable \"least\" {\n  type = number\n  default = 0.15\n}\nengine \"embedded\"", 1)
 	required := strings.Replace(withVariable, "  default = 0.15\n", "", 1)
 	tests := []struct {

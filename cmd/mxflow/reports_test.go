@@ -32,6 +32,7 @@ func blocks(t *testing.T, page, language string) (list []string) {
 // TestReportsPage follows docs/reports.md: its commands print what it shows, its feature
 // is one, and its keep region stays.
 func TestReportsPage(t *testing.T) {
+	t.Parallel()
 	shown := map[string][]string{}
 	for _, language := range []string{"console", "hcl", "markdown"} {
 		shown[language] = blocks(t, "reports.md", language)

@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -22,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +45,12 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Scenarios wait for engines most of their time, so more of them than processors are
+	// run at once, unless one says how many.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0)))
+	}
 	os.Exit(withProgram(m.Run))
 }
 
@@ -61,7 +69,11 @@ func withProgram(tests func() int) int {
 		return 1
 	}
 	program = filepath.Join(dir, "mxflow")
-	build := exec.Command("go", "build", "-race=false", "-o", program, ".")
+	build := exec.Command("go", "build", "-race=false", "-o", program)
+	if os.Getenv("GOCOVERDIR") != "" { // what the scenarios cover, as .ci/coverage counts
+		build.Args = append(build.Args, "-cover", "-coverpkg=github.com/mxflow/mxflow/...")
+	}
+	build.Args = append(build.Args, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "mxflow cannot be built: %v\n%s", err, out)
@@ -78,6 +90,7 @@ func withProgram(tests func() int) int {
 // TestScript runs the scenarios in testdata/script. What the commands beyond
 // testscript's own do stands where each is defined.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	plans, err := filepath.Abs(filepath.Join("testdata", "plans"))
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +111,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
+			e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
 			e.Values[processesKey{}] = processes{}
 			e.Values[registryStop{}] = new(func())
 			e.Defer(func() { sameVerdicts(e.T(), e.WorkDir) })
@@ -135,7 +149,6 @@ func TestScript(t *testing.T) {
 
 			"slurm":      cmdSlurm,
 			"kubernetes": cmdKubernetes,
-			"overhead":   cmdOverhead,
 
 			"free-port": cmdFreePort,
 			"tls-front": cmdTLSFront,

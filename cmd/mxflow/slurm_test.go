@@ -2,13 +2,11 @@ package main
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine/enginetest"
-	"github.com/mxflow/mxflow/runtime"
 )
 
 // slurmThere is the condition [slurm]: root can start a cluster of its own. Where it is
@@ -152,36 +149,4 @@ func freePort(ts *testscript.TestScript) int {
 	ts.Check(err)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
-}
-
-// cmdOverhead is
-//
-//	overhead MOST FILE
-//
-// In the stream of an apply, between the order of a benchmark's launch and its being on
-// record no more time was spent than the launch itself took and MOST, in the median.
-func cmdOverhead(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: overhead MOST FILE")
-	}
-	most, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	began := map[string]time.Time{}
-	var beyond []time.Duration
-	for line := range strings.Lines(ts.ReadFile(args[1])) {
-		var ev runtime.Event
-		ts.Check(json.Unmarshal([]byte(line), &ev))
-		switch {
-		case ev.Level != "benchmark":
-		case ev.Type == "launch_started":
-			began[ev.LaunchID] = ev.Time
-		case ev.Type == "launch_done":
-			beyond = append(beyond, ev.Time.Sub(began[ev.LaunchID])-time.Duration(ev.Seconds*float64(time.Second)))
-		}
-	}
-	slices.Sort(beyond)
-	ts.Logf("beyond %d launches: %v", len(beyond), beyond)
-	if len(beyond) == 0 || beyond[len(beyond)/2] > most {
-		ts.Fatalf("in the median more than %s", most)
-	}
 }

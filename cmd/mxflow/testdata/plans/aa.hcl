@@ -18,7 +18,9 @@ locals {
   it = local.of[var.feature]
 }
 
-engine "embedded" "tiny" {}
+engine "embedded" "tiny" {
+  env = { MXFLOW_EMBEDDED_PACE = "2ms" }
+}
 
 # A variable that no engine reads.
 knob "label" {
@@ -40,7 +42,7 @@ knob "kv_cache" {
     }
   }
   value "off" {
-    env = { MXFLOW_EMBEDDED_KV_CACHE = "off" }
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "off", MXFLOW_EMBEDDED_PACE = "4ms" }
     must_see {
       log = ["*using kernel full_prefix_attention_recompute*"]
     }

@@ -1,8 +1,7 @@
 # The plan that most scenarios vary through its variables: one port, little more
 # work than shows its effect, and a phase behind its gate. Launches are cheap, since
-# there are hundreds of them: half the layers, short prompts. With all experts
-# computed a token still takes so long that a busy client hardly reads an answer at
-# once, and where it does, two other answers of the launch have a speed.
+# there are hundreds of them: half the layers, short prompts, and a pace that is slept,
+# so that they stand beside each other.
 
 plan "tiny" {
   summary = "A KV cache on the embedded engine"
@@ -58,9 +57,9 @@ variable "stall_timeout" {
 }
 
 engine "embedded" "tiny" {
-  env = merge({ MXFLOW_EMBEDDED_MOE = "all" }, var.env)
+  env = var.env
 
-  settings = { layers = 2 }
+  settings = { layers = 1 }
 
   ready {
     timeout = var.ready_timeout
@@ -71,14 +70,14 @@ knob "kv_cache" {
   default = "off"
 
   value "off" {
-    env = merge({ MXFLOW_EMBEDDED_KV_CACHE = "off" }, var.off_env)
+    env = merge({ MXFLOW_EMBEDDED_KV_CACHE = "off", MXFLOW_EMBEDDED_PACE = "4ms" }, var.off_env)
     must_see {
       log = ["*using kernel full_prefix_attention_recompute*"]
     }
   }
 
   value "on" {
-    env = merge({ MXFLOW_EMBEDDED_KV_CACHE = "on" }, var.on_env)
+    env = merge({ MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_PACE = "2ms" }, var.on_env)
     must_see {
       log = [var.on_log]
     }
@@ -89,7 +88,7 @@ workload "chat" {
   max_lag       = var.max_lag
   prompt_tokens = 8
   output_tokens = 16
-  requests      = 3
+  requests      = 2
   warmup        = 1
   stall_timeout = var.stall_timeout
 }
