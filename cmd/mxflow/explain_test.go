@@ -50,7 +50,6 @@ var (
 )
 
 func TestExplain(t *testing.T) {
-	t.Parallel()
 	here := time.Local
 	time.Local = time.UTC
 	t.Cleanup(func() { time.Local = here })

@@ -49,7 +49,9 @@ func TestMain(m *testing.M) {
 	// Scenarios wait for engines most of their time, so more of them than processors are
 	// run at once, unless one says how many.
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		_ = parallel.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0)))
+		if err := parallel.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(withProgram(m.Run))
 }

@@ -173,7 +173,7 @@ func (c *csvFile) header(fields []string) bool {
 func (c *csvFile) sum(name, count, total, unit string) error {
 	n, err := number(count)
 	if err != nil || n < 0 || n > 1<<53 || n != math.Trunc(n) {
-		return fmt.Errorf("%.60q launches of a kernel: not a whole number", count)
+		return fmt.Errorf("%.60q launches of a kernel: not a whole number up to 2^53", count)
 	}
 	t, err := duration(total, unit)
 	if err != nil {
@@ -182,8 +182,11 @@ func (c *csvFile) sum(name, count, total, unit string) error {
 	if strings.TrimSpace(name) == "" {
 		return errors.New("a kernel without a name")
 	}
-	if n == 0 {
-		return nil // as if not listed: it did not run
+	if n == 0 { // as if not listed: it did not run
+		if t > 0 {
+			return fmt.Errorf("%.60q has no launches but took time", name)
+		}
+		return nil
 	}
 	c.b.Sum(c.b.Name([]byte(copyName(name))), int(n), t/1e3)
 	return nil

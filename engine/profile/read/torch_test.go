@@ -454,7 +454,7 @@ func FuzzTorch(f *testing.F) {
 	f.Add([]byte(document(other("gpu_user_annotation", "execute_context_1(12)_generation_0(0)", 0, 7, 0, 5, `"External id": 1`), kernel("gemm", 1, 2, ""))))
 	f.Add([]byte(`[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":"a","tid":"b","ts":-1.5e3,"dur":0,"args":{"correlation":1}}]`))
 	f.Add([]byte("kernel,instances,total_ms\n\"a,\"\"b\",2,1.5\n"))
-	f.Add([]byte("kernel,instances,total_ms\na,0,1.5\n"))
+	f.Add([]byte("kernel,instances,total_ms\na,0,0\n"))
 	f.Add([]byte("==PROF== x\n\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k\",\"Duration\",\"us\",\"1,234\"\n"))
 	f.Add([]byte("Time (%),Total Time (ns),Instances,Avg (ns),Name\n1,5,2,1,k\n"))
 	f.Add([]byte("Start (ns),Duration (ns),CorrId,Device,Strm,Name\n1,5,2,H100 (0),7,k\n"))

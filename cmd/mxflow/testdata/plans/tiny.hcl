@@ -1,7 +1,7 @@
 # The plan that most scenarios vary through its variables: one port, little more
 # work than shows its effect, and a phase behind its gate. Launches are cheap, since
-# there are hundreds of them: half the layers, short prompts, and a pace that is slept,
-# so that they stand beside each other.
+# there are hundreds of them: a quarter of the layers, short prompts, and a pace kept by
+# sleeping, so that launches beside each other disturb each other little.
 
 plan "tiny" {
   summary = "A KV cache on the embedded engine"
