@@ -14,6 +14,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/source"
 )
 
 // Spec is everything needed to start one variant. It is fully resolved: knobs are
@@ -58,6 +59,12 @@ type Spec struct {
 	Sources []*Source
 	Caches  *Caches
 	Trees   []Tree
+	// Files are those that its command names and loads code from, or that are mounted into
+	// its container, Packages those of its Pythons, as "name-version". Unknown is why it is
+	// not known what runs, empty if it is.
+	Files    []source.File
+	Packages []string
+	Unknown  string
 
 	// At most one of these says how it is launched; none means as a process.
 	Docker   *Docker

@@ -55,6 +55,8 @@ type Event struct {
 	Made int  `json:"made,omitempty"`
 	Left int  `json:"left,omitempty"`
 	Exit *int `json:"exit,omitempty"`
+	// Basis is in the last event: what the decisions of the run rest on.
+	Basis *Basis `json:"basis,omitempty"`
 	// Tool and Stream are in the first event only.
 	Tool   string `json:"tool,omitempty"`
 	Stream string `json:"stream,omitempty"`

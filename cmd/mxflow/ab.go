@@ -20,7 +20,7 @@ import (
 
 func newABCommand(a *app) *cobra.Command {
 	var q ab.Question
-	var rerun, dryRun bool
+	var rerun, reuse, dryRun bool
 	format := ""
 	c := &cobra.Command{
 		Use:   "ab --a COMMAND --b COMMAND",
@@ -65,7 +65,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 			if err := q.Check(); err != nil {
 				return err
 			}
-			return runAB(c.Context(), a, &q, format, rerun, dryRun)
+			return runAB(c.Context(), a, &q, format, rerun, reuse, dryRun)
 		},
 	}
 	f := c.Flags()
@@ -100,12 +100,13 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.StringVar(&q.WritePlan, "write-plan", "", "write the equivalent plan to this file")
 	f.BoolVar(&dryRun, "dry-run", false, "print the plan and start nothing")
 	f.BoolVar(&rerun, "rerun", false, "measure everything again")
+	reuseFlag(c, &reuse)
 	f.StringVar(&format, "format", "", "md: Markdown for a pull request, with the progress on standard error (default: text)")
 	a.jsonFlag(c, "stream events as JSON, one object per line; the last one is the result")
 	return c
 }
 
-func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dryRun bool) error {
+func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, reuse, dryRun bool) error {
 	at, err := q.Place(a.state)
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dr
 		beside.stdout = a.stderr
 		told = &beside
 	}
-	run := applying{path: at.Plan, state: at.State, watch: newProgress(told), report: func(res *lang.Findings) {
+	run := applying{path: at.Plan, reuse: reuse, state: at.State, watch: newProgress(told), report: func(res *lang.Findings) {
 		if !res.OK() {
 			a.reportStreamed(res)
 		}
@@ -171,7 +172,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, dr
 
 // abShown are flags for how a comparison is shown or how far it runs, not for what is
 // asked.
-var abShown = []string{"launches", "quick", "write-plan", "dry-run", "rerun", "json", "format", "state"}
+var abShown = []string{"launches", "quick", "write-plan", "dry-run", "rerun", "reuse", "json", "format", "state"}
 
 // abLine is the command line with the question, as a person would write it.
 func abLine(flags *pflag.FlagSet) string {

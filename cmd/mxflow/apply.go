@@ -28,7 +28,7 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, wait, serve, underSeal bool
+	var onSeen, reuse, wait, serve, underSeal bool
 	var key string
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
@@ -60,7 +60,7 @@ interrupted.`,
 			if err != nil {
 				return err
 			}
-			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen}
+			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen, reuse: reuse}
 			switch {
 			case underSeal && (onSeen || len(rerun) > 0):
 				return errors.New("--sealed: a sealed plan is neither measured again until it passes nor decided on seen data; remove --rerun and --on-seen-data")
@@ -87,6 +87,7 @@ interrupted.`,
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "measure again: a phase, a feature, a node's address, or all (repeatable)")
 	c.Flags().StringArrayVar(&target, "target", nil, "run only this and what it depends on: a phase, a feature, or a node's address (repeatable)")
 	onSeenFlag(c, &onSeen)
+	reuseFlag(c, &reuse)
 	c.Flags().BoolVar(&serve, "serve", false, "show the run in a browser until it ends, as mxflow serve does")
 	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is using the state directory")
 	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse whatever differs from plan.seal beside the plan (see mxflow seal)")
@@ -97,6 +98,10 @@ interrupted.`,
 
 func onSeenFlag(c *cobra.Command, onSeen *bool) {
 	c.Flags().BoolVar(onSeen, "on-seen-data", false, "let rules relaxed after their launches were seen decide on those launches")
+}
+
+func reuseFlag(c *cobra.Command, reuse *bool) {
+	c.Flags().BoolVar(reuse, "reuse", false, "the engines that cannot be identified are those of the last apply: count its launches")
 }
 
 // streamVersion names the stream of apply --json, in its first line.
@@ -129,7 +134,7 @@ type applying struct {
 	load        load.Options
 	// rerun names nodes to measure again, and target those to run.
 	rerun, target []string
-	onSeen        bool
+	onSeen, reuse bool
 	// sealed rejects what a seal does not allow; it, sealDigest and budget are set under
 	// one.
 	sealed     func(*load.Result, *store.Store) error
@@ -174,7 +179,7 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 		watch.Serve = func() func() { return serveBeside(a, q.state) }
 	}
 	return apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Reuse: q.reuse, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
 		Hard: hard,
 	}, watch)
 }

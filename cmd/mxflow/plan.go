@@ -19,7 +19,7 @@ func newPlanCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, detailed bool
+	var onSeen, reuse, detailed bool
 	c := &cobra.Command{
 		Use:   "plan [PLAN]",
 		Short: "Show what an apply would do, in order, and why",
@@ -59,7 +59,7 @@ started and nothing is written.`,
 					return err
 				}
 			}
-			lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st, OnSeenData: onSeen})
+			lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st, OnSeenData: onSeen, Reuse: reuse})
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ started and nothing is written.`,
 			if detailed && slices.ContainsFunc(shown, func(n runtime.Planned) bool { return n.Locked.IsZero() && n.Action != runtime.Reuse }) {
 				a.exit = exitChanges
 			}
-			for _, n := range apply.MachineChanges(st, p) {
+			for _, n := range append(apply.MachineChanges(st, p), lab.Unidentified()...) {
 				a.note(n)
 			}
 			return nil
@@ -88,6 +88,7 @@ started and nothing is written.`,
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply; shows what it would measure again")
 	c.Flags().StringArrayVar(&target, "target", nil, "as in apply; shows what it would leave out")
 	onSeenFlag(c, &onSeen)
+	reuseFlag(c, &reuse)
 	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 0 if an apply would keep every outcome, otherwise with 2")
 	a.jsonFlag(c, "print as JSON")
 	return c

@@ -184,10 +184,12 @@ var launchPhrases = phrases{
 	code.ConsequenceLarge:   "{subject}: {name} {value}, {other} {other_value}{change? ({change})}: a large difference",
 
 	code.TreeMoved: func(r verdict.Reason) string {
-		return fill("working tree {subject} changed between launch {one} and launch {other}, in ", r) + changes(r) + ": do not touch it while measuring, or measure a commit with a source block"
+		return fill("{subject} changed between launch {one} and launch {other}, in ", r) + changes(r) + ": do not touch it while measuring, or measure a commit with a source block"
 	},
-	code.TreeMovedBefore: "working tree {subject} changed before launch {launch}, after its state was recorded: apply again",
+	code.TreeMovedBefore: "{subject} changed before launch {launch}, after its state was recorded: apply again",
 	code.TreeChanged:     func(r verdict.Reason) string { return "tree " + r.Subject + " changed in " + changes(r) },
+	code.FilesChanged:    func(r verdict.Reason) string { return fill("{subject} runs other files than before: ", r) + changes(r) },
+	code.Unidentified:    "{subject} cannot be identified ({why}): its launches of an earlier apply are not reused, unless --reuse says that it is the same",
 	code.TreeUnhashed:    "tree {subject} cannot be hashed: {error}",
 }
 

@@ -102,6 +102,8 @@ type Launch struct {
 	// Metadata the digest of the YAML file with everything collected.
 	Fingerprint map[string]string `json:"fingerprint,omitempty"`
 	Metadata    string            `json:"metadata,omitempty"`
+	// Files is the digest of the list of files that it ran (engine/source).
+	Files string `json:"files,omitempty"`
 	// Trees are the source trees that the engine ran from, by name.
 	Trees map[string]Tree `json:"trees,omitempty"`
 	// Work is the digest of what was sent, of the measuring version and the machine:

@@ -54,6 +54,9 @@ type RunStart struct {
 	Draws string `json:"draws,omitempty"`
 	// Inputs are the plan's inputs besides its files.
 	Inputs *Inputs `json:"inputs,omitempty"`
+	// Since is the run from which on launches count of an engine that cannot be identified:
+	// a run that this one goes on with; empty for this one.
+	Since string `json:"since,omitempty"`
 	// Seal is the digest of the seal that the plan was checked against.
 	Seal string `json:"seal,omitempty"`
 }

@@ -68,7 +68,7 @@ func (s *Store) Named() (out []Named) {
 // ofLaunch returns the digests of the artifacts that a launch names, with their roles;
 // some are empty.
 func ofLaunch(l *ledger.Launch) [][2]string {
-	out := [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}}
+	out := [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}, {l.Files, "files"}}
 	for _, at := range slices.Sorted(maps.Keys(l.Left)) {
 		out = append(out, [2]string{l.Left[at], at})
 	}

@@ -36,6 +36,8 @@ type Result struct {
 	Change *float64 `json:"change,omitempty"`
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
+	// Basis are the launches behind it, of this run and of earlier ones.
+	Basis runtime.Basis `json:"basis"`
 	// Metrics are others of the same launches, which nothing was decided about.
 	Metrics []Row  `json:"metrics,omitempty"`
 	Differs []Diff `json:"differs,omitempty"`

@@ -22,6 +22,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/elsewhere"
 )
@@ -41,6 +42,8 @@ type Options struct {
 	Target []string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
+	// Reuse lets launches of an earlier apply count whose engine cannot be identified.
+	Reuse bool
 	// Sealed, if set, returns an error if a seal does not allow what would run. The state
 	// directory is locked then.
 	Sealed func(*load.Result, *store.Store) error
@@ -84,6 +87,8 @@ type Result struct {
 	Took    time.Duration
 	// Exit is its exit status; End's, unless the end could not be recorded.
 	Exit int
+	// Basis are the launches that its decisions rest on.
+	Basis runtime.Basis
 	// Left is what the next apply would do, after an interruption.
 	Left []runtime.Planned
 	// Store is open until Run returns.
@@ -138,6 +143,9 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	preview, err := runner.Preview()
 	if err != nil {
 		return nil, err
+	}
+	for _, n := range r.lab.Unidentified() {
+		watch.Note(n)
 	}
 	known := KnownTo(st)
 	estimate := EstimateOf(r.plan, known, preview)
@@ -220,6 +228,7 @@ type run struct {
 	secrets *redact.Redactor
 	// pool makes launches on other machines, nil if the plan has none made there.
 	pool *elsewhere.Pool
+	lab  *steps.Lab
 }
 
 // begin cleans up after earlier runs and records the inputs of this one.
@@ -232,7 +241,8 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, OnSeenData: r.OnSeenData, Note: r.watch.Note})
+	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, Run: r.id, Reuse: r.Reuse, OnSeenData: r.OnSeenData, Note: r.watch.Note})
+	r.lab = lab
 	if err != nil {
 		return nil, err
 	}
@@ -259,6 +269,9 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 		Goals: decide.Goals(r.plan), OnSeenData: r.OnSeenData, Seal: r.Seal,
 	}
 	lab.Draws, start.Draws = ledger.NewDraws()
+	if lab.Since != r.id {
+		start.Since = lab.Since
+	}
 	for _, n := range r.Graph.Nodes {
 		start.Nodes = append(start.Nodes, n.ID)
 	}
@@ -279,8 +292,8 @@ func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []run
 		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, verdict.New(code.Interrupted)
 	}
 	err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.id, End: end})
-	res := &Result{Run: r.id, Summary: s, End: end, Exit: end.Exit, Took: time.Since(clock.began), Left: next, Store: r.store}
-	r.watch.Event(clock.at(runtime.Event{Type: "run_done", Run: r.id, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason}))
+	res := &Result{Run: r.id, Summary: s, End: end, Exit: end.Exit, Took: time.Since(clock.began), Basis: basisOf(r.store, r.id, s.Rows), Left: next, Store: r.store}
+	r.watch.Event(clock.at(runtime.Event{Type: "run_done", Run: r.id, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason, Basis: &res.Basis}))
 	r.watch.End(res)
 	if broke != nil {
 		return res, broke
@@ -289,6 +302,33 @@ func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []run
 		res.Exit = verdict.ExitBroken
 	}
 	return res, err
+}
+
+// basisOf are the launches that the rows of a run rest on.
+func basisOf(st *store.Store, run string, rows []runtime.Row) (b runtime.Basis) {
+	seen := map[string]bool{}
+	for _, row := range rows {
+		if row.Decision == nil {
+			continue
+		}
+		for _, id := range row.Decision.Launches {
+			launch, ok := st.LaunchByID(id)
+			if !ok || seen[id] {
+				continue
+			}
+			if seen[id] = true; st.Origin(launch).Run == run {
+				b.New++
+				continue
+			}
+			if b.Old++; b.From.IsZero() || launch.Started.Before(b.From) {
+				b.From = launch.Started
+			}
+			if launch.Started.After(b.To) {
+				b.To = launch.Started
+			}
+		}
+	}
+	return b
 }
 
 // runID sorts by time and is unique.

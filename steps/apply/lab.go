@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -32,6 +33,10 @@ type Wiring struct {
 	Owner, RunDir string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
+	// Run is the run that is about to start, empty if none is, and Reuse that launches of
+	// what cannot be identified count nevertheless. Since, if set, is from which run on.
+	Run, Since string
+	Reuse      bool
 	// Note receives the progress of image pulls; may be nil.
 	Note func(verdict.Reason)
 }
@@ -49,6 +54,10 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 		lab.Boot = machine.BootID() // else places have their own boot, and applies may run anywhere
 	}
 	lab.KindVersions = map[string]string{"embedded": embedded.Version}
+	lab.Since = w.since()
+	if w.Store != nil && !w.Plan.Executor.Elsewhere() {
+		lab.Opened = lab.OpenedBy
+	}
 	lab.Redact = redact.New(w.Plan.Secrets())
 	if !lab.Redact.Active() {
 		return lab, nil
@@ -68,11 +77,25 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	return lab, nil
 }
 
+// since is the run from which on launches count of what cannot be identified: the last one
+// if that was killed or interrupted, or a person says so.
+func (w Wiring) since() string {
+	if w.Since != "" || w.Store == nil || len(w.Store.Runs()) == 0 {
+		return cmp.Or(w.Since, w.Run)
+	}
+	runs := w.Store.Runs()
+	last := runs[len(runs)-1]
+	if view, err := w.Store.Run(last.ID); err == nil && view.Start != nil && (w.Reuse || !last.Done || last.Exit < 0 || last.Exit == verdict.ExitInterrupted) {
+		return cmp.Or(view.Start.Since, last.ID)
+	}
+	return w.Run
+}
+
 // Identities are the fields of records and events that name things. They never contain a
 // secret, as plans refuse it in names and rules; redacting a part that merely reads alike
 // would break references to them.
 var Identities = []string{
-	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
+	"Type", "Run", "Since", "Files", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
 	"Goals", "Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "ClaimKey", "Launches", "LaunchID",
 	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
 	"Level", "Verdict", "Tool", "Stream",

@@ -205,7 +205,7 @@ func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 			return nil, err
 		}
 	}
-	if w.lab, err = NewLab(Wiring{Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner, RunDir: filepath.Join(w.dir, "run")}); err != nil {
+	if w.lab, err = NewLab(Wiring{Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner, RunDir: filepath.Join(w.dir, "run"), Since: h.Since}); err != nil {
 		return nil, err
 	}
 	if w.place, err = standsOn(w.soft, h, host); err != nil {
@@ -337,7 +337,7 @@ func (r *run) newPool(owner string) (*elsewhere.Pool, error) {
 	if !r.plan.Executor.Elsewhere() {
 		return nil, nil
 	}
-	h := elsewhere.Hello{Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
+	h := elsewhere.Hello{Since: r.lab.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
 	h.Inputs.Private = nil // it receives all
 	var err error
 	if h.Dir, err = os.Getwd(); err != nil {

@@ -64,6 +64,8 @@ type Hello struct {
 	Digest string       `json:"digest"`
 	// Seal is the key that distinguishes sensitive values.
 	Seal []byte `json:"seal"`
+	// Since is the run from which on launches count of what cannot be identified.
+	Since string `json:"since"`
 	// Owner marks what is started.
 	Owner string `json:"owner"`
 	// Program is the digest of mxflow.

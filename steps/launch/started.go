@@ -22,6 +22,7 @@ import (
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -84,6 +85,9 @@ type Lab struct {
 	// running is what earlier launches could not end.
 	running  unended
 	metadata metadata.Collector
+	// usedBy are the files that launches ran, by the artifact that lists them.
+	usedMu sync.Mutex
+	usedBy map[string]source.Used
 	// providing lets only one launch at a time prepare its sources and caches.
 	providing sync.Mutex
 	// places are what the plan's executor divides this host into, unplaced why it cannot.
@@ -116,8 +120,11 @@ type Started struct {
 	GPU     gpuUse
 	// Limit is what limits its speed, nil if unknown.
 	Limit *limit.Basis
-	// describe collects the launch's metadata, once.
+	// describe collects the launch's metadata, once. named are the files of its command at
+	// its start, and opened adds those that it has open.
 	describe func()
+	named    []source.File
+	opened   func() (keep func())
 }
 
 // Launch starts a variant and waits until it is ready. If it never is, everything started
@@ -155,6 +162,8 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		st.Broke(err)
 		return st, err
 	}
+	st.named = l.namedNow(v)
+	st.opened = func() func() { return st.keepFiles(v) }
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
 	st.command.started = time.Now()
 	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v), CPUs: record.Place.Own()})
@@ -303,7 +312,9 @@ func (st *Started) Stop(s *runtime.Scope) {
 	if st.describe != nil {
 		st.describe()
 	}
+	keep := st.opened()
 	st.ended(st.Inst.Stop(s.Hard))
+	keep()
 	if err := st.Lab.altered(machine.Inherited()); err != nil && st.Record.OK {
 		st.Record.OK, st.Record.Error = false, brokenBy(err)
 	}

@@ -100,6 +100,12 @@ func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Rea
 			})
 			return verdict.New(code.TreeChanged, changed.args()...).On(t.Name)
 		}
+		if l.Store == nil {
+			continue
+		}
+		if names := l.filesChanged(v); len(names) > 0 {
+			return verdict.New(code.FilesChanged, verdict.List("files", names)).On(v.Name)
+		}
 	}
 	return verdict.Reason{}
 }
@@ -133,6 +139,11 @@ func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*varia
 				args := append(l.difference(ctx, before, now).args(), verdict.Text("one", was.ID), verdict.Text("other", launch.ID))
 				return verdict.New(code.TreeMoved, args...).On(now.Path)
 			}
+		}
+	}
+	if l.Store != nil {
+		if why := l.movedFile(launches, vs); !why.IsZero() {
+			return why
 		}
 	}
 	for _, v := range vs {

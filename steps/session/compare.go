@@ -148,6 +148,7 @@ func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, kn
 		v, err = c.recorded(name, engine, knobs)
 	} else if v, err = c.lab.Resolve(s, name, engine, knobs); err == nil {
 		v = v.AsRow()
+		c.lab.Current(v)
 	}
 	if err != nil {
 		return err

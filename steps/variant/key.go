@@ -29,7 +29,7 @@ func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 	if spec.How() != engine.HowProcess {
 		parts = append(parts, string(spec.How()), unpulled(spec.Docker), spec.Compose, spec.Exec, keyless(spec.Endpoint))
 	}
-	parts = append(parts, sourceKey(spec)...)
+	parts = append(append(parts, sourceKey(spec)...), l.filesKey(spec)...)
 	if len(spec.Config) > 0 {
 		parts = append(parts, string(spec.Config))
 	}

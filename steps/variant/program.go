@@ -9,15 +9,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/runtime"
 )
 
 // Program identifies what is started: the version of the embedded engine (not the hash of
 // a binary that also contains the rest of mxflow), the digest of an image, or that of the
-// program's file, with the packages of the Python that runs it.
+// program's file.
 func (l *Resolver) Program(ctx context.Context, spec engine.Spec) string {
 	if l.Images != nil && spec.How() != engine.HowProcess {
 		// An apply pulled the image before it asks for a key. Viewing a plan pulls none:
@@ -42,60 +40,11 @@ func (l *Resolver) Program(ctx context.Context, spec engine.Spec) string {
 	} else if !filepath.IsAbs(name) {
 		path = filepath.Join(spec.Dir, name)
 	}
-	sum := l.programDigest(path)
-	if packages := packagesBeside(PythonOf(spec)); len(packages) > 0 && !IsFree("packages", l.AcceptedEntries()) {
-		return runtime.Digest(sum, packages)
-	}
-	return sum
-}
-
-// packagesBeside are the packages, with versions, in the folders next to an interpreter,
-// by the names of what pip writes there. A Python program is a few lines that import
-// them: an upgrade does not change its file.
-func packagesBeside(python []string) (names []string) {
-	if len(python) == 0 || !strings.HasPrefix(filepath.Base(python[0]), "python") {
-		return nil
-	}
-	interpreter, err := exec.LookPath(python[0])
-	if err != nil {
-		return nil
-	}
-	prefix := filepath.Dir(filepath.Dir(interpreter))
-	for _, folder := range []string{"site-packages", "dist-packages"} {
-		found, _ := filepath.Glob(filepath.Join(prefix, "lib", "python*", folder, "*.dist-info"))
-		for _, path := range found {
-			names = append(names, strings.TrimSuffix(filepath.Base(path), ".dist-info"))
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// programSum is the digest of a program's file as it was at one time.
-type programSum struct {
-	size     int64
-	modified time.Time
-	sum      string
-}
-
-// programDigest is fileDigest, cached while the file is unchanged: a step may build it
-// again.
-func (l *Resolver) programDigest(path string) string {
-	info, err := os.Stat(path)
+	file, err := l.Read.File(path)
 	if err != nil {
 		return "missing"
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if known, ok := l.programs[path]; ok && known.size == info.Size() && known.modified.Equal(info.ModTime()) {
-		return known.sum
-	}
-	sum := runtime.FileDigest(path)
-	if l.programs == nil {
-		l.programs = map[string]programSum{}
-	}
-	l.programs[path] = programSum{info.Size(), info.ModTime(), sum}
-	return sum
+	return file.Digest
 }
 
 // pythonKinds run on Python. Kinds absent from both lists do if their command shows an

@@ -47,9 +47,10 @@ func TestProgramHasPackages(t *testing.T) {
 	for name, command := range map[string][]string{
 		"a script": {filepath.Join(dir, "venv", "bin", "vllm"), "serve"}, "an interpreter": {python, "-m", "vllm"},
 	} {
-		spec := engine.Spec{Kind: "vllm", Command: command, Dir: dir}
 		key := func(accepted ...string) string {
+			spec := engine.Spec{Kind: "vllm", Command: command, Dir: dir}
 			l := &Resolver{Plan: &plans.Plan{Dir: dir, Baseline: &plans.Baseline{AcceptFingerprint: accepted}}}
+			l.putFiles(&draft{engine: &plans.Engine{}}, &spec)
 			return l.variantKey(t.Context(), spec)
 		}
 		before, free := key(), key("packages")

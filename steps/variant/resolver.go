@@ -8,6 +8,9 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -51,9 +54,26 @@ type Resolver struct {
 	KindVersions map[string]string
 	// Seal replaces sensitive values by marks that differ as the values do.
 	Seal *redact.Redactor
+	// Read digests files.
+	Read source.Reader
+	// Opened are the files that launches on record under a key had open; nil if none are
+	// known or they are another machine's.
+	Opened func(key string) []source.File
+	// Since is the run from which on launches count of what cannot be identified.
+	Since string
 
-	mu       sync.Mutex
-	programs map[string]programSum
+	mu      sync.Mutex
+	unknown map[string]string
+}
+
+// Unidentified are the engines so far whose launches of an earlier apply are not reused.
+func (l *Resolver) Unidentified() (facts []verdict.Reason) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(l.unknown)) {
+		facts = append(facts, verdict.New(code.Unidentified, verdict.Text("why", l.unknown[name])).On("engine "+name))
+	}
+	return facts
 }
 
 // Resolve applies values of all knobs to an engine of the plan, which is started as
@@ -108,6 +128,15 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	if own := e.Parts["profile"]; len(own) > 0 && own[0].Attrs["log"] != nil {
 		v.Key = l.Sealed(v.Key, "profile", own[0].Attrs["log"])
 	}
+	if why := Unidentified(v.Spec); why != "" {
+		l.mu.Lock()
+		if l.unknown == nil {
+			l.unknown = map[string]string{}
+		}
+		l.unknown[v.Engine] = why
+		l.mu.Unlock()
+	}
+	l.Current(v)
 	return v, nil
 }
 
@@ -246,6 +275,10 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	fillIn(&spec, command, slices.Concat(applied.Flags, d.args))
 	if len(spec.Sources) == 1 {
 		spec.PutMark("{source}", engine.SourceMark(spec.Sources[0].Name))
+	}
+	if !d.recorded {
+		l.putFiles(d, &spec)
+		l.hashTrees(d, &spec)
 	}
 	if d.kind.AskModel {
 		spec.Model = ""

@@ -110,7 +110,7 @@ var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
 }}
 
 var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, Schema: plans.Schema{
-	Doc: "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch and its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Trees in `volumes` of docker, and in the `dir` of process, are detected without this block.",
+	Doc: "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch and its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Trees that are mounted or that the command runs from are detected without this block.",
 	Attrs: []plans.Attr{
 		{Name: "path", Type: plans.String, Required: true, Doc: "A folder of the working tree, relative to the plan's folder; `~` is the home folder."},
 		{Name: "paths", Type: plans.Strings, Doc: "The files and folders that matter, relative to the repository's root. Without it, everything that git does not ignore."},
@@ -300,8 +300,7 @@ func NotBlank(b *plans.Block) (wrong []plans.AttrError) {
 	return wrong
 }
 
-// putTrees lists the working trees that the engine sees: those that the plan declares,
-// those that docker mounts, and the one that a process starts in.
+// putTrees lists the working trees that the plan declares.
 func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
 	for _, b := range d.engine.Parts["tree"] {
 		var c struct {
@@ -314,12 +313,11 @@ func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
 		}
 		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.Plan.Abs(c.Path), Paths: c.Paths, Freeze: c.Freeze})
 	}
-	for _, dir := range l.noticed(d, spec) {
-		declared := func(t engine.Tree) bool { return plans.SameFile(t.Path, dir) }
-		if !slices.ContainsFunc(spec.Trees, declared) {
-			spec.Trees = append(spec.Trees, engine.Tree{Name: filepath.Base(dir), Path: dir, Noticed: true})
-		}
-	}
+	return nil
+}
+
+// hashTrees takes the state of all working trees.
+func (l *Resolver) hashTrees(d *draft, spec *engine.Spec) {
 	for i := range spec.Trees {
 		t := &spec.Trees[i]
 		t.Hash, t.Problem = runtime.Ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
@@ -327,29 +325,6 @@ func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
 			return state.Hash, err
 		})
 	}
-	return nil
-}
-
-// noticed are working trees that the engine sees without being declared: their roots,
-// which costs only a search for .git.
-func (l *Resolver) noticed(d *draft, spec *engine.Spec) (roots []string) {
-	if spec.Docker != nil {
-		for host := range spec.Docker.Volumes {
-			if dir := plans.Home(host); strings.ContainsRune(dir, '/') && isRoot(l.Plan.Abs(dir)) {
-				roots = append(roots, l.Plan.Abs(dir))
-			}
-		}
-		slices.Sort(roots)
-	}
-	if p := d.engine.Process; p != nil && p.Dir != "" && !engine.Marked(p.Dir) {
-		// The plan's own repository changes with every note written: it must be declared,
-		// with the paths that matter.
-		own := rootOf(l.Plan.Abs("."))
-		if root := rootOf(l.Plan.Abs(p.Dir)); root != "" && root != own {
-			roots = append(roots, root)
-		}
-	}
-	return roots
 }
 
 func isRoot(dir string) bool {

@@ -24,8 +24,8 @@ func TestTreesAreNoticed(t *testing.T) {
 		docker *engine.Docker
 		want   int
 	}{
-		"volume":             {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{repo: "/w", "/tmp": "/tmp", "named": "/n"}}, 1},
-		"volume below":       {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{sub: "/w"}}, 0},
+		"volume":             {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{repo: "/w", t.TempDir(): "/tmp", "named": "/n"}}, 1},
+		"volume below":       {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{sub: "/w"}}, 1},
 		"folder of process":  {&plans.Engine{Process: &plans.Process{Dir: "engine/csrc"}}, nil, 1},
 		"no folder":          {&plans.Engine{Process: &plans.Process{}}, nil, 0},
 		"folder in a source": {&plans.Engine{Process: &plans.Process{Dir: "{source}/csrc"}}, nil, 0},
@@ -33,9 +33,12 @@ func TestTreesAreNoticed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			spec := engine.Spec{Docker: c.docker}
-			if err := l.putTrees(&draft{engine: c.engine}, &spec); err != nil {
-				t.Fatal(err)
+			if p := c.engine.Process; p != nil {
+				spec.Dir = l.Plan.Path(p.Dir)
 			}
+			d := &draft{engine: c.engine}
+			l.putFiles(d, &spec)
+			l.hashTrees(d, &spec)
 			if len(spec.Trees) != c.want {
 				t.Fatalf("%+v", spec.Trees)
 			}
@@ -48,9 +51,9 @@ func TestTreesAreNoticed(t *testing.T) {
 	}
 	// The plan's own repository is not one of them.
 	own := &Resolver{Plan: &plans.Plan{Dir: repo}}
-	spec := engine.Spec{}
-	if err := own.putTrees(&draft{engine: &plans.Engine{Process: &plans.Process{Dir: "csrc"}}}, &spec); err != nil || len(spec.Trees) != 0 {
-		t.Errorf("%v %+v", err, spec.Trees)
+	spec := engine.Spec{Dir: sub}
+	if own.putFiles(&draft{engine: &plans.Engine{Process: &plans.Process{Dir: "csrc"}}}, &spec); len(spec.Trees) != 0 {
+		t.Errorf("%+v", spec.Trees)
 	}
 }
 

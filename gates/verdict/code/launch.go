@@ -189,6 +189,10 @@ const (
 	TreeMovedBefore Code = "tree.moved_before"
 	// TreeChanged: the tree Subject differs from the latest launch. Args of what changed:
 	// files, commit and before if that changed too, lost if a diff is.
-	TreeChanged  Code = "tree.changed"
+	TreeChanged Code = "tree.changed"
+	// FilesChanged: files that Subject runs differ from its latest launch. Args: files.
+	FilesChanged Code = "files.changed"
+	// Unidentified: launches of the engine Subject are not reused. Args: why.
+	Unidentified Code = "engine.unidentified"
 	TreeUnhashed Code = "tree.unhashed"
 )

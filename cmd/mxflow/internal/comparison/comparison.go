@@ -59,7 +59,7 @@ func (s *Show) Event(ev runtime.Event) {
 func (s *Show) End(res *apply.Result) {
 	s.Observer.End(res)
 	r := s.Question.Result(res.Store, res.Summary, res.End, s.Place)
-	r.Run = res.Run
+	r.Run, r.Basis = res.Run, res.Basis
 	conclude(r, s.Question, res.End)
 	if s.JSON != nil {
 		s.JSON(r)
@@ -98,6 +98,9 @@ func (s *Show) print(r *ab.Result, took time.Duration) {
 	}
 	if s.on.Colour {
 		word = lipgloss.NewRenderer(s.on.Writer).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
+	}
+	if reused := r.Basis.String(); reused != "" {
+		fmt.Fprintf(s.on, "\n%s", reused)
 	}
 	fmt.Fprintf(s.on, "\n%s  %s\n", word, said)
 	s.numbers(r)

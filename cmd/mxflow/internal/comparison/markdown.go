@@ -19,6 +19,9 @@ func (s *Show) markdown(r *ab.Result) {
 		word = "OPEN"
 	}
 	line := func(format string, args ...any) { fmt.Fprintf(s.on, format+"\n", args...) }
+	if reused := r.Basis.String(); reused != "" {
+		line("%s\n", reused)
+	}
 	line("**%s** %s\n", word, report.Inert(r.Said))
 	if r.A.Value != nil && r.B.Value != nil && r.Change != nil {
 		change := tell.Interval(*r.Change, r.Low, r.High, "ratio")

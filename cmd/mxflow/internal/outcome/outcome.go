@@ -74,6 +74,9 @@ type view struct {
 
 func (v *view) print() {
 	fmt.Fprintln(v)
+	if reused := v.res.Basis.String(); reused != "" {
+		fmt.Fprintf(v, "%s\n\n", reused)
+	}
 	v.Table([]string{"verdict", "decision", "why"}, v.rows())
 	if v.detail == everything {
 		for i, share := range report.Limits(launchesOf(v.res)) {
@@ -397,23 +400,8 @@ func (v *view) closing() {
 	case end.Exit == verdict.ExitBroken && end.Reason.Code != code.Finished:
 		v.Sentence(fmt.Sprintf("Stopped %s: %s", took, tell.Line(end.Reason)))
 	default:
-		if made == 0 && allKept(v.res.Summary.Rows) {
-			took += ", all kept from before"
-		}
 		v.Sentence(fmt.Sprintf("%s %s (exit status %d%s).", gates(end.Verdict, v.res.Summary.Rows), took, end.Exit, exits[end.Exit]))
 	}
-}
-
-// allKept reports whether there are decisions, all from earlier runs.
-func allKept(rows []runtime.Row) bool {
-	kept := false
-	for _, r := range rows {
-		if r.Decision != nil && !r.Reused {
-			return false
-		}
-		kept = kept || r.Decision != nil
-	}
-	return kept
 }
 
 // gates is the outcome of the gates, most important first: "1 of 9 gates failed, 1

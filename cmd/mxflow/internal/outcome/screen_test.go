@@ -78,24 +78,6 @@ func TestOneScreen(t *testing.T) {
 	}
 }
 
-// TestAllKept: what was kept is said only where there is something to keep.
-func TestAllKept(t *testing.T) {
-	row := func(reused bool) runtime.Row { return runtime.Row{Decision: &ledger.Decision{}, Reused: reused} }
-	for _, c := range []struct {
-		rows []runtime.Row
-		want bool
-	}{
-		{nil, false},
-		{[]runtime.Row{{}}, false},
-		{[]runtime.Row{row(true), {}}, true},
-		{[]runtime.Row{row(true), row(false)}, false},
-	} {
-		if got := allKept(c.rows); got != c.want {
-			t.Errorf("%+v: %v", c.rows, got)
-		}
-	}
-}
-
 // TestGates: the closing names first what the run came to.
 func TestGates(t *testing.T) {
 	gate := func(v verdict.Verdict) runtime.Row {

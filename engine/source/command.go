@@ -1,0 +1,235 @@
+package source
+
+import (
+	"bytes"
+	"debug/elf"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Command is what starts a program.
+type Command struct {
+	Words []string
+	// Dir is where it starts; relative names are resolved there.
+	Dir string
+	// Env looks up a variable of its environment.
+	Env func(name string) string
+}
+
+const (
+	// scriptLimit is the largest file that is searched for names.
+	scriptLimit = 1 << 20
+	// namedLimit bounds a search that goes from script to script.
+	namedLimit = 500
+)
+
+// token is what may be the name of a file in a script.
+var token = regexp.MustCompile(`[\w./~+@%-]+`)
+
+// Code is what a command runs.
+type Code struct {
+	// Files are its words that are files, the libraries that programs among them link, and
+	// as far as scripts name them, the scripts, programs and settings that those use.
+	Files []string
+	// Folders are those that code is loaded from by name: the one it starts in, those of
+	// Python programs, and what their interpreters import from outside of Packages, which
+	// are the METADATA of each installed one. None if it runs no file.
+	Folders  []Folder
+	Packages []string
+}
+
+// Code finds what the command runs.
+func (c Command) Code() (code Code) {
+	s := search{Command: c}
+	s.all()
+	if code.Files = s.paths; len(s.paths) == 0 {
+		return code
+	}
+	folder := func(dir string, whole bool) {
+		if f := (Folder{dir, whole}); !slices.Contains(code.Folders, f) {
+			code.Folders = append(code.Folders, f)
+		}
+	}
+	folder(c.Dir, false)
+	for _, path := range s.paths {
+		if filepath.Ext(path) == ".py" {
+			folder(filepath.Dir(path), false)
+		}
+	}
+	for _, interpreter := range s.interpreters {
+		python := importedBy(interpreter, c.Env)
+		code.Packages = append(code.Packages, python.packages...)
+		for _, root := range python.roots {
+			folder(root, true)
+		}
+	}
+	return code
+}
+
+func (s *search) all() {
+	c := s.Command
+	if len(c.Words) > 0 && filepath.Base(c.Words[0]) == "uv" {
+		s.word(filepath.Join(".venv", "bin", "python"), c.Dir)
+	}
+	for i, word := range c.Words {
+		if i == 0 && filepath.Base(word) == word {
+			s.program(word)
+			continue
+		}
+		_, value, _ := strings.Cut(word, "=")
+		if !s.word(word, c.Dir) && !s.word(value, c.Dir) && strings.ContainsAny(word, " \n;") {
+			s.text([]byte(word), c.Dir)
+		}
+	}
+	slices.Sort(s.paths)
+}
+
+type search struct {
+	Command
+	paths, interpreters []string
+}
+
+// program adds a program that is found through PATH.
+func (s *search) program(name string) {
+	if path, err := exec.LookPath(name); err == nil {
+		s.file(path)
+	}
+}
+
+// word adds the file that a word names, and reports whether it names one.
+func (s *search) word(word, dir string) bool {
+	path, ok := regular(word, dir)
+	if ok && !isOutput(path) {
+		s.file(path)
+	}
+	return ok
+}
+
+// regular is the path of the file with that name, seen from a folder.
+func regular(name, dir string) (path string, ok bool) {
+	if rest, home := strings.CutPrefix(name, "~/"); home {
+		if folder, err := os.UserHomeDir(); err == nil {
+			name = filepath.Join(folder, rest)
+		}
+	}
+	if name == "" || len(name) > 4096 {
+		return "", false
+	}
+	if path = name; !filepath.IsAbs(name) {
+		path = filepath.Join(dir, name)
+	}
+	info, err := os.Stat(path)
+	return filepath.Clean(path), err == nil && info.Mode().IsRegular()
+}
+
+// text adds what a script names: programs, scripts and settings. Names of data are left
+// out, as they may be of what the script writes.
+func (s *search) text(text []byte, dirs ...string) {
+	for _, name := range token.FindAllString(string(text), -1) {
+		if strings.HasPrefix(name, "python") && filepath.Base(name) == name {
+			s.program(name)
+			continue
+		}
+		if !strings.Contains(name, "/") && !IsCode(name) && !isSetting(name) {
+			continue
+		}
+		for _, dir := range dirs {
+			path, ok := regular(name, dir)
+			if !ok {
+				// "$(dirname "$0")/server.py" has the token "/server.py".
+				path, ok = regular(strings.TrimPrefix(name, "/"), dir)
+			}
+			if ok && (IsCode(path) || isSetting(path) || isExecutable(path)) {
+				s.file(path)
+				break
+			}
+		}
+	}
+}
+
+func isSetting(path string) bool {
+	return slices.Contains([]string{".json", ".yaml", ".yml", ".toml", ".cfg", ".ini", ".env"}, filepath.Ext(path))
+}
+
+func isExecutable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&0o111 != 0
+}
+
+// file adds a file and what it names or links.
+func (s *search) file(path string) {
+	if slices.Contains(s.paths, path) || len(s.paths) >= namedLimit || path == own() {
+		return
+	}
+	s.paths = append(s.paths, path)
+	if strings.HasPrefix(filepath.Base(path), "python") {
+		s.interpreters = append(s.interpreters, path)
+		return // its libraries are Python's own
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	head := make([]byte, scriptLimit)
+	n, _ := io.ReadFull(file, head)
+	switch head = head[:n]; {
+	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
+		s.libraries(path, file)
+	case n < scriptLimit && !bytes.ContainsRune(head, 0):
+		s.text(head, filepath.Dir(path), s.Dir)
+	}
+}
+
+// own is the path of the program that runs this: launches record its version.
+func own() string {
+	path, _ := os.Executable()
+	return path
+}
+
+// libraries adds the libraries that a program links and that lie where it, or the
+// environment, says. Those beside it are added whether linked or not: engines load their
+// back ends from there. The system's own are seen when they are open.
+func (s *search) libraries(path string, file *os.File) {
+	program, err := elf.NewFile(file)
+	if err != nil {
+		return
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return
+	}
+	origin := filepath.Dir(real)
+	dirs := filepath.SplitList(s.Env("LD_LIBRARY_PATH"))
+	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
+		lists, _ := program.DynString(tag)
+		for _, list := range lists {
+			list = strings.NewReplacer("${ORIGIN}", origin, "$ORIGIN", origin).Replace(list)
+			dirs = append(dirs, filepath.SplitList(list)...)
+		}
+	}
+	linked, _ := program.ImportedLibraries()
+	for _, name := range linked {
+		for _, dir := range dirs {
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(s.Dir, dir)
+			}
+			if found, ok := regular(name, dir); ok {
+				s.file(found)
+				break
+			}
+		}
+	}
+	if beside, _ := filepath.Glob(filepath.Join(origin, "*.so*")); len(beside) < 100 {
+		for _, library := range beside {
+			if found, ok := regular(library, ""); ok && !slices.Contains(s.paths, found) {
+				s.paths = append(s.paths, found)
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package source
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Open lists the programs, libraries, models and code that processes have mapped, or open
+// for reading, by what /proc shows of them (proc_pid_maps(5)); none where there is no /proc.
+// host is the path on this machine of a file that the processes see, empty for one that does
+// not count. A file that was written since the processes began is what they made, and left
+// out; one that is no longer on disk has the digest Replaced. The others have none yet.
+func Open(pids []int, since time.Time, host func(path string) string) (files []File) {
+	seen := map[string]bool{}
+	add := func(path string) {
+		gone := strings.HasSuffix(path, " (deleted)")
+		path = host(strings.TrimSuffix(path, " (deleted)"))
+		if path == "" || path == own() || seen[path] || isDerived(path) {
+			return
+		}
+		seen[path] = true
+		info, err := os.Stat(path)
+		switch {
+		case gone && (err != nil || info.ModTime().After(since)):
+			files = append(files, File{Path: path, Digest: Replaced})
+		case err == nil && info.Mode().IsRegular() && info.ModTime().Before(since):
+			files = append(files, File{Path: path, Size: info.Size(), Modified: info.ModTime().UnixNano()})
+		}
+	}
+	for _, pid := range pids {
+		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		if maps, err := os.Open(filepath.Join(proc, "maps")); err == nil {
+			for lines := bufio.NewScanner(maps); lines.Scan(); {
+				where, path, named := strings.Cut(lines.Text(), "/")
+				if fields := strings.Fields(where); named && len(fields) == 5 && (strings.Contains(fields[1], "x") || isLoaded("/"+path)) {
+					add("/" + path)
+				}
+			}
+			maps.Close()
+		}
+		open, _ := os.ReadDir(filepath.Join(proc, "fd"))
+		for _, fd := range open {
+			if path, err := os.Readlink(filepath.Join(proc, "fd", fd.Name())); err == nil && filepath.IsAbs(path) && isLoaded(path) && isRead(proc, fd.Name()) {
+				add(path)
+			}
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}
+
+// Running are the commands of processes, as /proc shows them.
+func Running(pids []int) (commands []Command) {
+	for _, pid := range pids {
+		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		words, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+		dir, dirErr := os.Readlink(filepath.Join(proc, "cwd"))
+		environ, envErr := os.ReadFile(filepath.Join(proc, "environ"))
+		if errors.Join(err, dirErr, envErr) != nil || len(words) == 0 {
+			continue
+		}
+		env := strings.Split(string(environ), "\x00")
+		commands = append(commands, Command{
+			Words: strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"), Dir: dir,
+			Env: func(name string) string {
+				for _, pair := range env {
+					if value, ok := strings.CutPrefix(pair, name+"="); ok {
+						return value
+					}
+				}
+				return ""
+			},
+		})
+	}
+	return commands
+}
+
+// isLoaded reports whether a file is code or a model by its name.
+func isLoaded(path string) bool {
+	path = strings.TrimSuffix(path, " (deleted)")
+	return IsCode(path) || slices.Contains(models, filepath.Ext(path)) || filepath.Base(filepath.Dir(path)) == "blobs"
+}
+
+// models are the endings of files with weights; those in a hub's cache have none.
+var models = []string{".gguf", ".safetensors", ".bin", ".pt", ".pth", ".onnx", ".engine"}
+
+// isRead reports whether a descriptor is open for reading alone.
+func isRead(proc, fd string) bool {
+	text, err := os.ReadFile(filepath.Join(proc, "fdinfo", fd))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		var flags int
+		if n, _ := fmt.Sscanf(line, "flags: %o", &flags); n == 1 {
+			return flags&(os.O_WRONLY|os.O_RDWR) == 0
+		}
+	}
+	return false
+}
+
+// isDerived reports whether a file is the kernel's, or one that engines and compilers keep
+// in a cache and make again when it is missing. Models in a cache count.
+func isDerived(path string) bool {
+	for _, root := range []string{"/proc/", "/sys/", "/dev/", "/run/", "/memfd:", "/SYSV"} {
+		if strings.HasPrefix(path, root) {
+			return true
+		}
+	}
+	if isLoaded(path) && !IsCode(path) {
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(path, "/"), func(dir string) bool { return slices.Contains([]string{".cache", ".triton", ".nv"}, dir) })
+}

@@ -1,0 +1,252 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// write makes a file that anybody can run.
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// names are paths without a folder.
+func names(dir string, paths []string) (short []string) {
+	for _, path := range paths {
+		short = append(short, strings.TrimPrefix(path, dir+"/"))
+	}
+	return short
+}
+
+func TestFilesAreKnownByContent(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, filepath.Join(dir, "server.py"), "one")
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	var r Reader
+	digest := func(path string) string {
+		t.Helper()
+		f, err := r.File(path)
+		if err != nil || f.Path != path {
+			t.Fatal(f, err)
+		}
+		return f.Digest
+	}
+	first := digest(path)
+	if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if digest(path) != first || digest(link) != first {
+		t.Error("a file that was touched, or is named by a link, is another one")
+	}
+	write(t, path, "two")
+	if digest(path) == first || digest(link) == first {
+		t.Error("a file with other content is the same")
+	}
+	if _, err := r.File(dir); err == nil {
+		t.Error("a folder is a file")
+	}
+}
+
+// A model is not read whole, and not again while its size and time are those on record:
+// here its content changes, which a reading would show.
+func TestModelsAreNotReadAgain(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "model.gguf"), "weights")
+	if err := os.Truncate(path, 10<<30); err != nil {
+		t.Skip("no sparse files: ", err)
+	}
+	change := func(text string, at time.Time) {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.WriteAt([]byte(text), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := time.Now().Truncate(time.Second)
+	change("weights", at)
+	first, err := new(Reader).File(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change("changed", at)
+	var r Reader
+	r.Learn([]File{first})
+	if again, err := r.File(path); err != nil || again != first {
+		t.Error("it was read again", again, err)
+	}
+	change("changed", at.Add(time.Second))
+	if again, err := r.File(path); err != nil || again.Digest == first.Digest {
+		t.Error("another model is the same", again, err)
+	}
+}
+
+func TestCommandsNameFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"server.py": "import lib.model\nopen('settings.json')\nopen('data.bin')", "settings.json": "{}", "data.bin": "", "server.log": "",
+		"serve.sh": "#!/bin/sh\n. \"$(dirname \"$0\")/env.sh\"\nexec ${HERE}/bin/run server.py >server.log\n", "env.sh": "A=1", "bin/run": "\x7fELF broken",
+		"config.yaml": "", "lib/model.py": "",
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	code := "bin/run env.sh serve.sh server.py settings.json"
+	for command, want := range map[string]string{
+		"./server.py":                       "server.py settings.json",
+		"sh|serve.sh":                       code,
+		"./serve.sh|--log|server.log":       code,
+		"./serve.sh|--config=config.yaml":   strings.Replace(code, "env", "config.yaml env", 1),
+		"sh|-c|exec ./serve.sh --port 1":    code,
+		"./absent|--port|{port}|data.bin|":  "data.bin",
+		"{mxflow}|engine|serve|--port|1|.|": "",
+	} {
+		found := Command{Words: strings.Split(command, "|"), Dir: dir, Env: func(string) string { return "" }}.Code()
+		own := slices.DeleteFunc(names(dir, found.Files), filepath.IsAbs) // sh itself
+		if got := strings.Join(own, " "); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+		if inFolder := slices.Contains(found.Folders, Folder{Dir: dir}); inFolder != (want != "") {
+			t.Errorf("%s: folders %v", command, found.Folders)
+		}
+	}
+}
+
+// What an engine loads beside it is part of it.
+func TestLibrariesBesideAProgram(t *testing.T) {
+	dir := t.TempDir()
+	program, err := os.ReadFile(own())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, filepath.Join(dir, "build", "llama-server"), string(program))
+	write(t, filepath.Join(dir, "build", "libggml-cuda.so"), "")
+	if err := os.Symlink(path, filepath.Join(dir, "llama-server")); err != nil {
+		t.Fatal(err)
+	}
+	found := Command{Words: []string{"./llama-server"}, Dir: dir, Env: func(string) string { return "" }}.Code()
+	if got := names(dir, found.Files); !slices.Equal(got, []string{"build/libggml-cuda.so", "llama-server"}) {
+		t.Error(got)
+	}
+}
+
+func TestPythonImports(t *testing.T) {
+	dir := t.TempDir()
+	python := write(t, filepath.Join(dir, "venv", "bin", "python3.12"), "")
+	site := filepath.Join(dir, "venv", "lib", "python3.12", "site-packages")
+	for _, root := range []string{"editable", "by pth", "old", "path"} {
+		write(t, filepath.Join(dir, root, "x.py"), "")
+	}
+	write(t, filepath.Join(site, "vllm-1.dist-info", "METADATA"), "")
+	write(t, filepath.Join(site, "vllm-1.dist-info", "direct_url.json"), `{"url": "file://`+dir+`/editable", "dir_info": {"editable": true}}`)
+	write(t, filepath.Join(site, "torch-2.dist-info", "direct_url.json"), `{"url": "file://`+dir+`/wheel", "dir_info": {}}`)
+	write(t, filepath.Join(site, "bad-3.dist-info", "direct_url.json"), `{"url": [`)
+	write(t, filepath.Join(site, "more.pth"), "# comment\nimport os\n"+filepath.Join(dir, "by pth")+"\nbelow\n/absent\n")
+	write(t, filepath.Join(site, "below", "y.py"), "")
+	write(t, filepath.Join(site, "old.egg-link"), filepath.Join(dir, "old")+"\n.")
+	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"), "home = /usr/bin\ninclude-system-site-packages = false\n")
+	found := importedBy(python, func(name string) string { return map[string]string{"PYTHONPATH": filepath.Join(dir, "path")}[name] })
+	slices.Sort(found.roots)
+	if got := names(dir, found.roots); !slices.Equal(got, []string{"by pth", "editable", "old", "path"}) {
+		t.Error(got)
+	}
+	if got := names(site, found.packages); !slices.Equal(got, []string{"bad-3.dist-info/METADATA", "torch-2.dist-info/METADATA", "vllm-1.dist-info/METADATA"}) {
+		t.Error(got)
+	}
+}
+
+func TestFoldersHaveLimits(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.py", "b.json", "c.log", ".hidden/d.py", "__pycache__/e.pyc", "f/libg.so.1", "f/h.py"} {
+		write(t, filepath.Join(dir, name), "")
+	}
+	if got, err := (Folder{Dir: dir}).List(); err != nil || !slices.Equal(names(dir, got), []string{"a.py", "f/h.py", "f/libg.so.1"}) {
+		t.Error(names(dir, got), err)
+	}
+	if got, err := (Folder{Dir: dir, Whole: true}).List(); err != nil || !slices.Equal(names(dir, got), []string{"a.py", "b.json", "f/h.py", "f/libg.so.1"}) {
+		t.Error(names(dir, got), err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "a.py"), bytesLimit+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Folder{Dir: dir}).List(); err == nil || !strings.Contains(err.Error(), "more than 512 MB") {
+		t.Error(err)
+	}
+}
+
+func TestOpenFilesOfAProcess(t *testing.T) {
+	if _, err := os.Stat("/proc/self/maps"); err != nil {
+		t.Skip("there is no /proc")
+	}
+	dir := t.TempDir()
+	began := time.Now().Add(-time.Minute)
+	var want []string
+	for _, name := range []string{"libmapped.so", "libnew.so", "replaced.so.1", "model.gguf", "notes.txt", ".cache/libjit.so", "written.gguf"} {
+		path := write(t, filepath.Join(dir, name), "content")
+		if name != "libnew.so" {
+			if err := os.Chtimes(path, time.Time{}, began.Add(-time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		flag := os.O_RDONLY
+		if name == "written.gguf" {
+			flag = os.O_RDWR
+		}
+		file, err := os.OpenFile(path, flag, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(name, ".so") {
+			mapped, err := syscall.Mmap(int(file.Fd()), 0, 7, syscall.PROT_READ, syscall.MAP_PRIVATE)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = syscall.Munmap(mapped) })
+			file.Close()
+		} else {
+			t.Cleanup(func() { file.Close() })
+		}
+		switch name {
+		case "libmapped.so", "replaced.so.1", "model.gguf":
+			want = append(want, name)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "replaced.so.1")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range Open([]int{os.Getpid()}, began, func(path string) string { return path }) {
+		if name, in := strings.CutPrefix(f.Path, dir+"/"); in {
+			got = append(got, name)
+			if (f.Digest == Replaced) != (name == "replaced.so.1") {
+				t.Error(f)
+			}
+		}
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	ran := Running([]int{os.Getpid(), -1})
+	if dir, _ := os.Getwd(); len(ran) != 1 || ran[0].Dir != dir || !slices.Equal(ran[0].Words, os.Args) || ran[0].Env("PATH") != os.Getenv("PATH") {
+		t.Errorf("%+v", ran)
+	}
+}

@@ -1,0 +1,255 @@
+package launch
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// keepFiles records which files the launch ran: those of its command as they are at its
+// start, and what its processes run and have open. It is called while they still run and
+// nothing is measured; contents are read once they have ended, which keep does.
+func (st *Started) keepFiles(v *variant.Variant) (keep func()) {
+	used := source.Used{Named: st.named}
+	var running []source.Command
+	host := st.Lab.onHost(v.Spec)
+	if resident, ok := st.Inst.(engine.Resident); ok {
+		pids := resident.PIDs()
+		used.Opened = source.Open(pids, st.Began, host)
+		if v.Spec.How() == engine.HowProcess {
+			running = source.Running(pids)
+		}
+	}
+	return func() {
+		for i, f := range used.Opened {
+			if now, err := st.Lab.Read.File(f.Path); err == nil && now.Modified == f.Modified && now.Size == f.Size {
+				used.Opened[i].Digest = now.Digest
+			} else {
+				used.Opened[i].Digest = source.Replaced
+			}
+		}
+		used.Opened = append(used.Opened, st.Lab.run(running, used, v.Spec, host, st.Began)...)
+		if st.Lab.Store == nil || len(used.Named)+len(used.Opened) == 0 {
+			return
+		}
+		text, err := json.Marshal(used)
+		if err == nil {
+			st.Record.Files, err = st.Lab.Store.Put(st.Lab.Redact.Bytes(text))
+		}
+		if err != nil {
+			st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("files"))
+		}
+	}
+}
+
+// run are the files that commands of an engine's processes run, besides those used: what its
+// own command does not show, as behind a script that makes up names or chooses a Python.
+func (l *Lab) run(commands []source.Command, used source.Used, spec engine.Spec, host func(string) string, since time.Time) (files []source.File) {
+	seen := map[string]bool{}
+	for _, f := range slices.Concat(used.Named, used.Opened) {
+		seen[f.Path] = true
+	}
+	add := func(path string) {
+		if path = host(path); path == "" || seen[path] {
+			return
+		}
+		seen[path] = true
+		if f, err := l.Read.File(path); err == nil && f.Modified < since.UnixNano() {
+			files = append(files, f)
+		}
+	}
+	for _, command := range commands {
+		ran := command.Code()
+		paths := ran.Files
+		if !variant.IsFree("packages", l.AcceptedEntries()) {
+			paths = append(paths, ran.Packages...)
+		}
+		for _, path := range paths {
+			add(path)
+		}
+		for _, folder := range ran.Folders {
+			known := func(t engine.Tree) bool { return folder.Dir == t.Path || strings.HasPrefix(folder.Dir, t.Path+"/") }
+			if seen[folder.Dir] || host(folder.Dir+"/") == "" || slices.ContainsFunc(spec.Trees, known) {
+				continue
+			}
+			seen[folder.Dir] = true
+			paths, err := folder.List()
+			for _, path := range paths {
+				add(path)
+			}
+			if err != nil {
+				files = append(files, source.File{Path: folder.Dir, Digest: source.Replaced})
+			}
+		}
+	}
+	return files
+}
+
+// onHost is where on this machine a file lies that the engine sees: a container's only if
+// it is mounted, since its image is known. What launches write, and what a source's commit
+// stands for, does not count.
+func (l *Lab) onHost(spec engine.Spec) func(path string) string {
+	own := []string{l.RunDir}
+	if l.Store != nil {
+		own = append(own, l.Store.Dir())
+	}
+	for _, s := range spec.Sources {
+		own = append(own, s.Dir)
+	}
+	if spec.Caches != nil {
+		own = append(own, spec.Caches.Dir)
+	}
+	for i, dir := range own {
+		if abs, err := filepath.Abs(dir); err == nil && dir != "" {
+			own[i] = abs + "/"
+		}
+	}
+	isOwn := func(path string) bool {
+		return slices.ContainsFunc(own, func(dir string) bool { return dir != "" && strings.HasPrefix(path, dir) })
+	}
+	return func(path string) string {
+		if spec.How() != engine.HowProcess {
+			inside := path
+			path = ""
+			if spec.Docker == nil {
+				return ""
+			}
+			for host, at := range spec.Docker.Volumes {
+				at, _, _ = strings.Cut(at, ":") // its options
+				if rest, in := strings.CutPrefix(inside, at); in && (rest == "" || rest[0] == '/') {
+					path = host + rest
+				}
+			}
+		}
+		if path == "" || isOwn(path) {
+			return ""
+		}
+		return path
+	}
+}
+
+// namedNow are the files of a variant's command as they are now.
+func (l *Lab) namedNow(v *variant.Variant) []source.File {
+	files := slices.Clone(v.Spec.Files)
+	for i, f := range files {
+		now, err := l.Read.File(f.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			now = source.File{Path: f.Path, Digest: source.Replaced}
+		}
+		files[i] = now
+	}
+	return files
+}
+
+// used are the files on record of a launch; none if they are not.
+func (l *Lab) used(launch *ledger.Launch) (used source.Used) {
+	if launch.Files == "" {
+		return used
+	}
+	l.usedMu.Lock()
+	defer l.usedMu.Unlock()
+	if known, ok := l.usedBy[launch.Files]; ok {
+		return known
+	}
+	text, err := l.Store.Get(launch.Files)
+	if err != nil || json.Unmarshal(text, &used) != nil {
+		// Files that are lost cannot be compared.
+		used = source.Used{Opened: []source.File{{Path: launch.Files, Digest: source.Replaced}}}
+	}
+	if l.usedBy == nil {
+		l.usedBy = map[string]source.Used{}
+	}
+	l.usedBy[launch.Files] = used
+	l.Read.Learn(used.Named)
+	l.Read.Learn(used.Opened)
+	return used
+}
+
+// OpenedBy are the files that launches on record under a key had open, as the latest of
+// them saw each.
+func (l *Lab) OpenedBy(key string) (files []source.File) {
+	seen := map[string]bool{}
+	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{VariantKey: key})) {
+		for _, f := range l.used(launch).Opened {
+			if !seen[f.Path] {
+				seen[f.Path], files = true, append(files, f)
+			}
+		}
+	}
+	return files
+}
+
+// filesChanged are the files that differ from those of the latest launch of a variant, as
+// people read them; none if it has no launch on record.
+func (l *Lab) filesChanged(v *variant.Variant) (names []string) {
+	var last *ledger.Launch
+	for _, launch := range l.Store.Launches(store.LaunchFilter{}) {
+		if launch.Variant == v.Name && launch.Block == v.Engine && launch.Files != "" {
+			last = launch
+		}
+	}
+	if last == nil || last.VariantKey == v.Key {
+		return nil
+	}
+	was, used := map[string]string{}, l.used(last)
+	for _, f := range slices.Concat(used.Named, used.Opened) {
+		was[f.Path] = f.Digest
+	}
+	now := map[string]string{}
+	for _, f := range v.Spec.Files {
+		now[f.Path] = f.Digest
+	}
+	for path := range was {
+		if _, named := now[path]; !named {
+			f, _ := l.Read.File(path)
+			now[path] = f.Digest
+		}
+	}
+	for path, digest := range now {
+		if was[path] != digest {
+			names = append(names, l.Shown(path))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// movedFile is a file that two launches of one benchmark saw with different contents, or
+// that is another than when they were asked for (one is empty); nil reason if none is.
+func (l *Lab) movedFile(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
+	type seen struct{ digest, launch string }
+	first := map[string]seen{}
+	for _, v := range vs {
+		for _, f := range v.Spec.Files {
+			first[f.Path] = seen{digest: f.Digest}
+		}
+	}
+	for _, launch := range launches {
+		used := l.used(launch)
+		for _, f := range slices.Concat(used.Named, used.Opened) {
+			was, known := first[f.Path]
+			switch {
+			case !known:
+				first[f.Path] = seen{f.Digest, launch.ID}
+			case was.digest != f.Digest && was.launch == "":
+				return verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(l.Shown(f.Path))
+			case was.digest != f.Digest:
+				return verdict.New(code.TreeMoved, verdict.List("files", []string{filepath.Base(f.Path)}),
+					verdict.Text("one", was.launch), verdict.Text("other", launch.ID)).On(filepath.Dir(f.Path))
+			}
+		}
+	}
+	return verdict.Reason{}
+}
