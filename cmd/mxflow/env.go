@@ -39,9 +39,8 @@ Sensitive values are left out: the script then exits with a message that names w
 to set, rather than starting an engine with a wrong key. --show-secrets writes them
 out.
 
-Formats: shell (a script to run or to source), dotenv (NAME='value', for compose
-and similar), json, docker (only the docker run command, for an engine with a
-docker block). In a script MXFLOW_PORT is the port that the engine listens on.`,
+In the script MXFLOW_PORT is the port that the engine listens on. A service of a compose
+file is named; the script sets its variables.`,
 		Example: "  mxflow env accepted plan.hcl > serve.sh && sh serve.sh\n  mxflow env kv_cache --engine vllm.production plan.hcl\n  eval \"$(mxflow env --env-only accepted plan.hcl)\"",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -59,7 +58,7 @@ docker block). In a script MXFLOW_PORT is the port that the engine listens on.`,
 		},
 	}
 	varFlag(c, &f.vars)
-	c.Flags().StringVar(&f.format, "format", "", "shell, dotenv, json or docker (default shell)")
+	c.Flags().StringVar(&f.format, "format", "", "shell, a script to run or to source, or json (default shell)")
 	c.Flags().StringVar(&f.engine, "engine", "", "another engine of the plan, as kind.name (default: the baseline's)")
 	c.Flags().BoolVar(&f.shows, "show-secrets", false, "write sensitive values as well")
 	c.Flags().BoolVar(&f.envOnly, "env-only", false, "leave out the command: for sourcing")

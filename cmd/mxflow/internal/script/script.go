@@ -1,6 +1,5 @@
-// Package script finds the knob values of a variant, and writes its start as a script, a
-// file of variables, a docker command or data, so it can be started again without mxflow.
-// It starts nothing.
+// Package script finds the knob values of a variant, and writes its start as a script or as
+// data, so it can be started again without mxflow. It starts nothing.
 package script
 
 import (
@@ -36,7 +35,7 @@ type Recipe struct {
 }
 
 // formats are the supported ones; "" is the first.
-var formats = []string{"shell", "dotenv", "json", "docker"}
+var formats = []string{"shell", "json"}
 
 // Write writes it in one of the formats, without sensitive values unless it shows them; a
 // shell script with envOnly starts nothing.
@@ -48,14 +47,10 @@ func (r *Recipe) Write(format string, secrets *redact.Redactor, envOnly bool) (s
 	switch format {
 	case "", "shell":
 		return s.write(envOnly), nil
-	case "dotenv":
-		return s.dotenv()
-	case "docker":
-		return s.docker()
 	case "json":
 		return s.json()
 	}
-	return "", fmt.Errorf("unknown format %q: use shell, dotenv, json or docker.%s", format, lang.Suggest(format, formats))
+	return "", fmt.Errorf("unknown format %q: use shell or json.%s", format, lang.Suggest(format, formats))
 }
 
 // script is a shell script that reproduces a variant, while being written.
@@ -253,8 +248,10 @@ func (s *script) command() string {
 	switch s.Spec.How() {
 	case engine.HowDocker:
 		return inSubshell(nil, s.dockerRun())
-	case engine.HowCompose:
-		return inSubshell(nil, s.composeRun())
+	case engine.HowCompose: // compose sets what the file says
+		s.Notes = append(s.Notes, fmt.Sprintf("Its service is %s of %s.", s.Spec.Compose.Service, s.Spec.Compose.File))
+		s.environment()
+		return ""
 	case engine.HowExec:
 		return inSubshell(nil, s.dockerExec())
 	case engine.HowEndpoint: // it was started by somebody else, and can at most be restarted
@@ -500,54 +497,6 @@ func (s *script) dockerExec() []word {
 	return append(argv, s.words(s.Spec.Command, "argument")...)
 }
 
-// composeRun is the service as compose runs it once. What compose run has no flags for is
-// in a file that overrides the plan's.
-func (s *script) composeRun() []word {
-	c := s.Spec.Compose
-	argv := flagged(literals("docker", "compose", "--file", c.File))
-	if over := s.override(); over != "" {
-		s.setup = append(s.setup, `MXFLOW_OVERRIDE="$(mktemp -d)"/override.yaml`, "printf %s "+shell.Quote(over)+` >"$MXFLOW_OVERRIDE"`)
-		argv.add("--file", word{{variable: "MXFLOW_OVERRIDE"}})
-	}
-	for _, p := range c.Profiles {
-		argv.text("--profile", p)
-	}
-	argv = append(argv, literals("run", "--rm")...)
-	s.publish(&argv, s.listens(c.Port))
-	s.mountConfig(&argv)
-	argv = append(argv, s.containerEnv(s.unset())...)
-	argv = append(argv, literal(c.Service))
-	words := s.words(s.Spec.Command, "argument")
-	if len(words) > 0 && len(c.Command) == 0 {
-		// Flags follow the service's own command, which only compose knows.
-		s.require("MXFLOW_SERVICE_COMMAND", "set it to the command that the service "+c.Service+" has in the compose file or its image; the flags of the plan follow it")
-		argv = append(argv, word{{variable: "MXFLOW_SERVICE_COMMAND", splits: true}})
-	}
-	return slices.Concat(argv, words)
-}
-
-// override is the overriding compose file: the image, and the removed variables. JSON
-// texts are valid YAML; compose reads $$ as $.
-func (s *script) override() string {
-	c := s.Spec.Compose
-	text := func(v string) string { return strconv.Quote(strings.ReplaceAll(v, "$", "$$")) }
-	var b strings.Builder
-	if c.Image != "" {
-		fmt.Fprintf(&b, "    image: %s\n", text(c.Image))
-	}
-	unset := ""
-	for _, name := range s.unset() {
-		unset += fmt.Sprintf("      %s: null\n", text(name))
-	}
-	if unset != "" {
-		b.WriteString("    environment:\n" + unset)
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return fmt.Sprintf("services:\n  %s:\n%s", text(c.Service), b.String())
-}
-
 // comments are what the script is, and what it rests on that no script can contain.
 func (s *script) comments() (lines []string) {
 	what := s.Variant + " of plan " + s.Plan
@@ -592,63 +541,6 @@ func (s *script) commentLines(lines []string) (out []string) {
 		out = append(out, strings.FieldsFunc(s.secrets.Text(line), func(r rune) bool { return r == '\n' || r == '\r' })...)
 	}
 	return out
-}
-
-// dotenv is only the variables, in the format of compose and similar tools: single-quoted
-// text is literal.
-func (s *script) dotenv() (string, error) {
-	var b strings.Builder
-	for _, line := range s.comments() {
-		b.WriteString("# " + line + "\n")
-	}
-	for _, name := range s.unset() {
-		b.WriteString("# unset " + name + "\n")
-	}
-	var secret []string
-	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
-		value := s.Spec.Env[name]
-		switch {
-		case !s.Shows && (redact.SecretName(name) || s.hides(value)):
-			secret = append(secret, name)
-		case !filled(value, nil).fixed():
-			return "", fmt.Errorf("%s is %q, which a launch fills in and a variable file cannot. Use --format shell", name, s.secrets.Text(value))
-		default:
-			b.WriteString(name + "=" + dotenvValue(value) + "\n")
-		}
-	}
-	if len(secret) > 0 {
-		return "", fmt.Errorf("%s would be missing from a variable file, which cannot ask for missing values: add --show-secrets, or use --format shell", strings.Join(secret, ", "))
-	}
-	return b.String(), nil
-}
-
-func dotenvValue(value string) string {
-	if !strings.Contains(value, "'") {
-		return "'" + value + "'"
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\n", `\n`, "\r", `\r`).Replace(value) + `"`
-}
-
-// docker is only the docker run command.
-func (s *script) docker() (string, error) {
-	if s.Spec.Docker == nil {
-		return "", fmt.Errorf("engine %s is launched by %s: --format docker is for engines with a docker block. Name one with --engine, or use --format shell", s.Engine, s.Spec.How())
-	}
-	s.used = map[string]bool{}
-	argv := s.dockerRun()
-	delete(s.used, "MXFLOW_PORT")
-	if len(s.used) > 0 {
-		return "", fmt.Errorf("docker run alone lacks %s: use --format shell, which provides or asks for it (--show-secrets writes sensitive values out)",
-			strings.Join(slices.Sorted(maps.Keys(s.used)), ", "))
-	}
-	for _, w := range argv {
-		for i, p := range w {
-			if p.variable != "" {
-				w[i] = piece{text: strconv.Itoa(s.port())}
-			}
-		}
-	}
-	return commandText(argv), nil
 }
 
 // json is everything as data.
@@ -698,11 +590,8 @@ func (s *script) json() (string, error) {
 // expands.
 type word []piece
 
-// piece is text, or the variable of that name; one that splits is several words.
-type piece struct {
-	text, variable string
-	splits         bool
-}
+// piece is text, or the variable of that name.
+type piece struct{ text, variable string }
 
 func literal(text string) word { return word{{text: text}} }
 
@@ -723,8 +612,6 @@ func (w word) String() string {
 	var b strings.Builder
 	for _, p := range w {
 		switch {
-		case p.splits:
-			b.WriteString("$" + p.variable)
 		case p.variable != "":
 			b.WriteString(`"$` + p.variable + `"`)
 		case p.text != "":
@@ -773,9 +660,4 @@ func filled(text string, as map[string]string) (w word) {
 		return literal("")
 	}
 	return w
-}
-
-// fixed reports whether a word is only text, which no launch fills in.
-func (w word) fixed() bool {
-	return !slices.ContainsFunc(w, func(p piece) bool { return p.variable != "" })
 }

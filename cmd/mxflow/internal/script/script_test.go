@@ -114,19 +114,6 @@ func TestScriptFillsIn(t *testing.T) {
 	}
 }
 
-// TestDotenvFillsNothingIn: a file of variables with a placeholder in it would give
-// the engine the placeholder.
-func TestDotenvFillsNothingIn(t *testing.T) {
-	for _, p := range placeholders {
-		if out, err := envScript(engine.Spec{Env: map[string]string{"VALUE": "x" + p.mark}}).dotenv(); err == nil || !strings.Contains(err.Error(), "--format shell") {
-			t.Errorf("%s: %q, %v", p.mark, out, err)
-		}
-	}
-	if out, err := envScript(engine.Spec{Env: map[string]string{"VALUE": "x"}}).dotenv(); err != nil || !strings.Contains(out, "VALUE='x'\n") {
-		t.Errorf("%q, %v", out, err)
-	}
-}
-
 // TestScriptLeavesSecretsOut: without them it ends with a message before anything
 // is started, and nothing of them stands in it.
 func TestScriptLeavesSecretsOut(t *testing.T) {
