@@ -4,16 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/script"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // envFlags are the flags of mxflow env.
@@ -33,7 +34,9 @@ func newEnvCommand(a *app) *cobra.Command {
 		Long: `Prints a variant of the plan as a shell script: the variables that are set and
 unset, and the command line that starts the engine. accepted is the stack of all
 accepted features in the state directory; while it is empty, that is the baseline.
-Nothing is started, and no lock is needed.
+Variables, and the environment that the plan reads, are those that the newest run
+recorded; with --var or --var-file, all are as given now. Nothing is started, and no
+lock is needed.
 
 Sensitive values are left out: the script then exits with a message that names what
 to set, rather than starting an engine with a wrong key. --show-secrets writes them
@@ -79,17 +82,9 @@ func printRecipe(a *app, r *script.Recipe, f envFlags) error {
 
 // recipeOf resolves the variant that the arguments name.
 func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
-	path, err := planFile(a, args[1:])
+	path, err := a.planOf(args[1:])
 	if err != nil {
 		return nil, err
-	}
-	loaded, g, err := a.load(path, load.Options{Inputs: f.vars})
-	if err != nil {
-		return nil, err
-	}
-	p := loaded.Plan
-	if p.Baseline == nil {
-		return nil, fmt.Errorf("plan %s has no baseline, so it has no variants: it compares nothing", p.Name)
 	}
 	st, err := store.OpenReadOnly(a.stateDir(path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,6 +95,16 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	}
 	if st != nil {
 		defer st.Close()
+	}
+	loaded, g, err := a.load(path, asRun(st, f.vars))
+	if err != nil {
+		return nil, err
+	}
+	p := loaded.Plan
+	if p.Baseline == nil {
+		return nil, fmt.Errorf("plan %s has no baseline, so it has no variants: it compares nothing", p.Name)
+	}
+	if st != nil {
 		if err := apply.SamePlan(st, p); err != nil {
 			return nil, err
 		}
@@ -112,7 +117,9 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	if err := script.Resolve(r, p, st); err != nil {
 		return nil, err
 	}
-	r.Notes = append(r.Notes, script.GivenThen(st, loaded)...)
+	if st != nil {
+		r.Notes = append(r.Notes, notesOfRun(st, loaded, len(f.vars) > 0)...)
+	}
 	if f.engine != "" {
 		r.Engine = f.engine
 	}
@@ -123,25 +130,19 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	return r, nil
 }
 
-// planFile is the named plan, or else the one applied last in this folder.
-func planFile(a *app, args []string) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
-	}
-	st, err := a.reader(nil)
-	if err != nil {
-		return "", err
-	}
-	defer st.Close()
+// notesOfRun say which run a recipe follows, and what that run does not record.
+func notesOfRun(st *store.Store, loaded *load.Result, given bool) []string {
 	runs := st.Runs()
 	if len(runs) == 0 {
-		return "", errors.New("nothing was applied here: name the plan")
+		return nil
 	}
-	given := runs[len(runs)-1].PlanFile
-	for _, path := range []string{given, filepath.Base(given)} {
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		}
+	run := runs[len(runs)-1].ID
+	if given {
+		return []string{"The variables are as given now, not as in run " + run + "."}
 	}
-	return "", fmt.Errorf("the plan that was applied here, %s, is gone: name the plan", given)
+	notes := []string{"The variables are those of run " + run + "."}
+	if others := replay.New(st, steps.Registry(), nil).Otherwise(run, loaded); len(others) > 0 {
+		notes = append(notes, tell.Sentence(replay.Needs(run, others)))
+	}
+	return notes
 }

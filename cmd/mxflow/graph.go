@@ -22,7 +22,7 @@ func newGraphCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "graph [PLAN]",
 		Short:   "Print the graph of a plan as Mermaid",
-		Long:    "Prints what depends on what and, once something was applied, verdicts and locks. A solid edge\nneeds a pass, a dashed one only an end. Edges that follow from others are left out; --json has all.",
+		Long:    "Prints what depends on what and, once something was applied, verdicts and locks. A solid edge\nneeds a pass, a dashed one only an end. Edges that follow from others are left out; --json has all.\nVariables are those of the newest run; with --var or --var-file, all are as given now.",
 		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -30,14 +30,21 @@ func newGraphCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			res, g, err := a.load(path, load.Options{Inputs: vars})
+			st, err := store.OpenReadOnly(a.stateDir(path))
+			if errors.Is(err, fs.ErrNotExist) && a.state == "" {
+				st, err = nil, nil
+			}
 			if err != nil {
 				return err
 			}
-			states, err := states(a, path, res.Plan)
+			if st != nil {
+				defer st.Close()
+			}
+			res, g, err := a.load(path, asRun(st, vars))
 			if err != nil {
 				return err
 			}
+			states := states(a, st, res.Plan)
 			switch {
 			case direction != "TB" && direction != "LR":
 				return fmt.Errorf("--direction %s: use TB (top to bottom) or LR (left to right)", direction)
@@ -57,18 +64,13 @@ func newGraphCommand(a *app) *cobra.Command {
 
 // states are the states of a plan's nodes by what was applied, by ID; nil if nothing was,
 // or another plan was.
-func states(a *app, path string, p *plans.Plan) (map[string]string, error) {
-	st, err := store.OpenReadOnly(a.stateDir(path))
-	if errors.Is(err, fs.ErrNotExist) && a.state == "" {
-		return nil, nil
+func states(a *app, st *store.Store, p *plans.Plan) map[string]string {
+	if st == nil {
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer st.Close()
 	if err := apply.SamePlan(st, p); err != nil {
 		fmt.Fprintf(a.stderr, "note: shown without verdicts: %v\n", err)
-		return nil, nil
+		return nil
 	}
 	states := map[string]string{}
 	for _, r := range report.Rows(st) {
@@ -79,5 +81,5 @@ func states(a *app, path string, p *plans.Plan) (map[string]string, error) {
 			states[r.Node] = "locked"
 		}
 	}
-	return states, nil
+	return states
 }

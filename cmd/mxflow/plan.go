@@ -12,7 +12,9 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/replay"
 )
 
 func newPlanCommand(a *app) *cobra.Command {
@@ -114,7 +116,7 @@ func changesOf(st *store.Store, p *plans.Plan, vars []load.Given) []plans.Differ
 	if view, err := st.Run(run); err != nil || view.Start == nil || view.Start.PlanDigest == p.Digest() {
 		return nil
 	}
-	was := newReplay(st, replayFlags{vars: vars}).Plan(run)
+	was, _ := replay.New(st, steps.Registry(), vars).Plan(run)
 	if was == nil {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -123,14 +122,10 @@ func stateBeside(a *app, args []string, changed string) []string {
 	return nil
 }
 
-// newReplay can tell sensitive values from others where the state directory has the
-// key to do so.
+// newReplay also decides levels again.
 func newReplay(st *store.Store, flags replayFlags) *replay.Replay {
 	r := replay.New(st, steps.Registry(), flags.vars)
 	r.Judge = steps.NewJudge(st)
-	if key, err := store.KnownSecretKey(st.Dir()); err == nil {
-		r.Seal = func(text string) string { return redact.Sealed(key, text) }
-	}
 	return r
 }
 

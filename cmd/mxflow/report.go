@@ -27,7 +27,6 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/ci"
@@ -39,7 +38,6 @@ import (
 func newReportCommand(a *app) *cobra.Command {
 	var out, dir, since, format string
 	var force, pr bool
-	var vars []load.Given
 	c := &cobra.Command{
 		Use:   "report [PLAN]",
 		Short: "Write the results as Markdown, as an HTML page, for CI or as files to commit",
@@ -73,7 +71,7 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 			}
 			defer st.Close()
 			if format == "html" {
-				f.write = func(w io.Writer, st *store.Store) error { return live.Page(w, st, vars) }
+				f.write = func(w io.Writer, st *store.Store) error { return live.Page(w, st, a.note) }
 			}
 			switch {
 			case a.json && format != "md":
@@ -84,8 +82,6 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 				return fmt.Errorf("--out and --dir are for pages; redirect --json with > %s", cmp.Or(out, "FILE"))
 			case dir != "" && (out != "" || since != "" || format != "md"):
 				return errors.New("--dir writes its own files: remove --out, --since and --format")
-			case dir == "" && format != "html" && len(vars) > 0:
-				return errors.New("--var and --var-file are for --dir and --format html, which read the plan: add one of them, or remove the variables")
 			case pr:
 				return ci.PullRequest(a.stdout, st)
 			}
@@ -95,7 +91,7 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 			}
 			switch {
 			case dir != "":
-				return writeTree(a, args, vars, st, dir, force)
+				return writeTree(a, args, st, dir, force)
 			case since != "" && format != "md":
 				return fmt.Errorf("--since is Markdown or --json: remove --format %s", format)
 			case since != "":
@@ -115,7 +111,6 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask for in a pull request that claims performance")
 	c.Flags().StringVar(&dir, "dir", "", "folder for files that a team commits")
 	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever it contains, and changed files of --dir")
-	varFlag(c, &vars)
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
@@ -214,21 +209,13 @@ func sealed(page []byte) bool {
 	return end >= 0 && string(page[end:]) == seal(page[:end])
 }
 
-// writeTree writes the files of --dir. The plan is read as it is now, since it holds what
-// people write beside the numbers.
-func writeTree(a *app, args []string, vars []load.Given, st *store.Store, dir string, force bool) error {
-	path, err := a.planOf(args)
+// writeTree writes the files of --dir.
+func writeTree(a *app, args []string, st *store.Store, dir string, force bool) error {
+	p, err := a.planOfRun(st, args)
 	if err != nil {
 		return err
 	}
-	loaded, _, err := a.load(path, load.Options{Inputs: vars})
-	if err != nil {
-		return err
-	}
-	if runs := st.Runs(); len(runs) > 0 && runs[len(runs)-1].Plan != loaded.Plan.Name {
-		return fmt.Errorf("%s holds results of plan %q, but %s is plan %q: name the plan that was applied here, or its directory with --state", st.Dir(), runs[len(runs)-1].Plan, path, loaded.Plan.Name)
-	}
-	files, err := tree.Files(loaded.Plan, st, movedIn(st))
+	files, err := tree.Files(p, st, movedIn(st))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -19,8 +18,6 @@ import (
 
 func newRetractCommand(a *app) *cobra.Command {
 	var by signature
-	var vars []load.Given
-	var suite string
 	c := &cobra.Command{
 		Use:   "retract NODE [PLAN]",
 		Short: "Withdraw a decided outcome that turned out wrong",
@@ -34,9 +31,9 @@ measured. Once the node is decided again, what was withdrawn with it is decided 
 from recorded launches. Measurements are withdrawn only if NODE names one
 (feature.NAME.benchmark, feature.NAME.qualify, baseline).
 
-PLAN, or the plan of the last run, tells what depends on the node. If neither can be
-read, everything decided later is withdrawn; the next apply decides again what was
-withdrawn needlessly.`,
+The plan of the newest run, as that run recorded it, tells what depends on the node. If
+it can no longer be read, everything decided later is withdrawn; the next apply decides
+again what was withdrawn needlessly.`,
 		Example: "  mxflow retract kv_cache --reason 'the prompts were cached' --by kim plan.hcl\n" +
 			"  mxflow apply --rerun kv_cache plan.hcl",
 		Args: cobra.RangeArgs(1, 2),
@@ -44,17 +41,15 @@ withdrawn needlessly.`,
 			if err := by.check(); err != nil {
 				return err
 			}
-			return recordRetraction(a, args, by, load.Options{Inputs: vars, Suite: suite})
+			return recordRetraction(a, args, by)
 		},
 	}
 	by.flags(c)
-	varFlag(c, &vars)
-	suiteFlag(c, &suite)
 	a.jsonFlag(c, "print what was withdrawn as JSON")
 	return c
 }
 
-func recordRetraction(a *app, args []string, by signature, opts load.Options) error {
+func recordRetraction(a *app, args []string, by signature) error {
 	st, done, err := writer(a, args[1:])
 	if err != nil {
 		return err
@@ -79,7 +74,11 @@ func recordRetraction(a *app, args []string, by signature, opts load.Options) er
 	case !d.Verdict.Decided():
 		return fmt.Errorf("%s %s (attempt %d): it unlocks nothing to withdraw", node, tell.Did(d.Verdict), d.Attempt)
 	}
-	g, unknown := graphNow(a, st, args[1:], opts)
+	var g *runtime.Graph
+	p, unknown := a.planOfRun(st, args[1:])
+	if unknown == nil {
+		g, unknown = runtime.NewGraph(p)
+	}
 	resting, locked, rough := overruling.Resting(st, d, g, unknown)
 	if a.secrets.Active() {
 		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, apply.Identities...) })
@@ -102,22 +101,4 @@ func recordRetraction(a *app, args []string, by signature, opts load.Options) er
 		fmt.Fprintf(a.stderr, "note: %s: everything decided after it is withdrawn; the next apply decides again what does not depend on it\n", rough)
 	}
 	return nil
-}
-
-// graphNow is the graph of the plan that a person names, or of that of the last
-// run.
-func graphNow(a *app, st *store.Store, args []string, opts load.Options) (*runtime.Graph, error) {
-	runs := st.Runs()
-	path := runs[len(runs)-1].PlanFile
-	if len(args) > 0 {
-		path = args[0]
-	}
-	res := a.loadSilently(path, opts)
-	if !res.OK() {
-		return nil, fmt.Errorf("what depends on it is unknown, because %s cannot be loaded now: see mxflow validate, and give variables that it needs with --var", path)
-	}
-	if err := apply.SamePlan(st, res.Plan); err != nil {
-		return nil, err
-	}
-	return runtime.NewGraph(res.Plan)
 }

@@ -13,13 +13,11 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
-	"github.com/mxflow/mxflow/plans/load"
 )
 
 func newServeCommand(a *app) *cobra.Command {
 	var port int
 	var child bool
-	var vars []load.Given
 	c := &cobra.Command{
 		Use:   "serve [PLAN]",
 		Short: "Show the results and the current run in a browser",
@@ -40,12 +38,7 @@ for an open page it checks once per second for new records.`,
 				return err
 			}
 			dir := st.Dir()
-			if len(vars) > 0 {
-				err = live.Check(st, vars)
-			}
-			if st.Close(); err != nil {
-				return err
-			}
+			st.Close()
 			listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 			if err != nil {
 				return fmt.Errorf("cannot serve on --port %d: %w. Choose another, or leave it out", port, err)
@@ -62,7 +55,7 @@ for an open page it checks once per second for new records.`,
 				}
 				stop()
 			}()
-			s := live.New(dir, listener.Addr().String(), vars)
+			s := live.New(dir, listener.Addr().String(), a.note)
 			fmt.Fprintf(a.stdout, "%s\nPress Ctrl-C to stop.\n", s.URL())
 			return s.Serve(ctx, listener)
 		},
@@ -70,7 +63,6 @@ for an open page it checks once per second for new records.`,
 	c.Flags().IntVar(&port, "port", 0, "port to serve on (default: a free one)")
 	c.Flags().BoolVar(&child, "child", false, "stop when standard input ends")
 	_ = c.Flags().MarkHidden("child")
-	varFlag(c, &vars)
 	return c
 }
 

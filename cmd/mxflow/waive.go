@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/overruling"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -19,7 +18,6 @@ func newWaiveCommand(a *app) *cobra.Command {
 	var by signature
 	var expires string
 	var revoke bool
-	var vars []load.Given
 	c := &cobra.Command{
 		Use:   "waive GATE [PLAN]",
 		Short: "Let the phases after a gate proceed even though it did not pass",
@@ -32,7 +30,7 @@ retry what did not pass in it.
 A waiver covers one decision. When the gate is decided again (new evidence, changed
 rules, --rerun) or the waiver expires, the gate locks again. The newest waiver counts;
 --revoke withdraws it. This needs only the state directory, not the plan, and no apply
-can be running in it; --var and --var-file are accepted as for apply, without effect.
+can be running in it.
 
 WHEN is a time from now (36h, 14d, 2w), a day (2026-12-24, to its end in UTC) or an
 instant (2026-12-24T18:00:00+01:00), at most a year from now.`,
@@ -60,7 +58,6 @@ instant (2026-12-24T18:00:00+01:00), at most a year from now.`,
 	}
 	by.flags(c)
 	c.Flags().StringVar(&expires, "expires", "", "when the waiver ends (required)")
-	varFlag(c, &vars)
 	c.Flags().BoolVar(&revoke, "revoke", false, "withdraw the waiver of the gate")
 	a.jsonFlag(c, "print the waiver as JSON")
 	return c

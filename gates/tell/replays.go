@@ -27,23 +27,19 @@ var replayPhrases = phrases{
 	code.PlanFileUnread:    "plan file {subject}: {error}",
 	code.PlanFileElsewhere: "plan file {subject} has no path relative to the plan{error?: {error}}",
 	code.PlanUncompiled:    "the recorded plan does not compile: {error}{error!it has errors}",
+	code.PlanSealed:        "run {subject} does not record what may be secret: set {set} in the environment as it was then",
+	code.PlanMoved:         "{subject} is not what run {run} applied: the plan is shown as that run kept it",
 	code.RuleUncompiled:    "rule {subject:q} no longer compiles: {error}{error!it has errors}",
 	code.PlanInexact: func(r verdict.Reason) string {
-		switch {
-		case len(r.Args["sealed"].List) > 0:
+		if len(r.Args["sealed"].List) > 0 {
 			return fill("The recorded plan has another digest without {sealed}, which no run records as it may be secret; each rule was compiled from the text recorded with its decision. To check the whole plan, give the same values (--var, --var-file, MXFLOW_VAR_name or the environment).", r)
-		case present(r.Args["unrecorded"]):
-			return "The recorded plan has another digest without its variables, which its run does not record; each rule was compiled from the text recorded with its decision. To check the whole plan, give the same --var and --var-file."
 		}
 		return "The recorded plan has another digest although all its inputs are recorded: this version of mxflow reads it differently. Each rule was compiled from the text recorded with its decision."
 	},
 	code.ComparedInexact: func(r verdict.Reason) string {
 		text := "What the changed plan starts, sends and requires was compared with the recorded plan "
-		switch {
-		case len(r.Args["sealed"].List) > 0:
+		if len(r.Args["sealed"].List) > 0 {
 			return text + fill("without {sealed}, which no run records as it may be secret: give the same value.", r)
-		case present(r.Args["unrecorded"]):
-			return text + "without its variables, which no run records: give the same --var and --var-file."
 		}
 		return text + "as this version of mxflow reads it, which differs from how the recording version did."
 	},
@@ -116,11 +112,8 @@ var replayPhrases = phrases{
 // giveAgain is why a recorded plan is not available, and what to pass to restore it.
 func giveAgain(r verdict.Reason) string {
 	why := strings.TrimRight(Joined(r.Causes), ".")
-	switch {
-	case len(r.Args["sealed"].List) > 0:
+	if len(r.Args["sealed"].List) > 0 {
 		return why + fill(". Sensitive values are never recorded: give the same {sealed}", r)
-	case present(r.Args["unrecorded"]):
-		return why + ". If the recorded plan needs variables, give --var and --var-file as they were then"
 	}
 	return why
 }

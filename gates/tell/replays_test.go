@@ -10,7 +10,6 @@ import (
 func TestReplays(t *testing.T) {
 	arch, tolerance := verdict.Text("arch", "arm64"), verdict.Num("tolerance", 1e-9, "")
 	sealed := verdict.List("sealed", []string{"env.KEY", "var.token"})
-	unrecorded := verdict.Text("unrecorded", "variables")
 	mistake := verdict.Text("error", "plan.hcl:3: no such thing.")
 	check(t, []said{
 		{verdict.New(code.NoRule).From(words("the engine died")), "decided without a rule: the engine died"},
@@ -31,12 +30,12 @@ func TestReplays(t *testing.T) {
 		{verdict.New(code.PlanFileElsewhere).On("a.hcl"), "plan file a.hcl has no path relative to the plan"},
 		{verdict.New(code.PlanFileElsewhere, verdict.Text("error", "no way there")).On("a.hcl"), "plan file a.hcl has no path relative to the plan: no way there"},
 		{verdict.New(code.PlanUncompiled, verdict.Err(nil)), "the recorded plan does not compile: it has errors"},
+		{verdict.New(code.PlanSealed, verdict.List("set", []string{"KEY", "MXFLOW_VAR_token"})).On("r1"), "run r1 does not record what may be secret: set KEY, MXFLOW_VAR_token in the environment as it was then"},
+		{verdict.New(code.PlanMoved, verdict.Text("run", "r1")).On("plan.hcl"), "plan.hcl is not what run r1 applied: the plan is shown as that run kept it"},
 		{verdict.New(code.RuleUncompiled, mistake).On("fast"), `rule "fast" no longer compiles: plan.hcl:3: no such thing.`},
 		{verdict.New(code.PlanInexact), "The recorded plan has another digest although all its inputs are recorded: this version of mxflow reads it differently. Each rule was compiled from the text recorded with its decision."},
-		{verdict.New(code.PlanInexact, unrecorded), "The recorded plan has another digest without its variables, which its run does not record; each rule was compiled from the text recorded with its decision. To check the whole plan, give the same --var and --var-file."},
 		{verdict.New(code.PlanInexact, sealed), "The recorded plan has another digest without env.KEY, var.token, which no run records as it may be secret; each rule was compiled from the text recorded with its decision. To check the whole plan, give the same values (--var, --var-file, MXFLOW_VAR_name or the environment)."},
 		{verdict.New(code.ComparedInexact), "What the changed plan starts, sends and requires was compared with the recorded plan as this version of mxflow reads it, which differs from how the recording version did."},
-		{verdict.New(code.ComparedInexact, unrecorded), "What the changed plan starts, sends and requires was compared with the recorded plan without its variables, which no run records: give the same --var and --var-file."},
 		{verdict.New(code.ComparedInexact, sealed), "What the changed plan starts, sends and requires was compared with the recorded plan without env.KEY, var.token, which no run records as it may be secret: give the same value."},
 
 		{verdict.New(code.TestsOnly).From(verdict.New(code.PlanUnrecorded)), "Only the recorded tests were recomputed: its run did not record its plan."},
@@ -50,7 +49,6 @@ func TestReplays(t *testing.T) {
 func TestReplaysOfAnotherPlan(t *testing.T) {
 	now, was := verdict.Text("now", "on"), verdict.Text("was", "off")
 	sealed := verdict.List("sealed", []string{"var.token"})
-	unrecorded := verdict.Text("unrecorded", "variables")
 	mistake := verdict.New(code.PlanUncompiled, verdict.Text("error", "no such thing."))
 	starts := []verdict.Reason{
 		verdict.New(code.StartsBaseline), verdict.New(code.KnobChanges).On("kv"), verdict.New(code.StartsEngine).On("a.b"),
@@ -72,7 +70,6 @@ func TestReplaysOfAnotherPlan(t *testing.T) {
 		{verdict.New(code.StepRecorded).On("exec x").Is(verdict.Pass), "step exec x passed, as recorded"},
 		{verdict.New(code.StepNeverRun).On("exec x"), "step exec x was never run: apply would run it; the outcome is unknown"},
 		{verdict.New(code.StepOther).On("exec x"), "step exec x is not what was run: apply would run it; the outcome is unknown"},
-		{verdict.New(code.StepUnknown, unrecorded).On("exec x").From(mistake), "unknown whether step exec x is what was run: the recorded plan does not compile: no such thing. If the recorded plan needs variables, give --var and --var-file as they were then"},
 		{verdict.New(code.NoneWouldPass), "no alternative would have passed"},
 		{verdict.New(code.WouldWin).On("v0"), "v0 would have won"},
 		{verdict.New(code.WouldWin, verdict.Text("over", "v1")).On("v0"), "v0 would have won instead of v1: features on top of that were measured on another stack"},

@@ -37,7 +37,7 @@ func NewScope(path string) *Scope {
 	l := &Scope{
 		names:  &names{Report: &lang.Report{}, Symbols: symbols{}, Groups: newGroups(), Doubted: map[string]bool{}},
 		Texts:  &lang.Texts{Named: path, Sources: map[string]*lang.Source{}},
-		Inputs: outside{Variables: map[string]string{}, Values: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{}, Read: map[string]string{}},
+		Inputs: outside{Variables: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{}, Read: map[string]string{}},
 		Ctx: &hcl.EvalContext{Variables: map[string]cty.Value{
 			"var": cty.EmptyObjectVal, "local": cty.EmptyObjectVal,
 			"baseline": lang.Reference("baseline", "", ""), "accepted": lang.Reference("accepted", "", ""),

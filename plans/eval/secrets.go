@@ -236,8 +236,6 @@ type outside struct {
 	Replays bool
 	// Variables are the given ones, Env the environment that was read.
 	Variables, Env map[string]string
-	// Values are those of all variables, including the given ones.
-	Values map[string]string
 	// Private are the origins of sensitive values, see origins.
 	Private map[string]bool
 	Locals  map[string]*hcl.Attribute

@@ -202,13 +202,6 @@ func (r *Result) Inputs() plans.Inputs {
 	return in
 }
 
-// VariableText is the value of a variable, given or not, as a plan would write it, even
-// if it is private; false if the plan has no such variable.
-func (r *Result) VariableText(name string) (string, bool) {
-	text, ok := r.loaded.Inputs.Values[name]
-	return text, ok
-}
-
 // ReadFiles are what file() and templatefile() read, by the files' names in the form used
 // for the plan's own files. Private ones are left out.
 func (r *Result) ReadFiles() map[string]string {
@@ -223,13 +216,11 @@ func (r *Result) ReadFiles() map[string]string {
 
 // give notes the value of a variable, and whether it was given.
 func (vs *variables) give(in *input, v cty.Value) {
-	v, _ = v.UnmarkDeep()
-	text := string(hclwrite.TokensForValue(v).Bytes())
-	vs.Inputs.Values[in.Name] = text
 	if in.From == "default" {
 		return
 	}
-	vs.Inputs.Variables[in.Name] = text
+	v, _ = v.UnmarkDeep()
+	vs.Inputs.Variables[in.Name] = string(hclwrite.TokensForValue(v).Bytes())
 	if in.Sensitive {
 		vs.Inputs.Private[eval.OfVariable+in.Name] = true
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -39,12 +40,46 @@ type recordedPlan struct {
 	rules map[[2]string]*plans.Rule
 }
 
-// Plan is the plan of a run as it was then; nil if it can no longer be compiled.
-func (r *Replay) Plan(run string) *plans.Plan {
-	if p := r.planOf(run); p.res != nil {
-		return p.res.Plan
+// Plan is the plan of a run as it was then; nil if it can no longer be compiled. why is
+// what is missing, mostly sensitive values, which no run records: a plan that comes back
+// nevertheless is right in what does not depend on them.
+func (r *Replay) Plan(run string) (plan *plans.Plan, why verdict.Reason) {
+	p := r.planOf(run)
+	needs := p.otherwise
+	if p.res == nil {
+		needs = slices.Sorted(maps.Keys(p.inputs.Sealed))
+	} else {
+		plan = p.res.Plan
 	}
-	return nil
+	switch {
+	case !p.exact && len(needs) > 0:
+		return plan, Needs(run, needs)
+	case plan == nil:
+		return nil, p.why
+	}
+	return plan, verdict.Reason{}
+}
+
+// Needs says that a run does not record inputs, and how to give them again.
+func Needs(run string, inputs []string) verdict.Reason {
+	names := slices.Clone(inputs)
+	for i, name := range names {
+		names[i] = strings.Replace(strings.TrimPrefix(name, "env."), "var.", "MXFLOW_VAR_", 1)
+	}
+	return verdict.New(code.PlanSealed, verdict.List("set", names)).On(run)
+}
+
+// As are the inputs that a run recorded, which a load of its plan repeats. What is given
+// now counts only for sensitive ones, which are not on record.
+func (r *Replay) As(run string) *plans.Inputs {
+	as := &plans.Inputs{Private: map[string]bool{}}
+	if start := r.runs[run]; start != nil && start.Inputs != nil {
+		as.Suite, as.Variables, as.Env = start.Inputs.Suite, start.Inputs.Variables, start.Inputs.Env
+		for name := range start.Inputs.Sealed {
+			as.Private[name] = true
+		}
+	}
+	return as
 }
 
 // planOf is the plan of a run, compiled from the sources that it recorded.
@@ -60,14 +95,14 @@ func (r *Replay) planOf(run string) *recordedPlan {
 	if p := r.plans[key]; p != nil {
 		return p
 	}
-	p := r.compile(start)
+	p := r.compile(run, start)
 	r.plans[key] = p
 	return p
 }
 
 // compile writes the recorded sources into a temporary folder, laid out as they were, and
 // loads them.
-func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
+func (r *Replay) compile(run string, start *ledger.RunStart) *recordedPlan {
 	p := &recordedPlan{rules: map[[2]string]*plans.Rule{}}
 	if start.Inputs != nil {
 		p.inputs = *start.Inputs
@@ -83,7 +118,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		p.why = verdict.OfError(err)
 		return p
 	}
-	for _, opts := range r.attempts(start, &p.inputs) {
+	for _, opts := range r.attempts(run, start) {
 		res := load.Path(path, r.registry, opts)
 		if !res.OK() {
 			if p.res == nil {
@@ -93,7 +128,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		}
 		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
 			p.res, p.exact, p.why = res, exact, verdict.Reason{}
-			p.otherwise = r.givenOtherwise(&p.inputs, res)
+			p.otherwise = r.Otherwise(run, res)
 			if r.probing {
 				r.probe(p, path, opts)
 			}
@@ -200,12 +235,8 @@ func firstError(diags lang.Diagnostics) verdict.Arg {
 // count; those given now are used only for sensitive ones, which are not recorded: for
 // these, variable files still beside the plan are tried; the digest tells whether they
 // are unchanged.
-func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []load.Options {
-	private := map[string]bool{}
-	for name := range recorded.Sealed {
-		private[name] = true
-	}
-	as := &plans.Inputs{Suite: recorded.Suite, Variables: recorded.Variables, Env: recorded.Env, Private: private}
+func (r *Replay) attempts(run string, start *ledger.RunStart) []load.Options {
+	as := r.As(run)
 	out := []load.Options{{As: as, Inputs: r.inputs}}
 	if len(as.Private) > 0 {
 		out = slices.Insert(out, 0, load.Options{As: as, Inputs: slices.Concat(r.autoFiles(start), r.inputs)})
@@ -213,16 +244,20 @@ func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []loa
 	return out
 }
 
-// givenOtherwise are the sensitive inputs of a run that have another value when its plan
-// is loaded now, or for which that is unknown.
-func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *load.Result) (names []string) {
+// Otherwise are the sensitive inputs of a run that have another value in a load of its
+// plan, or for which that is unknown.
+func (r *Replay) Otherwise(run string, res *load.Result) (names []string) {
+	start := r.runs[run]
+	if start == nil || start.Inputs == nil {
+		return nil
+	}
 	now := res.Inputs()
-	for _, name := range slices.Sorted(maps.Keys(recorded.Sealed)) {
+	for _, name := range slices.Sorted(maps.Keys(start.Inputs.Sealed)) {
 		text, ok := now.Variables[strings.TrimPrefix(name, "var.")]
 		if strings.HasPrefix(name, "env.") {
 			text, ok = now.Env[strings.TrimPrefix(name, "env.")]
 		}
-		if !ok || r.Seal == nil || r.Seal(text) != recorded.Sealed[name] {
+		if !ok || r.key == nil || redact.Sealed(r.key, text) != start.Inputs.Sealed[name] {
 			names = append(names, name)
 		}
 	}

@@ -38,9 +38,9 @@ type Replay struct {
 	// inputs are values of variables that the person gives, for what is not in the
 	// ledger: sensitive ones.
 	inputs []load.Given
-	// Seal, if set, makes the mark that distinguishes sensitive values that are not on
-	// record.
-	Seal func(text string) string
+	// key makes the marks that tell sensitive values apart, which are not on record; nil
+	// if the state directory has none.
+	key []byte
 	// Judge decides levels again; if nil, none is.
 	Judge Judge
 
@@ -117,6 +117,9 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 		store: st, registry: registry, inputs: inputs,
 		runs: map[string]*ledger.RunStart{}, arch: map[string]string{}, recorded: map[string]int{}, locked: map[string]map[string]verdict.Reason{},
 		plans: map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{}, noise: map[string]map[string]verdict.Noise{}, tries: map[[5]string]int{},
+	}
+	if key, err := store.KnownSecretKey(st.Dir()); err == nil {
+		r.key = key
 	}
 	for i, rec := range st.Records() {
 		switch {

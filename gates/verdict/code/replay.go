@@ -23,9 +23,8 @@ const (
 	RawOfAnother Code = "replay.raw_of_another"
 )
 
-// What became of the recorded plan. If a plan needs what no run records, args say what to
-// pass: sealed (names of sensitive inputs), or unrecorded, if the run predates the
-// recording of inputs.
+// What became of the recorded plan. If a plan needs what no run records, sealed names the
+// sensitive inputs to pass.
 const (
 	// PlanUnrecorded: the run has no record of its plan.
 	PlanUnrecorded Code = "replay.plan_unrecorded"
@@ -37,10 +36,16 @@ const (
 	PlanFileElsewhere Code = "replay.plan_file_elsewhere"
 	PlanUncompiled    Code = "replay.plan_uncompiled"
 	RuleUncompiled    Code = "replay.rule_uncompiled"
+	// PlanSealed: run Subject does not record sensitive inputs. Args: set, the environment
+	// variables that give them again.
+	PlanSealed Code = "replay.plan_sealed"
+	// PlanMoved: the plan Subject is not what a run applied, so it is shown as the run kept
+	// it. Args: run.
+	PlanMoved Code = "replay.plan_moved"
 	// PlanInexact: it compiles to another digest, so rules were compiled from the
-	// recorded text. Args: sealed, unrecorded.
+	// recorded text. Args: sealed.
 	PlanInexact Code = "replay.plan_inexact"
-	// ComparedInexact: so it was compared with a changed plan. Args: sealed, unrecorded.
+	// ComparedInexact: so it was compared with a changed plan. Args: sealed.
 	ComparedInexact Code = "replay.compared_inexact"
 	PlanWithout     Code = "replay.plan_without"
 )

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/tell"
@@ -52,19 +53,30 @@ func followed(r report.Row) bool {
 	return r.Node == "phase."+r.Phase || strings.HasPrefix(r.Node, "feature.") && strings.Count(r.Node, ".") == 1 || r.Node == ledger.Baseline
 }
 
-// command is the command that repeats the run's apply.
+// command is the command that repeats the run's apply. What is sensitive is not on record:
+// "…" stands for it.
 func command(run *store.RunView) string {
-	words := "mxflow apply"
+	before, words := "", "mxflow apply"
 	if run.Start != nil && run.Start.Inputs != nil {
 		in := run.Start.Inputs
+		for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+			before += name + "=" + shell.Quote(in.Env[name]) + " "
+		}
+		for _, name := range slices.Sorted(maps.Keys(in.Sealed)) {
+			before += strings.Replace(strings.TrimPrefix(name, "env."), "var.", "MXFLOW_VAR_", 1) + "=… "
+		}
 		if in.Suite != "" {
 			words += " --suite " + shell.Quote(in.Suite)
 		}
 		for _, name := range slices.Sorted(maps.Keys(in.Variables)) {
-			words += " --var " + shell.Quote(name+"="+in.Variables[name])
+			value := in.Variables[name]
+			if text, err := strconv.Unquote(value); err == nil { // --var takes text as it is
+				value = strings.NewReplacer("$${", "${", "%%{", "%{").Replace(text)
+			}
+			words += " --var " + shell.Quote(name+"="+value)
 		}
 	}
-	return words + " " + shell.Quote(run.PlanFile)
+	return before + words + " " + shell.Quote(run.PlanFile)
 }
 
 func lines(reasons []verdict.Reason) string { return strings.Join(tell.Lines(reasons), "\n") }

@@ -84,7 +84,7 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 	}
 	ofRun := of("run")
 	apply := testCase{Class: "run", Name: "mxflow apply finished", Time: elapsed(run.Ended.Sub(run.Started).Seconds())}
-	apply.Out = report.GatedNow(st, now).Line()
+	apply.Out = "run " + run.ID + ": " + report.GatedNow(st, now).Line()
 	if why := broken(st, run); why != "" {
 		apply.Time, apply.Error = 0, &said{why, "error", why}
 	}

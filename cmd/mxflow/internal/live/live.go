@@ -21,7 +21,8 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -38,8 +39,8 @@ const mostStreams = 16
 // Onlooker shows one state directory. It only reads.
 type Onlooker struct {
 	dir, host, token string
-	// vars are the plan's inputs besides those it was applied with.
-	vars    []load.Given
+	// note tells the person who started it what the page lacks.
+	note    func(verdict.Reason)
 	streams chan struct{}
 
 	mu sync.Mutex
@@ -56,10 +57,11 @@ type took struct {
 	seconds  float64
 }
 
-// New shows a state directory at an address. vars are the plan's inputs besides those it
-// was applied with.
-func New(dir, host string, vars []load.Given) *Onlooker {
-	return &Onlooker{dir: dir, host: host, vars: vars, token: rand.Text(), streams: make(chan struct{}, mostStreams)}
+// New shows a state directory at an address. note tells a person, once, what the page lacks.
+func New(dir, host string, note func(verdict.Reason)) *Onlooker {
+	var once sync.Once
+	say := func(r verdict.Reason) { once.Do(func() { note(r) }) }
+	return &Onlooker{dir: dir, host: host, note: say, token: rand.Text(), streams: make(chan struct{}, mostStreams)}
 }
 
 // URL is the address for a person's browser.
@@ -146,7 +148,7 @@ func (s *Onlooker) current() ([]byte, error) {
 		return nil, err
 	}
 	defer st.Close()
-	m, err := model(st, s.vars)
+	m, err := model(st, s.note)
 	if err != nil {
 		return nil, err
 	}
@@ -241,48 +243,29 @@ func (s *Onlooker) now() shown {
 }
 
 // Page writes the page for a browser, with the phases as in the newest run's plan if that
-// still compiles.
-func Page(w io.Writer, st *store.Store, vars []load.Given) error {
-	m, err := model(st, vars)
+// still compiles; note says why it does not.
+func Page(w io.Writer, st *store.Store, note func(verdict.Reason)) error {
+	m, err := model(st, note)
 	if err != nil {
 		return err
 	}
 	return page.Write(w, m)
 }
 
-// Check checks that the plan compiles with vars.
-func Check(st *store.Store, vars []load.Given) error {
-	_, err := edgesOf(st, vars)
-	return err
-}
-
-func model(st *store.Store, vars []load.Given) (*page.Model, error) {
-	edges, err := edgesOf(st, vars)
-	if err != nil {
-		return nil, err
+func model(st *store.Store, note func(verdict.Reason)) (*page.Model, error) {
+	var edges []page.Edge
+	if runs := st.Runs(); len(runs) > 0 {
+		p, why := replay.New(st, steps.Registry(), nil).Plan(runs[len(runs)-1].ID)
+		if p == nil {
+			note(why)
+			p = &plans.Plan{}
+		}
+		for _, ph := range p.Phases {
+			for _, need := range slices.Concat(ph.After, ph.AfterDecided) {
+				edges = append(edges, page.Edge{From: need, To: ph.Name})
+			}
+		}
 	}
 	at, _ := progress.AtWork(st.Dir())
 	return page.Of(st, edges, at.Looks)
-}
-
-// edgesOf are those of the phases in the newest run's plan, compiled with its recorded
-// inputs and with vars. Without vars there are none if it no longer compiles.
-func edgesOf(st *store.Store, vars []load.Given) (edges []page.Edge, err error) {
-	runs := st.Runs()
-	if len(runs) == 0 {
-		return nil, nil
-	}
-	p := replay.New(st, steps.Registry(), vars).Plan(runs[len(runs)-1].ID)
-	if p == nil {
-		if len(vars) > 0 {
-			return nil, fmt.Errorf("the plan of run %s does not compile with these --var and --var-file: give those that it was applied with", runs[len(runs)-1].ID)
-		}
-		return nil, nil
-	}
-	for _, ph := range p.Phases {
-		for _, need := range slices.Concat(ph.After, ph.AfterDecided) {
-			edges = append(edges, page.Edge{From: need, To: ph.Name})
-		}
-	}
-	return edges, nil
 }

@@ -43,7 +43,7 @@ func serving(t *testing.T) (*store.Store, *store.DirLock, *Onlooker) {
 	if _, err := st.RunDir("r1"); err != nil {
 		t.Fatal(err)
 	}
-	return st, lock, New(dir, "127.0.0.1:4000", nil)
+	return st, lock, New(dir, "127.0.0.1:4000", func(verdict.Reason) {})
 }
 
 // TestServeRefuses: who does not know the token, comes by another name, or wants to change
