@@ -274,6 +274,8 @@
     begin();
   };
   const source = new EventSource("events");
+  let renewed = Promise.resolve();
+  const last = () => { now.querySelector("p").textContent = "mxflow serve has ended: this is what it showed last."; };
   source.onmessage = (message) => {
     const state = JSON.parse(message.data);
     now.hidden = !state.line;
@@ -287,7 +289,8 @@
     };
     bar("made", state.made, state.left > 0 ? state.made + state.left : 0);
     bar("launch", state.gone, state.takes);
-    if (state.revision !== shown) renew(state.revision);
+    if (state.revision !== shown) renewed = renew(state.revision);
+    if (state.ended) renewed.finally(() => { source.close(); last(); });
   };
-  source.onerror = () => { now.querySelector("p").textContent = "mxflow serve has ended: this is what it showed last."; };
+  source.onerror = last;
 })();

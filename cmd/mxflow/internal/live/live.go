@@ -33,8 +33,12 @@ import (
 // page.
 var look = time.Second
 
-// mostStreams limits the open pages that are updated.
-const mostStreams = 16
+// mostStreams limits the open pages that are updated, farewell how long they have to take
+// in what is shown last.
+const (
+	mostStreams = 16
+	farewell    = 3 * time.Second
+)
 
 // Onlooker shows one state directory. It only reads.
 type Onlooker struct {
@@ -42,6 +46,8 @@ type Onlooker struct {
 	// note tells the person who started it what the page lacks.
 	note    func(verdict.Reason)
 	streams chan struct{}
+	// ended is closed when it stops serving.
+	ended chan struct{}
 
 	mu sync.Mutex
 	// text is the page for a revision of the ledger, made at a time.
@@ -61,16 +67,28 @@ type took struct {
 func New(dir, host string, note func(verdict.Reason)) *Onlooker {
 	var once sync.Once
 	say := func(r verdict.Reason) { once.Do(func() { note(r) }) }
-	return &Onlooker{dir: dir, host: host, note: say, token: rand.Text(), streams: make(chan struct{}, mostStreams)}
+	return &Onlooker{dir: dir, host: host, note: say, token: rand.Text(), streams: make(chan struct{}, mostStreams), ended: make(chan struct{})}
 }
 
 // URL is the address for a person's browser.
 func (s *Onlooker) URL() string { return "http://" + s.host + "/" + s.token + "/" }
 
-// Serve answers until ctx ends, which is not an error.
+// Serve answers until ctx ends, which is not an error, and open pages show how things
+// stand then.
 func (s *Onlooker) Serve(ctx context.Context, listener net.Listener) error {
-	web := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
-	stop := context.AfterFunc(ctx, func() { _ = web.Close() })
+	web := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second}
+	stop := context.AfterFunc(ctx, func() {
+		close(s.ended)
+		wait, enough := context.WithTimeout(context.Background(), farewell)
+		defer enough()
+		for range mostStreams { // each place is free again when its page has closed
+			select {
+			case s.streams <- struct{}{}:
+			case <-wait.Done():
+			}
+		}
+		_ = web.Close()
+	})
 	defer stop()
 	if err := web.Serve(listener); ctx.Err() == nil {
 		return err
@@ -135,14 +153,15 @@ func (s *Onlooker) revisionNow() string {
 }
 
 // current is the page of the ledger as it is now, rebuilt at most once a second however
-// many ask for it.
+// many ask for it: they wait, as a page that was told of a revision asks only once.
 func (s *Onlooker) current() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	revision := s.revisionNow()
-	if s.text != nil && (revision == s.revision || time.Since(s.made) < look) {
+	if s.text != nil && s.revisionNow() == s.revision {
 		return s.text, nil
 	}
+	time.Sleep(look - time.Since(s.made))
+	revision := s.revisionNow()
 	st, err := store.OpenReadOnly(s.dir)
 	if err != nil {
 		return nil, err
@@ -178,6 +197,8 @@ type shown struct {
 	// launches; 0 if none was made.
 	Gone  int `json:"gone,omitempty"`
 	Takes int `json:"takes,omitempty"`
+	// Ended is set in the last one: the page takes in the revision, and closes.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // events sends an open page the current activity, whenever it changes.
@@ -193,8 +214,11 @@ func (s *Onlooker) events(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	tick := time.NewTicker(look)
 	defer tick.Stop()
+	ended := s.ended
 	for told := ""; ; {
-		data, err := json.Marshal(s.now())
+		state := s.now()
+		state.Ended = ended == nil
+		data, err := json.Marshal(state)
 		if err != nil {
 			return
 		}
@@ -210,6 +234,8 @@ func (s *Onlooker) events(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			return
+		case <-ended:
+			ended = nil
 		case <-tick.C:
 		}
 	}

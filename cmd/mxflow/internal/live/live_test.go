@@ -2,7 +2,9 @@ package live
 
 import (
 	"bufio"
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -163,6 +165,65 @@ func TestServeFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for said = next(); !strings.Contains(said, `"line":""`); said = next() {
+	}
+}
+
+// TestServeEnds: when what serves ends, an open page is told, is given the page with the
+// end of the run though it took one a moment ago, and is waited for no longer than it is
+// open.
+func TestServeEnds(t *testing.T) {
+	often := look
+	look = often / 10
+	t.Cleanup(func() { look = often })
+	st, _, s := serving(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.host = listener.Addr().String()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	shows := func() string {
+		answer, err := http.Get(s.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	events, err := http.Get(s.URL() + "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := shows(); !strings.Contains(text, "<title>tiny: under way</title>") {
+		t.Errorf("while it goes on: %.300s", text)
+	}
+	if err := st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 2, Verdict: verdict.Fail}}); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	lines := bufio.NewScanner(events.Body)
+	for lines.Scan() && !strings.Contains(lines.Text(), `"ended":true`) {
+	}
+	if told := s.revisionNow(); revisionOf(lines.Text()) != told {
+		t.Errorf("the last message is %q, the revision %s", lines.Text(), told)
+	}
+	if text := shows(); strings.Contains(text, "<title>tiny: under way</title>") {
+		t.Errorf("at the end: %.300s", text)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("it ended before the page: %v", err)
+	default:
+	}
+	events.Body.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
