@@ -118,9 +118,10 @@ type Launch struct {
 	// Owner marks everything started on behalf of one state directory, so that
 	// what a killed mxflow left behind is found again (see Sweep).
 	Owner string
-	// LogPath is the file that gets stdout and stderr, in order of arrival. A
-	// log that already is there is moved aside to LogPath + ".old", so that
-	// nothing an earlier launch printed is taken for evidence of this one.
+	// LogPath is the file that gets stdout and stderr, in order of arrival: an absolute
+	// path, as programs that run in other folders are told of it. A log that already is
+	// there is moved aside to LogPath + ".old", so that nothing an earlier launch printed
+	// is taken for evidence of this one.
 	LogPath string
 	// OutPath, where it is set, is the file that gets stdout instead, so that
 	// what a command prints can be read apart from what it logs.

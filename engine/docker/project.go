@@ -223,10 +223,8 @@ func (p *project) write(over overlay) error {
 	if err != nil {
 		return err
 	}
-	path, err := filepath.Abs(p.launch.LogPath + ".override.yaml")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
-	}
+	path := p.launch.LogPath + ".override.yaml"
+	err = os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
 		// It contains the plan's environment, secrets included.
 		err = os.WriteFile(path, text, 0o600)

@@ -117,10 +117,7 @@ func writeConfig(spec engine.Spec, l engine.Launch) (string, *engine.Failure) {
 	if spec.ConfigName == "" || name != spec.ConfigName {
 		return "", engine.StartFailure(nil, "the name of its configuration file, %q, is not a plain file name", spec.ConfigName)
 	}
-	path, err := filepath.Abs(strings.TrimSuffix(l.LogPath, ".log") + "." + name)
-	if err != nil {
-		return "", engine.StartFailure(err, "its configuration file has no path: %v", err)
-	}
+	path := strings.TrimSuffix(l.LogPath, ".log") + "." + name
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", engine.StartFailure(err, "cannot create a folder for its configuration file: %v", err)
 	}

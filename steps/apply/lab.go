@@ -2,6 +2,8 @@ package apply
 
 import (
 	"cmp"
+	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -29,7 +31,7 @@ type Wiring struct {
 	// Store is nil if nothing is kept.
 	Store *store.Store
 	// Owner marks what is started and RunDir holds its logs; both are empty if nothing is
-	// started.
+	// started. A lab has RunDir as an absolute path.
 	Owner, RunDir string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
@@ -46,7 +48,13 @@ type Wiring struct {
 func NewLab(w Wiring) (*steps.Lab, error) {
 	launchers := w.launchers()
 	lab := steps.NewLab(w.Plan, w.Graph)
-	lab.Store, lab.Launcher, lab.Images, lab.Owner, lab.RunDir = w.Store, launchers, launchers, w.Owner, w.RunDir
+	lab.Store, lab.Launcher, lab.Images, lab.Owner = w.Store, launchers, launchers, w.Owner
+	if w.RunDir != "" {
+		var err error
+		if lab.RunDir, err = filepath.Abs(w.RunDir); err != nil {
+			return nil, fmt.Errorf("no path of the run's folder: %w", err)
+		}
+	}
 	lab.OnSeenData = w.OnSeenData
 	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
 	lab.Inherited = machine.Inherited()

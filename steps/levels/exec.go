@@ -21,6 +21,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/program"
@@ -109,7 +110,7 @@ type exec struct {
 
 func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	name := q.level.Level()
-	base := strings.TrimSuffix(q.Inst.LogPath(), ".log") + "." + name
+	base := filepath.Join(q.Lab.RunDir, "launches", runtime.FileName(q.Record.ID)) + "." + name
 	l := engine.Launch{ID: q.Record.ID + "-" + name, Owner: q.Lab.Owner, LogPath: base + ".log", OutPath: base + ".out"}
 	defer os.Remove(l.OutPath)
 	out, parent := base+".files", base+".parent"

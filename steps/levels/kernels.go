@@ -96,7 +96,10 @@ func (q *qualification) logAt() string {
 	if path == "" || q.Lab.Store == nil {
 		return ""
 	}
-	dir := q.Lab.Store.Dir()
+	dir, err := filepath.Abs(q.Lab.Store.Dir())
+	if err != nil {
+		return ""
+	}
 	rel, err := filepath.Rel(dir, path)
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""

@@ -88,9 +88,6 @@ func newProfileFolders(run string) (*profileFolders, error) {
 		// The user in a container differs.
 		err = os.Chmod(folder, 0o777)
 	}
-	if err == nil {
-		folder, err = filepath.Abs(folder)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("no folder for profiles: %w", err)
 	}

@@ -151,10 +151,7 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 	if err != nil {
 		return nil, err
 	}
-	idFile, err := filepath.Abs(launch.LogPath + ".image")
-	if err != nil {
-		return nil, err
-	}
+	idFile := launch.LogPath + ".image"
 	defer os.Remove(idFile)
 	run, err := docker.StartBuild(ctx, b, launch, idFile)
 	if err != nil {
