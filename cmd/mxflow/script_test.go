@@ -315,7 +315,9 @@ func cmdTLSFront(ts *testscript.TestScript, neg bool, args []string) {
 		if err != nil {
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		// As some servers, it answers for any model.
+		body = bytes.ReplaceAll(body, []byte(`"model":"any-model"`), []byte(`"model":"mxflow-embedded"`))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		to.ServeHTTP(w, r)
 	}))
 	s.Config.ErrorLog = to.ErrorLog

@@ -7,12 +7,11 @@ var checkPhrases = phrases{
 	code.UsageEnd:   "token counts at the end of a stream only: the first event is counted as one token",
 	code.UsageNone:  "no token counts in streams: events are counted, and one may hold many tokens",
 
-	code.TokenizerNone:     "engines of this kind do not count tokens: prompts are cut to length by the usage they report",
-	code.TokenizerSilent:   "POST {path} does not answer: {error}",
-	code.TokenizerAlone:    tokenizerCounts + "; usage reports no prompt tokens",
-	code.TokenizerAgrees:   tokenizerCounts + ", as usage does",
-	code.TokenizerTemplate: tokenizerCounts + ", {usage} with the chat template",
-	code.TokenizerDiffers:  tokenizerCounts + ", usage reports {usage}: prompts will not have the requested length",
+	code.TokenizerAgrees: "POST {path} counts tokens as usage does: prompts have the requested length",
+	code.TokenizerAlone:  "POST {path} counts tokens; usage reports no prompt tokens",
+	code.TokenizerPieces: "none, or usage contradicts it: prompts are made of pieces that usage counted, and have the requested length",
+	code.TokenizerUsage:  "none, or usage contradicts it: prompts get about the requested length, by usage",
+	code.TokenizerGuess:  "none, and usage reports no prompt tokens: four bytes are taken as a token",
 
 	code.LengthRefused:  "refused (HTTP status {status}): set ignore_eos = false in workloads; answers may then be shorter than requested",
 	code.LengthShort:    "not honoured: {tokens} of {of} tokens ({finish}{finish!no reason given})",
@@ -31,5 +30,3 @@ var checkPhrases = phrases{
 	code.LogBroke:        "line {line_no} looks like an error: {line} ({means})",
 	code.LogSound:        "{lines} lines, no errors{harmless?; {harmless} look like errors but are harmless}",
 }
-
-const tokenizerCounts = "POST {path} counts {tokens} tokens in {text:q}"

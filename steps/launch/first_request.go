@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,21 +117,30 @@ func (st *Started) hint(ctx context.Context, err error) string {
 	switch status := statusOf(err); {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return "; check the key: api_key or headers of an endpoint block"
-	case (status == http.StatusNotFound || status == http.StatusBadRequest) && st.Client.Model != "":
+	case status == http.StatusNotFound || status == http.StatusBadRequest:
 		models, err := st.Client.Models(ctx)
 		if err != nil {
 			return ""
 		}
-		var names []string
+		var listed []string
 		for _, m := range models {
-			if m.ID == st.Client.Model {
-				return ""
-			}
-			names = append(names, fmt.Sprintf("%q", m.ID))
+			listed = append(listed, m.ID)
 		}
-		return fmt.Sprintf("; it was asked for model %q but serves %s", st.Client.Model, strings.Join(names[:min(len(names), 5)], ", "))
+		if err := st.Unlisted(listed); err != nil {
+			return "; " + err.Error()
+		}
 	}
 	return ""
+}
+
+// Unlisted is the error that the requested model is none of those that the server lists.
+// Some servers answer for any name, and with another model. A tag may be left out.
+func (st *Started) Unlisted(listed []string) error {
+	asked := st.Client.Model
+	if asked == "" || len(listed) == 0 || slices.Contains(listed, asked) || slices.Contains(listed, asked+":latest") {
+		return nil
+	}
+	return fmt.Errorf("it was asked for model %q but serves \"%s\"", asked, strings.Join(listed[:min(len(listed), 5)], `", "`))
 }
 
 // lookAlive checks whether a server has ended that mxflow is not notified of, so Exited

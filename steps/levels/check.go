@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/observe"
@@ -149,6 +151,10 @@ func inspect(ctx context.Context, st *launch.Started, v *variant.Variant, c *Eng
 	if c.Model = v.Spec.Model; c.Model == "" && len(c.Models) > 0 {
 		c.Model = c.Models[0]
 	}
+	if err := st.Unlisted(c.Models); err != nil {
+		st.Broke(err)
+		return
+	}
 	i := &inspection{Started: st, kind: variant.KindOf(v.Spec), check: c}
 	for _, look := range []func(context.Context) error{i.answer, i.tokenizer, i.length, i.cache, i.metrics} {
 		if err := look(ctx); err != nil {
@@ -186,9 +192,9 @@ const (
 	checkOutput = 64
 )
 
-func (i *inspection) ask(ctx context.Context, prompt string, tokens int, ignoreEOS bool) (measure.Sample, error) {
+func (i *inspection) ask(ctx context.Context, text string, tokens int, ignoreEOS bool) (measure.Sample, error) {
 	return i.Client.Stream(ctx, openai.Request{
-		API: i.API, Prompt: prompt, MaxTokens: tokens, IgnoreEOS: ignoreEOS, ContinuousUsage: true,
+		API: i.API, Prompt: text, MaxTokens: tokens, IgnoreEOS: ignoreEOS, ContinuousUsage: true,
 		Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: checkLimit},
 	})
 }
@@ -211,36 +217,20 @@ func (i *inspection) answer(ctx context.Context) error {
 	return nil
 }
 
-// tokenizer compares the engine's token count of a text with what it bills.
+// tokenizer makes a prompt as a measurement does: with the engine's tokenizer if it answers
+// and usage agrees, else by what usage says.
 func (i *inspection) tokenizer(ctx context.Context) error {
-	if i.kind.Tokenize.Path == "" {
-		i.found("tokenizer", false, code.TokenizerNone)
-		return ctx.Err()
-	}
-	count, _, err := i.Client.Tokenize(ctx, checkPrompt)
-	if err != nil {
-		if ctx.Err() == nil {
-			i.found("tokenizer", false, code.TokenizerSilent, verdict.Text("path", i.kind.Tokenize.Path), verdict.Line(err))
-		}
-		return ctx.Err()
-	}
-	s, err := i.ask(ctx, checkPrompt, 1, false)
+	p, err := prompt.Build(ctx, i.Client, prompt.Spec{
+		Cell: "check", API: i.API, Tokens: checkOutput, Requests: 1, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: checkLimit},
+	})
 	if err != nil {
 		return err
 	}
-	counted := []verdict.Arg{
-		verdict.Text("path", i.kind.Tokenize.Path), verdict.Int("tokens", count), verdict.Text("text", checkPrompt), verdict.Int("usage", s.PromptTokens),
+	says := map[prompt.Method]code.Code{prompt.Tokenizer: code.TokenizerAlone, prompt.Pieces: code.TokenizerPieces, prompt.ByUsage: code.TokenizerUsage, prompt.Guess: code.TokenizerGuess}[p.Method]
+	if p.Method == prompt.Tokenizer && p.Verified {
+		says = code.TokenizerAgrees
 	}
-	switch {
-	case s.PromptTokens < 0:
-		i.found("tokenizer", true, code.TokenizerAlone, counted[:3]...)
-	case s.PromptTokens == count:
-		i.found("tokenizer", true, code.TokenizerAgrees, counted...)
-	case i.API == openai.Chat:
-		i.found("tokenizer", true, code.TokenizerTemplate, counted...)
-	default:
-		i.found("tokenizer", false, code.TokenizerDiffers, counted...)
-	}
+	i.found("tokenizer", p.Method == prompt.Tokenizer || p.Method == prompt.Pieces, says, verdict.Text("path", cmp.Or(i.kind.Tokenize.Path, "/tokenize")))
 	return nil
 }
 
