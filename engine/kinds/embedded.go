@@ -20,10 +20,8 @@ func init() {
 		Version:      Pattern{Path: "/version", JQ: ".version"},
 		Info:         []string{"/v1/models"},
 		Observe:      embeddedObserve,
-		Crashes: []Signature{
-			{"torch.OutOfMemoryError", "oom", "Injected fault oom: remove it from MXFLOW_EMBEDDED_FAULT."},
-			{"EngineCore encountered a fatal error", "crash", "Injected fault crash_after: remove it from MXFLOW_EMBEDDED_FAULT."},
-		},
+		Crashes:      []Signature{{"torch.OutOfMemoryError", OutOfMemory, "Injected fault oom: remove it from MXFLOW_EMBEDDED_FAULT."}},
+		Aftermath:    []Signature{{"EngineCore encountered a fatal error", Crash, "Injected fault crash_after: remove it from MXFLOW_EMBEDDED_FAULT."}},
 		Metrics: Metrics{
 			Path: "/metrics",
 			Names: map[string][]string{

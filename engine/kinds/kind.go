@@ -5,14 +5,11 @@
 package kinds
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // Kind is what is known of one kind of engine: how it is started, how its settings are
@@ -55,11 +52,13 @@ type Kind struct {
 	Version Pattern
 	// Info are further pages about what runs and how; kept for the record if they answer.
 	Info []string
-	// Observe is what its log, its pages and its metrics report, Crashes how it shows
-	// that it broke, and Harmless globs of lines that only look like it.
-	Observe  []Pattern
-	Crashes  []Signature
-	Harmless []string
+	// Observe is what its log, its pages and its metrics report.
+	Observe []Pattern
+	// Crashes are lines by which it shows what broke it, beside those of any engine;
+	// Aftermath those that only say that something did; Harmless globs of lines that only
+	// look like it.
+	Crashes, Aftermath []Signature
+	Harmless           []string
 	// Stages are lines that show the progress of a start to a waiting person. The first
 	// match of a line counts.
 	Stages   []StageLines
@@ -218,6 +217,8 @@ type Pattern struct {
 	// about a drafting one.
 	Log   []string
 	First bool
+	// Anew is an expression for a line that makes all matches before it not count.
+	Anew string
 	// Path is a page of the API, JQ the jq expression that extracts the value from its
 	// JSON.
 	Path string
@@ -277,17 +278,6 @@ func (k Kind) Asked(name string) bool {
 		}
 	}
 	return asked
-}
-
-// Signature is a log line that shows how an engine broke.
-type Signature struct {
-	// Glob is searched for in the line, see Glob.
-	Glob string
-	// Class is a word for reports: "oom", "crash", "config", "driver", "disk". The last
-	// three are mistakes of a plan or of a machine, not held against an engine.
-	Class string
-	// Means is one sentence: what happened and what to do.
-	Means string
 }
 
 // Metrics is how a kind publishes Prometheus metrics.
@@ -366,72 +356,23 @@ func (l LogProbs) Most(settings map[string]any) int {
 }
 
 // Patterns are all observations of an engine of this kind: its version, the kind's, and
-// the plan's. One of the plan replaces all of its name.
+// the plan's. One of the plan replaces all of its name, and is about the served model if
+// they are (First).
 func (k Kind) Patterns(plan []Pattern) []Pattern {
 	var all []Pattern
 	own := slices.Clone(k.Observe)
+	plan = slices.Clone(plan)
 	if v := k.Version; v.Path != "" || len(v.Log) > 0 {
 		v.Name, v.Type = "version", TypeString
 		own = append([]Pattern{v}, own...)
 	}
 	for _, p := range own {
-		if !slices.ContainsFunc(plan, func(q Pattern) bool { return q.Name == p.Name }) {
+		i := slices.IndexFunc(plan, func(q Pattern) bool { return q.Name == p.Name })
+		if i < 0 {
 			all = append(all, p)
+			continue
 		}
+		plan[i].First = plan[i].First || p.First
 	}
 	return append(all, plan...)
-}
-
-// Diagnosis is how an engine broke, by its log.
-type Diagnosis struct {
-	// Class is a word for reports: "oom", "crash", "config", "driver", "disk". The last
-	// three are mistakes of a plan or of a machine, not held against an engine.
-	Class string
-	// Means is what happened and what to do.
-	Means string
-	// Line is the first line that shows it, LineNo its number.
-	Line   string
-	LineNo int
-}
-
-// diagnosedLine limits the part of the line in a sentence, in characters.
-const diagnosedLine = 100
-
-// String is one sentence with its evidence.
-func (d Diagnosis) String() string {
-	line := []rune(d.Line)
-	if len(line) > diagnosedLine {
-		line = append(line[:diagnosedLine], '…')
-	}
-	return fmt.Sprintf("%s [%s, log line %d: %s]", d.Means, d.Class, d.LineNo, string(line))
-}
-
-// diskFull is a cause that any engine may report.
-var diskFull = Signature{"No space left on device", "disk", "A disk is full: free some space and apply again."}
-
-// Diagnose searches a log for the signatures by which engines of this kind show that they
-// broke. The first in the kind's order counts, since a root cause is listed before its
-// consequences. Lines that only look like it (Harmless) are skipped. False if the log has
-// none of them, or cannot be read.
-func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
-	crashes := append([]Signature{diskFull}, k.Crashes...)
-	var globs []string
-	for _, c := range crashes {
-		globs = append(globs, c.Glob)
-	}
-	scan, err := logscan.New(globs)
-	if err != nil {
-		return Diagnosis{}, false
-	}
-	scan.Unless(k.Harmless)
-	if scan.File(logPath) != nil {
-		return Diagnosis{}, false
-	}
-	seen := scan.Seen()
-	for _, c := range crashes {
-		if m, ok := seen[c.Glob]; ok {
-			return Diagnosis{Class: c.Class, Means: c.Means, Line: m.FirstLine, LineNo: m.LineNo}, true
-		}
-	}
-	return Diagnosis{}, false
 }

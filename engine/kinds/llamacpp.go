@@ -33,6 +33,7 @@ func init() {
 		Info:         []string{"/v1/models", "/slots"},
 		Observe:      llamacppObserve,
 		Crashes:      llamacppCrashes,
+		Aftermath:    llamacppAftermath,
 		Harmless:     llamacppHarmless,
 		Stages:       llamacppStages,
 		Metrics: Metrics{
@@ -61,23 +62,21 @@ func init() {
 
 // llamacppCrashes are also those of kind ollama, which runs llama-server.
 var llamacppCrashes = []Signature{
-	{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs, or quantise the KV cache."},
-	{"failed to allocate compute*buffers", "oom", "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
-	{"ErrorOutOfDeviceMemory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs."},
-	{"std::bad_alloc", "oom", "The host has too little memory: lower max_model_len or max_num_seqs, or raise the process's limit."},
-	{"CUDA error:", "crash", "A CUDA call or kernel failed; this line and the following ones say which."},
-	{"ROCm error", "crash", "A ROCm call or kernel failed; this line and the following ones say which."},
-	{"GGML_ASSERT(", "crash", "An assertion in ggml failed: a bug in this build, or an operation that the model does not support."},
-	{"failed to allocate buffer for kv cache", "oom", "There is too little memory for the KV cache: lower max_model_len or max_num_seqs, or quantise it with kv_cache_dtype."},
-	{"quantized V cache requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
-	{"quantized V cache was requested, but this requires Flash Attention", "config", "A quantised kv_cache_dtype needs flash attention, but llama.cpp chose not to use it: set attention_backend to \"on\"."},
-	{"V cache quantization requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
-	{"failed to load model", "config", "The model cannot be loaded; the line above says why (no such file, not a GGUF, an architecture unknown to this build)."},
-	{"error loading model", "config", "The model cannot be loaded; this line says why (no such file, not a GGUF, an architecture unknown to this build)."},
-	{"error: invalid argument:", "config", "This build does not know one of its flags; see this line."},
-	{"error while handling argument", "config", "This build does not accept the value of a flag; see this line."},
-	{"CUDA driver version is insufficient", "driver", "The driver is too old for this build's CUDA: install a newer driver, or another build."},
-	{"couldn't bind HTTP server socket", "config", "The port is taken."},
+	{"cudaMalloc failed: out of memory", OutOfMemory, "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs, or quantise the KV cache."},
+	{"failed to allocate compute*buffers", OutOfMemory, "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
+	{"GGML_ASSERT(", Crash, "An assertion in ggml failed: a bug in this build, or an operation that the model does not support."},
+	{"failed to allocate buffer for kv cache", OutOfMemory, "There is too little memory for the KV cache: lower max_model_len or max_num_seqs, or quantise it with kv_cache_dtype."},
+	{"quantized V cache requires flash_attn", Config, "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
+	{"quantized V cache was requested, but this requires Flash Attention", Config, "A quantised kv_cache_dtype needs flash attention, but llama.cpp chose not to use it: set attention_backend to \"on\"."},
+	{"V cache quantization requires flash_attn", Config, "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
+	{"error: invalid argument:", Config, "This build does not know one of its flags; see this line."},
+	{"error while handling argument", Config, "This build does not accept the value of a flag; see this line."},
+	{"couldn't bind HTTP server socket", Port, "Another program listens on its port."},
+}
+
+var llamacppAftermath = []Signature{
+	{"failed to load model", Config, "The model cannot be loaded; the line above says why (no such file, not a GGUF, an architecture unknown to this build)."},
+	{"error loading model", Config, "The model cannot be loaded; this line says why (no such file, not a GGUF, an architecture unknown to this build)."},
 }
 
 var llamacppHarmless = []string{"the full capacity of the model will not be utilized", "is not marked as EOG", "special_eos_id is not in special_eog_ids"}

@@ -42,17 +42,18 @@ func init() {
 		Info:    []string{"/api/ps", "/v1/models"},
 		Stages:  llamacppStages,
 		Observe: append(ollamaObserve, slices.DeleteFunc(slices.Clone(llamacppObserve), func(p Pattern) bool { return len(p.Log) == 0 })...),
+		Crashes: append([]Signature{
+			{"cudaMalloc failed: out of memory", OutOfMemory, "The GPU has too little memory: lower max_model_len or max_num_seqs, quantise the KV cache, or use a smaller model."},
+			{"model requires more system memory", OutOfMemory, "The host has too little memory for the model: use a smaller one, or lower max_model_len."},
+			{"bind: address already in use", Port, "Another Ollama is already running: stop its service, or measure it as an endpoint."},
+		}, llamacppCrashes...),
 		// What Ollama itself logs follows from what the llama-server logged before.
-		Crashes: slices.Concat([]Signature{
-			{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower max_model_len or max_num_seqs, quantise the KV cache, or use a smaller model."},
-			{"model requires more system memory", "oom", "The host has too little memory for the model: use a smaller one, or lower max_model_len."},
-			{"address already in use", "config", "Another Ollama is already running: stop its service, or measure it as an endpoint."},
-		}, llamacppCrashes, []Signature{
-			{"llama runner process has terminated", "crash", "The process with the model ended; the reason is further up."},
-			{"llama-server process has terminated", "crash", "The process with the model ended; the reason is further up."},
-			{"llama-server process no longer running", "crash", "The process with the model ended while it answered; this line has the signal. Ollama started another one."},
-			{"model runner has unexpectedly stopped", "crash", "The process with the model ended while it answered."},
-		}),
+		Aftermath: append(slices.Clone(llamacppAftermath), []Signature{
+			{"llama runner process has terminated", Crash, "The process with the model ended; the reason is further up."},
+			{"llama-server process has terminated", Crash, "The process with the model ended; the reason is further up."},
+			{"llama-server process no longer running", Crash, "The process with the model ended while it answered; this line has the signal. Ollama started another one."},
+			{"model runner has unexpectedly stopped", Crash, "The process with the model ended while it answered."},
+		}...),
 		Harmless: append([]string{"couldn't open config file"}, llamacppHarmless...),
 		Ask:      Ask{LogProbs: LogProbs{Top: 20, Chat: true}, Usage: true},
 

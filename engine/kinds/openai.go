@@ -25,7 +25,6 @@ func init() {
 			{Name: "version", Type: TypeString, Doc: "Version, if the server has a page for it.", Path: "/version", JQ: ".version"},
 			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served, if the list of models has it.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
 		},
-		Crashes:  torchCrashes([]Signature{{"address already in use", "config", "The port is taken."}}, nil),
 		Harmless: torchHarmless(),
 		// ignore_eos is not part of OpenAI's API, but most servers of it know it. For one
 		// that rejects it: profile { ignore_eos = false }. Five alternatives are what

@@ -209,7 +209,7 @@ func TestRecordedCrashesAreRecognised(t *testing.T) {
 				}
 			}
 			d, found := k.Diagnose(inst.LogPath())
-			if !found || d.Class != crash.Class || !strings.Contains(d.Line, crash.Line) || d.Means == "" {
+			if !found || string(d.Class) != crash.Class || !strings.Contains(d.Line, crash.Line) || d.Means == "" {
 				t.Errorf("%s: it is diagnosed as %q (%v), want class %s and a line with %q", name, d, found, crash.Class, crash.Line)
 			}
 		}
@@ -336,7 +336,7 @@ func TestRealLogsAreUnderstood(t *testing.T) {
 		}
 		k, _ := kinds.Lookup(tc.kind)
 		d, broke := k.Diagnose(path)
-		if broke != (tc.class != "") || d.Class != tc.class || !strings.Contains(d.Line, tc.line) {
+		if broke != (tc.class != "") || string(d.Class) != tc.class || !strings.Contains(d.Line, tc.line) {
 			t.Errorf("%s: the diagnosis is %v, want class %q", name, d, tc.class)
 		}
 	}
@@ -359,6 +359,63 @@ func inLog(t *testing.T, kind, path string) map[string]observe.Observation {
 		}
 	}
 	return got
+}
+
+// A drafter is loaded after the model that it drafts for, and logs the same lines about
+// itself. TensorRT-LLM also allocates a first KV cache to measure what memory is left.
+func TestServedModelIsObserved(t *testing.T) {
+	tests := map[string]struct {
+		log  string
+		want map[string]string
+	}{
+		"vllm": {`
+(EngineCore pid=7) INFO [core.py:103] Initializing a V1 LLM engine (v0.25.1) with config: model='m', speculative_config=SpeculativeConfig(method='eagle3', model='d', num_spec_tokens=3), dtype=torch.bfloat16, quantization=fp8
+(EngineCore pid=7) INFO Using AttentionBackendEnum.FLASHINFER backend.
+(EngineCore pid=7) INFO Using 'FLASHINFER_CUTLASS' Fp8 MoE backend out of potential backends: ['MARLIN'].
+(EngineCore pid=7) INFO Using CutlassFP8ScaledMMLinearKernel for Fp8LinearMethod
+(EngineCore pid=7) INFO Using AttentionBackendEnum.FLASH_ATTN backend.
+(EngineCore pid=7) INFO Using TRITON Unquantized MoE backend out of potential backends: ['TRITON'].
+(EngineCore pid=7) INFO Using MarlinLinearKernel for Fp8LinearMethod
+(EngineCore pid=7) INFO torch.compile took 53.25 s in total
+(EngineCore pid=7) INFO torch.compile took 7.58 s in total
+(EngineCore pid=7) INFO GPU KV cache size: 1,000 tokens
+(EngineCore pid=7) INFO GPU KV cache size: 325,495 tokens
+`, map[string]string{
+			"attention": "FLASHINFER", "moe_kernel": "FLASHINFER_CUTLASS", "linear_kernel": "CutlassFP8ScaledMMLinearKernel",
+			"compile_s": "53.25", "kv_capacity_tokens": "325495", "speculative": "eagle3",
+		}},
+		"sglang": {`
+[11:37:18] Attention backend not specified. Use fa3 backend by default.
+[11:38:20] Load weight end. elapsed=49.70 s, type=GptOssForCausalLM, quant=mxfp4, avail mem=77.50 GB, mem usage=61.55 GB.
+[11:38:21] Using KV cache dtype: torch.float8_e4m3fn
+[11:38:25] Attention backend not specified. Use triton backend by default.
+[11:38:26] Load weight end. elapsed=1.20 s, type=LlamaForCausalLMEagle3, quant=none, avail mem=75.50 GB, mem usage=1.55 GB.
+[11:38:27] Using KV cache dtype: torch.bfloat16
+`, map[string]string{"attention": "fa3", "weights_gb": "66.089", "model_load_s": "49.7", "quantization": "mxfp4", "kv_cache_dtype": "float8_e4m3fn"}},
+		"trtllm": {`
+Model init total -- 35.18s
+Model init total -- 4.20s
+[TRT-LLM] [W] Attention window size 131072 exceeds upper bound 8224 for available blocks. Reducing to 8224.
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 0.56 GiB for max tokens in paged KV cache (8224).
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 0.10 GiB for max tokens in paged KV cache (8224).
+[TRT-LLM] [I] Memory used after loading model weights (inside torch) in memory usage profiling: 61.20 GiB
+[TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): 70.65 GiB, available KV cache memory when calculating max tokens: 45.95 GiB
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 43.87 GiB for max tokens in paged KV cache (1277952).
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 2.00 GiB for max tokens in paged KV cache (1277900).
+`, map[string]string{"model_load_s": "35.18", "kv_memory_gb": "47.105", "kv_capacity_tokens": "1277952", "window_reduced": "0"}},
+	}
+	for kind, tc := range tests {
+		path := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := inLog(t, kind, path)
+		for name, want := range tc.want {
+			if o := got[name]; o.Value == nil || shown(o.Value) != want {
+				t.Errorf("%s: %s is %v (%s), want %s", kind, name, o.Value, o.Line, want)
+			}
+		}
+	}
 }
 
 // TestSGLangLog: a start of SGLang 0.5.17 on an H100 and some requests, gpt-oss-20b's

@@ -33,7 +33,8 @@ func init() {
 		Version:      Pattern{Path: "/server_info", JQ: ".version"},
 		Info:         []string{"/model_info", "/get_model_info", "/v1/models"},
 		Observe:      sglangObserve,
-		Crashes:      torchCrashes(sglangCauses, sglangConsequences),
+		Crashes:      sglangCrashes,
+		Aftermath:    sglangAftermath,
 		Harmless:     torchHarmless("KV cache pool is full. Retract requests", "crashed with exit code -15"),
 		Stages: []StageLines{
 			{Weights, []string{`Load weight begin`, `Loading .*checkpoint shards`}},
@@ -73,34 +74,36 @@ func init() {
 	})
 }
 
-var sglangCauses = []Signature{
-	{"Capture*cuda graph failed: ninja exited", "crash", "A kernel that SGLang compiles at startup failed to compile; the compiler's message follows this line."},
-	{"Capture*cuda graph failed", "oom", "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
-	{"Capture prefill CUDA graph failed", "oom", "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static) or max_num_batched_tokens."},
-	{"Decode out of memory", "oom", "The KV cache is too small for the running requests: lower max_num_seqs, or raise gpu_memory_utilization."},
-	{"Prefill out of memory", "oom", "The KV cache is too small for a prompt: lower max_num_batched_tokens, or raise gpu_memory_utilization."},
-	{"Out of memory even after retracting", "oom", "The KV cache is too small for one request: raise gpu_memory_utilization, or lower max_model_len."},
-	{"Not enough memory. Please try to increase --mem-fraction-static", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
-	{"Loaded weights leave no GPU memory for the KV cache", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
-	{"launch_server.py: error:", "config", "This version does not know a flag, or does not accept its value; see this line."},
-	{"sglang serve: error:", "config", "This version does not know a flag, or does not accept its value; see this line."},
+var sglangCrashes = []Signature{
+	{"Capture*cuda graph failed: ninja exited", Crash, "A kernel that SGLang compiles at startup failed to compile; the compiler's message follows this line."},
+	{"Capture*cuda graph failed: *out of memory", OutOfMemory, "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static), cuda_graph_max_bs or max_num_batched_tokens."},
+	{"Decode out of memory", OutOfMemory, "The KV cache is too small for the running requests: lower max_num_seqs, or raise gpu_memory_utilization."},
+	{"Prefill out of memory", OutOfMemory, "The KV cache is too small for a prompt: lower max_num_batched_tokens, or raise gpu_memory_utilization."},
+	{"Out of memory even after retracting", OutOfMemory, "The KV cache is too small for one request: raise gpu_memory_utilization, or lower max_model_len."},
+	{"Not enough memory. Please try to increase --mem-fraction-static", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
+	{"Loaded weights leave no GPU memory for the KV cache", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
+	{"launch_server.py: error:", Config, "This version does not know a flag, or does not accept its value; see this line."},
+	{"sglang serve: error:", Config, "This version does not know a flag, or does not accept its value; see this line."},
 }
 
-var sglangConsequences = []Signature{
-	{"Scheduler hit an exception", "crash", "The scheduler crashed; the traceback follows this line."},
-	{"crashed with exit code", "crash", "A process of the server ended; the reason is further up."},
-	{"Received sigquit from a child process", "crash", "A process of the server crashed and took down the rest; the reason is further up."},
-	{"Health check failed", "crash", "The server no longer generates tokens; look further up."},
+var sglangAftermath = []Signature{
+	{"Capture*cuda graph failed", Crash, "CUDA graphs could not be captured; this line says why, often too little memory: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
+	{"Scheduler hit an exception", Crash, "The scheduler crashed; the traceback follows this line."},
+	{"crashed with exit code", Crash, "A process of the server ended; the reason is further up."},
+	{"Received sigquit from a child process", Crash, "A process of the server crashed and took down the rest; the reason is further up."},
+	{"Health check failed", Crash, "The server no longer generates tokens; look further up."},
 }
 
+// A drafter is loaded after the model that it drafts for, and logs the same lines: the
+// first one is about the served model.
 var sglangObserve = []Pattern{
 	{Name: "version", Type: TypeString, Doc: "Version, as older servers report it.", Path: "/get_server_info", JQ: ".version"},
-	{Name: "attention", Type: TypeString, Chosen: true, Doc: "Attention back end in use.", Log: []string{`Attention backend not specified\. Use (?P<value>\w+) backend`}},
+	{Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Attention back end in use.", Log: []string{`Attention backend not specified\. Use (?P<value>\w+) backend`}},
 	{Name: "attention", Type: TypeString, Doc: "Requested attention back end.", Log: []string{`\battention_backend='(?P<value>\w+)'`}},
 	{Name: "moe_kernel", Type: TypeString, Doc: "Requested back end of the experts; auto leaves it to SGLang.", Log: []string{`\bmoe_runner_backend='(?P<value>\w+)'`}},
-	{Name: "quantization", Type: TypeString, Chosen: true, Doc: "Quantisation method of the weights.", Log: []string{`Load weight end\..*\bquant=(?P<value>\w+)`}},
+	{Name: "quantization", Type: TypeString, Chosen: true, First: true, Doc: "Quantisation method of the weights.", Log: []string{`Load weight end\..*\bquant=(?P<value>\w+)`}},
 	{Name: "quantization", Type: TypeString, Doc: "Requested quantisation method.", Log: []string{`\bquantization='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
-	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, Doc: "Type of the KV cache.", Log: []string{`Using KV cache dtype: torch\.(?P<value>\w+)`, `KV Cache is allocated\. dtype: torch\.(?P<value>\w+)`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the KV cache.", Log: []string{`Using KV cache dtype: torch\.(?P<value>\w+)`, `KV Cache is allocated\. dtype: torch\.(?P<value>\w+)`}},
 	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Requested type of the KV cache.", Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`}},
 	{
 		Name: "cuda_graphs", Type: TypeBool, Chosen: true, Doc: "Whether decode steps run as CUDA graphs.",
@@ -116,9 +119,10 @@ var sglangObserve = []Pattern{
 		Log: []string{`\bdisable_radix_cache=(?P<value>True|False)`}, Words: map[string]string{"True": "false", "False": "true"},
 	},
 	{Name: "speculative", Type: TypeString, Doc: "Algorithm of speculative decoding.", Log: []string{`\bspeculative_algorithm='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
-	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`, `KV Cache is allocated\. #tokens: (?P<value>\d+)`}},
-	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory of the weights.", Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`}},
-	{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`}},
+	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`}},
+	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Unit: "tokens", Doc: "Tokens that the KV cache holds, in older versions.", Log: []string{`KV Cache is allocated\. #tokens: (?P<value>\d+)`}},
+	{Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory of the weights.", Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`}},
+	{Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`}},
 	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Log: []string{`\bcontext_len=(?P<value>\d+)`}},
 	{Name: "max_num_seqs", Type: TypeNumber, Doc: "Maximum number of concurrent sequences.", Log: []string{`\bmax_running_requests=(?P<value>\d+), context_len`}},
 	{Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Maximum prompt tokens per step.", Log: []string{`\bchunked_prefill_size=(?P<value>\d+), max_prefill_tokens`}},

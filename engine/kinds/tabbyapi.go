@@ -53,19 +53,20 @@ func init() {
 			{Name: "loading", Type: TypeString, Chosen: true, Doc: "How the model is split over GPUs.", Log: []string{`Loading with (?P<value>tensor parallel|autosplit|a manual GPU split)`}},
 			{Name: "speculative", Type: TypeString, Chosen: true, Doc: "The drafter: a model's folder, n-gram or MTP.", Log: []string{`Using draft model: (?P<value>\S+)`, `Using (?P<value>n-gram) drafting`, `Using main model (?P<value>MTP) component`}},
 		},
-		Crashes: torchCrashes([]Signature{
-			{"RuntimeError: Insufficient VRAM", "oom", "The model or its KV cache does not fit: lower kv_cache_tokens or max_model_len, or quantise the KV cache."},
-			{"ValueError: min() iterable argument is empty", "driver", "TabbyAPI sees no GPU: check CUDA_VISIBLE_DEVICES, the container's gpus, and nvidia-smi."},
-			{"Unable to run ExllamaV3 because an unsupported GPU", "driver", "exllamav3 needs an NVIDIA GPU, Ampere or newer."},
-			{"Inference dependencies for TabbyAPI are not installed", "config", "Install torch and exllamav3 into this Python, for example with TabbyAPI's update script."},
-			{"validation error* for TabbyConfigModel", "config", "This version does not accept the value of a setting; the lines below say which."},
-			{"main.py: error:", "config", "This version does not know a flag, or does not accept its value; see this line."},
-			{"ValueError: Failed to load config.json from", "config", "There is no such model in model_dir, or it has no config.json."},
-			{"is currently in use. Switching to", "config", "The port is taken, so it listens on the next one, where mxflow does not look for it."},
-			{"are in use by different services", "config", "The port is taken, and so is the next one."},
-		}, []Signature{
-			{"FATAL ERROR with generation", "crash", "A generation failed, and TabbyAPI unloads or restarts the model; the traceback is near this line."},
-		}),
+		Crashes: []Signature{
+			{"RuntimeError: Insufficient VRAM", OutOfMemory, "The model or its KV cache does not fit: lower kv_cache_tokens or max_model_len, or quantise the KV cache."},
+			{"ValueError: min() iterable argument is empty", Driver, "TabbyAPI sees no GPU: check CUDA_VISIBLE_DEVICES, the container's gpus, and nvidia-smi."},
+			{"Unable to run ExllamaV3 because an unsupported GPU", Architecture, "exllamav3 needs an NVIDIA GPU, Ampere or newer."},
+			{"Inference dependencies for TabbyAPI are not installed", Install, "Install torch and exllamav3 into this Python, for example with TabbyAPI's update script."},
+			{"validation error* for TabbyConfigModel", Config, "This version does not accept the value of a setting; the lines below say which."},
+			{"main.py: error:", Config, "This version does not know a flag, or does not accept its value; see this line."},
+			{"ValueError: Failed to load config.json from", Model, "There is no such model in model_dir, or it has no config.json."},
+			{"is currently in use. Switching to", Port, "Its port is taken, so it listens on the next one, where mxflow does not look for it."},
+			{"are in use by different services", Port, "Its port is taken, and so is the next one."},
+		},
+		Aftermath: []Signature{
+			{"FATAL ERROR with generation", Crash, "A generation failed, and TabbyAPI unloads or restarts the model; the traceback is near this line."},
+		},
 		Harmless: torchHarmless("Disabling authentication makes your instance vulnerable"),
 		Tokenize: Tokenize{Path: "/v1/token/encode", Field: "text", Count: ".length"},
 		// It accepts ignore_eos and logs that exllamav3 does not support it, so the end

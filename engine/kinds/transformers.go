@@ -40,13 +40,8 @@ func init() {
 			{Name: "attention", Type: TypeString, Doc: "Attention back end, if the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
 			{Name: "attention_fallback", Type: TypeCount, Chosen: true, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},
 		},
-		Crashes: torchCrashes([]Signature{
-			{"is not a local folder and is not a valid model identifier", "config", "There is no such model: correct its name, or log in if it is not public."},
-			{"You are trying to access a gated repo", "config", "The model is gated: request access, and set HF_TOKEN."},
-			{"ImportError: Missing dependencies for serving", "config", "Install transformers with its serving extra."},
-		}, []Signature{
-			{"Application startup failed", "crash", "The server could not start; the reason is further up."},
-		}),
+		Crashes:             []Signature{{"ImportError: Missing dependencies for serving", Install, "Install transformers with its serving extra."}},
+		Aftermath:           []Signature{{"Application startup failed", Crash, "The server could not start; the reason is further up."}},
 		Harmless:            torchHarmless("Setting `pad_token_id` to `eos_token_id`", "The attention mask and the pad token id were not set"),
 		Ask:                 Ask{Usage: true},
 		DefaultReadyTimeout: 15 * time.Minute,

@@ -38,11 +38,11 @@ func init() {
 			{Name: "attention", Type: TypeString, Doc: "Attention back end in use.", Log: []string{`\battn_backend='(?P<value>\w+)'`}},
 			{Name: "moe_kernel", Type: TypeString, Doc: "Back end of the experts in use.", Log: []string{`\bMoeConfig\(backend='(?P<value>\w+)'`, `\bmoe_backend='(?P<value>\w+)'`}},
 			{Name: "quantization", Type: TypeString, Doc: "Quantisation of the checkpoint.", Log: []string{`\bquant_algo=(?:<QuantAlgo\.\w+: ')?'?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
-			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`for max tokens in paged KV cache \((?P<value>\d+)\)`}},
-			{Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Memory of the KV cache.", Log: []string{`Allocated (?P<value>[\d.]+) GiB for max tokens in paged KV cache`}},
+			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Anew: trtllmProfiled, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`for max tokens in paged KV cache \((?P<value>\d+)\)`}},
+			{Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, First: true, Anew: trtllmProfiled, Unit: "GB", Scale: gibToGB, Doc: "Memory of the KV cache.", Log: []string{`Allocated (?P<value>[\d.]+) GiB for max tokens in paged KV cache`}},
 			{Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Drafted tokens of all requests, if enable_metrics is on.", Metric: []string{"trtllm_spec_decode_num_draft_tokens_total"}},
-			{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory after loading the weights.", Log: []string{`Memory used after loading model weights \(inside torch\) in memory usage profiling: (?P<value>[\d.]+) GiB`}},
-			{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model init total -- (?P<value>[\d.]+)s`}},
+			{Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory after loading the weights, a drafter's among them.", Log: []string{`Memory used after loading model weights \(inside torch\) in memory usage profiling: (?P<value>[\d.]+) GiB`}},
+			{Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model init total -- (?P<value>[\d.]+)s`}},
 			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Log: []string{`\bmax_seq_len=(?P<value>\d+), max_num_requests=`}},
 			{Name: "cuda_graphs", Type: TypeBool, Chosen: true, Doc: "Whether CUDA graphs are captured.", Log: []string{`Creating CUDA graph instances for`}},
 			{
@@ -50,18 +50,19 @@ func init() {
 				Log: []string{`\bcuda_graph_config=(?P<value>None)`}, Words: map[string]string{"None": "false"},
 			},
 			{Name: "autotuned", Type: TypeCount, Consequence: true, Doc: "Times that the autotuner ran.", Log: []string{`\[Autotuner\] Autotuning process ends`}},
-			{Name: "window_reduced", Type: TypeCount, Chosen: true, Doc: "Times that the length was reduced to fit the KV cache.", Log: []string{`exceeds upper bound \d+ for available blocks`}},
+			{Name: "window_reduced", Type: TypeCount, Chosen: true, Anew: trtllmProfiled, Doc: "Times that the length was reduced to fit the KV cache.", Log: []string{`exceeds upper bound \d+ for available blocks`}},
 		},
-		Crashes: torchCrashes([]Signature{
-			{"Failed to bind socket", "config", "The port is taken."},
-			{"Executor creation failed due to insufficient GPU memory", "oom", "The KV cache or the graphs do not fit: lower gpu_memory_utilization, max_num_seqs or max_model_len."},
-			{"No such option:", "config", "This version does not know one of its flags; see this line."},
-			{"Extra inputs are not permitted", "config", "This version does not know a field of the configuration file; the line above says which."},
-		}, []Signature{
-			{"Executor worker returned error", "crash", "The executor crashed; its traceback is further up."},
-			{"Error in event loop", "crash", "The executor crashed while serving; its traceback is near this line."},
-			{"MPI_ABORT was invoked", "crash", "One rank crashed and took down the others; look further up."},
-		}),
+		Crashes: []Signature{
+			{"Failed to bind socket", Port, "Another program listens on its port."},
+			{"Executor creation failed due to insufficient GPU memory", OutOfMemory, "The KV cache or the graphs do not fit: lower gpu_memory_utilization, max_num_seqs or max_model_len."},
+			{"No such option:", Config, "This version does not know one of its flags; see this line."},
+			{"Extra inputs are not permitted", Config, "This version does not know a field of the configuration file; the line above says which."},
+		},
+		Aftermath: []Signature{
+			{"Executor worker returned error", Crash, "The executor crashed; its traceback is further up."},
+			{"Error in event loop", Crash, "The executor crashed while serving; its traceback is near this line."},
+			{"MPI_ABORT was invoked", Crash, "One rank crashed and took down the others; look further up."},
+		},
 		Harmless: torchHarmless("Attention workspace size is not enough, increase the size"),
 		Stages: []StageLines{
 			{Weights, []string{`LLM Args:`}},
@@ -90,6 +91,10 @@ func init() {
 		Settings:            trtllmSettings,
 	})
 }
+
+// trtllmProfiled matches the line after which the KV cache is allocated for good, first
+// the served model's and then a drafter's: what came before was for measuring memory.
+const trtllmProfiled = `Peak memory .*during memory usage profiling`
 
 var trtllmSettings = []Setting{
 	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max_seq_len", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},

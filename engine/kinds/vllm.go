@@ -35,7 +35,8 @@ func init() {
 		Version:      Pattern{Path: "/version", JQ: ".version"},
 		Info:         []string{"/v1/models", "/server_info"},
 		Observe:      vllmObserve,
-		Crashes:      torchCrashes(vllmCauses, vllmConsequences),
+		Crashes:      vllmCrashes,
+		Aftermath:    vllmAftermath,
 		Harmless: torchHarmless(
 			"Current vLLM config is not set.",
 			"Your GPU does not have native support for FP4 computation",
@@ -94,23 +95,23 @@ var vllmStages = []StageLines{
 	{Serving, []string{`init engine \(`, `Starting vLLM API server`}},
 }
 
-var vllmCauses = []Signature{
-	{"No available memory for the cache blocks", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or lower max_model_len and max_num_seqs."},
-	{"is larger than the maximum number of tokens that can be stored in KV cache", "oom", "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
-	{"is larger than the available KV cache memory", "oom", "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
-	{"is less than desired GPU memory utilization", "oom", "Another process uses the GPU's memory: wait for it to end, or lower gpu_memory_utilization."},
-	{"error: unrecognized arguments", "config", "This version does not know one of its flags; see this line."},
-	{"error: argument --", "config", "This version does not accept the value of a flag; see this line."},
-	{"Unknown attention backend", "config", "This version has no such attention back end; this line lists those that it has."},
-	{"is not supported on this GPU", "config", "A requested back end does not run on this GPU: choose another."},
+var vllmCrashes = []Signature{
+	{"No available memory for the cache blocks", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or lower max_model_len and max_num_seqs."},
+	{"is larger than the maximum number of tokens that can be stored in KV cache", OutOfMemory, "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
+	{"is larger than the available KV cache memory", OutOfMemory, "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
+	{"is less than desired GPU memory utilization", GPUBusy, "Another process uses the GPU's memory: wait for it to end, or lower gpu_memory_utilization."},
+	{"error: unrecognized arguments", Config, "This version does not know one of its flags; see this line."},
+	{"error: argument --", Config, "This version does not accept the value of a flag; see this line."},
+	{"Unknown attention backend", Config, "This version has no such attention back end; this line lists those that it has."},
+	{"is not supported on this GPU", Config, "A requested back end does not run on this GPU: choose another."},
 }
 
-var vllmConsequences = []Signature{
-	{"died unexpectedly", "crash", "A worker was killed from outside, usually for lack of host memory (see dmesg)."},
-	{"EngineCore failed to start", "crash", "The engine core crashed during startup; the reason is near this line."},
-	{"EngineCore encountered a fatal error", "crash", "The engine core crashed while serving; the reason is near this line."},
-	{"EngineDeadError", "crash", "The engine core has died and requests are refused; the reason is further up."},
-	{"Engine core initialization failed", "crash", "The engine core crashed during startup; the reason is further up."},
+var vllmAftermath = []Signature{
+	{"died unexpectedly", Crash, "A worker was killed from outside, usually for lack of host memory (see dmesg)."},
+	{"EngineCore failed to start", Crash, "The engine core crashed during startup; the reason is near this line."},
+	{"EngineCore encountered a fatal error", Crash, "The engine core crashed while serving; the reason is near this line."},
+	{"EngineDeadError", Crash, "The engine core has died and requests are refused; the reason is further up."},
+	{"Engine core initialization failed", Crash, "The engine core crashed during startup; the reason is further up."},
 }
 
 var vllmSettings = []Setting{
@@ -159,11 +160,13 @@ var vllmSettings = []Setting{
 // vllmConfig matches the start of the line in which vLLM prints its whole configuration.
 const vllmConfig = `LLM engine \(v[^)]*\) with config:.*[ ,(]`
 
+// A drafter is loaded after the model that it drafts for, and logs the same lines: the
+// first one is about the served model.
 var vllmObserve = []Pattern{
 	{
 		// The newest form goes on to list all back ends that could have been chosen: only
 		// the name before "backend" counts.
-		Name: "attention", Type: TypeString, Chosen: true, Doc: "Attention back end in use.",
+		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Attention back end in use.",
 		Log: []string{
 			`Using AttentionBackendEnum\.(?P<value>[A-Z0-9_]+) backend`,
 			`Using (?P<value>[A-Z0-9_]+) attention backend\b`,
@@ -177,7 +180,7 @@ var vllmObserve = []Pattern{
 	{
 		// "Using Triton backend on V1 engine." is about attention: the short forms
 		// must end the line.
-		Name: "moe_kernel", Type: TypeString, Chosen: true, Doc: "Back end of the experts in use.",
+		Name: "moe_kernel", Type: TypeString, Chosen: true, First: true, Doc: "Back end of the experts in use.",
 		Log: []string{
 			`Using '?(?P<value>[A-Z][A-Z0-9_]*)'? \w+ MoE backend\b`,
 			`\[MXFP4\] Using backend: (?P<value>[A-Za-z0-9_]+)`,
@@ -186,7 +189,7 @@ var vllmObserve = []Pattern{
 		},
 		Words: map[string]string{"Marlin": "MARLIN", "Triton": "TRITON"},
 	},
-	{Name: "linear_kernel", Type: TypeString, Chosen: true, Doc: "Kernel of quantised linear layers.", Log: []string{`Using (?P<value>\w*LinearKernel) for `}},
+	{Name: "linear_kernel", Type: TypeString, Chosen: true, First: true, Doc: "Kernel of quantised linear layers.", Log: []string{`Using (?P<value>\w*LinearKernel) for `}},
 	{
 		Name: "quantization", Type: TypeString, Doc: "Quantisation method of the weights.",
 		Log: []string{vllmConfig + `quantization=(?P<value>[\w.-]+)`}, Words: map[string]string{"None": "none"},
@@ -209,9 +212,9 @@ var vllmObserve = []Pattern{
 	},
 	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`(?:GPU|CPU) KV cache size: (?P<value>[\d,]+) tokens`}},
 	{Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Memory of the KV cache.", Log: []string{`Available KV cache memory: (?P<value>[\d.]+) GiB`}},
-	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory of the weights.", Log: []string{`Model loading took (?P<value>[\d.]+) Gi?B`, `Loading model weights took (?P<value>[\d.]+) GB`}},
-	{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model loading took [\d.]+ Gi?B(?: memory)? and (?P<value>[\d.]+) s`}},
-	{Name: "compile_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time of torch.compile.", Log: []string{`torch\.compile (?:takes|took) (?P<value>[\d.]+) s in total`}},
+	{Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory of the weights.", Log: []string{`Model loading took (?P<value>[\d.]+) Gi?B`, `Loading model weights took (?P<value>[\d.]+) GB`}},
+	{Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model loading took [\d.]+ Gi?B(?: memory)? and (?P<value>[\d.]+) s`}},
+	{Name: "compile_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s", Doc: "Time of torch.compile.", Log: []string{`torch\.compile (?:takes|took) (?P<value>[\d.]+) s in total`}},
 	{Name: "jit_compilations", Type: TypeCount, Consequence: true, Doc: "Kernels compiled during inference, since 0.25.", Log: []string{`kernel JIT compilation during inference`}},
 	{Name: "graph_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory of CUDA graphs.", Log: []string{`Graph capturing finished in \d+ secs?, took (?P<value>-?[\d.]+) GiB`}},
 	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Path: "/v1/models", JQ: ".data[0].max_model_len"},

@@ -276,9 +276,18 @@ func (s *Scan) Seen() map[string]Match {
 	return seen
 }
 
-// FirstOf makes the first line count that the expressions of that number match, instead
-// of the last.
-func (s *Scan) FirstOf(n int) { s.found[n].first = true }
+// Narrow says which of the lines count that the expressions of that number match: the
+// first instead of the last, and only those after the last that anew matches, if it is
+// not empty.
+func (s *Scan) Narrow(n int, first bool, anew string) (err error) {
+	s.found[n].first = first
+	if anew != "" {
+		if s.found[n].anew, err = regexp.Compile(anew); err != nil {
+			return fmt.Errorf("log expression %q: %w", anew, err)
+		}
+	}
+	return nil
+}
 
 // Found is the last result of the expressions of that number; its Count is 0 if no line
 // matched.
@@ -292,6 +301,11 @@ func (s *Scan) match(line []byte) {
 		line = s.buf
 	}
 	s.folded = fold(s.folded[:0], line)
+	for n := range s.found {
+		if f := &s.found[n]; f.count > 0 && f.anew != nil && f.anew.Match(line) {
+			f.count, f.by = 0, nil
+		}
+	}
 	taken := -1 // the last number of expressions that one matched
 	for n := range s.patterns {
 		p := &s.patterns[n]
@@ -333,7 +347,7 @@ func (s *Scan) tell(n int, line []byte) {
 }
 
 // Found is the last line that one of several expressions matched, or the first (see
-// FirstOf).
+// Narrow).
 type Found struct {
 	// Count is how many lines matched.
 	Count int
@@ -359,7 +373,8 @@ type lastMatch struct {
 	line, value   []byte
 	grouped       bool
 	by            *pattern
-	first         bool // the first line counts
+	first         bool           // the first line counts
+	anew          *regexp.Regexp // a line that it matches takes all before back; nil: none does
 }
 
 // take records what a line says, if it matches.

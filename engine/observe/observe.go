@@ -92,10 +92,12 @@ func (o *observer) scanLog(patterns []kinds.Pattern) {
 		if len(p.Log) == 0 {
 			continue
 		}
-		if o.numbers[i], err = scan.Expressions(p.Log); err != nil {
+		o.numbers[i], err = scan.Expressions(p.Log)
+		if err == nil {
+			err = scan.Narrow(o.numbers[i], p.First, p.Anew)
+		}
+		if err != nil {
 			o.wrong[i] = err
-		} else if p.First {
-			scan.FirstOf(o.numbers[i])
 		}
 	}
 	if len(o.numbers) == 0 {

@@ -203,12 +203,15 @@ func (l *Resolver) LogEvidence(v *Variant) (e logscan.Evidence) {
 	for _, proof := range EvidenceFor(l.Plan, v.Knobs) {
 		e.Globs = append(e.Globs, proof.Globs()...)
 	}
-	for _, c := range KindOf(v.Spec).Crashes {
+	for _, c := range KindOf(v.Spec).Signatures() {
 		e.Globs = append(e.Globs, c.Glob)
 	}
 	patterns, _ := l.Patterns(v) // a mistake in them is reported when they are used
 	for _, p := range patterns {
 		e.Expressions = append(e.Expressions, p.Log...)
+		if p.Anew != "" {
+			e.Expressions = append(e.Expressions, p.Anew)
+		}
 	}
 	return e
 }

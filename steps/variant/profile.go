@@ -187,7 +187,7 @@ func (p Profile) Over(k kinds.Kind) kinds.Kind {
 	k.Observe = p.observe(k.Observe)
 	var crashes []kinds.Signature
 	for _, glob := range p.Crash {
-		crashes = append(crashes, kinds.Signature{Glob: glob, Class: "crash", Means: "The plan's profile marks this line as an engine error."})
+		crashes = append(crashes, kinds.Signature{Glob: glob, Class: kinds.Crash, Means: "The plan's profile marks this line as an engine error."})
 	}
 	k.Crashes = append(crashes, k.Crashes...)
 	k.Harmless = slices.Concat(p.Harmless, k.Harmless)
@@ -229,8 +229,9 @@ func (p Profile) observe(own []kinds.Pattern) []kinds.Pattern {
 	for _, name := range slices.Sorted(maps.Keys(p.Log)) {
 		o := kinds.Pattern{Name: name, Type: kinds.TypeString, Doc: "Of the plan's profile."}
 		if known, ok := types[name]; ok {
-			// Rules that compare it keep the type that they know.
-			o.Type, o.Unit, o.Doc, o.Consequence = known.Type, known.Unit, known.Doc, known.Consequence
+			// Rules that compare it keep the type that they know, and it is the served
+			// model's if the kind's is.
+			o.Type, o.Unit, o.Doc, o.Consequence, o.First = known.Type, known.Unit, known.Doc, known.Consequence, known.First
 		}
 		o.Log = []string{p.Log[name]}
 		all = append(all, o)

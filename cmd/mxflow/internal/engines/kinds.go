@@ -102,8 +102,8 @@ func Describe(on table.Screen, k kinds.Kind) {
 		{"empties its cache", k.Ask.CacheReset},
 	})
 	rows = nil
-	for _, s := range k.Crashes {
-		rows = append(rows, []string{s.Class, s.Glob, s.Means})
+	for _, s := range k.Signatures() {
+		rows = append(rows, []string{string(s.Class), strings.ReplaceAll(s.Glob, "\n", " or "), s.Means})
 	}
 	on.Rows("log lines that show errors", []string{"class", "line", "what it means"}, rows)
 	rows = nil

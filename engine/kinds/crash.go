@@ -1,0 +1,192 @@
+package kinds
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+// Class is how an engine broke, as a word for reports.
+type Class string
+
+// The classes. What is not the engine's own fault is not held against a candidate.
+const (
+	OutOfMemory  Class = "oom"
+	Crash        Class = "crash"
+	Config       Class = "config"
+	Model        Class = "model"
+	Port         Class = "port"
+	Driver       Class = "driver"
+	Architecture Class = "architecture"
+	Install      Class = "install"
+	GPUBusy      Class = "gpu_busy"
+	NCCL         Class = "nccl"
+	SharedMemory Class = "shared_memory"
+	Disk         Class = "disk"
+)
+
+// Blame is whose fault a break is.
+type Blame string
+
+// Who may be to blame. ByEngine is the variant that was started.
+const (
+	ByEngine  Blame = "engine"
+	ByPlan    Blame = "plan"
+	ByMachine Blame = "machine"
+)
+
+// Blame is whose fault a break of the class is. A class that a plan made up is the
+// engine's.
+func (c Class) Blame() Blame {
+	switch c {
+	case Config:
+		return ByPlan
+	case Model, Port, Driver, Architecture, Install, GPUBusy, NCCL, SharedMemory, Disk:
+		return ByMachine
+	}
+	return ByEngine
+}
+
+// Signature is a log line that shows how an engine broke.
+type Signature struct {
+	// Glob is searched for in the line, see logscan.ParseGlob.
+	Glob  string
+	Class Class
+	// Means is one sentence: what happened and what to do.
+	Means string
+}
+
+// Diagnosis is how an engine broke, by its log.
+type Diagnosis struct {
+	Class Class
+	// Means is what happened and what to do.
+	Means string
+	// Line is the first line that shows it, LineNo its number.
+	Line   string
+	LineNo int
+}
+
+// diagnosedLine limits the part of the line in a sentence, in characters.
+const diagnosedLine = 100
+
+// String is one sentence with its evidence.
+func (d Diagnosis) String() string {
+	line := []rune(d.Line)
+	if len(line) > diagnosedLine {
+		line = append(line[:diagnosedLine], '…')
+	}
+	return fmt.Sprintf("%s [%s, log line %d: %s]", d.Means, d.Class, d.LineNo, string(line))
+}
+
+// Signatures are all lines by which an engine of this kind shows that it broke, root
+// causes before what follows from them: the kind's own, those of any engine, and those
+// that only say that something broke.
+func (k Kind) Signatures() []Signature {
+	return slices.Concat(k.Crashes, anyCrash, k.Aftermath, anyAftermath)
+}
+
+// Diagnose searches a log for the signatures by which engines of this kind show that they
+// broke. The first in their order counts. Lines that only look like it (Harmless) are
+// skipped. False if the log has none of them, or cannot be read.
+func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
+	for _, group := range []struct {
+		signatures []Signature
+		unless     []string
+	}{{k.Crashes, nil}, {anyCrash, warnings}, {k.Aftermath, nil}, {anyAftermath, nil}} {
+		var globs []string
+		for _, s := range group.signatures {
+			globs = append(globs, s.Glob)
+		}
+		scan, err := logscan.New(globs)
+		if err != nil {
+			return Diagnosis{}, false
+		}
+		scan.Unless(slices.Concat(k.Harmless, group.unless))
+		if scan.File(logPath) != nil {
+			return Diagnosis{}, false
+		}
+		seen := scan.Seen()
+		for _, s := range group.signatures {
+			if m, ok := seen[s.Glob]; ok {
+				return Diagnosis{Class: s.Class, Means: s.Means, Line: m.FirstLine, LineNo: m.LineNo}, true
+			}
+		}
+	}
+	return Diagnosis{}, false
+}
+
+// warnings are what an engine survived, whatever the words: it tries again, or goes on
+// without.
+var warnings = []string{"warning", "level=warn", "[W*.cpp:"}
+
+// either is a glob for lines that any of these match.
+func either(globs ...string) string { return logscan.AnyOf(globs) }
+
+// anyCrash is what engines print of the causes that they share: CUDA, PyTorch 2.4 to 2.9,
+// Triton, NCCL 2.2x, Python, Hugging Face's hub and the system. What proves a fault of
+// the code comes before what an engine may also print as a warning and survive.
+var anyCrash = []Signature{
+	{"an illegal memory access was encountered", Crash, "A kernel accessed memory outside its buffers; run again with CUDA_LAUNCH_BLOCKING=1 to see which."},
+	{"an illegal instruction was encountered", Crash, "A kernel was built for another GPU architecture, or does not work on this one."},
+	{"device-side assert triggered", Crash, "An assertion in a kernel failed, often an index out of bounds; run again with CUDA_LAUNCH_BLOCKING=1."},
+	{"out of resource: shared memory", Crash, "A kernel needs more shared memory than a multiprocessor of this GPU has: choose another kernel, or smaller tiles."},
+	{"ErrorDeviceLost", Crash, "The GPU hung or was reset during a step; dmesg may say why."},
+
+	{either("NVIDIA driver on your system is too old", "CUDA driver version is insufficient"), Driver, "The driver is too old for the engine's CUDA: install a newer driver, or an older engine."},
+	{"PTX was compiled with an unsupported toolchain", Driver, "The driver is older than the CUDA toolkit that compiled a kernel: install a newer driver, or build with an older toolkit."},
+	{"unsupported display driver / cuda driver combination", Driver, "The driver's parts do not fit together: install one driver, and reboot."},
+	{"Driver/library version mismatch", Driver, "The driver was updated while its old module is loaded: reboot."},
+	{either("No CUDA GPUs are available", "no CUDA-capable device is detected"), Driver, "The engine sees no GPU: check CUDA_VISIBLE_DEVICES, the container's gpus, and nvidia-smi."},
+	{"Found no NVIDIA driver", Driver, "The engine sees no GPU driver: check the container's gpus, and nvidia-smi."},
+	{"uncorrectable ECC error encountered", Driver, "The GPU's memory is damaged: reset the GPU or take it out of service."},
+	{"fallen off the bus", Driver, "The GPU is gone: see dmesg, and reset the GPU or the machine."},
+
+	{"no kernel image is available for execution", Architecture, "No kernels were built for this GPU's architecture: install or build the engine for it."},
+	{either("device kernel image is invalid", "invalid device function"), Architecture, "A kernel was built for another GPU architecture: install or build the engine for this one."},
+	{"is not defined for option 'gpu-name'", Architecture, "The compiler (ptxas) does not know this GPU: install a newer CUDA toolkit, and point TRITON_PTXAS_PATH at its ptxas."},
+	{"Unsupported gpu architecture", Architecture, "The compiler (nvcc) does not know this GPU: install a newer CUDA toolkit, or name another architecture."},
+	{"kernel does not support current device", Architecture, "A kernel has no version for this GPU: install one that has, or choose another kernel."},
+
+	{either("torch.OutOfMemoryError", "CUDA out of memory", "HIP out of memory", "CUDA error: out of memory", "HIP error: out of memory", "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation"), OutOfMemory, "The GPU has too little memory: lower the share of memory or the length, or check for other processes on it."},
+	{either("cudaMalloc failed: out of memory", "ErrorOutOfDeviceMemory"), OutOfMemory, "The GPU has too little memory: lower what is kept on it, the length or the number of sequences."},
+	{"CUBLAS_STATUS_ALLOC_FAILED", OutOfMemory, "cuBLAS has no memory for its workspace: leave more GPU memory free."},
+	{"std::bad_alloc", OutOfMemory, "The host has too little memory: lower the length or the number of sequences, or raise the process's limit."},
+
+	// /dev/shm is full before the disk is.
+	{either("/dev/shm*No space left on device", "</torch_*No space left on device"), SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set ipc = \"host\"."},
+	{either("creating shared memory segment", "failed to extend /dev/shm"), SharedMemory, "NCCL has no room in shared memory (/dev/shm): raise a container's shm_size, or set ipc = \"host\"."},
+	{"out of shared memory", SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set ipc = \"host\"."},
+	{"unable to open shared memory object", SharedMemory, "A shared memory object (/dev/shm) cannot be opened: raise the limit of open files, or remove what an ended engine left there."},
+	{"No space left on device", Disk, "A disk is full: free some space and apply again."},
+	{"Disk quota exceeded", Disk, "A disk quota is used up: free some space and apply again."},
+
+	{"access*gated repo", Model, "The model is gated: request access, and set HF_TOKEN."},
+	{"429 Client Error", Model, "The model's host limits requests: wait, set HF_TOKEN, or use a local copy."},
+	{"401 Client Error", Model, "The model's host refuses the request: correct its name, or set HF_TOKEN if it is not public."},
+	{"Repository Not Found for url", Model, "There is no such model: correct its name, or set HF_TOKEN if it is not public."},
+	{"is not a local folder and is not a valid model identifier", Model, "There is no such model: correct its name, or log in if it is not public."},
+	{"We couldn't connect to 'https://", Model, "The model's host cannot be reached, and there is no local copy: check the network, or fetch the model first."},
+	{"LocalEntryNotFoundError", Model, "The model is not in the local cache, and could not be fetched: check the network, or fetch the model first."},
+
+	{either("greater than the derived max_model_len", "greater than the derived context_length"), Config, "max_model_len is longer than the model allows: lower it."},
+
+	{either("address already in use", "EADDRINUSE"), Port, "Another program listens on a port that it needs."},
+
+	{"Watchdog caught collective operation timeout", Crash, "A collective operation timed out: one rank failed earlier, look further up."},
+	{"unhandled system error (run with NCCL_DEBUG=INFO", NCCL, "NCCL could not reach the other GPUs: check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
+	{"NCCL error", NCCL, "GPUs could not communicate, or another rank ended: look for what it says, then check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
+
+	{"ModuleNotFoundError: No module named", Install, "A Python module is missing: install it, or correct the code that imports it."},
+	{"ImportError: ", Install, "A Python module cannot be imported: this line says why; its packages may not fit together."},
+	{"cannot open shared object file", Install, "A library is missing: install it, or add its folder to LD_LIBRARY_PATH."},
+	{"undefined symbol: ", Install, "Two libraries do not fit together: build or install them for each other."},
+}
+
+// anyAftermath is what engines print whatever broke.
+var anyAftermath = []Signature{
+	{"unspecified launch failure", Crash, "A kernel failed for an unknown reason; run again with CUDA_LAUNCH_BLOCKING=1 to see which."},
+	{"CUDA error:", Crash, "A CUDA call or kernel failed; this line and the following ones say which."},
+	{"HIP error:", Crash, "A HIP call or kernel failed; this line and the following ones say which."},
+	{"ROCm error", Crash, "A ROCm call or kernel failed; this line and the following ones say which."},
+}
