@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
@@ -21,6 +22,8 @@ type Failure struct {
 	Op string
 	// Reason is one sentence.
 	Reason string
+	// Class is what broke it, if that is known without its log; else empty.
+	Class kinds.Class
 	// Exit is how the process ended, nil if it was still running.
 	Exit *Exit
 	// LogTail are the last lines of its log.

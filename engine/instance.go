@@ -106,6 +106,13 @@ type Resident interface {
 	PIDs() []int
 }
 
+// Listener is an Instance that can tell who listens at its port.
+type Listener interface {
+	// Others names a program that is no part of the engine and listens there; empty if
+	// there is none. seen is false if that cannot be told.
+	Others() (who string, seen bool)
+}
+
 // Leaver is an Instance that can report what its engine left running.
 type Leaver interface {
 	// Left names, once Stop has returned, the processes that kept running after the

@@ -308,12 +308,16 @@ func (e *execInstance) state() (ending, bool) {
 
 // Ready implements engine.Instance.
 func (e *execInstance) Ready(ctx context.Context) error {
-	err := e.ready(ctx, &e.run, e.failure)
+	err := e.ready(ctx, &e.run, e.Others, e.failure)
 	if err == nil {
 		e.sampleMemory()
 	}
 	return err
 }
+
+// Others implements engine.Listener: which processes a command in a container has is not
+// known by this machine's PIDs.
+func (e *execInstance) Others() (who string, seen bool) { return e.others(e.in.d, nil) }
 
 // failure describes what broke together with the state of the command.
 func (e *execInstance) failure(op string, cause error, format string, args ...any) *engine.Failure {

@@ -23,6 +23,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/engine/ready"
 )
 
@@ -240,11 +241,23 @@ func (s *serving) About() map[string]string { return maps.Clone(s.about) }
 // Startup implements engine.Instance.
 func (s *serving) Startup() time.Duration { return time.Duration(s.startup.Load()) }
 
+// others are who listens at the engine's port beside its processes. The daemon itself
+// binds what it publishes; in its machine's network anybody may listen.
+func (s *serving) others(d *Daemon, pids func() []int) (who string, seen bool) {
+	switch {
+	case !s.at.shared || s.at.inside == 0:
+		return "", true
+	case !d.Local() || pids == nil || len(pids()) == 0:
+		return "", false
+	}
+	return process.Others(s.at.inside, pids)
+}
+
 // ready waits for an engine that runs.
-func (s *serving) ready(ctx context.Context, of *run, failure func(op string, cause error, format string, args ...any) *engine.Failure) error {
+func (s *serving) ready(ctx context.Context, of *run, others func() (string, bool), failure func(op string, cause error, format string, args ...any) *engine.Failure) error {
 	took, err := ready.Waiter{
 		Kind: s.kind, Model: s.spec.Model, Access: s.Access(), Started: of.Started, Limit: s.spec.ReadyTimeout,
-		Exited: of.exited, Exit: of.Exit, Failure: failure,
+		Exited: of.exited, Exit: of.Exit, Others: others, Failure: failure,
 	}.Wait(ctx)
 	if err == nil {
 		s.startup.CompareAndSwap(0, int64(took))
@@ -263,12 +276,15 @@ var _ engine.Instance = (*instance)(nil)
 
 // Ready implements engine.Instance.
 func (i *instance) Ready(ctx context.Context) error {
-	err := i.ready(ctx, &i.run, i.notReady)
+	err := i.ready(ctx, &i.run, i.Others, i.notReady)
 	if err == nil {
 		i.lookAtMemory(ctx.Done())
 	}
 	return err
 }
+
+// Others implements engine.Listener.
+func (i *instance) Others() (who string, seen bool) { return i.others(i.Daemon, i.PIDs) }
 
 func (i *instance) notReady(op string, cause error, format string, args ...any) *engine.Failure {
 	reason := fmt.Sprintf(format, args...)
@@ -454,28 +470,29 @@ var thisHost = sync.OnceValue(func() string { return machine.Environment()["host
 // refusals are daemons' messages for containers that cannot be created or started, and
 // what to do. The first match counts; $1 is its group.
 var refusals = []struct {
-	says *regexp.Regexp
-	hint string
+	says  *regexp.Regexp
+	hint  string
+	class kinds.Class
 }{
 	{
 		regexp.MustCompile(`could not select device driver`),
-		"the daemon cannot provide GPUs: install the NVIDIA Container Toolkit there (nvidia-ctk runtime configure --runtime=docker, then restart docker), or remove gpus",
+		"the daemon cannot provide GPUs: install the NVIDIA Container Toolkit there (nvidia-ctk runtime configure --runtime=docker, then restart docker), or remove gpus", "",
 	},
 	{
 		regexp.MustCompile(`nvidia-container-cli|nvidia-container-runtime|libnvidia-ml`),
-		"the daemon's machine has no working NVIDIA driver, or lacks that GPU: run nvidia-smi -L there, then correct gpus",
+		"the daemon's machine has no working NVIDIA driver, or lacks that GPU: run nvidia-smi -L there, then correct gpus", "",
 	},
-	{regexp.MustCompile(`unable to find (user|group) ([^:]+)`), "the image has no $1 $2: correct user, or use a numeric one such as \"1000:1000\""},
-	{regexp.MustCompile(`bind source path does not exist: (\S+)`), "the path $1 of volumes does not exist on the daemon's machine: create it, or correct volumes"},
-	{regexp.MustCompile(`network (\S+) not found`), "the daemon has no network $1: correct network (see docker network ls), or create it"},
-	{regexp.MustCompile(`port is already allocated|address already in use`), "a port that it needs is taken on the daemon's machine: stop what uses it"},
-	{regexp.MustCompile(`docker-init.*(not found|no such file)`), "the daemon has no init program: install docker-init (package tini or docker-init) there"},
+	{regexp.MustCompile(`unable to find (user|group) ([^:]+)`), "the image has no $1 $2: correct user, or use a numeric one such as \"1000:1000\"", ""},
+	{regexp.MustCompile(`bind source path does not exist: (\S+)`), "the path $1 of volumes does not exist on the daemon's machine: create it, or correct volumes", ""},
+	{regexp.MustCompile(`network (\S+) not found`), "the daemon has no network $1: correct network (see docker network ls), or create it", ""},
+	{regexp.MustCompile(`port is already allocated|address already in use`), "a port that it needs is taken on the daemon's machine: stop what uses it", kinds.Port},
+	{regexp.MustCompile(`docker-init.*(not found|no such file)`), "the daemon has no init program: install docker-init (package tini or docker-init) there", ""},
 	{
 		regexp.MustCompile(`exec: "?([^":]+)"?: (executable file not found|stat .*no such file|permission denied)`),
-		`the image has no executable program "$1": correct entrypoint or command, or the image`,
+		`the image has no executable program "$1": correct entrypoint or command, or the image`, "",
 	},
-	{regexp.MustCompile(`[Nn]o command specified`), "neither the plan nor the image says what to run: set command in the docker block"},
-	{regexp.MustCompile(`no space left on device`), "the disk of the daemon's machine is full: docker system df shows what uses it"},
+	{regexp.MustCompile(`[Nn]o command specified`), "neither the plan nor the image says what to run: set command in the docker block", ""},
+	{regexp.MustCompile(`no space left on device`), "the disk of the daemon's machine is full: docker system df shows what uses it", ""},
 }
 
 // startFailed explains why a container was not created or did not start.
@@ -486,7 +503,9 @@ func (d *Daemon) startFailed(err error) *engine.Failure {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	for _, r := range refusals {
 		if at := r.says.FindStringSubmatchIndex(text); at != nil {
-			return engine.StartFailure(err, "%s (docker says: %s)", r.says.ExpandString(nil, r.hint, text, at), text)
+			f := engine.StartFailure(err, "%s (docker says: %s)", r.says.ExpandString(nil, r.hint, text, at), text)
+			f.Class = r.class
+			return f
 		}
 	}
 	return engine.StartFailure(err, "docker did not start its container: %s", text)

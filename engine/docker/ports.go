@@ -50,6 +50,7 @@ func (d *Daemon) portsFor(ctx context.Context, spec engine.Spec, kind kinds.Kind
 	}
 	network := spec.Docker.Network
 	if network == "host" {
+		p.shared = true
 		return p, d.hostPort(ctx, spec, p, asks)
 	}
 	if p.inside == 0 && asks {

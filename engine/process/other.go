@@ -36,6 +36,12 @@ func (f *family) describe() string { return describePIDs([]int{f.pgid}) }
 // Descendants is not supported here.
 func Descendants(int) []int { return nil }
 
+// Others cannot tell here who listens at a port.
+func Others(int, func() []int) (who string, seen bool) { return "", false }
+
+// Others implements engine.Listener.
+func (p *process) Others() (who string, seen bool) { return "", false }
+
 // child is the direct child process. Outside Linux it is reaped as soon as it has ended.
 type child struct {
 	pid, guard int

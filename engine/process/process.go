@@ -46,6 +46,7 @@ type process struct {
 	spec    engine.Spec
 	kind    kinds.Kind
 	of      string // Failure.Of
+	port    int    // 0 without one
 	url     string
 	argv    []string
 	env     []string
@@ -87,7 +88,7 @@ func (p Launcher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch)
 		releasePort(port)
 		return nil, failure
 	}
-	inst.url = "http://127.0.0.1:" + strconv.Itoa(port)
+	inst.port, inst.url = port, "http://127.0.0.1:"+strconv.Itoa(port)
 	go func() {
 		inst.watch()
 		releasePort(port)
@@ -155,7 +156,7 @@ func (p *process) Output(ctx context.Context, argv ...string) ([]byte, error) {
 func (p *process) Ready(ctx context.Context) error {
 	took, err := ready.Waiter{
 		Kind: p.kind, Model: p.spec.Model, Access: p.Access(), Started: p.started, Limit: p.spec.ReadyTimeout,
-		Exited: p.child.exited, Exit: p.Exit, Failure: p.failure,
+		Exited: p.child.exited, Exit: p.Exit, Failure: p.failure, Others: p.Others,
 	}.Wait(ctx)
 	if err == nil {
 		p.startup.CompareAndSwap(0, int64(took))

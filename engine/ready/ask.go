@@ -203,15 +203,3 @@ func title(page string) string {
 	}
 	return fmt.Sprintf(" (%q)", text)
 }
-
-// portTaken reports whether an engine's last log lines say that another process listens
-// on its port, in the words of uvicorn, Go, libc or llama.cpp.
-func portTaken(tail []string) bool {
-	for _, line := range tail {
-		low := strings.ToLower(line)
-		if strings.Contains(low, "address already in use") || strings.Contains(low, "couldn't bind http server socket") || strings.Contains(low, "eaddrinuse") {
-			return true
-		}
-	}
-	return false
-}

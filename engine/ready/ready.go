@@ -39,6 +39,8 @@ type Waiter struct {
 	Settled bool
 	// Key names what to check if the server wants another key.
 	Key string
+	// Others are the Instance's (engine.Listener); nil if it is none.
+	Others func() (who string, seen bool)
 	// Failure makes the error, including how the engine is doing.
 	Failure func(op string, cause error, format string, args ...any) *engine.Failure
 }
@@ -100,6 +102,14 @@ type probeState struct {
 // once: either this one got the expected answer, or the fallback page is to be requested.
 // Anything that waiting cannot cure is an error.
 func (w Waiter) question(ctx context.Context, client *http.Client, so *probeState) (atOnce bool, err error) {
+	if w.Others != nil {
+		// Before anything is sent there.
+		if who, _ := w.Others(); who != "" {
+			f := w.Failure("become ready", nil, "%s listens at its port and is no part of it", who)
+			f.Class = kinds.Port
+			return false, f
+		}
+	}
 	probe := w.Kind.Ready[so.next]
 	path := probe.Path
 	if so.fellBack {
@@ -144,11 +154,7 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 		if exit.Signal == "SIGKILL" {
 			hint = "; mxflow did not kill it: the kernel may have, for lack of memory (see dmesg), or the engine itself after an error"
 		}
-		f := w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
-		if portTaken(f.LogTail) {
-			f.Reason += "; another program took its port before it could listen: start it again, and use {port} in its command"
-		}
-		return f
+		return w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
 	}
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return w.Failure("become ready", err, "waiting was cancelled %s after its start; last answer: %s", after, last)
