@@ -26,11 +26,24 @@ var gone = map[string]string{
 	"out_of_memory": "out of memory by the limit of its job; raise it in the executor block (--mem, resources.limits.memory)",
 }
 
+// broken says how a launch ended: first what its log shows to be the cause, if anything.
+func broken(how string) whole {
+	return func(r verdict.Reason) string {
+		if len(r.Causes) > 0 && r.Causes[0].Code == code.Diagnosed && r.Causes[0].Args["means"].Text != "" {
+			return fill("{causes} "+how, r)
+		}
+		return fill(how+"{causes?; {causes}}", r)
+	}
+}
+
 var launchPhrases = phrases{
-	code.LaunchBroke: "{error}{causes?; {causes}}",
-	code.EngineDied:  "the engine died ({exit}) while answering: {error}{causes?; {causes}}",
-	code.EngineEnded: "the engine exited on its own ({exit}){causes?; {causes}}",
-	code.Diagnosed:   "{means} [{class}, log line {line_no}: {line}]",
+	code.LaunchBroke: broken("{error}"),
+	code.EngineDied:  broken("the engine died ({exit}) while answering: {error}"),
+	code.EngineEnded: broken("the engine exited on its own ({exit})"),
+	code.Diagnosed:   "{means?{means} }[{class}{line_no?, log line {line_no}: {line}}]",
+	code.PortShared:  "{by} listened at the engine's port when the launch ended, so that it may have answered{causes?; {causes}}",
+	code.PortUnseen:  "not checked whether another program listens at the engine's port: who does cannot be told there",
+	code.PortAgain:   "started again on another port: {causes}",
 	code.SignalSays: func(r verdict.Reason) string {
 		return map[string]string{
 			"SIGILL": "it was built for another CPU, or a trap in one of its libraries stopped it: build it on this machine",

@@ -260,9 +260,9 @@ func (l *Launch) Unread() bool {
 // Counts reports whether a launch by itself has meaningful numbers.
 func (l *Launch) Counts() bool { return l.OK && len(l.Invalid) == 0 && len(l.Garbage()) == 0 }
 
-// Crashed reports whether the engine ended the launch by itself, also before it was
-// ready.
-func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil }
+// Crashed reports whether the engine ended the launch by itself, also before it was ready,
+// and not for a mistake of the plan or the machine.
+func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil && !l.Error.Excused() }
 
 // Look is one answer that a parent was asked to repeat.
 type Look struct {

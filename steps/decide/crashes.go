@@ -13,18 +13,13 @@ import (
 
 // dies reports whether a launch broke in a way attributable to its variant: a fresh start
 // of the engine ended by itself, or its log shows that it broke although the process
-// stayed. Breakages that the log blames on the plan or the machine do not count, nor what
-// mxflow stopped or could not do.
+// stayed. Mistakes of the plan or the machine do not count, nor what mxflow stopped or
+// could not do.
 func dies(l *ledger.Launch) bool {
-	if l.OK || l.Engine["fresh"] == "no" {
+	if l.OK || l.Engine["fresh"] == "no" || l.Error.Excused() {
 		return false
 	}
-	for _, c := range l.Error.Causes {
-		if c.Code == code.Diagnosed {
-			return !slices.Contains([]string{"config", "driver", "disk"}, c.Args["class"].Text)
-		}
-	}
-	return l.Crashed()
+	return l.Exit != nil || slices.ContainsFunc(l.Error.Causes, func(c verdict.Reason) bool { return c.Code == code.Diagnosed })
 }
 
 // CrashedAgain reports that a candidate crashed in a second fresh launch among those of a
@@ -38,7 +33,7 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 		switch {
 		case l.VariantKey == candidate.Key && dies(l):
 			died = append(died, l)
-		case l.VariantKey == parent.Key && (l.Crashed() || dies(l)):
+		case l.VariantKey == parent.Key && !l.OK && (l.Exit != nil || dies(l)):
 			return nil, why
 		case l.VariantKey == parent.Key && l.OK:
 			others++

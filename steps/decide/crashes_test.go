@@ -10,31 +10,34 @@ import (
 
 func TestDies(t *testing.T) {
 	exit := 1
-	broke := func(class string) verdict.Reason {
+	broke := func(blame string) verdict.Reason {
 		why := verdict.New(code.LaunchBroke, verdict.Text("error", "x"))
-		if class != "" {
-			why = why.From(verdict.New(code.Diagnosed, verdict.Text("class", class)))
+		if blame != "" {
+			why = why.From(verdict.New(code.Diagnosed, verdict.Text("blame", blame)))
 		}
 		return why
 	}
 	for _, c := range []struct {
-		name string
-		l    ledger.Launch
-		want bool
+		name          string
+		l             ledger.Launch
+		want, crashed bool
 	}{
-		{"a good launch", ledger.Launch{OK: true}, false},
-		{"a command's end", ledger.Launch{OK: true, Exit: &exit}, false},
-		{"it ended by itself", ledger.Launch{Error: broke(""), Exit: &exit}, true},
-		{"it could not be asked", ledger.Launch{Error: broke("")}, false},
-		{"a signature without an end", ledger.Launch{Error: broke("crash")}, true},
-		{"out of memory", ledger.Launch{Error: broke("oom"), Exit: &exit}, true},
-		{"a flag that it does not know", ledger.Launch{Error: broke("config"), Exit: &exit}, false},
-		{"a driver that is too old", ledger.Launch{Error: broke("driver"), Exit: &exit}, false},
-		{"a full disk", ledger.Launch{Error: broke("disk"), Exit: &exit}, false},
-		{"a server that ran before", ledger.Launch{Error: broke("crash"), Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false},
+		{"a good launch", ledger.Launch{OK: true}, false, false},
+		{"a command's end", ledger.Launch{OK: true, Exit: &exit}, false, false},
+		{"it ended by itself", ledger.Launch{Error: broke(""), Exit: &exit}, true, true},
+		{"it could not be asked", ledger.Launch{Error: broke("")}, false, false},
+		{"a signature without an end", ledger.Launch{Error: broke("engine")}, true, false},
+		{"its own fault", ledger.Launch{Error: broke("engine"), Exit: &exit}, true, true},
+		{"the plan's mistake", ledger.Launch{Error: broke("plan"), Exit: &exit}, false, false},
+		{"the machine's", ledger.Launch{Error: broke("machine"), Exit: &exit}, false, false},
+		{"the machine's, without an end", ledger.Launch{Error: broke("machine")}, false, false},
+		{"a server that ran before", ledger.Launch{Error: broke("engine"), Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false, true},
 	} {
 		if got := dies(&c.l); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
+		}
+		if got := c.l.Crashed(); got != c.crashed {
+			t.Errorf("%s: counts as a crash: %v", c.name, got)
 		}
 	}
 }
@@ -50,6 +53,7 @@ func TestCrashedAgain(t *testing.T) {
 	}
 	p, c, crash, oom := launch("p", true, ""), launch("c", true, ""), launch("c", false, "crash"), launch("c", false, "oom")
 	unlike := launch("p", false, "config")
+	unlike.Error.Causes[0].Args["blame"] = verdict.Value{Text: "plan"}
 	hung := &ledger.Launch{VariantKey: "p"}
 	for _, x := range []struct {
 		name        string

@@ -166,32 +166,40 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	st.opened = func() func() { return st.keepFiles(v) }
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
 	st.command.started = time.Now()
-	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v), CPUs: record.Place.Own()})
-	if err != nil {
+	ev := runtime.Event{Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, LaunchID: record.ID}
+	for tries := 1; ; tries++ {
+		err = st.start(ctx, s, v, ev)
+		if err == nil || tries == portTries || !st.portTaken() {
+			break
+		}
+		if st.Inst != nil {
+			if err = st.Inst.Stop(s.Hard); err != nil {
+				break
+			}
+		}
+		again := verdict.New(code.PortAgain).From(record.Error)
+		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Why: again})
+		record.Notes = append(record.Notes, again)
+		st.Inst, record.OK, record.Error, record.Exit, record.LogTail = nil, true, verdict.Reason{}, nil, nil
+	}
+	if st.Inst == nil {
 		st.unwatch()
-		st.Broke(err)
 		st.redactLog(log)
 		st.describe()
 		return st, err
 	}
-	st.Inst = inst
 	close(st.command.running)
-	maps.Copy(record.Engine, inst.About())
-	st.Client = ClientOf(inst, st.Kind, v.Spec.Model)
-	ev := runtime.Event{Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, LaunchID: record.ID}
-	stop := st.loading(ctx, ev, "", s.Emit)
-	err = inst.Ready(ctx)
-	stop()
 	if err == nil {
-		err = st.mark(ctx, v.Spec)
-	}
-	if err == nil {
-		stop = st.loading(ctx, ev, kinds.FirstRequest, s.Emit)
-		err = st.firstRequest(ctx, v)
-		stop()
+		if err = st.mark(ctx, v.Spec); err == nil {
+			stop := st.loading(ctx, ev, kinds.FirstRequest, s.Emit)
+			err = st.firstRequest(ctx, v)
+			stop()
+		}
+		if err != nil {
+			st.Broke(err)
+		}
 	}
 	if err != nil {
-		st.Broke(err)
 		st.Stop(s)
 		return st, err
 	}
@@ -203,6 +211,36 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		st.describe()
 	}
 	return st, nil
+}
+
+// portTries is how often an engine is started whose port is taken: another program may
+// take the next one too, but hardly three.
+const portTries = 3
+
+// start starts the engine and waits until it is ready. If that fails, the record says why.
+func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Variant, ev runtime.Event) error {
+	inst, err := st.Lab.Launcher.Launch(ctx, v.Spec, engine.Launch{
+		ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, OutPath: stdoutOf(v.Command, st.log), Evidence: st.Lab.LogEvidence(v), CPUs: st.Record.Place.Own(),
+	})
+	if err == nil {
+		st.Inst, st.Client = inst, ClientOf(inst, st.Kind, v.Spec.Model)
+		maps.Copy(st.Record.Engine, inst.About())
+		stop := st.loading(ctx, ev, "", s.Emit)
+		err = inst.Ready(ctx)
+		stop()
+	}
+	if err != nil {
+		st.Broke(err)
+	}
+	return err
+}
+
+// portTaken reports whether the launch broke since another program listens on a port that
+// the engine needs, so that another start may get another.
+func (st *Started) portTaken() bool {
+	return st.How != engine.HowEndpoint && slices.ContainsFunc(st.Record.Error.Causes, func(c verdict.Reason) bool {
+		return c.Code == code.Diagnosed && c.Args["class"].Text == string(kinds.Port)
+	})
 }
 
 // ClientOf is a client for a running engine whose prompts bypass caches if the kind
@@ -259,9 +297,14 @@ func (st *Started) Origin() store.Origin {
 // Broke records how the engine failed. An engine that died during an answer appears as a
 // broken connection, so its own end and last words say more than the client's error.
 func (st *Started) Broke(err error) {
-	defer st.diagnose()
+	failure, ok := errors.AsType[*engine.Failure](err)
+	if ok && failure.Class != "" {
+		defer st.causedBy(diagnosed(failure.Class))
+	} else {
+		defer st.diagnose()
+	}
 	st.Record.OK, st.Record.Error = false, brokenBy(err)
-	if failure, ok := errors.AsType[*engine.Failure](err); ok {
+	if ok {
 		st.Record.LogTail = failure.LogTail
 		if failure.Exit != nil {
 			st.Record.Exit = &failure.Exit.Code
@@ -302,6 +345,7 @@ func (st *Started) Stop(s *runtime.Scope) {
 		return
 	}
 	st.Client.Close()
+	st.overheard()
 	if exit := st.Inst.Exit(); exit != nil && st.Record.OK && st.command.of == nil {
 		st.Record.OK = false
 		st.Record.Exit = &exit.Code
@@ -337,6 +381,23 @@ func (st *Started) Stop(s *runtime.Scope) {
 	st.perLaunch("crashes", float64(crashes))
 	st.keepLog()
 	st.Record.Notes = append(st.Record.Notes, st.Lab.gpuAfter(s, st.GPU)...)
+}
+
+// overheard breaks a launch at whose end another program listens at the engine's port, as
+// that may have answered, and notes if nobody can tell.
+func (st *Started) overheard() {
+	at, ok := st.Inst.(engine.Listener)
+	if !ok || !st.Record.OK || st.command.of != nil || st.Inst.Exit() != nil {
+		return
+	}
+	who, seen := at.Others()
+	switch {
+	case who != "":
+		st.Record.OK, st.Record.Error = false, verdict.New(code.PortShared, verdict.Text("by", who)).From(diagnosed(kinds.Port))
+		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), engine.TailLines)
+	case !seen:
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.PortUnseen))
+	}
 }
 
 // ended handles the result of stopping the engine, and records what it left running.
@@ -544,8 +605,18 @@ func (st *Started) diagnose() {
 		}
 	}
 	if ok {
-		st.Record.Error = st.Record.Error.From(append(st.Record.Error.Causes, shown)...)
+		st.causedBy(shown)
 	}
+}
+
+// causedBy adds a cause to the error.
+func (st *Started) causedBy(why verdict.Reason) {
+	st.Record.Error = st.Record.Error.From(append(st.Record.Error.Causes, why)...)
+}
+
+// diagnosed is what broke an engine, with whom it is blamed on.
+func diagnosed(class kinds.Class, args ...verdict.Arg) verdict.Reason {
+	return verdict.New(code.Diagnosed, append(args, verdict.Text("class", string(class)), verdict.Text("blame", string(class.Blame())))...)
 }
 
 // Diagnosis is what the log says about how the engine broke, if anything.
@@ -558,6 +629,6 @@ func (st *Started) Diagnosis() (shown verdict.Reason, ok bool) {
 	if !ok {
 		return shown, false
 	}
-	shown = verdict.New(code.Diagnosed, verdict.Text("class", d.Class), verdict.Text("means", d.Means), verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
+	shown = diagnosed(d.Class, verdict.Text("means", d.Means), verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
 	return shown.Map(st.Lab.Redact.Text), true
 }

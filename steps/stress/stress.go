@@ -239,6 +239,9 @@ func (r *run) breach(ctx context.Context, part string, err error) error {
 		return err
 	case <-time.After(dying):
 	}
+	if shown, ok := r.Diagnosis(); ok && shown.Excused() {
+		return err
+	}
 	if stuck, ok := errors.AsType[*openai.StallError](err); ok {
 		return fails(part, code.StressStuck, verdict.Text("waiting", stuck.Waiting), verdict.Dur("limit", stuck.Limit))
 	}

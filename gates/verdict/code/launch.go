@@ -7,7 +7,15 @@ const (
 	LaunchBroke Code = "launch.broke"
 	EngineDied  Code = "engine.died"
 	EngineEnded Code = "engine.ended"
-	Diagnosed   Code = "engine.diagnosed"
+	// Diagnosed: what broke an engine. Args: class (of kinds.Class), blame (of
+	// kinds.Blame); means, line_no and line, if its log shows it.
+	Diagnosed Code = "engine.diagnosed"
+	// PortShared: another program, by, listened at the engine's port when the launch
+	// ended. PortUnseen: whether one does cannot be told.
+	PortShared Code = "engine.port_shared"
+	PortUnseen Code = "engine.port_unseen"
+	// PortAgain: the engine was started again on another port, since the cause.
+	PortAgain Code = "engine.port_again"
 	// SignalSays: what a signal that ended an engine means, beyond its name. Args:
 	// signal.
 	SignalSays Code = "engine.signal"
