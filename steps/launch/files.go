@@ -28,13 +28,16 @@ func (st *Started) keepFiles(v *variant.Variant) (keep func()) {
 	if resident, ok := st.Inst.(engine.Resident); ok {
 		pids := resident.PIDs()
 		used.Opened = source.Open(pids, st.Began, host)
-		if v.Spec.How() == engine.HowProcess {
+		if l, ok := st.Inst.(engine.Listener); ok && v.Spec.How() == engine.HowProcess {
 			running = source.Running(pids)
+			if _, seen := l.Others(); !seen {
+				used.Opened = append(used.Opened, source.File{Path: "a server outside of its processes", Digest: source.Replaced})
+			}
 		}
 	}
 	return func() {
 		for i, f := range used.Opened {
-			if now, err := st.Lab.Read.File(f.Path); err == nil && now.Modified == f.Modified && now.Size == f.Size {
+			if now, err := st.Lab.Read.File(f.Path); f.Digest == "" && err == nil && now.Modified == f.Modified && now.Size == f.Size {
 				used.Opened[i].Digest = now.Digest
 			} else {
 				used.Opened[i].Digest = source.Replaced
@@ -178,11 +181,14 @@ func (l *Lab) used(launch *ledger.Launch) (used source.Used) {
 }
 
 // OpenedBy are the files that launches on record under a key had open, as the latest of
-// them saw each.
+// them saw each. One that cannot be known again is left out for launches of this apply.
 func (l *Lab) OpenedBy(key string) (files []source.File) {
 	seen := map[string]bool{}
 	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{VariantKey: key})) {
 		for _, f := range l.used(launch).Opened {
+			if f.Digest == source.Replaced && l.Since != "" && l.Store.Origin(launch).Run >= l.Since {
+				continue
+			}
 			if !seen[f.Path] {
 				seen[f.Path], files = true, append(files, f)
 			}

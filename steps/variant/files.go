@@ -133,9 +133,16 @@ func Unidentified(spec engine.Spec) string {
 }
 
 // Current replaces the key of a variant if a file that its launches had open is another one
-// now: then its launches are of something else.
+// now: then its launches are of something else. What was decided first holds for all of an
+// apply, whose launches are compared with each other in any case.
 func (l *Resolver) Current(v *Variant) {
-	for l.Opened != nil {
+	if l.Opened == nil {
+		return
+	}
+	l.mu.Lock()
+	known, given := l.settled[v.Key], v.Key
+	l.mu.Unlock()
+	for known == "" {
 		var changed []string
 		for _, f := range l.Opened(v.Key) {
 			if now, err := l.Read.File(f.Path); err != nil || now.Digest != f.Digest {
@@ -143,8 +150,14 @@ func (l *Resolver) Current(v *Variant) {
 			}
 		}
 		if changed == nil {
-			return
+			break
 		}
 		v.Key = runtime.Digest(v.Key, "opened", changed)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if v.Key = cmp.Or(known, v.Key); l.settled == nil {
+		l.settled = map[string]string{}
+	}
+	l.settled[given] = v.Key
 }

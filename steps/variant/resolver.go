@@ -62,8 +62,10 @@ type Resolver struct {
 	// Since is the run from which on launches count of what cannot be identified.
 	Since string
 
-	mu      sync.Mutex
-	unknown map[string]string
+	mu sync.Mutex
+	// unknown is why engines are not identified, settled the present keys by those without
+	// open files.
+	unknown, settled map[string]string
 }
 
 // Unidentified are the engines so far whose launches of an earlier apply are not reused.
