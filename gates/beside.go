@@ -54,7 +54,7 @@ func withinLaunch(t *verdict.Test, r *reading) verdict.Reason {
 // foresee adds to a test that has not passed the estimate that would have, and to an
 // undecided one how many launches likely decide it, taking the estimate and standard
 // deviation of the last look as the true ones.
-func foresee(t *verdict.Test, sc scale) {
+func foresee(t *verdict.Test, sc scale, d stats.Design) {
 	if len(t.Looks) == 0 || t.Stop == verdict.StopPass {
 		return
 	}
@@ -62,7 +62,7 @@ func foresee(t *verdict.Test, sc scale) {
 	if l.DF == 0 {
 		return // nothing was tested
 	}
-	t.Needed = sc.finite(t.Theta + stats.Reach(l.N, t.Pass, l.SE, l.DF))
+	t.Needed = sc.finite(t.Theta + stats.Reach(t.Pass, l.SE, l.DF, l.Margin))
 	if t.Stop == verdict.StopFail || t.Stop == verdict.StopScreen {
 		return
 	}
@@ -75,7 +75,7 @@ func foresee(t *verdict.Test, sc scale) {
 		gap, level = -gap, t.Fail
 	}
 	sd := l.SE * math.Sqrt(float64(l.N)/arms)
-	n := stats.Settling(l.N, gap, sd, level, single)
+	n := d.Settling(l.N, gap, t.Gap, sd, level, single)
 	a := argument{test: t, n: n}
 	chance, apart, spread := verdict.Num("chance", stats.Likely, shareUnit), verdict.Num("gap", gap, t.Unit), verdict.Num("spread", sd, t.Unit)
 	if sc.logs {

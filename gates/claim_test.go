@@ -16,8 +16,8 @@ func TestClaimed(t *testing.T) {
 		rule, want, says string
 		change           func(f *Feature)
 	}{
-		{"chat.tg.change >= 0.10", Confirmed, "lower bound +20.3%", func(*Feature) {}},
-		{"chat.tg.change >= 0.50", Refuted, "upper bound +22.2%", func(*Feature) {}},
+		{"chat.tg.change >= 0.10", Confirmed, "lower bound +13.9%", func(*Feature) {}},
+		{"chat.tg.change >= 0.50", Refuted, "upper bound +29.7%", func(*Feature) {}},
 		{"chat.tg.change >= 0.209", Unsettled, "bounds", func(*Feature) {}},
 		{"chat.tg >= 32", Confirmed, "lower bound", func(*Feature) {}},
 		{"chat.tg.change >= 0.10", Unsettled, "no launch of f", func(f *Feature) { f.Candidate.Launches = nil }},
@@ -53,7 +53,7 @@ func TestClaimed(t *testing.T) {
 func TestAlternatives(t *testing.T) {
 	s := usual
 	s.Alternatives = 4
-	rule := compiled(t, "chat.tg >= 38")
+	rule := compiled(t, "chat.tg >= 36")
 	alone, among := decided(rule, full()), Decide([]*plans.Rule{rule}, full(), s)[0]
 	if test := among.Comparisons[0].Test; test.Pass != 0.0005 || test.Fail != 0.015 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAlternatives, N: 4}}) {
 		t.Errorf("%+v", test)

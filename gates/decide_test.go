@@ -21,7 +21,7 @@ func noiseless(addresses ...string) Settings {
 	s := usual
 	s.Noise = map[string]verdict.Noise{}
 	for _, a := range addresses {
-		s.Noise[a] = verdict.Noise{SD: 1e-9, DF: 8}
+		s.Noise[a] = verdict.Noise{SD: 1e-9, DF: 8, Gap: 1e-9}
 	}
 	return s
 }
@@ -110,29 +110,29 @@ func TestScales(t *testing.T) {
 		rule, form string
 		want       verdict.Verdict
 	}{
-		{"chat.tg.gain >= 0.05", "ratio", "pass"},
-		{"chat.tg.gain <= 0.05", "ratio", "fail"},
+		{"chat.tg.gain >= 0.02", "ratio", "pass"},
+		{"chat.tg.gain <= 0.02", "ratio", "fail"},
 		{"chat.tg.change < 0.2", "ratio", "pass"},
 		{"chat.tg.change > 0.2", "ratio", "fail"},
-		{"chat.ttft.gain > 0.05", "ratio", "pass"},
-		{"chat.ttft.gain < 0.05", "ratio", "fail"},
-		{"chat.ttft.change <= -0.05", "ratio", "pass"},
-		{"chat.ttft.change >= -0.05", "ratio", "fail"},
-		{"chat.tg.delta >= 2", "difference", "pass"},
-		{"chat.tg.delta <= 2", "difference", "fail"},
+		{"chat.ttft.gain > 0.02", "ratio", "pass"},
+		{"chat.ttft.gain < 0.02", "ratio", "fail"},
+		{"chat.ttft.change <= -0.02", "ratio", "pass"},
+		{"chat.ttft.change >= -0.02", "ratio", "fail"},
+		{"chat.tg.delta >= 0.5", "difference", "pass"},
+		{"chat.tg.delta <= 0.5", "difference", "fail"},
 		{"chat.ttft.delta < 0", "difference", "pass"},
-		{"chat.tg >= 43", "log level", "pass"},
-		{"chat.tg <= 43", "log level", "fail"},
-		{"chat.tg.base < 41", "log level", "pass"},
-		{"chat.tg.base > 41", "log level", "fail"},
-		{"chat.ttft <= 24", "log level", "pass"},
+		{"chat.tg >= 40", "log level", "pass"},
+		{"chat.tg <= 40", "log level", "fail"},
+		{"chat.tg.base < 43", "log level", "pass"},
+		{"chat.tg.base > 43", "log level", "fail"},
+		{"chat.ttft <= 25", "log level", "pass"},
 		{"chat.tg > 0", "level", "pass"},
 		{"chat.tg < 0", "level", "fail"},
 		{"chat.tg.cv < 0.2", "level", "pass"},
 		{"chat.tg.root.gain > 1", "ratio", "pass"},
 		{"chat.tg >= 0.97 * chat.tg.base", "ratio", "pass"},
-		{"chat.tg.delta > 2", "difference", "pass"},
-		{"chat.tg.p50 > 43", "log level", "pass"},
+		{"chat.tg.delta > 0.5", "difference", "pass"},
+		{"chat.tg.p50 > 40", "log level", "pass"},
 		{"engine.memory_gb.change <= 0.05", "range", "pass"},
 		{"engine.memory_gb.change >= 0.05", "range", "fail"},
 		{"engine.memory_gb.gain >= 0.05", "range", "fail"},

@@ -335,9 +335,9 @@ func TestPercentilesOfLaunches(t *testing.T) {
 		want verdict.Verdict
 		says string
 	}{
-		{"chat.ttft.p99 <= 95", 300, "pass", "upper bound 90.6"},
-		{"chat.ttft.p99 <= 80", 300, "fail", "lower bound 89."},
-		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 300, "pass", "chat.ttft.p99.change upper bound"},
+		{"chat.ttft.p99 <= 97", 300, "pass", "upper bound 96.2"},
+		{"chat.ttft.p99 <= 80", 300, "fail", "lower bound 84."},
+		{"chat.ttft.p99 <= 0.99 * chat.ttft.base.p99", 300, "pass", "chat.ttft.p99.change upper bound"},
 		{"chat.ttft.p99 <= 95", 299, "inconclusive", "chat.ttft.p99: not enough samples in launch f.1: 299 of at least 300"},
 		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 299, "inconclusive", "299 of at least 300"},
 		{"chat.ttft.p95 <= 95", 59, "pass", ""},
@@ -421,7 +421,7 @@ func TestOneValueALaunchIsRead(t *testing.T) {
 	})
 	for rule, want := range map[string]verdict.Verdict{
 		"gpu.power_w < 400": "pass", "gpu.power_w.change < 0.1": "pass", "host.cpu_share > 0.5": "fail",
-		"chat.tg_total >= 99.9": "pass", "chat.tg_total >= 100": "inconclusive", "chat.error_rate < 0.01": "pass", "gpu.memory_gb < 80": "inconclusive",
+		"chat.tg_total >= 93": "pass", "chat.tg_total >= 100": "inconclusive", "chat.error_rate < 0.01": "pass", "gpu.memory_gb < 80": "inconclusive",
 	} {
 		if got := decided(compiled(t, rule), ev); got.Verdict != want {
 			t.Errorf("%s: %s, want %s: %q", rule, got.Verdict, want, tell.Lines(got.Reasons))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -69,6 +70,20 @@ func (s scale) values(launches []float64, ids []string) ([]float64, error) {
 		out[i] = s.sign * v
 	}
 	return out, nil
+}
+
+// gap is how far apart two speeds of an arm's starts may be on the scale, unless its
+// record shows less.
+func (s scale) gap(p pairs) (most float64) {
+	if s.logs {
+		return stats.UsualGap
+	}
+	for _, arm := range [][]float64{p.own, p.base} {
+		if len(arm) > 0 { // the first, as later ones must not change an earlier look
+			most = max(most, math.Abs(arm[0])*math.Expm1(stats.UsualGap))
+		}
+	}
+	return most
 }
 
 // bounds are the largest threshold a look would pass and the smallest it would fail, low

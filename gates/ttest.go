@@ -44,14 +44,18 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	}
 	t := describe(c, r, p)
 	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.parts
-	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, floor.SD, floor.DF
+	t.Plan, t.First, t.Floor, t.FloorDF, t.Gap = design.Looks, design.First, floor.SD, floor.DF, sc.gap(p)
+	if f := d.feature(c.Input); f != nil && floor.Gap > 0 && (t.Against == "" || t.Against == f.Parent.Name) {
+		t.Gap = floor.Gap
+	}
+	design.FalsePass /= float64(sh.pass)
 	tick := d.tickOf(c.Input, r.own.unit, sc, p)
 	if equal := tied(t); len(equal) > 0 {
 		t.Resolution = tick
 		t.Beside = append(t.Beside, spreadOf(t, sc, equal))
 	}
 	t.Beside = append(t.Beside, placesOf(c, sc, p)...)
-	q.Floor, q.FloorDF = max(floor.SD, tick/math.Sqrt(12)), floor.DF
+	q.Floor, q.FloorDF, q.Gap = max(floor.SD, tick/math.Sqrt(12)), floor.DF, t.Gap
 	if len(p.own) == 0 {
 		return verdict.Inconclusive, t, nil
 	}
@@ -65,13 +69,13 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	t.Stop = verdict.Stop(outcome)
 	recordLooks(t, sc, looks)
 	if floor.SD > 0 {
-		rests := code.Floored
+		by := verdict.New(code.Floored, verdict.Num("sd", floor.SD, shareUnit), verdict.Num("df", floor.DF, ""), verdict.List("sessions", floor.Sessions))
 		if t.Clear() {
-			rests = code.ClearBy
+			by.Code, by.Args["margin"] = code.ClearBy, verdict.Num("", math.Expm1(looks[len(looks)-1].Margin), shareUnit).Value
 		}
-		t.Beside = append(t.Beside, verdict.New(rests, verdict.Num("sd", floor.SD, shareUnit), verdict.Num("df", floor.DF, ""), verdict.List("sessions", floor.Sessions)))
+		t.Beside = append(t.Beside, by)
 	}
-	foresee(t, sc)
+	foresee(t, sc, design)
 	switch outcome {
 	case stats.Passed:
 		return verdict.Pass, t, nil
@@ -114,7 +118,7 @@ func (p pairs) blocks() (out []int) {
 func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
 	for _, l := range looks {
 		t.Looks = append(t.Looks, verdict.Look{
-			N: l.N, Estimate: l.Estimate, Own: sc.finite(l.Estimate), SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance,
+			N: l.N, Estimate: l.Estimate, Own: sc.finite(l.Estimate), SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance, Margin: l.Margin,
 		})
 	}
 	if n := len(looks); n > 0 {

@@ -74,28 +74,25 @@ func NoiseBound(df float64) float64 {
 // Likely is the chance of a verdict at which a number of launches is reported.
 const Likely = 0.8
 
+// Resolves is how far beyond the threshold a true effect must lie for the look at n
+// launches per arm to decide it at this level with this chance, if launches vary by sd
+// and an arm's starts may have two speeds a gap apart.
+func (d Design) Resolves(n int, gap, sd, level, power float64, single bool) float64 {
+	arms := 2.0
+	if single {
+		arms = 1
+	}
+	beyond := math.Sqrt2 * math.Erfinv(2*power-1) * sd * math.Sqrt(arms/float64(n))
+	return max(sd*Resolvable(n, level, power, single), d.Margin(n, gap)+beyond)
+}
+
 // Settling is the smallest number of launches per arm beyond n that likely decide, at
-// this level of p, an effect gap away from the threshold if launches vary by sd; 0 if not
-// even MostLaunches do.
-func Settling(n int, gap, sd, level float64, single bool) int {
-	resolves := func(n int) bool { return gap >= sd*Resolvable(n, level, Likely, single) }
+// this level of p, an effect so far from the threshold, if launches vary by sd and an
+// arm's starts may have two speeds a gap apart; 0 if not even MostLaunches do.
+func (d Design) Settling(n int, far, gap, sd, level float64, single bool) int {
+	resolves := func(n int) bool { return far >= d.Resolves(n, gap, sd, level, Likely, single) }
 	if n >= MostLaunches || !resolves(MostLaunches) {
 		return 0
 	}
 	return n + 1 + sort.Search(MostLaunches-n-1, func(i int) bool { return resolves(n + 1 + i) })
-}
-
-// Resolves is how many standard deviations of launches an effect must lie beyond the
-// threshold for the look at n launches per arm to likely pass it.
-func (d Design) Resolves(n int) float64 { return Resolvable(n, d.Pass, Likely, false) }
-
-// Settling is the first look after n launches per arm that likely passes an effect gap
-// beyond the threshold if launches vary by sd; 0 if none does.
-func (d Design) Settling(n int, gap, sd float64) int {
-	for _, at := range d.Looks {
-		if at > n && d.Resolves(at)*sd <= gap {
-			return at
-		}
-	}
-	return 0
 }

@@ -25,7 +25,7 @@ func early(t *testing.T, d Design, sd float64, df int, draw func(rng *rand.Rand,
 	rng := rand.New(rand.NewPCG(uint64(df), 11))
 	s := scenario{}
 	q, looks := s.question(d), make([]Look, 0, len(d.Looks))
-	q.FloorDF = float64(df)
+	q.FloorDF, q.Gap = float64(df), UsualGap
 	for range times() {
 		q.Floor = recordOf(rng, sd, df)
 		draw(rng, &q)
@@ -198,10 +198,10 @@ func TestPowerOfTwoLaunches(t *testing.T) {
 	d := mustOfferClear(t)
 	for _, sd := range []float64{0.001, 0.003, 0.01} {
 		for _, df := range []float64{8, 16} {
-			gap := ClearGap(sd, df, d.Pass)
+			gap := d.ClearGap(sd, df, UsualGap)
 			t.Logf("record %.1f%% of %2.0f degrees: %.1f%% beyond the threshold", 100*sd, df, 100*math.Expm1(gap))
 			q, rng := scenario{}.question(d), rand.New(rand.NewPCG(1, 1))
-			q.Floor, q.FloorDF = sd, df
+			q.Floor, q.FloorDF, q.Gap = sd, df, UsualGap
 			decided := 0
 			for range 20_000 {
 				for i := range q.Candidate {

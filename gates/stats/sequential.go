@@ -52,6 +52,9 @@ type Question struct {
 	// FloorDF is the degrees of freedom of the stored launch noise in Floor; 0 without
 	// such a record. Only a look at two launches uses it.
 	FloorDF float64
+	// Gap is how far apart two speeds of an arm's starts may be, on the scale of the test:
+	// see Design.Margin. 0 if there is one.
+	Gap float64
 	// Screen is how far below Theta one launch per arm must be to fail at once, on the
 	// scale of the test: ln 0.75 for ratios (the sign is ignored). 0 for never. Only a
 	// look at 1 uses it.
@@ -65,6 +68,8 @@ type Look struct {
 	N                                 int
 	Estimate, SE, DF, T, PPass, PFail float64
 	Chance                            float64
+	// Margin is how far from Theta the estimate must lie, whatever p is.
+	Margin float64
 	// Low is the largest Theta that this look would pass, High the smallest that it would
 	// fail; ±Inf if there is none.
 	Low, High float64
@@ -114,7 +119,7 @@ func (q *Question) At(n int) (Look, error) {
 	if err := q.check(Design{Looks: []int{n}}); err != nil {
 		return Look{}, err
 	}
-	return q.look(n, n >= Clear)
+	return q.look(n, n >= Clear, 0)
 }
 
 // run appends the looks, without bounds, the most expensive part.
@@ -127,7 +132,7 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 		if n > have {
 			return Open, looks, nil
 		}
-		l, err := q.look(n, n >= max(d.First, Clear))
+		l, err := q.look(n, n >= max(d.First, Clear), d.Margin(n, q.Gap))
 		if err != nil {
 			return Open, looks, err
 		}
@@ -143,15 +148,16 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 // decide is the outcome of one look: Open if the next is to be made. The end is up to the
 // caller.
 func (q *Question) decide(l *Look, n int, d Design) Outcome {
+	far := l.DF > 0 && math.Abs(l.Estimate-q.Theta) >= l.Margin
 	switch {
-	case l.DF > 0 && l.PPass <= q.Pass:
+	case far && l.PPass <= q.Pass:
 		return Passed
-	case l.DF > 0 && l.PFail <= q.Fail:
+	case far && l.PFail <= q.Fail:
 		return Failed
 	case n == 1 && q.screens(l.Estimate):
 		return Screened
 	case n >= LeastLaunches && l.DF > 0 && n < d.Last():
-		pass, fail := q.project(*l, d.Last())
+		pass, fail := q.project(*l, d.Last(), d.Margin(d.Last(), q.Gap))
 		if l.Chance = pass + fail; l.Chance < enough {
 			return Futile
 		}
@@ -181,13 +187,13 @@ func (q *Question) check(d Design) error {
 			return err
 		}
 	}
-	for _, x := range []float64{q.Theta, q.Floor, q.FloorDF, q.Screen} {
+	for _, x := range []float64{q.Theta, q.Floor, q.FloorDF, q.Gap, q.Screen} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("threshold, floor or screen: %w", ErrNotFinite)
+			return fmt.Errorf("threshold, floor, gap or screen: %w", ErrNotFinite)
 		}
 	}
-	if q.Floor < 0 {
-		return errors.New("the floor of a standard deviation is below zero")
+	if q.Floor < 0 || q.Gap < 0 {
+		return errors.New("the floor of a standard deviation, or the gap of two speeds, is below zero")
 	}
 	for _, level := range []float64{q.Pass, q.Fail} {
 		if !(level > 0 && level < 0.5) {
@@ -215,8 +221,8 @@ var errSpread = errors.New("the launches lie too far apart to compute their spre
 
 // look computes the statistic of the first n launches of each arm, with p values if
 // tested is set and anything varies.
-func (q *Question) look(n int, tested bool) (Look, error) {
-	l := Look{N: n, PPass: 1, PFail: 1, Low: math.Inf(-1), High: math.Inf(1)}
+func (q *Question) look(n int, tested bool, margin float64) (Look, error) {
+	l := Look{N: n, PPass: 1, PFail: 1, Low: math.Inf(-1), High: math.Inf(1), Margin: margin}
 	l.Estimate = stat.Mean(q.Candidate[:n], nil)
 	if !q.Single {
 		l.Estimate -= stat.Mean(q.Base[:n], nil)
@@ -282,19 +288,30 @@ func (q *Question) bound(l *Look) {
 	case l.DF > 0 && q.Single && q.blocked(l.N):
 		q.boundInBlocks(l)
 	case l.DF > 0:
-		l.Low = l.Estimate - Reach(l.N, q.Pass, l.SE, l.DF)
-		l.High = l.Estimate + Reach(l.N, q.Fail, l.SE, l.DF)
+		l.Low = l.Estimate - Reach(q.Pass, l.SE, l.DF, l.Margin)
+		l.High = l.Estimate + Reach(q.Fail, l.SE, l.DF, l.Margin)
 	}
 }
 
-// Reach is how far from the threshold an estimate must lie for a look at n launches per
-// arm to decide at this level, with its standard error and degrees of freedom.
-func Reach(n int, level, se, df float64) float64 {
-	far := Quantile(level, df) * se
-	if n < LeastLaunches {
-		far = max(far, clearMargin)
+// Reach is how far from the threshold an estimate must lie for a look to decide at this
+// level, with its standard error, degrees of freedom and margin.
+func Reach(level, se, df, margin float64) float64 { return max(Quantile(level, df)*se, margin) }
+
+// Margin is how far from the threshold an estimate must lie for n launches per arm to
+// decide, if an arm's starts may have two speeds this far apart.
+//
+// All of n launches miss a speed that a share s of the starts have with the chance
+// (1 − s)ⁿ, and look quiet. So at the rate of false passes they may have missed a share of
+// 1 − rate^(1/n), and the arm's mean is off by that share of the gap. Where it is less
+// than a half, the launches show the more frequent speed, and nothing is added: what a
+// rarer one would add is too little to wait for, and no number of launches that a plan
+// makes shows it.
+func (d Design) Margin(n int, gap float64) float64 {
+	missed := 1 - math.Pow(d.FalsePass, 1/float64(n))
+	if missed < 0.5 {
+		return 0
 	}
-	return far
+	return missed * gap
 }
 
 // project is the chance of a pass and of a fail by one look at n launches per arm, judged
@@ -305,7 +322,7 @@ func Reach(n int, level, se, df float64) float64 {
 //
 // With s the arms' standard deviation, se is s√(2/n), or s√(1/n) for one arm, and both
 // forms come to the same.
-func (q *Question) project(l Look, n int) (pass, fail float64) {
+func (q *Question) project(l Look, n int, margin float64) (pass, fail float64) {
 	if !(l.DF > 0 && l.SE > 0) || n <= l.N {
 		return 0, 0
 	}
@@ -316,8 +333,8 @@ func (q *Question) project(l Look, n int) (pass, fail float64) {
 	part := float64(l.N) / float64(n)
 	final, move := l.SE*math.Sqrt(part), l.SE*math.Sqrt(1-part)
 	gap := l.Estimate - q.Theta
-	pass = upper((knownQuantile(q.Pass, df)*final - gap) / move)
-	fail = upper((knownQuantile(q.Fail, df)*final + gap) / move)
+	pass = upper((max(knownQuantile(q.Pass, df)*final, margin) - gap) / move)
+	fail = upper((max(knownQuantile(q.Fail, df)*final, margin) + gap) / move)
 	return pass, fail
 }
 
@@ -338,14 +355,13 @@ const (
 	clearSpread = 2.5
 )
 
-// clearMargin is how far beyond the threshold an effect must lie whatever the record:
-// engines were seen with two speeds 8% apart, and two launches are both fast ones one
-// time in four.
-var clearMargin = math.Log(1.1)
+// UsualGap is how far apart two speeds are taken to be of an arm whose own starts are not
+// on record, in logs: engines were seen with 8%.
+var UsualGap = math.Log(1.1)
 
 // clear is a look at two launches per arm. It has p values only if it decides: by
 // Student's t with the record's degrees of freedom, as if one arm varied clearRatio times
-// as much, beyond clearMargin, and only if the launches of each arm agree. Mean and
+// as much, beyond the margin, and only if the launches of each arm agree. Mean and
 // difference of two normal launches are independent, so launches that agree by chance are
 // no likelier to be far off. Launches on different devices say nothing about that.
 func (q *Question) clear(l *Look) {
@@ -358,7 +374,7 @@ func (q *Question) clear(l *Look) {
 	}
 	v := q.variances(l.N)
 	se := clearError(q.Floor)
-	if math.Sqrt(max(v[0], v[1])) > clearSpread*q.Floor || math.Abs(gap) < Reach(l.N, level, se, q.FloorDF) {
+	if math.Sqrt(max(v[0], v[1])) > clearSpread*q.Floor || math.Abs(gap) < Reach(level, se, q.FloorDF, l.Margin) {
 		return
 	}
 	l.SE, l.T, l.DF = se, gap/se, q.FloorDF
@@ -374,6 +390,8 @@ func (q *Question) clear(l *Look) {
 func clearError(sd float64) float64 { return sd * math.Sqrt((1+clearRatio*clearRatio)/2.0) }
 
 // ClearGap is how far beyond the threshold an effect must lie for two launches per arm to
-// decide it at this level, if the record has this standard deviation and degrees of
-// freedom, on the scale of the test.
-func ClearGap(sd, df, level float64) float64 { return Reach(Clear, level, clearError(sd), df) }
+// pass it, if the record has this standard deviation and degrees of freedom, on the scale
+// of the test.
+func (d Design) ClearGap(sd, df, gap float64) float64 {
+	return Reach(d.Pass, clearError(sd), df, d.Margin(Clear, gap))
+}

@@ -12,7 +12,8 @@ type scenario struct {
 	// standard deviation, both in standard deviations of the base.
 	gap, ratio float64
 	single     bool
-	floor      float64
+	// modes is Question.Gap.
+	floor, modes float64
 	// noise draws a launch's deviation, own the candidate's if it has its own; normal if
 	// nil.
 	noise, own func(*rand.Rand) float64
@@ -46,7 +47,7 @@ func (s scenario) draw(q *Question, rng *rand.Rand) {
 func (s scenario) question(d Design) Question {
 	return Question{
 		Candidate: make([]float64, d.Last()), Base: make([]float64, d.Last()), Single: s.single,
-		Pass: d.Pass, Fail: d.Fail, Floor: s.floor,
+		Pass: d.Pass, Fail: d.Fail, Floor: s.floor, Gap: s.modes,
 	}
 }
 

@@ -52,7 +52,7 @@ var rulePhrases = phrases{
 	code.OnEach:       "launches ran on {places:and}: the level must hold on each of them",
 	code.PlaceApart:   "{subject} stands out: the parent there is {share:%} away from the mean of the other places",
 	code.Floored:      "each arm's standard deviation is taken as at least {sd:2}, by which launches of this engine differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): stored noise may widen a verdict, never narrow it",
-	code.ClearBy:      "two launches per arm decide by the noise on record: launches of this engine differed by {sd:2} before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}), taken as 20 times larger for one arm. The effect is at least 10% beyond the threshold, and the launches of each arm agree",
+	code.ClearBy:      "two launches per arm decide by the noise on record: launches of this engine differed by {sd:2} before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}), taken as 20 times larger for one arm. The effect is at least {margin:2} beyond the threshold, and the launches of each arm agree",
 	code.Settles:      "about " + perArm + " would probably settle it ({chance} chance, if the estimate and the spread stay){more?, {more} more}{most?; the plan makes at most {most}. Continuing needs a larger max in its decision block, declared before the first launch}",
 	code.SettlesNever: "even " + perArm + ", the most that a plan can make, would probably not settle it: the effect is too close to the threshold for this launch-to-launch variance. Reduce the variance",
 

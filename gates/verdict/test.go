@@ -1,6 +1,10 @@
 package verdict
 
-import "github.com/mxflow/mxflow/gates/verdict/code"
+import (
+	"math"
+
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
 
 // Form is how a comparison is decided.
 type Form string
@@ -59,6 +63,9 @@ type Test struct {
 	// FloorDF its degrees of freedom; absent without such a record.
 	Floor   float64 `json:"floor,omitempty"`
 	FloorDF float64 `json:"floor_df,omitempty"`
+	// Gap is how far apart two speeds of an arm's starts may be, which keeps the first
+	// looks from deciding what is near the threshold.
+	Gap float64 `json:"gap,omitempty"`
 	// Plan lists the planned looks, in launches per arm; Looks those that were made, the
 	// last of which decided if any did.
 	Plan  []int  `json:"plan,omitempty"`
@@ -111,6 +118,12 @@ func (t *Test) Clear() bool {
 	return n > 0 && t.Looks[n-1].N == 2 && t.Looks[n-1].DF > 0
 }
 
+// Near reports whether a look's p values would decide, but its estimate is too near the
+// threshold for so few launches.
+func (t *Test) Near(l Look) bool {
+	return l.DF > 0 && min(l.PPass-t.Pass, l.PFail-t.Fail) <= 0 && math.Abs(l.Estimate-t.Theta) < l.Margin
+}
+
 // Sure is the fewest launches per arm at which a look decides what is not immediately
 // clear.
 func (t *Test) Sure() int { return max(3, t.First) }
@@ -121,8 +134,11 @@ func (t *Test) Relative() bool { return t.Relation == "gain" || t.Relation == "c
 // Noise is how much launches of one variant differed: a standard deviation of the logs of
 // their values, pooled over sessions, with its degrees of freedom.
 type Noise struct {
-	SD       float64  `json:"sd"`
-	DF       float64  `json:"df"`
+	SD float64 `json:"sd"`
+	DF float64 `json:"df"`
+	// Gap is how far apart the starts of the two arms' own variants lay, in logs; 0 unless
+	// either has enough of them on record to have shown two speeds.
+	Gap      float64  `json:"gap,omitempty"`
 	Sessions []string `json:"sessions,omitempty"`
 }
 
@@ -183,4 +199,7 @@ type Look struct {
 	// Chance is the projected chance of any verdict by the last look; 0 if this look
 	// decided or is the last.
 	Chance float64 `json:"chance,omitempty"`
+	// Margin is how far from Theta the estimate must lie for this look to decide, whatever
+	// p is; 0 if any distance will do.
+	Margin float64 `json:"margin,omitempty"`
 }

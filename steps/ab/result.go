@@ -522,11 +522,16 @@ func (r *Result) Open(q *Question) (o Open, known bool) {
 	if err != nil {
 		return o, false
 	}
-	if r.Stopped != verdict.StopFutile {
-		o.Settling = design.Settling(min(len(r.A.Launches), len(r.B.Launches)), o.Gap, o.Spread)
+	resolves := func(n int) float64 {
+		return design.Resolves(n, stats.UsualGap, o.Spread, design.Pass, stats.Likely, false)
+	}
+	made := min(len(r.A.Launches), len(r.B.Launches))
+	likely := slices.IndexFunc(design.Looks, func(n int) bool { return n > made && resolves(n) <= o.Gap })
+	if r.Stopped != verdict.StopFutile && likely >= 0 {
+		o.Settling = design.Looks[likely]
 	}
 	o.Last = design.Last()
-	o.Resolves = design.Resolves(o.Last) * o.Spread
+	o.Resolves = resolves(o.Last)
 	return o, true
 }
 

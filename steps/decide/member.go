@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -283,14 +284,15 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 			}
 			least := max(m.Least, design.Looks[0], stats.Recorded)
 			sd := n.SD * stats.NoiseBound(n.DF)
+			gap := cmp.Or(n.Gap, stats.UsualGap)
 			resolves := func(launches int) float64 {
-				return math.Expm1(sd * stats.Resolvable(launches, design.Pass, 0.9, false))
+				return math.Expm1(design.Resolves(launches, gap, sd, design.Pass, 0.9, false))
 			}
 			if !said[address] {
 				said[address] = true
 				note := resolution(n.SD, sd, least, m.Most, resolves).On(address)
 				if m.Least <= stats.Clear && n.SD > 0 {
-					note.Args["clear"] = verdict.Num("", math.Expm1(stats.ClearGap(n.SD, n.DF, design.Pass)), "share").Value
+					note.Args["clear"] = verdict.Num("", math.Expm1(design.ClearGap(n.SD, n.DF, gap)), "share").Value
 				}
 				notes = append(notes, note)
 			}

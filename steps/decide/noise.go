@@ -2,6 +2,7 @@ package decide
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,8 +22,9 @@ const enoughFreedom = 2 * gates.LeastFreedom
 // Noise is how much launches of one variant differed, by gates.NoiseKey: the standard
 // deviation of the logs of their values, pooled over the variants of the newest sessions.
 // before are the launches of NoiseBefore: from before the session under decision, so
-// repeating a decision later uses the same number.
-func Noise(before []*ledger.Launch, keys []string) map[string]verdict.Noise {
+// repeating a decision later uses the same number. variants are those of the comparison,
+// whose own starts show how far apart they lie.
+func Noise(before []*ledger.Launch, keys, variants []string) map[string]verdict.Noise {
 	out := map[string]verdict.Noise{}
 	for _, key := range keys {
 		values, arms := valuesOf(before, key)
@@ -35,10 +37,32 @@ func Noise(before []*ledger.Launch, keys []string) map[string]verdict.Noise {
 			}
 		}
 		if sd, df := stats.Pool(groups); df > 0 {
-			out[key] = verdict.Noise{SD: sd, DF: df, Sessions: sessions}
+			out[key] = verdict.Noise{SD: sd, DF: df, Gap: gapOf(values, variants), Sessions: sessions}
 		}
 	}
 	return out
+}
+
+// manyStarts of a variant have shown both of two speeds, if either start is as likely to
+// have each, in all but one record of a hundred.
+const manyStarts = 7
+
+// gapOf is how far apart the starts of variants lay over all sessions, in logs, the widest
+// of them; 0 if one of them has too few on record.
+func gapOf(values map[armKey][]float64, variants []string) (gap float64) {
+	for _, variant := range variants {
+		var starts []float64
+		for arm, own := range values {
+			if arm.variant == variant {
+				starts = append(starts, own...)
+			}
+		}
+		if len(starts) < manyStarts {
+			return 0
+		}
+		gap = max(gap, math.Log(slices.Max(starts)/slices.Min(starts)))
+	}
+	return gap
 }
 
 // armKey identifies the launches of one variant in one session; for how launches differ,
@@ -171,6 +195,6 @@ func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string
 	if v.Records == nil {
 		return nil
 	}
-	before := NoiseBefore(v.Records(), session, work, a.Candidate.Key, a.Parent.Key)
-	return Noise(before, NoiseKeys(Reading(v.Plan, f)))
+	arms := []string{a.Candidate.Key, a.Parent.Key}
+	return Noise(NoiseBefore(v.Records(), session, work, arms...), NoiseKeys(Reading(v.Plan, f)), arms)
 }

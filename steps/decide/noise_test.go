@@ -46,8 +46,8 @@ func TestNoise(t *testing.T) {
 	if len(before) != 4 {
 		t.Fatalf("%d launches before", len(before))
 	}
-	got := Noise(before, []string{"w.tg", "w.tg.p90", "w.ttft"})
-	if n := got["w.tg"]; math.Abs(n.SD-math.Sqrt(0.0005)) > 1e-12 || n.DF != 2 {
+	got := Noise(before, []string{"w.tg", "w.tg.p90", "w.ttft"}, []string{"a"})
+	if n := got["w.tg"]; math.Abs(n.SD-math.Sqrt(0.0005)) > 1e-12 || n.DF != 2 || n.Gap != 0 {
 		t.Errorf("w.tg: %+v", n)
 	}
 	if n := got["w.tg.p90"]; math.Abs(n.SD-2*math.Sqrt(0.0005)) > 1e-12 {
@@ -117,12 +117,43 @@ func TestNoiseForgets(t *testing.T) {
 	session("noisy", 0.5, 8)
 	for i, name := range []string{"one", "two", "three"} {
 		session(name, 0.01, 7)
-		n := Noise(before, []string{"w.tg"})["w.tg"]
+		n := Noise(before, []string{"w.tg"}, nil)["w.tg"]
 		if want := float64(7 + 6*min(i+1, 2)); i < 2 && (n.DF != want || n.SD < 0.1) {
 			t.Errorf("after %s: %+v, want %v degrees of freedom and the noisy one among them", name, n, want)
 		}
 	}
-	if n := Noise(before, []string{"w.tg"})["w.tg"]; n.DF != 18 || n.SD > 0.01 || fmt.Sprint(n.Sessions) != "[one two three]" {
+	if n := Noise(before, []string{"w.tg"}, nil)["w.tg"]; n.DF != 18 || n.SD > 0.01 || fmt.Sprint(n.Sessions) != "[one two three]" {
 		t.Errorf("%+v, want the newest three", n)
+	}
+}
+
+// How far apart starts lie is known only of a variant's own, and only from many of them:
+// those of others say nothing about two speeds of this one.
+func TestNoiseOfOwnStarts(t *testing.T) {
+	var before []*ledger.Launch
+	add := func(variant string, n int) {
+		for i := range n {
+			before = append(before, &ledger.Launch{Session: fmt.Sprint("s", i/4), VariantKey: variant, Metrics: map[string]measure.Summary{
+				"w.tg": {Stats: map[string]float64{"median": 100 * math.Exp(0.002*float64(i))}},
+			}})
+		}
+	}
+	add("parent", 9)
+	add("candidate", 6)
+	for range 2 {
+		for _, c := range []struct {
+			variants []string
+			want     float64
+		}{
+			{[]string{"parent"}, 0.016},
+			{[]string{"candidate", "parent"}, map[bool]float64{true: 0.016}[len(before) > 15]},
+			{[]string{"new", "parent"}, 0},
+			{nil, 0},
+		} {
+			if got := Noise(before, []string{"w.tg"}, c.variants)["w.tg"].Gap; math.Abs(got-c.want) > 1e-12 {
+				t.Errorf("%v of %d launches lie within %v, want %v", c.variants, len(before), got, c.want)
+			}
+		}
+		add("candidate", 1)
 	}
 }

@@ -116,7 +116,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Dec
 	ev.Try = Tries(v.records(), arms[1].Name, keys[arms[1].Name], keys[arms[0].Name], d.Session, work)
 	if v.Records != nil && ph.Gate != nil {
 		rules := slices.DeleteFunc(slices.Clone(ph.Gate.Rules), func(r *plans.Rule) bool { return !Reads([]*plans.Rule{r}, row.Key()) })
-		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules))
+		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules), variants)
 	}
 	return ev, out, nil
 }

@@ -271,9 +271,9 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 			if !recorded && !there {
 				continue
 			}
-			out.Numbers += 2
-			if was.SD != now.SD || was.DF != now.DF {
-				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session), noiseText(was.SD, was.DF), noiseText(now.SD, now.DF))
+			out.Numbers += 3
+			if was.SD != now.SD || was.DF != now.DF || was.Gap != now.Gap {
+				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session), noiseText(was), noiseText(now))
 			}
 		}
 	}
@@ -341,15 +341,15 @@ func (r *Replay) noiseBefore(session, work string, variants, addresses []string)
 	key := strings.Join(slices.Concat([]string{session, work}, variants, addresses), " ")
 	n, ok := r.noise[key]
 	if !ok {
-		n = decide.Noise(decide.NoiseBefore(r.store.Records(), session, work, variants...), addresses)
+		n = decide.Noise(decide.NoiseBefore(r.store.Records(), session, work, variants...), addresses, variants)
 		r.noise[key] = n
 	}
 	return n
 }
 
-func noiseText(sd, df float64) string {
-	if df == 0 {
+func noiseText(n verdict.Noise) string {
+	if n.DF == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%v with %v degrees of freedom", sd, df)
+	return fmt.Sprintf("%v with %v degrees of freedom, and starts within %v", n.SD, n.DF, n.Gap)
 }

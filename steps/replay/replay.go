@@ -445,6 +445,7 @@ func (r *Replay) checkTest(out *Replayed, rule string, c verdict.Comparison) {
 		switch {
 		case stop != "":
 			out.differ(rule, at, "a look after the deciding one", "none")
+		case t.Near(l):
 		case l.PPass <= t.Pass:
 			stop = verdict.StopPass
 		case l.PFail <= t.Fail:

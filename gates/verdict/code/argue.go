@@ -38,12 +38,14 @@ const (
 	Untestable Code = "found.untestable"
 )
 
-// What followed from one look. Args: level, if that was reached.
+// What followed from one look. Args: level, if that was reached; launches, if they are too
+// few for what is so near.
 const (
 	LookScreens Code = "look.screens"
 	LookEarly   Code = "look.early"
 	LookUnclear Code = "look.unclear"
 	LookGoesOn  Code = "look.goes_on"
+	LookNear    Code = "look.near"
 	LookPasses  Code = "look.passes"
 	LookFails   Code = "look.fails"
 	LookFutile  Code = "look.futile"
@@ -52,7 +54,7 @@ const (
 )
 
 // How a test ended. Args: launches, against; p and level; behind, how many launches are
-// recorded if the deciding look did not use all.
+// recorded if the deciding look did not use all; near, how far off is too near for the last.
 const (
 	DecidedPass   Code = "stopped.pass"
 	DecidedFail   Code = "stopped.fail"

@@ -70,7 +70,7 @@ const (
 	TiedRounded Code = "beside.tied_rounded"
 	TiedFloored Code = "beside.tied_floored"
 	// Floored, ClearBy: no arm is taken to vary less than the noise on record, or two
-	// launches decided by it. Args: sd, df, sessions.
+	// launches decided by it. Args: sd, df, sessions; margin, how far off they decide.
 	Floored Code = "beside.floored"
 	ClearBy Code = "beside.clear_by"
 	// WithinRounds: rounds ran on several places, so arms were compared within them;

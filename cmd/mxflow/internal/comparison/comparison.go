@@ -384,6 +384,8 @@ func testWords(t *verdict.Test) string {
 	look := t.Looks[len(t.Looks)-1]
 	text := fmt.Sprintf("%s of each: %s for a pass (required ≤ %s), %s for a fail (required ≤ %s)", how, tell.PIs(look.PPass), tell.PLevel(t.Pass), tell.PIs(look.PFail), tell.PLevel(t.Fail))
 	switch {
+	case t.Near(look):
+		text += "; too near the threshold for so few launches, as starts may have two speeds"
 	case t.Stop == verdict.StopScreen:
 		text = "screened: one launch of each only shows a difference far beyond the threshold, as here"
 	case look.N == 1:

@@ -306,6 +306,8 @@ func came(t *verdict.Test, i int, ended verdict.Reason) verdict.Reason {
 		return verdict.New(code.LookUnclear)
 	case t.Looks[i].DF == 0:
 		return verdict.New(code.LookEarly)
+	case t.Near(t.Looks[i]):
+		return verdict.New(code.LookNear, verdict.Int("launches", t.Looks[i].N))
 	case !last, t.Stop == verdict.StopOpen && ended.IsZero():
 		return verdict.New(code.LookGoesOn)
 	}
@@ -364,6 +366,13 @@ func stopped(t *verdict.Test, ended verdict.Reason) verdict.Reason {
 	case verdict.StopFutile:
 		return verdict.New(code.StoppedFutile, append(args, verdict.Num("chance", l.Chance, "share"))...)
 	case verdict.StopEnd:
+		if t.Near(l) {
+			margin := verdict.Num("near", l.Margin, t.Unit)
+			if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
+				margin = verdict.Num("near", math.Expm1(l.Margin), "share")
+			}
+			args = append(args, margin)
+		}
 		return verdict.New(code.StoppedEnd, append(args, chance("p_pass", l.PPass), chance("p_fail", l.PFail))...)
 	case verdict.StopOpen:
 		return verdict.New(code.StoppedOpen, args...).From(ended)
