@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -41,24 +42,62 @@ func (a *timerAlarm) until(t time.Time) bool {
 
 func (a *timerAlarm) close() { a.timer.Stop() }
 
-// delayEvery is how often the client checks its own delay: a hundred wake-ups a second,
-// which cost about a thousandth of a core.
-const delayEvery = 10 * time.Millisecond
+// wakeEvery is how often the client checks its own delay: 500 wake-ups a second, which
+// cost about half a hundredth of a core. Delays between two of them are not noticed, and
+// few tokens come meanwhile. delayEvery is how often it records one.
+const (
+	wakeEvery  = 2 * time.Millisecond
+	delayEvery = 5 * wakeEvery
+)
 
-// watchDelay asks to be woken repeatedly, and records how late it was, in ms since zero,
-// until the alarm ends. The client would have seen an event at that time as late: garbage
-// collection, too few cores, or a suspended machine show.
-func watchDelay(wake alarm, zero time.Time) measure.Series {
-	s := measure.Series{Name: measure.ClientDelay, Unit: "ms"}
-	for next := time.Now().Add(delayEvery); wake.until(next); {
+// delays is how late the client was: garbage collection, too few cores, or a suspended
+// machine show. It would have seen an event of a stream as late.
+type delays struct {
+	// every is one reading every delayEvery, in ms since zero.
+	every measure.Series
+	// from and to are each time during which it should have woken and had not.
+	from, to []time.Duration
+}
+
+// watchDelay asks to be woken repeatedly, and records how late it was, until the alarm
+// ends.
+func watchDelay(wake alarm, zero time.Time) delays {
+	d := delays{every: measure.Series{Name: measure.ClientDelay, Unit: "ms"}}
+	next := time.Now().Add(wakeEvery)
+	for due := next.Add(delayEvery - wakeEvery); ; {
+		woken := wake.until(next)
 		now := time.Now()
-		late := now.Sub(next)
-		s.At = append(s.At, now.Sub(zero))
-		s.Value = append(s.Value, float64(late)/float64(time.Millisecond))
-		// Consecutive missed wake-ups are one delay, not many.
-		if next = next.Add(delayEvery); !next.After(now) {
-			next = now.Add(delayEvery)
+		if now.After(next) {
+			d.from, d.to = append(d.from, next.Sub(zero)), append(d.to, now.Sub(zero))
+		}
+		if !woken {
+			return d
+		}
+		if !now.Before(due) {
+			d.every.At = append(d.every.At, now.Sub(zero))
+			d.every.Value = append(d.every.Value, float64(now.Sub(due))/float64(time.Millisecond))
+			due = following(due, now, delayEvery)
+		}
+		if next = following(next, now, wakeEvery); due.Before(next) {
+			next = due
 		}
 	}
-	return s
+}
+
+// following is the time after due and now: consecutive missed wake-ups are one delay, not
+// many.
+func following(due, now time.Time, every time.Duration) time.Time {
+	if due = due.Add(every); !due.After(now) {
+		return now.Add(every)
+	}
+	return due
+}
+
+// most is the longest delay that lay between two times, at least in part.
+func (d delays) most(from, to time.Duration) (most time.Duration) {
+	first, _ := slices.BinarySearch(d.to, from)
+	for i := first; i < len(d.to) && d.from[i] < to; i++ {
+		most = max(most, d.to[i]-d.from[i])
+	}
+	return most
 }

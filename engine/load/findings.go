@@ -122,6 +122,21 @@ func Delayed(delay measure.Series, from, to, limit time.Duration) Lateness {
 	return lateness(late, limit)
 }
 
+// ReadLate is how late the client read the measured answers that show no pace because of
+// it (measure.Sample.ReadLate): Over of Of. It is Late if these are most: so few do not
+// move medians.
+func ReadLate(samples []measure.Sample) Lateness {
+	var found Lateness
+	for s := range measure.Answered(samples) {
+		if found.Of++; s.ReadLate() {
+			found.Over++
+			found.Max = max(found.Max, s.Late)
+		}
+	}
+	found.Late = 2*found.Over > found.Of
+	return found
+}
+
 func lateness(late []float64, limit time.Duration) Lateness {
 	found := Lateness{Of: len(late)}
 	if found.Of == 0 {
@@ -143,9 +158,9 @@ const (
 	// fewestEvents is how many text events an answer needs to show whether they came
 	// together.
 	fewestEvents = 8
-	// together is the maximum time between two events that came together: no engine makes
-	// 10,000 steps a second for one request, and a client that reads a backlog is faster.
-	together = 100 * time.Microsecond
+	// together is the maximum time between two events that came together: a client that
+	// reads a backlog is faster.
+	together = measure.FastestStep
 )
 
 // Held is answers that were held back on their way.
@@ -154,6 +169,8 @@ type Held struct {
 	Requests, Of int
 	// Longest is the longest wait for such an answer's first event.
 	Longest time.Duration
+	// Late is how many more the client itself held back, by reading late.
+	Late int
 }
 
 // HeldBack finds measured answers that came in one piece: the first text event together
@@ -165,7 +182,8 @@ type Held struct {
 // Answers whose first event came within limit do not count: they can have been held back,
 // and the times off, by that little at most. Nor do those generated in less time than
 // that, by the pace of the answers that came in pieces: a client scheduled a few
-// milliseconds late finds all of their events at once.
+// milliseconds late finds all of their events at once, and those are Late that it noticed
+// to have read so late that an engine can have generated them meanwhile.
 func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 	var found Held
 	var whole []piece
@@ -179,6 +197,8 @@ func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 		switch {
 		case 2*p.together <= p.events:
 			gaps = append(gaps, weightedValue{float64(p.ended-p.began) / float64(p.events-1), 1})
+		case s.Late >= time.Duration(p.together)*together:
+			found.Late++
 		case p.began > limit:
 			whole = append(whole, p)
 		}

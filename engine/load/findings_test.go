@@ -134,9 +134,9 @@ func TestHeldBack(t *testing.T) {
 		sample measure.Sample
 		want   Held
 	}{
-		"one piece":           {answerAt(measure.KindText, whole...), Held{1, 1, 200 * time.Millisecond}},
-		"reasoning":           {answerAt(measure.KindReasoning, whole...), Held{1, 1, 200 * time.Millisecond}},
-		"most of it":          {answerAt(measure.KindText, starved...), Held{1, 1, 173 * time.Millisecond}},
+		"one piece":           {answerAt(measure.KindText, whole...), Held{Requests: 1, Of: 1, Longest: 200 * time.Millisecond}},
+		"reasoning":           {answerAt(measure.KindReasoning, whole...), Held{Requests: 1, Of: 1, Longest: 200 * time.Millisecond}},
+		"most of it":          {answerAt(measure.KindText, starved...), Held{Requests: 1, Of: 1, Longest: 173 * time.Millisecond}},
 		"too few to say":      {answerAt(measure.KindText, whole[:7]...), Held{}},
 		"a stream":            {answerAt(measure.KindText, 200, 201, 202, 203, 204, 205, 206, 207), Held{Of: 1}},
 		"half of it":          {answerAt(measure.KindText, 200, 200, 200, 200, 204, 205, 206, 207), Held{Of: 1}},
@@ -145,6 +145,15 @@ func TestHeldBack(t *testing.T) {
 	} {
 		if got := HeldBack([]measure.Sample{c.sample}, 10*time.Millisecond); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+	// What the client's own lateness explains is its doing, and not what it does not.
+	for late, want := range map[time.Duration]Held{
+		2 * time.Millisecond: {Of: 1, Late: 1}, time.Millisecond: {Requests: 1, Of: 1, Longest: 200 * time.Millisecond},
+	} {
+		s := answerAt(measure.KindText, whole...)
+		if s.Late = late; HeldBack([]measure.Sample{s}, 10*time.Millisecond) != want {
+			t.Errorf("read %v late: %+v, want %+v", late, HeldBack([]measure.Sample{s}, 10*time.Millisecond), want)
 		}
 	}
 	warm, failed, context := answerAt(measure.KindText, whole...), answerAt(measure.KindText, whole...), answerAt(measure.KindText, whole...)
@@ -163,5 +172,30 @@ func TestHeldBack(t *testing.T) {
 	}
 	if got := HeldBack([]measure.Sample{answerAt(measure.KindText, slow...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Held{Requests: 1, Of: 2, Longest: 200 * time.Millisecond}) {
 		t.Errorf("slow answers that came in one piece: %+v", got)
+	}
+}
+
+// Two of four answers came within 41 µs from a machine that was busy, and their rate was
+// the launch's.
+func TestReadLate(t *testing.T) {
+	answer := func(late time.Duration, ms ...float64) measure.Sample {
+		s := answerAt(measure.KindText, ms...)
+		s.Late = late
+		return s
+	}
+	burst := answer(9*time.Millisecond, 20, 20.01, 20.02, 20.03, 20.041)
+	slow := answer(9*time.Millisecond, 20, 30, 40, 50, 60)
+	for _, c := range []struct {
+		samples []measure.Sample
+		want    Lateness
+	}{
+		{[]measure.Sample{slow, slow, slow, burst}, Lateness{Over: 1, Of: 4, Max: 9 * time.Millisecond}},
+		{[]measure.Sample{slow, burst, burst, burst}, Lateness{Over: 3, Of: 4, Max: 9 * time.Millisecond, Late: true}},
+		{[]measure.Sample{answer(0, 20, 20, 20), answer(9*time.Millisecond, 20)}, Lateness{Of: 2}},
+		{nil, Lateness{}},
+	} {
+		if got := ReadLate(c.samples); got != c.want {
+			t.Errorf("%+v, want %+v", got, c.want)
+		}
 	}
 }

@@ -58,7 +58,7 @@ func run(ctx context.Context, engine Streamer, p Plan, alarms func(context.Conte
 	defer cancel(nil)
 	r := &runner{parent: ctx, ctx: inner, cancel: cancel, engine: engine, plan: p, alarms: alarms, fresh: p.Fresh}
 
-	var delay measure.Series
+	var delay delays
 	var watching sync.WaitGroup
 	watched, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
@@ -74,7 +74,12 @@ func run(ctx context.Context, engine Streamer, p Plan, alarms func(context.Conte
 	slices.SortStableFunc(r.samples, func(a, b measure.Sample) int {
 		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Turn, b.Turn))
 	})
-	result := Result{Samples: r.samples, From: r.from, To: r.to, Delay: delay}
+	for i := range r.samples {
+		if s := &r.samples[i]; len(s.Events) > 0 {
+			s.Late = delay.most(s.Start, s.Start+s.Events[len(s.Events)-1].At)
+		}
+	}
+	result := Result{Samples: r.samples, From: r.from, To: r.to, Delay: delay.every}
 	if !r.measuring {
 		result.From = time.Since(p.Zero)
 		result.To = result.From

@@ -272,6 +272,45 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
+// asleep is an alarm that is woken late at one time, as the whole client is while another
+// program has its processor.
+type asleep struct {
+	alarm
+	from, to time.Time
+}
+
+func (a asleep) until(t time.Time) bool {
+	if t.After(a.from) && t.Before(a.to) {
+		t = a.to
+	}
+	return a.alarm.until(t)
+}
+
+// Whoever reads late finds the events of a stream in one piece: each answer says how late
+// the client was meanwhile, also if that lies between two of the delays that are recorded.
+func TestAnswersSayHowLateTheyWereRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zero := time.Now()
+		p := plan()
+		p.Warmup, p.Requests = 0, 3
+		r, err := run(t.Context(), newClockwork(second), p, func(ctx context.Context) alarm {
+			from := zero.Add(1501 * time.Millisecond)
+			return asleep{newTimerAlarm(ctx), from, from.Add(6 * time.Millisecond)}
+		})
+		if err != nil || len(r.Samples) != 3 {
+			t.Fatal(err, len(r.Samples))
+		}
+		for i, want := range []time.Duration{0, 5 * time.Millisecond, 0} {
+			if got := r.Samples[i].Late; got != want {
+				t.Errorf("answer %d was read %v late, want %v", i, got, want)
+			}
+		}
+		if len(r.Delay.Value) < 290 || slices.Max(r.Delay.Value) > 5 {
+			t.Errorf("%d delays, the longest %v ms", len(r.Delay.Value), slices.Max(r.Delay.Value))
+		}
+	})
+}
+
 // The kernel's alarm on the real clock: never early, and woken when cancelled.
 func TestAlarm(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -93,6 +93,9 @@ type Sample struct {
 	// subtracted from another time: if a client leaves its monotonic reading in it,
 	// engine/load derives Start from that and removes it.
 	Sent time.Time
+	// Late is how much later than it could have the client read at most while the answer
+	// came, as far as noticed: it finds at once what arrived meanwhile.
+	Late time.Duration
 	// Events are the stream events in order of arrival.
 	Events []Event
 	// PromptTokens and OutputTokens are the server's counts; -1 if unknown.
@@ -192,6 +195,9 @@ func derive(s Sample, cell CellRun) (Values, error) {
 		return v, nil
 	}
 	v.add("ttst", ms(s.waited()+t.steps[1].at))
+	if s.readLate(t) {
+		return v, nil
+	}
 	if span := last.at - first.at; span > 0 && t.after > 0 {
 		v.add("tg", float64(t.after)/span.Seconds())
 		v.add("tpot", ms(span)/float64(t.after))
@@ -200,6 +206,23 @@ func derive(s Sample, cell CellRun) (Values, error) {
 		v.gaps(t.steps)
 	}
 	return v, nil
+}
+
+// FastestStep is less than any engine's step takes: none makes 10,000 a second for one
+// request.
+const FastestStep = 100 * time.Microsecond
+
+// ReadLate reports whether the client read so late that the answer shows no pace: a rate
+// would be off by more than a half if its first text had come earlier by that much, and
+// an engine can have generated all of it meanwhile.
+func (s Sample) ReadLate() bool {
+	t := tokensOf(s)
+	return t.textEvents > 1 && s.readLate(t)
+}
+
+func (s Sample) readLate(t timeline) bool {
+	span := t.steps[len(t.steps)-1].at - t.steps[0].at
+	return span < 2*s.Late && s.Late >= time.Duration(t.textEvents)*FastestStep
 }
 
 // recorded reports whether the sample has the time it was sent.

@@ -42,6 +42,12 @@ func cached(s Sample, n int) Sample { s.CachedTokens = n; return s }
 
 func stopped(s Sample) Sample { s.Finish = "stop"; return s }
 
+// late is a sample that the client read so late, in ms.
+func late(by float64, s Sample) Sample {
+	s.Late = time.Duration(by * float64(time.Millisecond))
+	return s
+}
+
 func TestDerive(t *testing.T) {
 	tests := []struct {
 		name string
@@ -141,6 +147,22 @@ func TestDerive(t *testing.T) {
 			want: Values{
 				"ttfr": {10}, "ttft": {10}, "ttst": {10}, "ttft_answer": {10}, "e2e": {10}, "itl": {0},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {2},
+			},
+		},
+		{
+			name: "a burst that the client read late has no speed",
+			s:    late(9, sample(10, 3, text(10, 1), text(12, 2), text(14, 3), done(15))),
+			want: Values{
+				"ttfr": {10}, "ttft": {10}, "ttst": {12}, "ttft_answer": {10}, "e2e": {14},
+				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {3},
+			},
+		},
+		{
+			name: "one of longer than the client was late has",
+			s:    late(9, sample(10, 3, text(10, 1), text(20, 2), text(30, 3), done(31))),
+			want: Values{
+				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {30}, "tg": {100}, "tpot": {10}, "itl": {10, 10},
+				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {3},
 			},
 		},
 		{

@@ -96,6 +96,14 @@ func (r *recording) late(c sentCell) {
 		r.disturbances++ // this machine, at this moment
 		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
 	}
+	if l := load.ReadLate(c.samples); l.Over > 0 {
+		tell := r.note
+		if l.Late {
+			r.disturbances++
+			tell = r.invalid
+		}
+		tell(c.fact(code.ReadLate, verdict.Int("requests", l.Over), verdict.Int("of", l.Of), verdict.Millis("max", l.Max)))
+	}
 }
 
 // reached checks whether the engine worked on as many requests as were asked for.
@@ -275,7 +283,11 @@ func tooMany(found load.Held) bool { return float64(found.Requests) > heldShare*
 
 // inPieces reports whether answers came in one piece, however soon: then they arrive one
 // after another though they were generated at the same time.
-func inPieces(samples []measure.Sample) bool { return tooMany(load.HeldBack(samples, 0)) }
+func inPieces(samples []measure.Sample) bool {
+	found := load.HeldBack(samples, 0)
+	found.Requests += found.Late
+	return tooMany(found)
+}
 
 // uncounted checks the engine's own counters if it does not report per request how much
 // of the prompt was cached. If contexts are cached on purpose, these are counted too, so

@@ -24,20 +24,30 @@ func TestDisturbed(t *testing.T) {
 		name   string
 		delay  measure.Series
 		pieces int
+		read   time.Duration // so late was each answer read
 		want   bool
 	}{
-		{"woken late", late, 0, true},
-		{"and answers in one piece", late, 20, false},
-		{"answers in one piece alone", measure.Series{}, 20, false},
-		{"nothing wrong", measure.Series{}, 0, false},
+		{"woken late", late, 0, 0, true},
+		{"and answers in one piece", late, 20, 0, false},
+		{"answers in one piece alone", measure.Series{}, 20, 0, false},
+		{"answers in one piece that the client read late", measure.Series{}, 20, 2 * time.Millisecond, true},
+		{"most of them", measure.Series{}, 11, 2 * time.Millisecond, true},
+		{"answers in one piece, longer than the client was late", measure.Series{}, 20, time.Millisecond, false},
+		{"answers in pieces, read as late as they took", measure.Series{}, 0, 8 * time.Millisecond, true},
+		{"nothing wrong", measure.Series{}, 0, 0, false},
+		{"nothing wrong, though read late", measure.Series{}, 0, 7 * time.Millisecond, false},
+		{"nothing wrong with most, the others read late", measure.Series{}, 10, 2 * time.Millisecond, false},
 	} {
 		r := &recording{taken: &Taken{}}
 		r.sent = []sentCell{{
 			w: &plans.Workload{Coherence: "off", MaxLag: 100 * time.Millisecond}, cell: plans.Cell{Address: "chat", Concurrency: 1},
 			run: measure.CellRun{Cell: "chat", To: time.Minute}, delay: c.delay, samples: inOnePiece(20, c.pieces),
 		}}
+		for i := range r.sent[0].samples {
+			r.sent[0].samples[i].Late = c.read
+		}
 		r.judge()
-		if r.taken.Disturbed != c.want || (len(r.taken.Invalid) == 0) != (c.name == "nothing wrong") {
+		if r.taken.Disturbed != c.want || (len(r.taken.Invalid) == 0) != strings.HasPrefix(c.name, "nothing wrong") {
 			t.Errorf("%s: disturbed %v, invalid %q", c.name, r.taken.Disturbed, tell.Lines(r.taken.Invalid))
 		}
 	}

@@ -96,6 +96,7 @@ const (
 	ClockWandered Code = "gpu.clock_wandered"
 	SentLate      Code = "client.sent_late"
 	WokenLate     Code = "client.woken_late"
+	ReadLate      Code = "client.read_late"
 	HeldBack      Code = "answers.held_back"
 	TooFewAtOnce  Code = "load.not_reached"
 	// ReachUnknown: the concurrency is unknown; the cause is why, unless answers came in
