@@ -182,7 +182,7 @@ var requestMetrics = []Metric{
 		Name: "tg", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfDecode, OfText: true,
 		Evidence: "at least two text events and the number of output tokens",
 		Definition: "Decode speed: output tokens after the first text event, divided by the time from it to the last token event. " +
-			"The tokens of the first text event are taken from the server's per-event count; without one, it is assumed to hold one token.",
+			"The tokens of the first text event are taken from the server's per-event count; without one, of fewer events than tokens it has its part of the text, and is assumed to hold at least one.",
 	},
 	{
 		Name: "pp", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfFirstText, OfText: true,

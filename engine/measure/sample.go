@@ -443,12 +443,16 @@ func totalTimeline(s Sample) timeline {
 	t := timeline{after: -1}
 	var end time.Duration
 	blank := 0 // one token each, as far as known
+	bytes, first := 0, 0
 	for _, e := range s.Events {
 		if e.Kind == KindBlank {
 			blank++
 		}
 		if e.HasText() {
-			t.textEvents++
+			if t.textEvents++; t.textEvents == 1 {
+				first = e.Bytes
+			}
+			bytes += e.Bytes
 			t.steps = append(t.steps, step{at: e.At})
 		}
 		if e.Kind != KindUsage && e.Kind != KindDone {
@@ -469,6 +473,9 @@ func totalTimeline(s Sample) timeline {
 		for i := range t.steps {
 			t.steps[i].tokens = 1
 		}
+	} else if silent > 0 && bytes > 0 {
+		// Events hold several: the first has its part of them, as of the text.
+		t.after -= max(0, int(math.Round(float64(s.OutputTokens-blank)*float64(first)/float64(bytes)))-1)
 	}
 	// Tokens without text may have come after the last text: the end-of-text token of an
 	// answer that ended by itself, or any number of them.

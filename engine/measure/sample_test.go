@@ -18,6 +18,13 @@ func text(at, tokens int) Event {
 	return Event{At: time.Duration(at) * msec, Kind: KindText, Tokens: tokens, Bytes: 4}
 }
 
+// wide is one with the text of so many others, which nobody counts.
+func wide(at, tokens int) Event {
+	e := text(at, -1)
+	e.Bytes *= tokens
+	return e
+}
+
 func reasoning(at, tokens int) Event {
 	return Event{At: time.Duration(at) * msec, Kind: KindReasoning, Tokens: tokens, Bytes: 4}
 }
@@ -92,12 +99,12 @@ func TestDerive(t *testing.T) {
 			},
 		},
 		{
-			// 10 tokens but 3 text events: how many each holds is unknown, so no itl; the
-			// silent ones may have run until the finish event.
+			// 10 tokens but 3 text events: how many each holds is unknown, so no itl, and the
+			// first has a third of them; the silent ones may have run until the finish event.
 			name: "fewer text events than tokens, counted once",
 			s:    sample(10, 10, text(10, -1), text(20, -1), text(30, -1), other(100, -1), usage(200, 10), done(200)),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {100}, "tg": {100}, "tpot": {10},
+				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {100}, "tg": {7 / 0.09}, "tpot": {90.0 / 7},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {10},
 			},
 		},
@@ -163,6 +170,15 @@ func TestDerive(t *testing.T) {
 			want: Values{
 				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {30}, "tg": {100}, "tpot": {10}, "itl": {10, 10},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {3},
+			},
+		},
+		{
+			// aiperf#1279: 12 of 16 tokens in the first event, the others 4 ms apart.
+			name: "a first event of many tokens, counted once",
+			s:    sample(10, 16, wide(54, 12), text(58, -1), text(62, -1), text(66, -1), text(70, -1), usage(70, 16), done(70)),
+			want: Values{
+				"ttfr": {54}, "ttft": {54}, "ttst": {58}, "ttft_answer": {54}, "e2e": {70}, "tg": {250}, "tpot": {4},
+				"pp": {10 / 0.054}, "prompt_tokens": {10}, "output_tokens": {16},
 			},
 		},
 		{

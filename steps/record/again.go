@@ -61,6 +61,6 @@ func cellOf(p *plans.Plan, address string) (sentCell, bool) {
 func OfSamples(why verdict.Reason) bool { return slices.Contains(ofSamples, why.Code) }
 
 var ofSamples = []code.Code{
-	code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.ReadLate, code.HeldBack, code.TooFewAtOnce,
+	code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.ReadLate, code.HeldBack, code.Unusable, code.TooFewAtOnce,
 	code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond, code.PrefillBeyond,
 }

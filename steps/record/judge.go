@@ -185,8 +185,19 @@ func (r *recording) counted(c sentCell) {
 	}
 }
 
-// doubtful notes if a server's counts contradict what it sent.
+// doubtful notes if a server's counts contradict what it sent, which counts for nothing if
+// that leaves no numbers.
 func (r *recording) doubtful(c sentCell) {
+	unusable, of, why := 0, 0, error(nil)
+	for s := range measure.Answered(c.samples) {
+		of++
+		if _, err := measure.Derive(s); err != nil {
+			unusable, why = unusable+1, err
+		}
+	}
+	if float64(unusable) > heldShare*float64(of) {
+		r.invalid(c.fact(code.Unusable, verdict.Int("requests", unusable), verdict.Int("of", of), verdict.Err(why)))
+	}
 	n, example := 0, measure.Sample{}
 	for _, s := range c.samples {
 		if !s.Measured() || s.Doubts == "" {
@@ -257,8 +268,8 @@ func SignOf(s coherence.Sign) verdict.Reason {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// heldShare of the answers may come in one piece before a cell does not count: so few do
-// not move medians, and each is named.
+// heldShare of the answers may come in one piece, or be unusable, before a cell does not
+// count: so few do not move medians, and each is named.
 const heldShare = 0.1
 
 // held looks for answers that were not streamed as they were generated.

@@ -98,6 +98,7 @@ const (
 	WokenLate     Code = "client.woken_late"
 	ReadLate      Code = "client.read_late"
 	HeldBack      Code = "answers.held_back"
+	Unusable      Code = "answers.unusable"
 	TooFewAtOnce  Code = "load.not_reached"
 	// ReachUnknown: the concurrency is unknown; the cause is why, unless answers came in
 	// one piece. Args: asked.
