@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -488,51 +487,6 @@ func medians(launches []*ledger.Launch, address string) (all []float64, unit str
 func meanOf(values []float64) (mean float64, ok bool) {
 	mean, err := stats.Mean(values)
 	return mean, err == nil && len(values) > 0 && mean > 0
-}
-
-// Open is what would settle an undecided comparison.
-type Open struct {
-	// Spread is how much launches vary, and Gap how far B is from the claim: ratios, in
-	// logs.
-	Spread, Gap float64
-	// Settling is the number of launches per command that would likely settle it; 0 if
-	// none of those considered would.
-	Settling int
-	// Last is the highest number considered, and Resolves the gap that it likely
-	// resolves.
-	Last     int
-	Resolves float64
-}
-
-// Open is unknown with too few launches to vary.
-func (r *Result) Open(q *Question) (o Open, known bool) {
-	a, okA := Spread(r.A.Launches)
-	b, okB := Spread(r.B.Launches)
-	if !okA || !okB || r.Change == nil {
-		return o, false
-	}
-	o.Spread = math.Sqrt((a*a + b*b) / 2)
-	gain := q.Claim.Change(*r.Change)
-	o.Gap = math.Abs(math.Log1p(gain) - math.Log1p(q.Claim.Gain))
-	if q.Claim.Lower() {
-		o.Gap = math.Abs(math.Log1p(-gain) - math.Log1p(-q.Claim.Gain))
-	}
-	usual := plans.UsualDecision()
-	design, err := stats.Offer(usual.FalsePass, usual.FalseFail, usual.Min, max(usual.Max, q.Most()), stats.Unrecorded)
-	if err != nil {
-		return o, false
-	}
-	resolves := func(n int) float64 {
-		return design.Resolves(n, stats.UsualGap, o.Spread, design.Pass, stats.Likely, false)
-	}
-	made := min(len(r.A.Launches), len(r.B.Launches))
-	likely := slices.IndexFunc(design.Looks, func(n int) bool { return n > made && resolves(n) <= o.Gap })
-	if r.Stopped != verdict.StopFutile && likely >= 0 {
-		o.Settling = design.Looks[likely]
-	}
-	o.Last = design.Last()
-	o.Resolves = resolves(o.Last)
-	return o, true
 }
 
 // busyCPUs is the share of busy processors above which programs wait for each other.

@@ -104,6 +104,9 @@ func launched(r *ab.Result, a, b []float64) {
 
 func tested(r *ab.Result, q *ab.Question, stop verdict.Stop, look verdict.Look, low, high float64) {
 	r.Test = &verdict.Test{Form: verdict.Ratio, Pass: 0.002, Fail: 0.015, Plan: []int{4, 6, 8}, Looks: []verdict.Look{look}, Stop: stop}
+	if stop != verdict.StopPass && stop != verdict.StopFail {
+		r.Test.Beside = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"), verdict.Num("spread", 0.007, "share"), verdict.Int("launches", 12))
+	}
 	r.Rates = &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
 	low, high = q.Claim.Change(low), q.Claim.Change(high)
 	if low > high {
@@ -135,19 +138,19 @@ func TestToKnow(t *testing.T) {
 	}
 }
 
-// What more launches would show is said of as many as were asked for.
-func TestAdviceOfTwelveLaunches(t *testing.T) {
-	for launches, want := range map[int]string{0: "8 launches per arm resolve", 12: "12 launches per arm resolve"} {
-		claim, err := ab.ParseClaim("tg", "+1%")
-		if err != nil {
-			t.Fatal(err)
-		}
-		q := &ab.Question{Launches: launches, Claim: claim}
-		r := &ab.Result{Stopped: verdict.StopFutile}
-		launched(r, []float64{31, 32, 33, 31}, []float64{31.2, 32.4, 33.4, 31.3})
-		openAdvice(r, q)
-		if got := strings.Join(r.Advice, "\n"); !strings.Contains(got, want) {
-			t.Errorf("of %d: %q, want %q", launches, got, want)
+// What would settle it is what the test says of itself; one that tested nothing says
+// nothing.
+func TestOpenAdvice(t *testing.T) {
+	args := []verdict.Arg{verdict.Num("gap", 0.012, "share"), verdict.Num("spread", 0.02, "share")}
+	for want, beside := range map[string]verdict.Reason{
+		"6 launches of each would probably settle it: launches of one command vary by 2.0%, and B is 1.2% from the threshold. The same command with --launches 6": verdict.New(code.Settles, append(args, verdict.Int("launches", 6))...),
+		"Not even 12 launches of each": verdict.New(code.SettlesNever, append(args, verdict.Int("launches", 12))...),
+		"":                             verdict.New(code.Floored),
+	} {
+		r := &ab.Result{Test: &verdict.Test{Beside: []verdict.Reason{beside}}}
+		openAdvice(r, &ab.Question{})
+		if got := strings.Join(r.Advice, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", beside.Code, got, want)
 		}
 	}
 }

@@ -142,18 +142,28 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 		r.Advice = append(r.Advice, "The same command without --quick continues from these launches.")
 		return
 	}
-	o, known := r.Open(q)
-	switch {
-	case !known:
+	if r.Test == nil {
 		return
-	case o.Settling > 0:
-		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches of one command vary by %s, and B is %s from the threshold. The same command with --launches %d continues from these.", o.Settling, percent(o.Spread), percent(o.Gap), o.Settling))
+	}
+	i := slices.IndexFunc(r.Test.Beside, func(b verdict.Reason) bool { return b.Code == code.Settles || b.Code == code.SettlesNever })
+	if i < 0 {
+		return // nothing was tested
+	}
+	size := func(name string) (x float64) {
+		if v := r.Test.Beside[i].Args[name].Number; v != nil {
+			x = *v
+		}
+		return x
+	}
+	launches, found := int(size("launches")), fmt.Sprintf("launches of one command vary by %s, and B is %s from the threshold", percent(size("spread")), percent(size("gap")))
+	if r.Test.Beside[i].Code == code.Settles {
+		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: %s. The same command with --launches %d continues from these.", launches, found, launches))
 		return
 	}
 	if share, busy := r.Busy(); busy {
 		r.Advice = append(r.Advice, fmt.Sprintf("The machine's CPUs were %.0f%% busy during the measurement. If the servers need less, something else was running.", 100*share))
 	}
-	r.Advice = append(r.Advice, fmt.Sprintf("Launches of one command vary by %s: %d launches per arm resolve %s, and B is %s from the threshold. Reduce the variance (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
+	r.Advice = append(r.Advice, fmt.Sprintf("Not even %d launches of each would probably settle it: %s. Reduce the variance (clocks, other load, warm-up).", launches, found))
 }
 
 // percent is an unsigned percentage: "19.3%", with more digits for a small one.
