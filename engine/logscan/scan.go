@@ -33,9 +33,10 @@ type Scan struct {
 	// the lines up to there that count all the same; see Uses.
 	after  int
 	chosen []*regexp.Regexp
-	// matched is called with every line that a pattern matches, without its escapes; may
-	// be nil.
+	// matched is called with every line that a pattern matches, without its escapes, and
+	// each with every line, and the same in lower case; either may be nil.
 	matched func(pattern int, line []byte)
+	each    func(line, folded []byte)
 
 	lines    int
 	cut      bool
@@ -305,6 +306,9 @@ func (s *Scan) match(line []byte) {
 		if f := &s.found[n]; f.count > 0 && f.anew != nil && f.anew.Match(line) {
 			f.count, f.by = 0, nil
 		}
+	}
+	if s.each != nil {
+		s.each(line, s.folded)
 	}
 	taken := -1 // the last number of expressions that one matched
 	for n := range s.patterns {

@@ -3,7 +3,9 @@ package levels
 import (
 	"bytes"
 	"context"
+	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -125,6 +127,10 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant
 	}
 	k.heard.Lines, k.heard.Partial = scan.Lines(), partial
 	v, reasons, err := judgeLog(wanted, scan, partial)
+	if log, unread := os.Open(q.Inst.LogPath()); unread == nil {
+		nearest(log, reasons)
+		log.Close()
+	}
 	if err == nil && verdict.Holds(reasons, code.LogBrokeOff) {
 		// An error, not inconclusive: it is tried again, and says nothing about the
 		// variant.
@@ -202,6 +208,26 @@ func judgeLog(wanted []variant.Evidence, scan *logscan.Scan, partial code.Code) 
 	return v, reasons, err
 }
 
+// nearest adds the lines of the log that are nearest to what was not seen in it.
+func nearest(log io.ReadSeeker, reasons []verdict.Reason) {
+	for i, r := range reasons {
+		if r.Code != code.NotSeen {
+			continue
+		}
+		if _, err := log.Seek(0, io.SeekStart); err != nil {
+			return
+		}
+		lines, err := logscan.Nearest(log, r.Args["glob"].Text)
+		if err != nil {
+			return
+		}
+		for _, l := range lines {
+			near := verdict.New(code.NearLine, verdict.Int("line_no", l.LineNo), verdict.Text("line", logscan.Short(l.Line)))
+			reasons[i].Causes = append(reasons[i].Causes, near)
+		}
+	}
+}
+
 // Proves reports whether variants must prove their knobs.
 func Proves(protocol *plans.Protocol) bool {
 	return protocol != nil && protocol.Level(kernelsLevel) != nil
@@ -234,6 +260,7 @@ func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *le
 		if got, reasons, err = judgeLog(wanted, scan, partOf(l, scan)); err != nil {
 			return "", nil, err
 		}
+		nearest(bytes.NewReader(log), reasons)
 	}
 	if observes(wanted) {
 		got, reasons = judgeObserved(wanted, l.Observed, l.Unobserved, got, reasons)

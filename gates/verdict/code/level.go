@@ -43,7 +43,8 @@ const (
 	// Unproven: nothing is declared that could prove it.
 	Unproven   Code = "kernels.unproven"
 	LogNotKept Code = "kernels.log_not_kept"
-	// Seen, NotSeen and WronglySeen: args: glob; line_no, line. SeenChosen: before the
+	// Seen, NotSeen and WronglySeen: args: glob; line_no, line. The causes of NotSeen are
+	// the lines that are nearest to it, NearLine. SeenChosen: before the
 	// first request, when the engine made its choice; SeenAtStart: also, and the plan
 	// accepts it; OnlyConfigured: also, and it does not.
 	Seen           Code = "kernels.seen"
@@ -51,6 +52,7 @@ const (
 	SeenAtStart    Code = "kernels.seen_at_start"
 	OnlyConfigured Code = "kernels.only_configured"
 	NotSeen        Code = "kernels.not_seen"
+	NearLine       Code = "kernels.near_line"
 	WronglySeen    Code = "kernels.wrongly_seen"
 	// SeenLines and TooFewLines: lines that match any of some globs were counted; the
 	// causes are the counts of each. Args: globs, at_least, lines; early: how many more

@@ -1,0 +1,72 @@
+package logscan
+
+import (
+	"io"
+	"slices"
+	"unicode"
+)
+
+// Near is a line that has much of a glob's text.
+type Near struct {
+	// LineNo is its line number as an editor shows it, from 1; Line is safe to print.
+	LineNo int
+	Line   string
+	shared int
+	key    string
+}
+
+// nearest is how many lines are named.
+const nearest = 3
+
+// Nearest are the three lines of a log that are nearest to a glob, the nearest first. How
+// near a line is, is how many of the glob's runs of three bytes it has, in lower case: at
+// least a quarter of them, or it is not near. Of equally near lines the earlier goes
+// first, and of those that differ in digits only, as in their times, one counts.
+func Nearest(log io.Reader, glob string) ([]Near, error) {
+	g, err := ParseGlob(glob)
+	if err != nil {
+		return nil, err
+	}
+	runs := map[[3]byte]int{} // and the last line that had it
+	for _, text := range slices.Concat(g.alternatives...) {
+		for i := range max(0, len(text)-2) {
+			runs[[3]byte(text[i:])] = 0
+		}
+	}
+	var near []Near
+	s, drawn := &Scan{}, 0
+	s.each = func(line, folded []byte) {
+		drawn++
+		shared := 0
+		for i := range max(0, len(folded)-2) {
+			run := [3]byte(folded[i:])
+			if last, ours := runs[run]; ours && last != drawn {
+				runs[run] = drawn
+				shared++
+			}
+		}
+		if shared == 0 || 4*shared < len(runs) || len(near) == nearest && shared <= near[nearest-1].shared {
+			return
+		}
+		l := Near{LineNo: s.lines, Line: Clean(line), shared: shared}
+		for _, r := range string(folded) {
+			if !unicode.IsDigit(r) {
+				l.key += string(r)
+			}
+		}
+		if i := slices.IndexFunc(near, func(n Near) bool { return n.key == l.key }); i >= 0 {
+			if shared <= near[i].shared {
+				return
+			}
+			near = slices.Delete(near, i, i+1)
+		}
+		at := slices.IndexFunc(near, func(n Near) bool { return n.shared < shared })
+		if at < 0 {
+			at = len(near)
+		}
+		near = slices.Insert(near, at, l)
+		near = near[:min(len(near), nearest)]
+	}
+	err = s.Read(log)
+	return near, err
+}
