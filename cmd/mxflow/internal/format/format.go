@@ -4,11 +4,14 @@ package format
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"gopkg.in/yaml.v3"
 
@@ -29,7 +32,37 @@ func Plan(filename string, src []byte) ([]byte, *lang.Findings) {
 	case lang.IsYAML(filename), lang.BrokenSyntax(diags):
 		return nil, problems(filename, s.Text, diags)
 	}
-	return hclwrite.Format(src), nil
+	return formatHCL(src), nil
+}
+
+// formatHCL formats as the HCL package does, which keeps what heredocs hold, but counts the
+// brackets of expressions in it as if they were outside: so it is given none of it.
+func formatHCL(src []byte) []byte {
+	mark := "mxflow_heredoc"
+	for bytes.Contains(src, []byte(mark)) {
+		mark += "_"
+	}
+	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // which was parsed before
+	var without []byte
+	var back []string
+	at, from, depth := 0, 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenOHeredoc:
+			if depth++; depth == 1 {
+				from = t.Range.End.Byte
+			}
+		case hclsyntax.TokenCHeredoc:
+			if depth--; depth == 0 {
+				own := fmt.Sprintf("%s%d\n", mark, len(back))
+				back = append(back, own, string(src[from:t.Range.Start.Byte]))
+				without = slices.Concat(without, src[at:from], []byte(own))
+				at = t.Range.Start.Byte
+			}
+		}
+	}
+	out := hclwrite.Format(append(without, src[at:]...))
+	return []byte(strings.NewReplacer(back...).Replace(string(out)))
 }
 
 // problems are Findings of one text.

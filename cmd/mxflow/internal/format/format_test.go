@@ -40,6 +40,35 @@ func TestFormattingKeepsWhatAPlanSays(t *testing.T) {
 	}
 }
 
+// TestFormatHeredoc: what a heredoc holds stays as it is, and moves nothing else.
+func TestFormatHeredoc(t *testing.T) {
+	const text = `plan "p" {}
+locals {
+  t = <<-EOT
+      mxflow_heredoc0
+
+      ${join(
+        ", ",
+        ["a", <<X
+    inner ${upper(
+"x")}
+X
+        ]
+      )}
+    EOT
+  after   =   {
+    a = 1
+  }
+  u = <<EOT
+EOT
+}
+`
+	want := strings.Replace(text, "after   =   {", "after = {", 1)
+	if got := formatted(t, "plan.hcl", text); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestFormatYAML(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"indentation", "plan:\n    p:\n        summary:   s\n", "plan:\n  p:\n    summary: s\n"},
