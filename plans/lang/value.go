@@ -127,6 +127,9 @@ func shown(v cty.Value) (string, bool) {
 	case ty == cty.String:
 		return strconv.Quote(shorten(v.AsString(), maxShownText)), true
 	case ty == cty.Number:
+		if f := v.AsBigFloat(); f.IsInt() && f.MantExp(nil) <= 128 {
+			return f.Text('f', 0), true // with all its digits
+		}
 		return v.AsBigFloat().Text('g', 15), true
 	case ty == cty.Bool:
 		return strconv.FormatBool(v.True()), true
