@@ -45,14 +45,21 @@ func readAIPerf(f *File, all []node) {
 	}
 	first := all[0]
 	c := Cell{Name: "all", What: what(first, "schema_version")}
-	f.Version = first.member("schema_version").text()
+	f.Version = cmp.Or(first.member("aiperf_version").text(), first.member("schema_version").text())
 	f.Date = first.member("start_time").text()
 	info := first.member("run_info")
 	maps.Copy(c.What, what(info, "run_label", "variation_label", "random_seed"))
 	c.Name = cmp.Or(info.member("variation_label").text(), c.Name)
-	asked := strings.Fields(info.member("cli_command").text())
-	f.Model = cmp.Or(first.member("input_config").member("endpoint").member("model_names").firstText(), argument(asked, "--model", "--model-names", "-m"))
-	load := first.member("input_config").member("loadgen").member("concurrency").text()
+	asked := strings.Fields(strings.NewReplacer(`'`, "", `"`, "").Replace(info.member("cli_command").text()))
+	config := first.member("input_config")
+	f.Model = cmp.Or(config.member("endpoint").member("model_names").firstText(), argument(asked, "--model", "--model-names", "-m"))
+	load := config.member("loadgen").member("concurrency").text()
+	rate := config.member("loadgen").member("request_rate").text()
+	for _, phase := range config.member("phases").list() {
+		if phase.member("name").text() == "profiling" {
+			load, rate = phase.member("concurrency").text(), cmp.Or(phase.member("request_rate").text(), phase.member("rate").text())
+		}
+	}
 	if varied, ok := info.member("variation_values").value.(map[string]any); ok {
 		for _, name := range slices.Sorted(maps.Keys(varied)) {
 			if name == "concurrency" || strings.HasSuffix(name, ".concurrency") {
@@ -62,6 +69,20 @@ func readAIPerf(f *File, all []node) {
 	}
 	if load = cmp.Or(load, argument(asked, "--concurrency")); load != "" {
 		c.What["concurrency"] = load
+	}
+	if rate = cmp.Or(rate, argument(asked, "--request-rate")); rate != "" {
+		c.What["request_rate"] = rate
+	}
+	if first.member("was_cancelled").text() == "true" {
+		f.note("the run was cancelled: its numbers cover what was done until then")
+	}
+	failed := 0.0
+	for _, e := range first.member("error_summary").list() {
+		n, _ := e.member("count").amount()
+		failed += n
+	}
+	if failed > 0 {
+		f.note("%g requests failed: the numbers cover only those that were answered", failed)
 	}
 	object, _ := first.value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {

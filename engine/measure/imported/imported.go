@@ -228,8 +228,15 @@ func Read(file string, data []byte) (*File, error) {
 
 func (f *File) read(s *source, data []byte) {
 	if start := bytes.TrimSpace(data)[0]; start != '{' && start != '[' {
-		s.unknown()
-		return
+		// What a tool logs may stand before its result in one file. Lines keep their numbers.
+		at := document.FindIndex(data)
+		if at == nil {
+			s.unknown()
+			return
+		}
+		before := bytes.Count(data[:at[0]], []byte("\n"))
+		f.note("lines before the result, not read: %d", before)
+		data = append(bytes.Repeat([]byte("\n"), before), data[at[0]:]...)
 	}
 	all := s.parse(data)
 	if s.err != nil {
@@ -244,6 +251,9 @@ func (f *File) read(s *source, data []byte) {
 	}
 	s.unknown()
 }
+
+// document matches the beginning of a JSON document on a line of its own.
+var document = regexp.MustCompile(`(?m)^(\{\s*"|\[\s*\{\s*")`)
 
 func (s *source) unknown() {
 	s.wrong(0, "", "unknown format. mxflow reads: %s", strings.Join(Tools(), "; "))

@@ -3,6 +3,7 @@ package imported
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -91,8 +92,8 @@ func TestAbsentIsAbsent(t *testing.T) {
 	}
 }
 
-// If nothing was answered the tools write zeros, which would meet any limit and which
-// anything beats: they are left out.
+// What has no basis the tools write as zero, which would meet any limit and which
+// anything beats: it is left out.
 func TestNothingAnsweredIsNoResult(t *testing.T) {
 	for name, text := range map[string]string{
 		"vLLM":   `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
@@ -110,9 +111,65 @@ func TestNothingAnsweredIsNoResult(t *testing.T) {
 				t.Errorf("%s: %s is a number", name, zero)
 			}
 		}
-		if !strings.Contains(strings.Join(f.Notes, "\n"), "no request was answered") {
+		if !strings.Contains(strings.Join(f.Notes, "\n"), "rinf: zero, which stands for no value, so not read: ") {
 			t.Errorf("%s: %q", name, f.Notes)
 		}
+	}
+}
+
+// TestNoContent: answers without a token have no times and no speeds, and requests were
+// answered all the same.
+func TestNoContent(t *testing.T) {
+	f, err := Read("x.json", []byte(`{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0, "total_input_tokens": 512, "total_output_tokens": 0, `+
+		`"request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"request_throughput": true, "total_token_throughput": true, "total_output_tokens": true, "failed": true,
+		"output_throughput": false, "ttft_ms": false, "tpot_ms": false, "itl_ms": false,
+	} {
+		if _, there := f.Lookup("rinf", name); there != want {
+			t.Errorf("%s: there %v", name, there)
+		}
+	}
+}
+
+// TestAfterALog: what a tool logs before its result is skipped, with a note, and places
+// stay those of the file; a log alone is unknown.
+func TestAfterALog(t *testing.T) {
+	const log, result = "ggml_vulkan: Found 1 device:\n[info] {not this}\n", `[
+  {"build_commit": "0123abc", "model_type": "4B", "n_prompt": 512, "n_gen": 0, "avg_ts": 100.0, "stddev_ts": 1.0, "samples_ts": [99.0, 101.0]}
+]`
+	f, err := Read("x.json", []byte(log+result))
+	if err != nil || f.Tool != "llama-bench" || !slices.Contains(f.Notes, "lines before the result, not read: 2") {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	if _, err := Read("x.json", []byte(log+strings.Replace(result, "512", "?", 1))); err == nil || !strings.Contains(err.Error(), "x.json:4:") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Read("x.json", []byte(log)); err == nil || !strings.Contains(err.Error(), "unknown format") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAIPerf010: a version of its own, phases, quotes in the command line, and what went
+// wrong.
+func TestAIPerf010(t *testing.T) {
+	f, err := Read("x.json", []byte(`{"schema_version": "1.3", "aiperf_version": "0.10.0", "request_latency": {"unit": "ms", "avg": 5000.0},
+  "input_config": {"models": {"items": [{"name": "acme/model-a"}]},
+    "phases": [{"name": "warmup", "concurrency": 2}, {"name": "profiling", "concurrency": 16}]},
+  "run_info": {"cli_command": "aiperf profile --model 'acme/model-a' --request-rate 0.8 --concurrency 16"},
+  "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	what := f.Cells[0].What
+	if f.Version != "0.10.0" || f.Model != "acme/model-a" || what["concurrency"] != "16" || what["request_rate"] != "0.8" {
+		t.Errorf("%+v", f)
+	}
+	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "was cancelled") || !strings.Contains(notes, "3 requests failed") {
+		t.Errorf("%q", f.Notes)
 	}
 }
 

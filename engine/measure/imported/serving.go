@@ -83,6 +83,7 @@ func readVLLM(f *File, all []node) {
 		c := servingCell(n, vllmNumbers, vllmTimes,
 			"backend", "endpoint_type", "model_id", "num_prompts", "request_rate", "burstiness", "max_concurrency", "input_len", "output_len", "date", "label", "ramp_up_strategy")
 		f.vllmTraps(n, c)
+		f.zeros(&c)
 		f.unread(n, c, vllmNumbers, vllmTimes)
 		f.Cells = append(f.Cells, c)
 	}
@@ -99,6 +100,7 @@ func readSGLang(f *File, all []node) {
 			"backend", "dataset_name", "request_rate", "max_concurrency", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len")
 		counted, ok := n.member("total_output_tokens").amount()
 		again, both := n.member("total_output_tokens_retokenized").amount()
+		f.zeros(&c)
 		f.unread(n, c, sglangNumbers, sglangTimes)
 		f.Cells = append(f.Cells, c)
 		if ok && both && again < 0.9*counted {
@@ -125,22 +127,36 @@ func servingCell(n node, numbers, times []named, parameters ...string) Cell {
 			c.Metrics = append(c.Metrics, d.metric(d.name, stats))
 		}
 	}
-	if completed, ok := n.member("completed").amount(); ok && completed == 0 {
-		// The tools write zeros for numbers without a basis.
-		c.Metrics = slices.DeleteFunc(c.Metrics, func(m Metric) bool { return !slices.Contains(countsOfNothing, m.Name) })
-	}
 	return c
 }
 
-// countsOfNothing are the numbers of a run without answers.
-var countsOfNothing = []string{"duration", "completed", "failed", "max_concurrent_requests", "total_input_tokens", "total_output_tokens"}
+// counts are numbers that can be zero.
+var counts = []string{"duration", "completed", "failed", "max_concurrent_requests", "total_input_tokens", "total_output_tokens", "total_output_tokens_retokenized"}
+
+// zeros drops what is zero throughout and cannot be. The tools write that for numbers
+// without a basis: no answer, no token, no second token.
+func (f *File) zeros(c *Cell) {
+	var dropped []string
+	c.Metrics = slices.DeleteFunc(c.Metrics, func(m Metric) bool {
+		if slices.Contains(counts, m.Name) || strings.HasPrefix(m.Name, "spec_decode_") {
+			return false
+		}
+		for _, x := range m.Stats {
+			if x != 0 {
+				return false
+			}
+		}
+		dropped = append(dropped, m.Name)
+		return true
+	})
+	if len(dropped) > 0 {
+		f.note("%s: zero, which stands for no value, so not read: %s", c.Name, strings.Join(dropped, ", "))
+	}
+}
 
 // unread notes the unread numbers of a flat object: a fork of the tool may have renamed a
 // time, or counted it in other units.
 func (f *File) unread(n node, c Cell, numbers, times []named) {
-	if completed, ok := n.member("completed").amount(); ok && completed == 0 {
-		f.note("%s: no request was answered; its speeds and times are zero, so they were not read", c.Name)
-	}
 	object, _ := n.value.(map[string]any)
 	var left []string
 	for _, key := range slices.Sorted(maps.Keys(object)) {
