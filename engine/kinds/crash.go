@@ -48,6 +48,15 @@ func (c Class) Blame() Blame {
 	return ByEngine
 }
 
+// Means is what a break of the class that any engine may have means.
+func (c Class) Means() string {
+	i := slices.IndexFunc(anyCrash, func(s Signature) bool { return s.Class == c })
+	if i < 0 {
+		return ""
+	}
+	return anyCrash[i].Means
+}
+
 // Signature is a log line that shows how an engine broke.
 type Signature struct {
 	// Glob is searched for in the line, see logscan.ParseGlob.
@@ -171,7 +180,7 @@ var anyCrash = []Signature{
 
 	{either("greater than the derived max_model_len", "greater than the derived context_length"), Config, "max_model_len is longer than the model allows: lower it."},
 
-	{either("address already in use", "EADDRINUSE"), Port, "Another program listens on a port that it needs."},
+	{either("address already in use", "EADDRINUSE"), Port, "Another program listens on a port that it needs: stop that, or write {port} in the command, for a free one."},
 
 	{"Watchdog caught collective operation timeout", Crash, "A collective operation timed out: one rank failed earlier, look further up."},
 	{"unhandled system error (run with NCCL_DEBUG=INFO", NCCL, "NCCL could not reach the other GPUs: check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},

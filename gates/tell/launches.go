@@ -29,7 +29,7 @@ var gone = map[string]string{
 // broken says how a launch ended: first what its log shows to be the cause, if anything.
 func broken(how string) whole {
 	return func(r verdict.Reason) string {
-		if len(r.Causes) > 0 && r.Causes[0].Code == code.Diagnosed && r.Causes[0].Args["means"].Text != "" {
+		if len(r.Causes) > 0 && r.Causes[0].Code == code.Diagnosed {
 			return fill("{causes} "+how, r)
 		}
 		return fill(how+"{causes?; {causes}}", r)
@@ -40,8 +40,8 @@ var launchPhrases = phrases{
 	code.LaunchBroke: broken("{error}"),
 	code.EngineDied:  broken("the engine died ({exit}) while answering: {error}"),
 	code.EngineEnded: broken("the engine exited on its own ({exit})"),
-	code.Diagnosed:   "{means?{means} }[{class}{line_no?, log line {line_no}: {line}}]",
-	code.PortShared:  "{by} listened at the engine's port when the launch ended, so that it may have answered{causes?; {causes}}",
+	code.Diagnosed:   "{means} [{class}{line_no?, log line {line_no}: {line}}]",
+	code.PortShared:  broken("{by} listened at the engine's port when the launch ended, so that it may have answered"),
 	code.PortUnseen:  "not checked whether another program listens at the engine's port: who does cannot be told there",
 	code.PortAgain:   "started again on another port: {causes}",
 	code.SignalSays: func(r verdict.Reason) string {

@@ -299,7 +299,7 @@ func (st *Started) Origin() store.Origin {
 func (st *Started) Broke(err error) {
 	failure, ok := errors.AsType[*engine.Failure](err)
 	if ok && failure.Class != "" {
-		defer st.causedBy(diagnosed(failure.Class))
+		defer st.causedBy(diagnosed(failure.Class, failure.Class.Means()))
 	} else {
 		defer st.diagnose()
 	}
@@ -393,7 +393,7 @@ func (st *Started) overheard() {
 	who, seen := at.Others()
 	switch {
 	case who != "":
-		st.Record.OK, st.Record.Error = false, verdict.New(code.PortShared, verdict.Text("by", who)).From(diagnosed(kinds.Port))
+		st.Record.OK, st.Record.Error = false, verdict.New(code.PortShared, verdict.Text("by", who)).From(diagnosed(kinds.Port, kinds.Port.Means()))
 		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), engine.TailLines)
 	case !seen:
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.PortUnseen))
@@ -615,8 +615,9 @@ func (st *Started) causedBy(why verdict.Reason) {
 }
 
 // diagnosed is what broke an engine, with whom it is blamed on.
-func diagnosed(class kinds.Class, args ...verdict.Arg) verdict.Reason {
-	return verdict.New(code.Diagnosed, append(args, verdict.Text("class", string(class)), verdict.Text("blame", string(class.Blame())))...)
+func diagnosed(class kinds.Class, means string, args ...verdict.Arg) verdict.Reason {
+	args = append(args, verdict.Text("class", string(class)), verdict.Text("blame", string(class.Blame())), verdict.Text("means", means))
+	return verdict.New(code.Diagnosed, args...)
 }
 
 // Diagnosis is what the log says about how the engine broke, if anything.
@@ -629,6 +630,6 @@ func (st *Started) Diagnosis() (shown verdict.Reason, ok bool) {
 	if !ok {
 		return shown, false
 	}
-	shown = diagnosed(d.Class, verdict.Text("means", d.Means), verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
+	shown = diagnosed(d.Class, d.Means, verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
 	return shown.Map(st.Lab.Redact.Text), true
 }

@@ -141,6 +141,9 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	switch {
 	case levels == nil:
 		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
+	case !record.OK && !slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }):
+		// It broke after its levels.
+		levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
 	case len(record.Invalid) > 0:
 		v, why := decide.NotCounted(record)
 		levels = append(levels, ledger.Level{Name: engineLevel, Verdict: v, Reasons: why})
@@ -336,8 +339,8 @@ func Qualifying(p *plans.Protocol) []*plans.Block {
 const executionLevel = "execution"
 
 // engineLevel stands for what no launch may show, whatever its protocol: an engine that
-// is forced to accept drafts, or that no prompts can be made with. It exists only if that
-// was seen.
+// is forced to accept drafts, that no prompts can be made with, or that broke after its
+// levels. It exists only if that was seen.
 const engineLevel = "engine"
 
 // kernelsLevel is the level that reads the log.

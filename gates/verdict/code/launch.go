@@ -8,7 +8,7 @@ const (
 	EngineDied  Code = "engine.died"
 	EngineEnded Code = "engine.ended"
 	// Diagnosed: what broke an engine. Args: class (of kinds.Class), blame (of
-	// kinds.Blame); means, line_no and line, if its log shows it.
+	// kinds.Blame), means; line_no and line, if its log shows it.
 	Diagnosed Code = "engine.diagnosed"
 	// PortShared: another program, by, listened at the engine's port when the launch
 	// ended. PortUnseen: whether one does cannot be told.

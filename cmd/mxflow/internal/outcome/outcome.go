@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -104,15 +105,29 @@ type row struct {
 	word, name, why string
 }
 
-// rows are grouped by verdict, accepted ones first.
+// rows are grouped by verdict: what is in error first, as all else may follow from it,
+// then what was accepted. Many nodes that one cause locked are one row.
 func (v *view) rows() (cells [][]string) {
 	var shown []row
+	nodes, listed := map[string]int{}, map[string]int{} // by what locked them
 	for _, r := range v.res.Summary.Rows {
+		if word(r) == "locked" {
+			nodes[r.Locked.Key()]++
+		}
 		if v.shows(r) {
+			listed[r.Locked.Key()]++
 			shown = append(shown, row{Row: r, word: word(r), name: label(r.Node)})
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b row) int { return cmp.Or(place(a.word)-place(b.word), strings.Compare(a.word, b.word)) })
+	for i, r := range shown {
+		if why := r.Locked.Key(); r.word == "locked" && listed[why] > progress.MostLocked {
+			shown[i].name = tell.Count(nodes[why], "node")
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b row) int {
+		return cmp.Or(place(a.word)-place(b.word), strings.Compare(a.word, b.word), strings.Compare(a.Locked.Key(), b.Locked.Key()))
+	})
+	shown = slices.CompactFunc(shown, func(a, b row) bool { return a.word == "locked" && a.name == b.name && a.Locked.Equal(b.Locked) })
 	told := &tell.Page{}
 	of := map[string]int{}
 	var kept []row
@@ -158,7 +173,7 @@ func (v *view) shows(r runtime.Row) bool {
 }
 
 // order is that of the groups, by the first word of each.
-var order = []string{"accepted", string(verdict.Pass), string(verdict.Fail), string(verdict.Inconclusive), string(verdict.Invalid), string(verdict.Error), "locked", "not run"}
+var order = []string{string(verdict.Error), "accepted", string(verdict.Pass), string(verdict.Fail), string(verdict.Inconclusive), string(verdict.Invalid), "locked", "not run"}
 
 func place(word string) int {
 	word, _, _ = strings.Cut(word, ",")

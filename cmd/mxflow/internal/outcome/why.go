@@ -14,7 +14,11 @@ import (
 // Why are a decision's reasons, comparisons first.
 func Why(d *ledger.Decision) []verdict.Reason {
 	rules, unmeasured := rulesSay(d)
-	reasons := append(headline(d), rules...)
+	root := broke(d.Reasons)
+	if d.Verdict != verdict.Error {
+		root = nil
+	}
+	reasons := slices.Concat(root, headline(d), rules)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
 		for _, r := range d.Reasons {
 			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Bare().Equal(r) })
@@ -33,10 +37,24 @@ func Why(d *ledger.Decision) []verdict.Reason {
 	if d.Exit != nil && *d.Exit >= 0 && !saysExit(reasons) { // a signal's name is in the reasons
 		reasons = append(reasons, verdict.New(code.ExitStatus, verdict.Int("exit", *d.Exit)))
 	}
-	if len(d.LogTail) > 0 {
+	if len(d.LogTail) > 0 && !verdict.Holds(root, code.Diagnosed) {
 		reasons = append(reasons, verdict.New(code.LastLogLine, verdict.Text("line", d.LogTail[len(d.LogTail)-1])))
 	}
 	return reasons
+}
+
+// broke is the first engine that broke among what some reasons follow from.
+func broke(reasons []verdict.Reason) []verdict.Reason {
+	for _, r := range reasons {
+		switch r.Code {
+		case code.LaunchBroke, code.EngineDied, code.EngineEnded, code.PortShared:
+			return []verdict.Reason{r}
+		}
+		if root := broke(r.Causes); root != nil {
+			return root
+		}
+	}
+	return nil
 }
 
 // saysExit reports whether reasons contain an exit status.

@@ -46,8 +46,9 @@ func New(on Screen) apply.Observer {
 
 // plain prints each event separately as it comes.
 type plain struct {
-	on Screen
-	mu sync.Mutex
+	on     Screen
+	mu     sync.Mutex
+	locked locks
 }
 
 func (p *plain) Begin(s apply.Start) {
@@ -62,12 +63,20 @@ func (p *plain) Event(ev runtime.Event) {
 	defer p.mu.Unlock()
 	if p.on.JSON != nil {
 		p.on.JSON(ev)
-	} else if text := describe(ev); text != "" {
-		fmt.Fprintf(p.on.Out(), "[%6.1fs] %s%s\n", ev.Elapsed, text, eta(ev))
+		return
+	}
+	for _, ev := range p.locked.before(ev) {
+		if text := describe(ev); text != "" {
+			fmt.Fprintf(p.on.Out(), "[%6.1fs] %s%s\n", ev.Elapsed, text, eta(ev))
+		}
 	}
 }
 
-func (p *plain) End(*apply.Result) {}
+func (p *plain) End(*apply.Result) {
+	if p.on.JSON == nil {
+		p.Event(runtime.Event{})
+	}
+}
 
 func (p *plain) Note(r verdict.Reason) { p.on.Note(r) }
 
@@ -93,7 +102,8 @@ type live struct {
 	least, most float64
 	at          time.Time
 	// over is set when no launch is left.
-	over bool
+	over   bool
+	locked locks
 }
 
 func (l *live) Begin(s apply.Start) {
@@ -184,11 +194,18 @@ func (l *live) Event(ev runtime.Event) {
 	case "launch_ready", "launch_done", "node_done":
 		l.loading = nil
 	}
+	report := l.locked.before(ev)
 	l.mu.Unlock()
-	// A launch's start and its stages are on the live line; what scrolls is what ended,
-	// and why something is repeated.
-	if text := describe(ev); text != "" && ev.Loading == nil && (ev.Type != "launch_started" || ev.Again > 0) {
-		l.scroll(fmt.Sprintf("[%6.1fs] %s", ev.Elapsed, folded(text, l.on.Width()-len(indent))))
+	l.report(report)
+}
+
+// report scrolls events. A launch's start and its stages are on the live line; what
+// scrolls is what ended, and why something is repeated.
+func (l *live) report(events []runtime.Event) {
+	for _, ev := range events {
+		if text := describe(ev); text != "" && ev.Loading == nil && (ev.Type != "launch_started" || ev.Again > 0) {
+			l.scroll(fmt.Sprintf("[%6.1fs] %s", ev.Elapsed, folded(text, l.on.Width()-len(indent))))
+		}
 	}
 }
 
@@ -203,6 +220,7 @@ func folded(text string, width int) string {
 }
 
 func (l *live) End(*apply.Result) {
+	l.report(l.locked.before(runtime.Event{}))
 	close(l.stop)
 	l.drawing.Wait()
 	l.replace("", "")

@@ -32,6 +32,31 @@ func Left(least, most float64) string {
 // indent precedes the details of an event, which are below its text.
 const indent = "           "
 
+// MostLocked is up to how many nodes that one cause locked are listed one by one.
+const MostLocked = 3
+
+// locks are nodes that one cause locked and that were not reported yet. The zero value is
+// ready to use.
+type locks []runtime.Event
+
+// before returns what to report before an event: nothing while it only adds to them.
+func (l *locks) before(ev runtime.Event) (report []runtime.Event) {
+	locked := ev.Type == "node_locked"
+	if len(*l) > 0 && (!locked || !ev.Why.Equal((*l)[0].Why)) {
+		if report = *l; len(report) > MostLocked {
+			many := report[len(report)-1]
+			many.Node = tell.Count(len(report), "node")
+			report = []runtime.Event{many}
+		}
+		*l = nil
+	}
+	if locked {
+		*l = append(*l, ev)
+		return report
+	}
+	return append(report, ev)
+}
+
 // describe is an event as a line; empty for those that only a live display shows.
 func describe(ev runtime.Event) string {
 	where := place(ev)

@@ -46,7 +46,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 		if large && standing.Measures(d.Node) && d.Verdict == verdict.Pass {
 			continue
 		}
-		rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(outcome.Why(d.Decision)), "\n")})
+		rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(new(tell.Page).Each(outcome.Why(d.Decision)...), "\n")})
 	}
 	if len(v.Decisions) == 0 {
 		kept(on, st, v)
