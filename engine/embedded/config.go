@@ -56,7 +56,9 @@ type Config struct {
 	Speculation       int    // tokens that prompt lookup drafts a step; 0 is off
 	Reasoning         int    // first tokens of a chat answer, sent as reasoning
 
-	Pace time.Duration // that a step takes at least; 0 is as fast as it goes
+	Pace     time.Duration // that a step takes at least; 0 is as fast as it goes
+	Autotune bool          // draw a tactic at the start, see Tune
+	CacheDir string        // where it is kept
 
 	Faults Faults
 }
@@ -163,6 +165,7 @@ func (c *Config) readSwitches(env func(string) string, threadsGiven bool) (probl
 			problems = append(problems, fmt.Errorf("%s=%q is not a time up to 1m: use one such as 2ms", envPace, value))
 		}
 	}
+	c.Autotune, c.CacheDir = read(envAutotune) == "on", env(envCacheDir)
 	faults, err := parseFaults(env(envFault))
 	if err != nil {
 		problems = append(problems, err)
@@ -194,6 +197,8 @@ const (
 	envSpeculation = "MXFLOW_EMBEDDED_SPECULATION"
 	envReasoning   = "MXFLOW_EMBEDDED_REASONING"
 	envPace        = "MXFLOW_EMBEDDED_PACE"
+	envAutotune    = "MXFLOW_EMBEDDED_AUTOTUNE"
+	envCacheDir    = "MXFLOW_EMBEDDED_CACHE_DIR"
 	envFault       = "MXFLOW_EMBEDDED_FAULT"
 )
 
@@ -228,6 +233,8 @@ func Switches() []Switch {
 		{envSpeculation, []string{speculationOff, promptLookupPrefix + "N"}, speculationOff, "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) + ": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " + strconv.Itoa(shortestGram) + " of them, occurred earlier in prompt or output (kernel " + kernelPromptLookup + "), verified in one pass (kernel " + kernelVerify + "). The text is the same at any temperature; tokens of one step come in one event."},
 		{envReasoning, []string{"N"}, "0", "The first N tokens of a chat answer go out as reasoning_content, so clients of reasoning models can be tried."},
 		{envPace, []string{"Nms"}, "", "What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed is declared, and hardly depends on what else the machine does."},
+		{envAutotune, []string{"on", "off"}, "off", "Draw one of " + strconv.Itoa(tactics) + " near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its pace, the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir + ", which the next start reads; without that, each start draws."},
+		{envCacheDir, []string{"PATH"}, "", "Where the tuner keeps what it chose. A caches block sets it."},
 		{envFault, faultForms(), "", "Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0, and retry_after:20:1 with Retry-After: 1. wrong_expert gives the tokens of a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of 16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per request: all five are silent in the log, like real bugs of this kind."},
 	}
 }

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type scheduler struct {
 	exit    func(code int) // os.Exit, except in tests
 	ordinal atomic.Uint64  // numbers requests, for default seeds and faults
 	leaked  [][]byte       // while the turn is held: what Faults.Leak loses
+	tuned   float64        // stretches every step, see Tune; 0 without a tuner
 }
 
 func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
@@ -211,7 +213,12 @@ func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 		seq.kv.truncate(end)
 		return draw{}, err
 	}
-	if left := s.config.Pace - time.Since(start); left > 0 {
+	took, least := time.Since(start), s.config.Pace
+	if s.tuned > 0 {
+		// Without a pace the quickest tactic takes what the work takes.
+		least = time.Duration(float64(cmp.Or(least, took*105/100)) * s.tuned)
+	}
+	if left := least - took; left > 0 {
 		select {
 		case <-time.After(left):
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	stdlog "log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -229,7 +230,13 @@ func (s *server) load(exit func(int)) error {
 		fmt.Fprintf(s.log, "[embedded] WARNING staying unready (fault never_ready)\n")
 		return nil
 	}
-	s.engine.Store(newScheduler(m, s.log, exit))
+	engine := newScheduler(m, s.log, exit)
+	if s.config.Autotune {
+		var where string
+		engine.tuned, where = Tune(s.config.CacheDir, rand.IntN)
+		fmt.Fprintf(s.log, "[embedded] [Autotuner]: %s takes %.2f of its time, %s\n", tunedOp, engine.tuned, where)
+	}
+	s.engine.Store(engine)
 	fmt.Fprintf(s.log, "[embedded] Application startup complete.\n")
 	return nil
 }
