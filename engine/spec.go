@@ -236,6 +236,9 @@ type Caches struct {
 	// State is "warm" (kept between launches of a variant) or "cold" (empty at
 	// each launch).
 	State string `json:"state"`
+	// Tuning is "drawn" if each launch times and chooses anew, "pinned" if it finds what
+	// the first one chose.
+	Tuning string `json:"tuning"`
 	// Dir is the folder they lie in; empty is the state directory's. Mount is
 	// where the engine sees it in a container.
 	Dir   string `json:"-"`

@@ -92,6 +92,8 @@ type Launch struct {
 	// Stale is set if the engine was running before the launch: then it is not a start of
 	// its own and replicates nothing.
 	Stale bool
+	// Pinned is set if it kept what an earlier launch had timed and chosen.
+	Pinned bool
 	// Metrics by address without statistic: "chat.tg", "engine.startup_s".
 	Metrics map[string]measure.Summary
 	// Observed is what the engine reported about itself, by name: string, float64 or

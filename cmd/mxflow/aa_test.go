@@ -58,3 +58,33 @@ func TestAA(t *testing.T) {
 	}
 	t.Logf("of %d applies that change nothing: %v by exit status", times, ended)
 }
+
+// TestTuneAA is TestAA of an engine that tunes itself, up to 5% faster or slower, from
+// empty caches each time: that it is 3% faster than itself must not pass if each launch
+// draws a tune. If each arm keeps its first one, as the mark says, it passes now and then:
+// TestTuneIsADraw shows how often.
+func TestTuneAA(t *testing.T) {
+	if os.Getenv("MXFLOW_TEST_LONG") == "" {
+		t.Skip("takes minutes: set MXFLOW_TEST_LONG=1")
+	}
+	const times = 20
+	for _, tuning := range []string{"drawn", "pinned"} {
+		ended := map[int]int{}
+		for range times {
+			c := exec.Command(program, "apply", "--var", "tuning="+tuning, "--state", t.TempDir(), "testdata/plans/aa.hcl")
+			out, err := c.CombinedOutput()
+			var failed *exec.ExitError
+			if err != nil && !errors.As(err, &failed) {
+				t.Fatal(err)
+			}
+			ended[c.ProcessState.ExitCode()]++
+			if marked := strings.Contains(string(out), "the verdict speaks of these tunes"); marked != (tuning == "pinned") || strings.Contains(string(out), "\ninvalid ") {
+				t.Errorf("%s\n%s", c, out)
+			}
+		}
+		t.Logf("%s: %v by exit status", tuning, ended)
+		if passed := ended[verdict.ExitPass]; tuning == "drawn" && passed > 0 || passed+ended[verdict.ExitFail]+ended[verdict.ExitInconclusive] != times {
+			t.Errorf("%s: %v by exit status", tuning, ended)
+		}
+	}
+}

@@ -62,6 +62,8 @@ var graphPhrases = phrases{
 	code.Tried:      "try {try} of {subject} against its parent: false pass at most {rate} (first try {of}, all tries together {bound})",
 	code.TriesSpent: "try {try} of {subject} against its parent: {tries} tries used up its false pass rate of {of}, so no result passes; propose another change as another feature",
 
+	code.TunePinned: "{subject} is measured with one pinned tune of each arm: the verdict speaks of these tunes",
+
 	code.Waived:          "waived by {by} until {until}: {reason}",
 	code.WaiverRevoked:   "waiver revoked by {by}: {reason}",
 	code.WaiverExpired:   "waiver by {by} expired {until} ({reason})",

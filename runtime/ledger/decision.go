@@ -219,11 +219,11 @@ func (d *Decision) SameOutcome(o *Decision) bool {
 }
 
 // Marks are caveats for readers of a verdict: that rules were relaxed after its launches
-// were seen, and that it is not the first try.
+// were seen, that it is not the first try, and that it speaks of pinned tunes.
 func (d *Decision) Marks() (said []verdict.Reason) {
 	for _, r := range d.Reasons {
 		switch r.Code {
-		case code.Withheld, code.OnSeenData, code.RestsOnSeenData, code.Tried, code.TriesSpent:
+		case code.Withheld, code.OnSeenData, code.RestsOnSeenData, code.Tried, code.TriesSpent, code.TunePinned:
 			said = append(said, r)
 		}
 	}

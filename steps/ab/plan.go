@@ -76,8 +76,13 @@ func (q *Question) planEngine(w *planWriter, dir string) {
 		w.number("port", q.Port)
 	}
 	w.line("}")
-	if state := map[string]string{"own": "warm", "cold": "cold"}[q.Caches]; state != "" && q.Kind.Name != "embedded" {
-		w.line("caches {\nstate = %q\n}", state) // the embedded engine compiles nothing
+	switch {
+	case q.Caches == "pinned":
+		w.line("caches {\nstate = \"warm\"\ntuning = \"pinned\"\n}")
+	case q.Caches == "cold":
+		w.line("caches {\nstate = \"cold\"\n}")
+	case q.Caches == "own" && q.Kind.Name != "embedded": // which compiles nothing
+		w.line("caches {\nstate = \"warm\"\n}")
 	}
 	if q.Timeout > 0 {
 		w.line("ready {\ntimeout = %s\n}", hclText(q.Timeout.String()))

@@ -311,10 +311,15 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 		r.LogTail = d.LogTail
 		return
 	}
+	d := decided[runtime.FeatureID("B")]
+	if d != nil {
+		pinned := slices.DeleteFunc(slices.Clone(d.Reasons), func(why verdict.Reason) bool { return why.Code != code.TunePinned })
+		r.Notes = append(r.Notes, pinned...)
+	}
 	if r.Test != nil && r.Stopped != "" {
 		return // numbers and test show it
 	}
-	if d := decided[runtime.FeatureID("B")]; d != nil && d.Verdict != verdict.Pass {
+	if d != nil && d.Verdict != verdict.Pass {
 		for _, rule := range d.Rules {
 			r.Reasons = append(r.Reasons, r.reasons(rule.Reasons)...)
 		}

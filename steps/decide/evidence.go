@@ -46,7 +46,7 @@ func NotCounted(l *ledger.Launch) (verdict.Verdict, []verdict.Reason) {
 func Measured(l *ledger.Launch) gates.Launch {
 	out := gates.Launch{
 		ID: l.ID, Round: l.Ordinal, Place: l.On(), Samples: l.Samples, Metrics: l.Metrics,
-		Stale: l.Engine["fresh"] == "no", Unobserved: l.Unobserved,
+		Stale: l.Engine["fresh"] == "no", Pinned: l.Engine["caches.tuning"] == "pinned", Unobserved: l.Unobserved,
 	}
 	if out.Samples == "" {
 		out.Samples = l.Output

@@ -144,7 +144,7 @@ func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.
 		out.Rules = append(out.Rules, result)
 		out.Reasons = append(out.Reasons, result.Reason())
 	}
-	out.Reasons = append(out.Reasons, triedBefore(all, settings, out.Evidence)...)
+	out.Reasons = append(out.Reasons, marks(all, settings, out.Evidence)...)
 	out.Findings = gates.Findings(f.Criteria, out.Rules, all, settings)
 }
 

@@ -49,7 +49,7 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 		out.Rules = append(out.Rules, result)
 		out.Reasons = append(out.Reasons, result.Reason())
 	}
-	out.Reasons = append(out.Reasons, triedBefore(all, settings, out.Evidence)...)
+	out.Reasons = append(out.Reasons, marks(all, settings, out.Evidence)...)
 	out.Verdict = Whole(string(runtime.KindGate), nil, out.Rules)
 	v.onSeen(runtime.PhaseID(ph.Name), out, out.Evidence)
 	v.restsOnSeen(out, GateFeatures(v.Plan, ph))

@@ -2,10 +2,12 @@ package decide
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -91,12 +93,16 @@ func (t *tried) came(d *ledger.Decision, ev ledger.Evidence) {
 	}
 }
 
-// triedBefore reports, for every feature that rules read, which try it is, if not the
-// first.
-func triedBefore(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (said []verdict.Reason) {
+// marks are what readers must know of the features that rules read: which try it is, if
+// not the first, and that its launches keep one tune each arm.
+func marks(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (said []verdict.Reason) {
 	for _, ev := range evidence {
-		if f := all.Features[ev.Feature]; f != nil && f.Try > 1 {
+		f := all.Features[ev.Feature]
+		if f != nil && f.Try > 1 {
 			said = append(said, gates.Tried(ev.Feature, f.Try, s.FalsePass))
+		}
+		if f != nil && slices.ContainsFunc(f.Candidate.Launches, func(l gates.Launch) bool { return l.Pinned }) {
+			said = append(said, verdict.New(code.TunePinned).On(ev.Feature))
 		}
 	}
 	return said

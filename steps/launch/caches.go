@@ -1,9 +1,14 @@
 package launch
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine"
@@ -19,19 +24,44 @@ import (
 // downloaded there. Every engine gets all of them: one that does not know a variable
 // ignores it.
 var cacheFolders = []struct{ variable, folder string }{
-	{"VLLM_CACHE_ROOT", "vllm"}, // torch.compile artifacts of vLLM, autotuner results
-	{"SGLANG_CACHE_DIR", "sglang"},
+	{"VLLM_CACHE_ROOT", "vllm"},    // torch.compile artifacts, flashinfer_autotune_cache
+	{"SGLANG_CACHE_DIR", "sglang"}, // flashinfer/autotune
 	{"SGLANG_DG_CACHE_DIR", "sglang-deep-gemm"},
 	{"TORCHINDUCTOR_CACHE_DIR", "inductor"},
 	{"TRITON_CACHE_DIR", "triton"},
 	{"TORCH_EXTENSIONS_DIR", "torch-extensions"},
 	{"FLASHINFER_WORKSPACE_BASE", "flashinfer"}, // keeps .cache/flashinfer in it
-	{"CUDA_CACHE_PATH", "cuda"},                 // the driver's own PTX compiler
+	{"FLASHINFER_AUTOTUNE_CACHE_DIR", "flashinfer-autotune"},
+	{"VLLM_FLASHINFER_AUTOTUNE_CACHE_DIR", "vllm-flashinfer-autotune"},
+	{"CUDA_CACHE_PATH", "cuda"}, // the driver's own PTX compiler
 	{"DG_JIT_CACHE_DIR", "deep-gemm"},
 	{"TRTLLM_DG_CACHE_DIR", "trtllm-deep-gemm"},
 	{"TVM_FFI_CACHE_DIR", "tvm-ffi"},
 	{"TILELANG_CACHE_DIR", "tilelang"},
 	{"CUTE_DSL_CACHE_DIR", "cute-dsl"},
+	{"MXFLOW_EMBEDDED_CACHE_DIR", "embedded"},
+}
+
+// timed matches the files, or a folder around them, in which engines keep what they timed
+// and chose: FlashInfer's tactics under each of its roofs (autotune_configs.json), those
+// of Triton (*.autotune.json), TileLang (autotuner/) and Inductor (*.best_config).
+var timed = regexp.MustCompile(`(?i)autotun|\.best_config$`)
+
+// timedFiles are those below a folder, relative to it and sorted.
+func timedFiles(dir string) (files []string, err error) {
+	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if rel, _ := filepath.Rel(dir, file); !d.IsDir() && timed.MatchString(rel) {
+			files = append(files, rel)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return files, err
 }
 
 // cachesMount is where a container sees its caches.
@@ -54,21 +84,23 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	if err != nil {
 		return failed("engine", "start", "no folder for its caches: %v", err)
 	}
-	// A cold launch gets its own folder: what a container wrote as another user could not
-	// be removed, and would make it warm.
 	name := key
+	if on := record.On(); on != "" {
+		name += "-" + runtime.FileName(on) // what runs at the same time would share a tune
+	}
 	if c.State == "cold" {
-		name = path.Join(key+"-cold", runtime.FileName(record.ID)+"-"+runtime.ShortID(record.ID, record.Started, record.Order))
-		clearOld(filepath.Join(base, key+"-cold"))
+		name += "-cold"
 	}
 	dir := filepath.Join(base, name)
+	if c.State == "cold" || c.Tuning == "drawn" && forget(dir) != nil {
+		if err := setAside(dir, runtime.ShortID(record.ID, record.Started, record.Order)); err != nil {
+			return failed("engine", "start", "its caches should be empty, but cannot be moved: %v: remove the folder", err)
+		}
+	}
 	actual := c.State
 	if c.State == "warm" && !l.warmed(dir, key) {
 		actual = "cold"
 		record.Notes = append(record.Notes, verdict.New(code.CachesCold))
-	}
-	if entries, err := os.ReadDir(dir); c.State == "cold" && err == nil && len(entries) > 0 {
-		return failed("engine", "start", "its caches in %s should be cold but are not empty: remove the folder", dir)
 	}
 	inside := dir
 	switch {
@@ -88,7 +120,8 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 			spec.Env[f.variable] = path.Join(inside, f.folder)
 		}
 	}
-	record.Engine["caches"], record.Engine["caches.declared"] = actual, c.State
+	spec.Caches = &engine.Caches{State: c.State, Tuning: c.Tuning, Dir: dir, Mount: inside}
+	record.Engine["caches"], record.Engine["caches.declared"], record.Engine["caches.tuning"] = actual, c.State, c.Tuning
 	return nil
 }
 
@@ -103,10 +136,69 @@ func (l *Lab) warmed(dir, key string) bool {
 	})
 }
 
-// clearOld removes the caches of earlier cold launches as far as it can.
-func clearOld(dir string) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+// forget removes what an engine timed and chose in an earlier launch.
+func forget(dir string) error {
+	files, err := timedFiles(dir)
+	for _, file := range files {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, file)))
 	}
+	return err
+}
+
+// setAside moves caches away and removes them as far as it can: what a container wrote as
+// another user can be moved, but not removed.
+func setAside(dir, id string) error {
+	old := dir + "-old"
+	err := os.MkdirAll(old, 0o755)
+	if err == nil {
+		err = os.Rename(dir, filepath.Join(old, id))
+	}
+	_ = os.RemoveAll(old)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// observedTune is the observation of what a launch timed and chose: a digest. It is a
+// consequence, in which launches may differ, within an arm too.
+const observedTune = "tune"
+
+// observeTune records what the launch timed and chose. In a container it removes that too
+// unless it is pinned: from here files of another user could not be.
+func (st *Started) observeTune(ctx context.Context) {
+	c := st.caches
+	if c == nil || !st.Record.OK {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, observing)
+	defer cancel()
+	files, err := timedFiles(c.Dir)
+	if err == nil && len(files) == 0 {
+		return
+	}
+	var inside []string
+	var content []byte
+	for _, file := range files {
+		inside = append(inside, path.Join(c.Mount, filepath.ToSlash(file)))
+		text, readErr := os.ReadFile(filepath.Join(c.Dir, file))
+		content, err = append(content, text...), errors.Join(err, readErr)
+	}
+	if errors.Is(err, fs.ErrPermission) && len(files) > 0 {
+		content, err = st.Inst.Output(ctx, append([]string{"cat"}, inside...)...)
+	}
+	if c.Tuning == "drawn" && st.How != engine.HowProcess {
+		_, _ = st.Inst.Output(ctx, append([]string{"rm", "-f"}, inside...)...)
+	}
+	if err != nil {
+		if st.Record.Unobserved == nil {
+			st.Record.Unobserved = map[string]verdict.Reason{}
+		}
+		st.Record.Unobserved[observedTune] = verdict.New(code.Unobserved, verdict.Text("why", st.Lab.Redact.Text(err.Error())))
+		return
+	}
+	if st.Record.Observed == nil {
+		st.Record.Observed = map[string]ledger.Observed{}
+	}
+	st.Record.Observed[observedTune] = ledger.Observed{Value: runtime.Digest(files, content)[:12], From: fmt.Sprintf("files in its caches: %d", len(files))}
 }

@@ -118,6 +118,8 @@ type Started struct {
 	// Crashed is how often the variant crashed since its last launch that counts.
 	Crashed int
 	GPU     gpuUse
+	// caches are those that it got, nil if it uses whatever is there.
+	caches *engine.Caches
 	// Limit is what limits its speed, nil if unknown.
 	Limit *limit.Basis
 	// describe collects the launch's metadata, once. named are the files of its command at
@@ -142,6 +144,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	}
 	if err == nil {
 		v, err = l.provide(ctx, s, v, record)
+		st.caches = v.Spec.Caches
 	}
 	if err == nil && record.Place == nil {
 		record.Place, err = l.usual(ctx, v)
@@ -357,6 +360,7 @@ func (st *Started) Stop(s *runtime.Scope) {
 		st.describe()
 	}
 	keep := st.opened()
+	st.observeTune(s.Hard)
 	st.ended(st.Inst.Stop(s.Hard))
 	keep()
 	if err := st.Lab.altered(machine.Inherited()); err != nil && st.Record.OK {

@@ -100,10 +100,17 @@ var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
 	Doc: "Gives each variant its own compiler caches (torch.compile, Triton, FlashInfer, CUDA and others), in a known state. Without this block, and without a source, the engine uses whatever caches exist.",
 	Attrs: []plans.Attr{
 		{Name: "state", Type: plans.String, Required: true, OneOf: []string{"warm", "cold"}, Doc: "`warm`: kept between launches of a variant; the first one finds them empty and is recorded as cold. `cold`: empty at each launch."},
+		{Name: "tuning", Type: plans.String, Default: "drawn", OneOf: []string{"drawn", "pinned"}, Doc: "What engines timed and chose, such as FlashInfer's tactics. `drawn`: each launch chooses anew, so a lucky choice is noise like any other. `pinned`: all launches of a variant keep the choice of the first, and the verdict speaks of that one."},
 		{Name: "dir", Type: plans.String, Doc: "Their folder, relative to the plan's folder. Without it, in the state directory."},
 		{Name: "mount", Type: plans.String, Doc: "Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees `dir`."},
 	},
-	Check: checkSource,
+	Check: func(b *plans.Block) []plans.AttrError {
+		wrong := checkSource(b)
+		if b.Attrs["state"] == "cold" && b.Attrs["tuning"] == "pinned" {
+			wrong = append(wrong, plans.AttrError{Attr: "tuning", Code: "invalid-value", Summary: "Nothing to pin", Detail: "Cold caches hold no choice of an earlier launch. Set state = \"warm\", or remove tuning."})
+		}
+		return wrong
+	},
 	Example: `caches {
   state = "cold"
 }`,
@@ -147,11 +154,11 @@ func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 		return err
 	}
 	for _, b := range d.engine.Parts["caches"] {
-		caches := struct{ State, Dir, Mount string }{}
-		if err := b.Decode(&caches); err != nil {
+		of := struct{ State, Tuning, Dir, Mount string }{}
+		if err := b.Decode(&of); err != nil {
 			return err
 		}
-		spec.Caches = &engine.Caches{State: caches.State, Dir: caches.Dir, Mount: caches.Mount}
+		spec.Caches = &engine.Caches{State: of.State, Tuning: of.Tuning, Dir: of.Dir, Mount: of.Mount}
 	}
 	return l.putTrees(d, spec)
 }
@@ -178,7 +185,7 @@ func (l *Resolver) putSources(d *draft, spec *engine.Spec) error {
 	if spec.How() == engine.HowProcess && (d.engine.Process == nil || d.engine.Process.Dir == "") {
 		spec.Dir = engine.SourceMark(names[0])
 	}
-	spec.Caches = &engine.Caches{State: "warm"}
+	spec.Caches = &engine.Caches{State: "warm", Tuning: "drawn"}
 	return nil
 }
 

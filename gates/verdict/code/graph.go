@@ -74,6 +74,9 @@ const (
 	TriesSpent Code = "tried.spent"
 )
 
+// TunePinned: the launches of Subject keep one tune each arm.
+const TunePinned Code = "caches.pinned"
+
 // Gates that people overrode. Args: by, reason, and until (a time).
 const (
 	Waived          Code = "waiver.covers"

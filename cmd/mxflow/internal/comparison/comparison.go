@@ -309,6 +309,10 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 	if states := ab.Caches(slices.Concat(r.A.All, r.B.All)); states != "" {
 		rows = append(rows, [2]string{"caches", states + ", each command has its own"})
 	}
+	if tunes, any := ab.Said(r.A.All, "tune"); any {
+		of, _ := ab.Said(r.B.All, "tune")
+		rows = append(rows, [2]string{"tune", "A " + tunes + "; B " + of})
+	}
 	if text := testWords(r.Test); text != "" {
 		if r.Beyond > 0 {
 			text += fmt.Sprintf("\n%s of each made for an earlier claim are listed, but affect neither the change nor its bounds", tell.Launches(r.Beyond))

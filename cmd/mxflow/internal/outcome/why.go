@@ -33,6 +33,11 @@ func Why(d *ledger.Decision) []verdict.Reason {
 			reasons = append(reasons, verdict.New(code.LevelShort).On(l.Name).Is(l.Verdict))
 		}
 	}
+	for _, m := range d.Marks() {
+		if !slices.ContainsFunc(reasons, m.Equal) {
+			reasons = append(reasons, m)
+		}
+	}
 	reasons = append(reasons, d.Findings...)
 	if d.Exit != nil && *d.Exit >= 0 && !saysExit(reasons) { // a signal's name is in the reasons
 		reasons = append(reasons, verdict.New(code.ExitStatus, verdict.Int("exit", *d.Exit)))
