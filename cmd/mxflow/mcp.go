@@ -1,25 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
-	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/preview"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/profiled"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
@@ -30,8 +26,8 @@ func newMCPCommand(a *app) *cobra.Command {
 		Use:   "mcp [PLAN]",
 		Short: "Serve one plan to a coding agent over the Model Context Protocol",
 		Long: `Speaks the Model Context Protocol on standard input and output. An agent reads
-(validate, plan, status, explain, show, compare, profile, schema, kinds), proposes
-within the limits of the plan's seal (propose_feature, propose_value), and measures:
+(validate, plan, status, explain, show, compare, profile, schema, kinds, limits: what
+the commands print with --json, or a part of it by jq), proposes within the limits of the plan's seal (propose_feature, propose_value), and measures:
 qualify and apply return at once, progress reports on them, stop ends them. No tool
 waives, retracts, measures again or changes rules. Without a seal (mxflow seal) an
 agent can only read.`,
@@ -41,11 +37,6 @@ agent can only read.`,
 			path, err := a.planOf(args)
 			if err != nil {
 				return err
-			}
-			if os.Getenv("GOGC") == "" {
-				// Each answer about a large plan makes variants of all its features, and an
-				// agent waits: collecting less often takes a third off, and some memory.
-				debug.SetGCPercent(300)
 			}
 			soft, hard, release := signals(c.Context(), a.stderr, shuttingDown)
 			defer release()
@@ -61,6 +52,14 @@ agent can only read.`,
 // the server.
 func agentHost(a *app, hard context.Context, path, key string, vars []load.Given) agents.Host {
 	state := a.stateDir(path)
+	var given []string
+	for _, g := range vars {
+		if g.File != "" {
+			given = append(given, "--var-file", g.File)
+		} else {
+			given = append(given, "--var", g.Var)
+		}
+	}
 	return agents.Host{
 		Path: path, State: state, Version: version,
 		Load: func() *load.Result { return a.loadSilently(path, load.Options{Inputs: vars}) },
@@ -77,24 +76,14 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 			_, err := q.run(ctx, hard, a, loaded, g)
 			return err
 		},
-		Reader: func() (*store.Store, error) { return a.reader([]string{path}) },
-		Find:   recorded.Argued,
-		Profile: func(st *store.Store, feature string) (own, parent *agents.Profiled, err error) {
-			o, p, err := profiled.Find(st, feature)
-			return profileForAgents(o), profileForAgents(p), err
+		Run: func(ctx context.Context, args []string) ([]byte, error) {
+			var out, said bytes.Buffer
+			run(ctx, append([]string{"--state", state}, args...), &out, &said)
+			if out.Len() == 0 {
+				return nil, errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "mxflow: "))
+			}
+			return out.Bytes(), nil
 		},
-		Planned: func(p *plans.Plan, n runtime.Planned) any {
-			j := preview.JSON(p, n)
-			j.Launches = nil // how many is enough
-			return j
-		},
-		Kind: engines.JSON,
+		Vars: given,
 	}
-}
-
-func profileForAgents(r *profiled.Recorded) *agents.Profiled {
-	if r == nil {
-		return nil
-	}
-	return &agents.Profiled{Launch: r.Launch.ID, Variant: r.Launch.Variant, Is: r.Is}
 }

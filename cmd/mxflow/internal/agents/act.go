@@ -10,7 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -46,6 +48,28 @@ type JobAnswer struct {
 	Notes []verdict.Reason `json:"notes,omitempty"`
 	Error string           `json:"error,omitempty"`
 	Next  []nextCall       `json:"next,omitempty"`
+}
+
+// statusNode is a node and its state, briefly: explain has the causes and numbers.
+type statusNode struct {
+	Node    string  `json:"node"`
+	Verdict string  `json:"verdict,omitempty"`
+	Reasons []brief `json:"reasons,omitempty"`
+}
+
+// brief is a reason with its causes and numbers only in its text.
+type brief struct {
+	Text    string          `json:"text"`
+	Code    code.Code       `json:"code"`
+	Subject string          `json:"subject,omitempty"`
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+}
+
+func briefs(reasons []verdict.Reason) (out []brief) {
+	for _, r := range reasons {
+		out = append(out, brief{tell.Line(r), r.Code, r.Subject, r.Verdict})
+	}
+	return out
 }
 
 func (j *job) running() bool {

@@ -19,9 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
-	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	planseal "github.com/mxflow/mxflow/plans/seal"
@@ -48,15 +46,10 @@ type Host struct {
 	Chance func(*planseal.Seal) float64
 	// Apply applies a plan under its seal until ctx ends.
 	Apply func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error
-	// Reader opens the state directory, Find resolves a name to a node there.
-	Reader func() (*store.Store, error)
-	Find   func(st *store.Store, name string) (node, alternative string, err error)
-	// Profile is the profile of the baseline, or of a feature and its parent; parent is
-	// nil if that has none.
-	Profile func(st *store.Store, feature string) (own, parent *Profiled, err error)
-	// Planned and Kind are answers as commands print them.
-	Planned func(*plans.Plan, runtime.Planned) any
-	Kind    func(kinds.Kind) any
+	// Run is what a command of mxflow prints as JSON; Vars are the flags that give the
+	// plan's variables to it.
+	Run  func(ctx context.Context, args []string) ([]byte, error)
+	Vars []string
 }
 
 // Serve answers an agent until ctx or its input ends, and ends what it started.
@@ -98,15 +91,7 @@ type nextCall struct {
 
 func (s *server) tools() *mcp.Server {
 	to := mcp.NewServer(&mcp.Implementation{Name: "mxflow", Version: s.Version}, nil)
-	addTool(s, to, "validate", "Every mistake of the plan with its place.", true, s.validate)
-	addTool(s, to, "plan", "What an apply would do: nodes that are not kept, launches, seconds, and the smallest effect that these launches resolve.", true, s.plan)
-	addTool(s, to, "status", "The accepted stack, nodes that are undecided or did not pass, the limits of the seal and what remains of them.", true, s.status)
-	addRead(s, to, "explain", "Why a feature, gate or node got its verdict.", s.explain)
-	addRead(s, to, "show", "A run with its decisions and launches, or one launch with its metrics.", s.show)
-	addRead(s, to, "compare", "The metrics of two recorded runs, features or commits with the change, its 95% interval and p. Decides nothing.", s.compare)
-	addRead(s, to, "profile", "Where a profiled engine spends its time, and for a feature how that differs from its parent.", s.profile)
-	addTool(s, to, "schema", "The parts of the plan language, or the JSON Schema of one.", true, s.schema)
-	addTool(s, to, "kinds", "The kinds of engine, or the whole profile of one.", true, s.kinds)
+	s.addReads(to)
 	addTool(s, to, "propose_feature", "Write a feature into the plan that is judged like a sealed feature of its phase.", false, s.proposeFeature)
 	addTool(s, to, "propose_value", "Write a value of a knob into the plan, or replace one.", false, s.proposeValue)
 	addTool(s, to, "qualify", "Launch a feature once and run its levels, without measuring. Returns at once.", false, s.qualify)
@@ -114,20 +99,6 @@ func (s *server) tools() *mcp.Server {
 	addCalled(s, to, "progress", "Progress of the running qualify or apply, or the result of the last one. With a progress token it notifies of each launch while it waits.", true, s.progress)
 	addTool(s, to, "stop", "Stop the running qualify or apply. Decisions are kept.", false, s.stop)
 	return to
-}
-
-// addRead adds a tool that answers from the record.
-func addRead[In any](s *server, to *mcp.Server, name, says string, answer func(*store.Store, In) (any, error)) {
-	addTool(s, to, name, says, true, func(_ context.Context, in In) (any, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		st, err := s.Reader()
-		if err != nil {
-			return nil, err
-		}
-		defer st.Close()
-		return answer(st, in)
-	})
 }
 
 // addTool answers with the JSON that commands print: reasons with their words, secrets
@@ -149,7 +120,11 @@ func addCalled[In any](s *server, to *mcp.Server, name, says string, reads bool,
 				return nil, nil, err
 			}
 			data = inert.JSON(data)
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}}, StructuredContent: json.RawMessage(data)}, nil, nil
+			res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}}}
+			if bytes.HasPrefix(data, []byte("{")) { // the protocol has no other
+				res.StructuredContent = json.RawMessage(data)
+			}
+			return res, nil, nil
 		})
 }
 

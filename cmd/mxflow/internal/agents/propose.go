@@ -214,11 +214,11 @@ func (s *server) propose(next []nextCall, edit func(*hclwrite.Body) error) (any,
 	res := s.Check(name, text)
 	out := ProposedAnswer{File: name}
 	if !res.OK() {
-		out.Diagnostics, _ = few(res.DiagnosticsJSON())
+		out.Diagnostics = res.DiagnosticsJSON()
 		return out, nil
 	}
 	if out.Refused, err = is.Moved(res.Plan); err != nil || len(out.Refused) > 0 {
-		out.Next = []nextCall{{Tool: "status", Code: "refused"}}
+		out.Next = []nextCall{{Tool: "limits", Code: "refused"}}
 		return out, err
 	}
 	if err := s.Write(name, text); err != nil {
