@@ -62,9 +62,6 @@ func TestTokenIDsAsPrompt(t *testing.T) {
 			t.Errorf("prompt %s gave %q after %d tokens", prompt, got, e.Usage.Prompt)
 		}
 	}
-	if _, answer = post(t, url+"/detokenize", `{"tokens":`+string(ids)+`}`); answer != `{"prompt":"The capital of France is"}`+"\n" {
-		t.Errorf("detokenize answered %s", answer)
-	}
 }
 
 func TestStreamedCompletion(t *testing.T) {
@@ -369,7 +366,6 @@ func TestBadRequests(t *testing.T) {
 		{"unknown role", "/v1/chat/completions", `{"messages":[{"role":"wizard","content":"a"}]}`, 400, "wizard"},
 		{"picture", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "image_url"},
 		{"tokenize nothing", "/tokenize", `{}`, 400, "neither"},
-		{"detokenize unknown", "/detokenize", `{"tokens":[99999]}`, 400, "99999"},
 	} {
 		status, answer := post(t, url+test.path, test.body)
 		var body struct {

@@ -47,7 +47,6 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /metrics", s.prometheus)
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /tokenize", s.tokenize)
-	mux.HandleFunc("POST /detokenize", s.detokenize)
 	if s.config.ProfilerDir != "" {
 		mux.HandleFunc("POST /start_profile", s.startProfile)
 		mux.HandleFunc("POST /stop_profile", s.stopProfile)
@@ -122,21 +121,6 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{
 		"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen,
 	})
-}
-
-func (s *server) detokenize(w http.ResponseWriter, r *http.Request) {
-	var q struct {
-		Tokens []token `json:"tokens"`
-	}
-	if e := readJSON(w, r, &q); e != nil {
-		writeError(w, e)
-		return
-	}
-	if e := s.checkTokens("tokens", q.Tokens); e != nil {
-		writeError(w, e)
-		return
-	}
-	writeJSON(w, http.StatusOK, map[string]string{"prompt": s.tk.decode(q.Tokens)})
 }
 
 // shutdownGrace is how long a stop waits for handlers to return. Their contexts are
@@ -373,16 +357,16 @@ func (s *server) translate(d dialect, q *completionRequest) (generation, *apiErr
 	if prompt == nil {
 		prompt = s.tk.encode(q.Prompt.text)
 	}
-	if e := s.checkTokens("prompt", prompt); e != nil {
+	if e := s.checkTokens(prompt); e != nil {
 		return generation{}, e
 	}
 	return q.generation(prompt, 16, s.config.MaxModelLen, false)
 }
 
-func (s *server) checkTokens(param string, tokens []token) *apiError {
+func (s *server) checkTokens(tokens []token) *apiError {
 	for _, t := range tokens {
 		if t < 0 || int(t) >= s.tk.size() {
-			return badRequest(param, "token id %d is out of the vocabulary (0 to %d)", t, s.tk.size()-1)
+			return badRequest("prompt", "token id %d is out of the vocabulary (0 to %d)", t, s.tk.size()-1)
 		}
 	}
 	return nil
