@@ -85,8 +85,8 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 		return failed("engine", "start", "no folder for its caches: %v", err)
 	}
 	name := key
-	if on := record.On(); on != "" {
-		name += "-" + runtime.FileName(on) // what runs at the same time would share a tune
+	if on := record.On(); on != "" && c.Tuning == "drawn" {
+		name += "-" + runtime.FileName(on) // what runs beside it would share its tune
 	}
 	if c.State == "cold" {
 		name += "-cold"
@@ -121,7 +121,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 		}
 	}
 	spec.Caches = &engine.Caches{State: c.State, Tuning: c.Tuning, Dir: dir, Mount: inside}
-	record.Engine["caches"], record.Engine["caches.declared"], record.Engine["caches.tuning"] = actual, c.State, c.Tuning
+	record.Engine["caches"], record.Engine["caches.tuning"] = actual, c.Tuning
 	return nil
 }
 
@@ -131,9 +131,7 @@ func (l *Lab) warmed(dir, key string) bool {
 	if _, err := os.Stat(dir); err != nil || l.Store == nil {
 		return false
 	}
-	return slices.ContainsFunc(l.Store.Launches(store.LaunchFilter{VariantKey: key, OK: true}), func(launch *ledger.Launch) bool {
-		return launch.Engine["caches.declared"] == "warm"
-	})
+	return len(l.Store.Launches(store.LaunchFilter{VariantKey: key, OK: true})) > 0
 }
 
 // forget removes what an engine timed and chose in an earlier launch.
@@ -168,7 +166,7 @@ const observedTune = "tune"
 // unless it is pinned: from here files of another user could not be.
 func (st *Started) observeTune(ctx context.Context) {
 	c := st.caches
-	if c == nil || !st.Record.OK {
+	if _, plans := st.Record.Observed[observedTune]; plans || c == nil || !st.Record.OK {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, observing)
@@ -179,18 +177,19 @@ func (st *Started) observeTune(ctx context.Context) {
 	}
 	var inside []string
 	var content []byte
+	var unread error
 	for _, file := range files {
 		inside = append(inside, path.Join(c.Mount, filepath.ToSlash(file)))
-		text, readErr := os.ReadFile(filepath.Join(c.Dir, file))
-		content, err = append(content, text...), errors.Join(err, readErr)
+		text, err := os.ReadFile(filepath.Join(c.Dir, file))
+		content, unread = append(content, text...), errors.Join(unread, err)
 	}
-	if errors.Is(err, fs.ErrPermission) && len(files) > 0 {
-		content, err = st.Inst.Output(ctx, append([]string{"cat"}, inside...)...)
+	if errors.Is(unread, fs.ErrPermission) {
+		content, unread = st.Inst.Output(ctx, append([]string{"cat"}, inside...)...)
 	}
 	if c.Tuning == "drawn" && st.How != engine.HowProcess {
 		_, _ = st.Inst.Output(ctx, append([]string{"rm", "-f"}, inside...)...)
 	}
-	if err != nil {
+	if err = errors.Join(err, unread); err != nil {
 		if st.Record.Unobserved == nil {
 			st.Record.Unobserved = map[string]verdict.Reason{}
 		}

@@ -57,7 +57,7 @@ func TestTimedFiles(t *testing.T) {
 			}
 		}
 		record := &ledger.Launch{ID: "2", Place: &ledger.Place{Name: "gpu 1"}}
-		if found, err := timedFiles(keeps(t, l, c, "key", record).Caches.Dir); len(found) > 0 || err != nil {
+		if found, err := timedFiles(keeps(t, l, c, "key", record).Caches.Dir); len(found) > 0 != stays || err != nil {
 			t.Errorf("%s: a launch on another GPU, which may run at the same time, finds %v, %v", tuning, found, err)
 		}
 		keeps(t, l, c, "key", &ledger.Launch{ID: "3"})
