@@ -62,7 +62,8 @@ func foresee(t *verdict.Test, sc scale, d stats.Design) {
 	if l.DF == 0 {
 		return // nothing was tested
 	}
-	t.Needed = sc.finite(t.Theta + stats.Reach(t.Pass, l.SE, l.DF, l.Margin))
+	e := stats.Error{Rate: d.FalsePass, Level: t.Pass}
+	t.Needed = sc.finite(t.Theta + stats.Reach(t.Pass, l.SE, l.DF, e.Margin(l.N, t.Gap)))
 	if t.Stop == verdict.StopFail || t.Stop == verdict.StopScreen {
 		return
 	}
@@ -70,12 +71,12 @@ func foresee(t *verdict.Test, sc scale, d stats.Design) {
 	if single {
 		arms = 1
 	}
-	gap, level := l.Estimate-t.Theta, t.Pass
+	gap := l.Estimate - t.Theta
 	if gap < 0 {
-		gap, level = -gap, t.Fail
+		gap, e = -gap, stats.Error{Rate: d.FalseFail, Level: t.Fail}
 	}
 	sd := l.SE * math.Sqrt(float64(l.N)/arms)
-	n := d.Settling(l.N, gap, t.Gap, sd, level, single)
+	n := e.Settling(l.N, gap, t.Gap, sd, single)
 	a := argument{test: t, n: n}
 	chance, apart, spread := verdict.Num("chance", stats.Likely, shareUnit), verdict.Num("gap", gap, t.Unit), verdict.Num("spread", sd, t.Unit)
 	if sc.logs {

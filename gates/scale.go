@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -72,15 +71,14 @@ func (s scale) values(launches []float64, ids []string) ([]float64, error) {
 	return out, nil
 }
 
-// gap is how far apart two speeds of an arm's starts may be on the scale, unless its
-// record shows less.
-func (s scale) gap(p pairs) (most float64) {
+// gap is how far apart on the scale two speeds are that are so far apart in logs.
+func (s scale) gap(p pairs, logs float64) (most float64) {
 	if s.logs {
-		return stats.UsualGap
+		return logs
 	}
 	for _, arm := range [][]float64{p.own, p.base} {
 		if len(arm) > 0 { // the first, as later ones must not change an earlier look
-			most = max(most, math.Abs(arm[0])*math.Expm1(stats.UsualGap))
+			most = max(most, math.Abs(arm[0])*math.Expm1(logs))
 		}
 	}
 	return most

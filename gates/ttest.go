@@ -44,11 +44,10 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	}
 	t := describe(c, r, p)
 	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.parts
-	t.Plan, t.First, t.Floor, t.FloorDF, t.Gap = design.Looks, design.First, floor.SD, floor.DF, sc.gap(p)
+	t.Plan, t.First, t.Floor, t.FloorDF, t.Gap = design.Looks, design.First, floor.SD, floor.DF, sc.gap(p, stats.UsualGap)
 	if f := d.feature(c.Input); f != nil && floor.Gap > 0 && (t.Against == "" || t.Against == f.Parent.Name) {
-		t.Gap = floor.Gap
+		t.Gap = sc.gap(p, floor.Gap)
 	}
-	design.FalsePass /= float64(sh.pass)
 	tick := d.tickOf(c.Input, r.own.unit, sc, p)
 	if equal := tied(t); len(equal) > 0 {
 		t.Resolution = tick
@@ -71,7 +70,7 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	if floor.SD > 0 {
 		by := verdict.New(code.Floored, verdict.Num("sd", floor.SD, shareUnit), verdict.Num("df", floor.DF, ""), verdict.List("sessions", floor.Sessions))
 		if t.Clear() {
-			by.Code, by.Args["margin"] = code.ClearBy, verdict.Num("", math.Expm1(looks[len(looks)-1].Margin), shareUnit).Value
+			by.Code, by.Args["margin"] = code.ClearBy, verdict.Num("", math.Expm1(t.Looks[len(t.Looks)-1].Margin), shareUnit).Value
 		}
 		t.Beside = append(t.Beside, by)
 	}
@@ -117,8 +116,12 @@ func (p pairs) blocks() (out []int) {
 // recordLooks records the result of each look, and the estimate and bounds of the last.
 func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
 	for _, l := range looks {
+		margin := l.Above
+		if l.Estimate < t.Theta {
+			margin = l.Below
+		}
 		t.Looks = append(t.Looks, verdict.Look{
-			N: l.N, Estimate: l.Estimate, Own: sc.finite(l.Estimate), SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance, Margin: l.Margin,
+			N: l.N, Estimate: l.Estimate, Own: sc.finite(l.Estimate), SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance, Margin: margin,
 		})
 	}
 	if n := len(looks); n > 0 {
@@ -139,18 +142,15 @@ func describe(c *plans.Claim, r *reading, p pairs) *verdict.Test {
 }
 
 // noise is the stored launch noise, in logs, of the metric that a claim tests; recorded
-// reports whether it is known well enough to plan with.
+// reports whether it is known well enough to plan with. Gap is in logs whatever the form.
 func (d *decider) noise(c *plans.Claim) (n verdict.Noise, recorded bool) {
-	if c.Form != verdict.Ratio && c.Form != verdict.LogLevel {
-		return n, false
-	}
 	key := NoiseKey(c.Input)
 	n = d.settings.Noise[key]
 	if f := d.feature(c.Input); f != nil && f.Noise != nil {
 		n = f.Noise[key]
 	}
-	if !(n.DF >= LeastFreedom) || !(n.SD > 0) || math.IsInf(n.SD, 0) {
-		return verdict.Noise{}, false
+	if c.Form != verdict.Ratio && c.Form != verdict.LogLevel || !(n.DF >= LeastFreedom) || !(n.SD > 0) || math.IsInf(n.SD, 0) {
+		return verdict.Noise{Gap: n.Gap}, false
 	}
 	return n, true
 }

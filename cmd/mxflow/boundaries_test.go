@@ -119,7 +119,16 @@ func boundedBy(t *testing.T, c verdict.Comparison) (got bounded) {
 func (b boundary) evidence(t *testing.T, p *plans.Plan, f *plans.Feature) *gates.Feature {
 	t.Helper()
 	_, most := p.LaunchesOf(f.Name)
-	ev := &gates.Feature{Candidate: gates.Arm{Name: f.Name}, Parent: gates.Arm{Name: "base"}, Noise: b.Noise, Max: most}
+	// The other program knows no margin: all starts are on record as having one speed.
+	noise := map[string]verdict.Noise{}
+	for address := range b.Launches {
+		for _, key := range []string{address, address + ".p95", address + ".mean"} {
+			n := b.Noise[key]
+			n.Gap = 1e-12
+			noise[key] = n
+		}
+	}
+	ev := &gates.Feature{Candidate: gates.Arm{Name: f.Name}, Parent: gates.Arm{Name: "base"}, Noise: noise, Max: most}
 	for address, m := range b.Launches {
 		b.add(t, &ev.Candidate, address, m.Requests, m.Candidate)
 		b.add(t, &ev.Parent, address, m.Requests, m.Base)

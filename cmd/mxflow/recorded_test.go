@@ -226,7 +226,7 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 		return ev
 	}
 	work := s.st.Launches(store.LaunchFilter{Session: session})
-	for address, n := range decide.Noise(decide.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}, nil) {
+	for address, n := range decide.Noise(decide.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}, []string{"baseline", "routed"}) {
 		ev.Noise = map[string]verdict.Noise{address: n}
 	}
 	ev.Try = decide.Tries(s.st.Records(), "routed", "routed", "baseline", session, "w")

@@ -94,7 +94,8 @@ type Sample struct {
 	// engine/load derives Start from that and removes it.
 	Sent time.Time
 	// Late is how much later than it could have the client read at most while the answer
-	// came, as far as noticed: it finds at once what arrived meanwhile.
+	// came, as far as noticed: it finds at once what arrived meanwhile. 0 if the workload
+	// accepts as much.
 	Late time.Duration
 	// Events are the stream events in order of arrival.
 	Events []Event

@@ -115,14 +115,14 @@ func TestProject(t *testing.T) {
 		t.Fatal(looks, err)
 	}
 	l := looks[0]
-	pass, fail := q.project(l, 8, 0)
+	pass, fail := q.project(l, 8, Design{})
 	near(t, "chance", pass+fail, l.Chance, 0)
 	for _, none := range []Look{{N: 4}, {N: 4, Estimate: 1, SE: math.NaN(), DF: 3}} {
-		if p, f := q.project(none, 8, 0); p != 0 || f != 0 {
+		if p, f := q.project(none, 8, Design{}); p != 0 || f != 0 {
 			t.Errorf("%+v projects %v and %v", none, p, f)
 		}
 	}
-	if p, f := q.project(l, 4, 0); p != 0 || f != 0 {
+	if p, f := q.project(l, 4, Design{}); p != 0 || f != 0 {
 		t.Error("a look projects to itself")
 	}
 }

@@ -114,6 +114,6 @@ func (q *Question) boundInBlocks(l *Look) {
 			sd = l.SE * math.Sqrt(float64(b.n[at]))
 		}
 	}
-	l.Low = b.mean[low] - Reach(q.Pass, sd/math.Sqrt(float64(b.n[low])), l.DF, l.Margin)
-	l.High = b.mean[high] + Reach(q.Fail, sd/math.Sqrt(float64(b.n[high])), l.DF, l.Margin)
+	l.Low = b.mean[low] - Reach(q.Pass, sd/math.Sqrt(float64(b.n[low])), l.DF, l.Above)
+	l.High = b.mean[high] + Reach(q.Fail, sd/math.Sqrt(float64(b.n[high])), l.DF, l.Below)
 }

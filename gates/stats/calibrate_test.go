@@ -61,7 +61,7 @@ func drawBoundary(t *testing.T, ratio float64, looks []int, times int, seed uint
 			q.Candidate[i], q.Base[i] = ratio*rng.NormFloat64(), rng.NormFloat64()
 		}
 		for i, n := range looks {
-			l, err := q.look(n, true, 0)
+			l, err := q.look(n, true, Design{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestCalibrateRare(t *testing.T) {
 				}
 				p := 1.0
 				for _, n := range looks {
-					l, err := q.look(n, true, 0)
+					l, err := q.look(n, true, Design{})
 					if err != nil {
 						t.Fatal(err)
 					}

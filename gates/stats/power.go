@@ -74,23 +74,42 @@ func NoiseBound(df float64) float64 {
 // Likely is the chance of a verdict at which a number of launches is reported.
 const Likely = 0.8
 
-// Resolves is how far beyond the threshold a true effect must lie for the look at n
-// launches per arm to decide it at this level with this chance, if launches vary by sd
-// and an arm's starts may have two speeds a gap apart.
-func (d Design) Resolves(n int, gap, sd, level, power float64, single bool) float64 {
+// Error is a way to be wrong: its rate over all looks, and the level of p at each.
+type Error struct{ Rate, Level float64 }
+
+// Margin is how far from the threshold an estimate must lie for n launches per arm to
+// decide at this rate, if an arm's starts may have two speeds a gap apart.
+//
+// All of n launches miss a speed that a share s of the starts have with the chance
+// (1 − s)ⁿ, and look quiet. So at the rate they may have missed a share of 1 − rate^(1/n),
+// and the arm's mean is off by that share of the gap. Where it is less than a half, the
+// launches show the more frequent speed, and nothing is added: what a rarer one would add
+// is too little to wait for, and no number of launches that a plan makes shows it.
+func (e Error) Margin(n int, gap float64) float64 {
+	missed := 1 - math.Pow(e.Rate, 1/float64(n))
+	if missed < 0.5 {
+		return 0
+	}
+	return missed * gap
+}
+
+// Resolves is how far from the threshold a true effect must lie for the look at n launches
+// per arm to decide it with this chance, if launches vary by sd and an arm's starts may
+// have two speeds a gap apart.
+func (e Error) Resolves(n int, gap, sd, power float64, single bool) float64 {
 	arms := 2.0
 	if single {
 		arms = 1
 	}
 	beyond := math.Sqrt2 * math.Erfinv(2*power-1) * sd * math.Sqrt(arms/float64(n))
-	return max(sd*Resolvable(n, level, power, single), d.Margin(n, gap)+beyond)
+	return max(sd*Resolvable(n, e.Level, power, single), e.Margin(n, gap)+beyond)
 }
 
-// Settling is the smallest number of launches per arm beyond n that likely decide, at
-// this level of p, an effect so far from the threshold, if launches vary by sd and an
-// arm's starts may have two speeds a gap apart; 0 if not even MostLaunches do.
-func (d Design) Settling(n int, far, gap, sd, level float64, single bool) int {
-	resolves := func(n int) bool { return far >= d.Resolves(n, gap, sd, level, Likely, single) }
+// Settling is the smallest number of launches per arm beyond n that likely decide an
+// effect so far from the threshold, if launches vary by sd and an arm's starts may have
+// two speeds a gap apart; 0 if not even MostLaunches do.
+func (e Error) Settling(n int, far, gap, sd float64, single bool) int {
+	resolves := func(n int) bool { return far >= e.Resolves(n, gap, sd, Likely, single) }
 	if n >= MostLaunches || !resolves(MostLaunches) {
 		return 0
 	}

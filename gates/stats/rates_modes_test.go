@@ -75,7 +75,6 @@ func TestClearCasesAreDecidedAsEarly(t *testing.T) {
 }
 
 func TestMargin(t *testing.T) {
-	at := func(rate float64) Design { return Design{FalsePass: rate} }
 	for _, c := range []struct {
 		n          int
 		rate, want float64
@@ -92,9 +91,9 @@ func TestMargin(t *testing.T) {
 		{4, 0.05, 0.5271},
 		{6, 0.05, 0},
 	} {
-		near(t, "margin", at(c.rate).Margin(c.n, 1), c.want, 1e-4)
+		near(t, "margin", Error{Rate: c.rate}.Margin(c.n, 1), c.want, 1e-4)
 	}
-	if m := at(0.01).Margin(4, 0); m != 0 {
+	if m := (Error{Rate: 0.01}).Margin(4, 0); m != 0 {
 		t.Error("one speed has a margin:", m)
 	}
 }

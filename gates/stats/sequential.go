@@ -53,7 +53,7 @@ type Question struct {
 	// such a record. Only a look at two launches uses it.
 	FloorDF float64
 	// Gap is how far apart two speeds of an arm's starts may be, on the scale of the test:
-	// see Design.Margin. 0 if there is one.
+	// see Error.Margin. 0 if there is one.
 	Gap float64
 	// Screen is how far below Theta one launch per arm must be to fail at once, on the
 	// scale of the test: ln 0.75 for ratios (the sign is ignored). 0 for never. Only a
@@ -68,8 +68,9 @@ type Look struct {
 	N                                 int
 	Estimate, SE, DF, T, PPass, PFail float64
 	Chance                            float64
-	// Margin is how far from Theta the estimate must lie, whatever p is.
-	Margin float64
+	// Above and Below are how far from Theta the estimate must lie for a pass and a fail,
+	// whatever p is.
+	Above, Below float64
 	// Low is the largest Theta that this look would pass, High the smallest that it would
 	// fail; ±Inf if there is none.
 	Low, High float64
@@ -119,7 +120,7 @@ func (q *Question) At(n int) (Look, error) {
 	if err := q.check(Design{Looks: []int{n}}); err != nil {
 		return Look{}, err
 	}
-	return q.look(n, n >= Clear, 0)
+	return q.look(n, n >= Clear, Design{})
 }
 
 // run appends the looks, without bounds, the most expensive part.
@@ -132,7 +133,7 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 		if n > have {
 			return Open, looks, nil
 		}
-		l, err := q.look(n, n >= max(d.First, Clear), d.Margin(n, q.Gap))
+		l, err := q.look(n, n >= max(d.First, Clear), d)
 		if err != nil {
 			return Open, looks, err
 		}
@@ -148,16 +149,15 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 // decide is the outcome of one look: Open if the next is to be made. The end is up to the
 // caller.
 func (q *Question) decide(l *Look, n int, d Design) Outcome {
-	far := l.DF > 0 && math.Abs(l.Estimate-q.Theta) >= l.Margin
 	switch {
-	case far && l.PPass <= q.Pass:
+	case l.DF > 0 && l.PPass <= q.Pass && l.Estimate-q.Theta >= l.Above:
 		return Passed
-	case far && l.PFail <= q.Fail:
+	case l.DF > 0 && l.PFail <= q.Fail && q.Theta-l.Estimate >= l.Below:
 		return Failed
 	case n == 1 && q.screens(l.Estimate):
 		return Screened
 	case n >= LeastLaunches && l.DF > 0 && n < d.Last():
-		pass, fail := q.project(*l, d.Last(), d.Margin(d.Last(), q.Gap))
+		pass, fail := q.project(*l, d.Last(), d)
 		if l.Chance = pass + fail; l.Chance < enough {
 			return Futile
 		}
@@ -221,8 +221,9 @@ var errSpread = errors.New("the launches lie too far apart to compute their spre
 
 // look computes the statistic of the first n launches of each arm, with p values if
 // tested is set and anything varies.
-func (q *Question) look(n int, tested bool, margin float64) (Look, error) {
-	l := Look{N: n, PPass: 1, PFail: 1, Low: math.Inf(-1), High: math.Inf(1), Margin: margin}
+func (q *Question) look(n int, tested bool, d Design) (Look, error) {
+	l := Look{N: n, PPass: 1, PFail: 1, Low: math.Inf(-1), High: math.Inf(1)}
+	l.Above, l.Below = q.margins(n, d)
 	l.Estimate = stat.Mean(q.Candidate[:n], nil)
 	if !q.Single {
 		l.Estimate -= stat.Mean(q.Base[:n], nil)
@@ -288,8 +289,8 @@ func (q *Question) bound(l *Look) {
 	case l.DF > 0 && q.Single && q.blocked(l.N):
 		q.boundInBlocks(l)
 	case l.DF > 0:
-		l.Low = l.Estimate - Reach(q.Pass, l.SE, l.DF, l.Margin)
-		l.High = l.Estimate + Reach(q.Fail, l.SE, l.DF, l.Margin)
+		l.Low = l.Estimate - Reach(q.Pass, l.SE, l.DF, l.Above)
+		l.High = l.Estimate + Reach(q.Fail, l.SE, l.DF, l.Below)
 	}
 }
 
@@ -297,21 +298,9 @@ func (q *Question) bound(l *Look) {
 // level, with its standard error, degrees of freedom and margin.
 func Reach(level, se, df, margin float64) float64 { return max(Quantile(level, df)*se, margin) }
 
-// Margin is how far from the threshold an estimate must lie for n launches per arm to
-// decide, if an arm's starts may have two speeds this far apart.
-//
-// All of n launches miss a speed that a share s of the starts have with the chance
-// (1 − s)ⁿ, and look quiet. So at the rate of false passes they may have missed a share of
-// 1 − rate^(1/n), and the arm's mean is off by that share of the gap. Where it is less
-// than a half, the launches show the more frequent speed, and nothing is added: what a
-// rarer one would add is too little to wait for, and no number of launches that a plan
-// makes shows it.
-func (d Design) Margin(n int, gap float64) float64 {
-	missed := 1 - math.Pow(d.FalsePass, 1/float64(n))
-	if missed < 0.5 {
-		return 0
-	}
-	return missed * gap
+// margins are those of a look at n launches per arm, for a pass and a fail.
+func (q *Question) margins(n int, d Design) (above, below float64) {
+	return Error{Rate: d.FalsePass}.Margin(n, q.Gap), Error{Rate: d.FalseFail}.Margin(n, q.Gap)
 }
 
 // project is the chance of a pass and of a fail by one look at n launches per arm, judged
@@ -322,7 +311,7 @@ func (d Design) Margin(n int, gap float64) float64 {
 //
 // With s the arms' standard deviation, se is s√(2/n), or s√(1/n) for one arm, and both
 // forms come to the same.
-func (q *Question) project(l Look, n int, margin float64) (pass, fail float64) {
+func (q *Question) project(l Look, n int, d Design) (pass, fail float64) {
 	if !(l.DF > 0 && l.SE > 0) || n <= l.N {
 		return 0, 0
 	}
@@ -333,8 +322,9 @@ func (q *Question) project(l Look, n int, margin float64) (pass, fail float64) {
 	part := float64(l.N) / float64(n)
 	final, move := l.SE*math.Sqrt(part), l.SE*math.Sqrt(1-part)
 	gap := l.Estimate - q.Theta
-	pass = upper((max(knownQuantile(q.Pass, df)*final, margin) - gap) / move)
-	fail = upper((max(knownQuantile(q.Fail, df)*final, margin) + gap) / move)
+	above, below := q.margins(n, d)
+	pass = upper((max(knownQuantile(q.Pass, df)*final, above) - gap) / move)
+	fail = upper((max(knownQuantile(q.Fail, df)*final, below) + gap) / move)
 	return pass, fail
 }
 
@@ -368,13 +358,13 @@ func (q *Question) clear(l *Look) {
 	if q.Single || q.blocked(l.N) || !(q.FloorDF > 0) || !(q.Floor > 0) {
 		return
 	}
-	gap, level := l.Estimate-q.Theta, q.Pass
+	gap, level, least := l.Estimate-q.Theta, q.Pass, l.Above
 	if gap < 0 {
-		level = q.Fail
+		level, least = q.Fail, l.Below
 	}
 	v := q.variances(l.N)
 	se := clearError(q.Floor)
-	if math.Sqrt(max(v[0], v[1])) > clearSpread*q.Floor || math.Abs(gap) < Reach(level, se, q.FloorDF, l.Margin) {
+	if math.Sqrt(max(v[0], v[1])) > clearSpread*q.Floor || math.Abs(gap) < Reach(level, se, q.FloorDF, least) {
 		return
 	}
 	l.SE, l.T, l.DF = se, gap/se, q.FloorDF
@@ -390,8 +380,8 @@ func (q *Question) clear(l *Look) {
 func clearError(sd float64) float64 { return sd * math.Sqrt((1+clearRatio*clearRatio)/2.0) }
 
 // ClearGap is how far beyond the threshold an effect must lie for two launches per arm to
-// pass it, if the record has this standard deviation and degrees of freedom, on the scale
-// of the test.
-func (d Design) ClearGap(sd, df, gap float64) float64 {
-	return Reach(d.Pass, clearError(sd), df, d.Margin(Clear, gap))
+// decide it, if the record has this standard deviation and degrees of freedom, on the
+// scale of the test.
+func (e Error) ClearGap(sd, df, gap float64) float64 {
+	return Reach(e.Level, clearError(sd), df, e.Margin(Clear, gap))
 }

@@ -284,15 +284,15 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 			}
 			least := max(m.Least, design.Looks[0], stats.Recorded)
 			sd := n.SD * stats.NoiseBound(n.DF)
-			gap := cmp.Or(n.Gap, stats.UsualGap)
+			gap, passes := cmp.Or(n.Gap, stats.UsualGap), stats.Error{Rate: design.FalsePass, Level: design.Pass}
 			resolves := func(launches int) float64 {
-				return math.Expm1(design.Resolves(launches, gap, sd, design.Pass, 0.9, false))
+				return math.Expm1(passes.Resolves(launches, gap, sd, 0.9, false))
 			}
 			if !said[address] {
 				said[address] = true
 				note := resolution(n.SD, sd, least, m.Most, resolves).On(address)
 				if m.Least <= stats.Clear && n.SD > 0 {
-					note.Args["clear"] = verdict.Num("", math.Expm1(design.ClearGap(n.SD, n.DF, gap)), "share").Value
+					note.Args["clear"] = verdict.Num("", math.Expm1(passes.ClearGap(n.SD, n.DF, gap)), "share").Value
 				}
 				notes = append(notes, note)
 			}
