@@ -22,7 +22,8 @@ type Failure struct {
 	Op string
 	// Reason is one sentence.
 	Reason string
-	// Class is what broke it, if that is known without its log; else empty.
+	// Class is kinds.Port if another program listens at its port; else empty, as what
+	// broke it is in its log.
 	Class kinds.Class
 	// Exit is how the process ended, nil if it was still running.
 	Exit *Exit

@@ -470,29 +470,28 @@ var thisHost = sync.OnceValue(func() string { return machine.Environment()["host
 // refusals are daemons' messages for containers that cannot be created or started, and
 // what to do. The first match counts; $1 is its group.
 var refusals = []struct {
-	says  *regexp.Regexp
-	hint  string
-	class kinds.Class
+	says *regexp.Regexp
+	hint string
 }{
 	{
 		regexp.MustCompile(`could not select device driver`),
-		"the daemon cannot provide GPUs: install the NVIDIA Container Toolkit there (nvidia-ctk runtime configure --runtime=docker, then restart docker), or remove gpus", "",
+		"the daemon cannot provide GPUs: install the NVIDIA Container Toolkit there (nvidia-ctk runtime configure --runtime=docker, then restart docker), or remove gpus",
 	},
 	{
 		regexp.MustCompile(`nvidia-container-cli|nvidia-container-runtime|libnvidia-ml`),
-		"the daemon's machine has no working NVIDIA driver, or lacks that GPU: run nvidia-smi -L there, then correct gpus", "",
+		"the daemon's machine has no working NVIDIA driver, or lacks that GPU: run nvidia-smi -L there, then correct gpus",
 	},
-	{regexp.MustCompile(`unable to find (user|group) ([^:]+)`), "the image has no $1 $2: correct user, or use a numeric one such as \"1000:1000\"", ""},
-	{regexp.MustCompile(`bind source path does not exist: (\S+)`), "the path $1 of volumes does not exist on the daemon's machine: create it, or correct volumes", ""},
-	{regexp.MustCompile(`network (\S+) not found`), "the daemon has no network $1: correct network (see docker network ls), or create it", ""},
-	{regexp.MustCompile(`port is already allocated|address already in use`), "a port that it needs is taken on the daemon's machine: stop what uses it", kinds.Port},
-	{regexp.MustCompile(`docker-init.*(not found|no such file)`), "the daemon has no init program: install docker-init (package tini or docker-init) there", ""},
+	{regexp.MustCompile(`unable to find (user|group) ([^:]+)`), "the image has no $1 $2: correct user, or use a numeric one such as \"1000:1000\""},
+	{regexp.MustCompile(`bind source path does not exist: (\S+)`), "the path $1 of volumes does not exist on the daemon's machine: create it, or correct volumes"},
+	{regexp.MustCompile(`network (\S+) not found`), "the daemon has no network $1: correct network (see docker network ls), or create it"},
+	{regexp.MustCompile(`port is already allocated|address already in use`), "a port that it needs is taken on the daemon's machine: stop what uses it"},
+	{regexp.MustCompile(`docker-init.*(not found|no such file)`), "the daemon has no init program: install docker-init (package tini or docker-init) there"},
 	{
 		regexp.MustCompile(`exec: "?([^":]+)"?: (executable file not found|stat .*no such file|permission denied)`),
-		`the image has no executable program "$1": correct entrypoint or command, or the image`, "",
+		`the image has no executable program "$1": correct entrypoint or command, or the image`,
 	},
-	{regexp.MustCompile(`[Nn]o command specified`), "neither the plan nor the image says what to run: set command in the docker block", ""},
-	{regexp.MustCompile(`no space left on device`), "the disk of the daemon's machine is full: docker system df shows what uses it", ""},
+	{regexp.MustCompile(`[Nn]o command specified`), "neither the plan nor the image says what to run: set command in the docker block"},
+	{regexp.MustCompile(`no space left on device`), "the disk of the daemon's machine is full: docker system df shows what uses it"},
 }
 
 // startFailed explains why a container was not created or did not start.
@@ -503,9 +502,7 @@ func (d *Daemon) startFailed(err error) *engine.Failure {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	for _, r := range refusals {
 		if at := r.says.FindStringSubmatchIndex(text); at != nil {
-			f := engine.StartFailure(err, "%s (docker says: %s)", r.says.ExpandString(nil, r.hint, text, at), text)
-			f.Class = r.class
-			return f
+			return engine.StartFailure(err, "%s (docker says: %s)", r.says.ExpandString(nil, r.hint, text, at), text)
 		}
 	}
 	return engine.StartFailure(err, "docker did not start its container: %s", text)

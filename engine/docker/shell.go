@@ -3,7 +3,6 @@ package docker
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // execMark identifies the processes of one launch in a container, in a dedicated
@@ -321,33 +321,11 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // addresses.
 func (s *shell) listening(ctx context.Context) (map[int][]netip.Addr, error) {
 	text, err := s.run(ctx, scriptTools)
-	return parseListening(text), err
-}
-
-// parseListening parses /proc/net/tcp and tcp6: "sl local_address rem_address st",
-// addresses as hexadecimal words in the machine's byte order (assumed little endian,
-// which amd64 and arm64 are), state 0A for listening.
-func parseListening(text string) map[int][]netip.Addr {
 	out := map[int][]netip.Addr{}
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) < 4 || f[3] != "0A" {
-			continue
-		}
-		address, portText, ok := strings.Cut(f[1], ":")
-		port, err := strconv.ParseUint(portText, 16, 16)
-		raw, err2 := hex.DecodeString(address)
-		if !ok || err != nil || err2 != nil || len(raw)%4 != 0 {
-			continue
-		}
-		for i := 0; i < len(raw); i += 4 {
-			slices.Reverse(raw[i : i+4])
-		}
-		if ip, ok := netip.AddrFromSlice(raw); ok {
-			out[int(port)] = append(out[int(port)], ip.Unmap())
-		}
+	for _, l := range process.ParseListening(text) {
+		out[int(l.At.Port())] = append(out[int(l.At.Port())], l.At.Addr())
 	}
-	return out
+	return out, err
 }
 
 // deaf explains why a running engine cannot be reached: it listens where nothing outside

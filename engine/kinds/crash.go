@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/logscan"
@@ -48,15 +47,6 @@ func (c Class) Blame() Blame {
 	return ByEngine
 }
 
-// Means is what a break of the class that any engine may have means.
-func (c Class) Means() string {
-	i := slices.IndexFunc(anyCrash, func(s Signature) bool { return s.Class == c })
-	if i < 0 {
-		return ""
-	}
-	return anyCrash[i].Means
-}
-
 // Signature is a log line that shows how an engine broke.
 type Signature struct {
 	// Glob is searched for in the line, see logscan.ParseGlob.
@@ -68,24 +58,10 @@ type Signature struct {
 
 // Diagnosis is how an engine broke, by its log.
 type Diagnosis struct {
-	Class Class
-	// Means is what happened and what to do.
-	Means string
+	Signature
 	// Line is the first line that shows it, LineNo its number.
 	Line   string
 	LineNo int
-}
-
-// diagnosedLine limits the part of the line in a sentence, in characters.
-const diagnosedLine = 100
-
-// String is one sentence with its evidence.
-func (d Diagnosis) String() string {
-	line := []rune(d.Line)
-	if len(line) > diagnosedLine {
-		line = append(line[:diagnosedLine], '…')
-	}
-	return fmt.Sprintf("%s [%s, log line %d: %s]", d.Means, d.Class, d.LineNo, string(line))
 }
 
 // Signatures are all lines by which an engine of this kind shows that it broke, root
@@ -118,7 +94,7 @@ func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 		seen := scan.Seen()
 		for _, s := range group.signatures {
 			if m, ok := seen[s.Glob]; ok {
-				return Diagnosis{Class: s.Class, Means: s.Means, Line: m.FirstLine, LineNo: m.LineNo}, true
+				return Diagnosis{s, m.FirstLine, m.LineNo}, true
 			}
 		}
 	}
@@ -132,6 +108,9 @@ var warnings = []string{"warning", "level=warn", "[W*.cpp:"}
 // either is a glob for lines that any of these match.
 func either(globs ...string) string { return logscan.AnyOf(globs) }
 
+// PortTaken is what the class Port means.
+const PortTaken = "Another program listens on a port that it needs: stop that, or write {port} in the command, for a free one."
+
 // anyCrash is what engines print of the causes that they share: CUDA, PyTorch 2.4 to 2.9,
 // Triton, NCCL 2.2x, Python, Hugging Face's hub and the system. What proves a fault of
 // the code comes before what an engine may also print as a warning and survive.
@@ -140,7 +119,7 @@ var anyCrash = []Signature{
 	{"an illegal instruction was encountered", Crash, "A kernel was built for another GPU architecture, or does not work on this one."},
 	{"device-side assert triggered", Crash, "An assertion in a kernel failed, often an index out of bounds; run again with CUDA_LAUNCH_BLOCKING=1."},
 	{"out of resource: shared memory", Crash, "A kernel needs more shared memory than a multiprocessor of this GPU has: choose another kernel, or smaller tiles."},
-	{"ErrorDeviceLost", Crash, "The GPU hung or was reset during a step; dmesg may say why."},
+	{either("device lost on", "ErrorDeviceLost"), Crash, "The GPU hung or was reset during a step; dmesg may say why."},
 
 	{either("NVIDIA driver on your system is too old", "CUDA driver version is insufficient"), Driver, "The driver is too old for the engine's CUDA: install a newer driver, or an older engine."},
 	{"PTX was compiled with an unsupported toolchain", Driver, "The driver is older than the CUDA toolkit that compiled a kernel: install a newer driver, or build with an older toolkit."},
@@ -180,7 +159,7 @@ var anyCrash = []Signature{
 
 	{either("greater than the derived max_model_len", "greater than the derived context_length"), Config, "max_model_len is longer than the model allows: lower it."},
 
-	{either("address already in use", "EADDRINUSE"), Port, "Another program listens on a port that it needs: stop that, or write {port} in the command, for a free one."},
+	{either("address already in use", "EADDRINUSE"), Port, PortTaken},
 
 	{"Watchdog caught collective operation timeout", Crash, "A collective operation timed out: one rank failed earlier, look further up."},
 	{"unhandled system error (run with NCCL_DEBUG=INFO", NCCL, "NCCL could not reach the other GPUs: check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},

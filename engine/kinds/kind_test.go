@@ -108,8 +108,8 @@ func TestDiagnose(t *testing.T) {
 	}
 	log := writeLog(t, "WARNING: CUDA out of memory is near\nERROR EngineCore failed to start.\n\x1b[31mtorch.OutOfMemoryError: CUDA out of memory.\x1b[0m\n")
 	d, ok := kind.Diagnose(log)
-	if want := "The GPU ran out of memory. [oom, log line 3: torch.OutOfMemoryError: CUDA out of memory.]"; !ok || d.String() != want {
-		t.Errorf("got %v %q, want %q", ok, d, want)
+	if want := (Diagnosis{kind.Crashes[0], "torch.OutOfMemoryError: CUDA out of memory.", 3}); !ok || d != want {
+		t.Errorf("got %v %v, want %v", ok, d, want)
 	}
 	if d, ok := kind.Diagnose(writeLog(t, "WARNING: CUDA out of memory is near\n")); ok {
 		t.Errorf("a harmless line was taken for a crash: %v", d)

@@ -71,7 +71,7 @@ var llamacppCrashes = []Signature{
 	{"V cache quantization requires flash_attn", Config, "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
 	{"error: invalid argument:", Config, "This build does not know one of its flags; see this line."},
 	{"error while handling argument", Config, "This build does not accept the value of a flag; see this line."},
-	{"couldn't bind HTTP server socket", Port, "Another program listens on its port."},
+	{"couldn't bind HTTP server socket", Port, PortTaken},
 }
 
 var llamacppAftermath = []Signature{

@@ -167,7 +167,7 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 				t.Errorf("%s, %s: %s is %q, want %q", kind, name, tc.name, got, tc.want)
 			}
 			if d, _ := k.Diagnose(path); string(d.Class) != tc.class {
-				t.Errorf("%s, %s: diagnosed as %q, want class %q", kind, name, d, tc.class)
+				t.Errorf("%s, %s: diagnosed as %v, want class %q", kind, name, d, tc.class)
 			}
 		}
 	}

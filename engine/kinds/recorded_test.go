@@ -210,7 +210,7 @@ func TestRecordedCrashesAreRecognised(t *testing.T) {
 			}
 			d, found := k.Diagnose(inst.LogPath())
 			if !found || string(d.Class) != crash.Class || !strings.Contains(d.Line, crash.Line) || d.Means == "" {
-				t.Errorf("%s: it is diagnosed as %q (%v), want class %s and a line with %q", name, d, found, crash.Class, crash.Line)
+				t.Errorf("%s: it is diagnosed as %v (%v), want class %s and a line with %q", name, d, found, crash.Class, crash.Line)
 			}
 		}
 	})

@@ -53,7 +53,7 @@ func init() {
 			{Name: "window_reduced", Type: TypeCount, Chosen: true, Anew: trtllmProfiled, Doc: "Times that the length was reduced to fit the KV cache.", Log: []string{`exceeds upper bound \d+ for available blocks`}},
 		},
 		Crashes: []Signature{
-			{"Failed to bind socket", Port, "Another program listens on its port."},
+			{"Failed to bind socket", Port, PortTaken},
 			{"Executor creation failed due to insufficient GPU memory", OutOfMemory, "The KV cache or the graphs do not fit: lower gpu_memory_utilization, max_num_seqs or max_model_len."},
 			{"No such option:", Config, "This version does not know one of its flags; see this line."},
 			{"Extra inputs are not permitted", Config, "This version does not know a field of the configuration file; the line above says which."},

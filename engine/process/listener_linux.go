@@ -1,9 +1,9 @@
 package process
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -43,25 +43,17 @@ func Others(port int, own func() []int) (who string, seen bool) {
 var outsiders = []string{"docker", "podman", "nerdctl", "srun", "systemctl", "systemd-run", "machinectl", "lxc", "incus"}
 
 // listeners are the sockets ("socket:[4711]") that listen at a port of the network
-// namespace of this process, at 127.0.0.1 or at all addresses, see proc_net_tcp(5).
+// namespace of this process, at 127.0.0.1 or at all addresses.
 func listeners(port int) (sockets []string, err error) {
-	at := fmt.Sprintf(":%04X", port)
 	for _, file := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		table, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // no IPv6
-		} else if err != nil {
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // no IPv6
 			return nil, err
 		}
-		for line := range bytes.Lines(table) {
-			const local, state, inode, listen = 1, 3, 9, "0A"
-			f := strings.Fields(string(line))
-			if len(f) <= inode || f[state] != listen || !strings.HasSuffix(f[local], at) {
-				continue
-			}
-			switch address := strings.TrimSuffix(f[local], at); address {
-			case "0100007F", "0000000000000000FFFF00000100007F", strings.Repeat("0", len(address)):
-				sockets = append(sockets, "socket:["+f[inode]+"]")
+		for _, l := range ParseListening(string(table)) {
+			ip := l.At.Addr()
+			if int(l.At.Port()) == port && (ip.IsUnspecified() || ip == netip.AddrFrom4([4]byte{127, 0, 0, 1})) {
+				sockets = append(sockets, "socket:["+l.Inode+"]")
 			}
 		}
 	}

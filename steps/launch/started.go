@@ -302,7 +302,7 @@ func (st *Started) Origin() store.Origin {
 func (st *Started) Broke(err error) {
 	failure, ok := errors.AsType[*engine.Failure](err)
 	if ok && failure.Class != "" {
-		defer st.causedBy(diagnosed(failure.Class, failure.Class.Means()))
+		defer st.causedBy(diagnosed(failure.Class, kinds.PortTaken))
 	} else {
 		defer st.diagnose()
 	}
@@ -397,7 +397,7 @@ func (st *Started) overheard() {
 	who, seen := at.Others()
 	switch {
 	case who != "":
-		st.Record.OK, st.Record.Error = false, verdict.New(code.PortShared, verdict.Text("by", who)).From(diagnosed(kinds.Port, kinds.Port.Means()))
+		st.Record.OK, st.Record.Error = false, verdict.New(code.PortShared, verdict.Text("by", who)).From(diagnosed(kinds.Port, kinds.PortTaken))
 		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), engine.TailLines)
 	case !seen:
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.PortUnseen))

@@ -26,7 +26,7 @@ observe "fallbacks" {
   type = "count"
 }`,
 		Attrs: []plans.Attr{
-			{Name: "log", Type: plans.String, Doc: "RE2 expression, searched in every line of the log without its terminal escapes. The group named `value`, else the first group, is the value; the last matching line counts."},
+			{Name: "log", Type: plans.String, Doc: "RE2 expression, searched in every line of the log without its terminal escapes. The group named `value`, else the first group, is the value; the last matching line counts, or the first if the kind's observation of that name is about the served model and a drafter logs it too."},
 			{Name: "path", Type: plans.String, Doc: "Page of the engine's API that answers with JSON, such as `/v1/models`."},
 			{Name: "file", Type: plans.String, Doc: "JSON file on the engine's machine or container, relative to its working directory."},
 			{Name: "jq", Type: plans.String, Doc: "jq expression for the value in the page or file; its first result counts."},
