@@ -7,116 +7,93 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// findings are the findings so far.
-type findings struct{ lang.Report }
-
-// warn reports something in the plan that is legal but hardly intended.
-func (f *findings) warn(at plans.Range, code, summary, format string, args ...any) {
-	f.Warn(lang.HCL(at), code, summary, format, args...)
-}
-
-// refuse reports an error in the plan.
-func (f *findings) refuse(at plans.Range, code, summary, format string, args ...any) {
-	f.Fail(lang.HCL(at), code, summary, format, args...)
-}
-
-// planCheck checks everything in a plan besides its rules. Most findings are warnings:
-// the plan does what it says, but hardly what was meant.
-type planCheck struct {
-	*findings
+// check holds a plan and what was found in it so far. Most findings are warnings: the
+// plan does what it says, but hardly what was meant.
+type check struct {
+	lang.Report
 	scope *eval.Scope
 	plan  *plans.Plan
 	ns    *rules.Namespace
+	// unified is the Registry's; it is called if a rule depends on it.
+	unified func() bool
 }
 
 // Check runs all checks on a plan without errors: in one with errors, something may be
 // missing or unused because of them.
 func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.Registry) hcl.Diagnostics {
-	found := &findings{}
-	c := &planCheck{findings: found, scope: scope, plan: plan, ns: ns}
-	r := &ruleCheck{findings: found, plan: plan, ns: ns, files: scope.Files(), unified: reg.Unified}
+	c := &check{scope: scope, plan: plan, ns: ns, unified: reg.Unified}
 	for _, ph := range plan.Phases {
 		for _, f := range ph.Features {
-			r.rules("criterion", f.Criteria)
+			c.rules(f.Criteria)
 			c.hypothesis(f)
-			r.expectsLoss(f)
 		}
 		if ph.Gate != nil {
-			r.rules("rule", ph.Gate.Rules)
-			c.kernelsAsked(ph)
+			c.rules(ph.Gate.Rules)
 		}
+		c.rivals(ph)
 	}
 	c.engineLimits(reg.Levels)
-	c.launches()
-	c.rivals()
 	c.gatesThatLockNothing()
+	if len(plan.Features()) > 0 { // else it is a beginning, or a part that others include
+		c.protocols()
+		c.unused()
+	}
 	c.evidence()
-	c.configured()
-	c.qualified()
-	c.unused()
-	c.nothing()
-	return found.Diags
+	if plan.Baseline == nil && len(plan.Phases) == 0 && len(plan.Engines) == 0 { // one of only engines is for engine check
+		c.warn(plan.Range, "nothing-to-decide", "Plan decides nothing", "It has neither a baseline nor a phase, so an apply measures nothing and passes nothing. mxflow init writes a plan to start from.")
+	}
+	return c.Diags
 }
 
-// nothing warns of a plan that measures nothing. One of only engines is for engine check.
-func (c *planCheck) nothing() {
-	if p := c.plan; p.Baseline == nil && len(p.Phases) == 0 && len(p.Engines) == 0 {
-		c.warn(p.Range, "nothing-to-decide", "Plan decides nothing", "It has neither a baseline nor a phase, so an apply measures nothing and passes nothing. mxflow init writes a plan to start from.")
-	}
+// warn reports something in the plan that is legal but hardly intended.
+func (c *check) warn(at plans.Range, code, summary, format string, args ...any) {
+	c.Warn(lang.HCL(at), code, summary, format, args...)
 }
 
-// used are the protocols that the baseline and features go through.
-func (c *planCheck) used() map[string]bool {
-	names := map[string]bool{}
-	if c.plan.Baseline != nil {
-		names[c.plan.Baseline.Protocol] = true
-	}
-	for _, f := range c.plan.Features() {
-		names[f.Protocol] = true
-	}
-	return names
+// included reports whether something comes from a file that others share.
+func (c *check) included(at plans.Range) bool {
+	s := c.scope.Sources[at.File]
+	return s != nil && s.From != nil
 }
 
-// launches warns of a benchmark with fewer launches per arm than rules on values that
-// vary between launches need for a decision.
-func (c *planCheck) launches() {
-	for _, pr := range c.plan.Protocols {
-		b := pr.Level(plans.BenchmarkLevel)
-		_, most := c.plan.LaunchesUnder(pr.Name)
-		if b == nil || most >= plans.FirstLook {
+// protocols warns of a protocol in use that checks nothing before it measures, or that
+// makes fewer launches per arm than rules on values that vary between them need. A wrong
+// kernel path is not noticed in the benchmark.
+func (c *check) protocols() {
+	for _, p := range c.plan.Protocols {
+		b := p.Level(plans.BenchmarkLevel)
+		if b == nil || !c.used(p) {
 			continue
 		}
-		r := c.readsNumbers(pr.Name)
-		if r == nil {
-			continue
+		_, most := c.plan.LaunchesUnder(p.Name)
+		if r := c.readsNumbers(p.Name); r != nil && most < plans.FirstLook {
+			c.warn(b.Range, "too-few-values", "Too few launches", "With %d per arm, rules on numbers, such as %q, are inconclusive unless launch-to-launch variance is already recorded in this environment. Set launches to %d or more.", most, r.Name, plans.FirstLook)
 		}
-		at := b.Range
-		switch most {
-		case 1:
-			c.warn(at, "too-few-values", "Too few launches", "One launch per arm does not show launch-to-launch variance, so rules on numbers, such as %q, are inconclusive, or fail if the launch is so far off that more are not worth it. Set launches to %d or more.", r.Name, plans.FirstLook)
-		case 2:
-			c.warn(at, "too-few-values", "Too few launches", "Two launches per arm decide rules on numbers, such as %q, only if the effect is clear against launch-to-launch variance already recorded in this environment; otherwise they are inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
-		default:
-			c.warn(at, "too-few-values", "Too few launches", "%d launches per arm decide rules on numbers, such as %q, only if launch-to-launch variance is already recorded in this environment; otherwise they are inconclusive, as the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
+		if len(p.Levels) == 1 && c.plan.CommandEngine() == nil && !c.included(p.Range) {
+			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
 		}
 	}
+}
+
+// used reports whether the baseline or a feature goes through a protocol.
+func (c *check) used(p *plans.Protocol) bool {
+	goes := func(f *plans.Feature) bool { return f.Protocol == p.Name }
+	return c.plan.Baseline != nil && c.plan.Baseline.Protocol == p.Name || slices.ContainsFunc(c.plan.Features(), goes)
 }
 
 // readsNumbers is a rule that tests what varies between the launches of a protocol; nil
 // if there is none.
-func (c *planCheck) readsNumbers(protocol string) *plans.Rule {
+func (c *check) readsNumbers(protocol string) *plans.Rule {
 	for _, r := range c.plan.Rules() {
 		for _, leaf := range r.Leaves() {
 			if !leaf.Claim.Tested() {
@@ -130,70 +107,6 @@ func (c *planCheck) readsNumbers(protocol string) *plans.Rule {
 	return nil
 }
 
-// hypothesis warns of a claim that no criterion tests.
-func (c *planCheck) hypothesis(f *plans.Feature) {
-	h := f.Hypothesis
-	if h == nil || h.Metric == "" {
-		return
-	}
-	claim, err := c.ns.Resolve(strings.Split(h.Metric, "."), &rules.Scope{Own: f, Criterion: true})
-	if err != nil {
-		return
-	}
-	var read []string
-	for _, r := range f.Criteria {
-		for _, in := range r.Inputs() {
-			if in.Kind != plans.InputMetric {
-				continue
-			}
-			if in.Metric == claim.Metric && in.Cell == claim.Cell {
-				return
-			}
-			if !slices.Contains(read, in.Path) {
-				read = append(read, in.Path)
-			}
-		}
-	}
-	c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, but the criteria of feature %q read %s. Add a criterion on the claimed metric, or claim a tested one.", h.Metric, f.Name, lang.OrNothing(read))
-}
-
-// kernelsAsked warns of a gate that reads only levels before the kernels, and so opens
-// for an engine on the wrong path.
-func (c *planCheck) kernelsAsked(ph *plans.Phase) {
-	for _, r := range ph.Gate.Rules {
-		for _, in := range r.Inputs() {
-			if in.Kind == plans.InputKnob || in.Kind == plans.InputTarget {
-				continue
-			}
-			pr := c.plan.Protocol(c.protocolOf(in.Feature))
-			if in.Kind != plans.InputLevel || pr == nil || pr.Level("kernels") == nil || !earlier(pr, in.Name, "kernels") {
-				return
-			}
-		}
-	}
-	c.warn(ph.Gate.Range, "gate-without-effect", "Gate does not check the kernels", "This gate only reads levels before the kernels level, so it passes for an engine that fell back to another kernel. Add the rule \"levels.kernels == 'pass'\".")
-}
-
-func (c *planCheck) protocolOf(feature string) string {
-	if f := c.ns.Features[feature]; f != nil {
-		return f.Protocol
-	}
-	return ""
-}
-
-// earlier reports whether one level comes before another.
-func earlier(p *plans.Protocol, level, other string) bool {
-	for _, l := range p.Levels {
-		switch l.Kind {
-		case other:
-			return false
-		case level:
-			return true
-		}
-	}
-	return false
-}
-
 // The settings that every kind of engine with such limits uses for them.
 const (
 	mostAtOnce = "max_num_seqs"
@@ -202,7 +115,7 @@ const (
 
 // engineLimits refuses workloads and levels that the engine under test cannot be sent:
 // requests longer than it accepts, and more at once than it runs.
-func (c *planCheck) engineLimits(levels map[string]plans.Schema) {
+func (c *check) engineLimits(levels map[string]plans.Schema) {
 	if c.plan.Baseline == nil {
 		return
 	}
@@ -210,57 +123,50 @@ func (c *planCheck) engineLimits(levels map[string]plans.Schema) {
 	if e == nil || e.IsCommand() {
 		return
 	}
-	seen, looked := map[string]bool{}, map[string]bool{}
-	protocols := []string{c.plan.Baseline.Protocol}
-	for _, f := range c.plan.Features() {
-		protocols = append(protocols, f.Protocol)
-	}
-	for _, protocol := range protocols {
-		if p := c.plan.Protocol(protocol); p != nil && !looked[protocol] {
-			looked[protocol] = true
-			c.fitsLevels(e, p, levels)
-		}
-		for _, name := range c.ns.Sent[protocol] {
-			if w := c.ns.Workloads[name]; w != nil && !seen[name] {
-				seen[name] = true
-				c.fitsEngine(e, w)
-			}
-		}
-	}
-}
-
-func (c *planCheck) fitsEngine(e *plans.Engine, w *plans.Workload) {
 	name := fmt.Sprintf("engine.%s.%s", e.Kind, e.Name)
-	for _, cell := range c.ns.Cells[w.Name] {
-		if least := float64(cell.Concurrency) * w.MinReached; !w.Open() {
-			if limit, known := c.mostOf(e, mostAtOnce); known && least > limit {
-				c.refuse(w.Range, "engine-limits", "Concurrency above the engine's limit", "%s keeps %d requests in flight, but %s runs %g at once (%s), so the result could only be invalid. Lower concurrency, raise %s, or set min_reached = 0 to measure queued requests.",
-					cell.Address, cell.Concurrency, name, limit, mostAtOnce, mostAtOnce)
-				return
+	limit, known := c.mostOf(e, mostTokens)
+	tooLong := func(at plans.Range, of string, longest int) bool {
+		if !known || float64(longest) <= limit {
+			return false
+		}
+		c.Fail(lang.HCL(at), "engine-limits", "Requests above the engine's context length", "Requests of %s have up to %d tokens, including context and answer, but %s takes %g (%s). Shorten them, or raise %[5]s.",
+			of, longest, name, limit, mostTokens)
+		return true
+	}
+	seen := map[string]bool{}
+	for _, p := range c.plan.Protocols {
+		if !c.used(p) {
+			continue
+		}
+		for _, l := range p.Levels {
+			if longest := levels[l.Kind].Longest; longest != nil {
+				tooLong(l.Range, fmt.Sprintf("level %q", l.Kind), longest(l))
 			}
 		}
-		if limit, known := c.mostOf(e, mostTokens); known && float64(w.Longest(cell)) > limit {
-			c.refuse(w.Range, "engine-limits", "Requests above the engine's context length", "Requests of %s have up to %d tokens, including context and answer, but %s takes %g (%s). Shorten them, or raise %s.",
-				cell.Address, w.Longest(cell), name, limit, mostTokens, mostTokens)
-			return
-		}
-	}
-}
-
-// fitsLevels refuses levels whose requests are longer than the engine accepts.
-func (c *planCheck) fitsLevels(e *plans.Engine, p *plans.Protocol, levels map[string]plans.Schema) {
-	limit, known := c.mostOf(e, mostTokens)
-	for _, l := range p.Levels {
-		if longest := levels[l.Kind].Longest; known && longest != nil && float64(longest(l)) > limit {
-			c.refuse(l.Range, "engine-limits", "Requests above the engine's context length", "Requests of level %q have up to %d tokens, including the answer, but engine.%s.%s takes %g (%s). Shorten them, or raise %s.",
-				l.Kind, longest(l), e.Kind, e.Name, limit, mostTokens, mostTokens)
+		for _, sent := range c.ns.Sent[p.Name] {
+			w := c.ns.Workloads[sent]
+			if w == nil || seen[sent] {
+				continue
+			}
+			seen[sent] = true
+			for _, cell := range c.ns.Cells[sent] {
+				slots, bounded := c.mostOf(e, mostAtOnce)
+				if bounded && !w.Open() && float64(cell.Concurrency)*w.MinReached > slots {
+					c.Fail(lang.HCL(w.Range), "engine-limits", "Concurrency above the engine's limit", "%s keeps %d requests in flight, but %s runs %g at once (%s), so the result could only be invalid. Lower concurrency, raise %[5]s, or set min_reached = 0 to measure queued requests.",
+						cell.Address, cell.Concurrency, name, slots, mostAtOnce)
+					break
+				}
+				if tooLong(w.Range, cell.Address, w.Longest(cell)) {
+					break
+				}
+			}
 		}
 	}
 }
 
 // mostOf is the greatest value that a setting has in any variant; false if one leaves it
 // to the engine.
-func (c *planCheck) mostOf(e *plans.Engine, setting string) (most float64, known bool) {
+func (c *check) mostOf(e *plans.Engine, setting string) (most float64, known bool) {
 	most, known = e.Settings[setting].(float64)
 	set := false // by a knob whose values all have it
 	for _, k := range c.plan.Knobs {
@@ -285,124 +191,65 @@ func (c *planCheck) mostOf(e *plans.Engine, setting string) (most float64, known
 // gatesThatLockNothing warns of a gate that no phase waits for if a later phase waits for
 // nothing: an after was forgotten. Several last phases are fine, and so are phases side
 // by side without gates.
-func (c *planCheck) gatesThatLockNothing() {
-	awaited := map[string]bool{}
+func (c *check) gatesThatLockNothing() {
+	awaited, waits := map[string]bool{}, map[string]bool{}
 	for _, ph := range c.plan.Phases {
 		for _, name := range slices.Concat(ph.After, ph.AfterDecided) {
-			awaited[name] = true
+			awaited[name], waits[ph.Name] = true, true
 		}
 		for _, f := range ph.Features {
+			waits[ph.Name] = waits[ph.Name] || f.BuildsOn.Kind == plans.OnFeature || f.BuildsOn.Kind == plans.OnAccepted
 			if parent := c.ns.Features[f.BuildsOn.Feature]; parent != nil && parent.Phase != ph.Name {
 				awaited[parent.Phase] = true
 			}
 		}
 	}
 	var adrift *plans.Phase // the last phase that waits for nothing
-	for i := len(c.plan.Phases) - 1; i >= 0; i-- {
-		ph := c.plan.Phases[i]
+	for _, ph := range slices.Backward(c.plan.Phases) {
 		if ph.Gate != nil && !awaited[ph.Name] && adrift != nil {
-			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing", "No phase comes after phase %q, and the later phase %q comes after none: it runs even if this gate fails. If it should not, add to it: after = [phase.%s].", ph.Name, adrift.Name, ph.Name)
+			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing", "The later phase %q runs even if this gate fails. If it should not, add to it: after = [phase.%s].", adrift.Name, ph.Name)
 		}
-		if !c.waits(ph) {
+		if !waits[ph.Name] {
 			adrift = ph
 		}
 	}
 }
 
-// waits reports whether a phase depends on what comes before it.
-func (c *planCheck) waits(ph *plans.Phase) bool {
-	if len(ph.After)+len(ph.AfterDecided) > 0 {
-		return true
-	}
-	for _, f := range ph.Features {
-		if f.BuildsOn.Kind == plans.OnFeature || f.BuildsOn.Kind == plans.OnAccepted {
-			return true
-		}
-	}
-	return false
-}
-
 // rivals warns of features of one phase that try values of the same knob on the same
 // parent: each has its own chance of a false pass, and those that pass override each
 // other in the stack. choose tries them as one feature.
-func (c *planCheck) rivals() {
-	for _, ph := range c.plan.Phases {
-		groups := map[string][]*plans.Feature{}
-		var order []string
-		for _, f := range ph.Features {
-			if len(f.Set) != 1 || len(f.Alternatives) > 0 || f.BuildsOn.Kind == plans.OnAccepted {
-				continue
-			}
-			key := fmt.Sprint(f.BuildsOn.Kind, f.BuildsOn.Feature, f.Protocol, slices.Collect(maps.Keys(f.Set)))
-			if groups[key] == nil {
-				order = append(order, key)
-			}
-			groups[key] = append(groups[key], f)
+func (c *check) rivals(ph *plans.Phase) {
+	first := map[string]*plans.Feature{}
+	for _, f := range ph.Features {
+		if len(f.Set) != 1 || len(f.Alternatives) > 0 || f.BuildsOn.Kind == plans.OnAccepted {
+			continue
 		}
-		for _, key := range order {
-			if len(groups[key]) > 1 {
-				c.warnRivals(groups[key])
-			}
+		knob := lang.KeysOf(f.Set)[0]
+		key := fmt.Sprint(f.BuildsOn.Kind, f.BuildsOn.Feature, f.Protocol, knob)
+		if rival := first[key]; rival != nil {
+			c.warn(f.Range, "rivals-for-one-knob", "Rivals for one knob", "Features %q and %q set knob %q on the same parent: each may pass by chance, and the last to pass overrides the other. Make them one feature, which admits only the best: choose = { %[3]s = [%q, %q] }.",
+				rival.Name, f.Name, knob, rival.Set[knob], f.Set[knob])
+			continue
 		}
+		first[key] = f
 	}
 }
 
-// warnRivals names all of them: choose takes as many.
-func (c *planCheck) warnRivals(rivals []*plans.Feature) {
-	var knob string
-	var names, values []string
-	for _, f := range rivals {
-		names = append(names, strconv.Quote(f.Name))
-		for k, v := range f.Set {
-			if knob = k; !slices.Contains(values, strconv.Quote(v)) {
-				values = append(values, strconv.Quote(v))
-			}
-		}
-	}
-	most := ""
-	if len(values) > plans.MostAlternatives {
-		most = fmt.Sprintf(" (at most %d of them)", plans.MostAlternatives)
-	}
-	c.warn(rivals[1].Range, "rivals-for-one-knob", "Rivals for one knob", "Features %s set knob %q on the same parent. Each may pass by chance, and the last to pass overrides the others in the stack. Make them one feature, which admits only the best: choose = { %s = [%s] }%s.",
-		verdict.And(names), knob, knob, strings.Join(values, ", "), most)
-}
-
-// evidence warns of knobs whose evidence is never checked.
-func (c *planCheck) evidence() {
-	if len(c.plan.Features()) == 0 {
-		return
-	}
-	protocols := c.used()
-	for _, pr := range c.plan.Protocols {
-		if protocols[pr.Name] && pr.Level("kernels") != nil {
-			return
-		}
-	}
-	for _, k := range c.plan.Knobs {
-		for _, v := range k.Values {
-			if (!v.MustSee.Empty() || !v.MustNotSee.Empty()) && !c.included(k.Range) {
-				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked", "Knob %q declares evidence, but no protocol in use has a kernels level. Add one: level \"kernels\" { from = [\"log\"] }.", k.Name)
-				break
-			}
-		}
-	}
-}
-
-// configured warns of knobs whose evidence only shows what was requested.
-func (c *planCheck) configured() {
+// evidence warns of knobs whose evidence is never checked, or only shows what was
+// requested.
+func (c *check) evidence() {
+	checked := len(c.plan.Features()) == 0 || slices.ContainsFunc(c.plan.Protocols, func(p *plans.Protocol) bool { return p.Level("kernels") != nil && c.used(p) })
 	for _, k := range c.plan.Knobs {
 		if c.included(k.Range) {
 			continue
 		}
 		for _, v := range k.Values {
-			if v.MustSee.AtStart {
-				c.warn(v.Range, "rests-on-configuration", "Evidence only repeats the configuration", "With at_start, lines that only repeat the configuration prove %s = %q, whatever the engine then does. Name a line or an observation that shows what it does while answering.", k.Name, v.Name)
-				continue
+			if !checked && (!v.MustSee.Empty() || !v.MustNotSee.Empty()) {
+				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked", "Knob %q declares evidence, but no protocol in use has a kernels level. Add one: level \"kernels\" { from = [\"log\"] }.", k.Name)
+				break
 			}
-			for _, name := range lang.KeysOf(v.MustSee.Observed) {
-				if c.asked(name) {
-					c.warn(v.Range, "rests-on-configuration", "Observation only repeats the configuration", "%s is printed from the engine's configuration, which does not prove %s = %q. Name a line or an observation that shows what it does while answering, or accept this as weaker evidence with at_start = true.", name, k.Name, v.Name)
-				}
+			if v.MustSee.AtStart || slices.ContainsFunc(lang.KeysOf(v.MustSee.Observed), c.asked) {
+				c.warn(v.Range, "rests-on-configuration", "Evidence only repeats the configuration", "What is printed from the engine's configuration does not prove %s = %q. Name a line or an observation that shows what it does while answering.", k.Name, v.Name)
 			}
 		}
 	}
@@ -410,7 +257,7 @@ func (c *planCheck) configured() {
 
 // asked reports whether an observation exists and, in all engines that have it, only
 // repeats what was requested.
-func (c *planCheck) asked(name string) (asked bool) {
+func (c *check) asked(name string) (asked bool) {
 	for _, e := range c.plan.Engines {
 		for _, o := range e.Observed {
 			if o.Name == name {
@@ -424,56 +271,37 @@ func (c *planCheck) asked(name string) (asked bool) {
 	return asked
 }
 
-// unused warns of what a plan declares but nothing in it refers to. A plan without
-// features is a beginning, or a part that others include.
-func (c *planCheck) unused() {
-	if len(c.plan.Features()) == 0 {
-		return
-	}
-	c.readByRules()
-	for _, kind := range []string{"engine", "knob", "workload", "protocol", "imported"} {
-		for _, g := range c.scope.Groups.Of[kind] {
-			at := lang.RangeOf(g.Block.DefRange)
-			if c.included(at) || c.refersTo(g) {
-				continue
-			}
-			c.warn(at, "unused", "Unused "+kind, "Nothing refers to %s.%s. %s", kind, g.Key, unusedHints[kind])
-		}
-	}
-}
-
-var unusedHints = map[string]string{
-	"engine":   "Use it in the baseline, or remove it.",
-	"knob":     "Set it in a feature to test it, set it in the baseline, or remove it.",
-	"workload": "Send it in the benchmark of a protocol, or remove it.",
-	"protocol": "Use it in the baseline or a feature, or remove it.",
-	"imported": "Use it in a rule, or remove it.",
-}
-
-// readByRules notes what rules refer to, and which knobs are set.
-func (c *planCheck) readByRules() {
-	note := func(kind, name string) { c.scope.Use(kind + "." + name) }
-	set := func(knobs map[string]string) {
-		for name := range knobs {
-			note("knob", name)
-		}
-	}
+// unused warns of what a plan declares but nothing in it refers to.
+func (c *check) unused() {
+	sets := []map[string]string{}
 	if c.plan.Baseline != nil {
-		set(c.plan.Baseline.Set)
+		sets = append(sets, c.plan.Baseline.Set)
 	}
 	for _, f := range c.plan.Features() {
-		set(f.Set)
+		sets = append(sets, f.Set)
 		if f.Choose != nil {
-			note("knob", f.Choose.Knob)
+			c.scope.Use("knob." + f.Choose.Knob)
+		}
+	}
+	for _, set := range sets {
+		for knob := range maps.Keys(set) {
+			c.scope.Use("knob." + knob)
 		}
 	}
 	for _, r := range c.plan.Rules() {
 		for _, in := range r.Inputs() {
 			switch {
 			case in.Block != "":
-				note(in.Block, in.Name)
+				c.scope.Use(in.Block + "." + in.Name)
 			case in.Kind == plans.InputTarget || in.Kind == plans.InputKnob:
-				note(string(in.Kind), in.Name)
+				c.scope.Use(string(in.Kind) + "." + in.Name)
+			}
+		}
+	}
+	for _, kind := range []string{"engine", "knob", "workload", "protocol", "imported"} {
+		for _, g := range c.scope.Groups.Of[kind] {
+			if at := lang.RangeOf(g.Block.DefRange); !c.included(at) && !c.refersTo(g) {
+				c.warn(at, "unused", "Unused "+kind, "Nothing refers to %s.%s. Use it, or remove it.", kind, g.Key)
 			}
 		}
 	}
@@ -481,7 +309,7 @@ func (c *planCheck) readByRules() {
 
 // refersTo reports whether an expression or rule names a block, any block that it makes,
 // or all of its kind.
-func (c *planCheck) refersTo(g *eval.Group) bool {
+func (c *check) refersTo(g *eval.Group) bool {
 	used := c.scope.Used
 	kind, _, _ := strings.Cut(g.Key, ".")
 	if used[g.Node()] || used[g.Kind] || g.Kind == "engine" && used["engine."+kind] {
@@ -493,25 +321,4 @@ func (c *planCheck) refersTo(g *eval.Group) bool {
 		}
 	}
 	return len(g.Instances) == 0 // nothing was made of it
-}
-
-// included reports whether something comes from a file that others share.
-func (c *planCheck) included(at plans.Range) bool {
-	s := c.scope.Sources[at.File]
-	return s != nil && s.From != nil
-}
-
-// qualified warns of a protocol that measures a variant without any check before. It may
-// be intended: faster garbage is noticed in the benchmark, a kernel path that was not
-// taken is not.
-func (c *planCheck) qualified() {
-	if len(c.plan.Features()) == 0 || c.plan.CommandEngine() != nil {
-		return
-	}
-	used := c.used()
-	for _, p := range c.plan.Protocols {
-		if used[p.Name] && len(p.Levels) == 1 && p.Level(plans.BenchmarkLevel) != nil && !c.included(p.Range) {
-			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
-		}
-	}
 }

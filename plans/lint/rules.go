@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -12,138 +13,76 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// ruleCheck checks the rules of a plan: which outcomes they can have, and whether that is
-// what was meant.
-type ruleCheck struct {
-	*findings
-	plan  *plans.Plan
-	ns    *rules.Namespace
-	files map[string]*hcl.File
-	// unified is the Registry's; it is called if a rule depends on it.
-	unified func() bool
-}
-
-// leaf reports something about one comparison of a rule.
-func (c *ruleCheck) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
-	d := c.about(r, leaf, rules.Wrong(code, summary, format, args...))
+// leaf reports something about one comparison of a rule, at its place.
+func (c *check) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
+	e := rules.Wrong(code, summary, format, args...)
+	e.At, e.Length = leaf.At, leaf.Length
+	d := e.Diagnostic(r.ExprRange, r.Expr, c.scope.Files())
 	d.Severity = severity
 	c.Diags = append(c.Diags, d)
 }
 
-// about is a mistake at the place of a comparison.
-func (c *ruleCheck) about(r *plans.Rule, leaf *plans.Leaf, e *rules.Error) *hcl.Diagnostic {
-	e.At, e.Length = leaf.At, leaf.Length
-	return e.Diagnostic(r.ExprRange, r.Expr, c.files)
-}
-
-// rules checks the rules of one gate or feature.
-func (c *ruleCheck) rules(kind string, rules []*plans.Rule) {
-	same := map[string]*plans.Rule{}
-	for _, r := range rules {
-		if r.Program == nil {
-			continue
+// rules checks the rules of one gate or feature: which outcomes they can have, and whether
+// that is what was meant.
+func (c *check) rules(list []*plans.Rule) {
+	for _, r := range list {
+		if r.Program != nil {
+			c.conditions(r, r.Program.Logic, true)
 		}
-		text := strings.Join(strings.Fields(r.Expr), " ")
-		if first := same[text]; first != nil {
-			c.warn(r.ExprRange, "same-rule-twice", "Same rule twice", "%q on line %d is the same. Remove one, or correct the copy.", first.Name, first.Range.Start.Line)
-			continue
-		}
-		same[text] = r
-		c.conditions(kind, r, r.Program.Logic, true)
 	}
 }
 
-// conditions checks each comparison of a rule. One side of an or need not hold, and may
-// well ask for a loss.
-func (c *ruleCheck) conditions(kind string, r *plans.Rule, l *plans.Logic, holds bool) {
+// conditions checks each comparison of a rule. One that only a loss satisfies is commonly
+// a slipped sign, and passes exactly when it must not; one side of an or may well ask for
+// a loss, and a not was turned with care.
+func (c *check) conditions(r *plans.Rule, l *plans.Logic, holds bool) {
 	switch l.Op {
 	case plans.LogicAnd, plans.LogicOr:
 		for _, part := range l.Args {
-			c.conditions(kind, r, part, holds && l.Op == plans.LogicAnd)
+			c.conditions(r, part, holds && l.Op == plans.LogicAnd)
 		}
 	case plans.LogicCompare:
-		if !c.comparison(r, l.Leaf) || !holds {
+		if !c.comparison(r, l.Leaf) || !holds || l.Negated || l.Leaf.Negated {
 			return
 		}
-		if f := factOf(kind, r, l); f != nil {
-			c.worse(f)
+		if w, ok := wantOf(l); ok && w.onlyLoss() {
+			c.leaf(r, l.Leaf, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s passes only if %s is worse than what it is compared with: %s Turn the comparison round, or write not (…) if the loss itself is required.", l.Leaf.Text, w.in.Metric, signOf(w.in))
 		}
 	}
 }
 
 // comparison checks one comparison by itself, and reports whether it found nothing.
-func (c *ruleCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
+func (c *check) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 	for _, in := range leaf.Inputs() {
 		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) || c.notOwn(r, leaf, in) {
 			return false
 		}
 	}
-	in, op, limit, ok := against(leaf)
+	in, holds, limit, ok := against(leaf)
 	if !ok {
-		c.words(r, leaf)
 		return true
 	}
-	if why := implausible(in, limit); why != "" {
-		c.leaf(r, leaf, hcl.DiagWarning, "implausible-value", "Implausible for the unit", "%s", why)
-		return false
-	}
 	all := c.domain(in)
-	holds := where(op, limit)
-	switch {
+	code, summary, detail := "", "", ""
+	switch why := implausible(in, limit); {
+	case why != "":
+		code, summary, detail = "implausible-value", "Implausible for the unit", why
 	case all.meets(holds).empty():
-		c.certain(r, leaf, false, in, all)
-	case all.within(holds):
-		c.certain(r, leaf, true, in, all)
+		code, summary, detail = "never-holds", "Comparison can never hold", "No measurement satisfies this. Compare with a value that "+in.Path+" can have."
+	case all.meets(holds) == all:
+		code, summary, detail = "always-holds", "Comparison always holds", "Every measurement satisfies this, so it decides nothing. Compare with a value of "+in.Path+" that you would not accept."
 	case leaf.Claim.Tested() && all.meets(holds).point():
-		c.leaf(r, leaf, hcl.DiagWarning, "only-inconclusive", "Can only be inconclusive", "%s is %s, and with launch-to-launch variance no launches can show it to be exactly at that limit: this never passes. Allow a margin, or compare a count.", in.Path, all)
+		code, summary, detail = "only-inconclusive", "Can only be inconclusive", "No launches can show "+in.Path+" to be exactly at that limit, so this never passes. Allow a margin, or compare a count."
 	default:
 		return true
 	}
+	c.leaf(r, leaf, hcl.DiagWarning, code, summary, "%s", detail)
 	return false
-}
-
-// notOwn reports a rule on the memory of a GPU of this machine that has none of its own.
-func (c *ruleCheck) notOwn(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
-	ofGPU := in.Cell == string(measure.PerGPU) && in.Metric == "memory_gb" || in.Metric == "gpu_memory_gb"
-	if in.Kind != plans.InputMetric || !ofGPU || c.unified == nil || !c.unified() {
-		return false
-	}
-	general := strings.TrimSuffix(in.Metric, "memory_gb") + "memory_in_use_gb"
-	c.leaf(r, leaf, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own", "A GPU of this machine shares the host's memory, so launches here have no %s, and the rule cannot pass. Read %s.%s, which is host memory on such a machine and GPU memory on others, or gpu.process_memory_gb, the memory of the engine's processes.", in.Path, in.Cell, general)
-	return true
-}
-
-// certain reports a comparison with the same outcome whatever is measured.
-func (c *ruleCheck) certain(r *plans.Rule, leaf *plans.Leaf, holds bool, in *plans.Input, all interval) {
-	if holds {
-		c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is always %s, so this decides nothing. Compare with a value that you would not accept.", in.Path, all)
-		return
-	}
-	c.leaf(r, leaf, hcl.DiagWarning, "never-holds", "Comparison can never hold", "%s is always %s. Compare with a value that it can have.", in.Path, all)
-}
-
-// words reports a level or verdict that is compared with a list of all words.
-func (c *ruleCheck) words(r *plans.Rule, leaf *plans.Leaf) {
-	list, ok := leaf.Right.Constant.([]any)
-	in := leaf.Left.Input
-	if !ok || in == nil || in.Type != plans.WordInput || in.Kind == plans.InputKnob || in.Kind == plans.InputObserved {
-		return
-	}
-	for _, word := range rules.DecidedWords {
-		found := false
-		for _, v := range list {
-			found = found || v == any(word)
-		}
-		if !found {
-			return
-		}
-	}
-	c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is always one of %s, so this decides nothing. Leave out those that you would not accept.", in.Path, strings.Join(rules.DecidedWords, ", "))
 }
 
 // tooFew refuses a percentile of fewer values than it takes to determine it. Such a rule
 // can only be inconclusive, whatever is measured for however long.
-func (c *ruleCheck) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
+func (c *check) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
 	if in.Kind != plans.InputMetric || in.Comparing() || in.Cell == "" {
 		return false
 	}
@@ -153,37 +92,24 @@ func (c *ruleCheck) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) boo
 	if w == nil || least < 2 {
 		return false
 	}
-	cell := c.cellOf(in.Cell)
-	requests := cell.Requests * max(1, w.Turns) // at most
-	values, need := requests, least
-	if in.Metric == "itl" {
-		gaps := max(1, w.MostOutput(cell)-1)
-		values, need = requests*gaps, (least+gaps-1)/gaps
+	var cell plans.Cell
+	if i := slices.IndexFunc(c.ns.Cells[name], func(of plans.Cell) bool { return of.Address == in.Cell }); i >= 0 {
+		cell = c.ns.Cells[name][i]
 	}
+	each := max(1, w.Turns) // values that a request gives at most
+	if in.Metric == "itl" {
+		each *= max(1, w.MostOutput(cell)-1)
+	}
+	values := cell.Requests * each
 	if values >= least {
 		return false
 	}
-	need = (need + max(1, w.Turns) - 1) / max(1, w.Turns)
-	gives := "gives"
-	if w.Duration > 0 || w.Turns > 1 {
-		gives = "gives at most"
-	}
-	c.leaf(r, leaf, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values per launch, but workload %q %s %d, so this rule could only be inconclusive. Set requests = %d, or use the median.", in.Path, least, w.Name, gives, values, need)
+	c.leaf(r, leaf, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values per launch, but workload %q gives at most %d, so this rule could only be inconclusive. Set requests = %d, or use the median.", in.Path, least, w.Name, values, (least+each-1)/each)
 	return true
 }
 
-func (c *ruleCheck) cellOf(address string) plans.Cell {
-	name, _, _ := strings.Cut(address, ".")
-	for _, cell := range c.ns.Cells[name] {
-		if cell.Address == address {
-			return cell
-		}
-	}
-	return plans.Cell{}
-}
-
 // notSent warns of a rule that has no value under the chosen suite.
-func (c *ruleCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
+func (c *check) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
 	u := in.Unsent
 	if u == nil {
 		return false
@@ -196,72 +122,107 @@ func (c *ruleCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bo
 	return true
 }
 
-// fact is one condition that has to hold: which values of one quantity satisfy it.
-type fact struct {
-	// kind is "criterion", "rule" or "hypothesis".
-	kind string
-	rule *plans.Rule
-	leaf *plans.Leaf
-	text string
-	// in is the quantity; for a gain it is the change, whatever was written.
-	in    *plans.Input
-	holds interval
-	// written is the input as written, and wants the values of it that the rule wants.
-	written *plans.Input
-	wants   interval
+// notOwn reports a rule on the memory of a GPU of this machine that has none of its own.
+func (c *check) notOwn(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
+	ofGPU := in.Cell == string(measure.PerGPU) && in.Metric == "memory_gb" || in.Metric == "gpu_memory_gb"
+	if in.Kind != plans.InputMetric || !ofGPU || c.unified == nil || !c.unified() {
+		return false
+	}
+	general := strings.TrimSuffix(in.Metric, "memory_gb") + "memory_in_use_gb"
+	c.leaf(r, leaf, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own", "A GPU of this machine shares the host's memory, so launches here have no %s, and the rule cannot pass. Read %s.%s, or gpu.process_memory_gb, the memory of the engine's processes.", in.Path, in.Cell, general)
+	return true
 }
 
-// factOf is a part of a rule's logic as a condition on one number; nil if it is about
-// more than one, or none.
-func factOf(kind string, r *plans.Rule, part *plans.Logic) *fact {
-	if part.Op != plans.LogicCompare {
-		return nil
+// hypothesis warns of a claim that no criterion tests, and of one that only a loss
+// confirms unless a criterion allows for that loss: then it is a price, and was foreseen.
+func (c *check) hypothesis(f *plans.Feature) {
+	h := f.Hypothesis
+	if h == nil || h.Metric == "" {
+		return
 	}
-	f := &fact{kind: kind, rule: r, leaf: part.Leaf, text: part.Leaf.Text}
-	if part.Negated {
-		f.text = "not (" + f.text + ")"
+	claim, err := c.ns.Resolve(strings.Split(h.Metric, "."), &rules.Scope{Own: f, Criterion: true})
+	if err != nil {
+		return
 	}
-	if !f.number() && !f.listed() {
-		return nil
+	reads := func(in *plans.Input) bool {
+		return in.Kind == plans.InputMetric && in.Metric == claim.Metric && in.Cell == claim.Cell
 	}
-	return f
+	if !slices.ContainsFunc(f.Criteria, func(r *plans.Rule) bool { return slices.ContainsFunc(r.Inputs(), reads) }) {
+		c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, which no criterion of feature %q reads. Add a criterion on it, or claim a metric that is tested.", h.Metric, f.Name)
+		return
+	}
+	if h.Probe == nil || h.Probe.Program == nil {
+		return
+	}
+	expected, ok := wantOf(h.Probe.Program.Logic)
+	if !ok || !expected.onlyLoss() {
+		return
+	}
+	for _, r := range f.Criteria {
+		if r.Program == nil {
+			continue
+		}
+		for _, part := range r.Program.Logic.Parts() {
+			if w, ok := wantOf(part); ok && w.quantity() == expected.quantity() && w.better.meets(expected.better).empty() {
+				c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only if %s is worse, and criterion %q then fails: %s Write the other sign, or let the criterion allow that loss.", h.Expect, h.Metric, r.Name, signOf(expected.in))
+				return
+			}
+		}
+	}
 }
 
-// number reads a comparison of one number with a bound.
-func (f *fact) number() bool {
-	in, op, limit, ok := against(f.leaf)
+// want is how much better than its base a condition wants a metric to be.
+type want struct {
+	in     *plans.Input
+	better interval
+	tested bool
+}
+
+// wantOf reads a condition on one change against a base; ok is false for all others.
+func wantOf(l *plans.Logic) (w want, ok bool) {
+	if l.Op != plans.LogicCompare {
+		return want{}, false
+	}
+	in, holds, _, ok := against(l.Leaf)
 	if !ok {
-		return false
+		return want{}, false
 	}
-	f.written, f.wants = in, where(op, limit)
-	f.in, f.holds = in, f.wants
-	if in.Relation == plans.Gain {
-		change := *in
-		change.Relation, change.Path = plans.Change, strings.TrimSuffix(in.Path, ".gain")+".change"
-		if f.in = &change; in.Better == string(measure.Lower) {
-			f.holds = f.wants.turned()
-		}
+	w = want{in: in, better: holds, tested: l.Leaf.Claim.Tested()}
+	switch gain := in.Relation == plans.Gain; {
+	case !gain && in.Relation != plans.Change && in.Relation != plans.Delta:
+		return want{}, false
+	case !gain && in.Better == string(measure.Lower):
+		w.better = interval{low: 0 - holds.high, high: 0 - holds.low, openLow: holds.openHigh, openHigh: holds.openLow}
+	case !gain && in.Better != string(measure.Higher):
+		return want{}, false
 	}
-	return true
+	return w, true
 }
 
-// listed reads a count that may be one of several numbers, as the range from the least to
-// the greatest of them.
-func (f *fact) listed() bool {
-	in, list := f.leaf.Left.Input, plans.AnyList(f.leaf.Right.Constant)
-	if f.leaf.Op != "in" || f.leaf.Negated || in == nil || in.Type != plans.NumberInput || len(list) == 0 {
-		return false
+// onlyLoss reports whether the condition holds only if the metric is worse than its base.
+func (w want) onlyLoss() bool {
+	return w.better.high < 0 || w.better.high == 0 && (w.better.openHigh || w.tested)
+}
+
+// quantity is what is wanted to change, whether written as a gain or as a change.
+func (w want) quantity() plans.Input {
+	q := w.in.Quantity()
+	if q.Relation == plans.Gain {
+		q.Relation = plans.Change
 	}
-	all := interval{low: math.Inf(1), high: math.Inf(-1)}
-	for _, v := range list {
-		x, ok := v.(float64)
-		if !ok {
-			return false
-		}
-		all.low, all.high = min(all.low, x), max(all.high, x)
+	return q
+}
+
+// signOf explains which sign is better.
+func signOf(in *plans.Input) string {
+	if in.Relation == plans.Gain {
+		return "a positive gain is better, for every metric."
 	}
-	f.in, f.holds, f.written, f.wants = in, all, in, all
-	return true
+	less := "more"
+	if in.Better == string(measure.Lower) {
+		less = "less"
+	}
+	return fmt.Sprintf("a %s has the sign of the number, and for %s %s is better.", in.Relation, in.Metric, less)
 }
 
 // interval is a range of numbers; open ends do not belong to it.
@@ -275,20 +236,6 @@ var (
 	notBelow0  = interval{low: 0, high: math.Inf(1)}
 	above0     = interval{low: 0, high: math.Inf(1), openLow: true}
 )
-
-// where is the set of numbers x for which "x op limit" holds.
-func where(op string, limit float64) interval {
-	in := everything
-	switch op {
-	case "<", "<=":
-		in.high, in.openHigh = limit, op == "<"
-	case ">", ">=":
-		in.low, in.openLow = limit, op == ">"
-	case "==":
-		in.low, in.high = limit, limit
-	}
-	return in
-}
 
 func (a interval) meets(b interval) interval {
 	if b.low > a.low || b.low == a.low && b.openLow {
@@ -306,80 +253,54 @@ func (a interval) empty() bool {
 
 func (a interval) point() bool { return a.low == a.high && !a.empty() }
 
-func (a interval) within(b interval) bool { return a.meets(b) == a }
-
-// turned is a for the negated number; 0 keeps its sign.
-func (a interval) turned() interval {
-	return interval{low: 0 - a.high, high: 0 - a.low, openLow: a.openHigh, openHigh: a.openLow}
-}
-
-// String describes the numbers in words.
-func (a interval) String() string {
-	if a.point() {
-		return fmt.Sprintf("exactly %g", a.low)
-	}
-	var words []string
-	if !math.IsInf(a.low, 0) {
-		word := "at least"
-		if a.openLow {
-			word = "more than"
-		}
-		words = append(words, fmt.Sprintf("%s %g", word, a.low))
-	}
-	if !math.IsInf(a.high, 0) {
-		word := "at most"
-		if a.openHigh {
-			word = "less than"
-		}
-		words = append(words, fmt.Sprintf("%s %g", word, a.high))
-	}
-	return strings.Join(words, " and ")
-}
-
-// against splits a comparison of one input with a number of the plan, as the rule wants
-// it to hold: the input on the left, and no not in front.
-func against(leaf *plans.Leaf) (in *plans.Input, op string, limit float64, ok bool) {
+// against splits a comparison of one input with a number of the plan: the input, the
+// values of it for which the rule holds, and the number.
+func against(leaf *plans.Leaf) (in *plans.Input, holds interval, limit float64, ok bool) {
+	var op string
 	if c := leaf.Claim; c != nil && c.Input != nil {
-		op = "<"
+		in, limit, op = c.Input, c.Threshold, "<"
 		if c.More {
 			op = ">"
 		}
 		if !c.Strict {
 			op += "="
 		}
-		return c.Input, op, c.Threshold, true
-	}
-	left, right, op := leaf.Left, leaf.Right, leaf.Op
-	if left.Input == nil || !left.Input.Measured() {
-		left, right, op = right, left, plans.Turned(op)
-	}
-	if leaf.Negated {
-		op = plans.Denied[op]
-	}
-	if left.Input == nil || left.Input.Type != plans.NumberInput || !left.Input.Measured() || op == "" || op == "in" || op == "!=" {
-		return nil, "", 0, false
-	}
-	for _, other := range right.Inputs() {
-		if other.Kind != plans.InputTarget {
-			return nil, "", 0, false
+	} else {
+		left, right := leaf.Left, leaf.Right
+		if op = leaf.Op; left.Input == nil || !left.Input.Measured() {
+			left, right, op = right, left, plans.Turned(op)
+		}
+		if leaf.Negated {
+			op = plans.Denied[op]
+		}
+		measured := func(other *plans.Input) bool { return other.Kind != plans.InputTarget }
+		if in = left.Input; in == nil || in.Type != plans.NumberInput || !in.Measured() || slices.ContainsFunc(right.Inputs(), measured) {
+			return nil, everything, 0, false
+		}
+		v, err := right.Value(func(t *plans.Input) any { return t.Number })
+		if limit, ok = v.(float64); !ok || err != nil {
+			return nil, everything, 0, false
 		}
 	}
-	v, err := right.Value(func(t *plans.Input) any { return t.Number })
-	limit, ok = v.(float64)
-	return left.Input, op, limit, ok && err == nil
+	holds = everything
+	switch op {
+	case "<", "<=":
+		holds.high, holds.openHigh = limit, op == "<"
+	case ">", ">=":
+		holds.low, holds.openLow = limit, op == ">"
+	case "==":
+		holds.low, holds.high = limit, limit
+	default:
+		return nil, everything, 0, false
+	}
+	return in, holds, limit, true
 }
 
 // domain is the range of values that an input can have.
-func (c *ruleCheck) domain(in *plans.Input) interval {
+func (c *check) domain(in *plans.Input) interval {
 	switch {
-	case in.Kind != plans.InputMetric:
-		return everything
-	case in.Relation == plans.Delta || in.Unit == "°C":
-		return everything
-	case in.Relation == plans.Gain && in.Better == string(measure.Lower):
-		return interval{low: math.Inf(-1), high: 1, openHigh: true} // a gain of 1 saves everything
-	case in.Ratio():
-		return interval{low: -1, high: math.Inf(1), openLow: true}
+	case in.Kind != plans.InputMetric, in.Relation == plans.Delta, in.Ratio(), in.Unit == "°C", measure.OfCommand(in.Cell):
+		return everything // rules bounds ratios
 	case in.Stat == "n":
 		if most := c.ns.LaunchesOf(in.Feature); most > 0 {
 			return interval{low: 1, high: float64(most)}
@@ -387,8 +308,6 @@ func (c *ruleCheck) domain(in *plans.Input) interval {
 		return notBelow0
 	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests":
 		return notBelow0
-	case measure.OfCommand(in.Cell):
-		return leastOf(c.plan.CommandEngine(), in.Metric)
 	case in.Unit == "share":
 		return interval{low: 0, high: 1}
 	case in.Metric == "itl" || in.MayBeZero() || in.Better == string(measure.Neither):
@@ -397,20 +316,15 @@ func (c *ruleCheck) domain(in *plans.Input) interval {
 	return above0
 }
 
-// usualSize is the usual range of a unit; numbers outside were meant in another one.
-type usualSize struct {
+// usual are the sizes of units; numbers outside were meant in another one. The bounds are
+// far out: a wrong warning costs trust.
+var usual = map[string]struct {
 	low, high float64
-	// below and above convert what was written into what was meant, in the units of these
-	// names.
-	below, above         float64
-	belowName, aboveName string
-}
-
-// usuals by unit. The bounds are far out: a wrong warning costs trust.
-var usuals = map[string]usualSize{
-	"ms": {low: 1, below: 1000, belowName: "seconds"},
-	"s":  {high: 10_000, above: 0.001, aboveName: "milliseconds"},
-	"GB": {high: 4096, above: 1.0 / 1024, aboveName: "MB"},
+	meant     string
+}{
+	"ms": {1, math.Inf(1), "seconds"},
+	"s":  {0, 10_000, "milliseconds"},
+	"GB": {0, 4096, "MB"},
 }
 
 // implausible explains why a number is hardly meant in the unit of what it is compared
@@ -418,45 +332,23 @@ var usuals = map[string]usualSize{
 func implausible(in *plans.Input, limit float64) string {
 	size := math.Abs(limit)
 	if in.UnitWord() == plans.RatioUnit {
-		word := string(in.Relation)
-		if in.Stat == "cv" {
-			word = "cv"
-		}
 		if size < 5 || in.Relation == plans.Own && in.Stat != "cv" {
 			return ""
 		}
-		return fmt.Sprintf("%s is a ratio: 0.10 is 10%%, and %g is %g%%. Did you mean %g?", word, limit, limit*100, limit/100)
+		return fmt.Sprintf("%s is a ratio: 0.10 is 10%%, and %g is %g%%. Did you mean %g?", in.Path, limit, limit*100, limit/100)
 	}
-	u, known := usuals[in.Unit]
-	if !known || measure.OfCommand(in.Cell) ||
-		in.Relation == plans.Delta || in.Stat == "std" || size == 0 {
+	u, known := usual[in.Unit]
+	if !known || measure.OfCommand(in.Cell) || in.Relation == plans.Delta || in.Stat == "std" || size == 0 {
 		return "" // differences and spreads can be of any size
 	}
-	low := u.low
 	switch m, _ := measure.Lookup(in.Metric); {
 	case m.MayBeZero:
-		low = 0
+		u.low = 0
 	case m.Least > 0:
-		low = m.Least
+		u.low = m.Least
 	}
-	switch {
-	case size < low:
-		return fmt.Sprintf("%s is in %s, and %g %s is implausibly small. If you meant %s, write %g.", in.Path, in.Unit, limit, in.Unit, u.belowName, limit*u.below)
-	case u.above > 0 && size > u.high:
-		return fmt.Sprintf("%s is in %s, and %g %s is implausibly large. If you meant %s, write %.4g.", in.Path, in.Unit, limit, in.Unit, u.aboveName, limit*u.above)
+	if size >= u.low && size <= u.high {
+		return ""
 	}
-	return ""
-}
-
-// leastOf is the range of a metric of the command: nothing below its min.
-func leastOf(e *plans.Engine, metric string) interval {
-	if !e.IsCommand() {
-		return everything
-	}
-	for _, b := range e.Parts["metric"] {
-		if least, ok := b.Attrs["min"].(float64); ok && b.Name == metric {
-			return interval{low: least, high: everything.high}
-		}
-	}
-	return everything
+	return fmt.Sprintf("%s is in %s, and %g is an implausible size. Did you mean %s?", in.Path, in.Unit, limit, u.meant)
 }
