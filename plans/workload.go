@@ -49,7 +49,7 @@ type Workload struct {
 	ConcurrencyList bool
 	Rate            []float64
 	RateList        bool
-	// Arrival is "constant", "poisson" or "trace", empty in a closed loop; MaxConcurrency
+	// Arrival is "constant" or "poisson", empty in a closed loop; MaxConcurrency
 	// the cap of an open loop.
 	Arrival        string
 	MaxConcurrency int
@@ -109,9 +109,6 @@ type Dataset struct {
 // DataRows are what a plan must know about a file of prompts.
 type DataRows struct {
 	Count int
-	// Trace means that the rows are lengths and times, without texts; Shares that prompts
-	// share beginnings because the rows say so.
-	Trace, Shares bool
 	// Unanswered and Chat are line numbers, from 1, or 0 for none: the first row that
 	// does not say how long its answer is, and the first that can only be sent as a chat.
 	Unanswered, Chat int
@@ -237,8 +234,6 @@ func (w *Workload) label(p, o, d, c int, r float64) string {
 	switch {
 	case r > 0:
 		text += fmt.Sprintf(", %g req/s", r)
-	case w.Open():
-		text += ", as traced"
 	case c > 1 || len(w.Concurrency) > 1:
 		text += fmt.Sprintf(", c%d", c)
 	}
@@ -268,8 +263,6 @@ func (w *Workload) requestsOf(concurrency int, rate float64) int {
 	}
 	seconds, n := w.Duration.Seconds(), 0.0
 	switch {
-	case w.Arrival == "trace":
-		n = MaxRequests // all that the file has
 	case w.Open() && seconds > 0:
 		n = arrivals(rate * seconds)
 	case w.Open():
@@ -281,7 +274,7 @@ func (w *Workload) requestsOf(concurrency int, rate float64) int {
 	}
 	most := MaxRequests
 	if w.Data != nil && w.Data.Count > 0 {
-		most = max(1, w.Data.Count-w.WarmupRows(concurrency))
+		most = max(1, w.Data.Count-w.warmupOf(concurrency))
 	}
 	return int(min(max(n, float64(w.Requests)), float64(most)))
 }
@@ -300,15 +293,6 @@ func (w *Workload) warmupOf(concurrency int) int {
 		concurrency = 0 // a cap is not reached by warming up
 	}
 	return max(w.Warmup, concurrency)
-}
-
-// WarmupRows is how many rows the warmup takes; none of a trace, since its texts are
-// generated.
-func (w *Workload) WarmupRows(concurrency int) int {
-	if w.Data.Trace {
-		return 0
-	}
-	return w.warmupOf(concurrency)
 }
 
 // MostOutput is the longest answer that a cell asks for.

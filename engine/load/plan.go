@@ -7,6 +7,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -154,29 +155,14 @@ func (p Plan) request(prompt *prompt.Prompt, first bool) openai.Request {
 // arrivals are when the measured conversations of an open loop are scheduled, within
 // Duration.
 func (p Plan) arrivals() ([]time.Duration, error) {
-	var at []time.Duration
-	if p.Pace.Arrival != Trace {
-		var err error
-		if at, err = p.Pace.arrivals(p.Requests); err != nil {
-			return nil, fmt.Errorf("cell %s: %w", p.Cell, err)
-		}
-	} else {
-		var last time.Duration
-		for i, one := range p.Prompts.Measured[:p.Requests] {
-			if one.At < last || one.At > maxArrival {
-				return nil, fmt.Errorf("cell %s, prompt %d: its trace sends it at %v, after one at %v: times must not decrease, and must end within %v", p.Cell, i, one.At, last, maxArrival)
-			}
-			last = one.At
-			at = append(at, last)
-		}
+	at, err := p.Pace.arrivals(p.Requests)
+	if err != nil {
+		return nil, fmt.Errorf("cell %s: %w", p.Cell, err)
 	}
 	if p.Pace.Duration == 0 {
 		return at, nil
 	}
-	within, _ := slices.BinarySearch(at, p.Pace.Duration)
-	if within == 0 {
-		return nil, fmt.Errorf("cell %s: the first request is scheduled at %v, after the duration of %v: nothing would be sent", p.Cell, at[0], p.Pace.Duration)
-	}
+	within, _ := slices.BinarySearch(at, p.Pace.Duration) // the first is at 0
 	return at[:within], nil
 }
 
@@ -196,8 +182,6 @@ const (
 	Constant Arrival = "constant"
 	// Poisson: exponential gaps, as of many independent users.
 	Poisson Arrival = "poisson"
-	// Trace: by the prompts' own times (Prompt.At).
-	Trace Arrival = "trace"
 )
 
 // Pace is when the measured requests of a cell are sent.
@@ -233,11 +217,11 @@ func (p Pace) check() error {
 	case p.Concurrency < 0 || p.MaxConcurrency < 0 || p.Duration < 0:
 		return fmt.Errorf("concurrency %d, max_concurrency %d, duration %v: must not be negative", p.Concurrency, p.MaxConcurrency, p.Duration)
 	case !p.Open() && p.Rate != 0:
-		return fmt.Errorf("a rate of %v requests per second needs an arrival: constant, poisson or trace", p.Rate)
-	case !p.Open() || p.Arrival == Trace:
+		return fmt.Errorf("a rate of %v requests per second needs an arrival: constant or poisson", p.Rate)
+	case !p.Open():
 		return nil
 	case p.Arrival != Constant && p.Arrival != Poisson:
-		return fmt.Errorf("unknown arrival %q: use constant, poisson or trace", p.Arrival)
+		return fmt.Errorf("unknown arrival %q: use constant or poisson", p.Arrival)
 	case !(p.Rate > 0 && p.Rate <= maxRate): // NaN is neither
 		return fmt.Errorf("rate of %v requests per second, required > 0 and ≤ %g", p.Rate, maxRate)
 	}
@@ -247,14 +231,12 @@ func (p Pace) check() error {
 // arrivals returns when each of n requests of an open loop is scheduled, since the first,
 // which is scheduled at once. It has no clock and no state: the same pace gives the same
 // arrivals, so every arm of a comparison meets the same crowd.
-//
-// A trace is not drawn: its times are those of the prompts (Prompt.At).
 func (p Pace) arrivals(n int) ([]time.Duration, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if !p.Open() || p.Arrival == Trace {
-		return nil, fmt.Errorf("arrivals of kind %q are not drawn", p.Arrival)
+	if !p.Open() {
+		return nil, errors.New("a closed loop has no arrivals")
 	}
 	r := rand.New(rand.NewPCG(uint64(p.Seed), 0x6d78666c6f77)) // a separate stream: "mxflow"
 	at := make([]time.Duration, max(n, 0))

@@ -120,7 +120,6 @@ func TestPaceRefuses(t *testing.T) {
 		"rate of NaN":    {Arrival: Poisson, Rate: nan},
 		"rate of +Inf":   {Arrival: Constant, Rate: math.Inf(1)},
 		"due after more": {Arrival: Constant, Rate: 1e-300},
-		"not drawn":      {Arrival: Trace},
 	} {
 		if _, err := p.arrivals(2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want one with %q", p, err, want)

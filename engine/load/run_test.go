@@ -137,15 +137,6 @@ func TestRunRefuses(t *testing.T) {
 		"ids in a chat":      func(p *Plan) { p.API = openai.Chat; p.Prompts.Measured[2].IDs = []int{1} },
 		"ids that go on":     func(p *Plan) { p.Prompts.Measured[2] = prompt.Prompt{IDs: []int{1}, Next: &prompt.Prompt{Text: "x"}} },
 		"ids and text":       func(p *Plan) { p.Prompts.Measured[2] = prompt.Prompt{IDs: []int{1}, System: "x"} },
-		"a trace backwards": func(p *Plan) {
-			p.Pace.Arrival, p.Prompts.Measured[0].At = Trace, second
-		},
-		"a trace after its end": func(p *Plan) {
-			p.Pace.Arrival, p.Pace.Duration = Trace, second
-			for i := range p.Prompts.Measured {
-				p.Prompts.Measured[i].At = 2 * second
-			}
-		},
 	} {
 		p := plan()
 		change(&p)
@@ -171,12 +162,6 @@ func times(r Result) string {
 }
 
 func TestOpenLoop(t *testing.T) {
-	traced := func(p *Plan, at ...time.Duration) {
-		p.Pace.Arrival = Trace
-		for i := range at {
-			p.Prompts.Measured[i].At = at[i]
-		}
-	}
 	tests := []struct {
 		name   string
 		change func(*Plan)
@@ -187,12 +172,7 @@ func TestOpenLoop(t *testing.T) {
 		// Answers take 1.9 s: places are free again at 1.9, 2.4, 3.8 s.
 		{"a cap holds back", func(p *Plan) { p.Pace.MaxConcurrency = 2 }, "0/0/0 500/500/500 1000/1900/1900 1500/2400/2400 2000/3800/3800", 2},
 		{"what was scheduled in time is sent", func(p *Plan) { p.Pace.MaxConcurrency, p.Pace.Duration = 2, 1100*time.Millisecond }, "0/0/0 500/500/500 1000/1900/1900", 2},
-		{"a trace", func(p *Plan) { traced(p, second, second, 4*second, 4*second, 9*second) }, "0/0/0 0/0/0 3000/3000/3000 3000/3000/3000 8000/8000/8000", 2},
 		{"a fresh engine", func(p *Plan) { p.Fresh = true }, "0/0/0 2400/2400/2400 2900/2900/2900 3400/3400/3400 3900/3900/3900", 4},
-		{
-			"a fresh engine and a trace", func(p *Plan) { p.Fresh = true; traced(p, second, 2*second, 2*second, 2*second, 3*second) },
-			"0/0/0 2900/2900/2900 2900/2900/2900 2900/2900/2900 3900/3900/3900", 4,
-		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -189,7 +189,7 @@ func checkLengths(n *plans.Lengths, in *eval.Body) {
 var paceAttrs = []plans.Attr{
 	{Name: "concurrency", Type: plans.Ints, Default: 1.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "How many requests are kept in flight (closed loop): each answer makes room for the next request. A list makes one cell per value."},
 	{Name: "rate", Type: plans.Numbers, Unit: "requests per second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "Send on schedule, however slow the answers (open loop), and count latencies from the scheduled send time. Instead of `concurrency`."},
-	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson by default: like many independent users. Trace takes the times of the `dataset`."},
+	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant"}, Doc: "How requests of an open loop arrive. With a rate, poisson by default: like many independent users."},
 	{Name: "max_concurrency", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."},
 	{Name: "requests", Type: plans.Int, Default: 10.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxRequests, Doc: "Measured requests per cell and launch; with `turns`, conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a `duration` it is the upper bound."},
 	{Name: "duration", Type: plans.Duration, Doc: "Stop sending after this time; requests in flight are still answered and measured."},
@@ -346,7 +346,7 @@ var datasetDoc = &lang.BlockDoc{
 	Type: "dataset", Times: plans.AtMost1,
 	Doc: "Sends the rows of a file in order, instead of generated prompts; none is sent twice. Measurements depend on the file's content: a changed file is measured again.",
 	Attrs: []plans.Attr{
-		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder: JSON Lines, one object per row. A row has a `prompt`, `messages` or `conversations`, or is a row of a trace: `timestamp` in ms, `input_length`, `output_length`. `output_tokens` is the length of the answer."},
+		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder: JSON Lines, one object per row. A row has a `prompt`, `messages` or `conversations`. `output_tokens` is the length of the answer."},
 	},
 	Example: `dataset {
   file = "prompts.jsonl"
@@ -413,19 +413,14 @@ func checkData(w *plans.Workload, f *eval.Body) {
 	if d == nil || d.Count == 0 {
 		return
 	}
-	noUse := func(name, format string, args ...any) {
-		f.Scope.Fail(f.Where(name), "no-use-in-workload", "Argument has no effect", format, args...)
-	}
 	switch {
-	case w.Arrival == "trace" && !d.Trace:
-		noUse("arrival", "The rows of the dataset have no times. Choose another arrival with a rate, or a file whose rows have timestamp and input_length.")
 	case w.API == "completions" && d.Chat > 0:
 		f.Scope.Fail(f.Where("dataset"), "dataset", "Unusable dataset", "Line %d of the file can only be sent as a chat. Set api = \"chat\".", d.Chat)
 	case f.Lacks("output_tokens") && w.OutputLengths == nil && d.Unanswered > 0:
 		f.Scope.Fail(f.Where("dataset"), "missing-attribute", "Missing output_tokens", "Line %d of the file does not give the answer's length. Set output_tokens, the default for such lines.", d.Unanswered)
 	}
 	for _, c := range w.Cells() {
-		if rows := c.Requests + w.WarmupRows(c.Concurrency); rows > d.Count {
+		if rows := c.Requests + c.Warmup; rows > d.Count {
 			f.Scope.Fail(f.Where("dataset"), "dataset", "Dataset is too short", "%s takes %d rows, but the file has %d; no row is sent twice, because the engine would have it cached. Add rows, or lower requests.", c.Address, rows, d.Count)
 			return
 		}

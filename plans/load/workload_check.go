@@ -45,14 +45,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 		other := f.Given("rate", "arrival")
 		f.Scope.Fail(f.At("concurrency"), "workload-contradiction", "Two ways to pace", "concurrency paces by answers (closed loop), %s by a schedule (open loop). Remove one; max_concurrency caps an open loop.", other)
 	}
-	if w.Arrival == "trace" {
-		if w.Data == nil {
-			noUse("arrival", "A trace sends at the times of a dataset. Add: dataset { file = \"trace.jsonl\" }, on separate lines, or choose another arrival.")
-		}
-		if !f.Absent("rate") {
-			noUse("rate", "A trace has its own times, so rate has no effect. Remove it, or choose another arrival.")
-		}
-	} else if len(w.Rate) == 0 {
+	if len(w.Rate) == 0 {
 		for _, name := range []string{"arrival", "max_concurrency"} {
 			if !f.Absent(name) {
 				noUse(name, "%s only applies to requests sent on schedule. Add rate, in requests per second, or remove %s.", name, name)

@@ -34,7 +34,6 @@ func TestCellsOfAllDimensions(t *testing.T) {
 		lengths8 + "rate = 2\nmax_concurrency = 4":                                               "w=pp8 tg8, 2 req/s",
 		"output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = 10\nmax = 21\n}": "w=pp~15.5 tg8",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nwarmup = 0":                                     "w=pp* tg*",
-		"dataset {\nfile = \"../trace.jsonl\"\n}\narrival = \"trace\"":                           "w=pp* tg*, as traced",
 	} {
 		var got []string
 		for _, c := range workloadIn(t, body).Cells() {
@@ -60,7 +59,6 @@ func TestRequestsOfCells(t *testing.T) {
 		lengths8 + "rate = 100000\nmax_concurrency = 64":                   "[1000000+3]",
 		"dataset {\nfile = \"prompts.jsonl\"\n}":                           "[1+3]",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nrequests = 2\nwarmup = 2": "[2+2]",
-		"dataset {\nfile = \"../trace.jsonl\"\n}\narrival = \"trace\"":     "[3+3]",
 	} {
 		var got []string
 		for _, c := range workloadIn(t, body).Cells() {
@@ -96,7 +94,7 @@ func TestDatasetIsPartOfTheDigest(t *testing.T) {
 	if load("prompts.jsonl") != load("../valid/prompts.jsonl") {
 		t.Error("the way to the file counts")
 	}
-	if load("prompts.jsonl") == load("../trace.jsonl") {
+	if load("prompts.jsonl") == load("../other.jsonl") {
 		t.Error("the content does not count")
 	}
 }

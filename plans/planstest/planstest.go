@@ -89,7 +89,6 @@ func testRows(name string, data []byte) (rows plans.DataRows, err error) {
 			rows.Chat = i + 1
 		}
 		rows.Count++
-		rows.Trace = strings.Contains(line, "timestamp")
 	}
 	return rows, nil
 }

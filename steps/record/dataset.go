@@ -18,7 +18,7 @@ func DatasetRows(name string, data []byte) (plans.DataRows, error) {
 	if err != nil {
 		return plans.DataRows{}, err
 	}
-	rows := plans.DataRows{Count: len(d.Rows), Trace: d.Trace(), Shares: d.SharesPrefixes()}
+	rows := plans.DataRows{Count: len(d.Rows)}
 	for _, r := range d.Rows {
 		if rows.Unanswered == 0 && r.Output == 0 {
 			rows.Unanswered = r.Line

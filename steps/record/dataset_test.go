@@ -16,7 +16,6 @@ func TestDatasetRows(t *testing.T) {
 		`{"prompt": "a", "output_tokens": 4}`:                                                           {Count: 1},
 		"{\"prompt\": \"a\", \"output_tokens\": 4}\n\n{\"prompt\": \"b\"}":                              {Count: 2, Unanswered: 3},
 		`{"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "a"}]}`:          {Count: 1, Unanswered: 1, Chat: 1},
-		`{"timestamp": 0, "input_length": 64, "output_length": 8}`:                                      {Count: 1, Trace: true},
 		`{"conversations": [{"from": "human", "value": "a"}], "max_tokens": 9}`:                         {Count: 1},
 		`{"prompt": "a", "tools": [{"type": "function", "function": {"name": "f"}}], "max_tokens": 12}`: {Count: 1, Chat: 1},
 	} {

@@ -126,9 +126,6 @@ func (r *recording) reached(c sentCell, running measure.Series) {
 
 // cached looks for prompts that were not computed, and for contexts that were.
 func (r *recording) cached(c sentCell) {
-	if c.w.Data != nil && c.w.Data.Shares {
-		return // its prompts share a prefix on purpose
-	}
 	switch found := load.Contaminated(c.samples, c.run.Prompts.Template, c.w.SystemTokens); {
 	case found.Worst > templateShare:
 		r.invalid(c.fact(code.FromCache, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))

@@ -240,7 +240,7 @@ func (r *recording) clientFor(w *plans.Workload) *openai.Client {
 
 // cachesOnPurpose reports whether a workload is about what the engine has cached.
 func cachesOnPurpose(w *plans.Workload) bool {
-	return w.DepthCached || w.Turns > 1 || w.SystemTokens > 0 || w.Data != nil && w.Data.Shares
+	return w.DepthCached || w.Turns > 1 || w.SystemTokens > 0
 }
 
 func (r *recording) prompts(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {

@@ -52,7 +52,7 @@ func newMaker(ctx context.Context, engine Engine, spec Spec) (Prompts, maker, er
 		}
 		return Prompts{Method: IDs, Template: m.added, Verified: m.verified}, m.prompt, nil
 	}
-	if spec.Data != nil && !spec.Data.Trace() {
+	if spec.Data != nil {
 		return Prompts{Method: Given}, spec.given, nil
 	}
 	f, err := newFitter(ctx, engine, spec)
@@ -62,9 +62,6 @@ func newMaker(ctx context.Context, engine Engine, spec Spec) (Prompts, maker, er
 	p := Prompts{Method: f.method, Verified: f.verified}
 	if spec.API == openai.Chat || f.verified {
 		p.Template = f.added
-	}
-	if spec.Data != nil {
-		return p, f.traced, nil
 	}
 	return p, f.conversation, nil
 }
@@ -100,7 +97,7 @@ func (m maker) series(ctx context.Context, spec Spec, name string, n int, seen m
 	}
 	for i, one := range prompts {
 		key, here := one.digest(), fmt.Sprintf("%s prompt %d", name, i)
-		if other := seen[key]; other != "" && !spec.repeats() {
+		if other := seen[key]; other != "" {
 			return nil, fmt.Errorf("cell %s: %s", spec.Cell, spec.same(other, here))
 		}
 		seen[key] = here

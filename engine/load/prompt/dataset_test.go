@@ -32,10 +32,6 @@ func TestParseDataset(t *testing.T) {
 			`{"id": "a", "conversations": [{"from": "system", "value": "S"}, {"from": "human", "value": "one"}, {"from": "gpt", "value": "x"}, {"from": "human", "value": "two"}]}`,
 			[]Row{{Line: 1, System: "S", Turns: []string{"one", "two"}}},
 		},
-		"trace": {
-			`{"timestamp": 1000, "input_length": 600, "output_length": 10, "hash_ids": [4, 5]}` + "\n" + `{"timestamp": 1500.5, "input_length": 512, "hash_ids": [4]}`,
-			[]Row{{Line: 1, Input: 600, Output: 10, Hashes: []uint64{4, 5}}, {Line: 2, At: 500500 * time.Microsecond, Input: 512, Hashes: []uint64{4}}},
-		},
 	} {
 		d, err := ParseDataset("x.jsonl", []byte(strings.ReplaceAll(c.text, "\n\t", " ")))
 		if err != nil || !reflect.DeepEqual(d.Rows, c.want) {
@@ -75,34 +71,17 @@ func TestDamagedDatasets(t *testing.T) {
 		`{"messages": [{"role": "user", "content": "a"}, {"role": "system", "content": "a"}]}`: "first",
 		`{"conversations": [{"from": "gpt", "value": "a"}]}`:                                   "no turn of the human",
 		`{"conversations": [{"from": "dog", "value": "a"}]}`:                                   "unknown speaker",
-		`{"input_length": 5}`:                                                                  "timestamp",
-		`{"timestamp": -1, "input_length": 5}`:                                                 "timestamp",
-		`{"timestamp": 1, "input_length": 1e9}`:                                                "whole number",
-		`{"timestamp": 1, "input_length": 513, "hash_ids": [1]}`:                               "2 whole numbers",
-		`{"timestamp": 1, "input_length": 5, "hash_ids": [-1]}`:                                "whole numbers",
-		`{"timestamp": 1, "input_length": 5, "prompt": "a"}`:                                   "both",
 	} {
 		d, err := ParseDataset("x.jsonl", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.jsonl:") || d != nil {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
-		good := `{"timestamp": 1, "input_length": 5}` + "\n"
-		if !strings.Contains(text, "input") {
-			good = `{"prompt": "a"}` + "\n"
-		}
+		good := `{"prompt": "good"}` + "\n"
 		if strings.TrimSpace(text) == "" || text[0] == '[' {
 			continue
 		}
 		if _, err = ParseDataset("x.jsonl", []byte(good+text)); err == nil || !strings.HasPrefix(err.Error(), "x.jsonl:2: ") {
 			t.Errorf("%s: error %v, want one of line 2", text, err)
-		}
-	}
-	for text, want := range map[string]string{
-		`{"timestamp": 5, "input_length": 5}` + "\n" + `{"timestamp": 4, "input_length": 5}`: "sort",
-		`{"timestamp": 5, "input_length": 5}` + "\n" + `{"prompt": "a"}`:                     "one file",
-	} {
-		if _, err := ParseDataset("x.jsonl", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 	}
 }
@@ -113,7 +92,6 @@ func FuzzParseDataset(f *testing.F) {
 		`{"prompt": "a", "output_tokens": 3}`,
 		`{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}], "tools": [{"a": 1e5}]}`,
 		`{"conversations": [{"from": "human", "value": "one"}, {"from": "gpt", "value": "x"}]}`,
-		`{"timestamp": 1.5, "input_length": 600, "output_length": 10, "hash_ids": [4, 5]}`,
 		"{\"prompt\": \"\\ud83d\\ude00\"}\r\n\n{\"prompt\":\"b\"}",
 	} {
 		f.Add([]byte(seed))
@@ -128,11 +106,8 @@ func FuzzParseDataset(f *testing.F) {
 		}
 		lines := strings.Count(string(data), "\n") + 1
 		for i, r := range d.Rows {
-			if r.Line < 1 || r.Line > lines || r.At < 0 || (r.Input > 0) == (len(r.Turns) > 0) {
+			if r.Line < 1 || r.Line > lines || len(r.Turns) == 0 {
 				t.Fatalf("row %+v", r)
-			}
-			if r.Input > 0 {
-				continue
 			}
 			p, err := Spec{Data: d, Turns: 9, API: openai.Chat}.given(t.Context(), "measured", i)
 			if err != nil || strings.TrimSpace(p.Text) == "" {
@@ -180,51 +155,6 @@ func TestPromptsOfADataset(t *testing.T) {
 	}
 	if _, err := Build(t.Context(), f, Spec{Cell: "chat", Data: d, Requests: 3}); err == nil || !strings.Contains(err.Error(), "x.jsonl:3") {
 		t.Errorf("messages for completions: %v", err)
-	}
-}
-
-func TestPromptsOfATrace(t *testing.T) {
-	absent := &openai.StatusError{Status: 404}
-	d := parsed(t, `{"timestamp": 100, "input_length": 1300, "output_length": 9, "hash_ids": [1, 2, 3]}
-{"timestamp": 600, "input_length": 1100, "output_length": 8, "hash_ids": [1, 2, 7]}
-{"timestamp": 700, "input_length": 40, "hash_ids": [9]}
-{"timestamp": 700, "input_length": 1100, "output_length": 8, "hash_ids": [1, 2, 7]}`)
-	for _, f := range []*fake{{count: tokenizers["pieces of four"]}, {count: tokenizers["pieces of four"], noTokens: absent}} {
-		for _, api := range []openai.API{openai.Completions, openai.Chat} {
-			p, err := Build(t.Context(), f, Spec{Cell: "trace", API: api, Data: d, Warmup: 5, Requests: 4, CountTemplate: true})
-			if err != nil || !p.Exact() {
-				t.Fatalf("%s: exact %v, %v", api, p.Exact(), err)
-			}
-			for i, one := range p.Measured {
-				row := d.Rows[i]
-				if seen := f.sees(t, api, one); seen != row.Input || one.Output != row.Output || one.At != row.At {
-					t.Errorf("%s row %d: %d tokens, want %d; %+v", api, i, seen, row.Input, one)
-				}
-			}
-			a, b := p.Measured[0].Text, p.Measured[1].Text
-			same := 0
-			for same < len(b) && a[same] == b[same] {
-				same++
-			}
-			if n := f.count(a[:same]); n < 1000 || n > 1024+8 {
-				t.Errorf("%s: the first two share %d tokens, want those of two blocks", api, n)
-			}
-			if p.Measured[1].Text != p.Measured[3].Text || p.Measured[2].Text[:8] == a[:8] {
-				t.Error("equal rows differ, or others are alike")
-			}
-			for _, one := range p.Warmup {
-				if strings.HasPrefix(one.Text, a[:8]) || one.At != 0 {
-					t.Error("a warm-up leaves blocks in the cache")
-				}
-			}
-		}
-	}
-	if !d.SharesPrefixes() || d.Rows[1].At != 500*time.Millisecond {
-		t.Error("the trace is not what was read")
-	}
-	_, err := Build(t.Context(), &fake{noTokens: absent, noUsage: true}, Spec{Cell: "trace", Data: d, Requests: 4})
-	if err == nil || !strings.Contains(err.Error(), "x.jsonl:1") || !strings.Contains(err.Error(), "remove hash_ids") {
-		t.Errorf("an engine that counts nothing: %v", err)
 	}
 }
 

@@ -445,9 +445,6 @@ func (s Spec) output(series string, index, turn int) int {
 	return s.Outputs.at(s.Seed, "output", series, index, turn)
 }
 
-// repeats reports whether prompts may repeat, as a trace may specify.
-func (s Spec) repeats() bool { return s.Data != nil && s.Data.SharesPrefixes() }
-
 // same is the error text for two equal prompts.
 func (s Spec) same(one, other string) string {
 	if s.Data != nil {

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -69,8 +68,6 @@ type Prompt struct {
 	// this one, nil at its end. Only its Text, Tokens, Asked, Output and Next are set;
 	// its tokens are its own, without a template's.
 	Next *Prompt `json:"next,omitempty"`
-	// At is when a trace sends it, since the start of the trace.
-	At time.Duration `json:"at_ns,omitempty"`
 	// Extra are additional fields of its request (tools of a data set).
 	Extra map[string]any `json:"extra,omitempty"`
 }
@@ -170,7 +167,6 @@ func (p *Prompt) Turns() int {
 
 // digest is the same for prompts that send the engine the same, whenever.
 func (p Prompt) digest() string {
-	p.At = 0
 	sum := sha256.Sum256(p.encode())
 	return string(sum[:])
 }

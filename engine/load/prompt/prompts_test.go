@@ -310,7 +310,6 @@ func TestPromptsWithoutRoom(t *testing.T) {
 		"its system prompt":    {Spec{API: openai.Chat, Tokens: 8, SystemTokens: 50_000_000, Requests: 1}, "a prompt of 50000008 tokens"},
 		"its turns":            {Spec{API: openai.Chat, Tokens: 5_000_000, Turns: 9, Requests: 1}, "a prompt of 25000000 tokens"},
 		"drawn":                {Spec{Lengths: &Lengths{Distribution: Normal, Mean: 90_000_000}, Requests: 1}, "a prompt of 90000000 tokens"},
-		"of a trace":           {Spec{Data: &Dataset{Rows: []Row{{Input: 90_000_000}}}, Requests: 1}, "a prompt of 90000000 tokens"},
 		"all of them":          {Spec{Tokens: 1000, Requests: 1_000_000}, "the 1000000 prompts and 0 for warm-up"},
 		"with the warm-ups":    {Spec{Tokens: 10_000_000, Requests: 30, Warmup: 30}, "the 30 prompts and 30 for warm-up"},
 		"messages":             {Spec{API: openai.Chat, Tokens: 1, Turns: 1000, Requests: 1_000_000}, "messages"},

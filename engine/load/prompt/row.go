@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/engine/openai"
@@ -29,7 +28,6 @@ var forms = map[string]form{
 	"prompt":        {(*Row).readPrompt, append([]string{"system"}, answered...)},
 	"messages":      {(*Row).readMessages, answered},
 	"conversations": {(*Row).readConversations, append([]string{"system"}, answered...)},
-	"input_length":  {(*Row).readTrace, []string{"timestamp", "output_length", "hash_ids"}},
 }
 
 // meaningless are members that data sets have for other tools.
@@ -68,9 +66,6 @@ func parseRow(text []byte) (Row, error) {
 	}
 	if err := forms[is].read(&r, m); err != nil {
 		return r, err
-	}
-	if is == "input_length" {
-		return r, nil
 	}
 	return r, r.readAnswer(m)
 }
@@ -302,31 +297,6 @@ func (r *Row) readAnswer(m members) (err error) {
 	return nil
 }
 
-// readTrace reads a row of a trace.
-func (r *Row) readTrace(m members) (err error) {
-	if r.Input, err = m.count("input_length"); err != nil {
-		return err
-	}
-	if r.Output, err = m.count("output_length"); err != nil {
-		return err
-	}
-	var ms *float64
-	if raw := m["timestamp"]; raw == nil {
-		return fmt.Errorf(`"timestamp" is missing: the send time of the request, in milliseconds`)
-	} else if json.Unmarshal(raw, &ms) != nil || ms == nil || *ms < 0 || *ms > 1e12 {
-		return fmt.Errorf(`"timestamp" must be milliseconds from 0 to 1e12, not %.40s`, raw)
-	}
-	r.At = time.Duration(*ms * float64(time.Millisecond))
-	if m["hash_ids"] == nil {
-		return nil
-	}
-	blocks := (r.Input + hashBlock - 1) / hashBlock
-	if json.Unmarshal(m["hash_ids"], &r.Hashes) != nil || len(r.Hashes) != blocks {
-		return fmt.Errorf(`"hash_ids" must be %d whole numbers from 0, one per %d of the %d tokens of "input_length", not %.40s`, blocks, hashBlock, r.Input, m["hash_ids"])
-	}
-	return nil
-}
-
 // Row is one row of a data set.
 type Row struct {
 	// Line of the file, from 1.
@@ -340,9 +310,4 @@ type Row struct {
 	Output int
 	// Extra are tools and how they may be chosen.
 	Extra map[string]any
-	// At is when a trace sends the prompt, since its first row. Input is the length
-	// of its text, which is generated, and Hashes are its blocks.
-	At     time.Duration
-	Input  int
-	Hashes []uint64
 }

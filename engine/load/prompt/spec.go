@@ -167,11 +167,8 @@ func (s Spec) room() error {
 			one := s.Depth + s.SystemTokens
 			for turn := range max(s.Turns, 1) {
 				messages++
-				switch {
-				case s.Data == nil:
+				if s.Data == nil {
 					one += s.length(series, index, turn)
-				case s.Data.Trace() && series == "measured" && turn == 0 && index < len(s.Data.Rows):
-					one += s.Data.Rows[index].Input
 				}
 				if one > mostInOne {
 					return fmt.Errorf("a prompt of %d tokens or more with its context exceeds the limit of %d: use shorter prompts", one, mostInOne)

@@ -333,11 +333,7 @@ func (b *Request) readDataset(answers bool) error {
 		return err
 	}
 	for _, c := range w.Cells() {
-		rows := c.Requests
-		if !d.Trace {
-			rows += c.Warmup
-		}
-		if rows > d.Count {
+		if c.Requests+c.Warmup > d.Count {
 			return b.wrong("dataset", "%s has %d rows, too few for %d requests and %d for warm-up without repeating one: lower --requests or --warmup", b.dataset, d.Count, c.Requests, c.Warmup)
 		}
 	}

@@ -67,12 +67,3 @@ workload "short" {
     file = "workload_rows.jsonl"
   }
 }
-workload "timeless" {
-  api           = "chat"
-  output_tokens = 8
-  warmup        = 0
-  arrival       = "trace" # ERROR: Argument has no effect
-  dataset {
-    file = "workload_rows.jsonl"
-  }
-}

@@ -22,12 +22,6 @@ workload "closed" {
   arrival         = "constant" # ERROR: Argument has no effect
   max_concurrency = 8 # ERROR: Argument has no effect
 }
-workload "traced" {
-  prompt_tokens = 8
-  output_tokens = 8
-  rate          = 1 # ERROR: Argument has no effect
-  arrival       = "trace" # ERROR: Argument has no effect
-}
 workload "few" {
   prompt_tokens = 8
   output_tokens = 8
