@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -67,20 +68,27 @@ func TestTuneAA(t *testing.T) {
 	if os.Getenv("MXFLOW_TEST_LONG") == "" {
 		t.Skip("takes minutes: set MXFLOW_TEST_LONG=1")
 	}
-	const times = 20
+	const times, atOnce = 20, 4 // its steps sleep most of the time
 	for _, tuning := range []string{"drawn", "pinned"} {
+		exits := make(chan int, times)
+		var sessions sync.WaitGroup
+		for range atOnce {
+			sessions.Go(func() {
+				for range times / atOnce {
+					c := exec.Command(program, "apply", "--var", "tuning="+tuning, "--state", t.TempDir(), "testdata/plans/aa.hcl")
+					out, _ := c.CombinedOutput()
+					exits <- c.ProcessState.ExitCode()
+					if marked := strings.Contains(string(out), "the verdict speaks of these tunes"); marked != (tuning == "pinned") || strings.Contains(string(out), "\ninvalid ") {
+						t.Errorf("%s\n%s", c, out)
+					}
+				}
+			})
+		}
+		sessions.Wait()
+		close(exits)
 		ended := map[int]int{}
-		for range times {
-			c := exec.Command(program, "apply", "--var", "tuning="+tuning, "--state", t.TempDir(), "testdata/plans/aa.hcl")
-			out, err := c.CombinedOutput()
-			var failed *exec.ExitError
-			if err != nil && !errors.As(err, &failed) {
-				t.Fatal(err)
-			}
-			ended[c.ProcessState.ExitCode()]++
-			if marked := strings.Contains(string(out), "the verdict speaks of these tunes"); marked != (tuning == "pinned") || strings.Contains(string(out), "\ninvalid ") {
-				t.Errorf("%s\n%s", c, out)
-			}
+		for exit := range exits {
+			ended[exit]++
 		}
 		t.Logf("%s: %v by exit status", tuning, ended)
 		if passed := ended[verdict.ExitPass]; tuning == "drawn" && passed > 0 || passed+ended[verdict.ExitFail]+ended[verdict.ExitInconclusive] != times {

@@ -16,7 +16,7 @@ variable "tuning" {
 
 locals {
   # A slow pace, so that what is drawn is more than what the machine adds.
-  tuner = var.tuning == "" ? {} : { MXFLOW_EMBEDDED_AUTOTUNE = "on", MXFLOW_EMBEDDED_PACE = "20ms" }
+  tuner = var.tuning == "" ? {} : { MXFLOW_EMBEDDED_AUTOTUNE = "on", MXFLOW_EMBEDDED_PACE = "60ms" }
   # What is under test, and the rule that decides.
   of = {
     nothing = { knob = "label", value = "b", rule = var.tuning == "" ? "chat.tg.gain >= 0.05" : "chat.tg.gain >= 0.03" }
