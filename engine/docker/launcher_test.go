@@ -420,6 +420,9 @@ func TestHostNetwork(t *testing.T) {
 	if err := inst.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
+	if who, seen := inst.(engine.Listener).Others(); who != "" || seen != (os.Geteuid() == 0) {
+		t.Errorf("who else listens at its port: %q, %v", who, seen)
+	}
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
