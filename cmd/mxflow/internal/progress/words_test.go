@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/kinds"
@@ -132,5 +133,26 @@ func TestDescribeDecision(t *testing.T) {
 		if got, want := describe(ev), "phase.a: "+c.verdict+c.want; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// Nodes that one cause locked are reported together once something else happens, and many
+// as one line.
+func TestLocks(t *testing.T) {
+	why := func(of string) verdict.Reason { return verdict.New(code.Outcome).On(of).Is(verdict.Error) }
+	lock := func(node, of string) runtime.Event {
+		return runtime.Event{Type: "node_locked", Node: node, Why: why(of)}
+	}
+	var l locks
+	var got []string
+	for _, ev := range []runtime.Event{
+		lock("a", "x"), lock("b", "x"), {Type: "other"}, lock("c", "x"), lock("d", "x"), lock("e", "x"), lock("f", "x"), lock("g", "y"), {}, {},
+	} {
+		for _, r := range l.before(ev) {
+			got = append(got, r.Type+":"+r.Node)
+		}
+	}
+	if want := "node_locked:a node_locked:b other: node_locked:4 nodes node_locked:g : :"; strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
 	}
 }
