@@ -10,17 +10,12 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/apply"
-	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // app is the state shared by all subcommands.
@@ -110,51 +105,6 @@ func (a *app) planOf(args []string) (string, error) {
 		return "", errors.New("no plan given, and none in this folder: give its file, or create one with mxflow init")
 	}
 	return "", fmt.Errorf("no plan is named and this folder has several (%s): name one of them", strings.Join(found, ", "))
-}
-
-// planOfRun is the plan of the newest run, with the variables and the environment that the
-// run recorded: its files as they are now if they still give what was applied, as people
-// write notes into them, else the text that the run kept.
-func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
-	runs := st.Runs()
-	if len(runs) == 0 {
-		return nil, errors.New("nothing was applied here")
-	}
-	run, r := runs[len(runs)-1].ID, replay.New(st, steps.Registry(), nil)
-	view, err := st.Run(run)
-	if err != nil {
-		return nil, err
-	}
-	path, err := a.planOf(args)
-	if err == nil {
-		if now := a.loadSilently(path, load.Options{As: r.As(run)}); now.OK() {
-			if err := apply.SamePlan(st, now.Plan); err != nil {
-				return nil, err
-			}
-			if view.Start != nil && now.Plan.Digest() == view.Start.PlanDigest {
-				return now.Plan, nil
-			}
-		}
-	}
-	p, why := r.Plan(run)
-	if !why.IsZero() {
-		return nil, errors.New(tell.Line(why))
-	}
-	a.hide(p.Secrets())
-	if _, err := os.Stat(path); err == nil {
-		a.note(verdict.New(code.PlanMoved, verdict.Text("run", run)).On(path))
-	}
-	return p, nil
-}
-
-// asRun are the options that load a plan with what the newest run recorded of variables and
-// environment; before the first run, or with vars, with what is given now.
-func asRun(st *store.Store, vars []load.Given) load.Options {
-	if st == nil || len(st.Runs()) == 0 || len(vars) > 0 {
-		return load.Options{Inputs: vars}
-	}
-	runs := st.Runs()
-	return load.Options{As: replay.New(st, steps.Registry(), nil).As(runs[len(runs)-1].ID)}
 }
 
 // planBlock identifies a file as a plan rather than a part of one, or its cases.

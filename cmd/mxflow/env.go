@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,10 +84,7 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.OpenReadOnly(a.stateDir(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		st, err = nil, ledgerGone(a.stateDir(path))
-	}
+	st, err := a.recordIfAny(path)
 	if err != nil {
 		return nil, err
 	}

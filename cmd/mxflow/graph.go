@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,10 +28,7 @@ func newGraphCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			st, err := store.OpenReadOnly(a.stateDir(path))
-			if errors.Is(err, fs.ErrNotExist) && a.state == "" {
-				st, err = nil, nil
-			}
+			st, err := a.recordIfAny(path)
 			if err != nil {
 				return err
 			}

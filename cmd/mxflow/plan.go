@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -48,10 +46,7 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			st, err := store.OpenReadOnly(a.stateDir(path))
-			if errors.Is(err, fs.ErrNotExist) {
-				st, err = nil, nil
-			}
+			st, err := a.recordIfAny(path)
 			if err != nil {
 				return err
 			}

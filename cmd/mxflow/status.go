@@ -32,7 +32,7 @@ reads the state directory beside PLAN, or in the current folder, and needs no lo
 			runs := st.Runs()
 			if a.json {
 				out := standing.JSON(st)
-				out["newest_run"], out["plan"] = work, standing.Compare(st, a.state, args)
+				out["newest_run"], out["plan"] = work, a.comparePlan(st, args)
 				a.printJSON(out)
 				return nil
 			}
@@ -42,7 +42,7 @@ reads the state directory beside PLAN, or in the current folder, and needs no lo
 			}
 			last := runs[len(runs)-1]
 			fmt.Fprintf(a.stdout, "plan %s: %s\n", last.Plan, standing.Work(work, last))
-			if says := standing.Compare(st, a.state, args).Says(last.ID); says != "" {
+			if says := a.comparePlan(st, args).says(); says != "" {
 				fmt.Fprintln(a.stdout, says)
 			}
 			fmt.Fprintln(a.stdout)

@@ -1,6 +1,5 @@
 // Package standing prints the status of a state directory: the current run, what was
-// decided, what was accepted, and whether the plan's files are still those applied. It
-// works without a plan that compiles, and decides nothing.
+// decided and what was accepted. It needs no plan, and decides nothing.
 package standing
 
 import (

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/replay"
+)
+
+// planNow is the plan of the newest run as its files are now, with the variables and the
+// environment that the run recorded.
+type planNow struct {
+	// File is where it was looked for.
+	File string `json:"file"`
+	// State is "as applied", "changed" or "missing"; empty if unknown, as without values
+	// that are not on record because they may be secret.
+	State string `json:"state,omitempty"`
+	run   string
+	// plan is nil if it cannot be loaded.
+	plan *plans.Plan
+	kept *replay.Replay
+}
+
+const (
+	asApplied = "as applied"
+	changed   = "changed"
+	missing   = "missing"
+)
+
+// comparePlan compares the plan with what the newest run applied.
+func (a *app) comparePlan(st *store.Store, args []string) planNow {
+	view, err := st.Run("latest")
+	if err != nil || view.Start == nil {
+		return planNow{}
+	}
+	now := planNow{run: view.ID, kept: replay.New(st, steps.Registry(), nil)}
+	if now.File, err = a.planOf(args); err != nil {
+		now.File = view.PlanFile
+	}
+	if lang.IsFolder(now.File) && lang.IsSource(view.PlanFile) {
+		now.File = filepath.Join(now.File, filepath.Base(view.PlanFile))
+	}
+	if _, err := os.Stat(now.File); errors.Is(err, fs.ErrNotExist) {
+		if len(args) > 0 || a.state == "" { // else the path may be relative to another folder
+			now.State = missing
+		}
+		return now
+	}
+	as := now.kept.As(now.run)
+	res := a.loadSilently(now.File, load.Options{As: as})
+	if res.OK() {
+		now.plan = res.Plan
+	}
+	switch {
+	case res.OK() && res.Plan.Digest() == view.Start.PlanDigest:
+		now.State = asApplied
+	case res.OK() && len(now.kept.Otherwise(now.run, res)) > 0, !res.OK() && len(as.Private) > 0:
+	default:
+		now.State = changed
+	}
+	return now
+}
+
+// says is what a reader of the decisions must know about the plan; empty if it is
+// unchanged, as far as is known.
+func (p planNow) says() string {
+	switch p.State {
+	case changed:
+		return p.File + " is not what run " + p.run + " applied; mxflow plan " + shell.Quote(p.File) + " shows what an apply would do"
+	case missing:
+		return p.File + ", which run " + p.run + " applied, is gone"
+	}
+	return ""
+}
+
+// planOfRun is the plan of the newest run: its files as they are now if they still give
+// what was applied, as people write notes into them, else the text that the run kept.
+func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
+	now := a.comparePlan(st, args)
+	if now.plan != nil {
+		if err := apply.SamePlan(st, now.plan); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case now.kept == nil:
+		return nil, errors.New("nothing was applied here")
+	case now.State == asApplied:
+		return now.plan, nil
+	}
+	p, why := now.kept.Plan(now.run)
+	if !why.IsZero() {
+		return nil, errors.New(tell.Line(why))
+	}
+	a.hide(p.Secrets())
+	if now.State == changed {
+		a.note(verdict.New(code.PlanMoved, verdict.Text("run", now.run)).On(now.File))
+	}
+	return p, nil
+}
+
+// asRun are the options that load a plan with what the newest run recorded of variables and
+// environment; before the first run, or with vars, with what is given now.
+func asRun(st *store.Store, vars []load.Given) load.Options {
+	if st == nil || len(st.Runs()) == 0 || len(vars) > 0 {
+		return load.Options{Inputs: vars}
+	}
+	runs := st.Runs()
+	return load.Options{As: replay.New(st, steps.Registry(), nil).As(runs[len(runs)-1].ID)}
+}
+
+// recordIfAny opens the state directory of a plan; nil if nothing was applied.
+func (a *app) recordIfAny(plan string) (*store.Store, error) {
+	st, err := store.OpenReadOnly(a.stateDir(plan))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ledgerGone(a.stateDir(plan))
+	}
+	return st, err
+}
