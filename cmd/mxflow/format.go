@@ -8,17 +8,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	udiff "github.com/aymanbagabas/go-udiff"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/spf13/cobra"
-	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/format"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/load"
 )
 
 // exitWork is the exit status of fmt --check if a file is not formatted.
@@ -34,19 +35,18 @@ type formatter struct {
 
 func newFormatCommand(a *app) *cobra.Command {
 	f := &formatter{a: a}
-	var recursive, yaml bool
+	var recursive bool
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
 		Short: "Format plan files",
-		Long: `Rewrites plan files (.hcl), variable files (.mxvars) and YAML plans (.yaml, .yml)
-in the standard layout: two spaces per level, equals signs aligned. Comments and
-meaning are untouched. Only files that change are written, atomically, and their
-names are printed.
+		Long: `Rewrites plan files (.hcl) and variable files (.mxvars) in the standard layout: two
+spaces per level, equals signs aligned. Comments and meaning are untouched. Only
+files that change are written, atomically, and their names are printed.
 
 A path is a file, a folder (its plan files, with --recursive also those of its
-subfolders; YAML files count when they look like a plan), or - for standard
-input, which is formatted to standard output. The default is the current folder.
-Files with syntax errors are not touched.
+subfolders), or - for standard input, which is formatted to standard output. The
+default is the current folder. Files with syntax errors are not touched, nor are
+plans in YAML: any formatter of YAML will do for them.
 
 Exit status: 0 done, 1 a file could not be formatted, 3 --check found
 unformatted files.`,
@@ -61,7 +61,7 @@ unformatted files.`,
 					if len(args) > 1 {
 						return errors.New("- is standard input, which cannot be formatted together with files")
 					}
-					return f.standardInput(yaml)
+					return f.standardInput()
 				}
 				found, err := formattable(arg, recursive)
 				if err != nil {
@@ -78,7 +78,6 @@ unformatted files.`,
 	c.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with status 3 if a file is not formatted")
 	c.Flags().BoolVar(&f.diff, "diff", false, "print changes as a unified diff")
 	c.Flags().BoolVar(&recursive, "recursive", false, "also subfolders")
-	c.Flags().BoolVar(&yaml, "yaml", false, "standard input is YAML")
 	return c
 }
 
@@ -101,7 +100,7 @@ func (f *formatter) one(path string) {
 		f.fail(err)
 		return
 	}
-	formatted, problems := format.Plan(path, old)
+	formatted, problems := formatPlan(path, old)
 	switch {
 	case problems != nil:
 		f.refuse(problems)
@@ -137,17 +136,56 @@ func (f *formatter) showDiff(name string, old, formatted []byte) {
 	}
 }
 
-// standardInput formats what is piped in.
-func (f *formatter) standardInput(yaml bool) error {
-	name := "standard input"
-	if yaml {
-		name += ".yaml"
+// formatPlan is a file in HCL in the standard layout, where it means the same. Text with
+// syntax errors is not touched: the result is then nil, and the diagnostics say where.
+func formatPlan(filename string, src []byte) ([]byte, *lang.Findings) {
+	if len(bytes.TrimSpace(src)) == 0 {
+		return src, nil // an empty variable file is not a mistake
 	}
+	if s, diags := lang.Parse(filename, src); lang.BrokenSyntax(diags) {
+		return nil, &lang.Findings{Diagnostics: diags, Files: map[string]*hcl.File{filename: {Bytes: s.Text}}}
+	}
+	return formatHCL(src), nil
+}
+
+// formatHCL formats as the HCL package does, which keeps what heredocs hold, but counts the
+// brackets of expressions in it as if they were outside: so it is given none of it.
+func formatHCL(src []byte) []byte {
+	mark := "mxflow_heredoc"
+	for bytes.Contains(src, []byte(mark)) {
+		mark += "_"
+	}
+	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // which was parsed before
+	var without []byte
+	var back []string
+	at, from, depth := 0, 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenOHeredoc:
+			if depth++; depth == 1 {
+				from = t.Range.End.Byte
+			}
+		case hclsyntax.TokenCHeredoc:
+			if depth--; depth == 0 {
+				own := fmt.Sprintf("%s%d\n", mark, len(back))
+				back = append(back, own, string(src[from:t.Range.Start.Byte]))
+				without = slices.Concat(without, src[at:from], []byte(own))
+				at = t.Range.Start.Byte
+			}
+		}
+	}
+	out := hclwrite.Format(append(without, src[at:]...))
+	return []byte(strings.NewReplacer(back...).Replace(string(out)))
+}
+
+// standardInput formats what is piped in.
+func (f *formatter) standardInput() error {
+	const name = "standard input"
 	src, err := io.ReadAll(io.LimitReader(os.Stdin, 2<<20)) // anything longer than a plan may be is rejected
 	if err != nil {
 		return err
 	}
-	out, problems := format.Plan(name, src)
+	out, problems := formatPlan(name, src)
 	switch {
 	case problems != nil:
 		f.refuse(problems)
@@ -168,8 +206,8 @@ func formattable(path string, recursive bool) ([]string, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		if !lang.IsYAML(path) && !hasPlanName(path) {
-			return nil, fmt.Errorf("%s: fmt knows .hcl, .mxvars, .yaml and .yml files", path)
+		if !hasPlanName(path) {
+			return nil, fmt.Errorf("%s: fmt formats .hcl and .mxvars files", path)
 		}
 		return []string{path}, nil
 	}
@@ -182,7 +220,7 @@ func formattable(path string, recursive bool) ([]string, error) {
 		case e.IsDir() && (hidden || p != path && !recursive):
 			return filepath.SkipDir
 		case e.IsDir() || hidden:
-		case hasPlanName(p), lang.IsYAML(p) && looksLikePlan(p):
+		case hasPlanName(p):
 			found = append(found, p)
 		}
 		return nil
@@ -193,24 +231,4 @@ func formattable(path string, recursive bool) ([]string, error) {
 func hasPlanName(path string) bool {
 	ext := strings.ToLower(filepath.Ext(path))
 	return ext == ".hcl" || ext == ".mxvars"
-}
-
-// looksLikePlan keeps fmt away from a folder's other YAML files: it requires a mapping
-// with only a plan's blocks at its top.
-func looksLikePlan(path string) bool {
-	src, err := os.ReadFile(path)
-	if err != nil || len(src) > 1<<20 {
-		return false
-	}
-	var doc yaml.Node
-	if yaml.NewDecoder(bytes.NewReader(src)).Decode(&doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return false
-	}
-	known := load.Describe(nil)
-	for i := 0; i < len(doc.Content[0].Content); i += 2 {
-		if key := doc.Content[0].Content[i].Value; known.Block(key) == nil && known.Attr(key) == nil {
-			return false
-		}
-	}
-	return len(doc.Content[0].Content) > 0
 }

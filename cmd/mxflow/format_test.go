@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 const (
@@ -51,7 +54,7 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") || strings.Contains(out, "compose") {
+	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") || strings.Contains(out, "yaml") {
 		t.Errorf("printed\n%s", out)
 	}
 	if got := content(t, filepath.Join(dir, "a.hcl")); got != straight {
@@ -91,26 +94,73 @@ func TestFormatChecks(t *testing.T) {
 
 func TestFormatRefusesWhatItCannotRead(t *testing.T) {
 	dir := folder(t, map[string]string{
-		"a.hcl": crooked, "broken.hcl": "plan \"p\" {\n", "broken.yaml": "plan: [\n", "two.yaml": "plan: {p: {}}\n---\nplan: {q: {}}\n",
-		"tab.yaml": "plan:\n\tp: {}\n",
+		"a.hcl": crooked, "broken.hcl": "plan \"p\" {\n", "deep.hcl": strings.Repeat("a {\n", 200_000), "yaml.hcl": "plan: {p: {}}\n",
 	})
 	var paths []string
-	for _, name := range []string{"broken.hcl", "broken.yaml", "two.yaml", "tab.yaml", "a.hcl"} {
+	for _, name := range []string{"broken.hcl", "deep.hcl", "yaml.hcl", "a.hcl"} {
 		paths = append(paths, filepath.Join(dir, name))
 	}
 	code, out, errs := command(t, append([]string{"fmt"}, paths...)...)
 	if code != 1 || !strings.Contains(out, "a.hcl") {
 		t.Errorf("exit %d: the good file was not formatted:\n%s", code, out)
 	}
-	for _, name := range []string{"broken.hcl:1", "broken.yaml:", "two.yaml:2", "tab.yaml:2"} {
+	for _, name := range []string{"broken.hcl:1", "deep.hcl:", "yaml.hcl:1"} {
 		if !strings.Contains(errs, name) {
 			t.Errorf("no %s in\n%s", name, errs)
 		}
+	}
+	if code, _, errs := command(t, "fmt", "plan.yaml"); code != 1 || !strings.Contains(errs, "plan.yaml") {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, _, errs := command(t, "fmt", filepath.Join(dir, "none.hcl")); code != 1 || !strings.Contains(errs, "none.hcl") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, _, errs := command(t, "fmt", "-", paths[0]); code != 1 || !strings.Contains(errs, "standard input") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestFormattingKeepsWhatAPlanSays(t *testing.T) {
+	paths, _ := filepath.Glob("../../plans/load/testdata/valid/*.hcl")
+	if len(paths) == 0 {
+		t.Fatal("no plans")
+	}
+	for _, path := range paths {
+		src := content(t, path)
+		before := load.Bytes(path, []byte(src), planstest.Registry(), load.Options{})
+		spoiled := strings.ReplaceAll(strings.ReplaceAll(src, "  ", "\t "), " = ", "=")
+		after := load.Bytes(path, layout(t, path, []byte(spoiled)), planstest.Registry(), load.Options{})
+		if before.Plan.Digest() != after.Plan.Digest() {
+			t.Errorf("%s means something else now", path)
+		}
+	}
+}
+
+// TestFormatHeredoc: what a heredoc holds stays as it is, and moves nothing else.
+func TestFormatHeredoc(t *testing.T) {
+	const text = `plan "p" {}
+locals {
+  t = <<-EOT
+      mxflow_heredoc0
+
+      ${join(
+        ", ",
+        ["a", <<X
+    inner ${upper(
+"x")}
+X
+        ]
+      )}
+    EOT
+  after   =   {
+    a = 1
+  }
+  u = <<EOT
+EOT
+}
+`
+	want := strings.Replace(text, "after   =   {", "after = {", 1)
+	if got, problems := formatPlan("plan.hcl", []byte(text)); problems != nil || string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

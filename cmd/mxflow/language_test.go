@@ -14,7 +14,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/format"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -416,12 +415,12 @@ func TestManualOfYAML(t *testing.T) {
 // layout is a file as fmt writes it, which changes nothing a second time.
 func layout(t *testing.T, name string, text []byte) []byte {
 	t.Helper()
-	once, problems := format.Plan(name, text)
+	once, problems := formatPlan(name, text)
 	if problems != nil {
 		t.Errorf("%s\n%s", explained(problems), text)
 		return text
 	}
-	if twice, problems := format.Plan(name, once); problems != nil || !bytes.Equal(once, twice) {
+	if twice, problems := formatPlan(name, once); problems != nil || !bytes.Equal(once, twice) {
 		t.Errorf("%s is formatted in two ways:\n%s\n%s", name, once, twice)
 	}
 	return once
