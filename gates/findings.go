@@ -51,7 +51,7 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 	slices.SortStableFunc(worse, func(a, b worsened) int { return cmp.Compare(b.worsens(), a.worsens()) })
 	worse = onePerFacet(worse)
 	for _, w := range worse[:min(len(worse), mostWorse)] {
-		found = append(found, w.reason(tests))
+		found = append(found, w.reason())
 	}
 	if slices.ContainsFunc(decided, ofTwo) {
 		found = append(found, verdict.New(code.NotCompared))
@@ -260,16 +260,17 @@ func onePerFacet(all []worsened) (out []worsened) {
 	})
 }
 
-// reason is the metric with how much worse it got and the bounds; for one that may be
-// zero, the values before and after.
-func (w worsened) reason(tests int) verdict.Reason {
-	said := verdict.New(code.GotWorse, verdict.Num("was", w.base, w.in.Unit), verdict.Num("is", w.own, w.in.Unit))
+// reason is the metric with how much worse it got; for one that may be zero, the values
+// before and after.
+func (w worsened) reason() verdict.Reason {
+	args := []verdict.Arg{verdict.Num("was", w.base, w.in.Unit), verdict.Num("is", w.own, w.in.Unit)}
 	if w.logs {
-		level := w.level(tests)
-		low, high := w.change(w.least(level)), w.change(w.most(level))
-		said = verdict.New(code.GotWorse, verdict.Num("change", w.change(w.gain), plans.RatioUnit), verdict.Span("bounds", min(low, high), max(low, high), plans.RatioUnit))
+		args = []verdict.Arg{verdict.Num("change", w.change(w.gain), plans.RatioUnit)}
+		if low, high := w.interval(); low != nil {
+			args = append(args, verdict.Span("bounds", *low, *high, plans.RatioUnit))
+		}
 	}
-	return said.On(w.in.Path)
+	return verdict.New(code.GotWorse, args...).On(w.in.Path)
 }
 
 // Movement is a metric of a workload that a candidate demonstrably changed.
@@ -280,10 +281,13 @@ type Movement struct {
 	Parent float64 `json:"parent"`
 	Own    float64 `json:"candidate"`
 	Better bool    `json:"better"`
-	// Change, from Low to High, is relative; absent for a number that may be zero.
-	Change *float64 `json:"change,omitempty"`
-	Low    *float64 `json:"low,omitempty"`
-	High   *float64 `json:"high,omitempty"`
+	// Change is relative, absent for a number that may be zero; Low and High are its 95%
+	// interval. If a rule decided by this gain, Decided is set, and all three are that
+	// decision's.
+	Change  *float64 `json:"change,omitempty"`
+	Low     *float64 `json:"low,omitempty"`
+	High    *float64 `json:"high,omitempty"`
+	Decided bool     `json:"decided,omitempty"`
 }
 
 // Moved returns all workload metrics in which a feature's candidate demonstrably differs
@@ -305,10 +309,9 @@ func Moved(name string, f *Feature, s Settings) (moved []Movement) {
 		}
 		m := Movement{Metric: w.in.Path, Unit: w.in.Unit, Parent: w.base, Own: w.own, Better: !worse}
 		if w.logs {
-			level := w.level(len(all))
-			change, low, high := w.change(w.gain), w.change(w.least(level)), w.change(w.most(level))
-			low, high = min(low, high), max(low, high)
-			m.Change, m.Low, m.High = &change, &low, &high
+			change := w.change(w.gain)
+			m.Change = &change
+			m.Low, m.High = w.interval()
 		}
 		moved = append(moved, m)
 	}

@@ -24,6 +24,8 @@ type versus struct {
 	own, base float64
 	pass      float64
 	first, n  int
+	// plain is the difference without what findings add to its spread.
+	plain stats.Difference
 }
 
 // alone reports whether there are two launches per arm, which do not show how certain the
@@ -51,6 +53,16 @@ func (v versus) change(gain float64) float64 {
 		gain = -gain
 	}
 	return math.Expm1(gain)
+}
+
+// interval is the 95% interval of the change of the metric's own number, for people; nil
+// if nothing varied.
+func (v versus) interval() (low, high *float64) {
+	if !v.plain.Bounded {
+		return nil, nil
+	}
+	a, b := math.Expm1(v.plain.Low), math.Expm1(v.plain.High)
+	return &a, &b
 }
 
 // certain is the false positive rate of findings, whatever a plan allows its rules.
@@ -115,10 +127,16 @@ func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bo
 	mean := stats.ArithmeticMean
 	if v.logs {
 		mean = stats.Mean
+		if v.plain, err = stats.LogDifference(p.own, p.base); len(p.blocks()) > 0 {
+			// Within the places that it ran on, which may differ by more than the arms.
+			by := stats.Quantile(0.025, v.df) * v.se
+			change := math.Log1p(v.change(v.gain))
+			v.plain.Low, v.plain.High = change-by, change+by
+		}
 	}
 	v.own, errs[0] = mean(p.own)
 	v.base, errs[1] = mean(p.base)
-	return v, errs[0] == nil && errs[1] == nil
+	return v, err == nil && errs[0] == nil && errs[1] == nil
 }
 
 // metricOf is an input that reads one statistic of a metric of the candidate.

@@ -86,8 +86,20 @@ func PlusMinus(mean, std float64) string {
 	return significant(mean, 4) + " ± " + significant(std, 2)
 }
 
-// Interval is a number with its bounds, "57.9 tok/s [56.1, 59.8]", or alone without them.
+// Interval is a number with the bounds of the decision that it comes from, "57.9 tok/s
+// [56.1, 59.8]", or alone without them.
 func Interval(x float64, low, high *float64, unit string) string {
+	return bounded(x, low, high, unit, " [%s, %s]")
+}
+
+// CI is a number with its 95% interval, "57.9 tok/s (95% CI 56.1 to 59.8)", or alone
+// without one. It describes launches and decides nothing, so it does not look like the
+// bounds of a decision.
+func CI(x float64, low, high *float64, unit string) string {
+	return bounded(x, low, high, unit, " (95%% CI %s to %s)")
+}
+
+func bounded(x float64, low, high *float64, unit, format string) string {
 	text := Number(x, unit)
 	if low == nil || high == nil {
 		return text
@@ -96,7 +108,7 @@ func Interval(x float64, low, high *float64, unit string) string {
 		number, _, _ := strings.Cut(strings.TrimSuffix(Number(x, unit), "×"), " ")
 		return number
 	}
-	return fmt.Sprintf("%s [%s, %s]", text, bound(*low), bound(*high))
+	return text + fmt.Sprintf(format, bound(*low), bound(*high))
 }
 
 // leastPercent is the smallest percentage that gets more digits: anything less is

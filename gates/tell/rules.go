@@ -120,7 +120,7 @@ var rulePhrases = phrases{
 }
 
 const (
-	restsOn   = "{base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% interval {interval}}"
+	restsOn   = "{base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% CI {interval}}"
 	perArm    = "{launches|launch|launches}{against? per arm}"
 	clear     = "clear at " + perArm + ": {times:2} recorded standard deviations from the threshold"
 	anyLaunch = "{against?pairs of }launches"
@@ -294,18 +294,18 @@ func relation(op string) string {
 	return strings.NewReplacer(">=", "≥", "<=", "≤").Replace(op)
 }
 
-// Input is a value that a rule read on one line, with its evidence, and the values of its
-// launches on lines of their own.
-func Input(in verdict.Input) string {
+// Input is a value that a rule read on one line, with the estimate of it and its evidence,
+// and the values of its launches on lines of their own.
+func Input(in verdict.Input, e verdict.Estimate) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s = ", in.Path)
 	switch {
-	case in.Value != nil:
-		more := 2
-		if in.Unit == "ratio" {
-			more = 0 // as in the sentence above it
-		}
-		b.WriteString(Digits(*in.Value, in.Unit, more))
+	case e.Value != nil && e.Low != nil && e.High != nil:
+		b.WriteString(Estimate(e, in.Unit))
+	case e.Value != nil && in.Unit == "ratio":
+		b.WriteString(Number(*e.Value, in.Unit)) // as in the sentence above it
+	case e.Value != nil:
+		b.WriteString(Digits(*e.Value, in.Unit, 2))
 	case in.Text != nil:
 		return b.String() + *in.Text
 	default:
@@ -320,8 +320,8 @@ func Input(in verdict.Input) string {
 	if in.NRequests > 0 {
 		fmt.Fprintf(&b, ", %d requests", in.NRequests)
 	}
-	if in.Low != nil && in.High != nil {
-		fmt.Fprintf(&b, ", 95%% interval %s", Value(verdict.Span("", *in.Low, *in.High, in.Unit).Value))
+	if e.N < in.N {
+		fmt.Fprintf(&b, ", decided on the first %d", e.N)
 	}
 	if len(in.PerLaunch) > 0 {
 		fmt.Fprintf(&b, "\n      launches %s", Value(verdict.Value{Numbers: in.PerLaunch}))
@@ -330,4 +330,13 @@ func Input(in verdict.Input) string {
 		fmt.Fprintf(&b, "\n      against  %s", Value(verdict.Value{Numbers: in.BasePerLaunch}))
 	}
 	return b.String()
+}
+
+// Estimate is a number with the bounds of the decision that it comes from, or with its 95%
+// interval.
+func Estimate(e verdict.Estimate, unit string) string {
+	if e.Decided {
+		return Interval(*e.Value, e.Low, e.High, unit)
+	}
+	return CI(*e.Value, e.Low, e.High, unit)
 }

@@ -84,7 +84,7 @@ func TestInput(t *testing.T) {
 		"x = 0.995  n = 3 launches":        value(0.995, ""),
 		"x = missing: not a finite number": {Path: "x", Missing: verdict.New(code.NotFinite)},
 	} {
-		if got := Input(in); got != want {
+		if got := Input(in, verdict.Rule{}.Estimate(in)); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

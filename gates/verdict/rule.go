@@ -1,6 +1,11 @@
 package verdict
 
-import "github.com/mxflow/mxflow/gates/verdict/code"
+import (
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
 
 // Rule is one decided rule with everything needed to decide it again. It is defined below
 // gates and the ledger, as the one makes it and the other keeps it.
@@ -26,6 +31,57 @@ type Rule struct {
 // Reason is the rule as a cause of the decision that it belongs to.
 func (r Rule) Reason() Reason {
 	return New(code.Rule, Text("role", r.Role)).On(r.Name).Is(r.Verdict).From(r.Reasons...)
+}
+
+// Estimate is a number that a rule read, for people.
+type Estimate struct {
+	Value *float64
+	// Low and High are the bounds of the test that decided by it, if Decided is set, and
+	// else its 95% interval.
+	Low, High *float64
+	Decided   bool
+	// N and BaseN are how many launches of each arm Value is of.
+	N, BaseN int
+}
+
+// Estimate is an input's number with its bounds: those of the test that decided by it, at
+// the look that decided, as launches after that were made for other comparisons.
+func (r Rule) Estimate(in Input) Estimate {
+	e := Estimate{Value: in.Value, Low: in.Low, High: in.High, N: in.N, BaseN: in.BaseN}
+	t := r.test(in)
+	if t == nil || t.Low == nil && t.High == nil {
+		return e
+	}
+	e.Low, e.High, e.Decided, e.N, e.BaseN = t.Low, t.High, true, len(t.Values), len(t.Base)
+	if n := len(t.Looks); n > 0 && t.Estimate != nil {
+		e.Value, e.N, e.BaseN = t.Estimate, min(e.N, t.Looks[n-1].N), min(e.BaseN, t.Looks[n-1].N)
+	}
+	return e
+}
+
+// test is that of the comparison that read an input: of the same launches, as a path can be
+// written in several ways, and first the one in which it appears unmodified, as a gain and
+// a change have opposite signs. A test relative to the other arm does not bound a
+// difference, and one of a single arm does not bound a comparison: then it is nil.
+func (r Rule) test(in Input) (found *Test) {
+	for _, c := range r.Comparisons {
+		t := c.Test
+		switch {
+		case t == nil, len(t.Values) == 0, len(in.PerLaunch) < len(t.Values), len(in.BasePerLaunch) < len(t.Base):
+		case (t.Form == Ratio || t.Form == Range && t.Relative()) != RelativePath(in.Path), len(t.Base) == 0 && len(in.BasePerLaunch) > 0:
+		case !slices.Equal(t.Values, in.PerLaunch[:len(t.Values)]), !slices.Equal(t.Base, in.BasePerLaunch[:len(t.Base)]):
+		case strings.Contains(c.Text, in.Path):
+			return t
+		case found == nil:
+			found = t
+		}
+	}
+	return found
+}
+
+// RelativePath reports whether a path in a rule is relative to another arm.
+func RelativePath(path string) bool {
+	return strings.HasSuffix(path, ".gain") || strings.HasSuffix(path, ".change")
 }
 
 // Roles of rules.

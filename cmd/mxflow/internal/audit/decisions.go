@@ -98,7 +98,7 @@ func printDecision(h Host, d audited) {
 		}
 		fmt.Fprintf(h.Stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
 		for _, in := range r.Inputs {
-			line := tell.Input(in)
+			line := tell.Input(in, r.Estimate(in))
 			if !in.Missing.IsZero() {
 				line = page.Each(verdict.New(code.InputMissing).On(in.Path).From(in.Missing))[0]
 			}

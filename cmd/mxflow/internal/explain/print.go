@@ -240,7 +240,7 @@ func (p *page) rule(number int, r rule) {
 	p.paragraphs("   ", p.told.Once(r.Missing...)...)
 	p.paragraphs("   ", p.told.Once(r.Reasons...)...)
 	for _, in := range r.Read {
-		p.linef("   %s", strings.ReplaceAll(tell.Input(in), "\n", "\n   "))
+		p.linef("   %s", strings.ReplaceAll(tell.Input(in, verdict.Rule{}.Estimate(in)), "\n", "\n   "))
 	}
 	if len(r.Open) > 0 && r.Ended.IsZero() {
 		p.paragraphs("   ", "More launches of "+verdict.And(r.Open)+" could still settle it.")
