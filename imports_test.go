@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 	"runtime/ledger":              {"engine/measure", "gates/verdict", "gates/verdict/code"},
 	"runtime/store":               {"engine/measure", "gates/verdict", "gates/verdict/code", "internal/flock", "runtime/ledger"},
 	"runtime/report/page":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "runtime", "runtime/ledger", "runtime/report", "runtime/store"},
-	"runtime/report":              {"engine/measure", "gates", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
+	"runtime/report":              {"engine/measure", "gates", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/store"},
 	"runtime/report/ci":           {"gates", "gates/tell", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime/report/tree":         {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "plans", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime/export":              {"engine/measure", "runtime/ledger", "runtime/report", "runtime/store"},
@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	"steps/variant":               {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
 	"steps/ab": {
 		"engine/endpoint", "engine/kinds", "engine/logscan", "engine/measure", "gates/stats", "gates/verdict", "gates/verdict/code", "internal/shell",
-		"plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store",
+		"plans", "plans/redact", "runtime", "runtime/ledger", "runtime/report", "runtime/store",
 	},
 	"steps/apply": {
 		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/gpu", "engine/machine", "engine/process", "gates/stats", "gates/verdict", "gates/verdict/code",

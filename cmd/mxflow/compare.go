@@ -15,7 +15,7 @@ func newCompareCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B [PLAN]",
 		Short: "Compare two runs, features or commits on record",
-		Long: `Prints each headline metric of A and B, the change with its 95% interval, p and the
+		Long: `Prints each headline metric of A and B, the change with its 95% CI, p and the
 number of launches. A and B are each
 
   kv_cache, baseline   a feature, or the baseline
@@ -39,7 +39,7 @@ verdict takes a plan, or mxflow ab.`,
 			if format == "" {
 				a.fold()
 			}
-			if err := knownFormat(format, "md", "csv"); err != nil {
+			if err := knownFormat(format, "md"); err != nil {
 				return err
 			}
 			st, err := a.reader(args[2:])
@@ -55,21 +55,16 @@ verdict takes a plan, or mxflow ab.`,
 				a.printJSON(map[string]any{"pairs": pairs})
 				return nil
 			}
-			if format == "csv" && len(pairs) > 1 {
-				return fmt.Errorf("--format csv prints one table, but %s and %s have %d variants in common: name one, such as %s@%s", args[0], args[1], len(pairs), pairs[0].Old.Variant, args[0])
-			}
 			for i, p := range pairs {
 				if i > 0 {
 					fmt.Fprintln(a.stdout)
 				}
-				if err := printPair(a, p, format); err != nil {
-					return err
-				}
+				printPair(a, p, format)
 			}
 			return nil
 		},
 	}
-	c.Flags().StringVar(&format, "format", "", "md, or csv with all digits (default: a table)")
+	c.Flags().StringVar(&format, "format", "", "md (default: a table)")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
@@ -88,10 +83,7 @@ func knownFormat(format string, known ...string) error {
 	return fmt.Errorf("--format %s: there %s %s", format, verb, verdict.And(known))
 }
 
-func printPair(a *app, p report.Pair, format string) error {
-	if format == "csv" {
-		return report.DeltaCSV(a.stdout, p.Deltas)
-	}
+func printPair(a *app, p report.Pair, format string) {
 	// The sessions are in the title: in column heads they would take a terminal's width.
 	fmt.Fprintf(a.stdout, "%s\n\n", p.Title())
 	old, new := p.Old.Variant, p.New.Variant
@@ -114,5 +106,4 @@ func printPair(a *app, p report.Pair, format string) error {
 		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, n)
 		bullet = ""
 	}
-	return nil
 }

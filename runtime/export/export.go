@@ -50,6 +50,12 @@ var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "bench
 // Launches are the measured launches that count, oldest first, of one variant if it is
 // named.
 func Launches(st *store.Store, variant string) ([]Launch, error) {
+	stand := map[string]bool{}
+	for _, a := range report.Arms(st) {
+		for _, l := range a.Launches {
+			stand[l.ID] = true
+		}
+	}
 	var all []Launch
 	var variants []string
 	for _, info := range st.Runs() {
@@ -57,8 +63,8 @@ func Launches(st *store.Store, variant string) ([]Launch, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range report.Counted(run.Launches) {
-			if l.Purpose != ledger.ForBenchmark {
+		for _, l := range run.Launches {
+			if !stand[l.ID] {
 				continue
 			}
 			variants = append(variants, l.Variant)

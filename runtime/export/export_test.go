@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -36,6 +37,10 @@ func recorded(t *testing.T) *store.Store {
 		records = append(records, &ledger.Record{Type: "launch", Launch: l})
 	}
 	delete(records[2].Launch.Metrics, "chat.itl")
+	records = append(records, &ledger.Record{Type: "decision", Decision: &ledger.Decision{
+		Node: "feature.cache", Kind: ledger.KindFeature, Feature: "cache", Attempt: 1, Verdict: verdict.Fail, Session: "s-1",
+		Evidence: []ledger.Evidence{{Feature: "cache", Parent: ledger.Arm{Name: "baseline", Launches: []string{"l1"}}, Candidate: ledger.Arm{Name: "cache on", Launches: []string{"l2", "l3"}}}},
+	}})
 	for _, r := range records {
 		r.Run, r.Time = "r1", at
 		if err := st.Append(r); err != nil {

@@ -1,78 +1,160 @@
 package report
 
 import (
-	"math"
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Arm is a variant in one session: its measured launches that count, in the order of
-// their records.
+// Arm is a variant as one session measured it: the launches that stand for it there, by
+// round.
 type Arm struct {
 	Session, Variant, Block string
 	Launches                []*ledger.Launch
 }
 
-// Arms are those of all sessions, in the order in which they started.
-func Arms(st *store.Store) (arms []*Arm) {
-	type key struct{ session, variant, block string }
-	at := map[key]*Arm{}
-	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
-		if !l.Counts() {
-			continue
+// ArmsOf are the arms of what was decided, the one that others are compared with first:
+// of each the launches that the decision read. They are of the session that decided, and
+// what was replaced, is invalid or was withdrawn is not among them, so whoever averages
+// over launches gets them here: the other launches that a decision names, and those that a
+// variant has besides, are there to be looked at.
+func ArmsOf(st *store.Store, decisions ...*ledger.Decision) (arms []*Arm) {
+	type key struct{ session, variant, block, launch string }
+	known := map[key]*Arm{}
+	add := func(variant string, ids []string, of func(*ledger.Launch) bool) {
+		for _, id := range ids {
+			l, ok := st.LaunchByID(id)
+			if !ok || of != nil && !of(l) {
+				continue
+			}
+			arm, launch := key{l.Session, variant, l.Block, ""}, key{l.Session, variant, l.Block, id}
+			a := known[arm]
+			if a == nil {
+				a = &Arm{Session: l.Session, Variant: variant, Block: l.Block}
+				known[arm], arms = a, append(arms, a)
+			}
+			if known[launch] == nil {
+				known[launch], a.Launches = a, append(a.Launches, l)
+			}
 		}
-		k := key{l.Session, l.Variant, l.Block}
-		if at[k] == nil {
-			at[k] = &Arm{Session: l.Session, Variant: l.Variant, Block: l.Block}
-			arms = append(arms, at[k])
+	}
+	for _, d := range decisions {
+		for _, e := range d.Evidence {
+			if d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria {
+				add(e.Parent.Name, e.Parent.Launches, nil)
+				add(e.Candidate.Name, e.Candidate.Launches, nil)
+				add(e.Root.Name, e.Root.Launches, nil)
+			}
 		}
-		at[k].Launches = append(at[k].Launches, l)
+		for _, reference := range []bool{true, false} {
+			for _, r := range d.Rows {
+				if r.Reference == reference && r.Verdict == verdict.Pass {
+					add(r.Name, d.Launches, func(l *ledger.Launch) bool {
+						return l.Purpose == ledger.ForBenchmark && l.OK && len(l.Invalid) == 0 && (l.Variant == r.Name || l.Block == r.Name)
+					})
+				}
+			}
+		}
+	}
+	for _, a := range arms {
+		slices.SortStableFunc(a.Launches, func(x, y *ledger.Launch) int { return x.Ordinal - y.Ordinal })
 	}
 	return arms
 }
 
-// Value is one metric of an arm over its launches.
-type Value struct {
-	Address string         `json:"address"`
-	Stat    string         `json:"stat"`
-	Unit    string         `json:"unit,omitempty"`
-	Better  measure.Better `json:"better,omitempty"`
-	// PerLaunch are the values behind Mean, a mean in logs for values above zero. Std is
-	// their standard deviation, in logs times Mean where that is one of logs; 0 for one
-	// launch.
-	PerLaunch []float64 `json:"per_launch"`
-	Mean      float64   `json:"mean"`
-	Std       float64   `json:"std"`
-	// Low and High are the plain 95% interval of the mean; absent if there is none. That
-	// of a share ends at 0 and 1, unless a launch shows that this one may exceed 1.
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
+// compared are the decisions on record that still say something about a session: of each
+// node the newest, unless it was withdrawn. The oldest comes first.
+func compared(st *store.Store) (out []*ledger.Decision) {
+	newest := map[[2]string]int{}
+	for i, r := range st.Records() {
+		if d := r.Decision; d != nil {
+			newest[[2]string{d.Node, d.Session}] = i
+		}
+	}
+	for i, r := range st.Records() {
+		if d := r.Decision; d != nil && d.Retraction == nil && newest[[2]string{d.Node, d.Session}] == i {
+			out = append(out, d)
+		}
+	}
+	return out
 }
+
+// Arms are those of all sessions, in the order in which they were decided.
+func Arms(st *store.Store) []*Arm { return ArmsOf(st, compared(st)...) }
+
+// Beside are the launches of two arms of a session that ran side by side: those of the
+// rounds that both have.
+func Beside(a, b *Arm) (own, base []*ledger.Launch) {
+	in := func(l *ledger.Launch, of *Arm) bool {
+		return slices.ContainsFunc(of.Launches, func(o *ledger.Launch) bool { return o.Ordinal == l.Ordinal })
+	}
+	own = slices.DeleteFunc(slices.Clone(a.Launches), func(l *ledger.Launch) bool { return !in(l, b) })
+	base = slices.DeleteFunc(slices.Clone(b.Launches), func(l *ledger.Launch) bool { return !in(l, a) })
+	return own, base
+}
+
+// with is the arm of a session that has these knobs on this engine; nil if it has none.
+func with(arms []*Arm, session, block string, knobs map[string]string) *Arm {
+	for _, a := range arms {
+		if l := a.Launches[0]; a.Session == session && (block == "" || a.Block == block) && l.Knobs != nil && maps.Equal(l.Knobs, knobs) {
+			return a
+		}
+	}
+	return nil
+}
+
+// Value is one metric over launches.
+type Value struct {
+	Unit   string
+	Better measure.Better
+	Mean
+	// Low and High are the 95% interval of the mean; absent if there is none. That of a
+	// share ends at 0 and 1, unless a launch shows that this one may exceed 1.
+	Low, High *float64
+}
+
+// Mean is a metric over the launches of one side: the mean of logs if every value is
+// above zero.
+type Mean struct {
+	Mean float64 `json:"mean"`
+	// SD is the standard deviation over launches, of logs times Mean where that is one of
+	// logs; 0 for one launch.
+	SD     float64   `json:"sd"`
+	Values []float64 `json:"values"`
+}
+
+// N is how many launches there are.
+func (m Mean) N() int { return len(m.Values) }
 
 // Of is a metric of the arm; false if a launch lacks it, as a mean over some of the
 // launches is another mean.
-func (a *Arm) Of(address, statistic string) (v Value, ok bool) {
-	v = Value{Address: address, Stat: statistic}
-	for _, l := range a.Launches {
-		s, has := l.Metrics[address]
+func (a *Arm) Of(address, statistic string) (Value, bool) {
+	return valueOf(a.Launches, address, statistic)
+}
+
+func valueOf(launches []*ledger.Launch, address, statistic string) (v Value, ok bool) {
+	for _, l := range launches {
+		s := l.Metrics[address]
 		x, given := s.Stats[statistic]
-		if !has || !given {
+		if !given {
 			return Value{}, false
 		}
 		v.Unit, v.Better = s.Unit, s.Better
-		v.PerLaunch = append(v.PerLaunch, x)
+		v.Values = append(v.Values, x)
 	}
-	in, err := stats.MeanInterval(v.PerLaunch)
+	in, err := stats.MeanInterval(v.Values)
 	if err != nil {
 		return Value{}, false
 	}
-	v.Mean, v.Std = in.Mean, in.SD
+	v.Mean.Mean, v.SD = in.Mean, in.SD
 	if v.Unit == "share" {
-		in.Low, in.High = max(0, in.Low), min(in.High, max(1, slices.Max(v.PerLaunch)))
+		in.Low, in.High = max(0, in.Low), min(in.High, max(1, slices.Max(v.Values)))
 	}
 	if in.Bounded {
 		v.Low, v.High = &in.Low, &in.High
@@ -80,117 +162,34 @@ func (a *Arm) Of(address, statistic string) (v Value, ok bool) {
 	return v, true
 }
 
-// CV is the standard deviation relative to the mean; false if that is meaningless.
-func (v Value) CV() (cv float64, ok bool) {
-	return v.Std / math.Abs(v.Mean), len(v.PerLaunch) > 1 && v.Mean != 0
-}
-
-// Change is v relative to base; false if base is not above zero.
-func (v Value) Change(base Value) (change float64, ok bool) {
-	return v.Mean/base.Mean - 1, base.Mean > 0
-}
-
 // BetterThan reports whether v is better than another value of its metric.
 func (v Value) BetterThan(o Value) bool {
 	if v.Better == measure.Lower {
-		return v.Mean < o.Mean
+		return v.Mean.Mean < o.Mean.Mean
 	}
-	return v.Mean > o.Mean
+	return v.Mean.Mean > o.Mean.Mean
 }
 
-// Peak is the best value of a metric, beside the baseline's.
-type Peak struct {
-	// Arm has the best value of all runs; the baseline if nothing is better than the
-	// baseline of its session, or its newest where that has none. Now is the newest arm of the
-	// accepted stack, or of the baseline while nothing is accepted; nil if that was not
-	// measured.
-	Arm *Arm
-	Value
-	Now      *Arm
-	NowValue Value
-	// Base is the baseline's value in the session of Arm, or else its newest, and NowBase
-	// that in the session of Now; with 0 launches if there is none.
-	Base, NowBase Value
-}
-
-// Peaks are the metrics that people decide by, of each cell, in the order of tables, on
-// the engine under test: a rival measured beside it is not a configuration of it. A
-// metric without a better direction has no best.
-func Peaks(st *store.Store) (peaks []Peak) {
-	arms := Arms(st)
-	if block := baselineBlock(st); block != "" {
-		arms = slices.DeleteFunc(arms, func(a *Arm) bool { return a.Block != block })
-	}
+// Headlines are the metrics that people decide by, of each cell, in the order of tables. A
+// metric without a better direction is none.
+func Headlines(arms []*Arm) (out []Column) {
 	var all []*ledger.Launch
-	baseline := map[string]*Arm{}
-	var newest *Arm
 	for _, a := range arms {
 		all = append(all, a.Launches...)
-		if a.Variant == ledger.Baseline {
-			baseline[a.Session], newest = a, a
-		}
 	}
-	name, sessions := stackSessions(st, AcceptedStack(st))
-	base := func(a *Arm, address, stat string) (v Value) {
-		if of := baseline[a.Session]; of != nil {
-			v, _ = of.Of(address, stat)
-		} else if newest != nil {
-			v, _ = newest.Of(address, stat)
-		}
-		return v
-	}
-	for _, m := range decidedBy(all) {
-		var b Peak
-		for _, a := range arms {
-			v, ok := a.Of(m.address, m.stat)
-			if !ok || v.Better == "" || v.Better == "neither" {
-				continue
-			}
-			of, last := a.Variant == ledger.Baseline, b.Arm != nil && b.Arm.Variant == ledger.Baseline
-			if beside := base(a, m.address, m.stat); !of && len(beside.PerLaunch) > 0 && !v.BetterThan(beside) {
-				continue
-			}
-			if b.Arm == nil || last && !of || of == last && v.BetterThan(b.Value) {
-				b.Arm, b.Value = a, v
-			}
-		}
-		if b.Arm == nil {
-			continue
-		}
-		b.Base = base(b.Arm, m.address, m.stat)
-		for _, launches := range sessions {
-			now := &Arm{Session: launches[0].Session, Variant: name, Block: launches[0].Block, Launches: launches}
-			if v, ok := now.Of(m.address, m.stat); ok {
-				b.Now, b.NowValue, b.NowBase = now, v, base(now, m.address, m.stat)
-				break
-			}
-		}
-		peaks = append(peaks, b)
-	}
-	return peaks
-}
-
-type addressed struct{ address, stat string }
-
-// decidedBy are the metrics of the tables of launches by their address.
-func decidedBy(launches []*ledger.Launch) (out []addressed) {
-	for _, g := range Groups(launches) {
+	for _, g := range Groups(all) {
 		for _, cell := range g.Cells {
 			for _, c := range g.Columns {
-				at := addressed{c.Address(cell), c.Stat}
-				if !slices.Contains(out, at) {
-					out = append(out, at)
+				c.Cell = cmp.Or(c.Cell, cell)
+				directed := func(l *ledger.Launch) bool {
+					s, has := c.Of(l, "")
+					return has && s.Better != "" && s.Better != measure.Neither
+				}
+				if !slices.ContainsFunc(out, func(o Column) bool { return o.Address("") == c.Address("") && o.Stat == c.Stat }) && slices.ContainsFunc(all, directed) {
+					out = append(out, c)
 				}
 			}
 		}
 	}
 	return out
-}
-
-// Address is the column's address for one cell of its group.
-func (c Column) Address(cell string) string {
-	if c.Cell != "" {
-		cell = c.Cell
-	}
-	return cell + "." + c.Metric
 }

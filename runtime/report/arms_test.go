@@ -1,10 +1,14 @@
 package report
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -27,11 +31,82 @@ func TestOf(t *testing.T) {
 			a.Launches = append(a.Launches, &ledger.Launch{Metrics: map[string]measure.Summary{"chat.x": {Unit: c.unit, Stats: map[string]float64{"median": v}}}})
 		}
 		v, ok := a.Of("chat.x", "median")
-		if !ok || math.Abs(v.Mean-c.mean) > 1e-3 || math.Abs(v.Std-c.std) > 1e-3 {
-			t.Errorf("%s: %v ± %v, want %v ± %v", name, v.Mean, v.Std, c.mean, c.std)
+		if !ok || math.Abs(v.Mean.Mean-c.mean) > 1e-3 || math.Abs(v.SD-c.std) > 1e-3 {
+			t.Errorf("%s: %v ± %v, want %v ± %v", name, v.Mean.Mean, v.SD, c.mean, c.std)
 		}
-		if v.Low == nil || *v.Low < c.low || *v.High > c.above || !(*v.Low <= v.Mean && v.Mean <= *v.High) {
+		if v.Low == nil || *v.Low < c.low || *v.High > c.above || !(*v.Low <= v.Mean.Mean && v.Mean.Mean <= *v.High) {
 			t.Errorf("%s: the interval %v is not within %v and %v", name, v, c.low, c.above)
+		}
+	}
+}
+
+// TestArmsStand: of what a session launched, only what a decision read is averaged: not an
+// alternative whose session is invalid, a launch that another replaced, nor what a person
+// withdrew.
+func TestArmsStand(t *testing.T) {
+	s := newStory(t)
+	s.nodes = []string{"baseline", "feature.draft", "feature.gone"}
+	s.begin("r1")
+	s.add(baselineOf(set()))
+	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
+	short := s.launches("s-1", "draft[short]", set("cache=on"), 40, 40.4, 39.8, 282018)
+	garbage := s.launches("s-2", "draft[long]", set("cache=long"), 9000, 9000)
+	s.feature("draft", true, set("cache=on"), "baseline", base[:3], short[:3], 1, 0.9, func(d *ledger.Decision) {
+		d.Session, d.Launches = "s-1", slices.Concat(base, short, garbage)
+		d.Alternatives = []ledger.Alternative{{Name: "draft[short]", Set: map[string]string{"cache": "on"}, Verdict: verdict.Pass, Chosen: true}, {Name: "draft[long]", Verdict: verdict.Invalid}}
+		d.Evidence[0].Candidate.Name = "draft[short]"
+		d.Evidence = append(d.Evidence, ledger.Evidence{Feature: "draft[long]", Candidate: ledger.Arm{Name: "draft[long]"}, Parent: ledger.Arm{Name: "baseline"}})
+	})
+	gone := s.launches("s-1", "gone", set("moe=routed"), 77, 78)
+	s.feature("gone", true, set("moe=routed"), "baseline", base[:2], gone, 3, 2, func(d *ledger.Decision) { d.Session = "s-1" })
+	d, _, _ := s.st.Latest("feature.gone")
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: d.Withdraw(ledger.Retraction{Node: d.Node, Reason: "cached prompts", By: "kim"})})
+	var got []string
+	for _, a := range Arms(s.st) {
+		v, _ := a.Of("chat.tg", "median")
+		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.text()))
+	}
+	if want := "s-1 baseline 3 20.07 ± 0.3|s-1 draft[short] 3 40.07 ± 0.31"; strings.Join(got, "|") != want {
+		t.Errorf("%s, want %s", strings.Join(got, "|"), want)
+	}
+	page := markdown(t, s)
+	if head, _, _ := strings.Cut(page, "\n## "); !strings.Contains(head, "| chat tg (tok/s) | 20.07 ± 0.3 | 40.07 ± 0.31 |") || strings.Contains(page, "9000 ") || strings.Contains(page, "282018") {
+		t.Errorf("a launch that does not count is averaged:\n%s", page)
+	}
+}
+
+// TestChangeIsOfWhatDecided: a change by which a rule decided has that decision's estimate
+// and bounds, in its own direction, and any other its 95% interval.
+func TestChangeIsOfWhatDecided(t *testing.T) {
+	at := func(x float64) *float64 { return &x }
+	launches := func(variant string, values ...float64) (out []*ledger.Launch) {
+		for i, v := range values {
+			out = append(out, &ledger.Launch{ID: fmt.Sprint(variant, i), Ordinal: i + 1, Metrics: map[string]measure.Summary{"chat.ttft": {Unit: "ms", Better: measure.Lower, Stats: map[string]float64{"median": v}}}})
+		}
+		return out
+	}
+	base, own := &Arm{Launches: launches("base", 10, 10, 10, 12)}, &Arm{Launches: launches("own", 9, 9, 9, 10)}
+	test := &verdict.Test{
+		Form: verdict.Ratio, Relation: "gain", Saved: true, Metric: "chat.ttft", Stat: "median", Launches: []string{"own0", "own1"}, BaseLaunches: []string{"base0", "base1"},
+		Estimate: at(0.1), Low: at(0.05), High: at(0.15), Looks: []verdict.Look{{N: 2}},
+	}
+	for _, c := range []struct {
+		tests []*verdict.Test
+		low   float64
+		want  string
+	}{
+		{[]*verdict.Test{nil, test}, 0.05, "-10.0% [-15.0%, -5.0%] better, by the first 2"},
+		{[]*verdict.Test{test}, -0.02, "~ -10.0% [-15.0%, +2.0%], by the first 2"},
+		{[]*verdict.Test{{Relation: "gain", Metric: "chat.ttft", Stat: "p99", Estimate: at(1), Low: at(1), High: at(1), Launches: test.Launches, BaseLaunches: test.BaseLaunches}}, 0, "~ -11.7% (95% CI -23.0% to +1.2%)"},
+		{nil, 0, "~ -11.7% (95% CI -23.0% to +1.2%)"},
+	} {
+		test.Low = &c.low
+		by := Tests{}
+		for _, t := range c.tests {
+			by.add(t)
+		}
+		if got := Change(own, base, Column{Cell: "chat", Metric: "ttft", Stat: "median"}, by).ChangeText(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

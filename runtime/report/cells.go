@@ -229,6 +229,9 @@ func addressesBelow(launches []*ledger.Launch, cell string) (addresses []string)
 	return slices.Compact(addresses)
 }
 
+// Address is the column's address for one cell of its group.
+func (c Column) Address(cell string) string { return cmp.Or(c.Cell, cell) + "." + c.Metric }
+
 // Of is a column's summary in one launch, for one cell of its group.
 func (c Column) Of(l *ledger.Launch, cell string) (measure.Summary, bool) {
 	s, ok := l.Metrics[c.Address(cell)]
@@ -263,8 +266,8 @@ func length(what string, asked int, l *ledger.Launch, counted string) string {
 	if asked > 0 {
 		return fmt.Sprintf("%s%d", what, asked)
 	}
-	if n := medianOf(l, counted); n != "" {
-		return what + "~" + n
+	if n, known := l.Metrics[counted].Stats["median"]; known {
+		return fmt.Sprintf("%s~%.0f", what, n)
 	}
 	return strings.TrimSpace(what + "*")
 }

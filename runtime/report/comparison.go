@@ -107,9 +107,9 @@ func cellText(c *verdict.Cell) string {
 	if c == nil {
 		return "–"
 	}
-	text := tell.Interval(c.Mean, c.Low, c.High, "")
+	text := tell.CI(c.Mean, c.Low, c.High, "")
 	if c.Speedup != nil {
-		text += "\n" + tell.Interval(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
+		text += "\n" + tell.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
 	}
 	return text
 }
@@ -157,7 +157,7 @@ func Effects(effects []verdict.Effect) (t Table) {
 		if e.Shown() && e.With != "" {
 			what += " together than apart"
 		}
-		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, tell.Interval(e.Change, e.Low, e.High, "ratio"), what})
+		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, tell.CI(e.Change, e.Low, e.High, "ratio"), what})
 	}
 	return t
 }
@@ -177,7 +177,7 @@ func Best(rows []verdict.Row) (lines []string) {
 		case *best.Speedup <= 1:
 			lines = append(lines, fmt.Sprintf("%s: no cell is better than the baseline", columnName(c)))
 		default:
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", columnName(c), name, tell.Interval(*best.Speedup, best.SpeedupLow, best.SpeedupHigh, "times")))
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", columnName(c), name, tell.CI(*best.Speedup, best.SpeedupLow, best.SpeedupHigh, "times")))
 		}
 	}
 	return lines

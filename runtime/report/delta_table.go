@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +12,7 @@ import (
 // DeltaTable formats metrics of two sides as benchstat does: name, both means, the change
 // with its bounds, p, and the number of launches.
 func DeltaTable(deltas []Delta, oldName, newName string) Table {
-	t := Table{Head: []string{"metric", oldName, newName, "change [95%]", "p", "n"}}
+	t := Table{Head: []string{"metric", oldName, newName, "change", "p", "n"}}
 	for _, d := range deltas {
 		t.Rows = append(t.Rows, []string{d.name(), d.Old.text(), d.New.text(), d.ChangeText(), d.pText(), d.nText()})
 	}
@@ -40,8 +38,8 @@ func (m Mean) text() string {
 	return tell.PlusMinus(m.Mean, m.SD)
 }
 
-// ChangeText is the change with its bounds, prefixed by "~" if the launches do not show
-// it.
+// ChangeText is the change with its bounds, which look different where a rule decided by
+// them, prefixed by "~" if the launches do not show it.
 func (d Delta) ChangeText() string {
 	if d.Change == nil {
 		return "–"
@@ -50,16 +48,23 @@ func (d Delta) ChangeText() string {
 	if d.Absolute {
 		unit = d.Unit
 	}
-	text := tell.Interval(*d.Change, d.Low, d.High, unit)
-	switch better, known := d.Improves(); {
-	case d.P != nil && !d.Shown():
-		return "~ " + text
-	case !d.Shown() || !known:
-		return text
-	case better:
-		return text + " better"
+	text, of := tell.CI(*d.Change, d.Low, d.High, unit), ""
+	if d.Decided > 0 {
+		text = tell.Interval(*d.Change, d.Low, d.High, unit)
 	}
-	return text + " worse"
+	if d.Decided > 0 && d.Decided < min(d.Old.N(), d.New.N()) {
+		of = fmt.Sprintf(", by the first %d", d.Decided)
+	}
+	switch better, known := d.Improves(); {
+	case d.Low != nil && !d.Shown():
+		text = "~ " + text
+	case !d.Shown() || !known:
+	case better:
+		text += " better"
+	default:
+		text += " worse"
+	}
+	return text + of
 }
 
 func (d Delta) pText() string {
@@ -98,35 +103,4 @@ func DeltaNotes(deltas []Delta) (notes []string) {
 		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged metrics has p ≤ 0.05. ± is the standard deviation over launches (of logs, times the mean). ~ marks changes that are not significant. No verdict is based on this table.", tested))
 	}
 	return notes
-}
-
-// DeltaCSV writes all digits, a line per metric; missing values are empty.
-func DeltaCSV(w io.Writer, deltas []Delta) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{{"cell", "metric", "stat", "unit", "better", "old", "old_sd", "old_n", "new", "new_sd", "new_n", "change", "absolute", "low", "high", "p", "why"}}
-	number := func(x *float64) string {
-		if x == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*x, 'g', -1, 64)
-	}
-	side := func(m Mean) []string {
-		if m.N() == 0 {
-			return []string{"", "", "0"}
-		}
-		sd := &m.SD
-		if m.N() < 2 {
-			sd = nil
-		}
-		return []string{number(&m.Mean), number(sd), strconv.Itoa(m.N())}
-	}
-	for _, d := range deltas {
-		row := slices.Concat([]string{d.Cell, d.Metric, d.Stat, d.Unit, string(d.Better)}, side(d.Old), side(d.New),
-			[]string{number(d.Change), strconv.FormatBool(d.Absolute), number(d.Low), number(d.High), number(d.P), string(d.Why.Code)})
-		rows = append(rows, row)
-	}
-	if err := out.WriteAll(rows); err != nil {
-		return err
-	}
-	return out.Error()
 }

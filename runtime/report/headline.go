@@ -6,12 +6,8 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
-
-// mostHeadlines limits the metrics in a page's headline: more are in the tables.
-const mostHeadlines = 6
 
 // Gated counts the gates of the plan.
 type Gated struct {
@@ -68,55 +64,29 @@ func (p *page) headline() {
 	if len(stack.Features) == 0 {
 		return
 	}
-	t := Table{Head: []string{"Metric", "Baseline", "Accepted stack", "Change"}}
-	for _, b := range Peaks(p.st) {
-		if b.Now == nil || b.Now.Variant == ledger.Baseline || len(b.NowBase.PerLaunch) == 0 || len(t.Rows) == mostHeadlines {
-			continue
-		}
-		t.Rows = append(t.Rows, []string{b.Name(), Measured(b.NowBase), Measured(b.NowValue), ChangeWords(b.NowValue, b.NowBase)})
+	ends := EndsOf(p.st)
+	if ends.Pair == nil {
+		p.raw("%s\n\n```sh\n%s\n```\n", Apart, ends.Command)
+		return
 	}
-	if len(t.Rows) > 0 {
-		p.table(t)
-	}
-}
-
-// Name is the metric's name in tables: its address, and its statistic if that is not the
-// usual one.
-func (v Value) Name() string {
-	if v.Stat == "median" || v.Stat == "mean" {
-		return v.Address
-	}
-	return v.Address + "." + v.Stat
+	p.table(ends.Table())
 }
 
 // Measured is a value as tables show it: the mean with the standard deviation over
 // launches, and its unit.
-func Measured(v Value) string {
-	switch len(v.PerLaunch) {
-	case 0:
-		return "–"
-	case 1:
-		return tell.Number(v.Mean, v.Unit)
-	}
-	if v.Unit == "share" {
-		return tell.PlusMinus(100*v.Mean, 100*v.Std) + "%"
-	}
-	text := tell.PlusMinus(v.Mean, v.Std)
-	if v.Unit != "" && v.Unit != "count" {
-		text += " " + v.Unit
-	}
-	return text
-}
+func Measured(v Value) string { return v.In(v.Unit) }
 
-// ChangeWords is how a value changed against another, and whether for the worse.
-func ChangeWords(v, base Value) string {
-	change, ok := v.Change(base)
-	if !ok || len(base.PerLaunch) == 0 || len(v.PerLaunch) == 0 {
-		return "–"
-	}
-	text := tell.Percent(change, 1)
-	if base.BetterThan(v) && v.Better != "" {
-		text += ", worse"
+// In is a mean with its unit; without one, if that is in the head of its column.
+func (m Mean) In(unit string) string {
+	text := m.text()
+	switch {
+	case m.N() == 0, unit == "", unit == "count":
+	case m.N() == 1:
+		return tell.Number(m.Mean, unit)
+	case unit == "share":
+		return tell.PlusMinus(100*m.Mean, 100*m.SD) + "%"
+	default:
+		text += " " + unit
 	}
 	return text
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestModelsTable: configurations stand against models with what is accepted on each, and
-// how many times that is the baseline; what was not accepted is not in it.
+// how far that is from the baseline of its session; what was not accepted is not in it.
 func TestModelsTable(t *testing.T) {
 	st, err := store.Open(t.TempDir())
 	if err != nil {
@@ -50,19 +50,19 @@ func TestModelsTable(t *testing.T) {
 		}
 		return ids
 	}
-	decide := func(node, kind, feature, engine string, base, tg float64, v verdict.Verdict, accepted bool) {
+	decide := func(node, kind, feature, engine, on string, base, tg float64, v verdict.Verdict, accepted bool) {
 		session := "s-" + node
-		parent := arm(session, ledger.Baseline, engine, base)
+		parent := arm(session, on, engine, base)
 		own := arm(session, feature, engine, tg)
 		add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
 			Node: node, Kind: kind, Feature: feature, Attempt: 1, Verdict: v, Accepted: accepted, Session: session,
-			Evidence: []ledger.Evidence{{Feature: feature, Parent: ledger.Arm{Name: ledger.Baseline, Launches: parent}, Candidate: ledger.Arm{Name: feature, Launches: own}}},
+			Evidence: []ledger.Evidence{{Feature: feature, Parent: ledger.Arm{Name: on, Launches: parent}, Candidate: ledger.Arm{Name: feature, Launches: own}}},
 		}})
 	}
 	begin("r1")
-	decide("feature.a.first", ledger.KindCriteria, "a", "vllm.small", 100, 150, verdict.Pass, false)
-	decide("feature.a@large", ledger.KindCriteria, "a", "vllm.large", 10, 20, verdict.Pass, false)
-	decide("feature.a", ledger.KindFeature, "a", "vllm.small", 100, 150, verdict.Pass, true)
+	decide("feature.a.first", ledger.KindCriteria, "a", "vllm.small", "baseline", 100, 150, verdict.Pass, false)
+	decide("feature.a@large", ledger.KindCriteria, "a", "vllm.large", "baseline", 10, 20, verdict.Pass, false)
+	decide("feature.a", ledger.KindFeature, "a", "vllm.small", "baseline", 100, 150, verdict.Pass, true)
 	end()
 	same := func(rows ...string) {
 		t.Helper()
@@ -75,14 +75,14 @@ func TestModelsTable(t *testing.T) {
 			t.Errorf("%s\nwanted\n%s", strings.Join(got, "\n"), want)
 		}
 	}
-	same("Configuration | vllm.small | vllm.large", "short | 150 ± 0 tok/s (1.5×) | 20 ± 0 tok/s (2×)", "long | 75 ± 0 tok/s (1.5×) | 10 ± 0 tok/s (2×)")
+	same("Configuration | vllm.small | vllm.large", "short | 150 ± 0 tok/s\n+50.0% | 20 ± 0 tok/s\n+100.0%", "long | 75 ± 0 tok/s\n+50.0% | 10 ± 0 tok/s\n+100.0%")
 	begin("r2")
-	decide("feature.b", ledger.KindFeature, "b", "vllm.small", 150, 300, verdict.Pass, true)
-	decide("feature.c", ledger.KindFeature, "c", "vllm.large", 20, 80, verdict.Fail, false)
+	decide("feature.b", ledger.KindFeature, "b", "vllm.small", "accepted", 150, 300, verdict.Pass, true)
+	decide("feature.c", ledger.KindFeature, "c", "vllm.large", "accepted", 20, 80, verdict.Fail, false)
 	end()
-	same("Configuration | vllm.small | vllm.large", "short | 300 ± 0 tok/s (2×) | 20 ± 0 tok/s (2×)", "long | 150 ± 0 tok/s (2×) | 10 ± 0 tok/s (2×)")
+	same("Configuration | vllm.small | vllm.large", "short | 300 ± 0 tok/s\nnot measured together | 20 ± 0 tok/s\n+100.0%", "long | 150 ± 0 tok/s\nnot measured together | 10 ± 0 tok/s\n+100.0%")
 	var page strings.Builder
-	if err := Markdown(&page, st, nil); err != nil || !strings.Contains(page.String(), "| short | 300 ± 0 tok/s (2×) |") {
+	if err := Markdown(&page, st, nil); err != nil || !strings.Contains(page.String(), "| short | 300 ± 0 tok/s<br>not measured together |") {
 		t.Errorf("%v\n%s", err, page.String())
 	}
 }

@@ -9,6 +9,26 @@ import (
 // Moved returns what a decided feature demonstrably changed, by its launches.
 type Moved func(d *ledger.Decision) []gates.Movement
 
+// Decided puts the estimate and the bounds of a decision on the changes by which one of its
+// rules was decided.
+func Decided(d *ledger.Decision, all []gates.Movement) []gates.Movement {
+	e := EvidenceOf(d)
+	if len(e.Candidate.Launches) == 0 {
+		return all
+	}
+	decided := tests(d)[e.Candidate.Launches[0]]
+	for i, m := range all {
+		for _, t := range decided {
+			if t.Against == e.Parent.Name && (t.Metric == m.Metric && t.Stat == "median" || t.Metric+"."+t.Stat == m.Metric) {
+				all[i].Change, all[i].Low, all[i].High = changeBy(t)
+				all[i].Decided = true
+				break
+			}
+		}
+	}
+	return all
+}
+
 // MovedTitle is the title of the table of changed metrics.
 const MovedTitle = "Changed metrics, over all workloads:"
 
@@ -18,7 +38,11 @@ func Movements(all []gates.Movement) Table {
 	for _, m := range all {
 		change, word := "–", "worse"
 		if m.Change != nil {
-			change = tell.Interval(*m.Change, m.Low, m.High, "ratio")
+			shown := tell.CI
+			if m.Decided {
+				shown = tell.Interval
+			}
+			change = shown(*m.Change, m.Low, m.High, "ratio")
 		}
 		if m.Better {
 			word = "better"

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -51,10 +50,11 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.observed()
 	p.starts()
 	p.line("Workload labels: pp2048 tg32 @ d4096, c16 means prompts of 2048 tokens after 4096 of context, answers")
-	p.line("of 32, 16 concurrent requests. Each number is the mean over launches of a launch's value: the median, or the percentile or")
-	p.line("total in the column's name; ± is the standard deviation over launches. The mean is of logs unless a value is zero, and ± then")
-	p.line("the standard deviation of the logs times the mean. Below it is the raw change from the variant it was compared with; the")
-	p.line("evidence has the demonstrated change, with bounds.")
+	p.line("of 32, 16 concurrent requests. Each number is the mean over the launches that the decision read, of a launch's value: the")
+	p.line("median, or the percentile or total in the column's name; ± is the standard deviation over launches. The mean is of logs unless")
+	p.line("a value is zero, and ± then the standard deviation of the logs times the mean. Below it is the change from the variant it was")
+	p.line("compared with: [low, high] are the bounds of the decision that a rule made by it, 95%% CI is an interval by which nothing was")
+	p.line("decided, and ~ marks a change that the launches do not show.")
 	return p.err
 }
 
@@ -279,7 +279,7 @@ func (p *page) arms(d *ledger.Decision) {
 	for _, t := range ArmTables(p.st, d) {
 		p.table(t)
 	}
-	if shares := Limits(measuredFor(p.st, d)); len(shares) > 0 {
+	if shares := Limits(ArmsOf(p.st, d)...); len(shares) > 0 {
 		for _, share := range shares {
 			p.line("- %s", tell.Line(share))
 		}
@@ -287,106 +287,63 @@ func (p *page) arms(d *ledger.Decision) {
 	}
 }
 
-// measuredFor are the measured launches that a decision rests on.
-func measuredFor(st *store.Store, d *ledger.Decision) (all []*ledger.Launch) {
-	for _, id := range d.Launches {
-		if l, ok := st.LaunchByID(id); ok && l.Purpose == ledger.ForBenchmark {
-			all = append(all, l)
-		}
-	}
-	return all
-}
-
 // ArmTables are the variants of a decision side by side: a table per workload, and for
-// what a launch has once.
+// what a launch has once. Below each number is its change from the parent's in its session.
 func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
-	all := measuredFor(st, d)
-	order, byVariant := grouped(all, func(l *ledger.Launch) string { return l.Variant })
-	parent := ""
-	if l := parentOf(st, d); l != nil {
-		parent = l.Variant
+	arms, by := ArmsOf(st, d), tests(d)
+	var all []*ledger.Launch
+	for _, a := range arms {
+		all = append(all, a.Launches...)
 	}
+	parent := EvidenceOf(d).Parent.Name
 	for _, g := range Groups(all) {
-		tables = append(tables, g.table(order, byVariant, all, parent))
+		t := Table{Head: []string{"Variant", "Launches"}}
+		if g.ByCell() {
+			t.Head = append([]string{"Workload", "Sent"}, t.Head...)
+		}
+		for _, c := range g.Columns {
+			t.Head = append(t.Head, c.Head)
+		}
+		for _, cell := range g.Cells {
+			for _, a := range arms {
+				row := []string{a.Variant, fmt.Sprint(len(a.Launches))}
+				if g.ByCell() {
+					row = append([]string{cell, Sent(all, cell)}, row...)
+				}
+				base := slices.IndexFunc(arms, func(b *Arm) bool { return b.Variant == parent && b.Session == a.Session })
+				for _, c := range g.Columns {
+					text := across(a.Launches, c, cell)
+					if base >= 0 && arms[base] != a {
+						at := c
+						at.Cell = cmp.Or(c.Cell, cell)
+						if change := Change(a, arms[base], at, by).ChangeText(); change != "–" {
+							text += "\n" + change
+						}
+					}
+					row = append(row, text)
+				}
+				t.Rows = append(t.Rows, row)
+			}
+		}
+		tables = append(tables, t)
 	}
 	return tables
 }
 
-// table has a row per cell and variant, with each number's change from the parent's.
-func (g Group) table(order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch, parent string) Table {
-	workload := g.ByCell()
-	t := Table{Head: []string{"Variant", "Launches"}}
-	if workload {
-		t.Head = append([]string{"Workload", "Sent"}, t.Head...)
-	}
-	for _, c := range g.Columns {
-		t.Head = append(t.Head, c.Head)
-	}
-	for _, cell := range g.Cells {
-		for _, v := range order {
-			row := []string{v, fmt.Sprint(len(byVariant[v]))}
-			if workload {
-				row = append([]string{cell, Sent(all, cell)}, row...)
-			}
-			for _, c := range g.Columns {
-				text := across(byVariant[v], c, cell)
-				if change := changed(byVariant[v], byVariant[parent], c.Address(cell), c.Stat); v != parent && change != "–" {
-					text += "\n" + change
-				}
-				row = append(row, text)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-	}
-	return t
-}
-
-// changed is how a metric of launches differs from their parent's.
-func changed(own, parent []*ledger.Launch, address, stat string) string {
-	v, ok := (&Arm{Launches: own}).Of(address, stat)
-	base, has := (&Arm{Launches: parent}).Of(address, stat)
-	if !ok || !has {
-		return "–"
-	}
-	return ChangeWords(v, base)
-}
-
-func medianOf(l *ledger.Launch, address string) string {
-	v, ok := l.Metrics[address].Stats["median"]
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("%.0f", v)
-}
-
-// across is one column over the launches of a variant. A percentile for which every
-// launch has too few values is marked.
+// across is one column over the launches of a variant. A percentile for which a launch has
+// too few values is marked.
 func across(launches []*ledger.Launch, c Column, cell string) string {
-	var xs []float64
-	lacks := ""
+	if v, ok := valueOf(launches, c.Address(cell), c.Stat); ok {
+		return v.text()
+	}
 	for _, l := range launches {
-		s, ok := c.Of(l, cell)
-		v, has := s.Stats[c.Stat]
-		switch {
-		case !l.OK || !ok:
+		if s, there := c.Of(l, cell); !there {
 			return "–"
-		case !has:
-			lacks = tell.Line(gates.Lacks(s, c.Stat))
-		default:
-			xs = append(xs, v)
+		} else if _, has := s.Stats[c.Stat]; !has {
+			return tell.Line(gates.Lacks(s, c.Stat))
 		}
 	}
-	if lacks != "" {
-		return lacks
-	}
-	in, err := stats.MeanInterval(xs)
-	switch {
-	case err != nil:
-		return "–"
-	case len(xs) < 2:
-		return tell.Number(in.Mean, "")
-	}
-	return tell.PlusMinus(in.Mean, in.SD)
+	return "–"
 }
 
 // launches writes the list of individual launches, so nobody has to trust a mean.
@@ -411,8 +368,8 @@ func (p *page) launches() {
 // for cold and warm compile caches. Only for plans that declare caches: elsewhere the
 // contents of the caches are unknown.
 func (p *page) starts() {
-	arms, launches := grouped(p.st.Launches(store.LaunchFilter{OK: true}), func(l *ledger.Launch) [2]string {
-		if l.Engine["caches"] == "" {
+	arms, launches := grouped(p.st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) [2]string {
+		if l.Engine["caches"] == "" || !l.Counts() {
 			return [2]string{}
 		}
 		return [2]string{l.Variant, l.Engine["caches"]}

@@ -43,10 +43,10 @@ func (p Pair) Title() string {
 	return p.Old.Title() + " and " + p.New.Title()
 }
 
-// side is what a name resolves to: launches, by variant.
+// side is what a name resolves to: arms, or parts of them, by variant, the newest last.
 type side struct {
 	asked     string
-	byVariant map[string][]*ledger.Launch
+	byVariant map[string][]*Arm
 }
 
 var hexPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
@@ -67,11 +67,11 @@ func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
 	var pairs []Pair
 	switch {
 	case len(oldNames) == 1 && len(newNames) == 1:
-		pairs = append(pairs, pairOf(old, new, oldNames[0], newNames[0]))
+		pairs = append(pairs, pairOf(st, old, new, oldNames[0], newNames[0]))
 	default:
 		for _, name := range oldNames {
 			if new.byVariant[name] != nil {
-				pairs = append(pairs, pairOf(old, new, name, name))
+				pairs = append(pairs, pairOf(st, old, new, name, name))
 			}
 		}
 	}
@@ -98,18 +98,19 @@ func sideOf(st *store.Store, asked string) (side, error) {
 	if !qualified {
 		kind, name = "", asked
 	}
+	all := Arms(st)
 	if variant, run, at := strings.Cut(name, "@"); at {
 		view, err := st.Run(run)
 		if err != nil {
 			return side{}, err
 		}
-		s := sideFrom(asked, view.Launches, func(l *ledger.Launch) bool { return l.Variant == variant })
-		return s, s.some(fmt.Sprintf("run %s did not measure %s; it measured %s", view.ID, variant, variantsOf(view.Launches)))
+		made := Parts(all, view.Launches)
+		s := sideFrom(asked, slices.DeleteFunc(slices.Clone(made), func(a *Arm) bool { return a.Variant != variant }))
+		return s, s.some(fmt.Sprintf("run %s did not measure %s; it measured %s", view.ID, variant, variantsOf(made)))
 	}
-	all := st.Launches(store.LaunchFilter{})
 	found := map[string]side{}
 	if slices.Contains([]string{"", "feature"}, kind) {
-		if s := sideFrom(asked, all, func(l *ledger.Launch) bool { return l.Variant == name }); len(s.byVariant) > 0 {
+		if s := sideFrom(asked, slices.DeleteFunc(slices.Clone(all), func(a *Arm) bool { return a.Variant != name })); len(s.byVariant) > 0 {
 			found["feature:"+name] = s
 		}
 	}
@@ -122,14 +123,14 @@ func sideOf(st *store.Store, asked string) (side, error) {
 			if err != nil {
 				return side{}, err
 			}
-			found["run:"+r.ID] = sideFrom(asked, view.Launches, func(*ledger.Launch) bool { return true })
+			found["run:"+r.ID] = sideFrom(asked, Parts(all, view.Launches))
 		}
 	}
 	if slices.Contains([]string{"", "commit"}, kind) && hexPrefix.MatchString(name) {
-		for _, l := range all {
+		for _, l := range st.Launches(store.LaunchFilter{}) {
 			for _, c := range Commits(l) {
 				if key := "commit:" + c; strings.HasPrefix(c, name) && found[key].byVariant == nil {
-					found[key] = sideFrom(asked, all, func(l *ledger.Launch) bool { return slices.Contains(Commits(l), c) })
+					found[key] = sideFrom(asked, parts(all, func(l *ledger.Launch) bool { return slices.Contains(Commits(l), c) }))
 				}
 			}
 		}
@@ -153,15 +154,28 @@ func latest(st *store.Store) string {
 	return runs[len(runs)-1].ID
 }
 
-// sideFrom are the measured launches that count, by variant.
-func sideFrom(asked string, launches []*ledger.Launch, of func(*ledger.Launch) bool) side {
-	s := side{asked, map[string][]*ledger.Launch{}}
-	for _, l := range launches {
-		if l.Purpose == ledger.ForBenchmark && of(l) {
-			s.byVariant[l.Variant] = append(s.byVariant[l.Variant], l)
+// Parts are arms with those of their launches that are among some; arms without any are
+// left out.
+func Parts(arms []*Arm, among []*ledger.Launch) []*Arm {
+	return parts(arms, func(l *ledger.Launch) bool { return slices.Contains(among, l) })
+}
+
+func parts(arms []*Arm, of func(*ledger.Launch) bool) (out []*Arm) {
+	for _, a := range arms {
+		part := *a
+		part.Launches = slices.DeleteFunc(slices.Clone(a.Launches), func(l *ledger.Launch) bool { return !of(l) })
+		if len(part.Launches) > 0 {
+			out = append(out, &part)
 		}
 	}
-	maps.DeleteFunc(s.byVariant, func(_ string, of []*ledger.Launch) bool { return len(Counted(of)) == 0 })
+	return out
+}
+
+func sideFrom(asked string, arms []*Arm) side {
+	s := side{asked, map[string][]*Arm{}}
+	for _, a := range arms {
+		s.byVariant[a.Variant] = append(s.byVariant[a.Variant], a)
+	}
 	return s
 }
 
@@ -172,9 +186,8 @@ func (s side) some(otherwise string) error {
 	return nil
 }
 
-func variantsOf(launches []*ledger.Launch) string {
-	names := slices.Sorted(maps.Keys(sideFrom("", launches, func(*ledger.Launch) bool { return true }).byVariant))
-	return cmp.Or(strings.Join(names, ", "), "nothing")
+func variantsOf(arms []*Arm) string {
+	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(sideFrom("", arms).byVariant)), ", "), "nothing")
 }
 
 // Commits are the revisions that a launch ran from.
@@ -194,86 +207,69 @@ func Commits(l *ledger.Launch) (commits []string) {
 }
 
 // pairOf uses the newest session in which both were measured, or else the newest of each.
-func pairOf(old, new side, oldVariant, newVariant string) Pair {
+func pairOf(st *store.Store, old, new side, oldVariant, newVariant string) Pair {
 	a, b := old.byVariant[oldVariant], new.byVariant[newVariant]
-	oldSession, newSession := newest(a, nil), newest(b, nil)
-	if beside := newest(b, sessionsIn(a)); beside != "" {
-		oldSession, newSession = beside, beside
+	own, theirs := b[len(b)-1], a[len(a)-1]
+	for _, x := range slices.Backward(b) {
+		if i := slices.IndexFunc(a, func(y *Arm) bool { return y.Session == x.Session }); i >= 0 {
+			own, theirs = x, a[i]
+			break
+		}
 	}
-	p := Pair{Old: PairSide{old.asked, oldVariant, oldSession, in(a, oldSession)}, New: PairSide{new.asked, newVariant, newSession, in(b, newSession)}}
-	machine, other := Environments(Counted(p.Old.Launches), Counted(p.New.Launches))
+	p := pairOfArms(st, theirs, own, nil)
+	p.Old.Asked, p.New.Asked = old.asked, new.asked
+	return p
+}
+
+// pairOfArms compares two arms: of one session by the launches that ran side by side. by
+// are the tests of rules that may have decided a change.
+func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
+	p := Pair{Old: PairSide{old.Variant, old.Variant, old.Session, old.Launches}, New: PairSide{new.Variant, new.Variant, new.Session, new.Launches}}
+	if old.Session == new.Session && old.Variant != new.Variant {
+		p.New.Launches, p.Old.Launches = Beside(new, old)
+	}
+	machine, other := Environments(p.Old.Launches, p.New.Launches)
 	if len(machine) > 0 {
 		p.Notes = append(p.Notes, verdict.New(code.OtherMachine).From(machine...))
 	}
 	p.Notes = append(p.Notes, other...)
-	if oldSession != newSession {
+	if old.Session != new.Session {
 		p.Notes = append(p.Notes, verdict.New(code.OtherSession))
 	}
-	for _, s := range []PairSide{p.Old, p.New} {
-		if left := len(s.Launches) - len(Counted(s.Launches)); left > 0 {
-			p.Notes = append(p.Notes, verdict.New(code.LeftOut, verdict.Int("launches", left)).On(s.Variant))
+	for _, a := range []*Arm{old, new} {
+		left := 0
+		for _, l := range st.Launches(store.LaunchFilter{Session: a.Session, Purpose: ledger.ForBenchmark}) {
+			if l.Variant == a.Variant && !l.Counts() && !slices.Contains(a.Launches, l) {
+				left++
+			}
+		}
+		if left > 0 {
+			p.Notes = append(p.Notes, verdict.New(code.LeftOut, verdict.Int("launches", left)).On(a.Variant))
 		}
 	}
-	p.Deltas = Deltas(p.Old.Launches, p.New.Launches, len(machine) == 0)
+	p.Deltas = Deltas(p.Old.Launches, p.New.Launches, len(machine) == 0, by)
 	return p
 }
 
-// PairOf compares a feature's candidate with its parent, by the launches that decided;
-// nil if one of them has none.
+// PairOf compares a feature's candidate with its parent, as it was decided; nil if one of
+// them has no launches.
 func PairOf(st *store.Store, d *ledger.Decision) *Pair {
-	e := evidenceOf(d)
-	return pairIfAny(sideOfArm(st, e.Parent), sideOfArm(st, e.Candidate), e.Parent.Name, e.Candidate.Name)
+	arms := ArmsOf(st, &ledger.Decision{Kind: d.Kind, Evidence: []ledger.Evidence{EvidenceOf(d)}})
+	if len(arms) < 2 || arms[0].Variant != EvidenceOf(d).Parent.Name {
+		return nil
+	}
+	p := pairOfArms(st, arms[0], arms[1], tests(d))
+	return &p
 }
 
-// evidenceOf is what a feature's own criteria read.
-func evidenceOf(d *ledger.Decision) (e ledger.Evidence) {
+// EvidenceOf is what a feature's own criteria read; it names no arm if they read none.
+func EvidenceOf(d *ledger.Decision) ledger.Evidence {
 	for _, e := range d.Evidence {
 		if e.Feature == d.Feature {
 			return e
 		}
 	}
-	return e
-}
-
-func sideOfArm(st *store.Store, arm ledger.Arm) side {
-	s := side{arm.Name, map[string][]*ledger.Launch{}}
-	for _, id := range arm.Launches {
-		if l, ok := st.LaunchByID(id); ok {
-			s.byVariant[arm.Name] = append(s.byVariant[arm.Name], l)
-		}
-	}
-	return s
-}
-
-func pairIfAny(old, new side, oldVariant, newVariant string) *Pair {
-	if len(Counted(old.byVariant[oldVariant])) == 0 || len(Counted(new.byVariant[newVariant])) == 0 {
-		return nil
-	}
-	p := pairOf(old, new, oldVariant, newVariant)
-	return &p
-}
-
-// newest is the session of the newest launch that counts, restricted to among unless that
-// is empty.
-func newest(launches []*ledger.Launch, among map[string]bool) (session string) {
-	for _, l := range Counted(launches) {
-		if among == nil || among[l.Session] {
-			session = l.Session
-		}
-	}
-	return session
-}
-
-func sessionsIn(launches []*ledger.Launch) map[string]bool {
-	sessions := map[string]bool{}
-	for _, l := range Counted(launches) {
-		sessions[l.Session] = true
-	}
-	return sessions
-}
-
-func in(launches []*ledger.Launch, session string) []*ledger.Launch {
-	return slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool { return l.Session != session })
+	return ledger.Evidence{}
 }
 
 // ofMachine are the fingerprint entries that identify a machine, not what is installed on

@@ -24,7 +24,7 @@ type Since struct {
 	Then    []string  `json:"then"`
 	Now     []string  `json:"now"`
 	// Stack compares what was accepted last then with what is now; nil if the stack is
-	// the same or has no launches.
+	// the same, or no session launched both.
 	Stack *Pair `json:"stack,omitempty"`
 }
 
@@ -124,14 +124,22 @@ func outcomeWord(d *ledger.Decision) string {
 	}
 }
 
-// tipsCompared compares what was accepted last then, or the baseline, with the same now.
+// tipsCompared compares what was accepted last then, or the baseline, with the same now, in
+// the session that decided the latter; nil if that did not launch both.
 func tipsCompared(st *store.Store, then, now *ledger.Decision) *Pair {
-	old, oldName := sideFrom(ledger.Baseline, st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) bool { return l.Variant == ledger.Baseline }), ledger.Baseline
-	if then != nil {
-		old, oldName = sideOfArm(st, evidenceOf(then).Candidate), evidenceOf(then).Candidate.Name
+	if then == nil {
+		then, _, _ = st.Latest(ledger.Baseline)
 	}
-	arm := evidenceOf(now).Candidate
-	return pairIfAny(old, sideOfArm(st, arm), oldName, arm.Name)
+	for _, a := range ArmsOf(st, now) {
+		if a.Variant != EvidenceOf(now).Candidate.Name || then == nil {
+			continue
+		}
+		if old := with(Arms(st), a.Session, a.Block, then.Variant); old != nil {
+			p := pairOfArms(st, old, a, TestsOf(st))
+			return &p
+		}
+	}
+	return nil
 }
 
 // Markdown writes what changed.
@@ -165,7 +173,10 @@ func (s *Since) Markdown(w io.Writer) error {
 		}
 		p.table(t)
 	}
-	if s.Stack != nil {
+	switch {
+	case s.Stack == nil && len(s.Now) > 0 && strings.Join(s.Then, " ") != strings.Join(s.Now, " "):
+		p.para("The stack then and now were %s.", NotTogether)
+	case s.Stack != nil:
 		p.para("## The stack then and now")
 		p.table(DeltaTable(s.Stack.Deltas, s.Stack.Old.Title(), s.Stack.New.Title()))
 		for _, n := range s.Stack.Notes {

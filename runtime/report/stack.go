@@ -34,7 +34,8 @@ type Accepted struct {
 	Set    map[string]string `json:"set"`
 	Chosen string            `json:"chosen,omitempty"`
 	Gains  []Gain            `json:"gains"`
-	// Reasons are the findings of the deciding criteria.
+	// Reasons are the findings of the deciding criteria, those of the one that decided the
+	// verdict first.
 	Reasons []verdict.Reason `json:"-"`
 	Verdict verdict.Verdict  `json:"verdict"`
 	// OnSeenData is set if it was accepted by rules relaxed after their launches were
@@ -64,14 +65,18 @@ func AcceptedStack(st *store.Store) Stack {
 	}
 	s.Knobs = maps.Clone(s.Baseline)
 	for _, d := range Standing(st) {
-		if d.Kind != ledger.KindFeature || !d.Accepted || !d.Verdict.Unlocks() {
+		if !inStack(d.Decision) {
 			continue
 		}
 		a := Accepted{
 			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, OnSeenData: len(d.OnSeenData) > 0, Time: d.Time, Run: d.Run, Record: d.Record,
 		}
-		for _, r := range d.Rules {
-			if r.Decides {
+		deciding := Deciding(d.Decision)
+		for i, r := range d.Rules {
+			switch {
+			case &d.Rules[i] == deciding:
+				a.Reasons = slices.Concat(r.Reasons, a.Reasons)
+			case r.Decides:
 				a.Reasons = append(a.Reasons, r.Reasons...)
 			}
 		}
@@ -115,84 +120,23 @@ type Gain struct {
 	Against  int `json:"against,omitempty"`
 }
 
-// gainsOf are the numbers of the deciding criteria.
+// gainsOf are the numbers of the deciding criteria, as their tests have them.
 func gainsOf(d *ledger.Decision) []Gain {
 	gains := []Gain{}
 	for _, r := range d.Rules {
-		if !r.Decides {
-			continue
-		}
 		for _, in := range r.Inputs {
-			if in.Value == nil || in.N == 0 || counts(in.Path) {
+			if !r.Decides || in.Value == nil || in.N == 0 || strings.HasSuffix(in.Path, ".n") || strings.HasSuffix(in.Path, ".n_requests") {
 				continue
 			}
-			g := Gain{
-				Criterion: r.Name, What: in.Path, Value: *in.Value, Low: in.Low, High: in.High, Unit: in.Unit,
-				Ratio: relative(in.Path), Launches: in.N, Against: in.BaseN,
-			}
-			if t := testOf(r, in); t != nil {
-				g.tested(t)
+			e := r.Estimate(in)
+			g := Gain{Criterion: r.Name, What: in.Path, Value: *e.Value, Unit: in.Unit, Ratio: verdict.RelativePath(in.Path), Launches: e.N, Against: e.BaseN}
+			if e.Decided {
+				g.Low, g.High = e.Low, e.High
 			}
 			gains = append(gains, g)
 		}
 	}
 	return gains
-}
-
-// tested takes the number and its bounds from one look: launches after the deciding look
-// were made for other comparisons.
-func (g *Gain) tested(t *verdict.Test) {
-	g.Low, g.High = t.Low, t.High
-	g.Launches, g.Against = len(t.Values), len(t.Base)
-	if len(t.Looks) == 0 || t.Estimate == nil {
-		return
-	}
-	g.Value = *t.Estimate
-	last := t.Looks[len(t.Looks)-1].N
-	g.Launches, g.Against = min(g.Launches, last), min(g.Against, last)
-}
-
-// testOf is the test of the comparison that read an input: the one of the same launches,
-// as a path can be written in several ways; of several the one in which it appears
-// unmodified, as a gain and a change have opposite signs. A test relative to the other
-// arm does not bound a difference, and one of a single arm does not bound a comparison.
-func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
-	stands := func(c ledger.Comparison) int {
-		if strings.Contains(c.Text, in.Path) {
-			return 0
-		}
-		return 1
-	}
-	comparisons := slices.Clone(r.Comparisons)
-	slices.SortStableFunc(comparisons, func(a, b ledger.Comparison) int { return stands(a) - stands(b) })
-	for _, c := range comparisons {
-		t := c.Test
-		if t == nil || parts(t) != relative(in.Path) || len(t.Base) == 0 && len(in.BasePerLaunch) > 0 {
-			continue
-		}
-		if len(t.Values) == 0 || len(in.PerLaunch) < len(t.Values) || len(in.BasePerLaunch) < len(t.Base) {
-			continue
-		}
-		if slices.Equal(t.Values, in.PerLaunch[:len(t.Values)]) && slices.Equal(t.Base, in.BasePerLaunch[:len(t.Base)]) {
-			return t
-		}
-	}
-	return nil
-}
-
-// counts reports whether a path counts launches or requests rather than what they
-// measured.
-func counts(path string) bool {
-	return strings.HasSuffix(path, ".n") || strings.HasSuffix(path, ".n_requests")
-}
-
-// parts reports whether a test's numbers are relative to the other arm.
-func parts(t *verdict.Test) bool {
-	return t.Form == verdict.Ratio || t.Form == verdict.Range && t.Relative()
-}
-
-func relative(path string) bool {
-	return strings.HasSuffix(path, ".gain") || strings.HasSuffix(path, ".change")
 }
 
 // stackVariant is the stack's name as an arm.
@@ -262,11 +206,8 @@ func within(set, knobs map[string]string) bool {
 // parentOf is a launch of the variant that a feature was measured on; nil if none is on
 // record.
 func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
-	for _, e := range d.Evidence {
-		if e.Feature != d.Feature || len(e.Parent.Launches) == 0 {
-			continue
-		}
-		if l, ok := st.LaunchByID(e.Parent.Launches[0]); ok {
+	for _, id := range EvidenceOf(d).Parent.Launches {
+		if l, ok := st.LaunchByID(id); ok {
 			return l
 		}
 	}

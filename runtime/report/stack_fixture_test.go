@@ -64,6 +64,23 @@ func (s *story) launches(session, variant string, knobs map[string]string, tg ..
 	return ids
 }
 
+// measured are launches on which something was decided.
+func (s *story) measured(session, variant string, knobs map[string]string, tg ...float64) (ids []string) {
+	ids = s.launches(session, variant, knobs, tg...)
+	s.stand(session, variant, ids)
+	return ids
+}
+
+// stand decides something on launches.
+func (s *story) stand(session, variant string, ids []string) {
+	node := "feature." + variant + ".first"
+	s.seen[node]++
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+		Node: node, Kind: ledger.KindCriteria, Attempt: s.seen[node], Verdict: verdict.Fail, Session: session,
+		Evidence: []ledger.Evidence{{Feature: variant, Candidate: ledger.Arm{Name: variant, Launches: ids}}},
+	}})
+}
+
 // feature decides one, by its gain in tg.
 func (s *story) feature(name string, accepted bool, knobs map[string]string, parent string, base, own []string, gain, low float64, more ...func(*ledger.Decision)) {
 	v := verdict.Pass

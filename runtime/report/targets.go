@@ -3,14 +3,11 @@ package report
 import (
 	"fmt"
 	"maps"
-	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -33,18 +30,18 @@ type Contest struct {
 	Variant  string   `json:"variant"`
 	Session  string   `json:"session,omitempty"`
 	Launches []string `json:"launches,omitempty"`
-	// Mean over launches with its two-sided 95% interval, in Unit.
-	Mean *float64 `json:"mean,omitempty"`
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
+	// Mean over launches with its two-sided 95% interval, in Unit. If a rule decided on
+	// this level, Decided is set: then they are that decision's estimate and bounds.
+	Mean    *float64 `json:"mean,omitempty"`
+	Low     *float64 `json:"low,omitempty"`
+	High    *float64 `json:"high,omitempty"`
+	Decided bool     `json:"decided,omitempty"`
 	// Ratio is how many times better than the target it is: above 1 is better for every
 	// metric.
 	Ratio     *float64 `json:"ratio,omitempty"`
 	RatioLow  *float64 `json:"ratio_low,omitempty"`
 	RatioHigh *float64 `json:"ratio_high,omitempty"`
 	Standing  string   `json:"standing"`
-	// Rulings are the outcomes of rules that read the target.
-	Rulings []Ruling `json:"rulings,omitempty"`
 	// Note is why there is no number, or what it lacks.
 	Note verdict.Reason `json:"note,omitzero"`
 }
@@ -58,19 +55,22 @@ func Contests(st *store.Store) []Contest {
 		return all
 	}
 	stack := AcceptedStack(st)
-	name, sessions := stackSessions(st, stack)
-	block := baselineBlock(st)
+	name := ledger.Baseline
+	if len(stack.Features) > 0 {
+		name = stackVariant
+	}
+	arms := stackArms(st, Arms(st), stack)
 	for _, t := range targets {
-		c := Contest{Target: t, Variant: name, Standing: Open, Rulings: rulingsOn(st, t, stack.Knobs, block)}
-		launches := newestOf(sessions, t.Address)
+		c := Contest{Target: t, Variant: name, Standing: Open}
+		a, decided := newestOf(st, arms, t)
 		switch {
 		case !t.Why.IsZero():
 			c.Note = t.Why
-		case len(launches) == 0:
+		case a == nil:
 			c.Note = noLaunch(name, stack)
 		default:
-			c.Session = launches[0].Session
-			c.decide(launches)
+			c.Session = a.Session
+			c.decide(a, decided)
 		}
 		all = append(all, c)
 	}
@@ -93,45 +93,62 @@ func noLaunch(name string, stack Stack) verdict.Reason {
 	return verdict.New(code.NoLaunch).On(name)
 }
 
-// decide compares the launches with the target.
-func (c *Contest) decide(launches []*ledger.Launch) {
-	var values []float64
-	for _, l := range launches {
-		if why := c.sentElse(l); !why.IsZero() {
-			c.Note = why
-			return
-		}
+// decide compares an arm with the target, by the test that decided on it, if one did.
+func (c *Contest) decide(a *Arm, t *verdict.Test) {
+	for _, l := range a.Launches {
 		s, ok := l.Metrics[c.Address]
-		v, has := s.Stats[c.Stat]
-		if !ok || !has {
+		_, has := s.Stats[c.Stat]
+		switch why := c.sentElse(l); {
+		case !why.IsZero():
+			c.Note = why
+		case !ok || !has:
 			c.Note = lacks(l, c.Address, c.Stat)
-			return
-		}
-		if s.Unit != "" && c.Unit != "" && s.Unit != c.Unit {
+		case s.Unit != "" && c.Unit != "" && s.Unit != c.Unit:
 			c.Note = verdict.New(code.OtherUnit, verdict.Text("address", c.Address), verdict.Text("unit", s.Unit), verdict.Text("target", c.Unit)).On(l.ID)
+		}
+		if !c.Note.IsZero() {
 			return
 		}
-		values = append(values, v)
 		c.Launches = append(c.Launches, l.ID)
 	}
-	in, err := stats.MeanInterval(values)
-	if err != nil {
-		c.Note = verdict.New(code.NoMean, verdict.Err(err)).On(c.Address)
+	v, ok := a.Of(c.Address, c.Stat)
+	if !ok {
+		c.Note = verdict.New(code.NoMean, verdict.Text("error", "a value is not a finite number")).On(c.Address)
 		return
 	}
-	c.Mean = &in.Mean
-	if in.Bounded {
-		c.Low, c.High = &in.Low, &in.High
-	} else {
-		c.Note = verdict.New(code.NoInterval, verdict.Int("launches", len(values)))
+	c.Mean, c.Low, c.High = &v.Mean.Mean, v.Low, v.High
+	if t != nil {
+		c.Mean, c.Low, c.High, c.Decided = t.Estimate, t.Low, t.High, true
+		c.Launches = t.Launches[:min(len(t.Launches), t.Looks[len(t.Looks)-1].N)]
 	}
-	if !(c.Value > 0) || !(in.Mean > 0) || c.Better != "higher" && c.Better != "lower" {
-		if c.Note.IsZero() {
-			c.Note = verdict.New(code.NoRatio)
+	switch {
+	case c.Low == nil:
+		c.Note = verdict.New(code.NoInterval, verdict.Int("launches", v.N()))
+	case !(c.Value > 0) || !(*c.Mean > 0) || c.Better != "higher" && c.Better != "lower":
+		c.Note = verdict.New(code.NoRatio)
+	}
+	if c.Value > 0 && *c.Mean > 0 && (c.Better == "higher" || c.Better == "lower") {
+		c.compare()
+	}
+}
+
+// levelTest is the test by which a rule decided on the level of a metric of these launches,
+// whatever number it asked for; nil if none did.
+func levelTest(st *store.Store, a *Arm, address, stat string) *verdict.Test {
+	for _, d := range Standing(st) {
+		for _, r := range d.Rules {
+			for _, c := range r.Comparisons {
+				t := c.Test
+				if t == nil || t.Against != "" || t.Metric != address || t.Stat != stat || t.Low == nil || t.High == nil || t.Estimate == nil || len(t.Looks) == 0 {
+					continue
+				}
+				if slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return slices.Contains(t.Launches, l.ID) }) {
+					return t
+				}
+			}
 		}
-		return
 	}
-	c.compare(in)
+	return nil
 }
 
 // sentElse is why a launch measured another load than the target, under the same name; no
@@ -147,19 +164,19 @@ func (c *Contest) sentElse(l *ledger.Launch) verdict.Reason {
 	return verdict.Reason{}
 }
 
-func (c *Contest) compare(in stats.Interval) {
+func (c *Contest) compare() {
 	better := func(x float64) float64 {
 		if c.Better == "lower" {
 			return c.Value / x
 		}
 		return x / c.Value
 	}
-	ratio := better(in.Mean)
+	ratio := better(*c.Mean)
 	c.Ratio = &ratio
-	if !in.Bounded || !(in.Low > 0) {
+	if c.Low == nil || !(*c.Low > 0) {
 		return
 	}
-	low, high := better(in.Low), better(in.High)
+	low, high := better(*c.Low), better(*c.High)
 	if low > high {
 		low, high = high, low
 	}
@@ -172,160 +189,37 @@ func (c *Contest) compare(in stats.Interval) {
 	}
 }
 
-// rounding is how much two equal numbers may differ, computed in two ways.
-const rounding = 1e-9
-
-// Ruling is the outcome of a rule that asks for more than a target: by launches of its
-// own session, which need not be those of the standing table.
-type Ruling struct {
-	Node     string          `json:"node"`
-	Rule     string          `json:"rule"`
-	Verdict  verdict.Verdict `json:"verdict"`
-	Sessions []string        `json:"sessions,omitempty"`
-	// Asks is the rule's own number if that is not the target's, and Of the variant whose
-	// launches decided it if that is not the table's.
-	Asks *float64 `json:"asks,omitempty"`
-	Of   string   `json:"of,omitempty"`
-}
-
-// rulingsOn are the standing rules that ask whether a target is beaten. knobs and block
-// are those of the table's launches.
-func rulingsOn(st *store.Store, t ledger.Target, knobs map[string]string, block string) (out []Ruling) {
-	for _, d := range Standing(st) {
-		for _, r := range d.Rules {
-			for _, c := range r.Comparisons {
-				if c.Test == nil || c.Test.Against != "" || c.Test.More != (t.Better == "higher") || !reads(c.Text, t.Path) {
-					continue
-				}
-				by := Ruling{Node: d.Node, Rule: r.Name, Verdict: c.Verdict, Sessions: sessionsOf(st, c.Test.Launches)}
-				if asks := c.Test.Threshold; math.Abs(asks-t.Value) > rounding*math.Abs(t.Value) {
-					by.Asks = &asks
-				}
-				by.Of = otherThan(st, c.Test.Launches, knobs, block)
-				out = append(out, by)
-			}
+// stackArms are the arms that measured the stack, or the baseline while it is empty, on the
+// baseline's engine, newest first: identified by the launch's knob values, whatever the
+// arm's name.
+func stackArms(st *store.Store, arms []*Arm, stack Stack) (out []*Arm) {
+	block := baselineBlock(st)
+	for _, a := range slices.Backward(arms) {
+		if l := a.Launches[0]; l.Knobs != nil && maps.Equal(l.Knobs, stack.Knobs) && (block == "" || a.Block == block) {
+			out = append(out, a)
 		}
 	}
 	return out
 }
 
-// otherThan is the variant of these launches if one has other knobs or another engine;
-// empty if none has.
-func otherThan(st *store.Store, ids []string, knobs map[string]string, block string) string {
-	for _, id := range ids {
-		l, ok := st.LaunchByID(id)
-		switch {
-		case !ok || l.Knobs == nil:
-		case block != "" && l.Block != block:
-			return l.Variant + " on " + l.Block
-		case !maps.Equal(l.Knobs, knobs):
-			return l.Variant
+// newestOf is the arm to compare with a target: the newest on whose level a rule decided,
+// with its test; or else the newest that was sent the workload, whatever came of it, as a
+// feature's own protocol may send another; or else the newest. It is nil if there is none.
+func newestOf(st *store.Store, arms []*Arm, t ledger.Target) (a *Arm, decided *verdict.Test) {
+	for _, a := range arms {
+		if decided := levelTest(st, a, t.Address, t.Stat); decided != nil {
+			return a, decided
 		}
 	}
-	return ""
-}
-
-// reads reports whether a path is in a comparison, and not just as the prefix of a longer
-// one.
-func reads(text, path string) bool {
-	return regexp.MustCompile(regexp.QuoteMeta(path) + `($|[^\w.\[])`).MatchString(text)
-}
-
-// sessionsOf are the sessions in which launches were made, each once.
-func sessionsOf(st *store.Store, ids []string) (sessions []string) {
-	for _, id := range ids {
-		if l, ok := st.LaunchByID(id); ok && !slices.Contains(sessions, l.Session) {
-			sessions = append(sessions, l.Session)
+	for _, a := range arms {
+		if slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return measures(l, t.Address) }) {
+			return a, nil
 		}
 	}
-	return sessions
-}
-
-// otherwise is why rules came out differently from the table, if they did.
-func (c *Contest) otherwise() (notes []string) {
-	same := map[verdict.Verdict]string{verdict.Pass: Beaten, verdict.Fail: NotYet, verdict.Inconclusive: Open}
-	for _, r := range c.Rulings {
-		if c.Mean == nil || same[r.Verdict] == c.Standing || same[r.Verdict] == "" {
-			continue
-		}
-		notes = append(notes, fmt.Sprintf("Rule %q of %s is %s, but %s is %s here: %s.", r.Rule, r.Node, r.Verdict, c.Name, c.Standing, c.why(r)))
+	if len(arms) > 0 {
+		return arms[0], nil
 	}
-	return notes
-}
-
-// why is what decided a rule that came out differently, if the table does not show it:
-// another number, another variant, or else other launches of the same.
-func (c *Contest) why(r Ruling) string {
-	var causes []string
-	if r.Asks != nil && c.harder(*r.Asks) == c.worse(r.Verdict) {
-		word := "more"
-		if c.Better == "lower" {
-			word = "less"
-		}
-		causes = append(causes, fmt.Sprintf("the rule requires %s than %s, but the target is %s", word, tell.Number(*r.Asks, c.Unit), tell.Number(c.Value, c.Unit)))
-	}
-	if r.Of != "" {
-		causes = append(causes, fmt.Sprintf("it was decided on launches of %s, but this table uses those of %s", r.Of, c.Variant))
-	}
-	if len(causes) > 0 {
-		return strings.Join(causes, "; ")
-	}
-	own := "of its session"
-	if len(r.Sessions) > 0 {
-		own = "of session " + verdict.And(r.Sessions)
-	}
-	return fmt.Sprintf("the rule was decided on the launches %s up to the deciding look, at the plan's error rates; this table uses all of session %s, with plain 95%% intervals", own, c.Session)
-}
-
-// harder reports whether a number is harder to beat than the target's.
-func (c *Contest) harder(asks float64) bool { return asks > c.Value == (c.Better == "higher") }
-
-// worse reports whether a rule came out worse than the table.
-func (c *Contest) worse(v verdict.Verdict) bool {
-	return v == verdict.Fail || v == verdict.Inconclusive && c.Standing == Beaten
-}
-
-// stackSessions are the launches that measured the stack, or the baseline while it is
-// empty, on the baseline's engine, by session, newest first: identified by the launch's
-// knob values, whatever the arm's name.
-func stackSessions(st *store.Store, stack Stack) (name string, sessions [][]*ledger.Launch) {
-	name = stackVariant
-	if len(stack.Features) == 0 {
-		name = ledger.Baseline
-	}
-	block := baselineBlock(st)
-	bySession := map[string][]*ledger.Launch{}
-	var order []string
-	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
-		if l.Knobs == nil || !maps.Equal(l.Knobs, stack.Knobs) || len(l.Invalid) > 0 || block != "" && l.Block != block {
-			continue
-		}
-		bySession[l.Session] = append(bySession[l.Session], l)
-		order = append(order, l.Session)
-	}
-	// By position in the ledger, not by clock, which may be set back.
-	for _, session := range slices.Backward(order) {
-		if launches := bySession[session]; launches != nil {
-			sessions = append(sessions, launches)
-			delete(bySession, session)
-		}
-	}
-	return name, sessions
-}
-
-// newestOf are the launches of the newest session that measured something. One that was
-// sent the workload counts, whatever came of it; a feature's own protocol may send
-// another. If none was, it is the newest.
-func newestOf(sessions [][]*ledger.Launch, address string) []*ledger.Launch {
-	for _, launches := range sessions {
-		if slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return measures(l, address) }) {
-			return launches
-		}
-	}
-	if len(sessions) > 0 {
-		return sessions[0]
-	}
-	return nil
+	return nil, nil
 }
 
 func measures(l *ledger.Launch, address string) bool {
@@ -367,11 +261,15 @@ func ContestTable(all []Contest) Table {
 		if c.Stat != "" && c.Stat != "median" {
 			row[1] += "." + c.Stat
 		}
+		shown := tell.CI
+		if c.Decided {
+			shown = tell.Interval
+		}
 		if c.Mean != nil {
-			row[3] = tell.Interval(*c.Mean, c.Low, c.High, "")
+			row[3] = shown(*c.Mean, c.Low, c.High, "")
 		}
 		if c.Ratio != nil {
-			row[4] = tell.Interval(*c.Ratio, c.RatioLow, c.RatioHigh, "times")
+			row[4] = shown(*c.Ratio, c.RatioLow, c.RatioHigh, "times")
 		}
 		if !c.Note.IsZero() {
 			row[5] += ": " + tell.Line(c.Note)
@@ -410,10 +308,7 @@ func measuredIn(all []Contest) string {
 // ContestNotes are the source of the launches, and what such numbers cannot show.
 func ContestNotes(all []Contest) (notes []string) {
 	if measured := measuredIn(all); measured != "" {
-		notes = append(notes, "Measured: "+measured+"; means over launches with their 95% intervals. Beaten: the whole interval is better than the target.")
-	}
-	for _, c := range all {
-		notes = append(notes, c.otherwise()...)
+		notes = append(notes, "Measured: "+measured+". [low, high] are the bounds of a rule's decision, 95% CI the interval of the mean where no rule decided. Beaten: all of it is better than the target.")
 	}
 	var tools []string
 	for _, c := range all {

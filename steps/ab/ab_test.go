@@ -338,28 +338,6 @@ func TestSecretsInCommands(t *testing.T) {
 	}
 }
 
-// An interval around no change at all calls nothing better or worse, and one start
-// of each bounds nothing.
-func TestABAlsoMeasured(t *testing.T) {
-	for _, c := range []struct {
-		a, b           []float64
-		bounded, apart bool
-	}{
-		{[]float64{1008, 900, 1100, 950}, []float64{840, 1090, 700, 1120}, true, false},
-		{[]float64{100, 101, 99, 100}, []float64{120, 121, 119, 120}, true, true},
-		{[]float64{100, 101, 99, 100}, []float64{80, 81, 79, 80}, true, true},
-		{[]float64{100}, []float64{200}, false, false},
-		{nil, nil, false, false},
-		{[]float64{100, 100}, []float64{200, 200}, false, false},
-		{[]float64{0, 1}, []float64{2, 3}, false, false},
-	} {
-		row := Row{}
-		if apart := row.Bound(c.a, c.b); apart != c.apart || (row.Low != nil) != c.bounded {
-			t.Errorf("%v against %v: apart %v, interval %v", c.b, c.a, apart, row.Low)
-		}
-	}
-}
-
 // A launch that another one stands in for counts nowhere.
 func TestAgain(t *testing.T) {
 	first, second := &ledger.Launch{ID: "s.B.1"}, &ledger.Launch{ID: "s.B.1r1", Replaces: "s.B.1"}

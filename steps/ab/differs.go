@@ -27,7 +27,7 @@ type Diff struct {
 // differences fills in the metrics of both arms and all known differences: in their
 // commands, in what the servers report, in their environments.
 func (r *Result) differences(q *Question) {
-	r.metrics(q)
+	r.metrics()
 	is := "yes: compared"
 	own := q.Shape.Own
 	for _, name := range names(own[0].Env, own[1].Env) {

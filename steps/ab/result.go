@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -38,8 +38,8 @@ type Result struct {
 	// Basis are the launches behind it, of this run and of earlier ones.
 	Basis runtime.Basis `json:"basis"`
 	// Metrics are others of the same launches, which nothing was decided about.
-	Metrics []Row  `json:"metrics,omitempty"`
-	Differs []Diff `json:"differs,omitempty"`
+	Metrics []report.Delta `json:"metrics,omitempty"`
+	Differs []Diff         `json:"differs,omitempty"`
 	// Beyond is how many launches per arm are on record beyond those behind the estimate
 	// and its bounds.
 	Beyond int `json:"beyond,omitempty"`
@@ -85,8 +85,10 @@ type Side struct {
 	// Value is the mean of the launches, in logs.
 	Value *float64 `json:"value,omitempty"`
 
-	// All are its launches that nothing replaces.
-	All []*ledger.Launch `json:"-"`
+	// All are its launches that nothing replaces, and Counted those of them that the
+	// decision read: there are none if the comparison is invalid.
+	All     []*ledger.Launch `json:"-"`
+	Counted []*ledger.Launch `json:"-"`
 }
 
 // Launch is one start that counts: its number in the progress output, its position among
@@ -134,6 +136,14 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision, me
 		session = measured[len(measured)-1].Session // interrupted during it
 	}
 	r.number(st, session)
+	counts := (*ledger.Launch).Counts
+	if d := decided[runtime.FeatureID("B")]; d != nil {
+		counts = func(l *ledger.Launch) bool {
+			return slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
+				return slices.Contains(e.Parent.Launches, l.ID) || slices.Contains(e.Candidate.Launches, l.ID)
+			})
+		}
+	}
 	for _, side := range []struct {
 		*Side
 		variant, node string
@@ -149,8 +159,11 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision, me
 				}
 				continue
 			}
-			side.All = append(side.All, l)
-			if s, ok := l.Metrics["bench."+metric]; ok && l.OK && len(l.Invalid) == 0 && s.Stats["median"] > 0 {
+			if side.All = append(side.All, l); !counts(l) {
+				continue
+			}
+			side.Counted = append(side.Counted, l)
+			if s := l.Metrics["bench."+metric]; s.Stats["median"] > 0 {
 				side.Launches = append(side.Launches, Launch{l.ID, r.numbers[l.ID], l.Order, s.Stats["median"]})
 			}
 		}
@@ -414,84 +427,17 @@ func Renamed(rows []verdict.Row) []verdict.Row {
 	return rows
 }
 
-// Row is a metric of both.
-type Row struct {
-	Metric string  `json:"metric"`
-	Unit   string  `json:"unit"`
-	A      float64 `json:"a"`
-	B      float64 `json:"b"`
-	Change float64 `json:"change"`
-	// Low and High bound Change: the 95% interval over launches, absent with too few.
-	// Better is set if it excludes no change.
-	Low    *float64 `json:"low,omitempty"`
-	High   *float64 `json:"high,omitempty"`
-	Better string   `json:"better,omitempty"`
-}
-
-// metrics fills in the other metrics that people look at.
-func (r *Result) metrics(q *Question) {
-	for _, m := range []struct{ address, label string }{
-		{"bench.tg", fmt.Sprintf("tg%d%s", q.TG, q.load())},
-		{"bench.pp", fmt.Sprintf("pp%d%s", q.PP, q.load())},
-		{"bench.ttft", "ttft"},
-		{"bench.e2e", "e2e"},
-		{"bench.tg_total", "tg in total"},
-		{"bench.power_w", "power"},
-		{"bench.joules_per_token", "energy per token"},
-		{"gpu.memory_gb", "GPU memory"},
-		{"engine.memory_gb", "host memory"},
-		{"engine.startup_s", "start-up"},
-	} {
-		allA, unit := medians(r.A.All, m.address)
-		allB, _ := medians(r.B.All, m.address)
-		a, okA := meanOf(allA)
-		b, okB := meanOf(allB)
-		name := strings.TrimPrefix(m.address, "bench.")
-		if !okA || !okB || name == q.Claim.Metric.Name || name == "tg_total" && q.Concurrency < 2 {
-			continue
+// metrics fills in the other metrics of the launches.
+func (r *Result) metrics() {
+	decided := r.Metric
+	for _, d := range report.Deltas(r.A.Counted, r.B.Counted, true, nil) {
+		if d.Cell == "bench" { // the only workload
+			d.Cell = ""
 		}
-		row := Row{Metric: m.label, Unit: unit, A: a, B: b, Change: b/a - 1}
-		apart := row.Bound(allA, allB)
-		if known, ok := measure.Lookup(name[strings.LastIndexByte(name, '.')+1:]); ok && apart {
-			row.Better = "worse"
-			if known.Better == measure.Neither {
-				row.Better = ""
-			} else if b > a == (known.Better == measure.Higher) {
-				row.Better = "better"
-			}
-		}
-		r.Metrics = append(r.Metrics, row)
-	}
-}
-
-// Bound fills in the interval of the change over launches, and reports whether it
-// excludes no change.
-func (row *Row) Bound(a, b []float64) (apart bool) {
-	d, err := stats.LogDifference(b, a)
-	if err != nil || !d.Bounded {
-		return false
-	}
-	low, high := math.Expm1(d.Low), math.Expm1(d.High)
-	if math.IsInf(high, 0) {
-		return false
-	}
-	row.Low, row.High = &low, &high
-	return low > 0 || high < 0
-}
-
-// medians are a metric's values, one per launch that counts, and its unit.
-func medians(launches []*ledger.Launch, address string) (all []float64, unit string) {
-	for _, l := range launches {
-		if s, has := l.Metrics[address]; has && l.OK && l.Purpose == ledger.ForBenchmark {
-			all, unit = append(all, s.Stats["median"]), s.Unit
+		if d.Cell != "" || d.Metric != decided || d.Stat != "median" {
+			r.Metrics = append(r.Metrics, d)
 		}
 	}
-	return all, unit
-}
-
-func meanOf(values []float64) (mean float64, ok bool) {
-	mean, err := stats.Mean(values)
-	return mean, err == nil && len(values) > 0 && mean > 0
 }
 
 // busyCPUs is the share of busy processors above which programs wait for each other.
@@ -500,7 +446,7 @@ const busyCPUs = 0.9
 // Busy reports whether the machine had no spare capacity, which makes launches vary, and
 // the share of its processors that was busy.
 func (r *Result) Busy() (share float64, busy bool) {
-	shares, _ := medians(slices.Concat(r.A.All, r.B.All), "host.cpu_share")
-	mean, err := stats.ArithmeticMean(shares)
-	return mean, err == nil && len(shares) > 0 && mean >= busyCPUs
+	all := report.Arm{Launches: slices.Concat(r.A.Counted, r.B.Counted)}
+	v, ok := all.Of("host.cpu_share", "median")
+	return v.Mean.Mean, ok && v.Mean.Mean >= busyCPUs
 }

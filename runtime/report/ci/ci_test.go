@@ -151,7 +151,7 @@ func TestGitHub(t *testing.T) {
 	text := page.String()
 	for _, want := range []string{
 		"<!-- mxflow report: a__b__x_ -->\n### mxflow: a--b &lt;x>, 0 of 1 gate unlocked", "| phase.p | ❌ fail |", `chat.tg.gain >= 1 \|\| x`,
-		"What got worse", "| f | chat.ttft | 10 ms | 11 ms | -5.0% [-10.0%, -2.0%] |", "mxflow apply plan.hcl",
+		"What got worse", "| f | chat.ttft | 10 ms | 11 ms | -5.0% (95% CI -10.0% to -2.0%) |", "mxflow apply plan.hcl",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

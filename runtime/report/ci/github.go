@@ -87,7 +87,7 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	p.table(report.Table{Head: []string{"Gate", "Verdict", "Why"}, Rows: gateRows})
 	if len(worse) > 0 {
 		p.line("#### What got worse\n")
-		p.table(report.Table{Head: []string{"Feature", "Metric", "Was", "Is", "Change [bounds]"}, Rows: worse})
+		p.table(report.Table{Head: []string{"Feature", "Metric", "Was", "Is", "Change"}, Rows: worse})
 	}
 	p.line("#### How to reproduce\n\n```sh\n%s\n```\n", strings.ReplaceAll(command(run), "```", "` ` `"))
 	if s := run.Start; s != nil {

@@ -63,7 +63,7 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 	l := new[0]
 	t := report.Table{Head: []string{"Requested", "Recorded"}, Rows: [][]string{
 		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + tell.Pairs(l.Knobs, "=", " ")}, cells...), "\n")},
-		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", tell.Launches(len(report.Counted(new))), pair.New.Session)},
+		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", tell.Launches(len(new)), pair.New.Session)},
 		{"Command", "`" + command(run) + "`"},
 		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") + "` " + set(old[0])},
 		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " + set(l)},

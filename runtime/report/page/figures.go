@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -30,7 +28,6 @@ type Figures struct {
 	Traces   []Trace   `json:"traces"`
 	Kernels  []Kernels `json:"kernels"`
 	Matrices []Matrix  `json:"matrices"`
-	Fronts   []Front   `json:"fronts"`
 }
 
 // Test is one comparison with every launch that it read.
@@ -142,29 +139,6 @@ type Speedup struct {
 	Shown bool `json:"shown,omitempty"`
 }
 
-// Front is speed against a possible price of speed.
-type Front struct {
-	X      Axis         `json:"x"`
-	Y      Axis         `json:"y"`
-	Points []FrontPoint `json:"points"`
-}
-
-// Axis is a metric and its better direction.
-type Axis struct {
-	Metric string `json:"metric"`
-	Unit   string `json:"unit"`
-	Better string `json:"better"`
-}
-
-// FrontPoint is a variant. Best is set if no other is better in one and as good in the
-// other.
-type FrontPoint struct {
-	Variant string  `json:"variant"`
-	X       float64 `json:"x"`
-	Y       float64 `json:"y"`
-	Best    bool    `json:"best"`
-}
-
 const (
 	// mostRead limits the launches read for distributions and traces: the files of 5,000
 	// take minutes and fill a page.
@@ -231,11 +205,7 @@ func (b *builder) test(title string, t *verdict.Test) (Figure, bool) {
 
 // evidence adds the figures of a feature's launches.
 func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
-	i := slices.IndexFunc(d.Evidence, func(e ledger.Evidence) bool { return e.Feature == d.Feature })
-	if i < 0 {
-		return nil
-	}
-	e := d.Evidence[i]
+	e := report.EvidenceOf(d)
 	if n := b.reads[d.Node]; n > 0 {
 		arms := []ledger.Arm{lastOf(e.Parent, n), lastOf(e.Candidate, n)}
 		of := "all launches"
@@ -265,13 +235,8 @@ func (b *builder) share(rows []report.Row) {
 	var long []int
 	for _, r := range rows {
 		if d := r.Decided; d != nil && !r.Gone && d.Kind == ledger.KindFeature {
-			if i := slices.IndexFunc(d.Evidence, func(e ledger.Evidence) bool { return e.Feature == d.Feature }); i >= 0 {
-				all = append(all, *d)
-			}
+			all = append(all, *d)
 		}
-	}
-	of := func(d store.Decided) int {
-		return longest(d.Evidence[slices.IndexFunc(d.Evidence, func(e ledger.Evidence) bool { return e.Feature == d.Feature })])
 	}
 	slices.SortStableFunc(all, func(a, b store.Decided) int { return b.Time.Compare(a.Time) })
 	if n := mostRead / 2; len(all) > n {
@@ -279,7 +244,7 @@ func (b *builder) share(rows []report.Row) {
 		all = all[:n]
 	}
 	for _, d := range all {
-		long = append(long, of(d))
+		long = append(long, longest(report.EvidenceOf(d.Decision)))
 	}
 	least := slices.Max(append(long, 0))
 	for ; least > 1; least-- {
@@ -526,16 +491,6 @@ func (b *builder) figures() {
 	if n := len(b.Figures.Timeline); n > mostDecided {
 		b.Figures.Timeline = b.Figures.Timeline[n-mostDecided:]
 	}
-	launches := slices.DeleteFunc(b.st.Launches(store.LaunchFilter{OK: true}), func(l *ledger.Launch) bool { return !l.Counts() })
-	speed := speedOf(launches)
-	if speed == "" {
-		return
-	}
-	for _, other := range costs(launches) {
-		if f, ok := front(launches, speed, other); ok {
-			b.Figures.Fronts = append(b.Figures.Fronts, f)
-		}
-	}
 }
 
 // speedOf is the decode speed of the first cell that has one.
@@ -548,71 +503,4 @@ func speedOf(launches []*ledger.Launch) string {
 		}
 	}
 	return ""
-}
-
-// costs are the metrics that may be the price of speed: memory, and how far answers are
-// from the parent's.
-func costs(launches []*ledger.Launch) (out []string) {
-	has := map[string]bool{}
-	for _, l := range launches {
-		for address := range l.Metrics {
-			has[address] = true
-		}
-	}
-	for _, memory := range []string{"gpu.memory_in_use_gb", "engine.memory_gb"} {
-		if has[memory] {
-			out = append(out, memory)
-			break
-		}
-	}
-	for _, address := range slices.Sorted(maps.Keys(has)) {
-		if strings.HasPrefix(address, "levels.") && (strings.HasSuffix(address, ".kl") || strings.HasSuffix(address, ".argmax")) {
-			out = append(out, address)
-		}
-	}
-	return out
-}
-
-// front is every variant with both metrics, by the mean over its launches.
-func front(launches []*ledger.Launch, x, y string) (Front, bool) {
-	type sums struct {
-		name   string
-		xs, ys []float64
-	}
-	f, order, by := Front{X: Axis{Metric: x}, Y: Axis{Metric: y}}, []string(nil), map[string]*sums{}
-	take := func(l *ledger.Launch, axis *Axis, to *[]float64) {
-		if m, ok := l.Metrics[axis.Metric]; ok {
-			if v, ok := m.Stats["median"]; ok {
-				*to, axis.Unit, axis.Better = append(*to, v), m.Unit, string(m.Better)
-			}
-		}
-	}
-	for _, l := range launches {
-		s := by[l.VariantKey]
-		if s == nil {
-			s, order = &sums{name: l.Variant}, append(order, l.VariantKey)
-			by[l.VariantKey] = s
-		}
-		if s.name == accepted {
-			s.name = l.Variant // the last feature of this stack
-		}
-		take(l, &f.X, &s.xs)
-		take(l, &f.Y, &s.ys)
-	}
-	for _, key := range order {
-		s := by[key]
-		a, errX := stats.Mean(s.xs)
-		b, errY := stats.Mean(s.ys)
-		if errX == nil && errY == nil {
-			f.Points = append(f.Points, FrontPoint{Variant: s.name, X: a, Y: b})
-		}
-	}
-	sign := map[string]float64{"higher": 1, "lower": -1}
-	sx, sy := sign[cmp.Or(f.X.Better, "higher")], sign[cmp.Or(f.Y.Better, "lower")]
-	for i, p := range f.Points {
-		f.Points[i].Best = !slices.ContainsFunc(f.Points, func(q FrontPoint) bool {
-			return sx*q.X >= sx*p.X && sy*q.Y >= sy*p.Y && (q.X != p.X || q.Y != p.Y)
-		})
-	}
-	return f, len(f.Points) > 1
 }

@@ -90,7 +90,7 @@ type Feature struct {
 	Name, Phase string
 	Mark        Mark
 	Accepted    bool
-	// Gain is the number that decided the first criterion.
+	// Gain is the number by which its verdict was decided, with its name.
 	Gain       string
 	Hypothesis string
 	Levels     []Level
@@ -155,8 +155,12 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	b.rows(rows)
 	b.figures()
 	stack := report.AcceptedStack(st)
+	ends := report.EndsOf(st)
 	if len(stack.Features) > 0 {
 		m.Stack = []Table{{"Accepted features", report.StackTable(stack, minute)}}
+	}
+	if ends.Pair != nil {
+		m.Stack = append(m.Stack, Table{"Baseline and accepted stack, side by side", ends.Table()})
 	}
 	if models := report.ModelsTable(st); len(models.Rows) > 0 {
 		m.Models = []Table{{report.ModelsTitle, models}}
@@ -165,6 +169,9 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 		m.Targets, m.TargetNotes = []Table{{"Targets", report.ContestTable(contests)}}, report.ContestNotes(contests)
 	}
 	m.Outcome, m.Headline = b.outcome(view, stack)
+	if ends.Command != "" {
+		m.Headline += " " + report.Apart + " " + ends.Command
+	}
 	m.Facts = b.facts(stack, len(runs))
 	m.Graph = layout(m.Phases, edges)
 	return m, nil
@@ -231,9 +238,14 @@ func (b *builder) feature(d *ledger.Decision) {
 		for _, c := range r.Comparisons {
 			if fig, ok := b.test(r.Name+": launches by round, and the bounds that decided", c.Test); ok {
 				f.Figures = append(f.Figures, fig)
-				if t := c.Test; f.Gain == "" && t.Estimate != nil {
-					f.Gain = tell.Interval(*t.Estimate, t.Low, t.High, unitOf(t))
-				}
+			}
+		}
+	}
+	if r := report.Deciding(d); r != nil {
+		for _, in := range r.Inputs {
+			if e := r.Estimate(in); e.Decided && e.Value != nil {
+				f.Gain = in.Path + " " + tell.Estimate(e, in.Unit)
+				break
 			}
 		}
 	}

@@ -12,7 +12,7 @@
   const percent = (x) => x == null ? "–" : (x < 0 ? "" : "+") + (100 * x).toFixed(1) + "%";
   const inUnit = (unit) => unit === "ratio" ? percent : (x) => x == null ? "–" : unit && unit !== "count" ? num(x) + " " + unit : num(x);
   const times = (x) => x.toLocaleString("en", {maximumSignificantDigits: 3, useGrouping: false});
-  const within = (s) => s.low == null ? "" : `[${times(s.low)}, ${times(s.high)}]`;
+  const within = (s) => s.low == null ? "" : `(95% CI ${times(s.low)} to ${times(s.high)})`;
   const when = (t) => t.replace("T", " ").slice(0, 19);
   const titled = (name, unit) => unit && unit !== "count" ? `${name} (${unit})` : name;
 
@@ -44,14 +44,6 @@
   const clock = (times) => {
     const span = d3.max(times) - d3.min(times);
     return d3.utcFormat(span > 36 * 36e5 ? "%b %-d" : span > 6e5 ? "%H:%M" : "%H:%M:%S");
-  };
-  // apart are the points whose names do not stand on each other.
-  const apart = (points, width, height) => {
-    const x = d3.scaleLinear(d3.extent(points, (p) => p.x), [0, width]), y = d3.scaleLinear(d3.extent(points, (p) => p.y), [0, height]), kept = [];
-    for (const p of [...points].sort((a, b) => b.best - a.best)) {
-      if (kept.every((q) => Math.abs(x(p.x) - x(q.x)) > 3.4 * (Math.min(p.variant.length, 20) + Math.min(q.variant.length, 20)) || Math.abs(y(p.y) - y(q.y)) > 14)) kept.push(p);
-    }
-    return kept;
   };
   // room is the width of the longest number of an axis, and of the space before it.
   const room = (values) => Math.max(44, 14 + 6.6 * d3.max(d3.ticks(d3.min(values) ?? 0, d3.max(values) ?? 0, 5), (t) => num(t).length) || 0);
@@ -164,20 +156,7 @@
         x: {domain: d.columns, axis: "top", label: null, tickSize: 0, tickFormat: (n) => n.replace(/^(.+)\.([^.]+)$/, (_, cell, metric) => cut(cell, 11) + ".\n" + cut(metric, 11))}, y: {domain: d.rows.map((r) => r.name), label: null, tickSize: 0, tickFormat: (n) => cut(n, chars)},
         marks: [
           Plot.cell(rows, {x: "column", y: "row", inset: 1, rx: 3, fill: (r) => r.s?.shown ? (r.s.at >= 1 ? own : "var(--fail)") : base, fillOpacity: (r) => r.s?.shown ? 0.1 + 0.36 * Math.abs(Math.log2(r.s.at)) / most : 0.06}),
-          Plot.text(rows, {x: "column", y: "row", text: (r) => r.s ? times(r.s.at) + "×" + (r.s.low == null ? "" : "\n" + within(r.s)) : r.verdict === "pass" ? "–" : r.verdict, fill: "currentColor"}),
-        ],
-      })];
-    },
-    fronts(d, width) {
-      const best = d.points.filter((p) => p.best).sort((a, b) => a.x - b.x);
-      return [key(["best trade-offs", own], ["others", base, true]), Plot.plot({
-        width, height: 250, marginLeft: room(d.points.map((p) => p.y)), marginBottom: 36, marginRight: 24, ariaLabel: `${d.x.metric} against ${d.y.metric}`,
-        x: {label: titled(d.x.metric, d.x.unit), tickSize: 0, ticks: 5, grid: true, tickFormat: num, nice: true, inset: 34, labelArrow: d.x.better === "lower" ? "left" : "right"},
-        y: {label: titled(d.y.metric, d.y.unit), tickSize: 0, ticks: 5, grid: true, tickFormat: num, nice: true, inset: 14, labelArrow: d.y.better === "higher" ? "up" : "down"},
-        marks: [
-          Plot.line(best, {x: "x", y: "y", stroke: own, strokeOpacity: 0.35}),
-          Plot.dot(d.points, {x: "x", y: "y", r: 5, fill: (p) => p.best ? own : "none", stroke: (p) => p.best ? own : base, strokeWidth: 1.8, title: (p) => `${p.variant}: ${num(p.x)}, ${num(p.y)}`}),
-          Plot.text(apart(d.points, width - 120, 180), {x: "x", y: "y", text: (p) => cut(p.variant, 20), dy: -11, fill: "currentColor"}),
+          Plot.text(rows, {x: "column", y: "row", text: (r) => r.s ? times(r.s.at) + "×" + (r.s.low == null ? "" : `\n${times(r.s.low)} to ${times(r.s.high)}`) : r.verdict === "pass" ? "–" : r.verdict, fill: "currentColor"}),
         ],
       })];
     },
@@ -193,7 +172,6 @@
     traces: (d) => [["seconds", "arm", titled(d.name, d.unit)], d.lines.flatMap((l) => l.at.map((t, i) => [num(t), [l.arm, l.source].filter(Boolean).join(" "), num(l.value[i])]))],
     kernels: (d) => [["category", "before (µs)", "after (µs)", "change"], d.names.map((n, i) => [n, num(d.before[i]), num(d.after[i]), d.before[i] > 0 ? percent(d.after[i] / d.before[i] - 1) : "–"])],
     matrices: (d) => [["cell", "verdict"].concat(d.columns), d.rows.map((r) => [r.name, r.verdict].concat(r.speedups.map((s) => s == null ? "–" : `${times(s.at)}× ${within(s)}`.trim())))],
-    fronts: (d) => [["variant", titled(d.x.metric, d.x.unit), titled(d.y.metric, d.y.unit), "best trade-off"], d.points.map((p) => [p.variant, num(p.x), num(p.y), p.best ? "yes" : "no"])],
   };
   const table = ([head, rows]) => {
     const t = el("table"), h = t.createTHead().insertRow(), body = t.createTBody();

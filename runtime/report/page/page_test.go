@@ -87,7 +87,7 @@ func TestEmptySections(t *testing.T) {
 	}
 	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"phase.a"}}})
 	text := pageOf(t, s, []Edge{{"gone", "a"}})
-	for _, id := range []string{"features", "stack", "targets", "matrix", "tradeoffs", "machine"} {
+	for _, id := range []string{"features", "stack", "targets", "matrix", "machine"} {
 		if strings.Contains(text, `id="`+id+`"`) {
 			t.Errorf("section %s is empty", id)
 		}

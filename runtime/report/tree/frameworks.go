@@ -54,23 +54,16 @@ func (t *writer) frameworks() {
 		}
 		var launches []*ledger.Launch
 		arms := map[string]*engine{}
+		for _, a := range report.ArmsOf(t.st, d.Decision) {
+			arms[a.Variant] = &engine{measured: *a}
+			launches = append(launches, a.Launches...)
+		}
 		for _, id := range d.Launches {
-			l, ok := t.st.LaunchByID(id)
-			if !ok || !l.OK || len(l.Invalid) > 0 {
-				continue
-			}
-			for _, r := range d.Rows {
-				if r.Name != l.Variant && r.Name != l.Block {
-					continue
-				}
-				if arms[r.Name] == nil {
-					arms[r.Name] = &engine{}
-				}
-				if l.Purpose == ledger.ForBenchmark {
-					launches = append(launches, l)
-					arms[r.Name].measured.Launches = append(arms[r.Name].measured.Launches, l)
-				} else {
-					arms[r.Name].qualified.Launches = append(arms[r.Name].qualified.Launches, l)
+			if l, ok := t.st.LaunchByID(id); ok && l.OK && l.Purpose != ledger.ForBenchmark {
+				for name, e := range arms {
+					if name == l.Variant || name == l.Block {
+						e.qualified.Launches = append(e.qualified.Launches, l)
+					}
 				}
 			}
 		}
@@ -123,7 +116,7 @@ func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*en
 			case r.Reference:
 				speed = "1× (reference)"
 			case c.Speedup != nil:
-				speed = tell.Interval(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
+				speed = tell.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
 			}
 		}
 		if r.Verdict != verdict.Pass {

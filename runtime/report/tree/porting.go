@@ -63,7 +63,7 @@ func (t *writer) port(f *plans.Feature) {
 	t.line("## Links\n")
 	t.line("- [All results](../%s)\n- [All features](../FEATURE_MATRIX.md)", raw(results))
 	if s.decided != nil {
-		if session := s.decided.Session; session != "" {
+		if session := s.decided.Session; slices.ContainsFunc(t.arms, func(a *report.Arm) bool { return a.Session == session }) {
 			t.line("- [Log of session %s](../%s)", session, raw(logOf(session)))
 		}
 		t.line("- Run `%s`; why it was decided so: `mxflow explain feature.%s`", raw(s.decided.Run), raw(f.Name))
@@ -104,17 +104,18 @@ func (t *writer) criteria(f *plans.Feature, s state) {
 			continue
 		}
 		for _, in := range r.Inputs {
-			base, actual := meanOf(in.BasePerLaunch, in.Unit), meanOf(in.PerLaunch, in.Unit)
-			if change := in.Value; change != nil && len(in.BasePerLaunch) > 0 {
-				unit := in.Unit
-				if strings.HasSuffix(in.Path, ".gain") || strings.HasSuffix(in.Path, ".change") {
-					unit = "ratio"
-					base, actual = meanOf(in.BasePerLaunch, ""), meanOf(in.PerLaunch, "")
-				}
-				actual += " (" + tell.Number(*change, unit) + ")"
-			} else if in.Value != nil && len(in.PerLaunch) == 0 {
-				actual = tell.Number(*in.Value, in.Unit)
-			} else if in.Text != nil {
+			e, unit, of, actual := r.Estimate(in), in.Unit, in.Unit, "–"
+			if verdict.RelativePath(in.Path) {
+				unit, of = "ratio", "" // the launches have their own
+			}
+			own, theirs := in.PerLaunch[:min(e.N, len(in.PerLaunch))], in.BasePerLaunch[:min(e.BaseN, len(in.BasePerLaunch))]
+			base := meanOf(theirs, of)
+			switch {
+			case e.Value != nil && len(theirs) > 0:
+				actual = meanOf(own, of) + ", " + tell.Estimate(e, unit)
+			case e.Value != nil:
+				actual = tell.Estimate(e, unit)
+			case in.Text != nil:
 				actual = *in.Text
 			}
 			if !in.Missing.IsZero() {

@@ -60,13 +60,26 @@ func (t *writer) variants(feature string) (names []string) {
 func (t *writer) best() {
 	t.line("## Best results\n")
 	var rows [][]string
-	for _, p := range t.peaks {
-		row := []string{p.Name(), report.Measured(p.Base), "–", "–", report.Measured(p.Value), report.ChangeWords(p.Value, p.Base), p.Arm.Variant, date(p.Arm.Launches[0].Started)}
-		if p.Now != nil {
-			row[2], row[3] = report.Measured(p.NowValue), report.ChangeWords(p.NowValue, p.NowBase)
+	for _, c := range t.metrics {
+		best, value, change := t.bestOf(c)
+		if best == nil {
+			continue
 		}
-		if p.Arm.Variant == ledger.Baseline {
-			row[5] = "nothing is better"
+		row := []string{nameOf(c), "–", "–", report.NotTogether, report.Measured(value), change, best.Variant, date(best.Launches[0].Started)}
+		if p := t.ends.Pair; p != nil {
+			row[3] = "–"
+			for _, d := range p.Deltas {
+				if d.Cell+"."+d.Metric == c.Address("") && d.Stat == c.Stat {
+					row[1], row[2], row[3] = d.Old.In(d.Unit), d.New.In(d.Unit), d.ChangeText()
+				}
+			}
+		} else if base := t.newest[ledger.Baseline]; base != nil {
+			if v, ok := base.Of(c.Address(""), c.Stat); ok {
+				row[1] = report.Measured(v)
+			}
+		}
+		if t.ends.Command == "" && t.ends.Pair == nil {
+			row[3] = "–" // the stack is the baseline
 		}
 		rows = append(rows, row)
 	}
@@ -74,22 +87,58 @@ func (t *writer) best() {
 		t.line("Nothing was measured yet.\n")
 		return
 	}
-	t.table([]string{"Metric", "Baseline", "Current", "Change", "Best of all runs", "Change", "Configuration", "Date"}, rows)
-	t.line("Current is the newest session of the accepted stack, or of the baseline while nothing is accepted. Changes are against the baseline of the")
-	t.line("same session, or its newest where that has none. The best of many runs is optimistic on average: the gates have the demonstrated results.")
-	t.line("± is the standard deviation over launches: of their logs, times the mean, where the mean is of logs (no value is zero).\n")
+	t.table([]string{"Metric", "Baseline", "Accepted stack", "Change", "Best of all runs", "Change", "Configuration", "Date"}, rows)
+	t.line("The baseline and the accepted stack are of the newest session that launched both; the best's change is from the baseline of its session.")
+	t.line("The best of many runs is optimistic on average: the gates have the demonstrated results. ± is the standard deviation over launches:")
+	t.line("of their logs, times the mean, where the mean is of logs (no value is zero).\n")
 }
 
-// columns are the metrics that a matrix has.
-func (t *writer) columns() []report.Peak { return t.peaks[:min(mostColumns, len(t.peaks))] }
+// bestOf is the arm with the best value of a metric, and its change from the baseline of
+// its session: the baseline's if nothing is better than that; nil if none has it.
+func (t *writer) bestOf(c report.Column) (best *report.Arm, value report.Value, change string) {
+	for _, a := range t.own {
+		v, ok := a.Of(c.Address(""), c.Stat)
+		if !ok {
+			continue
+		}
+		of := a.Variant == ledger.Baseline
+		if base := t.inSession(a, ledger.Baseline); !of && base != nil {
+			if beside, ok := base.Of(c.Address(""), c.Stat); ok && !v.BetterThan(beside) {
+				continue
+			}
+		}
+		was := best != nil && best.Variant == ledger.Baseline
+		if best == nil || was && !of || of == was && v.BetterThan(value) {
+			best, value = a, v
+		}
+	}
+	switch {
+	case best == nil:
+	case best.Variant == ledger.Baseline:
+		change = "nothing is better"
+	case t.inSession(best, ledger.Baseline) == nil:
+		change = report.NotTogether
+	default:
+		change = report.Change(best, t.inSession(best, ledger.Baseline), c, t.tests).ChangeText()
+	}
+	return best, value, change
+}
+
+// nameOf is a metric's address, with the statistic if that is not the usual one.
+func nameOf(c report.Column) string {
+	if c.Stat == "median" || c.Stat == "mean" {
+		return c.Address("")
+	}
+	return c.Address("") + "." + c.Stat
+}
 
 func (t *writer) comparison() {
 	head := []string{"Configuration"}
-	columns := t.columns()
+	columns := t.metrics[:min(mostColumns, len(t.metrics))]
 	for _, c := range columns {
-		title := c.Name()
-		if c.Unit != "" && c.Unit != "count" {
-			title += " (" + c.Unit + ")"
+		title := nameOf(c)
+		if _, unit, has := strings.Cut(c.Head, " ("); has {
+			title += " (" + unit
 		}
 		head = append(head, title)
 	}
@@ -97,9 +146,8 @@ func (t *writer) comparison() {
 		for _, c := range columns {
 			text := "–"
 			if a := t.newest[name]; a != nil {
-				if v, ok := a.Of(c.Address, c.Stat); ok {
-					v.Unit = ""
-					text = report.Measured(v)
+				if v, ok := a.Of(c.Address(""), c.Stat); ok {
+					text = v.In("")
 				}
 			}
 			row = append(row, text)
@@ -125,8 +173,7 @@ func (t *writer) comparison() {
 		row := []string{target.Name}
 		for _, c := range columns {
 			text := "–"
-			cell, metric := measure.SplitAddress(c.Address)
-			if x, ok := target.Metrics[cell][metric]; ok && c.Stat == "median" {
+			if x, ok := target.Metrics[c.Cell][c.Metric]; ok && c.Stat == "median" {
 				text = tell.Number(x, "")
 			}
 			row = append(row, text)
@@ -194,36 +241,35 @@ func (t *writer) configuration(name string) {
 		t.line("Observed at run time:\n")
 		t.settings(seen)
 	}
-	var sent, results, variance [][]string
+	var sent, results [][]string
 	for _, c := range first.Cells {
 		sent = append(sent, []string{c.Cell, report.Sent(a.Launches, c.Cell)})
 	}
 	t.table([]string{"Workload", "Sent"}, sent)
-	for _, p := range t.peaks {
-		v, ok := a.Of(p.Address, p.Stat)
+	base := t.reference(a)
+	for _, c := range t.metrics {
+		v, ok := a.Of(c.Address(""), c.Stat)
 		if !ok {
 			continue
 		}
-		row := []string{v.Name(), report.Measured(v), "–", "–"}
+		row := []string{nameOf(c), report.Measured(v), "–"}
 		if v.Low != nil {
 			unit := ""
 			if v.Unit == "share" { // percent, as the mean beside it
 				unit = v.Unit
 			}
-			row[2] = fmt.Sprintf("[%s, %s]", tell.Number(*v.Low, unit), tell.Number(*v.High, unit))
+			row[2] = fmt.Sprintf("%s to %s", tell.Number(*v.Low, unit), tell.Number(*v.High, unit))
 		}
-		if base := t.inSession(a.Session, ledger.Baseline); base != nil && base != a {
-			if b, ok := base.Of(p.Address, p.Stat); ok {
-				row[3] = report.ChangeWords(v, b)
-			}
+		if base != nil {
+			row = append(row, report.Change(a, base, c, t.tests).ChangeText())
 		}
 		results = append(results, row)
-		if cv, ok := v.CV(); ok {
-			variance = append(variance, []string{v.Name(), tell.Number(v.Mean, v.Unit), tell.Number(v.Std, v.Unit), tell.Number(cv, "share"), varies(v, cv)})
-		}
 	}
-	t.table([]string{"Metric", "Mean ± std", "95% interval", "Against the baseline"}, results)
-	t.table([]string{"Variance", "Mean", "Std dev", "CV", "Notes"}, variance)
+	head := []string{"Metric", "Mean ± std", "95% CI"}
+	if base != nil {
+		head = append(head, "Change from "+base.Variant)
+	}
+	t.table(head, results)
 	if name != ledger.Baseline {
 		t.answers(a)
 	}
@@ -244,29 +290,29 @@ func observed(a *report.Arm) map[string]string {
 	return seen
 }
 
-// varies is a note on how much a metric varies over launches.
-func varies(v report.Value, cv float64) string {
-	switch {
-	case cv > 0.1:
-		return "very noisy: few launches show only large effects"
-	case cv > 0.05:
-		return "noisy"
-	case cv == 0:
-		return "no launch differs"
-	case len(v.PerLaunch) < 4:
-		return "of few launches"
+// inSession is another arm of an arm's session and engine; nil if it has none.
+func (t *writer) inSession(a *report.Arm, variant string) *report.Arm {
+	i := slices.IndexFunc(t.arms, func(o *report.Arm) bool { return o.Session == a.Session && o.Block == a.Block && o.Variant == variant })
+	if i < 0 {
+		return nil
 	}
-	return ""
+	return t.arms[i]
 }
 
-// inSession is another arm of a session; nil if it has none.
-func (t *writer) inSession(session, variant string) *report.Arm {
-	for _, a := range t.arms {
-		if a.Session == session && a.Variant == variant {
-			return a
+// reference is what an arm is compared with: the baseline of its session, or else its
+// parent, the first of those there; nil for a baseline.
+func (t *writer) reference(a *report.Arm) *report.Arm {
+	if base := t.inSession(a, ledger.Baseline); base != nil || a.Variant == ledger.Baseline {
+		if base == a {
+			return nil
 		}
+		return base
 	}
-	return nil
+	i := slices.IndexFunc(t.arms, func(o *report.Arm) bool { return o.Session == a.Session })
+	if t.arms[i] == a {
+		return nil
+	}
+	return t.arms[i]
 }
 
 // differing are the entries in which one environment differs from another.
@@ -284,12 +330,7 @@ func differing(is, was map[string]string) map[string]string {
 // side, so garbage is visible: to one prompt if both were asked the same, which most
 // workloads avoid, as a cache would answer.
 func (t *writer) answers(a *report.Arm) {
-	var base *report.Arm
-	for _, other := range t.arms {
-		if other.Session == a.Session && other.Variant != a.Variant && (base == nil || other.Variant == ledger.Baseline) {
-			base = other
-		}
-	}
+	base := t.reference(a)
 	if base == nil {
 		return
 	}

@@ -34,7 +34,7 @@ func Files(p *plans.Plan, st *store.Store, moved report.Moved) ([]File, error) {
 	t.gather()
 	t.file(results, t.results)
 	for _, f := range p.Features() {
-		t.file(t.portOf(f.Name), func() { t.port(f) })
+		t.file(t.names[f.Name], func() { t.port(f) })
 	}
 	t.file("FEATURE_MATRIX.md", t.matrix)
 	t.todos()
@@ -48,10 +48,15 @@ type writer struct {
 	st    *store.Store
 	moved report.Moved
 
-	arms []*report.Arm
-	// newest is the newest arm of a variant, and peaks the metrics that people decide by.
-	newest map[string]*report.Arm
-	peaks  []report.Peak
+	// arms are all that sessions measured, and own those on the baseline's engine: a rival
+	// measured beside it is not a configuration of it.
+	arms, own []*report.Arm
+	// newest is the newest arm of a variant, and metrics those that people decide by.
+	newest  map[string]*report.Arm
+	metrics []report.Column
+	ends    report.Ends
+	// tests are those of rules that may have decided how arms differ.
+	tests report.Tests
 	// names are the files of ports, by feature.
 	names  map[string]string
 	states map[string]state
@@ -65,12 +70,13 @@ type writer struct {
 }
 
 func (t *writer) gather() {
-	t.arms, t.peaks, t.claims = report.Arms(t.st), report.Peaks(t.st), report.Claims(t.st)
+	t.arms, t.ends, t.claims, t.tests = report.Arms(t.st), report.EndsOf(t.st), report.Claims(t.st), report.TestsOf(t.st)
 	for _, a := range t.arms {
 		if t.plan.Baseline == nil || a.Block == t.plan.Baseline.Engine {
-			t.newest[a.Variant] = a
+			t.own, t.newest[a.Variant] = append(t.own, a), a
 		}
 	}
+	t.metrics = report.Headlines(t.own)
 	for _, l := range t.st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
 		t.qualified[l.Node] = append(t.qualified[l.Node], l)
 	}
@@ -90,8 +96,6 @@ func (t *writer) gather() {
 }
 
 var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)
-
-func (t *writer) portOf(feature string) string { return t.names[feature] }
 
 // file adds a file with what a function writes.
 func (t *writer) file(path string, write func()) {

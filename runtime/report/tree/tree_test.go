@@ -122,15 +122,15 @@ func TestFiles(t *testing.T) {
 	}
 	for path, wants := range map[string][]string{
 		"BENCHMARK_RESULTS.md": {
-			"| chat.tg | 30.3 ± 0.26 tok/s | – | – | 41.4 ± 0.26 tok/s | +36.6% | f1 | 2026-01-02 |",
+			"| chat.tg | 30.3 ± 0.26 tok/s | – | – | 41.4 ± 0.26 tok/s | +36.6% (95% CI +34.8% to +38.5%) better | f1 | 2026-01-02 |",
 			"| [f0](porting/FEATURE_f0.md) | 40.4 ± 0.26 |", "| coherent | pass; superseded by f1 |",
 			"| blocked by upstream issue 1969 |", "| – | TODO |", "| coherent | fail |",
-			"| chat.tg | 20.4 ± 0.26 tok/s | [19.99, 20.81] | -32.7%, worse |",
-			`| chat | to one prompt | Paris \| &lt;b>is&lt;/b> it | Paris \| &lt;b>is&lt;/b> it |`, "gpu: GB10", "\nattention: FLASHINFER\n", "| host.cpu_share | 20.4 ± 0.26% | [19.99%, 20.81%] |", "[s-2](TEST_LOGS/s-2.yaml)",
+			"| chat.tg | 20.4 ± 0.26 tok/s | 19.99 to 20.81 | -32.7% (95% CI -34.0% to -31.4%) worse |",
+			`| chat | to one prompt | Paris \| &lt;b>is&lt;/b> it | Paris \| &lt;b>is&lt;/b> it |`, "gpu: GB10", "\nattention: FLASHINFER\n", "| host.cpu_share | 20.4 ± 0.26% | 19.99% to 20.81% |", "[s-2](TEST_LOGS/s-2.yaml)",
 		},
 		"porting/FEATURE_f0.md": {
 			"Superseded by [f1](FEATURE_f1.md).", "- tile 64×128 | of M=1", "- fuse the scale", "| `--f0` |",
-			"| decode: chat.tg.gain | 30.3 | `chat.tg.gain >= 0.1` | 40.4 (+33.7%) | pass |", "<!-- keep improve -->",
+			"| decode: chat.tg.gain | 30.3 | `chat.tg.gain >= 0.1` | 40.4, +33.7% | pass |", "<!-- keep improve -->",
 		},
 		"porting/FEATURE_waits.md": {"Blocked by: upstream issue 1969", "| c | – | `chat.tg.gain >= 0.5` | – | not decided |"},
 		"FEATURE_MATRIX.md":        {"| [f0](porting/FEATURE_f0.md) | one | 0 | baseline | f0 = on: `--f0` | coherent | pass; superseded by f1 |"},
@@ -159,7 +159,7 @@ func TestBaselineIsBest(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| chat.tg | 30.3 ± 0.26 tok/s | – | – | 30.3 ± 0.26 tok/s | nothing is better | baseline |",
-		"| chat.ttft | 30.3 ± 0.26 tok/s | – | – | 20.4 ± 0.26 tok/s | -32.7% | f0 |",
+		"| chat.ttft | 30.3 ± 0.26 tok/s | – | – | 20.4 ± 0.26 tok/s | -32.7% (95% CI -34.0% to -31.4%) better | f0 |",
 	} {
 		if !strings.Contains(files[0].Text, want) {
 			t.Errorf("no %q in\n%s", want, files[0].Text)

@@ -83,7 +83,7 @@ func (t *writer) analyses() {
 					t.part(part)
 				}
 				if a := t.newest[variant]; a != nil {
-					for _, share := range report.Limits(a.Launches) {
+					for _, share := range report.Limits(a) {
 						t.line("- %s", tell.Line(share))
 					}
 				}
@@ -203,8 +203,8 @@ func (t *writer) arm(a *report.Arm) arm {
 			if stat != "median" && stat != "mean" {
 				key += "." + stat
 			}
-			r := result{Unit: v.Unit, Stat: stat, Mean: number(v.Mean), Std: number(v.Std)}
-			for _, x := range v.PerLaunch {
+			r := result{Unit: v.Unit, Stat: stat, Mean: number(v.Mean.Mean), Std: number(v.SD)}
+			for _, x := range v.Values {
 				r.PerLaunch = append(r.PerLaunch, number(x))
 			}
 			out.Results[key] = r

@@ -20,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -125,9 +126,6 @@ func (s *Show) numbers(r *ab.Result) {
 		return
 	}
 	change := tell.Interval(*r.Change, r.Low, r.High, "ratio")
-	if r.Verdict == verdict.Invalid || r.Verdict == verdict.Error {
-		change = tell.Number(*r.Change, "ratio") + ", which does not count"
-	}
 	fmt.Fprintf(s.on, "%s: A %s, B %s, a change of %s\n", s.Question.Label(), tell.Number(*r.A.Value, ""), tell.Number(*r.B.Value, r.Unit), change)
 	if r.Low != nil && r.Verdict.Decided() {
 		low, high := "pass", "fail"
@@ -253,18 +251,14 @@ func machineWords(launches []*ledger.Launch) string {
 
 // also are other metrics of the same launches.
 func (s *Show) also(r *ab.Result) {
-	var rows [][]string
-	against := "B against A"
-	for _, m := range r.Metrics {
-		if m.Low != nil {
-			against = "B against A [95%]"
+	if len(r.Metrics) > 0 {
+		t := report.DeltaTable(r.Metrics, "A", "B")
+		t.Head[0] = "also measured, not decided"
+		for i := range t.Rows {
+			t.Rows[i][0] = "  " + t.Rows[i][0]
 		}
-		text := tell.Interval(m.Change, m.Low, m.High, "ratio")
-		rows = append(rows, []string{"  " + m.Metric, tell.Number(m.A, m.Unit), tell.Number(m.B, m.Unit), strings.TrimSpace(text + " " + m.Better)})
-	}
-	if len(rows) > 0 {
 		fmt.Fprintln(s.on)
-		s.on.Table([]string{"also measured, not decided", "A", "B", against}, rows)
+		s.on.Table(t.Head, t.Rows)
 	}
 }
 

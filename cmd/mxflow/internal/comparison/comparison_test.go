@@ -13,9 +13,11 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
@@ -290,9 +292,15 @@ func TestOutput(t *testing.T) {
 }
 
 // abRows are a metric that differs by no more than launches do, and one that does.
-func abRows() []ab.Row {
-	rows := []ab.Row{{Metric: "pp2048", Unit: "tok/s", A: 4470, B: 4481, Change: 4481.0/4470 - 1}, {Metric: "host memory", Unit: "GB", A: 4.2, B: 4.4, Change: 4.4/4.2 - 1, Better: "worse"}}
-	rows[0].Bound([]float64{4400, 4541}, []float64{4481, 4482})
-	rows[1].Bound([]float64{4.2, 4.201}, []float64{4.4, 4.401})
-	return rows
+func abRows() []report.Delta {
+	launches := func(pp, memory [2]float64) (out []*ledger.Launch) {
+		for i := range 2 {
+			out = append(out, &ledger.Launch{Cells: []measure.CellRun{{Cell: "bench"}}, Metrics: map[string]measure.Summary{
+				"bench.pp":         {Unit: "tok/s", Better: measure.Higher, Stats: map[string]float64{"median": pp[i]}},
+				"engine.memory_gb": {Unit: "GB", Better: measure.Lower, Stats: map[string]float64{"median": memory[i]}},
+			}})
+		}
+		return out
+	}
+	return report.Deltas(launches([2]float64{4400, 4541}, [2]float64{4.2, 4.201}), launches([2]float64{4481, 4482}, [2]float64{4.4, 4.401}), true, nil)
 }

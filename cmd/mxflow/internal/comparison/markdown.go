@@ -6,7 +6,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/ab"
 )
@@ -25,10 +24,7 @@ func (s *Show) markdown(r *ab.Result) {
 	line("**%s** %s\n", word, report.Inert(r.Said))
 	if r.A.Value != nil && r.B.Value != nil && r.Change != nil {
 		change := tell.Interval(*r.Change, r.Low, r.High, "ratio")
-		switch {
-		case !r.Verdict.Decided() && r.Verdict != verdict.Inconclusive:
-			change = tell.Number(*r.Change, "ratio") + ", which does not count"
-		case r.Low != nil:
+		if r.Low != nil {
 			change += " (decision bounds)"
 		}
 		line("%s: A %s, B %s, %s. Claim: %s.\n", s.Question.Label(), tell.Number(*r.A.Value, r.Unit), tell.Number(*r.B.Value, r.Unit), change, r.Claim)
@@ -42,8 +38,8 @@ func (s *Show) markdown(r *ab.Result) {
 		}
 	}
 	list(tell.Lines(r.Reasons))
-	machine, _ := report.Environments(report.Counted(r.A.All), report.Counted(r.B.All))
-	if deltas := report.Deltas(r.A.All, r.B.All, len(machine) == 0); len(deltas) > 0 {
+	machine, _ := report.Environments(r.A.Counted, r.B.Counted)
+	if deltas := report.Deltas(r.A.Counted, r.B.Counted, len(machine) == 0, report.TestsBy(r.Test)); len(deltas) > 0 {
 		fmt.Fprint(s.on, report.DeltaTable(deltas, "A", "B").Markdown())
 		list(report.DeltaNotes(deltas))
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/decide"
 )
@@ -80,7 +79,7 @@ func (v *view) print() {
 	}
 	v.Table([]string{"verdict", "decision", "why"}, v.rows())
 	if v.detail == everything {
-		for i, share := range report.Limits(launchesOf(v.res)) {
+		for i, share := range report.Limits(armsOf(v.res)...) {
 			if i == 0 {
 				fmt.Fprintln(v)
 			}
@@ -92,7 +91,7 @@ func (v *view) print() {
 			}
 		}
 	}
-	v.logs()
+	Logs(v, v.res.Summary)
 	fmt.Fprintln(v)
 	v.stack()
 	v.closing()
@@ -269,27 +268,14 @@ func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 // briefly is the length of a reason if there is little room.
 const briefly = 96
 
-// decidedBy is a decision with its most telling rule: for one that passed the first that
-// was tested, else the first with the decision's verdict.
+// decidedBy is a decision with the rule that decided it alone.
 func decidedBy(d *ledger.Decision) *ledger.Decision {
-	of := -1
-	for i, r := range d.Rules {
-		if !r.Decides && d.Kind == ledger.KindFeature || r.Verdict != d.Verdict {
-			continue
-		}
-		if of < 0 {
-			of = i
-		}
-		if slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool { return c.Test != nil && c.Test.Form != verdict.Exact }) {
-			of = i
-			break
-		}
-	}
-	if of < 0 {
+	r := report.Deciding(d)
+	if r == nil {
 		return d
 	}
 	one := *d
-	one.Rules, one.Levels = d.Rules[of:of+1], nil
+	one.Rules, one.Levels = []ledger.Rule{*r}, nil
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass {
 			one.Levels = append(one.Levels, l)
@@ -324,24 +310,16 @@ func keptOf(left []runtime.Planned, n *runtime.Node) string {
 	return ""
 }
 
-// launchesOf are the launches that a run's decisions rest on, each once.
-func launchesOf(res *apply.Result) (launches []*ledger.Launch) {
-	seen := map[string]bool{}
+// armsOf are the arms that a run's decisions rest on.
+func armsOf(res *apply.Result) []*report.Arm {
+	var decisions []*ledger.Decision
 	for _, r := range res.Summary.Rows {
-		if r.Decision == nil {
-			continue
-		}
-		for _, id := range r.Decision.Launches {
-			if l, ok := res.Store.LaunchByID(id); ok && !seen[id] {
-				seen[id], launches = true, append(launches, l)
-			}
+		if r.Decision != nil {
+			decisions = append(decisions, r.Decision)
 		}
 	}
-	return launches
+	return report.ArmsOf(res.Store, decisions...)
 }
-
-// logs prints the end of the log of everything that broke in this run.
-func (v *view) logs() { Logs(v, v.res.Summary) }
 
 // Logs prints the end of the log of everything that broke in a run, once, below the node
 // that it broke in.
@@ -359,39 +337,26 @@ func Logs(w io.Writer, s runtime.Summary) {
 	}
 }
 
-// stack prints what was accepted so far, by the metric of its first part: from a session
-// that also launched the baseline, as sessions differ in more than that.
+// stack prints how far the accepted stack is from the baseline, by the metric that accepted
+// its first part, if the session has it.
 func (v *view) stack() {
-	stack := report.AcceptedStack(v.res.Store)
-	if len(stack.Features) == 0 {
+	ends := report.EndsOf(v.res.Store)
+	if ends.Command != "" {
+		v.Sentence(report.Apart)
+		fmt.Fprintf(v, "  %s\n", ends.Command)
+	}
+	if ends.Pair == nil || len(ends.Pair.Deltas) == 0 {
 		return
 	}
-	beside := map[string]bool{} // sessions that launched the baseline too
-	for _, l := range v.res.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
-		if l.Variant == ledger.Baseline {
-			beside[l.Session] = true
+	stack, shown := report.AcceptedStack(v.res.Store), ends.Pair.Deltas[0]
+	for _, d := range ends.Pair.Deltas {
+		if gains := stack.Features[0].Gains; len(gains) > 0 && strings.HasPrefix(gains[0].What, d.Cell+"."+d.Metric+".") {
+			shown = d
+			break
 		}
 	}
-	peaks := report.Peaks(v.res.Store)
-	if gains := stack.Features[0].Gains; len(gains) > 0 { // the metric that accepted it, if it exists
-		by := func(p report.Peak) bool { return strings.HasPrefix(gains[0].What, p.Address+".") }
-		slices.SortStableFunc(peaks, func(a, b report.Peak) int {
-			if by(a) == by(b) {
-				return 0
-			} else if by(a) {
-				return -1
-			}
-			return 1
-		})
-	}
-	for _, p := range peaks {
-		if p.Now == nil || p.Now.Variant == ledger.Baseline || len(p.NowBase.PerLaunch) == 0 || !beside[p.Now.Session] {
-			continue
-		}
-		v.Sentence(fmt.Sprintf("Stack of %s: %s %s, baseline %s (%s).", tell.Count(len(stack.Features), "feature"),
-			p.Name(), report.Measured(p.NowValue), report.Measured(p.NowBase), report.ChangeWords(p.NowValue, p.NowBase)))
-		return
-	}
+	v.Sentence(fmt.Sprintf("Stack of %s: %s.%s %s, baseline %s: %s.", tell.Count(len(stack.Features), "feature"),
+		shown.Cell, shown.Metric, shown.New.In(shown.Unit), shown.Old.In(shown.Unit), shown.ChangeText()))
 }
 
 // exits is the meaning of apply's exit statuses beyond their line.

@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Launch prints every metric of a launch with all its statistics.
@@ -82,7 +83,7 @@ func printLacking(on table.Screen, rows [][]string) {
 
 // Launches prints the results of a run's launches, and a table of the headline metrics
 // per workload; with all, every metric of each.
-func Launches(on table.Screen, launches []*ledger.Launch, all bool) {
+func Launches(on table.Screen, st *store.Store, launches []*ledger.Launch, all bool) {
 	if len(launches) == 0 {
 		return
 	}
@@ -101,7 +102,7 @@ func Launches(on table.Screen, launches []*ledger.Launch, all bool) {
 		}
 	}
 	printLacking(on, shown)
-	limits(on, launches)
+	limits(on, st, launches)
 	if all {
 		for _, l := range launches {
 			Launch(on, l)
@@ -113,9 +114,9 @@ func Launches(on table.Screen, launches []*ledger.Launch, all bool) {
 	}
 }
 
-// limits prints the share of the machine's limits that launches reached.
-func limits(on table.Screen, launches []*ledger.Launch) {
-	for i, share := range report.Limits(launches) {
+// limits prints the share of the machine's limits that the arms of these launches reached.
+func limits(on table.Screen, st *store.Store, launches []*ledger.Launch) {
+	for i, share := range report.Limits(report.Parts(report.Arms(st), launches)...) {
 		if i == 0 {
 			fmt.Fprintln(on)
 		}

@@ -50,7 +50,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 	}
 	if len(v.Decisions) == 0 {
 		kept(on, st, v)
-		Launches(on, v.Launches, all)
+		Launches(on, st, v.Launches, all)
 		return
 	}
 	head := []string{"node", "verdict", "attempt", "because", "why"}
@@ -71,11 +71,11 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 		}
 	}
 	if large {
-		limits(on, v.Launches)
+		limits(on, st, v.Launches)
 		fmt.Fprintf(on, "\n%s. mxflow compare has those that count, mxflow explain what changed, mxflow show --all %s every launch with all metrics.\n", tell.Launches(len(v.Launches)), v.ID)
 		return
 	}
-	Launches(on, v.Launches, all)
+	Launches(on, st, v.Launches, all)
 }
 
 // kept prints what stood when a run that decided nothing began.

@@ -99,7 +99,7 @@ func Measures(node string) bool {
 func JSON(st *store.Store) map[string]any {
 	return map[string]any{
 		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers(),
-		"stack": report.AcceptedStack(st), "targets": report.Contests(st), "hypotheses": report.Claims(st),
+		"stack": report.AcceptedStack(st), "stack_against_baseline": report.EndsOf(st), "targets": report.Contests(st), "hypotheses": report.Claims(st),
 		"undecided": report.Undecided(st), "not_in_plan": report.Gone(st),
 	}
 }
@@ -116,6 +116,9 @@ func Stack(on table.Screen, st *store.Store) {
 		}
 		reportTable(on, report.StackTable(s, tell.Minute))
 		if len(s.Knobs) > 0 {
+			if ends := report.EndsOf(st); ends.Command != "" {
+				fmt.Fprintf(on, "\n%s\n  %s\n", report.Apart, ends.Command)
+			}
 			fmt.Fprintf(on, "\nknobs: %s\nReproduce it with mxflow env accepted.\n", tell.Pairs(s.Knobs, " = ", ", "))
 		}
 	}
