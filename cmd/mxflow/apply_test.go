@@ -103,7 +103,6 @@ func TestSecretsAreNowhere(t *testing.T) {
 			{"audit", "verify"},
 			{"plan", "plan.hcl"},
 			{"plan", "--json", "plan.hcl"},
-			{"graph", "plan.hcl"},
 		} {
 			mxflow(0, args...)
 		}

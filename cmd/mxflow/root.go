@@ -112,7 +112,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newShowCommand(a),
 		newCompareCommand(a),
 		audit.Command(auditHost(a), newReplayCommand(a)),
-		newGraphCommand(a),
 		newReportCommand(a),
 		newExportCommand(a),
 		newServeCommand(a),
