@@ -220,17 +220,24 @@ func (i *inspection) answer(ctx context.Context) error {
 // tokenizer makes a prompt as a measurement does: with the engine's tokenizer if it answers
 // and usage agrees, else by what usage says.
 func (i *inspection) tokenizer(ctx context.Context) error {
-	p, err := prompt.Build(ctx, i.Client, prompt.Spec{
-		Cell: "check", API: i.API, Tokens: checkOutput, Requests: 1, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: checkLimit},
-	})
+	limits := openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: checkLimit}
+	p, err := prompt.Build(ctx, i.Client, prompt.Spec{Cell: "check", API: i.API, Tokens: checkOutput, Requests: 1, Timeouts: limits})
 	if err != nil {
 		return err
 	}
-	says := map[prompt.Method]code.Code{prompt.Tokenizer: code.TokenizerAlone, prompt.Pieces: code.TokenizerPieces, prompt.ByUsage: code.TokenizerUsage, prompt.Guess: code.TokenizerGuess}[p.Method]
-	if p.Method == prompt.Tokenizer && p.Verified {
-		says = code.TokenizerAgrees
+	path := verdict.Text("path", cmp.Or(i.kind.Tokenize.Path, "/tokenize"))
+	switch {
+	case p.Method == prompt.Tokenizer && p.Verified:
+		i.found("tokenizer", true, code.TokenizerAgrees, path)
+	case p.Method == prompt.Tokenizer:
+		i.found("tokenizer", true, code.TokenizerAlone, path)
+	case p.Method == prompt.Pieces:
+		i.found("tokenizer", true, code.TokenizerPieces, path)
+	case p.Method == prompt.ByUsage:
+		i.found("tokenizer", false, code.TokenizerUsage, path)
+	default:
+		i.found("tokenizer", false, code.TokenizerGuess, path)
 	}
-	i.found("tokenizer", p.Method == prompt.Tokenizer || p.Method == prompt.Pieces, says, verdict.Text("path", cmp.Or(i.kind.Tokenize.Path, "/tokenize")))
 	return nil
 }
 
