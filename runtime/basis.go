@@ -1,11 +1,6 @@
 package runtime
 
-import (
-	"fmt"
-	"time"
-
-	"github.com/mxflow/mxflow/gates/tell"
-)
+import "time"
 
 // Basis are the launches that the decisions of a run rest on: how many it made, and how many
 // earlier runs did, from when to when.
@@ -16,26 +11,5 @@ type Basis struct {
 	To   time.Time `json:"to,omitzero"`
 }
 
-// String says what was reused, so that nobody reads an old verdict as news; empty if nothing
-// was.
-func (b Basis) String() string {
-	if b.Old == 0 {
-		return ""
-	}
-	const minute = "2006-01-02 15:04"
-	from, to := b.From.Local().Format(minute), b.To.Local().Format(minute)
-	switch day := len("2006-01-02 "); {
-	case from[:day] != to[:day]:
-		from += " to " + to
-	case from != to:
-		from += " to " + to[day:]
-	}
-	them := ""
-	switch {
-	case b.New == 1:
-		them = "it and "
-	case b.New > 1:
-		them = "them and "
-	}
-	return fmt.Sprintf("%s: decided on %s%d of %s", tell.Count(b.New, "new launch"), them, b.Old, from)
-}
+// Words are its values in the order in which tell.Reused takes them.
+func (b Basis) Words() (made, old int, from, to time.Time) { return b.New, b.Old, b.From, b.To }

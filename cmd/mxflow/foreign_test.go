@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/enginetest"
-	"github.com/mxflow/mxflow/engine/enginetest/tinymodel"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/process"
 )
@@ -287,7 +286,7 @@ func TestForeignEngines(t *testing.T) {
 
 func (f foreignEngine) run(t *testing.T) {
 	dir := t.TempDir()
-	model := tinymodel.New(1)
+	model := newTinyModel(1)
 	gguf, folder := filepath.Join(dir, "tiny.gguf"), filepath.Join(dir, "tiny")
 	if err := errors.Join(model.WriteGGUF(gguf), model.WriteHuggingFace(folder)); err != nil {
 		t.Fatal(err)
@@ -302,7 +301,7 @@ func (f foreignEngine) run(t *testing.T) {
 		}
 	}
 	text := strings.NewReplacer(
-		"{kind}", f.kind, "{block}", f.block, "{knob}", f.knob, "{answer}", tinymodel.Answer(10), "{on}", values[1], "{limits}", f.limits,
+		"{kind}", f.kind, "{block}", f.block, "{knob}", f.knob, "{answer}", tinyAnswer(10), "{on}", values[1], "{limits}", f.limits,
 	).Replace(foreignPlan)
 	text = strings.NewReplacer("{program}", f.program, "{gguf}", gguf, "{folder}", folder, "{dir}", dir).Replace(text)
 	plan := filepath.Join(dir, "plan.hcl")
@@ -484,7 +483,7 @@ func (s foreignStack) serves(script string, has ...string) {
 			break
 		}
 	}
-	if len(said.Choices) == 0 || strings.TrimSpace(said.Choices[0].Text) != tinymodel.Answer(10) {
+	if len(said.Choices) == 0 || strings.TrimSpace(said.Choices[0].Text) != tinyAnswer(10) {
 		s.t.Errorf("it answered %+v", said)
 	}
 }
@@ -583,10 +582,10 @@ func TestForeignStack(t *testing.T) {
 	enginetest.Require(t, "llama-server", missing)
 	s := foreignStack{t: t, dir: t.TempDir()}
 	gguf := filepath.Join(s.dir, "tiny.gguf")
-	if err := tinymodel.New(1).WriteGGUF(gguf); err != nil {
+	if err := newTinyModel(1).WriteGGUF(gguf); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.NewReplacer("{gguf}", gguf, "{program}", server, "{answer}", tinymodel.Answer(10)).Replace(foreignStackPlan)
+	text := strings.NewReplacer("{gguf}", gguf, "{program}", server, "{answer}", tinyAnswer(10)).Replace(foreignStackPlan)
 	if err := os.WriteFile(filepath.Join(s.dir, "plan.hcl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

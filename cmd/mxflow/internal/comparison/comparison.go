@@ -100,7 +100,7 @@ func (s *Show) print(r *ab.Result, took time.Duration) {
 	if s.on.Colour {
 		word = lipgloss.NewRenderer(s.on.Writer).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
 	}
-	if reused := r.Basis.String(); reused != "" {
+	if reused := tell.Reused(r.Basis.Words()); reused != "" {
 		fmt.Fprintf(s.on, "\n%s", reused)
 	}
 	fmt.Fprintf(s.on, "\n%s  %s\n", word, said)

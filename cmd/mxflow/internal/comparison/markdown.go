@@ -18,7 +18,7 @@ func (s *Show) markdown(r *ab.Result) {
 		word = "OPEN"
 	}
 	line := func(format string, args ...any) { fmt.Fprintf(s.on, format+"\n", args...) }
-	if reused := r.Basis.String(); reused != "" {
+	if reused := tell.Reused(r.Basis.Words()); reused != "" {
 		line("%s\n", reused)
 	}
 	line("**%s** %s\n", word, report.Inert(r.Said))

@@ -74,7 +74,7 @@ type view struct {
 
 func (v *view) print() {
 	fmt.Fprintln(v)
-	if reused := v.res.Basis.String(); reused != "" {
+	if reused := tell.Reused(v.res.Basis.Words()); reused != "" {
 		fmt.Fprintf(v, "%s\n\n", reused)
 	}
 	v.Table([]string{"verdict", "decision", "why"}, v.rows())
