@@ -47,7 +47,7 @@ type Code struct {
 func (c Command) Code() (code Code) {
 	s := search{Command: c}
 	s.all()
-	if code.Files = s.paths; len(s.paths) == 0 {
+	if code.Files = s.paths; !s.ran {
 		return code
 	}
 	folder := func(dir string, whole bool) {
@@ -92,12 +92,15 @@ func (s *search) all() {
 type search struct {
 	Command
 	paths, interpreters []string
+	// ran is set if it runs anything that was found.
+	ran bool
 }
 
-// program adds a program that is found through PATH.
+// program adds what a program names or links that is found through PATH. The program itself
+// is the machine's, and known as what is started.
 func (s *search) program(name string) {
 	if path, err := exec.LookPath(name); err == nil {
-		s.file(path)
+		s.look(path)
 	}
 }
 
@@ -161,12 +164,18 @@ func isExecutable(path string) bool {
 	return err == nil && info.Mode()&0o111 != 0
 }
 
-// file adds a file and what it names or links.
+// file adds a file, and what it names or links.
 func (s *search) file(path string) {
 	if slices.Contains(s.paths, path) || len(s.paths) >= namedLimit || path == own() {
 		return
 	}
 	s.paths = append(s.paths, path)
+	s.look(path)
+}
+
+// look adds what a file names or links.
+func (s *search) look(path string) {
+	s.ran = true
 	if strings.HasPrefix(filepath.Base(path), "python") {
 		s.interpreters = append(s.interpreters, path)
 		return // its libraries are Python's own
@@ -225,7 +234,7 @@ func (s *search) libraries(path string, file *os.File) {
 			}
 		}
 	}
-	if beside, _ := filepath.Glob(filepath.Join(origin, "*.so*")); len(beside) < 100 {
+	if beside, _ := filepath.Glob(filepath.Join(origin, "lib*.so*")); len(beside) < 100 {
 		for _, library := range beside {
 			if found, ok := regular(library, ""); ok && !slices.Contains(s.paths, found) {
 				s.paths = append(s.paths, found)

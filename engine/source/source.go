@@ -34,6 +34,8 @@ type Used struct {
 	// Named were known before it by its command, Opened were seen open while it ran.
 	Named  []File `json:"named,omitempty"`
 	Opened []File `json:"opened,omitempty"`
+	// Wrote are those of its command that it wrote, such as results.
+	Wrote []string `json:"wrote,omitempty"`
 }
 
 // Replaced is the digest of a file that no longer was on disk while a process had it open.
@@ -130,7 +132,7 @@ const (
 // code are the endings of files that programs load by themselves, out of a folder that
 // they were started in or given.
 var code = []string{
-	".py", ".pyx", ".pyd", ".so", ".sh", ".bash", ".pl", ".lua", ".js", ".mjs", ".jinja", ".cu", ".cuh", ".c", ".cc", ".cpp", ".h", ".hpp",
+	".py", ".pyx", ".pyd", ".so", ".sh", ".bash", ".pl", ".lua", ".js", ".mjs", ".jinja", ".cu", ".cuh", ".cc", ".cpp", ".h", ".hpp",
 	".ptx", ".cubin", ".metal",
 }
 
@@ -181,6 +183,9 @@ func (f Folder) List() (paths []string, err error) {
 	})
 	return paths, err
 }
+
+// MayBeWritten reports whether a program that is started may write a file: it is no code.
+func MayBeWritten(path string) bool { return !IsCode(path) && !isExecutable(path) }
 
 func isOutput(name string) bool {
 	return slices.Contains([]string{".pyc", ".log", ".pid", ".out", ".tmp"}, filepath.Ext(name))

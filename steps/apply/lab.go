@@ -64,7 +64,7 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	lab.KindVersions = map[string]string{"embedded": embedded.Version}
 	lab.Since = w.since()
 	if w.Store != nil && !w.Plan.Executor.Elsewhere() {
-		lab.Opened = lab.OpenedBy
+		lab.Opened, lab.Result = lab.OpenedBy, lab.IsResult
 	}
 	lab.Redact = redact.New(w.Plan.Secrets())
 	if !lab.Redact.Active() {

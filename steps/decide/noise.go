@@ -48,7 +48,8 @@ func Noise(before []*ledger.Launch, keys, variants []string) map[string]verdict.
 const manyStarts = 7
 
 // gapOf is how far apart the starts of variants lay over all sessions, in logs, the widest
-// of them; 0 if one of them has too few on record.
+// of them, but no more than is taken for granted: what varies by more is in the recorded
+// noise, which newer sessions replace. It is 0 if one of them has too few on record.
 func gapOf(values map[armKey][]float64, variants []string) (gap float64) {
 	for _, variant := range variants {
 		var starts []float64
@@ -62,7 +63,7 @@ func gapOf(values map[armKey][]float64, variants []string) (gap float64) {
 		}
 		gap = max(gap, math.Log(slices.Max(starts)/slices.Min(starts)))
 	}
-	return gap
+	return min(gap, stats.UsualGap)
 }
 
 // armKey identifies the launches of one variant in one session; for how launches differ,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,8 +44,16 @@ func (st *Started) keepFiles(v *variant.Variant) (keep func()) {
 				used.Opened[i].Digest = source.Replaced
 			}
 		}
+		if v.Spec.How() == engine.HowProcess {
+			for _, path := range variant.Started(v.Spec).Code().Files {
+				if now, err := os.Stat(path); err == nil && now.ModTime().After(st.Began) && source.MayBeWritten(path) {
+					used.Wrote = append(used.Wrote, path)
+				}
+			}
+		}
+		used.Named = slices.DeleteFunc(used.Named, func(f source.File) bool { return slices.Contains(used.Wrote, f.Path) })
 		used.Opened = append(used.Opened, st.Lab.run(running, used, v.Spec, host, st.Began)...)
-		if st.Lab.Store == nil || len(used.Named)+len(used.Opened) == 0 {
+		if st.Lab.Store == nil || len(used.Named)+len(used.Opened)+len(used.Wrote) == 0 {
 			return
 		}
 		text, err := json.Marshal(used)
@@ -195,6 +204,21 @@ func (l *Lab) OpenedBy(key string) (files []source.File) {
 		}
 	}
 	return files
+}
+
+// IsResult reports whether the latest launch on record whose command has a file wrote it: then
+// the file is a result, and another content is no other engine.
+func (l *Lab) IsResult(path string) bool {
+	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{})) {
+		used := l.used(launch)
+		if slices.Contains(used.Wrote, path) {
+			return true
+		}
+		if slices.ContainsFunc(used.Named, func(f source.File) bool { return f.Path == path }) {
+			return false
+		}
+	}
+	return false
 }
 
 // filesChanged are the files that differ from those of the latest launch of a variant, as

@@ -34,10 +34,7 @@ func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 			}
 		}
 	case spec.How() == engine.HowProcess:
-		code = source.Command{Words: spec.Command, Dir: startsIn(*spec), Env: func(name string) string {
-			value, _ := Variable(*spec, name)
-			return value
-		}}.Code()
+		code = Started(*spec).Code()
 		for _, about := range code.Packages {
 			spec.Packages = append(spec.Packages, strings.TrimSuffix(filepath.Base(filepath.Dir(about)), ".dist-info"))
 		}
@@ -60,12 +57,21 @@ func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 	slices.Sort(code.Files)
 	for _, path := range slices.Compact(code.Files) {
 		switch file, err := l.Read.File(path); {
+		case l.Result != nil && l.Result(path):
 		case err == nil:
 			spec.Files = append(spec.Files, file)
 		case !errors.Is(err, fs.ErrNotExist):
 			spec.Unknown = cmp.Or(spec.Unknown, err.Error())
 		}
 	}
+}
+
+// Started is the command of a process.
+func Started(spec engine.Spec) source.Command {
+	return source.Command{Words: spec.Command, Dir: startsIn(spec), Env: func(name string) string {
+		value, _ := Variable(spec, name)
+		return value
+	}}
 }
 
 // startsIn is the folder that a process starts in; one that does not exist for a worktree,
@@ -90,14 +96,14 @@ func (l *Resolver) notice(spec *engine.Spec, root string) {
 	spec.Trees = append(spec.Trees, engine.Tree{Name: name, Path: root, Noticed: true})
 }
 
-// filesKey is what the files of spec add to its key: names in the plan's folder are relative
-// to it, as a checkout that was moved measures the same.
+// filesKey is what the files of spec add to its key: names in the folder that it starts in
+// are relative to that, as a checkout that was moved measures the same.
 func (l *Resolver) filesKey(spec engine.Spec) (parts []any) {
 	if len(spec.Packages) > 0 && !IsFree("packages", l.AcceptedEntries()) {
 		parts = append(parts, "packages", spec.Packages)
 	}
 	for _, f := range spec.Files {
-		parts = append(parts, "file", l.Shown(f.Path), f.Digest)
+		parts = append(parts, "file", strings.TrimPrefix(f.Path, startsIn(spec)+"/"), f.Digest)
 	}
 	if Unidentified(spec) != "" {
 		parts = append(parts, "unidentified", l.Since)

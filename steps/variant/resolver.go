@@ -59,6 +59,9 @@ type Resolver struct {
 	// Opened are the files that launches on record under a key had open; nil if none are
 	// known or they are another machine's.
 	Opened func(key string) []source.File
+	// Result reports whether launches on record wrote a file of their command; nil if none
+	// are known.
+	Result func(path string) bool
 	// Since is the run from which on launches count of what cannot be identified.
 	Since string
 
