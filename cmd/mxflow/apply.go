@@ -60,7 +60,10 @@ interrupted.`,
 			if err != nil {
 				return err
 			}
-			q := applying{path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, target: target, onSeen: onSeen, reuse: reuse}
+			q := applying{
+				path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite},
+				rerun: rerun, target: target, onSeen: onSeen, reuse: reuse,
+			}
 			switch {
 			case underSeal && (onSeen || len(rerun) > 0):
 				return errors.New("--sealed: a sealed plan is neither measured again until it passes nor decided on seen data; remove --rerun and --on-seen-data")
@@ -179,7 +182,9 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 		watch.Serve = func() func() { return serveBeside(a, q.state) }
 	}
 	return apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Reuse: q.reuse, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state,
+		Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Reuse: q.reuse,
+		Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
 		Hard: hard,
 	}, watch)
 }

@@ -26,8 +26,9 @@ func newMCPCommand(a *app) *cobra.Command {
 		Use:   "mcp [PLAN]",
 		Short: "Serve one plan to a coding agent over the Model Context Protocol",
 		Long: `Speaks the Model Context Protocol on standard input and output. An agent reads
-(validate, plan, status, explain, show, compare, profile, schema, kinds, limits: what
-the commands print with --json, or a part of it by jq), proposes within the limits of the plan's seal (propose_feature, propose_value), and measures:
+(validate, plan, status, explain, show, compare, profile, schema, kinds: what the
+commands print with --json, or a part of it by jq; limits: those of the seal), proposes
+within the limits of the plan's seal (propose_feature, propose_value), and measures:
 qualify and apply return at once, progress reports on them, stop ends them. No tool
 waives, retracts, measures again or changes rules. Without a seal (mxflow seal) an
 agent can only read.`,

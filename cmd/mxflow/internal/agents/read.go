@@ -41,7 +41,8 @@ type readAsk struct {
 // addReads adds a tool for each of reads, and one for the JSON Schema.
 func (s *server) addReads(to *mcp.Server) {
 	for _, r := range reads {
-		addTool(s, to, r.tool, r.says+" As mxflow "+strings.Join(r.command, " ")+" --json.", true, func(ctx context.Context, ask readAsk) (any, error) {
+		says := r.says + " As mxflow " + strings.Join(r.command, " ") + " --json."
+		addTool(s, to, r.tool, says, true, func(ctx context.Context, ask readAsk) (any, error) {
 			if len(ask.Of) > r.of {
 				return nil, fmt.Errorf("%s is asked about %d things at most, not %q", r.tool, r.of, ask.Of)
 			}
@@ -63,9 +64,8 @@ func (s *server) addReads(to *mcp.Server) {
 			return s.part(ctx, args, ask.JQ)
 		})
 	}
-	addTool(s, to, "schema", "The JSON Schema of a plan, by jq: .properties and .\"$defs\" have its parts.", true, func(ctx context.Context, ask readAsk) (any, error) {
-		return s.part(ctx, []string{"schema"}, ask.JQ)
-	})
+	schema := func(ctx context.Context, ask readAsk) (any, error) { return s.part(ctx, []string{"schema"}, ask.JQ) }
+	addTool(s, to, "schema", "The JSON Schema of a plan, by jq: .properties and .\"$defs\" have its parts.", true, schema)
 	addTool(s, to, "limits", "What the seal lets an agent propose and measure, what is used of it, and what the plan has beyond it.", true, s.limits)
 }
 
@@ -91,7 +91,8 @@ func (s *server) part(ctx context.Context, args []string, jq string) (any, error
 		text, err = json.Marshal(answer)
 	}
 	if err == nil && len(text) > mostAnswered {
-		err = fmt.Errorf("the answer has %d kB, more than %d: name the part that is wanted with jq; it is %s", len(text)>>10, mostAnswered>>10, shape(answer))
+		err = fmt.Errorf("the answer has %d kB, more than %d: name the part that is wanted with jq; it is %s",
+			len(text)>>10, mostAnswered>>10, shape(answer))
 	}
 	return answer, err
 }
