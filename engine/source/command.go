@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"debug/elf"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -41,6 +42,8 @@ type Code struct {
 	// are the METADATA of each installed one. None if it runs no file.
 	Folders  []Folder
 	Packages []string
+	// Problem is why there may be more; empty if there is not.
+	Problem string
 }
 
 // Code finds what the command runs.
@@ -49,6 +52,9 @@ func (c Command) Code() (code Code) {
 	s.all()
 	if code.Files = s.paths; !s.ran {
 		return code
+	}
+	if len(s.paths) >= namedLimit {
+		code.Problem = fmt.Sprintf("its scripts name more than %d files", namedLimit)
 	}
 	folder := func(dir string, whole bool) {
 		if f := (Folder{dir, whole}); !slices.Contains(code.Folders, f) {

@@ -78,7 +78,7 @@ func editable(path string) string {
 // it shares them, Debian's, and the user's.
 func sites(interpreter string, env func(name string) string) (dirs []string) {
 	prefixes := []string{filepath.Dir(filepath.Dir(interpreter))}
-	text, err := os.ReadFile(filepath.Join(prefixes[0], "pyvenv.cfg"))
+	text, _ := os.ReadFile(filepath.Join(prefixes[0], "pyvenv.cfg")) // one without it is in no environment
 	isolated := false
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, "=")
@@ -97,7 +97,6 @@ func sites(interpreter string, env func(name string) string) (dirs []string) {
 	if slices.Contains(prefixes, "/usr") {
 		prefixes = append(prefixes, "/usr/local")
 	}
-	_ = err // an interpreter without one belongs to no environment
 	for _, prefix := range prefixes {
 		for _, folder := range []string{"site-packages", "dist-packages"} {
 			found, _ := filepath.Glob(filepath.Join(prefix, "lib", "python*", folder))

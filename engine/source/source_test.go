@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,6 +128,21 @@ func TestCommandsNameFiles(t *testing.T) {
 		if inFolder := slices.Contains(found.Folders, Folder{Dir: dir}); inFolder != (want != "") {
 			t.Errorf("%s: folders %v", command, found.Folders)
 		}
+	}
+}
+
+// More files than are looked at are said, and not left out.
+func TestScriptsNameTooManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	var script strings.Builder
+	for i := range namedLimit {
+		fmt.Fprintf(&script, "./%d.sh\n", i)
+		write(t, filepath.Join(dir, fmt.Sprint(i, ".sh")), "")
+	}
+	write(t, filepath.Join(dir, "serve.sh"), script.String())
+	found := Command{Words: []string{"./serve.sh"}, Dir: dir, Env: func(string) string { return "" }}.Code()
+	if found.Problem == "" {
+		t.Error("nothing is said of the rest")
 	}
 }
 

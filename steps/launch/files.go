@@ -60,8 +60,8 @@ func (st *Started) keepFiles(v *variant.Variant) (keep func()) {
 		if err == nil {
 			st.Record.Files, err = st.Lab.Store.Put(st.Lab.Redact.Bytes(text))
 		}
-		if err != nil {
-			st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("files"))
+		if err != nil { // what it ran would count as unchanged
+			st.Record.OK, st.Record.Error = false, brokenBy(err)
 		}
 	}
 }
@@ -84,6 +84,9 @@ func (l *Lab) run(commands []source.Command, used source.Used, spec engine.Spec,
 	}
 	for _, command := range commands {
 		ran := command.Code()
+		if ran.Problem != "" {
+			files = append(files, source.File{Path: ran.Problem, Digest: source.Replaced})
+		}
 		paths := ran.Files
 		if !variant.IsFree("packages", l.AcceptedEntries()) {
 			paths = append(paths, ran.Packages...)

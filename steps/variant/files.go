@@ -35,6 +35,7 @@ func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 		}
 	case spec.How() == engine.HowProcess:
 		code = Started(*spec).Code()
+		spec.Unknown = code.Problem
 		for _, about := range code.Packages {
 			spec.Packages = append(spec.Packages, strings.TrimSuffix(filepath.Base(filepath.Dir(about)), ".dist-info"))
 		}
