@@ -42,9 +42,10 @@ func TestTimedFiles(t *testing.T) {
 		"embedded/autotune/0.2.0/autotune_configs.json":                                 true,
 		"vllm/torch_compile_cache/6c2e/rank_0_0/inductor_cache/fxgraph/ab/abc/artifact": false,
 		"flashinfer/.cache/flashinfer/0.6.14/120f/cached_ops/page/page.so":              false,
-		"inductor/ab/cabcd.py":                                                          false,
-		"triton/QRS/_fwd_kernel.cubin":                                                  false,
-		"cuda/1/2/abc":                                                                  false,
+
+		"inductor/ab/cabcd.py":         false,
+		"triton/QRS/_fwd_kernel.cubin": false,
+		"cuda/1/2/abc":                 false,
 	}
 	for tuning, stays := range map[string]bool{"drawn": false, "pinned": true} {
 		l := &Lab{RunDir: t.TempDir()}
