@@ -49,7 +49,7 @@ func TestRetractedStays(t *testing.T) {
 			}
 		}
 		// What the runner makes is what the ledger takes.
-		l, err := ledger.Open(t.TempDir() + "/ledger")
+		l, err := ledger.Open(t.TempDir()+"/ledger", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

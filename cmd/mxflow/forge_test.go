@@ -56,7 +56,7 @@ func forge(t *testing.T, from string, change func(*forgery)) (f *forgery, refuse
 	for _, path := range []string{st.LedgerPath(), st.LedgerPath() + ".checkpoint"} {
 		remove(t, path)
 	}
-	l, err := ledger.Open(st.LedgerPath())
+	l, err := ledger.Open(st.LedgerPath(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (f *forgery) level(node, name string) *ledger.Level {
 
 // edit replaces an artifact by another, and returns the digest of that.
 func (f *forgery) edit(sum string, change func([]byte) []byte) string {
-	st, err := store.Open(f.dir)
+	st, err := store.OpenSigned(f.dir, userKey(f.t))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -485,7 +485,7 @@ func replays(t *testing.T, state string, change func(*forgery), want int, says s
 // rewrite replaces the samples of a launch by edited ones in a file that names it, and its
 // metrics by what these come to.
 func (f *forgery) rewrite(l *ledger.Launch, change func(*measure.Recording)) {
-	st, err := store.Open(f.dir)
+	st, err := store.OpenSigned(f.dir, userKey(f.t))
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -48,17 +48,12 @@ func writer(a *app, args []string) (st *store.Store, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if st, err = store.Open(dir); err != nil {
+	if st, err = store.OpenSigned(dir, audit.Signer(a.stderr)); err != nil {
 		_ = lock.Unlock() // the error that counts is the other one
 		return nil, nil, err
 	}
 	for _, n := range st.Notices() {
 		fmt.Fprintln(a.stderr, "note:", n)
-	}
-	if signer := audit.Signer(a.stderr); signer != nil {
-		if err := st.SignWith(signer); err != nil {
-			fmt.Fprintln(a.stderr, "note:", err)
-		}
 	}
 	return st, func() { _, _ = st.Close(), lock.Unlock() }, nil
 }

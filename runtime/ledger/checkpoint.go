@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -67,21 +66,21 @@ func readCheckpoint(path string) (*checkpoint, error) {
 	return &checkpoint{size, root, text}, nil
 }
 
-// writeCheckpoint replaces the checkpoint and makes it durable: if a crash lost a signed
-// one, nobody could tell that nothing was cut off.
-func writeCheckpoint(path string, text []byte) error {
-	aside, err := os.OpenFile(checkpointPath(path)+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+// nextCheckpoint writes the checkpoint of a root to a file of its own, and returns its
+// name: renamed, it takes effect at once.
+func (l *Ledger) nextCheckpoint(root tlog.Hash) (name string, err error) {
+	text := []byte(formatCheckpoint(l.state.tree.n, root))
+	if l.signer != nil {
+		if text, err = l.signer.Sign(text); err != nil {
+			return "", err
+		}
+	}
+	f, err := os.OpenFile(checkpointPath(l.path)+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = aside.Write(text)
-	if err := errors.Join(err, aside.Sync(), aside.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(aside.Name(), checkpointPath(path)); err != nil {
-		return err
-	}
-	return SyncDir(filepath.Dir(path))
+	_, err = f.Write(text)
+	return f.Name(), errors.Join(err, f.Sync(), f.Close())
 }
 
 // Signer signs checkpoints as signed notes (golang.org/x/mod/sumdb/note).
@@ -92,22 +91,60 @@ type Signer interface {
 	Verify(signed []byte) ([]byte, error)
 }
 
-// SignWith signs the present checkpoint and later ones. If the ledger was found with
-// records and without a checkpoint of this signer, it signs nothing, as it would vouch
-// for whatever somebody cut off or rewrote.
-func (l *Ledger) SignWith(s Signer) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.state.records) > 0 {
-		if l.found == nil {
-			return fmt.Errorf("ledger %s: there was no %s, so records may be missing at the end, and nothing more is signed. Restore both from a copy, or start a new state directory (--state)", l.path, checkpointPath(l.path))
+// signed reports whether a checkpoint claims a signature.
+func (c *checkpoint) signed() bool {
+	return c != nil && len(c.text) > len(formatCheckpoint(c.size, c.root))
+}
+
+// resume is how many bytes of a ledger that was found the signer goes on from. It vouches
+// for nothing that it did not sign itself: not for records behind its checkpoint, nor for a
+// ledger without one, from which anything may have been cut off.
+func (l *Ledger) resume(cp *checkpoint, s *scanned) (good int64, err error) {
+	switch {
+	case cp.signed() && l.signer == nil:
+		return 0, fmt.Errorf("ledger %s is signed, and without a key nothing can be added to it: use the key that signed it, or another state directory (--state)", l.path)
+	case cp.signed():
+		if _, err := l.signer.Verify(cp.text); err != nil {
+			return 0, fmt.Errorf("ledger %s: its checkpoint has %w, so nothing is added to it. Find out who signed it: use that key, restore both from a copy, or use another state directory (--state)", l.path, err)
 		}
-		if _, err := s.Verify(l.found.text); err != nil {
-			return fmt.Errorf("ledger %s: its checkpoint has %w, so nothing more is signed. Find out who signed it: use that key, restore both from a copy, or start a new state directory (--state)", l.path, err)
+		return s.ends[cp.size-1], s.unsigned(l.path, cp)
+	case l.signer != nil && len(s.records) > 0:
+		missing := "its checkpoint has no signature"
+		if cp == nil {
+			missing = "there was no " + checkpointPath(l.path)
+		}
+		l.signer = nil
+		l.notices = append(l.notices, fmt.Sprintf("ledger %s: %s, so records may be missing at the end, and nothing more is signed. Restore both from a copy, or start a new state directory (--state)", l.path, missing))
+	}
+	return s.good, nil
+}
+
+// unsigned refuses records behind a signed checkpoint that no crash leaves there. One may
+// leave the last write of a run that goes on, or the start of a run: the next opening sets
+// them aside, as nobody was told of them.
+func (s *scanned) unsigned(path string, cp *checkpoint) error {
+	tail, run := s.records[cp.size-1:], ""
+	for _, r := range s.records[:cp.size-1] {
+		switch {
+		case r.RunStart != nil:
+			run = r.Run
+		case r.End != nil && r.Run == run:
+			run = ""
 		}
 	}
-	l.signer = s
-	return l.stamp()
+	if len(tail) == 1 && tail[0].RunStart != nil {
+		return nil
+	}
+	for i, r := range tail {
+		if run == "" || r.Run != run || r.RunStart != nil {
+			return &DamageError{
+				Path: path, Line: int(cp.size) + 1 + i, Offset: s.ends[int(cp.size)-1+i],
+				Problem: fmt.Sprintf("%s of run %s was added without the key: it is behind the last signed line, %d, and no run was going on that could have left it", r.what(), r.Run, cp.size),
+				Hint:    fmt.Sprintf("Nothing was changed. Find out who wrote it; then keep a copy, and cut the file off behind the signed lines (truncate -s %d) or restore it", s.ends[cp.size-1]),
+			}
+		}
+	}
+	return nil
 }
 
 // compare reports whether the ledger that was read still holds everything that the

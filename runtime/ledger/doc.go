@@ -43,8 +43,8 @@
 // where the write began or at a disk sector and end at a sector or the end of
 // the file, which some file systems leave after a power cut. Open moves a torn
 // tail to <path>.torn-<n>; readers ignore it. Complete lines of a batch that was
-// cut stay: they are true, only unacknowledged. Anything else that does not
-// verify is damage, and nothing is changed.
+// cut go with it where the ledger is signed; else they stay, only unacknowledged.
+// Anything else that does not verify is damage, and nothing is changed.
 //
 // # Checkpoint
 //
@@ -59,11 +59,13 @@
 // Below follow an empty line and an Ed25519 signature, as golang.org/x/mod/sumdb/note
 // writes them, where the ledger was given a Signer (docs/internals/audit-format.md).
 //
-// It is replaced (written aside, fsynced, renamed, its folder fsynced) after a batch
-// is on disk, at most once a second and when the ledger is closed: a crash may
-// leave it behind the file, which is harmless. If it is ahead of the file, records
-// were removed; if the file's root at its size is another one, history was
-// rewritten. Both are errors.
+// It is replaced with every batch, before that is acknowledged: written aside and
+// fsynced, and renamed once the batch is on disk. So a crash leaves at most one batch
+// behind a checkpoint, of which nobody was told. If that checkpoint is signed, the
+// batch is set aside, as nothing tells it from one that somebody appended without the
+// key; more than a crash leaves, such as a decision of a run that has ended, is an
+// error. If the checkpoint is ahead of the file, records were removed; if the file's
+// root at its size is another one, history was rewritten. Both are errors.
 //
 // # How it may evolve
 //

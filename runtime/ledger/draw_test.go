@@ -34,7 +34,7 @@ func TestDraws(t *testing.T) {
 		"more than are made":     {committed, []Draw{{Seed: "x", Step: maxDraws + 1}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := Open(filepath.Join(t.TempDir(), "ledger"))
+			l, err := Open(filepath.Join(t.TempDir(), "ledger"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,7 +56,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, _, _ := create(t, small()...)
-			l, err := Open(path)
+			l, err := Open(path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestFaults(t *testing.T) {
 			}
 			if c.broken {
 				l.Close()
-				if l, err = Open(path); err != nil {
+				if l, err = Open(path, nil); err != nil {
 					t.Fatalf("open again: %v", err)
 				}
 				defer l.Close()
@@ -95,14 +95,44 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestCheckpointFails: what cannot be put into the checkpoint is not recorded.
+func TestCheckpointFails(t *testing.T) {
+	path, data, _ := create(t, small()...)
+	l, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, inTheWay := range []string{checkpointPath(path) + ".new", checkpointPath(path)} {
+		if err := errors.Join(os.RemoveAll(inTheWay), os.MkdirAll(inTheWay+"/x", 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Append(decision("r1", "n", 1)); err == nil || !strings.Contains(err.Error(), "none of the 1 records of this batch was recorded") {
+			t.Errorf("got %v", err)
+		}
+		if now, _ := os.ReadFile(path); l.Len() != 4 || string(now) != string(data) {
+			t.Error("it was recorded")
+		}
+		if err := os.RemoveAll(inTheWay); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Append(decision("r1", "n", 1)); err != nil {
+		t.Error(err)
+	}
+	if rep, err := Verify(path); err != nil || rep.Checkpoint != 6 {
+		t.Errorf("%+v, %v", rep, err)
+	}
+}
+
 func TestForeignWriterIsNoticed(t *testing.T) {
 	path, _, _ := create(t)
-	a, err := Open(path)
+	a, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	b, err := Open(path)
+	b, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +150,7 @@ func TestForeignWriterIsNoticed(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	path, _, _ := create(t)
-	l, err := Open(path)
+	l, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

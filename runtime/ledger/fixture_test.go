@@ -50,7 +50,7 @@ func small() []*Record {
 func create(t testing.TB, recs ...*Record) (path string, data []byte, sizes []int64) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ledger")
-	l, err := Open(path)
+	l, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

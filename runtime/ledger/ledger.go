@@ -6,11 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -31,16 +31,8 @@ type Ledger struct {
 	notices []string
 	broken  error // why nothing can be appended any more
 
-	signer Signer      // of checkpoints, nil for none
-	found  *checkpoint // the one found when it was opened
-
-	stamped time.Time // when an append last replaced the checkpoint
-	behind  bool      // whether the checkpoint has not seen all records
+	signer Signer // of checkpoints, nil for none
 }
-
-// checkpointEvery limits how often a burst of appends replaces the checkpoint: the new
-// file and its rename would triple the cost of the next fsync.
-const checkpointEvery = time.Second
 
 // file is what appending needs of the operating system; tests inject failures.
 type file interface {
@@ -52,9 +44,11 @@ type file interface {
 }
 
 // Open opens the ledger for appending, and creates it if missing. The whole file is
-// verified. A torn tail is set aside, which Notices reports; any other damage is a
-// *DamageError, and nothing is changed.
-func Open(path string) (*Ledger, error) {
+// verified, and every checkpoint signed by the signer, if any. What crashed before it was
+// acknowledged is set aside, which Notices reports. A ledger that this signer did not sign
+// is not signed on: with another signature it is refused, with none it stays unsigned. Any
+// other damage is a *DamageError, and nothing is changed.
+func Open(path string, by Signer) (*Ledger, error) {
 	cp, err := readCheckpoint(path)
 	if err != nil {
 		return nil, err
@@ -68,7 +62,7 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	l := &Ledger{path: path, file: f, found: cp}
+	l := &Ledger{path: path, file: f, signer: by}
 	if err := l.load(f, cp); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -76,54 +70,57 @@ func Open(path string) (*Ledger, error) {
 }
 
 func (l *Ledger) load(f *os.File, cp *checkpoint) error {
-	s, err := scan(f, l.path)
+	s, err := scan(io.NewSectionReader(f, 0, math.MaxInt64), l.path)
 	if err != nil {
 		return err
 	}
 	if err := cp.compare(l.path, s); err != nil {
 		return err
 	}
-	if s.torn {
-		notice, err := setAside(f, l.path, s.good)
+	good, err := l.resume(cp, s)
+	if err != nil {
+		return err
+	}
+	if s.torn || good < s.good {
+		notice, err := setAside(f, l.path, good)
 		if err != nil {
 			return err
 		}
 		l.notices = append(l.notices, notice)
 	}
-	l.state, l.size = s, s.good
-	if s.tree.n == 0 {
-		root, err := s.tree.add([]byte(header))
-		if err != nil {
+	if good < s.good {
+		if s, err = scan(io.NewSectionReader(f, 0, good), l.path); err != nil {
 			return err
 		}
-		// The name must be on disk before a record in the file can be.
-		if err := errors.Join(l.put(formatLine([]byte(header), root)), SyncDir(filepath.Dir(l.path))); err != nil {
-			return fmt.Errorf("ledger %s: cannot be created: %w", l.path, err)
+	}
+	l.state, l.size = s, s.good
+	var first []byte
+	if s.tree.n == 0 {
+		if s.root, err = s.tree.add([]byte(header)); err != nil {
+			return err
 		}
-		s.root = root
+		first = formatLine([]byte(header), s.root)
 	}
 	if cp == nil || cp.size < s.tree.n {
-		l.checkpoint()
+		if err := l.put(first, s.root); err != nil {
+			return fmt.Errorf("ledger %s: cannot be opened for writing: %w", l.path, err)
+		}
 	}
 	return nil
 }
 
-// Append adds records, all or none, and returns when they are on disk: one write and one
-// fsync for the batch. A record that breaks an invariant is rejected by name and nothing
-// of the batch is written. The records are copied; times become UTC.
+// Append adds records, all or none, and returns when they are on disk and in the
+// checkpoint: what is acknowledged is signed. A record that breaks an invariant is rejected
+// by name and nothing of the batch is written. The records are copied; times become UTC.
 //
-// The order of system calls: fstat (nobody else wrote), pwrite, fsync; if one fails,
-// ftruncate to the old size and fsync. If that fails too, the state of the disk is
-// unknown, and the ledger takes no more records until it is opened, and so verified,
-// again. Then the checkpoint is replaced, unless that was done within the last second
-// (Close makes up for it), and only then does Append return.
+// The order of system calls: fstat (nobody else wrote); the next checkpoint, aside, and its
+// fsync; pwrite, fsync; rename of the checkpoint. If one fails, ftruncate to the old size
+// and fsync. If that fails too, or the last step, the fsync of the folder, the state of the
+// disk is unknown, and the ledger takes no more records until it is opened, and so
+// verified, again.
 func (l *Ledger) Append(recs ...*Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.append(recs...)
-}
-
-func (l *Ledger) append(recs ...*Record) error {
 	if l.broken != nil {
 		return fmt.Errorf("ledger %s: cannot take more records: %w", l.path, l.broken)
 	}
@@ -134,21 +131,18 @@ func (l *Ledger) append(recs ...*Record) error {
 	if err != nil {
 		return err
 	}
-	if err := l.put(st.bytes); err != nil {
+	if err := l.put(st.bytes, st.root); err != nil {
 		st.undo()
 		return fmt.Errorf("ledger %s: none of the %d records of this batch was recorded: %w", l.path, len(recs), err)
 	}
 	l.state.root = st.root
 	l.state.records = append(l.state.records, st.records...)
-	if l.behind = time.Since(l.stamped) < checkpointEvery; !l.behind {
-		l.checkpoint()
-		l.stamped = time.Now()
-	}
 	return nil
 }
 
-// put writes bytes at the end and makes them durable, or undoes the write.
-func (l *Ledger) put(b []byte) error {
+// put writes bytes at the end, after which the tree has this root, with the checkpoint of
+// that, and makes both durable, or undoes the write.
+func (l *Ledger) put(b []byte, root tlog.Hash) error {
 	info, err := l.file.Stat()
 	if err != nil {
 		return err
@@ -157,42 +151,32 @@ func (l *Ledger) put(b []byte) error {
 		l.broken = fmt.Errorf("the file has %d bytes, expected %d: another process writes to it; only one apply at a time may, under the lock of its state directory", info.Size(), l.size)
 		return l.broken
 	}
-	if _, err = l.file.WriteAt(b, l.size); err == nil {
-		if err = l.file.Sync(); err == nil {
-			l.size += int64(len(b))
-			return nil
-		}
+	next, err := l.nextCheckpoint(root)
+	if err == nil {
+		_, err = l.file.WriteAt(b, l.size)
 	}
-	if back := errors.Join(l.file.Truncate(l.size), l.file.Sync()); back != nil {
-		l.broken = fmt.Errorf("a write failed (%w) and could not be undone (%w); repair the disk and open the ledger again", err, back)
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err == nil {
+		err = os.Rename(next, checkpointPath(l.path))
+	}
+	if err != nil {
+		if back := errors.Join(l.file.Truncate(l.size), l.file.Sync()); back != nil {
+			l.broken = fmt.Errorf("a write failed (%w) and could not be undone (%w); repair the disk and open the ledger again", err, back)
+			return l.broken
+		}
+		return fmt.Errorf("%w; the ledger is unchanged: free some space or repair the disk, then try again", err)
+	}
+	if err := SyncDir(filepath.Dir(l.path)); err != nil {
+		l.broken = fmt.Errorf("what was written may not be durable (%w); repair the disk and open the ledger again", err)
 		return l.broken
 	}
-	return fmt.Errorf("%w; the ledger is unchanged: free some space or repair the disk, then try again", err)
+	l.size += int64(len(b))
+	return nil
 }
 
-// checkpoint replaces the checkpoint. The records are already on disk, so a failure is
-// only a notice.
-func (l *Ledger) checkpoint() {
-	if err := l.stamp(); err != nil {
-		n := fmt.Sprintf("ledger %s: its checkpoint is out of date, so a removed record could go unnoticed: %v", l.path, err)
-		if !slices.Contains(l.notices, n) {
-			l.notices = append(l.notices, n)
-		}
-	}
-}
-
-func (l *Ledger) stamp() error {
-	text := []byte(formatCheckpoint(l.state.tree.n, l.state.root))
-	if l.signer != nil {
-		var err error
-		if text, err = l.signer.Sign(text); err != nil {
-			return err
-		}
-	}
-	return writeCheckpoint(l.path, text)
-}
-
-// Close closes the file and brings the checkpoint up to date. Everything appended is on disk already.
+// Close closes the file. Everything appended is on disk already.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,9 +184,6 @@ func (l *Ledger) Close() error {
 		return nil
 	}
 	l.broken = fs.ErrClosed
-	if l.behind {
-		l.checkpoint()
-	}
 	return l.file.Close()
 }
 
@@ -241,8 +222,7 @@ func (l *Ledger) Root() tlog.Hash {
 	return l.state.root
 }
 
-// Notices are messages for a person: a torn tail that was set aside, a checkpoint that
-// cannot be written.
+// Notices are messages for a person: a tail that was set aside, and why nothing is signed.
 func (l *Ledger) Notices() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

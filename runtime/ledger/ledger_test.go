@@ -17,7 +17,7 @@ import (
 
 func TestAppendAndRead(t *testing.T) {
 	path, _, _ := create(t, small()...)
-	l, err := Open(path)
+	l, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestAppendAndRead(t *testing.T) {
 
 func TestAppendCanonicalises(t *testing.T) {
 	path, _, _ := create(t)
-	l, err := Open(path)
+	l, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestAppendCanonicalises(t *testing.T) {
 func TestAppendRefuses(t *testing.T) {
 	path, _, _ := create(t, small()...)
 	before, _ := os.ReadFile(path)
-	l, err := Open(path)
+	l, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestAppendRefuses(t *testing.T) {
 // Readers see a prefix, whatever the writer is doing.
 func TestReadWhileWriting(t *testing.T) {
 	path, _, _ := create(t)
-	l, err := Open(path)
+	l, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

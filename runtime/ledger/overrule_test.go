@@ -147,7 +147,7 @@ func TestOverruledRecords(t *testing.T) {
 			d.Retraction.Node = "phase.a"
 		}), "because of phase.a, which was not retracted"},
 	} {
-		l, err := Open(t.TempDir() + "/ledger")
+		l, err := Open(t.TempDir()+"/ledger", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,8 +59,9 @@ type scanned struct {
 	root    tlog.Hash
 	history *history
 	records []*Record
-	good    int64 // bytes of lines that verified
-	torn    bool  // something that is a torn tail follows them
+	good    int64   // bytes of lines that verified
+	ends    []int64 // of each line, in bytes
+	torn    bool    // something that is a torn tail follows them
 }
 
 // scan reads a ledger to its end. It returns what verified even with an error, which is a
@@ -100,6 +101,7 @@ func scan(r io.Reader, path string) (*scanned, error) {
 			}
 		}
 		s.good += int64(len(line)) + 1
+		s.ends = append(s.ends, s.good)
 	}
 }
 
@@ -281,7 +283,7 @@ func HadRoot(path, root string) error {
 // Signed is the part of a ledger that its checkpoint covers, with the checkpoint and the
 // number of records.
 func Signed(path string) (text, checkpoint []byte, records int, err error) {
-	_, cp, err := readOnce(path)
+	s, cp, err := readOnce(path)
 	switch {
 	case err != nil:
 		return nil, nil, 0, err
@@ -291,11 +293,7 @@ func Signed(path string) (text, checkpoint []byte, records int, err error) {
 	if text, err = os.ReadFile(path); err != nil {
 		return nil, nil, 0, err
 	}
-	end := 0
-	for range cp.size {
-		end += bytes.IndexByte(text[end:], '\n') + 1
-	}
-	return text[:end], cp.text, int(cp.size) - 1, nil
+	return text[:s.ends[cp.size-1]], cp.text, int(cp.size) - 1, nil
 }
 
 // DamageError is a ledger that does not verify. Nothing was changed.

@@ -21,7 +21,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	for cut := range data {
 		write(t, path, data[:cut])
 		write(t, checkpointPath(path), text)
-		if _, err := Open(path); !errors.As(err, new(*DamageError)) || !strings.Contains(err.Error(), "removed") {
+		if _, err := Open(path, nil); !errors.As(err, new(*DamageError)) || !strings.Contains(err.Error(), "removed") {
 			t.Fatalf("cut at %d: with a checkpoint ahead, Open says %v", cut, err)
 		}
 		if now, _ := os.ReadFile(path); !bytes.Equal(now, data[:cut]) {
@@ -38,7 +38,7 @@ func TestCutAtEveryByte(t *testing.T) {
 		if err != nil || int64(cut) >= sizes[0] && snap.Len() != whole {
 			t.Fatalf("cut at %d: Read gives %v, want %d records", cut, err, whole)
 		}
-		l, err := Open(path)
+		l, err := Open(path, nil)
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
@@ -91,7 +91,7 @@ func TestHoles(t *testing.T) {
 			c.spoil(bad)
 			write(t, path, bad)
 			write(t, checkpointPath(path), nil) // as a power cut may leave it
-			l, err := Open(path)
+			l, err := Open(path, nil)
 			if !c.torn {
 				if !errors.As(err, new(*DamageError)) {
 					t.Fatalf("got %v, want damage", err)
@@ -118,7 +118,7 @@ func TestCheckpoint(t *testing.T) {
 
 	// Behind is harmless: a crash came between.
 	earlier := t.TempDir() + "/ledger"
-	l, err := Open(earlier)
+	l, err := Open(earlier, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestCheckpoint(t *testing.T) {
 	if rep, err := Verify(path); err != nil || rep.Checkpoint != 2 {
 		t.Errorf("a checkpoint that is behind: %+v, %v", rep, err)
 	}
-	if l, err = Open(path); err != nil {
+	if l, err = Open(path, nil); err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
@@ -144,7 +144,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 	// Gone altogether.
 	os.Remove(path)
-	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "removed") {
+	if _, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), "removed") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -160,7 +160,7 @@ func TestCheckpoint(t *testing.T) {
 	// A checkpoint that is no checkpoint.
 	for _, bad := range []string{"x", "mxflow-ledger/3\n", "mxflow-ledger/1\n-1\nx\n", "mxflow-ledger/1\n07\nx\n", strings.Replace(string(behind), "\n2\n", "\n+2\n", 1)} {
 		write(t, checkpointPath(path), []byte(bad))
-		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "checkpoint") {
+		if _, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), "checkpoint") {
 			t.Errorf("%q: got %v", bad, err)
 		}
 	}

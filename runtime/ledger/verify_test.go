@@ -127,7 +127,7 @@ func TestForgedRecords(t *testing.T) {
 				t.Errorf("got %v, want something about %q", err, c.want)
 			}
 			before, _ := os.ReadFile(path)
-			if _, err := Open(path); err == nil {
+			if _, err := Open(path, nil); err == nil {
 				t.Error("Open takes it")
 			}
 			if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
@@ -147,7 +147,7 @@ func TestOtherFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/ledger"
 			write(t, path, []byte(c.data))
-			_, err := Open(path)
+			_, err := Open(path, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want something about %q", err, c.want)
 			}

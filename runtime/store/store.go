@@ -41,14 +41,18 @@ const DirName = ".mxflow"
 
 var errReadOnly = errors.New("the state directory is open read-only")
 
-// Open opens a state directory for writing, and creates what is missing. The caller holds
-// Lock on it. The ledger is verified; Notices reports what had to be fixed.
-func Open(dir string) (*Store, error) {
+// Open is OpenSigned without a key.
+func Open(dir string) (*Store, error) { return OpenSigned(dir, nil) }
+
+// OpenSigned opens a state directory for writing, and creates what is missing. The caller
+// holds Lock on it. The ledger is verified, and signed by the signer, if any, as
+// ledger.Open does; Notices reports what had to be fixed.
+func OpenSigned(dir string, by ledger.Signer) (*Store, error) {
 	d := layout(dir)
 	if err := d.make(); err != nil {
 		return nil, err
 	}
-	l, err := ledger.Open(d.ledger())
+	l, err := ledger.Open(d.ledger(), by)
 	if err != nil {
 		return nil, d.explain(err)
 	}
@@ -98,14 +102,6 @@ func (s *Store) Append(recs ...*ledger.Record) error {
 		s.view.add(r)
 	}
 	return nil
-}
-
-// SignWith signs the ledger's checkpoints from now on (ledger.Ledger.SignWith).
-func (s *Store) SignWith(by ledger.Signer) error {
-	if s.readOnly {
-		return errReadOnly
-	}
-	return s.ledger.SignWith(by)
 }
 
 // CleanWith sets a function that every record passes before it is appended: the last

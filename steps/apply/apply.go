@@ -53,7 +53,7 @@ type Options struct {
 	Wait bool
 	// Tool is the program with its version, for the record.
 	Tool string
-	// Signer, which may be nil, signs the ledger's final state.
+	// Signer, which may be nil, signs the ledger.
 	Signer ledger.Signer
 	// Hard ends what still runs after ctx has ended: the graceful shutdown of engines.
 	Hard context.Context
@@ -107,16 +107,11 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 		return nil, err
 	}
 	defer lock.Unlock()
-	st, err := store.Open(o.StateDir)
+	st, err := store.OpenSigned(o.StateDir, o.Signer)
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close()
-	if o.Signer != nil {
-		if err := st.SignWith(o.Signer); err != nil {
-			watch.Note(verdict.New(code.StateNotice, verdict.Text("notice", err.Error())))
-		}
-	}
 	for _, n := range st.Notices() {
 		watch.Note(verdict.New(code.StateNotice, verdict.Text("notice", n)))
 	}

@@ -40,12 +40,12 @@ func ownKey() (*signing.Key, error) {
 	return signing.Open(file)
 }
 
-// Signer is this user's key for signing a ledger; without one apply continues, and audit
-// verify does not pass.
+// Signer is this user's key for signing a ledger. Without one, a ledger that is not signed
+// can be written to, and audit verify does not pass.
 func Signer(stderr io.Writer) ledger.Signer {
 	key, err := ownKey()
 	if err != nil {
-		fmt.Fprintf(stderr, "note: the ledger is not signed, and audit verify will not pass: %v\n", err)
+		fmt.Fprintf(stderr, "note: there is no key to sign the ledger with, and audit verify will not pass: %v\n", err)
 		return nil
 	}
 	return key
