@@ -161,13 +161,13 @@ func TestTails(t *testing.T) {
 		refused string // what apply says
 	}{
 		{"a gate behind the end", 0, []*ledger.Record{passes(run)}, "a decision about phase.one (pass) of run " + run + " was added without the key"},
-		{"a launch behind the end", 0, []*ledger.Record{{Type: "launch", Run: run, Launch: &ledger.Launch{ID: "l", Purpose: ledger.ForStep}}}, "launch l of run"},
-		{"a waiver behind the end", 0, []*ledger.Record{waives(whole.records()[gate])}, "a waiver of phase.one of run"},
-		{"a whole run behind the end", 0, []*ledger.Record{starts("r2"), passes("r2"), ends("r2")}, "the start of run r2 was added without the key"},
+		{"a launch behind the end", 0, []*ledger.Record{{Type: "launch", Run: run, Launch: &ledger.Launch{ID: "l", Purpose: ledger.ForStep}}}, "a record of type launch of run"},
+		{"a waiver behind the end", 0, []*ledger.Record{waives(whole.records()[gate])}, "a record of type waiver of run"},
+		{"a whole run behind the end", 0, []*ledger.Record{starts("r2"), passes("r2"), ends("r2")}, "a record of type run of run r2 was added without the key"},
 		{"the start of a run behind the end", 0, []*ledger.Record{starts("r2")}, ""},
 		{"a gate of a killed run", gate, []*ledger.Record{passes(run)}, ""},
 		{"the end of a killed run", gate, []*ledger.Record{passes(run), ends(run)}, ""},
-		{"more than the end of a killed run", gate, []*ledger.Record{ends(run), starts("r2"), passes("r2")}, "the start of run r2 was added without the key"},
+		{"more than the end of a killed run", gate, []*ledger.Record{ends(run), starts("r2"), passes("r2")}, "a record of type run of run r2 was added without the key"},
 		{"another run's gate", gate, []*ledger.Record{passes("r2")}, "a decision about phase.one (pass) of run r2"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {

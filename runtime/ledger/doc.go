@@ -38,13 +38,12 @@
 // # Torn tails
 //
 // A batch is appended by one write and one fsync, and acknowledged after it. A
-// crash in between leaves a tail that nobody was told of. A tail is torn when
-// no LF follows the last good line, or when it has a hole: NUL bytes that begin
-// where the write began or at a disk sector and end at a sector or the end of
-// the file, which some file systems leave after a power cut. Open moves a torn
-// tail to <path>.torn-<n>; readers ignore it. Complete lines of a batch that was
-// cut go with it where the ledger is signed; else they stay, only unacknowledged.
-// Anything else that does not verify is damage, and nothing is changed.
+// crash in between leaves a tail that nobody was told of. A tail is torn when no LF
+// follows the last good line, or when it does not verify, whatever it holds, behind
+// all that the checkpoint has seen. Open moves a torn tail to <path>.torn-<n>; readers
+// ignore it. Complete lines of a batch that was cut go with it where the ledger is
+// signed; else they stay, only unacknowledged. Anything else that does not verify is
+// damage, and nothing is changed.
 //
 // # Checkpoint
 //

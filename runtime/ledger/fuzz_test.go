@@ -20,7 +20,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add(forge(header, "{}", "null"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := scan(bytes.NewReader(data), "fuzz")
+		s, err := scan(bytes.NewReader(data), "fuzz", nil)
 		if s.good > int64(len(data)) || len(s.records) > 0 && int64(len(s.records)) != s.tree.n-1 {
 			t.Fatalf("%d of %d bytes good, %d records, %d leaves", s.good, len(data), len(s.records), s.tree.n)
 		}

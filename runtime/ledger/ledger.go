@@ -70,7 +70,7 @@ func Open(path string, by Signer) (*Ledger, error) {
 }
 
 func (l *Ledger) load(f *os.File, cp *checkpoint) error {
-	s, err := scan(io.NewSectionReader(f, 0, math.MaxInt64), l.path)
+	s, err := scan(io.NewSectionReader(f, 0, math.MaxInt64), l.path, cp)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (l *Ledger) load(f *os.File, cp *checkpoint) error {
 		l.notices = append(l.notices, notice)
 	}
 	if good < s.good {
-		if s, err = scan(io.NewSectionReader(f, 0, good), l.path); err != nil {
+		if s, err = scan(io.NewSectionReader(f, 0, good), l.path, cp); err != nil {
 			return err
 		}
 	}
@@ -199,27 +199,6 @@ func (l *Ledger) From(n int) []*Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clip(l.state.records[min(max(n, 0), len(l.state.records)):])
-}
-
-// Len is the number of records.
-func (l *Ledger) Len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.state.records)
-}
-
-// Size is the number of leaves of the tree: the header and every record.
-func (l *Ledger) Size() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state.tree.n
-}
-
-// Root is the hash of the tree.
-func (l *Ledger) Root() tlog.Hash {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state.root
 }
 
 // Notices are messages for a person: a tail that was set aside, and why nothing is signed.

@@ -166,3 +166,17 @@ func (s *Snapshot) Size() int64 { return s.s.tree.n }
 
 // Root is the hash of the tree.
 func (s *Snapshot) Root() tlog.Hash { return s.s.root }
+
+func (l *Ledger) Len() int { return len(l.From(0)) }
+
+func (l *Ledger) Size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.tree.n
+}
+
+func (l *Ledger) Root() tlog.Hash {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.root
+}

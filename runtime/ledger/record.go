@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -23,21 +22,6 @@ type Record struct {
 	Decision *Decision `json:"decision,omitempty"`
 	End      *End      `json:"end,omitempty"`
 	Waiver   *Waiver   `json:"waiver,omitempty"`
-}
-
-// what names a record for people.
-func (r *Record) what() string {
-	switch {
-	case r.Decision != nil:
-		return fmt.Sprintf("a decision about %s (%s)", r.Decision.Node, r.Decision.Verdict)
-	case r.Launch != nil:
-		return "launch " + r.Launch.ID
-	case r.Waiver != nil:
-		return "a waiver of " + r.Waiver.Node
-	case r.End != nil:
-		return "the end"
-	}
-	return "the start"
 }
 
 // RunStart opens a run.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // setAside copies what follows the first good bytes of f to <path>.torn-<n> and cuts it
@@ -54,48 +53,4 @@ func SyncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
-}
-
-// sector is the smallest unit that a disk writes.
-const sector = 512
-
-// holed reports whether a line that does not verify, with all that follows it, has a hole
-// as a power cut leaves it: a stretch of NUL bytes that starts with the line or at a
-// sector, and ends at a sector or the end of the file. A record never contains a NUL, and
-// a single byte changed to NUL is not a hole. at is the line's offset in the file; in is
-// after its LF.
-func holed(line []byte, in io.ByteReader, at int64) (bool, error) {
-	begin := int64(-1) // of the stretch being read
-	pos := at
-	next := func(b byte) (found bool) {
-		if b == 0 && begin < 0 {
-			begin = pos
-		}
-		if b != 0 && begin >= 0 {
-			found = isHole(begin, pos, at, false)
-			begin = -1
-		}
-		pos++
-		return found
-	}
-	if slices.ContainsFunc(line, next) {
-		return true, nil
-	}
-	next('\n')
-	for {
-		b, err := in.ReadByte()
-		if errors.Is(err, io.EOF) {
-			return begin >= 0 && isHole(begin, pos, at, true), nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if next(b) {
-			return true, nil
-		}
-	}
-}
-
-func isHole(begin, end, lineStart int64, atEnd bool) bool {
-	return (begin == lineStart || begin%sector == 0) && (end%sector == 0 || atEnd)
 }

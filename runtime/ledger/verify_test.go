@@ -52,7 +52,7 @@ func TestEveryByteIsCovered(t *testing.T) {
 
 // verifies is Verify without the files.
 func verifies(data []byte) bool {
-	s, err := scan(bytes.NewReader(data), "")
+	s, err := scan(bytes.NewReader(data), "", nil)
 	return err == nil && !s.torn && s.tree.n > 0
 }
 

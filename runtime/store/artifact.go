@@ -85,10 +85,15 @@ func (s *Store) Get(sum string) ([]byte, error) {
 	if err := checkSum(sum); err != nil {
 		return nil, err
 	}
-	data, err := s.read(sum)
+	f, err := openRegular(s.artifact(sum))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("artifact %s is not in this state directory: %w", sum, fs.ErrNotExist)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("artifact %s: %w", sum, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return nil, fmt.Errorf("artifact %s: %w", sum, err)
 	}
@@ -100,15 +105,6 @@ func (s *Store) Get(sum string) ([]byte, error) {
 
 func (s *Store) artifact(sum string) string {
 	return filepath.Join(s.dir.artifacts(), sum[:2], sum[2:])
-}
-
-func (s *Store) read(sum string) ([]byte, error) {
-	f, err := openRegular(s.artifact(sum))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
 }
 
 // openRegular opens regular files only: a pipe would block, and a link may lead to an
