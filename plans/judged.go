@@ -23,7 +23,7 @@ type Judged struct {
 func (p *Plan) Judged() []Judged {
 	c := p.canonical()
 	c.Decision = p.Decision // written out even if it is the usual one
-	w := lister{hide: redact.New(p.Hidden)}
+	w := lister{hide: redact.Whole(p.Hidden)}
 	w.value("", reflect.ValueOf(c), p.Range)
 	return w.found
 }

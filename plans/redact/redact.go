@@ -6,18 +6,16 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -28,54 +26,85 @@ const Mark = "[redacted]"
 // words and numbers, so that removing it would show where it was and ruin the rest.
 const MinLength = 4
 
+// window is how many bytes in a row of a secret are removed by themselves.
+const window = 8
+
 // Redactor replaces secrets. The nil Redactor replaces nothing.
 type Redactor struct {
-	replacer *strings.Replacer
-	forms    []string
+	forms []string // in lower case
+	// whole are those that are replaced as a whole, by their first byte.
+	whole [256][]marked
+	// parts are the windows of the others; one that is false occurs everywhere, and is
+	// replaced only beside one that is true. sieve has a bit for each, at sieved of it.
+	parts map[uint64]bool
+	sieve [1 << 15]uint64
 }
 
-// New makes a Redactor for secrets. Those shorter than MinLength are ignored: callers
-// that accept secrets must refuse them.
+type marked struct{ form, mark string }
+
+// New makes a Redactor for secrets and, in upper or lower case, for any 8 bytes and more
+// of one. Those shorter than MinLength are ignored: callers that accept secrets must
+// refuse them.
 func New(secrets []string) *Redactor {
+	r := NewWith(secrets, func(string) string { return Mark })
+	if r == nil {
+		return nil
+	}
+	for first, list := range r.whole {
+		r.whole[first] = slices.DeleteFunc(list, func(m marked) bool { return len(m.form) >= window })
+	}
+	r.parts = map[uint64]bool{}
+	for _, form := range r.forms {
+		r.add(form)
+	}
+	return r
+}
+
+// Whole makes a Redactor for nothing less than whole secrets, for texts whose rest counts.
+func Whole(secrets []string) *Redactor {
 	return NewWith(secrets, func(string) string { return Mark })
 }
 
-// NewWith is New with a mark that may depend on the secret, so that equal
-// secrets can be told from different ones.
+// NewWith is Whole with a mark that may depend on the secret, so that equal secrets can be
+// told from different ones.
 func NewWith(secrets []string, mark func(secret string) string) *Redactor {
-	marks := map[string]string{}
-	for _, s := range secrets {
-		if len(s) < MinLength {
-			continue
-		}
-		m := mark(s)
-		for _, form := range forms(s) {
-			if _, known := marks[form]; !known && len(form) >= MinLength {
-				marks[form] = m
-			}
-		}
-	}
-	if len(marks) == 0 {
+	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinLength })
+	if len(secrets) == 0 {
 		return nil
 	}
-	// The replacer prefers earlier pairs, so that a secret that begins another does not
-	// leave the rest of the other.
-	var list []string
-	for form := range marks {
-		list = append(list, form)
-	}
-	slices.SortFunc(list, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
+	r := &Redactor{}
+	for _, s := range secrets {
+		for _, form := range forms(s) {
+			r.forms = append(r.forms, string(lower(form)))
+			list := append(r.whole[form[0]], marked{form, mark(s)})
+			slices.SortStableFunc(list, func(a, b marked) int { return len(b.form) - len(a.form) })
+			r.whole[form[0]] = list
 		}
-		return strings.Compare(a, b)
-	})
-	var pairs []string
-	for _, form := range list {
-		pairs = append(pairs, form, marks[form])
 	}
-	return &Redactor{strings.NewReplacer(pairs...), list}
+	return r
 }
+
+// add adds the windows of a form. Those of one or two bytes that repeat, or with the :// of
+// an address, occur everywhere, but count in a form that has no other.
+func (r *Redactor) add(form string) {
+	counts := false
+	for i := range len(form) - window + 1 {
+		part := []byte(form[i : i+window])
+		w := binary.BigEndian.Uint64(part)
+		slices.Sort(part)
+		alone := len(slices.Compact(part)) > 2 && !strings.Contains(form[i:i+window], "://")
+		counts = counts || alone
+		r.parts[w] = r.parts[w] || alone
+		r.sieve[sieved(w)>>6] |= 1 << (sieved(w) & 63)
+	}
+	for i := 0; i+window <= len(form) && !counts; i++ {
+		r.parts[binary.BigEndian.Uint64([]byte(form[i:i+window]))] = true
+	}
+}
+
+// sieved is a window's bit. There are many more than windows of some long secrets, so that
+// nearly all text is told by them.
+func sieved(w uint64) uint64 { return w * 0x9e3779b97f4a7c15 >> (64 - 21) }
 
 // Active reports whether there is anything to replace.
 func (r *Redactor) Active() bool { return r != nil }
@@ -85,7 +114,52 @@ func (r *Redactor) Text(s string) string {
 	if r == nil {
 		return s
 	}
-	return r.replacer.Replace(s)
+	read := unescape(s)
+	low, done := lower(read.text), 0
+	var out strings.Builder
+	for begin, end, mark := r.next(read.text, low, 0); end > 0; begin, end, mark = r.next(read.text, low, end) {
+		out.WriteString(s[done:read.at(begin)] + mark)
+		done = read.at(end)
+	}
+	if done == 0 {
+		return s
+	}
+	return out.String() + s[done:]
+}
+
+// next is the first secret from a place on, or stretch of parts that overlap; end is 0 if
+// there is none. low is the text in lower case.
+func (r *Redactor) next(text string, low []byte, from int) (begin, end int, mark string) {
+	counts := false
+	for i := from; i < len(text) && !(counts && i >= end); i++ {
+		n := 0
+		for _, m := range r.whole[text[i]] {
+			if strings.HasPrefix(text[i:], m.form) {
+				if n, mark, counts = len(m.form), m.mark, true; r.parts == nil {
+					return i, i + n, mark
+				}
+				break
+			}
+		}
+		if i+window <= len(low) {
+			w := binary.BigEndian.Uint64(low[i:])
+			if bit := sieved(w); r.sieve[bit>>6]>>(bit&63)&1 != 0 {
+				if alone, is := r.parts[w]; is {
+					n, mark, counts = max(n, window), Mark, counts || alone
+				}
+			}
+		}
+		if n > 0 {
+			if i >= end {
+				begin = i
+			}
+			end = max(end, i+n)
+		}
+	}
+	if !counts {
+		return 0, 0, ""
+	}
+	return begin, end, mark
 }
 
 // Bytes is Text for bytes, such as a JSON document.
@@ -93,103 +167,100 @@ func (r *Redactor) Bytes(b []byte) []byte {
 	if r == nil {
 		return b
 	}
-	return []byte(r.replacer.Replace(string(b)))
+	return []byte(r.Text(string(b)))
 }
 
-// forms are the spellings in which programs print a secret: unchanged, escaped for JSON,
-// Go, Python or URLs, in hexadecimal, in base64, and line by line if it has several
-// lines.
+// forms are the spellings of a secret, besides those that unescape reads: unchanged, in the
+// query of a URL, in hexadecimal and in base64. What is printed as it is may look escaped.
 func forms(s string) []string {
-	out := []string{
-		s, inner(s, strconv.Quote), inner(s, strconv.QuoteToASCII), inner(s, jsonText), inner(s, plainJSON), url.QueryEscape(s), url.PathEscape(s),
-	}
-	for _, json := range []string{inner(s, jsonText), inner(s, plainJSON)} {
-		out = append(out, separators.Replace(json), ascii(json), strings.ReplaceAll(ascii(json), "/", `\/`))
-	}
-	quoted := strings.ReplaceAll(url.QueryEscape(s), "+", "%20") // urllib's quote(s, safe=""), JavaScript's but for a few
-	out = append(out, quoted, strings.ReplaceAll(quoted, "%2F", "/"), component.Replace(quoted))
-	for _, form := range slices.Clone(out) {
-		out = append(out, escapes.ReplaceAllStringFunc(form, strings.ToLower), codes.ReplaceAllStringFunc(form, upper))
-	}
-	out = append(out, hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))))
-	for _, line := range strings.Split(s, "\n") {
-		// Short lines of a long secret are ordinary: "}" or "-----".
-		if line = strings.TrimSpace(line); len(line) >= 2*MinLength {
-			out = append(out, line)
-		}
-	}
-	return append(out, base64Forms(s)...)
-}
-
-// separators are what Go alone escapes in JSON.
-var separators = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029")
-
-// escapes are the bytes of a URL that are written in hexadecimal.
-var escapes = regexp.MustCompile(`%[0-9A-F]{2}`)
-
-// codes are the escapes of JSON that name a character by its number, which some
-// write with capital letters.
-var codes = regexp.MustCompile(`\\u[0-9a-f]{4}`)
-
-func upper(code string) string { return `\u` + strings.ToUpper(code[2:]) }
-
-// component are the characters that JavaScript's encodeURIComponent leaves alone.
-var component = strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
-
-// ascii is a JSON text as Python's json.dumps writes it: no character beyond ASCII,
-// and none but five of the short escapes.
-func ascii(json string) string {
-	var b strings.Builder
-	for _, c := range json {
-		switch {
-		case c < 0x7f:
-			b.WriteRune(c)
-		case c < 0x10000:
-			fmt.Fprintf(&b, `\u%04x`, c)
-		default:
-			high, low := utf16.EncodeRune(c)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		}
-	}
-	return b.String()
-}
-
-// inner is what a quoting function makes of s, without the quotes.
-func inner(s string, quote func(string) string) string {
-	q := quote(s)
-	return q[1 : len(q)-1]
-}
-
-func jsonText(s string) string {
-	text, _ := json.Marshal(s) // text never fails
-	return string(text)
-}
-
-// plainJSON leaves <, > and & alone, as many encoders do.
-func plainJSON(s string) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s)
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// base64Forms are s in base64, alone and as part of something longer such as
-// "user:secret": there it begins at any of three offsets, and its first and last
-// characters depend on what is around it.
-func base64Forms(s string) (out []string) {
+	all := []string{s, unescape(s).text, strings.ReplaceAll(s, " ", "+"), hex.EncodeToString([]byte(s))}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		out = append(out, enc.EncodeToString([]byte(s)), strings.TrimRight(enc.EncodeToString([]byte(s)), "="))
+		all = append(all, enc.EncodeToString([]byte(s)), strings.TrimRight(enc.EncodeToString([]byte(s)), "="))
+		// As part of something longer, such as "user:secret", it begins at any of three
+		// offsets, and its first and last characters depend on what is around it.
 		for offset := range 3 {
 			text := enc.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, offset), s...))
-			from, to := (offset*8+5)/6, (offset+len(s))*8/6
 			// What little is left of a short secret would be found everywhere.
-			if core := text[from:to]; len(core) >= 2*MinLength {
-				out = append(out, core)
+			if core := text[(offset*8+5)/6 : (offset+len(s))*8/6]; len(core) >= window {
+				all = append(all, core)
 			}
 		}
 	}
-	return out
+	return slices.DeleteFunc(all, func(form string) bool { return len(form) < 2 })
+}
+
+// lower is a text with A to Z in lower case, which keeps its length.
+func lower(text string) []byte {
+	low := []byte(text)
+	for i, c := range low {
+		if 'A' <= c && c <= 'Z' {
+			low[i] = c + 'a' - 'A'
+		}
+	}
+	return low
+}
+
+// unescaped is a text with its escapes read.
+type unescaped struct {
+	text   string
+	places []int // where each byte was; nil if there is no escape
+}
+
+// at is where a byte of it was.
+func (u unescaped) at(i int) int {
+	if u.places == nil {
+		return i
+	}
+	return u.places[i]
+}
+
+// unescape reads the escapes of JSON, Go, Python, C and URLs.
+func unescape(s string) unescaped {
+	if strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, '%') < 0 {
+		return unescaped{s, nil}
+	}
+	text, places := make([]byte, 0, len(s)), make([]int, 0, len(s)+1)
+	for i := 0; i < len(s); {
+		n := 0
+		if s[i] == '\\' || s[i] == '%' {
+			text, n = escape(text, s[i:])
+		}
+		if n == 0 {
+			text, n = append(text, s[i]), 1
+		}
+		for len(places) < len(text) {
+			places = append(places, i)
+		}
+		i += n
+	}
+	return unescaped{string(text), append(places, len(s))}
+}
+
+// escape appends what the escape means that s begins with, and returns its length; 0 if it
+// begins with none.
+func escape(to []byte, s string) ([]byte, int) {
+	switch {
+	case s[0] == '%':
+		if b, err := hex.DecodeString(s[1:min(3, len(s))]); err == nil && len(b) == 1 {
+			return append(to, b...), 3
+		}
+		return to, 0
+	case len(s) > 1 && strings.IndexByte(`"'/`, s[1]) >= 0:
+		return append(to, s[1]), 2
+	case len(s) >= 12 && s[1] == 'u' && s[6:8] == `\u`:
+		var pair string
+		if err := json.Unmarshal([]byte(`"`+s[:12]+`"`), &pair); err == nil && utf8.RuneCountInString(pair) == 1 {
+			return append(to, pair...), 12
+		}
+	}
+	c, char, rest, err := strconv.UnquoteChar(s, 0)
+	switch {
+	case err != nil:
+		return to, 0
+	case char:
+		return utf8.AppendRune(to, c), len(s) - len(rest)
+	}
+	return append(to, byte(c)), len(s) - len(rest)
 }
 
 // Sealed is a mark in place of a secret: anyone with the key can tell whether another
@@ -204,8 +275,7 @@ func Sealed(key []byte, secret string) string {
 var known struct {
 	sync.Mutex
 	secrets  map[string]bool
-	redactor *Redactor
-	built    int // how many secrets redactor has
+	redactor *Redactor // nil until it is asked for
 }
 
 // Know adds secrets to those of this process. Text of engines and commands is cut in
@@ -218,7 +288,9 @@ func Know(secrets []string) {
 		known.secrets = map[string]bool{}
 	}
 	for _, s := range secrets {
-		known.secrets[s] = true
+		if !known.secrets[s] {
+			known.secrets[s], known.redactor = true, nil
+		}
 	}
 }
 
@@ -227,15 +299,15 @@ func Know(secrets []string) {
 func Forget() {
 	known.Lock()
 	defer known.Unlock()
-	known.secrets, known.redactor, known.built = nil, nil, 0
+	known.secrets, known.redactor = nil, nil
 }
 
 // Known is the Redactor of this process's secrets.
 func Known() *Redactor {
 	known.Lock()
 	defer known.Unlock()
-	if known.built != len(known.secrets) {
-		known.redactor, known.built = New(slices.Sorted(maps.Keys(known.secrets))), len(known.secrets)
+	if known.redactor == nil && len(known.secrets) > 0 {
+		known.redactor = New(slices.Collect(maps.Keys(known.secrets)))
 	}
 	return known.redactor
 }
@@ -259,36 +331,43 @@ func (r *Redactor) Cut(text string, most int) string {
 	return text[:most]
 }
 
-// Finished is text without the beginning of a secret at its end.
+// Finished is text without the beginning of a secret at its end, or a part that may go on.
 func (r *Redactor) Finished(text string) string {
 	if r == nil {
 		return text
 	}
-	longest := 0
-	for _, form := range r.forms {
-		for n := min(len(form)-1, len(text)); n > longest; n-- {
-			if strings.HasSuffix(text, form[:n]) {
-				longest = n
-			}
-		}
+	text = strings.TrimSuffix(text, Mark)
+	read := unescape(text[:unfinished.FindStringIndex(text)[0]])
+	if n := r.overlap(read.text, true); n > 0 {
+		return text[:read.at(len(read.text)-n)]
 	}
-	return text[:len(text)-longest]
+	return text
 }
+
+// unfinished are escapes that may go on behind the end of a text.
+var unfinished = regexp.MustCompile(`(\\([xuU][0-9A-Fa-f]*)?|%[0-9A-Fa-f]?)*$`)
 
 // Begun is text that was cut at its beginning, without the end of a secret there.
 func (r *Redactor) Begun(text string) string {
 	if r == nil {
 		return text
 	}
-	longest := 0
+	read := unescape(text)
+	return text[read.at(r.overlap(read.text, false)):]
+}
+
+// overlap is how much of a form's beginning is at the end of a text, or of a form's end at
+// its beginning.
+func (r *Redactor) overlap(text string, atEnd bool) (longest int) {
+	text = string(lower(text))
 	for _, form := range r.forms {
 		for n := min(len(form)-1, len(text)); n > longest; n-- {
-			if strings.HasPrefix(text, form[len(form)-n:]) {
+			if atEnd && strings.HasSuffix(text, form[:n]) || !atEnd && strings.HasPrefix(text, form[len(form)-n:]) {
 				longest = n
 			}
 		}
 	}
-	return text[longest:]
+	return longest
 }
 
 // Any is a copy of v without secrets in its strings, at any depth. Fields named in keep
@@ -318,17 +397,14 @@ func (r *Redactor) clean(v reflect.Value, keep []string) {
 		if !f.CanSet() || slices.Contains(keep, v.Type().Field(i).Name) {
 			continue
 		}
-		switch f.Kind() {
-		case reflect.Pointer:
-			if !f.IsNil() && f.Elem().Kind() == reflect.Struct {
-				r.clean(f.Elem(), keep)
-				continue
-			}
-		case reflect.Struct:
+		switch {
+		case f.Kind() == reflect.Struct:
 			r.clean(f, keep)
-			continue
+		case f.Kind() == reflect.Pointer && !f.IsNil() && f.Elem().Kind() == reflect.Struct:
+			r.clean(f.Elem(), keep)
+		default:
+			f.Set(r.copy(f, keep))
 		}
-		f.Set(r.copy(f, keep))
 	}
 }
 
@@ -345,12 +421,10 @@ func (r *Redactor) copy(v reflect.Value, keep []string) reflect.Value {
 		if v.IsNil() {
 			return v
 		}
-		c := reflect.New(v.Type()).Elem()
 		if v.Kind() == reflect.Interface {
-			c.Set(r.copy(v.Elem(), keep))
-			return c
+			return r.copy(v.Elem(), keep)
 		}
-		c.Set(reflect.New(v.Type().Elem()))
+		c := reflect.New(v.Type().Elem())
 		c.Elem().Set(r.copy(v.Elem(), keep))
 		return c
 	case reflect.Slice:

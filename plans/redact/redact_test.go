@@ -66,6 +66,75 @@ func TestNoFormOfASecretIsLeft(t *testing.T) {
 	}
 }
 
+// TestPartsOfASecret is what programs make of one besides spelling it out.
+func TestPartsOfASecret(t *testing.T) {
+	const secret = `sk-Live_0123"456789 aBcD`
+	r := New([]string{secret, "https://kim:pa55word@db.example/x", "        indented by eight"})
+	for text, want := range map[string]string{
+		"cut " + secret[:len(secret)-1] + ";":                                  "cut " + Mark + ";",
+		"cut " + secret[1:] + ";":                                              "cut " + Mark + ";",
+		"eight " + secret[5:13] + ";":                                          "eight " + Mark + ";",
+		"seven " + secret[5:12] + ";":                                          "seven " + secret[5:12] + ";",
+		"upper " + strings.ToUpper(secret) + ";":                               "upper " + Mark + ";",
+		"lower " + strings.ToLower(secret[3:20]) + ";":                         "lower " + Mark + ";",
+		`repr 'sk-Live_0123"456789 aBcD';`:                                     "repr '" + Mark + "';",
+		`repr "sk-Live_0123\"456789 aBcD";`:                                    `repr "` + Mark + `";`,
+		`bytes b'\x73k-\x4cive_0123"4567';`:                                    `bytes b'` + Mark + `';`,
+		"two " + secret[:9] + ", " + secret[9:] + ";":                          "two " + Mark + ", " + Mark + ";",
+		"gets https://huggingface.co:443 --------":                             "gets https://huggingface.co:443 --------",
+		"gets https://kim:pa55word@db.example/x":                               "gets " + Mark,
+		"gets db.example/x":                                                    "gets " + Mark,
+		"        more than eight spaces":                                       "        more than eight spaces",
+		"basic " + base64.StdEncoding.EncodeToString([]byte("u:"+secret[:20])): "basic dTp" + Mark + "A==",
+		// What is not seen.
+		"spaced s k - L i v e _ 0 1 2 3 ;": "spaced s k - L i v e _ 0 1 2 3 ;",
+		"back DcBa 987654\"3210_eviL-ks;":  "back DcBa 987654\"3210_eviL-ks;",
+	} {
+		if got := r.Text(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	if got := r.Text(strings.Repeat("y", 100)); got != strings.Repeat("y", 100) {
+		t.Error(got)
+	}
+	same := New([]string{"zzzzzzzzzz"})
+	if got := same.Text("a zzzzzzzzzz b"); got != "a "+Mark+" b" {
+		t.Errorf("a secret of one letter: %q", got)
+	}
+}
+
+// TestWholeLeavesParts: keys and digests must differ where texts do.
+func TestWholeLeavesParts(t *testing.T) {
+	r := Whole([]string{"0123456789abcdef"})
+	for text, want := range map[string]string{
+		"0123456789abcde": "0123456789abcde", "0123456789ABCDEF": "0123456789ABCDEF",
+		`"0123456789abcdef0123456789\u0061bcdef"`: `"` + Mark + Mark + `"`,
+	} {
+		if got := r.Text(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// FuzzText: no text makes it stumble, and what is left of one has nothing to remove.
+func FuzzText(f *testing.F) {
+	f.Add("some \\u00e4\\x41%42 text\\", "a secret of \\ and %41 some length")
+	f.Add("s\xc3\xa4\xc3", "\xa4\xc3secret")
+	f.Fuzz(func(t *testing.T, text, secret string) {
+		r := New([]string{secret})
+		for _, s := range []string{text, text + secret + text, text + strconv.Quote(secret), secret[len(secret)/2:] + text} {
+			for rest := range strings.SplitSeq(r.Text(s), Mark) {
+				if again := r.Text(rest); again != rest && !strings.Contains(secret, Mark[:2]) {
+					t.Fatalf("secret %q in %q leaves %q, of which is left %q", secret, s, rest, again)
+				}
+			}
+			if len(r.Cut(s, 10)) > 10 || len(r.Begun(s)) > len(s) {
+				t.Fatalf("%q grows", s)
+			}
+		}
+	})
+}
+
 type word string
 
 type record struct {
@@ -133,11 +202,22 @@ func TestMarksCanTellSecretsApart(t *testing.T) {
 }
 
 func BenchmarkLogLines(b *testing.B) {
-	r := New([]string{"hf_0123456789abcdef", "another secret of some length", "postgres://user:pass@host/db"})
-	line := strings.Repeat("INFO 11-20 13:14:15 engine.py:123] Loading model weights took 3.14 s ", 3)
-	b.SetBytes(int64(len(line)))
-	for b.Loop() {
-		r.Text(line)
+	long := make([]byte, 3000) // as a key file has
+	random := rand.New(rand.NewSource(1))
+	for i := range long {
+		long[i] = byte(' ' + random.Intn(95))
+	}
+	r := New([]string{"hf_0123456789abcdef", "another secret of some length", "postgres://user:pass@host/db", string(long)})
+	for name, line := range map[string]string{
+		"plain":   strings.Repeat("INFO 11-20 13:14:15 engine.py:123] Loading model weights took 3.14 s ", 3),
+		"escapes": strings.Repeat("Loading weights: 45%|####      | 9/20 [00:03<00:04, 2.6it/s] \\u2588 in C:\\x ", 3),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(line)))
+			for b.Loop() {
+				r.Text(line)
+			}
+		})
 	}
 }
 

@@ -247,7 +247,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if r.pool != nil {
 		lab.Elsewhere = r.pool
 	}
-	sum, sums, err := putSources(r.store, r.Loaded, r.secrets)
+	sum, sums, err := putSources(r.store, r.Loaded, redact.Whole(r.plan.Secrets()))
 	if err != nil {
 		return nil, err
 	}

@@ -260,7 +260,7 @@ func (s *setup) then(name item, v any) {
 
 // holds reports whether any of it is sensitive.
 func (s *setup) holds(secrets []string) bool {
-	hide := redact.New(secrets)
+	hide := redact.Whole(secrets)
 	for _, text := range s.texts {
 		if hide.Text(text) != text {
 			return true
