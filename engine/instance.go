@@ -63,8 +63,8 @@ type Instance interface {
 	Exited() <-chan struct{}
 	// Exit is how it ended; nil while it runs.
 	Exit() *Exit
-	// PeakMemory is the largest resident set of its processes seen so far, in bytes; 0 if
-	// unknown. It is host memory, not the accelerator's.
+	// PeakMemory is the most host memory of its processes seen so far, in bytes; 0 if
+	// unknown. The accelerator's is not part of it.
 	PeakMemory() int64
 	// LogPath is the file that holds its output.
 	LogPath() string

@@ -444,8 +444,8 @@ var cellMetrics = []Metric{
 	},
 	{
 		Name: "engine_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfHostMemory,
-		Evidence:   "readings of the engine's resident set within the window",
-		Definition: "Peak resident set of the engine's processes within the window, in units of 1e9 bytes. It is host memory.",
+		Evidence:   "readings of the engine's memory within the window",
+		Definition: "Peak host memory of the engine's processes within the window, in units of 1e9 bytes: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them.",
 	},
 	{
 		Name: "container_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfHostMemory,
@@ -570,8 +570,8 @@ var launchMetrics = []Metric{
 	},
 	{
 		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerLaunch,
-		Evidence:   "the resident set of the engine's process group, watched while it ran",
-		Definition: "Peak resident set of the engine's process group, in units of 1e9 bytes. It is host memory, not GPU memory.",
+		Evidence:   "the memory of the engine's processes, watched while it ran",
+		Definition: "Peak host memory of the engine's processes, in units of 1e9 bytes, not GPU memory: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them.",
 	},
 	{
 		Name: "crashes", Unit: "count", Whole: true, Better: Lower, Scope: PerLaunch,

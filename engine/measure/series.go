@@ -50,8 +50,8 @@ const (
 	HostCPU    = "host.cpu_share"
 	HostMemory = "host.memory_gb"
 	HostEnergy = "host.energy_j"
-	// EngineCPU counts up the engine's processor seconds, EngineMemory is its resident
-	// set, ContainerMemory its control group's memory. s, GB, GB.
+	// EngineCPU counts up the engine's processor seconds, EngineMemory is its host
+	// memory, ContainerMemory its control group's memory. s, GB, GB.
 	EngineCPU       = "engine.cpu_s"
 	EngineMemory    = "engine.memory_gb"
 	ContainerMemory = "container.memory_gb"

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/machine"
 )
 
 // family is every process of one launch: all descendants of its guard. If the guard is
@@ -20,6 +21,7 @@ type family struct {
 	child  *child
 	launch engine.Launch
 	known  map[procID]proc
+	meter  machine.Meter
 	// termed are those that got SIGTERM: a second one makes many servers give up their
 	// graceful shutdown.
 	termed      map[procID]bool
@@ -70,24 +72,16 @@ func (f *family) find(marks bool) {
 	f.known = set
 }
 
-// memory is the larger of the sum of all known members' present memory and the maximum of
-// any one of them.
+// memory is the larger of all known members' present memory and the maximum of any one of
+// them.
 func (f *family) memory(search bool) int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if search {
+		f.mu.Lock()
 		f.find(false)
+		f.mu.Unlock()
 	}
-	var sum, most int64
-	for id := range f.known {
-		if !id.alive() {
-			continue
-		}
-		now, peak := id.memory()
-		sum += now
-		most = max(most, peak)
-	}
-	return max(sum, most)
+	now, peak := f.meter.Read(f.pids(), search)
+	return max(now, peak)
 }
 
 // terminate asks every member to end, once each, and reports whether any is left. The

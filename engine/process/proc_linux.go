@@ -152,28 +152,6 @@ func (id procID) signal(sig unix.Signal, still func() bool) error {
 	return err
 }
 
-// memory is the process's present resident set, and its maximum since it started its
-// program, both in bytes.
-func (id procID) memory() (now, peak int64) {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(id.pid) + "/status")
-	if err != nil {
-		return 0, 0
-	}
-	for line := range bytes.Lines(status) {
-		fields := bytes.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		switch string(fields[0]) {
-		case "VmHWM:":
-			peak, _ = strconv.ParseInt(string(fields[1]), 10, 64)
-		case "VmRSS:":
-			now, _ = strconv.ParseInt(string(fields[1]), 10, 64)
-		}
-	}
-	return now << 10, peak << 10
-}
-
 // descend adds all descendants of set's members to it, except what stop selects; nothing
 // below that is searched.
 func descend(table []proc, set map[procID]proc, stop func(proc) bool) {

@@ -173,10 +173,10 @@ func (p *process) Exited() <-chan struct{} { return p.child.exited }
 // LogPath implements Instance.
 func (p *process) LogPath() string { return p.log.Path }
 
-// PeakMemory implements Instance. On Linux it is the larger of two lower bounds: the
-// resident sets of all processes of the launch summed at one instant, five times a
-// second, and the kernel's own high-water mark of any one of them, which misses no spike.
-// Shared pages count once per process. Elsewhere it is 0.
+// PeakMemory implements Instance. On Linux it is the larger of two lower bounds: the memory
+// of all processes of the launch at one instant, five times a second (machine.Meter), and
+// the kernel's own high-water mark of any one of them, which misses no spike. Elsewhere it
+// is 0.
 func (p *process) PeakMemory() int64 { return p.peak.Load() }
 
 // Exit implements Instance.

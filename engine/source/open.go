@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/machine"
 )
 
 // Open lists the programs, libraries, models and code that processes have mapped, or open
@@ -35,20 +36,10 @@ func Open(pids []int, since time.Time, host func(path string) string) (files []F
 		}
 	}
 	for _, pid := range pids {
-		proc := filepath.Join("/proc", strconv.Itoa(pid))
-		if maps, err := os.Open(filepath.Join(proc, "maps")); err == nil {
-			for lines := bufio.NewScanner(maps); lines.Scan(); {
-				where, path, named := strings.Cut(lines.Text(), "/")
-				if fields := strings.Fields(where); named && len(fields) == 5 && (strings.Contains(fields[1], "x") || isLoaded("/"+path)) {
-					add("/" + path)
-				}
-			}
-			maps.Close()
-		}
-		open, _ := os.ReadDir(filepath.Join(proc, "fd"))
-		for _, fd := range open {
-			if path, err := os.Readlink(filepath.Join(proc, "fd", fd.Name())); err == nil && filepath.IsAbs(path) && isLoaded(path) && isRead(proc, fd.Name()) {
-				add(path)
+		held, _ := machine.Holds(pid)
+		for _, h := range held {
+			if strings.Contains(h.Mapped, "x") || isLoaded(h.Path) && (h.FD == "" || isRead(pid, h.FD)) {
+				add(h.Path)
 			}
 		}
 	}
@@ -92,8 +83,8 @@ func isLoaded(path string) bool {
 var models = []string{".gguf", ".safetensors", ".bin", ".pt", ".pth", ".onnx", ".engine"}
 
 // isRead reports whether a descriptor is open for reading alone.
-func isRead(proc, fd string) bool {
-	text, err := os.ReadFile(filepath.Join(proc, "fdinfo", fd))
+func isRead(pid int, fd string) bool {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "fdinfo", fd))
 	if err != nil {
 		return false
 	}

@@ -40,7 +40,7 @@ func runs(pid int) bool {
 }
 
 func TestKilled(t *testing.T) {
-	machine{stream: twoGPUs, does: "again"}.use(t)
+	fakeMachine{stream: twoGPUs, does: "again"}.use(t)
 	folder := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {
@@ -64,7 +64,7 @@ func TestKilled(t *testing.T) {
 }
 
 func TestNothingIsLeft(t *testing.T) {
-	machine{stream: twoGPUs, apps: "1, GPU-a, 5, x\n", does: "again"}.use(t)
+	fakeMachine{stream: twoGPUs, apps: "1, GPU-a, 5, x\n", does: "again"}.use(t)
 	folder := t.TempDir()
 	t.Setenv("FAKE_SMI_PIDS", folder)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -33,7 +33,7 @@ const gb10 = `timestamp, uuid, power.draw, power.draw.instant, memory.used, memo
 `
 
 func TestGPUs(t *testing.T) {
-	machine{stream: twoGPUs, does: "hang"}.use(t)
+	fakeMachine{stream: twoGPUs, does: "hang"}.use(t)
 	r := begin(t, Config{GPUs: []string{"GPU-a", "GPU-b"}})
 	until(t, r, func() bool { return r.has(measure.GPUPower, "GPU-b") == 2 })
 	series, notes := r.Stop()
@@ -69,7 +69,7 @@ func TestGPUs(t *testing.T) {
 }
 
 func TestOtherDrivers(t *testing.T) {
-	machine{stream: oldDriver, does: "hang"}.use(t)
+	fakeMachine{stream: oldDriver, does: "hang"}.use(t)
 	r := begin(t, Config{GPUs: []string{"GPU-a"}})
 	until(t, r, func() bool { return r.has(measure.GPUThrottle, "GPU-a") > 0 })
 	series, notes := r.Stop()
@@ -83,7 +83,7 @@ func TestOtherDrivers(t *testing.T) {
 		t.Errorf("notes: %q", notes)
 	}
 
-	machine{stream: gb10, apps: "4711, GPU-a, 71234, VLLM::EngineCore\n", does: "hang"}.use(t)
+	fakeMachine{stream: gb10, apps: "4711, GPU-a, 71234, VLLM::EngineCore\n", does: "hang"}.use(t)
 	r = begin(t, Config{GPUs: []string{"GPU-a"}, Own: func() []int { return []int{4711} }})
 	until(t, r, func() bool {
 		return r.has(measure.GPUForeign, "GPU-a") > 0 && r.has(measure.GPUThrottle, "GPU-a") > 0
@@ -107,7 +107,7 @@ func TestOtherDrivers(t *testing.T) {
 
 func TestStreamBreaks(t *testing.T) {
 	// It ends, and is restarted.
-	machine{stream: twoGPUs, does: "end"}.use(t)
+	fakeMachine{stream: twoGPUs, does: "end"}.use(t)
 	r := &Recorder{config: Config{Zero: time.Now()}, tape: newTape(time.Now())}
 	s, err := gpu.NewStream(context.Background(), []string{"GPU-a"})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestStreamBreaks(t *testing.T) {
 		}
 	}
 
-	machine{stream: gb10, does: "noise"}.use(t)
+	fakeMachine{stream: gb10, does: "noise"}.use(t)
 	r = begin(t, Config{GPUs: []string{"GPU-a"}})
 	until(t, r, func() bool { return r.told("line") && r.has(measure.GPUPower, "GPU-a") > 1 })
 	series, notes = r.Stop()
@@ -140,7 +140,7 @@ func TestStreamBreaks(t *testing.T) {
 }
 
 func TestNoSuchGPU(t *testing.T) {
-	machine{stream: twoGPUs, does: "hang"}.use(t)
+	fakeMachine{stream: twoGPUs, does: "hang"}.use(t)
 	if r, err := Start(context.Background(), Config{GPUs: []string{"GPU-a", "GPU-c"}}); err == nil || !strings.Contains(err.Error(), "GPU-c") {
 		t.Errorf("%v, %v", r, err)
 	}
@@ -159,7 +159,7 @@ func TestNoSuchGPU(t *testing.T) {
 func TestForeignProcess(t *testing.T) {
 	self := os.Getpid()
 	line := func(pid int, name string) string { return strconv.Itoa(pid) + ", GPU-a, 512, " + name + "\n" }
-	apps := machine{stream: twoGPUs, apps: line(self, "engine"), does: "again"}.use(t)
+	apps := fakeMachine{stream: twoGPUs, apps: line(self, "engine"), does: "again"}.use(t)
 	r := begin(t, Config{GPUs: []string{"GPU-a"}, Own: func() []int { return []int{self} }, IdleMiB: 1e6})
 	until(t, r, func() bool { return r.has(measure.GPUForeign, "GPU-a") > 0 })
 	write(t, apps, line(self, "engine")+line(1, "/usr/bin/python3"))
@@ -240,7 +240,7 @@ func TestSettle(t *testing.T) {
 		t.Error("no GPU was waited for")
 	}
 	hot := strings.ReplaceAll(machineList, "HOT", "71")
-	machine{stream: hot}.use(t)
+	fakeMachine{stream: hot}.use(t)
 	err := Settle(ctx, []string{"GPU-a"}, Calm{MaxTemperature: 50})
 	if err == nil || !strings.Contains(err.Error(), "after waiting for 0s, the temperature of GPU 0 (NVIDIA A, GPU-a) is 71 °C (required ≤ 50)") {
 		t.Errorf("too hot: %v", err)
@@ -253,7 +253,7 @@ func TestSettle(t *testing.T) {
 	}
 	// It cools down meanwhile.
 	cool := strings.ReplaceAll(machineList, "HOT", "49")
-	err = Settle(ctx, []string{"GPU-a"}, Calm{MaxTemperature: 50, Timeout: time.Hour, Every: time.Millisecond, Waiting: func(string) { machine{stream: cool}.use(t) }})
+	err = Settle(ctx, []string{"GPU-a"}, Calm{MaxTemperature: 50, Timeout: time.Hour, Every: time.Millisecond, Waiting: func(string) { fakeMachine{stream: cool}.use(t) }})
 	if err != nil {
 		t.Errorf("cooled down: %v", err)
 	}

@@ -35,12 +35,12 @@ func newHost(root string, t *tape) *host {
 	return h
 }
 
-// sample reads everything once.
-func (h *host) sample(own []int, container string) {
+// sample reads everything once; search is for memory that the processes of own share.
+func (h *host) sample(own []int, search bool, container string) {
 	h.cpu()
 	h.memory()
 	h.energy.sample(h.tape)
-	h.engine.sample(own)
+	h.engine.sample(own, search)
 	h.container.sample(container, own)
 }
 

@@ -40,29 +40,27 @@ func TestHost(t *testing.T) {
 		"sys/class/powercap/intel-rapl:2/energy_uj":           "1\n",
 		"sys/class/powercap/intel-rapl-mmio:0/name":           "package-0\n",
 		"sys/class/powercap/intel-rapl-mmio:0/energy_uj":      "1000000\n",
-		"proc/10/stat": stat10("S", 200, 100, 7, 1000),
-		"proc/11/stat": stat10("R", 50, 0, 8, 500),
+		"proc/10/stat": stat10("S", 200, 100, 7),
+		"proc/11/stat": stat10("R", 50, 0, 8),
 	})
 	tp := newTape(time.Now())
 	h := newHost(root, tp)
-	h.sample([]int{10, 11, 12}, "")
+	h.sample([]int{10, 11, 12}, false, "")
 	// 20 ticks of 80 were busy; one package wrapped; a process ended, and another got its
 	// PID.
 	write(t, root+"proc/stat", "cpu  110 10 45 1050 60 5 5 15 95 0\n")
 	write(t, root+"sys/class/powercap/intel-rapl:0/energy_uj", "1500000\n")
 	write(t, root+"sys/class/powercap/intel-rapl:1/energy_uj", "500000\n")
-	write(t, root+"proc/10/stat", stat10("S", 300, 100, 7, 2000))
-	write(t, root+"proc/11/stat", stat10("R", 5, 0, 9, 100))
-	h.sample([]int{10, 11, 12}, "")
-	page := float64(os.Getpagesize())
+	write(t, root+"proc/10/stat", stat10("S", 300, 100, 7))
+	write(t, root+"proc/11/stat", stat10("R", 5, 0, 9))
+	h.sample([]int{10, 11, 12}, false, "")
 	series, notes := tp.done()
 	sound(t, series)
 	for name, want := range map[string][]float64{
-		measure.HostCPU:      {20.0 / 80},
-		measure.HostMemory:   {750000 * 1024 / 1e9, 750000 * 1024 / 1e9},
-		measure.HostEnergy:   {0, 0.5 + 1.5},
-		measure.EngineCPU:    {3.5, 4.55},
-		measure.EngineMemory: {1500 * page / 1e9, 2100 * page / 1e9},
+		measure.HostCPU:    {20.0 / 80},
+		measure.HostMemory: {750000 * 1024 / 1e9, 750000 * 1024 / 1e9},
+		measure.HostEnergy: {0, 0.5 + 1.5},
+		measure.EngineCPU:  {3.5, 4.55},
 	} {
 		if got := find(series, name, "").Value; !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
 			t.Errorf("%s is %v, want %v", name, got, want)
@@ -74,9 +72,9 @@ func TestHost(t *testing.T) {
 }
 
 // stat10 is a /proc/PID/stat of a process with an awkward name.
-func stat10(state string, user, system, start, pages int) string {
+func stat10(state string, user, system, start int) string {
 	return "10 (a) b (c) " + state + " 1 10 10 0 -1 0 0 0 0 0 " + strconv.Itoa(user) + " " + strconv.Itoa(system) +
-		" 9 9 20 0 1 0 " + strconv.Itoa(start) + " 123456 " + strconv.Itoa(pages) + " 18446744073709551615 0 0\n"
+		" 9 9 20 0 1 0 " + strconv.Itoa(start) + " 123456 1000 18446744073709551615 0 0\n"
 }
 
 func TestHostWithoutAnything(t *testing.T) {
@@ -88,8 +86,8 @@ func TestHostWithoutAnything(t *testing.T) {
 		{"proc/stat": "cpu a b c d e f\n", "proc/10/stat": ""},
 	} {
 		h := newHost(machineOf(t, files), tp)
-		h.sample([]int{10}, "")
-		h.sample([]int{10}, "")
+		h.sample([]int{10}, false, "")
+		h.sample([]int{10}, false, "")
 	}
 	if series, notes := tp.done(); len(series) != 0 || len(notes) != 0 {
 		t.Errorf("%v, %q", series, notes)
@@ -153,7 +151,7 @@ func BenchmarkHostSample(b *testing.B) {
 	h := newHost("/", newTape(time.Now()))
 	own := []int{os.Getpid()}
 	for b.Loop() {
-		h.sample(own, "")
+		h.sample(own, true, "")
 	}
 }
 

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// machine is what a fake nvidia-smi shows.
-type machine struct {
+// fakeMachine is what a fake nvidia-smi shows.
+type fakeMachine struct {
 	// stream is a recording with the names of its fields in the first line.
 	stream string
 	// apps are the processes on the GPUs, as --query-compute-apps prints them. It
@@ -45,7 +45,7 @@ type machine struct {
 }
 
 // use puts a fake into PATH, and returns the file of its processes.
-func (m machine) use(t *testing.T) (apps string) {
+func (m fakeMachine) use(t *testing.T) (apps string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

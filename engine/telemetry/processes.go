@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
@@ -24,6 +25,7 @@ type engineUse struct {
 	// ticks are the processor ticks of every process seen, as last read, including those
 	// that have ended, so that their sum never falls.
 	ticks map[procID]float64
+	meter machine.Meter
 }
 
 // procID identifies a process for good: PIDs are reused, start times are not.
@@ -32,14 +34,9 @@ type procID struct {
 	start string
 }
 
-// sample reads the processes of own. Their resident sets are added up, so memory
-// that they share counts once for each.
-func (e *engineUse) sample(own []int) {
-	if len(own) == 0 {
-		return
-	}
+// sample reads the processes of own, and searches for what they share if that is asked.
+func (e *engineUse) sample(own []int, search bool) {
 	now := time.Now()
-	var pages float64
 	seen := false
 	for _, pid := range own {
 		cells := stat(e.root, pid)
@@ -48,13 +45,11 @@ func (e *engineUse) sample(own []int) {
 		}
 		user, err1 := strconv.ParseFloat(cells[statUser], 64)
 		system, err2 := strconv.ParseFloat(cells[statSystem], 64)
-		resident, err3 := strconv.ParseFloat(cells[statResident], 64)
-		if err1 != nil || err2 != nil || err3 != nil {
+		if err1 != nil || err2 != nil {
 			continue
 		}
 		seen = true
 		e.ticks[procID{pid, cells[statStart]}] = user + system
-		pages += resident
 	}
 	if !seen {
 		return
@@ -64,17 +59,17 @@ func (e *engineUse) sample(own []int) {
 		sum += n
 	}
 	e.tape.add(measure.EngineCPU, "", "s", now, sum/hz)
-	e.tape.add(measure.EngineMemory, "", "GB", now, pages*float64(os.Getpagesize())/1e9)
+	memory, _ := e.meter.Read(own, search)
+	e.tape.add(measure.EngineMemory, "", "GB", now, float64(memory)/1e9)
 }
 
 // Indices of the cells after the name in /proc/PID/stat, see proc_pid_stat(5), where they
 // are numbered from 1 and the name is the second.
 const (
-	statParent   = 4 - 3
-	statUser     = 14 - 3
-	statSystem   = 15 - 3
-	statStart    = 22 - 3
-	statResident = 24 - 3
+	statParent = 4 - 3
+	statUser   = 14 - 3
+	statSystem = 15 - 3
+	statStart  = 22 - 3
 )
 
 // stat is the cells of /proc/PID/stat after the name, which may hold anything; nil if
@@ -85,7 +80,7 @@ func stat(root string, pid int) []string {
 		return nil
 	}
 	cells := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(cells) <= statResident {
+	if len(cells) <= statStart {
 		return nil
 	}
 	return cells

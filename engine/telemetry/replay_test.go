@@ -58,7 +58,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("line %d came %v s after its time: its time is not the one of this machine's clock", i, late)
 		}
 	}
-	machine{stream: "testdata/h200/stream.csv", does: "hang"}.use(t)
+	fakeMachine{stream: "testdata/h200/stream.csv", does: "hang"}.use(t)
 	r := begin(t, Config{GPUs: []string{uuid}})
 	until(t, r, func() bool { return r.has(measure.GPUPowerInstant, uuid) == len(asked) })
 	series, notes := r.Stop()
@@ -161,7 +161,7 @@ func TestSample(t *testing.T) {
 		t.Skip(err)
 	}
 	_, lines := rows(sample)
-	machine{stream: sample, does: "hang"}.use(t)
+	fakeMachine{stream: sample, does: "hang"}.use(t)
 	const uuid = "GPU-00000000-0000-0000-0000-000000000000"
 	r := begin(t, Config{GPUs: []string{uuid}})
 	until(t, r, func() bool { return r.has(measure.GPUUtilization, uuid) == len(lines) })

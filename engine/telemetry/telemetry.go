@@ -185,10 +185,12 @@ func (r *Recorder) watchHost(ctx context.Context) {
 	var asked time.Time
 	var own []int
 	for {
-		if now := time.Now(); now.Sub(asked) >= ownEvery {
+		now := time.Now()
+		due := now.Sub(asked) >= ownEvery
+		if due {
 			own, asked = r.own(), now
 		}
-		h.sample(own, r.config.Container)
+		h.sample(own, due, r.config.Container)
 		select {
 		case <-ctx.Done():
 			return
