@@ -93,7 +93,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.StringSliceVar(&q.Changes, "changes", nil, "observations that are meant to differ, such as moe_kernel (this repeats no measurement)")
 	f.StringSliceVar(&q.Accept, "accept", nil, "what can differ between the environments of launches, such as repo.vllm or packages")
 	f.StringVar(&q.Coherence, "coherence", "", "how answers are checked: baseline (B's no worse than A's), absolute or off")
-	f.StringVar(&q.Caches, "caches", "own", "compiler caches: own (each command has its own, kept between its launches except for what it timed and chose), pinned (that too), cold (empty at each launch) or shared (whatever is there)")
+	f.StringVar(&q.Caches, "caches", "own", "compiler caches: own (each command has its own, kept between its launches except for what it timed and chose), pinned (that too) or cold (empty at each launch)")
 	f.StringVar(&q.Expect, "expect", "", "what the answer to \"The capital of France is\" must contain (default: any words)")
 	f.DurationVar(&q.Timeout, "timeout", 0, "how long a start can take (default: the kind's own)")
 	f.DurationVar(&q.MaxLag, "max-lag", 0, "how late the client can be before a launch is invalid (default: 10ms)")

@@ -81,7 +81,6 @@ var launchPhrases = phrases{
 	code.LogRemoved:      "log removed, because sensitive values in it could not be redacted: {error}",
 	code.NothingObserved: "nothing was observed: {error}",
 	code.Unobserved:      "{why}",
-	code.CachesCold:      "the caches of this variant were empty before this launch: it started cold, though the plan says warm",
 	code.TreeUnrecorded:  "working tree {subject}, which the engine sees, was not recorded: {error}",
 	code.Watched:         "{text}",
 

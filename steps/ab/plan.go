@@ -76,13 +76,11 @@ func (q *Question) planEngine(w *planWriter, dir string) {
 		w.number("port", q.Port)
 	}
 	w.line("}")
-	switch {
-	case q.Caches == "pinned":
+	switch q.Caches {
+	case "pinned":
 		w.line("caches {\nstate = \"warm\"\ntuning = \"pinned\"\n}")
-	case q.Caches == "cold":
+	case "cold":
 		w.line("caches {\nstate = \"cold\"\n}")
-	case q.Caches == "own" && q.Kind.Name != "embedded": // which compiles nothing
-		w.line("caches {\nstate = \"warm\"\n}")
 	}
 	if q.Timeout > 0 {
 		w.line("ready {\ntimeout = %s\n}", hclText(q.Timeout.String()))

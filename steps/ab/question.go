@@ -183,8 +183,8 @@ func (q *Question) numbers() error {
 		return fmt.Errorf("--api: %q is neither completions nor chat", q.API)
 	case !slices.Contains([]string{"", "baseline", "absolute", "off"}, q.Coherence):
 		return fmt.Errorf("--coherence: %q is not baseline, absolute or off", q.Coherence)
-	case !slices.Contains([]string{"own", "pinned", "cold", "shared"}, q.Caches):
-		return fmt.Errorf("--caches: %q is not own, pinned, cold or shared", q.Caches)
+	case !slices.Contains([]string{"own", "pinned", "cold"}, q.Caches):
+		return fmt.Errorf("--caches: %q is not own, pinned or cold", q.Caches)
 	case q.Timeout < 0 || q.MaxLag < 0:
 		return errors.New("time limits must be positive")
 	case q.WritePlan != "" && filepath.Ext(q.WritePlan) != ".hcl":

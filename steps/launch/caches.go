@@ -17,13 +17,15 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
+type folderOf struct{ variable, folder string }
+
 // cacheFolders are the variables that tell engines and their compilers where to keep
-// compiled artifacts. XDG_CACHE_HOME and HF_HOME are deliberately absent: models are
-// downloaded there. Every engine gets all of them: one that does not know a variable
+// compiled artifacts. Every engine gets all of them: one that does not know a variable
 // ignores it.
-var cacheFolders = []struct{ variable, folder string }{
+var cacheFolders = []folderOf{
 	{"VLLM_CACHE_ROOT", "vllm"},    // torch.compile artifacts, flashinfer_autotune_cache
 	{"SGLANG_CACHE_DIR", "sglang"}, // flashinfer/autotune
 	{"SGLANG_DG_CACHE_DIR", "sglang-deep-gemm"},
@@ -39,8 +41,17 @@ var cacheFolders = []struct{ variable, folder string }{
 	{"TVM_FFI_CACHE_DIR", "tvm-ffi"},
 	{"TILELANG_CACHE_DIR", "tilelang"},
 	{"CUTE_DSL_CACHE_DIR", "cute-dsl"},
+	{"NUMBA_CACHE_DIR", "numba"},
+	{"CUPY_CACHE_DIR", "cupy"},
 	{"MXFLOW_EMBEDDED_CACHE_DIR", "embedded"},
 }
+
+// otherCaches is where a process keeps what none of them names, such as shaders of drivers.
+const otherCaches = "XDG_CACHE_HOME"
+
+// downloads are the folders of the user's cache with models and packages, which a process
+// would miss in its own, by the variables that tell where they are.
+var downloads = []folderOf{{"HF_HOME", "huggingface"}, {"TORCH_HOME", "torch"}, {"LLAMA_CACHE", "llama.cpp"}, {"UV_CACHE_DIR", "uv"}, {"PIP_CACHE_DIR", "pip"}}
 
 // timed matches the files, or a folder around them, in which engines keep what they timed
 // and chose: FlashInfer's tactics under each of its roofs (autotune_configs.json), those
@@ -100,7 +111,6 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	actual := c.State
 	if c.State == "warm" && !l.warmed(dir, key) {
 		actual = "cold"
-		record.Notes = append(record.Notes, verdict.New(code.CachesCold))
 	}
 	inside := dir
 	switch {
@@ -112,11 +122,28 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	case spec.Exec != nil || spec.Compose != nil:
 		inside = path.Join(c.Mount, name)
 	}
-	for _, f := range cacheFolders {
+	planned := func(name string) bool {
+		_, set := spec.Env[name]
+		return set || slices.Contains(spec.Unset, name)
+	}
+	folders := cacheFolders
+	if spec.How() == engine.HowProcess && !planned(otherCaches) {
+		shared := os.Getenv(otherCaches)
+		if home, ok := variant.Variable(*spec, "HOME"); ok && shared == "" {
+			shared = filepath.Join(home, ".cache")
+		}
+		for _, f := range downloads {
+			if os.Getenv(f.variable) == "" && !planned(f.variable) {
+				spec.Env[f.variable] = filepath.Join(shared, f.folder)
+			}
+		}
+		folders = append(slices.Clone(folders), folderOf{otherCaches, "other"})
+	}
+	for _, f := range folders {
 		if err := os.MkdirAll(filepath.Join(dir, f.folder), 0o777); err != nil {
 			return failed("engine", "start", "no folder for its caches: %v", err)
 		}
-		if _, set := spec.Env[f.variable]; !set && !slices.Contains(spec.Unset, f.variable) {
+		if !planned(f.variable) {
 			spec.Env[f.variable] = path.Join(inside, f.folder)
 		}
 	}

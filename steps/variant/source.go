@@ -97,7 +97,7 @@ func notCommands(v any) string {
 }
 
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc: "Gives each variant its own compiler caches (torch.compile, Triton, FlashInfer, CUDA and others), in a known state. Without this block, and without a source, the engine uses whatever caches exist.",
+	Doc: "The state of each variant's own compiler caches (torch.compile, Triton, FlashInfer, CUDA and others). Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
 	Attrs: []plans.Attr{
 		{Name: "state", Type: plans.String, Required: true, OneOf: []string{"warm", "cold"}, Doc: "`warm`: kept between launches of a variant; the first one finds them empty and is recorded as cold. `cold`: empty at each launch."},
 		{Name: "tuning", Type: plans.String, Default: "drawn", OneOf: []string{"drawn", "pinned"}, Doc: "What engines timed and chose, such as FlashInfer's tactics. `drawn`: each launch chooses anew, so a lucky choice is noise like any other. `pinned`: all launches of a variant keep the choice of the first, and the verdict speaks of that one."},
@@ -153,6 +153,9 @@ func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 	if err := l.putSources(d, spec); err != nil {
 		return err
 	}
+	if len(spec.Sources) > 0 || spec.How() == engine.HowProcess {
+		spec.Caches = &engine.Caches{State: "warm", Tuning: "drawn"}
+	}
 	for _, b := range d.engine.Parts["caches"] {
 		of := struct{ State, Tuning, Dir, Mount string }{}
 		if err := b.Decode(&of); err != nil {
@@ -185,7 +188,6 @@ func (l *Resolver) putSources(d *draft, spec *engine.Spec) error {
 	if spec.How() == engine.HowProcess && (d.engine.Process == nil || d.engine.Process.Dir == "") {
 		spec.Dir = engine.SourceMark(names[0])
 	}
-	spec.Caches = &engine.Caches{State: "warm", Tuning: "drawn"}
 	return nil
 }
 

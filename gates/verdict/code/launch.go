@@ -66,7 +66,6 @@ const (
 	LogRemoved      Code = "launch.log_removed"
 	NothingObserved Code = "launch.nothing_observed"
 	Unobserved      Code = "observation.missing"
-	CachesCold      Code = "caches.cold"
 	// TreeUnrecorded: the working tree at Subject is not on record. Args: error.
 	TreeUnrecorded Code = "tree.unrecorded"
 	Watched        Code = "machine.watched"

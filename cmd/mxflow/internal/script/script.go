@@ -526,9 +526,6 @@ func (s *script) comments() (lines []string) {
 	for _, t := range s.Spec.Trees {
 		lines = append(lines, "working tree "+t.Name+": "+t.Path+", hash "+t.Hash)
 	}
-	if c := s.Spec.Caches; c != nil {
-		lines = append(lines, "compile caches: "+c.State+", of each variant's own")
-	}
 	if e := s.Spec.Endpoint; e != nil {
 		lines = append(lines, "The engine is run outside mxflow, at "+e.URL+".")
 	}
