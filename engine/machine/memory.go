@@ -2,6 +2,7 @@ package machine
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,6 +224,18 @@ const sysV = "/SYSV"
 type segment struct {
 	creator int
 	bytes   int64
+}
+
+// Segments are the System V segments that exist and that processes read so far have made.
+func (m *Meter) Segments() (names []string, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, s := range segments() {
+		if m.pids[s.creator] {
+			names, bytes = append(names, fmt.Sprintf("System V segment %d", id.inode)), bytes+s.bytes
+		}
+	}
+	return names, bytes
 }
 
 // segments are those of this machine, by the numbers that they are mapped under.

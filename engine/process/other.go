@@ -21,6 +21,11 @@ func newFamily(c *child, _ engine.Launch, _ time.Duration) *family { return &fam
 
 func (f *family) memory(bool) int64 { return 0 }
 
+func (f *family) segments() (names []string, bytes int64) { return nil, 0 }
+
+// Left implements engine.Leaver: what outlives the engine is not known.
+func (p *process) Left() []string { return nil }
+
 func (f *family) terminate() bool {
 	if f.termed {
 		return syscall.Kill(-f.pgid, 0) == nil

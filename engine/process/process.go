@@ -54,7 +54,8 @@ type process struct {
 	started time.Time
 	child   *child
 	family  *family
-	watched chan struct{} // closed when the watch has ended
+	found   map[string]bool // by scratch, before the start
+	watched chan struct{}   // closed when the watch has ended
 	endWait chan struct{} // closed to end the watch
 
 	startup atomic.Int64 // ns, 0 before ready
@@ -115,7 +116,7 @@ func (p Launcher) start(cmd *exec.Cmd, spec engine.Spec, kind kinds.Kind, l engi
 	}
 	inst := &process{
 		spec: spec, kind: kind, log: log,
-		watched: make(chan struct{}), endWait: make(chan struct{}),
+		watched: make(chan struct{}), endWait: make(chan struct{}), found: scratch(cmd.Env),
 		started: time.Now(), argv: cmd.Args, env: cmd.Env,
 	}
 	inst.child, err = spawn(cmd, l.CPUs)

@@ -72,6 +72,9 @@ var launchPhrases = phrases{
 	code.LeftRunning: func(r verdict.Reason) string {
 		return fill("still running after the engine exited: ", r) + strings.Join(r.Args["names"].List, ", ") + fill(" ({n} in total); mxflow ended them", r)
 	},
+	code.LeftFiles: func(r verdict.Reason) string {
+		return fill("it left ", r) + strings.Join(r.Args["paths"].List, ", ") + fill(" ({n} in total, {gb}), which another launch may find", r)
+	},
 	code.Unstopped: "an earlier launch left processes that could not be ended and may slow the next one: {error}. End them and apply again",
 	code.Altered:   "mxflow itself was changed during the run, and engines inherit that ({causes}): further launches would not be comparable. Find out what changed it (an engine may have), then apply again from a new shell",
 	code.NotKept: func(r verdict.Reason) string {

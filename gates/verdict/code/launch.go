@@ -56,6 +56,9 @@ const (
 	Stopping Code = "launch.stopping"
 	// LeftRunning: processes that the engine left behind were ended. Args: n, names.
 	LeftRunning Code = "launch.left_running"
+	// LeftFiles: files appeared in shared memory and temporary folders while the engine ran,
+	// and outlived it. Args: n, gb, paths.
+	LeftFiles Code = "launch.left_files"
 	// Unstopped: something started earlier could not be ended. Args: error.
 	Unstopped Code = "launch.unstopped"
 	// Altered: engines would inherit something else than before any ran; the causes are
