@@ -56,7 +56,7 @@ type process struct {
 	family  *family
 	found   map[string]bool // by scratch, before the start
 	watched chan struct{}   // closed when the watch has ended
-	endWait chan struct{} // closed to end the watch
+	endWait chan struct{}   // closed to end the watch
 
 	startup atomic.Int64 // ns, 0 before ready
 	peak    engine.Peak  // bytes

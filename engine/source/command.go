@@ -42,6 +42,8 @@ type Code struct {
 	// are the METADATA of each installed one. None if it runs no file.
 	Folders  []Folder
 	Packages []string
+	// Sites are the folders that Packages are in.
+	Sites []string
 	// Problem is why there may be more; empty if there is not.
 	Problem string
 }
@@ -69,7 +71,7 @@ func (c Command) Code() (code Code) {
 	}
 	for _, interpreter := range s.interpreters {
 		python := importedBy(interpreter, c.Env)
-		code.Packages = append(code.Packages, python.packages...)
+		code.Packages, code.Sites = append(code.Packages, python.packages...), append(code.Sites, python.sites...)
 		for _, root := range python.roots {
 			folder(root, true)
 		}

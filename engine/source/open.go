@@ -27,12 +27,12 @@ func Open(pids []int, since time.Time, host func(path string) string) (files []F
 			return
 		}
 		seen[path] = true
-		info, err := os.Stat(path)
+		file, err := look(path)
 		switch {
-		case gone && (err != nil || info.ModTime().After(since)):
+		case gone && (err != nil || file.Changed > since.UnixNano()):
 			files = append(files, File{Path: path, Digest: Replaced})
-		case err == nil && info.Mode().IsRegular() && info.ModTime().Before(since):
-			files = append(files, File{Path: path, Size: info.Size(), Modified: info.ModTime().UnixNano()})
+		case err == nil && file.Modified < since.UnixNano():
+			files = append(files, file)
 		}
 	}
 	for _, pid := range pids {

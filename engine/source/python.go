@@ -11,7 +11,7 @@ import (
 
 // imports is where an interpreter imports from: its packages, and the folders outside of
 // these, by PYTHONPATH, .pth files and editable installs.
-type imports struct{ packages, roots []string }
+type imports struct{ packages, roots, sites []string }
 
 // importedBy reads what the interpreter at a path imports from, by the names of what pip
 // writes beside it. A Python program is a few lines that import the rest, so its own file
@@ -21,7 +21,8 @@ func importedBy(interpreter string, env func(name string) string) (p imports) {
 	for _, dir := range filepath.SplitList(env("PYTHONPATH")) {
 		p.root(dir)
 	}
-	for _, site := range sites(interpreter, env) {
+	p.sites = sites(interpreter, env)
+	for _, site := range p.sites {
 		installed, _ := filepath.Glob(filepath.Join(site, "*.dist-info"))
 		for _, dir := range installed {
 			p.packages = append(p.packages, filepath.Join(dir, "METADATA"))

@@ -10,11 +10,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // File is a file by content.
@@ -23,6 +27,9 @@ type File struct {
 	// Size is in bytes, Modified in nanoseconds since 1970.
 	Size     int64 `json:"size"`
 	Modified int64 `json:"modified"`
+	// Changed is when it or what is known of it was changed last, in nanoseconds since 1970:
+	// unlike Modified, no program of a user can set it.
+	Changed int64 `json:"changed,omitempty"`
 	// Digest is the SHA-256 of its content. Of a file beyond 1 GiB it is "parts:" and the
 	// SHA-256 of its size and of 64 KiB at each of 256 places from start to end. One that
 	// was replaced while it was open has Replaced, which equals nothing on disk.
@@ -38,6 +45,9 @@ type Used struct {
 	Wrote []string `json:"wrote,omitempty"`
 }
 
+// Whole reports whether all of its content was read.
+func (f File) Whole() bool { return !strings.HasPrefix(f.Digest, partsOf) }
+
 // Replaced is the digest of a file that no longer was on disk while a process had it open.
 const Replaced = "replaced"
 
@@ -47,16 +57,17 @@ const (
 	wholeLimit = 1 << 30
 	parts      = 256
 	partSize   = 64 << 10
+	partsOf    = "parts:"
 )
 
-// Reader digests files. It reads each once, as long as its size and time stay. The zero
+// Reader digests files. It reads each once, as long as its size and times stay. The zero
 // value is ready to use, also by several goroutines.
 type Reader struct {
 	mu    sync.Mutex
 	known map[string]File
 }
 
-// Learn makes digests on record known, so that files with the same size and time are not
+// Learn makes digests on record known, so that files with the same size and times are not
 // read.
 func (r *Reader) Learn(files []File) {
 	r.mu.Lock()
@@ -81,18 +92,14 @@ func (r *Reader) File(path string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	info, err := os.Stat(real)
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a file")}
-	}
+	f, err := look(real)
 	if err != nil {
 		return File{}, err
 	}
-	f := File{Path: real, Size: info.Size(), Modified: info.ModTime().UnixNano()}
 	r.mu.Lock()
 	known := r.known[real]
 	r.mu.Unlock()
-	if known.Size == f.Size && known.Modified == f.Modified && known.Digest != "" {
+	if known.Digest != "" && f.Same(known) {
 		f.Digest = known.Digest
 	} else if f.Digest, err = digest(f); err != nil {
 		return File{}, err
@@ -102,6 +109,23 @@ func (r *Reader) File(path string) (File, error) {
 	r.mu.Unlock()
 	f.Path = path
 	return f, nil
+}
+
+// look is a regular file without its digest, through links.
+func look(path string) (File, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return File{}, &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return File{}, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is not a file")}
+	}
+	return File{Path: path, Size: st.Size, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano()}, nil
+}
+
+// Same reports whether nobody wrote the file since it was other.
+func (f File) Same(other File) bool {
+	return f.Size == other.Size && f.Modified == other.Modified && f.Changed == other.Changed
 }
 
 func digest(f File) (string, error) {
@@ -114,7 +138,7 @@ func digest(f File) (string, error) {
 	if f.Size <= wholeLimit {
 		_, err = io.Copy(h, file)
 	} else {
-		kind = "parts:"
+		kind = partsOf
 		fmt.Fprintln(h, f.Size)
 		for i := int64(0); i < parts && err == nil; i++ {
 			_, err = io.Copy(h, io.NewSectionReader(file, i*(f.Size-partSize)/(parts-1), partSize))
@@ -149,39 +173,61 @@ type Folder struct {
 	Whole bool
 }
 
-// List are its files, sorted. The error says what makes it unknown: it cannot be read, or is
-// too large to be read each time.
-func (f Folder) List() (paths []string, err error) {
-	dir := f.Dir
-	entries, size := 0, int64(0)
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// walk calls found for each of its files until that returns an error. Of more than limit
+// entries that is the error.
+func (f Folder) walk(limit int, found func(path string) error) error {
+	entries := 0
+	return filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrPermission) && path != dir, errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrPermission) && path != f.Dir, errors.Is(err, fs.ErrNotExist):
 			return nil // an engine cannot read it either
 		case err != nil:
 			return err
 		}
-		entries++
 		name := d.Name()
-		switch {
-		case entries > entriesLimit:
-			return fmt.Errorf("%s has more than %d files", dir, entriesLimit)
-		case d.IsDir() && path != dir && (name[0] == '.' || name == "__pycache__" || name == "node_modules"):
+		switch entries++; {
+		case entries > limit:
+			return fmt.Errorf("%s has more than %d files", f.Dir, limit)
+		case d.IsDir() && path != f.Dir && (name[0] == '.' || name == "__pycache__" || name == "node_modules"):
 			return filepath.SkipDir
 		case d.IsDir(), name[0] == '.', !f.Whole && !IsCode(name), isOutput(name):
 			return nil
 		}
-		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() {
+		return found(path)
+	})
+}
+
+// List are its files, sorted. The error says what makes it unknown: it cannot be read, or is
+// too large to be read each time.
+func (f Folder) List() (paths []string, err error) {
+	size := int64(0)
+	err = f.walk(entriesLimit, func(path string) error {
+		file, err := look(path)
+		if err != nil {
 			return nil //nolint:nilerr // a link to nothing, or a socket: nothing loads it
 		}
-		if size += info.Size(); info.Size() <= wholeLimit && size > bytesLimit {
-			return fmt.Errorf("%s has more than %d MB of files", dir, bytesLimit>>20)
+		if size += file.Size; file.Size <= wholeLimit && size > bytesLimit {
+			return fmt.Errorf("%s has more than %d MB of files", f.Dir, bytesLimit>>20)
 		}
 		paths = append(paths, path)
 		return nil
 	})
 	return paths, err
+}
+
+// Since is one of its files that was made or changed after a time; empty if none was.
+func (f Folder) Since(when time.Time, but func(path string) bool) (changed string) {
+	_ = f.walk(math.MaxInt, func(path string) error {
+		if but(path) {
+			return nil
+		}
+		if file, err := look(path); err == nil && file.Changed > when.UnixNano() {
+			changed = path
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return changed
 }
 
 // MayBeWritten reports whether a program that is started may write a file: it is no code.

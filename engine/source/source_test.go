@@ -89,13 +89,13 @@ func TestModelsAreNotReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	change("changed", at)
 	var r Reader
+	first.Digest = "parts:known"
 	r.Learn([]File{first})
 	if again, err := r.File(path); err != nil || again != first {
 		t.Error("it was read again", again, err)
 	}
-	change("changed", at.Add(time.Second))
+	change("changed", at) // as a program can
 	if again, err := r.File(path); err != nil || again.Digest == first.Digest {
 		t.Error("another model is the same", again, err)
 	}

@@ -204,6 +204,7 @@ var launchPhrases = phrases{
 		return fill("{subject} changed between launch {one} and launch {other}, in ", r) + changes(r) + ": do not touch it while measuring, or measure a commit with a source block"
 	},
 	code.TreeMovedBefore: "{subject} changed before launch {launch}, after its state was recorded: apply again",
+	code.FileMovedSince:  "{subject}, which an engine here may run, was changed, made or removed while it was measured, or after: find out what did it (an engine may have), and apply again",
 	code.TreeChanged:     func(r verdict.Reason) string { return "tree " + r.Subject + " changed in " + changes(r) },
 	code.FilesChanged:    func(r verdict.Reason) string { return fill("{subject} runs other files than before: ", r) + changes(r) },
 	code.Unidentified:    "{subject} cannot be identified ({why}): its launches of an earlier apply are not reused, unless --reuse says that it is the same",

@@ -1,9 +1,11 @@
 package launch
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,7 +40,7 @@ func (st *Started) keepFiles(v *variant.Variant) (keep func()) {
 	}
 	return func() {
 		for i, f := range used.Opened {
-			if now, err := st.Lab.Read.File(f.Path); f.Digest == "" && err == nil && now.Modified == f.Modified && now.Size == f.Size {
+			if now, err := st.Lab.Read.File(f.Path); f.Digest == "" && err == nil && now.Same(f) {
 				used.Opened[i].Digest = now.Digest
 			} else {
 				used.Opened[i].Digest = source.Replaced
@@ -260,8 +262,9 @@ func (l *Lab) filesChanged(v *variant.Variant) (names []string) {
 }
 
 // movedFile is a file that two launches of one benchmark saw with different contents, or
-// that is another than when they were asked for (one is empty); nil reason if none is.
-func (l *Lab) movedFile(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
+// that is another than when they were asked for (one is empty), or another now than when
+// they ran; nil reason if none is.
+func (l *Lab) movedFile(ctx context.Context, launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
 	type seen struct{ digest, launch string }
 	first := map[string]seen{}
 	for _, v := range vs {
@@ -284,5 +287,86 @@ func (l *Lab) movedFile(launches []*ledger.Launch, vs []*variant.Variant) verdic
 			}
 		}
 	}
+	if path := l.movedSince(ctx, launches, vs); path != "" {
+		return verdict.New(code.FileMovedSince).On(l.Shown(path))
+	}
 	return verdict.Reason{}
+}
+
+// movedSince is a file of variants that was changed, made or removed since the first of the
+// launches that this apply made of them, as far as they could run it: what they ran by
+// their records, code in the folders that their Pythons import from, and their models.
+// Launches compare what they find when they start; this is what came after the last one. A
+// large file counts as changed if anyone wrote it, as not all of it is compared.
+func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*variant.Variant) string {
+	l.usedMu.Lock()
+	models := maps.Clone(l.models)
+	l.usedMu.Unlock()
+	var since time.Time
+	for _, launch := range launches {
+		if _, own := models[launch.ID]; own && (since.IsZero() || launch.Started.Before(since)) {
+			since = launch.Started
+		}
+	}
+	if since.IsZero() || l.Plan.Executor.Elsewhere() {
+		return ""
+	}
+	for _, v := range vs {
+		ran, wrote := map[string]string{}, []string{}
+		folders, trees := []source.Folder{}, map[string]ledger.Tree{}
+		for _, f := range v.Spec.Files {
+			ran[f.Path] = f.Digest
+		}
+		for _, launch := range launches {
+			if launch.VariantKey != v.Key {
+				continue
+			}
+			used := l.used(launch)
+			for _, f := range slices.Concat(used.Named, used.Opened) {
+				ran[f.Path] = f.Digest
+			}
+			wrote = append(wrote, used.Wrote...)
+			if model := models[launch.ID]; model != "" {
+				folders = append(folders, source.Folder{Dir: model, Whole: true})
+			}
+			trees = launch.Trees
+		}
+		for _, t := range v.Spec.Trees {
+			if was := trees[t.Name].Hash; was != "" {
+				if now, err := variant.Snapshot(ctx, t, nil); err != nil || now.Hash != was {
+					return t.Path
+				}
+			}
+		}
+		for _, path := range slices.Sorted(maps.Keys(ran)) {
+			digest := ran[path]
+			now, err := l.Read.File(path)
+			written := now.Changed > since.UnixNano() && !now.Whole()
+			if digest != source.Replaced && !slices.Contains(wrote, path) && (err != nil || now.Digest != digest || written) {
+				return path
+			}
+		}
+		if v.Spec.How() != engine.HowProcess {
+			continue
+		}
+		code := variant.Started(v.Spec).Code()
+		for _, site := range code.Sites {
+			code.Folders = append(code.Folders, source.Folder{Dir: site, Whole: true})
+		}
+		for _, folder := range append(code.Folders, folders...) {
+			isTree := func(t engine.Tree) bool { return folder.Dir == t.Path || strings.HasPrefix(folder.Dir, t.Path+"/") }
+			if slices.ContainsFunc(v.Spec.Trees, isTree) {
+				continue
+			}
+			path := folder.Since(since, func(path string) bool {
+				_, known := ran[path]
+				data := slices.Contains(code.Sites, folder.Dir) && !source.IsCode(path) && filepath.Ext(path) != ".pth"
+				return known || data || slices.Contains(wrote, path) || l.onHost(v.Spec)(path) == ""
+			})
+			if path != "" {
+				return path
+			}
+		}
+	}
+	return ""
 }

@@ -43,6 +43,11 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	}
 	doc.Pages = infoPages(asked, v, st.Inst)
 	l.metadata.Collect(asked, l.metadataRequest(v, st), doc)
+	if doc.Model != nil && v.Spec.How() == engine.HowProcess {
+		l.usedMu.Lock()
+		l.models[st.Record.ID] = doc.Model.Path
+		l.usedMu.Unlock()
+	}
 	st.Limit = limitBy(v, st, doc)
 	if on := st.Record.Place; on != nil && len(on.GPUs) > 0 && doc.Fingerprint["gpu"] != "" {
 		doc.Fingerprint["gpu"] = modelsOnly(st.GPU.gpus)

@@ -88,6 +88,9 @@ type Lab struct {
 	// usedBy are the files that launches ran, by the artifact that lists them.
 	usedMu sync.Mutex
 	usedBy map[string]source.Used
+	// models are the folders of the models that launches of this apply served, by launch;
+	// empty for those without.
+	models map[string]string
 	// providing lets only one launch at a time prepare its sources and caches.
 	providing sync.Mutex
 	// places are what the plan's executor divides this host into, unplaced why it cannot.
@@ -167,6 +170,12 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	}
 	st.named = l.namedNow(v)
 	st.opened = func() func() { return st.keepFiles(v) }
+	l.usedMu.Lock()
+	if l.models == nil {
+		l.models = map[string]string{}
+	}
+	l.models[record.ID] = ""
+	l.usedMu.Unlock()
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
 	st.command.started = time.Now()
 	ev := runtime.Event{Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, LaunchID: record.ID}

@@ -142,7 +142,7 @@ func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*varia
 		}
 	}
 	if l.Store != nil {
-		if why := l.movedFile(launches, vs); !why.IsZero() {
+		if why := l.movedFile(ctx, launches, vs); !why.IsZero() {
 			return why
 		}
 	}

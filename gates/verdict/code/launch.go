@@ -202,6 +202,9 @@ const (
 	// TreeChanged: the tree Subject differs from the latest launch. Args of what changed:
 	// files, commit and before if that changed too, lost if a diff is.
 	TreeChanged Code = "tree.changed"
+	// FileMovedSince: the file Subject is not what it was when launches ran that may have
+	// run it.
+	FileMovedSince Code = "file.moved_since"
 	// FilesChanged: files that Subject runs differ from its latest launch. Args: files.
 	FilesChanged Code = "files.changed"
 	// Unidentified: launches of the engine Subject are not reused. Args: why.
