@@ -109,7 +109,7 @@ var launchPhrases = phrases{
 	code.WokenLate:       "{subject}: the client woke up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine as much as the engine; stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag}",
 	code.ReadLate:        "{subject}: {requests} of {of} answers came together because the client read up to {max:3} late: they show no speed; stop other load, ask for more tokens, or measure from another machine",
 	code.Unusable:        "{requests} of {of} answers of {subject} cannot be used: {error}",
-	code.HeldBack:        "{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: ttft, itl and tg show when they were released, not how fast they were generated (a buffering proxy, or too little CPU time)",
+	code.HeldBack:        "{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: ttft, itl and tg show when they were released, not how fast they were generated; stop other load, ask for more tokens, or remove a buffering proxy",
 	code.TooFewAtOnce:    "{subject} sent {asked} requests at once, the engine ran {reached:3} (by its {by}'s count) and queued the rest: raise its sequence limit, or send fewer",
 	code.ReachUnknown:    "unknown whether {subject} really had {asked} requests at once: {causes?{causes}}{causes!its answers came in one piece, which does not show how many were generated at once}",
 	code.ReachOpenLoop:   "an open loop sets no number of requests at once",

@@ -60,7 +60,7 @@ func cellOf(p *plans.Plan, address string) (sentCell, bool) {
 // judging them again must find it.
 func OfSamples(why verdict.Reason) bool { return slices.Contains(ofSamples, why.Code) }
 
-var ofSamples = []code.Code{
-	code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.ReadLate, code.HeldBack, code.Unusable, code.TooFewAtOnce,
-	code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond, code.PrefillBeyond,
-}
+var ofSamples = slices.Concat(disturbing, []code.Code{
+	code.Unusable, code.TooFewAtOnce, code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond,
+	code.PrefillBeyond,
+})

@@ -28,10 +28,7 @@ const (
 
 // judge finds reasons for the numbers not to count, and notes on them.
 func (r *recording) judge() {
-	r.disturbances += r.taken.disturb()
-	defer func() {
-		r.taken.Disturbed = r.disturbances > 0 && len(r.taken.Invalid) == r.disturbances
-	}()
+	r.taken.disturb()
 	running := measure.Gauge(r.taken.Series, "engine.running")
 	for _, c := range r.sent {
 		r.late(c)
@@ -46,10 +43,23 @@ func (r *recording) judge() {
 		r.doubtful(c)
 		r.coherent(c)
 	}
+	r.taken.Disturbed = disturbed(r.taken.Invalid)
 }
 
-// disturbed is a disturbance of the machine as a fact.
-func disturbed(d measure.Disturbance) verdict.Reason {
+// disturbing are the reasons not to count that lie with the machine or the client, at that
+// moment, and not with the engine: such a launch is made again.
+var disturbing = []code.Code{
+	code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.ReadLate, code.HeldBack,
+}
+
+// disturbed reports whether there are reasons, and all of them are disturbances: what else
+// is wrong with a launch does not depend on a quiet machine.
+func disturbed(why []verdict.Reason) bool {
+	return len(why) > 0 && !slices.ContainsFunc(why, func(r verdict.Reason) bool { return !slices.Contains(disturbing, r.Code) })
+}
+
+// disturbance is a disturbance of the machine as a fact.
+func disturbance(d measure.Disturbance) verdict.Reason {
 	gpu, share := verdict.Text("gpu", d.GPU), verdict.Num("share", d.Share, "share")
 	switch d.Code {
 	case measure.Slowed:
@@ -93,13 +103,11 @@ func (r *recording) late(c sentCell) {
 		r.invalid(c.fact(code.SentLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
 	}
 	if l := load.Delayed(c.delay, c.run.From, c.run.To, limit); l.Late {
-		r.disturbances++ // this machine, at this moment
 		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
 	}
 	if l := load.ReadLate(c.samples); l.Over > 0 {
 		tell := r.note
 		if l.Late {
-			r.disturbances++
 			tell = r.invalid
 		}
 		tell(c.fact(code.ReadLate, verdict.Int("requests", l.Over), verdict.Int("of", l.Of), verdict.Millis("max", l.Max)))

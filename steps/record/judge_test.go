@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// A client that the machine woke late was disturbed, and the launch may be made
-// again; where anything else is wrong too, another launch would not help.
+// What lies with the machine or the client disturbed a launch, which is made again; where
+// anything else is wrong too, another launch would not help.
 func TestDisturbed(t *testing.T) {
 	late := measure.Series{Name: measure.ClientDelay}
 	for i := range 10 {
@@ -25,18 +25,23 @@ func TestDisturbed(t *testing.T) {
 		delay  measure.Series
 		pieces int
 		read   time.Duration // so late was each answer read
+		tokens int           // that each answer counts, of 16 requested
 		want   bool
 	}{
-		{"woken late", late, 0, 0, true},
-		{"and answers in one piece", late, 20, 0, false},
-		{"answers in one piece alone", measure.Series{}, 20, 0, false},
-		{"answers in one piece that the client read late", measure.Series{}, 20, 2 * time.Millisecond, true},
-		{"most of them", measure.Series{}, 11, 2 * time.Millisecond, true},
-		{"answers in one piece, longer than the client was late", measure.Series{}, 20, time.Millisecond, false},
-		{"answers in pieces, read as late as they took", measure.Series{}, 0, 8 * time.Millisecond, true},
-		{"nothing wrong", measure.Series{}, 0, 0, false},
-		{"nothing wrong, though read late", measure.Series{}, 0, 7 * time.Millisecond, false},
-		{"nothing wrong with most, the others read late", measure.Series{}, 10, 2 * time.Millisecond, false},
+		{"woken late", late, 0, 0, 16, true},
+		{"and answers in one piece", late, 20, 0, 16, true},
+		{"and counts that are wrong", late, 20, 0, 60, false},
+		{"answers in one piece alone", measure.Series{}, 20, 0, 16, true},
+		{"answers in one piece, and counts that are wrong", measure.Series{}, 20, 0, 60, false},
+		{"counts that are wrong alone", measure.Series{}, 0, 0, 60, false},
+		{"answers in one piece that the client read late", measure.Series{}, 20, 2 * time.Millisecond, 16, true},
+		{"most of them", measure.Series{}, 11, 2 * time.Millisecond, 16, true},
+		{"answers in one piece, longer than the client was late", measure.Series{}, 20, time.Millisecond, 16, true},
+		{"answers in pieces, read as late as they took", measure.Series{}, 0, 8 * time.Millisecond, 16, true},
+		{"nothing wrong", measure.Series{}, 0, 0, 16, false},
+		{"nothing wrong, though read late", measure.Series{}, 0, 7 * time.Millisecond, 16, false},
+		{"nothing wrong with most, the others read late", measure.Series{}, 10, 2 * time.Millisecond, 16, false},
+		{"nothing wrong with most, the others in one piece", measure.Series{}, 2, 0, 16, false},
 	} {
 		r := &recording{taken: &Taken{}}
 		r.sent = []sentCell{{
@@ -44,7 +49,8 @@ func TestDisturbed(t *testing.T) {
 			run: measure.CellRun{Cell: "chat", To: time.Minute}, delay: c.delay, samples: inOnePiece(20, c.pieces),
 		}}
 		for i := range r.sent[0].samples {
-			r.sent[0].samples[i].Late = c.read
+			s := &r.sent[0].samples[i]
+			s.Late, s.OutputTokens, s.RequestedOutput = c.read, c.tokens, 16
 		}
 		r.judge()
 		if r.taken.Disturbed != c.want || (len(r.taken.Invalid) == 0) != strings.HasPrefix(c.name, "nothing wrong") {

@@ -56,7 +56,7 @@ type Taken struct {
 	// Invalid are reasons for the numbers not to count, Notes on them, Incoherent answers
 	// that do not read as text.
 	Invalid, Notes, Incoherent []verdict.Reason
-	// Disturbed is set if all causes in Invalid are the machine's.
+	// Disturbed is set if all causes in Invalid are the machine's or the client's.
 	Disturbed bool
 	// asked are some of the measured requests.
 	asked []Asked
@@ -101,13 +101,11 @@ func (t *Taken) stop(watch *telemetry.Recorder) {
 	}
 }
 
-// disturb adds the machine's disturbances as reasons not to count, and returns how many.
-func (t *Taken) disturb() (n int) {
+// disturb adds the machine's disturbances as reasons not to count.
+func (t *Taken) disturb() {
 	for _, d := range measure.Disturbances(t.Recording) {
-		n++
-		t.Invalid = append(t.Invalid, disturbed(d))
+		t.Invalid = append(t.Invalid, disturbance(d))
 	}
-	return n
 }
 
 // recording is a measurement in progress.
@@ -121,8 +119,6 @@ type recording struct {
 	// done of total requests are answered.
 	done, total int
 	sent        []sentCell
-	// disturbances counts the reasons not to count that are the machine's.
-	disturbances int
 }
 
 // sentCell is a cell as it was sent.

@@ -43,7 +43,8 @@ func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Com
 	}
 	taken.Metrics = measure.Evaluate(taken.Recording)
 	if failed == nil {
-		taken.Disturbed = taken.disturb() > 0
+		taken.disturb()
+		taken.Disturbed = disturbed(taken.Invalid)
 	}
 	return errors.Join(failed, keep(st, taken))
 }
