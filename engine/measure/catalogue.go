@@ -277,7 +277,7 @@ var requestMetrics = []Metric{
 	{
 		Name: "shortfall", Unit: "tokens", Whole: true, Better: Lower, Scope: PerRequest,
 		Evidence:   "the number of output tokens, and a workload that enforces answer length",
-		Definition: "Requested tokens that were not generated, at least 0.",
+		Definition: "Requested tokens that were not generated; below 0 if more were generated than requested.",
 	},
 	{
 		Name: "retries", Unit: "count", Whole: true, Better: Lower, Scope: PerRequest,

@@ -279,6 +279,7 @@ func TestDeriveInCell(t *testing.T) {
 			Values{"ttft_corrected": nil, "pp_corrected": nil},
 		},
 		{"a short answer", asked, CellRun{ExactOutput: true}, Values{"shortfall": {2}}},
+		{"an answer with a token too many", func() Sample { s := asked; s.OutputTokens = s.RequestedOutput + 1; return s }(), CellRun{ExactOutput: true}, Values{"shortfall": {-1}}},
 		{"a short answer that ended by itself", asked, CellRun{}, Values{"shortfall": nil}},
 		{
 			"a request that was put off has no prefill time", again,

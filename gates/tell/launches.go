@@ -159,7 +159,7 @@ var launchPhrases = phrases{
 	code.ClocksApart:    "the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart), not because of a power limit: lock the clocks (nvidia-smi -lgc) and measure again",
 	code.ClocksFollow:   "the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart): caused by the power limit, according to the driver",
 	code.CountUnknown:   "{subject}: {counted} reports the tokens it generated in every launch, {not} does not: unknown whether they did the same work",
-	code.UnequalWork:    "{subject}: {one} generated {lacks:3} less than requested, {other} {other_lacks:3}: they did not do the same work",
+	code.UnequalWork:    "{subject}: {one} generated {generated:4} of the requested tokens, {other} {other_generated:4}: they did not do the same work",
 	code.CountedApart:   "{subject}: tokens of {counted} were counted by the engine, some of {not} as stream events, which may hold many each: not comparable",
 	code.CountedMixed:   "{subject}: tokens were counted by the engine in some launches, as stream events, which may hold many each, in {launches:and}: not comparable",
 	code.Unlooked:       "answers{subject? of {subject}} were not checked (coherence = \"off\")",

@@ -10,12 +10,17 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// unequalWork is the share of requested output that one arm may have generated less than
-// the other: beyond that, they did not do the same work.
-const unequalWork = 0.01
+// unequalTokens per answer, and unequalWork of the requested output, is how much more or
+// less one arm may have generated than the other. Servers may count the token that ends a
+// text, or not; beyond that, they did not do the same work. The hundredth of a token is
+// for rounding.
+const (
+	unequalTokens = 1.01
+	unequalWork   = 0.01
+)
 
-// unequal compares the shortfall of arms in output whose length was enforced. If neither
-// arm counts its tokens there is nothing to compare, nor any speed to decide by.
+// unequal compares what arms generated of output whose length was enforced. If neither arm
+// counts its tokens there is nothing to compare, nor any speed to decide by.
 func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
 	if len(parent) == 0 || len(candidate) == 0 {
 		return verdict.Reason{}
@@ -24,8 +29,8 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdic
 		if !run.ExactOutput {
 			continue
 		}
-		mine, ok := lacking(candidate, run.Cell)
-		theirs, known := lacking(parent, run.Cell)
+		tokens, mine, ok := generated(candidate, run.Cell)
+		others, theirs, known := generated(parent, run.Cell)
 		switch {
 		case ok != known:
 			counted, not := name, parentName
@@ -33,29 +38,31 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdic
 				counted, not = parentName, name
 			}
 			return verdict.New(code.CountUnknown, verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
-		case ok && (mine-theirs > unequalWork || theirs-mine > unequalWork):
-			return verdict.New(code.UnequalWork, verdict.Text("one", name), verdict.Num("lacks", mine, "share"), verdict.Text("other", parentName), verdict.Num("other_lacks", theirs, "share")).On(run.Cell)
+		case ok && math.Abs(tokens-others) > unequalTokens && math.Abs(mine-theirs) > unequalWork:
+			return verdict.New(code.UnequalWork, verdict.Text("one", name), verdict.Num("generated", mine, "share"), verdict.Text("other", parentName), verdict.Num("other_generated", theirs, "share")).On(run.Cell)
 		}
 	}
 	return verdict.Reason{}
 }
 
-// lacking is the share of a cell's output that did not come, over launches.
-func lacking(launches []*ledger.Launch, cell string) (share float64, ok bool) {
-	var came, missing float64
+// generated is how many more tokens than requested came in a cell, per answer, and the
+// share that came of those requested, over launches.
+func generated(launches []*ledger.Launch, cell string) (beyond, share float64, ok bool) {
+	var came, missing, answers float64
 	for _, launch := range launches {
 		lost, has := launch.Metrics[cell+".shortfall"]
 		out, generated := launch.Metrics[cell+".output_tokens"]
 		if !has || !generated {
-			return 0, false
+			return 0, 0, false
 		}
 		came += out.Stats["mean"] * float64(out.N)
 		missing += lost.Stats["mean"] * float64(lost.N)
+		answers += float64(lost.N)
 	}
-	if came+missing == 0 {
-		return 0, false
+	if came+missing <= 0 {
+		return 0, 0, false
 	}
-	return missing / (came + missing), true
+	return -missing / answers, came / (came + missing), true
 }
 
 // countedApart reports if the tokens of some launches are the engine's and those of

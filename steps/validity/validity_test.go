@@ -92,7 +92,12 @@ func TestValid(t *testing.T) {
 			short(1)(l)
 			l.Notes = verdict.Because(code.Short)
 		}, verdict.Pass, "shorter"},
-		{"less work", "off", short(0), short(1), verdict.Invalid, "did not do the same work"},
+		{"a token less", "off", short(0), short(1), verdict.Pass, "1 launch per arm"},
+		{"a token more", "off", short(0), short(-1), verdict.Pass, "1 launch per arm"},
+		{"less work", "off", short(0), short(2), verdict.Invalid, "fast generated 93.75% of the requested tokens, baseline 100%"},
+		{"tokens too many", "off", short(0), short(-2), verdict.Invalid, "fast generated 106.2% of the requested tokens, baseline 100%"},
+		{"a token less, where the parent has one too many", "off", short(-1), short(1), verdict.Invalid, "did not do the same work"},
+		{"many more, as the parent has", "off", short(-2), short(-3), verdict.Pass, "1 launch per arm"},
 		{"only the parent counts its tokens", "off", short(0), func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}} }, verdict.Invalid, "chat: baseline reports the tokens it generated in every launch, fast does not"},
 		{"the candidate's answers were never kept", "baseline", nil, func(l *ledger.Launch) { l.Samples = "" }, verdict.Invalid, "no answers of fast to chat are recorded"},
 		{"only the parent's engine counts its tokens", "off", cells(false), cells(true), verdict.Invalid, "tokens of baseline were counted by the engine, some of fast as stream events"},
