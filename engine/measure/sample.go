@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Kind is what an event of a stream carried.
@@ -153,6 +155,18 @@ func (e Event) HasText() bool {
 	return e.Kind == KindText || e.Kind == KindReasoning || e.Kind == KindTool
 }
 
+// Visible is a text without characters that show nothing: any white space, control and
+// zero-width characters, fillers, variation selectors, and the blank Braille cell. They can
+// be sent before anything is computed.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector) || strings.ContainsRune("\u115f\u1160\u2800\u3164\uffa0\u034f", r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // Values are the per-request metrics of one sample by name. All have one value except
 // itl, which has one per token. A metric that the sample has no evidence for is absent;
 // no value is NaN or infinite.
@@ -181,7 +195,7 @@ func derive(s Sample, cell CellRun) (Values, error) {
 		v.count("retries", s.Retries)
 	}
 	if cell.ExactOutput && s.RequestedOutput > 0 && s.OutputTokens >= 0 {
-		v.add("shortfall", float64(max(0, s.RequestedOutput-s.OutputTokens)))
+		v.add("shortfall", float64(s.RequestedOutput-s.OutputTokens))
 	}
 	v.firsts(s)
 	t := tokensOf(s)

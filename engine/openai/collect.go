@@ -4,11 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -56,7 +53,7 @@ func (c *collector) add(e *event, at time.Duration) {
 		ev.Kind = measure.KindOther
 	}
 	if !c.visible && ev.Bytes > 0 {
-		if c.visible = visible(e.text) || visible(e.reasoning) || visible(e.tools); !c.visible {
+		if c.visible = measure.Visible(string(e.text)+string(e.reasoning)+string(e.tools)) != ""; !c.visible {
 			ev.Kind = measure.KindBlank
 		}
 	}
@@ -92,23 +89,6 @@ func (c *collector) add(e *event, at time.Duration) {
 		c.s.CachedTokens = e.cached
 	}
 }
-
-// visible reports whether a text has visible characters: an invisible first token could
-// be sent before anything is computed.
-func visible(text []byte) bool {
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		if !unicode.IsSpace(r) && !unicode.In(r, unicode.Cf, unicode.Cc) && !slices.Contains(noWidth, r) {
-			return true
-		}
-		text = text[n:]
-	}
-	return false
-}
-
-// noWidth are zero-width characters that are not control characters: fillers and the
-// blank Braille cell.
-var noWidth = []rune{'\u115f', '\u1160', '\u2800', '\u3164', '\uffa0', '\u034f'}
 
 // bytes is the length of the text so far.
 func (c *collector) bytes() int { return len(c.text) + len(c.reasoning) + len(c.tools) }

@@ -6,7 +6,7 @@ var workPhrases = phrases{
 	code.TooFast:          "{subject}: {requests} of {of} answers came at up to {highest:2}, and no stream can exceed {most:2}: not computed",
 	code.LengthCounted:    "{subject}: the engine counted {least?{least} to }{most} tokens in {requests} of {of} prompts{sent? of {sent} tokens} (length by: {method}): it did other work than requested, or miscounts",
 	code.PromptText:       "{subject}: a prompt token of {one} covers {value:2} of text, one of {other} {other_value:2}: {one} counts other tokens than it was sent",
-	code.AnswerText:       "{subject}: a generated token of {one} covers {value:2} of text, one of {other} {other_value:2}: {one} counts tokens that it did not send, or sends pieces of tokens",
+	code.AnswerText:       "{subject}: a generated token of {one} covers {value:2} of visible text, one of {other} {other_value:2}: {one} counts tokens that it did not send, or sends pieces of tokens",
 	code.PromptCount:      "{subject}: {one} counts {value:3} prompt tokens for each one by the tokenizer of {other}, {other} itself {other_value:3}: {one} counts other tokens than it was sent",
 	code.AnswerCount:      "{subject}: {one} counts {value:3} answer tokens for each one by the tokenizer of {other}, {other} itself {other_value:3}: {one} counts tokens that it did not send, or sends pieces of tokens",
 	code.SameAnswer:       "{subject}: {one} gave one answer to {value} of its prompts, {other} to {other_value}: not computed from them",

@@ -494,6 +494,8 @@ func WorkOf(f work.Finding, one, other string) verdict.Reason {
 		unit = "share"
 	case work.PromptCount, work.AnswerCount:
 		unit = "count"
+	case work.AnswerText:
+		unit = "characters"
 	}
 	return verdict.New(workFound[f.Code], verdict.Text("one", one), verdict.Num("value", f.Candidate, unit),
 		verdict.Text("other", other), verdict.Num("other_value", f.Parent, unit)).On(f.Cell)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -21,7 +22,7 @@ type Code string
 
 const (
 	// PromptText is bytes of prompt per token that the engine counted, differing from the
-	// parent's; AnswerText the same for answers.
+	// parent's; AnswerText is visible characters of answers.
 	PromptText Code = "prompt-text"
 	AnswerText Code = "answer-text"
 	// PromptCount and AnswerCount are tokens billed by the engine per token that its
@@ -38,7 +39,7 @@ const (
 type Finding struct {
 	Code Code
 	Cell string
-	// Parent and Candidate are means: bytes per token, tokens per token, or shares.
+	// Parent and Candidate are means: bytes, characters or tokens per token, or shares.
 	Parent, Candidate float64
 	// Sigmas is the difference in standard errors.
 	Sigmas float64
@@ -55,6 +56,9 @@ const (
 	// minCount is the same for answers counted by one tokenizer, which allows for text
 	// that it would split differently.
 	minCount = 0.02
+	// minVisible is the same for visible text beside such a count, which also counts white
+	// space: half of the tokens, but not text of another kind.
+	minVisible = 0.3
 	// minSame and minEchoed are shares beyond the parent's.
 	minSame   = 0.3
 	minEchoed = 0.4
@@ -105,9 +109,9 @@ func Compare(parent, candidate Arm) (found []Finding, few []string) {
 			looks = append(looks, prompts(a, b))
 		}
 		if x, y, known := of(func(c Counted) Count { return c.Answer }); known {
-			looks = append(looks, apartBy(AnswerCount, minCount, x, y))
+			looks = append(looks, apartBy(AnswerCount, minCount, x, y), answers(minVisible, a, b))
 		} else {
-			looks = append(looks, answers(a, b))
+			looks = append(looks, answers(minText, a, b))
 		}
 		for _, f := range looks {
 			if f.Code != "" {
@@ -138,22 +142,19 @@ func prompts(a, b []measure.Sample) Finding {
 	each := func(s measure.Sample) (float64, bool) {
 		return float64(s.PromptBytes) / float64(s.PromptTokens), s.PromptBytes > 0 && s.PromptTokens > 0 && s.Turn == 0
 	}
-	return ratio(PromptText, a, b, each)
+	return apartBy(PromptText, minText, meanOf(a, each), meanOf(b, each))
 }
 
-// answers compares the bytes of text per generated token. It uses token counts only from
-// the engine that gives the answer, and only text that arrived: tokens claimed but not
-// sent, or sent in pieces, show.
-func answers(a, b []measure.Sample) Finding {
+// answers compares the visible characters per generated token, which must be within such a
+// share of each other: white space can be sent without computing anything, and code and
+// tables have as much of it in both arms. It uses token counts only from the engine that
+// gives the answer, and only text that arrived: tokens claimed but not sent, or sent in
+// pieces, show.
+func answers(least float64, a, b []measure.Sample) Finding {
 	each := func(s measure.Sample) (float64, bool) {
-		return float64(len(text(s))) / float64(s.OutputTokens), s.OutputTokens > 0 && s.TokenSource != measure.SourceEvents
+		return float64(utf8.RuneCountInString(measure.Visible(text(s)))) / float64(s.OutputTokens), s.OutputTokens > 0 && s.TokenSource != measure.SourceEvents
 	}
-	return ratio(AnswerText, a, b, each)
-}
-
-// ratio compares means; the candidate's must be within a share of the parent's.
-func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64, bool)) Finding {
-	return apartBy(code, minText, meanOf(a, each), meanOf(b, each))
+	return apartBy(AnswerText, least, meanOf(a, each), meanOf(b, each))
 }
 
 // countedAgain is tokens billed per token counted.

@@ -29,6 +29,11 @@ func answered(n, tokens int, seed uint64) (all []measure.Sample) {
 	return all
 }
 
+// white replaces the second half of an answer.
+func white(s *measure.Sample, by string) {
+	s.Text = s.Text[:len(s.Text)/2] + strings.Repeat(by, len(s.Text)/4)
+}
+
 func TestCompare(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(*measure.Sample)
@@ -39,6 +44,10 @@ func TestCompare(t *testing.T) {
 		"claims 5% less of it":       {func(s *measure.Sample) { s.PromptTokens = 60 }, PromptText},
 		"half of the tokens came":    {func(s *measure.Sample) { s.OutputTokens *= 2 }, AnswerText},
 		"the last tenth never came":  {func(s *measure.Sample) { s.Text = s.Text[:len(s.Text)*9/10] }, AnswerText},
+		"half is white space":        {func(s *measure.Sample) { white(s, " \n") }, AnswerText},
+		"half is no-break space":     {func(s *measure.Sample) { white(s, "\u00a0\u2003") }, AnswerText},
+		"half has no width":          {func(s *measure.Sample) { white(s, "\u200b\u2800\u3164") }, AnswerText},
+		"tables in all":              {func(s *measure.Sample) { s.Text = strings.ReplaceAll(s.Text, " ", "    ") }, ""},
 		"one answer for all":         {func(s *measure.Sample) { s.Text = " " + strings.Join(prompt.Prose()[:3], " ")[:170] }, Same},
 		"a token more in some":       {func(s *measure.Sample) { s.OutputTokens += s.Index % 2 }, ""},
 		"prompts given back":         {func(s *measure.Sample) { s.EchoedBytes = len(s.Text) }, Echoed},
@@ -90,7 +99,8 @@ func TestCountedAgain(t *testing.T) {
 		want Code
 	}{
 		"the same":              {func(*measure.Sample) {}, count(32, 32), ""},
-		"text of another kind":  {func(s *measure.Sample) { s.Text += s.Text }, count(32, 32), ""},
+		"text of another kind":  {func(s *measure.Sample) { s.Text += s.Text[:len(s.Text)/4] }, count(32, 32), ""},
+		"half is white space":   {func(s *measure.Sample) { white(s, "\n ") }, count(32, 32), AnswerText},
 		"half came":             {func(*measure.Sample) {}, count(32, 16), AnswerCount},
 		"the tail never came":   {func(*measure.Sample) {}, count(32, 29), AnswerCount},
 		"one token never came":  {func(*measure.Sample) {}, slices.Concat(count(32, 31), count(32, 31)), AnswerCount},
