@@ -12,8 +12,8 @@ import (
 
 // promise is a number that is part of another: a gain in the one has to show in the
 // other, at least half of it. If it does not, the time was moved to where the first does
-// not count it: before the first token, behind the median gap, between the first and the
-// second.
+// not count it: before the first token, behind the median gap, between a first token, or an
+// opening that could be sent uncomputed, and what follows.
 type promise struct {
 	// metric is what improves, whole what it is part of.
 	metric, whole string
@@ -24,7 +24,7 @@ type promise struct {
 var promises = []promise{
 	{"tg", "e2e", decoding},
 	{"itl", "e2e", decoding},
-	{"ttft", "ttst", func(mean func(string) float64) float64 { return mean("ttft") }},
+	{"ttft", "ttft_own", func(mean func(string) float64) float64 { return mean("ttft") }},
 }
 
 func decoding(mean func(string) float64) float64 { return mean("e2e") - mean("ttft") }
@@ -47,8 +47,8 @@ func speaker(metric string) string {
 	switch m, _ := measure.LookupIn(metric, measure.PerRequest); {
 	case metric == "itl":
 		return metric
-	case metric == "ttfr", metric == "ttst":
-		return "" // a first event may be empty, and a second token is behind what is promised
+	case metric == "ttfr", metric == "ttft_own":
+		return "" // a first event may be empty, and the first own token is behind what is promised
 	case m.Facet == measure.OfDecode:
 		return "tg"
 	case m.Facet == measure.OfFirstText:
@@ -158,8 +158,8 @@ func (p promise) broken(look func(metric, stat string) *versus, weighed func(met
 	if whole.most(doubt) >= want || want <= 0 {
 		return nil
 	}
-	if e2e := look("e2e", "median"); p.whole == "ttst" && e2e != nil && e2e.least(doubt) >= -math.Log1p(-kept*part*(1-math.Exp(-v.gain))/e2e.base) {
-		return nil // the second token waits for a draft to be verified, yet whole answers are faster
+	if e2e := look("e2e", "median"); p.whole == "ttft_own" && e2e != nil && e2e.least(doubt) >= -math.Log1p(-kept*part*(1-math.Exp(-v.gain))/e2e.base) {
+		return nil // the next token waits for a draft to be verified, yet whole answers are faster
 	}
 	by := []string{"e2e", p.whole}
 	return []contradiction{{

@@ -29,7 +29,7 @@ func (s stream) metrics(speed float64, other func() float64) map[string]measure.
 	ms := func(x float64) measure.Summary { return summary(x*speed*other(), "ms") }
 	first := s.response + s.first
 	out := map[string]measure.Summary{
-		"chat.ttfr": ms(s.response), "chat.ttft": ms(first), "chat.ttst": ms(first + s.second), "chat.e2e": ms(first + s.second + s.last),
+		"chat.ttfr": ms(s.response), "chat.ttft": ms(first), "chat.ttft_own": ms(first + s.second), "chat.e2e": ms(first + s.second + s.last),
 		"chat.tpot": ms((s.second + s.last) / (s.tokens - 1)), "chat.itl": ms(s.gap),
 		"chat.tg":            summary(1000*(s.tokens-1)/(s.second+s.last)/speed*other(), "tok/s"),
 		"chat.pp":            summary(1000*64/first/speed*other(), "tok/s"),

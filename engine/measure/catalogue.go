@@ -209,9 +209,10 @@ var requestMetrics = []Metric{
 		Definition: "Time to first token: from the send to the first event with visible generated text, including reasoning and tool calls; leading spaces, line breaks and zero-width characters do not count as text." + sinceScheduled,
 	},
 	{
-		Name: "ttst", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
-		Evidence:   "at least two text events",
-		Definition: "Time to second token: from the send to the token event after the first event with generated text. Sending only the first text early does not reduce it." + sinceScheduled,
+		Name: "ttft_own", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
+		Evidence: "at least two text events",
+		Definition: "Time to first own token: from the send to the first token event behind what the answer opens with and shares, as visible text in order of arrival, with at least a quarter of the cell's answers (two at least), " +
+			"but not before the token event after the first text; to the last one if the whole answer is shared. Sending the first text or a usual opening early does not reduce it." + sinceScheduled,
 	},
 	{
 		Name: "ttft_corrected", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,

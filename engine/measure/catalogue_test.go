@@ -13,7 +13,7 @@ request pp tok/s higher
 request pp_corrected tok/s higher
 request ttfr ms lower
 request ttft ms lower
-request ttst ms lower
+request ttft_own ms lower
 request ttft_corrected ms lower
 request ttft_reasoning ms lower
 request ttft_answer ms lower

@@ -209,7 +209,6 @@ func derive(s Sample, cell CellRun) (Values, error) {
 	if t.textEvents < 2 {
 		return v, nil
 	}
-	v.add("ttst", ms(s.waited()+t.steps[1].at))
 	if s.readLate(t) {
 		return v, nil
 	}

@@ -66,7 +66,7 @@ func TestDerive(t *testing.T) {
 			name: "one token an event, counted once",
 			s:    sample(100, 5, text(100, -1), text(150, -1), text(200, -1), text(250, -1), text(300, -1), other(900, -1), usage(901, 5), done(902)),
 			want: Values{
-				"ttfr": {100}, "ttft": {100}, "ttst": {150}, "ttft_answer": {100}, "e2e": {300}, "tg": {20}, "tpot": {50}, "itl": {50, 50, 50, 50},
+				"ttfr": {100}, "ttft": {100}, "ttft_answer": {100}, "e2e": {300}, "tg": {20}, "tpot": {50}, "itl": {50, 50, 50, 50},
 				"pp": {1000}, "prompt_tokens": {100}, "output_tokens": {5},
 			},
 		},
@@ -74,7 +74,7 @@ func TestDerive(t *testing.T) {
 			name: "role chunk first, reasoning counts as text",
 			s:    sample(10, 3, other(20, -1), reasoning(50, -1), reasoning(60, -1), text(80, -1), usage(81, 3), done(81)),
 			want: Values{
-				"ttfr": {20}, "ttft": {50}, "ttst": {60}, "ttft_reasoning": {50}, "ttft_answer": {80}, "e2e": {80}, "tg": {2 / 0.03}, "tpot": {15}, "itl": {10, 20},
+				"ttfr": {20}, "ttft": {50}, "ttft_reasoning": {50}, "ttft_answer": {80}, "e2e": {80}, "tg": {2 / 0.03}, "tpot": {15}, "itl": {10, 20},
 				"pp": {200}, "prompt_tokens": {10}, "output_tokens": {3},
 			},
 		},
@@ -84,7 +84,7 @@ func TestDerive(t *testing.T) {
 			name: "many tokens an event, counted each time",
 			s:    sample(50, 6, other(10, 0), text(100, 2), text(160, 5), text(180, 6), usage(181, 6), done(182)),
 			want: Values{
-				"ttfr": {10}, "ttft": {100}, "ttst": {160}, "ttft_answer": {100}, "e2e": {180}, "tg": {50}, "tpot": {20}, "itl": {20, 20, 20, 20},
+				"ttfr": {10}, "ttft": {100}, "ttft_answer": {100}, "e2e": {180}, "tg": {50}, "tpot": {20}, "itl": {20, 20, 20, 20},
 				"pp": {500}, "prompt_tokens": {50}, "output_tokens": {6},
 			},
 		},
@@ -94,7 +94,7 @@ func TestDerive(t *testing.T) {
 			name: "silent tokens, counted each time",
 			s:    sample(-1, 4, text(40, 1), other(60, 2), text(80, 3), other(100, 4), usage(500, 4), done(500)),
 			want: Values{
-				"ttfr": {40}, "ttft": {40}, "ttst": {60}, "ttft_answer": {40}, "e2e": {100}, "tg": {50}, "tpot": {20}, "itl": {20, 20, 20},
+				"ttfr": {40}, "ttft": {40}, "ttft_answer": {40}, "e2e": {100}, "tg": {50}, "tpot": {20}, "itl": {20, 20, 20},
 				"output_tokens": {4},
 			},
 		},
@@ -104,7 +104,7 @@ func TestDerive(t *testing.T) {
 			name: "fewer text events than tokens, counted once",
 			s:    sample(10, 10, text(10, -1), text(20, -1), text(30, -1), other(100, -1), usage(200, 10), done(200)),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {100}, "tg": {7 / 0.09}, "tpot": {90.0 / 7},
+				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {100}, "tg": {7 / 0.09}, "tpot": {90.0 / 7},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {10},
 			},
 		},
@@ -112,7 +112,7 @@ func TestDerive(t *testing.T) {
 			name: "the end-of-text token comes with the finish event",
 			s:    stopped(sample(10, 3, text(10, -1), text(20, -1), other(30, -1), usage(31, 3), done(31))),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {30}, "tg": {100}, "tpot": {10}, "itl": {10, 10},
+				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {30}, "tg": {100}, "tpot": {10}, "itl": {10, 10},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {3},
 			},
 		},
@@ -120,7 +120,7 @@ func TestDerive(t *testing.T) {
 			name: "a text event in which the count did not rise",
 			s:    sample(10, 3, text(10, 1), text(20, 1), text(50, 3), done(51)),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {50}, "tg": {50}, "tpot": {20}, "itl": {20, 20},
+				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {50}, "tg": {50}, "tpot": {20}, "itl": {20, 20},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {3},
 			},
 		},
@@ -128,7 +128,7 @@ func TestDerive(t *testing.T) {
 			name: "zeros beside text are no counts",
 			s:    sample(10, 2, text(10, 0), text(20, 0), usage(20, 2), done(20)),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {20}, "tg": {100}, "tpot": {10}, "itl": {10},
+				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {20}, "tg": {100}, "tpot": {10}, "itl": {10},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {2},
 			},
 		},
@@ -152,7 +152,7 @@ func TestDerive(t *testing.T) {
 			name: "two text events at one instant have no speed",
 			s:    sample(10, 2, text(10, 1), text(10, 2), done(10)),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttst": {10}, "ttft_answer": {10}, "e2e": {10}, "itl": {0},
+				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {10}, "itl": {0},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {2},
 			},
 		},
@@ -160,7 +160,7 @@ func TestDerive(t *testing.T) {
 			name: "a burst that the client read late has no speed",
 			s:    late(9, sample(10, 3, text(10, 1), text(12, 2), text(14, 3), done(15))),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttst": {12}, "ttft_answer": {10}, "e2e": {14},
+				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {14},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {3},
 			},
 		},
@@ -168,7 +168,7 @@ func TestDerive(t *testing.T) {
 			name: "one of longer than the client was late has",
 			s:    late(9, sample(10, 3, text(10, 1), text(20, 2), text(30, 3), done(31))),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {30}, "tg": {100}, "tpot": {10}, "itl": {10, 10},
+				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {30}, "tg": {100}, "tpot": {10}, "itl": {10, 10},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {3},
 			},
 		},
@@ -177,7 +177,7 @@ func TestDerive(t *testing.T) {
 			name: "a first event of many tokens, counted once",
 			s:    sample(10, 16, wide(54, 12), text(58, -1), text(62, -1), text(66, -1), text(70, -1), usage(70, 16), done(70)),
 			want: Values{
-				"ttfr": {54}, "ttft": {54}, "ttst": {58}, "ttft_answer": {54}, "e2e": {70}, "tg": {250}, "tpot": {4},
+				"ttfr": {54}, "ttft": {54}, "ttft_answer": {54}, "e2e": {70}, "tg": {250}, "tpot": {4},
 				"pp": {10 / 0.054}, "prompt_tokens": {10}, "output_tokens": {16},
 			},
 		},
@@ -189,7 +189,7 @@ func TestDerive(t *testing.T) {
 		{
 			name: "nobody counted",
 			s:    sample(-1, -1, text(10, -1), text(20, -1), done(20)),
-			want: Values{"ttfr": {10}, "ttft": {10}, "ttst": {20}, "ttft_answer": {10}, "e2e": {20}},
+			want: Values{"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {20}},
 		},
 	}
 	for _, tt := range tests {
