@@ -14,8 +14,7 @@ const (
 	// shortProbe and longProbe are the lengths, in tokens, of the probes that compare the
 	// engine's usage with what was counted.
 	shortProbe, longProbe = 24, 96
-	// fewestOnes is how many words of one token are needed to assemble prompts without a
-	// tokenizer.
+	// fewestOnes is how many words of one token are needed to draw prompts from them.
 	fewestOnes = 32
 	// nonceRoom is how many tokens a context must have for its nonce to serve the prompt
 	// after it too.
@@ -142,7 +141,6 @@ func (f *fitter) counted(ctx context.Context, from func() *source, before string
 
 // assembled makes a text of pieces whose token counts are known.
 func (f *fitter) assembled(ctx context.Context, s *source, before string, n int, nonce bool) (string, int, error) {
-	s.pool = pooled
 	var b strings.Builder
 	left := n
 	if nonce {
@@ -232,7 +230,7 @@ func byPieces(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 		return usage(ctx, engine, spec, Prompt{Text: text})
 	}}
 	err := f.tokens.learn(ctx)
-	if errors.Is(err, errNoUsage) || err == nil && len(f.tokens.ones) < fewestOnes {
+	if errors.Is(err, errNoUsage) || err == nil && len(f.tokens.ones) == 0 {
 		return nil, nil
 	}
 	if err == nil {

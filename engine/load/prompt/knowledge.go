@@ -18,7 +18,7 @@ const (
 	anchor, tail = "Yes.", " so"
 	// maxSingles limits how often tokens are counted to find words of one token, and
 	// singleGroup is how many words are counted at once.
-	maxSingles, singleGroup = 48, 64
+	maxSingles, singleGroup = 256, 16
 )
 
 // Knowledge is what was learned about one engine's tokenizer. Cells that share it do not
@@ -112,17 +112,18 @@ func (l *Knowledge) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
 type kit struct {
 	mu     sync.Mutex
 	counts map[string]int // of whole texts
-	// words are of one token each, found is set once they were looked for.
-	words []string
-	found bool
+	// singles are the words of one token each, found is set once they were looked for.
+	singles []string
+	found   bool
 }
 
 // counter is a kit with a way to count what it does not know yet.
 type counter struct {
 	*kit
 	ask func(ctx context.Context, text string) (int, error)
-	// ones are the kit's words.
-	ones []string
+	// ones are the kit's words, none if they are too few, and words the same by class.
+	ones  []string
+	words words
 	// sums is set if the tokens of texts were seen to be the sum of their parts', so no
 	// text has to be counted as a whole.
 	sums bool
@@ -176,36 +177,35 @@ func (c *counter) learn(ctx context.Context) error {
 		}
 	}
 	c.mu.Lock()
-	found := c.found
-	c.ones = c.words
+	ones, found := c.singles, c.found
 	c.mu.Unlock()
-	if found {
-		return nil
-	}
-	var ones []string
-	asked := 0
-	for rest := singles; len(rest) > 0; {
-		n := min(len(rest), singleGroup)
-		some, err := c.singles(ctx, rest[:n], &asked)
-		if err != nil {
-			return err
+	if !found {
+		asked := 0
+		for group := range slices.Chunk(allWords.singles(), singleGroup) {
+			some, err := c.ofOne(ctx, group, &asked)
+			if err != nil {
+				return err
+			}
+			ones = append(ones, some...)
 		}
-		ones, rest = append(ones, some...), rest[n:]
+		c.mu.Lock()
+		c.singles, c.found = ones, true
+		c.mu.Unlock()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ones, c.words, c.found = ones, ones, true
+	if len(ones) >= fewestOnes {
+		c.ones, c.words = ones, allWords.only(ones)
+	}
 	return nil
 }
 
-// singles returns the words that are one token each. A word has at least one token, so as
+// ofOne returns the words that are one token each. A word has at least one token, so as
 // many tokens as words prove it for all of them at once; otherwise the halves are
 // counted.
-func (c *counter) singles(ctx context.Context, words []string, asked *int) ([]string, error) {
+func (c *counter) ofOne(ctx context.Context, words []string, asked *int) ([]string, error) {
 	if *asked++; *asked > maxSingles {
 		return nil, nil
 	}
-	n, err := c.cost(ctx, " "+strings.Join(words, " "))
+	n, err := c.cost(ctx, strings.Join(words, ""))
 	switch {
 	case err != nil:
 		return nil, err
@@ -214,52 +214,47 @@ func (c *counter) singles(ctx context.Context, words []string, asked *int) ([]st
 	case n < len(words) || len(words) == 1:
 		return nil, nil
 	}
-	left, err := c.singles(ctx, words[:len(words)/2], asked)
+	left, err := c.ofOne(ctx, words[:len(words)/2], asked)
 	if err != nil {
 		return nil, err
 	}
-	right, err := c.singles(ctx, words[len(words)/2:], asked)
+	right, err := c.ofOne(ctx, words[len(words)/2:], asked)
 	return append(left[:len(left):len(left)], right...), err
 }
 
-const (
-	// misses is how many sentences longer than the remaining space are tried before words
-	// fill it.
-	misses = 8
-	// corrections limits how often a text is fixed whose parts did not add up.
-	corrections = 4
-)
+// corrections limits how often a text is fixed whose parts did not add up.
+const corrections = 4
 
-// compose writes whole sentences and then single words, at least one, until n tokens are
-// reached. It starts with a space, to follow other text, and ends with a letter. left is
-// what could not be filled: not 0 in vocabularies without words of one token.
+// compose writes sentences of words of one token each until n tokens are reached, and one
+// more word where the end of a sentence has no room. It starts with a space, to follow
+// other text, and ends with a letter. left is what could not be filled: all of it in
+// vocabularies without enough such words.
 func (c *counter) compose(ctx context.Context, s *source, n int) (text string, left int, err error) {
+	if len(c.ones) == 0 {
+		return "", n, nil
+	}
 	var b strings.Builder
-	for missed := 0; n > 1 && missed < misses; {
-		sentence := s.next()
-		cost, err := c.cost(ctx, sentence)
-		if err != nil {
-			return "", 0, err
+	for n > 1 {
+		word, cost := s.next(c.words), 1
+		if strings.HasSuffix(word, ".") {
+			if cost, err = c.cost(ctx, word); err != nil {
+				return "", 0, err
+			}
+			if cost < 1 || cost >= n {
+				break
+			}
 		}
-		if cost >= n || cost < 1 {
-			missed++
-			continue
-		}
-		b.WriteString(sentence)
+		b.WriteString(word)
 		n -= cost
 	}
-	if len(c.ones) > 0 {
-		b.WriteString(c.fill(s, n))
-		n = 0
-	}
-	return b.String(), n, nil
+	return b.String() + c.fill(s, n), 0, nil
 }
 
 // fill is n words of one token each.
 func (c *counter) fill(s *source, n int) string {
 	var b strings.Builder
 	for range n {
-		b.WriteString(" " + c.ones[s.r.IntN(len(c.ones))])
+		b.WriteString(c.ones[s.r.IntN(len(c.ones))])
 	}
 	return b.String()
 }

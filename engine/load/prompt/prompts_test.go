@@ -76,7 +76,7 @@ func TestPromptsAreExact(t *testing.T) {
 func TestPromptsCostFewCounts(t *testing.T) {
 	f := &fake{count: tokenizers["pieces of four"]}
 	spec := Spec{Cell: "chat", Tokens: 2048, Requests: 10, Learned: &Knowledge{}}
-	for i, most := range []int{10*3 + 2*len(prose), 10 * 3} {
+	for i, most := range []int{10*3 + maxSingles + len(allWords['e']) + 20, 10 * 3} {
 		f.counts, f.sent = 0, nil
 		spec.Cell = fmt.Sprint("cell", i)
 		p, err := Build(t.Context(), f, spec)
@@ -89,7 +89,7 @@ func TestPromptsCostFewCounts(t *testing.T) {
 	}
 	f.noTokens = &openai.StatusError{Status: 404}
 	spec.Learned = &Knowledge{}
-	for i, most := range []int{4 + maxSingles + pooled + len(openers) + 3, len(openers) + 2} {
+	for i, most := range []int{4 + maxSingles + len(allWords['e']) + len(openers) + 3, len(openers) + 2} {
 		f.sent = nil
 		spec.Cell = fmt.Sprint("cell", i)
 		p, err := Build(t.Context(), f, spec)

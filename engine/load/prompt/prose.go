@@ -1,223 +1,76 @@
 package prompt
 
-import "slices"
+import (
+	_ "embed"
+	"slices"
+	"strings"
+)
 
-// prose is the material of prompts: our own sentences, ASCII only, so a text may be cut
-// at any byte. They are shuffled for every prompt, so no two prompts share more than a
-// sentence.
-var prose = slices.Concat(statements, manuals)
+// sentences are our own, one a line, ASCII only.
+//
+//go:embed prose.txt
+var sentences string
 
-// statements are plain ones.
-var statements = []string{
-	"A river carries sand to the sea, and the sea gives some of it back to the beach.",
-	"The lamp on the pier was lit at dusk, long before the first boat came home.",
-	"Bread rises because yeast turns sugar into gas, which the dough is too sticky to let go.",
-	"On a clear night in winter the cold comes down from the hills like water.",
-	"The map showed a road where there was only a line of old stones.",
-	"Water boils at a lower temperature on a mountain, so beans take longer to cook there.",
-	"She kept the receipts in a tin box and could tell you the price of nails in any year.",
-	"A bridge moves a little all day long, and its joints are made to allow it.",
-	"The train was late by four minutes, which was early for that line.",
-	"Copper turns green in the rain, and the green then keeps the rain from the copper.",
-	"Nobody in the village owned a clock, yet everybody was on time for supper.",
-	"Light from the sun needs a little more than eight minutes to reach the earth.",
-	"He measured the board twice, cut it once, and found that he had held the rule upside down.",
-	"Most of an iceberg lies under the water, where the captain cannot see it.",
-	"The library closes at six, but the caretaker lets readers finish their page.",
-	"Bees fly back by the sun, and on cloudy days by a pattern in the sky that we cannot see.",
-	"The first frost sweetens the cabbage and ends the tomatoes.",
-	"Two pumps stood in the cellar: one that worked, and one that had been repaired.",
-	"Glass is made from sand, soda and lime, and from a great deal of heat.",
-	"The letter had been sent to the right house in the wrong town.",
-	"A wheel with six spokes is lighter than a wheel with eight, until it breaks.",
-	"The moon pulls the ocean up on both sides of the earth, so there are two tides a day.",
-	"Rain was promised for Thursday, and on Thursday the farmers waited at their doors.",
-	"The carpenter leaves a gap behind the skirting, because wood grows wider in summer.",
-	"An owl can turn its head so far that it looks as if it had no back.",
-	"They counted the sheep at the gate and again at the barn, and the numbers differed by one.",
-	"Salt lowers the freezing point of water, which is why roads are salted.",
-	"The violin was older than the country it was played in.",
-	"A sailor knows the wind by the sound of the ropes before he feels it on his face.",
-	"Paper burns, ink fades, and clay tablets only break.",
-	"The baker sells the last loaf for half, and the people who come late know it.",
-	"In the dry season the lake shrinks until the old fence posts stand in the open again.",
-	"Sound travels faster through iron than through air, so a rail announces the train.",
-	"The new mill grinds as much in a day as the old one did in a week, but it eats coal.",
-	"Cats sleep through most of the day and deny it.",
-	"A good knot holds under load and opens when it is asked to.",
-	"The path through the wood is shorter, and the path around it is quicker.",
-	"Every spring the stream moves the ford a few steps further down.",
-	"He wrote the number on the wall in chalk so that it would not be lost, and then it rained.",
-	"Mountains grow by a few millimetres a year and are worn down by nearly as much.",
-	"The orchestra tunes to the oboe, since the oboe cannot easily tune to anyone.",
-	"A well that is used stays clean, and a well that is closed turns sour.",
-	"The port was built for sailing ships, and the cranes now stand where the sails were sewn.",
-	"Snow keeps a field warmer than bare frost does.",
-	"The teacher asked for one reason, and the class gave her nine.",
-	"Steel rusts from the edge where the paint is thin.",
-	"From the tower one can see three rivers and, after rain, the steam of the works.",
-	"The garden is dug in autumn so that the cold can break the clods.",
-	"Her bicycle had been green, then black, and where it was scratched it was both.",
-	"A candle flame is hottest at its edge, where it meets the air.",
-	"The ferry takes twelve cars, or eleven and the priest.",
-	"Old maps leave the middle of the continent white, as if nobody had lived there.",
-	"The pendulum of the tall clock is made of two metals, so heat does not change its length.",
-	"When the power failed, the hospital had light within ten seconds and the town by morning.",
-	"Swallows fly low before rain because the insects do.",
-	"The quarry was closed when the water came in, and the boys have swum in it since.",
-	"A scale is only as honest as the stone on its other side.",
-	"They planted poplars along the road, which grow fast, and oaks behind them, which stay.",
+// Prose returns sentences, for callers that need some sound English. No prompt has them.
+func Prose() []string { return strings.Split(strings.TrimSpace(sentences), "\n") }
+
+// A prompt is drawn word by word: an engine that keeps the key-value cache of what it has
+// seen meets no run of more than a few words again. Its sentences follow patterns, so a
+// model reads English and answers in it.
+
+// vocabulary are words by their class, one letter that starts each line: D and d determine
+// a noun, at the start of a sentence and within, a are adjectives, n nouns, v verbs, b
+// adverbs, p prepositions, c conjunctions, and e ends a sentence. All are plain ASCII, so a
+// text may be cut at any byte, and common, so most are one token in most vocabularies.
+//
+//go:embed words.txt
+var vocabulary string
+
+// patterns are sentences by the classes of their words.
+var patterns = []string{
+	"Dnvdne", "Danvdne", "Dnbvdane", "Dnvdnpdane", "Danvdnpdne", "Danbvdanpdane",
+	"Dnvdncdnvdne", "Danvdncdnbvdane", "Dnbvdanpdncdanvdne", "Dnpdanvdne", "Danpdnbvdancdnvdnpdane",
 }
 
-// Prose returns those sentences, for callers that need some sound English.
-func Prose() []string { return slices.Clone(prose) }
+// words are classes of words, each word after a space.
+type words map[rune][]string
 
-// manuals are sentences with numbers, names of things, speech, and the prose of
-// manuals. Each starts with a letter.
-var manuals = []string{
-	`The clerk asked, "Which of the two is yours?" and nobody at the counter knew.`,
-	`The locksmith said, "Not before Tuesday," and so the door stayed open until Tuesday.`,
-	"Table 4 lists the bolts by length: 12 mm, 16 mm, 20 mm and 35 mm.",
-	"Turn the valve a quarter to the left, wait for 30 seconds, and read the gauge again.",
-	"A cache that is full must forget something before it can remember something else.",
-	"In 1904 the tunnel was 3,210 metres long, and by 1911 it had come out on the other side.",
-	"The compiler reads the file once, keeps a table of names, and complains about the last line first.",
-	"Her recipe asks for 250 grams of flour, 2 eggs, and a patience that is not in the list.",
-	"If the red light blinks three times, disconnect the battery and call the workshop.",
-	"Bus number 17 stops here on weekdays, at 7:40, 8:10 and 8:55.",
-	"A queue with one server is stable only while fewer people arrive than leave.",
-	"The parcel weighed 4.8 kilograms, of which 4.1 were paper.",
-	`He shouted across the yard, "Is it on?" and she shouted back, "It was!"`,
-	"Every packet carries a number, so the receiver can tell what was lost on the way.",
-	"Granite, slate, marble and chalk were laid out on the table in the order of their age.",
-	"When two processes wait for each other, neither of them will ever report an error.",
-	"The thermometer on the north wall showed -6 degrees, and the one on the south wall 11.",
-	"Store the samples below 8 degrees, away from light, and use them within 90 days.",
-	"Nine of the ten lamps were replaced; the tenth had never been switched on.",
-	"To divide by a fraction, turn it upside down and multiply.",
-	"The ship's log for the 3rd of March reads: wind from the west, rain, two barrels lost.",
-	"A sorted list of a million names can be searched in twenty steps.",
-	"Violins, drums, flutes and one very old piano were carried down from the fourth floor.",
-	`My grandmother used to say, "Measure the room before you buy the bed."`,
-	"Press and hold the left button until the display shows the letter P.",
-	"Of 48 seeds that were sown in April, 31 came up, and the birds had the rest.",
-	"The memory of the machine is divided into pages, and each page has an owner or none.",
-	"From the station it is 600 metres to the market, or 900 if the bridge is up.",
-	"Tin melts at 232 degrees, lead at 327, and a mixture of both at less than either.",
-	"The judge read the letter twice, folded it, and asked who had seen it before her.",
-	"A wave that meets a wall comes back, and for a moment the water stands twice as high.",
-	"Version 2 of the form has a field for the postcode, which version 1 had on the back.",
-	"The mechanic wiped his hands and said that it was either the pump or the belt.",
-	"Half of the harvest was apples, a third was pears, and what remained was plums.",
-	"An index makes reading faster and writing slower, and both are easy to forget.",
-	"The museum keeps 12,000 spoons, of which forty are shown at a time.",
-	"Before the flight the pilot walks around the aircraft and touches what must not move.",
-	`The sign said "Wet paint" in three languages, and there were three hands on the wall.`,
-	"Energy is power over time, so a lamp of 60 watts uses 1.44 kilowatt hours in a day.",
-	"The second edition corrects the map on page 88 and introduces a mistake on page 90.",
-	"A lock with four wheels of ten digits has 10,000 settings and one weak spring.",
-	"The kettle, the toaster and the heater together were more than the fuse would bear.",
-	"Whoever comes first opens the shutters, lights the stove, and puts the bread out.",
-	"The average of 2, 3 and 100 is 35, which is close to none of them.",
-	"Rivets hold the older part of the hull, and welded seams the part that was added in 1962.",
-	"Oil the hinge in spring, tighten the screws in autumn, and leave the wood alone.",
-	"Two clocks that run at different speeds agree twice, and then not for a long while.",
-	`The child pointed at the crane and asked, "Who lives up there?"`,
-	"The signal leaves the antenna, is bent by the upper air, and comes down beyond the hills.",
-	"Eleven players, one ball, and a field that slopes by two feet from end to end.",
-	"The function returns the number of bytes read, or a negative number if the disk is gone.",
-	"On Mondays the pool is cleaned, on Fridays it is crowded, and on Sundays it is closed.",
-	"Sugar dissolves faster in hot tea, but it makes the tea no sweeter.",
-	"The warehouse at 22 Canal Street burned in May, was rebuilt by June, and flooded in July.",
-	"A strong current under a calm surface has taken better swimmers than him.",
-	"Blue paint was dearer than gold for 300 years, and painters used it for the sky.",
-	"Check the oil, the water, the tyres, and whether you have the key.",
-	"The new timetable adds four trains in the morning and removes the last one at night.",
-	"Copper carries heat well, iron less well, and the wooden handle hardly at all.",
-	`The inspector wrote, "Nothing is missing except the roof."`,
-	"The river rose by 1.7 metres between noon and midnight, and the gauge went with it.",
-	"A program that is right and slow can be made fast; the other way round is harder.",
-	"The gardener planted tulips, onions and garlic in one row to see who would win.",
-	"Ask for the manager at desk 5, who will send you to desk 2.",
-	"The disc turns 7,200 times a minute, and the head floats above it on a little air.",
-	"Three keys were found in the drawer, and none of them was for the drawer.",
-	"Pine needles, peat, and the rust of a gate: that was what the lake tasted of.",
-	"For each row, add the first column to the second and write the sum into the third.",
-	"The mayor opened the bridge in the rain and was the first to slip on it.",
-	"A kilometre is about 0.62 of a mile, and a league was whatever a horse could do in an hour.",
-	"The theatre holds 420 people, and 37 of them can see the left side of the stage.",
-	"If you double the length of a pendulum, it swings slower, but not half as fast.",
-	"Under the floor they found newspapers from 1931, a comb, and a very flat mouse.",
-	`The radio said, "Heavy snow in the north," while the sun melted the butter.`,
-	"A buffer between two machines lets both of them be late, though not by much.",
-	"The cook tastes the soup, adds salt, tastes again, and blames the carrots.",
-	"Sheep's wool keeps warm even when it is wet, which cotton does not.",
-	"The contract ran for 15 years, and the lawyers for 4 more.",
-	"The probe fell for six minutes, sent 212 pictures, and was never heard of again.",
-	"Light bends when it enters water, so the fish is not where it seems to be.",
-	"A dictionary explains each word by others, and somewhere it must run in a circle.",
-	"Set the switch to OFF, remove the cover, and replace fuse F3 by one of the same value.",
-	"The wind turned at five, and by six the smoke had found every open window.",
-	"Her desk had eleven drawers, of which ten were empty and one would not open.",
-	"Errors that are ignored do not go away; they wait for the demonstration.",
-	"The first lighthouse was a fire in a basket, and somebody had to carry the wood.",
-	"A dozen eggs, a pound of butter, half a lemon, and no nutmeg at all.",
-	"Between 9 and 10 the office answers the telephone, and after 10 it answers letters.",
-	`The old man lifted the lid and said, "It was fuller yesterday."`,
-	"The motor draws 16 amperes when it starts and 3 when it runs.",
-	"Coral grows by a thumb's width a year, and a storm can take a century of it.",
-	"A good map leaves things out, and a bad one leaves out the wrong things.",
-	"The court adjourned at noon because the witness had lost her glasses.",
-	"Data that is written twice can be compared, and data that is written once must be believed.",
-	"Row 12, seats 4 to 9, were reserved for the band's own parents.",
-	"Clay, straw and water make a wall that stands for as long as its hat is dry.",
-	"The elevator stops at 1, 2, 3 and 5, since nobody ever wanted to get out at 4.",
-	"Fold the sheet along the dotted line, tuck in the flap, and do not use glue.",
-	"Seven bridges cross the canal, and it takes 40 minutes to walk over all of them.",
-	"The battery lasts for ten hours, or for two if you look at it.",
-	`When the driver asked, "Left or right?" the passenger said, "Yes."`,
-	"Cold air is heavier than warm air, which is why the cellar is where it is.",
-	"An engine of 90 horsepower pulled what 90 horses had refused to pull.",
-	"The archive holds letters, bills, maps, and one pressed flower without a date.",
-	"The scheduler gives each task a slice of time and takes it back without asking.",
-	"Walnut is dark and hard, lime is pale and soft, and oak is simply heavy.",
-	"On the 14th day the fever fell, and on the 15th he asked for soup.",
-	"The fence is 1.2 metres high, which stops the dog and amuses the goat.",
-	"A lens of 50 millimetres sees about what one eye sees when it is not looking around.",
-	"The queue reached the corner by eight, the church by nine, and then it rained.",
-	"Parts that move wear out, and parts that do not move rust.",
-	"The committee met 6 times, agreed once, and published both opinions.",
-	"Blow on the ember slowly, feed it with bark, and only then add the branch.",
-	"The price of tin rose by 8 percent, and the price of tins by 12.",
-	"What the left hand of the pianist does is easier to hear than to see.",
-	`The note on the door read: "Back in ten minutes," and it had been there since spring.`,
-	"The server keeps the connection open for 90 seconds in case the client has more to say.",
-	"Chestnuts fall in October, and the children fill their pockets and forget them.",
-	"To find north without a compass, wait for the stars or ask someone.",
-	"The pump moves 40 litres a minute, so the basin of 1,000 litres is full in 25.",
-	"Ice floats because it takes more room than the water it was.",
-	"A tailor needs chalk, thread, a mirror, and a way of telling the truth.",
-	"The path climbs 300 metres to the hut, where there is tea and no view.",
-	"The list was sorted by surname, then by street, and finally by the cat.",
-	"Zinc, nickel, cobalt and manganese are found in the ore, together with a great deal of stone.",
-	"The second violin came in a bar too early and stayed there to the end.",
-	"A message that cannot be delivered is returned to the sender, if the sender can be found.",
-	"Drill the hole 6 mm wide and 45 mm deep, and mind the pipe behind it.",
-	"Two thirds of the members voted, half of these twice, and the result was even.",
-	"The tide table for August was printed upside down, which one notices only at the quay.",
-	`When asked for his address he said, "The blue boat, if it is still afloat."`,
-	"Steam at 180 degrees drives the wheel, and what leaves it heats the greenhouse.",
-	"The last sentence of the manual says that the first page must be read again.",
-	"The notebook has 96 leaves, and the important thing stands on the inside of the cover.",
-	"Sparrows take what falls from the tables, and gulls do not wait for it to fall.",
-	"A tree with a hollow trunk can stand for longer than one that is sound.",
-	"The signal box has 24 levers, of which 5 are painted red and may not be touched.",
-	"The loop ends when the counter reaches zero, or when somebody pulls the plug.",
-	"Across the square a shop sells string by the metre and advice by the hour.",
-	"The glacier has moved by 11 metres since the hut was built, and the hut by 3.",
-	"Honey keeps for years in a closed jar, and for a day in an open one.",
-	"The student counted the stairs each morning and never got the same number.",
-	"Fill the tank to the line, not above it, and screw the cap on by hand.",
-	"Three of the five sensors agreed, and the other two were replaced.",
-	"A shadow is longest in the evening, when there is the least use for it.",
+// allWords is the whole vocabulary.
+var allWords = func() words {
+	all := words{}
+	for line := range strings.Lines(vocabulary) {
+		for _, word := range strings.Fields(line)[1:] {
+			all[rune(line[0])] = append(all[rune(line[0])], " "+word)
+		}
+	}
+	return all
+}()
+
+// singles are all words that do not end a sentence, each once, a few of every class first.
+func (w words) singles() (all []string) {
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, class := range "Ddpcbavn" {
+			if i >= len(w[class]) {
+				continue
+			}
+			if more = true; !slices.Contains(all, w[class][i]) {
+				all = append(all, w[class][i])
+			}
+		}
+	}
+	return all
+}
+
+// only are those among some, and what ends a sentence.
+func (w words) only(some []string) words {
+	left := words{}
+	for class, all := range w {
+		for _, word := range all {
+			if class == 'e' || slices.Contains(some, word) {
+				left[class] = append(left[class], word)
+			}
+		}
+	}
+	return left
 }

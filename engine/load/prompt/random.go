@@ -87,12 +87,12 @@ func (m *random) draw(series string, index, n int) []int {
 	return ids
 }
 
-// varied are texts of many different tokens: all sentences, numbers, and every word of
+// varied are texts of many different tokens: our own sentences and words, numbers, and every word of
 // two and three letters, which are tokens themselves in large vocabularies, and split
 // into those of smaller ones.
 func varied() []string {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
-	texts := []string{strings.Join(prose, " "), strings.Join(singles, " ")}
+	texts := []string{strings.Join(Prose(), " "), strings.Join(allWords.singles(), "")}
 	var numbers strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&numbers, " %d", i)

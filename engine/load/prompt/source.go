@@ -10,12 +10,8 @@ import (
 	"strings"
 )
 
-const (
-	// nonceBits is how many bits make prompts unique.
-	nonceBits = 64
-	// pooled is how many sentences are used where each costs a request to count.
-	pooled = 64
-)
+// nonceBits is how many bits make prompts unique.
+const nonceBits = 64
 
 // source is an endless ASCII text for one prompt.
 type source struct {
@@ -26,16 +22,14 @@ type source struct {
 	// merges with the same single letter in every prompt, or with none.
 	nonce string
 	text  strings.Builder
-	// pool is how many of the sentences it uses, 0 for all, and order what next returns
-	// of them before it shuffles again.
-	pool  int
-	order []int
+	// sentence is the classes of the words that the current one still lacks.
+	sentence string
 }
 
 // source derives a text from the spec and the arguments alone.
 func (s Spec) source(series string, index int) *source {
 	draw := func(from string) [sha256.Size]byte {
-		return sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 1\n%d\n%q\n%s\n%d\n%s", s.Seed, s.Cell, series, index, from))
+		return sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 2\n%d\n%q\n%s\n%d\n%s", s.Seed, s.Cell, series, index, from))
 	}
 	own := draw(s.Draw)
 	text := &source{r: randOf(own), begin: randOf(own)}
@@ -52,18 +46,18 @@ func randOf(sum [sha256.Size]byte) *rand.Rand {
 	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
 }
 
-// next is a sentence after a space. All are used before one repeats.
-func (s *source) next() string {
-	if len(s.order) == 0 {
-		n := len(prose)
-		if s.pool > 0 {
-			n = min(n, s.pool)
+// next is the next word of the text, after a space. A class without words is left out.
+func (s *source) next(of words) string {
+	for {
+		if s.sentence == "" {
+			s.sentence = patterns[s.r.IntN(len(patterns))]
 		}
-		s.order = s.r.Perm(n)
+		some := of[rune(s.sentence[0])]
+		s.sentence = s.sentence[1:]
+		if len(some) > 0 {
+			return some[s.r.IntN(len(some))]
+		}
 	}
-	sentence := prose[s.order[0]]
-	s.order = s.order[1:]
-	return " " + sentence
 }
 
 // words is a nonce of words instead of digits: the first one of openers, the others of
@@ -71,7 +65,7 @@ func (s *source) next() string {
 func (s *source) words(openers, ones []string) (first string, rest []string) {
 	first = openers[s.begin.IntN(len(openers))]
 	for bits := math.Log2(float64(len(openers))); bits < nonceBits; bits += math.Log2(float64(len(ones))) {
-		rest = append(rest, " "+ones[s.begin.IntN(len(ones))])
+		rest = append(rest, ones[s.begin.IntN(len(ones))])
 	}
 	return first, rest
 }
@@ -85,7 +79,7 @@ func (s *source) first(n int) string {
 		s.text.WriteString(s.nonce + ".")
 	}
 	for s.text.Len() < n {
-		s.text.WriteString(s.next())
+		s.text.WriteString(s.next(allWords))
 	}
 	text := s.text.String()[:n]
 	if cut, spaced := strings.CutSuffix(text, " "); spaced {
