@@ -209,6 +209,12 @@ var cheats = []cheat{
 	{mode: "requested_only", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid},
 	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen},
 	{mode: "really", see: "*moe backend*CUTLASS*", want: verdict.Pass},
+
+	{mode: "one_short", want: verdict.Pass, quick: true},
+	{mode: "three_short", want: verdict.Invalid, why: code.UnequalWork},
+	{mode: "half_white", want: verdict.Invalid, why: code.AnswerText},
+	{mode: "opens_early", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive, why: code.PromiseBroken, quick: true},
+	{mode: "opens_faster", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Pass},
 }
 
 func init() {

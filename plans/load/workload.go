@@ -67,7 +67,7 @@ func (ws *workloadDecoder) decode(b *hcl.Block) {
 
 var promptAttrs = []plans.Attr{
 	{Name: "api", Type: plans.String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "The endpoint."},
-	{Name: "prompts", Type: plans.String, Default: "text", OneOf: []string{"text", "random"}, Doc: "What prompts consist of: English sentences built into mxflow, or random token ids, which only completions take."},
+	{Name: "prompts", Type: plans.String, Default: "text", OneOf: []string{"text", "random"}, Doc: "What prompts consist of: English sentences drawn word by word, or random token ids, which only completions take."},
 	{Name: "turns", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Max: maxTurns, Doc: "Turns of each conversation (chat only): each sends the earlier ones too. With a `dataset`, the maximum number of turns sent per conversation."},
 	{Name: "system_tokens", Type: plans.Int, Default: 0.0, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Length of a system prompt that all requests of a cell share (chat only). Prefix caches can hold it."},
 }

@@ -71,6 +71,14 @@ var modes = map[string]mode{
 	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},           // 9
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},            // control of requested_only
 	"forced_accepted": {pace: 0.5, log: "SpeculativeConfig(rejection_sample_method='synthetic')"}, // 17
+
+	// What is counted another way, and what costs nothing to send.
+	"one_short":    {pace: 0.8, say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-1]; a.generated-- })}, // control
+	"three_short":  {pace: 0.8, say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-3]; a.generated -= 3 })},
+	"half_white":   {say: benchmark(whiten)},
+	"opens":        {say: func(a *answer) { a.open() }}, // the parent of the next two
+	"opens_early":  {say: func(a *answer) { a.openEarly() }},
+	"opens_faster": {first: 0.5, say: func(a *answer) { a.open() }}, // control
 }
 
 // benchmark only modifies the answers to a benchmark's requests, recognized by their
@@ -170,6 +178,42 @@ func (a *answer) hold(times int) {
 	whole := a.gap * time.Duration(len(a.pieces))
 	a.gap /= time.Duration(times)
 	a.wait += whole - a.gap*time.Duration(len(a.pieces))
+}
+
+// whiten computes half of the answer, and sends white space at once for the rest.
+func whiten(a *answer) {
+	for i := (len(a.pieces) + 1) / 2; i < len(a.pieces); i++ {
+		a.pieces[i] = []string{" ", "\n", "\u00a0", "\u2003"}[i%4]
+	}
+	a.gap /= 2
+}
+
+// opening starts every answer of a model that was taught to be polite.
+var opening = []string{" Certainly", ",", " here", " is", " what", " comes", " after", " the", " text", ":"}
+
+// open has an answer start with the opening, as far as the text that it continues has not,
+// and returns how many pieces of it there are.
+func (a *answer) open() (opens int) {
+	said := len(opening) - 1
+	for said > 0 && !strings.HasSuffix(a.prompt, strings.Join(opening[:said], "")) {
+		said--
+	}
+	if strings.Contains(a.prompt, strings.Join(opening, "")) || a.pieces[0] == " Paris" {
+		return 0
+	}
+	opens = min(len(opening)-said, len(a.pieces))
+	copy(a.pieces, opening[said:])
+	copy(a.pieces[opens:], a.s.lang.answer(a.prompt+strings.Join(a.pieces[:opens], ""), parent, len(a.pieces)))
+	return opens
+}
+
+// openEarly sends the opening on arrival, and what follows as late as usual.
+func (a *answer) openEarly() {
+	opens := a.open()
+	if !a.r.IgnoreEOS || len(a.pieces) <= opens {
+		return
+	}
+	a.ahead, a.pieces, a.wait = a.pieces[:opens], a.pieces[opens:], a.wait+a.gap*time.Duration(opens)
 }
 
 func hash(text string) uint64 {
