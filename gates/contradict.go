@@ -19,13 +19,19 @@ type promise struct {
 	metric, whole string
 	// part is the time that metric covers, by the parent's means.
 	part func(mean func(metric string) float64) float64
+	// doubt is the chance that what shows is beyond its bounds.
+	doubt float64
 }
 
 var promises = []promise{
-	{"tg", "e2e", decoding},
-	{"itl", "e2e", decoding},
-	{"ttft", "ttft_own", func(mean func(string) float64) float64 { return mean("ttft") }},
+	{"tg", "e2e", decoding, doubt},
+	{"itl", "e2e", decoding, doubt},
+	// What is known beforehand costs nothing to send, so less certainty is enough to doubt.
+	{"ttft", ownText, func(mean func(string) float64) float64 { return mean("ttft") }, 0.05},
 }
+
+// ownText is where a gain in the first text has to show: otherwise it is not known to be one.
+const ownText = "ttft_own"
 
 func decoding(mean func(string) float64) float64 { return mean("e2e") - mean("ttft") }
 
@@ -47,7 +53,7 @@ func speaker(metric string) string {
 	switch m, _ := measure.LookupIn(metric, measure.PerRequest); {
 	case metric == "itl":
 		return metric
-	case metric == "ttfr", metric == "ttft_own":
+	case metric == "ttfr", metric == ownText:
 		return "" // a first event may be empty, and the first own token is behind what is promised
 	case m.Facet == measure.OfDecode:
 		return "tg"
@@ -68,8 +74,8 @@ type contradiction struct {
 	// still reports whether the contradiction applies to a rule that asks for a negative
 	// gain: that a metric did not get worse by more than this.
 	still func(gain float64) bool
-	// alone is set if only the means of two launches per arm show it: too little for a
-	// finding, enough not to rely on them.
+	// alone is set if only the means of two launches per arm show it, or it is only not
+	// excluded: too little for a finding, enough to ask for more launches.
 	alone  bool
 	reason verdict.Reason
 }
@@ -155,21 +161,25 @@ func (p promise) broken(look func(metric, stat string) *versus, weighed func(met
 		return -math.Log1p(-share * part * (1 - more*math.Exp(-gain)) / whole.base)
 	}
 	want := saves(v.least(doubt), kept)
-	if whole.most(doubt) >= want || want <= 0 {
+	lost := whole.most(p.doubt) < want
+	if want <= 0 || !lost && (p.whole != ownText || whole.least(p.doubt) > 0) {
 		return nil
 	}
-	if e2e := look("e2e", "median"); p.whole == "ttft_own" && e2e != nil && e2e.least(doubt) >= -math.Log1p(-kept*part*(1-math.Exp(-v.gain))/e2e.base) {
+	if e2e := look("e2e", "median"); p.whole == ownText && e2e != nil && e2e.least(doubt) >= -math.Log1p(-kept*part*(1-math.Exp(-v.gain))/e2e.base) {
 		return nil // the next token waits for a draft to be verified, yet whole answers are faster
 	}
-	by := []string{"e2e", p.whole}
+	by, why := []string{"e2e", p.whole}, code.PromiseUnshown
+	if lost {
+		why = code.PromiseBroken
+	}
 	return []contradiction{{
-		metric: p.metric, by: by, alone: v.alone(),
-		still: func(gain float64) bool { return whole.most(doubt) < saves(gain, 1) },
-		reason: verdict.New(code.PromiseBroken, append(weighed(p.metric, by),
+		metric: p.metric, by: by, alone: v.alone() || !lost,
+		still: func(gain float64) bool { return whole.most(p.doubt) < saves(gain, 1) },
+		reason: verdict.New(why, append(weighed(p.metric, by),
 			verdict.Num("gain", gained(v, v.gain), plans.RatioUnit),
 			verdict.Text("whole", whole.in.Path),
 			verdict.Num("shows", gained(whole, whole.gain), plans.RatioUnit),
-			verdict.Num("at_most", gained(whole, whole.most(doubt)), plans.RatioUnit),
+			verdict.Num("at_most", gained(whole, whole.most(p.doubt)), plans.RatioUnit),
 			verdict.Num("promised", gained(whole, saves(v.gain, 1)), plans.RatioUnit))...).On(v.in.Path),
 	}}
 }
@@ -215,8 +225,8 @@ const doubt = certain / 8
 
 // refute withdraws a pass that rests on a metric which others of its cell contradict,
 // unless a rule of the decision reads the contradicting metric: then the author has
-// weighed it. Like a drift it is read from all launches; with two in each arm, where only
-// the means can show it, it asks for more.
+// weighed it. Like a drift it is read from all launches; where more can tell, it asks for
+// them.
 func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
 	in := leaf.Claim.Input
 	if f.Verdict != verdict.Pass || in.Cell == "" || in.Relation == plans.Base || !better(leaf.Claim) || !slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat) {

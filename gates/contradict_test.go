@@ -92,6 +92,7 @@ func TestContradictions(t *testing.T) {
 		"prefill faster, decode 5% slower":            {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first *= 0.8; s.gap, s.second, s.last = s.gap*1.05, s.second*1.05, s.last*1.05 }, verdict.Pass, code.GotWorse},
 		"the first early, the second as late":         {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, code.PromiseBroken},
 		"the same in pp":                              {[]string{"chat.pp.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, code.PromiseBroken},
+		"an opening at once":                          {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 95; s.first -= 95 }, verdict.Inconclusive, code.PromiseBroken},
 		"drafts are checked before the second":        {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first -= 10; s.second += 20; s.last /= 2 }, verdict.Pass, ""},
 		"a long answer":                               {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.tokens, s.last = 63, 2*s.last+20/1.2 }, verdict.Pass, code.GotWorse},
 		"the worst pay":                               {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Inconclusive, code.TailGrew},
@@ -313,5 +314,39 @@ func BenchmarkDecideFindings(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Findings(rules, decided, ev, usual)
+	}
+}
+
+// TestFirstTextMustShow: a gain in the first text counts once the first own text shows it,
+// however noisy; until then more launches are asked for.
+func TestFirstTextMustShow(t *testing.T) {
+	opens := plain
+	opens.second = 300
+	for name, c := range map[string]struct {
+		change      func(*stream)
+		sd          float64
+		n           int
+		passes, few int
+	}{
+		"really":                {func(s *stream) { s.first *= 0.6 }, 0.005, 4, 100, 100},
+		"the opening early":     {func(s *stream) { s.first, s.second = s.first-95, s.second+95 }, 0.005, 4, 0, 0},
+		"really, with noise":    {func(s *stream) { s.first *= 0.6 }, 0.03, 8, 80, 100},
+		"the opening, in noise": {func(s *stream) { s.first, s.second = s.first-95, s.second+95 }, 0.08, 4, 0, 5},
+	} {
+		passed := 0
+		for seed := range uint64(100) {
+			rules := []*plans.Rule{compiled(t, "chat.ttft.gain > 0.05")}
+			ev := beside(rand.New(rand.NewPCG(seed, 3)), opens, opens.with(c.change), c.n, c.sd)
+			got := Decide(rules, ev, usual)
+			if got[0].Verdict == verdict.Pass {
+				passed++
+			}
+			if verdict.Holds(got[0].Reasons, code.PromiseUnshown) && len(Open(got)) == 0 {
+				t.Errorf("%s: nothing is asked for", name)
+			}
+		}
+		if passed < c.passes || passed > c.few {
+			t.Errorf("%s: %d of 100 pass", name, passed)
+		}
 	}
 }

@@ -211,7 +211,7 @@ var requestMetrics = []Metric{
 	{
 		Name: "ttft_own", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
 		Evidence: "at least two text events",
-		Definition: "Time to first own token: from the send to the first token event behind what the answer opens with and shares, as visible text in order of arrival, with at least a quarter of the cell's answers (two at least), " +
+		Definition: "Time to first own token: from the send to the first token event behind what the answer opens with and shares, as visible text in order of arrival, with a quarter of the cell's answers, at least three, " +
 			"but not before the token event after the first text; to the last one if the whole answer is shared. Sending the first text or a usual opening early does not reduce it." + sinceScheduled,
 	},
 	{

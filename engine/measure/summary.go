@@ -55,9 +55,12 @@ func answersOf(samples []Sample, cell CellRun) []answer {
 	return out
 }
 
-// sharing is the part of a cell's answers that must open alike for that to be an opening
-// which can be sent uncomputed.
-const sharing = 4
+// A quarter of a cell's answers, and fewestSharing, must open alike for that to be an
+// opening which can be sent uncomputed: fewer do so by chance, and do not move a median.
+const (
+	sharing       = 4
+	fewestSharing = 3
+)
 
 // addOwn adds to each answer when its first token came that is its own: behind what it
 // shares with a quarter of the others, in order of arrival and by visible text.
@@ -75,7 +78,7 @@ func addOwn(answers []answer) {
 		}
 	}
 	slices.SortFunc(all, func(a, b *told) int { return cmp.Compare(a.seen, b.seen) })
-	least := max(2, (len(all)+sharing-1)/sharing)
+	least := max(fewestSharing, (len(all)+sharing-1)/sharing)
 	var share func(group []*told)
 	share = func(group []*told) {
 		if len(group) < least {

@@ -189,7 +189,7 @@ func whiten(a *answer) {
 }
 
 // opening starts every answer of a model that was taught to be polite.
-var opening = []string{" Certainly", ",", " here", " is", " what", " comes", " after", " the", " text", ":"}
+var opening = []string{" Certainly", ",", " here", " is", " more", ":"}
 
 // open has an answer start with the opening, as far as the text that it continues has not,
 // and returns how many pieces of it there are.

@@ -23,7 +23,10 @@ const (
 	// PromiseBroken: Subject improved, and what it is part of did not. Args: gain, whole,
 	// promised, shows, at_most; weighed, if a rule reads the whole. TailGrew likewise.
 	PromiseBroken Code = "finding.promise_broken"
-	TailGrew      Code = "finding.tail_grew"
+	// PromiseUnshown: the same, as far as known: what Subject is part of is not shown to
+	// have improved.
+	PromiseUnshown Code = "finding.promise_unshown"
+	TailGrew       Code = "finding.tail_grew"
 )
 
 // Which alternative of a feature was chosen.
