@@ -78,6 +78,7 @@ var modes = map[string]mode{
 	"half_white":   {say: benchmark(whiten)},
 	"opens":        {say: func(a *answer) { a.open() }}, // the parent of the next two
 	"opens_early":  {say: func(a *answer) { a.openEarly() }},
+	"at_once":      {say: benchmark(func(a *answer) { a.held = true })},
 	"opens_faster": {first: 0.5, say: func(a *answer) { a.open() }}, // control
 }
 
