@@ -19,7 +19,7 @@ type promise struct {
 	metric, whole string
 	// part is the time that metric covers, by the parent's means.
 	part func(mean func(metric string) float64) float64
-	// doubt is the chance that what shows is beyond its bounds.
+	// doubt is the chance that what is promised, or what shows, is beyond its bounds.
 	doubt float64
 }
 
@@ -138,7 +138,7 @@ func (d *decider) contradictions(of contested) []contradiction {
 // promises hardly anything.
 func (p promise) broken(look func(metric, stat string) *versus, weighed func(metric string, by []string) []verdict.Arg) []contradiction {
 	v, whole := look(p.metric, "median"), look(p.whole, "median")
-	if v == nil || whole == nil || !v.logs || !whole.logs || v.least(doubt) <= 0 {
+	if v == nil || whole == nil || !v.logs || !whole.logs || v.least(p.doubt) <= 0 {
 		return nil
 	}
 	complete := true
@@ -160,7 +160,7 @@ func (p promise) broken(look func(metric, stat string) *versus, weighed func(met
 	saves := func(gain, share float64) float64 {
 		return -math.Log1p(-share * part * (1 - more*math.Exp(-gain)) / whole.base)
 	}
-	want := saves(v.least(doubt), kept)
+	want := saves(v.least(p.doubt), kept)
 	lost := whole.most(p.doubt) < want
 	if want <= 0 || !lost && (p.whole != ownText || whole.least(p.doubt) > 0) {
 		return nil
