@@ -65,7 +65,7 @@ var allowed = map[string][]string{
 	"plans/load":               {"engine/measure", "engine/measure/imported", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/lint", "plans/redact", "plans/rules"},
 	"plans/planstest":          {"gates/stats", "plans", "plans/lang"},
 	"runtime/signing":          {},
-	"runtime/ledger":           {"engine/measure", "gates/verdict", "gates/verdict/code"},
+	"runtime/ledger":           {"engine/measure", "gates/verdict", "gates/verdict/code", "plans"},
 	"runtime/store":            {"engine/measure", "gates/verdict", "gates/verdict/code", "internal/flock", "runtime/ledger"},
 	"runtime/report/page":      {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "runtime", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime/report":           {"engine/measure", "gates", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/store"},
@@ -94,8 +94,9 @@ var allowed = map[string][]string{
 	"steps/elsewhere": {"gates/verdict", "gates/verdict/code", "internal/shell", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
 	"steps/profiling": {"engine", "engine/kinds", "engine/load/prompt", "engine/openai", "engine/profile", "engine/profile/host", "engine/profile/read", "engine/profile/symbol", "engine/roofline", "gates/verdict", "gates/verdict/code", "plans", "steps/launch", "steps/variant"},
 	"steps/stress":    {"engine/kinds", "engine/load", "engine/load/coherence", "engine/load/prompt", "engine/measure", "engine/observe", "engine/openai", "engine/telemetry", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "steps/launch", "steps/record"},
-	"steps/validity":  {"engine/kinds", "engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/decide", "steps/launch", "steps/levels", "steps/record", "steps/variant"},
-	"steps/session":   {"engine/measure", "engine/profile", "engine/roofline", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/quality", "steps/record", "steps/validity", "steps/variant"},
+	"steps/agreement": {"engine/load", "engine/load/prompt", "engine/measure", "engine/openai", "gates/stats", "plans", "runtime/ledger", "runtime/store", "steps/launch", "steps/record"},
+	"steps/validity":  {"engine/kinds", "engine/load/coherence", "engine/load/work", "engine/logscan", "engine/measure", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/agreement", "steps/decide", "steps/launch", "steps/levels", "steps/record", "steps/variant"},
+	"steps/session":   {"engine/measure", "engine/profile", "engine/roofline", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/agreement", "steps/decide", "steps/launch", "steps/levels", "steps/record", "steps/validity", "steps/variant"},
 	"steps":           {"engine", "engine/measure", "gates/stats", "plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/levels", "steps/record", "steps/session", "steps/variant", "steps/work"},
 }
 

@@ -53,6 +53,8 @@ type Feature struct {
 	// included: each has a lower false pass rate than the one before. 0 and 1 are the
 	// same.
 	Try int
+	// Answers is what its protocol declares of them.
+	Answers plans.Answers
 }
 
 // base is the arm that a candidate is compared with.

@@ -75,6 +75,31 @@ func (r *Regression) Criteria() (rules []*Rule) {
 	return rules
 }
 
+// Answers is how far a candidate's answers must be its parent's.
+type Answers struct {
+	// Unchecked is set if a plan declares that nobody asks.
+	Unchecked bool `json:"unchecked,omitempty"`
+	// Least is the declared share of positions at which the parent must agree; nil if it
+	// must agree about as often as with itself.
+	Least *float64 `json:"least,omitempty"`
+}
+
+// CorrectnessLevel is the level that says so, if a protocol has one.
+const CorrectnessLevel = "correctness"
+
+// Answers returns what a protocol declares of answers.
+func (p *Protocol) Answers() (a Answers) {
+	if p == nil || p.Level(CorrectnessLevel) == nil {
+		return a
+	}
+	attrs := p.Level(CorrectnessLevel).Attrs
+	a.Unchecked = attrs["answers"] == "unchecked"
+	if least, declared := attrs["min_agreement"].(float64); declared {
+		a.Least = &least
+	}
+	return a
+}
+
 // IsMemory reports whether an address is that of memory, whose limit is in GB.
 func IsMemory(metric string) bool {
 	m, ok := measure.LookupAddress(metric)

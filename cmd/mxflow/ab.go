@@ -92,7 +92,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.StringArrayVar(&q.MustSeeB, "must-see-b", nil, "glob of a line that B must log while it answers, and A must not (repeatable)")
 	f.StringSliceVar(&q.Changes, "changes", nil, "observations that are meant to differ, such as moe_kernel (this repeats no measurement)")
 	f.StringSliceVar(&q.Accept, "accept", nil, "what can differ between the environments of launches, such as repo.vllm or packages")
-	f.StringVar(&q.Coherence, "coherence", "", "how answers are checked: baseline (B's no worse than A's), absolute or off")
+	f.StringVar(&q.Answers, "answers", "checked", "how far B's answers must be A's: checked (A says about as much of them as of its own), a share such as 0.9 (B changes them on purpose), or unchecked")
 	f.StringVar(&q.Caches, "caches", "own", "compiler caches: own (each command has its own, kept between its launches except for what it timed and chose), pinned (that too) or cold (empty at each launch)")
 	f.StringVar(&q.Expect, "expect", "", "what the answer to \"The capital of France is\" must contain (default: any words)")
 	f.DurationVar(&q.Timeout, "timeout", 0, "how long a start can take (default: the kind's own)")

@@ -196,8 +196,8 @@ var cheats = []cheat{
 	{mode: "hidden", want: verdict.Invalid},
 	{mode: "dies", want: verdict.Fail},
 	{mode: "later_wrong", want: verdict.Invalid},
-	{mode: "some_answers", want: verdict.Invalid, why: code.FastOthers},
-	{mode: "later_launches", want: verdict.Invalid, why: code.FastOthers},
+	{mode: "some_answers", want: verdict.Invalid},
+	{mode: "later_launches", want: verdict.Invalid},
 	{mode: "forced_accepted", want: verdict.Invalid, why: code.ForcedLogged, quick: true},
 	// On a busy machine that they come to a fail takes more launches than there are.
 	{mode: "hinders", rule: "chat.tg.gain > 0.05"},

@@ -12,12 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine/load/work"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/agreement"
 )
 
 // TestHonest applies plans whose candidates do their work, and asks that nothing takes
@@ -97,18 +98,18 @@ type honestEnd struct {
 	// disturbed are launches that do not count for a cause in the machine, accused
 	// what was held against the port.
 	disturbed, accused int
-	// agreed is how often the parent, asked again, said what it had said itself, and what
-	// the port had.
-	agreed   work.Agreement
-	verdicts map[verdict.Verdict]int
-	notes    map[code.Code]int
+	// own and other are how often the parent said the same at positions of its own answers
+	// and of the port's.
+	own, other stats.Share
+	verdicts   map[verdict.Verdict]int
+	notes      map[code.Code]int
 }
 
 func (e *honestEnd) add(o honestEnd) {
 	e.applies, e.launches = e.applies+o.applies, e.launches+o.launches
 	e.disturbed, e.accused = e.disturbed+o.disturbed, e.accused+o.accused
-	e.agreed.Own, e.agreed.OwnOf = e.agreed.Own+o.agreed.Own, e.agreed.OwnOf+o.agreed.OwnOf
-	e.agreed.Other, e.agreed.OtherOf = e.agreed.Other+o.agreed.Other, e.agreed.OtherOf+o.agreed.OtherOf
+	e.own.Yes, e.own.Of = e.own.Yes+o.own.Yes, e.own.Of+o.own.Of
+	e.other.Yes, e.other.Of = e.other.Yes+o.other.Yes, e.other.Of+o.other.Of
 	if e.verdicts == nil {
 		e.verdicts, e.notes = map[verdict.Verdict]int{}, map[code.Code]int{}
 	}
@@ -122,7 +123,7 @@ func (e *honestEnd) add(o honestEnd) {
 
 func (e honestEnd) String() string {
 	said := fmt.Sprintf("%d launches in %d applies, %d disturbed, %d accused; %v", e.launches, e.applies, e.disturbed, e.accused, e.verdicts)
-	said += fmt.Sprintf("; asked again, the parent agrees with %d of %d of its own answers, %d of %d of the port's", e.agreed.Own, e.agreed.OwnOf, e.agreed.Other, e.agreed.OtherOf)
+	said += fmt.Sprintf("; the parent says the same at %d of %d positions of its own answers, %d of %d of the port's", e.own.Yes, e.own.Of, e.other.Yes, e.other.Of)
 	for _, c := range slices.Sorted(maps.Keys(e.notes)) {
 		said += fmt.Sprintf("; %s %d", c, e.notes[c])
 	}
@@ -179,7 +180,7 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 	if end.launches == 0 {
 		accuse("nothing was measured")
 	}
-	end.agreed = agreement(launches)
+	end.own, end.other = agreed(t, kept)
 	b, _, _ := kept.Latest("feature.port.benchmark")
 	for _, level := range b.Levels {
 		countFacts(end.notes, level.Reasons, aboutWork)
@@ -197,23 +198,29 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 	return end
 }
 
-// agreement is how often a parent, asked again, said what was said before.
-func agreement(launches []*ledger.Launch) work.Agreement {
-	arm := map[string]string{}
-	for _, l := range launches {
-		arm[l.ID] = l.Variant
-	}
-	var own, other []work.Look
-	for _, l := range launches {
-		for _, look := range l.Looks {
-			if arm[look.Launch] == l.Variant {
-				own = append(own, work.Look{Was: look.Was, Is: look.Is})
-			} else {
-				other = append(other, work.Look{Was: look.Was, Is: look.Is})
+// agreed is how often a parent says the same at positions of its own answers, and of the
+// others'.
+func agreed(t *testing.T, kept *store.Store) (own, other stats.Share) {
+	for _, l := range kept.Launches(store.LaunchFilter{Purpose: ledger.ForAgreement, OK: true}) {
+		asked, err := agreement.Read(kept, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, look := range asked.Looks {
+			of, _ := kept.LaunchByID(look.Launch)
+			to := &other
+			if of.Variant == l.Variant {
+				to = &own
+			}
+			if !look.Unreached {
+				to.Of++
+			}
+			if look.Agrees() && !look.Unreached {
+				to.Yes++
 			}
 		}
 	}
-	return work.Agree(own, other)
+	return own, other
 }
 
 // aboutWork reports whether a reason is about work or answers.

@@ -493,6 +493,21 @@ func (r *runner) wait(err error, limits openai.Timeouts, sent time.Time, rest *o
 	}
 }
 
+// Turn is the request that a conversation sends after these answers to its earlier ones;
+// ok is false if it does not go on.
+func (p Plan) Turn(prompt *prompt.Prompt, answers []measure.Sample) (r openai.Request, ok bool) {
+	var said history
+	for turn := 0; prompt != nil; turn++ {
+		r = p.request(prompt, false)
+		if said.ask(prompt, &r); turn == len(answers) {
+			return r, true
+		}
+		said.answered(prompt, r, answers[turn])
+		prompt = prompt.Next
+	}
+	return r, false
+}
+
 // history is what precedes the next prompt of a conversation.
 type history struct {
 	// messages is the history in a chat, text in a completion, where everything is one

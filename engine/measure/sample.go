@@ -110,11 +110,10 @@ type Sample struct {
 	// prompt tokens without ContextTokens, which precede them (depth, earlier turns, a
 	// shared system prompt). 0 if nothing was requested.
 	RequestedOutput, RequestedPrompt, ContextTokens int
-	// PromptBytes is the length of the sent text, PromptSum identifies prompts (the first
-	// 64 bits of their SHA-256, in hex), and EchoedBytes is how much of the answer is in
-	// the prompt too (engine/load/work). 0 and empty if not determined.
-	PromptBytes, EchoedBytes int
-	PromptSum                string
+	// PromptBytes is the length of the sent text, and PromptSum identifies prompts (the
+	// first 64 bits of their SHA-256, in hex). 0 and empty if not determined.
+	PromptBytes int
+	PromptSum   string
 	// TokenSource is who counted OutputTokens.
 	TokenSource TokenSource
 	// Finish is the finish_reason ("stop", "length").

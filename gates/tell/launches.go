@@ -136,11 +136,8 @@ var launchPhrases = phrases{
 	},
 	code.PromptTokens: "prompts of {subject} are {own} tokens long by its own count, {reference} by the reference's",
 
-	code.Garbage:       "{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
-	code.Circles:       "{answers} of {of} answers loop or are empty where the parent's do not, {reverse} the other way round, e.g. request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
-	code.RandomWording: "the wording is more surprising than the parent's by {bits:3} bits per character over {prompts} prompts, like random words",
-	code.ParentRandom:  "the wording differs from the parent's by {bits:3} bits per character over {prompts} prompts, but the parent's is closer to random words",
-	code.Unlike:        "{answers} of {of} answers are worded unlike the parent's",
+	code.Garbage: "{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
+	code.Circles: "{answers} of {of} answers loop or are empty where the parent's do not, {reverse} the other way round, e.g. request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
 
 	code.SignEmpty:      "empty" + fromStart,
 	code.SignOnlyBroken: "nothing but replacement characters" + fromStart,
@@ -150,7 +147,6 @@ var launchPhrases = phrases{
 	code.SignRepeated:   "{text:q} over and over" + fromStart,
 	code.SignTooEven:    "character entropy of {bits:3} bits, less than any text has" + fromStart,
 	code.SignTooRandom:  "character entropy of {bits:3} bits, more than any text has" + fromStart,
-	code.SignLooped:     "{share:2} of it repeats what came before" + fromStart,
 
 	code.LaunchSays:     "launch {subject}",
 	code.NoteOf:         "{subject}",

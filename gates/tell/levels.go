@@ -20,7 +20,7 @@ var levelPhrases = phrases{
 	code.ItemsPaired:     "{items} items: {lost} lost, {gained} gained against the parent (p {p})",
 	code.FileTooLarge:    "level {subject} left {file} ({mib} MiB), which is not kept: at most {most} files of up to 256 MiB are",
 	code.QualityAnswered: "{answers|answer|answers} of {tokens|token|tokens} recorded",
-	code.QualityItself:   "{answers|answer|answers} from each of {launches} launches of itself: agreement {agreement}{kl?, KL {kl}, argmax match {argmax}}",
+	code.QualityItself:   "{answers|answer|answers} from each of {launches} launches of itself{kl?: KL {kl}, argmax match {argmax}}",
 	code.QualityWithin:   limited,
 	code.QualityNoise: func(r verdict.Reason) string {
 		return limited(r) + ": over the limit, but within that noise"
@@ -40,9 +40,6 @@ var levelPhrases = phrases{
 	code.QualityNoText:       "the engine returned no log-probabilities of a prompt, which max_perplexity_increase needs",
 	code.QualityFew:          "only {positions|position|positions} could be compared, and {least} are needed: raise prompts or output_tokens",
 	code.QualityNoParent:     "{parent} could not be launched for its answers",
-	code.QualityOnce:         "not asked again after measurements (after_prompts = 0), so answers that turn wrong later go unseen",
-	code.QualityAgain:        "{subject} asked again after each measurement",
-	code.QualityAfter:        "asked again after it was measured, {subject} answers differently",
 
 	code.MetricsPrinted: "exit status 0, all {metrics} metrics printed",
 	code.MetricValues:   "{subject}: {values} values, median {median}",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 )
 
 // Decision is one decided outcome of a node of the graph.
@@ -189,6 +190,8 @@ type Evidence struct {
 	// Try counts the tries at measuring the feature against its parent until it passes,
 	// this one included; absent for the first.
 	Try int `json:"try,omitempty"`
+	// Answers is what the protocol declares of answers.
+	Answers plans.Answers `json:"answers,omitzero"`
 }
 
 // Arm is a variant and the IDs of its launches, in the order of their rounds.
@@ -219,11 +222,12 @@ func (d *Decision) SameOutcome(o *Decision) bool {
 }
 
 // Marks are caveats for readers of a verdict: that rules were relaxed after its launches
-// were seen, that it is not the first try, and that it speaks of pinned tunes.
+// were seen, that it is not the first try, that it speaks of pinned tunes, and that answers are not
+// checked, or may differ by declaration.
 func (d *Decision) Marks() (said []verdict.Reason) {
 	for _, r := range d.Reasons {
 		switch r.Code {
-		case code.Withheld, code.OnSeenData, code.RestsOnSeenData, code.Tried, code.TriesSpent, code.TunePinned:
+		case code.Withheld, code.OnSeenData, code.RestsOnSeenData, code.Tried, code.TriesSpent, code.TunePinned, code.Unchecked, code.Declared:
 			said = append(said, r)
 		}
 	}

@@ -19,7 +19,7 @@ type Launch struct {
 	ID string `json:"id"`
 	// Session groups launches that were interleaved with each other.
 	Session string `json:"session"`
-	// Purpose is ForQualification, ForReference, ForBenchmark or ForStep.
+	// Purpose is ForQualification, ForReference, ForBenchmark, ForAgreement or ForStep.
 	Purpose string `json:"purpose"`
 	// Node is the graph node that asked for the launch.
 	Node string `json:"node"`
@@ -88,9 +88,6 @@ type Launch struct {
 	// Body is the seed of the first launch of its round, for texts that all arms share if
 	// the workload asks for that.
 	Body string `json:"body,omitempty"`
-	// Looks are a parent's answers, given after it was measured, to some requests of the
-	// launches before it.
-	Looks []Look `json:"looks,omitempty"`
 	// Engine is what was started: command line, env that was set, versions. Its key
 	// "kind" is the kind of engine, used by estimates.
 	Engine map[string]string `json:"engine,omitempty"`
@@ -263,25 +260,6 @@ func (l *Launch) Counts() bool { return l.OK && len(l.Invalid) == 0 && len(l.Gar
 // Crashed reports whether the engine ended the launch by itself, also before it was ready,
 // and not for a mistake of the plan or the machine.
 func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil && !l.Error.Excused() }
-
-// Look is one answer that a parent was asked to repeat.
-type Look struct {
-	// Launch was asked first, as request Request of Cell.
-	Launch  string `json:"launch"`
-	Cell    string `json:"cell"`
-	Request int    `json:"request"`
-	// At is how many bytes of that answer were given with the prompt. Was and Is are the
-	// start of both continuations (engine/load/work).
-	At  int    `json:"at,omitempty"`
-	Was string `json:"was"`
-	Is  string `json:"is"`
-	// Took is how long the whole answer took per token, ms.
-	Took float64 `json:"took_ms,omitempty"`
-	// Prompt and Answer are the tokens of that request, as billed by its engine and as
-	// counted by the parent's tokenizer.
-	Prompt Recount `json:"prompt,omitzero"`
-	Answer Recount `json:"answer,omitzero"`
-}
 
 // Recount is the tokens of one text: billed by the engine that was asked, and counted
 // again by its parent's tokenizer. Both are 0 if the second is unknown.

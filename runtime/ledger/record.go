@@ -143,9 +143,11 @@ const (
 	// are.
 	ForReference = "reference"
 	ForBenchmark = "benchmark"
+	// ForAgreement is a launch of a parent that is asked about the answers of a session.
+	ForAgreement = "agreement"
 )
 
-var purposes = []string{ForQualification, ForReference, ForBenchmark, ForStep}
+var purposes = []string{ForQualification, ForReference, ForBenchmark, ForAgreement, ForStep}
 
 // Baseline is the node that qualifies the plan's baseline, and the name of that variant.
 const Baseline = "baseline"

@@ -86,7 +86,6 @@ type sampleRow struct {
 	ContextTokens   int64   `parquet:"context_tokens"`
 	PromptBytes     int64   `parquet:"prompt_bytes"`
 	PromptSum       string  `parquet:"prompt_sum"`
-	EchoedBytes     int64   `parquet:"echoed_bytes"`
 	Late            int64   `parquet:"late_ns"`
 	At              []int64 `parquet:"at_ns,list"`
 	Kind            []int32 `parquet:"kind,list"`
@@ -101,7 +100,7 @@ func toRow(s measure.Sample) (sampleRow, error) {
 		TokenSource: string(s.TokenSource), Finish: s.Finish, Text: s.Text, Reasoning: s.Reasoning, Tools: s.Tools, Doubts: s.Doubts, Err: s.Err,
 		Context: s.Context, Turn: int64(s.Turn), Scheduled: int64(s.Scheduled), Due: int64(s.Due), Start: int64(s.Start), OpenLoop: s.OpenLoop,
 		Retries: int64(s.Retries), Status: int64(s.Status), RequestedPrompt: int64(s.RequestedPrompt), ContextTokens: int64(s.ContextTokens),
-		PromptBytes: int64(s.PromptBytes), PromptSum: s.PromptSum, EchoedBytes: int64(s.EchoedBytes), Late: int64(s.Late),
+		PromptBytes: int64(s.PromptBytes), PromptSum: s.PromptSum, Late: int64(s.Late),
 	}
 	if !s.Sent.IsZero() {
 		ns := s.Sent.UnixNano()
@@ -126,7 +125,7 @@ func (r *sampleRow) sample() (measure.Sample, error) {
 		TokenSource: measure.TokenSource(r.TokenSource), Finish: r.Finish, Text: r.Text, Reasoning: r.Reasoning, Tools: r.Tools, Doubts: r.Doubts, Err: r.Err,
 		Context: r.Context, Turn: int(r.Turn), Scheduled: time.Duration(r.Scheduled), Due: time.Duration(r.Due), Start: time.Duration(r.Start), OpenLoop: r.OpenLoop,
 		Retries: int(r.Retries), Status: int(r.Status), RequestedPrompt: int(r.RequestedPrompt), ContextTokens: int(r.ContextTokens),
-		PromptBytes: int(r.PromptBytes), PromptSum: r.PromptSum, EchoedBytes: int(r.EchoedBytes), Late: time.Duration(r.Late),
+		PromptBytes: int(r.PromptBytes), PromptSum: r.PromptSum, Late: time.Duration(r.Late),
 	}
 	if r.Sent != nil {
 		s.Sent = time.Unix(0, *r.Sent).UTC()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -50,6 +51,12 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	w.line("}")
 	if q.Proves() {
 		w.line("level \"kernels\" {}")
+	}
+	switch least := q.least(); {
+	case q.Answers == "unchecked":
+		w.line("level \"correctness\" {\nanswers = \"unchecked\"\n}")
+	case least > 0:
+		w.line("level \"correctness\" {\nmin_agreement = %v\n}", least)
 	}
 	w.line("level \"benchmark\" {\nworkloads = [workload.bench]")
 	w.number("launches", q.Most())
@@ -114,6 +121,14 @@ func (q *Question) planKnob(w *planWriter) {
 	w.line("}\n")
 }
 
+// least is the declared agreement of B's answers with A's; 0 if there is none.
+func (q *Question) least() float64 {
+	if least, err := strconv.ParseFloat(q.Answers, 64); err == nil && least > 0 && least <= 1 {
+		return least
+	}
+	return 0
+}
+
 func (q *Question) planWorkload(w *planWriter) {
 	w.line("workload \"bench\" {")
 	w.number("prompt_tokens", q.PP)
@@ -129,7 +144,6 @@ func (q *Question) planWorkload(w *planWriter) {
 	if q.API != "completions" {
 		w.text("api", q.API)
 	}
-	w.text("coherence", q.Coherence)
 	if q.MaxLag > 0 {
 		w.text("max_lag", q.MaxLag.String())
 	}

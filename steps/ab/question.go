@@ -37,7 +37,7 @@ type Question struct {
 	Quick                      bool
 	MustSeeA, MustSeeB         []string
 	Changes, Accept, Env       []string
-	Coherence, Expect, Caches  string
+	Answers, Expect, Caches    string
 	Timeout, MaxLag            time.Duration
 	// WritePlan is a file for the equivalent plan, and CommandLine the command line that
 	// it names as its source.
@@ -181,8 +181,8 @@ func (q *Question) numbers() error {
 	switch {
 	case !slices.Contains([]string{"completions", "chat"}, q.API):
 		return fmt.Errorf("--api: %q is neither completions nor chat", q.API)
-	case !slices.Contains([]string{"", "baseline", "absolute", "off"}, q.Coherence):
-		return fmt.Errorf("--coherence: %q is not baseline, absolute or off", q.Coherence)
+	case !slices.Contains([]string{"", "checked", "unchecked"}, q.Answers) && q.least() == 0:
+		return fmt.Errorf("--answers: %q is not checked, unchecked or a share of at most 1 such as 0.9", q.Answers)
 	case !slices.Contains([]string{"own", "pinned", "cold"}, q.Caches):
 		return fmt.Errorf("--caches: %q is not own, pinned or cold", q.Caches)
 	case q.Timeout < 0 || q.MaxLag < 0:

@@ -326,8 +326,9 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 	}
 	d := decided[runtime.FeatureID("B")]
 	if d != nil {
-		pinned := slices.DeleteFunc(slices.Clone(d.Reasons), func(why verdict.Reason) bool { return why.Code != code.TunePinned })
-		r.Notes = append(r.Notes, pinned...)
+		r.Notes = append(r.Notes, slices.DeleteFunc(slices.Clone(d.Reasons), func(why verdict.Reason) bool {
+			return why.Code != code.TunePinned && why.Code != code.Unchecked && why.Code != code.Declared
+		})...)
 	}
 	if r.Test != nil && r.Stopped != "" {
 		return // numbers and test show it

@@ -77,7 +77,7 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs, Root: &gates.Arm{Name: a.Root.Name}}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs, Root: &gates.Arm{Name: a.Root.Name}, Answers: v.Plan.Protocol(f.Protocol).Answers()}
 	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
 	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
 		d := v.Outcome(id)
@@ -220,7 +220,7 @@ func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	return ledger.Evidence{
 		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(root),
 		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
-		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise), Try: f.Try,
+		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise), Try: f.Try, Answers: f.Answers,
 	}
 }
 
@@ -232,7 +232,7 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 	for _, e := range kept {
 		f := &gates.Feature{
 			Levels: e.Levels, Knobs: e.Knobs, Outcome: e.Outcome, Accepted: e.Accepted,
-			Broken: e.Broken, Cause: e.Cause, Max: e.Max, Noise: maps.Clone(e.Noise), Try: e.Try,
+			Broken: e.Broken, Cause: e.Cause, Max: e.Max, Noise: maps.Clone(e.Noise), Try: e.Try, Answers: e.Answers,
 			Root: &gates.Arm{},
 		}
 		type keptArm struct {

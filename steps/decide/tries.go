@@ -94,7 +94,7 @@ func (t *tried) came(d *ledger.Decision, ev ledger.Evidence) {
 }
 
 // marks are what readers must know of the features that rules read: which try it is, if
-// not the first, and that its launches keep one tune each arm.
+// not the first, that its launches keep one tune each arm, and what is declared of answers.
 func marks(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (said []verdict.Reason) {
 	for _, ev := range evidence {
 		f := all.Features[ev.Feature]
@@ -103,6 +103,12 @@ func marks(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (s
 		}
 		if f != nil && slices.ContainsFunc(f.Candidate.Launches, func(l gates.Launch) bool { return l.Pinned }) {
 			said = append(said, verdict.New(code.TunePinned).On(ev.Feature))
+		}
+		if f != nil && f.Answers.Unchecked {
+			said = append(said, verdict.New(code.Unchecked).On(ev.Feature))
+		}
+		if f != nil && f.Answers.Least != nil {
+			said = append(said, verdict.New(code.Declared, verdict.Num("least", *f.Answers.Least, "share")).On(ev.Feature))
 		}
 	}
 	return said

@@ -306,6 +306,20 @@ func (st *Started) Origin() store.Origin {
 	return store.Origin{Run: st.Run, Launch: st.Record.ID, Arm: st.Record.VariantKey}
 }
 
+// Leave stores content as an artifact of the launch, under a path that starts with what
+// it belongs to.
+func (st *Started) Leave(path string, content []byte) error {
+	sum, err := st.Lab.Store.Put(content)
+	if err != nil {
+		return fmt.Errorf("cannot keep %s: %w", path, err)
+	}
+	if st.Record.Left == nil {
+		st.Record.Left = map[string]string{}
+	}
+	st.Record.Left[path] = sum
+	return nil
+}
+
 // Broke records how the engine failed. An engine that died during an answer appears as a
 // broken connection, so its own end and last words say more than the client's error.
 func (st *Started) Broke(err error) {

@@ -23,12 +23,12 @@ import (
 )
 
 // Correctness is the level that compares answers with the parent's.
-const Correctness = "correctness"
+const Correctness = plans.CorrectnessLevel
 
 var correctnessKind = Kind{
 	Schema: plans.Schema{
 		Asks: true, Against: true,
-		Doc: "The engine answers as its parent does. Both get the same prompts at temperature 0, and their tokens and log-probabilities are compared. A broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out. Repeated with fresh prompts at the end of each measured launch.",
+		Doc: "The engine answers as its parent does. After measuring, the parent is asked what it says at random positions of the candidate's measured answers and of its own, and must be shown to agree with the candidate about as often. A protocol without this level has it with its defaults. With a limit on log-probabilities, both also get the same prompts at temperature 0 when they are qualified; a broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out.",
 		Example: `level "correctness" {
   max_kl           = 0.02
   min_argmax_match = 0.99
@@ -40,15 +40,20 @@ var correctnessKind = Kind{
 			{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many prompts are sent at a time. By default as many as the benchmark's workloads send, at most 16."},
 			{Name: "top", Type: plans.Int, Default: 20.0, Unit: "tokens", Min: 1, MinSet: true, Max: 1024, Doc: "How many of the likeliest tokens are compared at each position, if the engine lists that many."},
 			{Name: "within", Type: plans.Duration, Default: "20s", Doc: "Once the parent has answered for this long (a quarter of it at the end of a measured launch), no more prompts are sent, so a slow engine gets fewer. The other arms get the same ones."},
-			{Name: "after_prompts", Type: plans.Int, Default: 8.0, Max: 1024, MinSet: true, Doc: "How many fresh prompts each measured launch gets at its end. 0 sends none."},
 			{Name: "reference", Type: plans.String, Doc: "File of stored answers that all variants, including the baseline, are compared with instead of the parent's: `correctness/answers.json` of a launch. It must answer the same prompts."},
 			{Name: "max_kl", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "Maximum Kullback-Leibler divergence from the parent, as the mean over positions: of prefill or decode, whichever is worse."},
 			{Name: "max_kl_p99", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "Maximum of its 99th percentile."},
 			{Name: "min_argmax_match", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "Minimum share of positions where both have the same likeliest token; near-ties count as the same."},
-			{Name: "min_agreement", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "Minimum share of tokens equal to the parent's, up to the first difference; those from a near-tie on are left out."},
+			{Name: "min_agreement", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "For a port that changes answers on purpose (quantisation, sampling): the share of positions of its measured answers at which the parent must be shown to say the same token. It stands in the verdict. Without it, no more than 15 points below the parent's agreement with itself."},
+			{Name: "answers", Type: plans.String, Default: "checked", OneOf: []string{"checked", "unchecked"}, Doc: "`unchecked`: nobody asks whether the measured answers are the parent's model's. Every verdict says so."},
 			{Name: "max_perplexity_increase", Type: plans.Number, Unit: "ratio", MinSet: true, Doc: "How much perplexity on a built-in text may exceed the parent's: 0.01 is 1%."},
 		},
-		Check: plans.Checked(checkCorrectness),
+		Check: func(b *plans.Block) []plans.AttrError {
+			if b.Attrs["answers"] == "unchecked" && b.Attrs["min_agreement"] != nil {
+				return []plans.AttrError{{Attr: "answers", Code: "correctness-contradiction", Summary: "Conflicting arguments", Detail: "min_agreement is a limit for answers that are checked. Remove one."}}
+			}
+			return nil
+		},
 		Fits:  fitsCorrectness,
 		Finds: func(*plans.Block) []plans.Found { return quality.Finds },
 	},
@@ -56,13 +61,6 @@ var correctnessKind = Kind{
 		c := &correctness{}
 		return c, b.Decode(c)
 	},
-}
-
-func checkCorrectness(_ *plans.Block, s quality.Settings) (errs []plans.AttrError) {
-	if s.MaxKL == nil && s.MaxKLP99 == nil && s.MinArgmaxMatch == nil && s.MinAgreement == nil && s.MaxPerplexityIncrease == nil {
-		errs = append(errs, plans.AttrError{Code: "correctness-without-limit", Summary: "Correctness without a limit", Detail: "Nothing could fail this level. Set max_kl = 0.02, or another limit."})
-	}
-	return errs
 }
 
 // fitsCorrectness rejects limits on what an engine of that kind does not provide.
@@ -80,7 +78,7 @@ func fitsCorrectness(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
 	gives := k.Ask.LogProbs
 	if gives.Top == 0 {
 		for _, attr := range []string{"max_kl", "max_kl_p99", "min_argmax_match"} {
-			refuse(attr, "which gives no log-probabilities, and %s needs them. Remove it, and set min_agreement.", attr)
+			refuse(attr, "which gives no log-probabilities, and %s needs them. Remove it.", attr)
 		}
 	}
 	if gives.Prompt == "" {
@@ -109,14 +107,6 @@ func (c *correctness) ask(p *plans.Plan, protocol *plans.Protocol) quality.Ask {
 }
 
 func (c *correctness) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
-	v, reasons, err := c.judge(ctx, q)
-	if v == verdict.Pass && c.AfterPrompts == 0 && q.protocol.Level(plans.BenchmarkLevel) != nil {
-		reasons = append(reasons, verdict.New(code.QualityOnce))
-	}
-	return v, reasons, err
-}
-
-func (c *correctness) judge(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	own, err := c.record(ctx, q.Started, q.protocol, q.parent.Answered)
 	if err != nil {
 		return "", nil, err
@@ -244,14 +234,23 @@ func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *
 	return own, own.Keep(st)
 }
 
-// correctnessOf is the protocol's level that compares answers with the parent's; nil if
-// it has none.
+// correctnessOf is the protocol's level that compares answers when variants are
+// qualified; nil if it has none.
 func correctnessOf(p *plans.Protocol) (*correctness, error) {
 	if p == nil || p.Level(Correctness) == nil {
 		return nil, nil
 	}
 	c := &correctness{}
-	return c, p.Level(Correctness).Decode(c)
+	if err := p.Level(Correctness).Decode(c); err != nil || !c.Limited() {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Compares reports whether a protocol compares answers when variants are qualified.
+func Compares(p *plans.Protocol) bool {
+	c, err := correctnessOf(p)
+	return c != nil || err != nil
 }
 
 // Asks is what a protocol's answer-comparing level asks, and the contents of a stored
@@ -266,59 +265,6 @@ func Asks(p *plans.Plan, protocol *plans.Protocol) (any, error) {
 	}
 	stored, err := c.stored(p, protocol)
 	return stored, err
-}
-
-// After is what measured launches are asked at their end and the limits for their
-// answers, for keys; nil if they are asked nothing.
-func After(p *plans.Plan, protocol *plans.Protocol) (asks, limits any, err error) {
-	c, err := correctnessOf(protocol)
-	if c == nil || err != nil || c.AfterPrompts == 0 {
-		return nil, nil, err
-	}
-	return c.ask(p, protocol).Fewer(c.AfterPrompts), c.Settings, nil
-}
-
-// AskAfter asks a measured engine what before, a launch of its session, was asked, or new
-// prompts: drawn for this launch alone, so they cannot be known in advance.
-func AskAfter(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before *ledger.Launch, seed string) error {
-	c, err := correctnessOf(protocol)
-	if c == nil || err != nil || c.AfterPrompts == 0 {
-		return err
-	}
-	var first *quality.Recording
-	if before != nil {
-		kept, err := quality.Kept(st.Lab.Store, []*ledger.Launch{before})
-		if err != nil {
-			return err
-		}
-		first = kept[0]
-	}
-	own, err := c.ask(st.Lab.Plan, protocol).Fewer(c.AfterPrompts).Record(ctx, st, seed, first, time.Duration(c.Within)/4)
-	if err != nil {
-		return err
-	}
-	return own.Keep(st)
-}
-
-// JudgeAfter compares a candidate's answers at the end of its measured launches with its
-// parent's.
-func JudgeAfter(lab *launch.Lab, protocol *plans.Protocol, candidate, parent []*ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
-	c, err := correctnessOf(protocol)
-	if c == nil || err != nil || c.AfterPrompts == 0 || len(candidate) == 0 || len(parent) == 0 {
-		return verdict.Pass, nil, err
-	}
-	own, err := quality.Kept(lab.Store, candidate)
-	if err != nil {
-		return "", nil, err
-	}
-	parents, err := quality.Kept(lab.Store, parent)
-	if err != nil {
-		return "", nil, err
-	}
-	after := c.Settings
-	after.MaxPerplexityIncrease = nil // the text is not fresh
-	v, reasons, _ := after.Judge(own, parents, parents, parent[0].Variant, parent[0].Variant)
-	return v, reasons, nil
 }
 
 // drawn is the seed of the prompts of a launch under a protocol: empty if it compares no

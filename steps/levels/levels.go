@@ -95,12 +95,7 @@ func (q *qualification) saidWord(name, word string) {
 // keep stores content as an artifact of the level, under a path that starts with the
 // level's name.
 func (q *qualification) keep(path string, content []byte) error {
-	sum, err := q.Lab.Store.Put(content)
-	if err != nil {
-		return err
-	}
-	q.left(path, sum)
-	return nil
+	return q.Leave(q.level.Level()+"/"+path, content)
 }
 
 // left records an artifact under a path that starts with the level's name.
@@ -327,7 +322,7 @@ func afterwards(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
 func Qualifying(p *plans.Protocol) []*plans.Block {
 	var out []*plans.Block
 	for _, b := range p.Levels {
-		if b.Kind != plans.BenchmarkLevel {
+		if b.Kind != plans.BenchmarkLevel && (b.Kind != Correctness || Compares(p)) {
 			out = append(out, b)
 		}
 	}

@@ -117,15 +117,6 @@ func orOwn(given []int, own int) []int {
 	return given
 }
 
-// Fewer is the same with about so many prompts.
-func (a Ask) Fewer(prompts int) Ask {
-	a.Cells = slices.Clone(a.Cells)
-	for i := range a.Cells {
-		a.Cells[i].Prompts = min(a.Cells[i].Prompts, max(prompts/len(a.Cells), 1))
-	}
-	return a
-}
-
 // Recording is the answers of one launch. It is an artifact, and the form of a stored
 // reference.
 type Recording struct {
@@ -162,15 +153,7 @@ func (r *Recording) Keep(st *launch.Started) error {
 	if err != nil {
 		return fmt.Errorf("cannot keep the answers: %w", err)
 	}
-	sum, err := st.Lab.Store.Put(data)
-	if err != nil {
-		return fmt.Errorf("cannot keep the answers: %w", err)
-	}
-	if st.Record.Left == nil {
-		st.Record.Left = map[string]string{}
-	}
-	st.Record.Left[Answers] = sum
-	return nil
+	return st.Leave(Answers, data)
 }
 
 // Kept returns the recordings of launches, in order. A missing one is an error: without
@@ -283,19 +266,11 @@ func (r *Recording) Alone(ctx context.Context, st *launch.Started) error {
 	return r.read(ctx, st)
 }
 
-// answer asks one prompt. If an engine gives no log-probabilities, words stand for
-// tokens.
+// answer asks one prompt.
 func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (logprob.Answer, error) {
 	r := openai.Request{API: api, MaxTokens: a.OutputTokens, LogProbs: a.top(st), Timeouts: openai.Timeouts{Total: answerLimit}}
 	p.Fill(&r)
-	out, err := st.Client.Answer(ctx, r)
-	if err == nil && r.LogProbs == 0 {
-		for _, w := range strings.Fields(out.Text) {
-			out.Tokens = append(out.Tokens, logprob.Token{Text: w, ID: -1})
-		}
-		out.End = "" // a token limit does not apply to words
-	}
-	return out, err
+	return st.Client.Answer(ctx, r)
 }
 
 // top is how many of the likeliest tokens an engine is asked for.

@@ -19,16 +19,11 @@ type Settings struct {
 	Concurrency  []int `json:"concurrency"`
 	Top          int   `json:"top"`
 	// Within is the time limit for asking a launch.
-	Within plans.Dur `json:"within"`
-	// AfterPrompts is how many prompts are asked once more at the end of each measured
-	// launch.
-	AfterPrompts int `json:"after_prompts"`
-
-	MaxKL                 *float64 `json:"max_kl"`
-	MaxKLP99              *float64 `json:"max_kl_p99"`
-	MinArgmaxMatch        *float64 `json:"min_argmax_match"`
-	MinAgreement          *float64 `json:"min_agreement"`
-	MaxPerplexityIncrease *float64 `json:"max_perplexity_increase"`
+	Within                plans.Dur `json:"within"`
+	MaxKL                 *float64  `json:"max_kl"`
+	MaxKLP99              *float64  `json:"max_kl_p99"`
+	MinArgmaxMatch        *float64  `json:"min_argmax_match"`
+	MaxPerplexityIncrease *float64  `json:"max_perplexity_increase"`
 
 	Reference string `json:"reference"`
 }
@@ -38,7 +33,6 @@ const (
 	KL         = "kl"
 	KLP99      = "kl_p99"
 	Argmax     = "argmax_match"
-	Agreement  = "agreement"
 	Perplexity = "perplexity"
 )
 
@@ -77,8 +71,8 @@ type found struct {
 	apart map[string][]float64
 	// part is which positions are the farthest apart: "prefill" or "decode".
 	part string
-	// positions are those whose lists were compared, tokens those of the agreement.
-	positions, tokens int
+	// positions are those whose lists were compared.
+	positions int
 }
 
 // find compares launches with others, each with each.
@@ -116,7 +110,7 @@ func divergence(v logprob.Bounds) float64 {
 }
 
 func (f *found) sum() {
-	var common, length, apart, ranked int
+	var apart, ranked int
 	parts := [2]struct{ sum, p99, n float64 }{}
 	for _, h := range f.pairs {
 		for i, p := range [2]logprob.Part{h.Prefill, h.Decode} {
@@ -128,12 +122,6 @@ func (f *found) sum() {
 		}
 		for i, p := range h.Pairs {
 			tie := p.Divergence != nil && p.Divergence.Tie
-			// After a near-tie two sound engines continue with different texts.
-			of := p.Length
-			if tie {
-				of = p.Common
-			}
-			common, length = common+p.Common, length+of
 			sum, n := 0.0, 0
 			off := 0
 			for _, part := range []logprob.Part{p.Prefill, p.Decode} {
@@ -151,7 +139,6 @@ func (f *found) sum() {
 			f.add(KL, i, sum/float64(max(n, 1)))
 			f.add(KLP99, i, max(divergence(p.Prefill.P99), divergence(p.Decode.P99)))
 			f.add(Argmax, i, float64(off)/float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)))
-			f.add(Agreement, i, 1-share(p.Common, of))
 		}
 	}
 	for i, p := range parts {
@@ -165,10 +152,6 @@ func (f *found) sum() {
 	}
 	if ranked > 0 {
 		f.by[Argmax] = share(max(0, ranked-apart), ranked)
-	}
-	f.tokens = length
-	if length > 0 {
-		f.by[Agreement] = share(common, length)
 	}
 }
 
@@ -219,7 +202,6 @@ var Finds = []plans.Found{
 	{Name: KL, Unit: "nats/token", Better: "lower", Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or decode, whichever is greater."},
 	{Name: KLP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
 	{Name: Argmax, Unit: "share", Better: "higher", Doc: "Share of positions where both have the same likeliest token; near-ties count as the same."},
-	{Name: Agreement, Unit: "share", Better: "higher", Doc: "Share of tokens equal to the parent's, up to the first difference; those from a near-tie on are left out."},
 	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a built-in text, if the engine returns log-probabilities of prompts."},
 }
 
@@ -329,9 +311,6 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName s
 	if s.needsLists() {
 		n = f.positions / max(len(f.pairs), 1)
 	}
-	if s.MinAgreement != nil {
-		n = min(n, f.tokens/max(len(f.pairs), 1))
-	}
 	if n < fewest {
 		return verdict.Inconclusive, verdict.Because(code.QualityFew, verdict.Int("positions", n), verdict.Int("least", fewest)), values
 	}
@@ -365,7 +344,7 @@ func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, 
 	} else if s.MaxPerplexityIncrease != nil {
 		return verdict.Error, verdict.Because(code.QualityNoText), nil
 	}
-	args := []verdict.Arg{verdict.Int("launches", len(all)), verdict.Int("answers", len(flat(all[0]))), verdict.Num("agreement", f.by[Agreement], "share")}
+	args := []verdict.Arg{verdict.Int("launches", len(all)), verdict.Int("answers", len(flat(all[0])))}
 	if kl, there := f.by[KL]; there {
 		args = append(args, verdict.Num("kl", kl, "nats/token"), verdict.Num("argmax", f.by[Argmax], "share"))
 	}
@@ -390,6 +369,9 @@ type limit struct {
 	least bool
 }
 
+// Limited reports whether something limits how far apart answers may be.
+func (s *Settings) Limited() bool { return len(s.limits()) > 0 || s.Reference != "" }
+
 func (s *Settings) limits() (all []limit) {
 	add := func(name, unit string, value *float64, least bool) {
 		if value != nil {
@@ -399,7 +381,6 @@ func (s *Settings) limits() (all []limit) {
 	add(KL, "nats/token", s.MaxKL, false)
 	add(KLP99, "nats/token", s.MaxKLP99, false)
 	add(Argmax, "share", s.MinArgmaxMatch, true)
-	add(Agreement, "share", s.MinAgreement, true)
 	add(Perplexity, "ratio", s.MaxPerplexityIncrease, false)
 	return all
 }

@@ -230,17 +230,9 @@ func FindingOf(f coherence.Finding) verdict.Reason {
 	if f.Request.Turn > 0 {
 		example = append(example, verdict.Int("turn", f.Request.Turn))
 	}
-	count, of := verdict.Int("answers", f.Count), verdict.Int("of", f.Of)
-	bits, prompts := verdict.Num("bits", f.Bits, "count"), verdict.Int("prompts", f.Of)
-	switch f.Code {
-	case coherence.Circles:
-		return verdict.New(code.Circles, append(example, count, of, verdict.Int("reverse", f.Reverse))...).From(SignOf(f.Sign))
-	case coherence.Random:
-		return verdict.New(code.RandomWording, bits, prompts)
-	case coherence.ParentRandom:
-		return verdict.New(code.ParentRandom, bits, prompts)
-	case coherence.Unlike:
-		return verdict.New(code.Unlike, count, of)
+	if f.Code == coherence.Circles {
+		example = append(example, verdict.Int("answers", f.Count), verdict.Int("of", f.Of), verdict.Int("reverse", f.Reverse))
+		return verdict.New(code.Circles, example...).From(SignOf(f.Sign))
 	}
 	return verdict.New(code.Garbage, example...).From(SignOf(f.Sign))
 }
@@ -248,7 +240,7 @@ func FindingOf(f coherence.Finding) verdict.Reason {
 var signs = map[coherence.Code]code.Code{
 	coherence.Empty: code.SignEmpty, coherence.OnlyBroken: code.SignOnlyBroken, coherence.Broken: code.SignBroken,
 	coherence.NotNumbers: code.SignNotNumbers, coherence.OneWord: code.SignOneWord, coherence.Repeated: code.SignRepeated,
-	coherence.TooEven: code.SignTooEven, coherence.TooRandom: code.SignTooRandom, coherence.Looped: code.SignLooped,
+	coherence.TooEven: code.SignTooEven, coherence.TooRandom: code.SignTooRandom,
 }
 
 // SignOf is a sign in a text that sound text does not have.
@@ -262,8 +254,6 @@ func SignOf(s coherence.Sign) verdict.Reason {
 		args = append(args, verdict.Text("text", s.Text))
 	case coherence.TooEven, coherence.TooRandom:
 		args = append(args, verdict.Num("bits", s.Value, "count"))
-	case coherence.Looped:
-		args = append(args, verdict.Num("share", s.Value, "share"))
 	}
 	if s.FromStart {
 		args = append(args, verdict.Text("from_start", "yes"))
@@ -436,8 +426,7 @@ func (r *recording) possible(c sentCell) {
 }
 
 // mark keeps, for each prompt, what its answer is checked against later: how much text it
-// is, what distinguishes it from others, and how much of it came back. The prompts
-// themselves can be regenerated from their seed.
+// is, and what distinguishes it from others.
 func mark(samples []measure.Sample, sent prompt.Prompts) {
 	for i := range samples {
 		s := &samples[i]
@@ -465,7 +454,6 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 		if p.System != "" {
 			s.PromptBytes = 0 // all prompts of a launch share one text, which differs between launches
 		}
-		s.EchoedBytes = work.Echo(p.Text, s.Reasoning+s.Text)
 	}
 }
 
@@ -483,15 +471,13 @@ func (r *recording) worked(c sentCell) {
 }
 
 var workFound = map[work.Code]code.Code{
-	work.PromptText: code.PromptText, work.AnswerText: code.AnswerText, work.PromptCount: code.PromptCount, work.AnswerCount: code.AnswerCount, work.Same: code.SameAnswer, work.Echoed: code.Echoed,
+	work.PromptText: code.PromptText, work.AnswerText: code.AnswerText, work.PromptCount: code.PromptCount, work.AnswerCount: code.AnswerCount,
 }
 
 // WorkOf is how two arms differ that were to do the same work.
 func WorkOf(f work.Finding, one, other string) verdict.Reason {
 	unit := "bytes"
 	switch f.Code {
-	case work.Same, work.Echoed:
-		unit = "share"
 	case work.PromptCount, work.AnswerCount:
 		unit = "count"
 	case work.AnswerText:

@@ -35,8 +35,6 @@ type Subject struct {
 	// Redact removes sensitive values from samples before they are examined; nil removes
 	// none.
 	Redact func([]measure.Sample)
-	// Launch is its name.
-	Launch string
 	// Draw distinguishes the prompts of this launch from all others.
 	Draw string
 	// Exact is set if prompts were made with this engine's own tokenizer, so another
@@ -58,8 +56,8 @@ type Taken struct {
 	Invalid, Notes, Incoherent []verdict.Reason
 	// Disturbed is set if all causes in Invalid are the machine's or the client's.
 	Disturbed bool
-	// asked are some of the measured requests.
-	asked []Asked
+	// sent are the cells, with their prompts.
+	sent []sentCell
 }
 
 // Take sends every cell of every workload to an engine, watches the machine meanwhile,
@@ -86,9 +84,7 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	if err == nil || errors.Is(err, context.Canceled) {
 		r.judge()
 	}
-	if err == nil {
-		t.asked = r.remember(s.Launch)
-	}
+	t.sent = r.sent
 	return t, err
 }
 
@@ -178,7 +174,8 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	if err != nil {
 		return fmt.Errorf("%w; the engine does not support this mode: choose another (none, api or generation)", err)
 	}
-	p := loadPlan(w, cell, prompts)
+	p := LoadPlan(w, cell)
+	p.Prompts = prompts
 	// Some servers refuse a request with an unknown field.
 	p.IgnoreEOS = p.IgnoreEOS && r.Kind.Ask.IgnoreEOS
 	p.Zero, p.Fresh = r.Zero, r.Fresh
@@ -267,11 +264,11 @@ func cellRun(w *plans.Workload, cell plans.Cell, result load.Result) measure.Cel
 	return c
 }
 
-// loadPlan is how one cell of a workload is sent.
-func loadPlan(w *plans.Workload, cell plans.Cell, prompts prompt.Prompts) load.Plan {
+// LoadPlan is how one cell of a workload is sent, whatever its prompts.
+func LoadPlan(w *plans.Workload, cell plans.Cell) load.Plan {
 	seed := int64(w.Seed)
 	p := load.Plan{
-		Cell: cell.Address, Prompts: prompts, Requests: cell.Requests, Warmup: cell.Warmup, OutputTokens: cell.Output,
+		Cell: cell.Address, Requests: cell.Requests, Warmup: cell.Warmup, OutputTokens: cell.Output,
 		API: openai.API(w.API), Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP, RepetitionPenalty: w.RepetitionPenalty,
 		Seed: &seed, IgnoreEOS: w.IgnoreEOS, CacheContext: w.DepthCached && cell.Depth > 0, Retries: w.Retries, MaxErrors: w.MaxErrors,
 		Pace: load.Pace{

@@ -24,8 +24,8 @@ func (l *Sender) send(ctx context.Context, st *launch.Started, same map[string]p
 	if err := keep(st, taken); err != nil {
 		return err
 	}
-	if same == nil {
-		l.Remember(taken.asked)
+	if same == nil && failed == nil {
+		return keepSent(st, taken.sent)
 	}
 	return failed
 }
@@ -75,7 +75,7 @@ func keep(st *launch.Started, taken Taken) (err error) {
 // subject is the running engine as the subject of a measurement.
 func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, progress func(done, total int)) Subject {
 	return Subject{
-		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
+		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
 		Limit: st.Limit, Machine: st.Machine(),
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return l.prompts(ctx, client, same, st.Record, w, cell)
@@ -103,8 +103,6 @@ type Sender struct {
 	// learned is what is known of tokenizers, by variant: one arm's counts must not
 	// determine the length of another's prompts.
 	learned map[string]*prompt.Knowledge
-	// remembered are requests that a parent may be asked again, by launch.
-	remembered map[string][]Asked
 	// datasets are the files of prompts that were read.
 	datasets datasets
 }

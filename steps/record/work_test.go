@@ -75,7 +75,7 @@ func BenchmarkWork(b *testing.B) {
 	})
 	b.Run("coherence", func(b *testing.B) {
 		for b.Loop() {
-			if c := coherence.Relative(arms[0].Samples, arms[1].Samples); len(c) != 1 || c[0].Garbage > 0 {
+			if c := coherence.Signs(arms[0].Samples, arms[1].Samples); len(c) != 1 || c[0].Garbage > 0 {
 				b.Fatal(c)
 			}
 		}

@@ -105,7 +105,7 @@ func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
 		return
 	}
 	var all []*ledger.Launch
-	for _, l := range r.store.Launches(store.LaunchFilter{Session: d.Session}) {
+	for _, l := range slices.Concat(r.store.Launches(store.LaunchFilter{Session: d.Session}), r.store.Launches(store.LaunchFilter{Session: d.Session + "." + ledger.ForAgreement})) {
 		if r.recorded[l.ID] > d.Record {
 			continue // the session continued
 		}

@@ -109,12 +109,19 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 	if err != nil {
 		return nil, err
 	}
+	var proofs []*ledger.Launch
+	for _, l := range all {
+		if l.Purpose == ledger.ForAgreement {
+			proofs = append(proofs, l)
+		}
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(l *ledger.Launch) bool { return l.Purpose == ledger.ForAgreement })
 	m, err := lab.memberOf(f, all, scope)
 	if err != nil {
 		return nil, err
 	}
 	b := &benchmark{lab: lab, feature: f}
-	s := &session{rounds: rounds{lab: lab, scope: scope, id: id, all: all}, ws: b.workloads(), members: []*member{m}}
+	s := &session{rounds: rounds{lab: lab, scope: scope, id: id, all: all}, ws: b.workloads(), members: []*member{m}, proofs: proofs}
 	used := m.Took(all)
 	m.Rounds, m.broken = len(used)/len(m.Launched), gaveUp(m, all)
 	m.invalid = lab.OtherEnvironment(of(used, m.variants), m.variants)

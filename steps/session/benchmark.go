@@ -16,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/levels"
-	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -98,15 +97,6 @@ func (b *benchmark) protocol() *plans.Protocol {
 	return b.lab.Plan.Protocol(b.feature.Protocol)
 }
 
-// work is what its launches are sent, with what they are asked at their end.
-func (b *benchmark) work(ws []*plans.Workload) string {
-	work := b.lab.WorkKey(ws)
-	if asks, _, _ := levels.After(b.lab.Plan, b.protocol()); asks != nil {
-		return runtime.Digest(work, asks)
-	}
-	return work
-}
-
 // workloads are what its launches send.
 func (b *benchmark) workloads() (ws []*plans.Workload) {
 	level := b.protocol().Level(plans.BenchmarkLevel)
@@ -152,17 +142,10 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{}, runtime.ErrUndecided
 	}
 	measure := b.lab.BenchmarkKey(ws, vs)
-	asks, limits, err := levels.After(b.lab.Plan, b.protocol())
-	if err != nil {
-		return runtime.Keys{}, err
-	}
-	if asks != nil {
-		measure = runtime.Digest(measure, b.work(ws))
-	}
 	if q.Verdict != verdict.Pass {
 		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
 	}
-	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), []any{limits}, b.lab.Freed(), b.lab.AcceptedParts(), b.proofs(vs))...)
+	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), []any{b.protocol().Answers()}, b.lab.Freed(), b.lab.AcceptedParts(), b.proofs(vs))...)
 	keys := runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}
 	if p := s.Previous; q.Verdict == verdict.Pass && (p == nil || p.MeasureKey == measure && p.DecisionKey != decided) {
 		keys.Fresh, err = b.fresh(s, keys, ws)
@@ -181,7 +164,7 @@ func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workl
 	}
 	with := *s
 	with.Keys = keys
-	all := b.lab.session(b.lab.sessionWith(&with, own, b.work(ws)))
+	all := b.lab.session(b.lab.sessionWith(&with, own, b.lab.WorkKey(ws)))
 	view := b.lab.View(s)
 	if closed := *own; !closed.CloseRetracted(view, all).IsZero() {
 		return verdict.Reason{}, nil // by no rule would they count, nor is anything launched beside them
@@ -250,11 +233,11 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		return nil, nil, err
 	}
 	ws := b.workloads()
-	run := &session{rounds: rounds{lab: b.lab, scope: s}, work: b.work(ws), ws: ws, members: []*member{own}}
+	run := &session{rounds: rounds{lab: b.lab, scope: s}, work: b.lab.WorkKey(ws), ws: ws, members: []*member{own}}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return nil, nil, err
 	}
-	run.all = b.lab.session(run.id)
+	run.all, run.proofs = b.lab.session(run.id), b.lab.asked(run.id)
 	out.Session = run.id
 	own.CloseRetracted(view, run.all)
 	if len(run.all) > 0 {
@@ -286,12 +269,19 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 				launches = append(launches, l)
 			}
 		}
+		if b.asks() && !before {
+			launches = append(launches, planned(a.Parent, ledger.ForAgreement, ""))
+		}
+	} else if asks, err := run.question(); err != nil {
+		return nil, nil, err
+	} else if asks != nil {
+		launches = append(launches, planned(a.Parent, ledger.ForAgreement, ""))
 	} else {
 		level := ledger.Level{Name: plans.BenchmarkLevel}
 		if err := run.conclude(runtime.ContextOf(s), own, out, &level); err != nil {
 			return nil, nil, err
 		}
-		out.Verdict, out.Levels = level.Verdict, []ledger.Level{level}
+		out.Verdict, out.Levels = level.Verdict, append([]ledger.Level{level}, out.Levels...)
 	}
 	out.Reasons = append(out.Reasons, own.Resolvable(view, run.id, run.work)...)
 	if why := b.lab.attainable(b.feature, a.Parent); own.Open && !why.IsZero() {
@@ -377,7 +367,7 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 		}
 	}
 	level.Seconds = time.Since(began).Seconds()
-	out.Levels = []ledger.Level{level}
+	out.Levels = append([]ledger.Level{level}, out.Levels...)
 	out.Verdict, out.Reasons = level.Verdict, level.Reasons
 	return out, nil
 }
@@ -397,6 +387,9 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if err := run.run(ctx); err != nil {
 		return err
 	}
+	if err := run.ask(ctx); err != nil {
+		return err
+	}
 	if n := run.planned - run.slots(); n > 0 {
 		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
 	}
@@ -409,7 +402,7 @@ func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *
 	if err != nil {
 		return nil, nil, err
 	}
-	run := &session{rounds: rounds{lab: b.lab, scope: s}, work: b.work(ws), ws: ws}
+	run := &session{rounds: rounds{lab: b.lab, scope: s}, work: b.lab.WorkKey(ws), ws: ws}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return nil, nil, err
 	}
@@ -422,7 +415,7 @@ func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *
 		}
 		b.lab.begun[run.id] = true
 	}
-	run.all = b.lab.session(run.id)
+	run.all, run.proofs = b.lab.session(run.id), b.lab.asked(run.id)
 	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
 	// A candidate that is not part of a resumed session has its own, unless the session
 	// was cut in its first round, before every arm had its turn.
@@ -494,7 +487,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(why...)
 	}
 	s.Emit(started)
-	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.work(ws), Draw: sl.draw, Place: sl.place, Prompts: sl.prompts}
+	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.WorkKey(ws), Draw: sl.draw, Place: sl.place, Prompts: sl.prompts}
 	if record.Body = sl.body; record.Body == "" {
 		record.Body = record.Draw.Seed
 	}
@@ -504,25 +497,13 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	if n := len(tries); n > 0 {
 		record.Replaces = tries[n-1].ID
 	}
-	with := measuring{Crashed: sl.crashed, Asked: sl.asked, Asks: sl.asks, Look: b.lab.Forget(sl.before), Event: ev}
-	if p := b.protocol(); p != nil {
-		with.Protocol = p.Name
-	}
+	with := measuring{Crashed: sl.crashed, Event: ev}
 	for _, w := range ws {
 		with.Workloads = append(with.Workloads, w.Name)
 	}
-	var needs []*ledger.Launch
-	if sl.asked != nil {
-		needs = append(needs, sl.asked)
-	}
-	remembered, err := measures.Make(ctx, b.lab, &b.lab.Lab, s, sl.variant, record, with, needs...)
-	if err != nil {
+	if _, err := measures.Make(ctx, b.lab, &b.lab.Lab, s, sl.variant, record, with); err != nil {
 		return nil, err
 	}
-	if !record.OK {
-		b.lab.Remember(with.Look)
-	}
-	b.lab.Remember(remembered)
 	// When a launch is reported as done, it is on record.
 	if err := b.lab.Keep(s, record); err != nil {
 		return nil, err
@@ -538,24 +519,16 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 // measuring is the work of a benchmark launch.
 type measuring struct {
 	Workloads []string `json:"workloads"`
-	// Crashed are the starts that it counts, Asked and Asks the requests at its end, Look
-	// those of earlier launches.
+	// Crashed are the starts that it counts.
 	Crashed []*ledger.Launch `json:"crashed,omitempty"`
-	Asked   *ledger.Launch   `json:"asked,omitempty"`
-	Asks    string           `json:"asks,omitempty"`
-	Look    []record.Asked   `json:"look,omitempty"`
-
 	// Event is emitted again with each answer.
 	Event runtime.Event `json:"event"`
-	// Protocol is the feature's; empty in a comparison of engines.
-	Protocol string `json:"protocol"`
 }
 
-// measures sends every cell of every workload to one launch. It returns what may be asked
-// again of a parent.
-var measures = launch.Function[*Lab, measuring, []record.Asked]{Kind: ledger.ForBenchmark, Here: measureHere}
+// measures sends every cell of every workload to one launch.
+var measures = launch.Function[*Lab, measuring, struct{}]{Kind: ledger.ForBenchmark, Here: measureHere}
 
-func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, with measuring) ([]record.Asked, error) {
+func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, with measuring) (none struct{}, err error) {
 	var ws []*plans.Workload
 	for _, name := range with.Workloads {
 		ws = append(ws, lab.Plan.Workload(name))
@@ -571,12 +544,6 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 			e.Type, e.Request, e.Requests = "request_done", request, requests
 			s.Emit(e)
 		})
-		if err == nil {
-			err = lab.Look(ctx, st, with.Look)
-		}
-		if err == nil && v.Command == nil {
-			err = levels.AskAfter(ctx, st, lab.Plan.Protocol(with.Protocol), with.Asked, with.Asks)
-		}
 		switch {
 		case err == nil:
 			st.Observe(ctx, v)
@@ -585,9 +552,9 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 		}
 		st.Stop(s)
 	} else if st == nil {
-		return nil, err
+		return none, err
 	}
-	return lab.Forget([]*ledger.Launch{rec}), ctx.Err()
+	return none, ctx.Err()
 }
 
 // Carry executes an order from another machine.
@@ -596,8 +563,11 @@ func (l *Lab) Carry(ctx context.Context, s *runtime.Scope, o *launch.Order) (jso
 	if err != nil {
 		return nil, err
 	}
-	if o.Kind == measures.Kind {
+	switch o.Kind {
+	case measures.Kind:
 		return measures.Carry(ctx, l, s, v, o)
+	case asks.Kind:
+		return asks.Carry(ctx, l, s, v, o)
 	}
 	return levels.Carry(ctx, s, &l.Lab, v, o)
 }

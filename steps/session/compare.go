@@ -517,7 +517,10 @@ func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Varian
 	if it.matrix != nil && v != it.variants[0] && len(reference) > 0 {
 		// A cell is of the baseline's engine, so it is judged as a feature's candidate
 		// is.
-		got, notes, err = c.lab.Valid(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}, it.workloads, it.Launches)
+		all, vs := slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}
+		if got, notes, err = c.lab.Valid(all, vs, it.workloads, it.Launches); err == nil && got == verdict.Pass {
+			got, notes, err = c.lab.Worked(all, vs, it.workloads, nil)
+		}
 	} else {
 		got, notes, err = c.lab.ValidRow(v, it.variants[0], own, reference, it.workloads)
 	}

@@ -44,6 +44,7 @@ workload "w" {
   output_tokens = 8
 }
 protocol "p" {
+  level "correctness" { answers = "unchecked" }
   level "benchmark" { workloads = [workload.w] }
 }
 baseline {

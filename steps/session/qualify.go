@@ -129,7 +129,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 
 // compared are the arms whose answers a level compares; nil if none does.
 func (q *qualify) compared(s *runtime.Scope) (*launch.Arms, error) {
-	if q.feature == nil || q.protocol().Level(levels.Correctness) == nil {
+	if q.feature == nil || !levels.Compares(q.protocol()) {
 		return nil, nil
 	}
 	a, err := q.lab.Arms(s, q.feature)
@@ -343,7 +343,7 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 // refers is the variant that is launched once more here for its answers: the baseline,
 // and a parent that is another; nil if none is.
 func (q *qualify) refers(s *runtime.Scope, vs []*variant.Variant) (*variant.Variant, error) {
-	if q.protocol().Level(levels.Correctness) == nil || vs[0].Command != nil {
+	if !levels.Compares(q.protocol()) || vs[0].Command != nil {
 		return nil, nil
 	}
 	if q.feature == nil {

@@ -229,14 +229,8 @@ type slot struct {
 	body string
 	// draw is the seed of its texts.
 	draw ledger.Draw
-	// asked is the first launch that answered what all answer at their end; nil if none
-	// did: then asks is the seed.
-	asked *ledger.Launch
-	asks  string
 	// place is where it runs, nil without an executor.
 	place *ledger.Place
-	// before are the launches that a parent looks at; none for others.
-	before []*ledger.Launch
 	// prompts is the digest of those that all arms are sent; empty if each is sent its
 	// own.
 	prompts string

@@ -13,8 +13,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
-	"github.com/mxflow/mxflow/steps/levels"
-	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -120,9 +118,9 @@ type session struct {
 	work    string
 	ws      []*plans.Workload
 	members []*member
+	// proofs are the launches in which the parent was asked about the answers.
+	proofs []*ledger.Launch
 
-	// asks is the seed of what the first of its launches are asked at their end.
-	asks string
 	// planned is the maximum number of launches when it was resumed.
 	planned int
 	// closed is why it gets no more launches: a person retracted what rests on it.
@@ -254,19 +252,9 @@ func (s *session) fill(sl *slot, tries []*ledger.Launch) (total int) {
 		}
 	}
 	sl.order, sl.crashed, sl.draw = len(s.all)+s.under+1, s.crashes(sl.variant), s.lab.Draws.Next()
-	if slices.ContainsFunc(s.members, func(m *member) bool { return m.Arms.Parent.Key == sl.variant.Key }) {
-		sl.before = s.all
-	}
 	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == sl.ordinal }); i >= 0 {
 		sl.body = s.all[i].Draw.Seed
 	}
-	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.OK && l.Left[quality.Answers] != "" }); i >= 0 {
-		sl.asked = s.all[i]
-	}
-	if s.asks == "" {
-		s.asks = sl.draw.Seed
-	}
-	sl.asks = s.asks
 	return s.total()
 }
 
@@ -514,37 +502,8 @@ func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	if !why.IsZero() {
 		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
-	after, notes, err := s.after(m, used)
-	if err != nil || after != verdict.Pass {
-		return after, notes, err
-	}
-	reasons = append(reasons, notes...)
-	notes, err = s.lab.Consequences(used, m.variants)
+	notes, err := s.lab.Consequences(used, m.variants)
 	return v, append(reasons, notes...), err
-}
-
-// after compares what a member's candidate answered at the end of its launches with its
-// parent's answers: an engine that is right only for the first requests is caught.
-func (s *session) after(m *member, used []*ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
-	var candidate, parent []*ledger.Launch
-	for _, l := range used {
-		switch l.VariantKey {
-		case m.Arms.Candidate.Key:
-			candidate = append(candidate, l)
-		case m.Arms.Parent.Key:
-			parent = append(parent, l)
-		}
-	}
-	v, reasons, err := levels.JudgeAfter(&s.lab.Lab, s.lab.Plan.Protocol(m.Feature.Protocol), candidate, parent)
-	switch {
-	case err != nil || len(reasons) == 0:
-		return v, nil, err
-	case v == verdict.Pass:
-		return v, []verdict.Reason{verdict.New(code.QualityAgain).On(m.Arms.Candidate.Name).From(reasons...)}, nil
-	case v == verdict.Fail:
-		v = verdict.Invalid
-	}
-	return v, []verdict.Reason{verdict.New(code.QualityAfter).On(m.Arms.Candidate.Name).From(reasons...)}, nil
 }
 
 // conclude is the benchmark level of the member asked about.
@@ -587,6 +546,9 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	}
 	var err error
 	if level.Verdict, level.Reasons, err = s.judged(m); err == nil && level.Verdict == verdict.Pass {
+		err = s.agreed(m, used, out, level)
+	}
+	if err == nil && level.Verdict == verdict.Pass {
 		for i, r := range level.Reasons {
 			if r.Code == code.LaunchesPerArm {
 				level.Reasons[i] = m.Spared()

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -42,6 +43,9 @@ func newRig(t *testing.T, speed speeds) *rig {
 	t.Helper()
 	lab := labOf(t, planstest.SharedPlan)
 	p := lab.Plan
+	for _, protocol := range p.Protocols { // no engine answers here
+		protocol.Levels = append(protocol.Levels, &plans.Block{Kind: plans.CorrectnessLevel, Attrs: map[string]any{"answers": "unchecked"}})
+	}
 	r := &rig{}
 	scope := &runtime.Scope{Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcome: func(string) *ledger.Decision { return nil }, Emit: func(ev runtime.Event) { r.told = append(r.told, ev) }}
 	parent := &variant.Variant{Name: "baseline", Key: "base"}

@@ -50,6 +50,7 @@ workload "w" {
 }
 protocol "p" {
   level "smoke" { expect = "42" }
+  level "correctness" { answers = "unchecked" }
   level "benchmark" { workloads = [workload.w] }
 }
 baseline {

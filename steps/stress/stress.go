@@ -277,7 +277,7 @@ func (r *run) sound(part string, samples []measure.Sample) error {
 		f.why = f.why.From(record.FindingOf(found[0]))
 		return f
 	}
-	for _, c := range coherence.Relative(inOne(r.quiet), inOne(samples)) {
+	for _, c := range coherence.Signs(inOne(r.quiet), inOne(samples)) {
 		if c.Garbage == 0 {
 			continue
 		}

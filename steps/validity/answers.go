@@ -1,9 +1,7 @@
 package validity
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,128 +12,93 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/agreement"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// work reports how an arm's answers to a workload show that it did other work than its
-// parent; no fact if they do not. For text declared to be nonsense that is only a note:
-// how much of it a token covers says little.
-func (j *Judge) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
-	did := func(v *variant.Variant) (arm work.Arm, err error) {
-		arm.Samples, err = j.samplesOf(byArm[v.Key], w)
-		arm.Counted = countedAgain(byArm[vs[0].Key], byArm[v.Key])
-		return arm, err
-	}
-	parent, err := did(vs[0])
-	if err != nil {
-		return why, nil, err
-	}
-	for _, v := range vs[1:] {
-		candidate, err := did(v)
+// Worked judges whether arms did the same work for what they claim, once the parent was
+// asked (nil if it is not): its tokenizer's count tells more than how much text a token
+// covers. For text declared to be nonsense that is only a note.
+func (j *Judge) Worked(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, asked *agreement.Asked) (v verdict.Verdict, notes []verdict.Reason, err error) {
+	byArm := byKey(launches)
+	for _, w := range ws {
+		did := func(v *variant.Variant) (arm work.Arm, err error) {
+			for _, c := range asked.Recounted(ids(byArm[v.Key])) {
+				arm.Counted = append(arm.Counted, work.Counted{Cell: c.Cell, Prompt: work.Count(c.Prompt), Answer: work.Count(c.Answer)})
+			}
+			arm.Samples, err = j.samplesOf(byArm[v.Key], w)
+			return arm, err
+		}
+		parent, err := did(vs[0])
 		if err != nil {
-			return why, nil, err
+			return "", nil, err
 		}
-		found, few := work.Compare(parent, candidate)
-		for _, cell := range few {
-			notes = append(notes, verdict.New(code.WorkUncompared, verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name), verdict.Int("least", work.Fewest)).On(cell))
-		}
-		for _, f := range found {
-			found := record.WorkOf(f, v.Name, vs[0].Name)
-			if w.Coherence != "off" || f.Code == work.PromptText || f.Code == work.PromptCount {
-				return found, nil, nil
+		for _, v := range vs[1:] {
+			candidate, err := did(v)
+			if err != nil {
+				return "", nil, err
 			}
-			notes = append(notes, found)
-		}
-	}
-	return why, notes, nil
-}
-
-// countedAgain is the parent's token count of what an arm's launches were sent and
-// answered.
-func countedAgain(parent, arm []*ledger.Launch) (counted []work.Counted) {
-	of := map[string]bool{}
-	for _, l := range arm {
-		of[l.ID] = true
-	}
-	for _, l := range parent {
-		for _, look := range l.Looks {
-			if of[look.Launch] {
-				counted = append(counted, work.Counted{Cell: look.Cell, Prompt: work.Count(look.Prompt), Answer: work.Count(look.Answer)})
+			found, few := work.Compare(parent, candidate)
+			for _, cell := range few {
+				notes = append(notes, verdict.New(code.WorkUncompared, verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name), verdict.Int("least", work.Fewest)).On(cell))
 			}
-		}
-	}
-	return counted
-}
-
-// agree compares the candidates' answers with their parent's to the same requests: cell
-// by cell, as an engine may do the work only in some, and how answers start separately
-// from how they continue, as it may do one part: why it is not an answer of the parent's
-// model, or what is unknown.
-func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch, ws []*plans.Workload) (why verdict.Reason, notes []verdict.Reason) {
-	// If the plan declares that answers are not examined, that is reported separately.
-	looked := slices.ContainsFunc(ws, func(w *plans.Workload) bool { return w.Coherence != "off" })
-	arm := map[string]string{}
-	for key, launches := range byArm {
-		for _, l := range launches {
-			arm[l.ID] = key
-		}
-	}
-	const all, beginning, rest = "", "beginning", "rest"
-	type part struct{ cell, of string }
-	looks := map[part]map[string][]work.Look{{}: {}} // by arm
-	for _, l := range byArm[vs[0].Key] {
-		for _, look := range l.Looks {
-			own := part{look.Cell, beginning}
-			if look.At > 0 {
-				own.of = rest
-			}
-			for _, in := range []part{own, {look.Cell, all}, {all, own.of}, {}} {
-				if looks[in] == nil {
-					looks[in] = map[string][]work.Look{}
+			for _, f := range found {
+				found := record.WorkOf(f, v.Name, vs[0].Name)
+				if w.Coherence != "off" || f.Code == work.PromptText || f.Code == work.PromptCount {
+					return verdict.Invalid, []verdict.Reason{found}, nil
 				}
-				key := arm[look.Launch]
-				looks[in][key] = append(looks[in][key], work.Look{Was: look.Was, Is: look.Is, Took: look.Took})
+				notes = append(notes, found)
 			}
 		}
 	}
-	order := slices.SortedFunc(maps.Keys(looks), func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(a.of, b.of))
-	})
-	for _, v := range vs[1:] {
-		for _, in := range order {
-			a, fast := work.Agree(looks[in][vs[0].Key], looks[in][v.Key]), work.Halve(looks[in][v.Key])
-			cell, whole := in.cell, in == part{}
-			args := []verdict.Arg{verdict.Text("other", vs[0].Name), verdict.Int("agreed", a.Other), verdict.Int("of", a.OtherOf), verdict.Int("own", a.Own), verdict.Int("own_of", a.OwnOf)}
-			if cell != all {
-				args = append(args, verdict.Text("cell", cell))
-			}
-			if in.of != all {
-				args = append(args, verdict.Text("part", in.of))
-			}
-			switch {
-			case a.Unlike():
-				return verdict.New(code.OtherAnswers, args...).On(v.Name), nil
-			case cell != all && in.of == all && fast.Split(work.Halve(looks[in][vs[0].Key])):
-				return verdict.New(code.FastOthers, verdict.Text("cell", cell), verdict.Text("other", vs[0].Name),
-					verdict.Int("fast", fast.Fast), verdict.Int("fast_of", fast.FastOf), verdict.Int("slow", fast.Slow), verdict.Int("slow_of", fast.SlowOf)).On(v.Name), nil
-			case whole && a.OwnOf+a.OtherOf == 0 && looked:
-				notes = append(notes, verdict.New(code.NotAsked, args[0]).On(v.Name))
-			case whole && !a.Known() && looked:
-				notes = append(notes, verdict.New(code.NotAsked, args...).On(v.Name))
-			}
-		}
+	return verdict.Pass, notes, nil
+}
+
+func ids(launches []*ledger.Launch) (ids []string) {
+	for _, l := range launches {
+		ids = append(ids, l.ID)
 	}
-	return why, notes
+	return ids
 }
 
-// coherence checks the answers of one workload as it asks for.
-func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (verdict.Reason, []verdict.Reason, error) {
-	return j.answered(w, vs, byArm, coherence.Relative)
+// Agreed judges whether a candidate's measured answers are shown to be its parent's
+// model's, by what the parent was asked of both.
+func Agreed(asked *agreement.Asked, parent, candidate *variant.Variant, launches []*ledger.Launch, declared plans.Answers) (verdict.Verdict, []verdict.Reason) {
+	byArm := byKey(launches)
+	c := agreement.Claim{Own: ids(byArm[parent.Key]), Other: ids(byArm[candidate.Key]), Least: declared.Least}
+	r := c.Judge(asked)
+	if len(r.Missing) > 0 || len(r.Parts) == 0 {
+		return verdict.Inconclusive, []verdict.Reason{verdict.New(code.NotAsked, verdict.Text("other", parent.Name), verdict.List("launches", r.Missing)).On(candidate.Name)}
+	}
+	least := verdict.Num("least", agreement.Margin, "share")
+	if declared.Least != nil {
+		least = verdict.Num("declared", *declared.Least, "share")
+	}
+	fact := func(c code.Code, f agreement.Found) verdict.Reason {
+		args := []verdict.Arg{
+			verdict.Text("other", parent.Name), verdict.Int("agreed", f.Other.Yes), verdict.Int("of", f.Other.Of), verdict.Int("own", f.Own.Yes), verdict.Int("own_of", f.Own.Of),
+			verdict.Text("cell", f.Cell), least,
+		}
+		if f.Of != "" {
+			args = append(args, verdict.Text("part", f.Of))
+		}
+		if f.RecitesMore {
+			args = append(args, verdict.Text("recites", "yes"))
+		}
+		return verdict.New(c, args...).On(candidate.Name)
+	}
+	switch worst := r.Worst(); {
+	case r.Refuted():
+		return verdict.Invalid, []verdict.Reason{fact(code.OtherAnswers, worst)}
+	case !r.Shown():
+		return verdict.Inconclusive, []verdict.Reason{fact(code.AgreementOpen, worst)}
+	}
+	return verdict.Pass, []verdict.Reason{fact(code.Agrees, r.Least())}
 }
 
-// answered is coherence, with arms compared by held if the workload asks for that.
-func (j *Judge) answered(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch, held func(parent, candidate []measure.Sample) []coherence.Coherence) (why verdict.Reason, notes []verdict.Reason, err error) {
+// coherence checks that the answers to one workload are text, as it asks for.
+func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
 	switch w.Coherence {
 	case "off":
 		return why, []verdict.Reason{verdict.New(code.Unlooked).On(w.Name)}, nil
@@ -165,7 +128,7 @@ func (j *Judge) answered(w *plans.Workload, vs []*variant.Variant, byArm map[str
 			}
 			return verdict.New(code.Unrecorded, verdict.Text("workload", w.Name), verdict.Text("other", other)).On(none), nil, nil
 		}
-		for _, c := range held(parent, candidate) {
+		for _, c := range coherence.Signs(parent, candidate) {
 			var found []verdict.Reason
 			for _, f := range c.Why {
 				found = append(found, record.FindingOf(f))

@@ -91,12 +91,12 @@ func mean(numbers []float64) (sum float64) {
 	return sum
 }
 
-// agreement checks that the arms of a comparison differ only in what is under test, as
+// settings checks that the arms of a comparison differ only in what is under test, as
 // far as the engines report. Settings must agree: within an arm always, and between arms
 // unless a knob that differs between them changes them. A knob does so if it declares it
 // (changes), if its evidence observes them, and if its evidence is the very line that
 // they were taken from.
-type agreement struct {
+type settings struct {
 	judge *Judge
 	// setting are the observations that must agree.
 	setting map[string]bool
@@ -104,7 +104,7 @@ type agreement struct {
 
 // Disagree is why launches are not comparable; no fact if they are.
 func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
-	a := agreement{judge: j, setting: map[string]bool{}}
+	a := settings{judge: j, setting: map[string]bool{}}
 	byArm := byKey(launches)
 	for _, v := range vs {
 		patterns, err := j.Patterns(v)
@@ -129,7 +129,7 @@ func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verd
 }
 
 // compared are the names that must agree among launches.
-func (a agreement) compared(launches []*ledger.Launch) (names []string) {
+func (a settings) compared(launches []*ledger.Launch) (names []string) {
 	for _, launch := range launches {
 		for name := range launch.Observed {
 			if a.setting[name] {
@@ -143,7 +143,7 @@ func (a agreement) compared(launches []*ledger.Launch) (names []string) {
 
 // within compares the launches of one arm: launches that report different things about
 // themselves are not of one variant.
-func (a agreement) within(v *variant.Variant, launches []*ledger.Launch) verdict.Reason {
+func (a settings) within(v *variant.Variant, launches []*ledger.Launch) verdict.Reason {
 	for _, name := range a.compared(launches) {
 		for _, launch := range launches[1:] {
 			if launches[0].Observed[name].Value != launch.Observed[name].Value {
@@ -157,7 +157,7 @@ func (a agreement) within(v *variant.Variant, launches []*ledger.Launch) verdict
 }
 
 // between compares two arms, each of which agrees within itself.
-func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledger.Launch) verdict.Reason {
+func (a settings) between(one, other *variant.Variant, byArm map[string][]*ledger.Launch) verdict.Reason {
 	left, right := byArm[one.Key], byArm[other.Key]
 	if len(left) == 0 || len(right) == 0 {
 		return verdict.Reason{}
@@ -180,7 +180,7 @@ func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledg
 
 // proves reports whether evidence for a knob value is about one of some observations, by
 // its position in the line: then they are what it is about.
-func (a agreement) proves(knobs []string, seen ...ledger.Observed) bool {
+func (a settings) proves(knobs []string, seen ...ledger.Observed) bool {
 	for _, k := range a.judge.Plan.Knobs {
 		if !slices.Contains(knobs, k.Name) {
 			continue
@@ -199,7 +199,7 @@ func (a agreement) proves(knobs []string, seen ...ledger.Observed) bool {
 
 // underTest are the observations that may differ between two arms, and the knobs
 // that do.
-func (a agreement) underTest(one, other *variant.Variant) (free, knobs []string) {
+func (a settings) underTest(one, other *variant.Variant) (free, knobs []string) {
 	for _, k := range a.judge.Plan.Knobs {
 		if one.Knobs[k.Name] == other.Knobs[k.Name] {
 			continue

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -52,23 +51,16 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 	}
-	for _, judge := range []func(*plans.Workload, []*variant.Variant, map[string][]*ledger.Launch) (verdict.Reason, []verdict.Reason, error){j.coherence, j.work} {
-		for _, w := range ws {
-			why, said, err := judge(w, vs, byArm)
-			if err != nil {
-				return "", nil, err
-			}
-			if !why.IsZero() {
-				return verdict.Invalid, []verdict.Reason{why}, nil
-			}
-			notes = append(notes, said...)
+	for _, w := range ws {
+		why, said, err := j.coherence(w, vs, byArm)
+		if err != nil {
+			return "", nil, err
 		}
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		notes = append(notes, said...)
 	}
-	why, said := agree(vs, byArm, ws)
-	if !why.IsZero() {
-		return verdict.Invalid, []verdict.Reason{why}, nil
-	}
-	notes = append(notes, said...)
 	for _, v := range vs[1:] {
 		why, note := clocks(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name)
 		if !why.IsZero() {
@@ -101,7 +93,7 @@ func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.La
 			alone := *w
 			alone.Coherence, w = "absolute", &alone
 		}
-		why, said, err := j.answered(w, vs, byArm, coherence.Signs)
+		why, said, err := j.coherence(w, vs, byArm)
 		if err != nil {
 			return "", nil, err
 		}

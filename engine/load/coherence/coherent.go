@@ -181,15 +181,9 @@ func characterBits(text string) (bits, most float64, n int) {
 	return bits, maxBits, n
 }
 
-const (
-	// surelyBroken is more broken characters than an emoji or two cut at a tokenizer's
-	// boundary.
-	surelyBroken = 8
-	// windows is the length in characters of the pieces whose repetition is counted, and
-	// maxLooped the share of them that may be repeated. Prose of thousands of characters
-	// has a tenth, lists and tables up to a third.
-	windows, maxLooped = 8, 0.5
-)
+// surelyBroken is more broken characters than an emoji or two cut at a tokenizer's
+// boundary.
+const surelyBroken = 8
 
 // hard returns signs of garbage that no sound engine shows, however far it is forced past
 // the end of its answer: invalid bytes, broken numerics, more different characters than
@@ -220,17 +214,13 @@ func hard(text string) Sign {
 	return Sign{}
 }
 
-// soft returns signs that a sound engine shows as well when forced on: a text that loops,
-// or no text at all, since tokens after the end of an answer are often invisible. How
-// often depends on model and prompts, so only the parent's answers tell how much is too
-// much. There may be none.
+// soft returns signs that a sound engine shows as well when forced on: one word again and
+// again, or no text at all, since tokens after the end of an answer are often invisible.
+// There may be none.
 func soft(text string) Sign {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return Sign{Code: Empty}
-	}
-	if share := looped(text); share > maxLooped {
-		return Sign{Code: Looped, Value: share}
 	}
 	if why := repeated(text); why.Code != "" {
 		return why
@@ -238,29 +228,9 @@ func soft(text string) Sign {
 	return entropy(text)
 }
 
-// looped is the share of a text's pieces of 8 characters that occurred before; 0 for a
-// text too short to tell.
-func looped(text string) float64 {
-	runes := []rune(text)
-	if len(runes) < minRunes {
-		return 0
-	}
-	type piece [windows]rune
-	seen, again := map[piece]bool{}, 0
-	pieces := len(runes) - windows + 1
-	for i := range pieces {
-		one := piece(runes[i : i+windows])
-		if seen[one] {
-			again++
-		}
-		seen[one] = true
-	}
-	return float64(again) / float64(pieces)
-}
-
 // Incoherent is Coherent for all measured answers: for each that does not read as text,
-// its request, the sign and its start. It is for answers that end by themselves; Relative
-// is for those forced on.
+// its request, the sign and its start. It is for answers that end by themselves; Signs is
+// for those forced on.
 func Incoherent(samples []measure.Sample) (found []Finding) {
 	for s := range measure.Answered(samples) {
 		text := generatedText(s)

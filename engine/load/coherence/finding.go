@@ -15,22 +15,15 @@ const (
 	Repeated   Code = "repeated"    // Text again and again
 	TooEven    Code = "too-even"    // Value bits of entropy a character, less than any text has
 	TooRandom  Code = "too-random"  // and more than any
-	Looped     Code = "looped"      // a share of Value came before
 )
 
-// What Incoherent and Relative find in answers.
+// What Incoherent and Signs find in answers.
 const (
 	// Garbage is one answer that shows Sign.
 	Garbage Code = "garbage"
 	// Circles are Count of Of answers that show a sign such as Sign where the parent's do
 	// not, and Reverse the other way round.
 	Circles Code = "circles"
-	// Random is wording more surprising than the parent's by Bits over Of prompts,
-	// ParentRandom the same if it is the parent's that is like random words.
-	Random       Code = "random"
-	ParentRandom Code = "parent-random"
-	// Unlike are Count of Of answers that are worded unlike the parent's.
-	Unlike Code = "unlike"
 )
 
 // Sign is a feature of a text that sound text does not have; without a code, none.
@@ -61,7 +54,6 @@ type Finding struct {
 	Count   int
 	Of      int
 	Reverse int
-	Bits    float64
 }
 
 // excerpt is the start of an answer.

@@ -6,11 +6,9 @@
 package work
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -29,10 +27,6 @@ const (
 	// parent's tokenizer counts in the same text, differing from the parent's.
 	PromptCount Code = "prompt-count"
 	AnswerCount Code = "answer-count"
-	// Same is the share of prompts that got the same answer, Echoed the share of the
-	// answers that is copied from their prompts; both beyond the parent's.
-	Same   Code = "same"
-	Echoed Code = "echoed"
 )
 
 // Finding is how the candidate's answers to a cell differ from the parent's.
@@ -59,9 +53,6 @@ const (
 	// minVisible is the same for visible text beside such a count, which also counts white
 	// space: half of the tokens, but not text of another kind.
 	minVisible = 0.3
-	// minSame and minEchoed are shares beyond the parent's.
-	minSame   = 0.3
-	minEchoed = 0.4
 	// Fewest is how many answers of an arm are needed.
 	Fewest = 4
 )
@@ -102,7 +93,7 @@ func Compare(parent, candidate Arm) (found []Finding, few []string) {
 			x, y = countedAgain(parent.Counted, cell, count), countedAgain(candidate.Counted, cell, count)
 			return x, y, x.n >= Fewest && y.n >= Fewest
 		}
-		looks := []Finding{same(a, b), echoed(a, b)}
+		var looks []Finding
 		if x, y, known := of(func(c Counted) Count { return c.Prompt }); known {
 			looks = append(looks, apartBy(PromptCount, minText, x, y))
 		} else {
@@ -175,212 +166,6 @@ func apartBy(code Code, least float64, x, y moments) Finding {
 	}
 	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}
 	if math.Abs(x.mean-y.mean) < least*max(x.mean, y.mean) || !sure(f.Sigmas, x, y) {
-		return Finding{}
-	}
-	return f
-}
-
-const (
-	// BeginBytes is how much two engines of one model nearly always generate alike when
-	// continuing from one text: two or three tokens, whose choice is rarely a near-tie.
-	// Beyond that, a coarse format of a small model agrees too little (docs/trust.md).
-	BeginBytes = 12
-	// fewestLooks is how many repeated answers are needed.
-	fewestLooks = 6
-	// agreeing is how often the parent must repeat itself to count as a reference, and
-	// unlikely the chance of the difference.
-	agreeing, unlikely = 0.5, 2e-3
-	// unlike is the share of that below which the candidate's agreement is another
-	// model's, and doubt the chance that what few answers show is accidental: weights in
-	// 5 bits make a model of 135 million parameters repeat 3 of 10 answers, and text that
-	// is not this model's agrees in none or one.
-	unlike, doubt = 1.0 / 4, 0.05
-)
-
-// Begins is the start of an answer, as far as it is compared.
-func Begins(answer string) string {
-	answer = strings.TrimSpace(answer)
-	if len(answer) > BeginBytes {
-		answer = strings.ToValidUTF8(answer[:BeginBytes], "")
-	}
-	return answer
-}
-
-// Look is how two answers to one prompt start, and how long the first took per token, ms;
-// 0 if unknown.
-type Look struct {
-	Was, Is string
-	Took    float64
-}
-
-// alike reports whether the answers agree, as far as a limit allowed the shorter to go.
-func (l Look) alike() bool {
-	return l.Was != "" && l.Is != "" && (strings.HasPrefix(l.Was, l.Is) || strings.HasPrefix(l.Is, l.Was))
-}
-
-// Agreement is how often the parent repeated earlier answers.
-type Agreement struct {
-	Own, OwnOf     int // by itself, in another launch
-	Other, OtherOf int // by the candidate
-}
-
-// Agree counts answers that start alike. An answer cut by a limit counts as far as it
-// goes.
-func Agree(own, other []Look) (a Agreement) {
-	alike := func(looks []Look) (n, of int) {
-		for _, l := range looks {
-			if l.Was == "" && l.Is == "" {
-				continue
-			}
-			of++
-			if l.alike() {
-				n++
-			}
-		}
-		return n, of
-	}
-	a.Own, a.OwnOf = alike(own)
-	a.Other, a.OtherOf = alike(other)
-	return a
-}
-
-// Known reports whether the parent agrees with itself often enough to judge others.
-func (a Agreement) Known() bool {
-	return a.OwnOf >= fewestLooks && a.OtherOf >= fewestLooks && float64(a.Own) >= agreeing*float64(a.OwnOf)
-}
-
-// Unlike reports whether the candidate certainly agrees with its parent on the same
-// prompts far less often than the parent with itself: it is another model, or none. A
-// change of kernels or formats affects the first tokens less.
-func (a Agreement) Unlike() bool {
-	own := float64(a.Own) / float64(a.OwnOf)
-	return a.Known() && atMost(a.Other, a.OtherOf, unlike*own) < doubt && Fisher(a.Own, a.OwnOf, a.Other, a.OtherOf) < unlikely
-}
-
-const (
-	// fewer is the share of the agreement of an arm's slower answers below which that of
-	// its faster ones is another model's, and chancy the chance of such a difference.
-	fewer, chancy = 0.75, 1e-4
-)
-
-// Halves is how often the parent repeated the answers that an arm gave faster, per token,
-// than its median answer, and those that it gave slower.
-type Halves struct{ Fast, FastOf, Slow, SlowOf int }
-
-// Halve splits answers to one cell.
-func Halve(looks []Look) (h Halves) {
-	timed := slices.DeleteFunc(slices.Clone(looks), func(l Look) bool { return l.Took <= 0 || l.Was == "" && l.Is == "" })
-	slices.SortStableFunc(timed, func(a, b Look) int { return cmp.Compare(a.Took, b.Took) })
-	fast := Agree(timed[:len(timed)/2], timed[len(timed)/2:])
-	return Halves{fast.Own, fast.OwnOf, fast.Other, fast.OtherOf}
-}
-
-// Split reports whether the parent certainly repeats fewer of the faster answers than of
-// the slower ones, and for its own does not: some are not its model's, and these make the
-// speed. What slows an honest answer (a longer prompt, a fuller batch, a text that is
-// hard to draft) makes it agree less, if anything.
-func (h Halves) Split(own Halves) bool {
-	return h.apart() && !own.apart() && Fisher(h.Slow, h.SlowOf, h.Fast, h.FastOf) < chancy
-}
-
-func (h Halves) apart() bool {
-	return float64(h.Fast*h.SlowOf) < fewer*float64(h.Slow*h.FastOf)
-}
-
-// atMost is the chance of at most k of n, each with chance p.
-func atMost(k, n int, p float64) (sum float64) {
-	for i := range k + 1 {
-		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(sum, 1)
-}
-
-// Fisher is the chance that at least k of k+l agreements fall among n of n+m answers:
-// Fisher's exact test, one-sided.
-func Fisher(k, n, l, m int) (p float64) {
-	for i := k; i <= min(n, k+l); i++ {
-		if j := k + l - i; j <= m {
-			p += math.Exp(logChoose(n, i) + logChoose(m, j) - logChoose(n+m, k+l))
-		}
-	}
-	return min(p, 1)
-}
-
-// logChoose is the logarithm of the binomial coefficient.
-func logChoose(n, k int) float64 {
-	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
-	return lg(n) - lg(k) - lg(n-k)
-}
-
-const (
-	// sameBytes is how much of two answers must be equal, from the start, and leastBytes
-	// the minimum length of an answer to compare.
-	sameBytes, leastBytes = 64, 24
-	// byChance is the chance below which the frequency of a most frequent answer is not
-	// accidental.
-	byChance = 1e-3
-)
-
-// same looks for one answer to several prompts: the candidate's most frequent one, unless
-// its parent gives one as often because a model has little to say. How many answers occur
-// twice says less, since with few of them that depends on which prompts were drawn.
-func same(a, b []measure.Sample) Finding {
-	theirs, ofTheirs := prompted(a)
-	ours, of := prompted(b)
-	if of < Fewest || ofTheirs < Fewest {
-		return Finding{}
-	}
-	most := ""
-	for _, answer := range slices.Sorted(maps.Keys(ours)) {
-		if most == "" || len(ours[answer]) > len(ours[most]) {
-			most = answer
-		}
-	}
-	k, l := len(ours[most]), len(theirs[most])
-	f := Finding{Code: Same, Parent: float64(l) / float64(ofTheirs), Candidate: float64(k) / float64(of)}
-	if k < 2 || f.Candidate-f.Parent < minSame || Fisher(k, of, l, ofTheirs)*float64(len(ours)) >= byChance {
-		return Finding{}
-	}
-	return f
-}
-
-// prompted are the prompts of each answer, by its start, and their number.
-func prompted(all []measure.Sample) (answers map[string]map[string]bool, prompts int) {
-	answers = map[string]map[string]bool{}
-	for _, s := range all {
-		key := strings.TrimSpace(text(s))
-		if key = key[:min(len(key), sameBytes)]; len(key) < leastBytes || s.PromptSum == "" {
-			continue
-		}
-		if answers[key] == nil {
-			answers[key] = map[string]bool{}
-		}
-		if !answers[key][s.PromptSum] {
-			answers[key][s.PromptSum], prompts = true, prompts+1
-		}
-	}
-	return answers, prompts
-}
-
-// echoed looks for prompts that are returned.
-func echoed(a, b []measure.Sample) Finding {
-	return beyond(Echoed, a, b, minEchoed, func([]measure.Sample) func(measure.Sample) (float64, bool) {
-		return func(s measure.Sample) (float64, bool) {
-			n := len(text(s))
-			return float64(s.EchoedBytes) / float64(max(n, 1)), n >= leastBytes
-		}
-	})
-}
-
-// beyond compares shares; the candidate's may not exceed the parent's by more than so
-// much.
-func beyond(code Code, a, b []measure.Sample, most float64, of func([]measure.Sample) func(measure.Sample) (float64, bool)) Finding {
-	x, y := meanOf(a, of(a)), meanOf(b, of(b))
-	if x.n < Fewest || y.n < Fewest {
-		return Finding{}
-	}
-	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}
-	if y.mean-x.mean < most || !sure(f.Sigmas, x, y) {
 		return Finding{}
 	}
 	return f
@@ -484,31 +269,4 @@ func TooFast(samples []measure.Sample, most float64) (r Rate) {
 		}
 	}
 	return r
-}
-
-const (
-	// shingle is how many consecutive bytes an answer and its prompt must share.
-	shingle = 16
-	// mostEcho limits the work per answer.
-	mostEcho = 1 << 16
-)
-
-// Echo is how many bytes of an answer are in its prompt too, in runs of 16 and more.
-func Echo(prompt, answer string) (bytes int) {
-	prompt, answer = prompt[:min(len(prompt), mostEcho)], answer[:min(len(answer), mostEcho)]
-	if len(prompt) < shingle || len(answer) < shingle {
-		return 0
-	}
-	has := make(map[string]struct{}, len(prompt))
-	for i := range len(prompt) - shingle + 1 {
-		has[prompt[i:i+shingle]] = struct{}{}
-	}
-	upTo := 0
-	for i := range len(answer) - shingle + 1 {
-		if _, ok := has[answer[i:i+shingle]]; ok {
-			bytes += i + shingle - max(i, upTo)
-			upTo = i + shingle
-		}
-	}
-	return bytes
 }

@@ -136,10 +136,7 @@ const (
 	Garbage Code = "answer.garbage"
 	// Circles: answers loop or are empty; the cause is a sign in an example. Args:
 	// answers, of, reverse, request, turn, excerpt.
-	Circles       Code = "answers.circles"
-	RandomWording Code = "answers.random"
-	ParentRandom  Code = "answers.parent_random"
-	Unlike        Code = "answers.unlike"
+	Circles Code = "answers.circles"
 )
 
 // Signs that an answer is not text. FromStart goes with each: it shows from the
@@ -153,7 +150,6 @@ const (
 	SignRepeated   Code = "text.repeated"    // args: text
 	SignTooEven    Code = "text.too_even"    // args: bits
 	SignTooRandom  Code = "text.too_random"  // args: bits
-	SignLooped     Code = "text.looped"      // args: share
 )
 
 // Why launches do not count, alone or compared with each other.

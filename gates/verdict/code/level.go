@@ -111,10 +111,4 @@ const (
 	QualityFew Code = "quality.few"
 	// QualityNoParent: Subject is the launch; the cause is why. Args: parent.
 	QualityNoParent Code = "quality.no_parent"
-	// QualityAgain and QualityAfter: Subject is the candidate; the causes are what was
-	// found at the end of measured launches, good or not.
-	QualityAgain Code = "quality.again"
-	// QualityOnce: the plan asks measured launches nothing at their end.
-	QualityOnce  Code = "quality.once"
-	QualityAfter Code = "quality.after"
 )

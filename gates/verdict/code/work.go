@@ -10,8 +10,6 @@ const (
 	AnswerText    Code = "work.answer_text"
 	PromptCount   Code = "work.prompt_count"
 	AnswerCount   Code = "work.answer_count"
-	SameAnswer    Code = "work.same_answer"
-	Echoed        Code = "work.echoed"
 	// ForcedBy, ForcedLogged: the engine is forced to accept drafted tokens that its
 	// model would not have produced. Args: by (a variable or an argument); line_no, line.
 	ForcedBy     Code = "work.forced"
@@ -21,12 +19,20 @@ const (
 	// SettingUnshown: the same of an engine that need not show it, and is believed.
 	SettingUnused  Code = "work.setting_unused"
 	SettingUnshown Code = "work.setting_unshown"
-	OtherAnswers   Code = "work.other_answers"
-	// FastOthers: the fast answers of Subject to cell are not from its parent's model.
-	// Args: cell, other (the parent), fast of fast_of and slow of slow_of (how many of
-	// the faster and of the slower half the parent repeats).
-	FastOthers     Code = "work.fast_others"
-	NotAsked       Code = "work.not_asked"
+	// OtherAnswers, AgreementOpen, Agrees: that Subject's answers to cell are those of its
+	// parent's model is refuted, not shown, shown. Args: other (the parent); agreed of of
+	// (positions of Subject's answers at which the parent says the same), own of own_of (of
+	// the parent's own); least (how much less is allowed) or declared; part; recites
+	// ("yes": more of them stands in prompts and other answers than of the parent's).
+	OtherAnswers  Code = "work.other_answers"
+	AgreementOpen Code = "work.agreement_open"
+	Agrees        Code = "work.agrees"
+	// NotAsked: the parent could be asked nothing of some launches. Args: other, launches.
+	NotAsked Code = "work.not_asked"
+	// Unchecked: the plan of Subject declares answers = "unchecked". Declared: it declares
+	// min_agreement. Args: least.
+	Unchecked      Code = "answers.unchecked"
+	Declared       Code = "answers.declared"
 	WorkUncompared Code = "work.uncompared"
 	// DecodeBeyond, PrefillBeyond: the cell Subject was faster than the machine can be.
 	// Args: steps, most, least (GB), bandwidth (GB/s), room, machine; value, most, each

@@ -291,8 +291,8 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 	for _, l := range r.Levels {
 		text := string(l.Verdict)
 		if l.Name == "benchmark" && l.Verdict == verdict.Pass {
-			text = "pass: the same prompts, coherent answers of equal length, one environment"
-			if s.Question.Coherence == "off" {
+			text = "pass: the same prompts, the same model's answers, of equal length, one environment"
+			if s.Question.Answers == "unchecked" {
 				text = "pass: the same prompts, answers of equal length, one environment; answers were not checked"
 			}
 		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {

@@ -251,7 +251,7 @@ func TestOutput(t *testing.T) {
 				t.Fatal(err)
 			}
 			kind, _ := kinds.Lookup("vllm")
-			q := &ab.Question{PP: 2048, TG: 32, Concurrency: 1, Requests: 10, Warmup: 3, Claim: claim, Kind: kind, Coherence: ""}
+			q := &ab.Question{PP: 2048, TG: 32, Concurrency: 1, Requests: 10, Warmup: 3, Claim: claim, Kind: kind}
 			for i, text := range []string{"KERNEL=marlin ./serve.sh", "KERNEL=gemm ./serve.sh"} {
 				if q.Arms[i], err = ab.ParseArm([]string{"a", "b"}[i], text); err != nil {
 					t.Fatal(err)

@@ -1,0 +1,304 @@
+// Package agreement proves that a candidate's measured answers are its parent's model's:
+// the parent is asked what it says at random positions of them, and of its own, and the
+// candidate's must be shown to agree as often, within a margin. Which positions those are
+// is known only after the answers were given. It knows answers on record and a running
+// parent; it starts nothing and measures nothing (steps/session).
+package agreement
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/record"
+)
+
+// Part is where in an answer a position is.
+type Part string
+
+// First is the first token that is the answer's own: after what a good share of a cell's
+// answers open with. The others are thirds of an answer.
+const (
+	First     Part = "first"
+	Beginning Part = "beginning"
+	Middle    Part = "middle"
+	End       Part = "end"
+)
+
+var parts = []Part{First, Beginning, Middle, End}
+
+// Answer is one measured answer.
+type Answer struct {
+	Launch  string `json:"launch"`
+	Cell    string `json:"cell"`
+	Request int    `json:"request"`
+	Turn    int    `json:"turn,omitempty"`
+	// Prompt is what was sent, with the conversation before it.
+	Prompt prompt.Prompt `json:"prompt"`
+	Text   string        `json:"text"`
+	// Starts are the offsets at which its tokens start.
+	Starts []int `json:"starts"`
+	// Whole is set if no engine can be asked to continue it: in a chat.
+	Whole bool `json:"whole,omitempty"`
+	// Took is ms per token, from the send to the end.
+	Took         float64 `json:"took"`
+	PromptTokens int     `json:"prompt_tokens"`
+	OutputTokens int     `json:"output_tokens"`
+	// Counted is set if a tokenizer can count prompt and answer as the engine did: without
+	// a template around them, or markers that are not shown.
+	CountedPrompt bool `json:"counted_prompt,omitempty"`
+	CountedAnswer bool `json:"counted_answer,omitempty"`
+}
+
+// Of are the answers of a launch whose prompts it kept.
+func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err error) {
+	if l.Left[record.SentFile] == "" {
+		return nil, nil // it was sent nothing that may be asked about
+	}
+	data, err := from.Get(l.Left[record.SentFile])
+	var sent record.Sent
+	if err == nil {
+		err = json.Unmarshal(data, &sent)
+	}
+	if err == nil {
+		err = from.Origin(l).Check(record.SentFile, sent.Of)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the prompts of launch %s: %w", l.ID, err)
+	}
+	samples, err := from.ReadSamples(l)
+	if err != nil {
+		return nil, fmt.Errorf("the answers of launch %s: %w", l.ID, err)
+	}
+	type talk struct {
+		cell  string
+		index int
+	}
+	talks := map[talk][]measure.Sample{}
+	for s := range measure.Answered(samples) {
+		of := talk{s.Workload, s.Index}
+		if s.Turn == len(talks[of]) {
+			talks[of] = append(talks[of], s)
+		}
+	}
+	for _, w := range p.Workloads {
+		for _, cell := range w.Cells() {
+			for _, s := range sent.Cells[cell.Address] {
+				answers := talks[talk{cell.Address, s.Index}]
+				for turn, a := range answers {
+					r, ok := record.LoadPlan(w, cell).Turn(&s.Prompt, answers[:turn])
+					if one := answerOf(l.ID, r, a); ok && len(one.Starts) > 0 {
+						all = append(all, one)
+					}
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+func answerOf(launch string, r openai.Request, s measure.Sample) Answer {
+	a := Answer{
+		Launch: launch, Cell: s.Workload, Request: s.Index, Turn: s.Turn, Text: s.Reasoning + s.Text + s.Tools, PromptTokens: s.PromptTokens, OutputTokens: s.OutputTokens,
+		Prompt: prompt.Prompt{Text: r.Prompt, IDs: r.Tokens, Before: r.Before, Extra: r.Extra},
+		Whole:  r.API == openai.Chat || len(r.Tokens) > 0 || s.Reasoning+s.Tools != "",
+	}
+	for _, e := range s.Events {
+		if e.HasText() {
+			a.Took = e.At.Seconds() * 1e3 / float64(max(s.OutputTokens, 1))
+		}
+	}
+	a.CountedPrompt = r.API != openai.Chat && len(r.Tokens)+s.Turn == 0
+	a.CountedAnswer = s.Reasoning+s.Tools == "" && s.TokenSource != measure.SourceEvents
+	a.Starts = starts(a.Text, s)
+	return a
+}
+
+// starts are the offsets at which tokens of an answer start: those of its events or, if
+// these hold several tokens, those of its words too. None if it is not the text that came.
+func starts(text string, s measure.Sample) (all []int) {
+	at := 0
+	cut := map[int]bool{}
+	for _, e := range s.Events {
+		if e.HasText() || e.Kind == measure.KindBlank {
+			cut[at] = true
+			at += e.Bytes
+		}
+	}
+	if at != len(text) {
+		return nil
+	}
+	coarse := 2*len(cut) < s.OutputTokens
+	last := ' '
+	for i, r := range text {
+		word := unicode.IsSpace(r) && !unicode.IsSpace(last) || i == 0
+		if cut[i] || coarse && word {
+			all = append(all, i)
+		}
+		last = r
+	}
+	return all
+}
+
+const (
+	// opening is the share of a cell's answers that make a common start their opening, and
+	// fewOpen the least number of them; it has at most longOpening tokens.
+	opening, fewOpen, longOpening = 0.25, 3, 32
+	// recited is how much of a text around a position must stand elsewhere for what
+	// follows to be known without computing: before is how much of it precedes.
+	recited, before = 32, 24
+)
+
+// Position is a token of an answer: the one at Starts[Token].
+type Position struct {
+	Answer *Answer
+	Token  int
+}
+
+// positions are those of one arm's answers to a cell, by part.
+func positions(answers []*Answer) map[Part][]Position {
+	open := map[string]int{}
+	for _, a := range answers {
+		for _, at := range a.Starts[:min(len(a.Starts), longOpening)] {
+			open[a.Text[:at]]++
+		}
+	}
+	all := map[Part][]Position{}
+	for _, a := range answers {
+		own := 0
+		for i, at := range a.Starts[:min(len(a.Starts), longOpening)] {
+			if n := open[a.Text[:at]]; n >= fewOpen && float64(n) >= opening*float64(len(answers)) {
+				own = i
+			}
+		}
+		for i := own; i < len(a.Starts); i++ {
+			part := parts[1+3*i/len(a.Starts)]
+			if i == own {
+				part = First
+			}
+			all[part] = append(all[part], Position{a, i})
+		}
+	}
+	return all
+}
+
+// recitedIn reports whether what is around a position stands in the prompt, earlier in the
+// answer or in another one, so that to continue it shows nothing.
+func (p Position) recitedIn(answers []*Answer) bool {
+	at := p.Answer.Starts[p.Token]
+	text := p.Answer.Text
+	from := max(0, min(at-before, len(text)-recited))
+	window := text[from:min(len(text), from+recited)]
+	if len(window) < recited {
+		return false
+	}
+	if strings.Contains(text[:from+recited-1], window) {
+		return true
+	}
+	said := p.Answer.Prompt.Text
+	for _, m := range p.Answer.Prompt.Before {
+		said += "\n" + m.Content
+	}
+	if strings.Contains(said, window) {
+		return true
+	}
+	for _, a := range answers {
+		if a != p.Answer && strings.Contains(a.Text, window) {
+			return true
+		}
+	}
+	return false
+}
+
+// Look is a position at which the parent was asked.
+type Look struct {
+	Launch  string `json:"launch"`
+	Cell    string `json:"cell"`
+	Request int    `json:"request"`
+	Turn    int    `json:"turn,omitempty"`
+	Part    Part   `json:"part"`
+	// At is the offset in the answer, Was what follows there, Is what the parent says.
+	At  int    `json:"at"`
+	Was string `json:"was"`
+	Is  string `json:"is"`
+	// Unreached is set if the parent's answer differs from this one in an earlier part.
+	Unreached bool `json:"unreached,omitempty"`
+	// Recited is set if Was follows from text that stands elsewhere.
+	Recited bool `json:"recited,omitempty"`
+	// Took is ms per token of the answer, Prompt the tokens of its prompt.
+	Took   float64 `json:"took"`
+	Prompt int     `json:"prompt"`
+}
+
+// Agrees reports whether the parent says the same: what it says is the next token.
+func (l Look) Agrees() bool { return l.Is != "" && strings.HasPrefix(l.Was, l.Is) }
+
+// Recount are the tokens of a request, as billed and as the parent's tokenizer counts
+// them; 0 if unknown.
+type Recount struct {
+	Launch string         `json:"launch"`
+	Cell   string         `json:"cell"`
+	Prompt ledger.Recount `json:"prompt,omitzero"`
+	Answer ledger.Recount `json:"answer,omitzero"`
+}
+
+// Asked is what a parent was asked about the launches of a session. It is an artifact of
+// the launch that answered.
+type Asked struct {
+	Of store.Origin `json:"of"`
+	// Launches are those that it was asked about.
+	Launches []string `json:"launches"`
+	// All is how many positions there were to ask, by launch, cell and part.
+	All      map[string]map[string]map[Part]int `json:"all"`
+	Looks    []Look                             `json:"looks"`
+	Recounts []Recount                          `json:"recounts,omitempty"`
+}
+
+// Recounted are the requests of some launches that were counted again; none of nil.
+func (a *Asked) Recounted(launches []string) (some []Recount) {
+	if a == nil {
+		return nil
+	}
+	for _, c := range a.Recounts {
+		if slices.Contains(launches, c.Launch) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// File is where a launch keeps it, among its levels' artifacts.
+const File = "agreement/asked.json"
+
+// Read returns what a launch was asked.
+func Read(from *store.Store, l *ledger.Launch) (*Asked, error) {
+	data, err := from.Get(l.Left[File])
+	a := &Asked{}
+	if err == nil {
+		err = json.Unmarshal(data, a)
+	}
+	if err == nil {
+		err = from.Origin(l).Check(File, a.Of)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what launch %s was asked: %w", l.ID, err)
+	}
+	return a, nil
+}
+
+// valid is the start of a text, cut where no character is.
+func valid(text string, most int) string {
+	for most < len(text) && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:min(most, len(text))]
+}

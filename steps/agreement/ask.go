@@ -1,0 +1,316 @@
+package agreement
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+const (
+	// atOnce is how many positions are asked at a time.
+	atOnce = 8
+	// compared is how much is kept of what follows a position.
+	compared = 64
+	// counted is how many requests of an arm are counted again in each cell.
+	counted = 24
+)
+
+// targets are how many positions of a part the parent is asked by each look at the result,
+// and half as many of its own.
+var targets = []int{32, 64, 128, 256}
+
+// Question is what a parent is asked: about whose answers, and with which limit.
+type Question struct {
+	// Own are the launches of the parent, Others those of each candidate by its name.
+	Own     []string            `json:"own"`
+	Others  map[string][]string `json:"others"`
+	Answers []Answer            `json:"answers"`
+	// Least are the candidates' limits, as in Claim.
+	Least map[string]float64 `json:"least,omitempty"`
+}
+
+// Ask asks a running parent until every candidate's agreement is shown or refuted, or
+// everything was asked that is worth it. The seed draws the positions: it must not have
+// been known before the last answer was given.
+func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*Asked, error) {
+	a := &Asked{Of: st.Origin(), All: map[string]map[string]map[Part]int{}}
+	arms := []*drawn{q.draw(a, "", q.Own, seed)}
+	for _, name := range slices.Sorted(maps.Keys(q.Others)) {
+		arms = append(arms, q.draw(a, name, q.Others[name], seed))
+	}
+	for _, n := range targets {
+		for i, arm := range arms {
+			most := n
+			if i == 0 {
+				most = n / 2
+			}
+			if err := arm.ask(ctx, st, a, most); err != nil {
+				return nil, err
+			}
+		}
+		// The parent's own go on as long as any candidate's do.
+		open := arms[:1]
+		for _, arm := range arms[1:] {
+			c := Claim{Own: q.Own, Other: q.Others[arm.name]}
+			if least, declared := q.Least[arm.name]; declared {
+				c.Least = &least
+			}
+			if got := c.Judge(a); !got.Shown() && !got.Refuted() {
+				open = append(open, arm)
+			}
+		}
+		if len(open) == 1 {
+			break
+		}
+		arms = open
+	}
+	return a, nil
+}
+
+// drawn are the positions of one arm in the order in which they are asked.
+type drawn struct {
+	name  string
+	cells []*cellDraw
+}
+
+type cellDraw struct {
+	answers   []*Answer
+	positions map[Part][]Position
+	asked     map[Part]int
+	// part is that of each token of an answer, none of its opening.
+	part map[*Answer]map[int]Part
+
+	mu      sync.Mutex
+	said    map[*Answer]func() (string, error)
+	scores  map[*Answer]func() map[int]string
+	counted map[*Answer]bool
+}
+
+func (q *Question) draw(a *Asked, name string, launches []string, seed string) *drawn {
+	arm := &drawn{name: name}
+	cells := map[string][]*Answer{}
+	for _, id := range launches {
+		a.Launches = append(a.Launches, id)
+		a.All[id] = map[string]map[Part]int{}
+		for i := range q.Answers {
+			if one := &q.Answers[i]; one.Launch == id {
+				cells[one.Cell] = append(cells[one.Cell], one)
+			}
+		}
+	}
+	for _, cell := range slices.Sorted(maps.Keys(cells)) {
+		c := &cellDraw{
+			answers: cells[cell], positions: positions(cells[cell]), asked: map[Part]int{}, part: map[*Answer]map[int]Part{},
+			said: map[*Answer]func() (string, error){}, scores: map[*Answer]func() map[int]string{}, counted: map[*Answer]bool{},
+		}
+		for _, part := range parts {
+			all := c.positions[part]
+			for _, p := range all {
+				if c.part[p.Answer] == nil {
+					c.part[p.Answer] = map[int]Part{}
+				}
+				c.part[p.Answer][p.Token] = part
+				if a.All[p.Answer.Launch][cell] == nil {
+					a.All[p.Answer.Launch][cell] = map[Part]int{}
+				}
+				a.All[p.Answer.Launch][cell][part]++
+			}
+			random := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, seed, "\n", name, "\n", cell, "\n", part))))
+			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		}
+		arm.cells = append(arm.cells, c)
+	}
+	return arm
+}
+
+// ask asks so many positions of each part of each cell, with those asked before.
+func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Asked, most int) error {
+	for _, c := range d.cells {
+		var asking errgroup.Group
+		asking.SetLimit(atOnce)
+		var looks []*Look
+		for _, part := range parts {
+			from := c.asked[part]
+			c.asked[part] = min(max(most, from), len(c.positions[part]))
+			for _, p := range c.positions[part][from:c.asked[part]] {
+				l := &Look{}
+				looks = append(looks, l)
+				asking.Go(func() (err error) {
+					*l, err = p.look(ctx, st, part, c)
+					return err
+				})
+				if len(c.counted) < counted && !c.counted[p.Answer] {
+					c.counted[p.Answer] = true
+					if again := p.Answer.recount(ctx, st); again != (Recount{Launch: again.Launch, Cell: again.Cell}) {
+						a.Recounts = append(a.Recounts, again)
+					}
+				}
+			}
+		}
+		if err := asking.Wait(); err != nil {
+			return err
+		}
+		for _, l := range looks {
+			a.Looks = append(a.Looks, *l)
+		}
+	}
+	return ctx.Err()
+}
+
+// look asks what the parent says at a position. An answer that cannot be continued is
+// asked for as a whole: behind the first difference, nothing is known of other parts.
+func (p Position) look(ctx context.Context, st *launch.Started, part Part, c *cellDraw) (Look, error) {
+	a := p.Answer
+	l := Look{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: part, At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
+	name, _, _ := strings.Cut(a.Cell, ".")
+	w := st.Lab.Plan.Workload(name)
+	r := openai.Request{API: openai.API(w.API), MaxTokens: 1, IgnoreEOS: w.IgnoreEOS && st.Kind.Ask.IgnoreEOS, ContinuousUsage: true}
+	r.Timeouts.Total = w.FirstTimeout
+	a.Prompt.Fill(&r)
+	ask := func() (string, error) {
+		s, err := st.Client.Stream(ctx, r)
+		if err == nil && !a.Whole && s.Text == "" && s.Finish == "length" && r.MaxTokens == 1 {
+			r.MaxTokens = 4 // part of a character comes with its rest
+			s, err = st.Client.Stream(ctx, r)
+		}
+		return strings.TrimRight(st.Lab.Redact.Text(s.Reasoning+s.Text+s.Tools), "\uFFFD"), err
+	}
+	var err error
+	if a.Whole {
+		r.MaxTokens = max(a.OutputTokens, 1)
+		said, err := once(c, c.said, a, func() func() (string, error) { return sync.OnceValues(ask) })()
+		if err != nil {
+			return l, err
+		}
+		same := 0
+		for same < min(len(said), len(a.Text)) && said[same] == a.Text[same] {
+			same++
+		}
+		reached := p.Token
+		for a.Starts[reached] > same {
+			reached--
+		}
+		l.Unreached = c.part[a][reached] != part
+		p.Token, l.At = reached, a.Starts[reached]
+		next := len(a.Text)
+		if reached+1 < len(a.Starts) {
+			next = a.Starts[reached+1]
+		}
+		if l.Is = said[l.At:min(next, len(said))]; next <= same {
+			l.Is = a.Text[l.At:next]
+		}
+	} else if next, scored := once(c, c.scores, a, func() func() map[int]string {
+		return sync.OnceValue(func() map[int]string { return a.score(ctx, st, r) })
+	})()[l.At]; scored {
+		l.Is = next
+	} else {
+		r.Prompt += a.Text[:l.At]
+		if l.Is, err = ask(); err != nil {
+			return l, err
+		}
+		if r.MaxTokens > 1 { // the answer may end sooner
+			l.Is = valid(l.Is, len(a.Text)-l.At)
+		}
+	}
+	l.Recited = p.recitedIn(c.answers)
+	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is)))
+	return l, nil
+}
+
+// once is what is asked of an answer as a whole, by all who look at it.
+func once[F any](c *cellDraw, of map[*Answer]F, a *Answer, ask func() F) F {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	asked, known := of[a]
+	if !known {
+		asked = ask()
+		of[a] = asked
+	}
+	return asked
+}
+
+const (
+	// mostScored is how many tokens a parent scores at once: each takes the size of the
+	// vocabulary in memory.
+	mostScored = 1024
+	// nearTie is a gap of log-probabilities that rounding closes.
+	nearTie = 0.1
+)
+
+// score has the parent score an answer as part of the prompt: its likeliest token at the
+// offset of each of its own. None if it does not score prompts, or not this one.
+func (a *Answer) score(ctx context.Context, st *launch.Started, r openai.Request) map[int]string {
+	if st.Kind.Ask.LogProbs.Prompt == "" || r.API == openai.Chat || a.PromptTokens < 0 || a.PromptTokens+a.OutputTokens > mostScored {
+		return nil
+	}
+	r.Prompt, r.MaxTokens, r.LogProbs, r.PromptLogProbs = r.Prompt+a.Text, 1, 1, true
+	scored, err := st.Client.Answer(ctx, r)
+	if err != nil {
+		return nil
+	}
+	likeliest, at := map[int]string{}, len(a.Text)
+	for _, t := range slices.Backward(scored.Prompt) {
+		if t.Text == "" || !strings.HasSuffix(a.Text[:at], t.Text) {
+			break // where the answer starts, or in another spelling
+		}
+		at -= len(t.Text)
+		best, most := t.Text, -math.MaxFloat64
+		if own, given := t.LogProb.Finite(); given {
+			most = own + nearTie
+		}
+		for _, other := range t.Top {
+			if p, given := other.LogProb.Finite(); given && p > most {
+				best, most = other.Text, p
+			}
+		}
+		likeliest[at] = best
+	}
+	return likeliest
+}
+
+// recount has the running engine count what was billed for an answer.
+func (a *Answer) recount(ctx context.Context, st *launch.Started) Recount {
+	c := Recount{Launch: a.Launch, Cell: a.Cell}
+	if a.CountedPrompt {
+		c.Prompt = count(ctx, st, a.Prompt.Text, a.PromptTokens)
+	}
+	if a.CountedAnswer {
+		c.Answer = count(ctx, st, a.Text, a.OutputTokens)
+	}
+	return c
+}
+
+// count has the engine's tokenizer count a text whose tokens were billed. Zero if either
+// is unknown: then the text is checked by how much of it a token covers.
+func count(ctx context.Context, st *launch.Started, text string, billed int) ledger.Recount {
+	if text == "" || billed < 1 || st.Kind.Tokenize.Path == "" {
+		return ledger.Recount{}
+	}
+	n, _, err := st.Client.Tokenize(ctx, text)
+	if err != nil || n < 1 {
+		return ledger.Recount{}
+	}
+	return ledger.Recount{Billed: billed, Counted: n}
+}
+
+// Keep stores what was asked as an artifact of the launch that answered.
+func (a *Asked) Keep(st *launch.Started) error {
+	data, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return st.Leave(File, data)
+}

@@ -1,0 +1,253 @@
+package agreement
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates/stats"
+)
+
+const (
+	// Margin is how much less often than with itself the parent may agree with a
+	// candidate, as a share of positions.
+	Margin = 0.15
+	// shownAt and refutedAt are the one-sided bounds in standard errors: 5% and 1% over the
+	// four looks.
+	shownAt, refutedAt = 2.24, 2.81
+	// sure is the same for what answers recite, with at least this standard deviation.
+	sure, leastSpread = 3, 0.5
+	// leastOwn is how often the parent must agree with itself to tell anything.
+	leastOwn = 0.5
+)
+
+// Claim is that a candidate's answers are its parent's model's.
+type Claim struct {
+	// Own are the launches of the parent, Other those of the candidate.
+	Own, Other []string
+	// Least is the declared limit of agreement; nil for Margin below the parent's own.
+	Least *float64
+}
+
+// Found is the agreement in one part of the answers to a cell.
+type Found struct {
+	Cell string
+	// Of is a Part, the faster or slower half of the answers, that to shorter or longer
+	// prompts; empty for all of a cell.
+	Of string
+	// Own and Other are how often the parent agrees with its own answers and with the
+	// candidate's.
+	Own, Other stats.Share
+	// RecitesMore is set if more of the candidate's answers stands elsewhere than of the
+	// parent's.
+	RecitesMore bool
+	// Loss are bounds of how much less often it agrees with the candidate's, or with a
+	// limit of how much less than that.
+	Low, High float64
+	// Shown and Refuted are what is decided; neither if too little was asked.
+	Shown, Refuted bool
+}
+
+// Result is what a parent's answers show of a claim.
+type Result struct {
+	Parts []Found
+	// Missing are launches of which nothing can be asked in some cell.
+	Missing []string
+}
+
+// Shown reports whether the claim is shown in every part.
+func (r Result) Shown() bool {
+	return len(r.Parts) > 0 && len(r.Missing) == 0 && !slices.ContainsFunc(r.Parts, func(f Found) bool { return !f.Shown })
+}
+
+// Refuted reports whether it is refuted in some part.
+func (r Result) Refuted() bool {
+	return slices.ContainsFunc(r.Parts, func(f Found) bool { return f.Refuted })
+}
+
+// Worst is the part that decides: a refuted one, or the one least shown.
+func (r Result) Worst() Found {
+	worst := r.Parts[0]
+	for _, f := range r.Parts[1:] {
+		if f.Refuted && !worst.Refuted || f.Refuted == worst.Refuted && worst.Shown && !f.Shown || f.Refuted == worst.Refuted && f.Shown == worst.Shown && f.High > worst.High {
+			worst = f
+		}
+	}
+	return worst
+}
+
+// Least is the cell with the least agreement.
+func (r Result) Least() (least Found) {
+	for _, f := range r.Parts {
+		if f.Of == "" && (least.Other.Of == 0 || f.Other.Value() < least.Other.Value()) {
+			least = f
+		}
+	}
+	return least
+}
+
+// looked are the looks at one arm, with how many positions there were.
+type looked struct {
+	looks []Look
+	all   int
+}
+
+// share counts the looks at a share of an arm's positions.
+func (l looked) share(of float64, yes func(Look) bool) (s stats.Share) {
+	for _, look := range l.looks {
+		if look.Unreached {
+			continue
+		}
+		if s.Of++; yes(look) {
+			s.Yes++
+		}
+	}
+	s.All = max(s.Of, int(of*float64(l.all)))
+	if s.Of < len(l.looks) {
+		s.All++ // not all could be seen
+	}
+	return s
+}
+
+// recites is the mean over answers of the share that is recited, and its standard error.
+func (l looked) recites() (mean, err float64) {
+	type answer struct {
+		launch        string
+		request, turn int
+	}
+	all, recited := map[answer]float64{}, map[answer]float64{}
+	for _, look := range l.looks {
+		of := answer{look.Launch, look.Request, look.Turn}
+		if all[of]++; look.Recited {
+			recited[of]++
+		}
+	}
+	n, sum, squares := float64(len(all)), 0.0, 0.0
+	for of := range all {
+		share := recited[of] / all[of]
+		sum, squares = sum+share, squares+share*share
+	}
+	mean = sum / n
+	return mean, math.Sqrt(max(squares/n-mean*mean, leastSpread*leastSpread) / n)
+}
+
+// half are the looks at answers whose value is above the median, or not.
+func (l looked) half(value func(Look) float64, above bool) looked {
+	var all []float64
+	for _, look := range l.looks {
+		all = append(all, value(look))
+	}
+	slices.Sort(all)
+	out := looked{all: l.all}
+	for _, look := range l.looks {
+		if above == (value(look) > all[(len(all)-1)/2]) {
+			out.looks = append(out.looks, look)
+		}
+	}
+	return out
+}
+
+func took(l Look) float64   { return l.Took }
+func length(l Look) float64 { return float64(l.Prompt) }
+
+// Judge is what was asked so far shows of a claim.
+func (c Claim) Judge(a *Asked) (r Result) {
+	own, other := a.by(c.Own), a.by(c.Other)
+	cells := map[string]bool{}
+	for _, id := range slices.Concat(c.Own, c.Other) {
+		for cell := range a.All[id] {
+			cells[cell] = true
+		}
+	}
+	for _, cell := range slices.Sorted(maps.Keys(cells)) {
+		for _, id := range c.Other {
+			if len(a.All[id][cell]) == 0 && !slices.Contains(r.Missing, id) {
+				r.Missing = append(r.Missing, id)
+			}
+		}
+		one, two := own[cell], other[cell]
+		var ownRest, rest looked
+		for _, part := range parts {
+			mine, theirs := one[part], two[part]
+			if mine.all+theirs.all == 0 {
+				continue
+			}
+			r.Parts = append(r.Parts, c.part(cell, string(part), mine, theirs, 1))
+			if part != First {
+				ownRest.add(mine)
+				rest.add(theirs)
+			}
+		}
+		if rest.all+ownRest.all == 0 { // answers of one token
+			ownRest, rest = one[First], two[First]
+		}
+		r.Parts = append(r.Parts, c.part(cell, "", ownRest, rest, 1))
+		for _, half := range []struct {
+			of    string
+			by    func(Look) float64
+			above bool
+		}{{"faster", took, false}, {"slower", took, true}, {"shorter prompts", length, false}, {"longer prompts", length, true}} {
+			theirs, mine := rest.half(half.by, half.above), ownRest.half(half.by, half.above)
+			if len(theirs.looks) == 0 || len(theirs.looks) == len(rest.looks) {
+				continue
+			}
+			if len(mine.looks) == 0 {
+				mine = ownRest // one answer, or all alike
+			}
+			r.Parts = append(r.Parts, c.part(cell, half.of, mine, theirs, 0.5))
+		}
+	}
+	return r
+}
+
+func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l.all+o.all }
+
+// part judges one part, which is a share of the positions there are.
+func (c Claim) part(cell, of string, own, other looked, share float64) Found {
+	f := Found{Cell: cell, Of: of, Own: own.share(share, Look.Agrees), Other: other.share(share, Look.Agrees)}
+	// What stands elsewhere is continued by any engine. How much does depends on the
+	// prompts, so answers are compared.
+	recites, more := other.recites()
+	usual, spread := own.recites()
+	f.RecitesMore = recites-usual > max(Margin, sure*math.Hypot(more, spread))
+	if c.Least != nil {
+		low, _ := f.Other.Bounds(shownAt)
+		_, high := f.Other.Bounds(refutedAt)
+		f.Low, f.High = *c.Least-high, *c.Least-low
+		f.Shown, f.Refuted = f.Other.Of > 0 && f.High <= 0, f.Other.Of > 0 && f.Low > 0
+	} else {
+		_, f.High = f.Own.Excess(f.Other, shownAt)
+		f.Low, _ = f.Own.Excess(f.Other, refutedAt)
+		f.Shown, f.Refuted = f.High < Margin && f.Own.Value() >= leastOwn, f.Low > Margin
+	}
+	f.Shown = f.Shown && !f.RecitesMore
+	return f
+}
+
+// by are the looks at an arm's launches, by cell and part.
+func (a *Asked) by(launches []string) map[string]map[Part]looked {
+	out := map[string]map[Part]looked{}
+	at := func(cell string) map[Part]looked {
+		if out[cell] == nil {
+			out[cell] = map[Part]looked{}
+		}
+		return out[cell]
+	}
+	for _, id := range launches {
+		for cell, all := range a.All[id] {
+			for part, n := range all {
+				l := at(cell)[part]
+				l.all += n
+				at(cell)[part] = l
+			}
+		}
+	}
+	for _, look := range a.Looks {
+		if slices.Contains(launches, look.Launch) {
+			l := at(look.Cell)[look.Part]
+			l.looks = append(l.looks, look)
+			at(look.Cell)[look.Part] = l
+		}
+	}
+	return out
+}

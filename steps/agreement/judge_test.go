@@ -1,0 +1,140 @@
+package agreement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// session is what a parent was asked about one launch of its own and one of a candidate,
+// whose looks agree as asked.
+func session(n int, agrees func(r *rand.Rand, l Look) bool) *Asked {
+	r := rand.New(rand.NewPCG(7, uint64(n)))
+	a := &Asked{All: map[string]map[string]map[Part]int{}}
+	for _, arm := range []string{"own", "other"} {
+		a.Launches = append(a.Launches, arm)
+		a.All[arm] = map[string]map[Part]int{"chat": {}}
+		for _, part := range parts {
+			a.All[arm]["chat"][part] = 100 * n
+			for i := range n {
+				l := Look{Launch: arm, Cell: "chat", Request: i, Part: part, Was: "yes", Is: "yes", Took: float64(i % 2), Prompt: 64 * (1 + i/2%2)}
+				if arm == "other" && !agrees(r, l) {
+					l.Is = "no"
+				}
+				a.Looks = append(a.Looks, l)
+			}
+		}
+	}
+	return a
+}
+
+func TestJudge(t *testing.T) {
+	always := func(*rand.Rand, Look) bool { return true }
+	sometimes := func(wrong float64) func(*rand.Rand, Look) bool {
+		return func(r *rand.Rand, _ Look) bool { return r.Float64() >= wrong }
+	}
+	in := func(yes func(Look) bool) func(*rand.Rand, Look) bool {
+		return func(_ *rand.Rand, l Look) bool { return !yes(l) }
+	}
+	limit := func(least float64) *float64 { return &least }
+	for _, c := range []struct {
+		name           string
+		n              int
+		agrees         func(*rand.Rand, Look) bool
+		least          *float64
+		shown, refuted bool
+	}{
+		{"the same model", 32, always, nil, true, false},
+		{"too few to show it", 16, always, nil, false, false},
+		{"other kernels", 128, sometimes(0.03), nil, true, false},
+		{"another model", 32, sometimes(0.6), nil, false, true},
+		{"a fifth is another model's", 256, sometimes(0.2), nil, false, true},
+		{"first tokens are guessed", 64, in(func(l Look) bool { return l.Part == First && l.Request%2 == 0 }), nil, false, true},
+		{"every second answer, and fast", 64, in(func(l Look) bool { return l.Took == 0 }), nil, false, true},
+		{"the end of each", 64, in(func(l Look) bool { return l.Part == End }), nil, false, true},
+		{"long prompts are not read", 64, in(func(l Look) bool { return l.Prompt == 128 }), nil, false, true},
+		{"quantised, as declared", 256, sometimes(0.1), limit(0.8), true, false},
+		{"less than declared", 256, sometimes(0.4), limit(0.9), false, true},
+	} {
+		r := Claim{Own: []string{"own"}, Other: []string{"other"}, Least: c.least}.Judge(session(c.n, c.agrees))
+		if r.Shown() != c.shown || r.Refuted() != c.refuted {
+			t.Errorf("%s: shown %v, refuted %v: %+v", c.name, r.Shown(), r.Refuted(), r.Worst())
+		}
+	}
+}
+
+// What was not asked is no proof: launches without a position, parts that no answer
+// reached, and nothing at all.
+func TestNothingAsked(t *testing.T) {
+	all := func() *Asked { return session(64, func(*rand.Rand, Look) bool { return true }) }
+	claim := Claim{Own: []string{"own"}, Other: []string{"other", "third"}}
+	a := all()
+	a.All["third"] = map[string]map[Part]int{}
+	if r := claim.Judge(a); r.Shown() || len(r.Missing) != 1 {
+		t.Errorf("a launch without positions: %+v", r)
+	}
+	claim.Other = claim.Other[:1]
+	a = all()
+	for i := range a.Looks {
+		a.Looks[i].Unreached = a.Looks[i].Launch == "other" && a.Looks[i].Part == End
+	}
+	if r := claim.Judge(a); r.Shown() || r.Refuted() {
+		t.Errorf("ends that no answer reached: %+v", r)
+	}
+	a = all()
+	for i := range a.Looks {
+		a.Looks[i].Recited = a.Looks[i].Launch == "other"
+	}
+	if r := claim.Judge(a); r.Shown() {
+		t.Errorf("recited: %+v", r)
+	}
+	if r := claim.Judge(&Asked{}); r.Shown() || r.Refuted() {
+		t.Errorf("nothing: %+v", r)
+	}
+}
+
+func TestPositions(t *testing.T) {
+	answer := func(i int, text string) *Answer {
+		s := measure.Sample{Text: text}
+		for _, w := range strings.SplitAfter(text, " ") {
+			s.Events = append(s.Events, measure.Event{Kind: measure.KindText, Bytes: len(w)})
+		}
+		s.OutputTokens = len(s.Events)
+		return &Answer{Request: i, Text: text, Starts: starts(text, s)}
+	}
+	var answers []*Answer
+	for i := range 8 {
+		answers = append(answers, answer(i, fmt.Sprintf("Sure, here is answer %d of what the river carries to the sea and what of it comes back to the beach", i)))
+	}
+	got := positions(answers)
+	// "Sure, here is answer " is what all open with.
+	for _, p := range got[First] {
+		if at := p.Answer.Starts[p.Token]; !strings.HasPrefix(p.Answer.Text[at:], fmt.Sprint(p.Answer.Request)) {
+			t.Errorf("the first token of its own is at %q", p.Answer.Text[at:])
+		}
+	}
+	if n := len(got[First]) + len(got[Beginning]) + len(got[Middle]) + len(got[End]); len(got[First]) != 8 || n != 8*18 {
+		t.Errorf("%d first positions of %d", len(got[First]), n)
+	}
+	end := got[End][0]
+	if !end.recitedIn(answers) || end.recitedIn([]*Answer{end.Answer}) {
+		t.Errorf("what all answers end with is recited, and no answer by itself")
+	}
+}
+
+// An answer in few events has positions at its words, whatever separates them, and one
+// that is not the text that came has none.
+func TestStarts(t *testing.T) {
+	for text, want := range map[string]int{"one two three four": 4, "one\ntwo\u00a0three\tfour": 4, "onetwothreefour": 1} {
+		s := measure.Sample{OutputTokens: 8, Events: []measure.Event{{Kind: measure.KindText, Bytes: len(text)}}}
+		if got := starts(text, s); len(got) != want {
+			t.Errorf("%q: %v, want %d", text, got, want)
+		}
+	}
+	if got := starts("[redacted]", measure.Sample{Events: []measure.Event{{Kind: measure.KindText, Bytes: 4}}}); got != nil {
+		t.Errorf("%v", got)
+	}
+}

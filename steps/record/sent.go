@@ -1,0 +1,55 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"math/rand/v2"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+// Sent are prompts of a launch that its parent may be asked again. It is an artifact.
+type Sent struct {
+	Of store.Origin `json:"of"`
+	// Cells are some conversations of each cell.
+	Cells map[string][]SentPrompt `json:"cells"`
+}
+
+// SentPrompt is the conversation that request Index began.
+type SentPrompt struct {
+	Index  int           `json:"index"`
+	Prompt prompt.Prompt `json:"prompt"`
+}
+
+// SentFile is where a launch keeps them, among its levels' artifacts.
+const SentFile = "agreement/sent.json"
+
+// mostSent is how many conversations of a cell are kept.
+const mostSent = 64
+
+// keepSent stores some of the prompts that were answered, chosen when all were: nobody
+// could know which.
+func keepSent(st *launch.Started, sent []sentCell) error {
+	kept := Sent{Of: st.Origin(), Cells: map[string][]SentPrompt{}}
+	for _, c := range sent {
+		random := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(st.Record.Draw.Seed + c.cell.Address))))
+		for _, i := range random.Perm(len(c.prompts.Measured)) {
+			p := c.prompts.Measured[i]
+			text, err := json.Marshal(p)
+			if err != nil {
+				return err
+			}
+			// What cannot be kept as it was sent cannot be asked again.
+			if len(kept.Cells[c.cell.Address]) < mostSent && st.Lab.Redact.Text(string(text)) == string(text) {
+				kept.Cells[c.cell.Address] = append(kept.Cells[c.cell.Address], SentPrompt{i, p})
+			}
+		}
+	}
+	data, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	return st.Leave(SentFile, data)
+}

@@ -1,0 +1,203 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/agreement"
+	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/levels"
+	"github.com/mxflow/mxflow/steps/validity"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// asks reports whether a parent is asked about the answers of the benchmark's launches.
+func (b *benchmark) asks() bool {
+	return !b.protocol().Answers().Unchecked && len(b.workloads()) > 0
+}
+
+// asked returns the launches of a session's parent that were asked about its answers.
+func (l *Lab) asked(id string) []*ledger.Launch {
+	if l.Store == nil || id == "" {
+		return nil
+	}
+	return l.Store.Launches(store.LaunchFilter{Session: Agreement(id)})
+}
+
+// Agreement is the session of the launches that were asked about another's answers.
+func Agreement(session string) string { return session + "." + ledger.ForAgreement }
+
+// asked is what the latest such launch was asked; nil if none answered.
+func (s *session) asked() (*agreement.Asked, *ledger.Launch, error) {
+	for _, l := range slices.Backward(s.proofs) {
+		if l.OK && l.Left[agreement.File] != "" {
+			asked, err := agreement.Read(s.lab.Store, l)
+			return asked, l, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// question is what the parent must be asked before members are decided, by the launches on
+// record alone: about the answers of all that nothing else speaks against. Nil if it was,
+// or need not be.
+func (s *session) question() (*agreement.Question, error) {
+	asked, _, err := s.asked()
+	if err != nil {
+		return nil, err
+	}
+	q, open := &agreement.Question{Others: map[string][]string{}, Least: map[string]float64{}}, false
+	var launches []*ledger.Launch
+	for _, m := range s.members {
+		declared := s.lab.Plan.Protocol(m.Feature.Protocol).Answers()
+		used := of(m.Took(s.all), m.variants)
+		_, crashed := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
+		if declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil || m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
+			continue
+		}
+		if v, _, err := s.judged(m); err != nil || v != verdict.Pass {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		name := m.variants[1].Name
+		if declared.Least != nil {
+			q.Least[name] = *declared.Least
+		}
+		for _, l := range used {
+			open = open || asked == nil || !slices.Contains(asked.Launches, l.ID)
+			switch {
+			case slices.Contains(launches, l):
+				continue
+			case l.VariantKey == m.Arms.Parent.Key:
+				q.Own = append(q.Own, l.ID)
+			default:
+				q.Others[name] = append(q.Others[name], l.ID)
+			}
+			launches = append(launches, l)
+		}
+	}
+	if !open {
+		return nil, nil
+	}
+	for _, l := range launches {
+		answers, err := agreement.Of(s.lab.Store, s.lab.Plan, l)
+		if err != nil {
+			return nil, err
+		}
+		q.Answers = append(q.Answers, answers...)
+	}
+	return q, nil
+}
+
+// ask launches the parent once more, when everything else is on record, and asks it what
+// must be known before members are decided. It is not measured.
+func (s *session) ask(ctx context.Context) error {
+	for range 1 + decide.MaxReplaced {
+		q, err := s.question()
+		if q == nil || err != nil {
+			return err
+		}
+		parent, n, group := s.members[0].variants[0], len(s.proofs)+1, Agreement(s.id)
+		record := &ledger.Launch{ID: fmt.Sprintf("%s.%d", group, n), Session: group, Purpose: ledger.ForAgreement, Ordinal: n, Order: n, OK: true, Draw: s.lab.Draws.Next()}
+		on := s.scope.Node
+		ev := runtime.Event{
+			Type: "launch_started", Node: on.ID, Phase: on.Phase, Feature: on.Feature, Variant: parent.Name, Level: ledger.ForAgreement,
+			Launch: n, Launches: n, LaunchID: record.ID,
+		}
+		s.scope.Emit(ev)
+		if _, err := asks.Make(ctx, s.lab, &s.lab.Lab, s.scope, parent, record, *q); err != nil {
+			return err
+		}
+		if err := s.lab.Keep(s.scope, record); err != nil {
+			return err
+		}
+		s.proofs = append(s.proofs, record)
+		ev.Type, ev.Seconds = "launch_done", record.Seconds
+		if !record.OK {
+			ev.Why = record.Error
+		}
+		s.scope.Emit(ev)
+	}
+	return nil
+}
+
+// asks launches a parent to be asked about answers.
+var asks = launch.Function[*Lab, agreement.Question, struct{}]{Kind: ledger.ForAgreement, Here: askHere}
+
+func askHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, q agreement.Question) (none struct{}, err error) {
+	st, err := lab.Launch(ctx, s, v, rec)
+	if st == nil {
+		return none, err
+	}
+	if err == nil {
+		var asked *agreement.Asked
+		if asked, err = q.Ask(ctx, st, rec.Draw.Seed); err == nil {
+			err = asked.Keep(st)
+		}
+		switch {
+		case err == nil:
+			st.Observe(ctx, v)
+		case ctx.Err() == nil:
+			st.Broke(err)
+		}
+		st.Stop(s)
+	}
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx)
+	}
+	return none, nil
+}
+
+// agreed adds to the level of a member whether it did its parent's work, and its answers
+// are shown to be its parent's model's.
+func (s *session) agreed(m *member, used []*ledger.Launch, out *ledger.Decision, level *ledger.Level) error {
+	protocol := s.lab.Plan.Protocol(m.Feature.Protocol)
+	declared := protocol.Answers()
+	asked, of, err := s.asked()
+	if err != nil {
+		return err
+	}
+	v, reasons, err := s.lab.Worked(used, m.variants, s.ws, asked)
+	switch {
+	case err != nil:
+		return err
+	case v != verdict.Pass:
+		level.Verdict, level.Reasons = v, reasons
+		return nil
+	}
+	level.Reasons = append(level.Reasons, reasons...)
+	switch {
+	case m.variants[1].Command != nil:
+		return nil // it answered nothing
+	case declared.Unchecked:
+		level.Reasons = append(level.Reasons, verdict.New(code.Unchecked).On(m.Arms.Candidate.Name))
+		return nil
+	case asked == nil:
+		v, reasons = verdict.Error, []verdict.Reason{verdict.New(code.NotAsked, verdict.Text("other", m.Arms.Parent.Name)).On(m.Arms.Candidate.Name)}
+		if len(s.proofs) > 0 {
+			last := s.proofs[len(s.proofs)-1]
+			reasons[0], out.LogTail, out.Exit = reasons[0].From(last.Error), last.LogTail, last.Exit
+		}
+	default:
+		out.Launches = append(out.Launches, of.ID)
+		v, reasons = validity.Agreed(asked, m.variants[0], m.variants[1], used, declared)
+	}
+	if level.Verdict = v; v == verdict.Pass {
+		level.Reasons = append(level.Reasons, reasons...)
+	} else {
+		level.Reasons = reasons
+	}
+	if protocol.Level(levels.Correctness) != nil && !levels.Compares(protocol) {
+		out.Levels = append(out.Levels, ledger.Level{Name: levels.Correctness, Verdict: v, Reasons: reasons})
+	}
+	return nil
+}
