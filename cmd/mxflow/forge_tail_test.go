@@ -183,6 +183,9 @@ func TestTails(t *testing.T) {
 			f.add(c.tail...)
 			forged := f.read(f.ledger)
 			f.verified("not signed, from line ")
+			if read, kept := len(f.records()), bytes.Count(signed, []byte("\n"))-1; read != kept {
+				t.Errorf("readers see %d records, %d are signed", read, kept)
+			}
 			exit, says := f.apply()
 			if c.refused != "" {
 				if exit != verdict.ExitUsage || !strings.Contains(says, c.refused) || !strings.Contains(says, "cut the file off behind the signed lines (truncate -s ") {

@@ -17,17 +17,21 @@ import (
 // Snapshot is a ledger as read at one time.
 type Snapshot struct{ s *scanned }
 
-// Read reads and verifies a ledger without a lock, also while another process
-// appends: an unfinished last line is left out. Damage is a *DamageError.
+// Read reads and verifies a ledger without a lock, also while another process appends: what
+// is not acknowledged is left out, an unfinished last line or, where the ledger is signed,
+// whatever is behind the signed lines. Damage is a *DamageError.
 func Read(path string) (*Snapshot, error) {
-	s, _, err := readOnce(path)
+	s, cp, err := readOnce(path)
 	if _, ok := errors.AsType[*DamageError](err); ok {
 		// A writer that undoes a failed write and then writes something else can be seen
 		// half before and half after; not twice.
-		s, _, err = readOnce(path)
+		s, cp, err = readOnce(path)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if cp.signed() {
+		s.records = s.records[:cp.size-1]
 	}
 	return &Snapshot{s}, nil
 }
