@@ -365,8 +365,7 @@ func (p *page) launches() {
 }
 
 // starts is how long engines took to start and to answer their first request, separately
-// for cold and warm compile caches. Only for plans that declare caches: elsewhere the
-// contents of the caches are unknown.
+// for cold and warm compile caches, where the contents of the caches are known.
 func (p *page) starts() {
 	arms, launches := grouped(p.st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) [2]string {
 		if l.Engine["caches"] == "" || !l.Counts() {

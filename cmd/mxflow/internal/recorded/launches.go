@@ -142,8 +142,8 @@ func launchWords(l *ledger.Launch) (words []string) {
 		words = append(words, tell.Line(l.Error))
 	}
 	words = append(words, tell.Lines(l.Invalid)...)
-	if state := l.Engine["caches"]; state != "" {
-		words = append(words, state+" caches")
+	if l.Engine["caches"] == "cold" {
+		words = append(words, "cold caches")
 	}
 	return append(words, tell.Lines(l.Notes)...)
 }
