@@ -251,8 +251,7 @@ type Tree struct {
 	Path string `json:"-"`
 	// Paths are those that matter, relative to the repository's root; none means
 	// all.
-	Paths  []string `json:"paths,omitempty"`
-	Freeze bool     `json:"-"`
+	Paths []string `json:"paths,omitempty"`
 	// Noticed trees were not declared: where one cannot be hashed, that is noted
 	// and no error.
 	Noticed bool `json:"-"`

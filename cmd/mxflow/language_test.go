@@ -440,7 +440,7 @@ engine:
         fallbacks: {log: slow path, type: count}
       tree:
         - a: {path: .}
-        - b: {path: .., freeze: true}
+        - b: {path: .., paths: [csrc]}
     forked:
       model: m
       settings: {layers: all, max_num_seqs: 2, enforce_eager: maybe}
@@ -493,7 +493,7 @@ func TestSchemaKnowsParts(t *testing.T) {
 		{"type: count", "type: counts"},
 		{", type: count", ""},
 		{"{state: cold, ", "{"},
-		{"freeze: true", "freeze: 1"},
+		{"paths: [csrc]", "paths: csrc"},
 		{"{ref: wip, ", "{"},
 		{"source: {vllm: {ref", "docker: {vllm: {ref"},
 		{"metric:\n", "metrics:\n"},

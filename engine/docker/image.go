@@ -2,6 +2,7 @@ package docker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -260,7 +261,6 @@ func (f *FetchMemo) image(ctx context.Context, d *Daemon, ref, pull string, prog
 		return image.InspectResponse{}, failed
 	}
 	info, err := d.Image(ctx, ref, pull, progress)
-	forget(d, ref)
 	if asked {
 		return info, err
 	}
@@ -302,28 +302,9 @@ func fullName(ref string) string {
 	return repository(ref) + ":" + tag
 }
 
-const (
-	// identifyLimit bounds the query which image a name refers to: viewing a plan must
-	// not wait for an unreachable daemon.
-	identifyLimit = 3 * time.Second
-	// keepIdentity and keepAbsence are how long an answer is valid. An image may be
-	// rebuilt at any time; a daemon that does not answer is asked again only by the next
-	// command.
-	keepIdentity = time.Second
-	keepAbsence  = time.Minute
-)
-
-// identity is what is known of one image.
-type identity struct {
-	is    string
-	err   error
-	until time.Time
-}
-
-var identities = struct {
-	sync.Mutex
-	by map[string]identity
-}{by: map[string]identity{}}
+// identifyLimit bounds the query which image a name refers to: viewing a plan must not wait
+// for an unreachable daemon.
+const identifyLimit = 3 * time.Second
 
 // Identify implements engine.Identifier: the digest of the image, or its ID if it was
 // built on the daemon and no registry knows it. If it does not exist, or no daemon
@@ -354,17 +335,8 @@ func elsewhere() string {
 // ImageIdentity is what an image name refers to now on the daemon: its digest, else its
 // ID, or "missing" and why.
 func ImageIdentity(ctx context.Context, ref string) (string, error) {
-	host := address()
-	identities.Lock()
-	defer identities.Unlock()
-	for _, key := range []string{host, host + " " + ref} {
-		if known, ok := identities.by[key]; ok && time.Now().Before(known.until) {
-			return known.is, known.err
-		}
-	}
 	d, err := Connect(ctx)
 	if err != nil {
-		identities.by[host] = identity{"missing", err, time.Now().Add(keepAbsence)}
 		return "missing", err
 	}
 	info, err := d.ImageInspect(ctx, ref)
@@ -374,21 +346,7 @@ func ImageIdentity(ctx context.Context, ref string) (string, error) {
 	case err != nil:
 		return "missing", fmt.Errorf("cannot inspect image %q: %w", ref, err)
 	}
-	is := digestOf(ref, info)
-	if is == "" {
-		is = info.ID
-	}
-	identities.by[host+" "+ref] = identity{is: is, until: time.Now().Add(keepIdentity)}
-	return is, nil
-}
-
-// forget drops cached facts about a daemon that answered and an image that may have
-// changed.
-func forget(d *Daemon, ref string) {
-	identities.Lock()
-	defer identities.Unlock()
-	delete(identities.by, d.Name)
-	delete(identities.by, d.Name+" "+ref)
+	return cmp.Or(digestOf(ref, info), info.ID), nil
 }
 
 // dockerHub is what the docker command calls Docker Hub in its configuration.

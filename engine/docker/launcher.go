@@ -87,7 +87,6 @@ func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.La
 		}
 	}
 	info, err := l.Fetched.image(ctx, d, ref, spec.Docker.Pull, l.Progress)
-	forget(d, ref)
 	if err != nil {
 		return nil, engine.StartFailure(err, "%v", err)
 	}

@@ -64,9 +64,6 @@ var launchPhrases = phrases{
 	code.WorkerRefuses:  "{subject?{subject}: }{error}",
 	code.LeftJob:        "cancelled job {subject}, left by a killed apply",
 	code.PlaceLeft:      "{subject} was lost before the round was complete",
-	code.TreeFrozen: func(r verdict.Reason) string {
-		return fmt.Sprintf("frozen tree %s differs from the latest recorded launch in %s: restore it, or remove freeze from the plan to measure it again", r.Subject, changes(r))
-	},
 
 	code.Stopping: "stopping: {error}",
 	code.LeftRunning: func(r verdict.Reason) string {

@@ -35,11 +35,6 @@ func (l *Lab) recordTrees(ctx context.Context, v *variant.Variant, record *ledge
 		case err != nil:
 			return failed("tree "+t.Name, "be hashed", "%v", err)
 		}
-		if t.Freeze {
-			if was := l.lastTree(t.Name, state.Path); was != nil && was.Hash != state.Hash {
-				return &verdict.Fault{Reason: verdict.New(code.TreeFrozen, l.difference(ctx, *was, state).args()...).On(t.Name)}
-			}
-		}
 		setTree(record, t.Name, state)
 	}
 	return nil

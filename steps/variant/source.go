@@ -121,7 +121,6 @@ var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, 
 	Attrs: []plans.Attr{
 		{Name: "path", Type: plans.String, Required: true, Doc: "A folder of the working tree, relative to the plan's folder; `~` is the home folder."},
 		{Name: "paths", Type: plans.Strings, Doc: "The files and folders that matter, relative to the repository's root. Without it, everything that git does not ignore."},
-		{Name: "freeze", Type: plans.Bool, Default: false, Doc: "Refuses to launch if the tree differs from the latest recorded launch, instead of measuring it again."},
 	},
 	Example: `tree "vllm" {
   path  = "~/projects/vllm"
@@ -313,14 +312,13 @@ func NotBlank(b *plans.Block) (wrong []plans.AttrError) {
 func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
 	for _, b := range d.engine.Parts["tree"] {
 		var c struct {
-			Path   string   `json:"path"`
-			Paths  []string `json:"paths"`
-			Freeze bool     `json:"freeze"`
+			Path  string   `json:"path"`
+			Paths []string `json:"paths"`
 		}
 		if err := b.Decode(&c); err != nil {
 			return err
 		}
-		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.Plan.Abs(c.Path), Paths: c.Paths, Freeze: c.Freeze})
+		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.Plan.Abs(c.Path), Paths: c.Paths})
 	}
 	return nil
 }

@@ -25,9 +25,6 @@ const (
 	// PlaceLeft: launches at Subject in this round do not count, as the place was lost
 	// before the round was complete.
 	PlaceLeft Code = "place.left"
-	// TreeFrozen: the tree Subject differs from the latest launch on record. Args: those
-	// of what changed.
-	TreeFrozen Code = "tree.frozen"
 )
 
 // Workers on other machines.
