@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,9 +214,10 @@ func (f Folder) List() (paths []string, err error) {
 	return paths, err
 }
 
-// Since is one of its files that was made or changed after a time; empty if none was.
+// Since is one of its files, except some, that was made or changed after a time; empty if
+// none was, or nothing can be loaded from so many.
 func (f Folder) Since(when time.Time, but func(path string) bool) (changed string) {
-	_ = f.walk(math.MaxInt, func(path string) error {
+	_ = f.walk(50*entriesLimit, func(path string) error {
 		if but(path) {
 			return nil
 		}

@@ -211,9 +211,12 @@ func (l *Lab) OpenedBy(key string) (files []source.File) {
 	return files
 }
 
-// IsResult reports whether the latest launch on record whose command has a file wrote it: then
-// the file is a result, and another content is no other engine.
+// IsResult reports whether a file is in the state directory, or the latest launch on record
+// whose command has it wrote it: then another content is no other engine.
 func (l *Lab) IsResult(path string) bool {
+	if state, err := filepath.Abs(l.Store.Dir()); err == nil && strings.HasPrefix(path, state+"/") {
+		return true // what launches compile, among others
+	}
 	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{})) {
 		used := l.used(launch)
 		if slices.Contains(used.Wrote, path) {
@@ -326,7 +329,7 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 				ran[f.Path] = f.Digest
 			}
 			wrote = append(wrote, used.Wrote...)
-			if model := models[launch.ID]; model != "" {
+			if model, err := filepath.EvalSymlinks(models[launch.ID]); err == nil && model != "" {
 				folders = append(folders, source.Folder{Dir: model, Whole: true})
 			}
 			trees = launch.Trees
