@@ -161,7 +161,8 @@ func (m *Meter) search(pids []int, resident map[int]int64) (sum int64) {
 		}
 	}
 	for id, s := range segments() {
-		if attached := slices.ContainsFunc(pids, func(pid int) bool { return mapped[pid][id] > 0 }); attached || m.pids[s.creator] {
+		attached := slices.ContainsFunc(pids, func(pid int) bool { return mapped[pid][id] > 0 })
+		if attached || m.pids[s.creator] {
 			sizes[id] = s.bytes
 		}
 	}
@@ -169,7 +170,8 @@ func (m *Meter) search(pids []int, resident map[int]int64) (sum int64) {
 		sum += bytes
 	}
 	counted := map[FileID]bool{}
-	for _, pid := range slices.SortedFunc(slices.Values(pids), func(a, b int) int { return cmp.Compare(resident[b], resident[a]) }) {
+	most := func(a, b int) int { return cmp.Compare(resident[b], resident[a]) }
+	for _, pid := range slices.SortedFunc(slices.Values(pids), most) {
 		rest, more := resident[pid], false
 		for id, length := range mapped[pid] {
 			if bytes, known := sizes[id]; known {

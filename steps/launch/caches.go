@@ -51,7 +51,9 @@ const otherCaches = "XDG_CACHE_HOME"
 
 // downloads are the folders of the user's cache with models and packages, which a process
 // would miss in its own, by the variables that tell where they are.
-var downloads = []folderOf{{"HF_HOME", "huggingface"}, {"TORCH_HOME", "torch"}, {"LLAMA_CACHE", "llama.cpp"}, {"UV_CACHE_DIR", "uv"}, {"PIP_CACHE_DIR", "pip"}}
+var downloads = []folderOf{
+	{"HF_HOME", "huggingface"}, {"TORCH_HOME", "torch"}, {"LLAMA_CACHE", "llama.cpp"}, {"UV_CACHE_DIR", "uv"}, {"PIP_CACHE_DIR", "pip"},
+}
 
 // timed matches the files, or a folder around them, in which engines keep what they timed
 // and chose: FlashInfer's tactics under each of its roofs (autotune_configs.json), those

@@ -441,7 +441,9 @@ func (st *Started) ended(err error) {
 			st.Record.Notes = append(st.Record.Notes, verdict.New(code.LeftRunning, verdict.Int("n", len(left)), verdict.List("names", names[:min(mostNames, len(names))])))
 		}
 		if files, bytes := l.LeftFiles(); len(files) > 0 {
-			st.Record.Notes = append(st.Record.Notes, verdict.New(code.LeftFiles, verdict.Int("n", len(files)), verdict.Num("gb", float64(bytes)/1e9, "GB"), verdict.List("paths", files[:min(mostNames, len(files))])).Map(st.Lab.Redact.Text))
+			note := verdict.New(code.LeftFiles, verdict.Int("n", len(files)), verdict.Num("gb", float64(bytes)/1e9, "GB"),
+				verdict.List("paths", files[:min(mostNames, len(files))]))
+			st.Record.Notes = append(st.Record.Notes, note.Map(st.Lab.Redact.Text))
 		}
 	}
 }
