@@ -329,8 +329,10 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 				ran[f.Path] = f.Digest
 			}
 			wrote = append(wrote, used.Wrote...)
-			if model, err := filepath.EvalSymlinks(models[launch.ID]); err == nil && model != "" {
-				folders = append(folders, source.Folder{Dir: model, Whole: true})
+			if model := models[launch.ID]; model != "" {
+				if real, err := filepath.EvalSymlinks(model); err == nil {
+					folders = append(folders, source.Folder{Dir: real, Whole: true})
+				}
 			}
 			trees = launch.Trees
 		}
