@@ -111,35 +111,19 @@ func (l looked) share(of float64, yes func(Look) bool) (s stats.Share) {
 	return s
 }
 
-// byAnswer is how many looks there are at each answer, and how many of them count.
-func (l looked) byAnswer(counts func(Look) bool) (all, counted map[[3]any]float64) {
-	all, counted = map[[3]any]float64{}, map[[3]any]float64{}
-	for _, look := range l.looks {
-		of := [3]any{look.Launch, look.Request, look.Turn}
-		if all[of]++; counts(look) {
-			counted[of]++
-		}
-	}
-	return all, counted
-}
-
-// answers is a share of positions as one of so many answers, of which there are others: as
-// if all positions of one were alike. What is not whole counts up, or down.
-func (l looked) answers(s stats.Share, up bool) stats.Share {
-	all, _ := l.byAnswer(func(Look) bool { return true })
-	n := min(len(all), s.Of)
-	out := stats.Share{Of: n, All: math.MaxInt32}
-	if s.Of > 0 {
-		if out.Yes = s.Yes * n / s.Of; up && s.Yes*n%s.Of > 0 {
-			out.Yes++
-		}
-	}
-	return out
-}
-
 // recites is the mean over answers of the share that is recited, and its standard error.
 func (l looked) recites() (mean, err float64) {
-	all, recited := l.byAnswer(func(look Look) bool { return look.Recited })
+	type answer struct {
+		launch        string
+		request, turn int
+	}
+	all, recited := map[answer]float64{}, map[answer]float64{}
+	for _, look := range l.looks {
+		of := answer{look.Launch, look.Request, look.Turn}
+		if all[of]++; look.Recited {
+			recited[of]++
+		}
+	}
 	n, sum, squares := float64(len(all)), 0.0, 0.0
 	for of := range all {
 		share := recited[of] / all[of]
@@ -234,16 +218,14 @@ func (c Claim) part(cell, of string, own, other looked, share float64) Found {
 	recites, more := other.recites()
 	usual, spread := own.recites()
 	f.RecitesMore = recites-usual > max(Margin, sure*math.Hypot(more, spread))
-	// It is only an accusation if it holds for other prompts too, and for whole answers.
-	theirs := other.answers(f.Other, true)
 	if c.Least != nil {
 		low, _ := f.Other.Bounds(shownAt)
-		_, high := theirs.Bounds(refutedAt)
+		_, high := f.Other.Bounds(refutedAt)
 		f.Low, f.High = *c.Least-high, *c.Least-low
 		f.Shown, f.Refuted = f.Other.Of > 0 && f.High <= 0, f.Other.Of > 0 && f.Low > 0
 	} else {
 		_, f.High = f.Own.Excess(f.Other, shownAt)
-		f.Low, _ = own.answers(f.Own, false).Excess(theirs, refutedAt)
+		f.Low, _ = f.Own.Excess(f.Other, refutedAt)
 		f.Shown, f.Refuted = f.High < Margin && f.Own.Value() >= leastOwn, f.Low > Margin
 	}
 	f.Shown = f.Shown && !f.RecitesMore
