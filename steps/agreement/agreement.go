@@ -32,8 +32,6 @@ const (
 	Beginning Part = "beginning"
 	Middle    Part = "middle"
 	End       Part = "end"
-	// Hidden counts answers of which most tokens cannot be asked about (Answer.Starts).
-	Hidden Part = "hidden"
 )
 
 var parts = []Part{First, Beginning, Middle, End}
@@ -47,7 +45,7 @@ type Answer struct {
 	// Prompt is what was sent, with the conversation before it.
 	Prompt prompt.Prompt `json:"prompt"`
 	Text   string        `json:"text"`
-	// Starts are the offsets at which its tokens start; none if that is unknown of most.
+	// Starts are the offsets at which its tokens start.
 	Starts []int `json:"starts"`
 	// Whole is set if no engine can be asked to continue it: in a chat.
 	Whole bool `json:"whole,omitempty"`
@@ -98,7 +96,7 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 				answers := talks[talk{cell.Address, s.Index}]
 				for turn, a := range answers {
 					r, ok := record.LoadPlan(w, cell).Turn(&s.Prompt, answers[:turn])
-					if one := answerOf(l.ID, r, a); ok && one.Text != "" {
+					if one := answerOf(l.ID, r, a); ok && len(one.Starts) > 0 {
 						all = append(all, one)
 					}
 				}
@@ -126,8 +124,7 @@ func answerOf(launch string, r openai.Request, s measure.Sample) Answer {
 }
 
 // starts are the offsets at which tokens of an answer start: those of its events or, if
-// these hold several tokens, those of its words too. None if it is not the text that came,
-// or most tokens start elsewhere: an engine could compute those alone that are asked about.
+// these hold several tokens, those of its words too. None if it is not the text that came.
 func starts(text string, s measure.Sample) (all []int) {
 	at := 0
 	cut := map[int]bool{}
@@ -148,9 +145,6 @@ func starts(text string, s measure.Sample) (all []int) {
 			all = append(all, i)
 		}
 		last = r
-	}
-	if 2*len(all) < s.OutputTokens {
-		return nil
 	}
 	return all
 }
@@ -238,8 +232,7 @@ type Look struct {
 	Is  string `json:"is"`
 	// Unreached is set if the parent's answer differs from this one in an earlier part.
 	Unreached bool `json:"unreached,omitempty"`
-	// Recited is set if Was follows from text that stands elsewhere, or the parent says it
-	// when asked to continue the few words before it alone.
+	// Recited is set if Was follows from text that stands elsewhere.
 	Recited bool `json:"recited,omitempty"`
 	// Took is ms per token of the answer, Prompt the tokens of its prompt.
 	Took   float64 `json:"took"`

@@ -17,8 +17,6 @@ const (
 	shownAt, refutedAt = 2.24, 2.81
 	// sure is the same for what answers recite, with at least this standard deviation.
 	sure, leastSpread = 3, 0.5
-	// mostHidden is the share of a candidate's answers that may be hidden.
-	mostHidden = 0.05
 	// leastOwn is how often the parent must agree with itself to tell anything.
 	leastOwn = 0.5
 )
@@ -53,7 +51,7 @@ type Found struct {
 // Result is what a parent's answers show of a claim.
 type Result struct {
 	Parts []Found
-	// Missing are launches of which too little can be asked in some cell.
+	// Missing are launches of which nothing can be asked in some cell.
 	Missing []string
 }
 
@@ -162,14 +160,8 @@ func (c Claim) Judge(a *Asked) (r Result) {
 		}
 	}
 	for _, cell := range slices.Sorted(maps.Keys(cells)) {
-		hidden, seen := 0, 0
 		for _, id := range c.Other {
-			hidden, seen = hidden+a.All[id][cell][Hidden], seen+a.All[id][cell][First]
-		}
-		for _, id := range c.Other {
-			all := a.All[id][cell]
-			few := all[First] == 0 || all[Hidden] > 0 && float64(hidden) > mostHidden*float64(hidden+seen)
-			if few && !slices.Contains(r.Missing, id) {
+			if len(a.All[id][cell]) == 0 && !slices.Contains(r.Missing, id) {
 				r.Missing = append(r.Missing, id)
 			}
 		}
