@@ -32,6 +32,9 @@ const (
 	Beginning Part = "beginning"
 	Middle    Part = "middle"
 	End       Part = "end"
+	// Hidden counts answers of which most tokens cannot be asked about (Answer.Starts), and
+	// Opening the tokens before First, which are not asked about.
+	Hidden, Opening Part = "hidden", "opening"
 )
 
 var parts = []Part{First, Beginning, Middle, End}
@@ -45,7 +48,7 @@ type Answer struct {
 	// Prompt is what was sent, with the conversation before it.
 	Prompt prompt.Prompt `json:"prompt"`
 	Text   string        `json:"text"`
-	// Starts are the offsets at which its tokens start.
+	// Starts are the offsets at which its tokens start; none if that is unknown of most.
 	Starts []int `json:"starts"`
 	// Whole is set if no engine can be asked to continue it: in a chat.
 	Whole bool `json:"whole,omitempty"`
@@ -96,7 +99,7 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 				answers := talks[talk{cell.Address, s.Index}]
 				for turn, a := range answers {
 					r, ok := record.LoadPlan(w, cell).Turn(&s.Prompt, answers[:turn])
-					if one := answerOf(l.ID, r, a); ok && len(one.Starts) > 0 {
+					if one := answerOf(l.ID, r, a); ok && one.Text != "" {
 						all = append(all, one)
 					}
 				}
@@ -124,7 +127,8 @@ func answerOf(launch string, r openai.Request, s measure.Sample) Answer {
 }
 
 // starts are the offsets at which tokens of an answer start: those of its events or, if
-// these hold several tokens, those of its words too. None if it is not the text that came.
+// these hold several tokens, those of its words too. None if it is not the text that came,
+// or most tokens start elsewhere: an engine could compute those alone that are asked about.
 func starts(text string, s measure.Sample) (all []int) {
 	at := 0
 	cut := map[int]bool{}
@@ -145,6 +149,9 @@ func starts(text string, s measure.Sample) (all []int) {
 			all = append(all, i)
 		}
 		last = r
+	}
+	if 2*len(all) < s.OutputTokens {
+		return nil
 	}
 	return all
 }
@@ -232,7 +239,8 @@ type Look struct {
 	Is  string `json:"is"`
 	// Unreached is set if the parent's answer differs from this one in an earlier part.
 	Unreached bool `json:"unreached,omitempty"`
-	// Recited is set if Was follows from text that stands elsewhere.
+	// Recited is set if Was follows from text that stands elsewhere, or the parent says it
+	// when asked to continue the few words before it alone.
 	Recited bool `json:"recited,omitempty"`
 	// Took is ms per token of the answer, Prompt the tokens of its prompt.
 	Took   float64 `json:"took"`

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -108,6 +109,12 @@ func (q *Question) draw(a *Asked, name string, launches []string, seed string) *
 		for i := range q.Answers {
 			if one := &q.Answers[i]; one.Launch == id {
 				cells[one.Cell] = append(cells[one.Cell], one)
+				if a.All[id][one.Cell] == nil {
+					a.All[id][one.Cell] = map[Part]int{}
+				}
+				if len(one.Starts) == 0 {
+					a.All[id][one.Cell][Hidden]++
+				}
 			}
 		}
 	}
@@ -123,13 +130,13 @@ func (q *Question) draw(a *Asked, name string, launches []string, seed string) *
 					c.part[p.Answer] = map[int]Part{}
 				}
 				c.part[p.Answer][p.Token] = part
-				if a.All[p.Answer.Launch][cell] == nil {
-					a.All[p.Answer.Launch][cell] = map[Part]int{}
-				}
 				a.All[p.Answer.Launch][cell][part]++
 			}
 			random := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, seed, "\n", name, "\n", cell, "\n", part))))
 			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		}
+		for _, one := range c.answers {
+			a.All[one.Launch][cell][Opening] += len(one.Starts) - len(c.part[one])
 		}
 		arm.cells = append(arm.cells, c)
 	}
@@ -225,8 +232,21 @@ func (p Position) look(ctx context.Context, st *launch.Started, part Part, c *ce
 			l.Is = valid(l.Is, len(a.Text)-l.At)
 		}
 	}
-	l.Recited = p.recitedIn(c.answers)
 	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is)))
+	l.Recited = p.recitedIn(c.answers)
+	// A list of numbers, or a passage that models know by heart, stands nowhere else.
+	if !a.Whole && !l.Recited && l.Agrees() && l.At >= before {
+		from := l.At - before
+		for !utf8.RuneStart(a.Text[from]) {
+			from--
+		}
+		r.Prompt = a.Text[from:l.At]
+		known, err := ask()
+		if err != nil {
+			return l, err
+		}
+		l.Recited = known != "" && strings.HasPrefix(l.Was, known)
+	}
 	return l, nil
 }
 

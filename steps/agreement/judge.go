@@ -17,6 +17,8 @@ const (
 	shownAt, refutedAt = 2.24, 2.81
 	// sure is the same for what answers recite, with at least this standard deviation.
 	sure, leastSpread = 3, 0.5
+	// mostHidden is the share of a candidate's answers that may be hidden.
+	mostHidden = 0.05
 	// leastOwn is how often the parent must agree with itself to tell anything.
 	leastOwn = 0.5
 )
@@ -51,7 +53,7 @@ type Found struct {
 // Result is what a parent's answers show of a claim.
 type Result struct {
 	Parts []Found
-	// Missing are launches of which nothing can be asked in some cell.
+	// Missing are launches of which too little can be asked in some cell.
 	Missing []string
 }
 
@@ -160,8 +162,14 @@ func (c Claim) Judge(a *Asked) (r Result) {
 		}
 	}
 	for _, cell := range slices.Sorted(maps.Keys(cells)) {
+		hidden, seen := 0, 0
 		for _, id := range c.Other {
-			if len(a.All[id][cell]) == 0 && !slices.Contains(r.Missing, id) {
+			hidden, seen = hidden+a.All[id][cell][Hidden], seen+a.All[id][cell][First]
+		}
+		for _, id := range c.Other {
+			all := a.All[id][cell]
+			few := all[First] == 0 || all[Hidden] > 0 && float64(hidden) > mostHidden*float64(hidden+seen)
+			if few && !slices.Contains(r.Missing, id) {
 				r.Missing = append(r.Missing, id)
 			}
 		}
@@ -181,7 +189,12 @@ func (c Claim) Judge(a *Asked) (r Result) {
 		if rest.all+ownRest.all == 0 { // answers of one token
 			ownRest, rest = one[First], two[First]
 		}
-		r.Parts = append(r.Parts, c.part(cell, "", ownRest, rest, 1))
+		whole := c.part(cell, "", ownRest, rest, 1)
+		// An opening is known before anything is computed, whoever made it up.
+		if a.opens(c.Other, cell)-a.opens(c.Own, cell) > Margin {
+			whole.RecitesMore, whole.Shown = true, false
+		}
+		r.Parts = append(r.Parts, whole)
 		for _, half := range []struct {
 			of    string
 			by    func(Look) float64
@@ -200,6 +213,20 @@ func (c Claim) Judge(a *Asked) (r Result) {
 	return r
 }
 
+// opens is the share of the tokens of some launches' answers that are of their opening.
+func (a *Asked) opens(launches []string, cell string) float64 {
+	opens, all := 0, 0
+	for _, id := range launches {
+		opens += a.All[id][cell][Opening]
+		for part, n := range a.All[id][cell] {
+			if part != Hidden {
+				all += n
+			}
+		}
+	}
+	return float64(opens) / float64(max(all, 1))
+}
+
 func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l.all+o.all }
 
 // part judges one part, which is a share of the positions there are.
@@ -212,16 +239,23 @@ func (c Claim) part(cell, of string, own, other looked, share float64) Found {
 	f.RecitesMore = recites-usual > max(Margin, sure*math.Hypot(more, spread))
 	if c.Least != nil {
 		low, _ := f.Other.Bounds(shownAt)
-		_, high := f.Other.Bounds(refutedAt)
+		_, high := endless(f.Other).Bounds(refutedAt)
 		f.Low, f.High = *c.Least-high, *c.Least-low
 		f.Shown, f.Refuted = f.Other.Of > 0 && f.High <= 0, f.Other.Of > 0 && f.Low > 0
 	} else {
 		_, f.High = f.Own.Excess(f.Other, shownAt)
-		f.Low, _ = f.Own.Excess(f.Other, refutedAt)
+		f.Low, _ = endless(f.Own).Excess(endless(f.Other), refutedAt)
 		f.Shown, f.Refuted = f.High < Margin && f.Own.Value() >= leastOwn, f.Low > Margin
 	}
 	f.Shown = f.Shown && !f.RecitesMore
 	return f
+}
+
+// endless is a share of all answers that an engine could give, which an accusation is about:
+// a few unlucky ones, all of them asked, are no other model.
+func endless(s stats.Share) stats.Share {
+	s.All = math.MaxInt
+	return s
 }
 
 // by are the looks at an arm's launches, by cell and part.

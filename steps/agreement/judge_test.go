@@ -85,6 +85,16 @@ func TestNothingAsked(t *testing.T) {
 		t.Errorf("ends that no answer reached: %+v", r)
 	}
 	a = all()
+	a.All["other"]["chat"][Hidden] = a.All["other"]["chat"][First] / 10
+	if r := claim.Judge(a); r.Shown() || len(r.Missing) != 1 {
+		t.Errorf("a tenth of the answers hidden: %+v", r)
+	}
+	a = all()
+	a.All["other"]["chat"][Opening] = a.All["other"]["chat"][End]
+	if r := claim.Judge(a); r.Shown() || r.Refuted() {
+		t.Errorf("openings that the parent does not have: %+v", r)
+	}
+	a = all()
 	for i := range a.Looks {
 		a.Looks[i].Recited = a.Looks[i].Launch == "other"
 	}
@@ -128,7 +138,7 @@ func TestPositions(t *testing.T) {
 // An answer in few events has positions at its words, whatever separates them, and one
 // that is not the text that came has none.
 func TestStarts(t *testing.T) {
-	for text, want := range map[string]int{"one two three four": 4, "one\ntwo\u00a0three\tfour": 4, "onetwothreefour": 1} {
+	for text, want := range map[string]int{"one two three four": 4, "one\ntwo\u00a0three\tfour": 4, "onetwothreefour": 0, "one two": 0} {
 		s := measure.Sample{OutputTokens: 8, Events: []measure.Event{{Kind: measure.KindText, Bytes: len(text)}}}
 		if got := starts(text, s); len(got) != want {
 			t.Errorf("%q: %v, want %d", text, got, want)
