@@ -1,0 +1,138 @@
+package agreement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestPower simulates sessions, and prints how often a candidate of which some tokens are
+// not its parent's model's is shown to agree, and how often that is refuted. It is the table
+// of docs/trust.md:
+//
+//	MXFLOW_TEST_LONG=1 go test -v -run TestPower ./steps/agreement
+//
+// A session has four launches of each arm with 16 answers of 32 tokens, and near-ties at
+// one position in thirty, at which the parent does not repeat itself.
+func TestPower(t *testing.T) {
+	sessions := 50
+	if os.Getenv("MXFLOW_TEST_LONG") != "" {
+		sessions = 1_000
+	}
+	wrong := []float64{0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5}
+	ends := make([]ends, len(wrong))
+	var simulating sync.WaitGroup
+	for i := range wrong {
+		simulating.Go(func() { ends[i] = simulate(wrong[i], sessions) })
+	}
+	simulating.Wait()
+	percent := func(n int) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(sessions)) }
+	table := []string{"| positions of each part | none wrong | 2% | 5% | 10% | 20% | 30% | 50% |", "|---|---|---|---|---|---|---|---|"}
+	for look := range len(targets) + 1 {
+		row := "| until decided |"
+		if look < len(targets) {
+			row = fmt.Sprintf("| %d |", targets[look])
+		}
+		for _, e := range ends {
+			row += " " + percent(e.shown[look]) + ", " + percent(e.refuted[look]) + " |"
+		}
+		table = append(table, row)
+	}
+	t.Log("\nshown, refuted\n" + strings.Join(table, "\n"))
+	for i, e := range ends {
+		// A few more are chance.
+		if n := e.refuted[len(targets)]; wrong[i] <= 0.05 && n > sessions/100+3 {
+			t.Errorf("an honest port with %v wrong is accused in %s", wrong[i], percent(n))
+		}
+		if n := e.shown[len(targets)]; wrong[i] >= 0.2 && n > sessions/20 {
+			t.Errorf("a lie in %v of the positions is accepted in %s", wrong[i], percent(n))
+		}
+	}
+}
+
+// ends are how often a claim is shown and refuted, by each look alone and by asking until
+// it is.
+type ends struct{ shown, refuted [5]int }
+
+func simulate(wrong float64, sessions int) (e ends) {
+	r := rand.New(rand.NewPCG(1, uint64(100*wrong)))
+	for range sessions {
+		s, decided := simulated(r, wrong), false
+		for i, n := range targets {
+			got := s.claim.Judge(s.asked(n))
+			for _, look := range []int{i, len(targets)} {
+				if look == len(targets) && decided {
+					break
+				}
+				if got.Shown() {
+					e.shown[look]++
+				}
+				if got.Refuted() {
+					e.refuted[look]++
+				}
+			}
+			decided = decided || got.Shown() || got.Refuted()
+		}
+	}
+	return e
+}
+
+// simulation is all positions of two arms, in random order, with what the parent would say.
+type simulation struct {
+	claim Claim
+	all   map[string]map[string]map[Part]int
+	looks [2]map[Part][]Look // its own and the candidate's
+}
+
+func simulated(r *rand.Rand, wrong float64) (s simulation) {
+	const launches, answers, tokens, nearTies = 4, 16, 32, 1.0 / 30
+	s.all = map[string]map[string]map[Part]int{}
+	for arm := range s.looks {
+		looks := map[Part][]Look{}
+		for l := range launches {
+			id, count := fmt.Sprint(arm, l), map[Part]int{}
+			if arm == 0 {
+				s.claim.Own = append(s.claim.Own, id)
+			} else {
+				s.claim.Other = append(s.claim.Other, id)
+			}
+			for request := range answers {
+				took := r.Float64()
+				for i := range tokens {
+					part := parts[1+3*i/tokens]
+					if i == 0 {
+						part = First
+					}
+					look := Look{Launch: id, Cell: "chat", Request: request, Part: part, Was: "a", Is: "a", Took: took, Prompt: 60 + request%8}
+					if r.Float64() < nearTies || arm == 1 && r.Float64() < wrong {
+						look.Is = "b"
+					}
+					count[part]++
+					looks[part] = append(looks[part], look)
+				}
+			}
+			s.all[id] = map[string]map[Part]int{"chat": count}
+		}
+		for _, part := range parts {
+			of := looks[part]
+			r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+		}
+		s.looks[arm] = looks
+	}
+	return s
+}
+
+// asked is what is known when so many positions of each part were asked, and half as many
+// of the parent's own.
+func (s simulation) asked(n int) *Asked {
+	a := &Asked{All: s.all}
+	for arm, most := range []int{n / 2, n} {
+		for _, part := range parts {
+			a.Looks = append(a.Looks, s.looks[arm][part][:min(most, len(s.looks[arm][part]))]...)
+		}
+	}
+	return a
+}
