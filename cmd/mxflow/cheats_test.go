@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -52,6 +53,9 @@ func TestCheats(t *testing.T) {
 			if c.see != "" {
 				args = append(args, "--var", "see="+c.see)
 			}
+			for _, v := range c.vars {
+				args = append(args, "--var", v)
+			}
 			env := os.Environ()
 			if c.gpu {
 				config, more := onGPU(t)
@@ -66,10 +70,11 @@ func TestCheats(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := outcomeOf(t, state, "feature.port")
-			if got == nil || got.Verdict == verdict.Pass && c.want == "" || c.want != "" && got.Verdict != c.want {
+			if got == nil || !c.may(got.Verdict) {
 				t.Errorf("want %s\n%s", c.want, out)
 				return
 			}
+			t.Log(got.Verdict, tell.Lines(got.Reasons))
 			if c.why != "" && !verdict.Holds(got.Reasons, c.why) && !slices.ContainsFunc(got.Levels, func(l ledger.Level) bool { return verdict.Holds(l.Reasons, c.why) }) {
 				t.Errorf("it is not %s\n%s", c.why, out)
 			}
@@ -96,16 +101,28 @@ func cheatServer(t *testing.T) string {
 // cheat is a mode of the server and what must come of it.
 type cheat struct {
 	mode, parent, rule, see string
-	// want is empty for what is not counted: anything but a pass.
-	want  verdict.Verdict
-	why   code.Code
-	quick bool
+	// want is empty for what is not counted: anything but a pass; or, if honest is set, for
+	// what may lack proof, but is not accused: a pass or inconclusive.
+	want   verdict.Verdict
+	honest bool
+	why    code.Code
+	quick  bool
 	// gpu has the server seem to be on an H200, with a model of 18 billion parameters.
 	gpu bool
 	// tokenizer has the parent count again.
 	tokenizer bool
-	// under is a command that starts mxflow.
-	under []string
+	// vars are more of the plan's variables, under a command that starts mxflow.
+	vars, under []string
+}
+
+func (c cheat) may(got verdict.Verdict) bool {
+	switch {
+	case c.want != "":
+		return got == c.want
+	case c.honest:
+		return got == verdict.Pass || got == verdict.Inconclusive
+	}
+	return got != verdict.Pass
 }
 
 func (c cheat) name() string {
@@ -118,6 +135,9 @@ func (c cheat) name() string {
 	}
 	if c.parent != "" {
 		name += "_beside_" + c.parent
+	}
+	for _, v := range c.vars {
+		name += "_" + strings.NewReplacer("=", "_", ".", "_").Replace(v)
 	}
 	if c.under != nil {
 		name += "_under_" + c.under[0]
@@ -150,54 +170,75 @@ func onGPU(t *testing.T) (config string, env []string) {
 	return filepath.Join(dir, "config.json"), []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "FAKE_GPU=" + dir, "MXFLOW_GPU_LOCK_DIR=" + dir}
 }
 
+var (
+	ttft = "chat.ttft.gain > 0.05"
+	chat = []string{"api=chat"}
+	talk = []string{"api=chat", "turns=2"}
+	hot  = []string{"temperature=0.8"}
+	long = []string{"tokens=96"}
+)
+
 var cheats = []cheat{
 	{mode: "faster", want: verdict.Pass, quick: true},
 	{mode: "slower", want: verdict.Fail, quick: true},
 	{mode: "trades", want: verdict.Pass},
-	{mode: "diverges", want: verdict.Pass},
+	{mode: "diverges", want: verdict.Pass, quick: true},
 	{mode: "drafts", want: verdict.Pass},
+	{mode: "same", rule: "chat.tg.gain > -0.05", want: verdict.Pass},
+	{mode: "opens_otherwise", parent: "opens", honest: true, quick: true},
+	{mode: "coarse_half", honest: true},
+	{mode: "faster", vars: chat, want: verdict.Pass},
+	{mode: "faster", vars: talk, want: verdict.Pass},
+	{mode: "faster", vars: hot, honest: true},
+	{mode: "diverges", vars: chat, honest: true},
+	{mode: "opens_otherwise", parent: "opens", vars: chat, honest: true},
 	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.LengthCounted, quick: true},
 	{mode: "prompt_doubled", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.PromptText},
-	{mode: "half_sent", want: verdict.Invalid, why: code.AnswerText},
 	{mode: "split", want: verdict.Invalid, why: code.AnswerText},
 	{mode: "tail_unsent", want: verdict.Invalid, why: code.AnswerText},
-	{mode: "prompt_doubled", tokenizer: true, rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.PromptCount},
-	{mode: "half_sent", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
-	{mode: "split", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
-	{mode: "tail_unsent", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
-	{mode: "counted_early", tokenizer: true, rule: "chat.ttft.gain > 0.05", want: verdict.Fail},
+	{mode: "counted_early", tokenizer: true, rule: ttft, want: verdict.Fail},
 	{mode: "last_unsent", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
 	{mode: "diverges", tokenizer: true, want: verdict.Pass},
 	{mode: "slower", tokenizer: true, want: verdict.Fail},
-	{mode: "canned", want: verdict.Invalid, why: code.TooFast},
-	{mode: "canned_paced", want: verdict.Invalid},
-	{mode: "parrot", want: verdict.Invalid},
-	{mode: "other_model", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
-	{mode: "begins_right", want: verdict.Invalid, why: code.OtherAnswers},
-	{mode: "random_words", want: verdict.Invalid},
-	{mode: "random_letters", want: verdict.Invalid},
-	{mode: "early_space", rule: "chat.ttft.gain > 0.05"},
-	{mode: "early_newline", rule: "chat.ttft.gain > 0.05"},
-	{mode: "early_zero", rule: "chat.ttft.gain > 0.05"},
-	{mode: "early_text", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive, why: code.PromiseBroken},
-	{mode: "early_words", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid, why: code.OtherAnswers},
-	{mode: "early_choice", rule: "chat.ttft.gain > 0.05", want: verdict.Fail},
+	{mode: "knows_prose", rule: ttft},
+	{mode: "canned"},
+	{mode: "other_model", quick: true},
+	{mode: "other_model", vars: chat},
+	{mode: "skips_layers"},
+	{mode: "begins_right"},
+	{mode: "last_30", quick: true},
+	{mode: "last_45"},
+	{mode: "last_45", vars: chat},
+	{mode: "every_second"},
+	{mode: "line_breaks"},
+	{mode: "no_breaks"},
+	{mode: "unspaced"},
+	{mode: "opening_canned"},
+	{mode: "other_model", vars: hot},
+	{mode: "later_turns", vars: talk},
+	{mode: "recites", vars: long},
+	{mode: "counts_up", vars: long},
+	{mode: "reads_end", rule: ttft},
+	{mode: "first_drafted", rule: ttft},
+	{mode: "early_first", rule: ttft},
+	{mode: "early_space", rule: ttft},
+	{mode: "early_zero", rule: ttft},
+	{mode: "early_text", rule: ttft, want: verdict.Inconclusive, why: code.PromiseBroken},
+	{mode: "early_choice", rule: ttft},
 	{mode: "held_back", want: verdict.Inconclusive, why: code.PromiseBroken},
-	{mode: "last_late", rule: "chat.itl.gain > 0", want: verdict.Inconclusive, why: code.PromiseBroken},
+	{mode: "last_late", rule: "chat.itl.gain > 0"},
 	{mode: "too_fast", want: verdict.Invalid, why: code.TooFast},
 	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond, gpu: true},
 	{mode: "slower", want: verdict.Fail, gpu: true},
 	{mode: "drafts", want: verdict.Pass, gpu: true},
 	{mode: "cached_beyond", want: verdict.Invalid},
 	{mode: "bursts", want: verdict.Inconclusive}, // an answer in one piece has no speed
-	{mode: "one_token", want: verdict.Invalid},
-	{mode: "nan", want: verdict.Invalid},
+	{mode: "one_token"},
 	{mode: "empty", want: verdict.Invalid},
 	{mode: "hidden", want: verdict.Invalid},
 	{mode: "dies", want: verdict.Fail},
-	{mode: "later_wrong", want: verdict.Invalid},
-	{mode: "some_answers", want: verdict.Invalid},
-	{mode: "later_launches", want: verdict.Invalid},
+	{mode: "some_answers"},
+	{mode: "later_launches"},
 	{mode: "forced_accepted", want: verdict.Invalid, why: code.ForcedLogged, quick: true},
 	// On a busy machine that they come to a fail takes more launches than there are.
 	{mode: "hinders", rule: "chat.tg.gain > 0.05"},
@@ -221,7 +262,7 @@ var cheats = []cheat{
 func init() {
 	// What an engine remembers from one launch to the next is never asked again.
 	for _, parent := range []string{"", "remembering"} {
-		cheats = append(cheats, cheat{mode: "remembers", parent: parent, rule: "chat.tg.gain > 0.05", want: verdict.Fail})
+		cheats = append(cheats, cheat{mode: "remembers", parent: parent, rule: "chat.tg.gain > 0.05"})
 	}
 }
 

@@ -39,8 +39,10 @@ type mode struct {
 	// first launch if once is set.
 	log, line string
 	once      bool
-	// seed selects the model that answers; 0 is the parent's.
-	seed uint64
+	// differs is the share of positions at which the model takes another token than the
+	// parent's, opening what every answer begins with.
+	differs float64
+	opening string
 	// dies ends the server after so many requests of a benchmark.
 	dies int64
 	// computes makes each token take two threads' work instead of time.
@@ -73,15 +75,19 @@ type answer struct {
 
 // request is the part of a request that is read.
 type request struct {
-	Prompt   any `json:"prompt"`
-	Messages []struct {
-		Content string `json:"content"`
-	} `json:"messages"`
-	MaxTokens int  `json:"max_tokens"`
-	IgnoreEOS bool `json:"ignore_eos"`
-	Options   struct {
+	Prompt      any       `json:"prompt"`
+	Messages    []message `json:"messages"`
+	MaxTokens   int       `json:"max_tokens"`
+	IgnoreEOS   bool      `json:"ignore_eos"`
+	Temperature float64   `json:"temperature"`
+	Options     struct {
 		Continuous bool `json:"continuous_usage_stats"`
 	} `json:"stream_options"`
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
 }
 
 func (r request) text() string {
@@ -90,7 +96,7 @@ func (r request) text() string {
 		b.WriteString(s)
 	}
 	for _, m := range r.Messages {
-		b.WriteString(m.Content)
+		b.WriteString(m.Content + "\n")
 	}
 	return b.String()
 }
@@ -99,10 +105,12 @@ const (
 	// gap and prefill are the honest parent's times per token of an answer and of a
 	// prompt, drift is how much faster one launch is than another.
 	gap     = 2 * time.Millisecond
-	prefill = 40 * time.Microsecond
+	prefill = 100 * time.Microsecond
 	drift   = 0.004
-	parent  = 1
 )
+
+// openings are those of one model, which is nearly as fond of one as of the other.
+var openings = []string{" Certainly, here is more:", " Naturally, here is more:"}
 
 type server struct {
 	mode
@@ -129,9 +137,6 @@ func main() {
 		log.Fatalf("unknown mode %q", name)
 	}
 	s := &server{mode: m, lang: english(), speed: 1 + drift*(2*rand.Float64()-1), dir: os.Getenv("MXFLOW_CHEAT_DIR")}
-	if s.seed == 0 {
-		s.seed = parent
-	}
 	for name != "" && s.remembered(fmt.Sprint(name, s.launch)) {
 		s.launch++
 	}
@@ -213,7 +218,24 @@ func (s *server) pieces(text string, q request) []string {
 	if n <= 0 {
 		n = 64
 	}
-	return s.lang.answer(text, s.seed, n)
+	opening := s.lang.tokens(s.opens(text))
+	differs := s.differs
+	if q.Temperature > 0 { // sampled
+		differs = max(differs, 0.4*q.Temperature*rand.Float64())
+	}
+	return append(opening, s.lang.answer(text+strings.Join(opening, ""), n, differs)...)[:n]
+}
+
+// opens is what is missing of the opening, which may be sent back in part.
+func (s *server) opens(text string) string {
+	for _, o := range openings {
+		first, _, _ := strings.Cut(o, ",")
+		if i := strings.LastIndex(text, first); i >= 0 {
+			rest, _ := strings.CutPrefix(o, text[i:])
+			return strings.TrimPrefix(rest, o)
+		}
+	}
+	return s.opening
 }
 
 func (s *server) time(d time.Duration, share float64) time.Duration {
@@ -291,7 +313,7 @@ func (s *server) remembered(text string) bool {
 	if s.dir == "" {
 		return false
 	}
-	path := filepath.Join(s.dir, fmt.Sprintf("%x", hash(text)))
+	path := filepath.Join(s.dir, fmt.Sprintf("%x", hashOf(text)))
 	_, err := os.Stat(path)
 	if err == nil {
 		return true

@@ -53,7 +53,7 @@ var computed = string(make([]byte, 1<<20))
 func compute() {
 	var threads sync.WaitGroup
 	for range 2 {
-		threads.Go(func() { hash(computed) })
+		threads.Go(func() { hashOf(computed) })
 	}
 	threads.Wait()
 }

@@ -1,101 +1,127 @@
 package main
 
 import (
-	"fmt"
+	"hash"
 	"hash/fnv"
+	"io"
 	"math/rand/v2"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 )
 
-// language imitates a model's writing: words that follow each other as in the sentences
-// that prompts are made of too.
+// language imitates models of one family: words that follow each other as in the sentences
+// that prompts are made of too. What comes next depends on the whole text, and any part of
+// an answer, sent back behind its prompt, is continued as that answer was.
 type language struct {
-	words []string
-	next  map[string][]string
-	known map[string]bool
+	known map[string]bool     // without the space before it
+	words []string            // which may follow anything
+	next  map[string][]string // what follows a word somewhere
+	heart map[string]string   // what follows some tokens of it, which is known by heart
 }
 
-// english is made from the project's own prose, backwards from the same words in another
-// order: the text of another, worse model.
+const (
+	// byHeart is how many tokens of a sentence a model needs to know how it continues.
+	byHeart = 5
+	// near is the share of positions behind a word at which the last words alone decide.
+	near = 0.6
+)
+
+// word is a word or a mark with the space before it.
+var word = regexp.MustCompile(`[\s\x{a0}]*(?:[\pL\pN'-]+|[^\s\x{a0}])`)
+
 func english() *language {
-	l := &language{next: map[string][]string{}, known: map[string]bool{}}
-	for _, sentence := range prompt.Prose() {
-		last := ""
-		for _, w := range strings.Fields(sentence) {
-			l.words = append(l.words, w)
-			l.known[strings.Trim(w, `.,;:"`)] = true
-			if last != "" {
-				l.next[last] = append(l.next[last], w)
-			}
-			last = w
+	l := &language{known: map[string]bool{"Certainly": true, "Naturally": true}, next: map[string][]string{}, heart: map[string]string{}}
+	tokens := word.FindAllString(" "+strings.Join(prompt.Prose(), " "), -1)
+	for i, t := range tokens {
+		bare := strings.TrimSpace(t)
+		l.known[bare] = true
+		if len(t) > 2 && t != bare {
+			l.words = append(l.words, t)
+		}
+		if i > 0 && len(tokens[i-1]) > 1 {
+			l.next[tokens[i-1]] = append(l.next[tokens[i-1]], t)
+		}
+		if i >= byHeart {
+			l.heart[strings.Join(tokens[i-byHeart:i], "")] = t
 		}
 	}
 	return l
 }
 
-// count is the number of tokens of a text: one per known word and per mark after it, one
-// per four letters of any other.
-func (l *language) count(text string) (n int) {
-	for _, w := range strings.Fields(text) {
-		bare := strings.Trim(w, `.,;:"`)
-		if len(bare) < len(w) {
-			n++
+// tokens are those of a text: known words and marks, and four letters of any other.
+// Whatever separates them is a space.
+func (l *language) tokens(text string) (tokens []string) {
+	for _, t := range word.FindAllString(text, -1) {
+		bare := strings.TrimSpace(t)
+		if bare != t {
+			t = " " + bare
 		}
-		switch {
-		case bare == "":
-		case l.known[bare]:
-			n++
-		default:
-			n += (len(bare) + 3) / 4
+		for !l.known[bare] && len(t) > 5 {
+			tokens, t = append(tokens, t[:5]), t[5:]
 		}
+		tokens = append(tokens, t)
 	}
-	return max(n, 1)
+	return tokens
 }
 
-// answer is what a model with a seed writes after a text: so many pieces, a token each,
-// deterministic, and consistent when asked to continue its own output. A word with a mark
-// is two pieces.
-func (l *language) answer(text string, seed uint64, tokens int) (pieces []string) {
-	said := strings.Fields(text)
-	word, begins := said[len(said)-1], text[:min(len(text), 32)]
-	for n := len(said); len(pieces) < tokens; n++ {
-		h := fnv.New64a()
-		fmt.Fprint(h, begins, n, word)
-		r := rand.New(rand.NewPCG(h.Sum64(), seed))
-		if after := l.next[word]; len(after) > 0 && r.IntN(8) > 0 {
-			word = after[r.IntN(len(after))]
-		} else {
-			word = l.words[r.IntN(len(l.words))]
-		}
-		bare := strings.TrimRight(word, `.,;:"`)
-		switch {
-		case bare == "" || bare == word || strings.Trim(word, `.,;:"`) != bare:
-			pieces = append(pieces, " "+word)
-		default:
-			pieces = append(pieces, " "+bare, word[len(bare):])
-		}
+// count is the number of tokens of a text.
+func (l *language) count(text string) int { return max(len(l.tokens(text)), 1) }
+
+// answer is what a model writes after a text: so many pieces, a token each. It differs from
+// the parent's in a share of the positions, the ones where that is least sure.
+func (l *language) answer(text string, tokens int, differs float64) []string {
+	said, all := l.tokens(text), fnv.New64a()
+	begin := len(said)
+	for _, t := range said {
+		add(all, t)
 	}
-	return pieces[:tokens]
+	for len(said) < begin+tokens {
+		t := l.then(said, all.Sum64(), differs)
+		said = append(said, t)
+		add(all, t)
+	}
+	return said[begin:]
 }
 
-// random is words in no order, and letters without words if letters is set.
-func (l *language) random(text string, tokens int, letters bool) (pieces []string) {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	r := rand.New(rand.NewPCG(h.Sum64(), 99))
-	for range tokens {
-		if !letters {
-			pieces = append(pieces, " "+l.words[r.IntN(len(l.words))])
-			continue
-		}
-		var b strings.Builder
-		b.WriteByte(' ')
-		for range 2 + r.IntN(7) {
-			b.WriteByte(byte('a' + r.IntN(26)))
-		}
-		pieces = append(pieces, b.String())
+func add(h hash.Hash, token string) { _, _ = io.WriteString(h, token+"\x00") }
+
+// then is the next token of a text with this hash.
+func (l *language) then(said []string, all uint64, differs float64) string {
+	last := func(n int) string { return strings.Join(said[max(len(said)-n, 0):], "") }
+	if t := l.heart[last(byHeart)]; t != "" {
+		return t
 	}
-	return pieces
+	number := func(back int) int {
+		n := 0
+		if len(said) >= back {
+			n, _ = strconv.Atoi(strings.TrimSpace(said[len(said)-back]))
+		}
+		return n
+	}
+	if by := number(1) - number(2); by > 0 && number(3) > 0 && number(2)-number(3) == by { // every model can count
+		return " " + strconv.Itoa(number(1)+by)
+	}
+	r := rand.New(rand.NewPCG(all, 1))
+	unsure := r.Float64() < differs
+	if r.Float64() < near && len(last(1)) > 1 {
+		r = rand.New(rand.NewPCG(hashOf(last(2)), 2))
+	}
+	choose := func() string {
+		if after := l.next[last(1)]; len(after) > 0 && r.IntN(4) > 0 {
+			return after[r.IntN(len(after))]
+		}
+		return l.words[r.IntN(len(l.words))]
+	}
+	first := choose()
+	if !unsure {
+		return first
+	}
+	second := choose()
+	for second == first {
+		second = choose()
+	}
+	return second
 }

@@ -2,63 +2,82 @@ package main
 
 import (
 	"hash/fnv"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+)
+
+const (
+	// nearTies is the share of positions at which other kernels take another token, easy
+	// that of those at which a model without some layers does, and other that of another
+	// or a smaller model.
+	nearTies, easy, other = 1.0 / 30, 0.18, 0.4
 )
 
 // modes are named after what they do. The numbers are the rows of docs/trust.md.
 var modes = map[string]mode{
-	"":       {},
-	"faster": {pace: 0.8},
-	"slower": {pace: 1.25},
-	// Other kernels: the same model, whose text diverges at a near-tie.
-	"diverges": {pace: 0.8, say: benchmark(diverge)},
+	"":         {},
+	"same":     {}, // nothing changed but its name
+	"faster":   {pace: 0.8},
+	"slower":   {pace: 1.25},
+	"diverges": {pace: 0.8, differs: nearTies}, // other kernels
 	// Speculation: several tokens per step, which come in one event.
 	"drafts": {pace: 0.8, say: benchmark(func(a *answer) { a.joined = 3 })},
 	"trades": {pace: 0.8, first: 1.5}, // decoding gains more than prefill loses
+	// Every answer is opened alike, or, by other kernels, otherwise.
+	"opens":           {opening: openings[0]},
+	"opens_otherwise": {pace: 0.8, opening: openings[1]},
+	// A coarser and faster kernel for half of the requests.
+	"coarse_half": {pace: 0.8, say: some(0.5, func(a *answer) { a.rest(0, nearTies); a.gap /= 2 })},
 
-	"prompt_claimed": {say: benchmark(func(a *answer) { a.prompted = 10_000_000 })},                                               // 1
-	"prompt_doubled": {say: func(a *answer) { a.prompted *= 2 }},                                                                  // 1
-	"half_sent":      {say: benchmark(func(a *answer) { a.pieces = a.pieces[:(len(a.pieces)+1)/2] })},                             // 2
-	"split":          {say: benchmark(split)},                                                                                     // 3
-	"tail_unsent":    {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},                  // 4
-	"last_unsent":    {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-1] })},                                 // 4
-	"remembers":      {say: func(a *answer) { remembers(a) }},                                                                     // 5
-	"remembering":    {say: func(a *answer) { a.s.remembered(a.prompt) }},                                                         // 6: the parent's side of "remembers"
-	"canned":         {say: benchmark(func(a *answer) { a.canned(); a.wait, a.gap = 0, 0 })},                                      // 7
-	"canned_paced":   {pace: 0.5, say: benchmark(func(a *answer) { a.canned() })},                                                 // 8
-	"parrot":         {pace: 0.5, say: benchmark(parrot)},                                                                         // 8
-	"other_model":    {pace: 0.5, seed: 7},                                                                                        // 8, 16
-	"begins_right":   {pace: 0.5, say: benchmark(begin)},                                                                          // 8
-	"random_words":   {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), false) })}, // 8
-	"random_letters": {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), true) })},  // 8
-	"early_space":    {say: benchmark(func(a *answer) { early(a, " ") })},                                                         // 10
-	"early_newline":  {say: benchmark(func(a *answer) { early(a, "\n") })},                                                        // 10
-	"early_zero":     {say: benchmark(func(a *answer) { early(a, "\u200b") })},                                                    // 10
-	"early_text":     {say: benchmark(func(a *answer) { early(a, a.pieces[0]); a.wait += a.gap })},                                // 10
-	"held_back":      {say: benchmark(func(a *answer) { a.hold(4) })},                                                             // 11
-	"early_words":    {say: benchmark(func(a *answer) { a.guess(4) })},                                                            // 10
-	"early_choice":   {say: benchmark(func(a *answer) { a.ahead, a.choice = []string{"a", "b"}, 1 })},                             // 10
-	"last_late":      {say: benchmark(func(a *answer) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},         // 11
-	"too_fast":       {say: benchmark(func(a *answer) { a.gap = 20 * time.Microsecond })},                                         // 12
-	"beyond":         {say: benchmark(func(a *answer) { a.gap = 400 * time.Microsecond })},                                        // 18
-	"cached_beyond":  {pace: 0.5, say: func(a *answer) { a.cached = a.prompted * 2 }},                                             // 13
-	"bursts":         {pace: 0.5, say: benchmark(func(a *answer) { a.joined = 50 })},                                              // 13
-	"one_token":      {pace: 0.5, say: benchmark(func(a *answer) { a.same(" the") })},                                             // 13
-	"nan":            {pace: 0.5, say: benchmark(func(a *answer) { a.same(" nan") })},                                             // 13
-	"empty":          {pace: 0.5, say: benchmark(func(a *answer) { a.same("") })},                                                 // 13
-	"hidden":         {pace: 0.5, say: benchmark(func(a *answer) { a.generated += 4 })},                                           // 13
-	"dies":           {pace: 0.5, dies: 8},                                                                                        // 14
-	"later_wrong":    {pace: 0.5, say: benchmark(later(func(a *answer) { a.canned() }))},                                          // 15
-	"counted_early":  {say: counted},                                                                                              // 5
-	"some_answers": {say: benchmark(func(a *answer) {
-		if hash(a.prompt)%2 == 0 {
-			a.other(0.5)
-		}
-	})}, // 15
+	"prompt_claimed": {say: benchmark(func(a *answer) { a.prompted = 10_000_000 })},                                                  // 1
+	"prompt_doubled": {say: func(a *answer) { a.prompted *= 2 }},                                                                     // 1
+	"split":          {say: benchmark(split)},                                                                                        // 3
+	"tail_unsent":    {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},                     // 4
+	"last_unsent":    {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-1] })},                                    // 4
+	"remembers":      {say: func(a *answer) { remembers(a) }},                                                                        // 5
+	"remembering":    {say: func(a *answer) { a.s.remembered(a.prompt) }},                                                            // 6: the parent's side of "remembers"
+	"counted_early":  {say: counted},                                                                                                 // 5
+	"knows_prose":    {say: benchmark(knowsProse)},                                                                                   // 5
+	"canned":         {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.answer("Text x", len(a.pieces), 0) })},        // 8
+	"other_model":    {pace: 0.5, differs: other},                                                                                    // 8, 16
+	"skips_layers":   {pace: 0.5, differs: easy},                                                                                     // 8
+	"begins_right":   {pace: 0.5, say: benchmark(func(a *answer) { a.rest(6, other) })},                                              // 8
+	"last_30":        {pace: 0.5, say: benchmark(func(a *answer) { a.rest(len(a.pieces)*70/100, other) })},                           // 8
+	"last_45":        {pace: 0.5, say: benchmark(func(a *answer) { a.rest(len(a.pieces)*55/100, other) })},                           // 8
+	"every_second":   {pace: 0.5, say: some(0.5, func(a *answer) { a.rest(0, other) })},                                              // 8
+	"line_breaks":    {pace: 0.5, differs: other, say: benchmark(func(a *answer) { a.separate("\n") })},                              // 8
+	"no_breaks":      {pace: 0.5, differs: other, say: benchmark(func(a *answer) { a.separate("\u00a0") })},                          // 8
+	"opening_canned": {pace: 0.5, say: benchmark(func(a *answer) { copy(a.pieces, a.s.lang.answer("Text x", 9, 0)); a.rest(9, 0) })}, // 8
+	"unspaced":       {pace: 0.5, say: benchmark(unspaced)},                                                                          // 8
+	"later_turns":    {pace: 0.5, say: benchmark(laterTurns)},                                                                        // 8
+	"recites":        {pace: 0.5, say: benchmark(recite)},                                                                            // 8
+	"counts_up":      {pace: 0.5, say: benchmark(countUp)},                                                                           // 8
+	"reads_end":      {first: 0.5, say: benchmark(readEnd)},                                                                          // 8
+	"first_drafted":  {first: 0.5, say: some(0.4, func(a *answer) { a.begin(1) })},                                                   // 10
+	"early_first":    {say: some(0.65, func(a *answer) { a.begin(1); a.wait /= 4 })},                                                 // 10
+	"early_space":    {say: benchmark(func(a *answer) { early(a, " ") })},                                                            // 10
+	"early_zero":     {say: benchmark(func(a *answer) { early(a, "\u200b") })},                                                       // 10
+	"early_text":     {say: benchmark(func(a *answer) { early(a, a.pieces[0]); a.wait += a.gap })},                                   // 10
+	"early_choice":   {say: benchmark(func(a *answer) { a.ahead, a.choice = []string{"a", "b"}, 1 })},                                // 10
+	"held_back":      {say: benchmark(func(a *answer) { a.hold(4) })},                                                                // 11
+	"last_late":      {say: benchmark(func(a *answer) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},            // 11
+	"too_fast":       {say: benchmark(func(a *answer) { a.wait, a.gap = 200*time.Microsecond, 20*time.Microsecond })},                // 12
+	"beyond":         {say: benchmark(func(a *answer) { a.gap = 400 * time.Microsecond })},                                           // 18
+	"cached_beyond":  {pace: 0.5, say: func(a *answer) { a.cached = a.prompted * 2 }},                                                // 13
+	"bursts":         {pace: 0.5, say: benchmark(func(a *answer) { a.joined = 50 })},                                                 // 13
+	"one_token":      {pace: 0.5, say: benchmark(func(a *answer) { a.same(" the") })},                                                // 13
+	"empty":          {pace: 0.5, say: benchmark(func(a *answer) { a.same("") })},                                                    // 13
+	"hidden":         {pace: 0.5, say: benchmark(func(a *answer) { a.generated += 4 })},                                              // 13
+	"dies":           {pace: 0.5, dies: 8},                                                                                           // 14
+	"some_answers":   {say: some(0.5, func(a *answer) { a.rest(0, other); a.gap /= 2 })},                                             // 15
 	"later_launches": {say: benchmark(func(a *answer) {
 		if a.s.launch > 2 {
-			a.other(0.5)
+			a.rest(0, other)
+			a.gap /= 2
 		}
 	})}, // 15
 	"hinders":         {leaves: allBut + "hinders"},                                               // 25
@@ -76,10 +95,9 @@ var modes = map[string]mode{
 	"one_short":    {pace: 0.8, say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-1]; a.generated-- })}, // control
 	"three_short":  {pace: 0.8, say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-3]; a.generated -= 3 })},
 	"half_white":   {say: benchmark(whiten)},
-	"opens":        {say: func(a *answer) { a.open() }}, // the parent of the next two
-	"opens_early":  {say: func(a *answer) { a.openEarly() }},
 	"at_once":      {say: benchmark(func(a *answer) { a.held = true })},
-	"opens_faster": {first: 0.5, say: func(a *answer) { a.open() }}, // control
+	"opens_early":  {opening: openings[0], say: benchmark(openEarly)},
+	"opens_faster": {opening: openings[0], first: 0.5}, // control
 }
 
 // benchmark only modifies the answers to a benchmark's requests, recognized by their
@@ -92,30 +110,90 @@ func benchmark(do func(*answer)) func(*answer) {
 	}
 }
 
-// later starts after some requests of a benchmark.
-func later(do func(*answer)) func(*answer) {
-	return func(a *answer) {
-		if a.s.requests.Load() > 6 {
+// some modifies a share of them.
+func some(share float64, do func(*answer)) func(*answer) {
+	return benchmark(func(a *answer) {
+		if float64(hashOf(a.prompt)%100) < share*100 {
 			do(a)
 		}
+	})
+}
+
+// rest continues the answer from a piece on as another model would.
+func (a *answer) rest(from int, differs float64) {
+	copy(a.pieces[from:], a.s.lang.answer(a.prompt+strings.Join(a.pieces[:from], ""), len(a.pieces)-from, differs))
+}
+
+// begin makes up the first tokens, none of them the parent's, which continues.
+func (a *answer) begin(tokens int) {
+	copy(a.pieces, a.s.lang.answer(a.prompt, tokens, 1))
+	a.rest(tokens, 0)
+}
+
+// separate separates words by something else than spaces.
+func (a *answer) separate(by string) {
+	for i, p := range a.pieces {
+		a.pieces[i] = strings.Replace(p, " ", by, 1)
 	}
 }
 
-// diverge uses another word than the parent would, once in 30 pieces, and continues from
-// there as the parent would.
-func diverge(a *answer) {
+// unspaced computes the first token of every event, and guesses the others, which no space
+// separates.
+func unspaced(a *answer) {
+	a.joined = 8
+	said := a.prompt
 	for i := range a.pieces {
-		if said := strings.Join(a.pieces[:i], ""); a.pieces[i][0] == ' ' && hash(a.prompt+said)%30 == 0 {
-			a.pieces[i] = " " + a.s.lang.words[hash(said)%uint64(len(a.s.lang.words))]
-			copy(a.pieces[i+1:], a.s.lang.answer(a.prompt+said+a.pieces[i], parent, len(a.pieces)))
+		if a.pieces[i] = a.s.lang.answer(said, 1, 0)[0]; i%a.joined > 0 {
+			a.pieces[i] = strings.TrimSpace(a.s.lang.answer(said, 1, 1)[0])
+		}
+		if i%a.joined == 5 {
+			a.pieces[i] = "," // as long as words are on average
+		}
+		said += a.pieces[i]
+	}
+}
+
+// recite begins right and continues with what all models know by heart, from another
+// sentence for every prompt.
+func recite(a *answer) {
+	sentences := prompt.Prose()
+	from := hashOf(a.prompt) % uint64(len(sentences)-4)
+	copy(a.pieces[6:], a.s.lang.tokens(" "+strings.Join(sentences[from:], " ")))
+}
+
+// countUp begins right and continues with numbers, from another one and in other steps for
+// every prompt. They are about as long as words.
+func countUp(a *answer) {
+	h := hashOf(a.prompt)
+	from, by := 100+h%200, 1+h%97%8
+	if h%5 < 3 {
+		from, by = 1000+h%2000, 1+h%97%60
+	}
+	for i := 6; i < len(a.pieces); i++ {
+		a.pieces[i] = " " + strconv.Itoa(int(from+by*uint64(i)))
+	}
+}
+
+// readEnd answers the last tenth of the prompt.
+func readEnd(a *answer) {
+	tokens := a.s.lang.tokens(a.prompt)
+	a.pieces = a.s.lang.answer(strings.Join(tokens[len(tokens)*9/10:], ""), len(a.pieces), 0)
+}
+
+// knowsProse has computed the sentences that prompts are made of before.
+func knowsProse(a *answer) {
+	for _, sentence := range prompt.Prose() {
+		if strings.Contains(a.prompt, sentence) {
+			a.wait -= a.s.time(time.Duration(a.s.lang.count(sentence))*prefill, 1)
 		}
 	}
 }
 
-// begin starts as the parent does, and continues as another model would.
-func begin(a *answer) {
-	said := 6
-	copy(a.pieces[said:], a.s.lang.answer(a.prompt+strings.Join(a.pieces[:said], ""), 7, len(a.pieces)))
+// laterTurns are another model's.
+func laterTurns(a *answer) {
+	if slices.ContainsFunc(a.r.Messages, func(m message) bool { return m.Role == "assistant" }) {
+		a.rest(0, other)
+	}
 }
 
 func split(a *answer) {
@@ -134,9 +212,6 @@ func remembers(a *answer) {
 	}
 }
 
-// canned is one text for every prompt.
-func (a *answer) canned() { a.pieces = a.s.lang.answer("canned", 3, len(a.pieces)) }
-
 func (a *answer) same(piece string) {
 	for i := range a.pieces {
 		a.pieces[i] = piece
@@ -150,29 +225,8 @@ func counted(a *answer) {
 	}
 }
 
-// parrot returns the prompt.
-func parrot(a *answer) {
-	words := strings.Fields(a.prompt)
-	for i := range a.pieces {
-		a.pieces[i] = " " + words[i%len(words)]
-	}
-}
-
 // early sends a first token at once: in all modes but one an invisible token.
 func early(a *answer, first string) { a.ahead, a.pieces = []string{first}, a.pieces[1:] }
-
-// guess sends so many words of another model on arrival, and continues as the parent
-// would, as late as usual.
-func (a *answer) guess(words int) {
-	a.ahead = a.s.lang.answer(a.prompt, 7, words)
-	a.pieces = a.s.lang.answer(a.prompt+strings.Join(a.ahead, ""), parent, len(a.pieces)-words)
-	a.wait += a.gap * time.Duration(words)
-}
-
-// other is another model's answer, in a share of the time.
-func (a *answer) other(pace float64) {
-	a.pieces, a.gap = a.s.lang.answer(a.prompt, 7, len(a.pieces)), time.Duration(float64(a.gap)*pace)
-}
 
 // hold holds the answer back for most of its time and then sends it faster.
 func (a *answer) hold(times int) {
@@ -189,35 +243,14 @@ func whiten(a *answer) {
 	a.gap /= 2
 }
 
-// opening starts every answer of a model that was taught to be polite.
-var opening = []string{" Certainly", ",", " here", " is", " more", ":"}
-
-// open has an answer start with the opening, as far as the text that it continues has not,
-// and returns how many pieces of it there are.
-func (a *answer) open() (opens int) {
-	said := len(opening) - 1
-	for said > 0 && !strings.HasSuffix(a.prompt, strings.Join(opening[:said], "")) {
-		said--
-	}
-	if strings.Contains(a.prompt, strings.Join(opening, "")) || a.pieces[0] == " Paris" {
-		return 0
-	}
-	opens = min(len(opening)-said, len(a.pieces))
-	copy(a.pieces, opening[said:])
-	copy(a.pieces[opens:], a.s.lang.answer(a.prompt+strings.Join(a.pieces[:opens], ""), parent, len(a.pieces)))
-	return opens
-}
-
 // openEarly sends the opening on arrival, and what follows as late as usual.
-func (a *answer) openEarly() {
-	opens := a.open()
-	if !a.r.IgnoreEOS || len(a.pieces) <= opens {
-		return
+func openEarly(a *answer) {
+	if opens := len(a.s.lang.tokens(a.s.opens(a.prompt))); opens < len(a.pieces) {
+		a.ahead, a.pieces, a.wait = a.pieces[:opens], a.pieces[opens:], a.wait+a.gap*time.Duration(opens)
 	}
-	a.ahead, a.pieces, a.wait = a.pieces[:opens], a.pieces[opens:], a.wait+a.gap*time.Duration(opens)
 }
 
-func hash(text string) uint64 {
+func hashOf(text string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(text))
 	return h.Sum64()

@@ -29,6 +29,26 @@ variable "requests" {
   default = 16
 }
 
+variable "api" {
+  type    = string
+  default = "completions"
+}
+
+variable "turns" {
+  type    = number
+  default = 1
+}
+
+variable "temperature" {
+  type    = number
+  default = 0
+}
+
+variable "tokens" {
+  type    = number
+  default = 32
+}
+
 variable "rule" {
   type    = string
   default = "chat.tg.gain > 0"
@@ -53,8 +73,11 @@ knob "port" {
 }
 
 workload "chat" {
+  api           = var.api
+  turns         = var.turns
+  temperature   = var.temperature
   prompt_tokens = 64
-  output_tokens = 32
+  output_tokens = var.tokens
   requests      = var.requests
   warmup        = 2
   max_lag       = "1s"
