@@ -70,7 +70,7 @@ func honestPorts(t *testing.T) (taken []honestPort) {
 		add("embedded "+p, "honest", "port="+p)
 	}
 	server := cheatServer(t)
-	for _, mode := range []string{"faster", "slower", "diverges", "drafts"} {
+	for _, mode := range []string{"same", "faster", "slower", "diverges", "drafts", "coarse_half"} {
 		add("imitation "+mode, "cheat", "server="+server, "mode="+mode)
 	}
 	if models := os.Getenv("MXFLOW_TEST_MODELS"); models != "" {
