@@ -275,6 +275,13 @@ func closed(err error) bool {
 	return false
 }
 
+// Bare is a client of the same engine without Extra, which may have it bypass its caches.
+func (c *Client) Bare() *Client {
+	bare := New(c.BaseURL, c.Model)
+	bare.HTTP, bare.Header, bare.Rename, bare.Tokenizer, bare.LogProbs = c.HTTP, c.Header, c.Rename, c.Tokenizer, c.LogProbs
+	return bare
+}
+
 // Stream sends one request and watches the answer arrive. The sample holds the
 // time of every data event since the send, on the monotonic clock; the send is
 // the moment before the request is handed to the HTTP client, so a connection

@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -145,42 +146,45 @@ func (q *Question) draw(a *Asked, name string, launches []string, seed string) *
 
 // ask asks so many positions of each part of each cell, with those asked before.
 func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Asked, most int) error {
+	// What was computed of an answer may be used again.
+	client := st.Client.Bare()
 	for _, c := range d.cells {
-		var asking errgroup.Group
-		asking.SetLimit(atOnce)
-		var looks []*Look
+		var some []Position
 		for _, part := range parts {
 			from := c.asked[part]
 			c.asked[part] = min(max(most, from), len(c.positions[part]))
-			for _, p := range c.positions[part][from:c.asked[part]] {
-				l := &Look{}
-				looks = append(looks, l)
-				asking.Go(func() (err error) {
-					*l, err = p.look(ctx, st, part, c)
-					return err
-				})
-				if len(c.counted) < counted && !c.counted[p.Answer] {
-					c.counted[p.Answer] = true
-					if again := p.Answer.recount(ctx, st); again != (Recount{Launch: again.Launch, Cell: again.Cell}) {
-						a.Recounts = append(a.Recounts, again)
-					}
+			some = append(some, c.positions[part][from:c.asked[part]]...)
+		}
+		slices.SortFunc(some, func(a, b Position) int {
+			return cmp.Or(cmp.Compare(a.Answer.Launch, b.Answer.Launch), a.Answer.Request-b.Answer.Request, a.Answer.Turn-b.Answer.Turn, a.Token-b.Token)
+		})
+		looks := make([]Look, len(some))
+		var asking errgroup.Group
+		asking.SetLimit(atOnce)
+		for i, p := range some {
+			asking.Go(func() (err error) {
+				looks[i], err = p.look(ctx, st, client, c)
+				return err
+			})
+			if len(c.counted) < counted && !c.counted[p.Answer] {
+				c.counted[p.Answer] = true
+				if again := p.Answer.recount(ctx, st); again != (Recount{Launch: again.Launch, Cell: again.Cell}) {
+					a.Recounts = append(a.Recounts, again)
 				}
 			}
 		}
 		if err := asking.Wait(); err != nil {
 			return err
 		}
-		for _, l := range looks {
-			a.Looks = append(a.Looks, *l)
-		}
+		a.Looks = append(a.Looks, looks...)
 	}
 	return ctx.Err()
 }
 
 // look asks what the parent says at a position. An answer that cannot be continued is
 // asked for as a whole: behind the first difference, nothing is known of other parts.
-func (p Position) look(ctx context.Context, st *launch.Started, part Part, c *cellDraw) (Look, error) {
-	a := p.Answer
+func (p Position) look(ctx context.Context, st *launch.Started, client *openai.Client, c *cellDraw) (Look, error) {
+	a, part := p.Answer, c.part[p.Answer][p.Token]
 	l := Look{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: part, At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
 	name, _, _ := strings.Cut(a.Cell, ".")
 	w := st.Lab.Plan.Workload(name)
@@ -188,10 +192,10 @@ func (p Position) look(ctx context.Context, st *launch.Started, part Part, c *ce
 	r.Timeouts.Total = w.FirstTimeout
 	a.Prompt.Fill(&r)
 	ask := func() (string, error) {
-		s, err := st.Client.Stream(ctx, r)
+		s, err := client.Stream(ctx, r)
 		if err == nil && !a.Whole && s.Text == "" && s.Finish == "length" && r.MaxTokens == 1 {
 			r.MaxTokens = 4 // part of a character comes with its rest
-			s, err = st.Client.Stream(ctx, r)
+			s, err = client.Stream(ctx, r)
 		}
 		return strings.TrimRight(st.Lab.Redact.Text(s.Reasoning+s.Text+s.Tools), "\uFFFD"), err
 	}

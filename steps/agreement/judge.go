@@ -191,7 +191,8 @@ func (c Claim) Judge(a *Asked) (r Result) {
 		}
 		whole := c.part(cell, "", ownRest, rest, 1)
 		// An opening is known before anything is computed, whoever made it up.
-		if a.opens(c.Other, cell)-a.opens(c.Own, cell) > Margin {
+		opens, usual := a.opens(c.Other, cell), a.opens(c.Own, cell)
+		if more, _ := opens.Excess(usual, refutedAt); more > 0 && opens.Value()-usual.Value() > Margin {
 			whole.RecitesMore, whole.Shown = true, false
 		}
 		r.Parts = append(r.Parts, whole)
@@ -213,18 +214,20 @@ func (c Claim) Judge(a *Asked) (r Result) {
 	return r
 }
 
-// opens is the share of the tokens of some launches' answers that are of their opening.
-func (a *Asked) opens(launches []string, cell string) float64 {
-	opens, all := 0, 0
+// opens is the share of the tokens of some launches' answers that are of their opening, as
+// one of so many answers.
+func (a *Asked) opens(launches []string, cell string) stats.Share {
+	opens, all, answers := 0, 0, 0
 	for _, id := range launches {
 		opens += a.All[id][cell][Opening]
+		answers += a.All[id][cell][First]
 		for part, n := range a.All[id][cell] {
 			if part != Hidden {
 				all += n
 			}
 		}
 	}
-	return float64(opens) / float64(max(all, 1))
+	return endless(stats.Share{Yes: opens * answers / max(all, 1), Of: answers})
 }
 
 func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l.all+o.all }

@@ -226,9 +226,7 @@ func (r *recording) clientFor(w *plans.Workload) *openai.Client {
 	if len(r.Client.Extra) == 0 || !cachesOnPurpose(w) {
 		return r.Client
 	}
-	c := openai.New(r.Client.BaseURL, r.Client.Model)
-	c.HTTP, c.Header, c.Rename, c.Tokenizer, c.LogProbs = r.Client.HTTP, r.Client.Header, r.Client.Rename, r.Client.Tokenizer, r.Client.LogProbs
-	return c
+	return r.Client.Bare()
 }
 
 // cachesOnPurpose reports whether a workload is about what the engine has cached.
