@@ -341,7 +341,7 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 	if err := json.Unmarshal(out, &run); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(program, "show", "latest", dir, "--recompute").CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, "audit", "replay", dir).CombinedOutput(); err != nil {
 		t.Errorf("the metrics are not what is computed from the raw data: %v\n%s", err, out)
 	}
 	if len(run.Launches) != 10 {

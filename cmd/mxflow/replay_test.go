@@ -286,6 +286,13 @@ func TestAuditReplay(t *testing.T) {
 	}
 }
 
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // evenly is a text however it is broken into lines and columns.
 func evenly(text string) string { return strings.Join(strings.Fields(text), " ") }
 

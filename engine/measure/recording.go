@@ -251,25 +251,22 @@ func union(all []window) (out []window) {
 // Agreement is how stored metrics compare with the same recording evaluated again.
 type Agreement struct {
 	// Metrics counts those compared, Numbers their statistics and counts.
-	Metrics int `json:"metrics"`
-	Numbers int `json:"numbers"`
+	Metrics, Numbers int
 	// Differ are the numbers that came out differently.
-	Differ []Difference `json:"differ,omitempty"`
+	Differ []Difference
 	// Elsewhere are stored metrics that do not come from the recording
-	// (engine.startup_s), New those derived now but not stored: the measuring version did
-	// not know them.
-	Elsewhere []string `json:"elsewhere,omitempty"`
-	New       []string `json:"new,omitempty"`
+	// (engine.startup_s).
+	Elsewhere []string
 }
 
 // Difference is one number that a recomputation did not reproduce.
 type Difference struct {
-	Address string `json:"address"`
+	Address string
 	// What is a statistic, or a field of the summary such as "n" or "unit".
-	What string `json:"what"`
+	What string
 	// Stored and Again are exact; "absent" if there is none.
-	Stored string `json:"stored"`
-	Again  string `json:"again"`
+	Stored string
+	Again  string
 }
 
 // Agree evaluates a recording and compares the result with what was stored. A tolerance
@@ -290,11 +287,6 @@ func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement 
 			continue
 		}
 		a.compare(address, stored[address], now, tolerance)
-	}
-	for _, address := range slices.Sorted(maps.Keys(again)) {
-		if _, there := stored[address]; !there {
-			a.New = append(a.New, address)
-		}
 	}
 	return a
 }

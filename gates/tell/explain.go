@@ -6,7 +6,6 @@ var explainPhrases = phrases{
 	code.ArmSays:        "{subject}",
 	code.Unreadable:     "{answers} of {of} answers of {subject} are not readable text, e.g. {causes}: speeds of such a server are meaningless",
 	code.SomeUnreadable: "{answers} of {of} answers of {subject} are not readable text, e.g. {causes}",
-	code.NoSuchLaunch:   "no launch of this name is recorded",
 	code.LevelShort:     "{subject} {verdict}",
 	code.ExitStatus:     "exit status {exit}",
 	code.WasWithdrawn:   "{causes}; withdrawn: {verdict}{accepted?, accepted} (attempt {attempt}, see --attempt {attempt})",

@@ -48,7 +48,6 @@ var replayPhrases = phrases{
 	code.TestsOnly:         "Only the recorded tests were recomputed: {causes}.",
 	code.DecidedElsewhere:  "Decided on {arch}: numbers had to agree within {tolerance} only.",
 	code.RecordedElsewhere: "Launch {subject} was recorded on {arch}: its statistics had to agree within {tolerance} only, and rules were decided from the recorded ones.",
-	code.LaunchNote:        "Launch {subject}: {causes}.",
 	code.BestUnknown:       "The best alternative of {subject} was not recomputed.",
 
 	code.WouldBe:        "{subject} {verdict:would}",

@@ -41,7 +41,6 @@ func TestReplays(t *testing.T) {
 		{verdict.New(code.TestsOnly).From(verdict.New(code.PlanUnrecorded)), "Only the recorded tests were recomputed: its run did not record its plan."},
 		{verdict.New(code.DecidedElsewhere, arch, tolerance), "Decided on arm64: numbers had to agree within 1e-09 only."},
 		{verdict.New(code.RecordedElsewhere, arch, tolerance).On("s-1.x.1"), "Launch s-1.x.1 was recorded on arm64: its statistics had to agree within 1e-09 only, and rules were decided from the recorded ones."},
-		{verdict.New(code.LaunchNote).On("s-1.x.1").From(verdict.New(code.RawUnnamed)), "Launch s-1.x.1: its record names no raw data."},
 		{verdict.New(code.BestUnknown).On("head"), "The best alternative of head was not recomputed."},
 	})
 }

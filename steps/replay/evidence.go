@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	goruntime "runtime"
 	"slices"
@@ -22,14 +21,18 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// replayedLaunch is a launch with the result of recomputing its raw data.
+// replayedLaunch is a launch with its raw data evaluated again.
 type replayedLaunch struct {
 	// launch is the recorded one with the metrics of its raw data; nil if the ledger has
 	// none of that ID.
 	launch *ledger.Launch
 	// said is the decision that last reported the result.
 	said *Replayed
-	Recomputed
+	// gone is why its raw data cannot be read, or are not what was recorded.
+	gone verdict.Reason
+	// within is set if its numbers agree, but only within ElsewhereTolerance.
+	within bool
+	measure.Agreement
 }
 
 // evidence is what the rules of a decision read, with metrics derived from raw data
@@ -56,23 +59,18 @@ func (r *Replay) told(out *Replayed, id string) (*ledger.Launch, error) {
 	if l.launch == nil {
 		return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 	}
-	if l.Outcome == RawMissing || l.Outcome == RawDamaged {
-		return l.launch, &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.Why)}
+	if !l.gone.IsZero() {
+		return l.launch, &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.gone)}
 	}
 	if l.said == out {
 		return l.launch, nil
 	}
 	l.said = out
-	switch l.Outcome {
-	case RawDiffers:
-		for _, d := range l.Differ {
-			out.differ("launch "+id, d.Address+" "+d.What, d.Stored, d.Again)
-		}
-	case RawWithin:
-		out.note(verdict.New(code.RecordedElsewhere, verdict.Text("arch", l.RecordedOn), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
+	for _, d := range l.Differ {
+		out.differ("launch "+id, d.Address+" "+d.What, d.Stored, d.Again)
 	}
-	if !l.Why.IsZero() {
-		out.note(verdict.New(code.LaunchNote).On(id).From(l.Why))
+	if l.within {
+		out.note(verdict.New(code.RecordedElsewhere, verdict.Text("arch", r.arch[id]), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
 	}
 	out.Numbers += l.Numbers
 	return l.launch, nil
@@ -89,23 +87,35 @@ func (r *Replay) again(id string) *replayedLaunch {
 	if !ok {
 		return out
 	}
-	var recording measure.Recording
-	out.Recomputed, recording = recompute(r.store, stored, r.arch[id])
 	launch := *stored
 	out.launch = &launch
-	if out.Outcome == RawAgrees || out.Outcome == RawDiffers {
-		// What does not come from samples, such as the startup time, stays as recorded;
-		// metrics derived now but not then were read by no rule.
-		launch.Metrics = maps.Clone(stored.Metrics)
-		again := measure.Evaluate(recording)
-		for address := range stored.Metrics {
-			if slices.Contains(out.Elsewhere, address) {
-				continue
-			}
-			delete(launch.Metrics, address)
-			if s, there := again[address]; there {
-				launch.Metrics[address] = s
-			}
+	recording, err := recordingOf(r.store, stored)
+	if err == nil && stored.Samples == "" && stored.Series == "" && fromSamples(stored) {
+		err = &verdict.Fault{Reason: verdict.New(code.RawUnnamed)}
+	}
+	if err != nil {
+		out.gone = verdict.OfError(err)
+		return out
+	}
+	out.Agreement = measure.Agree(recording, stored.Metrics, 0)
+	if arch := r.arch[id]; len(out.Differ) > 0 && arch != "" && arch != goruntime.GOARCH {
+		out.within, out.Agreement = true, measure.Agree(recording, stored.Metrics, ElsewhereTolerance)
+	}
+	out.Differ = append(out.Differ, elsewhen(stored, recording.Samples)...)
+	if out.within = out.within && len(out.Differ) == 0; out.within {
+		return out
+	}
+	// What does not come from samples, such as the startup time, stays as recorded;
+	// metrics derived now but not then were read by no rule.
+	launch.Metrics = maps.Clone(stored.Metrics)
+	again := measure.Evaluate(recording)
+	for address := range stored.Metrics {
+		if slices.Contains(out.Elsewhere, address) {
+			continue
+		}
+		delete(launch.Metrics, address)
+		if s, there := again[address]; there {
+			launch.Metrics[address] = s
 		}
 	}
 	return out
@@ -114,77 +124,6 @@ func (r *Replay) again(id string) *replayedLaunch {
 // ElsewhereTolerance is how far numbers may be off, relatively, if they were recorded on
 // a processor of another architecture: it may round sums differently.
 const ElsewhereTolerance = 1e-9
-
-// RawOutcome is the result of recomputing a launch.
-type RawOutcome string
-
-const (
-	// RawAgrees: every statistic is as recorded, bit for bit.
-	RawAgrees RawOutcome = "agrees"
-	// RawWithin: they agree within ElsewhereTolerance.
-	RawWithin RawOutcome = "agrees within 1e-9"
-	// RawDiffers: some do not.
-	RawDiffers RawOutcome = "differs"
-	// RawDamaged: raw data exist but cannot be what was recorded.
-	RawDamaged RawOutcome = "damaged"
-	// RawMissing: the launch has metrics that came from samples, and the samples are
-	// gone.
-	RawMissing RawOutcome = "no raw data"
-	// RawNone: nothing in the launch comes from samples, as in qualifications.
-	RawNone RawOutcome = "nothing from samples"
-)
-
-// Recomputed is one launch evaluated again from its raw data.
-type Recomputed struct {
-	Launch  string     `json:"launch"`
-	Variant string     `json:"variant"`
-	Outcome RawOutcome `json:"outcome"`
-	// RecordedOn is the architecture of the machine that recorded it, if known.
-	RecordedOn string `json:"recorded_on,omitempty"`
-	// Why is what is wrong with the raw data.
-	Why verdict.Reason `json:"why,omitzero"`
-	measure.Agreement
-}
-
-// Recompute evaluates a launch again from its raw data and compares the result with the
-// record.
-func Recompute(st *store.Store, l *ledger.Launch) Recomputed {
-	out, _ := recompute(st, l, archOf(st, l))
-	return out
-}
-
-// recompute is Recompute with the recording, for callers that need its metrics.
-func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomputed, recording measure.Recording) {
-	out = Recomputed{Launch: l.ID, Variant: l.Variant, RecordedOn: recordedOn}
-	recording, err := recordingOf(st, l)
-	if err != nil {
-		out.Why = verdict.OfError(err)
-		out.Outcome = RawDamaged
-		if errors.Is(err, fs.ErrNotExist) {
-			out.Outcome = RawMissing
-		}
-		return out, recording
-	}
-	if l.Samples == "" && l.Series == "" && fromSamples(l) {
-		out.Outcome, out.Why = RawMissing, verdict.New(code.RawUnnamed)
-		return out, recording
-	}
-	agreed := RawAgrees
-	out.Agreement = measure.Agree(recording, l.Metrics, 0)
-	if len(out.Differ) > 0 && out.RecordedOn != "" && out.RecordedOn != goruntime.GOARCH {
-		agreed, out.Agreement = RawWithin, measure.Agree(recording, l.Metrics, ElsewhereTolerance)
-	}
-	out.Differ = append(out.Differ, elsewhen(l, recording.Samples)...)
-	switch {
-	case len(out.Differ) > 0:
-		out.Outcome = RawDiffers
-	case out.Metrics > 0:
-		out.Outcome = agreed
-	default:
-		out.Outcome = RawNone
-	}
-	return out, recording
-}
 
 // wallClock is how far the wall clock may be adjusted while a launch is measured.
 const wallClock = time.Minute
@@ -216,13 +155,12 @@ func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err er
 	return r, nil
 }
 
-// unread is the error for raw data that cannot be read; missing files remain
-// recognizable.
+// unread is the error for raw data that cannot be read.
 func unread(of string, err error) error {
 	if _, ok := errors.AsType[*verdict.Fault](err); ok {
 		return err // which says what is wrong with them
 	}
-	return errors.Join(&verdict.Fault{Reason: verdict.New(code.RawUnread, verdict.Text("of", of), verdict.Err(err))}, err)
+	return &verdict.Fault{Reason: verdict.New(code.RawUnread, verdict.Text("of", of), verdict.Err(err))}
 }
 
 // fromSamples reports whether a launch has metrics that samples are needed for.
@@ -233,22 +171,6 @@ func fromSamples(l *ledger.Launch) bool {
 		}
 	}
 	return false
-}
-
-// archOf is the architecture of the mxflow that recorded a launch, empty if no record
-// says so.
-func archOf(st *store.Store, l *ledger.Launch) string {
-	run := ""
-	arch := map[string]string{}
-	for _, r := range st.Records() {
-		switch {
-		case r.RunStart != nil:
-			arch[r.Run] = r.RunStart.Environment["arch"]
-		case r.Launch != nil && r.Launch.ID == l.ID:
-			run = r.Run
-		}
-	}
-	return arch[run]
 }
 
 // checkNoise recomputes the launch noise before each session, from the launches that the

@@ -6,7 +6,6 @@ const (
 	ArmSays        Code = "arm.says"
 	Unreadable     Code = "answers.unreadable"
 	SomeUnreadable Code = "answers.some_unreadable"
-	NoSuchLaunch   Code = "launch.none"
 	// LevelShort: the level Subject came to Verdict, in a list of levels.
 	LevelShort Code = "level.short"
 	ExitStatus Code = "exit_status"

@@ -56,8 +56,6 @@ const (
 	TestsOnly         Code = "replay.tests_only"
 	DecidedElsewhere  Code = "replay.decided_elsewhere"
 	RecordedElsewhere Code = "replay.recorded_elsewhere"
-	// LaunchNote: a note on the launch Subject, which is the cause.
-	LaunchNote Code = "replay.launch_note"
 	// BestUnknown: the best alternative of the feature Subject was not determined.
 	BestUnknown Code = "replay.best_unknown"
 )

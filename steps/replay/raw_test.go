@@ -1,9 +1,6 @@
-package main
+package replay
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/again"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -44,7 +41,9 @@ func recordedLaunch() (measure.Recording, *ledger.Launch) {
 	}
 }
 
-func TestRecompute(t *testing.T) {
+// TestRawData: a launch is derived again from the raw data that it kept, bit for bit where
+// its machine was like this one.
+func TestRawData(t *testing.T) {
 	t.Parallel()
 	lastBit := func(l *ledger.Launch, _ *measure.Recording) {
 		s := l.Metrics["chat.ttft"]
@@ -54,38 +53,39 @@ func TestRecompute(t *testing.T) {
 	if goruntime.GOARCH == other {
 		other = "amd64"
 	}
+	remove := func(t *testing.T, artifact string) {
+		if err := os.Remove(artifact); err != nil {
+			t.Fatal(err)
+		}
+	}
 	tests := []struct {
 		name string
 		arch string
 		// change what is recorded; breaks what lies in the state directory then.
 		change func(*ledger.Launch, *measure.Recording)
 		breaks func(t *testing.T, artifact string)
-		ask    string
-		exit   int
-		want   []string
+		// gone is what is said of raw data that cannot be read, differ the address and the
+		// statistic of a number that came out differently, note what is said besides.
+		gone, differ, note string
 	}{
-		{name: "agrees", want: []string{"s-1.baseline.1  baseline  agrees ", "Everything agrees bit for bit: ", "agree too: 1 decision.", "not compared: engine.startup_s"}},
-		{name: "one launch by its ID", ask: "s-1.baseline.1", want: []string{"Everything agrees bit for bit"}},
-		{name: "the last bit", change: lastBit, exit: verdict.ExitFail, want: []string{"differs", "chat.ttft", "mean", "based on launches that do not agree: baseline", "1 launch contradicts its raw data"}},
-		{name: "the last bit from another architecture", arch: other, change: lastBit, want: []string{"agrees within 1e-9", "on another architecture"}},
+		{name: "agrees"},
+		{name: "the last bit", change: lastBit, differ: "chat.ttft mean"},
+		{name: "the last bit from another architecture", arch: other, change: lastBit, note: other},
 		{
-			name: "more than the last bit from another architecture", arch: other, exit: verdict.ExitFail, want: []string{"differs"},
+			name: "more than the last bit from another architecture", arch: other, differ: "chat.tg median",
 			change: func(l *ledger.Launch, _ *measure.Recording) { l.Metrics["chat.tg"].Stats["median"] *= 1 + 1e-8 },
 		},
 		{
-			name: "a sample was left out", exit: verdict.ExitFail, want: []string{"chat.ttft", "requests"},
+			name: "a sample was left out", differ: "chat.ttft requests",
 			change: func(_ *ledger.Launch, r *measure.Recording) { r.Samples = r.Samples[:1] },
 		},
 		{
-			name: "the series are not kept", exit: verdict.ExitFail, want: []string{"host.cpu_share", "absent"},
+			name: "the series are not kept", differ: "host.cpu_share metric",
 			change: func(_ *ledger.Launch, r *measure.Recording) { r.Series = nil },
 		},
+		{name: "samples are gone", gone: "does not exist", breaks: remove},
 		{
-			name: "samples are gone", exit: verdict.ExitInconclusive, want: []string{"no raw data", "1 launch without raw data"},
-			breaks: func(t *testing.T, artifact string) { remove(t, artifact) },
-		},
-		{
-			name: "samples are damaged", exit: verdict.ExitFail, want: []string{"damaged", "has digest", "raw data of 1 launch are damaged"},
+			name: "samples are damaged", gone: "has digest",
 			breaks: func(t *testing.T, artifact string) {
 				remove(t, artifact)
 				if err := os.WriteFile(artifact, []byte("no samples"), 0o644); err != nil {
@@ -94,14 +94,13 @@ func TestRecompute(t *testing.T) {
 			},
 		},
 		{
-			name: "no samples were recorded", exit: verdict.ExitInconclusive, want: []string{"its record names no raw data"},
+			name: "no samples were recorded", gone: "its record names no raw data",
 			change: func(_ *ledger.Launch, r *measure.Recording) { r.Samples, r.Series = nil, nil },
 		},
 		{
-			name: "a qualification", exit: verdict.ExitInconclusive, want: []string{"nothing from samples", "there is nothing to recompute"},
+			name:   "a qualification",
 			change: func(l *ledger.Launch, r *measure.Recording) { l.Metrics, r.Samples, r.Series = nil, nil, nil },
 		},
-		{name: "nobody knows it", ask: "luck", exit: verdict.ExitUsage, want: []string{`nor is there a launch named "luck"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,6 +109,7 @@ func TestRecompute(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			defer st.Close()
 			r, l := recordedLaunch()
 			l.Metrics = measure.Evaluate(r)
 			if startup, ok := measure.SummaryOf("startup_s", []float64{2}); ok {
@@ -122,31 +122,35 @@ func TestRecompute(t *testing.T) {
 			if tt.breaks != nil {
 				tt.breaks(t, filepath.Join(dir, "artifacts", "sha256", l.Samples[:2], l.Samples[2:]))
 			}
-			if err := st.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if tt.ask == "" {
-				tt.ask = "latest"
-			}
-			var out, errs bytes.Buffer
-			exit := run(context.Background(), []string{"show", tt.ask, "--recompute", "--state", dir}, &out, &errs)
-			all := out.String() + errs.String()
-			for _, want := range tt.want {
-				if !strings.Contains(all, want) {
-					t.Errorf("it does not say %q", want)
+			var out Replayed
+			again, err := New(st, nil, nil).told(&out, l.ID)
+			if tt.gone != "" {
+				if said := tell.Line(verdict.OfError(err)); !strings.Contains(said, tt.gone) {
+					t.Errorf("%q, want %q", said, tt.gone)
 				}
-			}
-			if exit != tt.exit || t.Failed() {
-				t.Errorf("exit status %d, want %d:\n%s", exit, tt.exit, all)
-			}
-			if tt.exit == verdict.ExitUsage {
 				return
 			}
-			out.Reset()
-			run(context.Background(), []string{"show", tt.ask, "--recompute", "--json", "--state", dir}, &out, &errs)
-			var doc again.Recomputation
-			if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Agrees != (tt.exit == 0) || len(doc.Launches) != 1 {
-				t.Errorf("%v: %s", err, out.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var differ, notes strings.Builder
+			for _, d := range out.Differences {
+				differ.WriteString(d.What + "\n")
+			}
+			for _, n := range out.Notes {
+				notes.WriteString(tell.Line(n) + "\n")
+			}
+			if !strings.Contains(differ.String(), tt.differ) || (differ.Len() > 0) != (tt.differ != "") {
+				t.Errorf("it differs in %q, want %q", &differ, tt.differ)
+			}
+			if !strings.Contains(notes.String(), tt.note) || (notes.Len() > 0) != (tt.note != "") {
+				t.Errorf("it notes %q, want %q", &notes, tt.note)
+			}
+			if out.Numbers == 0 && l.Metrics != nil {
+				t.Error("no number was compared")
+			}
+			if _, kept := again.Metrics["engine.startup_s"]; kept != (l.Metrics != nil) {
+				t.Errorf("what does not come from samples is not as recorded: %v", again.Metrics)
 			}
 		})
 	}
@@ -173,13 +177,6 @@ func keep(t *testing.T, st *store.Store, arch string, r measure.Recording, l *le
 		)
 	}
 	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func remove(t *testing.T, path string) {
-	t.Helper()
-	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 }
