@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -23,9 +22,6 @@ type agent struct {
 	*mcp.ClientSession
 	t   testing.TB
 	dir string
-	// told is what the server notifies of.
-	told  chan *mcp.ProgressNotificationParams
-	calls int // of progress
 }
 
 // newAgent serves a plan to an agent, sealed with what the flags allow.
@@ -37,7 +33,7 @@ func newAgent(t testing.TB, plan []byte, sealFlags ...string) *agent {
 // newAgentOf is newAgent with the plan of that name among some files.
 func newAgentOf(t testing.TB, plan string, files map[string][]byte, sealFlags ...string) *agent {
 	t.Helper()
-	a := &agent{t: t, dir: t.TempDir(), told: make(chan *mcp.ProgressNotificationParams, 1000)}
+	a := &agent{t: t, dir: t.TempDir()}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(a.dir, name), text, 0o644); err != nil {
 			t.Fatal(err)
@@ -48,8 +44,7 @@ func newAgentOf(t testing.TB, plan string, files map[string][]byte, sealFlags ..
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	options := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) { a.told <- req.Params }}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, options).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", plan)}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", plan)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,12 +62,7 @@ func (a *agent) command(args ...string) *exec.Cmd {
 // call is the answer of a tool, decoded into an A; the error is the tool's.
 func call[A any](a *agent, tool string, args any) (answer A, err error) {
 	a.t.Helper()
-	params := &mcp.CallToolParams{Name: tool, Arguments: args}
-	if tool == "progress" {
-		a.calls++
-		params.SetProgressToken(fmt.Sprint(a.calls))
-	}
-	res, err := a.CallTool(a.t.Context(), params)
+	res, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		return answer, err
 	}
@@ -141,7 +131,6 @@ func ported(t *testing.T) (*agent, stacked) {
 	if done = a.runs("apply", object{"target": []string{"routed"}}); done.State != "done" || done.Made == 0 {
 		t.Fatalf("apply: %+v", done)
 	}
-	a.notified()
 	return a, must[stacked](a, "status", object{"jq": "{stack: [.stack.features[].feature], verdicts: [.decisions[].verdict]}"})
 }
 
@@ -188,23 +177,6 @@ func (a *agent) runs(tool string, args any) agents.JobAnswer {
 		j = must[agents.JobAnswer](a, "progress", object{"wait_seconds": 60})
 	}
 	return j
-}
-
-// notified expects to be told of launches until they are four, of more each time by each call.
-func (a *agent) notified() {
-	a.t.Helper()
-	last := map[any]float64{}
-	for most := 0.0; most < 4; {
-		select {
-		case p := <-a.told:
-			if p.Progress <= last[p.ProgressToken] || p.Total < p.Progress || p.Message == "" {
-				a.t.Errorf("told of %+v after %g launches", p, last[p.ProgressToken])
-			}
-			last[p.ProgressToken], most = p.Progress, max(most, p.Progress)
-		case <-time.After(10 * time.Second):
-			a.t.Fatalf("told of %g launches, then of nothing", most)
-		}
-	}
 }
 
 // TestAgentProposesInFiles: a proposal is written into the file that has its block, and

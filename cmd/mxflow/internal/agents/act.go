@@ -7,9 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -27,8 +24,6 @@ type job struct {
 	mu   sync.Mutex
 	says JobAnswer
 	err  error
-	// launched is closed and replaced when says counts another launch.
-	launched chan struct{}
 }
 
 // JobAnswer is the progress of a job.
@@ -111,10 +106,6 @@ func (j *job) Event(ev runtime.Event) {
 		j.says.Node = ev.Node
 	}
 	if ev.Made > 0 || ev.Left > 0 {
-		if ev.Made > j.says.Made {
-			close(j.launched)
-			j.launched = make(chan struct{})
-		}
 		j.says.Made, j.says.Left = ev.Made, ev.Left
 	}
 	if ev.Elapsed > 0 {
@@ -130,13 +121,6 @@ func (j *job) End(res *apply.Result) {
 	defer j.mu.Unlock()
 	exit := res.Exit
 	j.says.Exit, j.says.Verdict = &exit, string(res.End.Verdict)
-}
-
-// launches is a job's progress, and a channel closed on the next.
-func (j *job) launches() (says JobAnswer, further <-chan struct{}) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.says, j.launched
 }
 
 func (j *job) answer() JobAnswer {
@@ -206,7 +190,7 @@ func (s *server) begin(target []string) (any, error) {
 		return ProposedAnswer{File: s.Path, Refused: moved}, nil
 	}
 	ctx, stop := context.WithCancel(s.ctx)
-	j := &job{stop: stop, done: make(chan struct{}), launched: make(chan struct{})}
+	j := &job{stop: stop, done: make(chan struct{})}
 	s.job = j
 	go func() {
 		defer close(j.done)
@@ -223,38 +207,18 @@ type progressAsk struct {
 	WaitSeconds float64 `json:"wait_seconds,omitempty" jsonschema:"answer when it has ended, or after this many seconds, at most 60"`
 }
 
-func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest, ask progressAsk) (any, error) {
+func (s *server) progress(ctx context.Context, ask progressAsk) (any, error) {
 	s.mu.Lock()
 	j := s.job
 	s.mu.Unlock()
 	if j.running() && ask.WaitSeconds > 0 {
-		ctx, stop := context.WithTimeout(ctx, time.Duration(min(ask.WaitSeconds, 60)*float64(time.Second)))
-		defer stop()
-		s.follow(ctx, j, req)
+		select {
+		case <-j.done:
+		case <-time.After(time.Duration(min(ask.WaitSeconds, 60) * float64(time.Second))):
+		case <-ctx.Done():
+		}
 	}
 	return j.answer(), nil
-}
-
-// follow waits until a job or ctx is over, and sends progress notifications if the client
-// gave a token.
-func (s *server) follow(ctx context.Context, j *job, req *mcp.CallToolRequest) {
-	token := req.Params.GetProgressToken()
-	told := 0
-	for {
-		says, launched := j.launches()
-		if token != nil && says.Made > told { // the protocol requires increasing numbers
-			told = says.Made
-			// Delivery is up to the client: the answer has the same.
-			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Message: inert.Text(s.secrets().Text(says.Node)), Progress: float64(says.Made), Total: float64(says.Made + says.Left)})
-		}
-		select {
-		case <-launched:
-		case <-j.done:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 func (s *server) stop(context.Context, nothing) (any, error) {

@@ -96,7 +96,7 @@ func (s *server) tools() *mcp.Server {
 	addTool(s, to, "propose_value", "Write a value of a knob into the plan, or replace one.", false, s.proposeValue)
 	addTool(s, to, "qualify", "Launch a feature once and run its levels, without measuring. Returns at once.", false, s.qualify)
 	addTool(s, to, "apply", "Measure and decide. Returns at once.", false, s.apply)
-	addCalled(s, to, "progress", "Progress of the running qualify or apply, or the result of the last one. With a progress token it notifies of each launch while it waits.", true, s.progress)
+	addTool(s, to, "progress", "Progress of the running qualify or apply, or the result of the last one.", true, s.progress)
 	addTool(s, to, "stop", "Stop the running qualify or apply. Decisions are kept.", false, s.stop)
 	return to
 }
@@ -104,14 +104,9 @@ func (s *server) tools() *mcp.Server {
 // addTool answers with the JSON that commands print: reasons with their words, secrets
 // redacted.
 func addTool[In any](s *server, to *mcp.Server, name, says string, reads bool, answer func(context.Context, In) (any, error)) {
-	addCalled(s, to, name, says, reads, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (any, error) { return answer(ctx, in) })
-}
-
-// addCalled is addTool for a tool that also uses the call.
-func addCalled[In any](s *server, to *mcp.Server, name, says string, reads bool, answer func(context.Context, *mcp.CallToolRequest, In) (any, error)) {
 	mcp.AddTool(to, &mcp.Tool{Name: name, Description: says, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: reads}},
-		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-			v, err := answer(ctx, req, in)
+		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+			v, err := answer(ctx, in)
 			if err != nil {
 				return nil, nil, errors.New(s.secrets().Text(err.Error()))
 			}
