@@ -58,8 +58,8 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 			if err := knownFormat(format, "md"); err != nil {
 				return err
 			}
-			if format != "" && (a.json || q.AURL != "" || q.BURL != "") {
-				return errors.New("--format md shows a verdict: running servers (--a-url) have none, and --json is another format")
+			if format != "" && a.json {
+				return errors.New("--json and --format md are two formats: use one")
 			}
 			q.CommandLine = abLine(c.Flags())
 			if err := q.Check(); err != nil {
@@ -73,8 +73,6 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.StringVar(&q.B, "b", "", "candidate command")
 	f.StringArrayVar(&q.Env, "env", nil, "NAME=value for both (repeatable)")
 	f.StringVar(&q.URL, "url", "", "address that both listen on, such as http://localhost:8000, for commands with a fixed port")
-	f.StringVar(&q.AURL, "a-url", "", "instead of --a: a running server; nothing can be decided then")
-	f.StringVar(&q.BURL, "b-url", "", "instead of --b: likewise")
 	f.StringVar(&q.Asked, "kind", "", "kind of server (default: recognised from the commands; see mxflow engine kinds)")
 	f.StringVar(&q.Model, "model", "", "model to ask for (default: the first that the server lists)")
 	f.StringVar(&q.API, "api", "completions", "completions or chat")
@@ -148,22 +146,15 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, re
 			a.reportStreamed(res)
 		}
 	}}
-	running := q.AURL != ""
-	if rerun || running {
+	if rerun {
 		run.rerun = []string{"all"}
 	}
-	switch {
-	case !running:
-		show := &comparison.Show{Observer: run.watch, Question: q, Place: at, Screen: a.screen, Markdown: format == "md"}
-		if a.json {
-			show.JSON = a.printLine
-		}
-		if run.watch = show; !a.json && format == "" {
-			show.Ask()
-		}
-	case !a.json:
-		run.watch = &comparison.Running{Observer: run.watch, Place: at, Screen: a.screen}
-		fmt.Fprintf(a.stdout, "A  %s\nB  %s\nRunning servers are shown side by side; nothing is decided.\n\n", q.AURL, q.BURL)
+	show := &comparison.Show{Observer: run.watch, Question: q, Place: at, Screen: a.screen, Markdown: format == "md"}
+	if a.json {
+		show.JSON = a.printLine
+	}
+	if run.watch = show; !a.json && format == "" {
+		show.Ask()
 	}
 	beginStream(a)
 	_, err = applyPlan(ctx, a, run)

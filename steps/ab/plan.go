@@ -21,9 +21,6 @@ import (
 // Plan is the comparison as a plan, for a file in a folder that may not exist yet; the
 // servers are started in workDir.
 func (q *Question) Plan(folder, workDir string) ([]byte, error) {
-	if q.AURL != "" {
-		return q.urlPlan(), nil
-	}
 	whole, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
@@ -148,32 +145,6 @@ func (q *Question) planWorkload(w *planWriter) {
 		w.text("max_lag", q.MaxLag.String())
 	}
 	w.line("}\n")
-}
-
-// Two servers that already run: mxflow did not start them, so each has one start, and
-// however often it is measured does not show what another start would do. They are shown
-// side by side, and never decided.
-
-// urlPlan is the plan that measures both in turn.
-func (q *Question) urlPlan() []byte {
-	w := &planWriter{}
-	w.line("# Two running servers, side by side. Nothing can be decided about them:\n# there is one start of each.\n\nplan \"ab\" {}\n")
-	for i, u := range []string{q.AURL, q.BURL} {
-		w.line("engine %s %q {", hclText(q.Kind.Name), []string{"A", "B"}[i])
-		w.text("model", q.Model)
-		w.line("\nendpoint {\nurl = %s\n}\n}\n", hclText(u))
-	}
-	q.planWorkload(w)
-	w.line("protocol \"ab\" {\nlevel \"smoke\" {\npattern = \"[[:alpha:]]{2}\"")
-	if q.API != "completions" {
-		w.text("api", q.API)
-	}
-	kind := q.Kind.Name
-	w.line("}\n}\n\nphase \"ab\" {\nstep \"compare\" \"servers\" {")
-	w.line("engines = [engine.%s.A, engine.%s.B]\nreference = engine.%s.A\nworkloads = [workload.bench]\nprotocol = protocol.ab", kind, kind, kind)
-	w.number("launches", max(2, q.Launches))
-	w.line("}\n}")
-	return hclwrite.Format([]byte(w.b.String()))
 }
 
 // comparisons is the folder where they are kept, below the working folder.

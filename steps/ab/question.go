@@ -24,10 +24,9 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Question is what the user asks about two commands or servers.
+// Question is what the user asks about two commands.
 type Question struct {
-	// A and B are commands; AURL and BURL servers that already run.
-	A, B, AURL, BURL string
+	A, B string
 	// URL is where both listen, Asked the name of their kind.
 	URL, Model, Asked, API     string
 	PP, TG, Depth, Concurrency int
@@ -79,10 +78,8 @@ func (q *Question) Check() (err error) {
 	}
 	q.counts()
 	switch {
-	case q.AURL != "" || q.BURL != "":
-		return q.checkURLs()
 	case isURL(q.A) || isURL(q.B):
-		return errors.New("--a and --b are commands that start a server, but this is the address of one: for running servers write --a-url http://… --b-url http://…")
+		return errors.New("--a and --b are commands that start a server, but this is the address of one: one start of each server decides nothing, and mxflow bench URL shows it")
 	case q.A == "" || q.B == "":
 		return errors.New("give both commands: --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'")
 	case q.Launches != 0 && (q.Launches < fewestLaunches || q.Launches > mostLaunches):
@@ -209,35 +206,6 @@ func (q *Question) counts() {
 	}
 }
 
-func (q *Question) checkURLs() error {
-	switch {
-	case q.A != "" || q.B != "" || q.URL != "":
-		return errors.New("--a-url and --b-url are running servers, --a and --b commands that start them: give two of the same sort")
-	case q.AURL == "" || q.BURL == "":
-		return errors.New("give both: --a-url http://localhost:8000 --b-url http://localhost:8001")
-	case q.AURL == q.BURL:
-		return errors.New("--a-url and --b-url are the same server, so there is nothing to compare")
-	case q.Claimed != "" || q.Quick || q.Proves() || len(q.Changes) > 0:
-		return errors.New("mxflow cannot decide about running servers: remove --claim, --quick, --changes and --must-see, or let mxflow start the servers with --a and --b")
-	}
-	for _, u := range []string{q.AURL, q.BURL} {
-		if err := endpoint.CheckURL(u); err != nil {
-			return err
-		}
-	}
-	name := q.Asked
-	if name == "" {
-		name = "openai"
-	}
-	kind, ok := kinds.Lookup(name)
-	if !ok || kind.Name == "command" {
-		return fmt.Errorf("--kind: unknown kind %q: see mxflow engine kinds", q.Asked)
-	}
-	q.Kind = kind
-	q.Arms = [2]Arm{{Text: q.AURL}, {Text: q.BURL}}
-	return nil
-}
-
 // Label is the cell in field notation: "pp2048 tg32 @ d4096 c4".
 func (q *Question) Label() string {
 	name := q.Claim.Metric.Name
@@ -280,7 +248,7 @@ func fixedURL(text string) (int, error) {
 	port, portErr := strconv.Atoi(u.Port())
 	switch {
 	case u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback() && !ip.IsUnspecified()):
-		return 0, fmt.Errorf("--url: %s is another machine, but mxflow starts the commands on this one; compare running servers with --a-url and --b-url", u.Hostname())
+		return 0, fmt.Errorf("--url: %s is another machine, but mxflow starts the commands on this one; mxflow bench measures a running server", u.Hostname())
 	case u.Scheme != "http" || portErr != nil:
 		return 0, fmt.Errorf("--url: write where both listen, such as http://localhost:8000, not %q", text)
 	}

@@ -409,23 +409,7 @@ func armName(variant string) string {
 	if variant == ledger.Baseline {
 		return "A"
 	}
-	if _, name, ok := strings.Cut(variant, "."); ok && (name == "A" || name == "B") {
-		return name // an engine that is compared as it runs
-	}
 	return variant
-}
-
-// Renamed are the rows of a comparison of running servers, under their names here.
-func Renamed(rows []verdict.Row) []verdict.Row {
-	rows = slices.Clone(rows)
-	for i, row := range rows {
-		row.Name, row.Why, row.Notes = armName(row.Name), Reworded(row.Why, nil), slices.Clone(row.Notes)
-		for n := range row.Notes {
-			row.Notes[n] = Reworded(row.Notes[n], nil)
-		}
-		rows[i] = row
-	}
-	return rows
 }
 
 // metrics fills in the other metrics of the launches.

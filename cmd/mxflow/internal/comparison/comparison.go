@@ -12,7 +12,6 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -404,45 +403,6 @@ func testWords(t *verdict.Test) string {
 		text += "\n" + tell.Line(t.Note)
 	}
 	return text
-}
-
-// Running shows two servers that already run.
-type Running struct {
-	apply.Observer
-	Place  ab.Place
-	Screen func() table.Screen
-}
-
-func (r *Running) Event(ev runtime.Event) { r.Observer.Event(ab.Reword(ev)) }
-
-func (r *Running) End(res *apply.Result) {
-	r.Observer.End(res)
-	end, on := res.End, r.Screen()
-	said := "INVALID  The numbers do not count."
-	switch {
-	case end.Reason.Code == code.Interrupted:
-		said = "OPEN  Interrupted."
-	case end.Verdict == verdict.Inconclusive:
-		said = "INCONCLUSIVE  There is only one start of each server, and two starts of the same server differ too."
-	case end.Verdict == verdict.Error:
-		said = "ERROR  A server did not answer correctly, so there is nothing to compare."
-	}
-	fmt.Fprintf(on, "\n%s\n", said)
-	for _, row := range res.Summary.Rows {
-		if row.Decision != nil && len(row.Decision.Rows) > 0 {
-			fmt.Fprintln(on)
-			outcome.Compared(on, ab.Renamed(row.Decision.Rows))
-		}
-	}
-	outcome.Logs(on, res.Summary)
-	if end.Verdict == verdict.Inconclusive {
-		fmt.Fprintln(on, `
-next
-  Have mxflow start both, each several times in turn: --a 'command' --b 'command'.
-  If it cannot, write a plan with an endpoint that has restart = ["command that restarts it"].`)
-	}
-	on.Section("kept", [][2]string{{"record", r.Place.State}, {"the plan", r.Place.Plan}})
-	fmt.Fprintf(on, "\n%s, exit status %d\n", tell.Rough(res.Took.Seconds()), end.Exit)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
@@ -16,7 +15,16 @@ func Comparison(on table.Screen, d *ledger.Decision) {
 		return
 	}
 	fmt.Fprintf(on, "\n%s:\n", d.Node)
-	Compared(on, d.Rows)
+	for i, t := range report.Comparison(d.Rows) {
+		if i > 0 {
+			fmt.Fprintln(on)
+		}
+		on.Table(t.Head, t.Rows)
+	}
+	for _, n := range report.ComparisonNotes(d.Rows) {
+		on.Sentence("- " + n)
+	}
+	on.Sentence(report.ComparisonLegend)
 	t := report.Effects(d.Effects)
 	if len(t.Rows) == 0 {
 		return
@@ -29,18 +37,4 @@ func Comparison(on table.Screen, d *ledger.Decision) {
 	fmt.Fprintln(on)
 	on.Table(t.Head, t.Rows)
 	on.Sentence(report.EffectsLegend)
-}
-
-// Compared prints the rows of a comparison.
-func Compared(on table.Screen, rows []verdict.Row) {
-	for i, t := range report.Comparison(rows) {
-		if i > 0 {
-			fmt.Fprintln(on)
-		}
-		on.Table(t.Head, t.Rows)
-	}
-	for _, n := range report.ComparisonNotes(rows) {
-		on.Sentence("- " + n)
-	}
-	on.Sentence(report.ComparisonLegend)
 }
