@@ -28,7 +28,7 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, reuse, wait, serve, underSeal bool
+	var onSeen, reuse, wait, underSeal bool
 	var key string
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
@@ -76,7 +76,7 @@ interrupted.`,
 			case key != "":
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
-			q.serve, q.wait, q.watch, q.report = serve, wait, newProgress(a), a.reportStreamed
+			q.wait, q.watch, q.report = wait, newProgress(a), a.reportStreamed
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
@@ -91,7 +91,6 @@ interrupted.`,
 	c.Flags().StringArrayVar(&target, "target", nil, "run only this and what it depends on: a phase, a feature, or a node's address (repeatable)")
 	onSeenFlag(c, &onSeen)
 	reuseFlag(c, &reuse)
-	c.Flags().BoolVar(&serve, "serve", false, "show the run in a browser until it ends, as mxflow serve does")
 	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is using the state directory")
 	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse whatever differs from plan.seal beside the plan (see mxflow seal)")
 	c.Flags().StringVar(&key, "key", "", "public key of the sealer, or its `file` (default: your own)")
@@ -145,8 +144,6 @@ type applying struct {
 	budget     *sealing.Budget
 	// wait waits for another apply on the state directory.
 	wait bool
-	// serve shows the run in a browser.
-	serve bool
 	watch apply.Observer
 	// report prints what is wrong with the plan.
 	report func(*lang.Findings)
@@ -178,9 +175,6 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 		soft, q.watch = limited, watch
 	}
 	watch := &progress.Recorder{Observer: q.watch, Dir: q.state, Secrets: func() *redact.Redactor { return a.secrets }}
-	if q.serve {
-		watch.Serve = func() func() { return serveBeside(a, q.state) }
-	}
 	return apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state,
 		Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Reuse: q.reuse,

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"os"
-	"os/exec"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +13,6 @@ import (
 
 func newServeCommand(a *app) *cobra.Command {
 	var port int
-	var child bool
 	c := &cobra.Command{
 		Use:   "serve [PLAN]",
 		Short: "Show the results and the current run in a browser",
@@ -47,12 +42,7 @@ for an open page it checks once per second for new records.`,
 			defer stop()
 			interrupts := ending.Interrupts()
 			go func() {
-				if child {
-					// It ends with the apply that started it, however that ends.
-					_, _ = io.Copy(io.Discard, os.Stdin)
-				} else {
-					<-interrupts
-				}
+				<-interrupts
 				stop()
 			}()
 			s := live.New(dir, listener.Addr().String(), a.note)
@@ -61,41 +51,5 @@ for an open page it checks once per second for new records.`,
 		},
 	}
 	c.Flags().IntVar(&port, "port", 0, "port to serve on (default: a free one)")
-	c.Flags().BoolVar(&child, "child", false, "stop when standard input ends")
-	_ = c.Flags().MarkHidden("child")
 	return c
-}
-
-// serveBeside starts mxflow serve on a state directory, in a process of its own, so that the
-// measuring client shares neither scheduler nor garbage collector with it. It ends with
-// this process, since its standard input does.
-func serveBeside(a *app, dir string) (done func()) {
-	fail := func(err error) func() {
-		fmt.Fprintf(a.stderr, "note: --serve failed: %v\n", err)
-		return func() {}
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return fail(err)
-	}
-	c := exec.Command(program, "serve", "--child", "--state", dir)
-	c.Stderr = a.stderr
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		return fail(err)
-	}
-	stdout, err := c.StdoutPipe()
-	if err != nil {
-		return fail(err)
-	}
-	if err := c.Start(); err != nil {
-		return fail(err)
-	}
-	if address, err := bufio.NewReader(stdout).ReadString('\n'); err == nil {
-		fmt.Fprint(a.stderr, "serving "+address)
-	}
-	return func() {
-		_ = stdin.Close()
-		_ = c.Wait()
-	}
 }

@@ -43,9 +43,6 @@ type Recorder struct {
 	Dir string
 	// Secrets are removed from what is kept; loading a plan finds them.
 	Secrets func() *redact.Redactor
-	// Serve, if set, shows the run from start to end; done ends that.
-	Serve func() (done func())
-	done  func()
 
 	mu  sync.Mutex
 	run string
@@ -61,16 +58,6 @@ func (r *Recorder) Begin(s apply.Start) {
 	r.run = s.Run
 	r.mu.Unlock()
 	r.Observer.Begin(s)
-	if r.Serve != nil {
-		r.done = r.Serve()
-	}
-}
-
-func (r *Recorder) End(res *apply.Result) {
-	r.Observer.End(res)
-	if r.done != nil {
-		r.done()
-	}
 }
 
 func (r *Recorder) Event(ev runtime.Event) {
