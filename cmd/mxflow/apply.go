@@ -143,7 +143,7 @@ type applying struct {
 	sealDigest string
 	budget     *sealing.Budget
 	// wait waits for another apply on the state directory.
-	wait bool
+	wait  bool
 	watch apply.Observer
 	// report prints what is wrong with the plan.
 	report func(*lang.Findings)

@@ -28,7 +28,7 @@ not keep up, or the concurrency was never reached, the result is invalid (exit
 status 2; 3 if only this machine disturbed it), with the cause.`,
 		Example: `  mxflow bench http://localhost:8000/v1 --pp 2048 --tg 32,128 --depth 0,4096 --concurrency 1,4 --runs 5
   mxflow bench http://localhost:8000/v1 --rate 2,4 --max-concurrency 64 --requests 200 --slo ttft=300ms,tpot=50ms
-  mxflow bench https://box.example/v1 --api-key-env BOX_KEY --format json --out bench.json`,
+  mxflow bench https://box.example/v1 --api-key-env BOX_KEY --format json > bench.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if !c.Flags().Changed("format") {

@@ -82,7 +82,6 @@ func TestBenchRefuses(t *testing.T) {
 		{"--random-tokens --api chat", "--random-tokens: a chat takes messages"},
 		{"--depth-cached", "--depth-cached: there is no context"},
 		{"--format xml", `--format: "xml" is not one of`},
-		{"--out " + dir, "is a directory"},
 		{"--request-timeout 0s", "time limits must be positive"},
 		{"--max-lag -1s", "time limits must be positive"},
 		{"--header X", "--header: "},

@@ -1,25 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/runtime/export"
 )
 
 func newExportCommand(a *app) *cobra.Command {
-	var format, out, variant string
+	var format string
 	c := &cobra.Command{
 		Use:   "export [PLAN]",
 		Short: "Write every launch in a format that other tools read",
 		Long: `Writes the headline numbers of every launch that counts; launches are the replicates.
 
   csv        a row for each launch, a column for each metric: pandas, spreadsheets,
-             Apache Otava (time column "time", one --variant at a time)
+             Apache Otava (time column "time", the rows of one variant)
   benchstat  the text of Go benchmarks: benchstat -col /variant FILE`,
 		Example: "  mxflow export --format csv > launches.csv\n" +
 			"  mxflow export --format benchstat plan.hcl > bench.txt && benchstat -col /variant bench.txt",
@@ -37,22 +35,13 @@ func newExportCommand(a *app) *cobra.Command {
 				return err
 			}
 			defer st.Close()
-			launches, err := export.Launches(st, variant)
+			launches, err := export.Launches(st)
 			if err != nil {
 				return err
 			}
-			if out == "" {
-				return write(a.stdout, launches)
-			}
-			var text bytes.Buffer
-			if err := write(&text, launches); err != nil {
-				return err
-			}
-			return files.WriteOnce("out", out, text.Bytes())
+			return write(a.stdout, launches)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "", "csv or benchstat (required)")
-	c.Flags().StringVar(&variant, "variant", "", "export only this `NAME`: baseline, or a feature")
-	c.Flags().StringVar(&out, "out", "", "new file instead of standard output")
 	return c
 }

@@ -1,17 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -19,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
 	"github.com/mxflow/mxflow/engine/git"
@@ -30,22 +22,19 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/ci"
-	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/report/tree"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func newReportCommand(a *app) *cobra.Command {
-	var out, dir, since, format string
+	var dir, since, format string
 	var force, pr bool
 	c := &cobra.Command{
 		Use:   "report [PLAN]",
 		Short: "Write the results as Markdown, as an HTML page, for CI or as files to commit",
 		Long: `Writes gates, features with their evidence, the accepted stack and every launch as
 one Markdown page. --format html writes one self-contained file for a browser: every
-launch as a point, the bounds that decided, distributions, power and clocks. --out
-replaces an older report only if it is as mxflow wrote it: your own notes are kept,
-unless you add --force.
+launch as a point, the bounds that decided, distributions, power and clocks.
 
 --dir writes a folder of files to commit: BENCHMARK_RESULTS.md, FEATURE_MATRIX.md,
 porting/FEATURE_<name>.md for each feature, UPSTREAM_TODOS.md, analysis/ and
@@ -58,10 +47,10 @@ Writing again without new results changes no file.
 inconclusive are failures; error, invalid, locked and undecided are errors; waived
 nodes, and those that their gate does without, are skipped. --format github is for a
 step summary or a comment. docs/reports.md shows both in a workflow.`,
-		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report --out docs/RESULTS.md\n  mxflow report plan.hcl --dir docs\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
+		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report plan.hcl --dir docs\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			f, known := reportFormats[format]
+			write, known := reportFormats[format]
 			if !known {
 				return fmt.Errorf("--format %s: use %s; --json for JSON", format, verdict.Joined(slices.Sorted(maps.Keys(reportFormats)), "or"))
 			}
@@ -70,18 +59,13 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 				return err
 			}
 			defer st.Close()
-			if format == "html" {
-				f.write = func(w io.Writer, st *store.Store) error { return live.Page(w, st, a.note) }
-			}
 			switch {
 			case a.json && format != "md":
 				return fmt.Errorf("--json and --format %s are two formats: use one", format)
-			case pr && (a.json || out+dir != "" || since != "" || format != "md"):
-				return errors.New("--pr prints its own page: redirect it with > FILE, without --json, --out, --dir, --since and --format")
-			case a.json && out+dir != "":
-				return fmt.Errorf("--out and --dir are for pages; redirect --json with > %s", cmp.Or(out, "FILE"))
-			case dir != "" && (out != "" || since != "" || format != "md"):
-				return errors.New("--dir writes its own files: remove --out, --since and --format")
+			case pr && (a.json || dir != "" || since != "" || format != "md"):
+				return errors.New("--pr prints its own page: redirect it with > FILE, without --json, --dir, --since and --format")
+			case dir != "" && (a.json || since != "" || format != "md"):
+				return errors.New("--dir writes its own files: remove --json, --since and --format")
 			case pr:
 				return ci.PullRequest(a.stdout, st)
 			}
@@ -95,31 +79,24 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 			case since != "" && format != "md":
 				return fmt.Errorf("--since is Markdown or --json: remove --format %s", format)
 			case since != "":
-				return reportSince(c.Context(), a, st, since, out, args)
-			case force && out == "":
-				return errors.New("--force replaces the file of --out or those of --dir: name one")
+				return reportSince(c.Context(), a, st, since, args)
+			case force:
+				return errors.New("--force replaces changed files of --dir: name one")
 			}
-			if out == "" {
-				return f.write(a.stdout, st)
-			}
-			return replaceReport(out, force, st, f)
+			return write(a, st)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "md", "md, html, junit or github")
-	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
 	c.Flags().StringVar(&since, "since", "", "what changed since this `STATE`, a run, a date or a git ref, instead of the page")
 	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask for in a pull request that claims performance")
 	c.Flags().StringVar(&dir, "dir", "", "folder for files that a team commits")
-	c.Flags().BoolVar(&force, "force", false, "replace the file of --out whatever it contains, and changed files of --dir")
+	c.Flags().BoolVar(&force, "force", false, "replace changed files of --dir")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
 
 // reportSince says what changed since a run, a date or the commit that a git ref names.
-func reportSince(ctx context.Context, a *app, st *store.Store, name, out string, args []string) error {
-	if out != "" {
-		return errors.New("--since prints what changed, --out keeps the whole page: use one of them")
-	}
+func reportSince(ctx context.Context, a *app, st *store.Store, name string, args []string) error {
 	s, err := changedSince(ctx, a, st, name, args)
 	if err != nil {
 		return fmt.Errorf("--since: %w", err)
@@ -157,56 +134,17 @@ func changedSince(ctx context.Context, a *app, st *store.Store, name string, arg
 	return report.SinceTime(st, name, at.UTC()), nil
 }
 
-// reportFormat is one form of the results: how a file of it begins, and what writes it.
-type reportFormat struct {
-	heading string
-	write   func(io.Writer, *store.Store) error
-}
-
-var reportFormats = map[string]reportFormat{
-	"md":     {report.Heading, func(w io.Writer, st *store.Store) error { return report.Markdown(w, st, movedIn(st)) }},
-	"html":   {heading: page.Heading},
-	"junit":  {xml.Header, func(w io.Writer, st *store.Store) error { return ci.JUnit(w, st, time.Now()) }},
-	"github": {ci.Heading, func(w io.Writer, st *store.Store) error { return ci.GitHub(w, st, movedIn(st), time.Now()) }},
+// reportFormats write the forms of the results; that for a browser notes what it lacks.
+var reportFormats = map[string]func(*app, *store.Store) error{
+	"md":     func(a *app, st *store.Store) error { return report.Markdown(a.stdout, st, movedIn(st)) },
+	"html":   func(a *app, st *store.Store) error { return live.Page(a.stdout, st, a.note) },
+	"junit":  func(a *app, st *store.Store) error { return ci.JUnit(a.stdout, st, time.Now()) },
+	"github": func(a *app, st *store.Store) error { return ci.GitHub(a.stdout, st, movedIn(st), time.Now()) },
 }
 
 // movedIn works out what features moved, of a state directory.
 func movedIn(st *store.Store) report.Moved {
 	return func(d *ledger.Decision) []gates.Movement { return explain.Moved(st, d) }
-}
-
-// replaceReport writes the page whole or not at all, and only over a page that is as
-// it was written here: a slip of the hand must not cost somebody their plan, nor their
-// notes.
-func replaceReport(out string, force bool, st *store.Store, f reportFormat) error {
-	old, err := os.ReadFile(out)
-	switch {
-	case err == nil && len(old) > 0 && !force && !bytes.HasPrefix(old, []byte(f.heading)):
-		return fmt.Errorf("%s exists and is not a report, so it was not overwritten. Choose another file", out)
-	case err == nil && len(old) > 0 && !force && !sealed(old):
-		return fmt.Errorf("%s was changed since mxflow wrote it, so it is not overwritten. Choose another file, or discard the changes with --force", out)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	var text bytes.Buffer
-	if err := f.write(&text, st); err != nil {
-		return err
-	}
-	if err := files.Replace(out, append(text.Bytes(), seal(text.Bytes())...)); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
-}
-
-// seal is the last line of a page in a file, which Markdown does not show: by it a page
-// is known again that nobody changed.
-func seal(page []byte) string {
-	return fmt.Sprintf("\n<!-- written by mxflow report; SHA-256 of what stands above: %x -->\n", sha256.Sum256(page))
-}
-
-func sealed(page []byte) bool {
-	end := len(page) - len(seal(nil))
-	return end >= 0 && string(page[end:]) == seal(page[:end])
 }
 
 // writeTree writes the files of --dir.

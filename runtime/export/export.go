@@ -47,9 +47,8 @@ func (v Value) Address() string {
 // Formats maps formats to their writers.
 var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "benchstat": benchstat}
 
-// Launches are the measured launches that count, oldest first, of one variant if it is
-// named.
-func Launches(st *store.Store, variant string) ([]Launch, error) {
+// Launches are the measured launches that count, oldest first.
+func Launches(st *store.Store) ([]Launch, error) {
 	stand := map[string]bool{}
 	for _, a := range report.Arms(st) {
 		for _, l := range a.Launches {
@@ -57,29 +56,19 @@ func Launches(st *store.Store, variant string) ([]Launch, error) {
 		}
 	}
 	var all []Launch
-	var variants []string
 	for _, info := range st.Runs() {
 		run, err := st.Run(info.ID)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range run.Launches {
-			if !stand[l.ID] {
-				continue
-			}
-			variants = append(variants, l.Variant)
-			if variant == "" || variant == l.Variant {
+			if stand[l.ID] {
 				all = append(all, Launch{Launch: l, Plan: info.Plan, Run: info.ID})
 			}
 		}
 	}
-	slices.Sort(variants)
-	variants = slices.Compact(variants)
-	switch {
-	case len(variants) == 0:
+	if len(all) == 0 {
 		return nil, fmt.Errorf("no valid launch is recorded here, so there is nothing to export: run mxflow apply first")
-	case len(all) == 0:
-		return nil, fmt.Errorf("no valid launch of %q; there are %s", variant, strings.Join(variants, ", "))
 	}
 	raw := make([]*ledger.Launch, len(all))
 	for i, l := range all {

@@ -19,9 +19,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Heading starts every results page.
-const Heading = "# Results of plan "
-
 // Markdown writes the results page; moved may be nil if nothing is known.
 func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	runs := st.Runs()
@@ -34,7 +31,7 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 		return err
 	}
 	p := &page{w: w, st: st, now: time.Now(), moved: moved}
-	p.para(Heading+"%s", last.Plan)
+	p.para("# Results of plan %s", last.Plan)
 	p.headline()
 	p.header(view)
 	p.gates()

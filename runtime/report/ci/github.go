@@ -18,13 +18,10 @@ import (
 // mostComment is below GitHub's limit for a comment, 65,536 characters.
 const mostComment = 60_000
 
-// Heading starts every page for GitHub.
-const Heading = "<!-- mxflow report: "
-
 // marker is the first line of a page for GitHub, invisible in Markdown: a workflow uses
 // it to find the comment to replace.
 func marker(plan string) string {
-	return fmt.Sprintf(Heading+"%s -->", strings.ReplaceAll(strings.Map(plain, plan), "--", "__"))
+	return fmt.Sprintf("<!-- mxflow report: %s -->", strings.ReplaceAll(strings.Map(plain, plan), "--", "__"))
 }
 
 func plain(r rune) rune {

@@ -15,9 +15,6 @@ import (
 	"sync"
 )
 
-// Heading starts every page.
-const Heading = "<!doctype html>\n<!-- mxflow report -->\n"
-
 var (
 	//go:embed browser/d3.min.js
 	d3 string
@@ -80,7 +77,7 @@ var parsed = sync.OnceValue(func() *template.Template {
 // Write writes the page.
 func Write(w io.Writer, m *Model) error {
 	var out bytes.Buffer
-	out.WriteString(Heading)
+	out.WriteString("<!doctype html>\n<!-- mxflow report -->\n")
 	if err := parsed().Execute(&out, m); err != nil {
 		return err
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/endpoint"
@@ -30,7 +29,6 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
@@ -56,7 +54,7 @@ type Request struct {
 	ca                             string
 	insecure                       bool
 	gpus                           []string
-	format, out                    string
+	format                         string
 	quiet                          bool
 	coherence                      string
 	// data is the contents of --dataset.
@@ -106,7 +104,6 @@ func (b *Request) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&b.insecure, "insecure", false, "do not check the server's certificate")
 	f.StringSliceVar(&b.gpus, "gpus", nil, "GPUs of this machine that the server uses, by index or UUID, to watch their power, memory and clocks")
 	f.StringVar(&b.format, "format", "", "md or json (default: a table)")
-	f.StringVar(&b.out, "out", "", "write to this file instead of standard output")
 	f.BoolVar(&b.quiet, "quiet", false, "print no progress")
 }
 
@@ -369,13 +366,6 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	if err != nil {
 		return err
 	}
-	var file *files.Out
-	if b.out != "" {
-		if file, err = files.Open(b.out); err != nil {
-			return b.wrong("out", "cannot write %s: %v", b.out, lang.Reason(err))
-		}
-		defer file.Close()
-	}
 	inst, err := endpoint.Launcher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
 	if err != nil {
 		return err
@@ -435,7 +425,17 @@ func (b *Request) measure(soft context.Context, h Host) error {
 			b.exit = verdict.ExitInconclusive
 		}
 	}
-	return b.print(h, out, file)
+	if b.format != "" { // who sends it into a file must learn that it does not count
+		for _, why := range out.Invalid {
+			fmt.Fprintln(h.Errs, imported.Printable("invalid: "+tell.Line(why)))
+		}
+	}
+	var text bytes.Buffer
+	if err := out.Write(&text, b.format, h.On.Width, h.On.Width > 0 && h.On.Colour); err != nil {
+		return err
+	}
+	_, err = h.On.Write(text.Bytes())
+	return err
 }
 
 // hinted is an error with the labels of cells, and advice if the choice of the engine's
@@ -491,27 +491,4 @@ func (b *Request) progress(h Host) func(run, done, total int) {
 			fmt.Fprintf(h.Terminal, "\r\x1b[Krun %d of %d: %d of %d requests", run+1, b.runs, done, total)
 		}
 	}
-}
-
-// print writes the result in the requested format.
-func (b *Request) print(h Host, r *Result, file *files.Out) error {
-	var text bytes.Buffer
-	if file == nil {
-		err := r.Write(&text, b.format, h.On.Width, h.On.Width > 0 && h.On.Colour)
-		if err == nil {
-			_, err = h.On.Write(text.Bytes())
-		}
-		return err
-	}
-	if err := r.Write(&text, b.format, 0, false); err != nil {
-		return err
-	}
-	// A user who sees only the terminal must learn that it does not count.
-	for _, why := range r.Invalid {
-		fmt.Fprintln(h.Errs, imported.Printable("invalid: "+tell.Line(why)))
-	}
-	if err := file.Write(text.Bytes()); err != nil {
-		return b.wrong("out", "%v", err)
-	}
-	return nil
 }

@@ -67,53 +67,40 @@ func WriteOnce(flag, path string, text []byte) error {
 	return err
 }
 
-// Replace writes a file completely or not at all.
+// Replace writes a file completely or not at all. A link stays a link, and a file without
+// write permission is not replaced either.
 func Replace(path string, content []byte) error {
-	out, err := Open(path)
-	if err != nil {
-		return err
-	}
-	return out.Write(content)
-}
-
-// Out is a file that is opened before something long starts and written after it:
-// completely or not at all, and an older one stays until then.
-type Out struct {
-	// path is the destination, with mode; file is what is written to: a temporary file
-	// beside it, or the file itself if it is not regular, such as /dev/stdout.
-	path   string
-	mode   fs.FileMode
-	file   *os.File
-	beside bool
-}
-
-// Open checks that path can be written and does not change it yet.
-func Open(path string) (*Out, error) {
 	if whole, err := filepath.EvalSymlinks(path); err == nil {
-		path = whole // a link stays a link
+		path = whole
 	}
-	o := &Out{path: path, mode: 0o644, beside: true}
+	mode := fs.FileMode(0o644)
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, err
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file: name another", path)
 	default:
-		// A file without write permission is not replaced either.
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if o.mode = info.Mode().Perm(); !info.Mode().IsRegular() {
-			o.file, o.beside = f, false
-			return o, nil
-		}
-		if err := f.Close(); err != nil {
-			return nil, err
+		if mode, err = info.Mode().Perm(), f.Close(); err != nil {
+			return err
 		}
 	}
-	var err error
-	o.file, err = os.CreateTemp(filepath.Dir(path), ".mxflow-writing-*")
-	return o, Asked(path, err)
+	f, err := os.CreateTemp(filepath.Dir(path), ".mxflow-writing-*")
+	if err != nil {
+		return Asked(path, err)
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return Asked(path, err)
 }
 
 // Asked names the requested file in an error about the temporary one beside it.
@@ -125,33 +112,4 @@ func Asked(path string, err error) error {
 		return &fs.PathError{Op: "write", Path: path, Err: e.Err}
 	}
 	return err
-}
-
-// Write writes the content. It is called once, and Close after it does nothing.
-func (o *Out) Write(content []byte) error {
-	f := o.file
-	o.file = nil
-	_, err := f.Write(content)
-	if !o.beside {
-		return errors.Join(err, f.Close())
-	}
-	if err = errors.Join(err, f.Chmod(o.mode), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), o.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return Asked(o.path, err)
-}
-
-// Close discards what was not written. On a nil Out it does nothing.
-func (o *Out) Close() {
-	if o == nil || o.file == nil {
-		return
-	}
-	_ = o.file.Close()
-	if o.beside {
-		_ = os.Remove(o.file.Name())
-	}
-	o.file = nil
 }
