@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	udiff "github.com/aymanbagabas/go-udiff"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -27,15 +25,14 @@ const exitWork = 3
 
 // formatter is one run of fmt.
 type formatter struct {
-	a           *app
-	check, diff bool
+	a     *app
+	check bool
 	// work is set if a file was changed, broken if one could not be.
 	work, broken bool
 }
 
 func newFormatCommand(a *app) *cobra.Command {
 	f := &formatter{a: a}
-	var recursive bool
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
 		Short: "Format plan files",
@@ -43,14 +40,13 @@ func newFormatCommand(a *app) *cobra.Command {
 spaces per level, equals signs aligned. Comments and meaning are untouched. Only
 files that change are written, atomically, and their names are printed.
 
-A path is a file, a folder (its plan files, with --recursive also those of its
-subfolders), or - for standard input, which is formatted to standard output. The
-default is the current folder. Files with syntax errors are not touched, nor are
+A path is a file, a folder (its plan files), or - for standard input, which is
+formatted to standard output. The default is the current folder. Files with syntax errors are not touched, nor are
 plans in YAML: any formatter of YAML will do for them.
 
 Exit status: 0 done, 1 a file could not be formatted, 3 --check found
 unformatted files.`,
-		Example: "  mxflow fmt\n  mxflow fmt --check --diff --recursive .    # in CI\n  mxflow fmt - < plan.hcl",
+		Example: "  mxflow fmt\n  mxflow fmt --check plans    # in CI\n  mxflow fmt - < plan.hcl",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}
@@ -63,7 +59,7 @@ unformatted files.`,
 					}
 					return f.standardInput()
 				}
-				found, err := formattable(arg, recursive)
+				found, err := formattable(arg)
 				if err != nil {
 					return err
 				}
@@ -76,8 +72,6 @@ unformatted files.`,
 		},
 	}
 	c.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with status 3 if a file is not formatted")
-	c.Flags().BoolVar(&f.diff, "diff", false, "print changes as a unified diff")
-	c.Flags().BoolVar(&recursive, "recursive", false, "also subfolders")
 	return c
 }
 
@@ -110,7 +104,6 @@ func (f *formatter) one(path string) {
 	}
 	f.work = true
 	fmt.Fprintln(f.a.stdout, path)
-	f.showDiff(path, old, formatted)
 	if f.check {
 		return
 	}
@@ -128,12 +121,6 @@ func (f *formatter) fail(err error) {
 func (f *formatter) refuse(problems *lang.Findings) {
 	f.broken = true
 	_ = problems.WriteDiagnostics(f.a.stderr, f.a.width(), colours(f.a.stderr))
-}
-
-func (f *formatter) showDiff(name string, old, formatted []byte) {
-	if f.diff {
-		fmt.Fprint(f.a.document(), udiff.Unified(name, name+" (formatted)", string(old), string(formatted)))
-	}
 }
 
 // formatPlan is a file in HCL in the standard layout, where it means the same. Text with
@@ -190,41 +177,30 @@ func (f *formatter) standardInput() error {
 	case problems != nil:
 		f.refuse(problems)
 		return f.result()
-	case !f.check && !f.diff:
+	case !f.check:
 		_, err = f.a.document().Write(out)
 		return err
 	}
 	f.work = !bytes.Equal(src, out)
-	f.showDiff(name, src, out)
 	return f.result()
 }
 
 // formattable lists the files to format for a path.
-func formattable(path string, recursive bool) ([]string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
+func formattable(path string) (found []string, err error) {
+	if info, err := os.Stat(path); err != nil {
 		return nil, err
-	}
-	if !info.IsDir() {
+	} else if !info.IsDir() {
 		if !hasPlanName(path) {
 			return nil, fmt.Errorf("%s: fmt formats .hcl and .mxvars files", path)
 		}
 		return []string{path}, nil
 	}
-	var found []string
-	err = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
-		hidden := strings.HasPrefix(e.Name(), ".") && p != path
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && (hidden || p != path && !recursive):
-			return filepath.SkipDir
-		case e.IsDir() || hidden:
-		case hasPlanName(p):
-			found = append(found, p)
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && hasPlanName(e.Name()) {
+			found = append(found, filepath.Join(path, e.Name()))
 		}
-		return nil
-	})
+	}
 	return found, err
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 )
 
 func newImportCommand(a *app) *cobra.Command {
-	var definitions bool
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Show the contents of another benchmark tool's result file, and how rules read it",
@@ -24,10 +22,10 @@ recognised by the file's content:
 
   ` + strings.Join(imported.Tools(), "\n  ") + `
 
-The numbers keep the tool's own names and definitions (--definitions) and are never
+The numbers keep the tool's own names and definitions (--json has them) and are never
 mixed with mxflow's, because tools use one word for different things. A file that is
 damaged or of an unknown tool is refused, with what is wrong and where.`,
-		Example: "  mxflow import results/llama-benchy.json\n  mxflow import llama-bench.json --definitions\n  mxflow import result.json --json",
+		Example: "  mxflow import results/llama-benchy.json\n  mxflow import result.json --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()
@@ -43,16 +41,15 @@ damaged or of an unknown tool is refused, with what is wrong and where.`,
 				a.printJSON(f)
 				return nil
 			}
-			printImported(a, args[0], f, definitions)
+			printImported(a, args[0], f)
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&definitions, "definitions", false, "show what the tool means by each name")
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
 
-func printImported(a *app, path string, f *imported.File, definitions bool) {
+func printImported(a *app, path string, f *imported.File) {
 	head := "a result of " + f.Tool
 	for _, more := range []string{f.Version, f.Model, f.Date} {
 		if more != "" {
@@ -63,7 +60,6 @@ func printImported(a *app, path string, f *imported.File, definitions bool) {
 	fmt.Fprintln(a.stdout, imported.Printable(path+": "+head))
 	fmt.Fprintln(a.stdout)
 	var rows [][]string
-	var meanings []string
 	for _, c := range f.Cells {
 		for _, m := range c.Metrics {
 			for _, stat := range m.StatNames() {
@@ -76,9 +72,6 @@ func printImported(a *app, path string, f *imported.File, definitions bool) {
 					strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better,
 				})
 			}
-			if says := m.Name + ": " + m.Definition; !slices.Contains(meanings, says) {
-				meanings = append(meanings, says)
-			}
 		}
 	}
 	a.printTable([]string{"address in rules", "value", "unit", "better"}, rows)
@@ -87,12 +80,6 @@ func printImported(a *app, path string, f *imported.File, definitions bool) {
 	}
 	for _, n := range f.Notes {
 		fmt.Fprintln(a.stdout, "note: "+imported.Printable(n))
-	}
-	if definitions {
-		fmt.Fprintln(a.stdout)
-		for _, m := range meanings {
-			fmt.Fprintln(a.stdout, m)
-		}
 	}
 	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)
 }

@@ -30,7 +30,7 @@ func TestScaffoldsAreValidAndFormatted(t *testing.T) {
 		if code, out, errs = command(t, "validate", path); code != 0 || errs != "" {
 			t.Errorf("%s: validate exits %d\n%s%s", kind, code, out, errs)
 		}
-		if code, out, errs = command(t, "fmt", "--check", "--diff", path); code != 0 {
+		if code, out, errs = command(t, "fmt", "--check", path); code != 0 {
 			t.Errorf("%s: fmt --check exits %d\n%s%s", kind, code, out, errs)
 		}
 		written, err := os.ReadFile(path)
