@@ -18,7 +18,6 @@ import (
 // envFlags are the flags of mxflow env.
 type envFlags struct {
 	vars    []load.Given
-	format  string
 	engine  string
 	shows   bool
 	envOnly bool
@@ -45,37 +44,21 @@ file is named; the script sets its variables.`,
 		Example: "  mxflow env accepted plan.hcl > serve.sh && sh serve.sh\n  mxflow env kv_cache --engine vllm.production plan.hcl\n  eval \"$(mxflow env --env-only accepted plan.hcl)\"",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if a.json {
-				if f.format != "" && f.format != "json" {
-					return fmt.Errorf("--json is --format json; remove either --json or --format %s", f.format)
-				}
-				f.format = "json"
-			}
 			r, err := recipeOf(a, args, f)
 			if err != nil {
 				return err
 			}
-			return printRecipe(a, r, f)
+			// The final redaction would corrupt a script without secrets: sensitive values in
+			// it are variables, or requested.
+			_, err = fmt.Fprint(bare(a.stdout), r.Write(a.secrets, f.envOnly))
+			return err
 		},
 	}
 	varFlag(c, &f.vars)
-	c.Flags().StringVar(&f.format, "format", "", "shell, a script to run or to source, or json (default shell)")
 	c.Flags().StringVar(&f.engine, "engine", "", "another engine of the plan, as kind.name (default: the baseline's)")
 	c.Flags().BoolVar(&f.shows, "show-secrets", false, "write sensitive values as well")
 	c.Flags().BoolVar(&f.envOnly, "env-only", false, "leave out the command: for sourcing")
-	a.jsonFlag(c, "print as JSON, as --format json does")
 	return c
-}
-
-// printRecipe bypasses the final redaction, which would corrupt a script without secrets:
-// sensitive values in it are variables, or requested.
-func printRecipe(a *app, r *script.Recipe, f envFlags) error {
-	r.Shows = f.shows
-	text, err := r.Write(f.format, a.secrets, f.envOnly)
-	if err == nil {
-		_, err = fmt.Fprint(bare(a.stdout), strings.TrimRight(text, "\n")+"\n")
-	}
-	return err
 }
 
 // recipeOf resolves the variant that the arguments name.
@@ -108,7 +91,7 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &script.Recipe{Plan: p.Name, Variant: strings.TrimPrefix(args[0], "feature."), Engine: p.Baseline.Engine}
+	r := &script.Recipe{Plan: p.Name, Variant: strings.TrimPrefix(args[0], "feature."), Engine: p.Baseline.Engine, Shows: f.shows}
 	if err := script.Resolve(r, p, st); err != nil {
 		return nil, err
 	}

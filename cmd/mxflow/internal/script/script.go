@@ -1,9 +1,8 @@
-// Package script finds the knob values of a variant, and writes its start as a script or as
-// data, so it can be started again without mxflow. It starts nothing.
+// Package script finds the knob values of a variant, and writes its start as a script, so
+// it can be started again without mxflow. It starts nothing.
 package script
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/internal/shell"
-	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -34,23 +32,13 @@ type Recipe struct {
 	Shows bool
 }
 
-// formats are the supported ones; "" is the first.
-var formats = []string{"shell", "json"}
-
-// Write writes it in one of the formats, without sensitive values unless it shows them; a
-// shell script with envOnly starts nothing.
-func (r *Recipe) Write(format string, secrets *redact.Redactor, envOnly bool) (string, error) {
+// Write is the recipe as a shell script, without sensitive values unless it shows them;
+// with envOnly it starts nothing.
+func (r *Recipe) Write(secrets *redact.Redactor, envOnly bool) string {
 	if r.Shows {
 		secrets = nil
 	}
-	s := &script{Recipe: r, secrets: secrets}
-	switch format {
-	case "", "shell":
-		return s.write(envOnly), nil
-	case "json":
-		return s.json()
-	}
-	return "", fmt.Errorf("unknown format %q: use shell or json.%s", format, lang.Suggest(format, formats))
+	return (&script{Recipe: r, secrets: secrets}).write(envOnly)
 }
 
 // script is a shell script that reproduces a variant, while being written.
@@ -538,49 +526,6 @@ func (s *script) commentLines(lines []string) (out []string) {
 		out = append(out, strings.FieldsFunc(s.secrets.Text(line), func(r rune) bool { return r == '\n' || r == '\r' })...)
 	}
 	return out
-}
-
-// json is everything as data.
-func (s *script) json() (string, error) {
-	env, sensitive := map[string]string{}, []string{}
-	for name, value := range s.Spec.Env {
-		if env[name] = value; !s.Shows && (redact.SecretName(name) || s.hides(value)) {
-			env[name], sensitive = redact.Mark, append(sensitive, name)
-		}
-	}
-	slices.Sort(sensitive)
-	out := map[string]any{
-		"plan": s.Plan, "variant": s.Variant, "engine": s.Engine, "launcher": string(s.Spec.How()), "stack": append([]string{}, s.Stack...),
-		"knobs": s.Knobs, "env": env, "unset": append([]string{}, s.Spec.Unset...), "command": s.secrets.Any(append([]string{}, s.Spec.Command...)), "sensitive": sensitive,
-		"notes": append([]string{}, s.Notes...),
-	}
-	if s.Spec.Dir != "" {
-		out["dir"] = s.secrets.Text(s.Spec.Dir)
-	}
-	if len(s.Spec.Config) > 0 {
-		out["config"] = map[string]string{"name": s.Spec.ConfigName, "content": s.secrets.Text(string(s.Spec.Config))}
-	}
-	if len(s.Spec.Sources) > 0 {
-		sources := map[string]any{}
-		for _, src := range s.Spec.Sources {
-			sources[src.Name] = map[string]any{"repo": src.Repo, "ref": src.Ref, "commit": src.Commit, "build": src.Build}
-		}
-		out["sources"] = sources
-	}
-	launched := map[engine.How]any{engine.HowDocker: s.Spec.Docker, engine.HowCompose: s.Spec.Compose, engine.HowExec: s.Spec.Exec}
-	if e := s.Spec.Endpoint; e != nil {
-		// Its API keys are not needed to reproduce the engine.
-		launched[engine.HowEndpoint] = map[string]any{"url": e.URL, "restart": e.Restart}
-	}
-	if by := launched[s.Spec.How()]; by != nil {
-		out[string(s.Spec.How())] = s.secrets.Any(by)
-	}
-	var text strings.Builder
-	enc := json.NewEncoder(&text)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(out)
-	return text.String(), err
 }
 
 // word is one word of a shell command: literal text, and variables that the shell
