@@ -170,20 +170,19 @@ func planSyntax(name string) string {
 
 // unpack writes the sources of a plan below dir and returns what to load.
 func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
-	folder, sources := planFolder(start), start.PlanSources
-	ext := planSyntax(start.PlanFile)
+	sources := start.PlanSources
 	if len(sources) == 0 {
 		if start.PlanSource == "" {
 			return "", &verdict.Fault{Reason: verdict.New(code.PlanTextless)}
 		}
-		name := filepath.Base(start.PlanFile)
-		if ext == "" {
-			name = "plan.hcl"
+		name := start.PlanFile
+		if planSyntax(name) == "" {
+			name = filepath.Join(name, "plan.hcl")
 		}
-		sources = map[string]string{filepath.ToSlash(filepath.Join(folder, name)): start.PlanSource}
+		sources = map[string]string{filepath.ToSlash(name): start.PlanSource}
 	}
-	// Included files may be above the plan's folder.
-	root := filepath.Join(dir, strings.Repeat("in/", 1+depthAbove(folder, sources)))
+	// Included files may be above the folder that the plan's name starts in.
+	under := filepath.Join(dir, strings.Repeat("in/", mostAbove))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		text, err := r.store.Get(sources[name])
 		if errors.Is(err, fs.ErrNotExist) {
@@ -192,36 +191,19 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 		if err != nil {
 			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileUnread, verdict.Err(err)).On(name)}
 		}
-		rel, err := filepath.Rel(folder, filepath.FromSlash(name))
-		if err != nil {
-			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileElsewhere, verdict.Err(err)).On(name)}
-		}
-		to := filepath.Join(root, rel)
-		if !strings.HasPrefix(to, dir+string(filepath.Separator)) {
+		to := filepath.Join(under, filepath.FromSlash(name))
+		if !strings.HasPrefix(to, dir+string(filepath.Separator)) || filepath.IsAbs(name) != filepath.IsAbs(start.PlanFile) {
 			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileElsewhere).On(name)}
 		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(to, text, 0o600); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o600)); err != nil {
 			return "", err
 		}
 	}
-	if ext == "" {
-		return root, nil
-	}
-	return filepath.Join(root, filepath.Base(start.PlanFile)), nil
+	return filepath.Join(under, start.PlanFile), nil
 }
 
-// depthAbove is how many folders above the plan's its files are at most.
-func depthAbove(folder string, sources map[string]string) (most int) {
-	for name := range sources {
-		if rel, err := filepath.Rel(folder, filepath.FromSlash(name)); err == nil {
-			most = max(most, strings.Count(filepath.ToSlash(rel), "../"))
-		}
-	}
-	return most
-}
+// mostAbove is how many folders above the working folder of its run a plan's files can be.
+const mostAbove = 16
 
 // firstError is the first mistake in a plan or a rule, empty where none is named.
 func firstError(diags lang.Diagnostics) verdict.Arg {
