@@ -315,6 +315,9 @@ type Ask struct {
 	// starts, and their prompts are unique.
 	Extra      map[string]any
 	CacheReset string
+	// Continue is what a chat needs for its answer to go on from a last message of the
+	// assistant; nil if it cannot.
+	Continue map[string]any
 	// Rename maps members of a request to the engine's names, if they differ.
 	Rename map[string]string
 	// CachedTokens is a flag that makes the engine report cached tokens.

@@ -52,7 +52,7 @@ func init() {
 			},
 		},
 		Tokenize: Tokenize{Path: "/tokenize", Field: "content", Count: ".tokens | length"},
-		Ask:      Ask{IgnoreEOS: true, LogProbs: LogProbs{Top: 100, IDs: true}, Usage: true, Extra: map[string]any{"cache_prompt": false}, Rename: map[string]string{"repetition_penalty": "repeat_penalty"}, ClosesStreams: true},
+		Ask:      Ask{IgnoreEOS: true, LogProbs: LogProbs{Top: 100, IDs: true}, Usage: true, Extra: map[string]any{"cache_prompt": false}, Continue: map[string]any{}, Rename: map[string]string{"repetition_penalty": "repeat_penalty"}, ClosesStreams: true},
 		// Large files are read from slow disks.
 		DefaultReadyTimeout: 10 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,

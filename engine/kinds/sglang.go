@@ -66,6 +66,7 @@ func init() {
 		Ask: Ask{
 			IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20, Prompt: "echo"},
 			Usage: true, CacheReset: "/flush_cache", CachedTokens: "--enable-cache-report",
+			Continue: map[string]any{"continue_final_message": true, "add_generation_prompt": false},
 		},
 		Profiler:            Profiler{Start: "/start_profile", Stop: "/stop_profile", Body: `{"output_dir":"{profile}","activities":["CPU","GPU"]}`},
 		DefaultReadyTimeout: 20 * time.Minute,

@@ -50,8 +50,9 @@ type Answer struct {
 	Text   string        `json:"text"`
 	// Starts are the offsets at which its tokens start; none if that is unknown of most.
 	Starts []int `json:"starts"`
-	// Whole is set if no engine can be asked to continue it: in a chat.
+	// Whole is set if no engine can be asked to continue it, Chat if only some can.
 	Whole bool `json:"whole,omitempty"`
+	Chat  bool `json:"chat,omitempty"`
 	// Took is ms per token, from the send to the end.
 	Took         float64 `json:"took"`
 	PromptTokens int     `json:"prompt_tokens"`
@@ -113,7 +114,7 @@ func answerOf(launch string, r openai.Request, s measure.Sample) Answer {
 	a := Answer{
 		Launch: launch, Cell: s.Workload, Request: s.Index, Turn: s.Turn, Text: s.Reasoning + s.Text + s.Tools, PromptTokens: s.PromptTokens, OutputTokens: s.OutputTokens,
 		Prompt: prompt.Prompt{Text: r.Prompt, IDs: r.Tokens, Before: r.Before, Extra: r.Extra},
-		Whole:  r.API == openai.Chat || len(r.Tokens) > 0 || s.Reasoning+s.Tools != "",
+		Whole:  len(r.Tokens) > 0 || s.Reasoning+s.Tools != "", Chat: r.API == openai.Chat,
 	}
 	for _, e := range s.Events {
 		if e.HasText() {
@@ -266,9 +267,12 @@ type Asked struct {
 	// Launches are those that it was asked about.
 	Launches []string `json:"launches"`
 	// All is how many positions there were to ask, by launch, cell and part.
-	All      map[string]map[string]map[Part]int `json:"all"`
-	Looks    []Look                             `json:"looks"`
-	Recounts []Recount                          `json:"recounts,omitempty"`
+	All   map[string]map[string]map[Part]int `json:"all"`
+	Looks []Look                             `json:"looks"`
+	// Sampled are the cells whose answers were drawn at a temperature: the parent says what
+	// is likeliest, so it need not often agree with itself.
+	Sampled  []string  `json:"sampled,omitempty"`
+	Recounts []Recount `json:"recounts,omitempty"`
 }
 
 // Recounted are the requests of some launches that were counted again; none of nil.

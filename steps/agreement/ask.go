@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -52,6 +53,13 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*A
 	arms := []*drawn{q.draw(a, "", q.Own, seed)}
 	for _, name := range slices.Sorted(maps.Keys(q.Others)) {
 		arms = append(arms, q.draw(a, name, q.Others[name], seed))
+	}
+	for i := range q.Answers {
+		cell := q.Answers[i].Cell
+		name, _, _ := strings.Cut(cell, ".")
+		if st.Lab.Plan.Workload(name).Temperature > 0 && !slices.Contains(a.Sampled, cell) {
+			a.Sampled = append(a.Sampled, cell)
+		}
 	}
 	for _, n := range targets {
 		for i, arm := range arms {
@@ -181,77 +189,102 @@ func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Asked, most int)
 	return ctx.Err()
 }
 
-// look asks what the parent says at a position. An answer that cannot be continued is
-// asked for as a whole: behind the first difference, nothing is known of other parts.
+// look asks what the parent says at a position.
 func (p Position) look(ctx context.Context, st *launch.Started, client *openai.Client, c *cellDraw) (Look, error) {
-	a, part := p.Answer, c.part[p.Answer][p.Token]
-	l := Look{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: part, At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
+	a := p.Answer
+	l := Look{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: c.part[a][p.Token], At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
 	name, _, _ := strings.Cut(a.Cell, ".")
 	w := st.Lab.Plan.Workload(name)
 	r := openai.Request{API: openai.API(w.API), MaxTokens: 1, IgnoreEOS: w.IgnoreEOS && st.Kind.Ask.IgnoreEOS, ContinuousUsage: true}
 	r.Timeouts.Total = w.FirstTimeout
 	a.Prompt.Fill(&r)
-	ask := func() (string, error) {
+	ask := func(r openai.Request) (string, error) {
 		s, err := client.Stream(ctx, r)
-		if err == nil && !a.Whole && s.Text == "" && s.Finish == "length" && r.MaxTokens == 1 {
-			r.MaxTokens = 4 // part of a character comes with its rest
-			s, err = client.Stream(ctx, r)
-		}
 		return strings.TrimRight(st.Lab.Redact.Text(s.Reasoning+s.Text+s.Tools), "\uFFFD"), err
 	}
-	var err error
-	if a.Whole {
+	next, scored := once(c, c.scores, a, func() func() map[int]string {
+		return sync.OnceValue(func() map[int]string { return a.score(ctx, st, r) })
+	})()[l.At]
+	// What is likelier may be an end that was forbidden: then it is asked.
+	scored = scored && next != "" && strings.HasPrefix(a.Text[l.At:], next)
+	continued := !a.Whole && (!a.Chat || st.Kind.Ask.Continue != nil)
+	switch {
+	case scored:
+		l.Is = next
+	case continued:
+		r := r
+		switch {
+		case !a.Chat:
+			r.Prompt += a.Text[:l.At]
+		case l.At > 0:
+			r.Before = append(slices.Clone(r.Before), openai.Message{Role: "user", Content: r.Prompt}, openai.Message{Role: "assistant", Content: a.Text[:l.At]})
+			r.Prompt, r.Extra = "", maps.Clone(st.Kind.Ask.Continue)
+			maps.Copy(r.Extra, a.Prompt.Extra)
+		}
+		for _, r.MaxTokens = range []int{1, 4} { // part of a character comes with its rest
+			said, err := ask(r)
+			if _, refused := errors.AsType[*openai.StatusError](err); refused && a.Chat && l.At > 0 {
+				continued = false
+				break
+			}
+			if err != nil {
+				return l, err
+			}
+			if a.Chat { // some repeat what they continue
+				said = strings.TrimPrefix(said, a.Text[:l.At])
+			}
+			if l.Is = valid(said, len(a.Text)-l.At); l.Is != "" {
+				break
+			}
+		}
+	}
+	if !scored && !continued {
 		r.MaxTokens = max(a.OutputTokens, 1)
-		said, err := once(c, c.said, a, func() func() (string, error) { return sync.OnceValues(ask) })()
+		said, err := once(c, c.said, a, func() func() (string, error) {
+			return sync.OnceValues(func() (string, error) { return ask(r) })
+		})()
 		if err != nil {
 			return l, err
 		}
-		same := 0
-		for same < min(len(said), len(a.Text)) && said[same] == a.Text[same] {
-			same++
-		}
-		reached := p.Token
-		for a.Starts[reached] > same {
-			reached--
-		}
-		l.Unreached = c.part[a][reached] != part
-		p.Token, l.At = reached, a.Starts[reached]
-		next := len(a.Text)
-		if reached+1 < len(a.Starts) {
-			next = a.Starts[reached+1]
-		}
-		if l.Is = said[l.At:min(next, len(said))]; next <= same {
-			l.Is = a.Text[l.At:next]
-		}
-	} else if next, scored := once(c, c.scores, a, func() func() map[int]string {
-		return sync.OnceValue(func() map[int]string { return a.score(ctx, st, r) })
-	})()[l.At]; scored {
-		l.Is = next
-	} else {
-		r.Prompt += a.Text[:l.At]
-		if l.Is, err = ask(); err != nil {
-			return l, err
-		}
-		if r.MaxTokens > 1 { // the answer may end sooner
-			l.Is = valid(l.Is, len(a.Text)-l.At)
-		}
+		p = p.reached(&l, said, c)
 	}
 	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is)))
 	l.Recited = p.recitedIn(c.answers)
 	// A list of numbers, or a passage that models know by heart, stands nowhere else.
-	if !a.Whole && !l.Recited && l.Agrees() && l.At >= before {
+	if continued && !l.Recited && l.Agrees() && l.At >= before {
 		from := l.At - before
 		for !utf8.RuneStart(a.Text[from]) {
 			from--
 		}
-		r.Prompt = a.Text[from:l.At]
-		known, err := ask()
+		known, err := ask(openai.Request{Prompt: a.Text[from:l.At], MaxTokens: 1, IgnoreEOS: r.IgnoreEOS, Timeouts: r.Timeouts})
 		if err != nil {
 			return l, err
 		}
 		l.Recited = known != "" && strings.HasPrefix(l.Was, known)
 	}
 	return l, nil
+}
+
+// reached completes a look by what the parent answered as a whole: behind the first
+// difference, nothing is known of other parts. It returns the position that was compared.
+func (p Position) reached(l *Look, said string, c *cellDraw) Position {
+	a, same := p.Answer, 0
+	for same < min(len(said), len(a.Text)) && said[same] == a.Text[same] {
+		same++
+	}
+	for a.Starts[p.Token] > same {
+		p.Token--
+	}
+	l.Unreached = c.part[a][p.Token] != l.Part
+	l.At = a.Starts[p.Token]
+	next := len(a.Text)
+	if p.Token+1 < len(a.Starts) {
+		next = a.Starts[p.Token+1]
+	}
+	if l.Is = said[l.At:min(next, len(said))]; next <= same {
+		l.Is = a.Text[l.At:next]
+	}
+	return p
 }
 
 // once is what is asked of an answer as a whole, by all who look at it.

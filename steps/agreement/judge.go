@@ -180,7 +180,7 @@ func (c Claim) Judge(a *Asked) (r Result) {
 			if mine.all+theirs.all == 0 {
 				continue
 			}
-			r.Parts = append(r.Parts, c.part(cell, string(part), mine, theirs, 1))
+			r.Parts = append(r.Parts, c.part(a, cell, string(part), mine, theirs, 1))
 			if part != First {
 				ownRest.add(mine)
 				rest.add(theirs)
@@ -189,7 +189,7 @@ func (c Claim) Judge(a *Asked) (r Result) {
 		if rest.all+ownRest.all == 0 { // answers of one token
 			ownRest, rest = one[First], two[First]
 		}
-		whole := c.part(cell, "", ownRest, rest, 1)
+		whole := c.part(a, cell, "", ownRest, rest, 1)
 		// An opening is known before anything is computed, whoever made it up.
 		opens, usual := a.opens(c.Other, cell), a.opens(c.Own, cell)
 		if more, _ := opens.Excess(usual, refutedAt); more > 0 && opens.Value()-usual.Value() > Margin {
@@ -208,7 +208,7 @@ func (c Claim) Judge(a *Asked) (r Result) {
 			if len(mine.looks) == 0 {
 				mine = ownRest // one answer, or all alike
 			}
-			r.Parts = append(r.Parts, c.part(cell, half.of, mine, theirs, 0.5))
+			r.Parts = append(r.Parts, c.part(a, cell, half.of, mine, theirs, 0.5))
 		}
 	}
 	return r
@@ -233,7 +233,7 @@ func (a *Asked) opens(launches []string, cell string) stats.Share {
 func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l.all+o.all }
 
 // part judges one part, which is a share of the positions there are.
-func (c Claim) part(cell, of string, own, other looked, share float64) Found {
+func (c Claim) part(a *Asked, cell, of string, own, other looked, share float64) Found {
 	f := Found{Cell: cell, Of: of, Own: own.share(share, Look.Agrees), Other: other.share(share, Look.Agrees)}
 	// What stands elsewhere is continued by any engine. How much does depends on the
 	// prompts, so answers are compared.
@@ -248,7 +248,7 @@ func (c Claim) part(cell, of string, own, other looked, share float64) Found {
 	} else {
 		_, f.High = f.Own.Excess(f.Other, shownAt)
 		f.Low, _ = endless(f.Own).Excess(endless(f.Other), refutedAt)
-		f.Shown, f.Refuted = f.High < Margin && f.Own.Value() >= leastOwn, f.Low > Margin
+		f.Shown, f.Refuted = f.High < Margin && (f.Own.Value() >= leastOwn || slices.Contains(a.Sampled, cell)), f.Low > Margin
 	}
 	f.Shown = f.Shown && !f.RecitesMore
 	return f
