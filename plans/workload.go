@@ -76,11 +76,9 @@ type Workload struct {
 	// Coherence is "absolute", "baseline" or "off": how answers are checked.
 	Coherence string
 	// Retries and MaxErrors are of requests; MaxLag is how late the client may be, 0 if
-	// the kind of engine decides, and MinReached the share of Concurrency that the engine
-	// must reach.
+	// the kind of engine decides.
 	Retries, MaxErrors int
 	MaxLag             time.Duration
-	MinReached         float64
 
 	Range Range `json:"-"`
 }
@@ -124,7 +122,7 @@ func NewWorkload(name string) *Workload {
 		Name: name, Requests: 10, Warmup: 3, API: "completions", Seed: 42, IgnoreEOS: true,
 		RequestTimeout: 2 * time.Minute, FirstTimeout: 10 * time.Minute, StallTimeout: 30 * time.Second,
 		Depth: []int{0}, Concurrency: []int{1}, Turns: 1, Prompts: "text", CountTemplate: true,
-		LatencyCorrection: "none", Coherence: "baseline", MinReached: 0.8,
+		LatencyCorrection: "none", Coherence: "baseline",
 	}
 }
 

@@ -36,9 +36,7 @@ type foreignEngine struct {
 	observed []string
 	// honest are ports for TestHonest, of which testdata/plans/honest_KIND.hcl knows.
 	honest []string
-	// limits is what more its workload "busy" says; drafts that it decodes
-	// speculatively and counts how that went.
-	limits string
+	// drafts is that it decodes speculatively and counts how that went.
 	drafts bool
 	// roughly says that nobody counts tokens for mxflow before they are sent: there
 	// is no tokenizer to ask, and too few of the tiny vocabulary's words are common.
@@ -150,8 +148,6 @@ func foreignEngines() []foreignEngine {
     args = ["--cb-num-blocks", "64", "--cb-max-batch-tokens", "256"]
     must_see { log = ["*CB: True*"] }
   }`,
-			// Without continuous batching it answers one request after another.
-			limits:  "min_reached = 0",
 			roughly: true,
 			honest:  []string{"attention", "format", "batching", "compiled"},
 		},
@@ -238,7 +234,6 @@ workload "busy" {
   requests      = 4
   warmup        = 1
   max_lag       = "1m"
-  {limits}
 }
 protocol "standard" {
   level "smoke" {
@@ -301,7 +296,7 @@ func (f foreignEngine) run(t *testing.T) {
 		}
 	}
 	text := strings.NewReplacer(
-		"{kind}", f.kind, "{block}", f.block, "{knob}", f.knob, "{answer}", tinyAnswer(10), "{on}", values[1], "{limits}", f.limits,
+		"{kind}", f.kind, "{block}", f.block, "{knob}", f.knob, "{answer}", tinyAnswer(10), "{on}", values[1],
 	).Replace(foreignPlan)
 	text = strings.NewReplacer("{program}", f.program, "{gguf}", gguf, "{folder}", folder, "{dir}", dir).Replace(text)
 	plan := filepath.Join(dir, "plan.hcl")

@@ -169,8 +169,6 @@ type Held struct {
 	Requests, Of int
 	// Longest is the longest wait for such an answer's first event.
 	Longest time.Duration
-	// Late is how many more the client itself held back, by reading late.
-	Late int
 }
 
 // HeldBack finds measured answers that came in one piece: the first text event together
@@ -182,12 +180,12 @@ type Held struct {
 // Answers whose first event came within limit do not count: they can have been held back,
 // and the times off, by that little at most. Nor do those generated in less time than
 // that, by the pace of the answers that came in pieces: a client scheduled a few
-// milliseconds late finds all of their events at once, and those are Late that it noticed
-// to have read so late that an engine can have generated them meanwhile.
+// milliseconds late finds all of their events at once. Nor do those that it noticed to
+// have read so late that an engine can have generated them meanwhile.
 func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 	var found Held
 	var whole []piece
-	var gaps []weightedValue
+	var gaps []float64
 	for s := range measure.Answered(samples) {
 		p := pieceOf(s)
 		if p.events < fewestEvents {
@@ -196,16 +194,14 @@ func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 		found.Of++
 		switch {
 		case 2*p.together <= p.events:
-			gaps = append(gaps, weightedValue{float64(p.ended-p.began) / float64(p.events-1), 1})
-		case s.Late >= time.Duration(p.together)*together:
-			found.Late++
-		case p.began > limit:
+			gaps = append(gaps, float64(p.ended-p.began)/float64(p.events-1))
+		case p.began > limit && s.Late < time.Duration(p.together)*together:
 			whole = append(whole, p)
 		}
 	}
-	gap := median(gaps)
+	slices.Sort(gaps)
 	for _, p := range whole {
-		if gap < 0 || gap*float64(p.events-1) > float64(limit) {
+		if len(gaps) == 0 || gaps[(len(gaps)-1)/2]*float64(p.events-1) > float64(limit) {
 			found.Requests++
 			found.Longest = max(found.Longest, p.began)
 		}

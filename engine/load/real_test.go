@@ -114,25 +114,6 @@ func TestRealGarbage(t *testing.T) {
 	}
 }
 
-// What the client can say about an engine that serves two requests at once.
-func TestRealConcurrency(t *testing.T) {
-	for _, tt := range []struct {
-		asked  int
-		enough bool
-	}{{2, true}, {8, false}} {
-		p := realPlan(16, 40)
-		p.Pace.Concurrency = tt.asked
-		r, err := Run(t.Context(), embed(t, nil, "--max-num-seqs", "2"), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := Reached(measure.CellRun{Cell: "chat", From: r.From, To: r.To, Concurrency: tt.asked}, measure.Series{}, r.Samples)
-		if enough, known := c.Enough(0.8); enough != tt.enough || !known || c.Reached != 2 {
-			t.Errorf("asked for %d: %v %v, %+v", tt.asked, enough, known, c)
-		}
-	}
-}
-
 // Retries, cached contexts and conversations against an engine that has them.
 func TestRealConversations(t *testing.T) {
 	client := embed(t, map[string]string{"MXFLOW_EMBEDDED_PREFIX_CACHE": "on", "MXFLOW_EMBEDDED_FAULT": "retry_after:3"})

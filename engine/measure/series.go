@@ -2,7 +2,6 @@ package measure
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 )
@@ -244,35 +243,4 @@ func (s Series) during(stretches []window) Series {
 // sound reports whether a series fulfils its type's invariants.
 func (s Series) sound() bool {
 	return len(s.At) > 0 && len(s.At) == len(s.Value) && s.At[0] >= 0 && slices.IsSorted(s.At) && !slices.ContainsFunc(s.Value, notFinite)
-}
-
-// Gauge is what all engines behind one address reported together at each reading time. As
-// in every metric (see engines), the ranks of one engine work on the same requests, so
-// the highest rank counts, and engines with their own requests are added up. It is empty
-// if there is no series of that name.
-func Gauge(all []Series, name string) Series {
-	said := map[time.Duration]map[string]float64{} // by time and engine
-	for _, s := range all {
-		if s.Name != name {
-			continue
-		}
-		engine := without(s.Source, ranks)
-		for i, at := range s.At {
-			if said[at] == nil {
-				said[at] = map[string]float64{}
-			}
-			if most, known := said[at][engine]; !known || s.Value[i] > most {
-				said[at][engine] = s.Value[i]
-			}
-		}
-	}
-	sum := Series{Name: name}
-	for _, at := range slices.Sorted(maps.Keys(said)) {
-		total := 0.0
-		for _, engine := range slices.Sorted(maps.Keys(said[at])) { // a fixed order, for the last bit
-			total += said[at][engine]
-		}
-		sum.At, sum.Value = append(sum.At, at), append(sum.Value, total)
-	}
-	return sum
 }

@@ -17,8 +17,8 @@ plan "load" {
 engine "embedded" "tiny" {
   settings = {
     threads = 1
-    # Requests that take turns at the model. A workload that asks for more at once
-    # is refused: the rest would only wait.
+    # Requests that take turns at the model. If a workload asks for more at once, the
+    # rest wait.
     max_num_seqs = 4
   }
 }
@@ -47,17 +47,15 @@ knob "kv_cache" {
 # A list makes a cell of each value, and an element of its address: rules read
 # users.c1.tg and users.c4.tg. Each cell is measured separately in every launch.
 #
-# mxflow checks that the engine really worked on 4 at once, by its own count and by
-# the tokens that arrive; otherwise the launch is invalid. Here half has to do: these
-# answers are over in milliseconds, and engine and client share CPUs. For the same
-# reason the client is allowed to be late; on a GPU machine leave max_lag out.
+# The metric users.c4.reached_concurrency is how many of the 4 the engine worked on at
+# once. Engine and client share CPUs here, so the client is allowed to be late; on a
+# GPU machine leave max_lag out.
 workload "users" {
   prompt_tokens = 32
   output_tokens = 16
   concurrency   = [1, 4]
   requests      = 8
   warmup        = 1
-  min_reached   = 0.5
   max_lag       = "1s"
 }
 

@@ -151,8 +151,8 @@ func (c *check) engineLimits(levels map[string]plans.Schema) {
 			seen[sent] = true
 			for _, cell := range c.ns.Cells[sent] {
 				slots, bounded := c.mostOf(e, mostAtOnce)
-				if bounded && !w.Open() && float64(cell.Concurrency)*w.MinReached > slots {
-					c.Fail(lang.HCL(w.Range), "engine-limits", "Concurrency above the engine's limit", "%s keeps %d requests in flight, but %s runs %g at once (%s), so the result could only be invalid. Lower concurrency, raise %[5]s, or set min_reached = 0 to measure queued requests.",
+				if bounded && !w.Open() && float64(cell.Concurrency) > slots {
+					c.warn(w.Range, "engine-limits", "Concurrency above the engine's limit", "%s keeps %d requests in flight, but %s runs %g at once (%s): the others wait in its queue. Lower concurrency, or raise %[5]s.",
 						cell.Address, cell.Concurrency, name, slots, mostAtOnce)
 					break
 				}

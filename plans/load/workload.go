@@ -278,7 +278,6 @@ var judgingAttrs = []plans.Attr{
 	{Name: "retries", Type: plans.Int, Default: 0.0, MinSet: true, Max: 100, Doc: "How often a request is retried when the engine defers it (status 429 or 503 with Retry-After). The time counts."},
 	{Name: "max_errors", Type: plans.Int, Default: 0.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "How many measured requests of a cell can fail before the launch does."},
 	{Name: "max_lag", Type: plans.Duration, Doc: "How late the measuring client can send or wake (99th percentiles) before its measurements are invalid. Without it, 10ms; 100ms for the embedded engine, which shares the client's CPUs."},
-	{Name: "min_reached", Type: plans.Number, Default: 0.8, MinSet: true, Max: 1, Doc: "Share of `concurrency` that the engine must reach by its own count, or the cell is invalid; 0 requires nothing."},
 	{Name: "request_timeout", Type: plans.Duration, Default: "2m", Doc: "Time limit of one request."},
 	{Name: "first_timeout", Type: plans.Duration, Default: "10m", Doc: "Time limit of the first request after a start, which can compile kernels, to its first token."},
 	{Name: "stall_timeout", Type: plans.Duration, Default: "30s", Doc: "Maximum wait between two events of a stream, from the first token on."},
@@ -312,7 +311,6 @@ func decodeJudging(w *plans.Workload, f *eval.Body) {
 	w.Retries = f.Whole("retries")
 	w.MaxErrors = f.Whole("max_errors")
 	w.MaxLag = f.Duration("max_lag")
-	w.MinReached = f.Number("min_reached")
 	w.RequestTimeout = f.Duration("request_timeout")
 	w.FirstTimeout = f.Duration("first_timeout")
 	w.StallTimeout = f.Duration("stall_timeout")

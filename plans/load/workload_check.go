@@ -52,9 +52,6 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 			}
 		}
 	}
-	if w.Open() && !f.Absent("min_reached") {
-		noUse("min_reached", "It is a share of concurrency, but requests of this workload are sent on schedule. Remove it.")
-	}
 }
 
 func checkPrompts(w *plans.Workload, f *eval.Body) {

@@ -61,6 +61,6 @@ func cellOf(p *plans.Plan, address string) (sentCell, bool) {
 func OfSamples(why verdict.Reason) bool { return slices.Contains(ofSamples, why.Code) }
 
 var ofSamples = slices.Concat(disturbing, []code.Code{
-	code.Unusable, code.TooFewAtOnce, code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond,
+	code.Unusable, code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond,
 	code.PrefillBeyond,
 })

@@ -29,11 +29,9 @@ const (
 // judge finds reasons for the numbers not to count, and notes on them.
 func (r *recording) judge() {
 	r.taken.disturb()
-	running := measure.Gauge(r.taken.Series, "engine.running")
 	for _, c := range r.sent {
 		r.late(c)
 		r.held(c)
-		r.reached(c, running)
 		r.cached(c)
 		r.lengths(c)
 		r.overlong(c)
@@ -72,21 +70,6 @@ func disturbance(d measure.Disturbance) verdict.Reason {
 	return verdict.New(code.ReadingsDamaged).On(d.Series)
 }
 
-// reachUnknown is why the reached concurrency is unknown.
-func reachUnknown(c load.Concurrency) verdict.Reason {
-	switch c.Why {
-	case load.OpenLoop:
-		return verdict.New(code.ReachOpenLoop)
-	case load.NeverSent:
-		return verdict.New(code.ReachNeverSent, verdict.Int("most", c.Most))
-	case load.OneToken:
-		return verdict.New(code.ReachOneToken)
-	case load.TooShort:
-		return verdict.New(code.ReachTooShort, verdict.Num("sure", c.Possible, "count"))
-	}
-	return verdict.New(code.ReachUnanswered)
-}
-
 func (r *recording) invalid(why verdict.Reason) { r.taken.Invalid = append(r.taken.Invalid, why) }
 
 func (r *recording) note(what verdict.Reason) { r.taken.Notes = append(r.taken.Notes, what) }
@@ -111,24 +94,6 @@ func (r *recording) late(c sentCell) {
 			tell = r.invalid
 		}
 		tell(c.fact(code.ReadLate, verdict.Int("requests", l.Over), verdict.Int("of", l.Of), verdict.Millis("max", l.Max)))
-	}
-}
-
-// reached checks whether the engine worked on as many requests as were asked for.
-func (r *recording) reached(c sentCell, running measure.Series) {
-	if c.w.Arrival != "" || c.cell.Concurrency < 2 || c.w.MinReached == 0 {
-		return
-	}
-	found := load.Reached(c.run, running, c.samples)
-	enough, known := found.Enough(c.w.MinReached)
-	switch {
-	case enough:
-	case found.By == "client" && inPieces(c.samples):
-		r.note(c.fact(code.ReachUnknown, verdict.Int("asked", found.Asked)))
-	case known:
-		r.invalid(c.fact(code.TooFewAtOnce, verdict.Int("asked", found.Asked), verdict.Num("reached", found.Reached, "count"), verdict.Text("by", found.By)))
-	default:
-		r.note(c.fact(code.ReachUnknown, verdict.Int("asked", found.Asked)).From(reachUnknown(found)))
 	}
 }
 
@@ -286,14 +251,6 @@ func (r *recording) held(c sentCell) {
 }
 
 func tooMany(found load.Held) bool { return float64(found.Requests) > heldShare*float64(found.Of) }
-
-// inPieces reports whether answers came in one piece, however soon: then they arrive one
-// after another though they were generated at the same time.
-func inPieces(samples []measure.Sample) bool {
-	found := load.HeldBack(samples, 0)
-	found.Requests += found.Late
-	return tooMany(found)
-}
 
 // uncounted checks the engine's own counters if it does not report per request how much
 // of the prompt was cached. If contexts are cached on purpose, these are counted too, so

@@ -101,30 +101,6 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// Answers in one piece do not show how many were made at once, so that the
-// client's count of them proves no limit.
-func TestReachedOfPieces(t *testing.T) {
-	for pieces, want := range map[int]string{0: "invalid", 20: "note"} {
-		samples := inOnePiece(20, pieces)
-		for i := range samples { // two are in flight, and one is answered at a time
-			samples[i].Workload, samples[i].PromptTokens, samples[i].Index = "chat", 32, i
-			samples[i].Start = time.Duration(i) * 210 * time.Millisecond
-			for j := range samples[i].Events {
-				samples[i].Events[j].At += 210 * time.Millisecond
-			}
-		}
-		cell := sentCell{
-			w: &plans.Workload{MinReached: 0.8}, cell: plans.Cell{Address: "chat", Concurrency: 2}, samples: samples,
-			run: measure.CellRun{Cell: "chat", Concurrency: 2, To: time.Minute},
-		}
-		r := &recording{taken: &Taken{}}
-		r.reached(cell, measure.Series{})
-		if got := len(r.taken.Invalid) == 1; got != (want == "invalid") || len(r.taken.Invalid)+len(r.taken.Notes) != 1 {
-			t.Errorf("%d answers in one piece: invalid %q, notes %q, want %s", pieces, tell.Lines(r.taken.Invalid), tell.Lines(r.taken.Notes), want)
-		}
-	}
-}
-
 // Where an engine does not say of each request what it had cached, its counters
 // tell, and without those nobody does.
 func TestUncounted(t *testing.T) {

@@ -54,7 +54,6 @@ workload "busy" {
   concurrency   = [4]
   requests      = 12
   max_lag       = "1m"
-  min_reached   = 0
 }
 
 workload "hot" {

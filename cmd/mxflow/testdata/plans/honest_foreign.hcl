@@ -41,7 +41,6 @@ workload "busy" {
   requests      = 6
   warmup        = 1
   max_lag       = "1m"
-  min_reached   = 0
 }
 
 protocol "standard" {

@@ -16,17 +16,6 @@ knob "context" {
     must_see { log = ["*long*"] }
   }
 }
-workload "many" { # ERROR: Concurrency above the engine's limit
-  prompt_tokens = 512
-  output_tokens = 32
-  concurrency   = [1, 2, 4]
-}
-workload "waiting" {
-  prompt_tokens = 512
-  output_tokens = 32
-  concurrency   = 4
-  min_reached   = 0
-}
 workload "open" {
   prompt_tokens   = 512
   output_tokens   = 32
@@ -57,7 +46,7 @@ protocol "standard" {
     from = ["log"]
   }
   level "benchmark" {
-    workloads = [workload.many, workload.waiting, workload.open, workload.long, workload.fits, workload.talk]
+    workloads = [workload.open, workload.long, workload.fits, workload.talk]
   }
 }
 baseline {

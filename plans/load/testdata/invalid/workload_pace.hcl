@@ -14,7 +14,6 @@ workload "two_loops" {
   output_tokens = 8
   concurrency   = 4 # ERROR: Two ways to pace
   rate          = 2
-  min_reached   = 0.5 # ERROR: Argument has no effect
 }
 workload "closed" {
   prompt_tokens   = 8

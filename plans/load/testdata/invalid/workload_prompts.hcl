@@ -15,7 +15,6 @@ workload "numbers" {
   retries            = -1 # ERROR: Invalid retries
   max_errors         = 0.5 # ERROR: Invalid max_errors
   max_lag            = 10 # ERROR: Wrong type for max_lag
-  min_reached        = 80 # ERROR: Invalid min_reached
   slo { # ERROR: Empty slo
   }
 }

@@ -75,7 +75,6 @@ workload "random" {
   duration      = "30s"
   warmup        = 0
   coherence     = "off"
-  min_reached   = 0.5
 }
 
 workload "file" {
