@@ -3,9 +3,7 @@ package levels
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -40,7 +38,6 @@ var correctnessKind = Kind{
 			{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many prompts are sent at a time. By default as many as the benchmark's workloads send, at most 16."},
 			{Name: "top", Type: plans.Int, Default: 20.0, Unit: "tokens", Min: 1, MinSet: true, Max: 1024, Doc: "How many of the likeliest tokens are compared at each position, if the engine lists that many."},
 			{Name: "within", Type: plans.Duration, Default: "20s", Doc: "Once the parent has answered for this long (a quarter of it at the end of a measured launch), no more prompts are sent, so a slow engine gets fewer. The other arms get the same ones."},
-			{Name: "reference", Type: plans.String, Doc: "File of stored answers that all variants, including the baseline, are compared with instead of the parent's: `correctness/answers.json` of a launch. It must answer the same prompts."},
 			{Name: "max_kl", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "Maximum Kullback-Leibler divergence from the parent, as the mean over positions: of prefill or decode, whichever is worse."},
 			{Name: "max_kl_p99", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "Maximum of its 99th percentile."},
 			{Name: "min_argmax_match", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "Minimum share of positions where both have the same likeliest token; near-ties count as the same."},
@@ -124,44 +121,20 @@ func (c *correctness) run(ctx context.Context, q *qualification) (verdict.Verdic
 		return "", nil, err
 	}
 	q.against = q.parent.Answered
-	var stored *quality.Recording
-	if c.Reference != "" {
-		if stored, err = c.stored(q.Lab.Plan, q.protocol); err != nil {
-			return "", nil, err
-		}
-		text, err := json.Marshal(stored)
-		if err == nil {
-			err = q.keep(referenceFile, text)
-		}
-		if err != nil {
-			return "", nil, err
-		}
-	}
-	v, reasons, found := c.hold(q.Record, own, q.parent.Answered, parents, stored)
+	v, reasons, found := c.hold(q.Record, own, q.parent.Answered, parents)
 	for name, value := range found {
 		q.found(name, value)
 	}
 	return v, reasons, nil
 }
 
-// referenceFile is where a launch keeps the stored answers that it was compared with.
-const referenceFile = "reference.json"
-
-// hold compares a launch's answers with those of its parent's launches, or with stored
-// ones if there are some.
-func (c *correctness) hold(l *ledger.Launch, own *quality.Recording, answered []*ledger.Launch, parents []*quality.Recording, stored *quality.Recording) (v verdict.Verdict, reasons []verdict.Reason, found quality.Found) {
-	against, name := parents, answered[0].Variant
-	if stored != nil {
-		against, name = []*quality.Recording{stored}, c.Reference
-	}
+// hold compares a launch's answers with those of its parent's launches, or with those of
+// its own variant.
+func (c *correctness) hold(l *ledger.Launch, own *quality.Recording, answered []*ledger.Launch, parents []*quality.Recording) (verdict.Verdict, []verdict.Reason, quality.Found) {
 	if answered[0].VariantKey == l.VariantKey {
-		parents = append(parents, own)
-		v, reasons, found = c.Itself(parents)
+		return c.Itself(append(parents, own))
 	}
-	if v == "" || v == verdict.Pass && stored != nil {
-		v, reasons, found = c.Judge([]*quality.Recording{own}, against, parents, name, answered[0].Variant)
-	}
-	return v, reasons, found
+	return c.Judge(own, parents, answered[0].Variant)
 }
 
 func (c *correctness) again(_ context.Context, k *kept) (verdict.Verdict, error) {
@@ -177,49 +150,17 @@ func (c *correctness) again(_ context.Context, k *kept) (verdict.Verdict, error)
 	if err != nil {
 		return "", err
 	}
-	var stored *quality.Recording
-	if c.Reference != "" {
-		text, err := k.left(referenceFile)
-		if err == nil {
-			stored, err = quality.Parse(text)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	v, _, values := c.hold(k.launch, own[0], k.against, parents, stored)
+	v, _, values := c.hold(k.launch, own[0], k.against, parents)
 	for name, value := range values {
 		found(k.numbers, k.block, name, []float64{value})
 	}
 	return v, nil
 }
 
-// stored is the reference that the plan names. One with other prompts is not used.
-func (c *correctness) stored(p *plans.Plan, protocol *plans.Protocol) (*quality.Recording, error) {
-	data, err := os.ReadFile(p.Path(c.Reference))
-	if err != nil {
-		return nil, &verdict.Fault{Reason: verdict.New(code.QualityNoReference, verdict.Text("file", c.Reference), verdict.Line(err))}
-	}
-	r, err := quality.Parse(data)
-	if err != nil {
-		return nil, &verdict.Fault{Reason: verdict.New(code.QualityNoReference, verdict.Text("file", c.Reference), verdict.Line(err))}
-	}
-	if runtime.Digest(r.Ask) != runtime.Digest(c.ask(p, protocol)) {
-		return nil, &verdict.Fault{Reason: verdict.New(code.QualityOtherPrompts, verdict.Text("file", c.Reference))}
-	}
-	return r, nil
-}
-
-// record asks a running engine, with the prompts of the reference or of earlier launches.
+// record asks a running engine, with the prompts of earlier launches if there are some.
 func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before []*ledger.Launch) (*quality.Recording, error) {
 	var first *quality.Recording
-	if c.Reference != "" {
-		stored, err := c.stored(st.Lab.Plan, protocol)
-		if err != nil {
-			return nil, err
-		}
-		first = stored
-	} else if kept, err := quality.Kept(st.Lab.Store, before); err != nil {
+	if kept, err := quality.Kept(st.Lab.Store, before); err != nil {
 		return nil, err
 	} else if len(kept) > 0 {
 		first = kept[0]
@@ -253,25 +194,20 @@ func Compares(p *plans.Protocol) bool {
 	return c != nil || err != nil
 }
 
-// Asks is what a protocol's answer-comparing level asks, and the contents of a stored
-// reference, for keys; nil if it has none.
+// Asks is what a protocol's answer-comparing level asks, for keys; nil if it has none.
 func Asks(p *plans.Plan, protocol *plans.Protocol) (any, error) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil {
 		return nil, err
 	}
-	if c.Reference == "" {
-		return c.ask(p, protocol), nil
-	}
-	stored, err := c.stored(p, protocol)
-	return stored, err
+	return c.ask(p, protocol), nil
 }
 
 // drawn is the seed of the prompts of a launch under a protocol: empty if it compares no
-// answers, or is asked what before, or a stored reference, was.
+// answers, or is asked what before was.
 func drawn(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch) (ledger.Draw, error) {
 	c, err := correctnessOf(protocol)
-	if c == nil || err != nil || v.Command != nil || c.Reference != "" || len(before) > 0 {
+	if c == nil || err != nil || v.Command != nil || len(before) > 0 {
 		return ledger.Draw{}, err
 	}
 	return lab.Draws.Next(), nil
@@ -284,11 +220,6 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || v.Command != nil {
 		return nil, err
-	}
-	if c.Reference != "" { // before anything is launched for it
-		if _, err := c.stored(lab.Plan, protocol); err != nil {
-			return nil, err
-		}
 	}
 	known := c.onRecord(lab, protocol, v, many)
 	for n, lost := 1, 0; len(known) < many; n++ {

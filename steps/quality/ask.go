@@ -117,8 +117,7 @@ func orOwn(given []int, own int) []int {
 	return given
 }
 
-// Recording is the answers of one launch. It is an artifact, and the form of a stored
-// reference.
+// Recording is the answers of one launch. It is an artifact.
 type Recording struct {
 	// Of is the launch that answered.
 	Of store.Origin `json:"of"`
@@ -164,7 +163,7 @@ func Kept(from *store.Store, launches []*ledger.Launch) (all []*Recording, err e
 		if err != nil {
 			return nil, fmt.Errorf("the answers of launch %s: %w", l.ID, err)
 		}
-		r, err := Parse(data)
+		r, err := parse(data)
 		if err != nil {
 			return nil, fmt.Errorf("the answers of launch %s: %w", l.ID, err)
 		}
@@ -176,8 +175,8 @@ func Kept(from *store.Store, launches []*ledger.Launch) (all []*Recording, err e
 	return all, nil
 }
 
-// Parse reads a recording.
-func Parse(data []byte) (*Recording, error) {
+// parse reads a recording.
+func parse(data []byte) (*Recording, error) {
 	r := &Recording{}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, err

@@ -24,8 +24,6 @@ type Settings struct {
 	MaxKLP99              *float64  `json:"max_kl_p99"`
 	MinArgmaxMatch        *float64  `json:"min_argmax_match"`
 	MaxPerplexityIncrease *float64  `json:"max_perplexity_increase"`
-
-	Reference string `json:"reference"`
 }
 
 // The names of the findings, as rules have them after "levels.correctness.".
@@ -230,16 +228,14 @@ func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
 	return "", nil
 }
 
-// Judge compares a variant's answers with those of reference launches, the parent's or
-// stored ones, given the noise among the parent's launches. A value within its limit
-// passes; one beyond it fails unless the parent's own noise explains it.
-func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName string) (verdict.Verdict, []verdict.Reason, Found) {
-	for _, r := range own {
-		if v, why := Sound(r); v != "" {
-			return v, why, nil
-		}
+// Judge compares a variant's answers with those of its parent's launches, given the noise
+// among these. A value within its limit passes; one beyond it fails unless the parent's
+// own noise explains it.
+func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verdict.Verdict, []verdict.Reason, Found) {
+	if v, why := Sound(own); v != "" {
+		return v, why, nil
 	}
-	f, err := find(own, reference)
+	f, err := find([]*Recording{own}, parent)
 	if err != nil {
 		return verdict.Error, []verdict.Reason{verdict.OfError(err)}, nil
 	}
@@ -256,8 +252,8 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName s
 		}
 	}
 	values := Found(f.by)
-	p, known := perplexity(own)
-	base, also := perplexity(reference)
+	p, known := perplexity([]*Recording{own})
+	base, also := perplexity(parent)
 	if known && also {
 		values[Perplexity] = p
 	}
@@ -271,9 +267,9 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName s
 				return verdict.Error, verdict.Because(code.QualityNoText), nil
 			}
 			value, there = p/base-1, true
-			if parents := parent; len(parents) > 1 {
-				a, _ := perplexity(parents[:1])
-				b, ok := perplexity(parents[1:2])
+			if len(parent) > 1 {
+				a, _ := perplexity(parent[:1])
+				b, ok := perplexity(parent[1:2])
 				least, has = math.Abs(a/b-1), ok && a > 0
 			}
 		}
@@ -288,7 +284,7 @@ func (s *Settings) Judge(own, reference, parent []*Recording, name, parentName s
 			args = append(args, verdict.Text("part", f.part))
 		}
 		if has {
-			args = append(args, verdict.Text("parent", parentName), verdict.Num("noise", least, l.unit))
+			args = append(args, verdict.Text("parent", name), verdict.Num("noise", least, l.unit))
 		}
 		switch {
 		case l.kept(value):
@@ -370,7 +366,7 @@ type limit struct {
 }
 
 // Limited reports whether something limits how far apart answers may be.
-func (s *Settings) Limited() bool { return len(s.limits()) > 0 || s.Reference != "" }
+func (s *Settings) Limited() bool { return len(s.limits()) > 0 }
 
 func (s *Settings) limits() (all []limit) {
 	add := func(name, unit string, value *float64, least bool) {

@@ -108,7 +108,7 @@ func TestJudge(t *testing.T) {
 		{"right as far as it goes, and then at an end", short, quiet, limited(0.02), verdict.Fail, code.QualityOver},
 		{"no answers", silent, quiet, limited(0.02), verdict.Fail, code.QualityEmpty},
 	} {
-		v, reasons, _ := c.limits.Judge([]*Recording{c.own}, c.parents, c.parents, "baseline", "baseline")
+		v, reasons, _ := c.limits.Judge(c.own, c.parents, "baseline")
 		if v != c.want || len(reasons) == 0 || reasons[0].Code != c.reason {
 			t.Errorf("%s: %s %+v, want %s %s", c.name, v, reasons, c.want, c.reason)
 		}
@@ -147,7 +147,7 @@ func TestNearTie(t *testing.T) {
 	}
 	parent := []*Recording{answered(at(0.01)), answered(at(0.01))}
 	for odds, want := range map[float64]verdict.Verdict{-0.01: verdict.Pass, -0.5: verdict.Fail} {
-		if v, reasons, found := s.Judge([]*Recording{answered(at(odds))}, parent, parent, "baseline", "baseline"); v != want {
+		if v, reasons, found := s.Judge(answered(at(odds)), parent, "baseline"); v != want {
 			t.Errorf("%v: %s %+v %v", odds, v, reasons, found)
 		}
 	}
@@ -156,7 +156,7 @@ func TestNearTie(t *testing.T) {
 // TestParse: a stored reference without prompts is an error, not an empty comparison.
 func TestParse(t *testing.T) {
 	for _, text := range []string{`{}`, `{"ask":{"cells":[{}]},"prompts":[[]],"answers":[[]]}`, `{"ask":{"cells":[{}]},"prompts":[],"answers":[]}`} {
-		if r, err := Parse([]byte(text)); err == nil {
+		if r, err := parse([]byte(text)); err == nil {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}

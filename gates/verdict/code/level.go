@@ -101,10 +101,8 @@ const (
 	QualityParentFlaws Code = "quality.parent_flaws"
 	QualityEmpty       Code = "quality.empty"
 	// QualityTwice: one request had two answers. Args: token, the first that differs.
-	QualityTwice Code = "quality.twice"
-	// QualityOtherPrompts: file for a stored reference. QualityNoReference: file, error.
+	QualityTwice        Code = "quality.twice"
 	QualityOtherPrompts Code = "quality.other_prompts"
-	QualityNoReference  Code = "quality.no_reference"
 	QualityMissing      Code = "quality.missing"
 	QualityNoText       Code = "quality.no_text"
 	// QualityFew: args: positions, least.
