@@ -328,7 +328,4 @@ type Endpoint struct {
 	// Restart is the command that restarts the server; without it launches are
 	// not fresh starts.
 	Restart []string `json:"restart,omitempty"`
-	// LogFile is the server's log where this machine can read it; what is
-	// written to it from the launch on is the log of the launch.
-	LogFile string `json:"-"`
 }

@@ -1,6 +1,6 @@
 // Package endpoint finds engines that mxflow does not start: their address, keys and
-// certificates, whether they are still there, and their log if this machine can read it.
-// It starts and stops nothing except by the plan's restart command.
+// certificates, and whether they are still there. It starts and stops nothing except by
+// the plan's restart command.
 package endpoint
 
 import (
@@ -15,7 +15,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/engine/ready"
 )
@@ -34,7 +33,6 @@ type endpoint struct {
 	kind    kinds.Kind
 	access  engine.Access
 	started time.Time
-	log     *followedLog // nil where the plan names none
 
 	startup atomic.Int64 // ns, 0 before ready and for a server that was not started
 	dead    chan struct{}
@@ -66,14 +64,8 @@ func (Launcher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) (
 		return nil, failure
 	}
 	e := &endpoint{spec: spec, kind: kind, access: access, started: time.Now(), dead: make(chan struct{})}
-	if path := spec.Endpoint.LogFile; path != "" {
-		if e.log, failure = followLog(path, l.LogPath, e.fresh()); failure != nil {
-			return nil, failure
-		}
-	}
 	if e.fresh() {
 		if failure := process.Restart(ctx, spec, l); failure != nil {
-			e.closeLog()
 			return nil, failure
 		}
 	}
@@ -118,9 +110,6 @@ func (e *endpoint) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.log != nil && !e.log.found() {
-		return e.failure("become ready", nil, "it answers, but its log_file %q does not exist: correct log_file, or remove it", e.log.from)
-	}
 	if e.fresh() {
 		e.startup.CompareAndSwap(0, int64(took))
 	}
@@ -147,36 +136,15 @@ func (e *endpoint) Exit() *engine.Exit {
 // PeakMemory implements Instance; the memory of another machine is unknown.
 func (e *endpoint) PeakMemory() int64 { return 0 }
 
-// LogPath implements Instance. It is empty if the plan names no log_file.
-func (e *endpoint) LogPath() string {
-	if e.log == nil {
-		return ""
-	}
-	e.log.catchUp()
-	return e.log.to.Path
-}
+// LogPath implements Instance: the server's log is its owner's.
+func (e *endpoint) LogPath() string { return "" }
 
-// Stop implements Instance: it stops following the log, and the server continues.
-func (e *endpoint) Stop(context.Context) error {
-	e.closeLog()
-	return nil
-}
-
-func (e *endpoint) closeLog() {
-	if e.log != nil {
-		e.log.close()
-	}
-}
+// Stop implements Instance: the server continues.
+func (e *endpoint) Stop(context.Context) error { return nil }
 
 func (e *endpoint) failure(op string, cause error, format string, args ...any) *engine.Failure {
-	return &engine.Failure{
-		Op: op, Reason: fmt.Sprintf(format, args...) + " (" + e.host() + ")", Err: cause,
-		LogTail: logscan.Tail(e.LogPath(), engine.TailLines),
-	}
+	return &engine.Failure{Op: op, Reason: fmt.Sprintf(format, args...) + " (" + e.access.BaseURL + ")", Err: cause}
 }
-
-// host names the server in messages.
-func (e *endpoint) host() string { return e.access.BaseURL }
 
 // Alive implements Checker.
 func (e *endpoint) Alive(ctx context.Context) error {

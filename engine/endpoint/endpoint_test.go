@@ -280,8 +280,6 @@ func TestEndpointFilesThatCannotBeUsed(t *testing.T) {
 	for want, change := range map[string]func(*engine.Endpoint){
 		"cannot read its ca_file":                    func(e *engine.Endpoint) { e.CAFile = "no-such.pem" },
 		"contains no PEM certificate":                func(e *engine.Endpoint) { e.CAFile = empty },
-		"cannot read its log_file":                   func(e *engine.Endpoint) { e.LogFile = "no-such.log" },
-		"is not a regular file":                      func(e *engine.Endpoint) { e.LogFile = t.TempDir() },
 		"its api_key is invalid: it starts":          func(e *engine.Endpoint) { e.APIKey = "key\n" },
 		"program \"no-such-program\" is not in PATH": func(e *engine.Endpoint) { e.Restart = []string{"no-such-program"} },
 		"restart command \"false\" failed (exit ":    func(e *engine.Endpoint) { e.Restart = []string{"false"} },
@@ -353,56 +351,4 @@ func TestRestartThatFails(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Launch: %v, want it to be context.Canceled", err)
 	}
-}
-
-// TestFollowedLogIsOfThisLaunch: anything written before the launch is no evidence of it,
-// even if the file is replaced or truncated.
-func TestFollowedLogIsOfThisLaunch(t *testing.T) {
-	s := httptest.NewServer(upstream("vllm", ""))
-	defer s.Close()
-	for name, change := range map[string]string{
-		"appended": `echo "$TEXT" >> "$LOG"`,
-		"cut":      `echo "$TEXT" > "$LOG"`,
-		"replaced": `mv "$LOG" "$LOG.1"; echo "$TEXT" > "$LOG"`,
-		"rotated":  `echo "$TEXT" >> "$LOG"; mv "$LOG" "$LOG.1"; echo later > "$LOG"`,
-		"absent":   `rm "$LOG"; echo "$TEXT" > "$LOG"`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			log := filepath.Join(t.TempDir(), "server.log")
-			if err := os.WriteFile(log, []byte("Using Marlin backend, which was yesterday\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			spec := restarted(s.URL, change)
-			spec.Endpoint.LogFile = log
-			spec.Env = map[string]string{"LOG": log, "TEXT": "Using backend: CUTLASS"}
-			inst, err := attach(t, spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := inst.Ready(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			text, err := os.ReadFile(inst.LogPath())
-			if err != nil || !strings.Contains(string(text), "CUTLASS") || strings.Contains(string(text), "Marlin") {
-				t.Errorf("the log of the launch is %q (%v)", text, err)
-			}
-			if err := inst.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if _, err := os.Stat(log); err != nil {
-				t.Errorf("the server's own log: %v", err)
-			}
-		})
-	}
-	t.Run("never there", func(t *testing.T) {
-		spec := restarted(s.URL, "true")
-		spec.Endpoint.LogFile = filepath.Join(t.TempDir(), "none.log")
-		inst, err := attach(t, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("log_file %q does not exist", spec.Endpoint.LogFile)) {
-			t.Errorf("Ready: %v", err)
-		}
-	})
 }

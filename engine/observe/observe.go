@@ -104,7 +104,7 @@ func (o *observer) scanLog(patterns []kinds.Pattern) {
 		return
 	}
 	if o.inst.LogPath() == "" {
-		o.unread = errors.New("the engine runs at an endpoint without log_file")
+		o.unread = errors.New("the engine runs at an endpoint, whose log is not here")
 		return
 	}
 	o.scan, o.unread = scan, scan.File(o.inst.LogPath())

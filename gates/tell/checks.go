@@ -25,7 +25,7 @@ var checkPhrases = phrases{
 	code.MetricsSome:    "GET {path} has {names} of {of} known names; missing: {lacking}",
 	code.MetricsAll:     "GET {path} has all {names} known names",
 
-	code.NoLog:           "none, so no kernel can be proved: name it with log_file in the endpoint block",
+	code.NoLog:           "none at an endpoint, so lines of it prove no kernel",
 	code.LogUnsearchable: "cannot be searched: {error}",
 	code.LogBroke:        "line {line_no} looks like an error: {line} ({means})",
 	code.LogSound:        "{lines} lines, no errors{harmless?; {harmless} look like errors but are harmless}",

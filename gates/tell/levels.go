@@ -44,7 +44,7 @@ var levelPhrases = phrases{
 	code.MetricValues:   "{subject}: {values} values, median {median}",
 
 	code.NoKnobs:        "the plan declares no knobs: nothing to prove",
-	code.LogUnknown:     "the endpoint's log is unknown, so no knob value can be proved: name it with log_file in the endpoint block",
+	code.LogUnknown:     "the endpoint's log is not here, so lines of it prove no knob value: observe a page or metric of the server, or start it with an executor",
 	code.LogEmpty:       "the engine logged nothing, so no knob value is proved",
 	code.LogBeganBefore: "the server was already running, so its log starts in the middle and a missing line proves nothing: add restart to the endpoint block",
 	code.LogCut:         "the log was too large and lost its middle, so a missing line proves nothing: make the engine log less",

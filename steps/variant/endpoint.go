@@ -25,7 +25,6 @@ var endpointSchema = plans.Schema{
 		{Name: "ca_file", Type: plans.String, Doc: "PEM file of certificates to trust beside the system's, relative to the plan's folder."},
 		{Name: "insecure", Type: plans.Bool, Default: false, Doc: "Does not check the server's certificate."},
 		{Name: "restart", Type: plans.Strings, Doc: "Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the `env` of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."},
-		{Name: "log_file", Type: plans.String, Doc: "The server's log, if this machine can read it: lines written from the launch on are evidence."},
 	},
 	Check: plans.Checked(checkEndpoint),
 }
@@ -38,7 +37,6 @@ type endpointAttrs struct {
 	CAFile   string            `json:"ca_file"`
 	Insecure bool              `json:"insecure"`
 	Restart  []string          `json:"restart"`
-	LogFile  string            `json:"log_file"`
 }
 
 func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
@@ -107,7 +105,7 @@ func putEndpoint(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	}
 	spec.Endpoint = &engine.Endpoint{
 		URL: a.URL, APIKey: a.APIKey, Headers: a.Headers, CAFile: file(a.CAFile),
-		Insecure: a.Insecure, Restart: a.Restart, LogFile: file(a.LogFile),
+		Insecure: a.Insecure, Restart: a.Restart,
 	}
 	if len(a.Restart) == 0 {
 		spec.Env = nil // what the kind sets reaches no process
