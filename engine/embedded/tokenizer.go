@@ -2,7 +2,6 @@ package embedded
 
 import (
 	_ "embed"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -99,15 +98,6 @@ func (tk *tokenizer) piece(t token) []byte {
 		return nil
 	}
 	return tk.pieces[t]
-}
-
-// decode joins the spellings of tokens.
-func (tk *tokenizer) decode(tokens []token) string {
-	parts := make([][]byte, len(tokens))
-	for i, t := range tokens {
-		parts[i] = tk.piece(t)
-	}
-	return string(slices.Concat(parts...))
 }
 
 // splitWords splits text where tokens may never cross: before a word with its leading

@@ -6,6 +6,15 @@ import (
 	"testing"
 )
 
+// decode joins the spellings of tokens.
+func (tk *tokenizer) decode(tokens []token) string {
+	parts := make([][]byte, len(tokens))
+	for i, t := range tokens {
+		parts[i] = tk.piece(t)
+	}
+	return string(slices.Concat(parts...))
+}
+
 func TestTokenizerRoundTrip(t *testing.T) {
 	tk := newCorpusTokenizer()
 	for _, text := range []string{
