@@ -25,7 +25,7 @@ var replayPhrases = phrases{
 	code.PlanTextless:      "its run did not keep the plan's text",
 	code.PlanFileGone:      "plan file {subject} was not kept",
 	code.PlanFileUnread:    "plan file {subject}: {error}",
-	code.PlanFileElsewhere: "plan file {subject} has no path relative to the plan{error?: {error}}",
+	code.PlanFileElsewhere: "plan file {subject} has no path relative to the plan",
 	code.PlanUncompiled:    "the recorded plan does not compile: {error}{error!it has errors}",
 	code.PlanSealed:        "run {subject} does not record what may be secret: set {set} in the environment as it was then",
 	code.PlanMoved:         "{subject} is not what run {run} applied: the plan is shown as that run kept it",

@@ -28,7 +28,6 @@ func TestReplays(t *testing.T) {
 		{verdict.New(code.PlanFileGone).On("a.hcl"), "plan file a.hcl was not kept"},
 		{verdict.New(code.PlanFileUnread, verdict.Text("error", "damaged")).On("a.hcl"), "plan file a.hcl: damaged"},
 		{verdict.New(code.PlanFileElsewhere).On("a.hcl"), "plan file a.hcl has no path relative to the plan"},
-		{verdict.New(code.PlanFileElsewhere, verdict.Text("error", "no way there")).On("a.hcl"), "plan file a.hcl has no path relative to the plan: no way there"},
 		{verdict.New(code.PlanUncompiled, verdict.Err(nil)), "the recorded plan does not compile: it has errors"},
 		{verdict.New(code.PlanSealed, verdict.List("set", []string{"KEY", "MXFLOW_VAR_token"})).On("r1"), "run r1 does not record what may be secret: set KEY, MXFLOW_VAR_token in the environment as it was then"},
 		{verdict.New(code.PlanMoved, verdict.Text("run", "r1")).On("plan.hcl"), "plan.hcl is not what run r1 applied: the plan is shown as that run kept it"},

@@ -154,6 +154,15 @@ func starts(text string, s measure.Sample) (all []int) {
 	if 2*len(all) < s.OutputTokens {
 		return nil
 	}
+	// A text that ends in white space is divided otherwise when it is sent back: the parent
+	// does not continue its own. What the white space follows is asked about.
+	clean := slices.DeleteFunc(slices.Clone(all), func(at int) bool {
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		return at > 0 && unicode.IsSpace(before)
+	})
+	if 2*len(clean) >= len(all) {
+		return clean
+	}
 	return all
 }
 

@@ -19,8 +19,9 @@ locals {
     slots       = { on = ["-np", "1", "-c", "2048"] }
     repacking   = { on = ["--no-repack"] }
     weights     = { off = ["-m", "${var.models}/small.f16.gguf"], on = ["-m", local.small] }
-    weights5    = { on = ["-m", "${var.models}/small.q5_k_m.gguf"] }
-    weights4    = { on = ["-m", "${var.models}/small.q4_1.gguf"] }
+    # These change answers on purpose.
+    weights5 = { on = ["-m", "${var.models}/small.q5_k_m.gguf"], least = 0.3 }
+    weights4 = { on = ["-m", "${var.models}/small.q4_1.gguf"], least = 0.5 }
   }
   port = local.ports[var.port]
 }
