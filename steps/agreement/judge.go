@@ -94,8 +94,8 @@ type looked struct {
 	all   int
 }
 
-// share counts the looks at a share of an arm's positions.
-func (l looked) share(of float64, yes func(Look) bool) (s stats.Share) {
+// share counts the looks of an arm.
+func (l looked) share(yes func(Look) bool) (s stats.Share) {
 	for _, look := range l.looks {
 		if look.Unreached {
 			continue
@@ -104,7 +104,7 @@ func (l looked) share(of float64, yes func(Look) bool) (s stats.Share) {
 			s.Yes++
 		}
 	}
-	s.All = max(s.Of, int(of*float64(l.all)))
+	s.All = max(s.Of, l.all)
 	if s.Of < len(l.looks) {
 		s.All++ // not all could be seen
 	}
@@ -140,12 +140,13 @@ func (l looked) half(value func(Look) float64, above bool) looked {
 		all = append(all, value(look))
 	}
 	slices.Sort(all)
-	out := looked{all: l.all}
+	var out looked
 	for _, look := range l.looks {
 		if above == (value(look) > all[(len(all)-1)/2]) {
 			out.looks = append(out.looks, look)
 		}
 	}
+	out.all = (l.all*len(out.looks) + len(l.looks) - 1) / max(len(l.looks), 1)
 	return out
 }
 
@@ -180,7 +181,7 @@ func (c Claim) Judge(a *Asked) (r Result) {
 			if mine.all+theirs.all == 0 {
 				continue
 			}
-			r.Parts = append(r.Parts, c.part(a, cell, string(part), mine, theirs, 1))
+			r.Parts = append(r.Parts, c.part(a, cell, string(part), mine, theirs))
 			if part != First {
 				ownRest.add(mine)
 				rest.add(theirs)
@@ -189,7 +190,7 @@ func (c Claim) Judge(a *Asked) (r Result) {
 		if rest.all+ownRest.all == 0 { // answers of one token
 			ownRest, rest = one[First], two[First]
 		}
-		whole := c.part(a, cell, "", ownRest, rest, 1)
+		whole := c.part(a, cell, "", ownRest, rest)
 		// An opening is known before anything is computed, whoever made it up.
 		opens, usual := a.opens(c.Other, cell), a.opens(c.Own, cell)
 		if more, _ := opens.Excess(usual, refutedAt); more > 0 && opens.Value()-usual.Value() > Margin {
@@ -208,7 +209,7 @@ func (c Claim) Judge(a *Asked) (r Result) {
 			if len(mine.looks) == 0 {
 				mine = ownRest // one answer, or all alike
 			}
-			r.Parts = append(r.Parts, c.part(a, cell, half.of, mine, theirs, 0.5))
+			r.Parts = append(r.Parts, c.part(a, cell, half.of, mine, theirs))
 		}
 	}
 	return r
@@ -232,9 +233,9 @@ func (a *Asked) opens(launches []string, cell string) stats.Share {
 
 func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l.all+o.all }
 
-// part judges one part, which is a share of the positions there are.
-func (c Claim) part(a *Asked, cell, of string, own, other looked, share float64) Found {
-	f := Found{Cell: cell, Of: of, Own: own.share(share, Look.Agrees), Other: other.share(share, Look.Agrees)}
+// part judges one part.
+func (c Claim) part(a *Asked, cell, of string, own, other looked) Found {
+	f := Found{Cell: cell, Of: of, Own: own.share(Look.Agrees), Other: other.share(Look.Agrees)}
 	// What stands elsewhere is continued by any engine. How much does depends on the
 	// prompts, so answers are compared.
 	recites, more := other.recites()

@@ -48,6 +48,9 @@ protocol "standard" {
     prompt = "The capital of France is"
     expect = "Paris"
   }
+  level "correctness" {
+    min_agreement = try(local.ports[var.port].least, null)
+  }
   level "benchmark" {
     workloads = [workload.plain, workload.chat, workload.hot, workload.busy]
     launches  = 4
