@@ -175,20 +175,29 @@ func (c Claim) Judge(a *Asked) (r Result) {
 			}
 		}
 		one, two := own[cell], other[cell]
-		var ownRest, rest looked
+		var ownRest, rest, ownAll looked
+		for _, part := range parts {
+			ownAll.add(one[part])
+		}
 		for _, part := range parts {
 			mine, theirs := one[part], two[part]
-			if mine.all+theirs.all == 0 {
-				continue
+			if theirs.all == 0 {
+				continue // answers of few tokens
+			}
+			if len(mine.looks) == 0 {
+				mine = ownAll
 			}
 			r.Parts = append(r.Parts, c.part(a, cell, string(part), mine, theirs))
 			if part != First {
-				ownRest.add(mine)
+				ownRest.add(one[part])
 				rest.add(theirs)
 			}
 		}
-		if rest.all+ownRest.all == 0 { // answers of one token
-			ownRest, rest = one[First], two[First]
+		if rest.all == 0 { // answers of one token
+			rest = two[First]
+		}
+		if len(ownRest.looks) == 0 {
+			ownRest = ownAll
 		}
 		whole := c.part(a, cell, "", ownRest, rest)
 		// An opening is known before anything is computed, whoever made it up.

@@ -222,17 +222,6 @@ func drawn(from []string, space string) writer {
 	}
 }
 
-func vocabulary() []string {
-	seen, all := map[string]bool{}, []string{}
-	for _, w := range strings.Fields(strings.Join(texts(), " ")) {
-		if !seen[w] {
-			seen[w] = true
-			all = append(all, w)
-		}
-	}
-	return all
-}
-
 // always is a writer of one text.
 func always(text string) writer { return func(*rand.Rand, int) string { return text } }
 
