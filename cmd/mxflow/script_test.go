@@ -216,8 +216,12 @@ var appliedOnce = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(filepath.Join(dir, "plan.hcl"), plan, 0o644); err != nil {
 		return "", err
 	}
+	tmp := dir + ".tmp" // what others leave in the common one is none of its launches'
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		return "", err
+	}
 	apply := exec.Command(program, "apply", "plan.hcl")
-	apply.Dir, apply.Env = dir, append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_CONFIG_HOME=", "NO_COLOR=1")
+	apply.Dir, apply.Env = dir, append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "TMPDIR="+tmp, "XDG_CONFIG_HOME=", "NO_COLOR=1")
 	if out, err := apply.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("mxflow apply tiny.hcl: %v\n%s", err, out)
 	}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,9 @@ func scratch(env []string) map[string]bool {
 	return found
 }
 
+// leastLeft is the least that a temporary file holds to be named, in bytes.
+const leastLeft = 1 << 20
+
 // LeftFiles implements engine.Leaver. Files are the engine's if they were made while it ran,
 // belong to its user, and no process that still runs has them mapped or open.
 func (p *process) LeftFiles() (paths []string, bytes int64) {
@@ -42,6 +46,8 @@ func (p *process) LeftFiles() (paths []string, bytes int64) {
 			return nil
 		})
 	}
+	// Other programs leave small things all the time.
+	maps.DeleteFunc(sizes, func(path string, size int64) bool { return size < leastLeft && !strings.HasPrefix(path, "/dev/shm/") })
 	var running []string
 	if len(sizes) > 0 {
 		running, _ = filepath.Glob("/proc/[0-9]*")
