@@ -254,7 +254,7 @@ var cheats = []cheat{
 	{mode: "one_short", want: verdict.Pass, quick: true},
 	{mode: "three_short", want: verdict.Invalid, why: code.UnequalWork},
 	{mode: "half_white", want: verdict.Invalid, why: code.AnswerText},
-	{mode: "at_once", want: verdict.Inconclusive}, // answers in one piece have no speed
+	{mode: "at_once"}, // answers in one piece have no speed
 	{mode: "opens_early", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive, quick: true},
 	{mode: "opens_faster", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Pass},
 }
