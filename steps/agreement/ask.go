@@ -38,9 +38,11 @@ var targets = []int{32, 64, 128, 256}
 // Question is what a parent is asked: about whose answers, and with which limit.
 type Question struct {
 	// Own are the launches of the parent, Others those of each candidate by its name.
-	Own     []string            `json:"own"`
-	Others  map[string][]string `json:"others"`
-	Answers []Answer            `json:"answers"`
+	Own    []string            `json:"own"`
+	Others map[string][]string `json:"others"`
+	// Cells are those that were measured, whether or not their answers can be asked about.
+	Cells   []string `json:"cells"`
+	Answers []Answer `json:"answers"`
 	// Least are the candidates' limits, as in Claim.
 	Least map[string]float64 `json:"least,omitempty"`
 }
@@ -115,12 +117,12 @@ func (q *Question) draw(a *Asked, name string, launches []string, seed string) *
 	for _, id := range launches {
 		a.Launches = append(a.Launches, id)
 		a.All[id] = map[string]map[Part]int{}
+		for _, cell := range q.Cells {
+			a.All[id][cell] = map[Part]int{}
+		}
 		for i := range q.Answers {
 			if one := &q.Answers[i]; one.Launch == id {
 				cells[one.Cell] = append(cells[one.Cell], one)
-				if a.All[id][one.Cell] == nil {
-					a.All[id][one.Cell] = map[Part]int{}
-				}
 				if len(one.Starts) == 0 {
 					a.All[id][one.Cell][Hidden]++
 				}

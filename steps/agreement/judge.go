@@ -43,7 +43,7 @@ type Found struct {
 	// RecitesMore is set if more of the candidate's answers stands elsewhere than of the
 	// parent's.
 	RecitesMore bool
-	// Loss are bounds of how much less often it agrees with the candidate's, or with a
+	// Low and High are bounds of how much less often it agrees with the candidate's, or with a
 	// limit of how much less than that.
 	Low, High float64
 	// Shown and Refuted are what is decided; neither if too little was asked.
@@ -249,7 +249,7 @@ func (c Claim) part(a *Asked, cell, of string, own, other looked) Found {
 	// prompts, so answers are compared.
 	recites, more := other.recites()
 	usual, spread := own.recites()
-	f.RecitesMore = recites-usual > max(Margin, sure*math.Hypot(more, spread))
+	f.RecitesMore = !(recites-usual <= max(Margin, sure*math.Hypot(more, spread))) // nor where none is known
 	if c.Least != nil {
 		low, _ := f.Other.Bounds(shownAt)
 		_, high := endless(f.Other).Bounds(refutedAt)

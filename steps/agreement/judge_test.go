@@ -85,6 +85,13 @@ func TestNothingAsked(t *testing.T) {
 		t.Errorf("ends that no answer reached: %+v", r)
 	}
 	a = all()
+	for _, arm := range a.All { // a cell that was measured, of which no answer was kept
+		arm["code"] = map[Part]int{}
+	}
+	if r := claim.Judge(a); r.Shown() || len(r.Missing) != 1 {
+		t.Errorf("a cell without answers: %+v", r)
+	}
+	a = all()
 	a.All["other"]["chat"][Hidden] = a.All["other"]["chat"][First] / 10
 	if r := claim.Judge(a); r.Shown() || len(r.Missing) != 1 {
 		t.Errorf("a tenth of the answers hidden: %+v", r)

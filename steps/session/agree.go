@@ -94,6 +94,11 @@ func (s *session) question() (*agreement.Question, error) {
 			return nil, err
 		}
 		q.Answers = append(q.Answers, answers...)
+		for _, c := range l.Cells {
+			if !slices.Contains(q.Cells, c.Cell) {
+				q.Cells = append(q.Cells, c.Cell)
+			}
+		}
 	}
 	return q, nil
 }
