@@ -356,26 +356,9 @@ func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok && unoffered[call.CalledFunctionName()] != "" {
 			d.Detail = fmt.Sprintf("There is no function %q: %s.", call.CalledFunctionName(), unoffered[call.CalledFunctionName()])
 		}
-		if lang.CodeOf(d) == "no-such-member" && shadowed(d) {
-			d.Detail += " Within a dynamic block this name is its iterator, with key and value. Rename the iterator: iterator = item."
-		}
 		if d.Subject == nil && d.Context != nil {
 			d.Subject = d.Context
 		}
 	}
 	return diags
-}
-
-// shadowed recognises a mistake about a block's name that a dynamic block of that type
-// uses as its iterator.
-func shadowed(d *hcl.Diagnostic) bool {
-	if d.Expression == nil || d.EvalContext == nil || d.EvalContext.Parent() == nil {
-		return false
-	}
-	for _, t := range d.Expression.Variables() {
-		if _, inner := d.EvalContext.Variables[t.RootName()]; inner && IsReferable(t.RootName()) {
-			return true
-		}
-	}
-	return false
 }

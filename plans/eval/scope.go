@@ -69,12 +69,7 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	if !l.CheckUses(uses) {
 		return cty.DynamicVal, false
 	}
-	ctx := l.Ctx
-	if l.Here != nil {
-		ctx = l.Here // each and count come and go
-	}
-	l.Remember(expr, ctx)
-	v, diags := expr.Value(l.Ctx)
+	v, diags := expr.Value(l.Context())
 	l.Diags = append(l.Diags, Explained(diags)...)
 	if diags.HasErrors() || !v.IsWhollyKnown() {
 		return cty.DynamicVal, false
@@ -119,27 +114,21 @@ func infinite(v cty.Value) (found bool) {
 
 // Within runs decode with the each of an instance.
 func (l *Scope) Within(i *Instance, decode func()) {
-	before, here := l.each, l.Here
-	now := cty.NilVal
+	before := l.each
+	defer func() { l.each = before }()
+	l.each = cty.NilVal
 	if i != nil {
-		now = i.Each
+		l.each = i.Each
 	}
-	l.setEach(now)
-	if l.Here = nil; now != cty.NilVal {
-		l.Here = l.Ctx.NewChild()
-		l.Here.Variables = map[string]cty.Value{"each": now}
-	}
-	defer func() {
-		l.setEach(before)
-		l.Here = here
-	}()
 	decode()
 }
 
-func (l *Scope) setEach(each cty.Value) {
-	delete(l.Ctx.Variables, "each")
-	if each != cty.NilVal {
-		l.Ctx.Variables["each"] = each
+// Context is what expressions of the current instance may refer to.
+func (l *Scope) Context() *hcl.EvalContext {
+	if l.each == cty.NilVal {
+		return l.Ctx
 	}
-	l.each = each
+	ctx := l.Ctx.NewChild()
+	ctx.Variables = map[string]cty.Value{"each": l.each}
+	return ctx
 }

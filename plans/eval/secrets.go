@@ -129,7 +129,7 @@ func (l *Scope) trace(expr hcl.Expression, v cty.Value) {
 	if !l.Secrets.Hidden(v) {
 		return
 	}
-	if elements, of := elementsOf(expr, v, l.Ctx); of != nil {
+	if elements, of := elementsOf(expr, v, l.Context()); of != nil {
 		for i, e := range of {
 			l.trace(e, elements[i])
 		}

@@ -68,7 +68,7 @@ func (n *names) First(b *hcl.Block) bool {
 		return false
 	}
 	s := kind.ByKey[strings.Join(b.Labels, ".")]
-	return s != nil && s.Block == b
+	return s != nil && s.At == b.LabelRanges[len(b.Labels)-1]
 }
 
 // Doubt notes that some blocks of a type could not be made, so that references to them

@@ -79,7 +79,7 @@ func (l *Scope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 	}
 	placed := make(map[string]hcl.KeyValuePair, len(kvs))
 	for _, kv := range kvs {
-		k, diags := kv.Key.Value(l.Ctx)
+		k, diags := kv.Key.Value(l.Context())
 		k, _ = k.Unmark()
 		if diags.HasErrors() || k.IsNull() || !k.IsKnown() || k.Type() != cty.String {
 			continue

@@ -2,13 +2,16 @@ package lang
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/mitchellh/go-wordwrap"
 
 	"github.com/mxflow/mxflow/plans/redact"
 )
@@ -51,86 +54,49 @@ type DiagnosticJSON struct {
 // DiagnosticsJSON is the diagnostics for programs; never nil, so that it
 // encodes as a list.
 func (r *Findings) DiagnosticsJSON() []DiagnosticJSON {
-	lines := r.lines()
+	snippet := r.snippets()
 	list := make([]DiagnosticJSON, 0, len(r.Diagnostics))
 	for _, d := range r.Diagnostics {
-		j := DiagnosticJSON{
-			Severity: severity(d), Code: CodeOf(d), Summary: d.Summary, Detail: d.Detail, Values: valuesOf(d),
+		j := DiagnosticJSON{Severity: "error", Code: CodeOf(d), Summary: d.Summary, Detail: d.Detail, Values: valuesOf(d)}
+		if d.Severity == hcl.DiagWarning {
+			j.Severity = "warning"
 		}
 		if s := d.Subject; s != nil {
-			j.File = s.Filename
+			j.File, j.Snippet = s.Filename, snippet(s)
 			j.Line, j.Column = s.Start.Line, s.Start.Column
 			j.EndLine, j.EndColumn = s.End.Line, s.End.Column
-			j.Snippet = lineAt(lines.of(s.Filename), s.Start.Line)
 		}
 		list = append(list, j)
 	}
 	return list
 }
 
-func severity(d *hcl.Diagnostic) string {
-	if d.Severity == hcl.DiagWarning {
-		return "warning"
-	}
-	return "error"
-}
-
-// maxDiagnostics bounds what a plan that is not a plan can make us print.
-const maxDiagnostics = 500
-
 // TidyDiagnostics sorts by file, in the given order, and position, and drops
 // repetitions.
-func TidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
-	rank := map[string]int{}
-	for i, name := range order {
-		rank[name] = i
-	}
-	file := func(d *hcl.Diagnostic) int {
+func TidyDiagnostics(diags hcl.Diagnostics, order []string) (kept hcl.Diagnostics) {
+	place := func(d *hcl.Diagnostic) (file, offset int) {
 		if d.Subject == nil {
-			return -1
+			return -2, 0
 		}
-		if n, known := rank[d.Subject.Filename]; known {
-			return n
-		}
-		return len(order)
+		return slices.Index(order, d.Subject.Filename), d.Subject.Start.Byte
 	}
-	offset := func(d *hcl.Diagnostic) int {
-		if d.Subject == nil {
-			return -1
-		}
-		return d.Subject.Start.Byte
-	}
-	sort.SliceStable(diags, func(i, j int) bool {
-		if a, b := file(diags[i]), file(diags[j]); a != b {
-			return a < b
-		}
-		return offset(diags[i]) < offset(diags[j])
+	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
+		fileA, offsetA := place(a)
+		fileB, offsetB := place(b)
+		return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(offsetA, offsetB))
 	})
 	type key struct {
-		file, at        int
+		file, offset    int
 		summary, detail string
 	}
 	seen := map[key]bool{}
-	var kept hcl.Diagnostics
 	for _, d := range diags {
-		k := key{file(d), offset(d), d.Summary, d.Detail}
-		if seen[k] {
-			continue
+		file, offset := place(d)
+		k := key{file, offset, d.Summary, d.Detail}
+		if !seen[k] {
+			kept = append(kept, d)
 		}
 		seen[k] = true
-		kept = append(kept, d)
-	}
-	if n := len(kept); n > maxDiagnostics {
-		rest := &hcl.Diagnostic{
-			Severity: hcl.DiagWarning,
-			Extra:    Coded("too-many-errors"), Summary: "Too many warnings",
-			Detail:  fmt.Sprintf("%d more were found. Fix these first.", n-maxDiagnostics),
-			Subject: kept[maxDiagnostics].Subject,
-		}
-		if kept[maxDiagnostics:].HasErrors() {
-			rest.Severity, rest.Summary = hcl.DiagError, "Too many errors"
-		}
-		kept = append(kept[:maxDiagnostics:maxDiagnostics], rest)
 	}
 	return kept
 }
@@ -139,94 +105,60 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
 // and most of the rest often follows from them.
 const MaxShown = 20
 
-// first are the diagnostics that are printed, errors before warnings if there are too
-// many, and a line about those left out.
-func (r *Findings) first(most int) (shown hcl.Diagnostics, more string) {
-	all := r.Diagnostics
-	if len(all) <= most {
-		return all, ""
-	}
-	errs := len(all.Errs())
-	room, rest := min(errs, most), most-min(errs, most)
-	left := map[hcl.DiagnosticSeverity]int{hcl.DiagError: room, hcl.DiagWarning: rest}
-	missing := map[hcl.DiagnosticSeverity]int{}
-	for _, d := range all {
-		if left[d.Severity] == 0 {
-			missing[d.Severity]++
-			continue
-		}
-		left[d.Severity]--
-		shown = append(shown, d)
-	}
-	var words []string
-	for _, of := range []struct {
-		severity hcl.DiagnosticSeverity
-		word     string
-	}{{hcl.DiagError, "error"}, {hcl.DiagWarning, "warning"}} {
-		switch n := missing[of.severity]; n {
-		case 0:
-		case 1:
-			words = append(words, "1 more "+of.word)
-		default:
-			words = append(words, fmt.Sprintf("%d more %ss", n, of.word))
-		}
-	}
-	return shown, "… and " + strings.Join(words, " and ") + ". Fix these first; mxflow validate --json lists them all."
-}
-
 // WriteDiagnostics prints the diagnostics for people: what is wrong, the line with carets
-// under the place, and how to fix it, wrapped at width columns (0 does not wrap).
+// under the place, and how to fix it, wrapped at width columns (0 does not wrap). HCL's own
+// writer shows no columns, and without colour no place within the line.
 func (r *Findings) WriteDiagnostics(w io.Writer, width int, color bool) error {
-	lines := r.lines()
-	shown, more := r.first(MaxShown)
+	shown, more := r.Diagnostics, ""
+	if n := len(shown) - MaxShown; n > 0 {
+		shown = slices.Clone(shown)
+		slices.SortStableFunc(shown, func(a, b *hcl.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
+		shown = shown[:MaxShown]
+		more = fmt.Sprintf("\n… and %d more. Fix these first; mxflow validate --json lists them all.\n", n)
+	}
+	var b strings.Builder
+	snippet := r.snippets()
 	for i, d := range shown {
-		var b strings.Builder
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		writeDiagnostic(&b, d, lines, width, color)
-		if _, err := io.WriteString(w, b.String()); err != nil {
-			return err
-		}
+		writeDiagnostic(&b, d, snippet, width, color)
 	}
-	if more != "" {
-		_, err := fmt.Fprintf(w, "\n%s\n", more)
-		return err
-	}
-	return nil
+	_, err := io.WriteString(w, b.String()+more)
+	return err
 }
 
-func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, lines sourceLines, width int, color bool) {
+func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, snippet func(*hcl.Range) string, width int, color bool) {
 	paint := func(code, s string) string {
 		if !color || s == "" {
 			return s
 		}
 		return "\x1b[" + code + "m" + s + "\x1b[0m"
 	}
-	tone := "31"
-	word := "Error"
+	tone, word := "31", "Error"
 	if d.Severity == hcl.DiagWarning {
 		tone, word = "33", "Warning"
 	}
 	fmt.Fprintf(b, "%s %s\n", paint(tone+";1", word+":"), paint("1", printable(d.Summary)))
 	if s := d.Subject; s != nil {
 		fmt.Fprintf(b, "  on %s:%d:%d\n", printable(s.Filename), s.Start.Line, s.Start.Column)
-		if text := lineAt(lines.of(s.Filename), s.Start.Line); text != "" {
-			number := fmt.Sprintf("%5d", s.Start.Line)
-			before, under := caretsFor(text, s)
-			if hidden := redact.Known().Text(text); hidden != text {
-				text, before, under = hidden, "", "" // redaction moves text, so there is no place to point at
+		if text := snippet(s); text != "" {
+			margin := paint("2", "      │ ")
+			fmt.Fprintf(b, "%s%s\n", paint("2", fmt.Sprintf("%5d │ ", s.Start.Line)), redact.Known().Text(text))
+			if redact.Known().Text(text) == text { // redaction moves text, so there would be no place to point at
+				before, under := caretsFor(text, s)
+				fmt.Fprintf(b, "%s%s%s\n", margin, before, paint(tone+";1", under))
 			}
-			text, before, under = clip(text, before, under, width-len(number)-3)
-			fmt.Fprintf(b, "%s\n", paint("2", number+" │ ")+text)
-			margin := paint("2", strings.Repeat(" ", len(number))+" │ ")
-			fmt.Fprintf(b, "%s\n", margin+before+paint(tone+";1", under))
 			for _, v := range valuesOf(d) {
-				fmt.Fprintf(b, "%s\n", margin+printable(shorten(v.Name+" is "+v.Value, max(20, width-len(number)-3))))
+				fmt.Fprintf(b, "%s%s\n", margin, printable(v.Name+" is "+v.Value))
 			}
 		}
 	}
-	for _, line := range wrap(redact.Known().Text(d.Detail), width-2) {
+	detail := redact.Known().Text(strings.TrimRight(d.Detail, "\n"))
+	if width > 2 {
+		detail = wordwrap.WrapString(detail, uint(width-2))
+	}
+	for line := range strings.SplitSeq(detail, "\n") {
 		fmt.Fprintf(b, "  %s\n", printable(line))
 	}
 }
@@ -249,83 +181,36 @@ func caretsFor(line string, at *hcl.Range) (before, carets string) {
 	return before, strings.Repeat("^", max(1, end-start))
 }
 
-// clip keeps a long line to width columns around the place.
-func clip(line, before, carets string, width int) (string, string, string) {
-	runes := []rune(line)
-	if width < 20 || len(runes) <= width {
-		return line, before, carets
-	}
-	start := len([]rune(before))
-	from := max(0, min(start-width/3, len(runes)-width))
-	to := min(len(runes), from+width)
-	line, before = string(runes[from:to]), string([]rune(before)[from:])
-	if from > 0 {
-		line = "…" + string(runes[from+1:to])
-	}
-	return line, before, carets[:min(len(carets), max(1, to-start))]
-}
-
-// wrap breaks text between words; existing line breaks stay.
-func wrap(text string, width int) (lines []string) {
-	if text == "" {
-		return nil
-	}
-	for _, paragraph := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		line, columns := "", 0
-		for _, word := range strings.Split(paragraph, " ") {
-			n := utf8.RuneCountInString(word)
-			if width > 10 && columns > 0 && columns+1+n > width {
-				lines = append(lines, line)
-				line, columns = "", 0
-			}
-			if columns > 0 {
-				line, columns = line+" ", columns+1
-			}
-			line, columns = line+word, columns+n
+// snippets finds the line on which a range begins; each file is split once.
+func (r *Findings) snippets() func(*hcl.Range) string {
+	split := map[string][]string{}
+	return func(at *hcl.Range) string {
+		lines, done := split[at.Filename]
+		if file := r.Files[at.Filename]; file != nil && !done {
+			lines = splitLines(file.Bytes)
+			split[at.Filename] = lines
 		}
-		lines = append(lines, line)
+		if at.Start.Line < 1 || at.Start.Line > len(lines) {
+			return ""
+		}
+		return printable(lines[at.Start.Line-1])
 	}
-	return lines
 }
 
-// sourceLines are the lines of each file of a plan, split on demand.
-type sourceLines struct {
-	files map[string]*hcl.File
-	split map[string][]string
-}
-
-func (r *Findings) lines() sourceLines { return sourceLines{r.Files, map[string][]string{}} }
-
-// of are the lines of one file.
-func (s sourceLines) of(filename string) []string {
-	lines, done := s.split[filename]
-	if file := s.files[filename]; file != nil && !done {
-		lines = splitLines(file.Bytes)
-		s.split[filename] = lines
-	}
-	return lines
-}
-
-// splitLines are the lines of a text without their ends.
+// splitLines are the lines of a text without their ends; none if it is no text, so that
+// there is nothing to show.
 func splitLines(src []byte) []string {
 	text := bytes.TrimPrefix(src, []byte("\uFEFF"))
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 || len(text) > MaxSource {
-		return nil // not text, so nothing to show
+		return nil
 	}
 	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-}
-
-func lineAt(lines []string, n int) string {
-	if n < 1 || n > len(lines) {
-		return ""
-	}
-	return printable(lines[n-1])
 }
 
 // printable keeps text from a plan from driving the terminal.
 func printable(line string) string {
 	return strings.Map(func(c rune) rune {
-		if (c < ' ' && c != '\t') || c == 0x7f || (c >= 0x80 && c < 0xa0) {
+		if c != '\t' && unicode.IsControl(c) {
 			return '�'
 		}
 		return c

@@ -2,7 +2,6 @@ package lang
 
 import (
 	"fmt"
-	"sort"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -13,10 +12,6 @@ import (
 // Report collects the mistakes that a load finds.
 type Report struct {
 	Diags hcl.Diagnostics
-	// Evaluated are the expressions so far, by their place.
-	Evaluated map[hcl.Range]Evaluated
-	// Here is the scope of the instance that is being read, nil outside all instances.
-	Here *hcl.EvalContext
 	// Suggestions is how many more spelling suggestions this load will make.
 	Suggestions int
 }
@@ -35,11 +30,7 @@ func (l *Report) note(severity hcl.DiagnosticSeverity, at hcl.Range, code, summa
 	if len(args) > 0 {
 		detail = fmt.Sprintf(format, args...)
 	}
-	d := &hcl.Diagnostic{Severity: severity, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at, EvalContext: l.Here}
-	if e, ok := l.Evaluated[at]; ok {
-		e.explain(d)
-	}
-	l.Diags = append(l.Diags, d)
+	l.Diags = append(l.Diags, &hcl.Diagnostic{Severity: severity, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at})
 }
 
 func StartOf(filename string) hcl.Range {
@@ -102,67 +93,6 @@ func lookUp(t hcl.Traversal, ctx *hcl.EvalContext) (string, cty.Value, bool) {
 		return TraversalText(t[:n]), v, true
 	}
 	return "", cty.NilVal, false
-}
-
-// Evaluated is an expression that used something, and its scope.
-type Evaluated struct {
-	expr hcl.Expression
-	ctx  *hcl.EvalContext
-	// several is set if instances of one block evaluated it, each in its own scope.
-	several bool
-}
-
-// Remember notes an expression, so that a mistake found in its value later can
-// say what it was made of.
-func (l *Report) Remember(expr hcl.Expression, ctx *hcl.EvalContext) {
-	if l.Evaluated == nil {
-		l.Evaluated = map[hcl.Range]Evaluated{}
-	}
-	e, again := l.Evaluated[expr.Range()]
-	l.Evaluated[expr.Range()] = Evaluated{expr, ctx, e.several || again && e.ctx != ctx}
-}
-
-// explain adds to a diagnostic the expression at its place, in the scope of the instance
-// that it was found in. If that is unknown, anything that differs between instances is
-// left out.
-func (e Evaluated) explain(d *hcl.Diagnostic) {
-	d.Expression = e.expr
-	switch {
-	case d.EvalContext != nil:
-	case e.several && e.ctx.Parent() != nil:
-		d.EvalContext = e.ctx.Parent()
-	default:
-		d.EvalContext = e.ctx
-	}
-}
-
-// ExplainAll explains diagnostics about a part of an expression, such as an
-// element of a list or a name in a rule.
-func (l *Report) ExplainAll(diags hcl.Diagnostics) {
-	ranges := make([]hcl.Range, 0, len(l.Evaluated))
-	for r := range l.Evaluated {
-		ranges = append(ranges, r)
-	}
-	sort.Slice(ranges, func(i, j int) bool { return before(ranges[i], ranges[j]) })
-	for _, d := range diags {
-		if d.Expression != nil || d.Subject == nil {
-			continue
-		}
-		// Expressions of attributes do not overlap: the last that begins
-		// before the place is the only one that can hold it.
-		i := sort.Search(len(ranges), func(i int) bool { return before(*d.Subject, ranges[i]) }) - 1
-		if i >= 0 && ranges[i].Filename == d.Subject.Filename && ranges[i].End.Byte >= d.Subject.End.Byte {
-			l.Evaluated[ranges[i]].explain(d)
-		}
-	}
-}
-
-// before orders ranges by file and start.
-func before(a, b hcl.Range) bool {
-	if a.Filename != b.Filename {
-		return a.Filename < b.Filename
-	}
-	return a.Start.Byte < b.Start.Byte
 }
 
 // RangeOf is an HCL range as a plans.Range, so that no HCL type reaches the users of a

@@ -61,16 +61,13 @@ type Source struct {
 	Name string
 	Text []byte
 	Body hcl.Body
-	// Dynamic: the file can hold blocks that are generated inside others. Looking for the
-	// word spares all other files the work of finding out.
-	Dynamic bool
 	// From is where the file is included; nil for a file that the user named.
 	From *hcl.Range
 }
 
 // Parse reads one file in the syntax that its name implies.
 func Parse(name string, text []byte) (*Source, hcl.Diagnostics) {
-	s := &Source{Name: name, Text: text, Dynamic: bytes.Contains(text, []byte("dynamic"))}
+	s := &Source{Name: name, Text: text}
 	diags := s.parse()
 	if BrokenSyntax(diags) {
 		if other := OtherSyntax(name, s.Text); other != nil {
@@ -101,7 +98,7 @@ func (s *Source) parse() hcl.Diagnostics {
 // clearer rewords findings of the HCL parser for cases in which people meant something
 // other than it assumes.
 func (s *Source) clearer(d *hcl.Diagnostic) {
-	if CodeOf(d) != "invalid-definition" || d.Subject == nil {
+	if d.Subject == nil {
 		return
 	}
 	from := bytes.LastIndexByte(s.Text[:d.Subject.Start.Byte], '\n') + 1
@@ -109,7 +106,7 @@ func (s *Source) clearer(d *hcl.Diagnostic) {
 	if at := d.Subject.Start.Byte; at > from && s.Text[at-1] == '"' && at < len(s.Text) && letter.Match(s.Text[at:at+1]) {
 		if m := quotesWithin.FindSubmatch(line); m != nil && bytes.Contains(m[1], []byte(`"`)) {
 			*d = hcl.Diagnostic{
-				Severity: d.Severity, Subject: d.Subject, Context: d.Context, Extra: Coded("invalid-definition"), Summary: "Quotes within quotes",
+				Severity: d.Severity, Subject: d.Subject, Context: d.Context, Extra: Coded("invalid-syntax"), Summary: "Quotes within quotes",
 				Detail: fmt.Sprintf(`The quote before %s ends the text. Use single quotes inside: "%s".`, s.Text[d.Subject.Start.Byte:d.Subject.End.Byte], bytes.ReplaceAll(m[1], []byte(`"`), []byte("'"))),
 			}
 			return
@@ -117,7 +114,7 @@ func (s *Source) clearer(d *hcl.Diagnostic) {
 	}
 	// HCL's parser has no codes, and only its wording distinguishes this.
 	if strings.Contains(d.Detail, "ingle-line block") {
-		d.Extra, d.Summary = Coded("invalid-definition"), "Too much on one line"
+		d.Extra, d.Summary = Coded("invalid-syntax"), "Too much on one line"
 		d.Detail = "A one-line block may have one attribute and no block. Put each attribute, each block and the closing brace on its own line."
 	}
 }
@@ -142,7 +139,7 @@ var fileCodesOf = map[string]struct{ missing, unreadable string }{
 // place. what is "plan", "variables" or "case".
 func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	bad := func(code, summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
-		return nil, SourceError(path, StartOf(path), code, summary, fmt.Sprintf(format, args...))
+		return nil, problem(StartOf(path), code, summary, fmt.Sprintf(format, args...))
 	}
 	codes := fileCodesOf[what]
 	title := strings.ToUpper(what[:1]) + what[1:]
@@ -190,7 +187,8 @@ func (k textKind) check(filename string, src []byte) *hcl.Diagnostic {
 	if diag := k.checkText(filename, src); diag != nil {
 		return diag
 	}
-	return checkNesting(filename, src)
+	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
+	return checkNesting(tokens)
 }
 
 // Beginning is what a plan file of that name starts with.
@@ -204,17 +202,14 @@ func Beginning(filename string) string {
 // checkText refuses what none of our syntaxes reads: files that are too large, empty or
 // not text.
 func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
-	bad := func(at hcl.Range, code, summary, detail string) *hcl.Diagnostic {
-		return SourceError(filename, at, code, summary, detail)
-	}
 	start := StartOf(filename)
 	switch {
 	case len(src) > MaxSource:
-		return bad(start, k.tooLarge, strings.TrimSuffix(k.title, " file")+" file too large", k.bound)
+		return problem(start, k.tooLarge, strings.TrimSuffix(k.title, " file")+" file too large", k.bound)
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
-		return bad(start, k.notText, k.title+" is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
+		return problem(start, k.notText, k.title+" is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
 	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
-		return bad(start, k.empty, k.title+" is empty", "The file is empty. A plan starts with: "+Beginning(filename)+".")
+		return problem(start, k.empty, k.title+" is empty", "The file is empty. A plan starts with: "+Beginning(filename)+".")
 	}
 	line, lineStart := 1, 0
 	for i := 0; i < len(src); {
@@ -231,17 +226,16 @@ func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
 		case c == '\n':
 			line, lineStart = line+1, i+1
 		case c == utf8.RuneError && size == 1:
-			return bad(at(), k.notText, k.title+" is not UTF-8", fmt.Sprintf("Byte 0x%02x is not valid UTF-8. Save the file as UTF-8.", src[i]))
+			return problem(at(), k.notText, k.title+" is not UTF-8", fmt.Sprintf("Byte 0x%02x is not valid UTF-8. Save the file as UTF-8.", src[i]))
 		case (c < ' ' && c != '\t' && c != '\r') || c == 0x7f:
-			return bad(at(), k.notText, "Control character in plan", fmt.Sprintf(`Invisible character U+%04X. Remove it; in a string, write it as "\u%04x".`, c, c))
+			return problem(at(), k.notText, "Control character in plan", fmt.Sprintf(`Invisible character U+%04X. Remove it; in a string, write it as "\u%04x".`, c, c))
 		}
 		i += size
 	}
 	return nil
 }
 
-func SourceError(filename string, at hcl.Range, code, summary, detail string) *hcl.Diagnostic {
-	at.Filename = filename
+func problem(at hcl.Range, code, summary, detail string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at}
 }
 
@@ -265,8 +259,8 @@ func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
 	}
 	base := filepath.Base(name)
 	base = strings.TrimSuffix(base, filepath.Ext(base)) + end
-	at := hcl.Range{Start: hcl.Pos{Line: number, Column: 1}, End: hcl.Pos{Line: number, Column: 1 + len([]rune(first))}}
-	return SourceError(name, at, "other-syntax", is+" in a file named as "+says, fmt.Sprintf("The content is %s, but the file name says %s. Rename it to %s.", is, says, base))
+	at := hcl.Range{Filename: name, Start: hcl.Pos{Line: number, Column: 1}, End: hcl.Pos{Line: number, Column: 1 + len([]rune(first))}}
+	return problem(at, "other-syntax", is+" in a file named as "+says, fmt.Sprintf("The content is %s, but the file name says %s. Rename it to %s.", is, says, base))
 }
 
 // firstLine is the first line that is not a comment, with its number.
@@ -293,30 +287,11 @@ func (s *Source) parseYAML() hcl.Diagnostics {
 		return hcl.Diagnostics{diag}
 	}
 	s.Text = bytes.TrimPrefix(s.Text, []byte("\uFEFF"))
-	root, diags := yamlbody.Parse(s.Text, s.Name, guardTemplate)
+	root, diags := yamlbody.Parse(s.Text, s.Name, checkNesting)
 	if root != nil {
 		s.Body = root.Body()
 	}
 	return diags
-}
-
-// guardTemplate is checkNesting for a text within YAML.
-func guardTemplate(text string, language yamlbody.Language) *yamlbody.Refusal {
-	src, top := []byte(text), frame{}
-	var tokens hclsyntax.Tokens
-	if language == yamlbody.TemplateText {
-		top.text = true
-		tokens, _ = hclsyntax.LexTemplate(src, "", hcl.InitialPos)
-	} else {
-		tokens, _ = hclsyntax.LexExpression(src, "", hcl.InitialPos)
-	}
-	n := nesting{frames: []frame{top}}
-	for i, t := range tokens {
-		if code, summary, detail := n.token(t, tokens[i+1:]); summary != "" {
-			return &yamlbody.Refusal{From: t.Range.Start.Byte, To: t.Range.End.Byte, Code: code, Summary: summary, Detail: detail}
-		}
-	}
-	return nil
 }
 
 // IsYAML reports whether a plan file is YAML, by its name.

@@ -2,7 +2,6 @@ package lang
 
 import (
 	"fmt"
-	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -134,45 +133,11 @@ func shown(v cty.Value) (string, bool) {
 	case ty == cty.Bool:
 		return strconv.FormatBool(v.True()), true
 	case ty.IsObjectType(), ty.IsMapType():
-		return shownMap(v)
+		return "a map with " + shorten(strings.Join(KeysOf(v.AsValueMap()), ", "), maxShownText), v.LengthInt() > 0
 	case ty.IsTupleType(), ty.IsListType(), ty.IsSetType():
-		return shownList(v), true
+		return fmt.Sprintf("a list of %d elements", v.LengthInt()), true
 	}
 	return "", false
-}
-
-func shownList(v cty.Value) string {
-	var words []string
-	for it := v.ElementIterator(); it.Next(); {
-		_, e := it.Element()
-		text, ok := shown(e)
-		if !ok || len(strings.Join(words, ", "))+len(text) > maxShownText {
-			return fmt.Sprintf("a list of %d elements", v.LengthInt())
-		}
-		words = append(words, text)
-	}
-	return "[" + strings.Join(words, ", ") + "]"
-}
-
-// shownMap names the keys: the values of a map are seldom what is wrong. A map of
-// references to blocks says nothing at all.
-func shownMap(v cty.Value) (string, bool) {
-	var keys []string
-	useful := v.LengthInt() == 0
-	for it := v.ElementIterator(); it.Next(); {
-		k, e := it.Element()
-		_, ok := shown(e)
-		useful = useful || ok
-		keys = append(keys, k.AsString())
-	}
-	sort.Strings(keys)
-	switch {
-	case !useful:
-		return "", false
-	case len(keys) == 0:
-		return "an empty map", true
-	}
-	return "a map with " + shorten(strings.Join(keys, ", "), maxShownText), true
 }
 
 func shorten(s string, most int) string {

@@ -52,18 +52,18 @@ phase:
         set: {moe: routed}
         criterion:
           plain: {rule: chat.tg.gain >= 0.1 and chat.ttft <= 0.5}
-          quoted: {rule: 'chat.pp.gain >= 0.1 and levels[''x''] == 1 '}
+          quoted: {rule: "chat.pp.gain >= 0.1 and levels['x'] == 1 "}
           block:
             rule: >
               chat.e2e.gain >= 0.1
                 and chat.ttft <= 0.25
 `
 	broken := load.Bytes("plan.yaml", []byte(src), planstest.Registry(), load.Options{})
-	if got := places(broken); got != "20:51-62 Level not in the protocol" {
+	if got := places(broken); got != "20:51-61 Level not in the protocol" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
 	}
-	sound := load.Bytes("plan.yaml", []byte(strings.Replace(src, "levels[''x''] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
-	if got := places(sound); got != "19:49-65 Implausible for the unit; 20:51-62 Comparison can never hold; 24:21-38 Implausible for the unit" {
+	sound := load.Bytes("plan.yaml", []byte(strings.Replace(src, "levels['x'] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
+	if got := places(sound); got != "19:49-65 Implausible for the unit; 20:51-62 Comparison can never hold; 22:19-20 Implausible for the unit" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&sound.Findings))
 	}
 }

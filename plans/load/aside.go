@@ -49,7 +49,6 @@ func (r *Result) Aside(names []string, work func()) *lang.Findings {
 			found.Files[name] = &hcl.File{Body: s.Body, Bytes: hide.Bytes(s.Text)}
 		}
 	}
-	maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return sources[at.Filename] == nil })
 	l.Diags, l.Sources, l.Order = before, sources, order
 	return found
 }
@@ -65,11 +64,10 @@ func (l *loader) survive(file string, work func()) {
 	work()
 }
 
-// tidy adds values to the diagnostics, orders them and removes secrets; the Redactor that
+// tidy orders the diagnostics and removes secrets; the Redactor that
 // it returns removes them from other texts.
 func (l *loader) tidy(order []string, found *lang.Findings) *redact.Redactor {
 	hide := redact.New(append(l.Secrets.List(), l.Secrets.Unseen...))
-	l.ExplainAll(l.Diags)
 	for _, d := range l.Diags {
 		d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
 	}

@@ -52,7 +52,7 @@ var featureDoc = &lang.BlockDoc{
 
 func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature {
 	b := fb.Block
-	f := l.Fields(b, featureDoc)
+	f := l.Fields(l.expanded(b), featureDoc)
 	ft := &plans.Feature{
 		Name: b.Labels[0], Phase: ph.Name, Summary: f.Text("summary"),
 		Priority: f.Whole("priority"), Range: lang.RangeOf(b.DefRange),

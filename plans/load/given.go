@@ -165,7 +165,7 @@ func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 		unreadable = "invalid-variable-value"
 	}
 	if in.ty.IsPrimitiveType() || in.ty == cty.DynamicPseudoType {
-		if in.ty == cty.Number && lang.HugeNumber([]byte(g.text)) {
+		if in.ty == cty.Number && lang.HugeNumber(g.text) {
 			return bad("invalid-variable-value", "Wrong type for variable", "The value of variable %q (%s) is not a number that fits.", in.Name, in.From)
 		}
 		return cty.StringVal(g.text), true
@@ -180,7 +180,7 @@ func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 // likeDefault reads the text given to a variable without a type as the number or bool that
 // its default is. Other text stays text.
 func likeDefault(text cty.Value, of cty.Type) cty.Value {
-	if !of.IsPrimitiveType() || of == cty.Number && lang.HugeNumber([]byte(text.AsString())) {
+	if !of.IsPrimitiveType() || of == cty.Number && lang.HugeNumber(text.AsString()) {
 		return text
 	}
 	if read, err := convert.Convert(text, of); err == nil {

@@ -108,7 +108,7 @@ func (l *loader) whole(read func()) *Result {
 // hardly meant. It does nothing if blocks could not be made, as rules would miss those
 // too.
 func (l *loader) check() {
-	if l.blocks.tooMany || l.checks.circular || len(l.Doubted) > 0 {
+	if l.checks.circular || len(l.Doubted) > 0 {
 		return
 	}
 	ns := rules.New(l.plan)
@@ -209,9 +209,7 @@ func (l *loader) load() {
 			}
 		}
 	}
-	if !l.blocks.tooMany {
-		l.checks.checkPlan()
-	}
+	l.checks.checkPlan()
 }
 
 // decodeGroup decodes the blocks that one block has made.
@@ -225,7 +223,7 @@ func (l *loader) decodeGroup(g *eval.Group) {
 		return
 	}
 	for _, i := range g.Instances {
-		l.Within(i, func() { decode(i.Block) })
+		l.Within(i, func() { decode(l.expanded(i.Block)) })
 	}
 }
 

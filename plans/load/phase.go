@@ -48,22 +48,27 @@ var stepDoc = &lang.BlockDoc{
 }
 
 func (l *loader) decodePhase(pb *phaseBlock) {
-	b := pb.block
-	ph := &plans.Phase{Name: b.Labels[0], Summary: pb.Text("summary"), Range: lang.RangeOf(b.DefRange)}
-	ph.After = l.decodeAfter(ph, pb, "after", nil)
-	ph.AfterDecided = l.decodeAfter(ph, pb, "after_decided", ph.After)
-	ph.Steps = l.decodeSteps(pb.Blocks.OfType("step"))
+	b, before := pb.block, len(l.Diags)
+	f := l.Fields(l.expanded(b), phaseDoc)
+	readable := len(l.Diags) == before
+	ph := &plans.Phase{Name: b.Labels[0], Summary: f.Text("summary"), Range: lang.RangeOf(b.DefRange)}
+	ph.After = l.decodeAfter(ph, pb, f, "after", nil)
+	ph.AfterDecided = l.decodeAfter(ph, pb, f, "after_decided", ph.After)
+	ph.Steps = l.decodeSteps(f.Blocks.OfType("step"))
+	if len(f.Blocks.OfType("feature")) > pb.written {
+		l.Fail(b.DefRange, "repetition", "Feature in dynamic", "Others may refer to a feature before it is known what dynamic makes. Repeat the feature itself: feature \"name\" { for_each = … }.")
+	}
 	for _, fb := range pb.features {
 		l.Within(fb.Instance, func() {
-			if f := l.decodeFeature(fb, ph); fb.first {
-				ph.Features = append(ph.Features, f)
+			if ft := l.decodeFeature(fb, ph); fb.first {
+				ph.Features = append(ph.Features, ft)
 			}
 		})
 	}
-	if g := pb.Single("gate"); g != nil {
+	if g := f.Single("gate"); g != nil {
 		ph.Gate = decodeGate(l.Scope, g)
 	}
-	if len(pb.Blocks) == 0 && !pb.lacks {
+	if len(f.Blocks) == 0 && readable {
 		l.Fail(b.DefRange, "empty-phase", "Empty phase", "A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or remove the phase.")
 	}
 	if pb.first {
@@ -72,8 +77,8 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 }
 
 // decodeAfter reads the phases that come before this one.
-func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, attr string, already []string) (list []string) {
-	for _, r := range pb.Refs(attr, "phase") {
+func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, f *eval.Body, attr string, already []string) (list []string) {
+	for _, r := range f.Refs(attr, "phase") {
 		switch {
 		case r.Key == ph.Name:
 			l.Fail(r.At, "cycle", "Phase after itself", "Phase %q cannot come after itself. Remove it from %s.", ph.Name, attr)
@@ -187,7 +192,7 @@ func bare(l *eval.Scope, expr hcl.Expression) bool {
 	for _, t := range expr.Variables() {
 		root := t.RootName()
 		_, known := l.Ctx.Variables[root]
-		if !known || root == "engine" || root == "feature" || root == "target" || root == "imported" {
+		if !known && root != "each" || root == "engine" || root == "feature" || root == "target" || root == "imported" {
 			return true
 		}
 	}

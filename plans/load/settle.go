@@ -26,8 +26,6 @@ type settling struct {
 	phases map[*eval.Instance]*phaseBlock
 	// made counts the blocks that for_each and dynamic have made.
 	made int
-	// tooMany is set if the plan is too large to be checked as a whole.
-	tooMany bool
 
 	locals map[string]*hcl.Attribute
 	values map[string]cty.Value
@@ -228,15 +226,13 @@ func (s *settling) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 	return true
 }
 
-// phaseBlock is a phase whose body has been opened, so that its features are
-// known before anything refers to them.
+// phaseBlock is a phase whose features are known before anything refers to them.
 type phaseBlock struct {
-	*eval.Body
 	block    *hcl.Block
 	features []*featureBlock
-	first    bool
-	// lacks is set if something in it could not be read, which may have been a step.
-	lacks bool
+	// written is how many feature blocks it has.
+	written int
+	first   bool
 }
 
 type featureBlock struct {
@@ -283,17 +279,19 @@ func (s *settling) declareGroup(g *eval.Group) {
 	}
 }
 
-// openPhase opens the body of a phase and makes its features.
+// openPhase makes the features of a phase. What else is in its body is read, and what is
+// wrong with it reported, when the phase is decoded.
 func (s *settling) openPhase(i *eval.Instance) {
-	b := i.Block
-	ph := &phaseBlock{block: b}
+	ph := &phaseBlock{block: i.Block}
 	s.phases[i] = ph
-	before := len(s.Diags)
-	ph.Body = s.Fields(b, phaseDoc)
-	if ph.lacks = len(s.Diags) > before; ph.lacks && s.dynamic(b) {
-		s.Doubt("feature")
-	}
-	for _, fb := range ph.Blocks.OfType("feature") {
+	schema := *s.Schema(phaseDoc)
+	schema.Blocks = append(slices.Clone(schema.Blocks), hcl.BlockHeaderSchema{Type: lang.DynamicType, LabelNames: []string{"type"}})
+	before := s.Diags
+	content := s.Content(i.Block.Body, &schema, "")
+	s.Diags = before
+	written := content.Blocks.OfType("feature")
+	ph.written = len(written)
+	for _, fb := range written {
 		g := s.Groups.ByKey("feature", fb.Labels[0])
 		if g == nil {
 			g = &eval.Group{Kind: "feature", Key: fb.Labels[0], Block: fb}
@@ -317,7 +315,7 @@ func (s *settling) newGroup(b *hcl.Block) *eval.Group {
 	}
 	g := &eval.Group{Kind: b.Type, Key: strings.Join(b.Labels, "."), Block: b}
 	if s.Groups.ByKey(b.Type, g.Key) != nil {
-		g.Instances = []*eval.Instance{s.opened(&eval.Instance{Block: b})}
+		g.Instances = []*eval.Instance{{Block: b}}
 		if b.Type == "phase" {
 			s.openPhase(g.Instances[0])
 		}

@@ -30,8 +30,8 @@ func loadYAML(src string) *Result {
 func TestDiagnosticsPointIntoYAML(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"plan:\n  p:\n    summary: x ${local.b}\n", "plan.yaml:3:18\n    3 │     summary: x ${local.b}\n      │                  ^^^^^^^"},
-		{"plan:\n  p:\n    summary: >-\n      x\n      é ${local.b}\n", "plan.yaml:5:11\n    5 │       é ${local.b}\n      │           ^^^^^^^"},
-		{"plan: {p: {}}\nlocals: {a: [1, \"\\u00e9 ${local.b}\"]}\n", "plan.yaml:2:27\n    2 │ locals: {a: [1, \"\\u00e9 ${local.b}\"]}\n      │                           ^^^^^^^"},
+		{"plan:\n  p:\n    summary: >-\n      x\n      é ${local.b}\n", "plan.yaml:3:14\n    3 │     summary: >-\n      │              ^^"},
+		{"plan: {p: {}}\nlocals: {a: [1, \"\\u00e9 ${local.b}\"]}\n", "plan.yaml:2:17\n    2 │ locals: {a: [1, \"\\u00e9 ${local.b}\"]}\n      │                 ^^^^^^^^^^^^^^^^^^^"},
 		{"\uFEFFplan: {p: {sum: 1}}\r\n", "plan.yaml:1:12\n    1 │ plan: {p: {sum: 1}}\n      │            ^^^"},
 	} {
 		if got := planstest.Text(&loadYAML(c.src).Findings); !strings.Contains(got, c.want) {
@@ -89,7 +89,7 @@ func TestHostileYAMLIsRefusedQuickly(t *testing.T) {
 		"indented":      many(" ", 8000) + "a:\n",
 		"parentheses":   head + "  a: ${" + many("(", 5000) + "\n",
 		"templates":     head + "  a: " + many("${\"", 4000) + "\n",
-		"negations":     head + "  a: ${" + many("!", 5000) + "true}\n",
+		"negations":     head + "  a: ${" + many("!", 20_000) + "true}\n",
 		"types":         "plan: {p: {}}\nvariable: {x: {default: [], type: " + many("list(", 3000) + "any" + many(")", 3000) + "}}\n",
 		"references":    head + "  a: 1\nbaseline: {engine: " + many("(", 5000) + "}\n",
 		"alias of much": head + "  a: &a \"" + many("x", 9000) + "\"\n  b: [" + many("*a,\n   ", 5000) + "]\n",

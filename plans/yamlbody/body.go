@@ -75,7 +75,7 @@ func (b *body) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 		case hclsyntax.ValidIdentifier(e.Key.Text):
 			attrs[e.Key.Text] = attribute(e)
 		default:
-			diags = append(diags, problem(e.Key.Range, "invalid-definition", "Invalid argument name", "A name may only have letters, digits, underscores and hyphens, and starts with a letter or underscore."))
+			diags = append(diags, problem(e.Key.Range, "invalid-syntax", "Invalid argument name", "A name may only have letters, digits, underscores and hyphens, and starts with a letter or underscore."))
 		}
 	}
 	return attrs, diags
@@ -90,7 +90,7 @@ func (b *body) MissingItemRange() hcl.Range {
 
 func attribute(e *Entry) *hcl.Attribute {
 	return &hcl.Attribute{
-		Name: e.Key.Text, Expr: e.Value.Expression(), NameRange: e.Key.Range,
+		Name: e.Key.Text, Expr: own(e.Value.Expr), NameRange: e.Key.Range,
 		Range: hcl.RangeBetween(e.Key.Range, e.Value.Range),
 	}
 }

@@ -36,9 +36,9 @@ func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 	case err != nil:
 		return nil, hcl.Diagnostics{s.syntaxError(err)}
 	}
-	if err := decode(decoder, &yaml.Node{}); !errors.Is(err, io.EOF) && doc.Content[0].Kind == yaml.MappingNode {
-		at := s.secondDocument()
-		return nil, hcl.Diagnostics{problem(s.line(at), "yaml-shape", "Several documents", "A plan is one YAML document; another starts here. Merge them, or put each into its own file.")}
+	var second yaml.Node
+	if err := decode(decoder, &second); !errors.Is(err, io.EOF) && doc.Content[0].Kind == yaml.MappingNode {
+		return nil, hcl.Diagnostics{problem(s.line(max(1, second.Line)), "yaml-shape", "Several documents", "A plan is one YAML document; another starts here. Merge them, or put each into its own file.")}
 	}
 	b := &builder{source: s, guard: guard, built: map[*yaml.Node]*Node{}}
 	root := b.build(doc.Content[0], 0)
@@ -76,29 +76,24 @@ func (s *source) unusualBreak() *hcl.Diagnostic {
 	return nil
 }
 
-// secondDocument is the line on which a second document begins.
-func (s *source) secondDocument() int {
-	content := false
-	for n := 1; n <= len(s.lines); n++ {
-		from := s.lines[n-1]
-		line := s.lineText(n)
-		marker := strings.HasPrefix(s.text[from:], "---") || strings.HasPrefix(s.text[from:], "...")
-		if marker && content {
-			return n
-		}
-		switch {
-		case line == "", line[0] == '#', line[0] == '%' && !content, line == "---":
-		default:
-			content = true
-		}
-	}
-	return len(s.lines)
-}
-
 // notMapping tells what to do about a document that is not a mapping.
 func (s *source) notMapping(root *Node) string {
 	if root.Kind == List {
 		return "A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. This is a list: remove the hyphens."
 	}
 	return "A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. A colon needs a space after it."
+}
+
+// Code is the code of a mistake, as the Extra of its diagnostic.
+type Code string
+
+// DiagnosticCode is the code.
+func (c Code) DiagnosticCode() string { return string(c) }
+
+func problem(at hcl.Range, code, summary, format string, args ...any) *hcl.Diagnostic {
+	detail := format
+	if len(args) > 0 {
+		detail = fmt.Sprintf(format, args...)
+	}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Extra: Code(code), Summary: summary, Detail: detail, Subject: &at}
 }

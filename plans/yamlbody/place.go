@@ -62,63 +62,34 @@ func (s *source) line(n int) hcl.Range {
 	return s.span(from, s.lines[n-1]+len(strings.TrimRight(text, " \t\r")))
 }
 
-// lineText is the text of a line, counted from 1.
-func (s *source) lineText(n int) string {
-	r := s.line(n)
-	return s.text[r.Start.Byte:r.End.Byte]
-}
-
-// skipProperties is the offset of a value after the anchor at an offset, if there is
-// one.
-func (s *source) skipProperties(at int) int {
-	if at >= len(s.text) || s.text[at] != '&' {
+// skipAnchor is the offset of a value after the anchor at an offset, if there is one.
+func (s *source) skipAnchor(at int) int {
+	if !strings.HasPrefix(s.text[at:], "&") {
 		return at
 	}
-	for at < len(s.text) && !strings.ContainsRune(" \t\r\n", rune(s.text[at])) {
-		at++
-	}
-	for at < len(s.text) && strings.ContainsRune(" \t\r\n", rune(s.text[at])) {
-		at++
-	}
-	return at
+	rest := strings.TrimLeftFunc(s.text[at:], func(c rune) bool { return !strings.ContainsRune(" \t\r\n", c) })
+	return len(s.text) - len(strings.TrimLeft(rest, " \t\r\n"))
 }
 
-// scalar finds where the scalar that begins at an offset ends.
-func (s *source) scalar(at int, text string, style Style) (from, to int) {
+// scalarRange is the place of the scalar that begins at an offset; of one over several
+// lines that is not quoted, its first line.
+func (s *source) scalarRange(at int, text string, quoted bool) hcl.Range {
 	rest := s.text[at:]
-	switch {
-	case text == "" && style == Plain, rest == "":
-		return at, at
-	case rest[0] == '"' && style == Quoted:
+	if quoted && rest != "" {
 		for i := 1; i < len(rest); i++ {
-			switch rest[i] {
-			case '\\':
+			switch {
+			case rest[0] == '"' && rest[i] == '\\', rest[0] == '\'' && strings.HasPrefix(rest[i:], "''"):
 				i++
-			case '"':
-				return at, at + i + 1
+			case rest[i] == rest[0]:
+				return s.span(at, at+i+1)
 			}
 		}
-	case rest[0] == '\'' && style == Quoted:
-		for i := 1; i < len(rest); i++ {
-			if rest[i] == '\'' {
-				if i+1 < len(rest) && rest[i+1] == '\'' {
-					i++
-					continue
-				}
-				return at, at + i + 1
-			}
-		}
-	case style == Plain && strings.HasPrefix(rest, text):
-		return at, at + len(text)
 	}
-	if offsets := align(rest, text, style); offsets != nil {
-		return at, at + offsets[len(text)]
+	if asWritten(rest, text) {
+		return s.span(at, at+len(text))
 	}
-	end := strings.IndexByte(rest, '\n')
-	if end < 0 {
-		end = len(rest)
-	}
-	return at, at + len(strings.TrimRight(rest[:end], " \r"))
+	line, _, _ := strings.Cut(rest, "\n")
+	return s.span(at, at+len(strings.TrimRight(line, " \r")))
 }
 
 // closing finds the end of a list or mapping whose last element ends at an offset: after

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // blocksOf finds the blocks of one type under a key, in order.
@@ -48,7 +49,8 @@ type unpacking struct {
 
 // unpack reads what is below a key (or in a list below it) at a place.
 func (u *unpacking) unpack(n *Node, at hcl.Range, labels []string, places []hcl.Range) {
-	null := n.Kind == Scalar && !n.IsText && n.template == nil && n.value.IsNull()
+	value, constant := n.Expr.(*hclsyntax.LiteralValueExpr)
+	null := constant && value.Val.IsNull()
 	missing := u.names(labels)[len(labels):]
 	switch {
 	case n.Kind == List:

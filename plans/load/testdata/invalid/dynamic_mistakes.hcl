@@ -8,7 +8,7 @@ knob "cache" {
     content {}
   }
   dynamic "value" {
-    for_each = local.nothing # ERROR: Unknown local
+    for_each = local.nothing # ERROR: Unsupported attribute
     labels   = [value.value]
     content {}
   }

@@ -141,15 +141,16 @@ phase "both" {
     }
   }
 
-  dynamic "feature" {
-    for_each = { x = 1 }
-    iterator = made
-    labels   = ["made_${made.key}"]
-    content {
-      priority  = made.value
-      set       = { moe = "routed" }
-      builds_on = feature.try.cache
-      criterion "decode" {
+  feature "made" {
+    for_each  = { x = 1 }
+    priority  = each.value
+    set       = { moe = "routed" }
+    builds_on = feature.try.cache
+    dynamic "criterion" {
+      for_each = ["decode"]
+      iterator = made
+      labels   = [made.value]
+      content {
         rule = "chat_o16.tg.gain > 0"
       }
     }

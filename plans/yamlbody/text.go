@@ -1,0 +1,254 @@
+package yamlbody
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"gopkg.in/yaml.v3"
+)
+
+func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
+	n.Text, n.IsText = y.Value, true
+	block := y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	quoted := y.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+	n.Range = b.scalarRange(from, y.Value, quoted)
+	n.weight.bytes = len(y.Value) + 1
+	if !block && !quoted && b.plain(n, y) {
+		return
+	}
+	t := &text{
+		ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: literal(cty.StringVal(n.Text), n.Range), SrcRange: n.Range},
+		value:           n.Text, start: n.Range.Start, guard: b.guard,
+	}
+	if quoted {
+		t.start.Byte, t.start.Column = t.start.Byte+1, t.start.Column+1
+	}
+	t.asWritten = asWritten(b.text[t.start.Byte:], n.Text)
+	n.Expr = t
+	if !strings.Contains(n.Text, "${") && !strings.Contains(n.Text, "%{") {
+		return
+	}
+	if strings.Contains(strings.ReplaceAll(n.Text, "\r\n", ""), "\r") {
+		// HCL's scanner reads everything after one as text, including sequences.
+		b.fail(n.Range, "invalid-yaml", "Carriage return in template", `A text with ${ } or %%{ } cannot contain a raw carriage return. Write it as ${"\r"}.`)
+		return
+	}
+	expr, diags := t.parse(hclsyntax.LexTemplate, hclsyntax.ParseTemplate)
+	b.diags = append(b.diags, diags...)
+	if diags.HasErrors() {
+		return
+	}
+	if wrap, ok := expr.(*hclsyntax.TemplateWrapExpr); ok {
+		expr = wrap.Wrapped // its type is that of what is in it
+	}
+	t.Expression = expr
+}
+
+// decimal is the one form of number that YAML 1.1, YAML 1.2 and HCL agree about.
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// plain reads an unquoted scalar; false if it is text.
+func (b *builder) plain(n *Node, y *yaml.Node) bool {
+	switch y.Tag {
+	case "!!null":
+	case "!!bool":
+		n.Expr = literal(cty.BoolVal(strings.EqualFold(y.Value, "true")), n.Range)
+	case "!!int", "!!float":
+		b.number(n)
+	default:
+		// YAML 1.2 has no dates; what looks like one is text. A number that no float
+		// holds is still meant as a number.
+		if !decimal.MatchString(y.Value) {
+			return false
+		}
+		b.number(n)
+	}
+	n.IsText = false
+	return true
+}
+
+func (b *builder) number(n *Node) {
+	if refused := b.guard(hclsyntax.Tokens{{Type: hclsyntax.TokenNumberLit, Bytes: []byte(n.Text), Range: n.Range}}); refused != nil {
+		refused.Detail += " If it is meant as text, put it in quotes."
+		b.diags = append(b.diags, refused)
+		return
+	}
+	v, err := cty.ParseNumberVal(n.Text)
+	if err != nil || !decimal.MatchString(n.Text) {
+		b.fail(n.Range, "yaml-value", "Ambiguous number", "YAML parsers disagree on what %s is. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
+		return
+	}
+	n.Expr = literal(v, n.Range)
+}
+
+// Guard checks what a text consists of before HCL's parser sees it; nil if it may be
+// parsed.
+type Guard func(hclsyntax.Tokens) *hcl.Diagnostic
+
+// text is a text as a value. It is in parentheses, so that what is in them can be
+// exchanged once it is known that the text is a name.
+type text struct {
+	*hclsyntax.ParenthesesExpr
+	value string
+	// start is where the text begins. Unless it is asWritten, what is in it has no places
+	// of its own.
+	start     hcl.Pos
+	asWritten bool
+	guard     Guard
+}
+
+// asWritten reports whether a file has a text at a place just as it is.
+func asWritten(file, text string) bool {
+	return strings.HasPrefix(file, text) && !strings.Contains(text, "\n")
+}
+
+// Offsets finds, for each byte of a scalar's text, its offset in what is written in the
+// file, quotes included; one more is the offset of its end. It is nil unless the text is
+// written on one line as it is. It is for callers that find a mistake in a text of their
+// own.
+func Offsets(written, text string) []int {
+	from := len(written) - len(strings.TrimLeft(written[:min(1, len(written))], `"'`)+written[min(1, len(written)):])
+	if !asWritten(written[from:], text) {
+		return nil
+	}
+	offsets := make([]int, len(text)+1)
+	for i := range offsets {
+		offsets[i] = from + i
+	}
+	return offsets
+}
+
+// parse reads the text as a template or an expression.
+func (t *text) parse(
+	lex func([]byte, string, hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics),
+	parse func([]byte, string, hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics),
+) (expr hclsyntax.Expression, diags hcl.Diagnostics) {
+	tokens, _ := lex([]byte(t.value), t.SrcRange.Filename, t.start)
+	if refused := t.guard(tokens); refused != nil {
+		diags = hcl.Diagnostics{refused}
+	} else {
+		expr, diags = parse([]byte(t.value), t.SrcRange.Filename, t.start)
+	}
+	if t.asWritten {
+		return expr, diags
+	}
+	for _, d := range diags {
+		d.Subject, d.Context = t.SrcRange.Ptr(), nil
+	}
+	if expr != nil {
+		_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+			placeAt(reflect.ValueOf(n), t.SrcRange)
+			return nil
+		})
+	}
+	return expr, diags
+}
+
+// placeAt sets all places in a node.
+func placeAt(node reflect.Value, at hcl.Range) {
+	if node.Kind() != reflect.Pointer {
+		return
+	}
+	for i := range node.Elem().NumField() {
+		field := node.Elem().Field(i)
+		if !field.CanSet() {
+			continue
+		}
+		switch value := field.Addr().Interface().(type) {
+		case *hcl.Range:
+			*value = at
+		case *hcl.Traversal:
+			for j, step := range *value {
+				switch step := step.(type) {
+				case hcl.TraverseRoot:
+					step.SrcRange = at
+					(*value)[j] = step
+				case hcl.TraverseAttr:
+					step.SrcRange = at
+					(*value)[j] = step
+				case hcl.TraverseIndex:
+					step.SrcRange = at
+					(*value)[j] = step
+				}
+			}
+		}
+	}
+}
+
+// UnwrapExpression is for hcl.ExprList and hcl.ExprMap.
+func (t *text) UnwrapExpression() hcl.Expression { return t.Expression }
+
+// name is the text read as an expression, which it is where only a name or a call is
+// possible.
+func (t *text) name() hclsyntax.Expression {
+	if _, plain := t.Expression.(*hclsyntax.LiteralValueExpr); plain {
+		if expr, diags := t.parse(hclsyntax.LexExpression, hclsyntax.ParseExpression); !diags.HasErrors() {
+			return expr
+		}
+	}
+	return t.Expression
+}
+
+// AsTraversal is for hcl.AbsTraversalForExpr and hcl.ExprAsKeyword.
+func (t *text) AsTraversal() hcl.Traversal {
+	name, _ := hcl.AbsTraversalForExpr(t.name())
+	return name
+}
+
+// ExprCall is for hcl.ExprCall.
+func (t *text) ExprCall() *hcl.StaticCall {
+	call, _ := hcl.ExprCall(t.name())
+	return call
+}
+
+// ReadReferences makes an expression, and the elements of a list, read text without ${ }
+// as the name of something: "engine: engine.embedded.tiny". It is for places where text
+// has no meaning of its own. A name of one word counts only if it is one of those given:
+// any other is more likely meant as text. It reports whether this is new; an expression
+// that is not from a YAML file is left alone.
+func ReadReferences(expr hcl.Expression, words ...string) (changed bool) {
+	var list []hclsyntax.Expression
+	hcl.UnwrapExpressionUntil(expr, func(e hcl.Expression) bool {
+		switch e := e.(type) {
+		case *text:
+			list = []hclsyntax.Expression{e}
+		case *hclsyntax.TupleConsExpr:
+			list = e.Exprs
+		}
+		return list != nil
+	})
+	for _, e := range list {
+		t, is := e.(*text)
+		if !is {
+			continue
+		}
+		expr := t.name()
+		if name, _ := hcl.AbsTraversalForExpr(expr); expr != t.Expression && (len(name) > 1 || len(name) == 1 && slices.Contains(words, name.RootName())) {
+			t.Expression, changed = expr, true
+		}
+	}
+	return changed
+}
+
+// own is an expression for one attribute, apart from those of other aliases of its node.
+func own(expr hclsyntax.Expression) hclsyntax.Expression {
+	switch e := expr.(type) {
+	case *text:
+		t, inner := *e, *e.ParenthesesExpr
+		t.ParenthesesExpr = &inner
+		return &t
+	case *hclsyntax.TupleConsExpr:
+		list := *e
+		list.Exprs = nil
+		for _, item := range e.Exprs {
+			list.Exprs = append(list.Exprs, own(item))
+		}
+		return &list
+	}
+	return expr
+}
