@@ -40,19 +40,11 @@ func (l *Scope) Fields(b *hcl.Block, doc *lang.BlockDoc) *Body {
 			what += " " + strconv.Quote(label)
 		}
 	}
-	content, misspelled := l.content(b.Body, l.Schema(doc), what)
+	content, misspelled := l.content(b.Body, doc.Schema(), what)
 	return &Body{
 		Scope: l, What: what, Def: b.DefRange, doc: doc, misspelled: misspelled,
 		Attrs: content.Attributes, Blocks: content.Blocks, values: map[string]cty.Value{},
 	}
-}
-
-// Schema is a description in HCL's terms, made once per load.
-func (l *Scope) Schema(doc *lang.BlockDoc) *hcl.BodySchema {
-	if l.schemas[doc] == nil {
-		l.schemas[doc] = doc.Schema()
-	}
-	return l.schemas[doc]
 }
 
 // attr describes an attribute.
@@ -96,7 +88,7 @@ func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (con
 		return meant(body, schema, types), misspelled
 	}
 	if unknown {
-		l.doubtMissing(schema, content)
+		l.doubtMissing(schema, what, content)
 	}
 	return content, misspelled
 }
@@ -285,10 +277,13 @@ func meant(body hcl.Body, schema *hcl.BodySchema, types map[string]string) *hcl.
 	return content
 }
 
+// WholePlan is what messages call what is outside all blocks.
+const WholePlan = "a plan"
+
 // doubtMissing notes that a block of an unknown type may be one of those that a plan
 // lacks.
-func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent) {
-	if l.Whole == nil || schema != l.Schema(l.Whole) {
+func (l *Scope) doubtMissing(schema *hcl.BodySchema, what string, content *hcl.BodyContent) {
+	if l.Whole == nil || what != WholePlan {
 		return
 	}
 	have := content.Blocks.ByType()

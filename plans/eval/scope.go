@@ -21,8 +21,6 @@ type Scope struct {
 	Before func(uses []hcl.Traversal) bool
 	// Whole describes a plan as a whole.
 	Whole *lang.BlockDoc
-	// schemas are descriptions in HCL's terms.
-	schemas map[*lang.BlockDoc]*hcl.BodySchema
 
 	Ctx     *hcl.EvalContext
 	Secrets secrets
@@ -35,14 +33,13 @@ type Scope struct {
 // NewScope starts with only the functions and the words that always mean the same.
 func NewScope(path string) *Scope {
 	l := &Scope{
-		names:  &names{Report: &lang.Report{}, Symbols: symbols{}, Groups: newGroups(), Doubted: map[string]bool{}},
+		names:  &names{Report: &lang.Report{Suggestions: lang.MostSuggestions}, Symbols: symbols{}, Groups: newGroups(), Doubted: map[string]bool{}},
 		Texts:  &lang.Texts{Named: path, Sources: map[string]*lang.Source{}},
 		Inputs: outside{Variables: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{}, Read: map[string]string{}},
 		Ctx: &hcl.EvalContext{Variables: map[string]cty.Value{
 			"var": cty.EmptyObjectVal, "local": cty.EmptyObjectVal,
 			"baseline": lang.Reference("baseline", "", ""), "accepted": lang.Reference("accepted", "", ""),
 		}},
-		schemas: map[*lang.BlockDoc]*hcl.BodySchema{},
 	}
 	l.callable = l.Functions()
 	l.Ctx.Functions = l.callable

@@ -12,9 +12,12 @@ import (
 // Report collects the mistakes that a load finds.
 type Report struct {
 	Diags hcl.Diagnostics
-	// Suggestions is how many more spelling suggestions this load will make.
+	// Suggestions is how many more misspelled names this load compares with all others.
 	Suggestions int
 }
+
+// MostSuggestions is how many a load starts with.
+const MostSuggestions = 200
 
 // Fail reports an error: what is wrong in a few words, then how to fix it.
 func (l *Report) Fail(at hcl.Range, code, summary, format string, args ...any) {

@@ -40,7 +40,7 @@ func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics
 func (r *Result) Aside(names []string, work func()) *lang.Findings {
 	l := r.loaded
 	before, sources, order := l.Diags, l.Sources, l.Order
-	l.Diags, l.Sources, l.Suggestions = nil, maps.Clone(sources), mostSuggestions
+	l.Diags, l.Sources, l.Suggestions = nil, maps.Clone(sources), lang.MostSuggestions
 	l.survive(names[0], work)
 	found := &lang.Findings{Files: maps.Clone(r.Files)}
 	hide := l.tidy(names, found)

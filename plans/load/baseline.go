@@ -30,7 +30,7 @@ var baselineDoc = &lang.BlockDoc{
 func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 	b := l.Single(blocks)
 	if b == nil {
-		l.checks.protocolsInDoubt = true
+		l.protocolsInDoubt = true
 		return
 	}
 	f := l.Fields(b, baselineDoc)
@@ -43,9 +43,9 @@ func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 	if r := f.Ref("protocol", "protocol"); r != nil {
 		base.Protocol = r.Key
 	} else {
-		l.checks.protocolsInDoubt = true
+		l.protocolsInDoubt = true
 	}
-	base.Set, _ = l.knobs.decodeSet(f)
+	base.Set, _ = l.decodeSet(f)
 	base.AcceptFingerprint = decodeEntries(f)
 	l.plan.Baseline = base
 }

@@ -8,32 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 )
-
-// planCheck finds mistakes in a plan as a whole. While blocks are decoded, it collects
-// how they relate to each other; checkPlan runs when all are known.
-type planCheck struct {
-	*eval.Scope
-	plan     *plans.Plan
-	reg      *plans.Registry
-	engines  *engineDecoder
-	knobs    *knobDecoder
-	unproven bool
-
-	features map[string]*featureNotes
-	// order is the features in the order of the plan.
-	order []*featureNotes
-	edges []phaseEdge
-	// targets are the numbers to beat.
-	targets []targetNote
-
-	// circular is set if the graph has a cycle, so that nothing walks it.
-	circular bool
-	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
-	protocolsInDoubt bool
-}
 
 // phaseEdge means that phase from waits for phase to.
 type phaseEdge struct {
@@ -41,43 +17,43 @@ type phaseEdge struct {
 	at            hcl.Range
 }
 
-func (c *planCheck) edge(from, to, why string, at hcl.Range) {
-	c.edges = append(c.edges, phaseEdge{from, to, why, at})
+func (l *loader) edge(from, to, why string, at hcl.Range) {
+	l.edges = append(l.edges, phaseEdge{from, to, why, at})
 }
 
 // checkPlan is the last pass: it checks what needs the whole plan.
-func (c *planCheck) checkPlan() {
-	if len(c.order) > 0 && c.plan.Baseline == nil {
-		first := c.order[0]
-		c.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
+func (l *loader) checkPlan() {
+	if len(l.order) > 0 && l.plan.Baseline == nil {
+		first := l.order[0]
+		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
 	}
-	onCycle := c.checkLineage()
-	c.checkPhaseOrder(onCycle)
-	if !c.circular {
-		c.checkChanges()
+	onCycle := l.checkLineage()
+	l.checkPhaseOrder(onCycle)
+	if !l.circular {
+		l.checkChanges()
 	}
-	c.checkProof()
-	c.checkCommands()
-	c.checkMatrices()
-	c.checkFits()
-	c.checkEndpoints()
-	c.checkExecutor()
-	c.checkConfirmations()
-	c.knobs.checkObserved()
-	c.checkOffered()
+	l.checkProof()
+	l.checkCommands()
+	l.checkMatrices()
+	l.checkFits()
+	l.checkEndpoints()
+	l.checkExecutor()
+	l.checkConfirmations()
+	l.checkObserved()
+	l.checkOffered()
 }
 
 // checkLineage finds features that are their own ancestors.
-func (c *planCheck) checkLineage() map[string]bool {
+func (l *loader) checkLineage() map[string]bool {
 	next := func(name string) []phaseEdge {
-		n := c.features[name]
+		n := l.features[name]
 		if n == nil || n.feature.BuildsOn.Kind != plans.OnFeature {
 			return nil
 		}
 		return []phaseEdge{{name, n.feature.BuildsOn.Feature, "", n.parentAt}}
 	}
 	var names []string
-	for _, n := range c.order {
+	for _, n := range l.order {
 		names = append(names, n.feature.Name)
 	}
 	onCycle := map[string]bool{}
@@ -87,38 +63,38 @@ func (c *planCheck) checkLineage() map[string]bool {
 			onCycle[e.from] = true
 			path += "feature." + e.from + " → "
 		}
-		c.circular = true
-		c.Fail(cycle[0].at, "cycle", "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
+		l.circular = true
+		l.Fail(cycle[0].at, "cycle", "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
 	}
 	return onCycle
 }
 
 // checkPhaseOrder finds phases that wait for themselves, by after or because a
 // feature builds on one of a later phase.
-func (c *planCheck) checkPhaseOrder(skip map[string]bool) {
+func (l *loader) checkPhaseOrder(skip map[string]bool) {
 	edges := map[string][]phaseEdge{}
-	for _, e := range c.edges {
+	for _, e := range l.edges {
 		edges[e.from] = append(edges[e.from], e)
 	}
-	for _, n := range c.order {
+	for _, n := range l.order {
 		f := n.feature
 		if f.BuildsOn.Kind != plans.OnFeature || skip[f.Name] {
 			continue
 		}
-		parent := c.features[f.BuildsOn.Feature]
+		parent := l.features[f.BuildsOn.Feature]
 		if parent == nil || parent.feature.Phase == f.Phase {
 			continue
 		}
 		why := fmt.Sprintf("feature.%s builds on feature.%s", f.Name, parent.feature.Name)
 		edges[f.Phase] = append(edges[f.Phase], phaseEdge{f.Phase, parent.feature.Phase, why, n.parentAt})
 	}
-	for _, cycle := range cycles(c.Symbols.Of("phase").Order, func(name string) []phaseEdge { return edges[name] }) {
+	for _, cycle := range cycles(l.Symbols.Of("phase").Order, func(name string) []phaseEdge { return edges[name] }) {
 		path := ""
 		for _, e := range cycle {
 			path += fmt.Sprintf("phase.%s (%s) → ", e.from, e.why)
 		}
-		c.circular = true
-		c.Fail(cycle[0].at, "cycle", "Cycle of phases", "A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
+		l.circular = true
+		l.Fail(cycle[0].at, "cycle", "Cycle of phases", "A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
 	}
 }
 
@@ -176,16 +152,16 @@ func rotate(path []phaseEdge, position map[string]int) []phaseEdge {
 
 // checkChanges refuses a feature that sets a knob to the value that its parent already
 // has: the comparison would be of a thing with itself.
-func (c *planCheck) checkChanges() {
+func (l *loader) checkChanges() {
 	base := map[string]string{}
-	for _, k := range c.plan.Knobs {
+	for _, k := range l.plan.Knobs {
 		base[k.Name] = k.Default
 	}
-	if c.plan.Baseline != nil {
-		maps.Copy(base, c.plan.Baseline.Set)
+	if l.plan.Baseline != nil {
+		maps.Copy(base, l.plan.Baseline.Set)
 	}
 	children := map[string][]*featureNotes{}
-	for _, n := range c.order {
+	for _, n := range l.order {
 		if n.feature.BuildsOn.Kind == plans.OnFeature {
 			children[n.feature.BuildsOn.Feature] = append(children[n.feature.BuildsOn.Feature], n)
 		}
@@ -197,8 +173,8 @@ func (c *planCheck) checkChanges() {
 		f := n.feature
 		before := map[string]string{}
 		same := func(at hcl.Range, format string, args ...any) {
-			c.Within(n.instance, func() {
-				c.Fail(at, "nothing-under-test", "Knob value does not change", format, args...)
+			l.Within(n.instance, func() {
+				l.Fail(at, "nothing-under-test", "Knob value does not change", format, args...)
 			})
 		}
 		for _, knob := range lang.KeysOf(f.Set) {
@@ -221,12 +197,12 @@ func (c *planCheck) checkChanges() {
 		}
 		maps.Copy(values, before)
 	}
-	for _, n := range c.order {
+	for _, n := range l.order {
 		switch n.feature.BuildsOn.Kind {
 		case plans.OnBaseline:
 			walk(n, base)
 		case plans.OnAccepted:
-			walk(n, c.underAny(n.feature, base))
+			walk(n, l.underAny(n.feature, base))
 		}
 	}
 }
@@ -234,9 +210,9 @@ func (c *planCheck) checkChanges() {
 // underAny is what the stack below a feature is certain to have: which features are
 // accepted is known only in a run, but a knob that no other feature sets to anything else
 // has the baseline's value in every stack.
-func (c *planCheck) underAny(f *plans.Feature, base map[string]string) map[string]string {
+func (l *loader) underAny(f *plans.Feature, base map[string]string) map[string]string {
 	values := maps.Clone(base)
-	for _, n := range c.order {
+	for _, n := range l.order {
 		if n.feature == f {
 			continue
 		}
@@ -264,14 +240,14 @@ func parentName(f *plans.Feature) string {
 
 // checkMatrices checks the combinations of knobs that steps measure, once all knobs are
 // known.
-func (c *planCheck) checkMatrices() {
-	for _, ph := range c.plan.Phases {
+func (l *loader) checkMatrices() {
+	for _, ph := range l.plan.Phases {
 		for _, b := range ph.Steps {
 			if b.Kind != plans.MatrixStep {
 				continue
 			}
-			for _, e := range c.plan.CheckMatrix(b) {
-				c.Fail(lang.HCL(b.Range), e.Code, e.Summary, "%s", e.Detail)
+			for _, e := range l.plan.CheckMatrix(b) {
+				l.Fail(lang.HCL(b.Range), e.Code, e.Summary, "%s", e.Detail)
 			}
 		}
 	}

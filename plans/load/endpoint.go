@@ -12,16 +12,16 @@ const endpointLauncher = "endpoint"
 
 // checkEndpoints finds settings in a plan that cannot reach an engine that somebody else
 // runs.
-func (c *planCheck) checkEndpoints() {
-	for _, e := range c.plan.Engines {
+func (l *loader) checkEndpoints() {
+	for _, e := range l.plan.Engines {
 		if e.Launch == nil || e.Launch.Kind != endpointLauncher {
 			continue
 		}
-		c.checkEndpoint(e)
-		if c.underTest(e) {
-			for _, k := range c.plan.Knobs {
+		l.checkEndpoint(e)
+		if l.underTest(e) {
+			for _, k := range l.plan.Knobs {
 				for _, v := range k.Values {
-					c.checkReach(e, k, v)
+					l.checkReach(e, k, v)
 				}
 			}
 		}
@@ -30,12 +30,12 @@ func (c *planCheck) checkEndpoints() {
 
 // underTest reports whether features are measured on an engine: the baseline's, or one
 // that they are confirmed on.
-func (c *planCheck) underTest(e *plans.Engine) bool {
+func (l *loader) underTest(e *plans.Engine) bool {
 	key := e.Kind + "." + e.Name
-	if b := c.plan.Baseline; b != nil && b.Engine == key {
+	if b := l.plan.Baseline; b != nil && b.Engine == key {
 		return true
 	}
-	for _, n := range c.order {
+	for _, n := range l.order {
 		for _, note := range n.confirms {
 			if note.confirm.Engine == key {
 				return true
@@ -50,7 +50,7 @@ func restarts(e *plans.Engine) bool {
 	return len(argv) > 0
 }
 
-func (c *planCheck) checkEndpoint(e *plans.Engine) {
+func (l *loader) checkEndpoint(e *plans.Engine) {
 	lost := holding([]held{
 		{"settings", len(e.Settings) > 0},
 		{"args", len(e.Args) > 0},
@@ -61,12 +61,12 @@ func (c *planCheck) checkEndpoint(e *plans.Engine) {
 		{"stop", e.StopGrace != 0},
 	})
 	if len(lost) > 0 {
-		c.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is not started by mxflow, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is passed to the restart command of the endpoint block, if there is one.",
+		l.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is not started by mxflow, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is passed to the restart command of the endpoint block, if there is one.",
 			e.Kind, e.Name, verdict.And(lost))
 	}
 	key, _ := e.Launch.Attrs["api_key"].(string)
-	if key != "" && !c.Secrets.Known[key] {
-		c.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and pass it in MXFLOW_VAR_key. A key that is not secret goes into headers.`, e.Kind, e.Name)
+	if key != "" && !l.Secrets.Known[key] {
+		l.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and pass it in MXFLOW_VAR_key. A key that is not secret goes into headers.`, e.Kind, e.Name)
 	}
 }
 
@@ -86,7 +86,7 @@ func holding(all []held) (names []string) {
 }
 
 // checkReach reports a knob value that cannot reach an endpoint.
-func (c *planCheck) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) {
+func (l *loader) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) {
 	lost := append(holding([]held{
 		{"settings", len(v.Settings) > 0},
 		{"args", len(v.Args) > 0},
@@ -101,6 +101,6 @@ func (c *planCheck) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValu
 	if restarts(e) {
 		cure = "Its restart command gets only the env of knobs: put what it needs there, and have the command use it."
 	}
-	c.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is not started by mxflow, so %s of value %q of knob %q would have no effect. %s",
+	l.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is not started by mxflow, so %s of value %q of knob %q would have no effect. %s",
 		e.Kind, e.Name, verdict.And(lost), v.Name, k.Name, cure)
 }

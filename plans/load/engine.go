@@ -73,21 +73,10 @@ var stopDoc = &lang.BlockDoc{
 }`,
 }
 
-// engineDecoder decodes engines and the settings that their kinds accept.
-type engineDecoder struct {
-	*bodies
-	plan *plans.Plan
-	reg  *plans.Registry
-	// added are the settings that blocks of engines add to their kinds, and
-	// unknown those of knobs that no kind has; see checkUnknownSettings.
-	added   map[string]bool
-	unknown []unknownSetting
-}
-
 // checkVariable refuses a variable that has the prefix of a kind's variables but is none
 // of them: nothing would read it, and the variant would differ from its description.
-func (d *engineDecoder) checkVariable(p eval.Pair) {
-	for kind, k := range d.reg.Engines {
+func (l *loader) checkVariable(p eval.Pair) {
+	for kind, k := range l.reg.Engines {
 		if len(k.Variables) == 0 || slices.Contains(k.Variables, p.Key) {
 			continue
 		}
@@ -98,71 +87,71 @@ func (d *engineDecoder) checkVariable(p eval.Pair) {
 			}
 		}
 		if strings.HasPrefix(p.Key, prefix) {
-			d.Fail(p.KeyAt, "unknown-setting", "Unknown variable of an engine", "Engines of kind %q read no variable %s; they read %s.%s", kind, p.Key, strings.Join(k.Variables, ", "), d.DidYouMean(p.Key, k.Variables))
+			l.Fail(p.KeyAt, "unknown-setting", "Unknown variable of an engine", "Engines of kind %q read no variable %s; they read %s.%s", kind, p.Key, strings.Join(k.Variables, ", "), l.DidYouMean(p.Key, k.Variables))
 		}
 	}
 }
 
-func (d *engineDecoder) decode(b *hcl.Block) {
-	kind, known := d.reg.Engines[b.Labels[0]]
-	f := d.Fields(b, d.withParts(engineDoc, d.reg.EngineParts))
+func (l *loader) decodeEngine(b *hcl.Block) {
+	kind, known := l.reg.Engines[b.Labels[0]]
+	f := l.Fields(b, engineDoc.WithParts(l.reg.EngineParts))
 	e := &plans.Engine{
 		Kind: b.Labels[0], Name: b.Labels[1], Range: lang.RangeOf(b.DefRange),
 		Model: f.Text("model"), Args: f.Texts("args"),
 	}
 	if e.Env = f.TextMap("env"); e.Env != nil {
 		for _, p := range f.Pairs("env") {
-			d.checkVariable(p)
+			l.checkVariable(p)
 		}
 	}
-	e.Parts = d.decodeParts(f, d.reg.EngineParts)
-	kind = d.extended(kind, e)
-	e.Settings = d.decodeSettings(f.Pairs("settings"), e.Kind, kind.Settings, false)
+	e.Parts = l.decodeParts(f, l.reg.EngineParts)
+	kind = l.extended(kind, e)
+	e.Settings = l.decodeSettings(f.Pairs("settings"), e.Kind, kind.Settings, false)
 	e.Observed = kind.Observed
 	p := f.Single("process")
 	if p != nil {
 		e.Process = &plans.Process{}
 	}
-	e.Launch = d.launcherOf(f, e)
+	e.Launch = l.launcherOf(f, e)
 	if p != nil {
-		pf := d.Fields(p, processDoc)
+		pf := l.Fields(p, processDoc)
 		pf.Required("command", `the argument vector that starts it, such as ["vllm", "serve", "--port", "{port}"].`)
 		e.Process = &plans.Process{Command: pf.Texts("command"), Dir: pf.Text("dir"), Port: pf.Whole("port")}
 		if v, ok := pf.Value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-			d.Fail(pf.At("command"), "empty-value", "Empty command", "Name at least the program to run.")
+			l.Fail(pf.At("command"), "empty-value", "Empty command", "Name at least the program to run.")
 		}
 	} else if known && kind.NeedsProcess && e.Launch == nil {
-		d.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q has no start command of its own. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(d.launchers()))
+		l.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q has no start command of its own. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(l.launchers()))
 	}
 	if r := f.Single("ready"); r != nil {
-		rf := d.Fields(r, readyDoc)
+		rf := l.Fields(r, readyDoc)
 		e.ReadyTimeout, e.FirstTimeout = rf.Duration("timeout"), rf.Duration("first_timeout")
 	}
 	if s := f.Single("stop"); s != nil {
-		e.StopGrace = d.Fields(s, stopDoc).Duration("grace")
+		e.StopGrace = l.Fields(s, stopDoc).Duration("grace")
 	}
 	if known && kind.Check != nil {
-		d.checkEngine(f, e, kind)
+		l.checkEngine(f, e, kind)
 	}
-	if d.First(b) {
-		d.plan.Engines = append(d.plan.Engines, e)
+	if l.First(b) {
+		l.plan.Engines = append(l.plan.Engines, e)
 	}
 }
 
 // launcherOf is the block of an engine that describes how it is launched, nil if that is
 // a process block or none. Two ways to launch are an error.
-func (d *engineDecoder) launcherOf(f *eval.Body, e *plans.Engine) *plans.Block {
+func (l *loader) launcherOf(f *eval.Body, e *plans.Engine) *plans.Block {
 	var found *plans.Block
 	first := ""
 	if e.Process != nil {
 		first = "process"
 	}
 	for _, b := range f.Blocks {
-		if !d.reg.EngineParts[b.Type].Launcher {
+		if !l.reg.EngineParts[b.Type].Launcher {
 			continue
 		}
 		if first != "" && first != b.Type {
-			d.Fail(b.DefRange, "two-launchers", "Two ways to launch", "Engine %s.%s has both a %s and a %s block, but is launched in only one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
+			l.Fail(b.DefRange, "two-launchers", "Two ways to launch", "Engine %s.%s has both a %s and a %s block, but is launched in only one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
 			continue
 		}
 		first = b.Type
@@ -174,10 +163,10 @@ func (d *engineDecoder) launcherOf(f *eval.Body, e *plans.Engine) *plans.Block {
 }
 
 // launchers are the keywords of the blocks that launch an engine.
-func (d *engineDecoder) launchers() []string {
+func (l *loader) launchers() []string {
 	words := []string{"process"}
-	for _, word := range lang.KeysOf(d.reg.EngineParts) {
-		if d.reg.EngineParts[word].Launcher {
+	for _, word := range lang.KeysOf(l.reg.EngineParts) {
+		if l.reg.EngineParts[word].Launcher {
 			words = append(words, word)
 		}
 	}
@@ -185,7 +174,7 @@ func (d *engineDecoder) launchers() []string {
 }
 
 // checkEngine reports what the kind finds wrong with a decoded engine.
-func (d *engineDecoder) checkEngine(f *eval.Body, e *plans.Engine, kind plans.EngineKind) {
+func (l *loader) checkEngine(f *eval.Body, e *plans.Engine, kind plans.EngineKind) {
 	for _, wrong := range kind.Check(e) {
 		if wrong.Part == nil && f.Misspelled(wrong.Attr) {
 			continue
@@ -194,13 +183,13 @@ func (d *engineDecoder) checkEngine(f *eval.Body, e *plans.Engine, kind plans.En
 		if wrong.Part != nil {
 			at = lang.HCL(wrong.Part.Range)
 		}
-		d.Fail(at, wrong.Code, wrong.Summary, "%s", wrong.Detail)
+		l.Fail(at, wrong.Code, wrong.Summary, "%s", wrong.Detail)
 	}
 }
 
 // decodeSettings reads settings, checked against what the engine kind accepts; accepted
 // == nil means anything. With unset, a null is kept, to unset the setting.
-func (d *engineDecoder) decodeSettings(pairs []eval.Pair, kind string, accepted []plans.Attr, unset bool) map[string]any {
+func (l *loader) decodeSettings(pairs []eval.Pair, kind string, accepted []plans.Attr, unset bool) map[string]any {
 	settings := map[string]any{}
 	byName := map[string]plans.Attr{}
 	for _, a := range accepted {
@@ -224,16 +213,16 @@ func (d *engineDecoder) decodeSettings(pairs []eval.Pair, kind string, accepted 
 			unknown := unknownSetting{p, kind, lang.KeysOf(byName)}
 			if unset { // of a knob: an engine that is decoded later may have it
 				settings[p.Key] = lang.Plain(p.V)
-				d.unknown = append(d.unknown, unknown)
+				l.unknown = append(l.unknown, unknown)
 			} else {
-				d.failSetting(unknown)
+				l.failSetting(unknown)
 			}
 			continue
 		}
 		if p.V.IsNull() {
 			continue
 		}
-		if v, ok := d.decodeAttr(a, p.V, hcl.StaticExpr(p.V, p.At)); ok {
+		if v, ok := l.decodeAttr(a, p.V, hcl.StaticExpr(p.V, p.At)); ok {
 			settings[p.Key] = v
 		}
 	}
@@ -251,9 +240,9 @@ type unknownSetting struct {
 }
 
 // extended is the kind with what the engine's own blocks add to it.
-func (d *engineDecoder) extended(kind plans.EngineKind, e *plans.Engine) plans.EngineKind {
+func (l *loader) extended(kind plans.EngineKind, e *plans.Engine) plans.EngineKind {
 	for _, word := range lang.KeysOf(e.Parts) {
-		extends := d.reg.EngineParts[word].Extends
+		extends := l.reg.EngineParts[word].Extends
 		if extends == nil {
 			continue
 		}
@@ -264,7 +253,7 @@ func (d *engineDecoder) extended(kind plans.EngineKind, e *plans.Engine) plans.E
 			}
 			kind.Observed = overObserved(kind.Observed, more.Observed)
 			for _, a := range more.Settings {
-				d.added[a.Name] = true
+				l.added[a.Name] = true
 			}
 		}
 	}
@@ -315,14 +304,14 @@ func overObserved(under, over []plans.Observed) (all []plans.Observed) {
 // checkUnknownSettings reports the settings of knobs that neither a kind nor a block of
 // an engine knows. It runs when all engines are decoded, since a knob may come before
 // them.
-func (d *engineDecoder) checkUnknownSettings() {
-	for _, u := range d.unknown {
-		if !d.added[u.pair.Key] {
-			d.failSetting(u)
+func (l *loader) checkUnknownSettings() {
+	for _, u := range l.unknown {
+		if !l.added[u.pair.Key] {
+			l.failSetting(u)
 		}
 	}
 }
 
-func (d *engineDecoder) failSetting(u unknownSetting) {
-	d.Fail(u.pair.KeyAt, "unknown-setting", "Unknown setting", "An engine of kind %q has no setting %q.%s", u.kind, u.pair.Key, d.DidYouMean(u.pair.Key, u.known))
+func (l *loader) failSetting(u unknownSetting) {
+	l.Fail(u.pair.KeyAt, "unknown-setting", "Unknown setting", "An engine of kind %q has no setting %q.%s", u.kind, u.pair.Key, l.DidYouMean(u.pair.Key, u.known))
 }

@@ -217,19 +217,19 @@ func readJob(text string) (job, wrong string) {
 
 // checkExecutor checks whether engines can run in several places: the one under test, and
 // those that are compared, some of which may have one place.
-func (c *planCheck) checkExecutor() {
-	x, under := c.plan.Executor, c.plan.UnderTest()
+func (l *loader) checkExecutor() {
+	x, under := l.plan.Executor, l.plan.UnderTest()
 	if x == nil {
 		return
 	}
 	refuse := func(summary, format string, args ...any) {
-		c.Fail(lang.HCL(x.Range), "executor", summary, format, args...)
+		l.Fail(lang.HCL(x.Range), "executor", summary, format, args...)
 	}
 	if x.Elsewhere() {
-		c.checkElsewhere(refuse)
+		l.checkElsewhere(refuse)
 	}
 	compared := map[string]bool{}
-	for _, ph := range c.plan.Phases {
+	for _, ph := range l.plan.Phases {
 		for _, step := range ph.Steps {
 			if list, ok := step.Attrs["engines"].([]any); ok && step.Kind == plans.CompareStep {
 				for _, name := range list {
@@ -239,7 +239,7 @@ func (c *planCheck) checkExecutor() {
 		}
 	}
 	const onePlace = "Engine that has one place"
-	for _, e := range c.plan.Engines {
+	for _, e := range l.plan.Engines {
 		name := e.Kind + "." + e.Name
 		if e != under && !compared[name] {
 			continue
@@ -257,12 +257,12 @@ func (c *planCheck) checkExecutor() {
 }
 
 // checkElsewhere refuses what works on this machine alone.
-func (c *planCheck) checkElsewhere(refuse func(summary, format string, args ...any)) {
+func (l *loader) checkElsewhere(refuse func(summary, format string, args ...any)) {
 	const here = "Cannot be launched elsewhere"
-	for _, e := range c.plan.Engines {
+	for _, e := range l.plan.Engines {
 		name := e.Kind + "." + e.Name
 		if e.Launch != nil && e.Launch.Kind == "docker" {
-			refuse(here, "Engine %s is launched by docker, but executor %q launches only processes. Launch it as a process; a container around the whole job is an argument of srun (--container-image), or the image of the Job.", name, c.plan.Executor.Kind)
+			refuse(here, "Engine %s is launched by docker, but executor %q launches only processes. Launch it as a process; a container around the whole job is an argument of srun (--container-image), or the image of the Job.", name, l.plan.Executor.Kind)
 		}
 		for _, part := range []string{"source", "caches", "tree"} {
 			if len(e.Parts[part]) > 0 {
@@ -270,7 +270,7 @@ func (c *planCheck) checkElsewhere(refuse func(summary, format string, args ...a
 			}
 		}
 	}
-	for _, k := range c.plan.Knobs {
+	for _, k := range l.plan.Knobs {
 		for _, v := range k.Values {
 			if len(v.Parts["source"]) > 0 {
 				refuse(here, "Value %s of knob %s has a source block, which is built in the state directory of this host. Build it where all hosts see it, and refer to it by command or env.", v.Name, k.Name)

@@ -61,8 +61,8 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 		l.Fail(b.DefRange, "invalid-name", "Reserved name", "%q has another meaning in builds_on. Choose another name for this feature.", ft.Name)
 	}
 	notes := &featureNotes{feature: ft, instance: fb.Instance, def: b.DefRange, parentAt: b.DefRange}
-	ft.Set, notes.setAt = l.knobs.decodeSet(f)
-	ft.Choose = l.knobs.decodeChoose(f, ft, notes)
+	ft.Set, notes.setAt = l.decodeSet(f)
+	ft.Choose = l.decodeChoose(f, ft, notes)
 	requireSet(f, ft)
 	ft.BuildsOn = decodeBuildsOn(f, notes)
 	l.featureProtocol(f, ft)
@@ -80,8 +80,8 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 	makeAlternatives(ft)
 	decodeConfirm(f, ft, notes)
 	if fb.first {
-		l.checks.features[ft.Name] = notes
-		l.checks.order = append(l.checks.order, notes)
+		l.features[ft.Name] = notes
+		l.order = append(l.order, notes)
 	}
 	return ft
 }
@@ -134,7 +134,7 @@ func (l *loader) featureProtocol(f *eval.Body, ft *plans.Feature) {
 	if r := f.Ref("protocol", "protocol"); r != nil {
 		ft.Protocol = r.Key
 	} else {
-		l.checks.protocolsInDoubt = true
+		l.protocolsInDoubt = true
 	}
 }
 
@@ -152,10 +152,10 @@ type featureNotes struct {
 }
 
 // decodeChoose reads the knob whose values the feature tries; nil if it does not choose.
-func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
+func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
 	if f.Absent("choose") {
 		if !f.Absent("prefer") {
-			d.Fail(f.At("prefer"), "choice", "prefer without choose", "prefer picks among the alternatives of choose, but feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
+			l.Fail(f.At("prefer"), "choice", "prefer without choose", "prefer picks among the alternatives of choose, but feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
 		}
 		return nil
 	}
@@ -164,17 +164,17 @@ func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featu
 		return nil // reported
 	}
 	if len(pairs) != 1 {
-		d.Fail(f.At("choose"), "choice", "choose takes one knob", `choose tries values of exactly one knob, but this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives share goes into set.`, len(pairs))
+		l.Fail(f.At("choose"), "choice", "choose takes one knob", `choose tries values of exactly one knob, but this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives share goes into set.`, len(pairs))
 		return nil
 	}
 	p := pairs[0]
-	k := d.byName[p.Key]
+	k := l.byName[p.Key]
 	if k == nil {
-		d.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, d.DidYouMean(p.Key, d.Symbols.Of("knob").Order))
+		l.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
 		return nil
 	}
 	if fixed, both := ft.Set[p.Key]; both {
-		d.Fail(p.KeyAt, "choice", "Knob is set and chosen", "set fixes knob %q to %q, so there is nothing to choose. Remove it from set, or from choose.", p.Key, fixed)
+		l.Fail(p.KeyAt, "choice", "Knob is set and chosen", "set fixes knob %q to %q, so there is nothing to choose. Remove it from set, or from choose.", p.Key, fixed)
 		return nil
 	}
 	c := &plans.Choose{Knob: p.Key, Prefer: decodePrefer(f), Range: lang.RangeOf(f.At("choose"))}
@@ -182,9 +182,9 @@ func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featu
 		c.Range = lang.RangeOf(f.At("prefer"))
 	}
 	notes.chooseAt = map[string]hcl.Range{}
-	values, complete := decodeAlternatives(d.Scope, p, k, notes.chooseAt)
+	values, complete := decodeAlternatives(l.Scope, p, k, notes.chooseAt)
 	if c.Values = values; complete && (len(values) < plans.LeastAlternatives || len(values) > plans.MostAlternatives) {
-		d.Fail(p.At, "choice", "Wrong number of values in choose", "choose tries %d to %d values of a knob, but this names %d. For one value use set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
+		l.Fail(p.At, "choice", "Wrong number of values in choose", "choose tries %d to %d values of a knob, but this names %d. For one value use set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
 		return nil
 	}
 	if len(values) == 0 {
@@ -315,45 +315,45 @@ func namedRules(rules []*plans.Rule, names []string) (list []*plans.Rule) {
 }
 
 // checkConfirmations refuses confirmations that could confirm nothing.
-func (c *planCheck) checkConfirmations() {
-	base := c.plan.Baseline
+func (l *loader) checkConfirmations() {
+	base := l.plan.Baseline
 	if base == nil {
 		return
 	}
-	for _, n := range c.order {
+	for _, n := range l.order {
 		for _, note := range n.confirms {
-			e, first := c.plan.Engine(note.confirm.Engine), c.plan.Engine(base.Engine)
+			e, first := l.plan.Engine(note.confirm.Engine), l.plan.Engine(base.Engine)
 			if e == nil || first == nil {
 				continue // reported
 			}
 			switch {
 			case e == first:
-				c.Fail(note.at, "confirmation", "Confirmation on the same engine", "engine.%s is the baseline's, on which the criteria are decided first, so this would confirm nothing. Name another engine, or remove the block.", note.confirm.Engine)
+				l.Fail(note.at, "confirmation", "Confirmation on the same engine", "engine.%s is the baseline's, on which the criteria are decided first, so this would confirm nothing. Name another engine, or remove the block.", note.confirm.Engine)
 			case e.IsCommand() != first.IsCommand():
-				c.Fail(note.at, "confirmation", "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: they share no metric. Name an engine of the same kind.", note.confirm.Engine, base.Engine)
+				l.Fail(note.at, "confirmation", "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: they share no metric. Name an engine of the same kind.", note.confirm.Engine, base.Engine)
 			default:
-				c.checkConfirmedMetrics(note, e)
-				c.checkConfirmedKnobs(note, e)
+				l.checkConfirmedMetrics(note, e)
+				l.checkConfirmedKnobs(note, e)
 			}
 		}
 	}
 }
 
 // checkConfirmedMetrics checks that another command has the metrics of the first.
-func (c *planCheck) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
+func (l *loader) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
 	own := e.Prints()
-	for _, m := range c.plan.CommandEngine().Prints() {
+	for _, m := range l.plan.CommandEngine().Prints() {
 		other, _, _, ok := plans.PrintedAt(own, strings.Split(m.Called(), "."))
 		if !ok || other.Unit != m.Unit || other.Better != m.Better {
-			c.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s must declare metric %q with the same unit and better direction as engine.%s (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.Called(), c.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
+			l.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s must declare metric %q with the same unit and better direction as engine.%s (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.Called(), l.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
 		}
 	}
 }
 
 // checkConfirmedKnobs checks that the values of the knobs under test mean
 // something to the other engine.
-func (c *planCheck) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
-	accepted := c.engines.extended(c.reg.Engines[e.Kind], e).Settings
+func (l *loader) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
+	accepted := l.extended(l.reg.Engines[e.Kind], e).Settings
 	if accepted == nil {
 		return
 	}
@@ -361,9 +361,9 @@ func (c *planCheck) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
 	for _, a := range accepted {
 		known[a.Name] = true
 	}
-	of := c.features[note.confirm.Of].feature
-	for _, knob := range c.plan.Knobs {
-		values := []string{knob.Default, c.plan.Baseline.Set[knob.Name], of.Set[knob.Name]}
+	of := l.features[note.confirm.Of].feature
+	for _, knob := range l.plan.Knobs {
+		values := []string{knob.Default, l.plan.Baseline.Set[knob.Name], of.Set[knob.Name]}
 		if of.Choose != nil && of.Choose.Knob == knob.Name {
 			values = append(values, of.Choose.Values...)
 		}
@@ -374,7 +374,7 @@ func (c *planCheck) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
 			}
 			for _, setting := range lang.KeysOf(v.Settings) {
 				if v.Settings[setting] != nil && !known[setting] {
-					c.Fail(note.at, "confirmation", "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or express the value another way, such as by env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
+					l.Fail(note.at, "confirmation", "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or express the value another way, such as by env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
 					return
 				}
 			}

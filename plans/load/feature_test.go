@@ -114,9 +114,9 @@ func TestConfirmationOfCommands(t *testing.T) {
 		f := &plans.Feature{Name: "f"}
 		notes := &featureNotes{feature: f}
 		notes.confirms = []confirmNote{{confirm: &plans.Feature{Name: "f@other", Of: "f", Engine: c.other.Kind + ".other"}}}
-		l.checks.order = []*featureNotes{notes}
-		l.checks.features["f"] = notes
-		l.checks.checkConfirmations()
+		l.order = []*featureNotes{notes}
+		l.features["f"] = notes
+		l.checkConfirmations()
 		var got []string
 		for _, d := range l.Diags {
 			got = append(got, d.Detail)

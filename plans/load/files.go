@@ -20,53 +20,39 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// reader finds the files that a plan is made of and parses them.
-type reader struct {
-	*eval.Scope
-	// open are the files whose includes are being followed.
-	open []string
-	// instead are texts in place of files, by path.
-	instead map[string][]byte
-	// unreadable is set when a file could not be read or parsed.
-	unreadable bool
-}
-
-// maxFiles is how many files one plan may be made of.
-const maxFiles = 100
-
 // readPlan reads the file at path, or every plan file of the folder at path in
 // lexical order, and what they include.
-func (r *reader) readPlan(path string) {
+func (l *loader) readPlan(path string) {
 	if !lang.IsFolder(path) {
-		r.readFile(path, nil)
+		l.readFile(path, nil)
 		return
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		r.unreadable = true
-		r.Fail(lang.StartOf(path), "plan-folder", "Cannot read plan folder", "%v", err)
+		l.unreadable = true
+		l.Fail(lang.StartOf(path), "plan-folder", "Cannot read plan folder", "%v", err)
 		return
 	}
 	for _, e := range entries {
 		if !e.IsDir() && lang.IsPlanFile(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
-			r.readFile(filepath.Join(path, e.Name()), nil)
+			l.readFile(filepath.Join(path, e.Name()), nil)
 		}
 	}
-	if len(r.Order) == 0 && !r.unreadable {
-		r.unreadable = true
-		r.Fail(lang.StartOf(path), "plan-folder", "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
+	if len(l.Order) == 0 && !l.unreadable {
+		l.unreadable = true
+		l.Fail(lang.StartOf(path), "plan-folder", "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
 	}
-	r.severalPlans(path)
+	l.severalPlans(path)
 }
 
 // readFile reads one file; from is where it is included.
-func (r *reader) readFile(path string, from *hcl.Range) {
+func (l *loader) readFile(path string, from *hcl.Range) {
 	path = filepath.Clean(path)
-	if r.haveFile(path) {
+	if l.haveFile(path) {
 		return
 	}
-	if text, ok := r.instead[path]; ok {
-		r.addSource(path, text, from)
+	if text, ok := l.opts.Instead[path]; ok {
+		l.addSource(path, text, from)
 		return
 	}
 	text, diag := lang.ReadSource(path, "plan")
@@ -74,18 +60,18 @@ func (r *reader) readFile(path string, from *hcl.Range) {
 		if from != nil {
 			diag.Summary, diag.Extra, diag.Subject = "Cannot include file", lang.Coded("include"), from
 		}
-		r.unreadable = true
-		r.Diags = append(r.Diags, diag)
+		l.unreadable = true
+		l.Diags = append(l.Diags, diag)
 		return
 	}
-	r.addSource(path, text, from)
+	l.addSource(path, text, from)
 }
 
 // haveFile reports whether a file is already part of the plan, by whatever path: each
 // file counts once, however often it is included.
-func (r *reader) haveFile(path string) bool {
+func (l *loader) haveFile(path string) bool {
 	info, err := os.Stat(path)
-	for _, known := range r.Order {
+	for _, known := range l.Order {
 		if known == path {
 			return true
 		}
@@ -97,34 +83,23 @@ func (r *reader) haveFile(path string) bool {
 }
 
 // addSource parses a file and follows its includes.
-func (r *reader) addSource(name string, text []byte, from *hcl.Range) {
-	if len(r.Order) == maxFiles {
-		at := lang.StartOf(name)
-		if from != nil {
-			at = *from
-		}
-		r.unreadable = true
-		r.Fail(at, "include", "Too many files", "A plan has at most %d files.", maxFiles)
-		return
-	}
+func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 	s, diags := lang.Parse(name, text)
 	s.From = from
-	r.Sources[name], r.Order = s, append(r.Order, name)
-	r.Diags = append(r.Diags, diags...)
+	l.Sources[name], l.Order = s, append(l.Order, name)
+	l.Diags = append(l.Diags, diags...)
 	if s.Body == nil || lang.BrokenSyntax(diags) {
-		r.unreadable = true
+		l.unreadable = true
 		return
 	}
-	r.open = append(r.open, name)
-	defer func() { r.open = r.open[:len(r.open)-1] }()
-	for _, e := range r.includes(s.Body) {
-		r.include(name, e)
+	for _, e := range l.includes(s.Body) {
+		l.include(name, e)
 	}
 }
 
 // includes are the paths in the include attribute. It is read before anything
 // is known that an expression could refer to, so it is plain text.
-func (r *reader) includes(body hcl.Body) []eval.Element {
+func (l *loader) includes(body hcl.Body) []eval.Element {
 	content, _, _ := body.PartialContent(includeSchema)
 	a := content.Attributes["include"]
 	if a == nil {
@@ -133,53 +108,35 @@ func (r *reader) includes(body hcl.Body) []eval.Element {
 	v, diags := a.Expr.Value(nil)
 	elems, isList := eval.Elements(a.Expr, v)
 	if diags.HasErrors() || !isList {
-		r.unreadable = true
-		r.Fail(a.Expr.Range(), "include", "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
+		l.unreadable = true
+		l.Fail(a.Expr.Range(), "include", "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
 		return nil
 	}
 	return elems
 }
 
-func (r *reader) include(in string, e eval.Element) {
+func (l *loader) include(in string, e eval.Element) {
 	if e.V.IsNull() || e.V.Type() != cty.String || strings.TrimSpace(e.V.AsString()) == "" {
-		r.unreadable = true
-		r.Fail(e.At, "include", "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
+		l.unreadable = true
+		l.Fail(e.At, "include", "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
 		return
 	}
 	path := filepath.FromSlash(e.V.AsString())
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(in), path)
 	}
-	if circle := r.circle(path); circle != "" {
-		r.unreadable = true
-		r.Fail(e.At, "include", "Cycle of includes", "A file cannot include itself: %s. Remove this include; each file of a plan sees all blocks of the others anyway.", circle)
-		return
-	}
-	r.readFile(path, &e.At)
+	l.readFile(path, &e.At)
 }
 
-// circle is the chain of includes that leads from path back to it, empty if there is
-// none.
-func (r *reader) circle(path string) string {
-	info, err := os.Stat(path)
-	for i, name := range r.open {
-		other, errOpen := os.Stat(name)
-		if filepath.Clean(path) == filepath.Clean(name) || err == nil && errOpen == nil && os.SameFile(info, other) {
-			return fmt.Sprint(strings.Join(append(append([]string(nil), r.open[i:]...), name), " → "))
-		}
-	}
-	return ""
-}
-
-// blocks are the blocks of all files together. Only a file that the user
+// fileBlocks are the blocks of all files together. Only a file that the user
 // named may hold the plan block: included files are there to be shared.
-func (r *reader) blocks() (all hcl.Blocks) {
-	for _, name := range r.Order {
-		s := r.Sources[name]
-		content := r.Content(s.Body, r.Schema(fileDoc), "a plan")
+func (l *loader) fileBlocks() (all hcl.Blocks) {
+	for _, name := range l.Order {
+		s := l.Sources[name]
+		content := l.Content(s.Body, fileDoc.Schema(), eval.WholePlan)
 		for _, b := range content.Blocks {
 			if b.Type == "plan" && s.From != nil {
-				r.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so several plans can include this file.")
+				l.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so several plans can include this file.")
 				continue
 			}
 			all = append(all, b)
@@ -195,11 +152,11 @@ var whole = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", Label
 
 // severalPlans refuses a folder with more than one plan: merged, everything that they
 // share would be a duplicate.
-func (r *reader) severalPlans(folder string) {
+func (l *loader) severalPlans(folder string) {
 	holds := map[string][]string{}
 	var second *hcl.Range
-	for _, name := range r.Order {
-		s := r.Sources[name]
+	for _, name := range l.Order {
+		s := l.Sources[name]
 		if s.Body == nil || s.From != nil {
 			continue
 		}
@@ -213,8 +170,8 @@ func (r *reader) severalPlans(folder string) {
 	}
 	for _, kind := range []string{"plan", "baseline"} {
 		if names := holds[kind]; len(names) > 1 {
-			r.unreadable = true
-			r.Fail(*second, "several-plans", "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name one: %s.",
+			l.unreadable = true
+			l.Fail(*second, "several-plans", "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name one: %s.",
 				verdict.And(names), folder, kind, fmt.Sprintf("%s or %s", filepath.Join(folder, names[0]), filepath.Join(folder, names[1])))
 			return
 		}

@@ -31,7 +31,7 @@ type repeat struct {
 }
 
 // instances are the blocks that b makes. outer is the phase that contains a feature.
-func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []*eval.Instance {
+func (l *loader) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []*eval.Instance {
 	own := &eval.Instance{Block: b}
 	if outer != nil {
 		own.Keys, own.Each = outer.Keys, outer.Each
@@ -40,7 +40,7 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 		return []*eval.Instance{own}
 	}
 	content, body, diags := b.Body.PartialContent(repeatSchema)
-	s.Diags = append(s.Diags, diags...)
+	l.Diags = append(l.Diags, diags...)
 	each := content.Attributes["for_each"]
 	if each == nil && len(own.Keys) == 0 {
 		return []*eval.Instance{own}
@@ -49,18 +49,18 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 	if each != nil {
 		g.ForEach = true
 		var ok bool
-		if rounds, ok = s.forEach(each.Expr, own.Each); !ok {
-			s.Doubt(b.Type)
+		if rounds, ok = l.forEach(each.Expr, own.Each); !ok {
+			l.Doubt(b.Type)
 			return nil
 		}
 	}
-	if s.made += len(rounds); s.made > maxGenerated {
-		s.Fail(b.DefRange, "repetition", "Too many blocks", "for_each may make up to %d blocks per plan. Split it into several plans.", maxGenerated)
-		s.Doubt(b.Type)
+	if l.made += len(rounds); l.made > maxGenerated {
+		l.Fail(b.DefRange, "repetition", "Too many blocks", "for_each may make up to %d blocks per plan. Split it into several plans.", maxGenerated)
+		l.Doubt(b.Type)
 		return nil
 	}
 	named, body, diags := body.PartialContent(nameSchema)
-	s.Diags = append(s.Diags, diags...)
+	l.Diags = append(l.Diags, diags...)
 	var made []*eval.Instance
 	for _, r := range rounds {
 		i := &eval.Instance{Keys: own.Keys, Each: r.each}
@@ -72,23 +72,23 @@ func (s *settling) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) 
 		i.Block = &block
 		label := &block.Labels[len(b.Labels)-1]
 		var ok bool
-		if *label, ok = s.instanceName(i, *label, named.Attributes["name"]); !ok {
-			s.Doubt(b.Type)
+		if *label, ok = l.instanceName(i, *label, named.Attributes["name"]); !ok {
+			l.Doubt(b.Type)
 			break
 		}
-		s.Groups.Names[b.Type+"."+strings.Join(block.Labels, ".")] = true
+		l.Groups.Names[b.Type+"."+strings.Join(block.Labels, ".")] = true
 		made = append(made, i)
 	}
 	return made
 }
 
 // instanceName is the label and the keys, unless the block sets a name.
-func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attribute) (text string, ok bool) {
+func (l *loader) instanceName(i *eval.Instance, label string, name *hcl.Attribute) (text string, ok bool) {
 	if name != nil {
-		s.Within(i, func() {
-			v, fine := s.Value(name.Expr, "A name")
+		l.Within(i, func() {
+			v, fine := l.Value(name.Expr, "A name")
 			if ok = fine; ok {
-				text, ok = s.AsText(v, name.Expr.Range(), "name")
+				text, ok = l.AsText(v, name.Expr.Range(), "name")
 			}
 		})
 		return text, ok
@@ -96,7 +96,7 @@ func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attrib
 	text = label
 	for _, key := range i.Keys {
 		if !keyForm.MatchString(key) {
-			s.Fail(i.Block.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier. Use keys of letters, digits and underscores, or set the block's name: name = \"%s_${…}\".", label, key, label)
+			l.Fail(i.Block.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier. Use keys of letters, digits and underscores, or set the block's name: name = \"%s_${…}\".", label, key, label)
 			return "", false
 		}
 		text += "_" + key
@@ -105,16 +105,16 @@ func (s *settling) instanceName(i *eval.Instance, label string, name *hcl.Attrib
 }
 
 // forEach evaluates a for_each: a map, or different texts.
-func (s *settling) forEach(expr hcl.Expression, outer cty.Value) (rounds []repeat, ok bool) {
+func (l *loader) forEach(expr hcl.Expression, outer cty.Value) (rounds []repeat, ok bool) {
 	at := expr.Range()
-	v, ok := s.Value(expr, "The value of for_each")
+	v, ok := l.Value(expr, "The value of for_each")
 	if !ok {
 		return nil, false
 	}
 	ty := v.Type()
 	isMap := ty.IsObjectType() || ty.IsMapType()
 	if v.IsNull() || ty.Equals(lang.ReferenceType) || !isMap && !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
-		s.Fail(at, "wrong-type", "Wrong type for for_each", `for_each takes a map, or a list of different texts, such as ["short", "long"]; this is %s.`, lang.Describe(v))
+		l.Fail(at, "wrong-type", "Wrong type for for_each", `for_each takes a map, or a list of different texts, such as ["short", "long"]; this is %s.`, lang.Describe(v))
 		return nil, false
 	}
 	seen := map[string]bool{}
@@ -122,13 +122,13 @@ func (s *settling) forEach(expr hcl.Expression, outer cty.Value) (rounds []repea
 		key, value := it.Element()
 		if !isMap {
 			if value.IsNull() || value.Type() != cty.String {
-				s.Fail(at, "wrong-type", "Wrong type for for_each", "An element of the list is %s, but the elements become names. Use text, or a map whose keys are the names: { for x in … : x.name => x }.", lang.Describe(value))
+				l.Fail(at, "wrong-type", "Wrong type for for_each", "An element of the list is %s, but the elements become names. Use text, or a map whose keys are the names: { for x in … : x.name => x }.", lang.Describe(value))
 				return nil, false
 			}
 			key = value
 		}
 		if seen[key.AsString()] {
-			s.Fail(at, "repetition", "Duplicate key in for_each", "%q is in the list twice, but the elements become names. Use distinct(…), or a map.", key.AsString())
+			l.Fail(at, "repetition", "Duplicate key in for_each", "%q is in the list twice, but the elements become names. Use distinct(…), or a map.", key.AsString())
 			return nil, false
 		}
 		seen[key.AsString()] = true
@@ -161,7 +161,7 @@ func (l *loader) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalConte
 	case v.IsNull() || !v.CanIterateElements():
 		return bad("wrong-type", "Wrong type for for_each", "for_each takes a map or a list; this is "+lang.Describe(v)+".")
 	}
-	if l.blocks.made += v.LengthInt(); l.blocks.made > maxGenerated {
+	if l.made += v.LengthInt(); l.made > maxGenerated {
 		return bad("repetition", "Too many blocks", "for_each and dynamic may make up to 10000 blocks per plan. Split it into several plans.")
 	}
 	return nil

@@ -44,68 +44,68 @@ type givenValue struct {
 
 // readGiven reads the values from outside, the last one of each variable: environment,
 // automatic files in lexical order, then the command line in its own order.
-func (vs *variables) readGiven() {
-	for name := range vs.declared {
-		if text, ok := vs.Inputs.Lookup(varPrefix + name); ok {
-			vs.given[name] = &givenValue{from: varPrefix + name, text: text, isText: true}
+func (l *loader) readGiven() {
+	for name := range l.declared {
+		if text, ok := l.Inputs.Lookup(varPrefix + name); ok {
+			l.given[name] = &givenValue{from: varPrefix + name, text: text, isText: true}
 		}
 	}
-	autos, _ := filepath.Glob(filepath.Join(vs.plan.Dir, "*"+autoSuffix))
+	autos, _ := filepath.Glob(filepath.Join(l.plan.Dir, "*"+autoSuffix))
 	sort.Strings(autos)
 	for _, path := range autos {
-		vs.varFile(path, filepath.Base(path), vs.Warn)
+		l.varFile(path, filepath.Base(path), l.Warn)
 	}
-	for _, in := range vs.opts.Inputs {
+	for _, in := range l.opts.Inputs {
 		if in.File != "" {
-			vs.varFile(in.File, "--var-file "+in.File, vs.Fail)
+			l.varFile(in.File, "--var-file "+in.File, l.Fail)
 			continue
 		}
 		name, text, _ := strings.Cut(in.Var, "=")
-		vs.varText(name, text)
+		l.varText(name, text)
 	}
-	for _, name := range lang.KeysOf(vs.opts.Vars) {
-		vs.varText(name, vs.opts.Vars[name])
+	for _, name := range lang.KeysOf(l.opts.Vars) {
+		l.varText(name, l.opts.Vars[name])
 	}
-	if vs.opts.As != nil {
-		vs.asBefore()
+	if l.opts.As != nil {
+		l.asBefore()
 	}
 }
 
 // lookUp finds a variable in the current environment.
-func (vs *variables) lookUp(name string) (string, bool) {
-	if vs.opts.Env != nil {
-		return vs.opts.Env(name)
+func (l *loader) lookUp(name string) (string, bool) {
+	if l.opts.Env != nil {
+		return l.opts.Env(name)
 	}
 	return os.LookupEnv(name)
 }
 
-func (vs *variables) varText(name, text string) {
-	if vs.declared[name] == nil {
-		if vs.opts.As != nil {
+func (l *loader) varText(name, text string) {
+	if l.declared[name] == nil {
+		if l.opts.As != nil {
 			return // it is meant for the current plan
 		}
-		vs.Fail(vs.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, vs.DidYouMean(name, lang.KeysOf(vs.declared)))
+		l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
 		return
 	}
-	vs.given[name] = &givenValue{from: "--var", text: text, isText: true}
+	l.given[name] = &givenValue{from: "--var", text: text, isText: true}
 }
 
 // varFile reads a file of variables: lines of name = value.
-func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code, summary, format string, args ...any)) {
+func (l *loader) varFile(path, from string, unknown func(at hcl.Range, code, summary, format string, args ...any)) {
 	text, diag := lang.ReadSource(path, "variables")
 	if diag != nil {
-		vs.Diags = append(vs.Diags, diag)
+		l.Diags = append(l.Diags, diag)
 		return
 	}
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return
 	}
 	if diag := lang.CheckVariables(path, text); diag != nil {
-		vs.Diags = append(vs.Diags, diag)
+		l.Diags = append(l.Diags, diag)
 		return
 	}
 	file, diags := hclsyntax.ParseConfig(text, path, hcl.InitialPos)
-	vs.Diags = append(vs.Diags, diags...)
+	l.Diags = append(l.Diags, diags...)
 	if lang.BrokenSyntax(diags) {
 		return
 	}
@@ -113,51 +113,51 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 	for _, d := range diags {
 		d.Detail = "A variable file holds lines of name = value and no blocks. " + d.Detail
 	}
-	vs.Diags = append(vs.Diags, diags...)
+	l.Diags = append(l.Diags, diags...)
 	for _, name := range lang.KeysOf(attrs) {
 		a := attrs[name]
-		if vs.declared[name] == nil && vs.opts.As != nil {
+		if l.declared[name] == nil && l.opts.As != nil {
 			continue // it is meant for the current plan
 		}
-		if vs.declared[name] == nil {
-			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, vs.DidYouMean(name, lang.KeysOf(vs.declared)))
+		if l.declared[name] == nil {
+			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
 			continue
 		}
 		if uses := a.Expr.Variables(); len(uses) > 0 {
-			vs.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A variable file holds only values; text goes in quotes: %s = \"…\".", name)
+			l.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A variable file holds only values; text goes in quotes: %s = \"…\".", name)
 			continue
 		}
 		v, diags := a.Expr.Value(nil)
-		vs.Diags = append(vs.Diags, diags...)
+		l.Diags = append(l.Diags, diags...)
 		switch {
 		case diags.HasErrors():
 		case eval.Finite(v):
-			vs.given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
+			l.given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
 		default:
-			vs.Fail(a.Expr.Range(), "variables-file", "Value too large", "Numbers must fit a 64-bit float.")
+			l.Fail(a.Expr.Range(), "variables-file", "Value too large", "Numbers must fit a 64-bit float.")
 		}
 	}
 }
 
 // givenTo is the value that was given to a variable.
-func (vs *variables) givenTo(in *input, g *givenValue) (cty.Value, bool) {
+func (l *loader) givenTo(in *input, g *givenValue) (cty.Value, bool) {
 	if !g.isText {
 		if in.Sensitive {
-			vs.Secrets.Collect(g.value.Mark(eval.Sensitive))
+			l.Secrets.Collect(g.value.Mark(eval.Sensitive))
 		}
 		return g.value, true
 	}
 	if in.Sensitive {
-		vs.Secrets.Unseen = append(vs.Secrets.Unseen, g.text)
+		l.Secrets.Unseen = append(l.Secrets.Unseen, g.text)
 	}
-	return vs.parseVar(in, g)
+	return l.parseVar(in, g)
 }
 
 // parseVar reads the text of a --var: text stays text, and anything else is
 // written as in a plan.
-func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
+func (l *loader) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 	bad := func(code, summary, format string, args ...any) (cty.Value, bool) {
-		vs.Fail(in.at, code, summary, format, args...)
+		l.Fail(in.at, code, summary, format, args...)
 		return cty.DynamicVal, false
 	}
 	unreadable := "variable-value"
@@ -215,21 +215,21 @@ func (r *Result) ReadFiles() map[string]string {
 }
 
 // give notes the value of a variable, and whether it was given.
-func (vs *variables) give(in *input, v cty.Value) {
+func (l *loader) give(in *input, v cty.Value) {
 	if in.From == "default" {
 		return
 	}
 	v, _ = v.UnmarkDeep()
-	vs.Inputs.Variables[in.Name] = string(hclwrite.TokensForValue(v).Bytes())
+	l.Inputs.Variables[in.Name] = string(hclwrite.TokensForValue(v).Bytes())
 	if in.Sensitive {
-		vs.Inputs.Private[eval.OfVariable+in.Name] = true
+		l.Inputs.Private[eval.OfVariable+in.Name] = true
 	}
 }
 
 // environment looks up a variable: for a load that must come out as before, only private
 // ones, which are not on record, are taken from the current environment.
-func (vs *variables) environment(name string) (string, bool) {
-	if as := vs.opts.As; as != nil {
+func (l *loader) environment(name string) (string, bool) {
+	if as := l.opts.As; as != nil {
 		if text, ok := as.Env[name]; ok {
 			return text, true
 		}
@@ -238,29 +238,29 @@ func (vs *variables) environment(name string) (string, bool) {
 			return "", false
 		}
 	}
-	return vs.lookUp(name)
+	return l.lookUp(name)
 }
 
 // asBefore replaces the given values of variables with the recorded ones, except for
 // private ones, which are not on record.
-func (vs *variables) asBefore() {
-	for name := range vs.given {
-		if !vs.opts.As.Private[eval.OfVariable+name] {
-			delete(vs.given, name)
+func (l *loader) asBefore() {
+	for name := range l.given {
+		if !l.opts.As.Private[eval.OfVariable+name] {
+			delete(l.given, name)
 		}
 	}
-	for _, name := range lang.KeysOf(vs.opts.As.Variables) {
-		in := vs.declared[name]
+	for _, name := range lang.KeysOf(l.opts.As.Variables) {
+		in := l.declared[name]
 		if in == nil {
 			continue
 		}
 		from := "the record of the run"
-		v, problem := constant(from+" "+name, vs.opts.As.Variables[name])
+		v, problem := constant(from+" "+name, l.opts.As.Variables[name])
 		if problem != "" {
-			vs.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
+			l.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
 			continue
 		}
-		vs.given[name] = &givenValue{from: from, value: v}
+		l.given[name] = &givenValue{from: from, value: v}
 	}
 }
 

@@ -65,58 +65,45 @@ var knobValueDoc = &lang.BlockDoc{
 }`,
 }
 
-// knobDecoder decodes knobs and the attributes that name them.
-type knobDecoder struct {
-	*bodies
-	plan    *plans.Plan
-	reg     *plans.Registry
-	engines *engineDecoder
-	byName  map[string]*plans.Knob
-	// settings are what knobs may set; see knobSettings.
-	settings *knobSettings
-	// observed are the observations that knobs name.
-	observed []observedName
-}
-
 // knobValueName is freer than an identifier: values are written in quotes
 // everywhere, and are called things like 64x128 or eagle3-short.
 var knobValueName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+-]{0,63}$`)
 
-func (d *knobDecoder) decode(b *hcl.Block) {
-	f := d.Fields(b, knobDoc)
-	k := &plans.Knob{Name: b.Labels[0], Summary: f.Text("summary"), Changes: d.changesOf(f), Range: lang.RangeOf(b.DefRange)}
+func (l *loader) decodeKnob(b *hcl.Block) {
+	f := l.Fields(b, knobDoc)
+	k := &plans.Knob{Name: b.Labels[0], Summary: f.Text("summary"), Changes: l.changesOf(f), Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}
 	for _, vb := range f.Blocks {
-		if v := d.decodeKnobValue(vb); !d.Twice(lines, vb, 0) {
+		if v := l.decodeKnobValue(vb); !l.Twice(lines, vb, 0) {
 			k.Values = append(k.Values, v)
 		}
 	}
 	if len(k.Values) == 0 {
-		d.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
+		l.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
 	}
 	f.Required("default", "the baseline's value.")
 	k.Default = f.Text("default")
 	if k.Default != "" && len(k.Values) > 0 {
-		knobValue(d.Scope, k, k.Default, f.At("default"))
+		knobValue(l.Scope, k, k.Default, f.At("default"))
 	}
-	if d.First(b) {
-		d.plan.Knobs = append(d.plan.Knobs, k)
-		d.byName[k.Name] = k
+	if l.First(b) {
+		l.plan.Knobs = append(l.plan.Knobs, k)
+		l.byName[k.Name] = k
 	}
 }
 
-func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
+func (l *loader) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	name := b.Labels[0]
 	if !knobValueName.MatchString(name) {
-		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value may have up to 64 letters, digits and the characters _ . : + -, and starts with a letter or digit.")
+		l.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value may have up to 64 letters, digits and the characters _ . : + -, and starts with a letter or digit.")
 	}
-	f := d.Fields(b, d.withParts(knobValueDoc, d.reg.ValueParts))
+	f := l.Fields(b, knobValueDoc.WithParts(l.reg.ValueParts))
 	v := &plans.KnobValue{Name: name, Range: lang.RangeOf(b.DefRange), Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image")}
-	v.Parts = d.decodeParts(f, d.reg.ValueParts)
+	v.Parts = l.decodeParts(f, l.reg.ValueParts)
 	for _, p := range f.Pairs("env") {
 		var text *string
 		if !p.V.IsNull() {
-			s, ok := d.AsText(p.V, p.At, p.Key+" in env")
+			s, ok := l.AsText(p.V, p.At, p.Key+" in env")
 			if !ok {
 				continue
 			}
@@ -126,19 +113,19 @@ func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 			v.Env = map[string]*string{}
 		}
 		v.Env[p.Key] = text
-		d.engines.checkVariable(p)
+		l.checkVariable(p)
 	}
-	known := d.knobSettings()
-	v.Settings = d.engines.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
-	v.MustSee = d.decodeEvidence(f.Single("must_see"))
-	v.MustNotSee = d.decodeEvidence(f.Single("must_not_see"))
+	known := l.knobSettings()
+	v.Settings = l.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
+	v.MustSee = l.decodeEvidence(f.Single("must_see"))
+	v.MustNotSee = l.decodeEvidence(f.Single("must_not_see"))
 	contradict := func(must []string, counted []plans.Lines, not []string) {
 		for _, lines := range counted {
 			must = slices.Concat(must, lines.AnyOf)
 		}
 		for _, g := range must {
 			if slices.ContainsFunc(not, func(h string) bool { return strings.EqualFold(g, h) }) {
-				d.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
+				l.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
 			}
 		}
 	}
@@ -154,18 +141,18 @@ type knobSettings struct {
 	attrs []plans.Attr
 }
 
-func (d *knobDecoder) knobSettings() *knobSettings {
-	if d.settings != nil {
-		return d.settings
+func (l *loader) knobSettings() *knobSettings {
+	if l.settings != nil {
+		return l.settings
 	}
-	d.settings = &knobSettings{}
+	l.settings = &knobSettings{}
 	found := knobSettings{}
 	at := map[string]int{}
-	for _, key := range d.Symbols.Of("engine").Order {
+	for _, key := range l.Symbols.Of("engine").Order {
 		kind, _, _ := strings.Cut(key, ".")
-		accepted := d.reg.Engines[kind].Settings
+		accepted := l.reg.Engines[kind].Settings
 		if accepted == nil {
-			return d.settings
+			return l.settings
 		}
 		found.kind = kind
 		for _, a := range accepted {
@@ -181,8 +168,8 @@ func (d *knobDecoder) knobSettings() *knobSettings {
 			}
 		}
 	}
-	d.settings = &found
-	return d.settings
+	l.settings = &found
+	return l.settings
 }
 
 var mustSeeDoc = &lang.BlockDoc{
@@ -241,33 +228,33 @@ var evidenceAttrs = []plans.Attr{
 
 var evidenceDoc = &lang.BlockDoc{Blocks: []*lang.BlockDoc{linesDoc, kernelsDoc}, Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool})}
 
-func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
+func (l *loader) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	if b == nil {
 		return e
 	}
-	f := d.Fields(b, evidenceDoc)
-	e.Observed = d.decodeObserved(f)
+	f := l.Fields(b, evidenceDoc)
+	e.Observed = l.decodeObserved(f)
 	if a := f.Attrs["at_start"]; a != nil && b.Type != mustSeeDoc.Type {
-		d.Fail(a.NameRange, "evidence-proves-nothing", "at_start in must_not_see", "must_not_see holds at any time. Remove at_start.")
+		l.Fail(a.NameRange, "evidence-proves-nothing", "at_start in must_not_see", "must_not_see holds at any time. Remove at_start.")
 	}
 	e.AtStart = f.Truth("at_start")
 	for _, lb := range f.Blocks {
 		if b.Type != mustSeeDoc.Type {
-			d.Fail(lb.DefRange, "evidence-proves-nothing", "Count in must_not_see", "must_not_see allows none, so there is nothing to count. Put the globs into %s.", map[string]string{linesDoc.Type: "log", kernelsDoc.Type: "trace"}[lb.Type])
+			l.Fail(lb.DefRange, "evidence-proves-nothing", "Count in must_not_see", "must_not_see allows none, so there is nothing to count. Put the globs into %s.", map[string]string{linesDoc.Type: "log", kernelsDoc.Type: "trace"}[lb.Type])
 			continue
 		}
 		doc, into := linesDoc, &e.Lines
 		if lb.Type == kernelsDoc.Type {
 			doc, into = kernelsDoc, &e.Kernels
 		}
-		lf := d.Fields(lb, doc)
+		lf := l.Fields(lb, doc)
 		lf.Required("any_of", `globs of lines to count, such as ["*gemv_fp4_*", "*fallback_*"].`)
-		*into = append(*into, plans.Lines{AnyOf: d.globs(lf, "any_of"), AtLeast: lf.Whole("at_least")})
+		*into = append(*into, plans.Lines{AnyOf: l.globs(lf, "any_of"), AtLeast: lf.Whole("at_least")})
 	}
 	if len(f.Blocks) == 0 && f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
-		d.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], trace = ["family of kernels"], or observed = { … }.`, b.Type)
+		l.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], trace = ["family of kernels"], or observed = { … }.`, b.Type)
 	}
-	e.Log, e.Trace = d.globs(f, "log"), d.globs(f, "trace")
+	e.Log, e.Trace = l.globs(f, "log"), l.globs(f, "trace")
 	return e
 }
 
@@ -279,7 +266,7 @@ var (
 )
 
 // globs reads globs for lines of the log.
-func (d *knobDecoder) globs(f *eval.Body, name string) []string {
+func (l *loader) globs(f *eval.Body, name string) []string {
 	v, ok := f.Value(name)
 	if !ok {
 		return nil
@@ -290,15 +277,15 @@ func (d *knobDecoder) globs(f *eval.Body, name string) []string {
 		switch {
 		case !isText:
 		case strings.Trim(s, "* \r\n") == "":
-			d.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
+			l.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
 		case expression.MatchString(s):
-			d.Fail(g.At, "evidence-proves-nothing", "Glob is a regular expression", "In a glob only * is special and matches any text, so %q is searched literally otherwise. Write %q.", s, "*"+strings.Trim(expressionParts.ReplaceAllString(s, "*"), "*")+"*")
+			l.Fail(g.At, "evidence-proves-nothing", "Glob is a regular expression", "In a glob only * is special and matches any text, so %q is searched literally otherwise. Write %q.", s, "*"+strings.Trim(expressionParts.ReplaceAllString(s, "*"), "*")+"*")
 		case strings.Contains(s, "\n"):
-			d.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, but globs match one line at a time. Give each line its own glob; lines { any_of = [ … ] } takes any of several.", s)
+			l.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, but globs match one line at a time. Give each line its own glob; lines { any_of = [ … ] } takes any of several.", s)
 		}
 	}
 	if isList && len(elems) == 0 {
-		d.Fail(f.At(name), "empty-value", "Empty "+name, `The list is empty. Add a glob, such as "*text of a log line*".`)
+		l.Fail(f.At(name), "empty-value", "Empty "+name, `The list is empty. Add a glob, such as "*text of a log line*".`)
 	}
 	return f.Texts(name)
 }
@@ -314,39 +301,39 @@ type observedName struct {
 
 // checkObserved checks the observations that knobs name. A knob belongs to no engine in
 // particular, so any engine of the plan may have them.
-func (d *knobDecoder) checkObserved() {
+func (l *loader) checkObserved() {
 	var all []plans.Observed
-	for _, e := range d.plan.Engines {
+	for _, e := range l.plan.Engines {
 		all = append(all, e.Observed...)
 	}
-	for _, n := range d.observed {
+	for _, n := range l.observed {
 		o, names, ok := plans.FindObserved(all, n.name)
 		if !ok {
 			slices.Sort(names)
-			d.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan has an observation %q.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, d.DidYouMean(n.name, slices.Compact(names)), n.name)
+			l.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan has an observation %q.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
 			continue
 		}
 		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]
 		if n.value != cty.NilVal && n.value.Type() != want {
-			d.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s must be a %s, not %s.", n.name, o.Type, lang.Describe(n.value))
+			l.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s must be a %s, not %s.", n.name, o.Type, lang.Describe(n.value))
 		} else if want == cty.String && n.value != cty.NilVal && n.value.IsKnown() && strings.Contains(n.value.AsString(), "*") {
-			d.Fail(n.valueAt, "evidence-proves-nothing", "Glob for an observation", "An observation is one value, compared as a whole, so %q is never seen. Write %q.", n.value.AsString(), strings.Trim(n.value.AsString(), "*"))
+			l.Fail(n.valueAt, "evidence-proves-nothing", "Glob for an observation", "An observation is one value, compared as a whole, so %q is never seen. Write %q.", n.value.AsString(), strings.Trim(n.value.AsString(), "*"))
 		}
 	}
 }
 
 // decodeObserved reads the values that observations must or must not have.
-func (d *knobDecoder) decodeObserved(f *eval.Body) map[string]any {
+func (l *loader) decodeObserved(f *eval.Body) map[string]any {
 	var want map[string]any
 	for _, p := range f.Pairs("observed") {
 		if p.V.IsNull() {
 			continue
 		}
 		if !p.V.Type().IsPrimitiveType() {
-			d.Fail(p.At, "wrong-type", "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2, not %s.", p.Key, lang.Describe(p.V))
+			l.Fail(p.At, "wrong-type", "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2, not %s.", p.Key, lang.Describe(p.V))
 			continue
 		}
-		d.observed = append(d.observed, observedName{p.Key, p.KeyAt, p.V, p.At})
+		l.observed = append(l.observed, observedName{p.Key, p.KeyAt, p.V, p.At})
 		if want == nil {
 			want = map[string]any{}
 		}
@@ -356,10 +343,10 @@ func (d *knobDecoder) decodeObserved(f *eval.Body) map[string]any {
 }
 
 // changesOf reads the observations that a knob's values are expected to change.
-func (d *knobDecoder) changesOf(f *eval.Body) []string {
+func (l *loader) changesOf(f *eval.Body) []string {
 	names := f.Texts("changes")
 	for _, name := range names {
-		d.observed = append(d.observed, observedName{name: name, at: f.At("changes")})
+		l.observed = append(l.observed, observedName{name: name, at: f.At("changes")})
 	}
 	return names
 }
@@ -375,20 +362,20 @@ func knobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.K
 }
 
 // decodeSet reads knob = "value" pairs, and returns the place of each as well.
-func (d *knobDecoder) decodeSet(f *eval.Body) (set map[string]string, at map[string]hcl.Range) {
+func (l *loader) decodeSet(f *eval.Body) (set map[string]string, at map[string]hcl.Range) {
 	set, at = map[string]string{}, map[string]hcl.Range{}
 	for _, p := range f.Pairs("set") {
-		k := d.byName[p.Key]
+		k := l.byName[p.Key]
 		if k == nil {
-			d.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, d.DidYouMean(p.Key, d.Symbols.Of("knob").Order))
+			l.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
 			continue
 		}
-		name, ok := d.AsText(p.V, p.At, "The value of knob "+lang.Quoted(p.Key))
+		name, ok := l.AsText(p.V, p.At, "The value of knob "+lang.Quoted(p.Key))
 		if !ok {
 			continue
 		}
 		set[p.Key], at[p.Key] = name, p.At
-		knobValue(d.Scope, k, name, p.At)
+		knobValue(l.Scope, k, name, p.At)
 	}
 	if len(set) == 0 {
 		set = nil

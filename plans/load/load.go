@@ -64,14 +64,14 @@ func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
 // plan it reads what the plan includes or names in file(), and the files of variables.
 func Path(path string, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(path, reg, opts)
-	return l.whole(func() { l.files.readPlan(path) })
+	return l.whole(func() { l.readPlan(path) })
 }
 
 // Bytes is Path for a plan file that is in memory; filename is used in
 // diagnostics and to find the plan's folder.
 func Bytes(filename string, src []byte, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(filename, reg, opts)
-	return l.whole(func() { l.files.addSource(filename, src, nil) })
+	return l.whole(func() { l.addSource(filename, src, nil) })
 }
 
 // whole reads the files, then loads what is in them.
@@ -81,7 +81,7 @@ func (l *loader) whole(read func()) *Result {
 		read()
 		// Decoding around a syntax error would report things as missing that are
 		// merely unreadable.
-		if !l.files.unreadable {
+		if !l.unreadable {
 			l.load()
 			l.check()
 		}
@@ -108,7 +108,7 @@ func (l *loader) whole(read func()) *Result {
 // hardly meant. It does nothing if blocks could not be made, as rules would miss those
 // too.
 func (l *loader) check() {
-	if l.checks.circular || len(l.Doubted) > 0 {
+	if l.circular || len(l.Doubted) > 0 {
 		return
 	}
 	ns := rules.New(l.plan)
@@ -122,7 +122,7 @@ func (l *loader) check() {
 // choice of one, which has been reported at its own place.
 func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
 	for _, d := range diags {
-		if !l.checks.protocolsInDoubt || rules.AboutOf(d) != rules.AboutProtocol {
+		if !l.protocolsInDoubt || rules.AboutOf(d) != rules.AboutProtocol {
 			kept = append(kept, d)
 		}
 	}
@@ -139,46 +139,72 @@ func folderOf(path string) string {
 
 // loader is one load in progress: what it has found so far.
 type loader struct {
-	*bodies
+	*eval.Scope
 	plan *plans.Plan
 	reg  *plans.Registry
 	opts Options
 
-	files     *reader
-	variables *variables
-	blocks    *settling
-	engines   *engineDecoder
-	knobs     *knobDecoder
-	workloads *workloadDecoder
-	checks    *planCheck
-}
+	// unreadable is set when a file could not be read or parsed.
+	unreadable bool
+	// declared are the plan's variables, given what they got from outside.
+	declared map[string]*input
+	given    map[string]*givenValue
 
-// mostSuggestions is how many misspelled names are compared with all others.
-const mostSuggestions = 200
+	// Locals may refer to blocks, and for_each uses locals to decide which blocks there
+	// are, so both are evaluated in the order of their dependencies: each node when
+	// another one asks for it. settling is set until it is known which blocks there are.
+	settling    bool
+	locals      map[string]*hcl.Attribute
+	localValues map[string]cty.Value
+	// done and open are nodes that have been, or are being, visited: "local.x",
+	// "workload.chat", and "features" for what all phases hold; failed are those on a
+	// cycle, which has been reported.
+	done, open, failed map[string]bool
+	path               []string
+	// phases are the phases by instance, made the number of generated blocks.
+	phases map[*eval.Instance]*phaseBlock
+	made   int
+
+	// added are the settings that blocks of engines add to their kinds, and unknown those
+	// of knobs that no kind has; see checkUnknownSettings.
+	added   map[string]bool
+	unknown []unknownSetting
+	byName  map[string]*plans.Knob
+	// settings are what knobs may set; see knobSettings.
+	settings *knobSettings
+	// observed are the observations that knobs name.
+	observed []observedName
+	// datasets are the files of prompts that were read, by path, cells the number of
+	// cells of all workloads.
+	datasets map[string]readOnce
+	cells    int
+
+	features map[string]*featureNotes
+	// order is the features in the order of the plan.
+	order   []*featureNotes
+	edges   []phaseEdge
+	targets []targetNote
+	// circular is set if the graph has a cycle, so that nothing walks it.
+	circular bool
+	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
+	protocolsInDoubt bool
+}
 
 func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	if reg == nil {
 		reg = &plans.Registry{}
 	}
-	scope := eval.NewScope(path)
-	scope.Suggestions = mostSuggestions
-	plan := &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()}
 	l := &loader{
-		bodies: &bodies{Scope: scope, docs: map[string]*lang.BlockDoc{}}, plan: plan, reg: reg, opts: opts,
-		files:     &reader{Scope: scope, instead: opts.Instead},
-		variables: &variables{Scope: scope, plan: plan, opts: opts, declared: map[string]*input{}, given: map[string]*givenValue{}},
-		blocks: &settling{
-			Scope: scope, kinds: reg.Engines, phases: map[*eval.Instance]*phaseBlock{}, values: map[string]cty.Value{},
-			done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
-		},
-		workloads: &workloadDecoder{Scope: scope, plan: plan, rows: reg.Dataset, datasets: map[string]readOnce{}},
+		Scope: eval.NewScope(path), reg: reg, opts: opts,
+		plan:     &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()},
+		declared: map[string]*input{}, given: map[string]*givenValue{},
+		localValues: map[string]cty.Value{}, done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
+		phases: map[*eval.Instance]*phaseBlock{}, added: map[string]bool{},
+		byName: map[string]*plans.Knob{}, datasets: map[string]readOnce{}, features: map[string]*featureNotes{},
 	}
-	l.engines = &engineDecoder{bodies: l.bodies, plan: plan, reg: reg, added: map[string]bool{}}
-	l.knobs = &knobDecoder{bodies: l.bodies, plan: plan, reg: reg, engines: l.engines, byName: map[string]*plans.Knob{}}
-	l.checks = &planCheck{Scope: scope, plan: plan, reg: reg, engines: l.engines, knobs: l.knobs, unproven: opts.Unproven, features: map[string]*featureNotes{}}
-	scope.Inputs.Dir, scope.Inputs.Replays, scope.Inputs.Lookup, scope.Language = plan.Dir, opts.As != nil, l.variables.environment, planBlock
-	scope.Whole = fileDoc
-	scope.Before = func(uses []hcl.Traversal) bool { return !l.blocks.running || l.blocks.need(uses) }
+	l.Inputs.Dir, l.Inputs.Replays, l.Inputs.Lookup = l.plan.Dir, opts.As != nil, l.environment
+	l.Language, l.Whole = planBlock, fileDoc
+	l.Before = func(uses []hcl.Traversal) bool { return !l.settling || l.need(uses) }
 	return l
 }
 
@@ -186,36 +212,36 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 // variables and locals, and which blocks for_each makes, in the order of their
 // dependencies; bodies; then what needs the whole plan.
 func (l *loader) load() {
-	all := l.files.blocks()
+	all := l.fileBlocks()
 	blocks := all.ByType()
-	l.blocks.declareNames(all)
-	l.variables.decode(blocks["variable"])
-	generated := l.blocks.settle(all)
-	l.blocks.closeScope()
+	l.declareNames(all)
+	l.decodeVariables(blocks["variable"])
+	generated := l.settle(all)
+	l.closeScope()
 
 	decodePlan(l.Scope, l.plan, blocks["plan"])
 	l.chooseSuite()
 	for _, g := range generated {
 		l.decodeGroup(g)
 	}
-	l.engines.checkUnknownSettings()
+	l.checkUnknownSettings()
 	l.decodeBaseline(blocks["baseline"])
 	l.decodeExecutor(blocks["executor"])
 	l.decodeDecision(blocks["decision"])
 	for _, g := range generated {
 		if g.Kind == "phase" {
 			for _, i := range g.Instances {
-				l.Within(i, func() { l.decodePhase(l.blocks.phases[i]) })
+				l.Within(i, func() { l.decodePhase(l.phases[i]) })
 			}
 		}
 	}
-	l.checks.checkPlan()
+	l.checkPlan()
 }
 
 // decodeGroup decodes the blocks that one block has made.
 func (l *loader) decodeGroup(g *eval.Group) {
 	decode := map[string]func(*hcl.Block){
-		"engine": l.engines.decode, "knob": l.knobs.decode, "workload": l.workloads.decode,
+		"engine": l.decodeEngine, "knob": l.decodeKnob, "workload": l.decodeWorkload,
 		"suite": l.decodeSuite, "protocol": l.decodeProtocol, "target": l.decodeTarget,
 		"imported": func(b *hcl.Block) { decodeImported(l.Scope, l.plan, b) },
 	}[g.Kind]

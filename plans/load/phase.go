@@ -89,7 +89,7 @@ func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, f *eval.Body, attr
 		}
 		list = append(list, r.Key)
 		if pb.first {
-			l.checks.edge(ph.Name, r.Key, attr, r.At)
+			l.edge(ph.Name, r.Key, attr, r.At)
 		}
 	}
 	return list

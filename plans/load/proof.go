@@ -11,25 +11,25 @@ import (
 
 // checkProof refuses knob values without evidence that a variant uses under a protocol
 // that proves kernels, and evidence from a profile under a protocol that takes none.
-func (c *planCheck) checkProof() {
-	users := c.users(func(p *plans.Protocol) bool { return p.Level("kernels") != nil })
+func (l *loader) checkProof() {
+	users := l.users(func(p *plans.Protocol) bool { return p.Level("kernels") != nil })
 	for _, key := range sortedUsers(users) {
-		v := c.used(key)
+		v := l.used(key)
 		if v == nil || !v.MustSee.Empty() || !v.MustNotSee.Empty() {
 			continue
 		}
 		where := lang.HCL(v.Range)
 		detail := fmt.Sprintf(`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or remove the kernels level from the protocol.`, key[0], v.Name, users[key])
-		if c.unproven {
-			c.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
+		if l.opts.Unproven {
+			l.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 			continue
 		}
-		c.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
+		l.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 	}
-	users = c.users(func(p *plans.Protocol) bool { return p.Level("profile") == nil })
+	users = l.users(func(p *plans.Protocol) bool { return p.Level("profile") == nil })
 	for _, key := range sortedUsers(users) {
-		if v := c.used(key); v != nil && (v.MustSee.Traced() || v.MustNotSee.Traced()) {
-			c.Fail(lang.HCL(v.Range), "trace-without-profile", "No profile for evidence", `%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
+		if v := l.used(key); v != nil && (v.MustSee.Traced() || v.MustNotSee.Traced()) {
+			l.Fail(lang.HCL(v.Range), "trace-without-profile", "No profile for evidence", `%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
 		}
 	}
 }
@@ -39,17 +39,17 @@ func sortedUsers(users map[[2]string]string) [][2]string {
 }
 
 // used is the value of a knob that key names; nil if there is none.
-func (c *planCheck) used(key [2]string) *plans.KnobValue {
-	if k := c.knobs.byName[key[0]]; k != nil {
+func (l *loader) used(key [2]string) *plans.KnobValue {
+	if k := l.byName[key[0]]; k != nil {
 		return k.Value(key[1])
 	}
 	return nil
 }
 
 // users names, by knob and value, one user of it under a protocol for which of holds.
-func (c *planCheck) users(of func(*plans.Protocol) bool) map[[2]string]string {
+func (l *loader) users(of func(*plans.Protocol) bool) map[[2]string]string {
 	proves := map[string]bool{}
-	for _, p := range c.plan.Protocols {
+	for _, p := range l.plan.Protocols {
 		proves[p.Name] = of(p)
 	}
 	users := map[[2]string]string{}
@@ -59,14 +59,14 @@ func (c *planCheck) users(of func(*plans.Protocol) bool) map[[2]string]string {
 		}
 	}
 	visited := map[*featureNotes]bool{}
-	any := c.plan.Baseline != nil && proves[c.plan.Baseline.Protocol]
-	for _, n := range c.order {
+	any := l.plan.Baseline != nil && proves[l.plan.Baseline.Protocol]
+	for _, n := range l.order {
 		if !proves[n.feature.Protocol] {
 			continue
 		}
 		any = true
 		// A variant has its ancestors' values too.
-		for a := n; a != nil && !visited[a]; a = c.features[a.feature.BuildsOn.Feature] {
+		for a := n; a != nil && !visited[a]; a = l.features[a.feature.BuildsOn.Feature] {
 			visited[a] = true
 			for _, knob := range lang.KeysOf(a.feature.Set) {
 				use(knob, a.feature.Set[knob], "feature."+a.feature.Name)
@@ -77,10 +77,10 @@ func (c *planCheck) users(of func(*plans.Protocol) bool) map[[2]string]string {
 		}
 	}
 	if any {
-		for _, k := range c.plan.Knobs {
+		for _, k := range l.plan.Knobs {
 			value := k.Default
-			if c.plan.Baseline != nil && c.plan.Baseline.Set[k.Name] != "" {
-				value = c.plan.Baseline.Set[k.Name]
+			if l.plan.Baseline != nil && l.plan.Baseline.Set[k.Name] != "" {
+				value = l.plan.Baseline.Set[k.Name]
 			}
 			use(k.Name, value, "baseline")
 		}

@@ -37,8 +37,8 @@ var levelDoc = &lang.BlockDoc{
 
 func (l *loader) decodeProtocol(b *hcl.Block) {
 	before := len(l.Diags)
-	defer func() { l.checks.protocolsInDoubt = l.checks.protocolsInDoubt || len(l.Diags) > before }()
-	f := l.Fields(b, l.made("protocol", func() *lang.BlockDoc { return protocolDoc.With(l.reg) }))
+	defer func() { l.protocolsInDoubt = l.protocolsInDoubt || len(l.Diags) > before }()
+	f := l.Fields(b, protocolDoc.With(l.reg))
 	p := &plans.Protocol{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}
 	for _, lb := range f.Blocks {

@@ -23,7 +23,7 @@ var suiteDoc = &lang.BlockDoc{
 
 func (l *loader) decodeSuite(b *hcl.Block) {
 	before := len(l.Diags)
-	defer func() { l.checks.protocolsInDoubt = l.checks.protocolsInDoubt || len(l.Diags) > before }()
+	defer func() { l.protocolsInDoubt = l.protocolsInDoubt || len(l.Diags) > before }()
 	f := l.Fields(b, suiteDoc)
 	s := &plans.Suite{Name: b.Labels[0], Summary: f.Text("summary"), Range: lang.RangeOf(b.DefRange)}
 	f.Required("workloads", "what is sent, such as [workload.chat].")

@@ -64,7 +64,7 @@ func (l *loader) targetMetrics(t *plans.Target, workload eval.Pair, metrics hcl.
 	}
 	values := map[string]float64{}
 	for _, p := range pairs {
-		l.checks.targets = append(l.checks.targets, targetNote{t, workload.Key, p.Key, p.KeyAt})
+		l.targets = append(l.targets, targetNote{t, workload.Key, p.Key, p.KeyAt})
 		if p.V.IsNull() || p.V.Type() != cty.Number {
 			l.Fail(p.At, "wrong-type", "Wrong type for "+p.Key, "%s must be a number, not %s.", p.Key, lang.Describe(p.V))
 			continue

@@ -52,47 +52,37 @@ type input struct {
 	at hcl.Range
 }
 
-// variables settles the values of variables: given from outside, or the default.
-type variables struct {
-	*eval.Scope
-	plan *plans.Plan
-	opts Options
-	// declared are the plan's variables, by name.
-	declared map[string]*input
-	given    map[string]*givenValue
-}
-
-// decode settles the value of every variable.
-func (vs *variables) decode(blocks hcl.Blocks) {
+// decodeVariables settles the value of every variable.
+func (l *loader) decodeVariables(blocks hcl.Blocks) {
 	var order []*input
 	for _, b := range blocks {
-		in := vs.declareVariable(b)
-		if vs.First(b) {
-			vs.declared[in.Name] = in
+		in := l.declareVariable(b)
+		if l.First(b) {
+			l.declared[in.Name] = in
 		}
 		order = append(order, in)
 	}
-	vs.readGiven()
+	l.readGiven()
 	values := map[string]cty.Value{}
 	for _, in := range order {
-		vs.settleVariable(in, vs.given[in.Name])
-		if vs.declared[in.Name] != in {
+		l.settleVariable(in, l.given[in.Name])
+		if l.declared[in.Name] != in {
 			continue
 		}
 		values[in.Name] = in.value
 		if in.value.IsKnown() {
-			vs.plan.Variables = append(vs.plan.Variables, in.Variable)
+			l.plan.Variables = append(l.plan.Variables, in.Variable)
 		}
 	}
-	vs.Ctx.Variables["var"] = cty.ObjectVal(values)
+	l.Ctx.Variables["var"] = cty.ObjectVal(values)
 	for _, in := range order {
-		vs.validate(in)
+		l.validate(in)
 	}
 }
 
 // declareVariable reads everything about a variable except its value.
-func (vs *variables) declareVariable(b *hcl.Block) *input {
-	f := vs.Fields(b, variableDoc)
+func (l *loader) declareVariable(b *hcl.Block) *input {
+	f := l.Fields(b, variableDoc)
 	in := &input{
 		Variable: &plans.Variable{
 			Name: b.Labels[0], Description: f.Text("description"),
@@ -100,14 +90,14 @@ func (vs *variables) declareVariable(b *hcl.Block) *input {
 		},
 		block: b, fields: f, ty: cty.DynamicPseudoType, nullable: f.Truth("nullable"), value: cty.DynamicVal, at: b.DefRange,
 	}
-	vs.Secrets.Marked = vs.Secrets.Marked || in.Sensitive
+	l.Secrets.Marked = l.Secrets.Marked || in.Sensitive
 	if a := f.Attrs["type"]; a != nil {
 		expr := a.Expr
 		for p, ok := expr.(*hclsyntax.ParenthesesExpr); ok; p, ok = expr.(*hclsyntax.ParenthesesExpr) {
 			expr = p.Expression
 		}
 		ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
-		vs.Diags = append(vs.Diags, diags...)
+		l.Diags = append(l.Diags, diags...)
 		if in.ty, in.defaults = ty, defaults; diags.HasErrors() {
 			in.ty = cty.NilType
 		}
@@ -116,8 +106,8 @@ func (vs *variables) declareVariable(b *hcl.Block) *input {
 }
 
 // settleVariable takes the value that was given last, or the default.
-func (vs *variables) settleVariable(in *input, g *givenValue) {
-	fallback, hasDefault := vs.defaultOf(in)
+func (l *loader) settleVariable(in *input, g *givenValue) {
+	fallback, hasDefault := l.defaultOf(in)
 	if in.ty == cty.NilType {
 		return // reported
 	}
@@ -128,7 +118,7 @@ func (vs *variables) settleVariable(in *input, g *givenValue) {
 			in.at = in.block.DefRange
 		}
 		var ok bool
-		if value, ok = vs.givenTo(in, g); !ok {
+		if value, ok = l.givenTo(in, g); !ok {
 			return
 		}
 		if g.isText && in.ty == cty.DynamicPseudoType && hasDefault {
@@ -143,35 +133,35 @@ func (vs *variables) settleVariable(in *input, g *givenValue) {
 	case in.fields.Attrs["default"] != nil:
 		return // reported
 	default:
-		vs.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a variable file (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
+		l.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a variable file (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
 		return
 	}
-	vs.convertVariable(in, value)
+	l.convertVariable(in, value)
 }
 
 // defaultOf is the default; false if there is none, or a mistake in it.
-func (vs *variables) defaultOf(in *input) (cty.Value, bool) {
+func (l *loader) defaultOf(in *input) (cty.Value, bool) {
 	a := in.fields.Attrs["default"]
 	if a == nil {
 		return cty.NilVal, false
 	}
 	if len(a.Expr.Variables()) > 0 {
-		vs.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant", "The default of a variable cannot refer to anything. Use a local for what depends on something else.")
+		l.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant", "The default of a variable cannot refer to anything. Use a local for what depends on something else.")
 		return cty.DynamicVal, false
 	}
 	v, ok := in.fields.Value("default")
 	isNull := v.IsKnown() && v.IsNull()
 	if in.Sensitive && ok && !isNull && (v.Type() != cty.String || v.AsString() != "") {
-		vs.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is not secret. Remove the default, and give the value in MXFLOW_VAR_%s or in a variable file.", in.Name)
+		l.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is not secret. Remove the default, and give the value in MXFLOW_VAR_%s or in a variable file.", in.Name)
 		return cty.DynamicVal, false
 	}
 	return v, ok || isNull
 }
 
 // convertVariable makes the value fit the type.
-func (vs *variables) convertVariable(in *input, value cty.Value) {
+func (l *loader) convertVariable(in *input, value cty.Value) {
 	if value.IsNull() && !in.nullable {
-		vs.Fail(in.at, "variable-value", "Variable is null", "Variable %q has nullable = false, and its value (%s) is null. Give it a value.", in.Name, in.From)
+		l.Fail(in.at, "variable-value", "Variable is null", "Variable %q has nullable = false, and its value (%s) is null. Give it a value.", in.Name, in.From)
 		return
 	}
 	if in.defaults != nil && !value.IsNull() {
@@ -179,15 +169,15 @@ func (vs *variables) convertVariable(in *input, value cty.Value) {
 	}
 	converted, err := convert.Convert(value, in.ty)
 	if err != nil {
-		vs.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
+		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
 		return
 	}
 	if in.Sensitive {
 		converted = converted.Mark(eval.Sensitive)
-		vs.Secrets.Collect(converted)
+		l.Secrets.Collect(converted)
 		if converted.Type().IsPrimitiveType() {
 			// A secret that cannot be hidden is better refused before it is used.
-			if _, ok := vs.Private(converted, in.at); !ok {
+			if _, ok := l.Private(converted, in.at); !ok {
 				return
 			}
 		}
@@ -195,7 +185,7 @@ func (vs *variables) convertVariable(in *input, value cty.Value) {
 		in.Value = lang.Plain(converted)
 	}
 	in.value = converted
-	vs.give(in, converted)
+	l.give(in, converted)
 }
 
 var validationDoc = &lang.BlockDoc{
@@ -212,61 +202,61 @@ var validationDoc = &lang.BlockDoc{
 }
 
 // validate checks a variable's own conditions.
-func (vs *variables) validate(in *input) {
+func (l *loader) validate(in *input) {
 	for _, b := range in.fields.Blocks.OfType("validation") {
-		f := vs.Fields(b, validationDoc)
+		f := l.Fields(b, validationDoc)
 		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
 		if condition == nil && f.Lacks("condition") {
-			vs.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation defines valid values: condition = var.%s > 0.", in.Name)
+			l.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation defines valid values: condition = var.%s > 0.", in.Name)
 		}
 		if message == nil && f.Lacks("error_message") {
-			vs.Fail(b.DefRange, "missing-attribute", "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
+			l.Fail(b.DefRange, "missing-attribute", "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
 		}
-		if condition == nil || message == nil || !vs.onlyVariables(condition.Expr) || !vs.onlyVariables(message.Expr) {
+		if condition == nil || message == nil || !l.onlyVariables(condition.Expr) || !l.onlyVariables(message.Expr) {
 			continue
 		}
 		if !in.value.IsKnown() {
 			continue // reported
 		}
-		v, ok := vs.Marked(condition.Expr)
+		v, ok := l.Marked(condition.Expr)
 		if !ok {
 			continue
 		}
 		v, _ = v.Unmark()
 		if v.IsNull() || v.Type() != cty.Bool {
-			vs.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition must be true or false, such as var.%s > 0, not %s.", in.Name, lang.Describe(v))
+			l.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition must be true or false, such as var.%s > 0, not %s.", in.Name, lang.Describe(v))
 			continue
 		}
 		if v.False() {
-			vs.invalid(in, message.Expr)
+			l.invalid(in, message.Expr)
 		}
 	}
 }
 
 // invalid reports a value that its variable refuses, at the place where it was given.
-func (vs *variables) invalid(in *input, message hcl.Expression) {
+func (l *loader) invalid(in *input, message hcl.Expression) {
 	text := "It violates a validation of the variable."
-	v, ok := vs.Marked(message)
+	v, ok := l.Marked(message)
 	switch {
 	case !ok:
 		return
-	case vs.Secrets.Hidden(v):
+	case l.Secrets.Hidden(v):
 		text = "It violates a validation of the variable, whose message would show a sensitive value."
 	case v.IsNull() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) == "":
-		vs.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text that says what is wrong and what to do.")
+		l.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text that says what is wrong and what to do.")
 		return
 	default:
 		text = strings.TrimSpace(v.AsString())
 	}
-	vs.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is invalid. %s", in.Name, in.From, text)
+	l.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is invalid. %s", in.Name, in.From, text)
 }
 
 // onlyVariables refuses a condition that needs more than variables: nothing else is known
 // when values are checked.
-func (vs *variables) onlyVariables(expr hcl.Expression) bool {
+func (l *loader) onlyVariables(expr hcl.Expression) bool {
 	for _, t := range expr.Variables() {
 		if t.RootName() != "var" {
-			vs.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it can only refer to var.…")
+			l.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it can only refer to var.…")
 			return false
 		}
 	}

@@ -32,36 +32,23 @@ var workloadDoc = &lang.BlockDoc{
 }`,
 }
 
-// workloadDecoder decodes workloads and knows what they have in common: the files
-// that they send, and how many cells there are.
-type workloadDecoder struct {
-	*eval.Scope
-	plan *plans.Plan
-	// rows reads the rows of a file of prompts.
-	rows func(name string, data []byte) (plans.DataRows, error)
-	// datasets are the files of prompts that were read, by path.
-	datasets map[string]readOnce
-	// cells counts those of all workloads.
-	cells int
-}
-
-func (ws *workloadDecoder) decode(b *hcl.Block) {
-	f := ws.Fields(b, workloadDoc)
+func (l *loader) decodeWorkload(b *hcl.Block) {
+	f := l.Fields(b, workloadDoc)
 	w := &plans.Workload{Name: b.Labels[0], Summary: f.Text("summary"), Range: lang.RangeOf(b.DefRange)}
-	before := len(ws.Diags)
+	before := len(l.Diags)
 	decodePrompts(w, f)
-	w.Data = ws.dataset(f)
+	w.Data = l.dataset(f)
 	decodeLengths(w, f)
 	decodePace(w, f)
 	decodeSampling(w, f)
 	decodeJudging(w, f)
-	ws.boundCells(w, f)
+	l.boundCells(w, f)
 	countRequests(w, f)
-	if len(ws.Diags) == before {
+	if len(l.Diags) == before {
 		checkWorkload(w, f) // a mistake in a single attribute would be called a contradiction
 	}
-	if ws.First(b) {
-		ws.plan.Workloads = append(ws.plan.Workloads, w)
+	if l.First(b) {
+		l.plan.Workloads = append(l.plan.Workloads, w)
 	}
 }
 
@@ -214,17 +201,17 @@ func decodePace(w *plans.Workload, f *eval.Body) {
 
 // boundCells refuses a workload with too many cells, and cuts it down so that nobody
 // makes them.
-func (ws *workloadDecoder) boundCells(w *plans.Workload, f *eval.Body) {
+func (l *loader) boundCells(w *plans.Workload, f *eval.Body) {
 	n := 1
 	for _, values := range []int{len(w.PromptTokens), len(w.OutputTokens), len(w.Depth), len(w.Concurrency), len(w.Rate)} {
 		n *= max(1, values)
 	}
-	before := ws.cells
-	ws.cells += min(n, plans.MaxCells)
+	before := l.cells
+	l.cells += min(n, plans.MaxCells)
 	switch {
 	case n > plans.MaxCells:
 		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each measured in every launch; the limit is %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
-	case ws.cells <= plans.MaxAllCells:
+	case l.cells <= plans.MaxAllCells:
 		return
 	case before <= plans.MaxAllCells: // reported once
 		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "With %s the workloads of this plan have more than %d cells. Shorten their lists, or split the plan.", f.What, plans.MaxAllCells)
@@ -351,31 +338,31 @@ var datasetDoc = &lang.BlockDoc{
 }`,
 }
 
-func (ws *workloadDecoder) dataset(f *eval.Body) *plans.Dataset {
+func (l *loader) dataset(f *eval.Body) *plans.Dataset {
 	b := f.Single("dataset")
 	if b == nil {
 		return nil
 	}
-	in := ws.Fields(b, datasetDoc)
+	in := l.Fields(b, datasetDoc)
 	name := in.NeedText("file", "the path of a prompt file, one JSON object per line.")
 	if name == "" {
 		return &plans.Dataset{}
 	}
-	d, err := ws.datasetOf(name)
+	d, err := l.datasetOf(name)
 	if err != nil {
-		ws.Fail(in.At("file"), "dataset", "Unusable dataset", "%v.", err)
+		l.Fail(in.At("file"), "dataset", "Unusable dataset", "%v.", err)
 	}
 	return d
 }
 
 // datasetOf reads a file once per load, so that a plan sees one content.
-func (ws *workloadDecoder) datasetOf(name string) (*plans.Dataset, error) {
-	path := ws.plan.PathOf(name)
-	if known, ok := ws.datasets[path]; ok {
+func (l *loader) datasetOf(name string) (*plans.Dataset, error) {
+	path := l.plan.PathOf(name)
+	if known, ok := l.datasets[path]; ok {
 		return known.Dataset, known.err
 	}
-	d, err := dataset(ws.plan, name, ws.rows)
-	ws.datasets[path] = readOnce{d, err}
+	d, err := dataset(l.plan, name, l.reg.Dataset)
+	l.datasets[path] = readOnce{d, err}
 	return d, err
 }
 

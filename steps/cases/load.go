@@ -60,7 +60,7 @@ func (l *loader) file(name string, text []byte) {
 	l.Sources[name] = s
 	l.Diags = append(l.Diags, diags...)
 	if s.Body != nil && !lang.BrokenSyntax(diags) {
-		blocks = l.Content(s.Body, l.Schema(fileDoc), "a file of cases").Blocks
+		blocks = l.Content(s.Body, fileDoc.Schema(), "a file of cases").Blocks
 	}
 	for _, b := range blocks {
 		if c := l.decode(b); c != nil {

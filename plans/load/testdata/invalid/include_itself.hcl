@@ -1,2 +1,0 @@
-include = ["include_itself.hcl"] # ERROR: Cycle of includes
-plan "p" {}
