@@ -12,6 +12,22 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
+// Judged is one thing that a plan sets, by its path.
+type Judged struct {
+	// Path is its place: "workload.chat.output_tokens". Value is as a plan would write it,
+	// sensitive parts marked.
+	Path, Value string
+	// At is its block.
+	At Range
+}
+
+// Judged are all things that a plan sets and its digest covers, in the order of its
+// blocks. Empty, zero and false values are left out.
+func (p *Plan) Judged() []Judged {
+	w := lister{hide: redact.Whole(p.Hidden)}
+	return w.list(p)
+}
+
 // Difference is one thing that differs between two versions of a plan.
 type Difference struct {
 	// Path is its place: "workload.chat.output_tokens", "feature.moe".
@@ -24,17 +40,37 @@ type Difference struct {
 	Measured bool `json:"measured,omitempty"`
 }
 
-// Differences are the differences of a plan from an earlier version, in the order of its
-// blocks. Anything that does not change the digest is not a difference.
-func (p *Plan) Differences(was *Plan) []Difference {
-	d := differ{hide: redact.New(append(slices.Clone(p.Hidden), was.Hidden...))}
-	d.value("", reflect.ValueOf(was.canonical()), reflect.ValueOf(p.canonical()))
-	return d.found
-}
-
-type differ struct {
-	hide  *redact.Redactor
-	found []Difference
+// Differences are the differences of a plan from an earlier version: what is new or
+// another, then what is gone. A block that only one of them has is one difference.
+// Anything that does not change the digest is not a difference.
+func (p *Plan) Differences(was *Plan) (all []Difference) {
+	w := lister{hide: redact.New(append(slices.Clone(p.Hidden), was.Hidden...)), blocks: true}
+	before, now := w.list(was), w.list(p)
+	compare := func(list, other []Judged, difference func(path, own, others string, gone bool)) {
+		values, block := map[string]string{}, ""
+		for _, j := range other {
+			values[j.Path] = j.Value
+		}
+		for _, j := range list {
+			value, there := values[j.Path]
+			if value == j.Value || block != "" && strings.HasPrefix(j.Path, block+".") {
+				continue
+			}
+			if block = ""; !there {
+				block = j.Path
+			}
+			difference(j.Path, j.Value, value, !there)
+		}
+	}
+	compare(now, before, func(path, is, was string, _ bool) {
+		all = append(all, Difference{path, was, is, measured(path)})
+	})
+	compare(before, now, func(path, was, _ string, gone bool) {
+		if gone {
+			all = append(all, Difference{path, was, "", measured(path)})
+		}
+	})
+	return all
 }
 
 // blockNames are the plan's names for the model's lists of blocks; those with an empty
@@ -43,45 +79,6 @@ var blockNames = map[string]string{
 	"engines": "engine", "knobs": "knob", "workloads": "workload", "suites": "suite", "protocols": "protocol", "targets": "target",
 	"phases": "phase", "features": "feature", "criteria": "criterion", "rules": "rule", "values": "value", "levels": "level",
 	"steps": "step", "alternatives": "alternative", "variables": "variable", "attrs": "", "parts": "", "summary": "summary",
-}
-
-func (d *differ) value(path string, was, is reflect.Value) {
-	was, is = bare(was), bare(is)
-	switch {
-	case !was.IsValid() && !is.IsValid():
-	case !was.IsValid() || !is.IsValid() || was.Type() != is.Type():
-		d.add(path, was, is)
-	case is.Kind() == reflect.Struct:
-		for i := range is.NumField() {
-			field := is.Type().Field(i)
-			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == "-" || !field.IsExported() {
-				continue
-			}
-			d.value(below(path, snake(field.Name)), was.Field(i), is.Field(i))
-		}
-	case is.Kind() == reflect.Map:
-		d.named(path, entries(was), entries(is))
-	case is.Kind() == reflect.Slice && (blocks(was) || blocks(is)):
-		d.named(path, listed(was), listed(is))
-	case !reflect.DeepEqual(was.Interface(), is.Interface()):
-		d.add(path, was, is)
-	}
-}
-
-// named compares things that have names: blocks and map entries.
-func (d *differ) named(path string, was, is map[string]reflect.Value) {
-	all := maps.Clone(was)
-	maps.Copy(all, is)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		d.value(below(path, name), was[name], is[name])
-	}
-}
-
-func (d *differ) add(path string, was, is reflect.Value) {
-	f := Difference{Path: path, Was: d.hide.Text(written(was)), Is: d.hide.Text(written(is)), Measured: measured(path)}
-	if f.Was != f.Is {
-		d.found = append(d.found, f)
-	}
 }
 
 // measured reports whether launches depend on the value at a path.
@@ -98,6 +95,72 @@ func measured(path string) bool {
 		return slices.Contains(parts, "set") || slices.Contains(parts, "builds_on")
 	}
 	return false
+}
+
+// lister walks a plan; with blocks it lists each of them before what is in it.
+type lister struct {
+	hide   *redact.Redactor
+	blocks bool
+	found  []Judged
+}
+
+func (w *lister) list(p *Plan) []Judged {
+	c := p.canonical()
+	c.Decision, w.found = p.Decision, nil // written out even if it is the usual one
+	w.value("", reflect.ValueOf(c), p.Range)
+	return w.found
+}
+
+func (w *lister) value(path string, v reflect.Value, at Range) {
+	v = bare(v)
+	switch {
+	case !v.IsValid():
+	case v.Kind() == reflect.Struct:
+		if own := v.FieldByName("Range"); own.IsValid() && !own.IsZero() {
+			at = own.Interface().(Range)
+		}
+		if w.blocks && path != "" {
+			w.found = append(w.found, Judged{path, "{…}", at})
+		}
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == "-" || !field.IsExported() {
+				continue
+			}
+			w.value(below(path, snake(field.Name)), v.Field(i), at)
+		}
+		return
+	case v.Kind() == reflect.Map:
+		w.named(path, entries(v), at)
+		return
+	case v.Kind() == reflect.Slice && blocks(v):
+		w.named(path, listed(v), at)
+		return
+	case v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0:
+		return
+	}
+	if v.IsValid() {
+		w.found = append(w.found, Judged{path, w.hide.Text(written(v)), at})
+	}
+}
+
+func (w *lister) named(path string, all map[string]reflect.Value, at Range) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		path, v := below(path, name), bare(all[name])
+		switch {
+		case !v.IsValid():
+			w.found = append(w.found, Judged{path, "null", at}) // it unsets, unlike an absent entry
+		case v.IsZero() && v.Kind() != reflect.Struct:
+			w.found = append(w.found, Judged{path, fmt.Sprintf("%q", fmt.Sprint(v.Interface())), at})
+		default:
+			// A block with nothing but its name counts too.
+			n := len(w.found)
+			w.value(path, v, at)
+			if len(w.found) == n {
+				w.found = append(w.found, Judged{path, written(v), at})
+			}
+		}
+	}
 }
 
 func bare(v reflect.Value) reflect.Value {

@@ -144,7 +144,7 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 		}
 	}
 	ctx := &hcl.EvalContext{Variables: vars.AsValueMap(), Functions: map[string]function.Function{}}
-	for name, f := range l.callable {
+	for name, f := range l.Ctx.Functions {
 		if name != "templatefile" { // a template that fills in itself would not end
 			ctx.Functions[name] = f
 		}

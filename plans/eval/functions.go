@@ -6,13 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/url"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/ext/customdecode"
+	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -107,40 +108,11 @@ var Pure = map[string]function.Function{
 
 // Functions are what expressions of this load may call.
 func (l *Scope) Functions() map[string]function.Function {
-	all := map[string]function.Function{"try": tryFunc, "can": canFunc}
-	add := func(name string, f function.Function) { all[name] = withoutPanics(f) }
-	for name, f := range Pure {
-		add(name, f)
-	}
-	add("env", l.Inputs.envFunc())
-	add("file", l.Inputs.fileFunc())
-	add("templatefile", l.templateFileFunc())
-	add("sensitive", l.Secrets.sensitiveFunc())
-	add("nonsensitive", nonsensitiveFunc)
+	all := maps.Clone(Pure)
+	all["try"], all["can"] = tryfunc.TryFunc, tryfunc.CanFunc
+	all["env"], all["file"], all["templatefile"] = l.Inputs.envFunc(), l.Inputs.fileFunc(), l.templateFileFunc()
+	all["sensitive"], all["nonsensitive"] = l.Secrets.sensitiveFunc(), nonsensitiveFunc
 	return all
-}
-
-// withoutPanics is a function whose panic is an error in words: several functions of cty
-// panic at what they do not expect, such as null keys, or the logarithm of a negative
-// number.
-func withoutPanics(f function.Function) function.Function {
-	refused := func(err error) error {
-		if panicked := (function.PanicError{}); errors.As(err, &panicked) {
-			return errors.New("it has no result for these arguments; check them for null, and for numbers that it cannot take")
-		}
-		return err
-	}
-	return function.New(&function.Spec{
-		Description: f.Description(), Params: f.Params(), VarParam: f.VarParam(),
-		Type: func(args []cty.Value) (cty.Type, error) {
-			ty, err := f.ReturnTypeForValues(args)
-			return ty, refused(err)
-		},
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			v, err := f.Call(args)
-			return v, refused(err)
-		},
-	})
 }
 
 // onText is a function from one text to another.
@@ -270,40 +242,6 @@ func overBools(doc string, all bool) function.Function {
 	})
 }
 
-// tryFunc and canFunc are those of hcl/ext/tryfunc, but evaluate their arguments once:
-// that package evaluates them for the type and again for the value, so that each try
-// within a try doubles the work.
-var (
-	tryFunc = function.New(&function.Spec{
-		Description: "The first argument that can be evaluated.",
-		VarParam:    &function.Parameter{Name: "expressions", Type: customdecode.ExpressionClosureType},
-		Type:        function.StaticReturnType(cty.DynamicPseudoType),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			if len(args) == 0 {
-				return cty.NilVal, errors.New("name at least one expression")
-			}
-			var last hcl.Diagnostics
-			for _, arg := range args {
-				v, diags := customdecode.ExpressionClosureFromVal(arg).Value()
-				if !diags.HasErrors() {
-					return v, nil
-				}
-				last = diags
-			}
-			return cty.NilVal, fmt.Errorf("none of the expressions can be evaluated; the last one: %s", last.Errs()[0])
-		},
-	})
-	canFunc = function.New(&function.Spec{
-		Description: "Whether an expression can be evaluated.",
-		Params:      []function.Parameter{{Name: "expression", Type: customdecode.ExpressionClosureType}},
-		Type:        function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			_, diags := customdecode.ExpressionClosureFromVal(args[0]).Value()
-			return cty.BoolVal(!diags.HasErrors()), nil
-		},
-	})
-)
-
 // sensitiveFunc marks a value that is a secret, such as one from env().
 func (s *secrets) sensitiveFunc() function.Function {
 	return function.New(&function.Spec{
@@ -355,6 +293,12 @@ func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok && unoffered[call.CalledFunctionName()] != "" {
 			d.Detail = fmt.Sprintf("There is no function %q: %s.", call.CalledFunctionName(), unoffered[call.CalledFunctionName()])
+		}
+		call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
+		// Several functions of cty panic at what they do not expect, such as null keys, or the
+		// logarithm of a negative number.
+		if panicked := (function.PanicError{}); ok && errors.As(call.FunctionCallError(), &panicked) {
+			d.Detail = fmt.Sprintf("Call to function %q failed: it has no result for these arguments. Check them for null, and for numbers that it cannot take.", call.CalledFunctionName())
 		}
 		if d.Subject == nil && d.Context != nil {
 			d.Subject = d.Context

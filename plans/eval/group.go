@@ -29,10 +29,6 @@ type groups struct {
 	Names map[string]bool
 }
 
-func newGroups() groups {
-	return groups{map[string][]*Group{}, map[string]*Group{}, map[string]bool{}}
-}
-
 func (gs groups) Add(g *Group) {
 	gs.Of[g.Kind] = append(gs.Of[g.Kind], g)
 	gs.keys[g.Node()] = g

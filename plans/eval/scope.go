@@ -6,7 +6,6 @@ package eval
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -14,35 +13,43 @@ import (
 // Scope is the one scope in which every expression of a plan is evaluated: its names, and
 // which of their values are secret.
 type Scope struct {
-	*names
-	*lang.Texts
+	lang.Report
+	lang.Texts
+	// Symbols are the names that the plan declares, Groups what for_each made of them.
+	Symbols symbols
+	Groups  groups
+	// Doubted are the block types of which some blocks could not be made.
+	Doubted map[string]bool
+	// Used are the blocks that expressions and rules name.
+	Used map[string]bool
+	// Language describes the blocks that references name, Whole a plan as a whole.
+	Language func(kind string) *lang.BlockDoc
+	Whole    *lang.BlockDoc
+	// each is the current one, cty.NilVal if there is none; see Within.
+	each cty.Value
 	// Before is called before an expression that uses names is evaluated, and may bring
 	// them into scope; false if it cannot.
 	Before func(uses []hcl.Traversal) bool
-	// Whole describes a plan as a whole.
-	Whole *lang.BlockDoc
 
 	Ctx     *hcl.EvalContext
 	Secrets secrets
 	// Inputs are what came from outside the plan's own files.
 	Inputs outside
-	// callable are the functions that expressions may call.
-	callable map[string]function.Function
 }
 
 // NewScope starts with only the functions and the words that always mean the same.
 func NewScope(path string) *Scope {
 	l := &Scope{
-		names:  &names{Report: &lang.Report{Suggestions: lang.MostSuggestions}, Symbols: symbols{}, Groups: newGroups(), Doubted: map[string]bool{}},
-		Texts:  &lang.Texts{Named: path, Sources: map[string]*lang.Source{}},
+		Report: lang.Report{Suggestions: lang.MostSuggestions}, Symbols: symbols{}, Doubted: map[string]bool{}, Used: map[string]bool{},
+		Groups: groups{map[string][]*Group{}, map[string]*Group{}, map[string]bool{}},
+		Texts:  lang.Texts{Named: path, Sources: map[string]*lang.Source{}},
 		Inputs: outside{Variables: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{}, Read: map[string]string{}},
 		Ctx: &hcl.EvalContext{Variables: map[string]cty.Value{
 			"var": cty.EmptyObjectVal, "local": cty.EmptyObjectVal,
 			"baseline": lang.Reference("baseline", "", ""), "accepted": lang.Reference("accepted", "", ""),
 		}},
 	}
-	l.callable = l.Functions()
-	l.Ctx.Functions = l.callable
+	l.Ctx.Functions = l.Functions()
 	return l
 }
 

@@ -14,22 +14,6 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// names are what a plan declares and what for_each made of it: they know what
-// an expression may refer to, and report names that do not exist.
-type names struct {
-	*lang.Report
-	Symbols symbols
-	Groups  groups
-	// Doubted are the block types of which some blocks could not be made.
-	Doubted map[string]bool
-	// Used are the blocks that expressions and rules name.
-	Used map[string]bool
-	// Language describes the blocks that references name.
-	Language func(kind string) *lang.BlockDoc
-	// each is the current one, cty.NilVal if there is none; see Within.
-	each cty.Value
-}
-
 // Symbol is a name that a plan declares.
 type Symbol struct {
 	At hcl.Range
@@ -62,8 +46,8 @@ func (s symbols) Has(block, key string) bool {
 
 // First reports whether b is the block that its name belongs to; a duplicate is
 // decoded for its mistakes and then dropped.
-func (n *names) First(b *hcl.Block) bool {
-	kind := n.Symbols[b.Type]
+func (l *Scope) First(b *hcl.Block) bool {
+	kind := l.Symbols[b.Type]
 	if kind == nil {
 		return false
 	}
@@ -73,37 +57,37 @@ func (n *names) First(b *hcl.Block) bool {
 
 // Doubt notes that some blocks of a type could not be made, so that references to them
 // are not reported as mistakes of their own.
-func (n *names) Doubt(kind string) {
-	n.Doubted[kind] = true
+func (l *Scope) Doubt(kind string) {
+	l.Doubted[kind] = true
 	if kind == "phase" {
-		n.Doubted["feature"] = true
+		l.Doubted["feature"] = true
 	}
 }
 
 // CheckUses checks that everything an expression names exists, with better messages than
 // the evaluator has.
-func (n *names) CheckUses(uses []hcl.Traversal) bool {
+func (l *Scope) CheckUses(uses []hcl.Traversal) bool {
 	ok := true
 	for _, t := range uses {
-		ok = n.checkUse(t) && ok
+		ok = l.checkUse(t) && ok
 	}
 	return ok
 }
 
-func (n *names) checkUse(t hcl.Traversal) bool {
+func (l *Scope) checkUse(t hcl.Traversal) bool {
 	root := t.RootName()
 	switch root {
 	case "baseline", "accepted":
-		return n.checkMember(t, 1)
+		return l.checkMember(t, 1)
 	case "each":
-		return n.checkRepeated(t)
+		return l.checkRepeated(t)
 	case "var", "local", "engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload":
 	default:
-		n.unknownRoot(t)
+		l.unknownRoot(t)
 		return false
 	}
 	if len(t) == 1 && (root == "var" || root == "local") {
-		n.Fail(t[0].SourceRange(), "not-a-reference", "Incomplete reference", "Name one %s: %s.name.", kindOf(root), root)
+		l.Fail(t[0].SourceRange(), "not-a-reference", "Incomplete reference", "Name one %s: %s.name.", kindOf(root), root)
 		return false
 	}
 	key, static := lang.StepName(t, 1)
@@ -114,36 +98,36 @@ func (n *names) checkUse(t hcl.Traversal) bool {
 		key, last = key+"."+name, 2
 	}
 	if static && len(t) > 1 {
-		n.Use(root + "." + key)
+		l.Use(root + "." + key)
 	} else {
-		n.Use(root) // any of them
+		l.Use(root) // any of them
 	}
 	if !static || len(t) == 1 {
 		return true // the evaluator reports what is wrong, if anything
 	}
 	if root == "engine" && len(t) == 2 {
 		// All engines of a kind; an index may choose one.
-		for _, g := range n.Groups.Of[root] {
+		for _, g := range l.Groups.Of[root] {
 			if strings.HasPrefix(g.Key, key+".") {
 				return true
 			}
 		}
 	}
-	if g := n.Groups.ByKey(root, key); g != nil && g.Repeated() {
-		return n.checkInstance(t, last, g)
+	if g := l.Groups.ByKey(root, key); g != nil && g.Repeated() {
+		return l.checkInstance(t, last, g)
 	}
-	if n.knows(root, key) {
-		return root == "var" || root == "local" || n.checkMember(t, last+1)
+	if l.knows(root, key) {
+		return root == "var" || root == "local" || l.checkMember(t, last+1)
 	}
-	if n.Doubted[root] {
+	if l.Doubted[root] {
 		return false // it may be one that could not be made
 	}
 	at := hcl.RangeBetween(t[0].SourceRange(), t[last].SourceRange())
-	hint := n.DidYouMean(key, n.namesOf(root))
+	hint := l.DidYouMean(key, l.namesOf(root))
 	if hint == "" {
 		hint = fmt.Sprintf(" The plan declares no %s.", kindOf(root))
 	}
-	n.Fail(at, "unknown-reference", "Unknown "+kindOf(root), "There is no %s.%s.%s", root, key, hint)
+	l.Fail(at, "unknown-reference", "Unknown "+kindOf(root), "There is no %s.%s.%s", root, key, hint)
 	return false
 }
 
@@ -156,34 +140,34 @@ func kindOf(root string) string {
 
 // knows reports whether a name exists: that of a block as written, or of one that
 // for_each made.
-func (n *names) knows(root, key string) bool {
+func (l *Scope) knows(root, key string) bool {
 	if !IsReferable(root) {
-		return n.Symbols.Has(kindOf(root), key)
+		return l.Symbols.Has(kindOf(root), key)
 	}
-	return n.Groups.ByKey(root, key) != nil || n.Groups.Names[root+"."+key]
+	return l.Groups.ByKey(root, key) != nil || l.Groups.Names[root+"."+key]
 }
 
-func (n *names) namesOf(root string) (all []string) {
+func (l *Scope) namesOf(root string) (all []string) {
 	if !IsReferable(root) {
-		return n.Symbols.Of(kindOf(root)).Order
+		return l.Symbols.Of(kindOf(root)).Order
 	}
-	for _, g := range n.Groups.Of[root] {
+	for _, g := range l.Groups.Of[root] {
 		all = append(all, g.Key)
 	}
 	return all
 }
 
 // checkRepeated checks each.key and each.value.
-func (n *names) checkRepeated(t hcl.Traversal) bool {
-	if n.each == cty.NilVal {
-		n.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "each is only defined in a block with for_each. Add it to the block, or remove the reference.")
+func (l *Scope) checkRepeated(t hcl.Traversal) bool {
+	if l.each == cty.NilVal {
+		l.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "each is only defined in a block with for_each. Add it to the block, or remove the reference.")
 		return false
 	}
 	return true
 }
 
 // checkInstance checks the key after the name of a repeated block.
-func (n *names) checkInstance(t hcl.Traversal, last int, g *Group) bool {
+func (l *Scope) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 	if len(t) == last+1 {
 		return true
 	}
@@ -197,7 +181,7 @@ func (n *names) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 		return true
 	case hcl.TraverseAttr:
 		if measured(step.Name) {
-			n.measured(t, step.Name)
+			l.measured(t, step.Name)
 			return false
 		}
 	}
@@ -205,18 +189,18 @@ func (n *names) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 	for _, i := range g.Instances {
 		found = found || len(i.Keys) > 0 && sameKey(t[last+1], i.Keys[0])
 	}
-	if !found && n.Doubted[g.Kind] {
+	if !found && l.Doubted[g.Kind] {
 		return false
 	}
 	if !found {
 		hint := ""
-		if made := n.Groups.instanceNames(g.Kind, g.Key); len(made) > 0 {
+		if made := l.Groups.instanceNames(g.Kind, g.Key); len(made) > 0 {
 			hint = " There is " + plans.OrList(made[:min(len(made), 6)]) + "."
 		}
-		n.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is repeated by for_each, and has no instance with this key.%s", g.Kind, g.Key, hint)
+		l.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is repeated by for_each, and has no instance with this key.%s", g.Kind, g.Key, hint)
 		return false
 	}
-	return n.checkMember(t, last+1+depth)
+	return l.checkMember(t, last+1+depth)
 }
 
 func sameKey(step hcl.Traverser, key string) bool {
@@ -230,12 +214,12 @@ func sameKey(step hcl.Traverser, key string) bool {
 	return true
 }
 
-func (n *names) unknownRoot(t hcl.Traversal) {
+func (l *Scope) unknownRoot(t hcl.Traversal) {
 	name := t.RootName()
 	at := t[0].SourceRange()
 	second, _ := lang.StepName(t, 1)
-	if len(t) > 1 && (n.Groups.ByKey("workload", name) != nil || measured(name) || measured(second)) {
-		n.measured(t, lang.TraversalText(t))
+	if len(t) > 1 && (l.Groups.ByKey("workload", name) != nil || measured(name) || measured(second)) {
+		l.measured(t, lang.TraversalText(t))
 		return
 	}
 	roots := append([]string{"accepted", "baseline", "local", "var"}, Referable...)
@@ -248,16 +232,16 @@ func (n *names) unknownRoot(t hcl.Traversal) {
 	default:
 		hint = " An expression may refer to " + plans.OrList(roots) + "."
 	}
-	n.Fail(at, "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
+	l.Fail(at, "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
 }
 
 // anInstance writes a reference to a generated block as a plan does.
-func (n *names) anInstance(v cty.Value) string {
+func (l *Scope) anInstance(v cty.Value) string {
 	kind, name := v.GetAttr("block").AsString(), v.GetAttr("name").AsString()
-	for _, g := range n.Groups.Of[kind] {
+	for _, g := range l.Groups.Of[kind] {
 		for _, i := range g.Instances {
 			if i.Block.Labels[len(i.Block.Labels)-1] == name {
-				if made := n.Groups.instanceNames(kind, g.Key); len(made) > 0 {
+				if made := l.Groups.instanceNames(kind, g.Key); len(made) > 0 {
 					return made[0]
 				}
 			}
@@ -268,26 +252,26 @@ func (n *names) anInstance(v cty.Value) string {
 
 // checkMember checks what follows a reference to a block, of which only the name is known
 // before it is measured.
-func (n *names) checkMember(t hcl.Traversal, i int) bool {
+func (l *Scope) checkMember(t hcl.Traversal, i int) bool {
 	name, static := lang.StepName(t, i)
 	if !static || name == "name" || name == "type" || name == "block" {
 		return true
 	}
-	if doc := n.Language(t.RootName()); doc == nil || doc.Attr(name) == nil {
+	if doc := l.Language(t.RootName()); doc == nil || doc.Attr(name) == nil {
 		for j := i; j < len(t); j++ {
 			if word, static := lang.StepName(t, j); static && measured(word) {
-				n.measured(t, word)
+				l.measured(t, word)
 				return false
 			}
 		}
 	}
 	at := t.SourceRange()
-	n.Fail(at, "reference-member", "A reference has no attributes", "A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in both places.", name)
+	l.Fail(at, "reference-member", "A reference has no attributes", "A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in both places.", name)
 	return false
 }
 
-func (n *names) measured(t hcl.Traversal, name string) {
-	n.Fail(t.SourceRange(), "not-known-yet", "Only known after measuring", "%q is only known after the plan has run; expressions are evaluated before. Use it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
+func (l *Scope) measured(t hcl.Traversal, name string) {
+	l.Fail(t.SourceRange(), "not-known-yet", "Only known after measuring", "%q is only known after the plan has run; expressions are evaluated before. Use it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
 }
 
 // measuredWords are what addresses in rules are made of, besides metrics.
@@ -302,12 +286,7 @@ func measured(name string) bool {
 }
 
 // Use notes that something in the plan refers to a block.
-func (n *names) Use(node string) {
-	if n.Used == nil {
-		n.Used = map[string]bool{}
-	}
-	n.Used[node] = true
-}
+func (l *Scope) Use(node string) { l.Used[node] = true }
 
 // Ref is a reference found in the plan: the block that it names, and its place.
 type Ref struct {
@@ -326,7 +305,7 @@ func (r Ref) String() string {
 
 // AsRef reads a value as a reference to one of the wanted block types. attr is
 // the attribute's name, for messages.
-func (n *names) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (Ref, bool) {
+func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (Ref, bool) {
 	example := want[0]
 	if example == "engine" {
 		example += ".kind"
@@ -337,16 +316,16 @@ func (n *names) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 			for _, block := range want {
 				if block == v.AsString() && (block == "accepted" || block == "baseline") {
 					detail = fmt.Sprintf("%s takes a reference, not text. Write %s, without quotes.", attr, block)
-				} else if n.Symbols.Has(block, v.AsString()) {
+				} else if l.Symbols.Has(block, v.AsString()) {
 					detail = fmt.Sprintf("%s takes a reference, not text. Write %s.%s, without quotes.", attr, block, v.AsString())
 				}
 			}
 		}
 		if list, ok := references(v); ok && len(list) > 0 {
 			first := list[0]
-			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one, such as %s.", attr, n.anInstance(first))
+			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one, such as %s.", attr, l.anInstance(first))
 		}
-		n.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
+		l.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
 		return Ref{}, false
 	}
 	r := Ref{Block: v.GetAttr("block").AsString(), Key: v.GetAttr("name").AsString(), At: at}
@@ -357,13 +336,13 @@ func (n *names) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 		if r.Block != block {
 			continue
 		}
-		if r.Key != "" && !n.Symbols.Has(r.Block, r.Key) {
-			n.Fail(at, "unknown-reference", "Unknown "+block, "There is no %s.%s", r, n.DidYouMean(r.Key, n.Symbols.Of(block).Order))
+		if r.Key != "" && !l.Symbols.Has(r.Block, r.Key) {
+			l.Fail(at, "unknown-reference", "Unknown "+block, "There is no %s.%s", r, l.DidYouMean(r.Key, l.Symbols.Of(block).Order))
 			return r, false
 		}
 		return r, true
 	}
-	n.Fail(at, "not-a-reference", "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, plans.OrList(want), r)
+	l.Fail(at, "not-a-reference", "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, plans.OrList(want), r)
 	return r, false
 }
 

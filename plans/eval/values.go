@@ -116,7 +116,7 @@ func (f *Body) Texts(name string) []string {
 // Unwrapped is a number or truth value that was written in quotes as text: "${var.port}"
 // alone keeps the type of what it refers to, although the quotes ask for text.
 func (l *Scope) Unwrapped(v cty.Value, at hcl.Range) (string, bool) {
-	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String || !inQuotes(l.Texts, at) {
+	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String || !inQuotes(&l.Texts, at) {
 		return "", false
 	}
 	s, err := convert.Convert(v, cty.String)

@@ -171,19 +171,16 @@ func (r *Redactor) Bytes(b []byte) []byte {
 }
 
 // forms are the spellings of a secret, besides those that unescape reads: unchanged, in the
-// query of a URL, in hexadecimal and in base64. What is printed as it is may look escaped.
+// query of a URL and in base64. What is printed as it is may look escaped.
 func forms(s string) []string {
-	all := []string{s, unescape(s).text, strings.ReplaceAll(s, " ", "+"), hex.EncodeToString([]byte(s))}
-	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		all = append(all, enc.EncodeToString([]byte(s)), strings.TrimRight(enc.EncodeToString([]byte(s)), "="))
-		// As part of something longer, such as "user:secret", it begins at any of three
-		// offsets, and its first and last characters depend on what is around it.
-		for offset := range 3 {
-			text := enc.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, offset), s...))
-			// What little is left of a short secret would be found everywhere.
-			if core := text[(offset*8+5)/6 : (offset+len(s))*8/6]; len(core) >= window {
-				all = append(all, core)
-			}
+	all := []string{s, unescape(s).text, strings.ReplaceAll(s, " ", "+"), base64.StdEncoding.EncodeToString([]byte(s))}
+	// As part of something longer, such as "user:secret", it begins at any of three
+	// offsets, and its first and last characters depend on what is around it.
+	for offset := range 3 {
+		text := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), s...))
+		// What little is left of a short secret would be found everywhere.
+		if core := text[(offset*8+5)/6 : (offset+len(s))*8/6]; len(core) >= window {
+			all = append(all, core)
 		}
 	}
 	return slices.DeleteFunc(all, func(form string) bool { return len(form) < 2 })
@@ -380,31 +377,11 @@ func (r *Redactor) Any(v any, keep ...string) any {
 	return r.copy(reflect.ValueOf(v), keep).Interface()
 }
 
-// Clean removes secrets from the struct that p points to, in place: its strings, lists
-// and maps are replaced; the old ones, which others may hold, are not written to.
+// Clean removes secrets from the struct that p points to: what it holds is replaced; the
+// old values, which others may hold, are not written to.
 func (r *Redactor) Clean(p any, keep ...string) {
-	if r == nil {
-		return
-	}
-	if v := reflect.ValueOf(p); v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct {
-		r.clean(v.Elem(), keep)
-	}
-}
-
-func (r *Redactor) clean(v reflect.Value, keep []string) {
-	for i := range v.NumField() {
-		f := v.Field(i)
-		if !f.CanSet() || slices.Contains(keep, v.Type().Field(i).Name) {
-			continue
-		}
-		switch {
-		case f.Kind() == reflect.Struct:
-			r.clean(f, keep)
-		case f.Kind() == reflect.Pointer && !f.IsNil() && f.Elem().Kind() == reflect.Struct:
-			r.clean(f.Elem(), keep)
-		default:
-			f.Set(r.copy(f, keep))
-		}
+	if v := reflect.ValueOf(p); r != nil && v.Kind() == reflect.Pointer && !v.IsNil() {
+		v.Elem().Set(r.copy(v.Elem(), keep))
 	}
 }
 
