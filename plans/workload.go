@@ -138,9 +138,8 @@ const (
 	MaxConcurrency = 100_000
 	MaxRate        = 100_000
 	MinRate        = 0.001
-	// MaxCells is how many cells a workload may have, MaxAllCells a whole plan.
-	MaxCells    = 1024
-	MaxAllCells = 20_000
+	// MaxCells is how many cells a workload may have.
+	MaxCells = 1024
 )
 
 // Cell is one combination of a workload's dimensions: what is sent, measured

@@ -246,14 +246,15 @@ func (f *Body) WrongType(name, want string, v cty.Value) {
 }
 
 // NeedText is a required text that must not be blank.
-func (f *Body) NeedText(name, why string) string { return f.NeedTextAs("empty-value", name, why) }
-
-// NeedTextAs is NeedText with its own code for blank text.
-func (f *Body) NeedTextAs(code, name, why string) string {
+func (f *Body) NeedText(name, why string) string {
 	f.Required(name, why)
 	v, ok := f.Value(name)
 	s := f.Text(name)
 	if ok && v.Type() == cty.String && strings.TrimSpace(s) == "" {
+		code := "empty-value"
+		if name == "rule" {
+			code = "empty-rule"
+		}
 		f.Scope.Fail(f.At(name), code, "Empty "+name, "%s needs %s: %s", f.What, name, why)
 	}
 	return s

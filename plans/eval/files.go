@@ -7,11 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
@@ -101,70 +98,4 @@ func (o *outside) readBelow(path string) (string, error) {
 	}
 	o.Read[path] = string(data)
 	return string(data), nil
-}
-
-func (l *Scope) templateFileFunc() function.Function {
-	return function.New(&function.Spec{
-		Description: "A file below the plan's folder, with its ${ } and %{ } filled in from a map.",
-		Params: []function.Parameter{
-			{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType},
-		},
-		Type: function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return l.template(args[0].AsString(), args[1])
-		},
-	})
-}
-
-// template fills in a template.
-func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
-	text, err := l.Inputs.readBelow(path)
-	if err != nil {
-		return cty.NilVal, err
-	}
-	if !vars.Type().IsObjectType() && !vars.Type().IsMapType() {
-		return cty.NilVal, fmt.Errorf("the second argument must be a map of the template's variables, not %s", lang.Describe(vars))
-	}
-	if strings.TrimSpace(text) == "" {
-		return cty.StringVal(text), nil
-	}
-	// The lexer takes a whole file for a body, so the text is checked as one heredoc,
-	// which it is. Its lines are those of the template, one further down.
-	checked := "a = <<MXFLOW_TEMPLATE_END\n" + strings.TrimSuffix(text, "\n") + "\nMXFLOW_TEMPLATE_END\n"
-	if diag := lang.CheckSource(path, []byte(checked)); diag != nil {
-		return cty.NilVal, fmt.Errorf("%s:%d: %s. %s", path, max(1, diag.Subject.Start.Line-1), diag.Summary, diag.Detail)
-	}
-	expr, diags := hclsyntax.ParseTemplate([]byte(text), path, hcl.InitialPos)
-	if diags.HasErrors() {
-		return cty.NilVal, at(diags)
-	}
-	for _, t := range expr.Variables() {
-		if !vars.Type().IsMapType() && !vars.Type().HasAttribute(t.RootName()) {
-			return cty.NilVal, fmt.Errorf("%s:%d: the template uses %s, which is missing in the map", path, t.SourceRange().Start.Line, t.RootName())
-		}
-	}
-	ctx := &hcl.EvalContext{Variables: vars.AsValueMap(), Functions: map[string]function.Function{}}
-	for name, f := range l.Ctx.Functions {
-		if name != "templatefile" { // a template that fills in itself would not end
-			ctx.Functions[name] = f
-		}
-	}
-	v, diags := expr.Value(ctx)
-	if diags.HasErrors() {
-		return cty.NilVal, at(Explained(diags))
-	}
-	if plain, _ := v.Unmark(); plain.IsNull() || plain.Type() != cty.String {
-		return cty.NilVal, fmt.Errorf("%s: a template must produce text, not %s", path, lang.Describe(plain))
-	}
-	return v, nil
-}
-
-// at is the first of some diagnostics as an error with its position.
-func at(diags hcl.Diagnostics) error {
-	for _, d := range diags {
-		if d.Severity == hcl.DiagError && d.Subject != nil {
-			return fmt.Errorf("%s:%d: %s. %s", d.Subject.Filename, d.Subject.Start.Line, d.Summary, d.Detail)
-		}
-	}
-	return diags
 }

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
@@ -34,7 +32,6 @@ var Pure = map[string]function.Function{
 	"parseint": stdlib.ParseIntFunc,
 	"pow":      stdlib.PowFunc,
 	"signum":   stdlib.SignumFunc,
-	"sum":      sumFunc,
 
 	// Text.
 	"chomp":      stdlib.ChompFunc,
@@ -60,8 +57,6 @@ var Pure = map[string]function.Function{
 	"upper":      stdlib.UpperFunc,
 
 	// Lists, maps and sets.
-	"alltrue":         allTrueFunc,
-	"anytrue":         anyTrueFunc,
 	"chunklist":       stdlib.ChunklistFunc,
 	"coalesce":        stdlib.CoalesceFunc,
 	"coalescelist":    stdlib.CoalesceListFunc,
@@ -87,7 +82,6 @@ var Pure = map[string]function.Function{
 	"zipmap":          stdlib.ZipmapFunc,
 
 	// Types and encodings.
-	"base64decode": base64DecodeFunc,
 	"base64encode": base64EncodeFunc,
 	"csvdecode":    stdlib.CSVDecodeFunc,
 	"jsondecode":   stdlib.JSONDecodeFunc,
@@ -109,8 +103,9 @@ var Pure = map[string]function.Function{
 // Functions are what expressions of this load may call.
 func (l *Scope) Functions() map[string]function.Function {
 	all := maps.Clone(Pure)
-	all["try"], all["can"] = tryfunc.TryFunc, tryfunc.CanFunc
-	all["env"], all["file"], all["templatefile"] = l.Inputs.envFunc(), l.Inputs.fileFunc(), l.templateFileFunc()
+	all["try"] = tryfunc.TryFunc.WithNewDescriptions("The first argument that can be evaluated.", []string{""})
+	all["can"] = tryfunc.CanFunc.WithNewDescriptions("Whether an expression can be evaluated.", []string{""})
+	all["env"], all["file"] = l.Inputs.envFunc(), l.Inputs.fileFunc()
 	all["sensitive"], all["nonsensitive"] = l.Secrets.sensitiveFunc(), nonsensitiveFunc
 	return all
 }
@@ -146,13 +141,6 @@ var (
 
 	base64EncodeFunc = onText("Encodes a text in base64.", func(s string) (string, error) {
 		return base64.StdEncoding.EncodeToString([]byte(s)), nil
-	})
-	base64DecodeFunc = onText("Decodes a text from base64.", func(s string) (string, error) {
-		b, err := base64.StdEncoding.DecodeString(s)
-		if err == nil && !utf8.Valid(b) {
-			err = errors.New("the result is not text")
-		}
-		return string(b), err
 	})
 	sha256Func = onText("The SHA-256 of a text, in hex.", func(s string) (string, error) {
 		sum := sha256.Sum256([]byte(s))
@@ -196,52 +184,6 @@ var lengthFunc = function.New(&function.Spec{
 	},
 })
 
-var sumFunc = function.New(&function.Spec{
-	Description: "The sum of a list of numbers.",
-	Params:      []function.Parameter{{Name: "numbers", Type: cty.List(cty.Number)}},
-	Type:        function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		if args[0].LengthInt() == 0 {
-			return cty.NilVal, errors.New("an empty list has no sum")
-		}
-		sum := new(big.Float)
-		for _, v := range args[0].AsValueSlice() {
-			if v.IsNull() || v.AsBigFloat().IsInf() {
-				return cty.NilVal, errors.New("an element is null or infinite")
-			}
-			sum.Add(sum, v.AsBigFloat())
-		}
-		return cty.NumberVal(sum), nil
-	},
-})
-
-var (
-	allTrueFunc = overBools("Whether all elements of a list are true.", true)
-	anyTrueFunc = overBools("Whether any element of a list is true.", false)
-)
-
-func overBools(doc string, all bool) function.Function {
-	return function.New(&function.Spec{
-		Description: doc,
-		Params:      []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
-		Type:        function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			result := all
-			for i, v := range args[0].AsValueSlice() {
-				if v.IsNull() {
-					return cty.NilVal, fmt.Errorf("element %d is null", i)
-				}
-				if all {
-					result = result && v.True()
-				} else {
-					result = result || v.True()
-				}
-			}
-			return cty.BoolVal(result), nil
-		},
-	})
-}
-
 // sensitiveFunc marks a value that is a secret, such as one from env().
 func (s *secrets) sensitiveFunc() function.Function {
 	return function.New(&function.Spec{
@@ -284,6 +226,9 @@ var unoffered = map[string]string{
 	"bcrypt":        "its result differs every time, and no earlier measurement could be reused",
 	"filesha256":    "use sha256(file(path)) for text files",
 	"fileexists":    "use try(file(path), …) with a fallback for a missing file",
+	"templatefile":  "use a heredoc with ${ }, or replace(file(path), …)",
+	"alltrue":       "use !contains(list, false)",
+	"anytrue":       "use contains(list, true)",
 	"getenv":        "use env(\"NAME\", \"default\")",
 	"one":           "use try(list[0], null)",
 }

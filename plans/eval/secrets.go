@@ -201,13 +201,13 @@ func (o *outside) origins(expr hcl.Expression, into map[string]bool) {
 
 // originsOfCall adds what a function reads besides its arguments.
 func (o *outside) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string]bool) {
-	kind := map[string]string{"env": OfEnvironment, "file": OfFile, "templatefile": OfFile}[call.Name]
+	kind := map[string]string{"env": OfEnvironment, "file": OfFile}[call.Name]
 	if kind == "" || len(call.Args) == 0 {
 		return
 	}
 	name, diags := call.Args[0].Value(nil)
-	if call.Name == "templatefile" || diags.HasErrors() || !name.IsKnown() || name.IsNull() || name.Type() != cty.String {
-		o.originsUnseen(into) // a template calls functions of its own
+	if diags.HasErrors() || !name.IsKnown() || name.IsNull() || name.Type() != cty.String {
+		o.originsUnseen(into)
 		return
 	}
 	into[kind+name.AsString()] = true

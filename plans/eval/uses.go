@@ -235,21 +235,6 @@ func (l *Scope) unknownRoot(t hcl.Traversal) {
 	l.Fail(at, "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
 }
 
-// anInstance writes a reference to a generated block as a plan does.
-func (l *Scope) anInstance(v cty.Value) string {
-	kind, name := v.GetAttr("block").AsString(), v.GetAttr("name").AsString()
-	for _, g := range l.Groups.Of[kind] {
-		for _, i := range g.Instances {
-			if i.Block.Labels[len(i.Block.Labels)-1] == name {
-				if made := l.Groups.instanceNames(kind, g.Key); len(made) > 0 {
-					return made[0]
-				}
-			}
-		}
-	}
-	return kind + "." + name
-}
-
 // checkMember checks what follows a reference to a block, of which only the name is known
 // before it is measured.
 func (l *Scope) checkMember(t hcl.Traversal, i int) bool {
@@ -322,8 +307,7 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 			}
 		}
 		if list, ok := references(v); ok && len(list) > 0 {
-			first := list[0]
-			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one, such as %s.", attr, l.anInstance(first))
+			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one by its key: %s.name[\"key\"].", attr, example)
 		}
 		l.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
 		return Ref{}, false

@@ -275,9 +275,6 @@ func (l *Scope) WrongType(at hcl.Range, name, want string, v cty.Value) {
 	l.Fail(at, "wrong-type", "Wrong type for "+name, "%s must be %s, not %s.", name, want, lang.Describe(v))
 }
 
-// maxElements bounds lists of numbers: each element makes cells.
-const maxElements = 64
-
 // Wholes is one whole number, or a list of different ones.
 func (f *Body) Wholes(name string) (ns []int, list bool) { return oneOrMany[int](f, name, plans.Int) }
 
@@ -315,9 +312,6 @@ func oneOrMany[T int | float64](f *Body, name string, ty plans.AttrType) (ns []T
 		return nil, false
 	case len(elems) == 0:
 		f.Scope.Fail(f.At(name), "empty-value", "Empty "+name, "The list is empty. Give it at least one number.")
-	case len(elems) > maxElements:
-		f.Scope.Fail(f.At(name), "too-many", "Too many values in "+name, "A list may have at most %d numbers.", maxElements)
-		return nil, true
 	}
 	seen := map[T]bool{}
 	for _, e := range elems {

@@ -1,8 +1,8 @@
 package lang
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
@@ -55,7 +55,7 @@ func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	if path != "" && len(d.Blocks) > 0 || path == "" {
 		properties["dynamic"] = Object{"type": []string{"object", "array"}, "description": dynamicText}
 		// A dynamic block may make a block that would be missing.
-		required = onlyAttrs(required, d)
+		required = slices.DeleteFunc(required, func(name string) bool { return d.Attr(name) == nil })
 	}
 	s := Object{"type": "object", "description": d.Doc, "properties": properties, "additionalProperties": false}
 	if d.Open != nil {
@@ -69,16 +69,6 @@ func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	}
 	w.chooseSettings(s, d)
 	return s
-}
-
-// onlyAttrs keeps those names that are attributes.
-func onlyAttrs(names []string, d *BlockDoc) (kept []string) {
-	for _, name := range names {
-		if d.Attr(name) != nil {
-			kept = append(kept, name)
-		}
-	}
-	return kept
 }
 
 // block is the schema of all blocks of a type: a level of keys for each label
@@ -226,18 +216,9 @@ func attrText(a plans.Attr) string {
 		notes = append(notes, "required")
 	}
 	if a.Default != nil {
-		notes = append(notes, "default "+defaultText(a))
+		notes = append(notes, "default "+plans.Written(a.Default))
 	}
 	return fmt.Sprintf("%s (%s)", a.Doc, strings.Join(notes, "; "))
-}
-
-// defaultText is a default as it would be written in a plan.
-func defaultText(a plans.Attr) string {
-	text, err := json.Marshal(a.Default)
-	if err != nil {
-		return fmt.Sprint(a.Default)
-	}
-	return string(text)
 }
 
 // settings are the options of an engine kind.
@@ -247,16 +228,6 @@ func (w *schemaWriter) settings(list []plans.Attr) Object {
 		properties[a.Name] = w.attr(a, &BlockDoc{})
 	}
 	return Object{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
-// openSettings are settings to which something in the plan adds others, or gives those of
-// the same name another type: the known ones are offered.
-func openSettings(list []plans.Attr) Object {
-	properties := Object{}
-	for _, a := range list {
-		properties[a.Name] = Object{"description": attrText(a)}
-	}
-	return Object{"type": "object", "properties": properties}
 }
 
 // chooseSettings makes s, the body of d, accept only the settings of the kind, unless it
@@ -275,8 +246,14 @@ func (w *schemaWriter) chooseSettings(s Object, d *BlockDoc) {
 	settings := func(options Object) Object {
 		return Object{"properties": Object{a.Name: Object{"anyOf": []any{options, refTo("template"), Object{"type": "null"}}}}}
 	}
+	// Something in the plan adds others, or gives those of the same name another type: the
+	// known ones are offered.
+	known := Object{}
+	for _, a := range d.Settings {
+		known[a.Name] = Object{"description": attrText(a)}
+	}
 	s["properties"].(Object)[a.Name] = Object{"description": attrText(*a)}
 	s["if"] = Object{"anyOf": append(adding, Object{"required": []string{DynamicType}})}
-	s["then"] = settings(openSettings(d.Settings))
+	s["then"] = settings(Object{"type": "object", "properties": known})
 	s["else"] = settings(w.settings(d.Settings))
 }

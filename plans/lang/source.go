@@ -81,7 +81,7 @@ func (s *Source) parse() hcl.Diagnostics {
 	if IsYAML(s.Name) {
 		return s.parseYAML()
 	}
-	if diag := CheckSource(s.Name, s.Text); diag != nil {
+	if diag := CheckSource("plan", s.Name, s.Text); diag != nil {
 		return hcl.Diagnostics{diag}
 	}
 	file, diags := hclsyntax.ParseConfig(s.Text, s.Name, hcl.InitialPos)
@@ -129,62 +129,47 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// fileCodesOf are the codes of a file that does not exist, or cannot be read, by its
-// role.
-var fileCodesOf = map[string]struct{ missing, unreadable string }{
-	"plan": {"plan-not-found", "plan-unreadable"}, "variables": {"variables-file", "variables-file"}, "case": {"case-file-unreadable", "case-file-unreadable"},
+// codeFor is the code of a mistake about a file as such, by what it is: "plan", "variables"
+// or "case".
+func codeFor(what, mistake string) Coded {
+	switch {
+	case what == "variables":
+		return "variables-file"
+	case what == "case":
+		return "case-file-unreadable"
+	}
+	return Coded("plan-" + mistake)
 }
 
 // ReadSource reads a file, with a message that tells what to do about whatever is in its
 // place. what is "plan", "variables" or "case".
 func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
-	bad := func(code, summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
-		return nil, problem(StartOf(path), code, summary, fmt.Sprintf(format, args...))
+	bad := func(mistake, title, format string, args ...any) ([]byte, *hcl.Diagnostic) {
+		return nil, problem(StartOf(path), string(codeFor(what, mistake)), title, fmt.Sprintf(format, args...))
 	}
-	codes := fileCodesOf[what]
 	title := strings.ToUpper(what[:1]) + what[1:]
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return bad(codes.missing, title+" file not found", "File %q does not exist. Check the path and the current folder.", path)
-	case err != nil:
-		return bad(codes.unreadable, "Cannot read "+what+" file", "%v", err)
-	case info.IsDir():
-		return bad(codes.unreadable, title+" file is a folder", "%q is a folder. Name a file in it.", path)
+		return bad("not-found", title+" file not found", "File %q does not exist. Check the path and the current folder.", path)
+	case err == nil && info.IsDir():
+		return bad("unreadable", title+" file is a folder", "%q is a folder. Name a file in it.", path)
 	}
 	file, err := os.Open(path)
-	if err != nil {
-		return bad(codes.unreadable, "Cannot read "+what+" file", "%v", err)
+	if err == nil {
+		defer file.Close()
+		var src []byte
+		if src, err = io.ReadAll(io.LimitReader(file, MaxSource+1)); err == nil {
+			return src, nil
+		}
 	}
-	defer file.Close()
-	src, err := io.ReadAll(io.LimitReader(file, MaxSource+1))
-	if err != nil {
-		return bad(codes.unreadable, "Cannot read "+what+" file", "%v", err)
-	}
-	return src, nil
+	return bad("unreadable", "Cannot read "+what+" file", "%v", err)
 }
 
-// CheckSource refuses text that must not reach the parser. A UTF-8 byte order
-// mark is fine: the parser skips it.
-func CheckSource(filename string, src []byte) *hcl.Diagnostic {
-	return planText.check(filename, src)
-}
-
-// CheckVariables is CheckSource for a file of variables.
-func CheckVariables(filename string, src []byte) *hcl.Diagnostic {
-	return variablesText.check(filename, src)
-}
-
-// textKind is how messages name a text, with the codes of its mistakes.
-type textKind struct{ title, bound, tooLarge, notText, empty string }
-
-var (
-	planText      = textKind{"Plan", "A plan file may have up to 1 MiB. Move data out of the plan, or split it into several plans.", "plan-too-large", "plan-not-text", "plan-empty"}
-	variablesText = textKind{"Variables file", "A variable file may have up to 1 MiB. Split it into several.", "variables-file", "variables-file", "variables-file"}
-)
-
-func (k textKind) check(filename string, src []byte) *hcl.Diagnostic {
-	if diag := k.checkText(filename, src); diag != nil {
+// CheckSource refuses text that must not reach the parser; what is as in ReadSource. A
+// UTF-8 byte order mark is fine: the parser skips it.
+func CheckSource(what, filename string, src []byte) *hcl.Diagnostic {
+	if diag := checkText(what, filename, src); diag != nil {
 		return diag
 	}
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
@@ -201,36 +186,32 @@ func Beginning(filename string) string {
 
 // checkText refuses what none of our syntaxes reads: files that are too large, empty or
 // not text.
-func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
+func checkText(what, filename string, src []byte) *hcl.Diagnostic {
+	title := map[string]string{"plan": "Plan", "variables": "Variables file"}[what]
+	bad := func(at hcl.Range, mistake, is, detail string) *hcl.Diagnostic {
+		return problem(at, string(codeFor(what, mistake)), title+is, detail)
+	}
 	start := StartOf(filename)
 	switch {
 	case len(src) > MaxSource:
-		return problem(start, k.tooLarge, strings.TrimSuffix(k.title, " file")+" file too large", k.bound)
+		return bad(start, "too-large", " is too large", "A file may have up to 1 MiB. Move data out of it, or split it.")
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
-		return problem(start, k.notText, k.title+" is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
+		return bad(start, "not-text", " is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
 	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
-		return problem(start, k.empty, k.title+" is empty", "The file is empty. A plan starts with: "+Beginning(filename)+".")
+		return bad(start, "empty", " is empty", "The file is empty. A plan starts with: "+Beginning(filename)+".")
 	}
-	line, lineStart := 1, 0
-	for i := 0; i < len(src); {
-		c, size := rune(src[i]), 1
-		if c >= utf8.RuneSelf {
-			c, size = utf8.DecodeRune(src[i:])
+	for i, c := range string(src) {
+		invalid := c == utf8.RuneError && !bytes.HasPrefix(src[i:], []byte("\uFFFD"))
+		if !invalid && (c >= ' ' && c != 0x7f || c == '\t' || c == '\r' || c == '\n') {
+			continue
 		}
-		at := func() hcl.Range {
-			pos := hcl.Pos{Line: line, Column: utf8.RuneCount(src[lineStart:i]) + 1, Byte: i}
-			end := hcl.Pos{Line: line, Column: pos.Column + 1, Byte: i + 1}
-			return hcl.Range{Filename: filename, Start: pos, End: end}
+		from := bytes.LastIndexByte(src[:i], '\n') + 1
+		pos := hcl.Pos{Line: 1 + bytes.Count(src[:i], []byte("\n")), Column: 1 + utf8.RuneCount(src[from:i]), Byte: i}
+		at := hcl.Range{Filename: filename, Start: pos, End: hcl.Pos{Line: pos.Line, Column: pos.Column + 1, Byte: i + 1}}
+		if invalid {
+			return bad(at, "not-text", " is not UTF-8", fmt.Sprintf("Byte 0x%02x is not valid UTF-8. Save the file as UTF-8.", src[i]))
 		}
-		switch {
-		case c == '\n':
-			line, lineStart = line+1, i+1
-		case c == utf8.RuneError && size == 1:
-			return problem(at(), k.notText, k.title+" is not UTF-8", fmt.Sprintf("Byte 0x%02x is not valid UTF-8. Save the file as UTF-8.", src[i]))
-		case (c < ' ' && c != '\t' && c != '\r') || c == 0x7f:
-			return problem(at(), k.notText, "Control character in plan", fmt.Sprintf(`Invisible character U+%04X. Remove it; in a string, write it as "\u%04x".`, c, c))
-		}
-		i += size
+		return bad(at, "not-text", " has a control character", fmt.Sprintf(`Invisible character U+%04X. Remove it; in a string, write it as "\u%04x".`, c, c))
 	}
 	return nil
 }
@@ -248,7 +229,9 @@ var (
 // name implies; nil if it is not. Each line of such a file is an error, and none of these
 // says so.
 func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
-	first, number := firstLine(string(text))
+	before := leadingComments.Find(text)
+	line, _, _ := bytes.Cut(text[len(before):], []byte("\n"))
+	first, number := strings.TrimRight(string(line), " \t\r"), 1+bytes.Count(before, []byte("\n"))
 	is, says, end := "YAML", "HCL", ".yaml"
 	begins := yamlBegins
 	if IsYAML(name) {
@@ -263,27 +246,12 @@ func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
 	return problem(at, "other-syntax", is+" in a file named as "+says, fmt.Sprintf("The content is %s, but the file name says %s. Rename it to %s.", is, says, base))
 }
 
-// firstLine is the first line that is not a comment, with its number.
-func firstLine(text string) (line string, number int) {
-	within := false
-	for i, line := range splitLines([]byte(text)) {
-		plain := strings.TrimSpace(line)
-		switch {
-		case within:
-			within = !strings.Contains(plain, "*/")
-		case strings.HasPrefix(plain, "/*"):
-			within = !strings.Contains(plain, "*/")
-		case plain == "", strings.HasPrefix(plain, "#"), strings.HasPrefix(plain, "//"):
-		default:
-			return strings.TrimRight(line, " \t"), i + 1
-		}
-	}
-	return "", 1
-}
+// leadingComments matches what is before the first line of content, in either syntax.
+var leadingComments = regexp.MustCompile(`^(\x{FEFF}|\s*\n|\s*#.*\n|\s*//.*\n|\s*/\*(?s:.*?)\*/)*`)
 
 // parseYAML reads a plan file in YAML into the body that the decoders read.
 func (s *Source) parseYAML() hcl.Diagnostics {
-	if diag := planText.checkText(s.Name, s.Text); diag != nil {
+	if diag := checkText("plan", s.Name, s.Text); diag != nil {
 		return hcl.Diagnostics{diag}
 	}
 	s.Text = bytes.TrimPrefix(s.Text, []byte("\uFEFF"))

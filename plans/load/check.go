@@ -98,56 +98,29 @@ func (l *loader) checkPhaseOrder(skip map[string]bool) {
 	}
 }
 
-// cycles finds cycles in a graph: at least one of any that share nodes. Each begins at
-// its node that comes first in names.
+// cycles finds cycles in a graph: at least one of any that share nodes.
 func cycles(names []string, next func(string) []phaseEdge) (found [][]phaseEdge) {
-	const open, done = 1, 2
-	state := map[string]int{}
-	position := map[string]int{}
-	for i, n := range names {
-		position[n] = i
-	}
 	var path []phaseEdge
+	done := map[string]bool{}
 	var visit func(string)
 	visit = func(name string) {
-		state[name] = open
 		for _, e := range next(name) {
-			switch state[e.to] {
-			case open:
-				found = append(found, rotate(append(path, e), position))
-			case done:
-			default:
-				path = append(path, e)
+			path = append(path, e)
+			if from := slices.IndexFunc(path, func(p phaseEdge) bool { return p.from == e.to }); from >= 0 {
+				found = append(found, slices.Clone(path[from:]))
+			} else if !done[e.to] {
 				visit(e.to)
-				path = path[:len(path)-1]
 			}
+			path = path[:len(path)-1]
 		}
-		state[name] = done
+		done[name] = true
 	}
 	for _, n := range names {
-		if state[n] == 0 {
+		if !done[n] {
 			visit(n)
 		}
 	}
 	return found
-}
-
-// rotate is the cycle that the last edge of a path closes, from its first node in names
-// on.
-func rotate(path []phaseEdge, position map[string]int) []phaseEdge {
-	target := path[len(path)-1].to
-	from := len(path) - 1
-	for path[from].from != target {
-		from--
-	}
-	cycle := path[from:]
-	least := 0
-	for i, e := range cycle {
-		if position[e.from] < position[cycle[least].from] {
-			least = i
-		}
-	}
-	return slices.Concat(cycle[least:], cycle[:least])
 }
 
 // checkChanges refuses a feature that sets a knob to the value that its parent already

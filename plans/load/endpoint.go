@@ -1,6 +1,8 @@
 package load
 
 import (
+	"slices"
+
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -17,56 +19,51 @@ func (l *loader) checkEndpoints() {
 		if e.Launch == nil || e.Launch.Kind != endpointLauncher {
 			continue
 		}
-		l.checkEndpoint(e)
-		if l.underTest(e) {
-			for _, k := range l.plan.Knobs {
-				for _, v := range k.Values {
-					l.checkReach(e, k, v)
+		restarts := len(plans.AnyList(e.Launch.Attrs["restart"])) > 0
+		lost := holding([]held{
+			{"settings", len(e.Settings) > 0},
+			{"args", len(e.Args) > 0},
+			{"env", len(e.Env) > 0 && !restarts},
+			{"caches", len(e.Parts["caches"]) > 0},
+			{"source", len(e.Parts["source"]) > 0},
+			{"tree", len(e.Parts["tree"]) > 0},
+			{"stop", e.StopGrace != 0},
+		})
+		if len(lost) > 0 {
+			l.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is not started by mxflow, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is passed to the restart command of the endpoint block, if there is one.",
+				e.Kind, e.Name, verdict.And(lost))
+		}
+		if key, _ := e.Launch.Attrs["api_key"].(string); key != "" && !l.Secrets.Known[key] {
+			l.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and pass it in MXFLOW_VAR_key. A key that is not secret goes into headers.`, e.Kind, e.Name)
+		}
+		// Knobs are for the baseline's engine and those that features are confirmed on.
+		key, base := e.Kind+"."+e.Name, l.plan.Baseline
+		tested := base != nil && base.Engine == key
+		for _, n := range l.order {
+			tested = tested || slices.ContainsFunc(n.confirms, func(c confirmNote) bool { return c.confirm.Engine == key })
+		}
+		if !tested {
+			continue
+		}
+		cure := "With restart in the endpoint block, that command gets the env of knobs; nothing else can reach the server."
+		if restarts {
+			cure = "Its restart command gets only the env of knobs: put what it needs there, and have the command use it."
+		}
+		for _, k := range l.plan.Knobs {
+			for _, v := range k.Values {
+				lost := append(holding([]held{
+					{"settings", len(v.Settings) > 0},
+					{"args", len(v.Args) > 0},
+					{"command", len(v.Command) > 0},
+					{"image", v.Image != ""},
+					{"env", len(v.Env) > 0 && !restarts},
+				}), lang.KeysOf(v.Parts)...)
+				if len(lost) > 0 {
+					l.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is not started by mxflow, so %s of value %q of knob %q would have no effect. %s",
+						e.Kind, e.Name, verdict.And(lost), v.Name, k.Name, cure)
 				}
 			}
 		}
-	}
-}
-
-// underTest reports whether features are measured on an engine: the baseline's, or one
-// that they are confirmed on.
-func (l *loader) underTest(e *plans.Engine) bool {
-	key := e.Kind + "." + e.Name
-	if b := l.plan.Baseline; b != nil && b.Engine == key {
-		return true
-	}
-	for _, n := range l.order {
-		for _, note := range n.confirms {
-			if note.confirm.Engine == key {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func restarts(e *plans.Engine) bool {
-	argv, _ := e.Launch.Attrs["restart"].([]any)
-	return len(argv) > 0
-}
-
-func (l *loader) checkEndpoint(e *plans.Engine) {
-	lost := holding([]held{
-		{"settings", len(e.Settings) > 0},
-		{"args", len(e.Args) > 0},
-		{"env", len(e.Env) > 0 && !restarts(e)},
-		{"caches", len(e.Parts["caches"]) > 0},
-		{"source", len(e.Parts["source"]) > 0},
-		{"tree", len(e.Parts["tree"]) > 0},
-		{"stop", e.StopGrace != 0},
-	})
-	if len(lost) > 0 {
-		l.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is not started by mxflow, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is passed to the restart command of the endpoint block, if there is one.",
-			e.Kind, e.Name, verdict.And(lost))
-	}
-	key, _ := e.Launch.Attrs["api_key"].(string)
-	if key != "" && !l.Secrets.Known[key] {
-		l.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and pass it in MXFLOW_VAR_key. A key that is not secret goes into headers.`, e.Kind, e.Name)
 	}
 }
 
@@ -83,24 +80,4 @@ func holding(all []held) (names []string) {
 		}
 	}
 	return names
-}
-
-// checkReach reports a knob value that cannot reach an endpoint.
-func (l *loader) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) {
-	lost := append(holding([]held{
-		{"settings", len(v.Settings) > 0},
-		{"args", len(v.Args) > 0},
-		{"command", len(v.Command) > 0},
-		{"image", v.Image != ""},
-		{"env", len(v.Env) > 0 && !restarts(e)},
-	}), lang.KeysOf(v.Parts)...)
-	if len(lost) == 0 {
-		return
-	}
-	cure := "With restart in the endpoint block, that command gets the env of knobs; nothing else can reach the server."
-	if restarts(e) {
-		cure = "Its restart command gets only the env of knobs: put what it needs there, and have the command use it."
-	}
-	l.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is not started by mxflow, so %s of value %q of knob %q would have no effect. %s",
-		e.Kind, e.Name, verdict.And(lost), v.Name, k.Name, cure)
 }

@@ -13,16 +13,14 @@ import (
 // TestFunctions evaluates expressions in a plan whose folder holds some files.
 func TestFunctions(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
-		"words.txt":      "one\ntwo\n",
-		"greet.tmpl":     "Hello, ${name}!\n%{ for x in list ~}\n- ${upper(x)}\n%{ endfor ~}\n",
-		"sub/deep.txt":   "deep",
-		"recursive.tmpl": "${templatefile(\"recursive.tmpl\", {})}",
-		"quotes.tmpl":    "say \"hi\" (${x}\n",
+		"words.txt":    "one\ntwo\n",
+		"greet.tmpl":   "Hello, ${name}!\n%{ for x in list ~}\n- ${upper(x)}\n%{ endfor ~}\n",
+		"sub/deep.txt": "deep",
+		"quotes.tmpl":  "say \"hi\" (${x}\n",
 	})
 	for expr, want := range map[string]string{
-		`abs(-3) + max([1, 5]...) + min(2, 9) + floor(1.9) + ceil(1.1)`: "13",
-		`pow(2, 10) + log(8, 2) + signum(-5) + parseint("ff", 16)`:      "1281",
-		`sum([1, 2, 3.5])`:                                                       "6.5",
+		`abs(-3) + max([1, 5]...) + min(2, 9) + floor(1.9) + ceil(1.1)`:          "13",
+		`pow(2, 10) + log(8, 2) + signum(-5) + parseint("ff", 16)`:               "1281",
 		`format("%s-%03d", "a", 7)`:                                              "a-007",
 		`join(",", formatlist("x%s", ["a", "b"]))`:                               "xa,xb",
 		`replace("a.b.c", ".", "-")`:                                             "a-b-c",
@@ -36,8 +34,8 @@ func TestFunctions(t *testing.T) {
 		`jsonencode({ b = [1, true], a = null })`:                                `{"a":null,"b":[1,true]}`,
 		`jsondecode("{\"a\": [1, 2]}").a[1]`:                                     "2",
 		`csvdecode("n,v\na,1\nb,2")[1].v`:                                        "2",
-		`base64decode(base64encode("grüße"))`:                                    "grüße",
 		`substr(sha256("abc"), 0, 8)`:                                            "ba7816bf",
+		`base64encode("grüße")`:                                                  "Z3LDvMOfZQ==",
 		`urlencode("a b&c")`:                                                     "a+b%26c",
 		`formatdate("DD MMM YYYY", "2026-02-03T04:05:06Z")`:                      "03 Feb 2026",
 		`timeadd("2026-02-03T04:05:06Z", "24h")`:                                 "2026-02-04T04:05:06Z",
@@ -45,14 +43,10 @@ func TestFunctions(t *testing.T) {
 		`can(jsondecode("{"))`:                                                   "false",
 		`try(try(try(tonumber("a"), tonumber("b")), file("none")), 4)`:           "4",
 		`startswith("gemm_v1", "gemm") && endswith("gemm_v1", "v1")`:             "true",
-		`alltrue([true, false])`:                                                 "false",
-		`anytrue([true, false])`:                                                 "true",
 		`length("héllo") + length([1, 2]) + length({ a = 1 })`:                   "8",
 		`trimspace(file("words.txt"))`:                                           "one\ntwo",
 		`file("sub/deep.txt")`:                                                   "deep",
 		`file("./sub/../sub/deep.txt")`:                                          "deep",
-		`templatefile("greet.tmpl", { name = "you", list = ["a", "b"] })`:        "Hello, you!\n- A\n- B\n",
-		`templatefile("quotes.tmpl", { x = 1 })`:                                 "say \"hi\" (1\n",
 		`env("SET_VARIABLE")`:                                                    "from outside",
 		`env("UNSET_VARIABLE", "default")`:                                       "default",
 		`join(",", sort(distinct(["b", "a", "b"])))`:                             "a,b",
@@ -70,16 +64,11 @@ func TestFunctions(t *testing.T) {
 		}
 	}
 	for expr, want := range map[string]string{
-		`templatefile("recursive.tmpl", {})`:         "unknown function",
-		`templatefile("greet.tmpl", { name = "x" })`: "the template uses list, which is missing in the map",
-		`templatefile("greet.tmpl", "x")`:            "the second argument must be a map",
-		`file("..")`:                                 "only files in the plan's folder",
-		`file("sub")`:                                "not a regular file",
-		`env("UNSET_VARIABLE")`:                      `write env("UNSET_VARIABLE", "default")`,
-		`timestamp()`:                                "would differ at every load",
-		`getenv("x")`:                                "use env",
-		`sum([])`:                                    "an empty list has no sum",
-		`base64decode("/w==")`:                       "the result is not text",
+		`file("..")`:            "only files in the plan's folder",
+		`file("sub")`:           "not a regular file",
+		`env("UNSET_VARIABLE")`: `write env("UNSET_VARIABLE", "default")`,
+		`timestamp()`:           "would differ at every load",
+		`getenv("x")`:           "use env",
 	} {
 		src := "plan \"p\" {\n  summary = \"${" + expr + "}\"\n}\n"
 		res := Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(nil)})

@@ -100,7 +100,7 @@ func (l *loader) varFile(path, from string, unknown func(at hcl.Range, code, sum
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return
 	}
-	if diag := lang.CheckVariables(path, text); diag != nil {
+	if diag := lang.CheckSource("variables", path, text); diag != nil {
 		l.Diags = append(l.Diags, diag)
 		return
 	}
@@ -269,7 +269,7 @@ func constant(filename, text string) (cty.Value, string) {
 	if strings.TrimSpace(text) == "" {
 		return cty.DynamicVal, "It is empty."
 	}
-	if diag := lang.CheckSource(filename, []byte(text)); diag != nil {
+	if diag := lang.CheckSource("variables", filename, []byte(text)); diag != nil {
 		return cty.DynamicVal, diag.Detail
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), filename, hcl.InitialPos)

@@ -119,7 +119,7 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 // Files that file() reads belong to the plan, except for those that hold secrets.
 func TestFilesThatWereRead(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
-		"plan.hcl": "plan \"p\" {}\nengine \"embedded\" \"tiny\" {\n  env = { A = file(\"a.txt\"), B = sensitive(trimspace(file(\"key.pem\"))), C = templatefile(\"t.tpl\", { a = 1 }) }\n}\n",
+		"plan.hcl": "plan \"p\" {}\nengine \"embedded\" \"tiny\" {\n  env = { A = file(\"a.txt\"), B = sensitive(trimspace(file(\"key.pem\"))), C = file(\"t.tpl\") }\n}\n",
 		"a.txt":    "open", "key.pem": "secret\n", "t.tpl": "a is ${a}",
 	})
 	res := Path(dir, planstest.Registry(), Options{})
@@ -221,9 +221,9 @@ variable "token" {
   sensitive = true
 }
 variable "limit" {
-  type     = number
-  default  = 7
-  nullable = false
+  type    = number
+  default = 7
+
 }
 ` + anEngine
 	for _, test := range []struct {

@@ -174,10 +174,8 @@ type loader struct {
 	settings *knobSettings
 	// observed are the observations that knobs name.
 	observed []observedName
-	// datasets are the files of prompts that were read, by path, cells the number of
-	// cells of all workloads.
+	// datasets are the files of prompts that were read, by path.
 	datasets map[string]readOnce
-	cells    int
 
 	features map[string]*featureNotes
 	// order is the features in the order of the plan.

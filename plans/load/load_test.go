@@ -254,14 +254,14 @@ func TestFilesThatAreNoPlan(t *testing.T) {
 		{write("mark.hcl", "\uFEFF\n"), "Plan is empty"},
 		{write("utf16.hcl", "\xff\xfep\x00l\x00"), "Plan is not UTF-8"},
 		{write("latin1.hcl", "plan \"p\" {\n  summary = \"caf\xe9\"\n}\n"), "Plan is not UTF-8"},
-		{write("nul.hcl", "plan \"p\" {}\n\x00"), "Control character in plan"},
-		{write("escape.hcl", "plan \"p\" {} # \x1b[2J"), "Control character in plan"},
-		{write("large.hcl", "plan \"p\" {}\n"+strings.Repeat("# more\n", 200_000)), "Plan file too large"},
+		{write("nul.hcl", "plan \"p\" {}\n\x00"), "Plan has a control character"},
+		{write("escape.hcl", "plan \"p\" {} # \x1b[2J"), "Plan has a control character"},
+		{write("large.hcl", "plan \"p\" {}\n"+strings.Repeat("# more\n", 200_000)), "Plan is too large"},
 		{write("good.hcl", "plan \"p\" {}\n"+anEngine), ""},
 		{write("windows.hcl", "plan \"p\" {\r\n  summary = \"s\"\r\n}\r\n"+anEngine), ""},
 		{write("bom.hcl", "\uFEFFplan \"p\" {}\n"+anEngine), ""},
 		{write("nothing.hcl", "plan \"p\" {}\nlocals {\n  a = 1\n}\n"), "Plan decides nothing"},
-		{"/dev/zero", "Plan file too large"},
+		{"/dev/zero", "Plan is too large"},
 	} {
 		res := Path(c.path, planstest.Registry(), Options{})
 		if got := summaries(res); got != c.want {

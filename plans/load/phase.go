@@ -172,11 +172,7 @@ func decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
 		f.Scope.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)
 		return r
 	}
-	empty := "empty-value"
-	if attr == "rule" {
-		empty = "empty-rule"
-	}
-	r.Expr = f.NeedTextAs(empty, attr, `a comparison in quotes, such as "chat.tg.gain >= 0.1".`)
+	r.Expr = f.NeedText(attr, `a comparison in quotes, such as "chat.tg.gain >= 0.1".`)
 	if strings.TrimSpace(r.Expr) == "" {
 		r.Expr = ""
 	}

@@ -22,7 +22,6 @@ var variableDoc = &lang.BlockDoc{
 		{Name: "description", Type: plans.String, Doc: "What it is for."},
 		{Name: "type", Type: plans.TypeExpr, Doc: "A type such as `string`, `number`, `bool`, `list(string)`, `map(number)` or `object({ … })`, whose attributes can be `optional(type, default)`. Without it, any type, and `--var n=2` is a number if the default is one (a bool likewise)."},
 		{Name: "default", Type: plans.Anything, Doc: "The value if none is given. It cannot refer to anything."},
-		{Name: "nullable", Type: plans.Bool, Default: true, Doc: "Whether the value can be null. If not, null means the default."},
 		{Name: "sensitive", Type: plans.Bool, Default: false, Doc: "Keeps the value, and everything computed from it, out of logs, records, reports and messages. It has no default: secrets do not belong in a plan file."},
 	},
 	Blocks: []*lang.BlockDoc{validationDoc},
@@ -45,7 +44,6 @@ type input struct {
 	fields   *eval.Body
 	ty       cty.Type
 	defaults *typeexpr.Defaults
-	nullable bool
 	// value is cty.DynamicVal until it has one.
 	value cty.Value
 	// at is where a mistake in the value is reported.
@@ -88,7 +86,7 @@ func (l *loader) declareVariable(b *hcl.Block) *input {
 			Name: b.Labels[0], Description: f.Text("description"),
 			Sensitive: f.Truth("sensitive"), Range: lang.RangeOf(b.DefRange),
 		},
-		block: b, fields: f, ty: cty.DynamicPseudoType, nullable: f.Truth("nullable"), value: cty.DynamicVal, at: b.DefRange,
+		block: b, fields: f, ty: cty.DynamicPseudoType, value: cty.DynamicVal, at: b.DefRange,
 	}
 	l.Secrets.Marked = l.Secrets.Marked || in.Sensitive
 	if a := f.Attrs["type"]; a != nil {
@@ -124,9 +122,6 @@ func (l *loader) settleVariable(in *input, g *givenValue) {
 		if g.isText && in.ty == cty.DynamicPseudoType && hasDefault {
 			value = likeDefault(value, fallback.Type())
 		}
-		if value.IsNull() && !in.nullable && hasDefault {
-			in.From, value = "default", fallback
-		}
 	case hasDefault:
 		in.From = "default"
 		in.at = in.fields.At("default")
@@ -160,10 +155,6 @@ func (l *loader) defaultOf(in *input) (cty.Value, bool) {
 
 // convertVariable makes the value fit the type.
 func (l *loader) convertVariable(in *input, value cty.Value) {
-	if value.IsNull() && !in.nullable {
-		l.Fail(in.at, "variable-value", "Variable is null", "Variable %q has nullable = false, and its value (%s) is null. Give it a value.", in.Name, in.From)
-		return
-	}
 	if in.defaults != nil && !value.IsNull() {
 		value = in.defaults.Apply(value)
 	}

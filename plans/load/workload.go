@@ -36,13 +36,15 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 	f := l.Fields(b, workloadDoc)
 	w := &plans.Workload{Name: b.Labels[0], Summary: f.Text("summary"), Range: lang.RangeOf(b.DefRange)}
 	before := len(l.Diags)
-	decodePrompts(w, f)
+	w.API, w.Prompts, w.Turns, w.SystemTokens = f.Text("api"), f.Text("prompts"), f.Whole("turns"), f.Whole("system_tokens")
 	w.Data = l.dataset(f)
 	decodeLengths(w, f)
 	decodePace(w, f)
-	decodeSampling(w, f)
+	w.Temperature, w.TopP, w.MinP = f.Number("temperature"), f.Number("top_p"), f.Number("min_p")
+	w.RepetitionPenalty, w.TopK, w.Seed = f.Number("repetition_penalty"), f.Whole("top_k"), f.Whole("seed")
+	w.SameTexts, w.IgnoreEOS = f.Truth("same_texts"), f.Truth("ignore_eos")
 	decodeJudging(w, f)
-	l.boundCells(w, f)
+	boundCells(w, f)
 	countRequests(w, f)
 	if len(l.Diags) == before {
 		checkWorkload(w, f) // a mistake in a single attribute would be called a contradiction
@@ -60,14 +62,6 @@ var promptAttrs = []plans.Attr{
 }
 
 const maxTurns = 1000
-
-// decodePrompts reads how prompts are sent and made.
-func decodePrompts(w *plans.Workload, f *eval.Body) {
-	w.API = f.Text("api")
-	w.Prompts = f.Text("prompts")
-	w.Turns = f.Whole("turns")
-	w.SystemTokens = f.Whole("system_tokens")
-}
 
 var lengthAttrs = []plans.Attr{
 	{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each prompt, or several lengths. Required unless `prompt_lengths` or `dataset` is given."},
@@ -186,11 +180,8 @@ var paceAttrs = []plans.Attr{
 func decodePace(w *plans.Workload, f *eval.Body) {
 	w.Concurrency, w.ConcurrencyList = f.Wholes("concurrency")
 	w.Rate, w.RateList = f.Numbers("rate")
-	w.Arrival = f.Text("arrival")
-	w.MaxConcurrency = f.Whole("max_concurrency")
-	w.Requests = f.Whole("requests")
-	w.Warmup = f.Whole("warmup")
-	w.Duration = f.Duration("duration")
+	w.Arrival, w.MaxConcurrency = f.Text("arrival"), f.Whole("max_concurrency")
+	w.Requests, w.Warmup, w.Duration = f.Whole("requests"), f.Whole("warmup"), f.Duration("duration")
 	switch {
 	case w.Arrival == "" && len(w.Rate) > 0:
 		w.Arrival = "poisson"
@@ -201,21 +192,15 @@ func decodePace(w *plans.Workload, f *eval.Body) {
 
 // boundCells refuses a workload with too many cells, and cuts it down so that nobody
 // makes them.
-func (l *loader) boundCells(w *plans.Workload, f *eval.Body) {
+func boundCells(w *plans.Workload, f *eval.Body) {
 	n := 1
 	for _, values := range []int{len(w.PromptTokens), len(w.OutputTokens), len(w.Depth), len(w.Concurrency), len(w.Rate)} {
 		n *= max(1, values)
 	}
-	before := l.cells
-	l.cells += min(n, plans.MaxCells)
-	switch {
-	case n > plans.MaxCells:
-		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each measured in every launch; the limit is %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
-	case l.cells <= plans.MaxAllCells:
+	if n <= plans.MaxCells {
 		return
-	case before <= plans.MaxAllCells: // reported once
-		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "With %s the workloads of this plan have more than %d cells. Shorten their lists, or split the plan.", f.What, plans.MaxAllCells)
 	}
+	f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each measured in every launch; the limit is %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
 	for _, list := range []*[]int{&w.PromptTokens, &w.OutputTokens, &w.Depth, &w.Concurrency} {
 		*list = (*list)[:min(1, len(*list))]
 	}
@@ -247,17 +232,6 @@ var samplingAttrs = []plans.Attr{
 
 // maxTopK is more tokens than a vocabulary has.
 const maxTopK = 10_000_000
-
-func decodeSampling(w *plans.Workload, f *eval.Body) {
-	w.Temperature = f.Number("temperature")
-	w.TopP = f.Number("top_p")
-	w.TopK = f.Whole("top_k")
-	w.MinP = f.Number("min_p")
-	w.RepetitionPenalty = f.Number("repetition_penalty")
-	w.Seed = f.Whole("seed")
-	w.SameTexts = f.Truth("same_texts")
-	w.IgnoreEOS = f.Truth("ignore_eos")
-}
 
 var judgingAttrs = []plans.Attr{
 	{Name: "latency_correction", Type: plans.String, Default: "none", OneOf: []string{"none", "api", "generation"}, Doc: "What corrected metrics subtract from the time to the first token, as llama-benchy does: the time of a call that generates nothing (api) or one token (generation)."},
@@ -295,12 +269,8 @@ func decodeJudging(w *plans.Workload, f *eval.Body) {
 	default:
 		w.Coherence = "absolute"
 	}
-	w.Retries = f.Whole("retries")
-	w.MaxErrors = f.Whole("max_errors")
-	w.MaxLag = f.Duration("max_lag")
-	w.RequestTimeout = f.Duration("request_timeout")
-	w.FirstTimeout = f.Duration("first_timeout")
-	w.StallTimeout = f.Duration("stall_timeout")
+	w.Retries, w.MaxErrors, w.MaxLag = f.Whole("retries"), f.Whole("max_errors"), f.Duration("max_lag")
+	w.RequestTimeout, w.FirstTimeout, w.StallTimeout = f.Duration("request_timeout"), f.Duration("first_timeout"), f.Duration("stall_timeout")
 	w.SLO = slo(f)
 }
 

@@ -12,7 +12,6 @@ func checkWorkload(w *plans.Workload, f *eval.Body) {
 	checkPace(w, f)
 	checkPrompts(w, f)
 	checkData(w, f)
-	checkRoom(w, f)
 	for _, c := range w.Concurrency {
 		if f.Given("requests") != "" && w.Requests < c {
 			f.Scope.Fail(f.At("requests"), "workload-contradiction", "Too few requests for the concurrency", "%d requests cannot keep %d in flight. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
@@ -83,45 +82,5 @@ func checkPrompts(w *plans.Workload, f *eval.Body) {
 	}
 	if cached {
 		noUse("depth_cached", "There is no context to cache. Set depth = 4096, or another number of tokens, or remove it.")
-	}
-}
-
-// What one client can make for a cell before the first request is sent, as bounded by the
-// package that makes prompts (engine/load/prompt: mostInAll and mostMessages;
-// plans.MaxTokens is its mostInOne). It is refused here too, before an engine is started
-// for it.
-const (
-	maxCellTokens   = 400_000_000
-	maxCellMessages = 4_000_000
-)
-
-// checkRoom refuses cells whose prompts are more than can be made. For drawn lengths the
-// least counts, and a file is checked when it is sent, so what passes here may still be
-// refused there.
-func checkRoom(w *plans.Workload, f *eval.Body) {
-	for _, cell := range w.Cells() {
-		n, turns := cell.Requests+cell.Warmup, max(1, w.Turns)
-		if n*turns > maxCellMessages {
-			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "%s has %d requests, warm-up included, of up to %d turns each: %d messages. All messages of a cell are generated in advance, at most %d. Lower requests (or the rate or duration that they follow from), or turns.",
-				cell.Address, n, turns, n*turns, maxCellMessages)
-			return
-		}
-		if w.Data != nil {
-			continue
-		}
-		prompt := cell.Prompt
-		if w.PromptLengths != nil {
-			prompt = w.PromptLengths.Min
-		}
-		one := cell.Depth + w.SystemTokens + turns*prompt
-		switch {
-		case one > plans.MaxTokens:
-			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "A prompt of %s has %d tokens including its context, but at most %d can be generated. Lower prompt_tokens, depth, system_tokens or turns.", cell.Address, one, plans.MaxTokens)
-			return
-		case n*one > maxCellTokens:
-			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "%s has %d prompts, warm-up included, of %d tokens each, including their context: %d tokens. All prompts of a cell are generated in advance, at most %d. Lower requests (or the rate or duration that they follow from), or the lengths.",
-				cell.Address, n, one, n*one, maxCellTokens)
-			return
-		}
 	}
 }

@@ -118,45 +118,6 @@ func TestHugeNumbersOfCells(t *testing.T) {
 	}
 }
 
-// TestManyWorkloadsOfManyCells: a thousand of a thousand are a million.
-func TestManyWorkloadsOfManyCells(t *testing.T) {
-	src := "plan \"p\" {}\nlocals {\n  list = range(1, 32)\n}\nworkload \"w\" {\n  for_each = [for i in range(1000) : \"w${i}\"]\n  prompt_tokens = local.list\n  output_tokens = local.list\n}\n"
-	res := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
-	n := 0
-	for _, w := range res.Plan.Workloads {
-		n += len(w.Cells())
-	}
-	if summaries(res) != "Too many cells" || n > plans.MaxAllCells+1000 {
-		t.Errorf("%s, %d cells", summaries(res), n)
-	}
-}
-
-// TestRoomForPrompts: what the client refuses to make is refused before an engine is
-// started for it, and what it can make is accepted.
-func TestRoomForPrompts(t *testing.T) {
-	redact.Forget()
-	drawn := "output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = %d\nmax = 20000000\n}"
-	for body, want := range map[string]string{
-		"prompt_tokens = 20000000\noutput_tokens = 8\nrequests = 20\nwarmup = 0":                                   "",
-		"prompt_tokens = 20000000\noutput_tokens = 8\nrequests = 20\nwarmup = 1":                                   "w has 21 prompts, warm-up included, of 20000000 tokens",
-		"prompt_tokens = 20000001\noutput_tokens = 8":                                                              "20000000",
-		"prompt_tokens = 1\noutput_tokens = 8\ndepth = [0, 20000000]\nrequests = 1\nwarmup = 0":                    "A prompt of w.d20000000 has 20000001 tokens",
-		"prompt_tokens = 5\noutput_tokens = 8\napi = \"chat\"\nsystem_tokens = 19999996\nrequests = 1\nwarmup = 0": "has 20000001 tokens",
-		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0":                                     "",
-		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0\napi = \"chat\"\nturns = 4":          "",
-		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0\napi = \"chat\"\nturns = 5":          "5000000 messages",
-		"prompt_tokens = 401\noutput_tokens = 8\nrate = 100000\nduration = \"10s\"\nwarmup = 0":                    "w has 1000000 prompts",
-		fmt.Sprintf(drawn, 8):                             "",
-		fmt.Sprintf(drawn, 20000000):                      "",
-		fmt.Sprintf(drawn, 20000000) + "\nrequests = 100": "w has 103 prompts",
-	} {
-		res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
-		if text := planstest.Text(&res.Findings); want == "" && !res.OK() || !strings.Contains(text, want) || want != "" && res.OK() {
-			t.Errorf("%s\ngot  %s\nwant %q", body, text, want)
-		}
-	}
-}
-
 // TestShortDurations: a window with only a request or two decides nothing.
 func TestShortDurations(t *testing.T) {
 	redact.Forget()

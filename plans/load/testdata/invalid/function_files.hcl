@@ -3,7 +3,6 @@ locals {
   a = file("../../../go.mod")       # ERROR: Error in function call
   b = file("/etc/hostname")         # ERROR: Error in function call
   c = file("no_such_file.txt")      # ERROR: Error in function call
-  d = templatefile("function_files.txt", {}) # ERROR: Error in function call
   e = env("MXFLOW_NEVER_SET")       # ERROR: Error in function call
   f = try(file("no_such_file.txt"), "fine")
   g = env("MXFLOW_NEVER_SET", "fine")

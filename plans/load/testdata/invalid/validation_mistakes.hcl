@@ -20,8 +20,3 @@ variable "model" {
     error_message = "never"
   }
 }
-variable "n" {
-  type     = number
-  default  = null # ERROR: Variable is null
-  nullable = false
-}

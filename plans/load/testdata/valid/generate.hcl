@@ -14,7 +14,7 @@ variable "ports" {
     moe   = { value = "routed" }
   }
   validation {
-    condition     = alltrue([for p in values(var.ports) : p.least > 0])
+    condition     = !contains([for p in values(var.ports) : p.least > 0], false)
     error_message = "A port that need not help proves nothing."
   }
   validation {
@@ -24,9 +24,8 @@ variable "ports" {
 }
 
 variable "lengths" {
-  type     = list(number)
-  default  = [16, 64]
-  nullable = false
+  type    = list(number)
+  default = [16, 64]
 }
 
 locals {
