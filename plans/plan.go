@@ -268,7 +268,7 @@ func (p *Plan) NamedFiles() []NamedFile {
 		files = append(files, NamedFile{p.nameOf(path), path, digest})
 	}
 	for _, i := range p.Imported {
-		add(p.PathOf(i.File), i.Digest)
+		add(p.Abs(i.File), i.Digest)
 	}
 	for _, w := range p.Workloads {
 		if w.Data != nil {
@@ -278,7 +278,7 @@ func (p *Plan) NamedFiles() []NamedFile {
 	return files
 }
 
-// nameOf is the reverse of PathOf.
+// nameOf is the reverse of Abs.
 func (p *Plan) nameOf(path string) string {
 	if dir, err := filepath.Abs(p.Dir); err == nil {
 		if name, err := filepath.Rel(dir, path); err == nil {
@@ -286,19 +286,6 @@ func (p *Plan) nameOf(path string) string {
 		}
 	}
 	return filepath.ToSlash(path)
-}
-
-// PathOf is the absolute path of a file that the plan names: names are relative to the
-// plan's folder.
-func (p *Plan) PathOf(name string) string {
-	path := filepath.FromSlash(name)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Dir, path)
-	}
-	if whole, err := filepath.Abs(path); err == nil {
-		path = whole
-	}
-	return path
 }
 
 // Inputs are what a load took from outside the plan's own files: with them, the same

@@ -78,12 +78,8 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	if diags.HasErrors() || !v.IsWhollyKnown() {
 		return cty.DynamicVal, false
 	}
-	switch finite := Finite(v); {
-	case !finite && infinite(v):
-		l.Fail(expr.Range(), "invalid-value", "Infinite number", "This divides by zero, or exceeds a 64-bit float in pow or log. Use another number, or a fallback such as n == 0 ? 1 : 8 / n.")
-		return cty.DynamicVal, false
-	case !finite:
-		l.Fail(expr.Range(), "invalid-value", "Number too large", "A number must fit a 64-bit float.")
+	if !Finite(v) {
+		l.Fail(expr.Range(), "invalid-value", "Number too large", "A number must fit a 64-bit float, and this is larger, or divides by zero. Use another number, or a fallback such as n == 0 ? 1 : 8 / n.")
 		return cty.DynamicVal, false
 	}
 	l.Secrets.Collect(v)
@@ -103,17 +99,6 @@ func Finite(v cty.Value) bool {
 		return fits, nil
 	})
 	return fits
-}
-
-// infinite reports whether a value is or contains an infinite number. A finite one may
-// still be too large.
-func infinite(v cty.Value) (found bool) {
-	v, _ = v.UnmarkDeep()
-	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
-		found = found || v.Type() == cty.Number && v.IsKnown() && !v.IsNull() && v.AsBigFloat().IsInf()
-		return !found, nil
-	})
-	return found
 }
 
 // Within runs decode with the each of an instance.

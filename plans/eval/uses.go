@@ -17,8 +17,6 @@ import (
 // Symbol is a name that a plan declares.
 type Symbol struct {
 	At hcl.Range
-	// Block is the first block of that name.
-	Block *hcl.Block
 }
 
 // declared are the declarations of one block type by key, and in order.

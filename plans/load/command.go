@@ -25,29 +25,24 @@ type targetNote struct {
 func (l *loader) checkCommands() {
 	e := l.plan.CommandEngine()
 	l.checkTargets(e)
-	under := map[string]bool{}
-	if e != nil {
-		under[l.plan.Baseline.Protocol] = true
-		for _, n := range l.order {
-			under[n.feature.Protocol] = true
-		}
-	}
 	for _, p := range l.plan.Protocols {
+		goesThrough := func(n *featureNotes) bool { return n.feature.Protocol == p.Name }
+		under := e != nil && (l.plan.Baseline.Protocol == p.Name || slices.ContainsFunc(l.order, goesThrough))
 		for _, b := range p.Levels {
-			if !under[p.Name] || !l.reg.Levels[b.Kind].Asks {
+			if !under || !l.reg.Levels[b.Kind].Asks {
 				continue
 			}
 			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by one run, which must end with status 0 and print every metric.", e.Kind, e.Name)
 		}
 		b := p.Level(plans.BenchmarkLevel)
-		if b == nil || !l.workloadsDepend() {
+		if b == nil {
 			continue
 		}
 		sent := len(plans.AnyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
 		switch {
-		case under[p.Name] && sent:
+		case under && sent:
 			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
-		case !under[p.Name] && !sent:
+		case !under && !sent:
 			if b.Written["workloads"] || b.Written["suite"] {
 				continue // what is wrong with it has been reported
 			}
@@ -132,17 +127,6 @@ func (l *loader) checkQualifies(b *plans.Block, compared plans.Compared) {
 			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference", "engine.%s is a command, which gives no answers, but level %q of protocol %q compares those of the other rows with them. Name a server as reference, or a protocol without that level.", compared.Reference, level.Level(), p.Name)
 		}
 	}
-}
-
-// workloadsDepend reports whether the registry leaves it to the engine whether a
-// benchmark has workloads.
-func (l *loader) workloadsDepend() bool {
-	for _, a := range l.reg.Levels[plans.BenchmarkLevel].Attrs {
-		if a.Name == "workloads" {
-			return !a.Required
-		}
-	}
-	return false
 }
 
 // checkTargets checks numbers to beat against the cells, or the metrics of the command,

@@ -50,8 +50,8 @@ var featureDoc = &lang.BlockDoc{
 }`,
 }
 
-func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature {
-	b := fb.Block
+func (l *loader) decodeFeature(i *eval.Instance, ph *plans.Phase) *plans.Feature {
+	b := i.Block
 	f := l.Fields(l.expanded(b), featureDoc)
 	ft := &plans.Feature{
 		Name: b.Labels[0], Phase: ph.Name, Summary: f.Text("summary"),
@@ -60,44 +60,45 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 	if ft.Name == string(plans.OnBaseline) || ft.Name == string(plans.OnAccepted) {
 		l.Fail(b.DefRange, "invalid-name", "Reserved name", "%q has another meaning in builds_on. Choose another name for this feature.", ft.Name)
 	}
-	notes := &featureNotes{feature: ft, instance: fb.Instance, def: b.DefRange, parentAt: b.DefRange}
+	notes := &featureNotes{feature: ft, instance: i, def: b.DefRange, parentAt: b.DefRange}
 	ft.Set, notes.setAt = l.decodeSet(f)
 	ft.Choose = l.decodeChoose(f, ft, notes)
-	requireSet(f, ft)
+	switch v, ok := f.Value("set"); {
+	case f.Lacks("choose") && f.Lacks("set"):
+		l.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
+	case ok && v.CanIterateElements() && v.LengthInt() == 0:
+		l.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
+	}
 	ft.BuildsOn = decodeBuildsOn(f, notes)
-	l.featureProtocol(f, ft)
+	if r := f.Ref("protocol", "protocol"); r != nil {
+		ft.Protocol = r.Key
+	} else if !f.Absent("protocol") {
+		l.protocolsInDoubt = true
+	} else if l.plan.Baseline != nil {
+		ft.Protocol = l.plan.Baseline.Protocol
+	}
 	if h := f.Single("hypothesis"); h != nil {
 		ft.Hypothesis = decodeHypothesis(l.Scope, h)
 	}
 	ft.Criteria = decodeCriteria(f)
 	ft.Accept, ft.Trial = decodeAccept(f, ft.Criteria)
 	ft.Notes, ft.Improve, ft.BlockedBy = f.Texts("notes"), f.Texts("improve"), f.Texts("blocked_by")
-	ft.SupersededBy = decodeSupersededBy(f, ft)
+	if r := f.Ref("superseded_by", "feature"); r != nil {
+		if ft.SupersededBy = r.Key; r.Key == ft.Name {
+			l.Fail(r.At, "cycle", "Feature supersedes itself", "Feature %q cannot be superseded by itself. Name another feature.", ft.Name)
+		}
+	}
 	if p := l.plan.Protocol(ft.Protocol); p != nil {
 		more := p.Regression.Criteria()
 		ft.Criteria, ft.Accept = append(ft.Criteria, more...), append(ft.Accept, plans.NamesOf(more)...)
 	}
 	makeAlternatives(ft)
 	decodeConfirm(f, ft, notes)
-	if fb.first {
+	if l.First(b) {
 		l.features[ft.Name] = notes
 		l.order = append(l.order, notes)
 	}
 	return ft
-}
-
-// requireSet refuses a feature that tests nothing.
-func requireSet(f *eval.Body, ft *plans.Feature) {
-	if !f.Lacks("choose") && f.Absent("set") {
-		return
-	}
-	if f.Lacks("set") {
-		f.Scope.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
-		return
-	}
-	if v, ok := f.Value("set"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-		f.Scope.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
-	}
 }
 
 func decodeBuildsOn(f *eval.Body, notes *featureNotes) plans.BuildsOn {
@@ -111,31 +112,6 @@ func decodeBuildsOn(f *eval.Body, notes *featureNotes) plans.BuildsOn {
 		return plans.BuildsOn{Kind: plans.OnBaseline}
 	}
 	return plans.BuildsOn{Kind: plans.BuildsOnKind(r.Block), Feature: r.Key}
-}
-
-func decodeSupersededBy(f *eval.Body, ft *plans.Feature) string {
-	r := f.Ref("superseded_by", "feature")
-	if r == nil {
-		return ""
-	}
-	if r.Key == ft.Name {
-		f.Scope.Fail(r.At, "cycle", "Feature supersedes itself", "Feature %q cannot be superseded by itself. Name another feature.", ft.Name)
-	}
-	return r.Key
-}
-
-func (l *loader) featureProtocol(f *eval.Body, ft *plans.Feature) {
-	if f.Absent("protocol") {
-		if l.plan.Baseline != nil {
-			ft.Protocol = l.plan.Baseline.Protocol
-		}
-		return
-	}
-	if r := f.Ref("protocol", "protocol"); r != nil {
-		ft.Protocol = r.Key
-	} else {
-		l.protocolsInDoubt = true
-	}
 }
 
 // featureNotes are the places in the source that checks of the whole plan point
@@ -177,9 +153,13 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 		l.Fail(p.KeyAt, "choice", "Knob is set and chosen", "set fixes knob %q to %q, so there is nothing to choose. Remove it from set, or from choose.", p.Key, fixed)
 		return nil
 	}
-	c := &plans.Choose{Knob: p.Key, Prefer: decodePrefer(f), Range: lang.RangeOf(f.At("choose"))}
-	if c.Prefer != "" {
+	c := &plans.Choose{Knob: p.Key, Prefer: f.Text("prefer"), Range: lang.RangeOf(f.At("choose"))}
+	switch {
+	case rules.MetricForm.MatchString(c.Prefer):
 		c.Range = lang.RangeOf(f.At("prefer"))
+	case c.Prefer != "":
+		l.Fail(f.At("prefer"), "invalid-expectation", "Invalid metric address", `%q is not an address. Write a workload and a metric, such as "chat.tg".`, c.Prefer)
+		c.Prefer = ""
 	}
 	notes.chooseAt = map[string]hcl.Range{}
 	values, complete := decodeAlternatives(l.Scope, p, k, notes.chooseAt)
@@ -268,7 +248,10 @@ func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 	for _, b := range f.Blocks.OfType("confirm") {
 		cf := f.Scope.Fields(b, confirmDoc)
 		cf.Required("engine", "the engine to repeat the criteria on, such as engine.vllm.production.")
-		accept := confirmedCriteria(cf, ft)
+		accept := ft.Accept // by default those in accept
+		if !cf.Absent("criteria") {
+			accept = decodeNames(cf, "criteria", ft.Criteria, accept)
+		}
 		r := cf.Ref("engine", "engine")
 		if r == nil {
 			continue
@@ -280,7 +263,8 @@ func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 		lines[r.Key] = b.DefRange.Start.Line
 		c := *ft
 		c.Engine, c.Of, c.Range = r.Key, ft.Name, lang.RangeOf(b.DefRange)
-		c.Accept, c.Criteria = accept, namedRules(ft.Criteria, accept)
+		c.Accept = accept
+		c.Criteria = slices.DeleteFunc(slices.Clone(ft.Criteria), func(r *plans.Rule) bool { return !slices.Contains(accept, r.Name) })
 		c.Choose, c.Alternatives, c.Confirm, c.Hypothesis = nil, nil, nil, nil
 		_, engine, _ := strings.Cut(r.Key, ".")
 		names[engine]++
@@ -294,24 +278,6 @@ func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 		}
 		c.Name = fmt.Sprintf("%s@%s", ft.Name, c.Name)
 	}
-}
-
-// confirmedCriteria are the criteria to repeat; by default those in accept.
-func confirmedCriteria(cf *eval.Body, ft *plans.Feature) []string {
-	if cf.Absent("criteria") {
-		return ft.Accept
-	}
-	return decodeNames(cf, "criteria", ft.Criteria, ft.Accept)
-}
-
-// namedRules are the rules with these names, in the order of rules.
-func namedRules(rules []*plans.Rule, names []string) (list []*plans.Rule) {
-	for _, r := range rules {
-		if slices.Contains(names, r.Name) {
-			list = append(list, r)
-		}
-	}
-	return list
 }
 
 // checkConfirmations refuses confirmations that could confirm nothing.
@@ -446,19 +412,6 @@ func decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, fallback []s
 		}
 	}
 	return names
-}
-
-// decodePrefer reads the metric that picks the winner.
-func decodePrefer(f *eval.Body) string {
-	if f.Absent("prefer") {
-		return ""
-	}
-	prefer := f.Text("prefer")
-	if prefer != "" && !rules.MetricForm.MatchString(prefer) {
-		f.Scope.Fail(f.At("prefer"), "invalid-expectation", "Invalid metric address", `%q is not an address. Write a workload and a metric, such as "chat.tg".`, prefer)
-		return ""
-	}
-	return prefer
 }
 
 var hypothesisDoc = &lang.BlockDoc{

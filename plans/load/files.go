@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -48,8 +47,11 @@ func (l *loader) readPlan(path string) {
 // readFile reads one file; from is where it is included.
 func (l *loader) readFile(path string, from *hcl.Range) {
 	path = filepath.Clean(path)
-	if l.haveFile(path) {
-		return
+	for _, known := range l.Order {
+		// Each file counts once, however often it is included, by whatever path.
+		if known == path || plans.SameFile(known, path) {
+			return
+		}
 	}
 	if text, ok := l.opts.Instead[path]; ok {
 		l.addSource(path, text, from)
@@ -67,21 +69,6 @@ func (l *loader) readFile(path string, from *hcl.Range) {
 	l.addSource(path, text, from)
 }
 
-// haveFile reports whether a file is already part of the plan, by whatever path: each
-// file counts once, however often it is included.
-func (l *loader) haveFile(path string) bool {
-	info, err := os.Stat(path)
-	for _, known := range l.Order {
-		if known == path {
-			return true
-		}
-		if other, errKnown := os.Stat(known); err == nil && errKnown == nil && os.SameFile(info, other) {
-			return true
-		}
-	}
-	return false
-}
-
 // addSource parses a file and follows its includes.
 func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 	s, diags := lang.Parse(name, text)
@@ -92,40 +79,32 @@ func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 		l.unreadable = true
 		return
 	}
-	for _, e := range l.includes(s.Body) {
-		l.include(name, e)
-	}
-}
-
-// includes are the paths in the include attribute. It is read before anything
-// is known that an expression could refer to, so it is plain text.
-func (l *loader) includes(body hcl.Body) []eval.Element {
-	content, _, _ := body.PartialContent(includeSchema)
+	// What it includes is read before anything is known that an expression could refer to.
+	content, _, _ := s.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "include"}}})
 	a := content.Attributes["include"]
 	if a == nil {
-		return nil
+		return
 	}
 	v, diags := a.Expr.Value(nil)
-	elems, isList := eval.Elements(a.Expr, v)
+	paths, isList := eval.Elements(a.Expr, v)
 	if diags.HasErrors() || !isList {
 		l.unreadable = true
 		l.Fail(a.Expr.Range(), "include", "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
-		return nil
-	}
-	return elems
-}
-
-func (l *loader) include(in string, e eval.Element) {
-	if e.V.IsNull() || e.V.Type() != cty.String || strings.TrimSpace(e.V.AsString()) == "" {
-		l.unreadable = true
-		l.Fail(e.At, "include", "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
 		return
 	}
-	path := filepath.FromSlash(e.V.AsString())
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(in), path)
+	for _, e := range paths {
+		text, ok := lang.Plain(e.V).(string)
+		if !ok || strings.TrimSpace(text) == "" {
+			l.unreadable = true
+			l.Fail(e.At, "include", "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
+			continue
+		}
+		path := filepath.FromSlash(text)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(name), path)
+		}
+		l.readFile(path, &e.At)
 	}
-	l.readFile(path, &e.At)
 }
 
 // fileBlocks are the blocks of all files together. Only a file that the user
@@ -145,36 +124,28 @@ func (l *loader) fileBlocks() (all hcl.Blocks) {
 	return all
 }
 
-var includeSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "include"}}}
-
-// whole are blocks that a plan has only once: a file with one is a plan by itself.
-var whole = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", LabelNames: []string{"name"}}, {Type: "baseline"}}}
-
 // severalPlans refuses a folder with more than one plan: merged, everything that they
 // share would be a duplicate.
 func (l *loader) severalPlans(folder string) {
-	holds := map[string][]string{}
-	var second *hcl.Range
+	var names []string
+	var second hcl.Range
 	for _, name := range l.Order {
 		s := l.Sources[name]
 		if s.Body == nil || s.From != nil {
 			continue
 		}
-		content, _, _ := s.Body.PartialContent(whole)
-		for kind, blocks := range content.Blocks.ByType() {
-			holds[kind] = append(holds[kind], filepath.Base(name))
-			if len(holds[kind]) == 2 && (second == nil || kind == "plan") {
-				second = &blocks[0].DefRange
-			}
+		content, _, _ := s.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", LabelNames: []string{"name"}}}})
+		if len(content.Blocks) == 0 {
+			continue
+		}
+		if names = append(names, filepath.Base(name)); len(names) == 2 {
+			second = content.Blocks[0].DefRange
 		}
 	}
-	for _, kind := range []string{"plan", "baseline"} {
-		if names := holds[kind]; len(names) > 1 {
-			l.unreadable = true
-			l.Fail(*second, "several-plans", "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name one: %s.",
-				verdict.And(names), folder, kind, fmt.Sprintf("%s or %s", filepath.Join(folder, names[0]), filepath.Join(folder, names[1])))
-			return
-		}
+	if len(names) > 1 {
+		l.unreadable = true
+		l.Fail(second, "several-plans", "Several plans in a folder", "%s of %q each have a plan block, so there is more than one plan here. Name one: %s or %s.",
+			verdict.And(names), folder, filepath.Join(folder, names[0]), filepath.Join(folder, names[1]))
 	}
 }
 
@@ -182,7 +153,7 @@ func (l *loader) severalPlans(folder string) {
 // the SHA-256 of its content in hexadecimal. Errors start with the name, to become part
 // of a sentence.
 func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest string, err error) {
-	path := p.PathOf(name)
+	path := p.Abs(name)
 	info, err := os.Stat(path) // first, since opening a pipe may block forever
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -30,24 +29,15 @@ func decodeImported(s *eval.Scope, p *plans.Plan, b *hcl.Block) {
 	i := &plans.Imported{Name: b.Labels[0], Summary: f.Text("summary"), Range: lang.RangeOf(b.DefRange)}
 	i.File = f.NeedText("file", "the path of a result file, such as \"results/llama-benchy.json\".")
 	if i.File != "" {
-		if err := read(i, p); err != nil {
-			s.Fail(f.At("file"), "imported", "Unusable result file", "%v.", err)
+		data, digest, err := readNamed(p, i.File, imported.MaxSize)
+		if i.Digest = digest; err == nil {
+			i.Result, err = imported.Read(i.File, data)
+		}
+		if err != nil {
+			s.Fail(f.At("file"), "imported", "Unusable result file", "%s.", strings.TrimSuffix(err.Error(), "."))
 		}
 	}
 	if s.First(b) {
 		p.Imported = append(p.Imported, i)
 	}
-}
-
-func read(i *plans.Imported, p *plans.Plan) error {
-	data, digest, err := readNamed(p, i.File, imported.MaxSize)
-	if err != nil {
-		return err
-	}
-	i.Digest = digest
-	i.Result, err = imported.Read(i.File, data)
-	if wrong, ok := errors.AsType[*imported.Error](err); ok {
-		return errors.New(strings.TrimSuffix(wrong.Error(), "."))
-	}
-	return err
 }

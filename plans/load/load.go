@@ -129,14 +129,6 @@ func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
 	return kept
 }
 
-// folderOf is the folder that paths in a plan are relative to.
-func folderOf(path string) string {
-	if lang.IsFolder(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Dir(path)
-}
-
 // loader is one load in progress: what it has found so far.
 type loader struct {
 	*eval.Scope
@@ -174,8 +166,6 @@ type loader struct {
 	settings *knobSettings
 	// observed are the observations that knobs name.
 	observed []observedName
-	// datasets are the files of prompts that were read, by path.
-	datasets map[string]readOnce
 
 	features map[string]*featureNotes
 	// order is the features in the order of the plan.
@@ -194,11 +184,11 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	}
 	l := &loader{
 		Scope: eval.NewScope(path), reg: reg, opts: opts,
-		plan:     &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()},
+		plan:     &plans.Plan{File: path, Dir: filepath.Clean(lang.FolderOf(path)), Decision: ownDecision()},
 		declared: map[string]*input{}, given: map[string]*givenValue{},
 		localValues: map[string]cty.Value{}, done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
 		phases: map[*eval.Instance]*phaseBlock{}, added: map[string]bool{},
-		byName: map[string]*plans.Knob{}, datasets: map[string]readOnce{}, features: map[string]*featureNotes{},
+		byName: map[string]*plans.Knob{}, features: map[string]*featureNotes{},
 	}
 	l.Inputs.Dir, l.Inputs.Replays, l.Inputs.Lookup = l.plan.Dir, opts.As != nil, l.environment
 	l.Language, l.Whole = planBlock, fileDoc
@@ -212,10 +202,12 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 func (l *loader) load() {
 	all := l.fileBlocks()
 	blocks := all.ByType()
-	l.declareNames(all)
+	for _, b := range all.OfType("variable") { // no expression can change their names
+		l.CheckName(b, 0, 0)
+		l.declare(b.Type, b.Labels[0], b.LabelRanges[0])
+	}
 	l.decodeVariables(blocks["variable"])
 	generated := l.settle(all)
-	l.closeScope()
 
 	decodePlan(l.Scope, l.plan, blocks["plan"])
 	l.chooseSuite()

@@ -58,9 +58,9 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 	if len(f.Blocks.OfType("feature")) > pb.written {
 		l.Fail(b.DefRange, "repetition", "Feature in dynamic", "Others may refer to a feature before it is known what dynamic makes. Repeat the feature itself: feature \"name\" { for_each = … }.")
 	}
-	for _, fb := range pb.features {
-		l.Within(fb.Instance, func() {
-			if ft := l.decodeFeature(fb, ph); fb.first {
+	for _, i := range pb.features {
+		l.Within(i, func() {
+			if ft := l.decodeFeature(i, ph); l.First(i.Block) {
 				ph.Features = append(ph.Features, ft)
 			}
 		})
@@ -71,7 +71,7 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 	if len(f.Blocks) == 0 && readable {
 		l.Fail(b.DefRange, "empty-phase", "Empty phase", "A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or remove the phase.")
 	}
-	if pb.first {
+	if l.First(b) {
 		l.plan.Phases = append(l.plan.Phases, ph)
 	}
 }
@@ -88,7 +88,7 @@ func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, f *eval.Body, attr
 			continue
 		}
 		list = append(list, r.Key)
-		if pb.first {
+		if l.First(pb.block) {
 			l.edge(ph.Name, r.Key, attr, r.At)
 		}
 	}

@@ -67,7 +67,10 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 		switch {
 		case l.Twice(lines, lb, label):
 		case kind == plans.RegressionLevel:
-			p.Regression = regression(level)
+			p.Regression = &plans.Regression{At: level.Range}
+			if level.Decode(p.Regression) != nil {
+				p.Regression = nil // reported
+			}
 		default:
 			p.Levels = append(p.Levels, level)
 		}
@@ -78,13 +81,4 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 	if l.First(b) {
 		l.plan.Protocols = append(l.plan.Protocols, p)
 	}
-}
-
-// regression is what a protocol says about metrics that must not get worse.
-func regression(level *plans.Block) *plans.Regression {
-	r := &plans.Regression{At: level.Range}
-	if level.Decode(r) != nil {
-		return nil // reported
-	}
-	return r
 }

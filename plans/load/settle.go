@@ -33,16 +33,13 @@ func (l *loader) settle(all hcl.Blocks) []*eval.Group {
 	for _, g := range generated {
 		l.declareGroup(g)
 	}
-	return generated
-}
-
-// closeScope makes every block visible, now that it is known which there are.
-func (l *loader) closeScope() {
+	// Every block becomes visible, now that it is known which there are.
 	l.settling = false
 	l.Ctx.Variables["local"] = cty.ObjectVal(l.localValues)
 	for _, kind := range eval.Referable {
 		l.Ctx.Variables[kind] = l.Groups.Object(kind, nil, true)
 	}
+	return generated
 }
 
 // need settles what an expression names, and brings nothing else into scope: a plan with
@@ -113,25 +110,21 @@ func (l *loader) visit(node string, at hcl.Range) bool {
 	kind, key, _ := strings.Cut(node, ".")
 	switch kind {
 	case "local":
-		l.local(key)
+		l.localValues[key] = cty.DynamicVal
+		l.localValues[key], _ = l.Marked(l.locals[key].Expr) // with the marks of what it is computed from
 	case "features":
-		l.openPhases()
+		for _, g := range l.Groups.Of["phase"] {
+			l.visit(g.Node(), g.Block.DefRange)
+			for _, i := range g.Instances {
+				l.Within(i, func() { l.openPhase(i) })
+			}
+		}
 	default:
 		if g := l.Groups.ByKey(kind, key); g != nil {
 			l.Within(nil, func() { g.Instances = l.instances(g, g.Block, nil) })
 		}
 	}
 	return !l.failed[node]
-}
-
-// openPhases makes the features, which the bodies of phases hold.
-func (l *loader) openPhases() {
-	for _, g := range l.Groups.Of["phase"] {
-		l.visit(g.Node(), g.Block.DefRange)
-		for _, i := range g.Instances {
-			l.Within(i, func() { l.openPhase(i) })
-		}
-	}
 }
 
 func (l *loader) cycle(node string, at hcl.Range) {
@@ -175,7 +168,7 @@ func (l *loader) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
 		}
 		sort.Slice(list, func(i, j int) bool { return list[i].Range.Start.Byte < list[j].Range.Start.Byte })
 		for _, a := range list {
-			if l.declare("local", a.Name, nil, a.NameRange) {
+			if l.declare("local", a.Name, a.NameRange) {
 				locals[a.Name] = a
 			}
 		}
@@ -183,21 +176,14 @@ func (l *loader) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
 	return locals
 }
 
-// local evaluates one local. It keeps the marks of what it is computed from.
-func (l *loader) local(name string) {
-	a := l.locals[name]
-	l.localValues[name] = cty.DynamicVal
-	l.localValues[name], _ = l.Marked(a.Expr)
-}
-
 // declare notes a name and reports whether it is new.
-func (l *loader) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
+func (l *loader) declare(kind, key string, at hcl.Range) bool {
 	n := l.Symbols.Of(kind)
 	if first := n.ByKey[key]; first != nil {
 		l.Fail(at, "duplicate-name", "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, lang.SeenAt(first.At, at))
 		return false
 	}
-	n.ByKey[key] = &eval.Symbol{At: at, Block: b}
+	n.ByKey[key] = &eval.Symbol{At: at}
 	n.Order = append(n.Order, key)
 	return true
 }
@@ -205,24 +191,9 @@ func (l *loader) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 // phaseBlock is a phase whose features are known before anything refers to them.
 type phaseBlock struct {
 	block    *hcl.Block
-	features []*featureBlock
+	features []*eval.Instance
 	// written is how many feature blocks it has.
 	written int
-	first   bool
-}
-
-type featureBlock struct {
-	*eval.Instance
-	first bool
-}
-
-// declareNames is the first pass: the names of variables, which no expression
-// can change.
-func (l *loader) declareNames(all hcl.Blocks) {
-	for _, b := range all.OfType("variable") {
-		l.CheckName(b, 0, 0)
-		l.declare(b.Type, b.Labels[0], b, b.LabelRanges[0])
-	}
 }
 
 // nameUses is where rules use the names of a block type.
@@ -242,15 +213,12 @@ func (l *loader) declareGroup(g *eval.Group) {
 	}
 	for _, i := range g.Instances {
 		l.CheckName(i.Block, label, nameUses[g.Kind])
-		first := l.declare(g.Kind, strings.Join(i.Block.Labels, "."), i.Block, b.LabelRanges[label])
-		ph := l.phases[i]
-		if ph == nil {
-			continue
-		}
-		ph.first = first
-		for _, f := range ph.features {
-			l.CheckName(f.Block, 0, lang.InRules)
-			f.first = l.declare("feature", f.Block.Labels[0], f.Block, f.Block.LabelRanges[0])
+		l.declare(g.Kind, strings.Join(i.Block.Labels, "."), b.LabelRanges[label])
+		if ph := l.phases[i]; ph != nil {
+			for _, f := range ph.features {
+				l.CheckName(f.Block, 0, lang.InRules)
+				l.declare("feature", f.Block.Labels[0], f.Block.LabelRanges[0])
+			}
 		}
 	}
 }
@@ -274,7 +242,7 @@ func (l *loader) openPhase(i *eval.Instance) {
 			l.Groups.Add(g)
 		}
 		for _, made := range l.instances(g, fb, i) {
-			ph.features = append(ph.features, &featureBlock{Instance: made})
+			ph.features = append(ph.features, made)
 			g.Instances = append(g.Instances, made)
 		}
 	}

@@ -40,24 +40,15 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 		if name, _, _ := strings.Cut(p.Key, "."); !measure.OfCommand(p.Key) && !l.Symbols.Has("workload", name) {
 			l.Fail(p.KeyAt, "unknown-reference", "Unknown workload", "The plan declares no workload %q.%s", name, l.DidYouMean(name, l.Symbols.Of("workload").Order))
 		}
-		t.Metrics[p.Key] = l.targetMetrics(t, p, f.Attrs["metrics"].Expr)
+		t.Metrics[p.Key] = l.targetMetrics(t, p)
 	}
 	if l.First(b) {
 		l.plan.Targets = append(l.plan.Targets, t)
 	}
 }
 
-func (l *loader) targetMetrics(t *plans.Target, workload eval.Pair, metrics hcl.Expression) map[string]float64 {
-	expr := hcl.StaticExpr(workload.V, workload.At)
-	// The inner map has places of its own if it is written out.
-	if kvs, diags := hcl.ExprMap(metrics); !diags.HasErrors() {
-		for _, kv := range kvs {
-			if kv.Value.Range() == workload.At {
-				expr = kv.Value
-			}
-		}
-	}
-	pairs, ok := l.Pairs(expr, workload.V)
+func (l *loader) targetMetrics(t *plans.Target, workload eval.Pair) map[string]float64 {
+	pairs, ok := l.Pairs(l.ValueAt(workload), workload.V)
 	if !ok {
 		l.Fail(workload.At, "wrong-type", "Wrong type for metrics", "Each workload takes a map of metrics, such as { tg = 57.85 }, not %s.", lang.Describe(workload.V))
 		return nil

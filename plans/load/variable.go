@@ -197,12 +197,8 @@ func (l *loader) validate(in *input) {
 	for _, b := range in.fields.Blocks.OfType("validation") {
 		f := l.Fields(b, validationDoc)
 		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
-		if condition == nil && f.Lacks("condition") {
-			l.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation defines valid values: condition = var.%s > 0.", in.Name)
-		}
-		if message == nil && f.Lacks("error_message") {
-			l.Fail(b.DefRange, "missing-attribute", "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
-		}
+		f.Required("condition", "what is true for a valid value, such as var."+in.Name+" > 0.")
+		f.Required("error_message", "what is wrong with a value that does not meet the condition, and what to do.")
 		if condition == nil || message == nil || !l.onlyVariables(condition.Expr) || !l.onlyVariables(message.Expr) {
 			continue
 		}

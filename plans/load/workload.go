@@ -318,22 +318,11 @@ func (l *loader) dataset(f *eval.Body) *plans.Dataset {
 	if name == "" {
 		return &plans.Dataset{}
 	}
-	d, err := l.datasetOf(name)
+	d, err := dataset(l.plan, name, l.reg.Dataset)
 	if err != nil {
 		l.Fail(in.At("file"), "dataset", "Unusable dataset", "%v.", err)
 	}
 	return d
-}
-
-// datasetOf reads a file once per load, so that a plan sees one content.
-func (l *loader) datasetOf(name string) (*plans.Dataset, error) {
-	path := l.plan.PathOf(name)
-	if known, ok := l.datasets[path]; ok {
-		return known.Dataset, known.err
-	}
-	d, err := dataset(l.plan, name, l.reg.Dataset)
-	l.datasets[path] = readOnce{d, err}
-	return d, err
 }
 
 // ReadDataset reads a file of prompts for a workload that no plan declares; rows
@@ -344,7 +333,7 @@ func ReadDataset(name string, rows func(name string, data []byte) (plans.DataRow
 
 // dataset reads a file of prompts; with an error, it returns what is known of the file.
 func dataset(p *plans.Plan, name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
-	d := &plans.Dataset{File: p.PathOf(name)}
+	d := &plans.Dataset{File: p.Abs(name)}
 	data, digest, err := readNamed(p, name, maxDataset)
 	d.Digest = digest
 	switch {
@@ -355,11 +344,6 @@ func dataset(p *plans.Plan, name string, rows func(name string, data []byte) (pl
 		d.DataRows, err = rows(name, data)
 	}
 	return d, err
-}
-
-type readOnce struct {
-	*plans.Dataset
-	err error
 }
 
 // checkData checks whether a dataset holds what its workload needs.

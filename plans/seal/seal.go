@@ -280,7 +280,7 @@ func parts(p *plans.Plan) (list []Part, err error) {
 	for _, block := range commands(p) {
 		for _, word := range plans.AnyList(block.Attrs["command"]) {
 			name, _ := word.(string)
-			path := p.PathOf(name)
+			path := p.Abs(name)
 			info, err := os.Stat(path)
 			if name == "" || seen[path] || err != nil {
 				continue
@@ -310,7 +310,7 @@ const mostFiles = 1000
 // beside reports whether a folder is below the plan's: others, such as those of models
 // and of the system, are not part of what judges.
 func beside(p *plans.Plan, path string) bool {
-	within, err := filepath.Rel(p.PathOf("."), path)
+	within, err := filepath.Rel(p.Abs("."), path)
 	return err == nil && within != "." && filepath.IsLocal(within)
 }
 
