@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 	},
 	"steps/apply": {
 		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/gpu", "engine/machine", "engine/process", "gates/stats", "gates/verdict", "gates/verdict/code",
-		"plans", "plans/lang", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/elsewhere", "steps/launch", "steps/variant",
+		"plans", "plans/lang", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/remote", "steps/launch", "steps/variant",
 	},
 	"steps/work":      {"engine", "engine/docker", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/process", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/program", "steps/variant"},
 	"steps/program":   {"engine", "engine/logscan", "engine/measure", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "steps/variant"},
@@ -91,7 +91,7 @@ var allowed = map[string][]string{
 	"steps/quality":   {"engine/load/prompt", "engine/logprob", "engine/openai", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
 	"steps/record":    {"engine", "engine/kinds", "engine/limit", "engine/load", "engine/load/coherence", "engine/load/prompt", "engine/load/work", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
 	"steps/levels":    {"engine", "engine/kinds", "engine/load/coherence", "engine/load/prompt", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "engine/process", "engine/limit", "engine/profile", "engine/profile/symbol", "engine/roofline", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/profiling", "steps/program", "steps/quality", "steps/record", "steps/stress", "steps/variant"},
-	"steps/elsewhere": {"gates/verdict", "gates/verdict/code", "internal/shell", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
+	"steps/remote": {"gates/verdict", "gates/verdict/code", "internal/shell", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
 	"steps/profiling": {"engine", "engine/kinds", "engine/load/prompt", "engine/openai", "engine/profile", "engine/profile/host", "engine/profile/read", "engine/profile/symbol", "engine/roofline", "gates/verdict", "gates/verdict/code", "plans", "steps/launch", "steps/variant"},
 	"steps/stress":    {"engine/kinds", "engine/load", "engine/load/coherence", "engine/load/prompt", "engine/measure", "engine/observe", "engine/openai", "engine/telemetry", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "steps/launch", "steps/record"},
 	"steps/agreement": {"engine/load", "engine/load/prompt", "engine/measure", "engine/openai", "gates/stats", "plans", "runtime/ledger", "runtime/store", "steps/launch", "steps/record"},

@@ -68,10 +68,6 @@ type Loading struct {
 	Stage string `json:"stage,omitempty"`
 	// Log is the last line that the engine wrote, safe to print.
 	Log string `json:"log,omitempty"`
-	// GPUMemory is the memory in use on its GPUs, GPUMemoryTotal what they have; 0 if
-	// unknown.
-	GPUMemory      float64 `json:"gpu_memory_gb,omitempty"`
-	GPUMemoryTotal float64 `json:"gpu_memory_total_gb,omitempty"`
 }
 
 // Look is the state of a feature's tests after a round of its session.

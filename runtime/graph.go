@@ -10,7 +10,6 @@ package runtime
 import (
 	"container/heap"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
@@ -150,36 +149,6 @@ func (g *Graph) sort() error {
 	}
 	g.Nodes = out
 	return nil
-}
-
-// Reduced are the needs of a node that do not follow from its others, for drawing. A need
-// is left out if others lead to the same node by a path whose last step demands at least
-// as much of it.
-func (g *Graph) Reduced(n *Node) []Need {
-	var needs []Need // each node once, by its strongest need
-	for _, need := range n.Needs {
-		if i := slices.IndexFunc(needs, func(o Need) bool { return o.On == need.On }); i < 0 {
-			needs = append(needs, need)
-		} else {
-			needs[i].Mode = min(needs[i].Mode, need.Mode)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(needs), func(need Need) bool {
-		seen := map[string]bool{}
-		return slices.ContainsFunc(needs, func(other Need) bool { return other.On != need.On && g.leads(other.On, need, seen) })
-	})
-}
-
-// leads reports whether a node needs another at least as strongly, by any path.
-func (g *Graph) leads(id string, to Need, seen map[string]bool) bool {
-	n := g.byID[id]
-	if seen[id] || n == nil || n.Order <= g.byID[to.On].Order {
-		return false
-	}
-	seen[id] = true
-	return slices.ContainsFunc(n.Needs, func(need Need) bool {
-		return need.On == to.On && need.Mode <= to.Mode || need.On != to.On && g.leads(need.On, to, seen)
-	})
 }
 
 // maxSiblings limits the candidates of one session. A round launches each of them once,

@@ -106,23 +106,23 @@ func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 		case previous.Retracted(),
 			previous.Withdrawn() && sameRetraction(previous.Retraction, by.Retraction),
 			same && previous.Verdict == verdict.Invalid && previous.Derived:
-			return Choice{Action: Reuse, Because: verdict.New(code.Unchanged), Attempt: previous.Attempt}
+			return Choice{Reuse, Unchanged, verdict.New(code.Unchanged), previous.Attempt}
 		}
-		return Choice{Redecide, verdict.New(code.OnRetracted), c.Attempt}
+		return Choice{Redecide, Withdrawn, verdict.New(code.OnRetracted), c.Attempt}
 	}
-	if (c.Action == Redecide || c.Because.Code == code.Relaxed) && n.Kind == KindBenchmark && o.shownWrong(n) {
+	if (c.Action == Redecide || c.Why == RulesRelaxed) && n.Kind == KindBenchmark && o.shownWrong(n) {
 		// Whatever rules need, its launches would no longer count.
-		return Choice{Action: Reuse, Because: verdict.New(code.ShownWrong), Attempt: previous.Attempt}
+		return Choice{Reuse, Withdrawn, verdict.New(code.ShownWrong), previous.Attempt}
 	}
-	if c.Because.Code != code.RetryAfter {
+	if c.Why != Retry {
 		return c
 	}
 	if o.kept[n.Phase] {
-		return Choice{Action: Reuse, Because: verdict.New(code.GateWaived), Attempt: previous.Attempt}
+		return Choice{Reuse, Withdrawn, verdict.New(code.GateWaived), previous.Attempt}
 	}
 	if (n.Kind == KindQualify || n.Kind == KindBenchmark) && n.Feature != "" && o.shownWrong(n) {
 		// An alternative that broke cannot win a retracted feature.
-		return Choice{Action: Reuse, Because: verdict.New(code.FeatureWasRetracted), Attempt: previous.Attempt}
+		return Choice{Reuse, Withdrawn, verdict.New(code.FeatureWasRetracted), previous.Attempt}
 	}
 	return c
 }
@@ -151,7 +151,7 @@ func (o *overrule) retractedBefore(s *Scope, d *ledger.Decision) *ledger.Decisio
 // called wrong: also if the measurement was changed and changed back, or more launches
 // were added. Only --rerun gets another outcome from them. nil if d may stand.
 func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *ledger.Decision {
-	if s.Asked() || d.Retraction != nil {
+	if s.Why == Rerun || d.Retraction != nil {
 		return nil
 	}
 	for _, was := range slices.Backward(history) {
@@ -174,7 +174,7 @@ func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *l
 // person retracted a feature of another name: renaming a feature, or writing it a second
 // time, does not undo the retraction. nil if d may stand.
 func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Decision {
-	if s.Asked() || d.Retraction != nil || !d.Verdict.Unlocks() || !DecidesAlone(Kind(d.Kind)) {
+	if s.Why == Rerun || d.Retraction != nil || !d.Verdict.Unlocks() || !DecidesAlone(Kind(d.Kind)) {
 		return nil
 	}
 	for _, was := range o.retracted {

@@ -114,7 +114,7 @@ func (p *preview) node(n *Node) (Planned, error) {
 		p.outcomes[n.ID] = s.Previous
 		return out, nil
 	}
-	if s.Because.Code == code.HypothesisChanged {
+	if s.Why == HypothesisChanged {
 		p.outcomes[n.ID] = s.Previous // which it stays
 		return out, nil
 	}

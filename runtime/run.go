@@ -198,7 +198,7 @@ func (e *execution) node(n *Node) error {
 	}
 	if unprepared != nil && s.Action == Reuse {
 		// It is unknown whether the earlier decision still holds.
-		s.Choice = Choice{Measure, verdict.New(code.NotPrepared), s.Previous.Attempt + 1}
+		s.Choice = Choice{Measure, Retry, verdict.New(code.NotPrepared), s.Previous.Attempt + 1}
 	}
 	if s.Action == Reuse {
 		e.end(n, s.Previous, true, 0)
@@ -346,7 +346,7 @@ func (e *execution) complete(s *Scope, d *ledger.Decision, err error) *ledger.De
 	}
 	d = e.overrule.retractedBefore(s, d)
 	d.ClaimKey = s.Keys.Claim
-	if d.Of = 0; s.Because.Code == code.HypothesisChanged && d.SameOutcome(s.Previous) {
+	if d.Of = 0; s.Why == HypothesisChanged && d.SameOutcome(s.Previous) {
 		// Decisions on it continue to rest on the attempt that decided it.
 		d.Of = s.Previous.DecidedBy()
 	}

@@ -70,13 +70,28 @@ const (
 // Choice is an action and why it was chosen.
 type Choice struct {
 	Action Action
-	// Because is code.First, code.RulesChanged, code.RetryAfter and the like.
+	// Why is what was found; Because says it to people.
+	Why     Why
 	Because verdict.Reason
 	Attempt int
 }
 
-// Asked reports whether a person asked for the node again.
-func (c Choice) Asked() bool { return c.Because.Code == code.Rerun }
+// Why is what a choice follows from.
+type Why string
+
+const (
+	First              Why = "first"
+	Rerun              Why = "rerun" // a person asked for the node again
+	EvidenceChanged    Why = "evidence"
+	MeasurementChanged Why = "measurement"
+	RulesChanged       Why = "rules"
+	RulesRelaxed       Why = "relaxed" // after launches were seen, so others decide
+	HypothesisChanged  Why = "hypothesis"
+	Retry              Why = "retry" // nothing was decided
+	Unlocked           Why = "unlocked"
+	Withdrawn          Why = "withdrawn"
+	Unchanged          Why = "unchanged"
+)
 
 // choose compares a node's recorded outcome with its present keys. pass, fail and
 // inconclusive are kept; error and invalid are tried again as a new attempt, unless they
@@ -89,37 +104,37 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 		work = Redecide
 	}
 	if previous == nil {
-		return Choice{Action: work, Because: because(code.First, keys.Fresh), Attempt: 1}
+		return Choice{work, First, because(code.First, keys.Fresh), 1}
 	}
 	next := previous.Attempt + 1
 	switch {
 	case rerun:
-		return Choice{work, verdict.New(code.Rerun), next}
+		return Choice{work, Rerun, verdict.New(code.Rerun), next}
 	case previous.MeasureKey != keys.Measure && previous.DecisionKey != keys.Decide && work == Redecide:
-		return Choice{work, verdict.New(code.BothChanged), next}
+		return Choice{work, EvidenceChanged, verdict.New(code.BothChanged), next}
 	case previous.MeasureKey != keys.Measure && work == Redecide:
-		return Choice{work, verdict.New(code.EvidenceChanged), next}
+		return Choice{work, EvidenceChanged, verdict.New(code.EvidenceChanged), next}
 	case previous.MeasureKey != keys.Measure:
-		return Choice{work, because(code.MeasurementChanged, keys.Why), next}
+		return Choice{work, MeasurementChanged, because(code.MeasurementChanged, keys.Why), next}
 	case previous.Retracted():
 		// A changed rule must not let the same evidence pass again.
-		return Choice{Action: Reuse, Because: verdict.New(code.Retracted), Attempt: previous.Attempt}
+		return Choice{Reuse, Withdrawn, verdict.New(code.Retracted), previous.Attempt}
 	case !keys.Again.IsZero():
-		return Choice{work, keys.Again, next}
+		return Choice{work, EvidenceChanged, keys.Again, next}
 	case previous.DecisionKey != keys.Decide && !keys.Fresh.IsZero():
-		return Choice{work, keys.Fresh, next}
+		return Choice{work, RulesRelaxed, keys.Fresh, next}
 	case previous.DecisionKey != keys.Decide:
-		return Choice{Redecide, verdict.New(code.RulesChanged), next}
+		return Choice{Redecide, RulesChanged, verdict.New(code.RulesChanged), next}
 	case n.Kind == KindStep && !previous.Verdict.Unlocks() && !(n.StepBlock != nil && n.StepBlock.Kind == plans.MatrixStep && previous.Kept()):
-		return Choice{work, verdict.New(code.RetryAfter).Is(previous.Verdict), next}
+		return Choice{work, Retry, verdict.New(code.RetryAfter).Is(previous.Verdict), next}
 	case previous.Withdrawn():
-		return Choice{work, verdict.New(code.NoLongerWithdrawn).On(previous.Retraction.Node), next}
+		return Choice{work, Unlocked, verdict.New(code.NoLongerWithdrawn).On(previous.Retraction.Node), next}
 	case work == Redecide && previous.ClaimKey != keys.Claim && (previous.Verdict.Kept() || previous.Derived):
-		return Choice{work, verdict.New(code.HypothesisChanged), next}
+		return Choice{work, HypothesisChanged, verdict.New(code.HypothesisChanged), next}
 	case previous.Kept() || previous.Derived, work == Redecide && previous.Disturbed():
-		return Choice{Action: Reuse, Because: verdict.New(code.Unchanged), Attempt: previous.Attempt}
+		return Choice{Reuse, Unchanged, verdict.New(code.Unchanged), previous.Attempt}
 	default:
-		return Choice{work, verdict.New(code.RetryAfter).Is(previous.Verdict), next}
+		return Choice{work, Retry, verdict.New(code.RetryAfter).Is(previous.Verdict), next}
 	}
 }
 

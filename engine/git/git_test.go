@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -67,7 +66,7 @@ func TestErrorsTeach(t *testing.T) {
 				os.Unsetenv(name)
 			}
 			by(t, dir, "config", "user.useConfigOnly", "true")
-			return r.CreateTag(t.Context(), "v1", "HEAD", "annotated", false)
+			return r.CreateTag(t.Context(), "v1", "HEAD", "annotated")
 		}, NoIdentity, []string{"user.email"}},
 		{"no remote", func(t *testing.T, r *Repo, _ string) error {
 			_, err := r.FetchRequest(t.Context(), "upstream", "pull/7/head")
@@ -126,28 +125,6 @@ func TestErrorsTeach(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestOnly: commits that only a branch has would be lost if it were moved.
-func TestOnly(t *testing.T) {
-	r, dir := newRepo(t)
-	by(t, dir, "checkout", "-qb", "topic")
-	mine := commit(t, dir, "b.txt", "b")
-	only := func() []string {
-		t.Helper()
-		list, err := r.Only(t.Context(), "topic", "refs/heads/topic")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return list
-	}
-	if got := only(); !slices.Equal(got, []string{mine}) {
-		t.Errorf("%v", got)
-	}
-	by(t, dir, "tag", "kept")
-	if got := only(); len(got) > 0 {
-		t.Errorf("tagged commits count as lost: %v", got)
 	}
 }
 

@@ -70,12 +70,9 @@ func (r *Repo) Checkout(ctx context.Context, branch string) error {
 	return err
 }
 
-// CreateTag creates a tag, with a message if given. force moves an existing one.
-func (r *Repo) CreateTag(ctx context.Context, name, commit, message string, force bool) error {
+// CreateTag creates a tag, with a message if given.
+func (r *Repo) CreateTag(ctx context.Context, name, commit, message string) error {
 	args := []string{"tag"}
-	if force {
-		args = append(args, "--force")
-	}
 	if message != "" {
 		args = append(args, "--annotate", "--message="+message)
 	}

@@ -74,18 +74,6 @@ func (r *Repo) Contains(ctx context.Context, tip, commit string) bool {
 	return err == nil
 }
 
-// Only lists the commits that tip has and no other branch, tag or remote branch has: what
-// would be lost if the branch moved. Refs in except do not count as having them.
-func (r *Repo) Only(ctx context.Context, tip string, except ...string) ([]string, error) {
-	args := []string{"rev-list", tip, "--not"}
-	for _, ref := range except {
-		args = append(args, "--exclude="+ref)
-	}
-	args = append(args, "--glob=refs/heads", "--tags", "--remotes", "--glob="+fetched)
-	// --exclude applies to the next pattern only, so the branches come first.
-	return r.lines(ctx, args...)
-}
-
 // Branch is the commit of a local branch; empty if there is none.
 func (r *Repo) Branch(ctx context.Context, name string) string { return r.Tip(ctx, "refs/heads/"+name) }
 
@@ -99,33 +87,6 @@ func (r *Repo) Tip(ctx context.Context, full string) string {
 		return ""
 	}
 	return out
-}
-
-// MoveBranch moves a branch that is at before. If it is checked out its files follow, and
-// nothing uncommitted may be in the way.
-func (r *Repo) MoveBranch(ctx context.Context, name, to, before string) error {
-	trees, err := r.Worktrees(ctx)
-	if err != nil {
-		return err
-	}
-	for _, w := range trees {
-		if w.Branch != name {
-			continue
-		}
-		where, err := Open(ctx, w.Path)
-		if err != nil {
-			return err
-		}
-		if where.Bare {
-			continue
-		}
-		if err := where.Settled(ctx); err != nil {
-			return err
-		}
-		_, err = where.run(ctx, "reset", "--keep", to)
-		return err
-	}
-	return r.SetRef(ctx, "refs/heads/"+name, to, before, "moved")
 }
 
 // GoodName is what is wrong with a branch or tag name; nil if it is valid.

@@ -13,17 +13,11 @@ import (
 
 // gone are the classes of code.LaunchGone (launch.Gone).
 var gone = map[string]string{
-	"ended":         "the worker ended",
-	"silent":        "the worker went silent",
-	"damaged":       "its result arrived damaged",
-	"broke":         "the worker failed",
-	"preempted":     "its job was preempted",
-	"time_limit":    "its job reached its time limit; raise it in the executor block (time, activeDeadlineSeconds)",
-	"node_failed":   "the node failed",
-	"cancelled":     "its job was cancelled or deleted",
-	"requeued":      "its job was requeued",
-	"evicted":       "its pod was evicted",
-	"out_of_memory": "out of memory by the limit of its job; raise it in the executor block (--mem, resources.limits.memory)",
+	"ended":   "the worker ended",
+	"silent":  "the worker went silent",
+	"damaged": "its result arrived damaged",
+	"broke":   "the worker failed",
+	"job":     "its scheduler ended its job",
 }
 
 // broken says how a launch ended: first what its log shows to be the cause, if anything.

@@ -1,7 +1,5 @@
 package tell
 
-import "fmt"
-
 // stages are the stages of an engine's start in words.
 var stages = map[string]string{
 	"":              "starting",
@@ -18,12 +16,4 @@ var stages = map[string]string{
 func Stage(stage string) (string, bool) {
 	words, ok := stages[stage]
 	return words, ok
-}
-
-// GPUMemory is how much of a GPU's memory is in use, in GB; empty if unknown.
-func GPUMemory(used, total float64) string {
-	if total <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("GPU %.1f of %.0f GB", used, total)
 }

@@ -41,17 +41,9 @@ var reportPhrases = phrases{
 	code.OtherSession:     "measured in different sessions: drift between them is part of the changes, and the bounds do not cover it",
 	code.LeftOut:          "{launches|launch|launches} of {subject} left out: failed, invalid or incoherent",
 
-	code.Moved:         "rules changed after the data were seen: {causes} (attempt {attempt}: {verdict}). The stated error rates no longer apply to what changed",
-	code.RuleDropped:   "{subject:q} ({expr}) no longer decides",
-	code.RuleAdded:     "{subject:q} ({expr}) is new",
-	code.RuleRewritten: "{subject:q} was {was}, now {is}",
-	code.ThresholdMoved: func(r verdict.Reason) string {
-		return fill("threshold of {subject:q} ({expr}) was {was}, now {is}", exact(r))
-	},
 	code.SettingMoved:      func(r verdict.Reason) string { return fill("{subject} was {was}, now {is}", exact(r)) },
 	code.AlternativesMoved: "it was one of {was} alternatives, now one of {is}",
 	code.FirstLookMoved:    "the first look was at {was} launches per arm, now at {is}",
-	code.MostMoved:         "the limit was {was} launches per arm, now {is}",
 }
 
 // inError quotes names that people give to rules: "level kernels", `criterion "fast"`.

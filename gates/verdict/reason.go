@@ -88,13 +88,6 @@ func (r Reason) writeKey(b *strings.Builder) {
 	b.WriteString(")")
 }
 
-// Excused reports whether what broke an engine is a mistake of the plan or the machine,
-// which is held against no variant.
-func (r Reason) Excused() bool {
-	blame := r.Args["blame"].Text
-	return r.Code == code.Diagnosed && (blame == "plan" || blame == "machine") || slices.ContainsFunc(r.Causes, Reason.Excused)
-}
-
 // Holds reports whether a code is among some reasons or their causes.
 func Holds(reasons []Reason, c code.Code) bool {
 	return slices.ContainsFunc(reasons, func(r Reason) bool { return r.Code == c || Holds(r.Causes, c) })

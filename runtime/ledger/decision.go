@@ -233,3 +233,8 @@ func (d *Decision) Marks() (said []verdict.Reason) {
 	}
 	return said
 }
+
+// Tries are the reasons that say which try a decision is, if it is not the first.
+func (d *Decision) Tries() []verdict.Reason {
+	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Code != code.Tried && r.Code != code.TriesSpent })
+}

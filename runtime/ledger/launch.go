@@ -42,9 +42,11 @@ type Launch struct {
 	Started time.Time `json:"started"`
 	// Seconds is the wall time from process start to stop.
 	Seconds float64 `json:"seconds"`
-	// OK is false when the engine broke; Error then says how.
+	// OK is false when the engine broke; Error then says how, and Failure as far as it
+	// matters to others.
 	OK      bool           `json:"ok"`
 	Error   verdict.Reason `json:"error,omitzero"`
+	Failure Failure        `json:"failure,omitempty"`
 	LogTail []string       `json:"log_tail,omitempty"`
 	Exit    *int           `json:"exit,omitempty"`
 	// Metrics maps an address without its statistic ("chat.tg",
@@ -110,6 +112,17 @@ type Launch struct {
 	// reason recorded there.
 	Replaces string `json:"replaces,omitempty"`
 }
+
+// Failure is how a launch broke, as far as others depend on it: it was lost with what made
+// it on another machine, or its log shows whose fault it is (kinds.Blame).
+type Failure string
+
+const (
+	FailureLost    Failure = "lost"
+	FailureEngine  Failure = "engine"
+	FailurePlan    Failure = "plan"
+	FailureMachine Failure = "machine"
+)
 
 // Place is a host, or a part of one, where launches run: those of one round run on one.
 type Place struct {
@@ -259,7 +272,11 @@ func (l *Launch) Counts() bool { return l.OK && len(l.Invalid) == 0 && len(l.Gar
 
 // Crashed reports whether the engine ended the launch by itself, also before it was ready,
 // and not for a mistake of the plan or the machine.
-func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil && !l.Error.Excused() }
+func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil && !l.Excused() }
+
+// Excused reports whether what broke it is a mistake of the plan or the machine, which is
+// held against no variant.
+func (l *Launch) Excused() bool { return l.Failure == FailurePlan || l.Failure == FailureMachine }
 
 // Recount is the tokens of one text: billed by the engine that was asked, and counted
 // again by its parent's tokenizer. Both are 0 if the second is unknown.

@@ -438,7 +438,7 @@ func (p *page) observed() {
 func (p *page) again() {
 	var rows [][]string
 	for _, d := range Standing(p.st) {
-		if again := p.st.DecidedAgain(d); len(again) > 0 {
+		if again := d.Tries(); len(again) > 0 {
 			rows = append(rows, []string{d.Node, string(d.Verdict), strings.Join(tell.Lines(again), "\n")})
 		}
 	}

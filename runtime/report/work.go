@@ -51,9 +51,9 @@ func WorkOn(st *store.Store) Work {
 	}
 	switch {
 	case last.Done:
-	case err != nil, held && (by == nil || by.Run == nil):
+	case err != nil, held && by == nil:
 		w.State = Unknown
-	case held && *by.Run == last.ID:
+	case held && by.Run == last.ID:
 		w.State = UnderWay
 	default:
 		w.State = Killed

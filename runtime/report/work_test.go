@@ -71,8 +71,8 @@ func TestWorkOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(Killed, true)
-	// Who has not said it, or not said on what, may be at work on any.
-	for _, text := range []string{"", `{"pid":`, `{"pid":1,"host":"h","started":"2026-01-02T03:04:05Z","command":["mxflow"]}`} {
+	// Who has not said it may be at work on any.
+	for _, text := range []string{"", `{"pid":`} {
 		sign(text)
 		want(Unknown, true)
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,13 +23,8 @@ type Holder struct {
 	Host    string    `json:"host"`
 	Started time.Time `json:"started"`
 	Command []string  `json:"command"`
-	// Born distinguishes the process from a later one with its PID: when the kernel
-	// started it, in ticks since the boot, which boot, and the PID namespace. Empty if
-	// the system does not say.
-	Born string `json:"born,omitempty"`
-	// Run is the run that it is working on, by ID: empty before it started one, nil if
-	// the file does not say.
-	Run *string `json:"run"`
+	// Run is the run that it is working on, by ID: empty before it started one.
+	Run string `json:"run"`
 }
 
 // DirLock is the right to write to a state directory. It ends with Unlock or with
@@ -52,17 +46,12 @@ func (e *HeldError) Error() string {
 		return e.Path + " is locked: another apply has just started on this state directory"
 	}
 	h := e.Holder
-	return fmt.Sprintf("%s is locked: process %d on %s has been using this state directory since %s (%s)",
-		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(h.typed(), " "))
-}
-
-// typed is the command as a person typed it: without the program's folder.
-func (h *Holder) typed() []string {
-	words := slices.Clone(h.Command)
-	if len(words) > 0 {
-		words[0] = filepath.Base(words[0])
+	typed := slices.Clone(h.Command)
+	if len(typed) > 0 {
+		typed[0] = filepath.Base(typed[0]) // as a person typed it
 	}
-	return words
+	return fmt.Sprintf("%s is locked: process %d on %s has been using this state directory since %s (%s)",
+		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(typed, " "))
 }
 
 // Lock locks a state directory, which is created if missing. If another process holds the
@@ -133,11 +122,7 @@ func AtWork(dir string) (held bool, by *Holder, err error) {
 	if held, err = isLocked(f); !held || err != nil {
 		return false, nil, err
 	}
-	// Between taking the lock and signing it, the file still names the previous holder.
-	if by = readHolder(f); by != nil && dead(by) {
-		by = nil
-	}
-	return true, by, nil
+	return true, readHolder(f), nil
 }
 
 // Begin records in the lock's file which run its holder is working on. Call it before the
@@ -156,8 +141,7 @@ func (l *DirLock) sign(run string) error {
 	if err != nil {
 		host = "an unnamed host"
 	}
-	pid := os.Getpid()
-	text, err := json.Marshal(Holder{PID: pid, Host: host, Started: time.Now().UTC(), Command: os.Args, Born: born(pid), Run: &run})
+	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Started: time.Now().UTC(), Command: os.Args, Run: run})
 	if err != nil {
 		return err
 	}
@@ -186,47 +170,4 @@ func readHolder(f *os.File) *Holder {
 // hold locks on two files of the same name.
 func (l *DirLock) Unlock() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
-}
-
-// born distinguishes a process from a later one with its PID, in the form of a Holder;
-// empty if the process no longer runs, or this system does not say.
-func born(pid int) string {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return ""
-	}
-	return bornBy(numbered(), string(stat))
-}
-
-// numbered names this process's PID namespace and the boot: the first namespace has the
-// same name on every machine, and a state directory may be shared.
-func numbered() string {
-	space, err := os.Readlink("/proc/self/ns/pid")
-	boot, unknown := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil || unknown != nil {
-		return ""
-	}
-	return space + "@" + strings.TrimSpace(string(boot))
-}
-
-// bornBy reads proc_pid_stat(5): fields are counted after the name, which may contain
-// anything.
-func bornBy(space, stat string) string {
-	const state, threads, start = 0, 17, 19
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	if space == "" || len(fields) <= start {
-		return ""
-	}
-	// It waits to be reaped. With running threads it is alive.
-	if (fields[state] == "Z" || fields[state] == "X") && (fields[threads] == "0" || fields[threads] == "1") {
-		return ""
-	}
-	return space + " " + fields[start]
-}
-
-// dead reports whether the signer of a lock is known to have ended: nothing is known here
-// about a process in another PID namespace, or on another machine.
-func dead(h *Holder) bool {
-	space, _, ok := strings.Cut(h.Born, " ")
-	return ok && space == numbered() && born(h.PID) != h.Born
 }

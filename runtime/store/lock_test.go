@@ -184,10 +184,8 @@ func TestLockNamesTheRun(t *testing.T) {
 			t.Fatalf("held %v, %v", held, err)
 		case by == nil:
 			return "nobody"
-		case by.Run == nil:
-			return "not said"
 		}
-		return *by.Run
+		return by.Run
 	}
 	if got := run(); got != "" {
 		t.Errorf("before it began one, the run is %q", got)
@@ -199,52 +197,6 @@ func TestLockNamesTheRun(t *testing.T) {
 		}
 		if got := run(); got != id {
 			t.Errorf("the run is %q, want %s", got, id)
-		}
-	}
-	own, lost := born(os.Getpid()), exec.Command("true")
-	if err := lost.Run(); err != nil {
-		t.Fatal(err)
-	}
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	abroad := strings.ReplaceAll(own, strings.TrimSpace(string(boot)), "another-boot")
-	for text, want := range map[string]string{
-		// Signed without a run.
-		`{"pid":1,"host":"h","started":"2026-01-02T03:04:05Z","command":["mxflow"]}`: "not said",
-		// Of who cannot be looked at nothing is known but what the file says.
-		`{"pid":1,"host":"h","run":"r-2"}`:                                     "r-2",
-		`{"pid":1,"host":"h","born":"pid:[1] 12","run":"r-2"}`:                 "r-2",
-		fmt.Sprintf(`{"pid":%d,"born":%q,"run":"r-2"}`, os.Getpid(), own):      "r-2",
-		fmt.Sprintf(`{"pid":%d,"born":"%s1","run":"r-2"}`, os.Getpid(), own):   "nobody",
-		fmt.Sprintf(`{"pid":%d,"born":%q,"run":"r-2"}`, lost.Process.Pid, own): "nobody",
-		// The first namespace has one name on every machine, and before and after a boot.
-		fmt.Sprintf(`{"pid":%d,"born":%q,"run":"r-2"}`, lost.Process.Pid, abroad): "r-2",
-	} {
-		if own == "" && want == "nobody" {
-			continue // this system does not say who lives
-		}
-		if err := os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if got := run(); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestBornBy(t *testing.T) {
-	const rest = " 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 "
-	for _, c := range []struct{ space, stat, want string }{
-		{"pid:[1]", "7 (sh) S" + rest + "1 0 8812 1 2", "pid:[1] 8812"},
-		{"pid:[1]", "7 (a) R (b) S" + rest + "9 0 8812 1 2", "pid:[1] 8812"},
-		{"pid:[1]", "7 (sh) Z" + rest + "1 0 8812 1 2", ""},
-		{"pid:[1]", "7 (sh) Z" + rest + "9 0 8812 1 2", "pid:[1] 8812"},
-		{"pid:[1]", "7 (sh) X" + rest + "0 0 8812 1 2", ""},
-		{"", "7 (sh) S" + rest + "1 0 8812 1 2", ""},
-		{"pid:[1]", "", ""},
-		{"pid:[1]", "7 (sh) S 1 2", ""},
-	} {
-		if got := bornBy(c.space, c.stat); got != c.want {
-			t.Errorf("%q: %q, want %q", c.stat, got, c.want)
 		}
 	}
 }

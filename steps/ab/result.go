@@ -47,9 +47,8 @@ type Result struct {
 	Same    int              `json:"same"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Notes   []verdict.Reason `json:"notes,omitempty"`
-	// Moved is how the question changed since these launches were first seen, and how
-	// often they were made from scratch: then the error rates do not hold.
-	Moved   []verdict.Reason `json:"moved,omitempty"`
+	// Tries say which try this is, if not the first.
+	Tries   []verdict.Reason `json:"tries,omitempty"`
 	Advice  []string         `json:"advice,omitempty"`
 	LogTail []string         `json:"log_tail,omitempty"`
 	// Stopped is why no more launches were made, as in verdict.Stop.
@@ -117,8 +116,8 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 	r.estimate(q.Claim, decided[runtime.FeatureID("B")])
 	r.causes(decided)
 	r.beforeMeasuring(decided)
-	if history := st.History(runtime.FeatureID("B")); decided[runtime.FeatureID("B")] != nil && len(history) > 0 {
-		r.Moved = st.DecidedAgain(history[len(history)-1])
+	if d := decided[runtime.FeatureID("B")]; d != nil {
+		r.Tries = d.Tries()
 	}
 	r.differences(q)
 	return r

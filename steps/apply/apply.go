@@ -24,7 +24,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/decide"
-	"github.com/mxflow/mxflow/steps/elsewhere"
+	"github.com/mxflow/mxflow/steps/remote"
 )
 
 // Options are the plan to apply, and where.
@@ -222,7 +222,7 @@ type run struct {
 	watch   Observer
 	secrets *redact.Redactor
 	// pool makes launches on other machines, nil if the plan has none made there.
-	pool *elsewhere.Pool
+	pool *remote.Pool
 	lab  *steps.Lab
 }
 

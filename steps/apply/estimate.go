@@ -20,8 +20,7 @@ type Estimate struct {
 	OneLow, OneHigh float64
 }
 
-// EstimateOf estimates from the duration of earlier launches, of this plan and of others
-// on this machine.
+// EstimateOf estimates from the duration of earlier launches.
 func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate {
 	pieces := piecesOf(p, preview)
 	e := known.of(pieces)
@@ -108,9 +107,9 @@ const asFast = 2
 // the same load and purpose says most. One of another variant of that engine bounds it;
 // and one with another load shows how long a start takes.
 func (k *Known) span(l piece) (low, high float64) {
-	same := k.those(func(t took) bool { return t.Variant == l.VariantKey && t.Purpose == l.Purpose && t.Work == l.Work })
+	same := k.those(func(t took) bool { return t.variant == l.VariantKey && t.purpose == l.Purpose && t.work == l.Work })
 	if len(same) > 0 {
-		low, high = within(same, func(t took) float64 { return t.Seconds })
+		low, high = within(same, func(t took) float64 { return t.seconds })
 		if l.Paced == 0 || high > l.pace {
 			return max(low, l.pace), max(high, l.pace)
 		}
@@ -118,18 +117,18 @@ func (k *Known) span(l piece) (low, high float64) {
 		return low + l.pace, high + l.pace
 	}
 	engine := engineKey(l.Engine, l.Model)
-	starts := k.those(func(t took) bool { return t.Variant == l.VariantKey && t.Start > 0 })
+	starts := k.those(func(t took) bool { return t.variant == l.VariantKey && t.start > 0 })
 	if len(starts) == 0 {
-		starts = k.those(func(t took) bool { return t.Engine == engine && t.Start > 0 })
+		starts = k.those(func(t took) bool { return t.engine == engine && t.start > 0 })
 	}
 	low = l.pace
 	if len(starts) > 0 {
-		start, _ := within(starts, func(t took) float64 { return t.Start })
+		start, _ := within(starts, func(t took) float64 { return t.start })
 		low += start
 	}
-	others := k.those(func(t took) bool { return t.Engine == engine && t.Purpose == l.Purpose && t.Work == l.Work })
+	others := k.those(func(t took) bool { return t.engine == engine && t.purpose == l.Purpose && t.work == l.Work })
 	if len(others) > 0 {
-		_, high = within(others, func(t took) float64 { return t.Seconds })
+		_, high = within(others, func(t took) float64 { return t.seconds })
 		high = max(high*asFast, low)
 	}
 	return low, high

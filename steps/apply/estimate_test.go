@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -139,31 +137,6 @@ func TestClock(t *testing.T) {
 		if ev := c.at(step.ev); ev.Made != step.made || ev.Left != step.left || (ev.ETA > 0) != step.eta || (ev.ETALeast > 0) != step.least {
 			t.Errorf("step %d: %+v", i, ev)
 		}
-	}
-}
-
-// What one plan launched another one knows, and what is damaged is not known.
-func TestKnownOfOtherPlans(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", dir)
-	t.Setenv("HOME", dir)
-	k := KnownTo(nil)
-	k.add(made("1", "v1", "benchmark", "w", 60, 100))
-	file, err := os.OpenFile(k.file, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.WriteString("{\"seconds\":-1,\"engine\":\"x\"}\nnothing\n{\"engine\""); err != nil {
-		t.Fatal(err)
-	}
-	file.Close()
-	if other := KnownTo(nil); len(other.all) != 1 || other.all[0] != k.all[0] {
-		t.Errorf("%+v", other.all)
-	}
-	// Where nothing can be written, nothing is learned, and nothing breaks.
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(k.file, "below a file"))
-	if KnownTo(nil).add(made("1", "v1", "benchmark", "w", 60, 100)); len(KnownTo(nil).all) != 0 {
-		t.Error("known from nowhere")
 	}
 }
 

@@ -27,8 +27,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/elsewhere"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/remote"
 )
 
 // Work makes launches for an mxflow on another machine, which orders them through in,
@@ -47,9 +47,9 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	w := &worker{wire: elsewhere.NewWire(in, out), dir: dir, soft: ctx}
+	w := &worker{wire: remote.NewWire(in, out), dir: dir, soft: ctx}
 	go w.wire.StayAlive(ctx.Done())
-	heard, ended := make(chan elsewhere.Message), make(chan error, 1)
+	heard, ended := make(chan remote.Message), make(chan error, 1)
 	go func() {
 		for {
 			m, err := w.wire.Receive()
@@ -64,13 +64,13 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 			}
 		}
 	}()
-	silent := time.NewTimer(elsewhere.Silence)
+	silent := time.NewTimer(remote.Silence)
 	defer silent.Stop()
 	defer w.close()
 	for {
 		select {
 		case m := <-heard:
-			silent.Reset(elsewhere.Silence)
+			silent.Reset(remote.Silence)
 			if err := w.hear(m); err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 			}
 			return err
 		case <-silent.C:
-			return fmt.Errorf("nothing heard from the applying mxflow for %s", elsewhere.Silence)
+			return fmt.Errorf("nothing heard from the applying mxflow for %s", remote.Silence)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -109,7 +109,7 @@ func clearLeft() {
 
 // worker is the state of Work.
 type worker struct {
-	wire *elsewhere.Wire
+	wire *remote.Wire
 	dir  string
 	soft context.Context
 
@@ -123,14 +123,14 @@ type worker struct {
 }
 
 // hear handles a message. An error ends the worker.
-func (w *worker) hear(m elsewhere.Message) error {
+func (w *worker) hear(m remote.Message) error {
 	switch {
 	case m.Hello != nil:
 		ready, err := w.begin(m.Hello)
 		if err != nil {
-			return errors.Join(err, w.wire.Send(elsewhere.Message{Failed: refuses(err)}))
+			return errors.Join(err, w.wire.Send(remote.Message{Failed: refuses(err)}))
 		}
-		return w.wire.Send(elsewhere.Message{Ready: ready})
+		return w.wire.Send(remote.Message{Ready: ready})
 	case m.Order != nil:
 		w.finish()
 		ctx, stop := context.WithCancel(w.soft)
@@ -176,9 +176,9 @@ func refuses(err error) verdict.Reason {
 
 // begin prepares for the orders of one apply. The error is why launches here would not be
 // those that the plan asks for.
-func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
+func (w *worker) begin(h *remote.Hello) (*remote.Ready, error) {
 	host := hostName(h)
-	if _, sum, err := elsewhere.ProgramSum(); err != nil || sum != h.Program {
+	if _, sum, err := remote.ProgramSum(); err != nil || sum != h.Program {
 		return nil, errors.Join(err, fmt.Errorf("mxflow on %s differs from the applying one: copy the same file there", host))
 	}
 	if err := os.Chdir(h.Dir); err != nil {
@@ -211,17 +211,17 @@ func (w *worker) begin(h *elsewhere.Hello) (*elsewhere.Ready, error) {
 	if w.place, err = standsOn(w.soft, h, host); err != nil {
 		return nil, err
 	}
-	return &elsewhere.Ready{Place: w.place, Job: cmp.Or(h.Job, os.Getenv("SLURM_JOB_ID"))}, nil
+	return &remote.Ready{Place: w.place, Job: cmp.Or(h.Job, os.Getenv("SLURM_JOB_ID"))}, nil
 }
 
 // hostName is this machine's name for people.
-func hostName(h *elsewhere.Hello) string {
+func hostName(h *remote.Hello) string {
 	own, _ := os.Hostname()
 	return cmp.Or(os.Getenv("SLURMD_NODENAME"), h.Host, own)
 }
 
 // standsOn is a worker's place: the devices that it was given, or those of its job.
-func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Place, error) {
+func standsOn(ctx context.Context, h *remote.Hello, host string) (*ledger.Place, error) {
 	on := &ledger.Place{Name: host, Host: host, Boot: machine.BootID()}
 	if n := os.Getenv("SLURM_STEP_NUM_NODES"); n != "" && n != "1" {
 		on.Name = os.Getenv("SLURM_STEP_NODELIST") // of an engine of several nodes
@@ -267,7 +267,7 @@ func standsOn(ctx context.Context, h *elsewhere.Hello, host string) (*ledger.Pla
 // carry executes an order and sends the result.
 func (w *worker) carry(ctx context.Context, o *launch.Order) {
 	done, err := w.make(ctx, o)
-	var m elsewhere.Message
+	var m remote.Message
 	switch {
 	case ctx.Err() != nil:
 		m.Stop = true
@@ -275,8 +275,8 @@ func (w *worker) carry(ctx context.Context, o *launch.Order) {
 		m.Failed = failedBy(err)
 	default:
 		m.Done = done
-		if m.Sum, err = elsewhere.Sum(done); err != nil {
-			m = elsewhere.Message{Failed: failedBy(err)}
+		if m.Sum, err = remote.Sum(done); err != nil {
+			m = remote.Message{Failed: failedBy(err)}
 		}
 	}
 	_ = w.wire.Send(m) // if nobody receives it, the launch is lost
@@ -311,7 +311,7 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 	sent := o.Record.Prompts // the sender of the order has them
 	s := &runtime.Scope{
 		Plan: w.lab.Plan, Node: node, Run: o.Run, Context: ctx, Hard: hard,
-		Emit: func(ev runtime.Event) { _ = w.wire.Send(elsewhere.Message{Event: &ev}) },
+		Emit: func(ev runtime.Event) { _ = w.wire.Send(remote.Message{Event: &ev}) },
 	}
 	result, err := w.lab.Carry(ctx, s, o)
 	if err != nil {
@@ -323,7 +323,7 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 		}
 		data, err := w.store.Get(sum)
 		if err == nil {
-			err = w.wire.Send(elsewhere.Message{Sum: sum, Data: data})
+			err = w.wire.Send(remote.Message{Sum: sum, Data: data})
 		}
 		if err != nil {
 			return nil, err
@@ -332,12 +332,12 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 	return &launch.Done{Record: o.Record, Result: result}, nil
 }
 
-// newPool makes the workers of an apply, if its plan has launches made elsewhere.
-func (r *run) newPool(owner string) (*elsewhere.Pool, error) {
+// newPool makes the workers of an apply, if its plan has launches made remote.
+func (r *run) newPool(owner string) (*remote.Pool, error) {
 	if !r.plan.Executor.Elsewhere() {
 		return nil, nil
 	}
-	h := elsewhere.Hello{Since: r.lab.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
+	h := remote.Hello{Since: r.lab.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
 	h.Inputs.Private = nil // it receives all
 	var err error
 	if h.Dir, err = os.Getwd(); err != nil {
@@ -348,7 +348,7 @@ func (r *run) newPool(owner string) (*elsewhere.Pool, error) {
 			return nil, err
 		}
 	}
-	p := &elsewhere.Pool{Plan: r.plan, Store: r.store, Hard: r.Hard}
+	p := &remote.Pool{Plan: r.plan, Store: r.store, Hard: r.Hard}
 	if r.plan.Executor.Kind == plans.KubernetesExecutor {
 		key, err := store.SecretKey(r.store.Dir())
 		if err != nil {
@@ -357,7 +357,7 @@ func (r *run) newPool(owner string) (*elsewhere.Pool, error) {
 		sum := sha256.Sum256(append([]byte("jobs of "), key...))
 		p.Jobs = hex.EncodeToString(sum[:8])
 	}
-	if p.Program, h.Program, err = elsewhere.ProgramSum(); err != nil {
+	if p.Program, h.Program, err = remote.ProgramSum(); err != nil {
 		return nil, err
 	}
 	p.Hello = h

@@ -16,10 +16,10 @@ import (
 // stayed. Mistakes of the plan or the machine do not count, nor what mxflow stopped or
 // could not do.
 func dies(l *ledger.Launch) bool {
-	if l.OK || l.Engine["fresh"] == "no" || l.Error.Excused() {
+	if l.OK || l.Engine["fresh"] == "no" || l.Excused() {
 		return false
 	}
-	return l.Exit != nil || slices.ContainsFunc(l.Error.Causes, func(c verdict.Reason) bool { return c.Code == code.Diagnosed })
+	return l.Exit != nil || l.Failure == ledger.FailureEngine
 }
 
 // CrashedAgain reports that a candidate crashed in a second fresh launch among those of a

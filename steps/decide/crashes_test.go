@@ -10,13 +10,6 @@ import (
 
 func TestDies(t *testing.T) {
 	exit := 1
-	broke := func(blame string) verdict.Reason {
-		why := verdict.New(code.LaunchBroke, verdict.Text("error", "x"))
-		if blame != "" {
-			why = why.From(verdict.New(code.Diagnosed, verdict.Text("blame", blame)))
-		}
-		return why
-	}
 	for _, c := range []struct {
 		name          string
 		l             ledger.Launch
@@ -24,14 +17,14 @@ func TestDies(t *testing.T) {
 	}{
 		{"a good launch", ledger.Launch{OK: true}, false, false},
 		{"a command's end", ledger.Launch{OK: true, Exit: &exit}, false, false},
-		{"it ended by itself", ledger.Launch{Error: broke(""), Exit: &exit}, true, true},
-		{"it could not be asked", ledger.Launch{Error: broke("")}, false, false},
-		{"a signature without an end", ledger.Launch{Error: broke("engine")}, true, false},
-		{"its own fault", ledger.Launch{Error: broke("engine"), Exit: &exit}, true, true},
-		{"the plan's mistake", ledger.Launch{Error: broke("plan"), Exit: &exit}, false, false},
-		{"the machine's", ledger.Launch{Error: broke("machine"), Exit: &exit}, false, false},
-		{"the machine's, without an end", ledger.Launch{Error: broke("machine")}, false, false},
-		{"a server that ran before", ledger.Launch{Error: broke("engine"), Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false, true},
+		{"it ended by itself", ledger.Launch{Error: verdict.New(code.LaunchBroke), Exit: &exit}, true, true},
+		{"it could not be asked", ledger.Launch{Error: verdict.New(code.LaunchBroke)}, false, false},
+		{"a signature without an end", ledger.Launch{Failure: "engine"}, true, false},
+		{"its own fault", ledger.Launch{Failure: "engine", Exit: &exit}, true, true},
+		{"the plan's mistake", ledger.Launch{Failure: "plan", Exit: &exit}, false, false},
+		{"the machine's", ledger.Launch{Failure: "machine", Exit: &exit}, false, false},
+		{"the machine's, without an end", ledger.Launch{Failure: "machine"}, false, false},
+		{"a server that ran before", ledger.Launch{Failure: "engine", Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false, true},
 	} {
 		if got := dies(&c.l); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -47,13 +40,13 @@ func TestCrashedAgain(t *testing.T) {
 	launch := func(key string, ok bool, class string) *ledger.Launch {
 		l := &ledger.Launch{ID: key + class, VariantKey: key, OK: ok}
 		if !ok {
-			l.Exit, l.Error = &exit, verdict.New(code.LaunchBroke).From(verdict.New(code.Diagnosed, verdict.Text("class", class)))
+			l.Exit, l.Error, l.Failure = &exit, verdict.New(code.LaunchBroke).From(verdict.New(code.Diagnosed, verdict.Text("class", class))), ledger.FailureEngine
 		}
 		return l
 	}
 	p, c, crash, oom := launch("p", true, ""), launch("c", true, ""), launch("c", false, "crash"), launch("c", false, "oom")
 	unlike := launch("p", false, "config")
-	unlike.Error.Causes[0].Args["blame"] = verdict.Value{Text: "plan"}
+	unlike.Failure = ledger.FailurePlan
 	hung := &ledger.Launch{VariantKey: "p"}
 	for _, x := range []struct {
 		name        string

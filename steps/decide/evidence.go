@@ -19,7 +19,7 @@ func Sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid)
 
 // Lost reports whether it is unknown how a launch ended, because what made it on another
 // machine is gone: another may replace it.
-func Lost(launch *ledger.Launch) bool { return !launch.OK && launch.Error.Code == code.LaunchGone }
+func Lost(launch *ledger.Launch) bool { return !launch.OK && launch.Failure == ledger.FailureLost }
 
 // WhyNot is why a launch does not count.
 func WhyNot(l *ledger.Launch) []verdict.Reason {

@@ -100,9 +100,6 @@ func (st *Started) await(ctx context.Context, c *variant.Command, out string) er
 	defer limit.Stop()
 	look := time.NewTicker(outputEvery)
 	defer look.Stop()
-	marks := time.NewTicker(windowEvery)
-	defer marks.Stop()
-	w := &windows{path: st.Inst.LogPath(), zero: st.Began, started: st.command.started}
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,24 +114,12 @@ func (st *Started) await(ctx context.Context, c *variant.Command, out string) er
 				_ = st.Inst.Stop(ctx)
 				return err
 			}
-		case now := <-marks.C:
-			if err := w.look(now); err != nil {
-				_ = st.Inst.Stop(ctx)
-				return st.unmeasured(nil, "%v", err)
-			}
 		case <-st.Inst.Exited():
-			ended := time.Now()
 			if exit := st.Inst.Exit(); exit == nil || exit.Code != 0 || exit.Signal != "" {
 				return st.unfinished("it failed")
 			}
+			st.Record.Windows = []measure.Window{{From: st.command.started.Sub(st.Began), To: time.Since(st.Began)}}
 			st.settleLog(ctx) // its last lines may not have arrived yet
-			err := w.look(ended)
-			if err == nil {
-				st.Record.Windows, err = w.all(ended)
-			}
-			if err != nil {
-				return st.unmeasured(nil, "%v", err)
-			}
 			return nil
 		}
 	}

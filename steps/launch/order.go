@@ -65,8 +65,8 @@ type Done struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// Elsewhere makes launches on other machines.
-type Elsewhere interface {
+// Remote makes launches on other machines.
+type Remote interface {
 	// Stand is the place for launches of a slot, counted from 0: one of the wanted places
 	// if something still makes launches there, else the slot's own.
 	Stand(ctx context.Context, slot int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error)
@@ -77,17 +77,11 @@ type Elsewhere interface {
 
 // The classes of lost launches: how what made them is gone.
 const (
-	GoneEnded     = "ended"     // it, or the connection to it, ended
-	GoneSilent    = "silent"    // nothing was heard of it
-	GoneDamaged   = "damaged"   // what it brought back is cut short or was changed
-	GoneBroke     = "broke"     // it could not go on: a full disk
-	GonePreempted = "preempted" // what a scheduler did with its job
-	GoneTime      = "time_limit"
-	GoneNode      = "node_failed"
-	GoneCancelled = "cancelled"
-	GoneRequeued  = "requeued"
-	GoneEvicted   = "evicted"
-	GoneMemory    = "out_of_memory"
+	GoneEnded   = "ended"   // it, or the connection to it, ended
+	GoneSilent  = "silent"  // nothing was heard of it
+	GoneDamaged = "damaged" // what it brought back is cut short or was changed
+	GoneBroke   = "broke"   // it could not go on: a full disk
+	GoneJob     = "job"     // its scheduler ended its job
 )
 
 // Gone is the error for a launch lost with what made it.
@@ -131,7 +125,7 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	if gone := (*Gone)(nil); errors.As(err, &gone) {
 		l.identify(ctx, s, v, record)
 		record.Started, record.Seconds = began.UTC(), time.Since(began).Seconds()
-		record.OK, record.Error = false, gone.Why.Map(l.Redact.Text)
+		record.OK, record.Error, record.Failure = false, gone.Why.Map(l.Redact.Text), ledger.FailureLost
 		return result, nil
 	}
 	if err != nil {

@@ -72,7 +72,7 @@ type Lab struct {
 	// Redact removes sensitive values from logs and answers.
 	Redact *redact.Redactor
 	// Elsewhere makes launches on other machines; nil makes them here.
-	Elsewhere Elsewhere
+	Elsewhere Remote
 	// Maker names the step of the plan that makes an image; empty
 	// if there is none.
 	Maker func(image string) string
@@ -130,6 +130,8 @@ type Started struct {
 	describe func()
 	named    []source.File
 	opened   func() (keep func())
+	// broke is the class of what broke it, if its log or its launcher shows one.
+	broke kinds.Class
 }
 
 // Launch starts a variant and waits until it is ready. If it never is, everything started
@@ -192,7 +194,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		again := verdict.New(code.PortAgain).From(record.Error)
 		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Why: again})
 		record.Notes = append(record.Notes, again)
-		st.Inst, record.OK, record.Error, record.Exit, record.LogTail = nil, true, verdict.Reason{}, nil, nil
+		st.Inst, st.broke, record.OK, record.Error, record.Failure, record.Exit, record.LogTail = nil, "", true, verdict.Reason{}, "", nil, nil
 	}
 	if st.Inst == nil {
 		st.unwatch()
@@ -250,9 +252,7 @@ func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Varia
 // portTaken reports whether the launch broke since another program listens on a port that
 // the engine needs, so that another start may get another.
 func (st *Started) portTaken() bool {
-	return st.How != engine.HowEndpoint && slices.ContainsFunc(st.Record.Error.Causes, func(c verdict.Reason) bool {
-		return c.Code == code.Diagnosed && c.Args["class"].Text == string(kinds.Port)
-	})
+	return st.How != engine.HowEndpoint && st.broke == kinds.Port
 }
 
 // ClientOf is a client for a running engine whose prompts bypass caches if the kind
@@ -325,7 +325,7 @@ func (st *Started) Leave(path string, content []byte) error {
 func (st *Started) Broke(err error) {
 	failure, ok := errors.AsType[*engine.Failure](err)
 	if ok && failure.Class != "" {
-		defer st.causedBy(diagnosed(failure.Class, kinds.PortTaken))
+		defer st.causedBy(failure.Class, diagnosed(failure.Class, kinds.PortTaken))
 	} else {
 		defer st.diagnose()
 	}
@@ -420,7 +420,8 @@ func (st *Started) overheard() {
 	who, seen := at.Others()
 	switch {
 	case who != "":
-		st.Record.OK, st.Record.Error = false, verdict.New(code.PortShared, verdict.Text("by", who)).From(diagnosed(kinds.Port, kinds.PortTaken))
+		st.Record.OK, st.Record.Error = false, verdict.New(code.PortShared, verdict.Text("by", who))
+		st.causedBy(kinds.Port, diagnosed(kinds.Port, kinds.PortTaken))
 		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), engine.TailLines)
 	case !seen:
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.PortUnseen))
@@ -630,20 +631,21 @@ func (st *Started) keepNumber(name, unit string, value float64) {
 // diagnose adds to the error what the log says about how the engine broke, or else what
 // the signal that ended it means, if that is more than its name.
 func (st *Started) diagnose() {
-	shown, ok := st.Diagnosis()
-	if !ok && st.Inst != nil {
+	if class, shown := st.Diagnosis(); class != "" {
+		st.causedBy(class, shown)
+	} else if st.Inst != nil {
 		if exit := st.Inst.Exit(); exit != nil && (exit.Signal == "SIGILL" || exit.Signal == "SIGBUS") {
-			shown, ok = verdict.New(code.SignalSays, verdict.Text("signal", exit.Signal)), true
+			st.causedBy("", verdict.New(code.SignalSays, verdict.Text("signal", exit.Signal)))
 		}
-	}
-	if ok {
-		st.causedBy(shown)
 	}
 }
 
-// causedBy adds a cause to the error.
-func (st *Started) causedBy(why verdict.Reason) {
+// causedBy adds a cause to the error, and whose fault its class is.
+func (st *Started) causedBy(class kinds.Class, why verdict.Reason) {
 	st.Record.Error = st.Record.Error.From(append(st.Record.Error.Causes, why)...)
+	if st.broke = class; class != "" {
+		st.Record.Failure = ledger.Failure(class.Blame())
+	}
 }
 
 // diagnosed is what broke an engine, with whom it is blamed on.
@@ -652,16 +654,16 @@ func diagnosed(class kinds.Class, means string, args ...verdict.Arg) verdict.Rea
 	return verdict.New(code.Diagnosed, args...)
 }
 
-// Diagnosis is what the log says about how the engine broke, if anything.
-func (st *Started) Diagnosis() (shown verdict.Reason, ok bool) {
+// Diagnosis is what the log says about how the engine broke; no class if nothing.
+func (st *Started) Diagnosis() (class kinds.Class, shown verdict.Reason) {
 	log := st.log
 	if st.Inst != nil {
 		log = st.Inst.LogPath()
 	}
 	d, ok := st.Kind.Diagnose(log)
 	if !ok {
-		return shown, false
+		return "", shown
 	}
 	shown = diagnosed(d.Class, d.Means, verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
-	return shown.Map(st.Lab.Redact.Text), true
+	return d.Class, shown.Map(st.Lab.Redact.Text)
 }

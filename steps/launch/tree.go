@@ -3,7 +3,6 @@ package launch
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"os"
@@ -67,9 +66,6 @@ func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, e
 // lastTree is the state of a tree at the latest successful launch on record; nil if there
 // is none.
 func (l *Lab) lastTree(name, path string) *ledger.Tree {
-	if l.Store == nil {
-		return nil
-	}
 	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{OK: true})) {
 		if t, ok := launch.Trees[name]; ok && t.Path == path && t.Hash != "" {
 			return &t
@@ -81,6 +77,9 @@ func (l *Lab) lastTree(name, path string) *ledger.Tree {
 // TreesChanged reports for `mxflow plan` which tree causes a node to be measured again;
 // no fact if none does.
 func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reason {
+	if l.Store == nil {
+		return verdict.Reason{}
+	}
 	for _, v := range vs {
 		for _, t := range v.Spec.Trees {
 			was := l.lastTree(t.Name, t.Path)
@@ -90,13 +89,16 @@ func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Rea
 			if t.Problem != "" {
 				return verdict.New(code.TreeUnhashed, verdict.Text("error", t.Problem)).On(t.Name)
 			}
-			changed, _ := runtime.Ask(s, "diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) (changes, error) {
-				return l.differenceNow(ctx, *was, t)
+			changed, _ := runtime.Ask(s, "diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) ([]verdict.Arg, error) {
+				var diff bytes.Buffer
+				state, err := variant.Snapshot(ctx, t, &diff)
+				if err != nil {
+					return nil, err
+				}
+				// Recorded diffs have no sensitive values in them.
+				return l.difference(ctx, *was, state.Commit, []byte(l.Redact.Text(diff.String()))), nil
 			})
-			return verdict.New(code.TreeChanged, changed.args()...).On(t.Name)
-		}
-		if l.Store == nil {
-			continue
+			return verdict.New(code.TreeChanged, changed...).On(t.Name)
 		}
 		if names := l.filesChanged(v); len(names) > 0 {
 			return verdict.New(code.FilesChanged, verdict.List("files", names)).On(v.Name)
@@ -131,8 +133,11 @@ func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*varia
 				continue
 			}
 			if before := was.Trees[name]; before.Hash != now.Hash {
-				args := append(l.difference(ctx, before, now).args(), verdict.Text("one", was.ID), verdict.Text("other", launch.ID))
-				return verdict.New(code.TreeMoved, args...).On(now.Path)
+				args := []verdict.Arg{verdict.Text("lost", "yes")}
+				if diff, err := l.diffOf(now); err == nil {
+					args = l.difference(ctx, before, now.Commit, diff)
+				}
+				return verdict.New(code.TreeMoved, append(args, verdict.Text("one", was.ID), verdict.Text("other", launch.ID))...).On(now.Path)
 			}
 		}
 	}
@@ -151,75 +156,35 @@ func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*varia
 	return verdict.Reason{}
 }
 
-// changes is how two states of a tree differ.
-type changes struct {
-	files []string
-	// commit is the later one, and before the earlier, where they differ.
-	commit, before string
-	// lost is set if a diff on record is gone, so files cannot be named.
-	lost bool
-}
-
-func (c changes) args() (args []verdict.Arg) {
-	if c.lost {
-		return append(args, verdict.Text("lost", "yes"))
-	}
-	args = append(args, verdict.List("files", c.files))
-	if c.commit != c.before {
-		args = append(args, verdict.Text("commit", git.Short(c.commit)), verdict.Text("before", git.Short(c.before)))
-	}
-	return args
-}
-
-// difference returns the files in which two states of a tree differ, from their diffs on
-// record and, if the commit differs, from the repository.
-func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) changes {
-	a, errA := l.diffOf(before)
-	b, errB := l.diffOf(after)
-	if errA != nil || errB != nil {
-		return changes{lost: true}
-	}
-	return l.changed(ctx, before, after.Commit, a, b)
-}
-
-// differenceNow is difference between a recorded state and the tree as it is now.
-func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (c changes, err error) {
-	r, err := git.Open(ctx, t.Path)
+// difference is how a tree differs from a recorded state, as arguments of a reason: the
+// files, by the diffs of both and, if the commit differs, by the repository; and the commits.
+func (l *Lab) difference(ctx context.Context, before ledger.Tree, commit string, diff []byte) []verdict.Arg {
+	recorded, err := l.diffOf(before)
 	if err != nil {
-		return c, err
+		return []verdict.Arg{verdict.Text("lost", "yes")}
 	}
-	var patch bytes.Buffer
-	state, err := r.Snapshot(ctx, t.Paths, &patch)
-	if err != nil {
-		return c, err
-	}
-	a, err := l.diffOf(before)
-	if err != nil {
-		return c, err
-	}
-	// Recorded diffs have no sensitive values in them.
-	return l.changed(ctx, before, state.Commit, a, []byte(l.Redact.Text(patch.String()))), nil
-}
-
-func (l *Lab) changed(ctx context.Context, before ledger.Tree, commit string, a, b []byte) changes {
-	changed := map[string]bool{}
-	was, is := patchedFiles(a), patchedFiles(b)
-	for file, sum := range was {
-		changed[file] = is[file] != sum
-	}
-	for file, sum := range is {
-		changed[file] = was[file] != sum
-	}
-	if before.Commit != commit {
-		if r, err := git.Open(ctx, before.Path); err == nil {
-			files, _ := r.Between(ctx, before.Commit, commit)
-			for _, f := range files {
-				changed[f] = true
-			}
+	was, is := patchedFiles(recorded), patchedFiles(diff)
+	var files []string
+	for file := range was {
+		if is[file] != was[file] {
+			files = append(files, file)
 		}
 	}
-	maps.DeleteFunc(changed, func(_ string, differs bool) bool { return !differs })
-	return changes{files: slices.Sorted(maps.Keys(changed)), commit: commit, before: before.Commit}
+	for file := range is {
+		if _, both := was[file]; !both {
+			files = append(files, file)
+		}
+	}
+	var commits []verdict.Arg
+	if before.Commit != commit {
+		if r, err := git.Open(ctx, before.Path); err == nil {
+			between, _ := r.Between(ctx, before.Commit, commit)
+			files = append(files, between...)
+		}
+		commits = []verdict.Arg{verdict.Text("commit", git.Short(commit)), verdict.Text("before", git.Short(before.Commit))}
+	}
+	slices.Sort(files)
+	return append(commits, verdict.List("files", slices.Compact(files)))
 }
 
 func (l *Lab) diffOf(t ledger.Tree) ([]byte, error) {
@@ -229,21 +194,13 @@ func (l *Lab) diffOf(t ledger.Tree) ([]byte, error) {
 	return l.Store.Get(t.Diff)
 }
 
-// patchedFiles are the files of a patch, each with the digest of its changes.
-func patchedFiles(patch []byte) map[string][32]byte {
-	files := map[string][32]byte{}
-	const start = "diff --git a/"
-	for i, part := range strings.Split("\n"+string(patch), "\n"+start) {
-		if i == 0 {
-			continue
-		}
+// patchedFiles are the files of a patch, each with its changes. A file's header is
+// "path b/path", with one path twice, as renames are not detected.
+func patchedFiles(patch []byte) map[string]string {
+	files := map[string]string{}
+	for _, part := range strings.Split("\n"+string(patch), "\ndiff --git a/")[1:] {
 		header, _, _ := strings.Cut(part, "\n")
-		// "path b/path": both are the same, as renames are not detected.
-		file := header
-		if n := (len(header) - len(" b/")) / 2; n > 0 && len(header) >= 2*n {
-			file = header[:n]
-		}
-		files[file] = sha256.Sum256([]byte(part))
+		files[header[:max(0, len(header)-len(" b/"))/2]] = part
 	}
 	return files
 }

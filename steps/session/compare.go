@@ -285,7 +285,7 @@ func (l *Lab) sessionID(s *runtime.Scope, wanted int) string {
 // measured is the newest decision that rests on the requested measurement; nil if it
 // broke, or a person wants another one.
 func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
-	if s.Asked() || l.Store == nil {
+	if s.Why == runtime.Rerun || l.Store == nil {
 		return nil
 	}
 	history := l.Store.History(s.Node.ID)

@@ -164,7 +164,7 @@ func TestSessionPlaceLost(t *testing.T) {
 			defer mu.Unlock()
 			if err == nil && sl.ordinal == 2 && lost == 0 && len(r.begun(2)) == 2 {
 				lost++
-				l.OK, l.Error, l.Metrics = false, verdict.New(code.LaunchGone), nil
+				l.OK, l.Error, l.Failure, l.Metrics = false, verdict.New(code.LaunchGone), ledger.FailureLost, nil
 				alive[1] = other
 			}
 			return l, err
@@ -202,7 +202,7 @@ func TestSessionPlacesLost(t *testing.T) {
 		r.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
 			l, err := made(ctx, sl, total, tries)
 			if sl.variant.Name == "x" {
-				l.OK, l.Error, l.Metrics = false, verdict.New(code.LaunchGone), nil
+				l.OK, l.Error, l.Failure, l.Metrics = false, verdict.New(code.LaunchGone), ledger.FailureLost, nil
 			}
 			return l, err
 		}

@@ -630,7 +630,7 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 	mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.Has(launch.VariantKey) && !decide.Sound(launch) })
 	p := s.Previous
 	switch {
-	case s.Asked():
+	case s.Why == runtime.Rerun:
 		return "", nil
 	case p != nil && p.MeasureKey == s.Keys.Measure && p.DecisionKey == s.Keys.Decide && p.Verdict == verdict.Invalid && !p.Derived && p.Session == id && !mended:
 		return "", nil

@@ -226,7 +226,7 @@ func TestSessionOfCrashes(t *testing.T) {
 		{"what its log shows to be the plan's mistake", func(l *ledger.Launch, _ int) {
 			if l.VariantKey == "x" && l.Ordinal == 2 {
 				died(l, "no such flag")
-				l.Error = l.Error.From(verdict.New(code.Diagnosed, verdict.Text("class", "config"), verdict.Text("blame", "plan")))
+				l.Error, l.Failure = l.Error.From(verdict.New(code.Diagnosed, verdict.Text("class", "config"))), ledger.FailurePlan
 			}
 		}, verdict.Error, "1 2", code.LaunchLost},
 	} {

@@ -198,7 +198,7 @@ func TestTablePlaceLost(t *testing.T) {
 					defer mu.Unlock()
 					switch {
 					case slices.Contains(c.lost, l.ID):
-						l.OK, l.Error = false, verdict.New(code.LaunchGone)
+						l.OK, l.Error, l.Failure = false, verdict.New(code.LaunchGone), ledger.FailureLost
 						alive[slices.Index(alive, l.Place)] = &ledger.Place{Name: fmt.Sprintf("gpu %d", places)}
 						places++
 					case slices.Contains(c.died, l.ID):

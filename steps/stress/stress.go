@@ -118,7 +118,7 @@ func (f *finding) reasons(st *launch.Started) []verdict.Reason {
 	if st == nil { // it is judged from a tape
 		return []verdict.Reason{why}
 	}
-	if shown, ok := st.Diagnosis(); ok && f.verdict == verdict.Fail {
+	if class, shown := st.Diagnosis(); class != "" && f.verdict == verdict.Fail {
 		why = why.From(append(slices.Clone(why.Causes), shown)...)
 	}
 	return []verdict.Reason{why.Map(st.Lab.Redact.Text)}
@@ -239,7 +239,7 @@ func (r *run) breach(ctx context.Context, part string, err error) error {
 		return err
 	case <-time.After(dying):
 	}
-	if shown, ok := r.Diagnosis(); ok && shown.Excused() {
+	if class, _ := r.Diagnosis(); class != "" && class.Blame() != kinds.ByEngine {
 		return err
 	}
 	if stuck, ok := errors.AsType[*openai.StallError](err); ok {

@@ -104,8 +104,8 @@ func TestKindsResolve(t *testing.T) {
 			  settings = { mxfp4_layers = "moe,qkv", fused = false, depth = 3, quantization = "mxfp4" }
 			  profile {
 			    settings = { mxfp4_layers = "--mxfp4-layers", fused = "--fused|--no-fused", depth = "-d", quantization = "--quant" }
-			    env      = { FORK = "1" }
 			  }
+			  env = { FORK = "1" }
 			}`,
 			"vllm serve m --host 127.0.0.1 --port {port} -d 3 --no-fused --mxfp4-layers moe,qkv --quant mxfp4", "FORK=1", "", "m", "",
 		},

@@ -21,7 +21,6 @@ var profileSchema = plans.Schema{
 	Example: `profile {
   ready_path = "/healthz"
   settings   = { mxfp4_layers = "--mxfp4-layers", fused = "--fused|--no-fused" }
-  log        = { mxfp4_layers = "quantized layers: (?P<value>\\S+)" }
   crash      = ["*tactic failed*"]
 }`,
 	Attrs: []plans.Attr{
@@ -33,10 +32,6 @@ var profileSchema = plans.Schema{
 		{Name: "metrics", Type: plans.Map, Doc: "Additional metric names: mxflow's name to the engine's, such as `{ running = \"my:requests\" }`."},
 		{Name: "tokenize_path", Type: plans.String, Doc: "Page that counts the tokens of a text: it gets `{\"prompt\": …}` and answers `{\"count\": …}`."},
 		{Name: "settings", Type: plans.Map, Doc: "Additional settings: name to flag. A bool gives just the flag when true; `\"--on|--off\"` names the flag for false as well."},
-		{Name: "env", Type: plans.Map, Doc: "Environment variables to set if neither the engine nor a knob sets them."},
-		{Name: "port", Type: plans.Int, Min: 1, MinSet: true, Max: 65535, Doc: "Port that it listens on in its container."},
-		{Name: "image", Type: plans.String, Doc: "Container image if the launcher names none."},
-		{Name: "log", Type: plans.Map, Doc: "Additional observations: name to an RE2 expression over lines of the log. The group `value`, or the first, is the value."},
 		{Name: "crash", Type: plans.Strings, Doc: "Globs of log lines that show that the engine broke, checked before the kind's own."},
 		{Name: "harmless", Type: plans.Strings, Doc: "Globs of log lines that look like errors but are harmless."},
 		{Name: "ignore_eos", Type: plans.Bool, Doc: "Whether requests can ask to continue past the end of text."},
@@ -55,10 +50,6 @@ type Profile struct {
 	Metrics       map[string]string `json:"metrics"`
 	TokenizePath  string            `json:"tokenize_path"`
 	Settings      map[string]string `json:"settings"`
-	Env           map[string]string `json:"env"`
-	Port          int               `json:"port"`
-	Image         string            `json:"image"`
-	Log           map[string]string `json:"log"`
 	Crash         []string          `json:"crash"`
 	Harmless      []string          `json:"harmless"`
 	IgnoreEOS     *bool             `json:"ignore_eos"`
@@ -89,13 +80,6 @@ func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
 			add("settings", `Setting %s needs a flag, such as "--name" or "--on|--off", not %q.`, name, p.Settings[name])
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Log)) {
-		if _, err := regexp.Compile(p.Log[name]); err != nil {
-			add("log", "Invalid expression for %s: %v.", name, err)
-		} else if !ruleName.MatchString(name) {
-			add("log", "Rules must be able to name %q: letters, digits and _, starting with a letter.", name)
-		}
-	}
 	for attr, globs := range map[string][]string{"crash": p.Crash, "harmless": p.Harmless} {
 		for _, g := range globs {
 			if _, err := logscan.ParseGlob(g); err != nil {
@@ -106,9 +90,7 @@ func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
 	return errs
 }
 
-var ruleName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-
-// profileExtends are the settings and observations that the block adds to the kind's.
+// profileExtends are the settings that the block adds to the kind's.
 func profileExtends(b *plans.Block) (x plans.Extension) {
 	var p Profile
 	if b.Decode(&p) != nil {
@@ -116,9 +98,6 @@ func profileExtends(b *plans.Block) (x plans.Extension) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		x.Settings = append(x.Settings, plans.Attr{Name: name, Type: plans.Anything, Doc: "Given with " + p.Settings[name] + "."})
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Log)) {
-		x.Observed = append(x.Observed, plans.Observed{Name: name})
 	}
 	return x
 }
@@ -172,19 +151,6 @@ func (p Profile) Over(k kinds.Kind) kinds.Kind {
 	}
 	k.Metrics.Names = names
 	k.Settings = p.settings(k.Settings)
-	env := maps.Clone(k.Env)
-	if env == nil {
-		env = map[string]string{}
-	}
-	maps.Copy(env, p.Env)
-	k.Env = env
-	if p.Port != 0 {
-		k.Port = p.Port
-	}
-	if p.Image != "" {
-		k.Image = p.Image
-	}
-	k.Observe = p.observe(k.Observe)
 	var crashes []kinds.Signature
 	for _, glob := range p.Crash {
 		crashes = append(crashes, kinds.Signature{Glob: glob, Class: kinds.Crash, Means: "The plan's profile marks this line as an engine error."})
@@ -211,30 +177,6 @@ func (p Profile) settings(own []kinds.Setting) []kinds.Setting {
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		on, off, _ := strings.Cut(p.Settings[name], "|")
 		all = append(all, kinds.Setting{Name: name, Type: "any", Doc: "Of the plan's profile.", Default: "the engine's", Flag: on, OffFlag: off})
-	}
-	return all
-}
-
-// observe are the kind's patterns, replaced or extended by the plan's.
-func (p Profile) observe(own []kinds.Pattern) []kinds.Pattern {
-	var all []kinds.Pattern
-	types := map[string]kinds.Pattern{}
-	for _, o := range own {
-		if _, replaced := p.Log[o.Name]; !replaced {
-			all = append(all, o)
-		} else if _, first := types[o.Name]; !first {
-			types[o.Name] = o
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Log)) {
-		o := kinds.Pattern{Name: name, Type: kinds.TypeString, Doc: "Of the plan's profile."}
-		if known, ok := types[name]; ok {
-			// Rules that compare it keep the type that they know, and it is the served
-			// model's if the kind's is.
-			o.Type, o.Unit, o.Doc, o.Consequence, o.First = known.Type, known.Unit, known.Doc, known.Consequence, known.First
-		}
-		o.Log = []string{p.Log[name]}
-		all = append(all, o)
 	}
 	return all
 }

@@ -130,9 +130,6 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 		// A launch that did not look for it does not know it.
 		v.Key = l.Sealed(v.Key, "observe", observedKey(own))
 	}
-	if own := e.Parts["profile"]; len(own) > 0 && own[0].Attrs["log"] != nil {
-		v.Key = l.Sealed(v.Key, "profile", own[0].Attrs["log"])
-	}
 	if why := Unidentified(v.Spec); why != "" {
 		l.mu.Lock()
 		if l.unknown == nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path"
@@ -351,14 +352,11 @@ func rootOf(dir string) string {
 	}
 }
 
-// Snapshot hashes a tree. If file is given, the tree's diff is written to it.
-func Snapshot(ctx context.Context, t engine.Tree, file *os.File) (git.Tree, error) {
+// Snapshot hashes a tree, and writes its diff unless that is nil.
+func Snapshot(ctx context.Context, t engine.Tree, diff io.Writer) (git.Tree, error) {
 	r, err := git.Open(ctx, t.Path)
 	if err != nil {
 		return git.Tree{}, err
 	}
-	if file == nil {
-		return r.Snapshot(ctx, t.Paths, nil)
-	}
-	return r.Snapshot(ctx, t.Paths, file)
+	return r.Snapshot(ctx, t.Paths, diff)
 }

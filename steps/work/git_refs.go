@@ -13,7 +13,7 @@ import (
 )
 
 var gitTagKind = gitKind(
-	"Tags a commit, so the state before a port can be found again. A tag already at that commit is left alone; one at another commit is moved only with `force`.",
+	"Tags a commit, so the state before a port can be found again. A tag already at that commit is left alone; one at another commit fails the step.",
 	`step "git_tag" "backup" {
   repo = "~/projects/vllm"
   name = "before-mxfp4"
@@ -22,14 +22,12 @@ var gitTagKind = gitKind(
 	plans.Attr{Name: "name", Type: plans.String, Required: true, Doc: "Name of the tag."},
 	plans.Attr{Name: "from", Type: plans.String, Default: "HEAD", Doc: "The commit to tag: a branch, a tag, a SHA."},
 	plans.Attr{Name: "message", Type: plans.String, Doc: "Makes it an annotated tag with this message."},
-	plans.Attr{Name: "force", Type: plans.Bool, Default: false, Doc: "Moves a tag that is at another commit."},
 )
 
 type gitTag struct {
 	Name    string `json:"name"`
 	From    string `json:"from"`
 	Message string `json:"message"`
-	Force   bool   `json:"force"`
 }
 
 func (c *gitTag) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
@@ -44,14 +42,11 @@ func (c *gitTag) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason,
 	switch {
 	case is == want:
 		return want, didTo("tag "+c.Name, code.RefAlready, at(ctx, r, want)), nil
-	case is != "" && !c.Force:
-		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("tag %s is at %s, but %s is %s: use another name, or move it with force = true", c.Name, named(ctx, r, is), c.From, named(ctx, r, want))}
+	case is != "":
+		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("tag %s is at %s, but %s is %s: use another name, or remove it (git tag -d %s)", c.Name, named(ctx, r, is), c.From, named(ctx, r, want), c.Name)}
 	}
-	if err := r.CreateTag(ctx, c.Name, want, c.Message, is != ""); err != nil {
+	if err := r.CreateTag(ctx, c.Name, want, c.Message); err != nil {
 		return "", nil, err
-	}
-	if is != "" {
-		return want, didTo("tag "+c.Name, code.RefMoved, verdict.Text("before", named(ctx, r, is)), verdict.Text("after", named(ctx, r, want))), nil
 	}
 	return want, didTo("tag "+c.Name, code.RefMade, at(ctx, r, want)), nil
 }
@@ -68,7 +63,7 @@ func (c *gitTag) holds(ctx context.Context, r *git.Repo, goal string) verdict.Re
 }
 
 var gitBranchKind = gitKind(
-	"Fetches what a branch starts at, makes the branch and checks it out. A branch with the commit in its history is left as it is, whatever came on top; any other is moved only with `force`, and commits only on it are then kept under `refs/mxflow/backup/`. If uncommitted changes are in the way, it fails and names them.",
+	"Fetches what a branch starts at, makes the branch and checks it out. A branch with the commit in its history is left as it is, whatever came on top; any other is not moved, and the step fails. If uncommitted changes are in the way, it fails and names them.",
 	`step "git_branch" "vllm" {
   repo = "~/projects/vllm"
   from = "pull/31740/head"
@@ -78,7 +73,6 @@ var gitBranchKind = gitKind(
 	plans.Attr{Name: "name", Type: plans.String, Required: true, Doc: "Name of the branch."},
 	plans.Attr{Name: "from", Type: plans.String, Required: true, Doc: "Where it starts: a branch, a tag, a SHA, a branch of a remote such as `upstream/main`, or a pull request such as `pull/31740/head` of `remote`. The last two are fetched. To fetch again, apply with `--rerun` and the step's address."},
 	plans.Attr{Name: "remote", Type: plans.String, Default: "origin", Doc: "The remote that has the pull request."},
-	plans.Attr{Name: "force", Type: plans.Bool, Default: false, Doc: "Moves a branch that does not have the commit."},
 	plans.Attr{Name: "checkout", Type: plans.Bool, Default: true, Doc: "Checks the branch out. Without that it is only made, for a `source` block for instance, which has a worktree of its own."},
 )
 
@@ -86,7 +80,6 @@ type gitBranch struct {
 	Name     string `json:"name"`
 	From     string `json:"from"`
 	Remote   string `json:"remote"`
-	Force    bool   `json:"force"`
 	Checkout bool   `json:"checkout"`
 }
 
@@ -118,7 +111,7 @@ func (c *gitBranch) do(ctx context.Context, r *git.Repo) (string, []verdict.Reas
 	return want, append(reasons, verdict.New(code.Switched, verdict.Text("from", on), verdict.Text("before", head), verdict.Text("ref", c.Name), at(ctx, r, r.Branch(ctx, c.Name))).On(r.Top)), nil
 }
 
-// point makes or moves the branch, unless it has the commit.
+// point makes the branch, unless it has the commit.
 func (c *gitBranch) point(ctx context.Context, r *git.Repo, want string) ([]verdict.Reason, error) {
 	is := r.Branch(ctx, c.Name)
 	switch {
@@ -129,11 +122,9 @@ func (c *gitBranch) point(ctx context.Context, r *git.Repo, want string) ([]verd
 		return didTo("branch "+c.Name, code.RefMade, verdict.Text("from", c.From), at(ctx, r, want)), err
 	case r.Contains(ctx, is, want):
 		return didTo("branch "+c.Name, code.RefHas, at(ctx, r, is), verdict.Text("commit", git.Short(want)), verdict.Text("from", c.From)), nil
-	case !c.Force:
-		return nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("branch %s is at %s, which does not contain %s from %s, and is not moved: use another name, or move it with force = true",
-			c.Name, named(ctx, r, is), named(ctx, r, want), c.From)}
 	}
-	return c.move(ctx, r, is, want)
+	return nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("branch %s is at %s, which does not contain %s from %s, and is not moved: use another name, or move it yourself (git branch -f %[1]s %[5]s)",
+		c.Name, named(ctx, r, is), named(ctx, r, want), c.From, git.Short(want))}
 }
 
 // start is the commit to start at, fetched if a remote has it.
@@ -156,26 +147,6 @@ func (c *gitBranch) start(ctx context.Context, r *git.Repo) (string, error) {
 	return r.Commit(ctx, c.From)
 }
 
-// move moves the branch and reports what was there. Commits that only this branch had get
-// their own ref, so git keeps them.
-func (c *gitBranch) move(ctx context.Context, r *git.Repo, is, want string) ([]verdict.Reason, error) {
-	only, err := r.Only(ctx, is, "refs/heads/"+c.Name)
-	if err != nil {
-		return nil, err
-	}
-	reasons := didTo("branch "+c.Name, code.RefMoved, verdict.Text("before", named(ctx, r, is)), verdict.Text("after", named(ctx, r, want)))
-	if len(only) > 0 {
-		backup := "refs/mxflow/backup/" + c.Name + "/" + git.Short(is)
-		if r.Tip(ctx, backup) != is {
-			if err := r.SetRef(ctx, backup, is, "", "commits only on branch "+c.Name); err != nil {
-				return nil, err
-			}
-		}
-		reasons = append(reasons, verdict.New(code.CommitsKept, verdict.Int("commits", len(only)), verdict.Text("backup", backup)).On(c.Name))
-	}
-	return reasons, r.MoveBranch(ctx, c.Name, want, is)
-}
-
 func (c *gitBranch) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	is := r.Branch(ctx, c.Name)
 	switch {
@@ -183,9 +154,6 @@ func (c *gitBranch) holds(ctx context.Context, r *git.Repo, goal string) verdict
 		return verdict.New(code.RefGone, verdict.Text("began", git.Short(goal))).On("branch " + c.Name)
 	case !r.Contains(ctx, is, goal):
 		return verdict.New(code.RefLacks, verdict.Text("at", git.Short(is)), verdict.Text("commit", git.Short(goal))).On("branch " + c.Name)
-	}
-	if now, err := r.Commit(ctx, c.From); c.Force && err == nil && now != goal && !r.Contains(ctx, is, now) {
-		return verdict.New(code.RefMoved, verdict.Text("before", git.Short(goal)), verdict.Text("after", git.Short(now)), verdict.Text("followed", "yes")).On(c.From)
 	}
 	if !c.Checkout {
 		return verdict.Reason{}

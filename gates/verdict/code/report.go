@@ -60,17 +60,8 @@ const (
 
 // What an earlier attempt asked otherwise.
 const (
-	// Moved: that attempt's decision saw launches of this one and came to Verdict; the
-	// causes are what differs. Args: attempt.
-	Moved         Code = "again.moved"
-	RuleDropped   Code = "again.rule_dropped"
-	RuleAdded     Code = "again.rule_added"
-	RuleRewritten Code = "again.rule_rewritten"
-	// ThresholdMoved: the rule Subject had another threshold. Args: expr, was, is.
-	ThresholdMoved Code = "again.threshold_moved"
 	// SettingMoved: the setting Subject had another value. Args: was, is.
 	SettingMoved      Code = "again.setting_moved"
 	AlternativesMoved Code = "again.alternatives_moved"
 	FirstLookMoved    Code = "again.first_look_moved"
-	MostMoved         Code = "again.most_moved"
 )

@@ -19,13 +19,12 @@ const (
 	RefAlready Code = "git.ref.already"
 	RefMade    Code = "git.ref.made"
 	// RefMoved: args: before, after; followed if force follows it.
-	RefMoved    Code = "git.ref.moved"
-	RefGone     Code = "git.ref.gone"
-	RefHas      Code = "git.ref.has"
-	RefLacks    Code = "git.ref.lacks"
-	CommitsKept Code = "git.commits_kept"
-	Switched    Code = "git.switched"
-	OffBranch   Code = "git.off_branch"
+	RefMoved  Code = "git.ref.moved"
+	RefGone   Code = "git.ref.gone"
+	RefHas    Code = "git.ref.has"
+	RefLacks  Code = "git.ref.lacks"
+	Switched  Code = "git.switched"
+	OffBranch Code = "git.off_branch"
 )
 
 // What became of a note on third-party code. Subject is its location, or its last one if

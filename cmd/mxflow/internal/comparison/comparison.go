@@ -313,11 +313,7 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 		rows = append(rows, [2]string{"test", text})
 	}
 	if s := r.Rates; s != nil && r.Test != nil {
-		text := fmt.Sprintf("a false claim passes in at most %s of cases, a true one fails in at most %s", rate(s.FalsePass), rate(s.FalseFail))
-		if len(r.Moved) > 0 {
-			text += "; these rates do not apply here, see below"
-		}
-		rows = append(rows, [2]string{"errors", text})
+		rows = append(rows, [2]string{"errors", fmt.Sprintf("a false claim passes in at most %s of cases, a true one fails in at most %s", rate(s.FalsePass), rate(s.FalseFail))})
 	}
 	return rows
 }
@@ -342,8 +338,8 @@ func toKnow(r *ab.Result) (list []string) {
 			list = append(list, fmt.Sprintf("The server of %s crashed in %d of %d measured starts, which have no numbers.", side.name, broke, starts))
 		}
 	}
-	for _, moved := range r.Moved {
-		list = append(list, tell.Sentence(moved))
+	for _, try := range r.Tries {
+		list = append(list, tell.Sentence(try))
 	}
 	for _, note := range r.Notes {
 		if note.Code != code.LaunchesPerArm && note.Code != code.LaunchReplaced { // reported in more detail elsewhere

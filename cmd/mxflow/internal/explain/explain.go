@@ -108,7 +108,6 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 		e.Causes = causesOf(st, d)
 	}
 	e.Marks = marksOf(st, d, time.Now())
-	e.Notes = append(e.Notes, store.Moved(history, d)...)
 	if last := history[len(history)-1]; at < len(history)-1 {
 		e.Notes = append(e.Notes, verdict.New(code.Superseded, verdict.Int("attempt", last.Attempt)).Is(last.Verdict).From(last.Because))
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -83,12 +82,12 @@ func All(p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []p
 // Print prints a preview. If it has more nodes than half a screen has lines, the kept
 // ones are only counted.
 func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []plans.Difference) {
-	Changes(on, changes, slices.ContainsFunc(preview, func(n runtime.Planned) bool { return n.Because.Code == code.MeasurementChanged }))
+	Changes(on, changes, slices.ContainsFunc(preview, func(n runtime.Planned) bool { return n.Why == runtime.MeasurementChanged }))
 	var rows [][]string
 	kept, most := 0, on.Lines
 	for _, n := range preview {
 		row := previewRow(n)
-		if len(preview) > most/2 && n.Action == runtime.Reuse && n.Locked.IsZero() && n.Because.Code == code.Unchanged && n.Overruled.IsZero() && n.Verdict.Unlocks() {
+		if len(preview) > most/2 && n.Action == runtime.Reuse && n.Locked.IsZero() && n.Why == runtime.Unchanged && n.Overruled.IsZero() && n.Verdict.Unlocks() {
 			kept++
 			continue
 		}
@@ -146,10 +145,10 @@ func previewRow(p runtime.Planned) []string {
 		return []string{p.Node.ID, outcome.Locked(p.Locked), "", tell.Line(p.Locked)}
 	}
 	row := []string{p.Node.ID, string(p.Action), "", tell.Line(p.Because)}
-	if p.Action == runtime.Redecide && p.Because.Code == code.First {
+	if p.Action == runtime.Redecide && p.Why == runtime.First {
 		row[1] = "decide" // it never was before
 	}
-	if p.Because.Code == code.Relaxed {
+	if p.Why == runtime.RulesRelaxed {
 		row[1] = "re-measure"
 	}
 	if n := len(p.Launches); n > 0 {

@@ -24,10 +24,10 @@ type Kept struct {
 // AtWork is the last reported state of the run in progress on a state directory.
 func AtWork(dir string) (at Kept, underWay bool) {
 	held, by, err := store.AtWork(dir)
-	if err != nil || !held || by == nil || by.Run == nil {
+	if err != nil || !held || by == nil {
 		return at, false
 	}
-	text, err := store.Progress(dir, *by.Run)
+	text, err := store.Progress(dir, by.Run)
 	if err != nil || json.Unmarshal(text, &at) != nil || at.Type == "run_done" {
 		return at, false
 	}

@@ -97,13 +97,13 @@ func describe(ev runtime.Event) string {
 	return ""
 }
 
-// Loading is the progress of a start: "loading weights, 41 s, GPU 61.3 of 151 GB".
+// Loading is the progress of a start: "loading weights, 41 s".
 func Loading(l *runtime.Loading, seconds float64) string {
 	words, known := tell.Stage(l.Stage)
 	if !known {
 		words = l.Stage
 	}
-	return words + ", " + tell.Rough(seconds) + tell.Behind(", ", tell.GPUMemory(l.GPUMemory, l.GPUMemoryTotal))
+	return words + ", " + tell.Rough(seconds)
 }
 
 // launchWord names a launch: "launch 5 of 8–16 (gemm)" if 8 is the minimum, and "launch 5

@@ -37,11 +37,11 @@ func TestDescribeLaunches(t *testing.T) {
 
 func TestDescribeLoading(t *testing.T) {
 	ev := runtime.Event{Type: "stage_started", Phase: "port", Feature: "gemm", Variant: "gemm", Seconds: 41, Loading: &runtime.Loading{
-		Stage: "weights", Log: "Loading safetensors: 53%", GPUMemory: 61.34, GPUMemoryTotal: 150.75,
+		Stage: "weights", Log: "Loading safetensors: 53%",
 	}}
 	for want, change := range map[string]func(*runtime.Event){
-		"port / gemm: loading weights, 41 s, GPU 61.3 of 151 GB (gemm)": func(*runtime.Event) {},
-		"port / gemm: compiling, 1 min 31 s (gemm)":                     func(e *runtime.Event) { e.Seconds, e.Loading = 91, &runtime.Loading{Stage: "compile"} },
+		"port / gemm: loading weights, 41 s (gemm)": func(*runtime.Event) {},
+		"port / gemm: compiling, 1 min 31 s (gemm)": func(e *runtime.Event) { e.Seconds, e.Loading = 91, &runtime.Loading{Stage: "compile"} },
 		"": func(e *runtime.Event) { e.Type = "launch_loading" },
 	} {
 		e := ev

@@ -14,7 +14,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
@@ -54,7 +53,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 		return
 	}
 	head := []string{"node", "verdict", "attempt", "because", "why"}
-	if !slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 || d.Because.Code != code.First }) {
+	if !slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 }) {
 		for i, r := range rows {
 			rows[i] = slices.Delete(r, 2, 4)
 		}

@@ -19,12 +19,11 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Again prints what was decided by rules changed after the launches were seen, or from
-// more than one start.
+// Again prints which decisions are not the first try.
 func Again(on table.Screen, st *store.Store) {
 	said := false
 	for _, d := range report.Standing(st) {
-		if again := st.DecidedAgain(d); len(again) > 0 {
+		if again := d.Tries(); len(again) > 0 {
 			if !said {
 				fmt.Fprintln(on)
 				said = true

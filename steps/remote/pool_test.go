@@ -1,4 +1,4 @@
-package elsewhere
+package remote
 
 import (
 	"context"
@@ -218,7 +218,7 @@ func TestCommand(t *testing.T) {
 	p := &Pool{Program: "/shared/mxflow", Hello: Hello{Owner: "0123"}, Plan: &plans.Plan{Executor: &plans.Executor{
 		Kind: plans.SlurmExecutor, PerLaunch: 1, Slots: 2, Command: []string{"srun"}, Partition: "gpu", Account: "team", GRES: "gpu:1", Time: "1:00:00", Args: []string{"--exclusive"},
 	}}}
-	argv, err := p.command(t.Context(), 1, &Hello{}, quiet)
+	argv, err := p.scheduler().command(t.Context(), 1, &Hello{}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestCommand(t *testing.T) {
 	}
 	p.Plan.Executor = &plans.Executor{Kind: plans.SSHExecutor, Hosts: []string{"a", "b"}, Devices: []string{"0", "1", "2", "3"}, PerLaunch: 2, Command: []string{"ssh", "{host}"}, Program: "/opt/mxflow"}
 	hello := Hello{}
-	if argv, err = p.command(t.Context(), 3, &hello, quiet); err != nil {
+	if argv, err = p.scheduler().command(t.Context(), 3, &hello, quiet); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(argv, "|"); got != "ssh|b|exec /opt/mxflow worker" || hello.Host != "b" || strings.Join(hello.Devices, ",") != "2,3" {
@@ -238,7 +238,7 @@ func TestCommand(t *testing.T) {
 		"/opt/my tools/mxflow": "exec '/opt/my tools/mxflow' worker", "~/bin/$x/mxflow": `exec "$HOME"/'bin/$x/mxflow' worker`, "mxflow": "exec mxflow worker",
 	} {
 		p.Plan.Executor.Program = program
-		if argv, err = p.command(t.Context(), 0, &Hello{}, quiet); err != nil || argv[len(argv)-1] != want {
+		if argv, err = p.scheduler().command(t.Context(), 0, &Hello{}, quiet); err != nil || argv[len(argv)-1] != want {
 			t.Errorf("%s: %s, want %s (%v)", program, argv[len(argv)-1], want, err)
 		}
 	}
@@ -260,10 +260,7 @@ func TestReceiveTakesNoRoomOnItsWord(t *testing.T) {
 
 // TestEndOfJob: how a job ended, by what Slurm says of it.
 func TestEndOfJob(t *testing.T) {
-	for said, want := range map[string]string{
-		"NODE_FAIL": launch.GoneNode, "PREEMPTED": launch.GonePreempted, "TIMEOUT": launch.GoneTime, "CANCELLED": launch.GoneCancelled, "OUT_OF_MEMORY": launch.GoneMemory, "REQUEUED": launch.GoneRequeued,
-		"COMPLETED": "", "FAILED": "", "of accounting": launch.GoneCancelled,
-	} {
+	for said, want := range map[string]string{"NODE_FAIL": "NODE_FAIL", "PREEMPTED": "PREEMPTED", "COMPLETED": "", "FAILED": "", "of accounting": "CANCELLED"} {
 		dir := t.TempDir()
 		scripts := map[string]string{"squeue": "echo " + said, "sacct": "exit 1"}
 		if said == "of accounting" {
@@ -275,7 +272,7 @@ func TestEndOfJob(t *testing.T) {
 			}
 		}
 		t.Setenv("PATH", dir+":/usr/bin:/bin")
-		if got, _ := (&Pool{Hard: t.Context(), Plan: &plans.Plan{Executor: &plans.Executor{Kind: plans.SlurmExecutor}}}).endOfJob("7"); got != want {
+		if got := (slurm{}).ended(t.Context(), "7"); got != want {
 			t.Errorf("%s: %q, want %q", said, got, want)
 		}
 	}

@@ -1,11 +1,11 @@
-package elsewhere
+package remote
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,12 +14,12 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// cluster queries Kubernetes through kubectl, which knows people's contexts, logins and
-// proxies.
+// cluster has a Job for each slot. It queries Kubernetes through kubectl, which knows
+// people's contexts, logins and proxies.
 type cluster struct {
+	*Pool
 	x *plans.Executor
 	// owner marks all Jobs of a state directory.
 	owner string
@@ -56,7 +56,7 @@ const podEvery = time.Second
 // pod is where a worker is started.
 type pod struct{ name, node string }
 
-// object is the part of a Job, a pod or an event that is read.
+// object is the part of a Job or a pod that is read.
 type object struct {
 	Kind     string
 	Metadata struct {
@@ -79,8 +79,6 @@ type object struct {
 			}
 		}
 	}
-	// Reason and Message are an event's.
-	Reason, Message string
 }
 
 // condition is the reason for a state.
@@ -179,7 +177,7 @@ func (c *cluster) list(ctx context.Context, args ...string) ([]*object, error) {
 
 // ready waits until a worker can be started in a Job's pod, as long as the cluster takes,
 // and notes what it waits for. It returns an error for what no waiting fixes.
-func (c *cluster) ready(ctx context.Context, n int, name string, note func(verdict.Reason)) (*pod, error) {
+func (c *cluster) ready(ctx context.Context, slot int, name string, note func(verdict.Reason)) (*pod, error) {
 	began, heard, noted := time.Now(), time.Now(), ""
 	for {
 		job, pods, err := c.look(ctx, name)
@@ -190,18 +188,15 @@ func (c *cluster) ready(ctx context.Context, n int, name string, note func(verdi
 			return nil, err
 		case err == nil:
 			heard = time.Now()
-			on, waits, bad := standing(job, pods)
+			on, waits, bad := startable(job, pods)
 			if bad.Reason != "" {
 				return nil, &verdict.Fault{Reason: verdict.New(code.JobUnstarted, verdict.Text("job", name), verdict.Text("class", bad.Reason), verdict.Text("says", strings.TrimSpace(bad.Message))).On(c.x.Kind)}
 			}
 			if on != nil {
 				return on, nil
 			}
-			if len(pods) == 0 && time.Since(began) >= waitingAfter {
-				waits = cmp.Or(c.refused(ctx, name), waits)
-			}
 			if says := waits.String(); time.Since(began) >= waitingAfter && (noted == "" || says != noted) {
-				note(verdict.New(code.WorkerWaits, verdict.Int("slot", n+1), verdict.Text("says", says)))
+				note(verdict.New(code.WorkerWaits, verdict.Int("slot", slot+1), verdict.Text("says", says)))
 				noted = says
 			}
 		}
@@ -213,31 +208,18 @@ func (c *cluster) ready(ctx context.Context, n int, name string, note func(verdi
 	}
 }
 
-// refused is why no pod is created for a Job: a quota, a policy. Only events show that.
-func (c *cluster) refused(ctx context.Context, name string) condition {
-	events, _ := c.list(ctx, "events", "--field-selector=involvedObject.kind=Job,involvedObject.name="+name)
-	for _, e := range slices.Backward(events) {
-		if e.Reason == "FailedCreate" {
-			return condition{Reason: e.Reason, Message: e.Message}
-		}
-	}
-	return condition{}
-}
-
 // hopeless are waiting reasons of containers that are permanent.
 var hopeless = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
-// standing is where a worker can be started, or what is waited for, or why that is
+// startable is where a worker can be started, or what is waited for, or why that is
 // hopeless.
-func standing(job *object, pods []*object) (on *pod, waits, bad condition) {
+func startable(job *object, pods []*object) (on *pod, waits, bad condition) {
 	if job == nil || job.Metadata.DeletionTimestamp != "" {
 		return nil, waits, condition{Reason: "Deleted"}
 	}
 	if failed, is := job.is("Failed"); is {
-		for _, p := range pods {
-			if _, says := endOf(job, p); says != "" {
-				failed.Message = says
-			}
+		if len(pods) > 0 && disrupted(pods[0]) != "" {
+			failed.Message = disrupted(pods[0])
 		}
 		return nil, waits, failed
 	}
@@ -270,9 +252,17 @@ func standing(job *object, pods []*object) (on *pod, waits, bad condition) {
 	return nil, waits, bad
 }
 
-// exec runs a shell script in the container where a pod starts workers, with the script
-// as an additional argument.
-func (c *cluster) exec(on *pod) ([]string, error) {
+// command creates the Job of a slot and waits for its pod.
+func (c *cluster) command(ctx context.Context, slot int, hello *Hello, note func(verdict.Reason)) ([]string, error) {
+	var err error
+	if hello.Job, err = c.create(ctx, slot); err != nil {
+		return nil, fmt.Errorf("executor %q: %w", c.x.Kind, err)
+	}
+	on, err := c.ready(ctx, slot, hello.Job, note)
+	if err != nil {
+		return nil, err
+	}
+	hello.Host, hello.Slot = on.node, slot+1
 	var job struct {
 		Spec struct {
 			Template struct {
@@ -283,15 +273,14 @@ func (c *cluster) exec(on *pod) ([]string, error) {
 	if err := json.Unmarshal([]byte(c.x.Job), &job); err != nil {
 		return nil, err
 	}
-	return c.argv("exec", "--stdin", on.name, "--container="+job.Spec.Template.Spec.Containers[0].Name, "--", "sh", "-c"), nil
+	argv := c.argv("exec", "--stdin", on.name, "--container="+job.Spec.Template.Spec.Containers[0].Name, "--", "sh", "-c")
+	program, err := c.program(ctx, argv, on.name, `"${TMPDIR:-/tmp}"/mxflow`)
+	return append(argv, "echo $$ > "+workerFile+"; exec "+program+" worker"), err
 }
 
-// drop deletes Jobs, ignoring those already gone.
-func (c *cluster) drop(ctx context.Context, jobs ...string) error {
-	if len(jobs) == 0 {
-		return nil
-	}
-	_, err := ask(ctx, nil, c.argv(append([]string{"delete", "jobs", "--ignore-not-found", "--wait=false"}, jobs...)...)...)
+// drop deletes a Job, unless it is already gone.
+func (c *cluster) drop(ctx context.Context, job string) error {
+	_, err := ask(ctx, nil, c.argv("delete", "jobs", "--ignore-not-found", "--wait=false", job)...)
 	return err
 }
 
@@ -301,107 +290,52 @@ func (c *cluster) sweep(ctx context.Context) (jobs []string, err error) {
 	for _, o := range all {
 		if o.Metadata.DeletionTimestamp == "" {
 			jobs = append(jobs, o.Metadata.Name)
+			err = errors.Join(err, c.drop(ctx, o.Metadata.Name))
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return jobs, c.drop(ctx, jobs...)
+	return jobs, err
 }
 
-// ended is the class of how a Job's worker was lost, and the cluster's message; empty if
-// the cluster did nothing to it. Without a worker the pod ends at once.
-func (c *cluster) ended(ctx context.Context, name string) (class, says string) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		if job, pods, err := c.look(ctx, name); err == nil {
-			var p *object
-			for _, p = range pods {
-				break
-			}
-			over := job == nil || p == nil || job.Metadata.DeletionTimestamp != ""
-			if !over {
-				_, failed := job.is("Failed")
-				over = failed || job.Spec.Suspend || p.Metadata.DeletionTimestamp != "" || p.Status.Phase != "Running"
-			}
-			if over {
-				return endOf(job, p)
-			}
+// ended is what the cluster did to a Job's worker. Without a worker the pod ends at once.
+func (c *cluster) ended(ctx context.Context, name string) string {
+	return until(ctx, func(ctx context.Context) (string, bool) {
+		job, pods, err := c.look(ctx, name)
+		if err != nil || len(pods) > 0 && pods[0].Status.Phase == "Running" && endOf(job, pods[0]) == "" {
+			return "", false
 		}
-		select {
-		case <-time.After(stateEvery):
-		case <-ctx.Done():
-			return "", ""
-		}
-	}
+		return endOf(job, slices.Concat(pods, []*object{nil})[0]), true
+	})
 }
 
-// taken is how the cluster removed a Job's pod that had run nothing yet; empty if it did
-// not. For a pod that had not started, only the Job's failure remains.
-func (c *cluster) taken(ctx context.Context, name string) string {
-	job, pods, err := c.look(ctx, name)
-	if err != nil || job == nil {
-		return ""
-	}
-	for _, p := range pods {
-		if class, says := disrupted(p); class != "" {
-			return says
-		}
-	}
-	if failed, is := job.is("Failed"); is && len(pods) == 0 && failed.Reason == "BackoffLimitExceeded" {
-		return failed.String()
-	}
-	return ""
-}
-
-// disruptions are the classes of pod removals, by the reason of the condition
-// DisruptionTarget.
-var disruptions = map[string]string{
-	"PreemptionByScheduler": launch.GonePreempted, "EvictionByEvictionAPI": launch.GoneEvicted, "TerminationByKubelet": launch.GoneEvicted,
-	"DeletionByTaintManager": launch.GoneNode, "DeletionByPodGC": launch.GoneNode,
-}
-
-// oldDisruptions are the same by the reason in a pod's status, which a node writes.
-var oldDisruptions = map[string]string{
-	"Evicted": launch.GoneEvicted, "Preempting": launch.GonePreempted, "NodeLost": launch.GoneNode, "NodeShutdown": launch.GoneNode, "Shutdown": launch.GoneNode, "Terminated": launch.GoneNode,
-}
-
-// disrupted is how a pod was removed; empty if it was not.
-func disrupted(p *object) (class, says string) {
+// disrupted is how a pod was removed, by the cluster or by its node; empty if it was not.
+func disrupted(p *object) string {
 	if by, is := p.is("DisruptionTarget"); is {
-		return disruptions[by.Reason], by.String()
+		return by.String()
 	}
-	return oldDisruptions[p.Status.Reason], condition{Reason: p.Status.Reason, Message: p.Status.Message}.String()
+	return condition{Reason: p.Status.Reason, Message: p.Status.Message}.String()
 }
 
-// endOf is how a Job with that pod ended. What was done to the pod precedes its
-// consequences.
-func endOf(job, p *object) (class, says string) {
-	if p != nil {
-		if class, says = disrupted(p); class != "" {
-			return class, says
-		}
+// endOf is what was done to a Job and its pod, which may be gone. What was done to the pod
+// precedes its consequences.
+func endOf(job, p *object) string {
+	if p != nil && disrupted(p) != "" {
+		return disrupted(p)
 	}
 	if job == nil || job.Metadata.DeletionTimestamp != "" {
-		return launch.GoneCancelled, ""
+		return "Deleted"
 	}
-	if job.Spec.Suspend {
-		by, _ := job.is("Suspended")
-		return launch.GonePreempted, by.String()
-	}
-	for _, what := range []string{"Failed", "FailureTarget"} {
-		if by, is := job.is(what); is && by.Reason == "DeadlineExceeded" {
-			return launch.GoneTime, by.String()
+	for _, what := range []string{"Suspended", "Failed", "FailureTarget"} {
+		if by, is := job.is(what); is && by.Reason != "BackoffLimitExceeded" {
+			return by.String()
 		}
 	}
 	if p == nil || p.Metadata.DeletionTimestamp != "" {
-		return launch.GoneCancelled, ""
+		return "Deleted"
 	}
 	for _, s := range p.Status.ContainerStatuses {
 		if t := s.State.Terminated; t != nil && t.Reason == "OOMKilled" {
-			return launch.GoneMemory, t.String()
+			return t.String()
 		}
 	}
-	return "", ""
+	return ""
 }

@@ -1,7 +1,6 @@
-package elsewhere
+package remote
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -27,7 +25,7 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// Pool is the workers of one apply. It implements launch.Elsewhere.
+// Pool is the workers of one apply. It implements launch.Remote.
 type Pool struct {
 	// Plan has the executor, Store takes the workers' results.
 	Plan  *plans.Plan
@@ -53,28 +51,19 @@ type Pool struct {
 
 // slot has one worker at a time.
 type slot struct {
-	// starting is held while a worker is started, making while it executes an order.
-	starting, making sync.Mutex
-	mu               sync.Mutex
-	worker           *worker
-}
-
-func (s *slot) live() *worker {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.worker == nil || s.worker.over() {
-		return nil
-	}
-	return s.worker
+	// starting is held while a worker is started; worker is guarded by the pool.
+	starting sync.Mutex
+	worker   *worker
 }
 
 // worker is mxflow on another machine.
 type worker struct {
-	slot  *slot
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	wire  *Wire
-	ready Ready
+	// making is held while it executes an order.
+	making sync.Mutex
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	wire   *Wire
+	ready  Ready
 	// has are the artifacts exchanged with it, used by the goroutine that makes a launch.
 	has map[string]bool
 	// from are its messages, until it is gone.
@@ -95,10 +84,20 @@ func (w *worker) over() bool {
 	}
 }
 
-// cluster is that of an executor of Kubernetes.
-func (p *Pool) cluster() *cluster { return &cluster{p.Plan.Executor, p.Jobs} }
+// live are the workers that are there, by slot.
+func (p *Pool) live() []*worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []*worker
+	for _, s := range p.slots {
+		if s.worker != nil && !s.worker.over() {
+			all = append(all, s.worker)
+		}
+	}
+	return all
+}
 
-// slotAt returns a slot by its number from 0.
+// slotAt is a slot, counted from 0.
 func (p *Pool) slotAt(n int) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,71 +107,57 @@ func (p *Pool) slotAt(n int) *slot {
 	return p.slots[n]
 }
 
-// all returns the slots so far.
-func (p *Pool) all() []*slot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.slots)
-}
-
-// Stand implements launch.Elsewhere.
+// Stand implements launch.Remote.
 func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error) {
-	for _, s := range p.all() {
-		if w := s.live(); w != nil && slices.ContainsFunc(wanted, func(on *ledger.Place) bool { return on.Same(w.ready.Place) }) {
+	for _, w := range p.live() {
+		if slices.ContainsFunc(wanted, func(on *ledger.Place) bool { return on.Same(w.ready.Place) }) {
 			return w.ready.Place, nil
 		}
 	}
 	s := p.slotAt(n)
 	s.starting.Lock()
 	defer s.starting.Unlock()
-	if w := s.live(); w != nil {
-		return w.ready.Place, nil
-	}
-	s.mu.Lock()
-	if s.worker != nil {
-		p.leave(s.worker.ready.Job) // it was lost between launches
-	}
-	s.mu.Unlock()
-	w, err := p.start(ctx, n, s, note)
-	for again := 0; err != nil && again < mostRestarts; again++ {
-		taken := (*taken)(nil)
-		if !errors.As(err, &taken) {
-			break
+	p.mu.Lock()
+	before := s.worker
+	p.mu.Unlock()
+	if before != nil {
+		if !before.over() {
+			return before.ready.Place, nil
 		}
-		note(verdict.New(code.WorkerWaits, verdict.Int("slot", n+1), verdict.Text("says", taken.says)))
-		w, err = p.start(ctx, n, s, note)
+		p.drop(before.ready.Job) // it was lost between launches
 	}
+	w, err := p.start(ctx, n, note)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, err
+		return nil, cmp.Or(ctx.Err(), err)
 	}
-	s.mu.Lock()
+	p.mu.Lock()
 	s.worker = w
-	s.mu.Unlock()
+	p.mu.Unlock()
 	note(verdict.New(code.WorkerReady, verdict.Text("job", w.ready.Job)).On(w.ready.Place.Name))
 	return w.ready.Place, nil
 }
 
+// drop gives up the job of a worker that is gone.
+func (p *Pool) drop(job string) {
+	if job != "" {
+		_ = p.scheduler().drop(context.WithoutCancel(p.Hard), job) // or else by Close
+	}
+}
+
 // start starts the worker of a slot and waits until it takes orders.
-func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reason)) (w *worker, err error) {
+func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *worker, err error) {
 	hello := p.Hello
 	defer func() {
-		if err == nil || hello.Job == "" {
-			return
+		if err != nil {
+			p.drop(hello.Job)
 		}
-		if says := p.cluster().taken(ctx, hello.Job); says != "" {
-			err = &taken{err, says}
-		}
-		p.leave(hello.Job)
 	}()
-	argv, err := p.command(ctx, n, &hello, note)
+	argv, err := p.scheduler().command(ctx, n, &hello, note)
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{slot: s, cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{}, gone: make(chan struct{}), said: &tail{}}
-	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for mxflow only
+	w = &worker{cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{}, gone: make(chan struct{}), said: &tail{}}
+	w.cmd.SysProcAttr = ownGroup
 	w.cmd.Stderr = w.said
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -219,18 +204,6 @@ func (p *Pool) start(ctx context.Context, n int, s *slot, note func(verdict.Reas
 	}
 }
 
-// mostRestarts is how often a job that its scheduler removed before its worker was ready
-// is immediately recreated.
-const mostRestarts = 5
-
-// taken is the error of a worker that was not started because its job was removed.
-type taken struct {
-	error
-	says string
-}
-
-func (t *taken) Unwrap() error { return t.error }
-
 // waitingAfter is when waiting for a worker is reported.
 const waitingAfter = 5 * time.Second
 
@@ -241,142 +214,6 @@ func (p *Pool) unstarted(w *worker, argv []string) error {
 		says = w.why.Error()
 	}
 	return &verdict.Fault{Reason: verdict.New(code.WorkerUnstarted, verdict.Text("command", strings.Join(argv, " ")), verdict.Text("says", says)).On(p.Plan.Executor.Kind)}
-}
-
-// command is what starts a slot's worker, and completes its Hello.
-func (p *Pool) command(ctx context.Context, n int, hello *Hello, note func(verdict.Reason)) ([]string, error) {
-	x := p.Plan.Executor
-	program := x.Program
-	if program == "" {
-		program = p.Program
-	}
-	if x.Kind == plans.SlurmExecutor {
-		argv := append(slices.Clone(x.Command), "--job-name="+p.jobName(n), "--nodes=1", "--ntasks=1", "--unbuffered")
-		for _, asked := range [][2]string{{"account", x.Account}, {"gres", x.GRES}, {"partition", x.Partition}, {"time", x.Time}} {
-			if asked[1] != "" {
-				argv = append(argv, "--"+asked[0]+"="+asked[1])
-			}
-		}
-		return append(append(argv, x.Args...), program, "worker"), nil
-	}
-	if x.Kind == plans.KubernetesExecutor {
-		return p.inPod(ctx, n, hello, note)
-	}
-	places := max(1, len(x.Devices)/x.PerLaunch)
-	hello.Host = x.Hosts[n/places]
-	if len(x.Devices) > 0 {
-		at := n % places * x.PerLaunch
-		hello.Devices = x.Devices[at : at+x.PerLaunch]
-	}
-	argv := make([]string, len(x.Command))
-	for i, arg := range x.Command {
-		argv[i] = strings.ReplaceAll(arg, "{host}", hello.Host)
-	}
-	if x.Program == "" {
-		var err error
-		if program, err = p.copy(ctx, argv, hello.Host, `"$HOME"/.cache/mxflow`); err != nil {
-			return nil, err
-		}
-	} else {
-		program = asWritten(program)
-	}
-	return append(argv, "exec "+program+" worker"), nil
-}
-
-// asWritten quotes a path for a shell on another machine, where ~/ is the home there.
-func asWritten(path string) string {
-	if under, is := strings.CutPrefix(path, "~/"); is {
-		return `"$HOME"/` + shell.Quote(under)
-	}
-	return shell.Quote(path)
-}
-
-// inPod is command for a slot of Kubernetes: it creates the Job and waits for its pod.
-func (p *Pool) inPod(ctx context.Context, n int, hello *Hello, note func(verdict.Reason)) ([]string, error) {
-	c := p.cluster()
-	var err error
-	if hello.Job, err = c.create(ctx, n); err != nil {
-		return nil, fmt.Errorf("executor %q: %w", c.x.Kind, err)
-	}
-	on, err := c.ready(ctx, n, hello.Job, note)
-	if err != nil {
-		return nil, err
-	}
-	hello.Host, hello.Slot = on.node, n+1
-	argv, err := c.exec(on)
-	if err != nil {
-		return nil, err
-	}
-	program := asWritten(c.x.Program)
-	if c.x.Program == "" {
-		if program, err = p.copy(ctx, argv, on.name, `"${TMPDIR:-/tmp}"/mxflow`); err != nil {
-			return nil, err
-		}
-	}
-	return append(argv, "echo $$ > "+workerFile+"; exec "+program+" worker"), nil
-}
-
-// leave gives up the job of a lost worker, if nothing else does.
-func (p *Pool) leave(job string) {
-	if job != "" && p.Plan.Executor.Kind == plans.KubernetesExecutor {
-		_ = p.cluster().drop(context.WithoutCancel(p.Hard), job) // or else by Close
-	}
-}
-
-// patience is how long a scheduler may take to answer.
-const patience = 20 * time.Second
-
-// ask runs a scheduler's command and returns what it prints.
-func ask(ctx context.Context, in io.Reader, argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	said := &tail{}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stderr = in, said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for mxflow only
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("%s: %w %s", strings.Join(argv, " "), err, said.last())
-	}
-	return string(out), err
-}
-
-// copy copies mxflow to a host's folder once, unless it is there, and returns the path
-// for its shell.
-func (p *Pool) copy(ctx context.Context, to []string, host, folder string) (string, error) {
-	program := folder + "/mxflow-" + p.Hello.Program[:16]
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err, known := p.copied[host]; known {
-		return program, err
-	}
-	if p.copied == nil {
-		p.copied = map[string]error{}
-	}
-	said := &tail{}
-	run := func(script string, in io.Reader) error {
-		cmd := exec.CommandContext(ctx, to[0], append(slices.Clone(to[1:]), script)...)
-		cmd.Stdin, cmd.Stderr = in, said
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		return cmd.Run()
-	}
-	err := run("test -x "+program, nil)
-	if err != nil {
-		var file *os.File
-		if file, err = os.Open(p.Program); err == nil {
-			// Earlier copies that may still run are not removed. Small images have no
-			// find.
-			err = run(fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s && { find %[1]s -name 'mxflow-*' -mtime +30 -exec rm -f {} + || :; }", folder, program), file)
-			_ = file.Close()
-		}
-	}
-	if err != nil {
-		err = &verdict.Fault{Reason: verdict.New(code.WorkerUncopied, verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.text()), verdict.Err(err)).On(host)}
-	}
-	if ctx.Err() == nil {
-		p.copied[host] = err
-	}
-	return program, err
 }
 
 // read reads a worker's messages until it ends or is silent for too long.
@@ -463,20 +300,17 @@ func (w *worker) end(hard context.Context) {
 	<-w.gone
 }
 
-// Make implements launch.Elsewhere.
+// Make implements launch.Remote.
 func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtime.Event)) (*launch.Done, error) {
-	var w *worker
-	for _, s := range p.all() {
-		// The place must be that worker's own, not just an equal one.
-		if own := s.live(); own != nil && own.ready.Place == o.Record.Place {
-			w = own
-		}
-	}
-	if w == nil {
+	// The place must be that worker's own, not just an equal one.
+	workers := p.live()
+	at := slices.IndexFunc(workers, func(w *worker) bool { return w.ready.Place == o.Record.Place })
+	if at < 0 {
 		return nil, &launch.Gone{Why: verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneEnded)).On(o.Record.On())}
 	}
-	w.slot.making.Lock()
-	defer w.slot.making.Unlock()
+	w := workers[at]
+	w.making.Lock()
+	defer w.making.Unlock()
 	if err := p.send(w, o); err != nil {
 		return nil, err
 	}
@@ -521,23 +355,16 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 				return nil, err
 			}
 			w.has[sum] = true
+		case !m.Failed.IsZero() && ctx.Err() == nil && m.Failed.Code == code.WorkerRefuses: // as it would again
+			return nil, &verdict.Fault{Reason: m.Failed.On(w.ready.Place.Name)}
 		case !m.Failed.IsZero() && ctx.Err() == nil:
-			return nil, failed(m.Failed, w)
+			return nil, &launch.Gone{Why: m.Failed.On(w.ready.Place.Name)}
 		case ctx.Err() != nil && (m.Stop || m.Done != nil || !m.Failed.IsZero()):
 			return nil, ctx.Err()
 		case m.Stop: // another process ended it
 			return nil, p.lost(w, launch.GoneEnded, nil)
 		}
 	}
-}
-
-// failed is what a worker could not do: a refusal would be repeated, anything else loses
-// the launch.
-func failed(why verdict.Reason, w *worker) error {
-	if why.Code == code.WorkerRefuses {
-		return &verdict.Fault{Reason: why.On(w.ready.Place.Name)}
-	}
-	return &launch.Gone{Why: why.On(w.ready.Place.Name)}
 }
 
 // send sends an order, preceded by what it needs.
@@ -576,12 +403,12 @@ func (p *Pool) lost(w *worker, class string, err error) error {
 		says = err.Error()
 	}
 	args := []verdict.Arg{}
-	if w.ready.Job != "" {
-		args = append(args, verdict.Text("job", w.ready.Job))
-		if of, why := p.endOfJob(w.ready.Job); of != "" && class == launch.GoneEnded {
-			class, says = of, cmp.Or(why, says)
+	if job := w.ready.Job; job != "" {
+		args = append(args, verdict.Text("job", job))
+		if why := p.scheduler().ended(context.WithoutCancel(p.Hard), job); why != "" && class == launch.GoneEnded {
+			class, says = launch.GoneJob, why
 		}
-		p.leave(w.ready.Job)
+		p.drop(job)
 	}
 	if says != "" {
 		args = append(args, verdict.Text("error", says))
@@ -632,39 +459,12 @@ func (p *Pool) whole(o *launch.Order, m Message, has map[string]bool) error {
 // node.
 func (p *Pool) Close() {
 	var all sync.WaitGroup
-	for _, s := range p.all() {
-		if w := s.live(); w != nil {
-			all.Go(func() { w.end(p.Hard) })
-		}
+	for _, w := range p.live() {
+		all.Go(func() { w.end(p.Hard) })
 	}
 	all.Wait()
 	_, _ = p.Sweep(context.WithoutCancel(p.Hard)) // the next apply reports what is left
 }
 
-// tail keeps the end of a command's output.
-type tail struct {
-	mu   sync.Mutex
-	said []byte
-}
-
-// mostSaid is how many bytes of that are kept.
-const mostSaid = 4 << 10
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.said = append(t.said, b...)
-	t.said = t.said[max(0, len(t.said)-mostSaid):]
-	return len(b), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.said))
-}
-
-func (t *tail) last() string {
-	text := t.text()
-	return text[strings.LastIndexByte(text, '\n')+1:]
-}
+// Sweep gives up the jobs that a killed apply left, and returns their names.
+func (p *Pool) Sweep(ctx context.Context) ([]string, error) { return p.scheduler().sweep(ctx) }

@@ -1,4 +1,4 @@
-package elsewhere
+package remote
 
 import (
 	"bufio"

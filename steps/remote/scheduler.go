@@ -1,0 +1,176 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// scheduler is how workers are started on other machines, watched and ended.
+type scheduler interface {
+	// command is what starts the worker of a slot, counted from 0, once that may run. It
+	// completes the worker's Hello.
+	command(ctx context.Context, slot int, hello *Hello, note func(verdict.Reason)) ([]string, error)
+	// ended is what the scheduler did to a worker's job, in its words; empty if nothing.
+	ended(ctx context.Context, job string) string
+	// drop gives up a job, if nothing else does.
+	drop(ctx context.Context, job string) error
+	// sweep gives up the jobs that a killed apply left, and returns their names.
+	sweep(ctx context.Context) ([]string, error)
+}
+
+func (p *Pool) scheduler() scheduler {
+	switch p.Plan.Executor.Kind {
+	case plans.SlurmExecutor:
+		return slurm{p}
+	case plans.KubernetesExecutor:
+		return &cluster{p, p.Plan.Executor, p.Jobs}
+	}
+	return ssh{p}
+}
+
+// ssh starts workers by a command on each host, which nobody schedules.
+type ssh struct{ *Pool }
+
+func (s ssh) command(ctx context.Context, slot int, hello *Hello, _ func(verdict.Reason)) ([]string, error) {
+	x := s.Plan.Executor
+	places := max(1, len(x.Devices)/x.PerLaunch)
+	hello.Host = x.Hosts[slot/places]
+	if len(x.Devices) > 0 {
+		at := slot % places * x.PerLaunch
+		hello.Devices = x.Devices[at : at+x.PerLaunch]
+	}
+	argv := make([]string, len(x.Command))
+	for i, arg := range x.Command {
+		argv[i] = strings.ReplaceAll(arg, "{host}", hello.Host)
+	}
+	program, err := s.program(ctx, argv, hello.Host, `"$HOME"/.cache/mxflow`)
+	return append(argv, "exec "+program+" worker"), err
+}
+
+func (ssh) ended(context.Context, string) string             { return "" }
+func (ssh) drop(context.Context, string) error               { return nil }
+func (ssh) sweep(context.Context) (jobs []string, err error) { return nil, nil }
+
+// program is mxflow for the shell of a host: as the executor names it, or a copy in a folder
+// there, made once. to runs a script on the host.
+func (p *Pool) program(ctx context.Context, to []string, host, folder string) (string, error) {
+	if path := p.Plan.Executor.Program; path != "" {
+		if under, is := strings.CutPrefix(path, "~/"); is {
+			return `"$HOME"/` + shell.Quote(under), nil // the home there
+		}
+		return shell.Quote(path), nil
+	}
+	program := folder + "/mxflow-" + p.Hello.Program[:16]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err, known := p.copied[host]; known {
+		return program, err
+	}
+	if p.copied == nil {
+		p.copied = map[string]error{}
+	}
+	said := &tail{}
+	run := func(script string, in io.Reader) error {
+		cmd := exec.CommandContext(ctx, to[0], append(slices.Clone(to[1:]), script)...)
+		cmd.Stdin, cmd.Stderr, cmd.SysProcAttr = in, said, ownGroup
+		return cmd.Run()
+	}
+	err := run("test -x "+program, nil)
+	if err != nil {
+		var file *os.File
+		if file, err = os.Open(p.Program); err == nil {
+			// Earlier copies that may still run are not removed. Small images have no find.
+			err = run(fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s && { find %[1]s -name 'mxflow-*' -mtime +30 -exec rm -f {} + || :; }", folder, program), file)
+			_ = file.Close()
+		}
+	}
+	if err != nil {
+		err = &verdict.Fault{Reason: verdict.New(code.WorkerUncopied, verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.text()), verdict.Err(err)).On(host)}
+	}
+	if ctx.Err() == nil {
+		p.copied[host] = err
+	}
+	return program, err
+}
+
+// ownGroup keeps Ctrl-C, which is for mxflow only, from a command.
+var ownGroup = &syscall.SysProcAttr{Setpgid: true}
+
+const (
+	// patience is how long a scheduler may take to answer, and to know how a job ended.
+	patience = 20 * time.Second
+	// stateEvery is how often it is polled for that.
+	stateEvery = 250 * time.Millisecond
+)
+
+// ask runs a scheduler's command and returns what it prints.
+func ask(ctx context.Context, in io.Reader, argv ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	said := &tail{}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stderr, cmd.SysProcAttr = in, said, ownGroup
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w %s", strings.Join(argv, " "), err, said.last())
+	}
+	return string(out), err
+}
+
+// until polls a scheduler for how a job ended, for as long as it may take to know.
+func until(ctx context.Context, state func(context.Context) (says string, known bool)) string {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		if says, known := state(ctx); known {
+			return says
+		}
+		select {
+		case <-time.After(stateEvery):
+		case <-ctx.Done():
+			return ""
+		}
+	}
+}
+
+// tail keeps the end of a command's output.
+type tail struct {
+	mu   sync.Mutex
+	said []byte
+}
+
+// mostSaid is how many bytes of that are kept.
+const mostSaid = 4 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.said = append(t.said, b...)
+	t.said = t.said[max(0, len(t.said)-mostSaid):]
+	return len(b), nil
+}
+
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(t.said))
+}
+
+func (t *tail) last() string {
+	text := t.text()
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
