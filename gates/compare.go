@@ -68,7 +68,7 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 		}
 		if row.Reference {
 			for _, cell := range row.Cells {
-				base[cell.Address] = cell.PerLaunch
+				base[cell.Address] = cell.Values
 			}
 		}
 		rows = append(rows, row)
@@ -178,15 +178,11 @@ next:
 				return nil, fault(l.without(address, verdict.Text("others", "yes")))
 			}
 			cell.Unit, cell.Better = s.Unit, string(s.Better)
-			cell.PerLaunch = append(cell.PerLaunch, v)
+			cell.Values = append(cell.Values, v)
 		}
-		in, err := stats.MeanInterval(cell.PerLaunch)
-		if err != nil {
+		var err error
+		if cell.Sample, err = stats.SampleOf(cell.Values); err != nil {
 			return nil, fault(verdict.New(code.NoAverage, verdict.Err(err)).On(address))
-		}
-		cell.Mean = in.Mean
-		if in.Bounded {
-			cell.Low, cell.High = &in.Low, &in.High
 		}
 		cells = append(cells, cell)
 	}
@@ -233,7 +229,7 @@ func addressesOf(a Arm) []string {
 // rounds if these ran on several places.
 func speedup(c *verdict.Cell, base map[string][]float64, within bool) {
 	of, ok := base[c.Address]
-	own := c.PerLaunch
+	own := c.Values
 	switch {
 	case !ok || c.Better == string(measure.Neither):
 		return
@@ -245,10 +241,8 @@ func speedup(c *verdict.Cell, base map[string][]float64, within bool) {
 		for i := range ratios {
 			ratios[i] = own[i] / of[i]
 		}
-		if in, err := stats.MeanInterval(ratios); err == nil && in.Mean > 0 && slices.Min(ratios) > 0 {
-			if c.Speedup = &in.Mean; in.Bounded {
-				c.SpeedupLow, c.SpeedupHigh = &in.Low, &in.High
-			}
+		if s, err := stats.SampleOf(ratios); err == nil && s.Mean > 0 && slices.Min(ratios) > 0 {
+			c.Speedup, c.SpeedupLow, c.SpeedupHigh = &s.Mean, s.Low, s.High
 		}
 		return // no ratio to zero
 	}

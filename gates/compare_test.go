@@ -49,7 +49,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	tg, ttft := cell(t, rows[0], "chat.tg"), cell(t, rows[0], "chat.ttft")
-	if math.Abs(tg.Mean-math.Sqrt(200*220)) > 1e-9 || tg.Low == nil || *tg.Low >= tg.Mean || *tg.High <= tg.Mean || len(tg.PerLaunch) != 2 {
+	if math.Abs(tg.Mean-math.Sqrt(200*220)) > 1e-9 || tg.Low == nil || *tg.Low >= tg.Mean || *tg.High <= tg.Mean || len(tg.Values) != 2 {
 		t.Errorf("tg %+v", tg)
 	}
 	// More than 1 is better, in both directions.

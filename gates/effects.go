@@ -40,7 +40,7 @@ func Effects(rows []verdict.Row, sets map[string]map[string]string) (all []verdi
 			if at < 0 {
 				continue
 			}
-			if l, ok := logsOf(r.Cells[at].PerLaunch); ok {
+			if l, ok := logsOf(r.Cells[at].Values); ok {
 				logs[r.Name] = l
 			}
 		}
@@ -113,9 +113,9 @@ func mainEffects(logs map[string][]float64, sets map[string]map[string]string) (
 		return nil
 	}
 	for i, s := range values {
-		e := verdict.Effect{Knob: s.knob, Value: s.value, Change: math.Expm1(fit.Of[rounds+i])}
-		e.Low, e.High = bounds(fit.Of[rounds+i], fit.Error[rounds+i], fit.DF, len(values))
-		out = append(out, e)
+		out = append(out, verdict.Effect{
+			Knob: s.knob, Value: s.value, Comparison: bounded(fit.Of[rounds+i], fit.Error[rounds+i], fit.DF, len(values)),
+		})
 	}
 	return out
 }
@@ -132,7 +132,7 @@ func interactions(logs map[string][]float64, sets map[string]map[string]string, 
 		return nil
 	}
 	values := singles(logs, sets)
-	var se []float64
+	var means, se []float64
 	var df []int
 	for i, a := range values {
 		for _, b := range values[i+1:] {
@@ -150,22 +150,23 @@ func interactions(logs map[string][]float64, sets map[string]map[string]string, 
 				contrasts[r] = both[r] - one[r] - other[r] + none[r]
 			}
 			mean, sd := stats.MeanSD(contrasts)
-			out = append(out, verdict.Effect{Knob: a.knob, Value: a.value, With: b.knob, WithValue: b.value, Change: math.Expm1(mean)})
-			se, df = append(se, sd/math.Sqrt(float64(n))), append(df, n-1)
+			out = append(out, verdict.Effect{Knob: a.knob, Value: a.value, With: b.knob, WithValue: b.value})
+			means, se, df = append(means, mean), append(se, sd/math.Sqrt(float64(n))), append(df, n-1)
 		}
 	}
 	for i := range out {
-		out[i].Low, out[i].High = bounds(math.Log1p(out[i].Change), se[i], df[i], len(out))
+		out[i].Comparison = bounded(means[i], se[i], df[i], len(out))
 	}
 	return out
 }
 
-// bounds is the interval of a change from its log, as one of so many intervals.
-func bounds(log, se float64, df, of int) (low, high *float64) {
-	half, ok := stats.HalfWidth(se, df, 0.05/float64(max(1, of)))
-	if !ok {
-		return nil, nil
+// bounded is a change from its log, with its interval as one of so many.
+func bounded(log, se float64, df, of int) (c stats.Comparison) {
+	change := math.Expm1(log)
+	c.Change = &change
+	if half, ok := stats.HalfWidth(se, df, 0.05/float64(max(1, of))); ok {
+		low, high := math.Expm1(log-half), math.Expm1(log+half)
+		c.Low, c.High = &low, &high
 	}
-	l, h := math.Expm1(log-half), math.Expm1(log+half)
-	return &l, &h
+	return c
 }

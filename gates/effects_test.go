@@ -19,7 +19,7 @@ func made(noise float64, sets map[string]map[string]string, of func(set map[stri
 		row := verdict.Row{Name: name, Verdict: verdict.Pass, Reference: name == "baseline"}
 		cell := verdict.Cell{Address: "chat.tg", Better: "higher"}
 		for round := range 6 {
-			cell.PerLaunch = append(cell.PerLaunch, 100*(1+0.1*float64(round))*of(set)*math.Exp(noise*r.NormFloat64()))
+			cell.Values = append(cell.Values, 100*(1+0.1*float64(round))*of(set)*math.Exp(noise*r.NormFloat64()))
 		}
 		row.Cells = []verdict.Cell{cell}
 		rows = append(rows, row)
@@ -58,7 +58,7 @@ func TestEffects(t *testing.T) {
 		return x
 	})
 	all := Effects(rows, combined)
-	if together := effectOf(all, "a=1", "b=2"); together == nil || !together.Shown() || math.Abs(together.Change+0.2) > 0.02 {
+	if together := effectOf(all, "a=1", "b=2"); together == nil || !together.Shown() || math.Abs(*together.Change+0.2) > 0.02 {
 		t.Errorf("a and b=2 together: %+v", together)
 	}
 	if none := effectOf(all, "a=1", "b=1"); none == nil || none.Shown() {
@@ -70,7 +70,7 @@ func TestEffects(t *testing.T) {
 	all = Effects(additive, combined)
 	for value, want := range map[string]float64{"a=1": 0.2, "b=2": -0.1, "b=1": 0} {
 		e := effectOf(all, value, "")
-		if e == nil || math.Abs(e.Change-want) > 0.02 || e.Shown() != (want != 0) || *e.Low > want || *e.High < want {
+		if e == nil || math.Abs(*e.Change-want) > 0.02 || e.Shown() != (want != 0) || *e.Low > want || *e.High < want {
 			t.Errorf("%s: %+v", value, e)
 		}
 	}

@@ -281,13 +281,10 @@ type Movement struct {
 	Parent float64 `json:"parent"`
 	Own    float64 `json:"candidate"`
 	Better bool    `json:"better"`
-	// Change is relative, absent for a number that may be zero; Low and High are its 95%
-	// interval. If a rule decided by this gain, Decided is set, and all three are that
-	// decision's.
-	Change  *float64 `json:"change,omitempty"`
-	Low     *float64 `json:"low,omitempty"`
-	High    *float64 `json:"high,omitempty"`
-	Decided bool     `json:"decided,omitempty"`
+	// Comparison is relative, absent for a number that may be zero. If a rule decided by
+	// this gain, Decided is set, and estimate and bounds are that decision's.
+	stats.Comparison
+	Decided bool `json:"decided,omitempty"`
 }
 
 // Moved returns all workload metrics in which a feature's candidate demonstrably differs

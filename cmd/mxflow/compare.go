@@ -90,7 +90,7 @@ func printPair(a *app, p report.Pair, format string) {
 	if old == new {
 		old, new = p.Old.Session, p.New.Session
 	}
-	t := report.DeltaTable(p.Deltas, old, new)
+	t := report.ComparisonTable(p.Metrics, old, new)
 	bullet := "\n"
 	if format == "md" {
 		fmt.Fprint(a.stdout, t.Markdown())
@@ -102,7 +102,7 @@ func printPair(a *app, p report.Pair, format string) {
 		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, report.Inert(tell.Sentence(n)))
 		bullet = ""
 	}
-	for _, n := range report.DeltaNotes(p.Deltas) {
+	for _, n := range report.ComparisonNotes(p.Metrics) {
 		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, n)
 		bullet = ""
 	}

@@ -30,9 +30,7 @@ type prints struct {
 }
 
 // printTable prints columns: coloured, and made to fit, on a terminal only.
-func (p *prints) printTable(head []string, rows [][]string, spare ...string) {
-	p.screen().Table(head, rows, spare...)
-}
+func (p *prints) printTable(head []string, rows [][]string) { p.screen().Table(head, rows) }
 
 // screen is where tables and sentences go.
 func (p *prints) screen() table.Screen {

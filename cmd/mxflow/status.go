@@ -46,7 +46,7 @@ reads the state directory beside PLAN, or in the current folder, and needs no lo
 				fmt.Fprintln(a.stdout, says)
 			}
 			fmt.Fprintln(a.stdout)
-			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, standing.Rows(st, a.height()), "decided")
+			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, standing.Rows(st, a.height()))
 			standing.Overruled(a.screen(), report.OverruledNow(st, time.Now()))
 			standing.Again(a.screen(), st)
 			standing.Stack(a.screen(), st)

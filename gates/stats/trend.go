@@ -13,6 +13,12 @@ const trendParts = 10
 // walk is how much more the mean of steps correlated by a quarter varies.
 const walk = 1 + 2*0.25
 
+// Interval is a number with its two-sided 95% interval, if it is Bounded.
+type Interval struct {
+	Mean, Low, High float64
+	Bounded         bool
+}
+
 // Trend is how much y grows per unit of x, with its 95% interval. x must not fall.
 //
 // The readings are cut into ten parts of equal length in x, and the interval is Student's

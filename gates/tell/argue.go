@@ -8,14 +8,6 @@ import (
 )
 
 var arguePhrases = phrases{
-	code.ClaimGain:        "{metric} of {arm} is {worse?worse}{worse!better} than that of {against} by " + threshold,
-	code.ClaimChange:      "{metric} of {arm} differs from that of {against} by " + threshold,
-	code.ClaimDelta:       "{metric} of {arm} minus that of {against} is " + threshold,
-	code.ClaimLevel:       "{metric} of {arm} is " + threshold,
-	code.ClaimRangeChange: "{metric} of every launch of {arm}, relative to every launch of {against}, changes within {limit}",
-	code.ClaimRangeDelta:  "{metric} of every launch of {arm} minus that of every launch of {against} is within {limit}",
-	code.ClaimRange:       "{metric} of every launch of {arm} is within {limit}",
-
 	code.ByLogs:        "Welch's t-test on the logarithms of both arms' launches",
 	code.ByDifferences: "Welch's t-test on the untransformed launches of both arms",
 	code.ByRounds:      "one-sample t-test on the differences between the arms{logs?' logarithms} within each round",
@@ -61,8 +53,6 @@ var arguePhrases = phrases{
 	code.OtherDecided:   "no more were made: {subject} {verdict:did}",
 	code.ForHypothesis:  "launches are made for criteria, not for a hypothesis",
 
-	code.Replicates:        "each launch counts as one value: launches are the replicates",
-	code.Flatters:          "an estimate that stopped at a pass is slightly optimistic: quote the bounds",
 	code.Levels:            "a look passes at p ≤ {pass} and fails at p ≤ {fail}{causes?: {causes}}{plan?. Looks were planned at {plan:and} launches per arm}",
 	code.ShareAll:          "fail α split over {n} conditions",
 	code.ShareOne:          "pass α split over {n} conditions, one of which must hold",

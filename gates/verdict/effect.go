@@ -1,5 +1,7 @@
 package verdict
 
+import "github.com/mxflow/mxflow/gates/stats"
+
 // Effect is what a value of a knob does to a metric, or what two values do together
 // beyond their separate effects.
 type Effect struct {
@@ -12,14 +14,7 @@ type Effect struct {
 	Value     string `json:"value"`
 	With      string `json:"with,omitempty"`
 	WithValue string `json:"with_value,omitempty"`
-	// Change is relative: 0.1 is 10% more. Its interval has 95% confidence over all
-	// effects on the metric, and is absent with too few launches.
-	Change float64  `json:"change"`
-	Low    *float64 `json:"low,omitempty"`
-	High   *float64 `json:"high,omitempty"`
-}
-
-// Shown reports whether the effect is demonstrated: its interval excludes zero.
-func (e Effect) Shown() bool {
-	return e.Low != nil && e.High != nil && (*e.Low > 0 || *e.High < 0)
+	// Comparison is relative to launches without it. Its interval has 95% confidence over
+	// all effects on the metric, and is absent with too few launches.
+	stats.Comparison
 }

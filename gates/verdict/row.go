@@ -1,5 +1,7 @@
 package verdict
 
+import "github.com/mxflow/mxflow/gates/stats"
+
 // Row is one line of a comparison of engines.
 type Row struct {
 	// Name is the engine, "kind.name".
@@ -25,14 +27,8 @@ type Cell struct {
 	Address string `json:"address"`
 	Unit    string `json:"unit,omitempty"`
 	Better  string `json:"better,omitempty"`
-	// Mean is the mean over launches of the median within each, in logs if all are above
-	// zero, with its two-sided 95% interval: absent if nothing varied or there is one
-	// launch.
-	Mean float64  `json:"mean"`
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
-	// PerLaunch are the values that the mean is of.
-	PerLaunch []float64 `json:"per_launch,omitempty"`
+	// Sample is of the median of each launch.
+	stats.Sample
 	// Speedup is how many times better than the reference this is, whatever the metric's
 	// direction, with its interval; absent for the reference itself, for metrics without
 	// a direction, and for values not above zero.

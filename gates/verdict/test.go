@@ -131,6 +131,43 @@ func (t *Test) Sure() int { return max(3, t.First) }
 // Relative reports whether the rule's own number is relative to the other arm.
 func (t *Test) Relative() bool { return t.Relation == "gain" || t.Relation == "change" }
 
+// OwnUnit is the unit of the rule's own number: of its threshold, estimate and bounds.
+func (t *Test) OwnUnit() string {
+	if t.Form == Ratio || t.Relative() {
+		return "ratio"
+	}
+	return t.Unit
+}
+
+// Bounded reports whether there is an estimate with both bounds.
+func (t *Test) Bounded() bool {
+	return t != nil && t.Estimate != nil && t.Low != nil && t.High != nil && !math.IsInf(*t.High-*t.Low, 0) && !math.IsNaN(*t.High-*t.Low)
+}
+
+// N is how many launches per arm its estimate and bounds are of: those of the last look.
+func (t *Test) N() int {
+	if t == nil || len(t.Looks) == 0 {
+		return 0
+	}
+	return t.Looks[len(t.Looks)-1].N
+}
+
+// Change is the estimate with its bounds as the change of the metric's own number: a gain
+// of one that is better if lower has the other sign.
+func (t *Test) Change() (change, low, high *float64) {
+	if !t.Saved {
+		return t.Estimate, t.Low, t.High
+	}
+	negated := func(x *float64) *float64 {
+		if x == nil {
+			return nil
+		}
+		y := -*x
+		return &y
+	}
+	return negated(t.Estimate), negated(t.High), negated(t.Low)
+}
+
 // Noise is how much launches of one variant differed: a standard deviation of the logs of
 // their values, pooled over sessions, with its degrees of freedom.
 type Noise struct {

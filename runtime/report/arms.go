@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -109,65 +110,74 @@ func with(arms []*Arm, session, block string, knobs map[string]string) *Arm {
 	return nil
 }
 
-// Value is one metric over launches.
-type Value struct {
-	Unit   string
-	Better measure.Better
-	Mean
-	// Low and High are the 95% interval of the mean; absent if there is none. That of a
-	// share ends at 0 and 1, unless a launch shows that this one may exceed 1.
-	Low, High *float64
+// Sample is a statistic of a metric over launches.
+type Sample struct {
+	Unit   string         `json:"-"`
+	Better measure.Better `json:"-"`
+	stats.Sample
 }
-
-// Mean is a metric over the launches of one side: the mean of logs if every value is
-// above zero.
-type Mean struct {
-	Mean float64 `json:"mean"`
-	// SD is the standard deviation over launches, of logs times Mean where that is one of
-	// logs; 0 for one launch.
-	SD     float64   `json:"sd"`
-	Values []float64 `json:"values"`
-}
-
-// N is how many launches there are.
-func (m Mean) N() int { return len(m.Values) }
 
 // Of is a metric of the arm; false if a launch lacks it, as a mean over some of the
 // launches is another mean.
-func (a *Arm) Of(address, statistic string) (Value, bool) {
-	return valueOf(a.Launches, address, statistic)
+func (a *Arm) Of(address, statistic string) (Sample, bool) {
+	return sampleOf(a.Launches, address, statistic)
 }
 
-func valueOf(launches []*ledger.Launch, address, statistic string) (v Value, ok bool) {
+// sampleOf is of the launches that have it; whole is false if one does not, or if there is
+// no mean. The interval of a share ends at 0 and 1, unless a launch shows that this one may
+// exceed 1.
+func sampleOf(launches []*ledger.Launch, address, statistic string) (s Sample, whole bool) {
 	for _, l := range launches {
-		s := l.Metrics[address]
-		x, given := s.Stats[statistic]
-		if !given {
-			return Value{}, false
+		m := l.Metrics[address]
+		if x, has := m.Stats[statistic]; has {
+			s.Unit, s.Better = m.Unit, m.Better
+			s.Values = append(s.Values, x)
 		}
-		v.Unit, v.Better = s.Unit, s.Better
-		v.Values = append(v.Values, x)
 	}
-	in, err := stats.MeanInterval(v.Values)
+	of, err := stats.SampleOf(s.Values)
 	if err != nil {
-		return Value{}, false
+		return s, false
 	}
-	v.Mean.Mean, v.SD = in.Mean, in.SD
-	if v.Unit == "share" {
-		in.Low, in.High = max(0, in.Low), min(in.High, max(1, slices.Max(v.Values)))
+	if s.Sample = of; s.Unit == "share" && s.Low != nil {
+		*s.Low, *s.High = max(0, *s.Low), min(*s.High, max(1, slices.Max(s.Values)))
 	}
-	if in.Bounded {
-		v.Low, v.High = &in.Low, &in.High
-	}
-	return v, true
+	return s, len(s.Values) == len(launches)
 }
 
-// BetterThan reports whether v is better than another value of its metric.
-func (v Value) BetterThan(o Value) bool {
-	if v.Better == measure.Lower {
-		return v.Mean.Mean < o.Mean.Mean
+// N is how many launches have it.
+func (s Sample) N() int { return len(s.Values) }
+
+// BetterThan reports whether s is better than another sample of its metric.
+func (s Sample) BetterThan(o Sample) bool {
+	if s.Better == measure.Lower {
+		return s.Mean < o.Mean
 	}
-	return v.Mean.Mean > o.Mean.Mean
+	return s.Mean > o.Mean
+}
+
+// Text is the mean with the standard deviation over launches, and its unit.
+func (s Sample) Text() string {
+	switch text := s.Bare(); {
+	case s.N() == 0, s.Unit == "", s.Unit == "count":
+		return text
+	case s.N() == 1:
+		return tell.Number(s.Mean, s.Unit)
+	case s.Unit == "share":
+		return tell.PlusMinus(100*s.Mean, 100*s.SD) + "%"
+	default:
+		return text + " " + s.Unit
+	}
+}
+
+// Bare is Text without the unit, where that is in the head of its column.
+func (s Sample) Bare() string {
+	switch s.N() {
+	case 0:
+		return "–"
+	case 1:
+		return tell.Number(s.Mean, "")
+	}
+	return tell.PlusMinus(s.Mean, s.SD)
 }
 
 // Headlines are the metrics that people decide by, of each cell, in the order of tables. A

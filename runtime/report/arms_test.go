@@ -31,10 +31,10 @@ func TestOf(t *testing.T) {
 			a.Launches = append(a.Launches, &ledger.Launch{Metrics: map[string]measure.Summary{"chat.x": {Unit: c.unit, Stats: map[string]float64{"median": v}}}})
 		}
 		v, ok := a.Of("chat.x", "median")
-		if !ok || math.Abs(v.Mean.Mean-c.mean) > 1e-3 || math.Abs(v.SD-c.std) > 1e-3 {
-			t.Errorf("%s: %v ± %v, want %v ± %v", name, v.Mean.Mean, v.SD, c.mean, c.std)
+		if !ok || math.Abs(v.Mean-c.mean) > 1e-3 || math.Abs(v.SD-c.std) > 1e-3 {
+			t.Errorf("%s: %v ± %v, want %v ± %v", name, v.Mean, v.SD, c.mean, c.std)
 		}
-		if v.Low == nil || *v.Low < c.low || *v.High > c.above || !(*v.Low <= v.Mean.Mean && v.Mean.Mean <= *v.High) {
+		if v.Low == nil || *v.Low < c.low || *v.High > c.above || !(*v.Low <= v.Mean && v.Mean <= *v.High) {
 			t.Errorf("%s: the interval %v is not within %v and %v", name, v, c.low, c.above)
 		}
 	}
@@ -64,7 +64,7 @@ func TestArmsStand(t *testing.T) {
 	var got []string
 	for _, a := range Arms(s.st) {
 		v, _ := a.Of("chat.tg", "median")
-		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.text()))
+		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.Bare()))
 	}
 	if want := "s-1 baseline 3 20.07 ± 0.3|s-1 draft[short] 3 40.07 ± 0.31"; strings.Join(got, "|") != want {
 		t.Errorf("%s, want %s", strings.Join(got, "|"), want)
@@ -105,7 +105,7 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 		for _, t := range c.tests {
 			by.add(t)
 		}
-		if got := Change(own, base, Column{Cell: "chat", Metric: "ttft", Stat: "median"}, by).ChangeText(); got != c.want {
+		if got := Compare(own, base, Column{Cell: "chat", Metric: "ttft", Stat: "median"}, by).ChangeText(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -1,224 +1,213 @@
 package report
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// wideTable is the maximum of metric columns in one table of a comparison; more are split
-// by cell.
-const wideTable = 5
-
-// Table is a table of text.
-type Table struct {
-	Head []string
-	Rows [][]string
+// Comparison is one metric on two sides: before, after, and the difference. It compares
+// launches, never requests. It decides nothing.
+type Comparison struct {
+	// Cell and Metric address it, Stat is the statistic of each launch: "chat.c16",
+	// "ttft", "p99". Cell is "engine" for what a launch has once.
+	Cell   string         `json:"cell"`
+	Metric string         `json:"metric"`
+	Stat   string         `json:"stat"`
+	Unit   string         `json:"unit,omitempty"`
+	Better measure.Better `json:"better,omitempty"`
+	Old    Sample         `json:"old"`
+	New    Sample         `json:"new"`
+	// Comparison is the change with its 95% interval. If a rule decided by this change,
+	// estimate and bounds are that decision's, there is no P, and Decided is on how many
+	// launches of each side it was.
+	stats.Comparison
+	Decided int `json:"decided,omitempty"`
+	// Why is why there is no change: the sides cannot be compared in this.
+	Why verdict.Reason `json:"why,omitzero"`
 }
 
-// Comparison is the table of a comparison of engines, or one table per cell of the
-// workloads if one would be too wide. Every number is a mean over launches with its 95%
-// interval, and below it how many times better than the reference it is.
-func Comparison(rows []verdict.Row) []Table {
-	columns := columnsOf(rows)
-	groups := [][]verdict.Cell{columns}
-	if len(columns) > wideTable {
-		groups = byCell(columns)
+// Improves reports whether a change is for the better; known is false for a metric without
+// a better direction.
+func (c Comparison) Improves() (better, known bool) {
+	if c.Change == nil || c.Better == measure.Neither {
+		return false, false
 	}
-	var out []Table
-	for _, group := range groups {
-		out = append(out, tableOf(rows, group))
+	return *c.Change > 0 == (c.Better == measure.Higher), true
+}
+
+// Comparisons are the headline metrics of two sides, cell by cell in sending order,
+// including those that only one side has. alike is false if the launches ran on different
+// machines: then there is a change without bounds, as launches show how one machine varies.
+// by are the tests of rules that may have decided one of the changes.
+func Comparisons(old, new []*ledger.Launch, alike bool, by Tests) (all []Comparison) {
+	for _, g := range Groups(slices.Concat(old, new)) {
+		for _, cell := range g.Cells {
+			for _, c := range g.Columns {
+				if d := compare(old, new, c, cell, alike, by); d.Old.N()+d.New.N() > 0 {
+					all = append(all, d)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Compare is how one metric of an arm differs from another arm's of its session, by the
+// launches that ran side by side.
+func Compare(a, base *Arm, c Column, by Tests) Comparison {
+	own, theirs := Beside(a, base)
+	return compare(theirs, own, c, c.Cell, true, by)
+}
+
+// compare is the only function that compares a metric of two sides.
+func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Tests) Comparison {
+	address, all := c.Address(cell), slices.Concat(old, new)
+	d := Comparison{Cell: cmp.Or(c.Cell, cell), Metric: c.Metric, Stat: c.Stat}
+	d.Old, _ = sampleOf(old, address, c.Stat)
+	d.New, _ = sampleOf(new, address, c.Stat)
+	d.Unit, d.Better = cmp.Or(d.New.Unit, d.Old.Unit), cmp.Or(d.New.Better, d.Old.Better)
+	corrections := map[string]bool{}
+	for _, l := range all {
+		if s := l.Metrics[address]; has(s, c.Stat) {
+			corrections[s.Correction] = true
+		}
+	}
+	apart := verdict.Reason{}
+	if c.Cell == "" {
+		apart = sentApart(old, new, cell)
+	}
+	switch t := by.decided(old, new, address, c.Stat); {
+	case !apart.IsZero():
+		d.Why = apart
+	case len(corrections) > 1:
+		d.Why = verdict.New(code.MeasuredApart).On(cell)
+	case d.Old.N()+d.New.N() < len(all) || len(old) == 0 || len(new) == 0:
+		d.Why = verdict.New(code.LackingSomewhere) // the missing one might have been the bad one
+	case t != nil:
+		d.Change, d.Low, d.High = t.Change()
+		d.Decided = cmp.Or(t.N(), min(len(t.Values), len(t.Base)))
+	default:
+		between, err := stats.Compare(d.New.Values, d.Old.Values)
+		if err != nil {
+			d.Why = verdict.New(code.NoAverage, verdict.Err(err)).On(d.Cell + "." + d.Metric)
+		}
+		if d.Comparison = between; !alike {
+			d.Low, d.High, d.P = nil, nil, nil
+		}
+	}
+	return d
+}
+
+func has(s measure.Summary, stat string) bool {
+	_, ok := s.Stats[stat]
+	return ok
+}
+
+// Tests are tests of how arms differ, by the first launch of the first arm, in the order in
+// which they are asked about a metric.
+type Tests map[string][]*verdict.Test
+
+// TestsOf are those of everything on record.
+func TestsOf(st *store.Store) Tests { return tests(compared(st)...) }
+
+// tests are those of features before those of gates, the newest first, and of one decision
+// those of the rule that decided it first.
+func tests(decisions ...*ledger.Decision) Tests {
+	out := Tests{}
+	add := func(rules ...ledger.Rule) {
+		for _, r := range rules {
+			for _, c := range r.Comparisons {
+				out.add(c.Test)
+			}
+		}
+	}
+	for _, gates := range []bool{false, true} {
+		for _, d := range slices.Backward(decisions) {
+			if gates != (d.Kind == ledger.KindGate) {
+				continue
+			}
+			if r := Deciding(d); r != nil {
+				add(*r)
+			}
+			add(d.Rules...)
+			for _, alt := range d.Alternatives {
+				add(alt.Rules...)
+			}
+		}
 	}
 	return out
 }
 
-// columnsOf are the metrics of all rows, in the order of the rows.
-func columnsOf(rows []verdict.Row) (columns []verdict.Cell) {
-	for _, r := range rows {
-		for i, c := range r.Cells {
-			if find(columns, c.Address) != nil {
-				continue
+// TestsBy are one test, which may be nil.
+func TestsBy(t *verdict.Test) Tests {
+	out := Tests{}
+	out.add(t)
+	return out
+}
+
+func (ts Tests) add(t *verdict.Test) {
+	if t.Bounded() && t.Relative() && len(t.Launches) > 0 && len(t.BaseLaunches) > 0 {
+		ts[t.Launches[0]] = append(ts[t.Launches[0]], t)
+	}
+}
+
+// decided is the test by which a rule decided how a metric of these launches differs; nil
+// if no rule did.
+func (ts Tests) decided(old, new []*ledger.Launch, address, stat string) *verdict.Test {
+	for _, l := range new {
+		for _, t := range ts[l.ID] {
+			if t.Metric == address && t.Stat == stat && slices.ContainsFunc(old, func(l *ledger.Launch) bool { return l.ID == t.BaseLaunches[0] }) {
+				return t
 			}
-			// After its predecessor in this row, so cells stay together.
-			at := len(columns)
-			if i > 0 {
-				at = 1 + slices.IndexFunc(columns, func(o verdict.Cell) bool { return o.Address == r.Cells[i-1].Address })
-			}
-			columns = slices.Insert(columns, at, c)
-		}
-	}
-	return columns
-}
-
-func byCell(columns []verdict.Cell) (groups [][]verdict.Cell) {
-	for _, c := range columns {
-		if n := len(groups); n > 0 && cellName(groups[n-1][0]) == cellName(c) {
-			groups[n-1] = append(groups[n-1], c)
-		} else {
-			groups = append(groups, []verdict.Cell{c})
-		}
-	}
-	return groups
-}
-
-func cellName(c verdict.Cell) string {
-	cell, _ := measure.SplitAddress(c.Address)
-	return cell
-}
-
-func tableOf(rows []verdict.Row, columns []verdict.Cell) Table {
-	what := "Engine"
-	if slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.Reference && r.Name == ledger.Baseline }) {
-		what = "Cell"
-	}
-	t := Table{Head: []string{what, "Launches"}}
-	for _, c := range columns {
-		t.Head = append(t.Head, fmt.Sprintf("%s (%s)", columnName(c), c.Unit))
-	}
-	for _, r := range rows {
-		name := r.Name
-		if r.Reference {
-			name += " (reference)"
-		}
-		row := []string{name, fmt.Sprint(r.N)}
-		for _, c := range columns {
-			row = append(row, cellText(find(r.Cells, c.Address)))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-func find(cells []verdict.Cell, address string) *verdict.Cell {
-	for i := range cells {
-		if cells[i].Address == address {
-			return &cells[i]
 		}
 	}
 	return nil
 }
 
-func cellText(c *verdict.Cell) string {
-	if c == nil {
-		return "–"
-	}
-	text := tell.CI(c.Mean, c.Low, c.High, "")
-	if c.Speedup != nil {
-		text += "\n" + tell.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
-	}
-	return text
-}
-
-// ComparisonNotes are the rows without numbers, with the reason, and notes on the others.
-func ComparisonNotes(rows []verdict.Row) (notes []string) {
-	for _, r := range rows {
-		if r.Verdict != verdict.Pass {
-			notes = append(notes, fmt.Sprintf("%s %s: %s", r.Name, tell.Did(r.Verdict), tell.Line(r.Why)))
-		}
-	}
-	for _, r := range rows {
-		for _, n := range r.Notes {
-			notes = append(notes, r.Name+": "+tell.Line(n))
-		}
-	}
-	return notes
-}
-
-// ComparisonLegend explains how to read the numbers.
-const ComparisonLegend = "Means over launches with their 95% intervals; × is the improvement over the reference: for every metric, more than 1 is better. Tokens are counted by each engine's own tokenizer."
-
-// Effects is the table of what knob values do to each metric, alone and together.
-// Undemonstrated effects are included, to show their bounds.
-func Effects(effects []verdict.Effect) (t Table) {
-	if len(effects) == 0 {
-		return t
-	}
-	t.Head = []string{"Metric", "Value", "With", "Change", ""}
-	for _, e := range effects {
-		with, what := "–", ""
-		if e.With != "" {
-			with = e.With + "=" + e.WithValue
-		}
+// Deciding is the rule of a decision that decided its verdict: of those with that verdict
+// the first that was tested, or else the first; nil if none has it.
+func Deciding(d *ledger.Decision) (of *ledger.Rule) {
+	for i, r := range d.Rules {
 		switch {
-		case e.Low == nil:
-			what = "no bounds from so few launches"
-		case !e.Shown():
-			what = "none shown"
-		case (e.Change > 0) == (e.Better == string(measure.Higher)):
-			what = "better"
-		default:
-			what = "worse"
+		case !r.Decides && d.Kind != ledger.KindGate || r.Verdict != d.Verdict:
+		case slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool { return c.Test != nil && c.Test.Form != verdict.Exact }):
+			return &d.Rules[i]
+		case of == nil:
+			of = &d.Rules[i]
 		}
-		if e.Shown() && e.With != "" {
-			what += " together than apart"
-		}
-		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, tell.CI(e.Change, e.Low, e.High, "ratio"), what})
 	}
-	return t
+	return of
 }
 
-// Best are the cells of a matrix that are best by each metric, as sentences.
-func Best(rows []verdict.Row) (lines []string) {
-	for _, c := range columnsOf(rows) {
-		var best *verdict.Cell
-		name := ""
-		for _, r := range rows {
-			if own := find(r.Cells, c.Address); own != nil && own.Speedup != nil && (best == nil || *own.Speedup > *best.Speedup) {
-				best, name = own, r.Name
+// sentApart is why the numbers of a cell are not of the same work; no fact if they are.
+func sentApart(old, new []*ledger.Launch, cell string) verdict.Reason {
+	was, wasSent := runOf(old, cell)
+	is, isSent := runOf(new, cell)
+	switch {
+	case !wasSent || !isSent:
+		return verdict.Reason{}
+	case Sent(old, cell) != Sent(new, cell):
+		return verdict.New(code.SentApart, verdict.Text("was", Sent(old, cell)), verdict.Text("is", Sent(new, cell))).On(cell)
+	case was.Correction != is.Correction || was.ExactOutput != is.ExactOutput || was.ByEvents != is.ByEvents:
+		return verdict.New(code.MeasuredApart).On(cell)
+	}
+	return verdict.Reason{}
+}
+
+func runOf(launches []*ledger.Launch, cell string) (run measure.CellRun, sent bool) {
+	for _, l := range launches {
+		for _, c := range l.Cells {
+			if c.Cell == cell {
+				return c, true
 			}
 		}
-		switch {
-		case best == nil:
-		case *best.Speedup <= 1:
-			lines = append(lines, fmt.Sprintf("%s: no cell is better than the baseline", columnName(c)))
-		default:
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", columnName(c), name, tell.CI(*best.Speedup, best.SpeedupLow, best.SpeedupHigh, "times")))
-		}
 	}
-	return lines
-}
-
-const (
-	// EffectsLegend explains how to read the effects.
-	EffectsLegend = "Changes with simultaneous 95% intervals over all effects on a metric; a pair of values is their interaction, beyond the effect of each alone."
-	// BestLegend explains how reliable the best is.
-	BestLegend = "The best of several is optimistic on average: confirm it as a feature, on fresh launches."
-)
-
-// comparisons are the steps that compare engines.
-func (p *page) comparisons() {
-	for _, d := range Standing(p.st) {
-		if len(d.Rows) > 0 {
-			p.comparison(d.Decision)
-		}
-	}
-}
-
-func (p *page) comparison(d *ledger.Decision) {
-	name := d.Node[strings.LastIndexByte(d.Node, '.')+1:]
-	p.para("## Comparison %s: %s", name, d.Verdict)
-	for _, t := range Comparison(d.Rows) {
-		p.table(t)
-	}
-	for _, n := range ComparisonNotes(d.Rows) {
-		p.line("- %s", strings.ReplaceAll(n, "\n", " "))
-	}
-	p.line("")
-	p.para("%s", ComparisonLegend)
-	if t := Effects(d.Effects); len(t.Rows) > 0 {
-		p.para("Best cells: %s. %s", strings.Join(Best(d.Rows), "; "), BestLegend)
-		p.table(t)
-		p.para("%s", EffectsLegend)
-	}
-}
-
-// columnName is "chat.c16 tg" for chat.c16.tg.
-func columnName(c verdict.Cell) string {
-	cell, metric := measure.SplitAddress(c.Address)
-	return strings.TrimSpace(cell + " " + metric)
+	return run, false
 }

@@ -72,25 +72,6 @@ func (p *page) headline() {
 	p.table(ends.Table())
 }
 
-// Measured is a value as tables show it: the mean with the standard deviation over
-// launches, and its unit.
-func Measured(v Value) string { return v.In(v.Unit) }
-
-// In is a mean with its unit; without one, if that is in the head of its column.
-func (m Mean) In(unit string) string {
-	text := m.text()
-	switch {
-	case m.N() == 0, unit == "", unit == "count":
-	case m.N() == 1:
-		return tell.Number(m.Mean, unit)
-	case unit == "share":
-		return tell.PlusMinus(100*m.Mean, 100*m.SD) + "%"
-	default:
-		text += " " + unit
-	}
-	return text
-}
-
 // Markdown is the table in Markdown, followed by an empty line.
 func (t Table) Markdown() string {
 	var b strings.Builder

@@ -55,19 +55,15 @@ func tested(h *ledger.Hypothesis) string {
 	if h.Test == nil || len(h.Test.Comparisons) != 1 {
 		return ""
 	}
-	t := h.Test.Comparisons[0].Test
-	if t == nil || t.Estimate == nil || t.Low == nil || t.High == nil || len(t.Looks) == 0 {
+	t, arm := h.Test.Comparisons[0].Test, ""
+	if !t.Bounded() || t.N() == 0 {
 		return ""
-	}
-	unit, arm := t.Unit, ""
-	if t.Form == verdict.Ratio {
-		unit = "ratio"
 	}
 	if t.Against != "" {
 		arm = " per arm"
 	}
-	low, high := tell.Apart(*t.Low, *t.High, unit)
-	return fmt.Sprintf("%s (bounds %s to %s, %s%s)", tell.Number(*t.Estimate, unit), low, high, tell.Launches(t.Looks[len(t.Looks)-1].N), arm)
+	low, high := tell.Apart(*t.Low, *t.High, t.OwnUnit())
+	return fmt.Sprintf("%s (bounds %s to %s, %s%s)", tell.Number(*t.Estimate, t.OwnUnit()), low, high, tell.Launches(t.N()), arm)
 }
 
 // seen is the measured result to show: the number that decided, if there is one.

@@ -30,7 +30,7 @@ func ofLimit(cell string, a *Arm) verdict.Reason {
 	if !known {
 		return verdict.Reason{}
 	}
-	args := []verdict.Arg{verdict.Text("variant", a.Variant), verdict.Num("tg", tg.Mean.Mean, "tok/s"), verdict.Num("share", share.Mean.Mean, "share")}
+	args := []verdict.Arg{verdict.Text("variant", a.Variant), verdict.Num("tg", tg.Mean, "tok/s"), verdict.Num("share", share.Mean, "share")}
 	for _, c := range a.Launches[0].Cells {
 		if c.Cell == cell && c.Limit != nil {
 			args = append(args, verdict.Num("bandwidth", c.Limit.BandwidthGBs, "GB/s"), verdict.Num("rate", c.Limit.TFLOPs, "TFLOP/s"))
@@ -38,7 +38,7 @@ func ofLimit(cell string, a *Arm) verdict.Reason {
 	}
 	pp, measured := a.Of(cell+".pp", "median")
 	if share, known := a.Of(cell+".pp_of_limit", "mean"); measured && known {
-		args = append(args, verdict.Num("pp", pp.Mean.Mean, "tok/s"), verdict.Num("pp_share", share.Mean.Mean, "share"))
+		args = append(args, verdict.Num("pp", pp.Mean, "tok/s"), verdict.Num("pp_share", share.Mean, "share"))
 	}
 	return verdict.New(code.OfLimit, args...).On(cell)
 }

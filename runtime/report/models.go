@@ -58,11 +58,11 @@ func speedOn(a *Arm, arms []*Arm, by Tests, cell string) string {
 	base := slices.IndexFunc(arms, func(b *Arm) bool { return b.Session == a.Session && b.Block == a.Block && b.Variant == ledger.Baseline })
 	switch {
 	case a.Variant == ledger.Baseline:
-		return Measured(v)
+		return v.Text()
 	case base < 0:
-		return Measured(v) + "\n" + NotTogether
+		return v.Text() + "\n" + NotTogether
 	}
-	return Measured(v) + "\n" + Change(a, arms[base], Column{Cell: cell, Metric: "tg", Stat: "median"}, by).ChangeText()
+	return v.Text() + "\n" + Compare(a, arms[base], Column{Cell: cell, Metric: "tg", Stat: "median"}, by).ChangeText()
 }
 
 // tips are the engines that features were decided on, in order, and what was accepted

@@ -20,7 +20,7 @@ func Decided(d *ledger.Decision, all []gates.Movement) []gates.Movement {
 	for i, m := range all {
 		for _, t := range decided {
 			if t.Against == e.Parent.Name && (t.Metric == m.Metric && t.Stat == "median" || t.Metric+"."+t.Stat == m.Metric) {
-				all[i].Change, all[i].Low, all[i].High = changeBy(t)
+				all[i].Change, all[i].Low, all[i].High = t.Change()
 				all[i].Decided = true
 				break
 			}

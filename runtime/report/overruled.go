@@ -92,33 +92,6 @@ func OverruledNow(st *store.Store, now time.Time) []Overruled {
 	return out
 }
 
-// overruled writes everything that people overrode, including expired and withdrawn.
-func (p *page) overruled() {
-	var rows [][]string
-	retracted := map[ledger.Retraction]bool{}
-	for _, r := range p.st.Records() {
-		when := ledger.Minute(r.Time)
-		switch {
-		case r.Waiver != nil && r.Waiver.Revoked:
-			w := r.Waiver
-			rows = append(rows, []string{when, w.Node, "waiver revoked", w.By, w.Reason})
-		case r.Waiver != nil:
-			w := r.Waiver
-			rows = append(rows, []string{when, w.Node, string(w.Verdict) + " waived until " + ledger.Minute(w.Expires), w.By, w.Reason})
-		case r.Decision != nil && r.Decision.Retracted() && !retracted[*r.Decision.Retraction]:
-			// A later apply that decides again over the same launches carries it on.
-			d := r.Decision
-			retracted[*d.Retraction] = true
-			rows = append(rows, []string{when, d.Node, Withdrawn(d.Retraction) + " retracted", d.Retraction.By, d.Retraction.Reason})
-		}
-	}
-	if len(rows) == 0 {
-		return
-	}
-	p.para("## Overruled by people")
-	p.table(Table{Head: []string{"When", "Node", "What", "Who", "Why"}, Rows: rows})
-}
-
 // Withdrawn is what a retraction withdrew: "pass and accepted (attempt 1)".
 func Withdrawn(r *ledger.Retraction) string {
 	was := r.Was()

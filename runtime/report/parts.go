@@ -15,13 +15,12 @@ type Part func(p *page)
 var (
 	Headline    Part = (*page).headline
 	Gates       Part = (*page).gates
-	People      Part = (*page).overruled
+	Features    Part = (*page).features
 	Again       Part = (*page).again
 	Compared    Part = (*page).comparisons
 	StackPart   Part = (*page).stack
 	TargetsPart Part = (*page).targets
 	Predicted   Part = (*page).hypotheses
-	Starts      Part = (*page).starts
 )
 
 // Sections writes parts of the results page.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -35,7 +34,6 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.headline()
 	p.header(view)
 	p.gates()
-	p.overruled()
 	p.again()
 	p.comparisons()
 	p.features()
@@ -44,8 +42,6 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.targets()
 	p.hypotheses()
 	p.launches()
-	p.observed()
-	p.starts()
 	p.line("Workload labels: pp2048 tg32 @ d4096, c16 means prompts of 2048 tokens after 4096 of context, answers")
 	p.line("of 32, 16 concurrent requests. Each number is the mean over the launches that the decision read, of a launch's value: the")
 	p.line("median, or the percentile or total in the column's name; ± is the standard deviation over launches. The mean is of logs unless")
@@ -144,7 +140,9 @@ func (p *page) feature(d *ledger.Decision) {
 		}
 		p.line("")
 	}
-	p.para("Levels: %s.", levelWords(d))
+	if len(d.Levels) > 0 {
+		p.para("Levels: %s.", levelWords(d))
+	}
 	t := Table{Head: []string{"Criterion", "Rule", "Verdict", "Evidence"}}
 	for _, r := range d.Rules {
 		label := r.Name
@@ -313,7 +311,7 @@ func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
 					if base >= 0 && arms[base] != a {
 						at := c
 						at.Cell = cmp.Or(c.Cell, cell)
-						if change := Change(a, arms[base], at, by).ChangeText(); change != "–" {
+						if change := Compare(a, arms[base], at, by).ChangeText(); change != "–" {
 							text += "\n" + change
 						}
 					}
@@ -330,8 +328,8 @@ func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
 // across is one column over the launches of a variant. A percentile for which a launch has
 // too few values is marked.
 func across(launches []*ledger.Launch, c Column, cell string) string {
-	if v, ok := valueOf(launches, c.Address(cell), c.Stat); ok {
-		return v.text()
+	if s, whole := sampleOf(launches, c.Address(cell), c.Stat); whole {
+		return s.Bare()
 	}
 	for _, l := range launches {
 		if s, there := c.Of(l, cell); !there {
@@ -359,79 +357,6 @@ func (p *page) launches() {
 	}
 	p.table(t)
 	p.para("`mxflow show LAUNCH` prints all metrics of a launch and the paths of its log and samples.")
-}
-
-// starts is how long engines took to start and to answer their first request, separately
-// for cold and warm compile caches, where the contents of the caches are known.
-func (p *page) starts() {
-	arms, launches := grouped(p.st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) [2]string {
-		if l.Engine["caches"] == "" || !l.Counts() {
-			return [2]string{}
-		}
-		return [2]string{l.Variant, l.Engine["caches"]}
-	})
-	if len(arms) == 0 {
-		return
-	}
-	p.para("## Starts with cold and warm caches")
-	t := Table{Head: []string{"Variant", "Caches", "Launches", "startup_s (s)", "first_request_s (s)"}}
-	for _, arm := range arms {
-		of := launches[arm]
-		t.Rows = append(t.Rows, []string{arm[0], arm[1], fmt.Sprint(len(of)), across(of, startup, ""), across(of, firstRequest, "")})
-	}
-	p.table(t)
-}
-
-// grouped groups launches by a key, in the order of the keys' first launches; those
-// without a key are left out.
-func grouped[K comparable](launches []*ledger.Launch, key func(*ledger.Launch) K) (keys []K, by map[K][]*ledger.Launch) {
-	by = map[K][]*ledger.Launch{}
-	var none K
-	for _, l := range launches {
-		k := key(l)
-		if k == none {
-			continue
-		}
-		if by[k] == nil {
-			keys = append(keys, k)
-		}
-		by[k] = append(by[k], l)
-	}
-	return keys, by
-}
-
-var (
-	startup      = Column{Cell: "engine", Metric: "startup_s", Stat: "median"}
-	firstRequest = Column{Cell: "engine", Metric: "first_request_s", Stat: "median"}
-)
-
-// observed is what the engines reported about themselves: one row per name, one column
-// per variant, so differences are visible at once. A name in which launches of a variant
-// differ shows each value.
-func (p *page) observed() {
-	names := map[string]bool{}
-	variants, byVariant := grouped(p.st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) string {
-		if len(l.Observed) == 0 {
-			return ""
-		}
-		for name := range l.Observed {
-			names[name] = true
-		}
-		return l.Variant
-	})
-	if len(names) == 0 {
-		return
-	}
-	p.para("## What the engines reported")
-	t := Table{Head: append([]string{"Observation"}, variants...)}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		row := []string{name}
-		for _, v := range variants {
-			row = append(row, ledger.SaidBy(byVariant[v], name))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	p.table(t)
 }
 
 // again writes what readers must know about decisions that were not the first.

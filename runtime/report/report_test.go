@@ -87,7 +87,7 @@ func TestReportHeadline(t *testing.T) {
 		}
 	}
 	head("**0 of 1 gate unlocked. Accepted: baseline + cache + moe.**", "were not measured together: no session launched both. This does:",
-		"\nmxflow env baseline plan.hcl > baseline.sh && mxflow env accepted plan.hcl > accepted.sh && mxflow ab --a 'MXFLOW_PORT={port} sh baseline.sh' --b 'MXFLOW_PORT={port} sh accepted.sh' --pp 32 --tg 8\n")
+		"\nmxflow apply plan.hcl # after a criterion of moe on chat.tg.root.gain\n")
 	// A third port, whose rules read the baseline too, is rejected.
 	root := s.launches("s-9", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	both := s.launches("s-9", "accepted", set("cache=on", "moe=routed"), 61, 61.6, 60.7, 61.1, 80, 80)

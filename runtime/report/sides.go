@@ -18,9 +18,9 @@ import (
 type Pair struct {
 	Old PairSide `json:"old"`
 	New PairSide `json:"new"`
-	// Deltas are the metrics, Notes their limitations.
-	Deltas []Delta          `json:"deltas"`
-	Notes  []verdict.Reason `json:"notes,omitempty"`
+	// Notes are the limitations of Metrics.
+	Metrics []Comparison     `json:"deltas"`
+	Notes   []verdict.Reason `json:"notes,omitempty"`
 }
 
 // PairSide is a variant and the source of its launches.
@@ -247,7 +247,7 @@ func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 			p.Notes = append(p.Notes, verdict.New(code.LeftOut, verdict.Int("launches", left)).On(a.Variant))
 		}
 	}
-	p.Deltas = Deltas(p.Old.Launches, p.New.Launches, len(machine) == 0, by)
+	p.Metrics = Comparisons(p.Old.Launches, p.New.Launches, len(machine) == 0, by)
 	return p
 }
 

@@ -178,11 +178,11 @@ func (s *Since) Markdown(w io.Writer) error {
 		p.para("The stack then and now were %s.", NotTogether)
 	case s.Stack != nil:
 		p.para("## The stack then and now")
-		p.table(DeltaTable(s.Stack.Deltas, s.Stack.Old.Title(), s.Stack.New.Title()))
+		p.table(ComparisonTable(s.Stack.Metrics, s.Stack.Old.Title(), s.Stack.New.Title()))
 		for _, n := range s.Stack.Notes {
 			p.line("- %s", tell.Sentence(n))
 		}
-		for _, n := range DeltaNotes(s.Stack.Deltas) {
+		for _, n := range ComparisonNotes(s.Stack.Metrics) {
 			p.line("- %s", n)
 		}
 	}

@@ -1,10 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
@@ -101,8 +101,10 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 		switch why := c.sentElse(l); {
 		case !why.IsZero():
 			c.Note = why
-		case !ok || !has:
-			c.Note = lacks(l, c.Address, c.Stat)
+		case !ok:
+			c.Note = c.lacks(l, gates.Absent(l.Metrics, c.Address))
+		case !has:
+			c.Note = c.lacks(l, gates.Lacks(s, c.Stat))
 		case s.Unit != "" && c.Unit != "" && s.Unit != c.Unit:
 			c.Note = verdict.New(code.OtherUnit, verdict.Text("address", c.Address), verdict.Text("unit", s.Unit), verdict.Text("target", c.Unit)).On(l.ID)
 		}
@@ -116,10 +118,10 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 		c.Note = verdict.New(code.NoMean, verdict.Text("error", "a value is not a finite number")).On(c.Address)
 		return
 	}
-	c.Mean, c.Low, c.High = &v.Mean.Mean, v.Low, v.High
+	c.Mean, c.Low, c.High = &v.Mean, v.Low, v.High
 	if t != nil {
 		c.Mean, c.Low, c.High, c.Decided = t.Estimate, t.Low, t.High, true
-		c.Launches = t.Launches[:min(len(t.Launches), t.Looks[len(t.Looks)-1].N)]
+		c.Launches = t.Launches[:min(len(t.Launches), t.N())]
 	}
 	switch {
 	case c.Low == nil:
@@ -132,6 +134,10 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 	}
 }
 
+func (c *Contest) lacks(l *ledger.Launch, why verdict.Reason) verdict.Reason {
+	return verdict.New(code.LaunchLacks, verdict.Text("address", c.Address), verdict.Text("stat", c.Stat)).On(l.ID).From(why)
+}
+
 // levelTest is the test by which a rule decided on the level of a metric of these launches,
 // whatever number it asked for; nil if none did.
 func levelTest(st *store.Store, a *Arm, address, stat string) *verdict.Test {
@@ -139,10 +145,7 @@ func levelTest(st *store.Store, a *Arm, address, stat string) *verdict.Test {
 		for _, r := range d.Rules {
 			for _, c := range r.Comparisons {
 				t := c.Test
-				if t == nil || t.Against != "" || t.Metric != address || t.Stat != stat || t.Low == nil || t.High == nil || t.Estimate == nil || len(t.Looks) == 0 {
-					continue
-				}
-				if slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return slices.Contains(t.Launches, l.ID) }) {
+				if t.Bounded() && t.N() > 0 && t.Against == "" && t.Metric == address && t.Stat == stat && slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return slices.Contains(t.Launches, l.ID) }) {
 					return t
 				}
 			}
@@ -228,15 +231,6 @@ func measures(l *ledger.Launch, address string) bool {
 	return has || slices.ContainsFunc(l.Cells, func(run measure.CellRun) bool { return run.Cell == cell })
 }
 
-// lacks is the reason that a launch lacks a statistic.
-func lacks(l *ledger.Launch, address, stat string) verdict.Reason {
-	why := gates.Absent(l.Metrics, address)
-	if s, has := l.Metrics[address]; has {
-		why = gates.Lacks(s, stat)
-	}
-	return verdict.New(code.LaunchLacks, verdict.Text("address", address), verdict.Text("stat", stat)).On(l.ID).From(why)
-}
-
 // baselineBlock is the engine on which the baseline was last qualified.
 func baselineBlock(st *store.Store) (block string) {
 	for _, l := range st.Launches(store.LaunchFilter{Node: ledger.Baseline}) {
@@ -251,7 +245,7 @@ func baselineBlock(st *store.Store) (block string) {
 func ContestTable(all []Contest) Table {
 	t := Table{Head: []string{"Target", "Metric", "To beat", "Measured", "Times better", "Standing"}}
 	for _, c := range all {
-		row := []string{c.Name, c.Address, tell.Number(c.Value, c.Unit), "–", "–", c.Standing}
+		row := []string{fmt.Sprintf("%s (%s)", c.Name, cmp.Or(c.Tool, "not named")), c.Address, tell.Number(c.Value, c.Unit), "–", "–", c.Standing}
 		if c.Address == "" {
 			row[1] = c.Path
 		}
@@ -266,7 +260,7 @@ func ContestTable(all []Contest) Table {
 			shown = tell.Interval
 		}
 		if c.Mean != nil {
-			row[3] = shown(*c.Mean, c.Low, c.High, "")
+			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, ""), tell.Launches(len(c.Launches)), c.Variant, c.Session)
 		}
 		if c.Ratio != nil {
 			row[4] = shown(*c.Ratio, c.RatioLow, c.RatioHigh, "times")
@@ -279,49 +273,11 @@ func ContestTable(all []Contest) Table {
 	return t
 }
 
-// measuredIn is the source of the launches: "accepted in session s-1, 6 launches", and
-// which metrics, if sessions measured different ones.
-func measuredIn(all []Contest) string {
-	var order []string
-	of := map[string][]string{}
-	for _, c := range all {
-		if c.Mean == nil {
-			continue
-		}
-		where := fmt.Sprintf("%s in session %s, %s", c.Variant, c.Session, tell.Launches(len(c.Launches)))
-		if of[where] == nil {
-			order = append(order, where)
-		}
-		if !slices.Contains(of[where], c.Address) {
-			of[where] = append(of[where], c.Address)
-		}
-	}
-	if len(order) == 1 {
-		return order[0]
-	}
-	for i, where := range order {
-		order[i] = verdict.And(of[where]) + " of " + where
-	}
-	return strings.Join(order, "; ")
-}
-
-// ContestNotes are the source of the launches, and what such numbers cannot show.
-func ContestNotes(all []Contest) (notes []string) {
-	if measured := measuredIn(all); measured != "" {
-		notes = append(notes, "Measured: "+measured+". [low, high] are the bounds of a rule's decision, 95% CI the interval of the mean where no rule decided. Beaten: all of it is better than the target.")
-	}
-	var tools []string
-	for _, c := range all {
-		tool := c.Tool
-		if tool == "" {
-			tool = "a tool not named in the plan"
-		}
-		if text := fmt.Sprintf("%s by %s", c.Name, tool); !slices.Contains(tools, text) {
-			tools = append(tools, text)
-		}
-	}
-	if len(tools) > 0 {
-		notes = append(notes, "The targets were measured elsewhere: "+strings.Join(tools, ", ")+". Two tools may measure different things under one name; that they are the same is the plan's claim. The target itself has no interval here.")
+// ContestNotes explain the numbers of the table.
+func ContestNotes(all []Contest) []string {
+	notes := []string{"Targets were measured elsewhere, by the tool in brackets: two tools may measure different things under one name; that they are the same is the plan's claim. The target itself has no interval here."}
+	if slices.ContainsFunc(all, func(c Contest) bool { return c.Mean != nil }) {
+		notes = append(notes, "[low, high] are the bounds of a rule's decision, 95% CI the interval of the mean where no rule decided. Beaten: all of it is better than the target.")
 	}
 	return notes
 }

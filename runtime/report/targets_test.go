@@ -156,9 +156,10 @@ func TestNewestThatMeasuredIt(t *testing.T) {
 	if len(all) != 2 || all[0].Session != "s-1" || all[0].Standing != NotYet || all[1].Session != "s-2" || all[1].Standing != Beaten {
 		t.Fatalf("%+v", all)
 	}
-	want := "Measured: chat.tg of baseline in session s-1, 3 launches; deep.tg of baseline in session s-2, 2 launches. [low, high] are the bounds"
-	if got := ContestNotes(all)[0]; !strings.HasPrefix(got, want) {
-		t.Error(got)
+	for i, want := range []string{"\n3 launches of baseline in session s-1", "\n2 launches of baseline in session s-2"} {
+		if got := ContestTable(all).Rows[i][3]; !strings.HasSuffix(got, want) {
+			t.Error(got)
+		}
 	}
 }
 
@@ -210,7 +211,7 @@ func TestDecidedOnTheTarget(t *testing.T) {
 			}})
 			s.measured("s-2", "baseline", set(), 60, 61, 60.5, 60.7)
 			all := Contests(s.st)
-			if got := ContestTable(all).Rows[0][3]; got != c.want || all[0].Decided != c.decided || len(all[0].Launches) != c.launches || all[0].Standing != Beaten {
+			if got, _, _ := strings.Cut(ContestTable(all).Rows[0][3], "\n"); got != c.want || all[0].Decided != c.decided || len(all[0].Launches) != c.launches || all[0].Standing != Beaten {
 				t.Errorf("%s, %+v", got, all[0])
 			}
 		})

@@ -1,6 +1,7 @@
 package ab
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -81,15 +82,16 @@ func TestClaims(t *testing.T) {
 // place.
 func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 	st, at := recorded(t), time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	for i, why := range [][]verdict.Reason{nil, {fact("the client was woken late")}} {
+	for i, why := range [][]verdict.Reason{nil, {fact("the client was woken late")}, {fact("cached")}, nil} {
 		put(t, st, &ledger.Launch{
-			ID: []string{"s-1.B.1", "s-1.B.2"}[i], Session: "s-1", Purpose: "benchmark", Variant: "B", VariantKey: "B", Work: "w", Ordinal: i + 1, Order: i + 1, Started: at, OK: true, Invalid: why,
+			ID: []string{"s-1.B.1", "s-1.B.2", "s-1.B.3", "s-1.B.3r1"}[i], Replaces: []string{3: "s-1.B.3"}[i], Session: "s-1", Purpose: "benchmark", Variant: "B", VariantKey: "B", Work: "w", Ordinal: i + 1, Order: i + 1, Started: at, OK: true, Invalid: why,
 			Metrics: map[string]measure.Summary{"bench.tg": {Unit: "tok/s", Better: measure.Higher, N: 1, Stats: map[string]float64{"median": 30}}},
 		})
 	}
-	var r Result
-	r.gather(st, map[string]*ledger.Decision{runtime.BenchmarkID("B"): {Session: "s-1"}}, "tg")
-	if len(r.B.Launches) != 1 || r.B.Launches[0].ID != "s-1.B.1" || len(r.B.All) != 2 {
+	r := Result{Metric: "tg"}
+	r.gather(st, map[string]*ledger.Decision{runtime.BenchmarkID("B"): {Session: "s-1"}})
+	r.compare()
+	if len(r.B.Launches) != 2 || r.B.Launches[0].ID != "s-1.B.1" || r.B.Launches[1].ID != "s-1.B.3r1" || len(r.B.All) != 3 || r.B.Replaced != 1 || r.B.Broke != 0 {
 		t.Errorf("%+v", r.B)
 	}
 	ev := Reword(runtime.Event{Type: "launch_started", Variant: "baseline", Why: verdict.New(code.WokenLate).On("bench")})
@@ -177,7 +179,7 @@ func TestABNumbers(t *testing.T) {
 		put(t, st, &l)
 	}
 	r := &Result{}
-	r.number(st, "s-1")
+	r.number(st.Launches(store.LaunchFilter{Session: "s-1"}))
 	replaced := verdict.New(code.LaunchReplaced).On("s-1.B.1").From(fact("woken late"))
 	cpu := verdict.New(code.EntryDiffers, verdict.Text("one", "s-1.baseline.1"), verdict.Text("value", "a"), verdict.Text("other", "s-1.B.1r1"), verdict.Text("other_value", "b")).On("cpu")
 	for i, of := range []verdict.Reason{
@@ -192,16 +194,12 @@ func TestABNumbers(t *testing.T) {
 			"launch 1 (A): it ended; launch s-1.B.12 is none",
 			"launch 1 (A) has no tg (mxflow show s-1.baseline.1)",
 		}[i]
-		if got := tell.Line(r.reason(of)); got != want {
+		if got := tell.Line(Reworded(of, r.named)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	if again := tell.Line(replaced); again != "launch s-1.B.1 was replaced: woken late" {
 		t.Errorf("the decision's own reason has become %q", again)
-	}
-	r.number(st, "")
-	if len(r.numbers)+len(r.named) != 0 {
-		t.Errorf("of no session: %v", r.named)
 	}
 }
 
@@ -338,15 +336,6 @@ func TestSecretsInCommands(t *testing.T) {
 	}
 }
 
-// A launch that another one stands in for counts nowhere.
-func TestAgain(t *testing.T) {
-	first, second := &ledger.Launch{ID: "s.B.1"}, &ledger.Launch{ID: "s.B.1r1", Replaces: "s.B.1"}
-	all := []*ledger.Launch{first, second}
-	if !again(first, all) || again(second, all) {
-		t.Errorf("%v, %v", again(first, all), again(second, all))
-	}
-}
-
 // A command that does not pass what comes before measuring is not shown to be slower.
 func TestBeforeMeasuring(t *testing.T) {
 	for node, want := range map[string]string{runtime.BaselineID: "A", runtime.QualifyID("B"): "B", runtime.BenchmarkID("B"): ""} {
@@ -417,17 +406,30 @@ func FuzzArm(f *testing.F) {
 // Bounds of a look at four launches belong to the change over these four, whatever an
 // earlier claim made beyond them.
 func TestChangeIsOverTheLaunchesOfItsBounds(t *testing.T) {
-	r := &Result{Test: &verdict.Test{Looks: []verdict.Look{{N: 2}}}}
-	for _, v := range []float64{10, 10, 50} {
-		r.A.Launches = append(r.A.Launches, Launch{Value: v})
-		r.B.Launches = append(r.B.Launches, Launch{Value: 2 * v})
+	launches := func(arm string, values ...float64) (out []*ledger.Launch) {
+		for i, v := range values {
+			out = append(out, &ledger.Launch{
+				ID: fmt.Sprint(arm, i), Ordinal: i + 1, Order: 2 * i,
+				Metrics: map[string]measure.Summary{"bench.tg": {Unit: "tok/s", Better: measure.Higher, N: 1, Stats: map[string]float64{"median": v}}},
+			})
+		}
+		return out
 	}
-	r.B.Launches[2].Value = 1
-	if r.level(); r.Change == nil || math.Abs(*r.Change-1) > 1e-9 || math.Abs(*r.A.Value-10) > 1e-9 || r.Beyond != 1 {
+	r := &Result{Metric: "tg", Test: &verdict.Test{Looks: []verdict.Look{{N: 2}}}}
+	r.A.Counted, r.B.Counted = launches("A", 10, 10, 50), launches("B", 20, 20, 1)
+	if r.compare(); r.Change == nil || math.Abs(*r.Change-1) > 1e-9 || math.Abs(*r.A.Value-10) > 1e-9 || r.Beyond != 1 || r.Low != nil {
 		t.Errorf("change %v, A %v, %d beyond", *r.Change, *r.A.Value, r.Beyond)
 	}
-	r.Test, r.Beyond = nil, 0
-	if r.level(); math.Abs(*r.Change-1) < 0.1 || r.Beyond != 0 {
+	bound := func(x float64) *float64 { return &x }
+	r.Test = &verdict.Test{
+		Form: verdict.Ratio, Relation: "gain", Metric: "bench.tg", Stat: "median", Looks: r.Test.Looks, Launches: []string{"B0", "B1"}, BaseLaunches: []string{"A0", "A1"},
+		Estimate: bound(1), Low: bound(0.9), High: bound(1.1),
+	}
+	if r.compare(); *r.Change != 1 || *r.Low != 0.9 || *r.High != 1.1 {
+		t.Errorf("change %v [%v, %v]", *r.Change, *r.Low, *r.High)
+	}
+	r.Test, r.Beyond, r.Low = nil, 0, nil
+	if r.compare(); math.Abs(*r.Change-1) < 0.1 || r.Beyond != 0 || r.Low != nil {
 		t.Errorf("without a test: change %v, %d beyond", *r.Change, r.Beyond)
 	}
 }

@@ -24,10 +24,9 @@ type Diff struct {
 	Observed bool `json:"-"`
 }
 
-// differences fills in the metrics of both arms and all known differences: in their
-// commands, in what the servers report, in their environments.
+// differences fills in all known differences: in the commands, in what the servers report,
+// in their environments.
 func (r *Result) differences(q *Question) {
-	r.metrics()
 	is := "yes: compared"
 	own := q.Shape.Own
 	for _, name := range names(own[0].Env, own[1].Env) {

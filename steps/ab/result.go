@@ -2,11 +2,9 @@ package ab
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -38,8 +36,8 @@ type Result struct {
 	// Basis are the launches behind it, of this run and of earlier ones.
 	Basis runtime.Basis `json:"basis"`
 	// Metrics are others of the same launches, which nothing was decided about.
-	Metrics []report.Delta `json:"metrics,omitempty"`
-	Differs []Diff         `json:"differs,omitempty"`
+	Metrics []report.Comparison `json:"metrics,omitempty"`
+	Differs []Diff              `json:"differs,omitempty"`
 	// Beyond is how many launches per arm are on record beyond those behind the estimate
 	// and its bounds.
 	Beyond int `json:"beyond,omitempty"`
@@ -81,7 +79,7 @@ type Side struct {
 	Replaced int `json:"replaced,omitempty"`
 	// Broke is how many of those the server itself ended or failed to finish.
 	Broke int `json:"broke,omitempty"`
-	// Value is the mean of the launches, in logs.
+	// Value is the mean of the launches behind Change, in logs.
 	Value *float64 `json:"value,omitempty"`
 
 	// All are its launches that nothing replaces, and Counted those of them that the
@@ -112,12 +110,22 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 			decided[row.Node.ID] = row.Decision
 		}
 	}
-	r.gather(st, decided, q.Claim.Metric.Name)
-	r.estimate(q.Claim, decided[runtime.FeatureID("B")])
+	feature := decided[runtime.FeatureID("B")]
+	r.gather(st, decided)
+	if feature != nil && len(feature.Rules) > 0 {
+		r.Rates = feature.Statistics
+		for _, c := range feature.Rules[0].Comparisons {
+			if r.Test = c.Test; r.Test != nil {
+				r.Stopped = r.Test.Stop
+				break
+			}
+		}
+	}
+	r.compare()
 	r.causes(decided)
 	r.beforeMeasuring(decided)
-	if d := decided[runtime.FeatureID("B")]; d != nil {
-		r.Tries = d.Tries()
+	if feature != nil {
+		r.Tries = feature.Tries()
 	}
 	r.differences(q)
 	return r
@@ -125,45 +133,41 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 
 // gather sorts the launches of the newest session by arm; those of the qualification are
 // used if nothing was measured.
-func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision, metric string) {
+func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision) {
 	measured := st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark})
 	session := ""
 	if d := decided[runtime.BenchmarkID("B")]; d != nil {
 		session = d.Session
-	}
-	if session == "" && decided[runtime.BenchmarkID("B")] == nil && len(measured) > 0 {
+	} else if len(measured) > 0 {
 		session = measured[len(measured)-1].Session // interrupted during it
 	}
-	r.number(st, session)
+	measured = slices.DeleteFunc(measured, func(l *ledger.Launch) bool { return session == "" || l.Session != session })
+	r.number(measured)
 	counts := (*ledger.Launch).Counts
 	if d := decided[runtime.FeatureID("B")]; d != nil {
-		counts = func(l *ledger.Launch) bool {
-			return slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
-				return slices.Contains(e.Parent.Launches, l.ID) || slices.Contains(e.Candidate.Launches, l.ID)
-			})
+		read := map[*ledger.Launch]bool{}
+		for _, a := range report.ArmsOf(st, d) {
+			for _, l := range a.Launches {
+				read[l] = true
+			}
 		}
+		counts = func(l *ledger.Launch) bool { return read[l] }
 	}
 	for _, side := range []struct {
 		*Side
 		variant, node string
-	}{{&r.A, "baseline", runtime.BaselineID}, {&r.B, "B", runtime.QualifyID("B")}} {
+	}{{&r.A, ledger.Baseline, runtime.BaselineID}, {&r.B, "B", runtime.QualifyID("B")}} {
 		for _, l := range measured {
-			if l.Variant != side.variant || l.Session != session || session == "" {
-				continue
-			}
-			if again(l, measured) {
-				side.Replaced++
-				if !l.OK {
+			switch {
+			case l.Variant != side.variant:
+			case slices.ContainsFunc(measured, func(other *ledger.Launch) bool { return other.Replaces == l.ID }):
+				if side.Replaced++; !l.OK {
 					side.Broke++
 				}
-				continue
-			}
-			if side.All = append(side.All, l); !counts(l) {
-				continue
-			}
-			side.Counted = append(side.Counted, l)
-			if s := l.Metrics["bench."+metric]; s.Stats["median"] > 0 {
-				side.Launches = append(side.Launches, Launch{l.ID, r.numbers[l.ID], l.Order, s.Stats["median"]})
+			default:
+				if side.All = append(side.All, l); counts(l) {
+					side.Counted = append(side.Counted, l)
+				}
 			}
 		}
 		if d := decided[side.node]; len(side.All) == 0 && d != nil {
@@ -173,23 +177,12 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision, me
 				}
 			}
 		}
-		slices.SortFunc(side.Launches, func(x, y Launch) int { return x.Order - y.Order })
 	}
-}
-
-// again reports whether another launch replaces one that does not count.
-func again(l *ledger.Launch, all []*ledger.Launch) bool {
-	return slices.ContainsFunc(all, func(other *ledger.Launch) bool { return other.Replaces == l.ID })
 }
 
 // number determines the numbers of a session's launches in the progress output.
-func (r *Result) number(st *store.Store, session string) {
-	r.numbers, r.named = map[string]int{}, map[string]string{}
-	if session == "" {
-		return
-	}
-	launches := st.Launches(store.LaunchFilter{Session: session})
-	r.numbers = ledger.Numbers(launches)
+func (r *Result) number(launches []*ledger.Launch) {
+	r.numbers, r.named = ledger.Numbers(launches), map[string]string{}
 	for _, l := range launches {
 		again := ""
 		if l.Replaces != "" {
@@ -199,63 +192,40 @@ func (r *Result) number(st *store.Store, session string) {
 	}
 }
 
-// estimate fills in the difference between B and A, with the decision bounds.
-func (r *Result) estimate(c Claim, d *ledger.Decision) {
-	defer r.level()
-	if d == nil || len(d.Rules) == 0 {
-		return
-	}
-	r.Rates = d.Statistics
-	for _, cmp := range d.Rules[0].Comparisons {
-		if r.Test = cmp.Test; r.Test == nil {
-			continue
-		}
-		r.Stopped = r.Test.Stop
-		for _, bound := range []*float64{r.Test.Low, r.Test.High} {
-			if bound == nil || math.IsNaN(*bound) || math.IsInf(*bound, 0) {
-				return
+// compare fills in the difference between B and A, with the decision bounds, and the other
+// metrics of the launches. An earlier claim may have made more launches than the test read:
+// bounds of four do not belong to an estimate of eight.
+func (r *Result) compare() {
+	column := report.Column{Cell: "bench", Metric: r.Metric, Stat: "median"}
+	var behind [2]report.Arm
+	for i, side := range []*Side{&r.A, &r.B} {
+		slices.SortFunc(side.Counted, func(x, y *ledger.Launch) int { return x.Order - y.Order })
+		for _, l := range side.Counted {
+			if s, has := column.Of(l, ""); has && s.Stats[column.Stat] > 0 {
+				side.Launches = append(side.Launches, Launch{l.ID, r.numbers[l.ID], l.Order, s.Stats[column.Stat]})
 			}
 		}
-		low, high := c.Change(*r.Test.Low), c.Change(*r.Test.High)
-		if low > high {
-			low, high = high, low
-		}
-		r.Low, r.High = &low, &high
-		return
-	}
-}
-
-// level fills in the values of A and B, and their difference, over the launches behind
-// the bounds: an earlier claim may have made more, and bounds of four do not belong to an
-// estimate of eight.
-func (r *Result) level() {
-	for _, side := range []*Side{&r.A, &r.B} {
-		all := values(side.Launches)
-		if r.Test != nil && len(r.Test.Looks) > 0 {
-			n := min(len(all), r.Test.Looks[len(r.Test.Looks)-1].N)
-			all, r.Beyond = all[:n], max(r.Beyond, len(all)-n)
-		}
-		if m, err := stats.Mean(all); err == nil {
-			side.Value = &m
+		behind[i].Launches = side.Counted
+		if n := r.Test.N(); n > 0 && n < len(side.Counted) {
+			behind[i].Launches, r.Beyond = side.Counted[:n], max(r.Beyond, len(side.Counted)-n)
 		}
 	}
-	if r.A.Value != nil && r.B.Value != nil && *r.A.Value > 0 {
-		change := *r.B.Value / *r.A.Value - 1
-		r.Change = &change
+	of := report.Compare(&behind[1], &behind[0], column, report.TestsBy(r.Test))
+	if r.Change = of.Change; of.Decided > 0 {
+		r.Low, r.High = of.Low, of.High
 	}
-}
-
-func values(launches []Launch) (list []float64) {
-	for _, l := range launches {
-		list = append(list, l.Value)
+	if of.Old.N() > 0 && of.New.N() > 0 {
+		r.A.Value, r.B.Value = &of.Old.Mean, &of.New.Mean
 	}
-	return list
-}
-
-// Spread is the standard deviation of the logs of launches.
-func Spread(launches []Launch) (sd float64, ok bool) {
-	sd, df := stats.Pool([][]float64{values(launches)})
-	return sd, df > 0
+	for _, m := range report.Comparisons(r.A.Counted, r.B.Counted, true, nil) {
+		if m.Cell == column.Cell && m.Metric == column.Metric && m.Stat == column.Stat {
+			continue
+		}
+		if m.Cell == column.Cell { // the only workload
+			m.Cell = ""
+		}
+		r.Metrics = append(r.Metrics, m)
+	}
 }
 
 // Broke reports whether a launch broke.
@@ -339,13 +309,11 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 	}
 }
 
-// reason rewords a reason of a decision for a user without a plan, with the session's
+// reasons rewords reasons of a decision for a user without a plan, with the session's
 // launches named as in the progress output.
-func (r *Result) reason(of verdict.Reason) verdict.Reason { return Reworded(of, r.named) }
-
 func (r *Result) reasons(list []verdict.Reason) (own []verdict.Reason) {
 	for _, of := range list {
-		own = append(own, r.reason(of))
+		own = append(own, Reworded(of, r.named))
 	}
 	return own
 }
@@ -409,28 +377,4 @@ func armName(variant string) string {
 		return "A"
 	}
 	return variant
-}
-
-// metrics fills in the other metrics of the launches.
-func (r *Result) metrics() {
-	decided := r.Metric
-	for _, d := range report.Deltas(r.A.Counted, r.B.Counted, true, nil) {
-		if d.Cell == "bench" { // the only workload
-			d.Cell = ""
-		}
-		if d.Cell != "" || d.Metric != decided || d.Stat != "median" {
-			r.Metrics = append(r.Metrics, d)
-		}
-	}
-}
-
-// busyCPUs is the share of busy processors above which programs wait for each other.
-const busyCPUs = 0.9
-
-// Busy reports whether the machine had no spare capacity, which makes launches vary, and
-// the share of its processors that was busy.
-func (r *Result) Busy() (share float64, busy bool) {
-	all := report.Arm{Launches: slices.Concat(r.A.Counted, r.B.Counted)}
-	v, ok := all.Of("host.cpu_share", "median")
-	return v.Mean.Mean, ok && v.Mean.Mean >= busyCPUs
 }

@@ -1,17 +1,5 @@
 package code
 
-// What a comparison claims. Args: metric, arm; against, the other arm; least or most, the
-// threshold, or the limit for a whole range.
-const (
-	ClaimGain        Code = "claim.gain"
-	ClaimChange      Code = "claim.change"
-	ClaimDelta       Code = "claim.delta"
-	ClaimLevel       Code = "claim.level"
-	ClaimRangeChange Code = "claim.range_change"
-	ClaimRangeDelta  Code = "claim.range_delta"
-	ClaimRange       Code = "claim.range"
-)
-
 // By which test it was decided.
 const (
 	ByLogs        Code = "by.logs"
@@ -77,8 +65,6 @@ const (
 
 // What else is shown below the looks of a test.
 const (
-	Replicates Code = "argued.replicates"
-	Flatters   Code = "argued.flatters"
 	// Levels: the p at which looks decide; the causes are how the error rates were
 	// divided. Args: pass, fail; plan, the looks.
 	Levels Code = "argued.levels"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -142,7 +143,8 @@ func TestGitHub(t *testing.T) {
 	low, high := -0.1, -0.02
 	moved := func(d *ledger.Decision) []gates.Movement {
 		change := -0.05
-		return []gates.Movement{{Metric: "chat.ttft", Unit: "ms", Parent: 10, Own: 11, Change: &change, Low: &low, High: &high}, {Metric: "chat.tg", Better: true, Change: &change, Low: &low, High: &high}}
+		c := stats.Comparison{Change: &change, Low: &low, High: &high}
+		return []gates.Movement{{Metric: "chat.ttft", Unit: "ms", Parent: 10, Own: 11, Comparison: c}, {Metric: "chat.tg", Better: true, Comparison: c}}
 	}
 	var page bytes.Buffer
 	if err := GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), moved, noon); err != nil {
@@ -150,7 +152,7 @@ func TestGitHub(t *testing.T) {
 	}
 	text := page.String()
 	for _, want := range []string{
-		"<!-- mxflow report: a__b__x_ -->\n### mxflow: a--b &lt;x>, 0 of 1 gate unlocked", "| phase.p | ❌ fail |", `chat.tg.gain >= 1 \|\| x`,
+		"<!-- mxflow report: a__b__x_ -->\n### mxflow: a--b &lt;x>, 0 of 1 gate unlocked", "| p | **fail** |", `chat.tg.gain >= 1 \|\| x`,
 		"What got worse", "| f | chat.ttft | 10 ms | 11 ms | -5.0% (95% CI -10.0% to -2.0%) |", "mxflow apply plan.hcl",
 	} {
 		if !strings.Contains(text, want) {
@@ -192,7 +194,7 @@ func TestGitHubTellsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := page.String()
-	if gate, _, _ := strings.Cut(text, "How to reproduce"); strings.Count(text, "162 ms late") != 1 || !strings.Contains(gate, "162 ms late") || strings.Count(text, ", see above") != 2 {
+	if gates, _, _ := strings.Cut(text, "## Feature"); strings.Count(text, "162 ms late") != 1 || !strings.Contains(gates, "162 ms late") || strings.Count(text, ", see above") != 1 {
 		t.Error(text)
 	}
 }

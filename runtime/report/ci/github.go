@@ -3,13 +3,11 @@ package ci
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -31,57 +29,28 @@ func plain(r rune) rune {
 	return '_'
 }
 
-// GitHub writes Markdown for a step summary or a comment: the verdict of each gate, the
-// numbers that decided with their bounds, what got worse, and how to reproduce it.
+// GitHub writes Markdown for a step summary or a comment: what got worse and how to
+// reproduce it, then the gates and features as the page of results has them.
 func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) error {
 	run, err := newest(st)
 	if err != nil {
 		return err
 	}
 	p := &page{}
-	p.line("%s", marker(run.Plan))
-	var gateRows, ruleRows, worse [][]string
-	var decided []*ledger.Decision
-	told := tell.Page{}
-	for _, r := range report.Rows(st) {
-		if !followed(r) {
-			continue
-		}
-		isGate := r.Node == "phase."+r.Phase || r.Node == ledger.Baseline
-		word, why := "**not decided**", "not reached"
-		switch d := r.Decided; {
-		case d != nil:
-			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
-			word = sign(d.Verdict) + " " + o.Word()
-			decided = append(decided, d.Decision)
-			if isGate {
-				why = strings.Join(report.Told(&told, d.Decision, d.Reasons), "\n")
-			}
-			if note := o.Note(); note != "" {
-				word += ", " + note
-			}
-			if len(o.Reasons) > 0 && !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
-				why = lines(o.Reasons) + "\n" + why
-			}
-			if d.Kind == ledger.KindFeature && moved != nil {
-				for _, m := range moved(d.Decision) {
-					if !m.Better {
-						worse = append(worse, append([]string{d.Feature}, report.Movements([]gates.Movement{m}).Rows[0][:4]...))
-					}
-				}
-			}
-		case !r.Locked.IsZero():
-			word, why = "🔒 locked", tell.Line(r.Locked)
-		}
-		if isGate {
-			gateRows = append(gateRows, []string{r.Node, word, why})
-		}
-	}
-	p.line("### mxflow: %s, %s\n", report.Inert(run.Plan), report.GatedNow(st, now).Line())
+	p.line("%s\n### mxflow: %s, %s\n", marker(run.Plan), report.Inert(run.Plan), report.GatedNow(st, now).Line())
 	if why := broken(st, run); why != "" {
 		p.line("**%s.** The results below are from earlier runs.\n", report.Inert(why))
 	}
-	p.table(report.Table{Head: []string{"Gate", "Verdict", "Why"}, Rows: gateRows})
+	var worse [][]string
+	for _, d := range report.Standing(st) {
+		if d.Kind == ledger.KindFeature && moved != nil {
+			for _, m := range moved(d.Decision) {
+				if !m.Better {
+					worse = append(worse, append([]string{d.Feature}, report.Movements([]gates.Movement{m}).Rows[0][:4]...))
+				}
+			}
+		}
+	}
 	if len(worse) > 0 {
 		p.line("#### What got worse\n")
 		p.table(report.Table{Head: []string{"Feature", "Metric", "Was", "Is", "Change"}, Rows: worse})
@@ -90,29 +59,11 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	if s := run.Start; s != nil {
 		p.line("Run `%s`, %s, plan digest `%.16s`. %s.\n", run.ID, report.Inert(s.Tool), s.PlanDigest, report.Inert(tell.Pairs(s.Environment, " ", ", ")))
 	}
-	for _, d := range decided {
-		for _, rule := range d.Rules {
-			evidence := strings.Join(report.Told(&told, d, rule.Reasons), "\n")
-			ruleRows = append(ruleRows, []string{d.Node, rule.Name, "`" + rule.Expr + "`", string(rule.Verdict), evidence})
-		}
-	}
-	if len(ruleRows) > 0 {
-		p.line("#### Every rule\n")
-		p.table(report.Table{Head: []string{"Node", "Rule", "Expression", "Verdict", "Evidence"}, Rows: ruleRows})
+	if err := report.Sections(p, st, nil, report.Gates, report.Features); err != nil {
+		return err
 	}
 	_, err = io.WriteString(w, p.cut())
 	return err
-}
-
-// sign is a symbol for a verdict, recognized before words are read.
-func sign(v verdict.Verdict) string {
-	switch v {
-	case verdict.Pass:
-		return "✅"
-	case verdict.Waived, verdict.Inconclusive:
-		return "⚠️"
-	}
-	return "❌"
 }
 
 type page struct{ strings.Builder }

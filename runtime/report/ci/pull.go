@@ -72,11 +72,11 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 		{"Accuracy", accuracy(d)},
 	}}
 	p.table(t)
-	p.table(report.DeltaTable(pair.Deltas, pair.Old.Variant+" (before)", pair.New.Variant+" (after)"))
+	p.table(report.ComparisonTable(pair.Metrics, pair.Old.Variant+" (before)", pair.New.Variant+" (after)"))
 	for _, n := range pair.Notes {
 		p.line("- %s", report.Inert(tell.Sentence(n)))
 	}
-	for _, n := range report.DeltaNotes(pair.Deltas) {
+	for _, n := range report.ComparisonNotes(pair.Metrics) {
 		p.line("- %s", n)
 	}
 	p.line("\n%s\n", upstream)

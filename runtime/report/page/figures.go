@@ -1,12 +1,9 @@
 package page
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -15,56 +12,18 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Figures are the numbers of all plots, as the page's script reads them. Key order and
 // names are those of page.js.
 type Figures struct {
-	Tests    []Test    `json:"tests"`
-	Sessions []Session `json:"sessions"`
-	Timeline []Decided `json:"timeline"`
-	Spreads  []Spread  `json:"spreads"`
-	Traces   []Trace   `json:"traces"`
-	Kernels  []Kernels `json:"kernels"`
-	Matrices []Matrix  `json:"matrices"`
-}
-
-// Test is one comparison with every launch that it read.
-type Test struct {
-	Metric    string   `json:"metric"`
-	Unit      string   `json:"unit"`
-	Own       string   `json:"own"` // unit of the threshold, the estimate and its bounds
-	Relation  string   `json:"relation"`
-	Arm       string   `json:"arm"`
-	Against   string   `json:"against"`
-	More      bool     `json:"more"`
-	Threshold float64  `json:"threshold"`
-	Estimate  *float64 `json:"estimate"`
-	Low       *float64 `json:"low"`
-	High      *float64 `json:"high"`
-	Stop      string   `json:"stop"`
-	// Values and Base are launches by round.
-	Values []float64 `json:"values"`
-	Base   []float64 `json:"base"`
-	Rounds []int     `json:"rounds"`
-}
-
-// Session is the speed of every launch of an undecided session.
-type Session struct {
-	Session string       `json:"session"`
-	Metric  string       `json:"metric"`
-	Unit    string       `json:"unit"`
-	Arms    []SessionArm `json:"arms"`
-}
-
-// SessionArm is one arm of it, by round. Base is set here and below for what others are
-// compared with.
-type SessionArm struct {
-	Arm    string    `json:"arm"`
-	Base   bool      `json:"base"`
-	Rounds []int     `json:"rounds"`
-	Values []float64 `json:"values"`
+	// Tests are comparisons as they were decided, with every launch that they read.
+	Tests    []verdict.Test `json:"tests"`
+	Timeline []Decided      `json:"timeline"`
+	Spreads  []Spread       `json:"spreads"`
+	Traces   []Trace        `json:"traces"`
+	Kernels  []Kernels      `json:"kernels"`
+	Matrices []Matrix       `json:"matrices"`
 }
 
 // Decided is one decision on the timeline.
@@ -82,7 +41,8 @@ type Spread struct {
 	Arms   []ArmSpread `json:"arms"`
 }
 
-// ArmSpread is a distribution over N values.
+// ArmSpread is a distribution over N values. Base is set here and below for what others are
+// compared with.
 type ArmSpread struct {
 	Arm       string    `json:"arm"`
 	Base      bool      `json:"base"`
@@ -115,33 +75,17 @@ type Kernels struct {
 	After  []float64 `json:"after"`
 }
 
-// Matrix is a comparison of engines or of knob values against its reference.
+// Matrix is a comparison of engines or of knob values with its reference, in the metrics
+// that have a speed-up.
 type Matrix struct {
-	Title   string       `json:"title"`
-	Columns []string     `json:"columns"`
-	Rows    []MatrixLine `json:"rows"`
-}
-
-// MatrixLine has each metric's speed-up over the reference, null if unknown.
-type MatrixLine struct {
-	Name     string     `json:"name"`
-	Verdict  string     `json:"verdict"`
-	Speedups []*Speedup `json:"speedups"`
-}
-
-// Speedup is how many times better than the reference something is, with its 95%
-// interval if launches varied.
-type Speedup struct {
-	At   float64  `json:"at"`
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
-	// Shown is whether several launches show it to differ from 1.
-	Shown bool `json:"shown,omitempty"`
+	Title   string        `json:"title"`
+	Columns []string      `json:"columns"`
+	Rows    []verdict.Row `json:"rows"`
 }
 
 const (
-	// mostRead limits the launches read for distributions and traces: the files of 5,000
-	// take minutes and fill a page.
+	// mostRead limits the launches read for distributions and traces, the last of each arm:
+	// the files of 5,000 take minutes and fill a page.
 	mostRead = 240
 	// quantiles and tracePoints are what a line on a screen can show.
 	quantiles   = 41
@@ -150,119 +94,31 @@ const (
 	mostDecided = 2000
 )
 
-// accepted is the name of the accepted stack as an arm.
-const accepted = "accepted"
-
-// session adds the newest session of a run if nothing rests on it yet.
-func (b *builder) session(v *store.RunView) {
-	var name string
-	for _, l := range v.Launches {
-		if l.Purpose == ledger.ForBenchmark {
-			name = l.Session
-		}
-	}
-	if name == "" || slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Session == name }) {
-		return
-	}
-	launches := b.st.Launches(store.LaunchFilter{Session: name, Purpose: ledger.ForBenchmark, OK: true})
-	s := Session{Session: name, Metric: speedOf(launches)}
-	for _, l := range launches {
-		m, ok := l.Metrics[s.Metric]
-		value, has := m.Stats["median"]
-		if !ok || !has || len(l.Invalid) > 0 {
-			continue
-		}
-		i := slices.IndexFunc(s.Arms, func(a SessionArm) bool { return a.Arm == l.Variant })
-		if i < 0 {
-			i, s.Arms = len(s.Arms), append(s.Arms, SessionArm{Arm: l.Variant, Base: l.Variant == ledger.Baseline || l.Variant == accepted})
-		}
-		s.Unit = m.Unit
-		s.Arms[i].Rounds, s.Arms[i].Values = append(s.Arms[i].Rounds, l.Ordinal), append(s.Arms[i].Values, value)
-	}
-	if len(s.Arms) > 0 {
-		b.Figures.Sessions = []Session{s}
-	}
-}
-
-// test adds the figure of a comparison of launches.
+// test adds the figure of a comparison of launches: without what only explains it.
 func (b *builder) test(title string, t *verdict.Test) (Figure, bool) {
 	if t == nil || t.Form == verdict.Exact || len(t.Values) == 0 {
 		return Figure{}, false
 	}
-	rounds := t.Rounds
-	if len(rounds) != len(t.Values) {
-		rounds = make([]int, max(len(t.Values), len(t.Base)))
-		for i := range rounds {
-			rounds[i] = i + 1
-		}
+	one := *t
+	one.Share, one.Plan, one.Looks, one.Beside, one.Note, one.Launches, one.BaseLaunches = nil, nil, nil, nil, verdict.Reason{}, nil, nil
+	if len(t.Rounds) != len(t.Values) {
+		one.Rounds = nil // the page numbers them
 	}
-	b.Figures.Tests = append(b.Figures.Tests, Test{
-		Metric: strings.Trim(t.Metric+" "+t.Stat, " "), Unit: t.Unit, Own: unitOf(t), Relation: t.Relation, Arm: t.Arm, Against: t.Against, More: t.More,
-		Threshold: t.Threshold, Estimate: t.Estimate, Low: t.Low, High: t.High, Stop: string(t.Stop), Values: t.Values, Base: t.Base, Rounds: rounds,
-	})
+	b.Figures.Tests = append(b.Figures.Tests, one)
 	return Figure{"tests", len(b.Figures.Tests) - 1, title}, true
 }
 
 // evidence adds the figures of a feature's launches.
 func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
 	e := report.EvidenceOf(d)
-	if n := b.reads[d.Node]; n > 0 {
-		arms := []ledger.Arm{lastOf(e.Parent, n), lastOf(e.Candidate, n)}
-		of := "all launches"
-		if n < longest(e) {
-			of = "the last " + tell.Launches(n)
-		}
-		out = append(out, b.spreads(arms, of)...)
-		out = append(out, b.traces(arms)...)
-	}
-	return append(out, b.kernels(e)...)
-}
-
-// longest is the number of launches of the longer arm of a candidate and its parent.
-func longest(e ledger.Evidence) int { return max(len(e.Parent.Launches), len(e.Candidate.Launches)) }
-
-// lastOf is an arm with its last n launches.
-func lastOf(a ledger.Arm, n int) ledger.Arm {
-	a.Launches = a.Launches[max(0, len(a.Launches)-n):]
-	return a
-}
-
-// share is how many launches of each arm are read for distributions and traces, by node:
-// equally many of every feature, the last ones, and if there are more features than
-// launches that may be read, one of those decided last.
-func (b *builder) share(rows []report.Row) {
-	var all []store.Decided
-	var long []int
-	for _, r := range rows {
-		if d := r.Decided; d != nil && !r.Gone && d.Kind == ledger.KindFeature {
-			all = append(all, *d)
+	arms := []ledger.Arm{e.Parent, e.Candidate}
+	of := "all launches"
+	for i := range arms {
+		if n := len(arms[i].Launches); n > b.reads {
+			arms[i].Launches, of = arms[i].Launches[n-b.reads:], "the last "+tell.Launches(b.reads)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b store.Decided) int { return b.Time.Compare(a.Time) })
-	if n := mostRead / 2; len(all) > n {
-		b.Left = append(b.Left, fmt.Sprintf("Distributions and traces: the last %d of %d decided features.", n, len(all)))
-		all = all[:n]
-	}
-	for _, d := range all {
-		long = append(long, longest(report.EvidenceOf(d.Decision)))
-	}
-	least := slices.Max(append(long, 0))
-	for ; least > 1; least-- {
-		read := 0
-		for _, n := range long {
-			read += 2 * min(n, least)
-		}
-		if read <= mostRead {
-			break
-		}
-	}
-	b.reads = map[string]int{}
-	for i, d := range all {
-		b.reads[d.Node] = min(long[i], least)
-	}
-	if slices.Max(append(long, 0)) > least {
-		b.Left = append(b.Left, fmt.Sprintf("Distributions: the last %s of each arm. The page reads at most %d launches.", tell.Launches(least), mostRead))
-	}
+	return slices.Concat(out, b.spreads(arms, of), b.traces(arms), b.kernels(e))
 }
 
 // whose are the launches of a figure, by its first and last arm: one may have no data.
@@ -392,9 +248,6 @@ func thinned(t ArmTrace, s measure.Series) ArmTrace {
 	return t
 }
 
-// analysis is where a launch keeps the analysis of its profiles.
-const analysis = "profile/analysis.json"
-
 // kernels are the profiles of a candidate and of its parent, if both are on record.
 func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
 	before, after := b.profile(e.Parent.Qualified), b.profile(e.Candidate.Qualified)
@@ -426,25 +279,16 @@ func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
 	return out
 }
 
-// profile is a launch's analysis; nil if there is none that can be read.
+// profile is a launch's analysis; nil if there is none.
 func (b *builder) profile(launch string) *profile.Analysis {
-	l, ok := b.st.LaunchByID(launch)
-	if !ok || l.Left[analysis] == "" {
-		return nil
+	if l, ok := b.st.LaunchByID(launch); ok {
+		return report.ProfileOf(b.st, l)
 	}
-	text, err := b.st.Get(l.Left[analysis])
-	if err != nil {
-		return nil
-	}
-	a := &profile.Analysis{}
-	if json.Unmarshal(text, a) != nil || a.Format != profile.Format {
-		return nil
-	}
-	return a
+	return nil
 }
 
 func (b *builder) matrix(d *ledger.Decision) {
-	m := Matrix{Title: d.Node}
+	m := Matrix{Title: d.Node, Rows: d.Rows}
 	for _, r := range d.Rows {
 		for _, c := range r.Cells {
 			if c.Speedup != nil && !slices.Contains(m.Columns, c.Address) {
@@ -452,33 +296,9 @@ func (b *builder) matrix(d *ledger.Decision) {
 			}
 		}
 	}
-	if len(m.Columns) == 0 {
-		return
+	if len(m.Columns) > 0 {
+		b.Figures.Matrices = append(b.Figures.Matrices, m)
 	}
-	for _, r := range d.Rows {
-		line := MatrixLine{Name: r.Name, Verdict: string(r.Verdict), Speedups: make([]*Speedup, len(m.Columns))}
-		for _, c := range r.Cells {
-			switch i := slices.Index(m.Columns, c.Address); {
-			case i >= 0 && r.Reference:
-				line.Speedups[i] = &Speedup{At: 1}
-			case i >= 0 && c.Speedup != nil:
-				line.Speedups[i] = speedup(c, r.N)
-			}
-		}
-		m.Rows = append(m.Rows, line)
-	}
-	b.Figures.Matrices = append(b.Figures.Matrices, m)
-}
-
-// speedup is that of a cell over n launches.
-func speedup(c verdict.Cell, n int) *Speedup {
-	s := &Speedup{At: *c.Speedup, Low: c.SpeedupLow, High: c.SpeedupHigh}
-	if s.Low == nil || s.High == nil {
-		s.Shown = n > 1 && s.At != 1 // nothing varied
-	} else {
-		s.Shown = *s.Low > 1 || *s.High < 1
-	}
-	return s
 }
 
 // figures adds those of all features together.
@@ -491,16 +311,4 @@ func (b *builder) figures() {
 	if n := len(b.Figures.Timeline); n > mostDecided {
 		b.Figures.Timeline = b.Figures.Timeline[n-mostDecided:]
 	}
-}
-
-// speedOf is the decode speed of the first cell that has one.
-func speedOf(launches []*ledger.Launch) string {
-	for _, l := range launches {
-		for _, c := range l.Cells {
-			if _, ok := l.Metrics[c.Cell+".tg"].Stats["median"]; ok {
-				return c.Cell + ".tg"
-			}
-		}
-	}
-	return ""
 }

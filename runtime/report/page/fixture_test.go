@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -91,7 +92,7 @@ func (s *state) launch(session, variant string, round int, tg float64, files boo
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	l.Left = map[string]string{analysis: sum}
+	l.Left = map[string]string{"profile/analysis.json": sum}
 	return l
 }
 
@@ -163,8 +164,8 @@ func whole(t testing.TB) (*state, []Edge) {
 	s.add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
 		Node: "phase.kernels.step.grid", Kind: "step", Phase: "kernels", Attempt: 1, Verdict: verdict.Pass,
 		Rows: []verdict.Row{
-			{Name: ledger.Baseline, Verdict: verdict.Pass, Reference: true, Cells: []verdict.Cell{{Address: "chat.tg", Mean: 60}, {Address: "chat.ttft", Mean: 150}}},
-			{Name: "moe=routed", Verdict: verdict.Pass, Cells: []verdict.Cell{{Address: "chat.tg", Mean: 85, Speedup: &speedup}, {Address: "chat.ttft", Mean: 160, Speedup: &slower}}},
+			{Name: ledger.Baseline, Verdict: verdict.Pass, Reference: true, Cells: []verdict.Cell{{Address: "chat.tg", Sample: stats.Sample{Mean: 60}}, {Address: "chat.ttft", Sample: stats.Sample{Mean: 150}}}},
+			{Name: "moe=routed", Verdict: verdict.Pass, N: 3, Cells: []verdict.Cell{{Address: "chat.tg", Sample: stats.Sample{Mean: 85}, Speedup: &speedup}, {Address: "chat.ttft", Sample: stats.Sample{Mean: 160}, Speedup: &slower}}},
 			{Name: "moe=" + hostile, Verdict: verdict.Error},
 		},
 	}})

@@ -27,8 +27,6 @@ type Model struct {
 	Standing        []Standing
 	Phases          []Phase
 	Features        []Feature
-	// Left are what the features' figures leave out.
-	Left        []string
 	Stack       []Table
 	Models      []Table
 	Targets     []Table
@@ -146,12 +144,16 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	}
 	b := &builder{Model: m, st: st, now: time.Now()}
 	if report.WorkOn(st).State == report.UnderWay {
-		if b.standing(looks); len(b.Figures.Tests) == 0 {
-			b.session(view)
-		}
+		b.standing(looks)
 	}
 	rows := report.Rows(st)
-	b.share(rows)
+	features := 0
+	for _, r := range rows {
+		if r.Decided != nil && !r.Gone && r.Decided.Kind == ledger.KindFeature {
+			features++
+		}
+	}
+	b.reads = max(1, mostRead/2/max(1, features))
 	b.rows(rows)
 	b.figures()
 	stack := report.AcceptedStack(st)
@@ -184,9 +186,9 @@ type builder struct {
 	st   *store.Store
 	now  time.Time
 	told tell.Page
-	// reads is how many launches of each arm are read for distributions and traces, by
-	// node.
-	reads map[string]int
+	// reads is how many launches of each arm are read for distributions and traces, equally
+	// many of every feature.
+	reads int
 }
 
 // rows takes in phases and features in the plan's order.
@@ -254,14 +256,6 @@ func (b *builder) feature(d *ledger.Decision) {
 		f.Arms = append(f.Arms, Table{fmt.Sprintf("Measurements of %s, table %d", f.Name, i+1), t})
 	}
 	b.Features = append(b.Features, f)
-}
-
-// unitOf is the unit of a rule's number.
-func unitOf(t *verdict.Test) string {
-	if t.Relative() {
-		return "ratio"
-	}
-	return t.Unit
 }
 
 // outcome is the newest run as a mark and a sentence.

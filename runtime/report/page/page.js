@@ -86,15 +86,6 @@
       }
       return out;
     },
-    sessions(d, width) {
-      const lines = lined(d.arms), rows = lines.flatMap(([a, colour]) => a.values.map((y, i) => ({x: a.rounds[i], y, z: a.arm, colour})));
-      return [key(...lines.map(([a, colour]) => [a.arm, colour, colour === base])), Plot.plot({
-        width, height: 200, marginLeft: room(rows.map((r) => r.y)), marginBottom: 34, ariaLabel: `${d.metric} so far`,
-        x: {type: "point", domain: [...new Set(rows.map((r) => r.x))].sort((a, b) => a - b), label: "round", labelArrow: "none", tickSize: 0},
-        y: {label: titled(d.metric, d.unit), labelArrow: "none", grid: true, ticks: 4, tickSize: 0, nice: true, tickFormat: num},
-        marks: [Plot.lineY(rows, {x: "x", y: "y", z: "z", stroke: "colour", strokeOpacity: 0.35}), Plot.dot(rows, {x: "x", y: "y", r: 4.2, fill: (r) => r.colour === base ? "none" : own, stroke: "colour", strokeWidth: 1.8, title: (r) => `${r.z}, round ${r.x}: ${num(r.y)}`})],
-      })];
-    },
     timeline(all, width) {
       const nodes = [...new Set(all.map((d) => d.node))], tall = nodes.length > 40;
       const rows = all.map((d) => ({...d, at: new Date(d.at), y: tall ? d.node.split(".")[0] : d.node}));
@@ -162,11 +153,18 @@
     },
   };
 
+  // speedup is that of a row in a column, shown where its interval excludes 1, or nothing varied over several launches.
+  const speedup = (row, cell) => {
+    if (!cell || !row.reference && cell.speedup == null) return null;
+    if (row.reference) return {at: 1};
+    const at = cell.speedup, low = cell.speedup_low, high = cell.speedup_high;
+    return {at, low, high, shown: low == null || high == null ? row.n > 1 && at !== 1 : low > 1 || high < 1};
+  };
+
   // A table beside each figure has the same numbers.
   const rowsOf = {
     tests: (d) => [["round", d.arm || "candidate"].concat(d.base?.length ? [d.against] : []), d.values.map((v, i) => [d.rounds[i] ?? i + 1, inUnit(d.unit)(v)].concat(d.base?.length ? [inUnit(d.unit)(d.base[i])] : []))
       .concat(d.estimate == null ? [] : [["estimate", inUnit(d.own)(d.estimate)], ["lower bound", inUnit(d.own)(d.low)], ["upper bound", inUnit(d.own)(d.high)], ["required", (d.more ? "≥ " : "≤ ") + inUnit(d.own)(d.threshold)]])],
-    sessions: (d) => [["round", "arm", titled(d.metric, d.unit)], d.arms.flatMap((a) => a.values.map((v, i) => [a.rounds[i], a.arm, num(v)]))],
     timeline: (all) => [["decided (UTC)", "node", "attempt", "verdict"], all.map((d) => [when(d.at), d.node, d.attempt, d.verdict])],
     spreads: (d) => [["at or below (ms)"].concat(d.arms.map((a) => a.arm)), [0, 10, 20, 30, 36, 40].map((i) => [num(100 * i / 40) + "%"].concat(d.arms.map((a) => num(a.q[i]))))],
     traces: (d) => [["seconds", "arm", titled(d.name, d.unit)], d.lines.flatMap((l) => l.at.map((t, i) => [num(t), [l.arm, l.source].filter(Boolean).join(" "), num(l.value[i])]))],
@@ -213,6 +211,11 @@
   const sized = new ResizeObserver((entries) => entries.forEach((e) => { const f = e.target.parentElement; if (f.drawn) render(f); }));
   const begin = () => {
     figures = JSON.parse(document.getElementById("figures").textContent);
+    for (const d of figures.tests || []) {
+      const relative = d.form === "ratio" || d.relation === "gain" || d.relation === "change";
+      Object.assign(d, {metric: [d.metric, d.stat].filter(Boolean).join(" "), own: relative ? "ratio" : d.unit, threshold: d.threshold ?? 0, rounds: d.rounds ?? []});
+    }
+    for (const m of figures.matrices || []) for (const r of m.rows) r.speedups = m.columns.map((column) => speedup(r, (r.cells || []).find((c) => c.address === column)));
     for (const f of every()) {
       seen.observe(f);
       sized.observe(f.querySelector(".plot"));

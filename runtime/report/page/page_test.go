@@ -26,8 +26,6 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 //go:embed testdata/axe.min.js
@@ -94,37 +92,6 @@ func TestEmptySections(t *testing.T) {
 	}
 	if !strings.Contains(text, "not decided yet") || !strings.Contains(text, "did not finish") {
 		t.Error("what is open is not said")
-	}
-}
-
-// TestShares: every feature has distributions of its last launches, however many there
-// are, and the page says what was left out.
-func TestShares(t *testing.T) {
-	for _, c := range []struct {
-		features, launches, read, of int
-		left                         string
-	}{
-		{3, 4, 4, 3, ""},
-		{30, 6, 4, 30, "the last 4 launches of each arm"},
-		{121, 1, 1, 120, "the last 120 of 121 decided features"},
-		{500, 5, 1, 120, "the last 1 launch of each arm"},
-	} {
-		b := &builder{Model: &Model{}}
-		var rows []report.Row
-		for i := range c.features {
-			name := fmt.Sprintf("f%d", i)
-			arm := ledger.Arm{Name: name, Launches: make([]string, c.launches)}
-			rows = append(rows, report.Row{Node: "feature." + name, Decided: &store.Decided{Time: time.Unix(int64(i), 0), Decision: &ledger.Decision{
-				Node: "feature." + name, Kind: ledger.KindFeature, Feature: name, Evidence: []ledger.Evidence{{Feature: name, Parent: arm, Candidate: arm}},
-			}}})
-		}
-		b.share(rows)
-		if last := fmt.Sprintf("feature.f%d", c.features-1); len(b.reads) != c.of || b.reads[last] != c.read {
-			t.Errorf("%d features of %d launches: %d are read, %d launches of the last", c.features, c.launches, len(b.reads), b.reads[last])
-		}
-		if left := strings.Join(b.Left, " "); (c.left == "") != (left == "") || !strings.Contains(left, c.left) {
-			t.Errorf("%d features: left out: %q", c.features, left)
-		}
 	}
 }
 
@@ -224,7 +191,7 @@ func TestInBrowser(t *testing.T) {
 				said.listen(tab)
 				var empty, over, titles, strange []string
 				var figures, page, window int
-				var findings string
+				var findings, coloured string
 				var shot []byte
 				err := chromedp.Run(tab, log.Enable(), chromedp.EmulateViewport(width, 900),
 					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
@@ -238,6 +205,7 @@ func TestInBrowser(t *testing.T) {
 					chromedp.Evaluate(`[...document.querySelectorAll("figure:is([data-kind=traces], [data-kind=spreads]) .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "none")).map((s) => s.textContent)`, &strange),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=timeline] .plot > svg g:has(> text)")].filter((a) => { const all = [...a.children].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => a.closest("figure").dataset.kind + ": " + [...a.children].map((t) => t.textContent).join(" "))`, &over),
+					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=matrices] .plot > svg g[aria-label=cell] rect, figure[data-kind=matrices] .plot > svg rect")].map((r) => (r.getAttribute("fill") || "").replace("var(--base)", "").replace("var(--accent)", "better").replace("var(--fail)", "worse")).join(" ")`, &coloured),
 					chromedp.Evaluate(`document.documentElement.scrollWidth`, &page), chromedp.Evaluate(`window.innerWidth`, &window),
 					chromedp.ActionFunc(func(ctx context.Context) error {
 						if (theme == "light") != (width == 390) {
@@ -272,6 +240,9 @@ func TestInBrowser(t *testing.T) {
 				}
 				if len(over) > 0 {
 					t.Errorf("labels of an axis overlap: %q", over)
+				}
+				if strings.Join(strings.Fields(coloured), " ") != "better worse" {
+					t.Errorf("these speed-ups are coloured, and only what launches show may be: %q", coloured)
 				}
 				if page > window {
 					t.Errorf("the page is %d px wide, the window %d", page, window)
@@ -392,26 +363,4 @@ func BenchmarkPage(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(opens, "ms_to_open")
-}
-
-// A speed-up is coloured only where launches show it.
-func TestSpeedup(t *testing.T) {
-	at := func(x float64) *float64 { return &x }
-	for name, c := range map[string]struct {
-		cell  verdict.Cell
-		n     int
-		shown bool
-	}{
-		"better":              {verdict.Cell{Speedup: at(1.03), SpeedupLow: at(1.01), SpeedupHigh: at(1.06)}, 3, true},
-		"worse":               {verdict.Cell{Speedup: at(0.9), SpeedupLow: at(0.8), SpeedupHigh: at(0.99)}, 3, true},
-		"either":              {verdict.Cell{Speedup: at(1.2), SpeedupLow: at(0.7), SpeedupHigh: at(2)}, 3, false},
-		"one launch":          {verdict.Cell{Speedup: at(1.2)}, 1, false},
-		"nothing varied":      {verdict.Cell{Speedup: at(3.9)}, 3, true},
-		"nothing differed":    {verdict.Cell{Speedup: at(1)}, 3, false},
-		"half of an interval": {verdict.Cell{Speedup: at(1.2), SpeedupLow: at(1.1)}, 1, false},
-	} {
-		if got := speedup(c.cell, c.n); got.Shown != c.shown || got.At != *c.cell.Speedup {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
 }

@@ -83,12 +83,12 @@ func (b *builder) standingRule(r verdict.Rule, s *Standing) StandingRule {
 		if out.Required != "" || t.Form == verdict.Exact {
 			continue
 		}
-		out.Required = atMost + " " + tell.Number(t.Threshold, unitOf(t))
+		out.Required = atMost + " " + tell.Number(t.Threshold, t.OwnUnit())
 		if t.More {
-			out.Required = atLeast + " " + tell.Number(t.Threshold, unitOf(t))
+			out.Required = atLeast + " " + tell.Number(t.Threshold, t.OwnUnit())
 		}
 		if t.Estimate != nil {
-			out.Now = tell.Interval(*t.Estimate, t.Low, t.High, unitOf(t))
+			out.Now = tell.Interval(*t.Estimate, t.Low, t.High, t.OwnUnit())
 		}
 		if n := len(t.Looks); n > 0 && t.Stop == verdict.StopOpen {
 			out.Chance = tell.Number(t.Looks[n-1].Chance, "share")

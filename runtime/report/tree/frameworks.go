@@ -37,15 +37,6 @@ var sides = []side{
 	{"Argmax match", []string{"argmax_match"}, "median"},
 }
 
-// perConfiguration are the metrics that each have a table of configurations and engines.
-var perConfiguration = []side{
-	{"E2E throughput", []string{"tg_total"}, "mean"},
-	{"Decode throughput", []string{"tg"}, "median"},
-	{"Time between tokens, p50", []string{"itl"}, "median"},
-	{"Time between tokens, p95", []string{"itl"}, "p95"},
-	{"TTFT", []string{"ttft"}, "median"},
-}
-
 // frameworks writes the engines of each comparison side by side, one table per cell.
 func (t *writer) frameworks() {
 	for _, d := range report.Standing(t.st) {
@@ -79,7 +70,6 @@ func (t *writer) frameworks() {
 		for _, cell := range cells {
 			t.sideBySide(d.Decision, cell, arms)
 		}
-		t.byConfiguration(d.Decision, cells, arms)
 	}
 }
 
@@ -93,8 +83,13 @@ func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*en
 		var column []string
 		any := false
 		for _, r := range d.Rows {
-			text, known := s.text(arms[r.Name], cell)
-			column, any = append(column, text), any || known
+			text := "–"
+			if e := arms[r.Name]; e != nil {
+				if v, ok := s.of(e, cell); ok {
+					text, any = v.Text(), true
+				}
+			}
+			column = append(column, text)
 		}
 		if !any {
 			continue
@@ -128,55 +123,12 @@ func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*en
 	t.table(head, rows)
 }
 
-// leastConfigurations is the minimum for a table with a row per configuration: fewer read
-// well side by side.
-const leastConfigurations = 3
-
-// byConfiguration writes a table per metric, with a row per configuration and a column
-// per engine or model.
-func (t *writer) byConfiguration(d *ledger.Decision, cells []string, arms map[string]*engine) {
-	if len(cells) < leastConfigurations {
-		return
-	}
-	for _, s := range perConfiguration {
-		head := []string{"Configuration"}
-		for _, r := range d.Rows {
-			head = append(head, r.Name)
-		}
-		var rows [][]string
-		for _, cell := range cells {
-			row, any := []string{cell}, false
-			for _, r := range d.Rows {
-				text, known := s.text(arms[r.Name], cell)
-				row, any = append(row, text), any || known
-			}
-			if any {
-				rows = append(rows, row)
-			}
-		}
-		if len(rows) > 0 {
-			t.line("%s of %s:\n", s.title, d.Node)
-			t.table(head, rows)
-		}
-	}
-}
-
 // engine is one of a comparison: its measurements, and what levels found before.
 type engine struct{ measured, qualified report.Arm }
 
-// text is an engine's number in a cell of the table; nil is an engine without launches.
-func (s side) text(e *engine, cell string) (text string, known bool) {
-	if e != nil {
-		if v, ok := s.of(e, cell); ok {
-			return report.Measured(v), true
-		}
-	}
-	return "–", false
-}
-
 // of is the first of the metrics that all measured launches have, under its name in the
 // cell, as a command declares it, or for the launch as a whole; or one that levels found.
-func (s side) of(e *engine, cell string) (v report.Value, ok bool) {
+func (s side) of(e *engine, cell string) (v report.Sample, ok bool) {
 	for _, m := range s.metrics {
 		for _, stat := range []string{s.stat, "median"} {
 			if s.stat == "p95" && stat != s.stat {
@@ -200,7 +152,7 @@ func (s side) of(e *engine, cell string) (v report.Value, ok bool) {
 			}
 		}
 	}
-	return report.Value{}, false
+	return report.Sample{}, false
 }
 
 // asCommand are the addresses of a command's own numbers that the plan maps to a metric.

@@ -1,14 +1,12 @@
 package tree
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -25,7 +23,7 @@ func (t *writer) results() {
 	}
 	t.line("Written by `mxflow report --dir`; text between keep marks is yours and is preserved.\n")
 	t.keep("summary")
-	t.parts(report.Headline, report.Gates, report.People, report.Again)
+	t.parts(report.Headline, report.Gates, report.Again)
 	t.best()
 	t.line("## Comparison matrix\n")
 	t.comparison()
@@ -39,7 +37,7 @@ func (t *writer) results() {
 			t.configuration(name)
 		}
 	}
-	t.parts(report.StackPart, report.Predicted, report.Starts)
+	t.parts(report.StackPart, report.Predicted)
 	t.runs()
 	t.keep("notes")
 }
@@ -56,30 +54,39 @@ func (t *writer) variants(feature string) (names []string) {
 	return names
 }
 
-// best writes the current numbers and the bests of all runs.
+// best writes the best of all runs beside the baseline of its session; of the baseline
+// itself if nothing is better.
 func (t *writer) best() {
 	t.line("## Best results\n")
 	var rows [][]string
 	for _, c := range t.metrics {
-		best, value, change := t.bestOf(c)
+		var best *report.Arm
+		var value report.Sample
+		for _, a := range t.own {
+			v, ok := a.Of(c.Address(""), c.Stat)
+			if !ok {
+				continue
+			}
+			of := a.Variant == ledger.Baseline
+			if base := t.inSession(a, ledger.Baseline); !of && base != nil {
+				if beside, ok := base.Of(c.Address(""), c.Stat); ok && !v.BetterThan(beside) {
+					continue
+				}
+			}
+			was := best != nil && best.Variant == ledger.Baseline
+			if best == nil || was && !of || of == was && v.BetterThan(value) {
+				best, value = a, v
+			}
+		}
 		if best == nil {
 			continue
 		}
-		row := []string{nameOf(c), "–", "–", report.NotTogether, report.Measured(value), change, best.Variant, date(best.Launches[0].Started)}
-		if p := t.ends.Pair; p != nil {
-			row[3] = "–"
-			for _, d := range p.Deltas {
-				if d.Cell+"."+d.Metric == c.Address("") && d.Stat == c.Stat {
-					row[1], row[2], row[3] = d.Old.In(d.Unit), d.New.In(d.Unit), d.ChangeText()
-				}
-			}
-		} else if base := t.newest[ledger.Baseline]; base != nil {
-			if v, ok := base.Of(c.Address(""), c.Stat); ok {
-				row[1] = report.Measured(v)
-			}
-		}
-		if t.ends.Command == "" && t.ends.Pair == nil {
-			row[3] = "–" // the stack is the baseline
+		row := []string{nameOf(c), "–", value.Text(), report.NotTogether, best.Variant, date(best.Launches[0].Started)}
+		if base := t.inSession(best, ledger.Baseline); best.Variant == ledger.Baseline {
+			row[1], row[3] = value.Text(), "nothing is better"
+		} else if base != nil {
+			d := report.Compare(best, base, c, t.tests)
+			row[1], row[3] = d.Old.Text(), d.ChangeText()
 		}
 		rows = append(rows, row)
 	}
@@ -87,41 +94,10 @@ func (t *writer) best() {
 		t.line("Nothing was measured yet.\n")
 		return
 	}
-	t.table([]string{"Metric", "Baseline", "Accepted stack", "Change", "Best of all runs", "Change", "Configuration", "Date"}, rows)
-	t.line("The baseline and the accepted stack are of the newest session that launched both; the best's change is from the baseline of its session.")
-	t.line("The best of many runs is optimistic on average: the gates have the demonstrated results. ± is the standard deviation over launches:")
-	t.line("of their logs, times the mean, where the mean is of logs (no value is zero).\n")
-}
-
-// bestOf is the arm with the best value of a metric, and its change from the baseline of
-// its session: the baseline's if nothing is better than that; nil if none has it.
-func (t *writer) bestOf(c report.Column) (best *report.Arm, value report.Value, change string) {
-	for _, a := range t.own {
-		v, ok := a.Of(c.Address(""), c.Stat)
-		if !ok {
-			continue
-		}
-		of := a.Variant == ledger.Baseline
-		if base := t.inSession(a, ledger.Baseline); !of && base != nil {
-			if beside, ok := base.Of(c.Address(""), c.Stat); ok && !v.BetterThan(beside) {
-				continue
-			}
-		}
-		was := best != nil && best.Variant == ledger.Baseline
-		if best == nil || was && !of || of == was && v.BetterThan(value) {
-			best, value = a, v
-		}
-	}
-	switch {
-	case best == nil:
-	case best.Variant == ledger.Baseline:
-		change = "nothing is better"
-	case t.inSession(best, ledger.Baseline) == nil:
-		change = report.NotTogether
-	default:
-		change = report.Change(best, t.inSession(best, ledger.Baseline), c, t.tests).ChangeText()
-	}
-	return best, value, change
+	t.table([]string{"Metric", "Baseline", "Best of all runs", "Change", "Configuration", "Date"}, rows)
+	t.line("The baseline and the change are of the best's session. The best of many runs is optimistic on average: the gates have the")
+	t.line("demonstrated results. ± is the standard deviation over launches: of their logs, times the mean, where the mean is of logs (no value")
+	t.line("is zero).\n")
 }
 
 // nameOf is a metric's address, with the statistic if that is not the usual one.
@@ -147,7 +123,7 @@ func (t *writer) comparison() {
 			text := "–"
 			if a := t.newest[name]; a != nil {
 				if v, ok := a.Of(c.Address(""), c.Stat); ok {
-					text = v.In("")
+					text = v.Bare()
 				}
 			}
 			row = append(row, text)
@@ -252,7 +228,7 @@ func (t *writer) configuration(name string) {
 		if !ok {
 			continue
 		}
-		row := []string{nameOf(c), report.Measured(v), "–"}
+		row := []string{nameOf(c), v.Text(), "–"}
 		if v.Low != nil {
 			unit := ""
 			if v.Unit == "share" { // percent, as the mean beside it
@@ -261,7 +237,7 @@ func (t *writer) configuration(name string) {
 			row[2] = fmt.Sprintf("%s to %s", tell.Number(*v.Low, unit), tell.Number(*v.High, unit))
 		}
 		if base != nil {
-			row = append(row, report.Change(a, base, c, t.tests).ChangeText())
+			row = append(row, report.Compare(a, base, c, t.tests).ChangeText())
 		}
 		results = append(results, row)
 	}
@@ -270,9 +246,6 @@ func (t *writer) configuration(name string) {
 		head = append(head, "Change from "+base.Variant)
 	}
 	t.table(head, results)
-	if name != ledger.Baseline {
-		t.answers(a)
-	}
 }
 
 // observed are what an arm's launches saw of themselves, for YAML: a single word has no
@@ -322,70 +295,6 @@ func differing(is, was map[string]string) map[string]string {
 		if was[k] != v {
 			out[k] = v
 		}
-	}
-	return out
-}
-
-// answers writes the answers of a variant and of the one it was compared with, side by
-// side, so garbage is visible: to one prompt if both were asked the same, which most
-// workloads avoid, as a cache would answer.
-func (t *writer) answers(a *report.Arm) {
-	base := t.reference(a)
-	if base == nil {
-		return
-	}
-	own, was := t.answersOf(a.Launches[0]), t.answersOf(base.Launches[0])
-	var rows [][]string
-	for _, c := range a.Launches[0].Cells {
-		mine, theirs := own[c.Cell], was[c.Cell]
-		if len(mine) == 0 && len(theirs) == 0 {
-			continue
-		}
-		row := []string{c.Cell, "each to its own prompt", beginning(theirs, 0), beginning(mine, 0)}
-		for i, s := range mine {
-			if at := slices.IndexFunc(theirs, func(o measure.Sample) bool { return o.PromptSum == s.PromptSum && s.PromptSum != "" }); at >= 0 {
-				row = []string{c.Cell, "to one prompt", beginning(theirs, at), beginning(mine, i)}
-				break
-			}
-		}
-		rows = append(rows, row)
-	}
-	t.table([]string{"Sample answers", "Asked", base.Variant, a.Variant}, rows)
-}
-
-// mostAnswer limits the shown part of an answer, in bytes of whole runes.
-const mostAnswer = 240
-
-// beginning is that of one answer.
-func beginning(answers []measure.Sample, at int) string {
-	if at >= len(answers) {
-		return "–"
-	}
-	text := strings.Join(strings.Fields(answers[at].Reasoning+" "+answers[at].Text), " ")
-	if len(text) > mostAnswer {
-		text = strings.ToValidUTF8(text[:mostAnswer], "") + "…"
-	}
-	return text
-}
-
-// answersOf are the measured answers of a launch by cell, in request order. Missing
-// samples show nothing.
-func (t *writer) answersOf(l *ledger.Launch) map[string][]measure.Sample {
-	out := map[string][]measure.Sample{}
-	if l.Samples == "" {
-		return out
-	}
-	samples, err := t.st.ReadSamples(l)
-	if err != nil {
-		return out
-	}
-	for _, s := range samples {
-		if s.Measured() && s.Err == "" {
-			out[s.Workload] = append(out[s.Workload], s)
-		}
-	}
-	for _, of := range out {
-		slices.SortStableFunc(of, func(a, b measure.Sample) int { return cmp.Compare(a.Index, b.Index) })
 	}
 	return out
 }

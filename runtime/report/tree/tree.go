@@ -54,7 +54,6 @@ type writer struct {
 	// newest is the newest arm of a variant, and metrics those that people decide by.
 	newest  map[string]*report.Arm
 	metrics []report.Column
-	ends    report.Ends
 	// tests are those of rules that may have decided how arms differ.
 	tests report.Tests
 	// names are the files of ports, by feature.
@@ -70,7 +69,7 @@ type writer struct {
 }
 
 func (t *writer) gather() {
-	t.arms, t.ends, t.claims, t.tests = report.Arms(t.st), report.EndsOf(t.st), report.Claims(t.st), report.TestsOf(t.st)
+	t.arms, t.claims, t.tests = report.Arms(t.st), report.Claims(t.st), report.TestsOf(t.st)
 	for _, a := range t.arms {
 		if t.plan.Baseline == nil || a.Block == t.plan.Baseline.Engine {
 			t.own, t.newest[a.Variant] = append(t.own, a), a

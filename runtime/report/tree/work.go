@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -49,38 +47,31 @@ func (t *writer) todos() {
 // mostKernels limits the listed kernels of a part.
 const mostKernels = 10
 
-// analyses writes a page per engine with profiles on record, with the newest of each
-// variant.
+// analyses writes a page per engine with profiles on record, with what mxflow profile
+// prints of the newest of each variant.
 func (t *writer) analyses() {
-	type profiled struct {
-		launch *ledger.Launch
-		is     profile.Analysis
-	}
-	blocks := map[string]map[string]profiled{}
+	blocks := map[string]map[string]*ledger.Launch{}
 	for _, l := range t.st.Launches(store.LaunchFilter{OK: true}) {
-		sum := l.Left["profile/analysis.json"]
-		if sum == "" {
-			continue
+		if report.ProfileOf(t.st, l) != nil {
+			if blocks[l.Block] == nil {
+				blocks[l.Block] = map[string]*ledger.Launch{}
+			}
+			blocks[l.Block][l.Variant] = l
 		}
-		text, err := t.st.Get(sum)
-		p := profiled{launch: l}
-		if err != nil || json.Unmarshal(text, &p.is) != nil || p.is.Format != profile.Format {
-			continue // of another version of mxflow, or gone: mxflow audit reports it
-		}
-		if blocks[l.Block] == nil {
-			blocks[l.Block] = map[string]profiled{}
-		}
-		blocks[l.Block][l.Variant] = p
 	}
 	for _, block := range slices.Sorted(maps.Keys(blocks)) {
-		t.file("analysis/"+strings.ToUpper(odd.ReplaceAllString(strings.ReplaceAll(block, ".", "_"), "_"))+"_ANALYSIS.md", func() {
+		name := strings.ToUpper(odd.ReplaceAllString(strings.ReplaceAll(block, ".", "_"), "_"))
+		t.file("analysis/"+name+"_ANALYSIS.md", func() {
 			t.line("# Profiles of %s\n", block)
 			for _, variant := range slices.Sorted(maps.Keys(blocks[block])) {
-				p := blocks[block][variant]
-				t.line("## %s\n", variant)
-				t.line("Launch %s, %s. `mxflow profile PLAN%s` shows all of it.\n", p.launch.ID, date(p.launch.Started), raw(map[bool]string{true: "", false: " FEATURE"}[variant == ledger.Baseline]))
-				for _, part := range p.is.Parts {
-					t.part(part)
+				l := blocks[block][variant]
+				t.line("## %s\n\nLaunch %s, %s.\n", variant, l.ID, date(l.Started))
+				is := report.ProfileOf(t.st, l)
+				for i := range is.Parts {
+					t.line("### %s\n", report.PartTitle(&is.Parts[i]))
+					for _, table := range report.ProfileTables(&is.Parts[i], mostKernels) {
+						t.table(table.Head, table.Rows)
+					}
 				}
 				if a := t.newest[variant]; a != nil {
 					for _, share := range report.Limits(a) {
@@ -91,48 +82,6 @@ func (t *writer) analyses() {
 			t.keep("notes")
 		})
 	}
-}
-
-func (t *writer) part(p profile.Part) {
-	title := p.Phase
-	if p.Requests > 0 {
-		title += fmt.Sprintf(", %d at once", p.Requests)
-	}
-	t.line("### %s\n", title)
-	per := func(us float64) string {
-		if x, known := p.Per(us); known {
-			return tell.Number(x, "µs")
-		}
-		return tell.Number(us, "µs in all")
-	}
-	row := func(name string, us float64, count int) []string {
-		share := "–"
-		if p.GPU > 0 {
-			share = tell.Number(us/p.GPU, "share")
-		}
-		return []string{name, per(us), share, fmt.Sprint(count)}
-	}
-	var rows [][]string
-	for _, c := range p.Categories {
-		rows = append(rows, row(c.Name, c.Total, c.Count))
-	}
-	each := "Per step"
-	if p.Phase == profile.Prefill {
-		each = "Per token"
-	}
-	t.table([]string{"Category", each, "Share of GPU time", "Launches"}, rows)
-	rows = nil
-	for i, k := range p.Kernels {
-		if i < mostKernels {
-			rows = append(rows, append(row("`"+k.Short+"`", k.Total, k.Count), k.Category))
-		}
-	}
-	t.table([]string{"Kernel", each, "Share of GPU time", "Launches", "Category"}, rows)
-	rows = nil
-	for _, w := range p.Waits {
-		rows = append(rows, []string{w.Cause, per(w.Total), fmt.Sprint(w.Count)})
-	}
-	t.table([]string{"GPU idle: what the host did", each, "Times"}, rows)
 }
 
 // logs writes a file per session with what was sent and the results.
@@ -203,7 +152,7 @@ func (t *writer) arm(a *report.Arm) arm {
 			if stat != "median" && stat != "mean" {
 				key += "." + stat
 			}
-			r := result{Unit: v.Unit, Stat: stat, Mean: number(v.Mean.Mean), Std: number(v.SD)}
+			r := result{Unit: v.Unit, Stat: stat, Mean: number(v.Mean), Std: number(v.SD)}
 			for _, x := range v.Values {
 				r.PerLaunch = append(r.PerLaunch, number(x))
 			}

@@ -196,8 +196,8 @@ func (m *Metric) settle() {
 		std := stat.StdDev(m.Values, nil)
 		m.Std = &std
 	}
-	if in, err := stats.MeanInterval(m.Values); err == nil && in.Bounded {
-		m.Low, m.High = &in.Low, &in.High
+	if s, err := stats.SampleOf(m.Values); err == nil {
+		m.Low, m.High = s.Low, s.High
 	}
 }
 

@@ -3,6 +3,7 @@
 package comparison
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -34,7 +36,7 @@ type Show struct {
 	Screen func() table.Screen
 	// JSON prints the result for programs; nil if it is for people.
 	JSON func(any)
-	// Markdown selects a page to paste.
+	// Markdown selects the same in a block to paste.
 	Markdown bool
 
 	on table.Screen
@@ -65,12 +67,18 @@ func (s *Show) End(res *apply.Result) {
 		s.JSON(r)
 		return
 	}
-	if s.on = s.Screen(); s.Markdown {
-		s.markdown(r)
+	if s.on = s.Screen(); !s.Markdown {
+		s.print(r, res.Took)
 		return
 	}
+	var text strings.Builder
+	s.on = table.Screen{Writer: &text}
 	s.print(r, res.Took)
+	fmt.Fprintf(s.Screen(), "**%s** %s\n\n```text%s```\n", upper(r.Verdict), report.Inert(r.Said), strings.ReplaceAll(text.String(), "```", "'''"))
 }
+
+// upper is a verdict as a headline.
+func upper(v verdict.Verdict) string { return cmp.Or(strings.ToUpper(string(v)), "OPEN") }
 
 // recordWords are where everything is kept and how to continue.
 func (s *Show) recordWords() [][2]string {
@@ -78,7 +86,7 @@ func (s *Show) recordWords() [][2]string {
 	if s.Place.State != filepath.Join(s.Place.Folder, store.DirName) {
 		by += " --state " + s.Place.State
 	}
-	rows := [][2]string{{"record", s.Place.State}, {"every launch", "mxflow show latest " + by}, {"step by step", "mxflow explain feature.B " + by}, {"intact", "mxflow audit verify " + by}}
+	rows := [][2]string{{"reproduce", oneLine(s.Question.CommandLine)}, {"record", s.Place.State}, {"every launch", "mxflow show latest " + by}, {"step by step", "mxflow explain feature.B " + by}, {"intact", "mxflow audit verify " + by}}
 	if s.Question.WritePlan != "" {
 		rows = append(rows, [2]string{"the plan", fmt.Sprintf("%s; mxflow apply --state %s %s takes over these launches", s.Question.WritePlan, s.Place.State, s.Question.WritePlan)})
 	}
@@ -88,10 +96,7 @@ func (s *Show) recordWords() [][2]string {
 // print prints a comparison for pasting into a pull request: the answer first, its
 // evidence below.
 func (s *Show) print(r *ab.Result, took time.Duration) {
-	word := strings.ToUpper(string(r.Verdict))
-	if word == "" {
-		word = "OPEN"
-	}
+	word := upper(r.Verdict)
 	said := r.Said
 	if width, rest := s.on.Width, len(word+"  "); width > 0 { // coloured text is not folded
 		said = strings.ReplaceAll(table.Wrap(said, min(table.MaxColumn, width-rest)), "\n", "\n"+strings.Repeat(" ", rest))
@@ -155,13 +160,13 @@ func (s *Show) launchLines(r *ab.Result) {
 		name     string
 		launches []ab.Launch
 	}{{"A", r.A.Launches}, {"B", r.B.Launches}} {
-		line := "  " + side.name
+		line, values := "  "+side.name, []float64(nil)
 		for _, l := range side.launches {
 			line += fmt.Sprintf("  %*s", width, tell.Number(l.Value, ""))
-			order = append(order, made{l.Number, side.name})
+			order, values = append(order, made{l.Number, side.name}), append(values, l.Value)
 		}
-		if sd, ok := ab.Spread(side.launches); ok {
-			line += fmt.Sprintf("   they vary by %s", percent(sd))
+		if s, err := stats.SampleOf(values); err == nil && len(values) > 1 {
+			line += fmt.Sprintf("   they vary by %s", percent(s.SD/s.Mean))
 		}
 		if len(side.launches) == 0 {
 			line += "  none count"
@@ -251,7 +256,7 @@ func machineWords(launches []*ledger.Launch) string {
 // also are other metrics of the same launches.
 func (s *Show) also(r *ab.Result) {
 	if len(r.Metrics) > 0 {
-		t := report.DeltaTable(r.Metrics, "A", "B")
+		t := report.ComparisonTable(r.Metrics, "A", "B")
 		t.Head[0] = "also measured, not decided"
 		for i := range t.Rows {
 			t.Rows[i][0] = "  " + t.Rows[i][0]

@@ -291,7 +291,7 @@ func TestOutput(t *testing.T) {
 }
 
 // abRows are a metric that differs by no more than launches do, and one that does.
-func abRows() []report.Delta {
+func abRows() []report.Comparison {
 	launches := func(pp, memory [2]float64) (out []*ledger.Launch) {
 		for i := range 2 {
 			out = append(out, &ledger.Launch{Cells: []measure.CellRun{{Cell: "bench"}}, Metrics: map[string]measure.Summary{
@@ -301,5 +301,5 @@ func abRows() []report.Delta {
 		}
 		return out
 	}
-	return report.Deltas(launches([2]float64{4400, 4541}, [2]float64{4.2, 4.201}), launches([2]float64{4481, 4482}, [2]float64{4.4, 4.401}), true, nil)
+	return report.Comparisons(launches([2]float64{4400, 4541}, [2]float64{4.2, 4.201}), launches([2]float64{4481, 4482}, [2]float64{4.4, 4.401}), true, nil)
 }

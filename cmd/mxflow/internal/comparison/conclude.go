@@ -160,9 +160,6 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: %s. The same command with --launches %d continues from these.", launches, found, launches))
 		return
 	}
-	if share, busy := r.Busy(); busy {
-		r.Advice = append(r.Advice, fmt.Sprintf("The machine's CPUs were %.0f%% busy during the measurement. If the servers need less, something else was running.", 100*share))
-	}
 	r.Advice = append(r.Advice, fmt.Sprintf("Not even %d launches of each would probably settle it: %s. Reduce the variance (clocks, other load, warm-up).", launches, found))
 }
 

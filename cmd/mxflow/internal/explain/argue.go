@@ -39,9 +39,8 @@ type argument struct {
 	// Negated is set if the rule requires it not to hold.
 	Negated bool   `json:"negated,omitempty"`
 	Verdict string `json:"verdict,omitempty"`
-	// Claim is what is tested, How the test.
-	Claim verdict.Reason `json:"claim,omitzero"`
-	How   verdict.Reason `json:"how,omitzero"`
+	// How is the test.
+	How verdict.Reason `json:"how,omitzero"`
 	// Unit is that of Data, and OwnUnit that of the rule's own number: of thresholds and
 	// estimates.
 	Unit    string  `json:"unit,omitempty"`
@@ -196,8 +195,8 @@ func (a *argument) exact(c verdict.Comparison) {
 
 // test explains a comparison decided by a test of launches.
 func (a *argument) test(st *store.Store, t *verdict.Test, ended verdict.Reason) {
-	a.Unit, a.OwnUnit, a.series = t.Unit, ownUnit(t), t.Metric+" "+t.Stat+" "+t.Unit
-	a.Claim, a.How, a.Data = claim(t), how(t), dataOf(st, t)
+	a.Unit, a.OwnUnit, a.series = t.Unit, t.OwnUnit(), t.Metric+" "+t.Stat+" "+t.Unit
+	a.How, a.Data = how(t), dataOf(st, t)
 	for i, l := range t.Looks {
 		a.Looks = append(a.Looks, look{l, came(t, i, ended)})
 	}
@@ -208,7 +207,7 @@ func (a *argument) test(st *store.Store, t *verdict.Test, ended verdict.Reason) 
 		a.say(ranges(t)...)
 		return
 	}
-	a.say(verdict.New(code.Replicates), levels(t))
+	a.say(levels(t))
 	for _, r := range t.Beside {
 		if r.Code == code.Settles || r.Code == code.SettlesNever {
 			a.More = r
@@ -217,41 +216,7 @@ func (a *argument) test(st *store.Store, t *verdict.Test, ended verdict.Reason) 
 		}
 	}
 	a.say(stopped(t, ended), interval(t))
-	if t.Stop == verdict.StopPass {
-		a.say(verdict.New(code.Flatters))
-	}
 	a.Change = change(t)
-}
-
-// claim is what is tested.
-func claim(t *verdict.Test) verdict.Reason {
-	args := []verdict.Arg{verdict.Text("metric", t.Metric), verdict.Text("arm", t.Arm), verdict.Text("against", t.Against)}
-	of := func(c code.Code, more ...verdict.Arg) verdict.Reason { return verdict.New(c, append(args, more...)...) }
-	limit, size := own("limit", t, t.Threshold), own("most", t, t.Threshold)
-	if t.More {
-		size = own("least", t, t.Threshold)
-	}
-	switch ranged := t.Form == verdict.Range; {
-	case ranged && t.Against != "" && t.Relative():
-		return of(code.ClaimRangeChange, limit)
-	case ranged && t.Against != "":
-		return of(code.ClaimRangeDelta, limit)
-	case ranged:
-		return of(code.ClaimRange, limit)
-	case t.Form == verdict.Ratio && t.Relation == string(plans.Gain):
-		size.Value.Unit = "spread"
-		if t.Threshold >= 0 {
-			return of(code.ClaimGain, size)
-		}
-		// At least −3% better is at most 3% worse.
-		other := map[string]string{"least": "most", "most": "least"}[size.Name]
-		return of(code.ClaimGain, verdict.Num(other, -t.Threshold, "spread"), verdict.Text("worse", "worse"))
-	case t.Form == verdict.Ratio:
-		return of(code.ClaimChange, size)
-	case t.Form == verdict.Difference:
-		return of(code.ClaimDelta, size)
-	}
-	return of(code.ClaimLevel, size)
 }
 
 // how names the test.
@@ -413,7 +378,7 @@ func change(t *verdict.Test) verdict.Reason {
 		return verdict.Reason{}
 	}
 	size := max(math.Abs(*t.Low), math.Abs(*t.High))
-	if ownUnit(t) == "ratio" {
+	if t.OwnUnit() == "ratio" {
 		size = max(size, 1) // of a change of nothing
 	}
 	if math.Abs(*t.Low-*t.High) <= 1e-6*size {
@@ -438,14 +403,7 @@ func change(t *verdict.Test) verdict.Reason {
 
 // own is one of a rule's own numbers with its unit.
 func own(name string, t *verdict.Test, x float64) verdict.Arg {
-	return verdict.Num(name, x, ownUnit(t))
-}
-
-func ownUnit(t *verdict.Test) string {
-	if t.Form == verdict.Ratio || t.Form == verdict.Range && t.Relative() {
-		return "ratio"
-	}
-	return t.Unit
+	return verdict.Num(name, x, t.OwnUnit())
 }
 
 // hypothesis explains the outcome of a hypothesis: first the outcome, then each test of

@@ -16,39 +16,19 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// page is where an explanation is printed, and what it has printed so far. Rules of a
-// gate mostly read the same launches: they are printed once, and then referred to.
+// page is where an explanation is printed. Rules of a gate mostly read the same launches:
+// they are printed once, and then referred to.
 type page struct {
 	io.Writer
 	// width limits sentences, and fits tables: 0 is unlimited.
 	width, fits int
 	tables      []printed
-	said        []said
 	told        tell.Page
 }
 
-// said is what an explanation prints once, and where.
-type said struct {
-	fact verdict.Reason
-	at   place
-}
-
-// once are the facts printed once, with the reminder used where they would be repeated.
-var once = map[code.Code]string{
-	code.Replicates: "", code.Flatters: "", code.Levels: "Levels and looks",
-	code.Ranks: "", code.RanksLacking: "", code.TiedRounded: "", code.TiedFloored: "", code.Floored: "",
-}
-
-// place is a position in an explanation: the number and name of the rule, and the
-// comparison.
-type place struct {
-	number     int
-	rule, text string
-}
-
-// printed is a table of launches and its position.
+// printed is a table of launches, with the number of the rule that it is of.
 type printed struct {
-	at     place
+	rule   int
 	series string
 	data   []datum
 }
@@ -225,14 +205,14 @@ func (p *page) rule(number int, r rule) {
 	}
 	p.linef("\n%d. %s %q%s: %s%s\n   %s   %s", number, r.Role, r.Name, of, r.Verdict, recorded, r.Expr, r.Source)
 	for _, a := range r.Compared {
-		here := place{number, r.Name, a.Text}
+		text := a.Text
 		if a.Negated {
-			here.text = "not " + a.Text
+			text = "not " + text
 		}
-		if came := strings.TrimSuffix(here.text+": "+a.Verdict, ": "); len(r.Compared) > 1 || here.text != r.Expr {
-			p.linef("\n   %s", came)
+		if len(r.Compared) > 1 || text != r.Expr {
+			p.linef("\n   %s", strings.TrimSuffix(text+": "+a.Verdict, ": "))
 		}
-		p.argument(here, a)
+		p.argument(number, a)
 	}
 	if len(r.Compared) == 0 {
 		p.linef("")
@@ -247,16 +227,13 @@ func (p *page) rule(number int, r rule) {
 	}
 }
 
-func (p *page) argument(here place, a argument) {
+func (p *page) argument(rule int, a argument) {
 	p.linef("")
-	if !a.Claim.IsZero() {
-		p.paragraphs("   ", "Claim: "+tell.Stopped(a.Claim))
-	}
 	if !a.How.IsZero() {
 		p.paragraphs("   ", "Test: "+tell.Sentence(a.How))
 	}
 	if len(a.Data) > 0 {
-		p.data(here, a)
+		p.data(rule, a)
 	}
 	if len(a.Looks) > 0 {
 		p.looks(a)
@@ -265,50 +242,24 @@ func (p *page) argument(here place, a argument) {
 		p.linef("")
 	}
 	for _, r := range append(slices.Clone(a.Said), a.Change, a.More) {
-		about, only := once[r.Code]
-		at := slices.IndexFunc(p.said, func(s said) bool { return s.fact.Equal(r) })
-		switch {
-		case r.IsZero():
-		case !only:
+		if !r.IsZero() {
 			p.paragraphs("   ", tell.Sentence(r))
-		case at < 0:
-			p.paragraphs("   ", tell.Sentence(r))
-			p.said = append(p.said, said{r, here})
-		case about != "":
-			p.paragraphs("   ", about+" "+p.said[at].at.from(here)+".")
 		}
 	}
-}
-
-// from names a place as referred to from another.
-func (at place) from(here place) string {
-	if at.number == here.number {
-		return "as for " + at.text + " above"
-	}
-	return fmt.Sprintf("as in rule %d above (%s)", at.number, at.rule)
 }
 
 // data prints the launches of an argument, or refers to where they are.
-func (p *page) data(here place, a argument) {
-	var arms []string
-	for _, d := range a.Data {
-		if !slices.Contains(arms, d.Arm) {
-			arms = append(arms, d.Arm)
-		}
-	}
+func (p *page) data(rule int, a argument) {
 	for _, t := range p.tables {
-		theirs := slices.DeleteFunc(slices.Clone(t.data), func(d datum) bool { return !slices.Contains(arms, d.Arm) })
-		if t.series != a.series || !slices.Equal(theirs, a.Data) {
-			continue
+		theirs := slices.DeleteFunc(slices.Clone(t.data), func(d datum) bool {
+			return !slices.ContainsFunc(a.Data, func(own datum) bool { return own.Arm == d.Arm })
+		})
+		if t.series == a.series && slices.Equal(theirs, a.Data) {
+			p.paragraphs("   ", fmt.Sprintf("Launches: as in rule %d above.", t.rule))
+			return
 		}
-		text := "Launches: " + t.at.from(here)
-		if len(theirs) < len(t.data) {
-			text += ", those of " + verdict.And(arms) + " alone"
-		}
-		p.paragraphs("   ", text+".")
-		return
 	}
-	p.tables = append(p.tables, printed{here, a.series, a.Data})
+	p.tables = append(p.tables, printed{rule, a.series, a.Data})
 	var rows [][]string
 	for _, d := range a.Data {
 		rows = append(rows, []string{fmt.Sprint(d.Number), fmt.Sprint(d.Round), d.Arm, d.Launch, tell.Number(d.Value, "")})

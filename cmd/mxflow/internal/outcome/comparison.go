@@ -15,16 +15,16 @@ func Comparison(on table.Screen, d *ledger.Decision) {
 		return
 	}
 	fmt.Fprintf(on, "\n%s:\n", d.Node)
-	for i, t := range report.Comparison(d.Rows) {
+	for i, t := range report.RowTables(d.Rows) {
 		if i > 0 {
 			fmt.Fprintln(on)
 		}
 		on.Table(t.Head, t.Rows)
 	}
-	for _, n := range report.ComparisonNotes(d.Rows) {
+	for _, n := range report.RowNotes(d.Rows) {
 		on.Sentence("- " + n)
 	}
-	on.Sentence(report.ComparisonLegend)
+	on.Sentence(report.RowLegend)
 	t := report.Effects(d.Effects)
 	if len(t.Rows) == 0 {
 		return

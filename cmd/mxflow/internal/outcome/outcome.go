@@ -24,53 +24,37 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// detail is how much of a run is shown.
-type detail int
-
-const (
-	// everything is each node that people decide by, with all its reasons and tables.
-	everything detail = iota
-	// reasons is the same without tables.
-	reasons
-	// decisive is what did not pass, and each feature, by the rule that decided.
-	decisive
-	// brief is the same with reasons of a line or two.
-	brief
-)
-
-// rungs are the levels of detail, from most to least: the first that fits is used. rows
-// limits the rows per verdict; 0 is all.
-var rungs = []struct {
-	detail
-	rows int
-}{{everything, 0}, {reasons, 0}, {decisive, 0}, {brief, 0}, {brief, 8}, {brief, 4}, {brief, 3}, {brief, 2}, {brief, 1}}
-
-// Print prints a run within the lines of a screen. Its commands name the plan as the user
-// did, which may be empty.
+// Print prints a run: each node that people decide by with all its reasons and tables, or,
+// if that is longer than the screen, in brief. Its commands name the plan as the user did,
+// which may be empty.
 func Print(to table.Screen, res *apply.Result, took, plan string) {
-	v := view{res: res, took: took, plan: plan}
-	for i, r := range rungs {
-		if r.rows == 0 && len(res.Summary.Rows) > 4*to.Lines {
-			continue // hundreds of rows are not laid out to be thrown away
-		}
-		var page bytes.Buffer
-		v.detail, v.most, v.Screen = r.detail, r.rows, to.On(&page)
+	v := view{res: res, took: took, plan: plan, lines: to.Lines}
+	var page bytes.Buffer
+	v.Screen = to.On(&page)
+	if v.brief = len(res.Summary.Rows) > 4*to.Lines; !v.brief {
 		v.print()
-		if i == len(rungs)-1 || bytes.Count(page.Bytes(), []byte("\n")) < to.Lines {
-			_, _ = to.Write(page.Bytes())
-			return
-		}
+		v.brief = bytes.Count(page.Bytes(), []byte("\n")) >= to.Lines
 	}
+	if v.brief {
+		page.Reset()
+		v.print()
+	}
+	_, _ = to.Write(page.Bytes())
 }
 
-// view is a run in some detail.
+// view is a run on a screen of some lines. In brief, there is one line for each feature and
+// for what did not pass, by the rule that decided it, and no more of each verdict than have
+// room.
 type view struct {
 	table.Screen
-	detail
-	most       int
+	brief      bool
+	lines      int
 	res        *apply.Result
 	took, plan string
 }
+
+// aroundRows is how many lines a brief view needs beside its rows.
+const aroundRows = 12
 
 func (v *view) print() {
 	fmt.Fprintln(v)
@@ -78,7 +62,7 @@ func (v *view) print() {
 		fmt.Fprintf(v, "%s\n\n", reused)
 	}
 	v.Table([]string{"verdict", "decision", "why"}, v.rows())
-	if v.detail == everything {
+	if !v.brief {
 		for i, share := range report.Limits(armsOf(v.res)...) {
 			if i == 0 {
 				fmt.Fprintln(v)
@@ -127,24 +111,31 @@ func (v *view) rows() (cells [][]string) {
 		return cmp.Or(place(a.word)-place(b.word), strings.Compare(a.word, b.word), strings.Compare(a.Locked.Key(), b.Locked.Key()))
 	})
 	shown = slices.CompactFunc(shown, func(a, b row) bool { return a.word == "locked" && a.name == b.name && a.Locked.Equal(b.Locked) })
-	told := &tell.Page{}
-	of := map[string]int{}
-	var kept []row
+	told, of := &tell.Page{}, map[string]int{}
 	for _, r := range shown {
-		if of[r.word]++; v.most > 0 && of[r.word] > v.most {
-			continue
-		}
-		r.why = strings.Join(v.why(r.Row, told), "\n")
-		if last := len(kept) - 1; v.detail > reasons && last >= 0 && kept[last].word == r.word && kept[last].why == r.why {
-			kept[last].name += ", " + r.name
-			continue
-		}
-		kept = append(kept, r)
+		of[r.word]++
 	}
-	for i, r := range kept {
-		cells = append(cells, []string{r.word, r.name, r.why})
-		if more := of[r.word] - v.most; v.most > 0 && more > 0 && (i == len(kept)-1 || kept[i+1].word != r.word) {
-			cells = append(cells, []string{r.word, fmt.Sprintf("and %d more", more), ""})
+	most := len(shown)
+	if v.brief {
+		most = max(1, (v.lines-aroundRows)/max(1, len(of))-1)
+	}
+	made, name := 0, 0
+	for i, r := range shown {
+		if made++; i == 0 || shown[i-1].word != r.word {
+			made = 1
+		}
+		switch {
+		case made <= most:
+			cells = append(cells, []string{r.word, r.name, strings.Join(v.why(r.Row, told), "\n")})
+			name = max(name, len(r.word)+len(r.name))
+		case made == most+1:
+			cells = append(cells, []string{r.word, fmt.Sprintf("and %d more", of[r.word]-most), ""})
+		}
+	}
+	for _, row := range cells {
+		if v.brief {
+			row[2], _, _ = strings.Cut(row[2], "\n")
+			row[2] = table.Fit(row[2], max(table.LeastColumn, cmp.Or(v.Width, 2*table.MaxColumn)-name-6))
 		}
 	}
 	return cells
@@ -157,7 +148,7 @@ func (v *view) shows(r runtime.Row) bool {
 	switch {
 	case n.Kind == runtime.KindBenchmark, n.Kind == runtime.KindQualify && n.ID != runtime.BaselineID:
 		return false
-	case v.detail <= reasons, n.Kind == runtime.KindFeature:
+	case !v.brief, n.Kind == runtime.KindFeature:
 		return true
 	case r.Decision == nil:
 		return n.Kind != runtime.KindStep && n.Kind != runtime.KindCriteria
@@ -238,25 +229,15 @@ func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 		return nil
 	case d == nil:
 		return []string{tell.Line(r.Locked)}
-	case v.detail <= reasons:
-		lines = report.Told(told, d, whyHere(d))
-	default:
+	case v.brief:
 		lines = report.Told(told, d, whyHere(decidedBy(d)))
+	default:
+		lines = report.Told(told, d, whyHere(d))
 	}
-	if best := report.Best(d.Rows); v.detail != everything && len(best) > 0 {
+	if best := report.Best(d.Rows); v.brief && len(best) > 0 {
 		lines = append(lines, "best by "+best[0])
 	}
-	if v.detail > reasons {
-		room := 3 * briefly
-		if v.detail == brief {
-			room, lines = max(briefly, 2*(v.Width-40)), lines[:min(2, len(lines))]
-		}
-		for i, line := range lines {
-			line, _, _ = strings.Cut(line, "\n")
-			lines[i] = table.Fit(line, room)
-		}
-	}
-	if r.Reused && len(lines) > 0 && v.detail <= reasons {
+	if r.Reused && len(lines) > 0 && !v.brief {
 		lines[0] = "(kept) " + lines[0]
 	}
 	if !r.Overruled.IsZero() {
@@ -264,9 +245,6 @@ func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 	}
 	return lines
 }
-
-// briefly is the length of a reason if there is little room.
-const briefly = 96
 
 // decidedBy is a decision with the rule that decided it alone.
 func decidedBy(d *ledger.Decision) *ledger.Decision {
@@ -345,18 +323,18 @@ func (v *view) stack() {
 		v.Sentence(report.Apart)
 		fmt.Fprintf(v, "  %s\n", ends.Command)
 	}
-	if ends.Pair == nil || len(ends.Pair.Deltas) == 0 {
+	if ends.Pair == nil || len(ends.Pair.Metrics) == 0 {
 		return
 	}
-	stack, shown := report.AcceptedStack(v.res.Store), ends.Pair.Deltas[0]
-	for _, d := range ends.Pair.Deltas {
+	stack, shown := report.AcceptedStack(v.res.Store), ends.Pair.Metrics[0]
+	for _, d := range ends.Pair.Metrics {
 		if gains := stack.Features[0].Gains; len(gains) > 0 && strings.HasPrefix(gains[0].What, d.Cell+"."+d.Metric+".") {
 			shown = d
 			break
 		}
 	}
 	v.Sentence(fmt.Sprintf("Stack of %s: %s.%s %s, baseline %s: %s.", tell.Count(len(stack.Features), "feature"),
-		shown.Cell, shown.Metric, shown.New.In(shown.Unit), shown.Old.In(shown.Unit), shown.ChangeText()))
+		shown.Cell, shown.Metric, shown.New.Text(), shown.Old.Text(), shown.ChangeText()))
 }
 
 // exits is the meaning of apply's exit statuses beyond their line.
@@ -445,13 +423,10 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 // what did not pass.
 func (v *view) next() {
 	rows := v.res.Summary.Rows
-	if v.most == 0 {
+	if !v.brief {
 		v.undecided()
-	}
-	for _, r := range rows {
-		if r.Reused && !r.Decision.Verdict.Unlocks() && v.detail <= reasons {
+		if slices.ContainsFunc(rows, func(r runtime.Row) bool { return r.Reused && !r.Decision.Verdict.Unlocks() }) {
 			v.Sentence("(kept): inputs unchanged; --rerun NAME measures again.")
-			break
 		}
 	}
 	var list [][2]string
@@ -494,9 +469,6 @@ func named(n *runtime.Node) string {
 	return cmp.Or(n.Feature, n.ID)
 }
 
-// mostAdvice limits the open decisions with advice if there is little room.
-const mostAdvice = 2
-
 // undecided prints what would decide what is inconclusive: features, and gates that the
 // features do not explain.
 func (v *view) undecided() {
@@ -505,9 +477,6 @@ func (v *view) undecided() {
 		d := r.Decision
 		if d == nil || d.Verdict != verdict.Inconclusive || r.Node.Kind != runtime.KindFeature && (r.Node.Kind != runtime.KindGate || said[r.Node.Phase]) {
 			continue
-		}
-		if v.detail == brief && len(said) == mostAdvice {
-			return
 		}
 		said[r.Node.Phase] = true
 		for _, line := range tell.Lines(decide.Next(d)) {

@@ -65,7 +65,7 @@ func TestOneScreen(t *testing.T) {
 					t.Errorf("%d features: %d of %d columns: %s", features, n, size[1], line)
 				}
 			}
-			want := []string{"accepted ", "lower bound -1.1%", "mxflow show latest plan.hcl"}
+			want := []string{"accepted ", "chat.tg.gain +0", "mxflow show latest plan.hcl"}
 			if features > 5 {
 				want = append(want, "fail ", "inconclusive ", "invalid ", "locked ", "phase.phase_0 failed", "exit status 2: failed or invalid", "mxflow explain port_of_kernel_2 plan.hcl")
 			}

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/charmbracelet/lipgloss"
-
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // PrintDiff prints how two profiles differ, with so many kernels of each part, 0 for all.
@@ -24,19 +23,16 @@ func printPartDiff(on table.Screen, d *profile.PartDiff, most int) {
 	if d.Unit != "" {
 		name, scale = "µs/"+d.Unit, 1
 	}
-	title := partName(d.Phase, d.Requests)
+	title := report.PartName(d.Phase, d.Requests)
 	if d.Step != nil {
 		with := "without the profiler"
 		if d.Profiled {
 			with = "with the profiler"
 		}
-		title += fmt.Sprintf(": %s → %s %s from end to end (%s), %s", tenths(scale*d.Step.A), tenths(scale*d.Step.B), name, tell.Percent(d.Step.B/d.Step.A-1, 1), with)
+		title += fmt.Sprintf(": %s → %s %s from end to end (%s), %s", report.Tenths(scale*d.Step.A), report.Tenths(scale*d.Step.B), name, tell.Percent(d.Step.B/d.Step.A-1, 1), with)
 	}
 	fmt.Fprintln(on, "\n"+title)
 	changes := func(head string, rows [][]string) {
-		for col := 1; col < 4; col++ {
-			flushRight(rows, col, lipgloss.Width)
-		}
 		fmt.Fprintln(on)
 		on.Table([]string{head + ", " + name, "A", "B", "B − A", "explains"}, rows)
 	}
@@ -60,33 +56,33 @@ func printPartDiff(on table.Screen, d *profile.PartDiff, most int) {
 		changes("the GPU waits while", rows)
 	}
 	rows = nil
-	shown, rest := first(d.Kernels, most)
+	shown, rest := report.First(d.Kernels, most)
 	for _, c := range shown {
 		rows = append(rows, changed(c.Short, c, scale))
 	}
-	changes("kernel", rows)
 	if len(rest) > 0 {
 		sum := 0.0
 		for _, c := range rest {
 			sum += c.Delta()
 		}
-		fmt.Fprintf(on, "and %s, %s %s\n", moreKernels(len(rest)), signed(scale*sum), name)
+		rows = append(rows, []string{fmt.Sprintf("(%d more)", len(rest)), "", "", signed(scale * sum), ""})
 	}
+	changes("kernel", rows)
 }
 
 // changed is a row: both sides, the difference, and how much of the change it explains.
 func changed(name string, c profile.Change, scale float64) []string {
 	explains := ""
 	if c.Share != nil {
-		explains = fmt.Sprintf("%4.0f%%", math.Round(100**c.Share)+0)
+		explains = fmt.Sprintf("%.0f%%", math.Round(100**c.Share)+0)
 	}
-	return []string{name, tenths(scale * c.A), tenths(scale * c.B), signed(scale * c.Delta()), explains}
+	return []string{name, report.Tenths(scale * c.A), report.Tenths(scale * c.B), signed(scale * c.Delta()), explains}
 }
 
 // signed is a difference of times.
 func signed(x float64) string {
-	if text := tenths(x); text == "0.0" || x < 0 {
+	if text := report.Tenths(x); text == "0.0" || x < 0 {
 		return text
 	}
-	return "+" + tenths(x)
+	return "+" + report.Tenths(x)
 }

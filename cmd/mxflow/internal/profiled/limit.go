@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/lipgloss"
-
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/profile"
@@ -16,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // Served is what an engine served while it was profiled, and on what: the basis for its
@@ -106,9 +105,9 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 	percent := func(share float64) string { return tell.Digits(share, "share", -2) }
 	var rows [][]string
 	for _, row := range r.Rows {
-		line := []string{tell.Category(row.Category), tenths(row.Took), "", "", "", ""}
+		line := []string{tell.Category(row.Category), report.Tenths(row.Took), "", "", "", ""}
 		if row.Limit > 0 {
-			line[2], line[3], line[5] = tenths(row.Limit), percent(row.OfLimit()), string(row.Waits)
+			line[2], line[3], line[5] = report.Tenths(row.Limit), percent(row.OfLimit()), string(row.Waits)
 		}
 		if row.Gain != nil && !row.Gain.Open {
 			line[4] = tell.Number(row.Gain.Most, "ratio")
@@ -116,15 +115,12 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 		rows = append(rows, line)
 	}
 	if r.Timed() {
-		rows = append(rows, []string{"no GPU busy", spanned(r.Step.Low-r.Busy, r.Step.High-r.Busy, tenths), "", "", "", ""})
-		step := []string{"step", spanned(r.Step.Low, r.Step.High, tenths), "", "", "", ""}
+		rows = append(rows, []string{"no GPU busy", spanned(r.Step.Low-r.Busy, r.Step.High-r.Busy, report.Tenths), "", "", "", ""})
+		step := []string{"step", spanned(r.Step.Low, r.Step.High, report.Tenths), "", "", "", ""}
 		if least := r.Limit(); least > 0 {
-			step[2], step[3] = tenths(least), spanned(least/r.Step.High, least/r.Step.Low, percent)
+			step[2], step[3] = report.Tenths(least), spanned(least/r.Step.High, least/r.Step.Low, percent)
 		}
 		rows = append(rows, step)
-	}
-	for col := 1; col < 5; col++ {
-		flushRight(rows, col, lipgloss.Width)
 	}
 	if r.Model != "" {
 		by := "data sheet"

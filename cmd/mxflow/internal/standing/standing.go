@@ -138,7 +138,7 @@ func reportTable(on table.Screen, t report.Table, notes ...string) {
 	for i, h := range t.Head {
 		heads[i] = strings.ToLower(h[:1]) + h[1:]
 	}
-	on.Table(heads, t.Rows, "gate", "decided")
+	on.Table(heads, t.Rows)
 	for _, n := range notes {
 		fmt.Fprintln(on, n)
 	}

@@ -23,10 +23,8 @@ func (s Screen) On(w io.Writer) Screen {
 	return s
 }
 
-// Table prints columns, dropping those that may be spared if there is no room for all.
-func (s Screen) Table(head []string, rows [][]string, spare ...string) {
-	Draw(s, head, rows, s.Colour, s.Width, spare...)
-}
+// Table prints columns.
+func (s Screen) Table(head []string, rows [][]string) { Draw(s, head, rows, s.Colour, s.Width) }
 
 // Sentence prints text in lines broken between words, the later ones indented further,
 // and unchanged if there is no terminal to wrap for.

@@ -20,17 +20,18 @@ const (
 	MaxColumn = 96
 	// LeastColumn is the minimum width of a column however narrow the terminal: below it,
 	// sentences become towers of words.
-	LeastColumn = 24
-	// tightColumn is the minimum if there would otherwise be no room beside the others.
-	tightColumn = 16
+	LeastColumn = 16
+	// shortColumn is the width up to which a column may be broken at every word.
+	shortColumn = 24
 	// columnGap is the space between columns.
 	columnGap = 2
 )
 
-// Draw prints columns within a width, or at their full width if that is 0. Lines break
-// only between words, so a number is never cut and keeps its sign, and nothing is left
-// out but columns that may be spared, the last first.
-func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int, spare ...string) {
+// Draw prints columns within a width, or at their full width if that is 0: side by side
+// where they fit, else in two tables with the same first column, or if that is too wide for
+// it, a line for each cell. Lines break only between words, so a number is
+// never cut and keeps its sign, and nothing is left out.
+func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int) {
 	d := drawing{out: w, renderer: lipgloss.NewRenderer(w), colour: colour}
 	// Whoever calls knows whether w is a terminal in the end. The colours are those that
 	// every one has.
@@ -39,89 +40,35 @@ func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int, s
 		d.renderer.SetColorProfile(2) // termenv.ANSI
 	}
 	t := newColumns(head, rows)
-	if width == 0 || t.fit(width, alone) {
-		d.grid(t, alone, width)
+	whole := slices.Clone(t.widths)
+	if width == 0 || t.fit(width) {
+		d.grid(t, width)
 		return
 	}
-	for i := len(head) - 1; i > 0; i-- {
-		if slices.Contains(spare, head[i]) {
-			Draw(w, without(head, i), each(rows, func(row []string) []string { return without(row, i) }), colour, width, spare...)
-			return
-		}
+	at := 0
+	for used := whole[0]; at+1 < len(whole) && used+columnGap+whole[at+1] <= width; at++ {
+		used += columnGap + whole[at+1]
 	}
-	if names, at := t.split(width); at > 0 {
-		Draw(w, head[:at], each(rows, func(row []string) []string { return row[:min(at, len(row))] }), colour, width)
-		fmt.Fprintln(w)
-		below := func(row []string) []string { return slices.Concat(row[:min(names, len(row))], row[min(at, len(row)):]) }
-		Draw(w, below(head), each(rows, below), colour, width)
+	if at == 0 {
+		d.records(t, width)
 		return
 	}
-	if t.tighten(width) {
-		d.grid(t, alone, width)
-		return
-	}
-	for _, apart := range t.byLength() {
-		room := width
-		if apart == 0 {
-			room -= apartIndent
-		}
-		if t.fit(room, apart) {
-			d.grid(t, apart, width)
-			return
-		}
-	}
-	d.records(t, width)
-}
-
-// split is the column at which a table of quantities goes on below itself, behind the
-// names of its rows again, which are the first columns: a number that is broken, or far
-// from those it is compared with, reads worse. It is 0 for other tables, and where that is
-// no help.
-func (t *columns) split(width int) (names, at int) {
-	for names < len(t.head) && (names == 0 || !t.quantities(names)) {
-		names++
-	}
-	used := -columnGap
-	for col, n := range t.natural {
-		if col > names && !t.quantities(col) {
-			return 0, 0
-		}
-		if used += columnGap + n; used > width && at == 0 {
-			at = col
-		}
-	}
-	if at <= names {
-		return 0, 0
-	}
-	return names, at
-}
-
-// quantities reports whether each line of a column begins with a number, or says how many
-// values there are of it.
-func (t *columns) quantities(col int) bool {
-	for _, row := range t.rows {
-		for _, line := range strings.Split(cell(row, col), "\n") {
-			if line != "" && !strings.ContainsAny(line[:1], "+-~<>0123456789") && !strings.HasPrefix(line, "–") && !strings.HasPrefix(line, "n ") {
-				return false
+	part := func(from int) (of [][]string) {
+		for _, row := range append([][]string{head}, rows...) {
+			if from > 0 {
+				of = append(of, append([]string{cell(row, 0)}, row[min(from, len(row)):]...))
+			} else {
+				of = append(of, row[:min(at+1, len(row))])
 			}
 		}
+		return of
 	}
-	return true
-}
-
-func each(rows [][]string, of func([]string) []string) (out [][]string) {
-	for _, row := range rows {
-		out = append(out, of(row))
+	for i, table := range [][][]string{part(0), part(at + 1)} {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		Draw(w, table[0], table[1:], colour, width)
 	}
-	return out
-}
-
-// without is a row without a column.
-func without(row []string, col int) []string {
-	if col >= len(row) {
-		return row
-	}
-	return slices.Delete(slices.Clone(row), col, col+1)
 }
 
 // drawing is a table on its way to where it is printed.
@@ -131,62 +78,32 @@ type drawing struct {
 	colour   bool
 }
 
-const (
-	// alone is no column: all stand beside each other.
-	alone = -1
-	// apartIndent is how far in the rest of a row stands below its first line.
-	apartIndent = 4
-)
-
-// grid prints a line for each row, where all columns but one have room beside each
-// other: the first column stands above the others then, any other one below them.
-func (d *drawing) grid(t *columns, apart, width int) {
-	d.row(t, t.head, apart, width, d.renderer.NewStyle().Bold(d.colour))
+// grid prints a line for each row.
+func (d *drawing) grid(t *columns, width int) {
+	d.row(t, t.head, d.renderer.NewStyle().Bold(d.colour))
 	line := 0
-	for col := range t.head {
-		if col != apart {
-			line += t.widths[col] + columnGap
-		}
+	for _, n := range t.widths {
+		line += n + columnGap
 	}
 	if width > 0 {
 		line = min(line, width)
 	}
 	fmt.Fprintln(d.out, strings.Repeat("─", line))
 	for _, row := range t.rows {
-		d.row(t, row, apart, width, d.renderer.NewStyle())
+		d.row(t, row, d.renderer.NewStyle())
 	}
 }
 
-func (d *drawing) row(t *columns, row []string, apart, width int, style lipgloss.Style) {
-	beside, text := d.beside(t, row, apart, style), cell(row, max(0, apart))
-	switch {
-	case apart == alone || text == "" && apart > 0:
-		d.lines("", beside)
-	case apart == 0:
-		d.lines("", d.each(style, text, folded(text, width)))
-		d.lines(strings.Repeat(" ", apartIndent), beside)
-	default:
-		d.lines("", beside)
-		d.lines(strings.Repeat(" ", apartIndent), d.each(style, text, folded(text, max(LeastColumn, width-apartIndent))))
-	}
-}
-
-// beside are the lines of a row without the column that stands apart.
-func (d *drawing) beside(t *columns, row []string, apart int, style lipgloss.Style) (lines []string) {
+func (d *drawing) row(t *columns, row []string, style lipgloss.Style) {
 	var cells [][]string
 	height := 1
 	for col := range t.head {
 		cells = append(cells, folded(cell(row, col), t.widths[col]))
-		if col != apart {
-			height = max(height, len(cells[col]))
-		}
+		height = max(height, len(cells[col]))
 	}
 	for i := range height {
-		var b strings.Builder
+		line := ""
 		for col, of := range cells {
-			if col == apart {
-				continue
-			}
 			text := ""
 			if i < len(of) {
 				text = of[i]
@@ -196,28 +113,13 @@ func (d *drawing) beside(t *columns, row []string, apart int, style lipgloss.Sty
 			if t.numbers[col] {
 				text, gap = gap+text, ""
 			}
-			b.WriteString(text + gap + strings.Repeat(" ", columnGap))
+			line += text + gap + strings.Repeat(" ", columnGap)
 		}
-		lines = append(lines, b.String())
-	}
-	return lines
-}
-
-func (d *drawing) lines(indent string, lines []string) {
-	for _, l := range lines {
-		fmt.Fprintln(d.out, strings.TrimRight(indent+l, " "))
+		fmt.Fprintln(d.out, strings.TrimRight(line, " "))
 	}
 }
 
-func (d *drawing) each(style lipgloss.Style, whole string, lines []string) (out []string) {
-	for _, l := range lines {
-		out = append(out, d.styled(style, whole, l))
-	}
-	return out
-}
-
-// records prints a line for each cell, behind the name of its column: for terminals
-// that are narrower than the columns beside each other.
+// records prints a line for each cell, behind the name of its column.
 func (d *drawing) records(t *columns, width int) {
 	names := 0
 	for _, name := range t.head {
@@ -271,10 +173,9 @@ func Colour(word string) string {
 type columns struct {
 	head []string
 	rows [][]string
-	// natural is how wide a column is by itself, least what it can be folded to, and
-	// widths what it is drawn with.
-	natural, least, widths []int
-	// numbers are the columns that have nothing else, which stand to the right.
+	// least is what a column can be folded to, and widths what it is drawn with.
+	least, widths []int
+	// numbers are the columns that have nothing else, which are aligned to the right.
 	numbers []bool
 }
 
@@ -295,18 +196,12 @@ func (t *columns) isNumbers(col int) bool {
 
 func newColumns(head []string, rows [][]string) *columns {
 	t := &columns{head: head, rows: rows}
-	for col, name := range head {
-		least := lipgloss.Width(name)
-		natural := least
-		for _, row := range rows {
-			natural = max(natural, widest(strings.Split(cell(row, col), "\n")))
+	for col := range head {
+		natural, least := t.drawn(col, MaxColumn), 0
+		if natural > shortColumn {
+			least = LeastColumn
 		}
-		for _, row := range rows {
-			least = max(least, widest(folded(cell(row, col), min(natural, LeastColumn))))
-		}
-		t.natural = append(t.natural, natural)
-		t.least = append(t.least, least)
-		t.widths = append(t.widths, t.drawn(col, MaxColumn))
+		t.widths, t.least = append(t.widths, natural), append(t.least, t.drawn(col, least))
 		t.numbers = append(t.numbers, t.isNumbers(col))
 	}
 	return t
@@ -322,24 +217,18 @@ func (t *columns) drawn(col, most int) int {
 	return n
 }
 
-// fit makes the columns fit beside each other, without one of them, by taking from
-// the widest first. It reports whether they do.
-func (t *columns) fit(width, without int) bool {
-	for col := range t.head {
-		t.widths[col] = t.drawn(col, MaxColumn)
-	}
+// fit makes the columns fit side by side by taking from the widest first. It reports
+// whether they do.
+func (t *columns) fit(width int) bool {
 	for {
-		total, most := 0, -1
+		total, most := -columnGap, -1
 		for col, w := range t.widths {
-			if col == without {
-				continue
-			}
 			total += w + columnGap
 			if w > t.least[col] && (most < 0 || w > t.widths[most]) {
 				most = col
 			}
 		}
-		if total-columnGap <= width {
+		if total <= width {
 			return true
 		}
 		if most < 0 {
@@ -347,53 +236,6 @@ func (t *columns) fit(width, without int) bool {
 		}
 		t.widths[most] = t.drawn(most, t.widths[most]-1)
 	}
-}
-
-// tighten makes all columns fit beside each other by breaking what is short too, heads
-// among it, and then by making what is long narrower than reads well: a column on lines
-// of its own reads worse. Where that does not do, nothing is changed.
-func (t *columns) tighten(width int) bool {
-	least := slices.Clone(t.least)
-	for _, long := range []bool{false, true} {
-		for col, n := range t.natural {
-			most := 0
-			switch {
-			case n > LeastColumn && !long:
-				continue
-			case n > LeastColumn:
-				most = tightColumn
-			}
-			t.least[col] = widest(folded(t.head[col], most))
-			for _, row := range t.rows {
-				t.least[col] = max(t.least[col], widest(folded(cell(row, col), most)))
-			}
-		}
-		if t.fit(width, alone) {
-			return true
-		}
-	}
-	t.least = least
-	return false
-}
-
-// byLength are the columns in the order in which they are set apart where not all
-// have room: those with words to break first, and of these the longest.
-func (t *columns) byLength() []int {
-	var out []int
-	for col := range t.head {
-		out = append(out, col)
-	}
-	breaks := func(col int) bool { return t.natural[col] > t.least[col] }
-	slices.SortStableFunc(out, func(a, b int) int {
-		if breaks(a) != breaks(b) {
-			if breaks(a) {
-				return -1
-			}
-			return 1
-		}
-		return t.natural[b] - t.natural[a]
-	})
-	return out
 }
 
 // cell is what stands in a row; a tab would be as wide as the terminal likes. What is

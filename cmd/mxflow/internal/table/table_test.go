@@ -10,7 +10,7 @@ import (
 
 func drawn(head []string, rows [][]string, width int) string {
 	var b strings.Builder
-	Draw(&b, head, rows, false, width, "spare")
+	Draw(&b, head, rows, false, width)
 	return b.String()
 }
 
@@ -21,12 +21,11 @@ func fieldsOf(rows [][]string) (words []string) {
 	return words
 }
 
-// TestTableLayouts: beside each other while there is room, then in more lines, numbers in
-// tables below each other, then one column apart, then a line for each cell.
+// TestTableLayouts: side by side while there is room, then in more lines, then in two
+// tables, then a line for each cell.
 func TestTableLayouts(t *testing.T) {
 	preview := [][]string{{"baseline", "measure", "3–8", "first"}, {"feature.kv_cache.benchmark", "measure", "16", "first; it sends 4 requests at 512 tokens\nand twice that"}}
 	planHead := []string{"node", "action", "launches", "why"}
-	numbers := [][]string{{"s-9de3eee5cc.recompute.1", "2266 ± 12", "9.205"}, {"s-1", "41.08 ± 3", "n 69/299"}}
 	for name, c := range map[string]struct {
 		head  []string
 		rows  [][]string
@@ -56,17 +55,20 @@ feature.kv_cache.benchmark  kv_cache = on   12.5 s  2026-11-23  chat.tg.gain is
                                                     01:22       +142.2%, wanted
                                                                 ≥ -100%
 `},
-		"below": {planHead, preview, 60, `
+		"a second table": {planHead, preview, 60, `
 node                        action   launches
-    why
 ───────────────────────────────────────────────
 baseline                    measure       3–8
-    first
 feature.kv_cache.benchmark  measure        16
-    first; it sends 4 requests at 512 tokens
-    and twice that
+
+node                        why
+───────────────────────────────────────────────────────────
+baseline                    first
+feature.kv_cache.benchmark  first; it sends 4 requests at
+                            512 tokens
+                            and twice that
 `},
-		"records": {planHead, preview, 40, `
+		"records": {planHead, preview, 30, `
 node      baseline
 action    measure
 launches  3–8
@@ -75,59 +77,15 @@ why       first
 node      feature.kv_cache.benchmark
 action    measure
 launches  16
-why       first; it sends 4 requests at
-          512 tokens
+why       first; it sends 4
+          requests at 512
+          tokens
           and twice that
-`},
-		"far apart": {[]string{"launch", "tg (tok/s)", "ttft (ms)"}, numbers, 42, `
-launch                    tg (tok/s)
-──────────────────────────────────────
-s-9de3eee5cc.recompute.1   2266 ± 12
-s-1                        41.08 ± 3
-
-launch                    ttft (ms)
-─────────────────────────────────────
-s-9de3eee5cc.recompute.1  9.205
-s-1                       n 69/299
-`},
-		"nothing apart": {[]string{"node", "", "decided"}, [][]string{{"feature.kv_cache", "", "12:00"}, {"phase.cache.step.exec.announce", "locked until it stands again", ""}}, 48, `
-node                            decided
-─────────────────────────────────────────
-feature.kv_cache                12:00
-phase.cache.step.exec.announce
-    locked until it stands again
 `},
 		"a name for nothing": {[]string{"node", "", "decided"}, [][]string{{"phase.cache.step.exec.announce", "locked until it stands again", ""}}, 20, `
 node     phase.cache.step.exec.announce
-         locked until it stands
-         again
-`},
-		"quantities": {[]string{"test", "t/s", "interval", "ttft ms", "e2e ms"}, [][]string{{"pp64 + tg16", "103860 ± 27649", "53376 to 193095", "0.6478 ± 0.16", "2.447 ± 0.62"}, {"tg16", "8628 ± 2360", "4343 to 16333", "", "4.6 ± 0.69"}}, 60, `
-test                    t/s  interval               ttft ms
-────────────────────────────────────────────────────────────
-pp64 + tg16  103860 ± 27649  53376 to 193095  0.6478 ± 0.16
-tg16            8628 ± 2360  4343 to 16333
-
-test               e2e ms
-───────────────────────────
-pp64 + tg16  2.447 ± 0.62
-tg16           4.6 ± 0.69
-`},
-		"two names": {[]string{"launch", "variant", "tg (tok/s)", "ttft (ms)", "e2e (ms)"}, [][]string{{"s-1.a.1", "gemm", "68.26", "n 8/299", "12.5"}, {"s-1.a.2", "gemm", "68.1", "0.25", "12"}}, 44, `
-launch   variant  tg (tok/s)  ttft (ms)
-─────────────────────────────────────────
-s-1.a.1  gemm          68.26  n 8/299
-s-1.a.2  gemm           68.1  0.25
-
-launch   variant  e2e (ms)
-────────────────────────────
-s-1.a.1  gemm         12.5
-s-1.a.2  gemm           12
-`},
-		"spare": {[]string{"node", "verdict", "spare"}, [][]string{{"feature.kv_cache", "pass", "2026-11-23 01:22"}}, 30, `
-node              verdict
-───────────────────────────
-feature.kv_cache  pass
+         locked until it
+         stands again
 `},
 		"other scripts": {[]string{"model", "gain", "why"}, [][]string{{"模型-大", "×2.1 ± 0.1", "≥ 2"}, {"é", "x", "not"}}, 0, `
 model    gain        why

@@ -22,11 +22,11 @@ func tgLaunches(values ...float64) (launches []*ledger.Launch) {
 	return launches
 }
 
-// TestDeltas: numbers as scipy.stats.ttest_ind(log(new), log(old), equal_var=False) has
+// TestComparisons: numbers as scipy.stats.ttest_ind(log(new), log(old), equal_var=False) has
 // them, and none where there is nothing to compare.
-func TestDeltas(t *testing.T) {
+func TestComparisons(t *testing.T) {
 	old, new := tgLaunches(20, 20.4, 19.8, 20.1), tgLaunches(21, 20.2, 20.9, 20.7)
-	d := Deltas(old, new, true, nil)[0]
+	d := Comparisons(old, new, true, nil)[0]
 	for name, c := range map[string]struct{ got, want float64 }{
 		"change": {*d.Change, 0.031077883151470087}, "p": {*d.P, 0.031565737233913205},
 		"low": {*d.Low, 0.003898542832265414}, "high": {*d.High, 0.05899307127667031},
@@ -38,14 +38,14 @@ func TestDeltas(t *testing.T) {
 	if better, known := d.Improves(); !d.Shown() || !better || !known {
 		t.Errorf("%+v", d)
 	}
-	if d := Deltas(old, new, false, nil)[0]; d.Change == nil || d.P != nil || d.Low != nil {
+	if d := Comparisons(old, new, false, nil)[0]; d.Change == nil || d.P != nil || d.Low != nil {
 		t.Errorf("machines that differ: %+v", d)
 	}
-	if d := Deltas(old, new[:1], true, nil)[0]; d.Change == nil || d.P != nil {
+	if d := Comparisons(old, new[:1], true, nil)[0]; d.Change == nil || d.P != nil {
 		t.Errorf("one launch: %+v", d)
 	}
 	zero := tgLaunches(20, 0, 20, 20)
-	if d := Deltas(zero, new, true, nil)[0]; !d.Absolute || math.Abs(*d.Change-5.7) > 1e-9 {
+	if d := Comparisons(zero, new, true, nil)[0]; !d.Absolute || math.Abs(*d.Change-5.7) > 1e-9 {
 		t.Errorf("a zero: %+v", d)
 	}
 	for name, c := range map[string]struct {
@@ -62,7 +62,7 @@ func TestDeltas(t *testing.T) {
 	} {
 		other := tgLaunches(21, 20.2, 20.9, 20.7)
 		c.change(other)
-		if d := Deltas(old, other, true, nil)[0]; d.Why.Code != c.why || d.Change != nil || d.P != nil {
+		if d := Comparisons(old, other, true, nil)[0]; d.Why.Code != c.why || d.Change != nil || d.P != nil {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -102,7 +102,7 @@ func TestPairs(t *testing.T) {
 		t.Error(err)
 	}
 	pairs, err = PairsOf(s.st, "abcd1", "abcd2222")
-	if err != nil || pairs[0].Notes[0].Code != code.OtherMachine || pairs[0].Deltas[0].P != nil {
+	if err != nil || pairs[0].Notes[0].Code != code.OtherMachine || pairs[0].Metrics[0].P != nil {
 		t.Errorf("%+v, %v", pairs, err)
 	}
 }

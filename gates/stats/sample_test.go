@@ -9,7 +9,7 @@ import (
 // Wanted numbers are from the definition: the geometric mean of 1, 10 and 100 is 10, the
 // standard deviation of their logs is ln 10, and the 0.975 quantile of t with 2 degrees
 // of freedom is 4.302653.
-func TestMeanInterval(t *testing.T) {
+func TestSampleOf(t *testing.T) {
 	half := math.Exp(4.302653 * math.Ln10 / math.Sqrt(3))
 	for _, c := range []struct {
 		name      string
@@ -23,19 +23,19 @@ func TestMeanInterval(t *testing.T) {
 		{"one", []float64{7}, 7, 0, 0, 0, false},
 		{"nothing varies", []float64{3, 3, 3}, 3, 0, 0, 0, false},
 	} {
-		got, err := MeanInterval(c.values)
+		got, err := SampleOf(c.values)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Max(1, math.Abs(b)) }
-		if !near(got.Mean, c.mean) || !near(got.SD, c.sd) || got.Bounded != c.bounded || c.bounded && (!near(got.Low, c.low) || !near(got.High, c.high)) {
+		if !near(got.Mean, c.mean) || !near(got.SD, c.sd) || (got.Low != nil) != c.bounded || c.bounded && (!near(*got.Low, c.low) || !near(*got.High, c.high)) {
 			t.Errorf("%s: got %+v, want %v ± %v [%v, %v] %v", c.name, got, c.mean, c.sd, c.low, c.high, c.bounded)
 		}
 	}
-	if _, err := MeanInterval(nil); !errors.Is(err, ErrEmpty) {
+	if _, err := SampleOf(nil); !errors.Is(err, ErrEmpty) {
 		t.Errorf("of nothing: %v", err)
 	}
-	if _, err := MeanInterval([]float64{1, math.NaN()}); !errors.Is(err, ErrNotFinite) {
+	if _, err := SampleOf([]float64{1, math.NaN()}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("of NaN: %v", err)
 	}
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 )
 
-// DeltaTable formats metrics of two sides as benchstat does: name, both means, the change
+// ComparisonTable formats metrics of two sides as benchstat does: name, both means, the change
 // with its bounds, p, and the number of launches.
-func DeltaTable(deltas []Delta, oldName, newName string) Table {
+func ComparisonTable(all []Comparison, oldName, newName string) Table {
 	t := Table{Head: []string{"metric", oldName, newName, "change", "p", "n"}}
-	for _, d := range deltas {
-		t.Rows = append(t.Rows, []string{d.name(), d.Old.text(), d.New.text(), d.ChangeText(), d.pText(), d.nText()})
+	for _, d := range all {
+		t.Rows = append(t.Rows, []string{d.name(), d.Old.Bare(), d.New.Bare(), d.ChangeText(), d.pText(), d.nText()})
 	}
 	return t
 }
 
 // name is "chat tg (tok/s)", with the statistic if that is not the usual one.
-func (d Delta) name() string {
+func (d Comparison) name() string {
 	name := strings.TrimSpace(d.Cell + " " + d.Metric)
 	if d.Stat != "median" && d.Stat != "mean" {
 		name += " " + d.Stat
@@ -28,19 +28,9 @@ func (d Delta) name() string {
 	return head(name, d.Unit)
 }
 
-func (m Mean) text() string {
-	switch m.N() {
-	case 0:
-		return "–"
-	case 1:
-		return tell.Number(m.Mean, "")
-	}
-	return tell.PlusMinus(m.Mean, m.SD)
-}
-
 // ChangeText is the change with its bounds, which look different where a rule decided by
 // them, prefixed by "~" if the launches do not show it.
-func (d Delta) ChangeText() string {
+func (d Comparison) ChangeText() string {
 	if d.Change == nil {
 		return "–"
 	}
@@ -67,24 +57,24 @@ func (d Delta) ChangeText() string {
 	return text + of
 }
 
-func (d Delta) pText() string {
+func (d Comparison) pText() string {
 	if d.P == nil {
 		return "–"
 	}
 	return tell.P(*d.P)
 }
 
-func (d Delta) nText() string {
+func (d Comparison) nText() string {
 	if d.Old.N() == d.New.N() {
 		return strconv.Itoa(d.Old.N())
 	}
 	return fmt.Sprintf("%d+%d", d.Old.N(), d.New.N())
 }
 
-// DeltaNotes are what the table leaves out, each cause once, and how to read it.
-func DeltaNotes(deltas []Delta) (notes []string) {
+// ComparisonNotes are what the table leaves out, each cause once, and how to read it.
+func ComparisonNotes(all []Comparison) (notes []string) {
 	tested := 0
-	for _, d := range deltas {
+	for _, d := range all {
 		if d.P != nil {
 			tested++
 		}
