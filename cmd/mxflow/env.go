@@ -119,7 +119,7 @@ func notesOfRun(st *store.Store, loaded *load.Result, given bool) []string {
 		return []string{"The variables are as given now, not as in run " + run + "."}
 	}
 	notes := []string{"The variables are those of run " + run + "."}
-	if others := replay.New(st, steps.Registry(), nil).Otherwise(run, loaded); len(others) > 0 {
+	if others := replay.New(st, steps.Registry(), nil).ChangedInputs(run, loaded); len(others) > 0 {
 		notes = append(notes, tell.Sentence(replay.Needs(run, others)))
 	}
 	return notes

@@ -283,7 +283,7 @@ func TestForgedLevels(t *testing.T) {
 		{"a number", func(f *forgery) { own(f).Metrics["levels.accuracy.score"].Stats["median"] = 0.9 }, 2, "levels.accuracy.score.stats.median 0.9 0.75"},
 		{"a number of answers", func(f *forgery) { own(f).Metrics["levels.correctness.kl"].Stats["median"] = 0.9 }, 2, "levels.correctness.kl.stats.median 0.9"},
 		{"an output", left("accuracy/output", replace("12", "14")), 2, "levels.accuracy.score.stats.median 0.75 0.875"},
-		{"an answer", left("smoke/heard.json", replace("Paris", "Lyons")), 2, "level smoke verdict pass fail"},
+		{"an answer", left("smoke/artifact.json", replace("Paris", "Lyons")), 2, "level smoke verdict pass fail"},
 		{"logs exchanged", func(f *forgery) {
 			exchange(&own(f).Log, &f.launches(ledger.ForQualification, "baseline")[0].Log)
 		}, 2, "level kernels verdict pass fail"},
@@ -294,8 +294,8 @@ func TestForgedLevels(t *testing.T) {
 			})
 		}, 2, "level kernels verdict pass fail"},
 		{"answers exchanged", left("correctness/answers.json", swap), 4, "the correctness/answers.json named by launch"},
-		{"an answer exchanged", left("smoke/heard.json", swap), 4, "the smoke/heard.json named by launch"},
-		{"an answer dropped", left("smoke/heard.json", drop), 4, "what decided level smoke was not kept"},
+		{"an answer exchanged", left("smoke/artifact.json", swap), 4, "the smoke/artifact.json named by launch"},
+		{"an answer dropped", left("smoke/artifact.json", drop), 4, "what decided level smoke was not kept"},
 		{"answers dropped", left("correctness/answers.json", drop), 4, "what decided level correctness was not kept"},
 		{"another launch", func(f *forgery) {
 			f.level(cached, "smoke").Launch = f.launches(ledger.ForQualification, "baseline")[0].ID

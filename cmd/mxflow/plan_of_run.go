@@ -58,7 +58,7 @@ func (a *app) comparePlan(st *store.Store, args []string) planNow {
 		}
 		return now
 	}
-	as := now.kept.As(now.run)
+	as := now.kept.RecordedInputs(now.run)
 	res := a.loadSilently(now.File, load.Options{As: as})
 	if res.OK() {
 		now.plan = res.Plan
@@ -66,7 +66,7 @@ func (a *app) comparePlan(st *store.Store, args []string) planNow {
 	switch {
 	case res.OK() && res.Plan.Digest() == view.Start.PlanDigest:
 		now.State = asApplied
-	case res.OK() && len(now.kept.Otherwise(now.run, res)) > 0, !res.OK() && len(as.Private) > 0:
+	case res.OK() && len(now.kept.ChangedInputs(now.run, res)) > 0, !res.OK() && len(as.Private) > 0:
 	default:
 		now.State = changed
 	}
@@ -118,7 +118,7 @@ func asRun(st *store.Store, vars []load.Given) load.Options {
 		return load.Options{Inputs: vars}
 	}
 	runs := st.Runs()
-	return load.Options{As: replay.New(st, steps.Registry(), nil).As(runs[len(runs)-1].ID)}
+	return load.Options{As: replay.New(st, steps.Registry(), nil).RecordedInputs(runs[len(runs)-1].ID)}
 }
 
 // recordIfAny opens the state directory of a plan; nil if nothing was applied.

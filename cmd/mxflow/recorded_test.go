@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -181,7 +182,7 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 	}
 	l := &ledger.Launch{
 		ID: fmt.Sprintf("%s.%s.%d", session, arm, round), Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
-		Variant: arm, VariantKey: arm, Work: "w", Block: s.block, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
+		Variant: arm, VariantKey: arm, Work: "w", Block: cmp.Or(s.block, "embedded.tiny"), Knobs: map[string]string{"moe": map[string]string{"baseline": "all", "routed": "routed"}[arm]}, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
 		Engine: map[string]string{"kind": "embedded"}, Cells: r.Cells, Metrics: metrics,
 	}
 	of := *l
@@ -231,6 +232,30 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 	}
 	ev.Try = decide.Tries(s.st.Records(), "routed", "routed", "baseline", session, "w")
 	return ev
+}
+
+// measured records that the baseline and the candidate were qualified, and measured by a
+// session.
+func (s *recordedState) measured(session string) {
+	s.t.Helper()
+	var ids []string
+	for _, l := range s.st.Launches(store.LaunchFilter{Session: session, OK: true}) {
+		ids = append(ids, l.ID)
+	}
+	passed := func(names ...string) (levels []ledger.Level) {
+		for _, name := range names {
+			levels = append(levels, ledger.Level{Name: name, Verdict: verdict.Pass})
+		}
+		return levels
+	}
+	for _, d := range []*ledger.Decision{
+		{Node: "baseline", Kind: ledger.KindQualify},
+		{Node: "feature.routed.qualify", Kind: ledger.KindQualify, Phase: "experts", Feature: "routed", Levels: passed("smoke", "kernels")},
+		{Node: "feature.routed.benchmark", Kind: ledger.KindBenchmark, Phase: "experts", Feature: "routed", Levels: passed("benchmark"), Session: session, Launches: ids},
+	} {
+		d.Attempt, d.Verdict, d.MeasureKey, d.DecisionKey, d.Because = 1, verdict.Pass, "m-"+session, "d", verdict.New(code.First)
+		s.append(&ledger.Record{Type: "decision", Decision: d})
+	}
 }
 
 // decide records the feature's and the gate's decision on a session.

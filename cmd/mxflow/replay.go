@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/again"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/replayview"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -41,16 +41,16 @@ for bit (within 1e-9 if it was recorded on another architecture). Nothing is sta
 and nothing is written. FILE is an output of audit export.
 
 Exit status: 0 everything agrees; 2 something came out differently, which is listed;
-3 nothing could be decided again, or not every current decision: its plan no longer
-compiles, so only the tests that it recorded were computed again; 4 the ledger is
-damaged, or raw data are missing or damaged; 1 wrong usage.
+3 nothing could be decided again, or not every current decision, as its plan no longer
+compiles; 4 the ledger is damaged, or raw data are missing or damaged; 1 wrong usage.
 
---plan CHANGED decides the same evidence by another plan's rules, thresholds and
-decision settings: what would have come out, gate by gate. Whatever was never measured
-(a level, workload, knob, step or feature that the changed plan adds) is unknown, and
-launches that ended because the recorded rules were decided can be too few for others:
-these are inconclusive and say so. An engine, workload or level other than the measured
-one makes what it affects invalid. Exit status then, as of apply: 0 every gate of the
+--plan CHANGED decides the recorded launches by another plan's rules, thresholds and
+decision settings: what would have come out, gate by gate. What has no launches on
+record (a level, workload, variant, step or feature that the changed plan adds) is
+unknown, launches that ended because the recorded rules were decided can be too few for
+others, and nothing is known if a sensitive input has another value than then: these are
+inconclusive and say so. An engine, workload or level that the changed plan defines
+otherwise makes what it affects invalid. Exit status then, as of apply: 0 every gate of the
 changed plan would have passed, 2 one would have failed or been invalid, 3 one would be
 inconclusive or a feature was never measured, 4 raw data are missing, 1 the changed
 plan has mistakes.
@@ -89,7 +89,7 @@ uses the variables and the suite given now.`,
 					return err
 				}
 			}
-			out := again.Replayed(newReplay(st, flags), node)
+			out := replayview.Replayed(newReplay(st, flags), node)
 			if a.json {
 				a.printJSON(out)
 			} else {
@@ -141,11 +141,14 @@ func replayWith(a *app, st *store.Store, flags replayFlags) error {
 	} else if was := runs[len(runs)-1].Plan; was != p.Name {
 		return fmt.Errorf("%s is plan %q, but plan %q was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
 	}
-	c := again.With(newReplay(st, flags), st, p)
+	c, err := replayview.With(newReplay(st, flags), st, p)
+	if err != nil {
+		return err
+	}
 	if a.json {
 		a.printJSON(c)
 	} else {
-		c.Print(a.screen(), a.width())
+		c.Print(a.screen())
 	}
 	a.exit = c.Verdict.ExitCode()
 	return nil

@@ -36,57 +36,22 @@ var replayPhrases = phrases{
 		}
 		return "The recorded plan has another digest although all its inputs are recorded: this version of mxflow reads it differently. Each rule was compiled from the text recorded with its decision."
 	},
-	code.ComparedInexact: func(r verdict.Reason) string {
-		text := "What the changed plan starts, sends and requires was compared with the recorded plan "
-		if len(r.Args["sealed"].List) > 0 {
-			return text + fill("without {sealed}, which no run records as it may be secret: give the same value.", r)
-		}
-		return text + "as this version of mxflow reads it, which differs from how the recording version did."
-	},
 	code.PlanWithout: "the recorded plan has no {subject}",
 
-	code.TestsOnly:         "Only the recorded tests were recomputed: {causes}.",
 	code.DecidedElsewhere:  "Decided on {arch}: numbers had to agree within {tolerance} only.",
 	code.RecordedElsewhere: "Launch {subject} was recorded on {arch}: its statistics had to agree within {tolerance} only, and rules were decided from the recorded ones.",
 	code.BestUnknown:       "The best alternative of {subject} was not recomputed.",
 
 	code.WouldBe:        "{subject} {verdict:would}",
 	code.NotReached:     "apply would not reach it: {causes}",
-	code.NeverMeasured:  "{subject}{subject!it} was never measured: " + wouldMeasure,
-	code.NothingKept:    "nothing was kept to decide it from{causes?; recorded as {verdict}: {causes}}",
+	code.NeverMeasured:  "it was never measured: " + wouldMeasure,
 	code.RawDiffer:      "its raw data contradict the record ({differences} differences, see mxflow audit replay)",
 	code.RetractedStays: "{causes}: apply does not let these launches pass again",
-	code.MoreNeeded:     "{n|launch|launches} per arm made, more needed (up to {most})",
-	code.LevelRecorded:  "level {subject} {verdict:did}, as recorded",
-	code.StepRecorded:   "step {subject} {verdict:did}, as recorded",
 	code.StepNeverRun:   "step {subject} was never run: apply would run it; the outcome is unknown",
 	code.StepOther:      "step {subject} is not what was run: apply would run it; the outcome is unknown",
-	code.StepUnknown: whole(func(r verdict.Reason) string {
-		return fill("unknown whether step {subject} is what was run: ", r) + giveAgain(r)
-	}),
-	code.NoneWouldPass:   "no alternative would have passed",
-	code.WouldWin:        "{subject} would have won{over? instead of {over}: features on top of that were measured on another stack}",
-	code.NeverOnEngine:   "never measured on engine.{subject}, which must confirm it",
-	code.NothingOnEngine: "nothing was kept of it on engine.{subject}",
-	code.OnEngine:        "on engine.{subject}: {verdict}",
-	code.WouldNotEnter:   "it would not enter the stack: its parent {subject} would not be in it",
-	code.ReadsUnmeasured: "rule {subject:q} reads {feature}",
-	code.ReadsDoubted:    "it reads feature {subject}, which has no passing evidence here",
-	code.OutcomeUnknown:  "the outcome of feature {subject} is unknown",
+	code.OutcomeUnknown: "the outcome of feature {subject} is unknown",
 
-	code.OtherKnob:  "the changed plan sets knob {subject} to {now:q}, but {was:q} was measured: only apply can tell",
-	code.OtherStack: "it would build on another stack, with knob {subject} at {now:q}, but was measured on {was:q}: only apply can tell",
-	code.PerhapsUnder: func(r verdict.Reason) string {
-		would := fill("it {verdict:would}", r)
-		switch r.Args["how"].Text {
-		case "locked":
-			would = "it is locked by something unknown"
-		case "over":
-			would = "it depends on another such feature"
-		}
-		return fill("it builds on the stack, and whether feature {subject} would be in it is unknown (", r) + would +
-			"): apply would measure that one, and this one on top of it if accepted"
-	},
+	code.StackUnknown: "it builds on the stack, and whether feature {subject} would be in it is unknown: apply would measure that one, and this one on top of it if accepted",
 	code.StartsOther: whole(func(r verdict.Reason) string {
 		return "the changed plan starts, sends or requires something other than what was measured (" + strings.Join(Lines(r.Causes), ", ") + "): only apply can tell"
 	}),
@@ -98,14 +63,11 @@ var replayPhrases = phrases{
 	}),
 	code.SecretsUnknown: "unknown whether sensitive inputs are those measured with ({inputs}): give the same values, or apply may measure again",
 
-	code.StartsBaseline: "baseline",
-	code.StartsParent:   "parent of {subject}",
+	code.StartsVariant:  "variant {subject}",
 	code.StartsEngine:   "engine {subject}",
-	code.KnobChanges:    "changes of knob {subject}",
 	code.KnobValue:      "knob {subject} = {value}",
 	code.StartsLevel:    "level {subject} of {candidate}{candidate!the baseline}",
 	code.StartsWorkload: "workload {subject}",
-	code.StartsOrder:    "the order of levels or workloads",
 }
 
 // giveAgain is why a recorded plan is not available, and what to pass to restore it.

@@ -34,10 +34,7 @@ func TestReplays(t *testing.T) {
 		{verdict.New(code.RuleUncompiled, mistake).On("fast"), `rule "fast" no longer compiles: plan.hcl:3: no such thing.`},
 		{verdict.New(code.PlanInexact), "The recorded plan has another digest although all its inputs are recorded: this version of mxflow reads it differently. Each rule was compiled from the text recorded with its decision."},
 		{verdict.New(code.PlanInexact, sealed), "The recorded plan has another digest without env.KEY, var.token, which no run records as it may be secret; each rule was compiled from the text recorded with its decision. To check the whole plan, give the same values (--var, --var-file, MXFLOW_VAR_name or the environment)."},
-		{verdict.New(code.ComparedInexact), "What the changed plan starts, sends and requires was compared with the recorded plan as this version of mxflow reads it, which differs from how the recording version did."},
-		{verdict.New(code.ComparedInexact, sealed), "What the changed plan starts, sends and requires was compared with the recorded plan without env.KEY, var.token, which no run records as it may be secret: give the same value."},
 
-		{verdict.New(code.TestsOnly).From(verdict.New(code.PlanUnrecorded)), "Only the recorded tests were recomputed: its run did not record its plan."},
 		{verdict.New(code.DecidedElsewhere, arch, tolerance), "Decided on arm64: numbers had to agree within 1e-09 only."},
 		{verdict.New(code.RecordedElsewhere, arch, tolerance).On("s-1.x.1"), "Launch s-1.x.1 was recorded on arm64: its statistics had to agree within 1e-09 only, and rules were decided from the recorded ones."},
 		{verdict.New(code.BestUnknown).On("head"), "The best alternative of head was not recomputed."},
@@ -45,47 +42,25 @@ func TestReplays(t *testing.T) {
 }
 
 func TestReplaysOfAnotherPlan(t *testing.T) {
-	now, was := verdict.Text("now", "on"), verdict.Text("was", "off")
 	sealed := verdict.List("sealed", []string{"var.token"})
 	mistake := verdict.New(code.PlanUncompiled, verdict.Text("error", "no such thing."))
 	starts := []verdict.Reason{
-		verdict.New(code.StartsBaseline), verdict.New(code.KnobChanges).On("kv"), verdict.New(code.StartsEngine).On("a.b"),
-		verdict.New(code.KnobValue, verdict.Text("value", "on")).On("kv"), verdict.New(code.StartsLevel).On("smoke"),
-		verdict.New(code.StartsLevel, verdict.Text("candidate", "head")).On("smoke"), verdict.New(code.StartsParent).On("head"),
-		verdict.New(code.StartsWorkload).On("chat"), verdict.New(code.StartsOrder),
+		verdict.New(code.StartsEngine).On("a.b"), verdict.New(code.KnobValue, verdict.Text("value", "on")).On("kv"), verdict.New(code.StartsLevel).On("smoke"),
+		verdict.New(code.StartsLevel, verdict.Text("candidate", "head")).On("smoke"), verdict.New(code.StartsVariant).On("head"), verdict.New(code.StartsWorkload).On("chat"),
 	}
 	check(t, []said{
 		{verdict.New(code.WouldBe).On("phase.zero").Is(verdict.Fail), "phase.zero would fail"},
 		{verdict.New(code.NotReached).From(verdict.New(code.WouldBe).On("phase.zero").Is(verdict.Fail)), "apply would not reach it: phase.zero would fail"},
 		{verdict.New(code.NeverMeasured), "it was never measured: apply would measure it; the outcome is unknown"},
-		{verdict.New(code.NeverMeasured).On("head"), "head was never measured: apply would measure it; the outcome is unknown"},
-		{verdict.New(code.NothingKept).Is(verdict.Error), "nothing was kept to decide it from"},
-		{verdict.New(code.NothingKept).Is(verdict.Error).From(words("it broke")), "nothing was kept to decide it from; recorded as error: it broke"},
 		{verdict.New(code.RawDiffer, verdict.Int("differences", 2)), "its raw data contradict the record (2 differences, see mxflow audit replay)"},
 		{verdict.New(code.RetractedStays).From(verdict.New(code.RetractedBy, verdict.Text("by", "kim"), verdict.Text("reason", "cached"))), "retracted by kim: cached: apply does not let these launches pass again"},
-		{verdict.New(code.Rule).On("fast").Is(verdict.Inconclusive).From(words("+9%"), verdict.New(code.MoreNeeded, verdict.Int("n", 4), verdict.Int("most", 8))), "fast: inconclusive: +9%; 4 launches per arm made, more needed (up to 8)"},
-		{verdict.New(code.LevelRecorded).On("smoke").Is(verdict.Fail), "level smoke failed, as recorded"},
-		{verdict.New(code.StepRecorded).On("exec x").Is(verdict.Pass), "step exec x passed, as recorded"},
 		{verdict.New(code.StepNeverRun).On("exec x"), "step exec x was never run: apply would run it; the outcome is unknown"},
 		{verdict.New(code.StepOther).On("exec x"), "step exec x is not what was run: apply would run it; the outcome is unknown"},
-		{verdict.New(code.NoneWouldPass), "no alternative would have passed"},
-		{verdict.New(code.WouldWin).On("v0"), "v0 would have won"},
-		{verdict.New(code.WouldWin, verdict.Text("over", "v1")).On("v0"), "v0 would have won instead of v1: features on top of that were measured on another stack"},
-		{verdict.New(code.NeverOnEngine).On("a.b"), "never measured on engine.a.b, which must confirm it"},
-		{verdict.New(code.NothingOnEngine).On("a.b"), "nothing was kept of it on engine.a.b"},
-		{verdict.New(code.OnEngine).On("a.b").Is(verdict.Fail).From(words("too slow")), "on engine.a.b: fail: too slow"},
-		{verdict.New(code.WouldNotEnter).On("kv"), "it would not enter the stack: its parent kv would not be in it"},
-		{verdict.New(code.ReadsUnmeasured, verdict.Text("feature", "kv")).On("fast").From(verdict.New(code.NeverMeasured)), `rule "fast" reads kv: it was never measured: apply would measure it; the outcome is unknown`},
-		{verdict.New(code.ReadsDoubted).On("kv"), "it reads feature kv, which has no passing evidence here"},
 		{verdict.New(code.OutcomeUnknown).On("kv"), "the outcome of feature kv is unknown"},
 
-		{verdict.New(code.OtherKnob, now, was).On("kv"), `the changed plan sets knob kv to "on", but "off" was measured: only apply can tell`},
-		{verdict.New(code.OtherStack, now, was).On("kv"), `it would build on another stack, with knob kv at "on", but was measured on "off": only apply can tell`},
-		{verdict.New(code.PerhapsUnder).On("kv").Is(verdict.Inconclusive), "it builds on the stack, and whether feature kv would be in it is unknown (it would be inconclusive): apply would measure that one, and this one on top of it if accepted"},
-		{verdict.New(code.PerhapsUnder, verdict.Text("how", "locked")).On("kv"), "it builds on the stack, and whether feature kv would be in it is unknown (it is locked by something unknown): apply would measure that one, and this one on top of it if accepted"},
-		{verdict.New(code.PerhapsUnder, verdict.Text("how", "over")).On("kv"), "it builds on the stack, and whether feature kv would be in it is unknown (it depends on another such feature): apply would measure that one, and this one on top of it if accepted"},
-		{verdict.New(code.StartsOther).From(starts...), "the changed plan starts, sends or requires something other than what was measured (baseline, changes of knob kv, engine a.b, knob kv = on, level smoke of the baseline, level smoke of head, parent of head, workload chat, the order of levels or workloads): only apply can tell"},
-		{verdict.New(code.StartsMore).From(starts[3]), "the changed plan needs something never measured (knob kv = on): apply would measure it; the outcome is unknown"},
+		{verdict.New(code.StackUnknown).On("kv").Is(verdict.Inconclusive), "it builds on the stack, and whether feature kv would be in it is unknown: apply would measure that one, and this one on top of it if accepted"},
+		{verdict.New(code.StartsOther).From(starts...), "the changed plan starts, sends or requires something other than what was measured (engine a.b, knob kv = on, level smoke of the baseline, level smoke of head, variant head, workload chat): only apply can tell"},
+		{verdict.New(code.StartsMore).From(starts[1]), "the changed plan needs something never measured (knob kv = on): apply would measure it; the outcome is unknown"},
 		{verdict.New(code.StartsUnknown, sealed).From(mistake), "unknown whether the changed plan starts, sends and requires what was measured: the recorded plan does not compile: no such thing. Sensitive values are never recorded: give the same var.token"},
 		{verdict.New(code.StartsUnknown).From(verdict.New(code.PlanWithout).On("head")), "unknown whether the changed plan starts, sends and requires what was measured: the recorded plan has no head"},
 		{verdict.New(code.SecretsUnknown, verdict.List("inputs", []string{"var.token"})), "unknown whether sensitive inputs are those measured with (var.token): give the same values, or apply may measure again"},

@@ -27,7 +27,7 @@ type View struct {
 	// Graph is the order of decisions. It may be nil if nothing builds on the stack.
 	Graph *runtime.Graph
 	// Outcome is the outcome of a node, nil while undecided or locked; LockedBy is why it
-	// is locked, no fact if it is not. A node that is only perhaps locked has both.
+	// is locked, no fact if it is not. In a what-if a node may have both.
 	Outcome  func(node string) *ledger.Decision
 	LockedBy func(node string) verdict.Reason
 	// Launch is a launch on record; nil if there is no record.
@@ -36,12 +36,6 @@ type View struct {
 	Records func() iter.Seq2[int, *ledger.Record]
 	// Arms are the variants of a candidate with their keys, see ArmsOf.
 	Arms func(f *plans.Feature) (Arms, error)
-	// Found is the evidence on a candidate if it does not come from outcomes and recorded
-	// launches: in a replay.
-	Found func(f *plans.Feature) (*Found, error)
-	// Row is the evidence on a row of a comparison if it does not come from recorded
-	// launches.
-	Row func(row *plans.Row) *gates.Feature
 	// Goals are the plan's, if they are computed once for several views.
 	Goals func() map[string]ledger.Goal
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
@@ -55,15 +49,6 @@ type Found struct {
 	Evidence *gates.Feature
 	// Rests is a decision that names the sources: levels, launches, session.
 	Rests *ledger.Decision
-	// AtBest is the best verdict that it may reach; empty if there is no limit.
-	AtBest verdict.Verdict
-}
-
-func (v *View) found(f *plans.Feature) (*Found, error) {
-	if v.Found != nil {
-		return v.Found(f)
-	}
-	return v.measured(f)
 }
 
 // records yields what was recorded, nothing if there is no record.

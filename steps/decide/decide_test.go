@@ -202,14 +202,14 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 	for i, arm := range []Arm{a.Parent, a.Candidate, a.Candidate, a.Parent} {
 		id := fmt.Sprintf("s-1.%d", i+1)
 		bench.Launches = append(bench.Launches, id)
-		if _, err := v.found(f); verdict.OfError(err).Code != code.LaunchUnrecorded || verdict.OfError(err).Subject != id {
+		if _, err := v.measured(f); verdict.OfError(err).Code != code.LaunchUnrecorded || verdict.OfError(err).Subject != id {
 			t.Errorf("without launch %s: %v", id, err)
 		}
 		known = append(known, &ledger.Record{Launch: &ledger.Launch{
 			ID: id, Session: "s-1", Purpose: "benchmark", VariantKey: arm.Key, Ordinal: 1 + i/2, Order: i + 1, OK: true, Work: "w",
 		}})
 	}
-	found, err := v.found(f)
+	found, err := v.measured(f)
 	if err != nil || found.Evidence.Broken != "" || len(found.Evidence.Candidate.Launches) != 2 || len(found.Evidence.Parent.Launches) != 2 || found.Rests.Session != "s-1" {
 		t.Errorf("%+v, %v", found, err)
 	}

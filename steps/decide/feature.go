@@ -28,7 +28,7 @@ type Alternative struct {
 // Candidate decides the criteria of one candidate from its launches, and whether it
 // enters the stack. of is the feature that it is a candidate of.
 func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
-	found, err := v.found(f)
+	found, err := v.measured(f)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +41,6 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	}
 	criteria(v.Plan, f, all, out)
 	out.Verdict = Whole(out.Kind, out.Levels, out.Rules)
-	if found.AtBest != "" {
-		out.Verdict = verdict.Join(out.Verdict, found.AtBest)
-	}
 	if len(decisive(f)) == 0 {
 		out.Reasons = append(out.Reasons, verdict.New(code.NoCriterion))
 	}

@@ -63,7 +63,7 @@ func outcomeOf(v *View, f *plans.Feature) (*gates.Feature, *ledger.Decision, err
 	if d == nil {
 		return &gates.Feature{Broken: verdict.Invalid, Cause: runtime.FeaturePart(f).NotRun(v.LockedBy(id))}, &ledger.Decision{}, nil
 	}
-	found, err := v.found(f)
+	found, err := v.measured(f)
 	if err != nil {
 		return nil, nil, err
 	}

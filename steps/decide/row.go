@@ -57,9 +57,6 @@ func (v *View) numbers(row *plans.Row, d *ledger.Decision) (*gates.Feature, *led
 // those of the reference, which ran beside them in one session. A row that broke, or
 // whose reference did, has none, and is not a pass.
 func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Decision, error) {
-	if v.Row != nil {
-		return v.Row(row), &ledger.Decision{}, nil
-	}
 	ev, out := &gates.Feature{}, &ledger.Decision{}
 	ev.Candidate.Name = row.Engine
 	d := v.Outcome(stepOf(row))

@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -103,64 +102,55 @@ func (c *correctness) ask(p *plans.Plan, protocol *plans.Protocol) quality.Ask {
 	return c.AskOf(ws, chats)
 }
 
-func (c *correctness) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+func (c *correctness) run(ctx context.Context, q *qualification) (*artifact, error) {
 	own, err := c.record(ctx, q.Started, q.protocol, q.parent.Answered)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	q.answered = true
-	if len(q.parent.Answered) == 0 {
+	q.answered, q.against = true, q.parent.Answered
+	return &artifact{answers: own}, nil
+}
+
+// judge compares the answers with those of the parent's launches, or with those of the
+// launch's own variant.
+func (c *correctness) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	own := e.answers
+	if own == nil {
+		all, err := quality.Recordings(e.store, []*ledger.Launch{e.launch})
+		if err != nil {
+			return "", nil, err
+		}
+		own = all[0]
+	}
+	if len(e.against) == 0 {
 		v, reasons := quality.Sound(own)
 		if v == "" {
 			v, reasons = verdict.Pass, append(reasons, own.Said())
 		}
 		return v, reasons, nil
 	}
-	parents, err := quality.Kept(q.Lab.Store, q.parent.Answered)
+	parents, err := quality.Recordings(e.store, e.against)
 	if err != nil {
 		return "", nil, err
 	}
-	q.against = q.parent.Answered
-	v, reasons, found := c.hold(q.Record, own, q.parent.Answered, parents)
-	for name, value := range found {
-		q.found(name, value)
+	var v verdict.Verdict
+	var reasons []verdict.Reason
+	var values quality.Values
+	if e.against[0].VariantKey == e.launch.VariantKey {
+		v, reasons, values = c.Itself(append(parents, own))
+	} else {
+		v, reasons, values = c.Judge(own, parents, e.against[0].Variant)
+	}
+	for name, value := range values {
+		e.Number(name, value)
 	}
 	return v, reasons, nil
-}
-
-// hold compares a launch's answers with those of its parent's launches, or with those of
-// its own variant.
-func (c *correctness) hold(l *ledger.Launch, own *quality.Recording, answered []*ledger.Launch, parents []*quality.Recording) (verdict.Verdict, []verdict.Reason, quality.Found) {
-	if answered[0].VariantKey == l.VariantKey {
-		return c.Itself(append(parents, own))
-	}
-	return c.Judge(own, parents, answered[0].Variant)
-}
-
-func (c *correctness) again(_ context.Context, k *kept) (verdict.Verdict, error) {
-	own, err := quality.Kept(k.store, []*ledger.Launch{k.launch})
-	if err != nil {
-		return "", err
-	}
-	if len(k.against) == 0 {
-		v, _ := quality.Sound(own[0])
-		return cmp.Or(v, verdict.Pass), nil
-	}
-	parents, err := quality.Kept(k.store, k.against)
-	if err != nil {
-		return "", err
-	}
-	v, _, values := c.hold(k.launch, own[0], k.against, parents)
-	for name, value := range values {
-		found(k.numbers, k.block, name, []float64{value})
-	}
-	return v, nil
 }
 
 // record asks a running engine, with the prompts of earlier launches if there are some.
 func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before []*ledger.Launch) (*quality.Recording, error) {
 	var first *quality.Recording
-	if kept, err := quality.Kept(st.Lab.Store, before); err != nil {
+	if kept, err := quality.Recordings(st.Lab.Store, before); err != nil {
 		return nil, err
 	} else if len(kept) > 0 {
 		first = kept[0]
@@ -251,7 +241,7 @@ func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *var
 			continue
 		}
 		// One that cannot be read is not a reference; another launch replaces it.
-		kept, err := quality.Kept(lab.Store, []*ledger.Launch{l})
+		kept, err := quality.Recordings(lab.Store, []*ledger.Launch{l})
 		if err != nil || runtime.Digest(kept[0].Ask) != ask || newest != nil && !newest.Same(kept[0]) {
 			continue
 		}

@@ -23,7 +23,6 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/program"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -108,7 +107,7 @@ type exec struct {
 	items string
 }
 
-func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 	name := q.level.Level()
 	base := filepath.Join(q.Lab.RunDir, "launches", runtime.FileName(q.Record.ID)) + "." + name
 	l := engine.Launch{ID: q.Record.ID + "-" + name, Owner: q.Lab.Owner, LogPath: base + ".log", OutPath: base + ".out"}
@@ -117,53 +116,92 @@ func (e *exec) run(ctx context.Context, q *qualification) (verdict.Verdict, []ve
 	defer os.RemoveAll(out)
 	defer os.RemoveAll(parent)
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", nil, fmt.Errorf("no folder for the program's files: %w", err)
+		return nil, fmt.Errorf("no folder for the program's files: %w", err)
 	}
 	left, err := e.fromParent(q, parent)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	env, err := e.environ(ctx, q)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	env[envURL], env[envLog], env[program.OutVariable], env[envParentOut] = q.Inst.Access().BaseURL, q.Inst.LogPath(), out, left
 	maps.Copy(env, e.Env) // the plan's values come last
 	run, err := process.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: env, StopGrace: stopGrace}, l)
 	if ctx.Err() != nil {
-		return "", nil, ctx.Err()
+		return nil, ctx.Err()
 	}
 	if err != nil {
-		return verdict.Error, verdict.Because(code.NotStarted, verdict.Line(err)), nil
+		return &artifact{Ended: verdict.Error, Why: verdict.Because(code.NotStarted, verdict.Line(err))}, nil
 	}
 	ended, err := program.Await(ctx, q.hard, run, time.Duration(e.Timeout), l.OutPath, q.Lab.Redact)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	q.answered = true
 	select {
 	case <-q.Inst.Exited():
 		// The program's result for an engine that died says nothing about its answers.
-		return "", nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", exitOf(q.Inst).String()))}
+		return nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", exitOf(q.Inst).String()))}
 	default:
 	}
 	if err := e.keepFiles(q, l, out); err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	if err := q.hear(heard{Ended: ended.Verdict}); err != nil {
-		return "", nil, err
+	if q.parent.Qualified != nil {
+		q.against = []*ledger.Launch{q.parent.Qualified}
 	}
-	if ended.Verdict != verdict.Pass {
-		return ended.Verdict, append(ended.Reasons, lastWords(ended.LogTail)...), nil
+	a := &artifact{Ended: ended.Verdict, Why: ended.Reasons}
+	if a.Ended != verdict.Pass {
+		a.Why = append(a.Why, lastWords(ended.LogTail)...)
+	} else if err := e.keepOutput(q, l.OutPath, out); err != nil {
+		a.Ended, a.Why = verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err))
 	}
-	more, err := e.readNumbers(ctx, q, l.OutPath, out)
+	return a, nil
+}
+
+// keepOutput keeps what numbers are read from: the program's output, or one of its files.
+func (e *exec) keepOutput(q *qualification, printed, out string) error {
+	if !e.reading() {
+		return nil
+	}
+	if e.reads.File != "" {
+		_, err := variant.ReadOutput(filepath.Join(out, e.reads.File))
+		return err
+	}
+	text, err := variant.ReadOutput(printed)
 	if err != nil {
-		if ctx.Err() != nil {
-			return "", nil, ctx.Err()
-		}
+		return err
+	}
+	return q.keep(outputFile, text)
+}
+
+// judge reads the numbers of a program that passed.
+func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	if of.Ended != verdict.Pass || !e.reading() {
+		return of.Ended, of.Why, nil
+	}
+	path := outputFile
+	if e.reads.File != "" {
+		path = filesFolder + filepath.ToSlash(e.reads.File)
+	}
+	text, err := of.left(path)
+	if err != nil {
+		return "", nil, err
+	}
+	paired, err := e.readNumbers(ctx, of, text)
+	switch {
+	case ctx.Err() != nil:
+		return "", nil, ctx.Err()
+	case err != nil:
 		return verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err)), nil
 	}
-	return verdict.Pass, append(ended.Reasons, more...), nil
+	reasons := slices.Clone(of.Why)
+	for _, m := range e.reads.Prints() {
+		reasons = append(reasons, program.Said(of.numbers[plans.FoundAddress(of.block.Level(), m.Called())], m.Called()))
+	}
+	return verdict.Pass, append(reasons, paired...), nil
 }
 
 // exitOf is how an engine that has ended did.
@@ -281,85 +319,39 @@ func (e *exec) keepFiles(q *qualification, l engine.Launch, out string) error {
 	})
 }
 
-// readNumbers reads the level's numbers from the program's output or file, and pairs its
-// items with the parent's.
-func (e *exec) readNumbers(ctx context.Context, q *qualification, printed, out string) (says []verdict.Reason, err error) {
-	if !e.reading() {
-		return nil, nil
-	}
-	path := printed
-	if e.reads.File != "" {
-		path = filepath.Join(out, e.reads.File)
-	}
-	text, err := variant.ReadOutput(path)
-	if err != nil {
-		return nil, err
-	}
-	if e.reads.File == "" {
-		if err := q.keep(outputFile, text); err != nil {
-			return nil, err
-		}
-	}
-	if q.parent.Qualified != nil {
-		q.against = []*ledger.Launch{q.parent.Qualified}
-	}
-	n, err := e.numbers(ctx, q.Lab.Store, text, q.level, q.against)
-	for name, values := range n.values {
-		q.found(name, values...)
-	}
-	for _, m := range e.reads.Prints() {
-		if _, read := n.values[m.Called()]; read {
-			says = append(says, program.Said(q.Record.Metrics[plans.FoundAddress(q.level.Level(), m.Called())], m.Called()))
-		}
-	}
-	if err == nil && n.items != nil {
-		err = q.keep(itemsFile, n.items)
-	}
-	return append(says, n.paired...), err
-}
-
 // reading reports whether numbers are read from the program.
 func (e *exec) reading() bool { return len(e.reads.Metrics) > 0 || e.items != "" }
 
-// numbers are the values in a program's output.
-type numbers struct {
-	values map[string][]float64 // by name
-	// items are its results item by item, as kept; paired is their comparison with the
-	// parent's.
-	items  []byte
-	paired []verdict.Reason
-}
-
-// numbers reads them from an output. What was read before an error is returned with it.
-func (e *exec) numbers(ctx context.Context, st *store.Store, text []byte, b *plans.Block, against []*ledger.Launch) (n numbers, err error) {
+// readNumbers reads the level's numbers from an output, and pairs its items with the
+// parent's, which it returns. What was read before an error counts.
+func (e *exec) readNumbers(ctx context.Context, of *evidence, text []byte) ([]verdict.Reason, error) {
 	values, err := e.reads.Values(ctx, text)
 	if err != nil {
-		return n, err
+		return nil, err
 	}
-	n.values = map[string][]float64{}
 	for _, m := range e.reads.Prints() {
-		n.values[m.Called()] = values[m.Address()]
+		of.Number(m.Called(), values[m.Address()]...)
 	}
 	if e.items == "" {
-		return n, nil
+		return nil, nil
 	}
 	items, err := e.reads.Items(ctx, e.items, text)
 	if err != nil {
-		return n, err
+		return nil, err
 	}
-	if n.items, err = json.Marshal(items); err != nil {
-		return n, err
+	if of.derived[itemsFile], err = json.Marshal(items); err != nil {
+		return nil, err
 	}
-	if len(against) == 0 || against[0].Left[b.Level()+"/"+itemsFile] == "" {
-		return n, nil // the baseline has none to compare with
+	if len(of.against) == 0 || of.against[0].Left[of.block.Level()+"/"+itemsFile] == "" {
+		return nil, nil // the baseline has none to compare with
 	}
-	before, err := st.Get(against[0].Left[b.Level()+"/"+itemsFile])
+	before, err := of.store.Get(of.against[0].Left[of.block.Level()+"/"+itemsFile])
 	if err != nil {
-		return n, err
+		return nil, err
 	}
 	parent := map[string]bool{}
 	if err := json.Unmarshal(before, &parent); err != nil {
-		return n, err
+		return nil, err
 	}
 	lost, gained, alone := 0, 0, 0
 	for id, right := range items {
@@ -374,37 +366,11 @@ func (e *exec) numbers(ctx context.Context, st *store.Store, text []byte, b *pla
 		}
 	}
 	if alone > 0 || len(parent) != len(items) {
-		return n, fmt.Errorf("%d of its %d items are not among the %d of the parent, so the two cannot be paired: give every variant the same items", alone, len(items), len(parent))
+		return nil, fmt.Errorf("%d of its %d items are not among the %d of the parent, so the two cannot be paired: give every variant the same items", alone, len(items), len(parent))
 	}
 	p := stats.PairedLoss(lost, gained)
-	n.values["lost"], n.values["gained"], n.values["lost_p"] = []float64{float64(lost)}, []float64{float64(gained)}, []float64{p}
-	n.paired = verdict.Because(code.ItemsPaired, verdict.Int("items", len(items)), verdict.Int("lost", lost), verdict.Int("gained", gained), verdict.Num("p", p, ""))
-	return n, nil
-}
-
-// again reads the program's output once more. An unreadable output is an error of the
-// level, as it was then.
-func (e *exec) again(ctx context.Context, k *kept) (verdict.Verdict, error) {
-	if k.heard.Ended != verdict.Pass || !e.reading() {
-		return k.heard.Ended, nil
-	}
-	path := outputFile
-	if e.reads.File != "" {
-		path = filesFolder + filepath.ToSlash(e.reads.File)
-	}
-	text, err := k.left(path)
-	if errors.Is(err, fs.ErrNotExist) && k.launch.Left[k.block.Level()+"/"+path] == "" {
-		return verdict.Error, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	n, err := e.numbers(ctx, k.store, text, k.block, k.against)
-	for name, values := range n.values {
-		found(k.numbers, k.block, name, values)
-	}
-	if err != nil {
-		return verdict.Error, nil
-	}
-	return verdict.Pass, nil
+	of.Number("lost", float64(lost))
+	of.Number("gained", float64(gained))
+	of.Number("lost_p", p)
+	return verdict.Because(code.ItemsPaired, verdict.Int("items", len(items)), verdict.Int("lost", lost), verdict.Int("gained", gained), verdict.Num("p", p, "")), nil
 }

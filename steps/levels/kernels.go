@@ -40,50 +40,100 @@ var kernelsKind = Kind{
 
 type kernels struct {
 	Timeout plans.Dur `json:"timeout"`
-
-	heard heard
 }
 
-func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+func (k *kernels) run(ctx context.Context, q *qualification) (*artifact, error) {
 	if !q.answered {
 		// Kernels are chosen at the first request, so one must have been made.
 		limit := time.Duration(k.Timeout)
 		if _, err := q.Client.Stream(ctx, openai.Request{
 			Prompt: "Hello", MaxTokens: 4, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
 		}); err != nil {
-			return "", nil, err
+			return nil, err
 		}
 		q.answered = true
 	}
-	all := variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs)
-	wanted := said(all)
+	a, wanted := &artifact{at: q.logAt()}, besidesProfile(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs))
+	if err := a.search(ctx, q, wanted); err != nil || !observes(wanted) {
+		return a, err
+	}
+	var err error
+	a.Observed, a.Unobserved, err = q.Look(ctx, q.variant)
+	return a, err
+}
+
+// search looks for evidence in the engine's log.
+func (a *artifact) search(ctx context.Context, q *qualification, wanted []variant.Evidence) (err error) {
+	if a.log = q.Inst.LogPath(); !inLog(wanted) || a.log == "" {
+		return nil
+	}
+	if a.scan, err = q.ScanProof(ctx, wanted); err != nil {
+		return err
+	}
+	a.Lines, a.Partial = a.scan.Lines(), partOf(q.Record, a.scan)
+	if a.Partial == "" && q.LogBroken() {
+		a.Partial = code.LogBrokeOff
+	}
+	return nil
+}
+
+// judge looks at the log up to what the level saw of it, and at the observations.
+func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	all := variant.EvidenceFor(e.plan, e.launch.Knobs)
+	wanted := besidesProfile(all)
 	if len(all) > 0 && len(wanted) == 0 {
-		return verdict.Pass, verdict.Because(code.ProvedByProfile, verdict.Int("knobs", len(all))), q.hear(heard{})
+		return verdict.Pass, verdict.Because(code.ProvedByProfile, verdict.Int("knobs", len(all))), nil
 	}
-	v, reasons, err := k.proved(ctx, q, wanted)
-	if err != nil {
-		return v, reasons, err
-	}
-	if observes(wanted) {
-		seen, not, err := q.Look(ctx, q.variant)
+	if inLog(wanted) && e.scan == nil {
+		wanted = redacted(wanted, e.redact)
+		log, err := e.seenLog()
+		if err == nil && log != nil {
+			e.scan, err = launch.ScanEvidence(log, wanted, e.launch, variant.EngineKind(e.plan.Engine(e.launch.Block)))
+		}
 		if err != nil {
 			return "", nil, err
 		}
-		v, reasons = judgeObserved(wanted, seen, not, v, reasons)
-		k.heard.Observed, k.heard.Unobserved = seen, not
+		if e.scan != nil && e.scan.Cut() && e.Partial == "" { // what the level saw was dropped later
+			return "", nil, &verdict.Fault{Reason: verdict.New(code.LevelUnreplayed).On(e.block.Level())}
+		}
 	}
-	if err := q.hear(k.heard); err != nil {
-		return "", nil, err
+	v, reasons := judgeProof(wanted, e.scan, e.Partial, e.Observed, e.Unobserved)
+	if log, unread := os.Open(e.log); unread == nil {
+		nearest(log, reasons)
+		log.Close()
 	}
-	if at := q.logAt(); v != verdict.Pass && inLog(wanted) && at != "" {
-		reasons = append(reasons, verdict.New(code.LogAt, verdict.Text("path", at)))
+	if verdict.Holds(reasons, code.LogBrokeOff) {
+		// An error, not inconclusive: it is tried again, and says nothing about the
+		// variant.
+		return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
+	}
+	if v != verdict.Pass && inLog(wanted) && e.at != "" {
+		reasons = append(reasons, verdict.New(code.LogAt, verdict.Text("path", e.at)))
 	}
 	return v, reasons, nil
 }
 
-// said is the evidence except that of values which only a profile proves; values without
+// seenLog is the kept log of a recorded launch, as far as the level saw it; nil if there is
+// none.
+func (e *evidence) seenLog() (io.Reader, error) {
+	if e.launch.Log == "" {
+		return nil, nil
+	}
+	log, err := e.store.Get(e.launch.Log)
+	end := 0
+	for range e.Lines {
+		if n := bytes.IndexByte(log[end:], '\n'); n >= 0 {
+			end += n + 1
+		} else {
+			end = len(log)
+		}
+	}
+	return bytes.NewReader(log[:end]), err
+}
+
+// besidesProfile is the evidence except that of values which only a profile proves; values without
 // any stay, as nothing proves them.
-func said(wanted []variant.Evidence) []variant.Evidence {
+func besidesProfile(wanted []variant.Evidence) []variant.Evidence {
 	return slices.DeleteFunc(wanted, func(e variant.Evidence) bool { return e.Traced() && !e.Said() })
 }
 
@@ -109,80 +159,6 @@ func (q *qualification) logAt() string {
 	return filepath.ToSlash(filepath.Join(filepath.Base(dir), rel))
 }
 
-// proved is the verdict on the engine's log.
-func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant.Evidence) (verdict.Verdict, []verdict.Reason, error) {
-	if !inLog(wanted) {
-		return judgeKernels(wanted, nil)
-	}
-	if q.Inst.LogPath() == "" {
-		return verdict.Inconclusive, verdict.Because(code.LogUnknown), nil
-	}
-	scan, err := q.ScanProof(ctx, wanted)
-	if err != nil {
-		return "", nil, err
-	}
-	partial := partOf(q.Record, scan)
-	if partial == "" && q.LogBroken() {
-		partial = code.LogBrokeOff
-	}
-	k.heard.Lines, k.heard.Partial = scan.Lines(), partial
-	v, reasons, err := judgeLog(wanted, scan, partial)
-	if log, unread := os.Open(q.Inst.LogPath()); unread == nil {
-		nearest(log, reasons)
-		log.Close()
-	}
-	if err == nil && verdict.Holds(reasons, code.LogBrokeOff) {
-		// An error, not inconclusive: it is tried again, and says nothing about the
-		// variant.
-		return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
-	}
-	return v, reasons, err
-}
-
-// again scans the log up to what the level saw.
-func (k *kernels) again(_ context.Context, of *kept) (verdict.Verdict, error) {
-	all := variant.EvidenceFor(of.plan, of.launch.Knobs)
-	wanted := redacted(said(all), of.redact)
-	var reasons []verdict.Reason
-	v := verdict.Pass
-	switch {
-	case len(all) > 0 && len(wanted) == 0:
-		return v, nil
-	case len(wanted) > 0 && !inLog(wanted):
-		v, reasons, _ = judgeKernels(wanted, nil)
-	case of.launch.Log == "":
-		return verdict.Inconclusive, nil
-	default:
-		log, err := of.store.Get(of.launch.Log)
-		if err != nil {
-			return "", err
-		}
-		end := 0
-		for range of.heard.Lines {
-			if n := bytes.IndexByte(log[end:], '\n'); n >= 0 {
-				end += n + 1
-			} else {
-				end = len(log)
-			}
-		}
-		kind := variant.EngineKind(of.plan.Engine(of.launch.Block))
-		scan, err := launch.ScanEvidence(bytes.NewReader(log[:end]), wanted, of.launch, kind)
-		if err != nil {
-			return "", err
-		}
-		if scan.Cut() && of.heard.Partial == "" {
-			return "", unreplayed(of.block) // what the level saw was dropped later
-		}
-		if v, reasons, err = judgeLog(wanted, scan, of.heard.Partial); err != nil {
-			return "", err
-		}
-	}
-	if observes(wanted) {
-		v, _ = judgeObserved(wanted, of.heard.Observed, of.heard.Unobserved, v, reasons)
-	}
-	return v, nil
-}
-
 // partOf is why a log is incomplete; empty if it is complete.
 func partOf(l *ledger.Launch, scan *logscan.Scan) code.Code {
 	switch {
@@ -196,16 +172,25 @@ func partOf(l *ledger.Launch, scan *logscan.Scan) code.Code {
 	return ""
 }
 
-// judgeLog is the verdict on a log that is incomplete because of partial, or complete.
-func judgeLog(wanted []variant.Evidence, scan *logscan.Scan, partial code.Code) (verdict.Verdict, []verdict.Reason, error) {
-	if scan.Lines() == 0 {
-		return verdict.Inconclusive, verdict.Because(code.LogEmpty), nil
+// judgeProof is the verdict on what was seen in a log, which is incomplete because of
+// partial if that is given, and on what was observed.
+func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Code, observed map[string]ledger.Observed, unobserved map[string]verdict.Reason) (v verdict.Verdict, reasons []verdict.Reason) {
+	switch {
+	case !inLog(wanted):
+		v, reasons = judgeKernels(wanted, nil)
+	case scan == nil:
+		v, reasons = verdict.Inconclusive, verdict.Because(code.LogUnknown)
+	case scan.Lines() == 0:
+		v, reasons = verdict.Inconclusive, verdict.Because(code.LogEmpty)
+	default:
+		if v, reasons = judgeKernels(wanted, scan.Seen()); partial != "" {
+			v, reasons = judgePartial(partial, wanted, scan.Seen(), v, reasons)
+		}
 	}
-	v, reasons, err := judgeKernels(wanted, scan.Seen())
-	if err == nil && partial != "" {
-		v, reasons = judgePartial(partial, wanted, scan.Seen(), v, reasons)
+	if observes(wanted) {
+		v, reasons = judgeObserved(wanted, observed, unobserved, v, reasons)
 	}
-	return v, reasons, err
+	return v, reasons
 }
 
 // nearest adds the lines of the log that are nearest to what was not seen in it.
@@ -238,33 +223,28 @@ func Proves(protocol *plans.Protocol) bool {
 // start and may differ from qualification. A pass without reasons if the protocol has no
 // such level.
 func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
-	wanted := said(variant.EvidenceFor(lab.Plan, v.Knobs))
+	wanted := besidesProfile(variant.EvidenceFor(lab.Plan, v.Knobs))
 	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
 	}
 	wanted = redacted(wanted, lab.Redact)
-	var reasons []verdict.Reason
-	got := verdict.Pass
-	if inLog(wanted) {
-		if l.Log == "" {
-			return verdict.Inconclusive, verdict.Because(code.LogNotKept), nil
-		}
-		log, err := lab.Store.Get(l.Log)
-		if err != nil {
-			return "", nil, err
-		}
-		scan, err := launch.ScanEvidence(bytes.NewReader(log), wanted, l, variant.KindOf(v.Spec))
-		if err != nil {
-			return "", nil, err
-		}
-		if got, reasons, err = judgeLog(wanted, scan, partOf(l, scan)); err != nil {
-			return "", nil, err
-		}
-		nearest(bytes.NewReader(log), reasons)
+	if !inLog(wanted) {
+		got, reasons := judgeProof(wanted, nil, "", l.Observed, l.Unobserved)
+		return got, reasons, nil
 	}
-	if observes(wanted) {
-		got, reasons = judgeObserved(wanted, l.Observed, l.Unobserved, got, reasons)
+	if l.Log == "" {
+		return verdict.Inconclusive, verdict.Because(code.LogNotKept), nil
 	}
+	log, err := lab.Store.Get(l.Log)
+	if err != nil {
+		return "", nil, err
+	}
+	scan, err := launch.ScanEvidence(bytes.NewReader(log), wanted, l, variant.KindOf(v.Spec))
+	if err != nil {
+		return "", nil, err
+	}
+	got, reasons := judgeProof(wanted, scan, partOf(l, scan), l.Observed, l.Unobserved)
+	nearest(bytes.NewReader(log), reasons)
 	return got, reasons, nil
 }
 
@@ -279,10 +259,10 @@ func redacted(wanted []variant.Evidence, r *redact.Redactor) []variant.Evidence 
 
 // judgeKernels is the verdict on what was seen. A knob value without evidence is
 // unproven, and unproven is not a pass.
-func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (verdict.Verdict, []verdict.Reason, error) {
+func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (verdict.Verdict, []verdict.Reason) {
 	v := verdict.Pass
 	if len(wanted) == 0 {
-		return verdict.Inconclusive, verdict.Because(code.NoKnobs), nil
+		return verdict.Inconclusive, verdict.Because(code.NoKnobs)
 	}
 	// If not proved, only the objections are reported.
 	var against, proofs []verdict.Reason
@@ -332,9 +312,9 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		if observes(wanted) {
 			by = "engine"
 		}
-		return v, append(verdict.Because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...), nil
+		return v, append(verdict.Because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...)
 	}
-	return v, against, nil
+	return v, against
 }
 
 // counted reports how many counted lines there are, how many per glob, and whether they

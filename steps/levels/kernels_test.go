@@ -51,9 +51,13 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 		q := &qualification{Started: &launch.Started{How: "process", Inst: brokenLog{path: path, broken: c.broken}, Record: &ledger.Launch{}}}
 		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
 		synctest.Test(t, func(t *testing.T) { // what may still come is waited for
-			v, reasons, err := (&kernels{}).proved(t.Context(), q, wanted)
-			if v != c.want || (err != nil) != (c.want == "") {
-				t.Errorf("%s: %s %q, %v; want %q", c.name, v, tell.Lines(reasons), err, c.want)
+			a := &artifact{}
+			if err := a.search(t.Context(), q, wanted); err != nil {
+				t.Fatal(err)
+			}
+			v, reasons := judgeProof(wanted, a.scan, a.Partial, nil, nil)
+			if broke := verdict.Holds(reasons, code.LogBrokeOff); broke != (c.want == "") || !broke && v != c.want {
+				t.Errorf("%s: %s %q; want %q", c.name, v, tell.Lines(reasons), c.want)
 			}
 		})
 	}
@@ -76,10 +80,7 @@ func TestPartialLogs(t *testing.T) {
 		{"no evidence", nil, nil, verdict.Inconclusive, false},
 	} {
 		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
-		v, reasons, err := judgeKernels(wanted, seen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v, reasons := judgeKernels(wanted, seen)
 		v, reasons = judgePartial(code.LogBeganBefore, wanted, seen, v, reasons)
 		if v != c.want || (reasons[0].Code == code.LogBeganBefore) != c.partial {
 			t.Errorf("%s: %s %q, want %s", c.name, v, tell.Lines(reasons), c.want)
@@ -124,9 +125,9 @@ func TestJudgeKernels(t *testing.T) {
 		{"configured lines, taken", []variant.Evidence{either(3, true)}, configured, verdict.Pass, `3 × "gemv" (first in line 2`},
 		{"no knob", nil, see(), verdict.Inconclusive, "nothing to prove"},
 	} {
-		got, reasons, err := judgeKernels(c.wanted, c.seen)
-		if err != nil || got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
-			t.Errorf("%s: %s %q (%v), want %s saying %q", c.name, got, tell.Lines(reasons), err, c.want, c.says)
+		got, reasons := judgeKernels(c.wanted, c.seen)
+		if got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
+			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, tell.Lines(reasons), c.want, c.says)
 		}
 		if (verdict.Holds(reasons, code.Seen) || verdict.Holds(reasons, code.SeenLines)) != (got == verdict.Pass) {
 			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, tell.Lines(reasons))
@@ -146,7 +147,7 @@ func TestKernelsOverALogThatWasCut(t *testing.T) {
 		"must not":  {map[string]logscan.Match{"cutlass": {Count: 1, UsedNo: 1}}, verdict.Fail},
 		"both seen": {map[string]logscan.Match{"cutlass": {Count: 1, UsedNo: 1}, "marlin": {Count: 1, UsedNo: 1}}, verdict.Fail},
 	} {
-		v, reasons, _ := judgeKernels(wanted, c.seen)
+		v, reasons := judgeKernels(wanted, c.seen)
 		if v, _ = judgePartial(code.LogCut, wanted, c.seen, v, reasons); v != c.want {
 			t.Errorf("%s: %s, want %s", name, v, c.want)
 		}
@@ -185,7 +186,7 @@ func TestKnobsProvedByObservation(t *testing.T) {
 			t.Errorf("%s: %s, %q; want %s, %q", name, v, tell.Lines(reasons), c.want, c.says)
 		}
 	}
-	if v, reasons, _ := judgeKernels(must(map[string]any{"kernel": "marlin"}), nil); v != verdict.Pass {
+	if v, reasons := judgeKernels(must(map[string]any{"kernel": "marlin"}), nil); v != verdict.Pass {
 		t.Errorf("a knob with an observation as its evidence is not unproven: %s %q", v, tell.Lines(reasons))
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -21,17 +20,20 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// level is one test level that runs in the qualification launch. It returns its verdict
-// with reasons; an error means that the engine or the harness broke.
+// level is one test level that runs in the qualification launch.
 type level interface {
-	run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
+	// run exercises the engine and returns what the level is judged by. An error means
+	// that the engine or the harness broke.
+	run(ctx context.Context, q *qualification) (*artifact, error)
+	// judge is the verdict, of a launch that runs as of a recorded one.
+	judge(ctx context.Context, e *evidence) (verdict.Verdict, []verdict.Reason, error)
 }
 
-// late is a level that reaches its verdict once the engine has stopped: its profiler's
-// files may be complete only then. It runs after all others.
+// late is a level whose artifact is complete once the engine has stopped: its profiler's
+// files may be only then. It runs after all others.
 type late interface {
 	level
-	afterStop(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
+	complete(q *qualification, a *artifact) error
 }
 
 // qualification is what a level can use: the running engine and the variant.
@@ -64,32 +66,6 @@ type Parent struct {
 	// Answered are launches whose answers are compared, see References; for the baseline
 	// its own.
 	Answered []*ledger.Launch
-}
-
-// found records a number that the level found, which its schema declares. One that is not
-// finite is left out: a rule that reads it finds none.
-func (q *qualification) found(name string, values ...float64) {
-	if q.Record.Metrics == nil {
-		q.Record.Metrics = map[string]measure.Summary{}
-	}
-	found(q.Record.Metrics, q.level, name, values)
-}
-
-// found adds a number that a level found to those of its launch.
-func found(to map[string]measure.Summary, b *plans.Block, name string, values []float64) {
-	f := b.Finds[slices.IndexFunc(b.Finds, func(f plans.Found) bool { return f.Name == name })]
-	if s, ok := (measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}).Summary(values); ok {
-		to[plans.FoundAddress(b.Level(), name)] = s
-	}
-}
-
-// saidWord records a word that the level found, which its schema declares.
-func (q *qualification) saidWord(name, word string) {
-	if q.Record.Observed == nil {
-		q.Record.Observed = map[string]ledger.Observed{}
-	}
-	address := plans.FoundAddress(q.level.Level(), name)
-	q.Record.Observed[address] = ledger.Observed{Value: word, From: q.level.Level()}
 }
 
 // keep stores content as an artifact of the level, under a path that starts with the
@@ -258,7 +234,11 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 		began := time.Now()
 		q.level, q.against = b, nil
 		l := ledger.Level{Name: b.Level()}
-		l.Verdict, l.Reasons, err = lv.run(ctx, q)
+		a, err := lv.run(ctx, q)
+		at, isLate := lv.(late)
+		if isLate = isLate && err == nil && a.Ended == ""; err == nil && !isLate {
+			l.Verdict, l.Reasons, err = q.judge(ctx, lv, a)
+		}
 		l.Seconds = time.Since(began).Seconds()
 		for _, other := range q.against {
 			l.Against = append(l.Against, other.ID)
@@ -270,8 +250,8 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 			q.Broke(err)
 			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{q.Record.Error}
 		}
-		if at, isLate := lv.(late); isLate && l.Verdict == verdict.Pass {
-			q.pending = &pending{at, l}
+		if isLate {
+			q.pending = &pending{at, l, a}
 			return done, nil // Of puts it after all others
 		}
 		q.ended(s, l)
@@ -286,7 +266,8 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 // pending is a level that has run and is judged late.
 type pending struct {
 	late
-	is ledger.Level
+	is       ledger.Level
+	artifact *artifact
 }
 
 // later judges the remaining level, now that the engine has stopped.
@@ -295,8 +276,11 @@ func (q *qualification) later(ctx context.Context, s *runtime.Scope, done []ledg
 		return done, nil
 	}
 	l, began := q.pending.is, time.Now()
-	var err error
-	if l.Verdict, l.Reasons, err = q.pending.afterStop(ctx, q); err != nil {
+	err := q.pending.complete(q, q.pending.artifact)
+	if err == nil {
+		l.Verdict, l.Reasons, err = q.judge(ctx, q.pending.late, q.pending.artifact)
+	}
+	if err != nil {
 		return nil, err
 	}
 	l.Seconds += time.Since(began).Seconds()
@@ -344,14 +328,22 @@ const kernelsLevel = "kernels"
 // execution is the level of that name.
 type execution struct{ of *variant.Command }
 
-func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
-	if err := q.Execute(ctx, e.of); err != nil {
+func (e execution) run(ctx context.Context, q *qualification) (*artifact, error) {
+	q.answered = true
+	return &artifact{}, q.Execute(ctx, e.of)
+}
+
+func (e execution) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	text, err := of.store.Get(of.launch.Output)
+	if err == nil {
+		of.numbers, err = e.of.Measured(ctx, text)
+	}
+	if err != nil {
 		return "", nil, err
 	}
-	q.answered = true
 	reasons := verdict.Because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Prints())))
 	for _, m := range e.of.Prints() {
-		s := q.Record.Metrics[m.Address()]
+		s := of.numbers[m.Address()]
 		reasons = append(reasons, verdict.New(code.MetricValues, verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Called()))
 	}
 	return verdict.Pass, reasons, nil
@@ -384,7 +376,11 @@ func levelFor(b *plans.Block, v *variant.Variant) (level, error) {
 	if b.Kind == executionLevel {
 		return execution{v.Command}, nil
 	}
-	return Kinds[b.Kind].make(b)
+	kind, known := Kinds[b.Kind]
+	if !known {
+		return nil, &verdict.Fault{Reason: verdict.New(code.LevelUnreplayed).On(b.Level())}
+	}
+	return kind.make(b)
 }
 
 // Kind is one kind of level that runs in the qualification launch.

@@ -28,7 +28,9 @@ import (
 const Profile = "profile"
 
 // Analysis is where a launch keeps the analysis of its profiles.
-const Analysis = Profile + "/analysis.json"
+const Analysis = Profile + "/" + analysisFile
+
+const analysisFile = "analysis.json"
 
 var profileKind = Kind{
 	Schema: profiling.Schema,
@@ -57,11 +59,11 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*profile.Analysis, error) {
 // HeldAgainst is what a launch's profiles were compared with: without a model or a
 // machine if these were unknown.
 func HeldAgainst(st *store.Store, l *ledger.Launch) (on roofline.Basis, err error) {
-	text, err := st.Get(l.Left[Profile+"/"+heardFile])
+	text, err := st.Get(l.Left[Profile+"/"+artifactFile])
 	if err != nil {
 		return on, fmt.Errorf("the data of launch %s for its profile: %w", l.ID, err)
 	}
-	var h heard
+	var h artifact
 	if err := json.Unmarshal(text, &h); err != nil {
 		return on, fmt.Errorf("the data of launch %s for its profile: %w", l.ID, err)
 	}
@@ -73,10 +75,7 @@ func HeldAgainst(st *store.Store, l *ledger.Launch) (on roofline.Basis, err erro
 }
 
 // profiled is the level of that name.
-type profiled struct {
-	*profiling.Config
-	windows []profiling.Window
-}
+type profiled struct{ *profiling.Config }
 
 // profileFolders is the folder for the profiles of one launch, as seen by mxflow and by
 // the engine.
@@ -97,50 +96,83 @@ func newProfileFolders(run string) (*profileFolders, error) {
 // remove removes it: what counts is stored as artifacts.
 func (p *profileFolders) remove() { _ = os.RemoveAll(p.folder) }
 
-func (p *profiled) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+func (p *profiled) run(ctx context.Context, q *qualification) (*artifact, error) {
 	q.answered = true
-	var err error
-	p.windows, err = p.Capture(ctx, q.Started, q.variant.Profiler.Profiler, q.profiles.folder, q.profiles.inside)
+	windows, err := p.Capture(ctx, q.Started, q.variant.Profiler.Profiler, q.profiles.folder, q.profiles.inside)
 	if why := (*verdict.Fault)(nil); errors.As(err, &why) {
-		return verdict.Inconclusive, []verdict.Reason{why.Reason.Map(q.Lab.Redact.Text)}, nil
+		return &artifact{Ended: verdict.Inconclusive, Why: []verdict.Reason{why.Reason.Map(q.Lab.Redact.Text)}}, nil
 	}
-	return verdict.Pass, nil, err
+	return &artifact{Windows: windows, Limit: q.Limit, folder: q.profiles.folder}, err
 }
 
-// afterStop reads the profiles, keeps them and their analysis, and looks for the kernels
-// that knobs must show.
-func (p *profiled) afterStop(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
-	left, err := profiling.FilesBelow(q.profiles.folder)
+// complete keeps the profiler's files.
+func (p *profiled) complete(q *qualification, a *artifact) error {
+	files, err := profiling.FilesBelow(a.folder)
+	for _, file := range files {
+		if err == nil {
+			err = q.keepFile(file)
+		}
+	}
+	a.Windows = below(a.Windows, a.folder, filepath.Rel)
+	return err
+}
+
+// judge reads the profiles and looks for the kernels that knobs must show. A running launch
+// keeps their analysis.
+func (p *profiled) judge(ctx context.Context, e *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	if e.Ended != "" {
+		return e.Ended, e.Why, nil
+	}
+	if e.folder == "" {
+		var err error
+		if e.folder, err = e.profiles(); err != nil {
+			return "", nil, err
+		}
+		defer os.RemoveAll(e.folder)
+	}
+	files, err := profiling.FilesBelow(e.folder)
 	if err != nil {
 		return "", nil, err
 	}
-	for _, file := range left {
-		if err := q.keepFile(file); err != nil {
-			return "", nil, err
-		}
-	}
-	if err := q.hear(heard{Windows: below(p.windows, q.profiles.folder, filepath.Rel), Limit: q.Limit}); err != nil {
-		return "", nil, err
-	}
-	taken, err := p.Analyse(ctx, p.windows, left)
+	windows := below(e.Windows, e.folder, func(folder, file string) (string, error) { return filepath.Join(folder, file), nil })
+	taken, err := p.Analyse(ctx, windows, files)
 	if why := (*verdict.Fault)(nil); errors.As(err, &why) {
-		return verdict.Inconclusive, []verdict.Reason{why.Reason.Map(q.Lab.Redact.Text)}, nil
+		return verdict.Inconclusive, []verdict.Reason{why.Reason.Map(e.redact.Text)}, nil
 	} else if err != nil {
 		return "", nil, err
 	}
-	text, err := json.Marshal(profiling.Joined(taken))
-	if err != nil {
+	if e.derived[analysisFile], err = json.Marshal(profiling.Joined(taken)); err != nil {
 		return "", nil, err
 	}
-	if err := q.keep("analysis.json", text); err != nil {
-		return "", nil, err
-	}
-	said := p.Found(taken, basisOf(q.Limit), finder{q})
-	v, proofs := judgeTrace(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs), taken)
+	said := p.Found(taken, basisOf(e.Limit), e)
+	v, proofs := judgeTrace(variant.EvidenceFor(e.plan, e.launch.Knobs), taken)
 	if v == verdict.Pass {
 		return v, append(said, proofs...), nil
 	}
 	return v, append(proofs, said...), nil
+}
+
+// profiles puts the profiles of a recorded launch into a folder.
+func (e *evidence) profiles() (folder string, err error) {
+	if folder, err = os.MkdirTemp("", "mxflow-profiles-"); err != nil {
+		return "", err
+	}
+	for _, path := range slices.Sorted(maps.Keys(e.launch.Left)) {
+		name, own := strings.CutPrefix(path, e.block.Level()+"/")
+		if !own || path == Analysis || name == artifactFile || !filepath.IsLocal(name) {
+			continue
+		}
+		text, err := e.left(name)
+		file := filepath.Join(folder, name)
+		if err == nil {
+			err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o600))
+		}
+		if err != nil {
+			_ = os.RemoveAll(folder)
+			return "", err
+		}
+	}
+	return folder, nil
 }
 
 // below returns windows with their file paths mapped, relative to a folder.
@@ -156,53 +188,6 @@ func below(windows []profiling.Window, folder string, path func(folder, file str
 	}
 	return windows
 }
-
-// again reads the profiles once more.
-func (p *profiled) again(ctx context.Context, k *kept) (verdict.Verdict, error) {
-	folder, err := os.MkdirTemp("", "mxflow-profiles-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(folder)
-	var left []string
-	for _, path := range slices.Sorted(maps.Keys(k.launch.Left)) {
-		name, own := strings.CutPrefix(path, k.block.Level()+"/")
-		if !own || path == Analysis || name == heardFile || !filepath.IsLocal(name) {
-			continue
-		}
-		text, err := k.left(name)
-		if err != nil {
-			return "", err
-		}
-		file := filepath.Join(folder, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o600)); err != nil {
-			return "", err
-		}
-		left = append(left, file)
-	}
-	windows := below(k.heard.Windows, folder, func(folder, file string) (string, error) { return filepath.Join(folder, file), nil })
-	taken, err := p.Analyse(ctx, windows, left)
-	if why := (*verdict.Fault)(nil); errors.As(err, &why) {
-		return verdict.Inconclusive, nil
-	} else if err != nil {
-		return "", err
-	}
-	p.Found(taken, basisOf(k.heard.Limit), finderAgain{k})
-	v, _ := judgeTrace(variant.EvidenceFor(k.plan, k.launch.Knobs), taken)
-	return v, nil
-}
-
-// finderAgain collects the numbers that a level finds again.
-type finderAgain struct{ *kept }
-
-func (f finderAgain) Number(name string, values ...float64) { found(f.numbers, f.block, name, values) }
-func (f finderAgain) Word(string, string)                   {}
-
-// finder records what a level finds.
-type finder struct{ *qualification }
-
-func (f finder) Number(name string, values ...float64) { f.found(name, values...) }
-func (f finder) Word(name, word string)                { f.saidWord(name, word) }
 
 // basisOf is what a launch's steps are compared with; empty if unknown.
 func basisOf(known *limit.Basis) (on roofline.Basis) {

@@ -74,39 +74,33 @@ type smoke struct {
 	re *regexp.Regexp
 }
 
-func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+func (s *smoke) run(ctx context.Context, q *qualification) (*artifact, error) {
 	limit := time.Duration(s.Timeout)
 	answer, err := q.Client.Stream(ctx, openai.Request{
 		API: openai.API(s.API), Prompt: s.Prompt, MaxTokens: s.MaxTokens,
 		Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
 	})
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	q.answered = true
-	text := answer.Text + answer.Reasoning
-	v, reasons := s.judge(text)
-	return v, reasons, q.hear(heard{Answer: q.Lab.Redact.Text(text)})
+	return &artifact{Answer: q.Lab.Redact.Text(answer.Text + answer.Reasoning)}, nil
 }
 
-func (s *smoke) again(_ context.Context, k *kept) (verdict.Verdict, error) {
-	v, _ := s.judge(k.heard.Answer)
-	return v, nil
-}
-
-// judge looks at an answer.
-func (s *smoke) judge(text string) (verdict.Verdict, []verdict.Reason) {
+// judge looks at the answer, from which secrets are removed.
+func (s *smoke) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	text, expect := e.Answer, e.redact.Text(s.Expect)
 	if strings.TrimSpace(text) == "" {
-		return verdict.Fail, verdict.Because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt))
+		return verdict.Fail, verdict.Because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt)), nil
 	}
-	if s.Expect != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(s.Expect)) {
-		return verdict.Fail, verdict.Because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", logscan.Short(text)))
+	if !strings.Contains(strings.ToLower(text), strings.ToLower(expect)) {
+		return verdict.Fail, verdict.Because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", logscan.Short(text))), nil
 	}
 	if s.re != nil && !s.re.MatchString(text) {
-		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", logscan.Short(text)))
+		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", logscan.Short(text))), nil
 	}
 	if ok, why := coherence.Coherent(text); !ok {
-		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}
+		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}, nil
 	}
-	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", logscan.Short(text)))
+	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", logscan.Short(text))), nil
 }

@@ -21,38 +21,36 @@ var stressKind = Kind{
 
 type underStress struct{ stress.Config }
 
-func (l *underStress) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+func (l *underStress) run(ctx context.Context, q *qualification) (*artifact, error) {
 	q.answered = true
-	v, reasons, err := l.Run(ctx, q.Started, q.found)
+	tape, err := l.Run(ctx, q.Started)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	samples, samplesErr := store.SamplesParquet(q.Origin(), l.Tape.Samples)
-	series, seriesErr := store.SeriesParquet(q.Origin(), l.Tape.Series)
-	err = errors.Join(samplesErr, seriesErr)
-	if err == nil {
-		err = errors.Join(q.keep(samplesFile, samples), q.keep(seriesFile, series), q.hear(heard{Load: l.Tape}))
+	samples, samplesErr := store.SamplesParquet(q.Origin(), tape.Samples)
+	series, seriesErr := store.SeriesParquet(q.Origin(), tape.Series)
+	if err = errors.Join(samplesErr, seriesErr); err == nil {
+		err = errors.Join(q.keep(samplesFile, samples), q.keep(seriesFile, series))
 	}
-	return v, reasons, err
+	return &artifact{Load: tape}, err
 }
 
 // samplesFile and seriesFile are where a level keeps its own raw data.
 const samplesFile, seriesFile = "samples.parquet", "series.parquet"
 
-func (l *underStress) again(_ context.Context, k *kept) (v verdict.Verdict, err error) {
-	if k.heard.Load == nil || k.heard.Load.Dropped {
-		return "", unreplayed(k.block)
+func (l *underStress) judge(_ context.Context, e *evidence) (v verdict.Verdict, reasons []verdict.Reason, err error) {
+	tape := *e.Load
+	if e.launch.Left != nil && tape.Samples == nil {
+		raw := *e.launch
+		raw.Samples, raw.Series = raw.Left[e.block.Level()+"/"+samplesFile], raw.Left[e.block.Level()+"/"+seriesFile]
+		if tape.Samples, err = e.store.ReadSamples(&raw); err == nil {
+			tape.Series, err = e.store.ReadSeries(&raw)
+		}
 	}
-	raw := *k.launch
-	raw.Samples, raw.Series = raw.Left[k.block.Level()+"/"+samplesFile], raw.Left[k.block.Level()+"/"+seriesFile]
-	tape := *k.heard.Load
-	if tape.Samples, err = k.store.ReadSamples(&raw); err != nil {
-		return "", err
+	if err != nil {
+		return "", nil, err
 	}
-	if tape.Series, err = k.store.ReadSeries(&raw); err != nil {
-		return "", err
-	}
-	return l.Again(tape, func(name string, values ...float64) { found(k.numbers, k.block, name, values) })
+	return l.Judge(tape, e.Number)
 }
 
 // Paced is how long a protocol's levels take by the clock, however fast the engine is:

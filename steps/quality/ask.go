@@ -155,9 +155,9 @@ func (r *Recording) Keep(st *launch.Started) error {
 	return st.Leave(Answers, data)
 }
 
-// Kept returns the recordings of launches, in order. A missing one is an error: without
+// Recordings returns the recordings of launches, in order. A missing one is an error: without
 // it something else would be decided.
-func Kept(from *store.Store, launches []*ledger.Launch) (all []*Recording, err error) {
+func Recordings(from *store.Store, launches []*ledger.Launch) (all []*Recording, err error) {
 	for _, l := range launches {
 		data, err := from.Get(l.Left[Answers])
 		if err != nil {

@@ -53,16 +53,16 @@ func flat(r *Recording) (all []logprob.Answer) {
 	return all
 }
 
-// hold compares one launch's answers with another's.
-func hold(own, against *Recording) (logprob.Comparison, error) {
+// compare compares one launch's answers with another's.
+func compare(own, against *Recording) (logprob.Comparison, error) {
 	if !own.Same(against) {
 		return logprob.Comparison{}, &verdict.Fault{Reason: verdict.New(code.QualityOtherPrompts)}
 	}
 	return logprob.Compare(flat(against), flat(own), logprob.Options{NearTie: nearTie})
 }
 
-// found is how answers compare with others, over all pairs of launches.
-type found struct {
+// distances are how answers compare with others, over all pairs of launches.
+type distances struct {
 	pairs []logprob.Comparison
 	// by is the value of each name, apart the distance of each prompt's answers.
 	by    map[string]float64
@@ -73,15 +73,15 @@ type found struct {
 	positions int
 }
 
-// find compares launches with others, each with each.
-func find(own, against []*Recording) (f found, err error) {
+// compareAll compares launches with others, each with each.
+func compareAll(own, against []*Recording) (f distances, err error) {
 	f.by, f.apart = map[string]float64{}, map[string][]float64{}
 	for _, o := range own {
 		for _, a := range against {
 			if o == a {
 				continue
 			}
-			h, err := hold(o, a)
+			h, err := compare(o, a)
 			if err != nil {
 				return f, err
 			}
@@ -107,7 +107,7 @@ func divergence(v logprob.Bounds) float64 {
 	return min(low, endless)
 }
 
-func (f *found) sum() {
+func (f *distances) sum() {
 	var apart, ranked int
 	parts := [2]struct{ sum, p99, n float64 }{}
 	for _, h := range f.pairs {
@@ -160,7 +160,7 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-func (f *found) add(name string, prompt int, apart float64) {
+func (f *distances) add(name string, prompt int, apart float64) {
 	for len(f.apart[name]) <= prompt {
 		f.apart[name] = append(f.apart[name], 0)
 	}
@@ -192,8 +192,8 @@ func flaws(r *Recording) (logprob.Flaws, error) {
 	return c.Got.Flaws, err
 }
 
-// Found is what a level found for a variant, by name.
-type Found map[string]float64
+// Values are what a level found for a variant, by name.
+type Values map[string]float64
 
 // Finds are the possible names. For a parent they are how far apart its own launches are.
 var Finds = []plans.Found{
@@ -231,15 +231,15 @@ func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
 // Judge compares a variant's answers with those of its parent's launches, given the noise
 // among these. A value within its limit passes; one beyond it fails unless the parent's
 // own noise explains it.
-func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verdict.Verdict, []verdict.Reason, Found) {
+func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verdict.Verdict, []verdict.Reason, Values) {
 	if v, why := Sound(own); v != "" {
 		return v, why, nil
 	}
-	f, err := find([]*Recording{own}, parent)
+	f, err := compareAll([]*Recording{own}, parent)
 	if err != nil {
 		return verdict.Error, []verdict.Reason{verdict.OfError(err)}, nil
 	}
-	noise, err := find(parent, parent)
+	noise, err := compareAll(parent, parent)
 	if err != nil {
 		return verdict.Error, []verdict.Reason{verdict.OfError(err)}, nil
 	}
@@ -251,7 +251,7 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 			return verdict.Error, verdict.Because(code.QualityMissing, verdict.Err(err)), nil
 		}
 	}
-	values := Found(f.by)
+	values := Values(f.by)
 	p, known := perplexity([]*Recording{own})
 	base, also := perplexity(parent)
 	if known && also {
@@ -315,7 +315,7 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 
 // Itself is how far apart launches of one variant are, the yardstick for candidates. It
 // sets no limit: an engine may be as noisy as it is.
-func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, Found) {
+func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, Values) {
 	var notes []verdict.Reason
 	for _, r := range all {
 		v, why := Sound(r)
@@ -324,7 +324,7 @@ func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, 
 		}
 		notes = append(notes, why...)
 	}
-	f, err := find(all, all)
+	f, err := compareAll(all, all)
 	if err != nil {
 		return verdict.Error, []verdict.Reason{verdict.OfError(err)}, nil
 	}
@@ -333,7 +333,7 @@ func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, 
 			return verdict.Error, verdict.Because(code.QualityMissing, verdict.Err(err)), nil
 		}
 	}
-	values := Found(f.by)
+	values := Values(f.by)
 	p, known := perplexity(all)
 	if known {
 		values[Perplexity] = p
@@ -413,7 +413,7 @@ func (l limit) beyond(value, noise float64, apart, own []float64) bool {
 }
 
 // first is the first divergence that is not a near-tie.
-func (f *found) first(parent string) verdict.Reason {
+func (f *distances) first(parent string) verdict.Reason {
 	for _, h := range f.pairs {
 		for i, p := range h.Pairs {
 			d := p.Divergence
@@ -440,7 +440,7 @@ func (f *found) first(parent string) verdict.Reason {
 }
 
 // differences counts what differs, near-ties separately.
-func (f *found) differences(parent string) verdict.Reason {
+func (f *distances) differences(parent string) verdict.Reason {
 	answers, diverged, tied := 0, 0, 0
 	for _, h := range f.pairs {
 		for _, p := range h.Pairs {

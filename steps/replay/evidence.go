@@ -26,10 +26,10 @@ type replayedLaunch struct {
 	// launch is the recorded one with the metrics of its raw data; nil if the ledger has
 	// none of that ID.
 	launch *ledger.Launch
-	// said is the decision that last reported the result.
-	said *Replayed
-	// gone is why its raw data cannot be read, or are not what was recorded.
-	gone verdict.Reason
+	// reported is the decision that last reported the result.
+	reported *Replayed
+	// unread is why its raw data cannot be read, or are not what was recorded.
+	unread verdict.Reason
 	// within is set if its numbers agree, but only within ElsewhereTolerance.
 	within bool
 	measure.Agreement
@@ -41,7 +41,7 @@ type replayedLaunch struct {
 func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidence, error) {
 	var gone error
 	ev, err := decide.Assemble(kept, func(id string) (*ledger.Launch, bool) {
-		l, err := r.told(out, id)
+		l, err := r.checked(out, id)
 		gone = cmp.Or(gone, err)
 		return l, l != nil
 	})
@@ -51,21 +51,21 @@ func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidenc
 	return ev, err
 }
 
-// told returns a launch with the result of recomputing its raw data, which each decision
+// checked returns a launch with the result of recomputing its raw data, which each decision
 // reports once. It is nil if the ledger has none of that ID; an error with it means that
 // its raw data are gone.
-func (r *Replay) told(out *Replayed, id string) (*ledger.Launch, error) {
-	l := r.again(id)
+func (r *Replay) checked(out *Replayed, id string) (*ledger.Launch, error) {
+	l := r.derive(id)
 	if l.launch == nil {
 		return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 	}
-	if !l.gone.IsZero() {
-		return l.launch, &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.gone)}
+	if !l.unread.IsZero() {
+		return l.launch, &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.unread)}
 	}
-	if l.said == out {
+	if l.reported == out {
 		return l.launch, nil
 	}
-	l.said = out
+	l.reported = out
 	for _, d := range l.Differ {
 		out.differ("launch "+id, d.Address+" "+d.What, d.Stored, d.Again)
 	}
@@ -76,8 +76,8 @@ func (r *Replay) told(out *Replayed, id string) (*ledger.Launch, error) {
 	return l.launch, nil
 }
 
-// again evaluates a launch again, once.
-func (r *Replay) again(id string) *replayedLaunch {
+// derive evaluates the raw data of a launch, once.
+func (r *Replay) derive(id string) *replayedLaunch {
 	if l := r.launches[id]; l != nil {
 		return l
 	}
@@ -94,14 +94,14 @@ func (r *Replay) again(id string) *replayedLaunch {
 		err = &verdict.Fault{Reason: verdict.New(code.RawUnnamed)}
 	}
 	if err != nil {
-		out.gone = verdict.OfError(err)
+		out.unread = verdict.OfError(err)
 		return out
 	}
 	out.Agreement = measure.Agree(recording, stored.Metrics, 0)
 	if arch := r.arch[id]; len(out.Differ) > 0 && arch != "" && arch != goruntime.GOARCH {
 		out.within, out.Agreement = true, measure.Agree(recording, stored.Metrics, ElsewhereTolerance)
 	}
-	out.Differ = append(out.Differ, elsewhen(stored, recording.Samples)...)
+	out.Differ = append(out.Differ, otherTime(stored, recording.Samples)...)
 	if out.within = out.within && len(out.Differ) == 0; out.within {
 		return out
 	}
@@ -128,9 +128,9 @@ const ElsewhereTolerance = 1e-9
 // wallClock is how far the wall clock may be adjusted while a launch is measured.
 const wallClock = time.Minute
 
-// elsewhen reports samples that were sent at another time than their launch was made: the
+// otherTime reports samples that were sent at another time than their launch was made: the
 // zero of their clock is its start.
-func elsewhen(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
+func otherTime(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
 	for _, s := range samples {
 		if zero := s.Sent.Add(-s.Start); !s.Sent.IsZero() && (zero.Sub(l.Started) > wallClock || l.Started.Sub(zero) > wallClock) {
 			return []measure.Difference{{Address: "launch", What: "started", Stored: l.Started.Format(time.RFC3339), Again: zero.UTC().Format(time.RFC3339)}}
@@ -143,20 +143,20 @@ func elsewhen(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
 func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err error) {
 	if l.Samples != "" {
 		if r.Samples, err = st.ReadSamples(l); err != nil {
-			return r, unread("samples", err)
+			return r, readError("samples", err)
 		}
 	}
 	if l.Series != "" {
 		if r.Series, err = st.ReadSeries(l); err != nil {
-			return r, unread("series", err)
+			return r, readError("series", err)
 		}
 	}
 	r.Cells, r.Windows = l.Cells, l.Windows
 	return r, nil
 }
 
-// unread is the error for raw data that cannot be read.
-func unread(of string, err error) error {
+// readError is the error for raw data that cannot be read.
+func readError(of string, err error) error {
 	if _, ok := errors.AsType[*verdict.Fault](err); ok {
 		return err // which says what is wrong with them
 	}
@@ -205,7 +205,7 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 // counts as the first has a higher false pass rate.
 func (r *Replay) checkTries(out *Replayed, d store.Decided) {
 	if d.Statistics.Version != decide.Version {
-		return // others counted differently, or not at all
+		return // others launchOf differently, or not at all
 	}
 	for _, ev := range d.Evidence {
 		if len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {

@@ -21,9 +21,9 @@ import (
 type Judge interface {
 	// Blocks are a protocol's levels for a launch.
 	Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block
-	// Again decides a level again, with the numbers that it finds, by address. A
+	// Level is the verdict on a level, with the numbers that it finds, by address. A
 	// *verdict.Fault of code.LevelUnreplayed means that too little is kept of it.
-	Again(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error)
+	Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error)
 	Sessions
 }
 
@@ -65,8 +65,8 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 	}
 	r.complete(out, plan.res.Plan, protocol, d)
 	if d.Kind == ledger.KindQualify {
-		if out.Again = verdict.Join(joined...); out.Again != d.Verdict {
-			out.differ("decision", "verdict", string(d.Verdict), string(out.Again))
+		if out.Verdict = verdict.Join(joined...); out.Verdict != d.Verdict {
+			out.differ("decision", "verdict", string(d.Verdict), string(out.Verdict))
 		}
 	}
 	switch out.Outcome = Agrees; {
@@ -127,7 +127,7 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 			against = append(against, other)
 		}
 		var err error
-		again, numbers, err = r.Judge.Again(p, block, launch, against)
+		again, numbers, err = r.Judge.Level(p, block, launch, against)
 		fault := (*verdict.Fault)(nil)
 		switch {
 		case errors.As(err, &fault) && fault.Reason.Code == code.LevelUnreplayed,

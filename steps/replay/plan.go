@@ -29,13 +29,11 @@ type recordedPlan struct {
 	// exact is set if its digest is the recorded one: then it is the same plan in
 	// everything that decides, values of variables included.
 	exact bool
-	// inputs are what the run recorded of what the plan was compiled with. otherwise
+	// inputs are what the run recorded of what the plan was compiled with. changed
 	// are those that are sensitive, and were given another value now than they had
 	// then.
-	inputs    ledger.Inputs
-	otherwise []string
-	// probed is the plan with other values of these: see probe.
-	probed map[string][]*plans.Plan
+	inputs  ledger.Inputs
+	changed []string
 	// rules are compiled from recorded text, by feature and text.
 	rules map[[2]string]*plans.Rule
 }
@@ -45,7 +43,7 @@ type recordedPlan struct {
 // nevertheless is right in what does not depend on them.
 func (r *Replay) Plan(run string) (plan *plans.Plan, why verdict.Reason) {
 	p := r.planOf(run)
-	needs := p.otherwise
+	needs := p.changed
 	if p.res == nil {
 		needs = slices.Sorted(maps.Keys(p.inputs.Sealed))
 	} else {
@@ -69,9 +67,9 @@ func Needs(run string, inputs []string) verdict.Reason {
 	return verdict.New(code.PlanSealed, verdict.List("set", names)).On(run)
 }
 
-// As are the inputs that a run recorded, which a load of its plan repeats. What is given
+// RecordedInputs are the inputs that a run recorded, which a load of its plan repeats. What is given
 // now counts only for sensitive ones, which are not on record.
-func (r *Replay) As(run string) *plans.Inputs {
+func (r *Replay) RecordedInputs(run string) *plans.Inputs {
 	as := &plans.Inputs{Private: map[string]bool{}}
 	if start := r.runs[run]; start != nil && start.Inputs != nil {
 		as.Suite, as.Variables, as.Env = start.Inputs.Suite, start.Inputs.Variables, start.Inputs.Env
@@ -128,10 +126,7 @@ func (r *Replay) compile(run string, start *ledger.RunStart) *recordedPlan {
 		}
 		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
 			p.res, p.exact, p.why = res, exact, verdict.Reason{}
-			p.otherwise = r.Otherwise(run, res)
-			if r.probing {
-				r.probe(p, path, opts)
-			}
+			p.changed = r.ChangedInputs(run, res)
 			if exact {
 				return p
 			}
@@ -218,7 +213,7 @@ func firstError(diags lang.Diagnostics) verdict.Arg {
 // these, variable files still beside the plan are tried; the digest tells whether they
 // are unchanged.
 func (r *Replay) attempts(run string, start *ledger.RunStart) []load.Options {
-	as := r.As(run)
+	as := r.RecordedInputs(run)
 	out := []load.Options{{As: as, Inputs: r.inputs}}
 	if len(as.Private) > 0 {
 		out = slices.Insert(out, 0, load.Options{As: as, Inputs: slices.Concat(r.autoFiles(start), r.inputs)})
@@ -226,9 +221,9 @@ func (r *Replay) attempts(run string, start *ledger.RunStart) []load.Options {
 	return out
 }
 
-// Otherwise are the sensitive inputs of a run that have another value in a load of its
+// ChangedInputs are the sensitive inputs of a run that have another value in a load of its
 // plan, or for which that is unknown.
-func (r *Replay) Otherwise(run string, res *load.Result) (names []string) {
+func (r *Replay) ChangedInputs(run string, res *load.Result) (names []string) {
 	start := r.runs[run]
 	if start == nil || start.Inputs == nil {
 		return nil
@@ -255,58 +250,6 @@ func (p *recordedPlan) lacking() []verdict.Arg {
 	return nil
 }
 
-// probes are values given to an input to see what depends on it, as text and as a plan
-// value, whatever its type. If a plan accepts none of them, anything may depend on it.
-var probes = map[string]string{"mxflow-probe": `"mxflow-probe"`, "7919": "7919", "true": "true", "false": "false"}
-
-// probe compiles the plan with other values of the inputs that differed then. A name may
-// hide what the plan does not mark as sensitive, and a value may become part of another
-// or a digest, so it cannot be searched for.
-func (r *Replay) probe(p *recordedPlan, path string, opts load.Options) {
-	p.probed = map[string][]*plans.Plan{}
-	for _, name := range p.otherwise {
-		for text, value := range probes {
-			as := *opts.As
-			as.Private, as.Variables, as.Env = maps.Clone(as.Private), maps.Clone(as.Variables), maps.Clone(as.Env)
-			delete(as.Private, name)
-			if variable, ok := strings.CutPrefix(name, "var."); ok {
-				put(&as.Variables, variable, value)
-			} else {
-				put(&as.Env, strings.TrimPrefix(name, "env."), text)
-			}
-			with := opts
-			with.As = &as
-			if res := load.Path(path, r.registry, with); res.OK() {
-				p.probed[name] = append(p.probed[name], res.Plan)
-			}
-		}
-	}
-}
-
-func put(values *map[string]string, name, value string) {
-	if *values == nil {
-		*values = map[string]string{}
-	}
-	(*values)[name] = value
-}
-
-// hangsOn reports whether what is started for a candidate may depend on an input that was
-// given otherwise then.
-func (p *recordedPlan) hangsOn(candidate string, knobs map[string]string, then *setup) bool {
-	for _, name := range p.otherwise {
-		if len(p.probed[name]) == 0 {
-			return true
-		}
-		for _, plan := range p.probed[name] {
-			f := candidateNamed(plan, candidate)
-			if f == nil || !maps.Equal(startedBy(plan, f, knobs).texts, then.texts) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // RulesFrom is the source of a replay's rules.
 type RulesFrom string
 
@@ -319,9 +262,6 @@ const (
 	RulesAsRecorded RulesFrom = "the decision's own text"
 	// RulesOfLevels: the levels of the recorded plan, whose digest agrees.
 	RulesOfLevels RulesFrom = "levels of the recorded plan"
-	// RulesGone: the plan can no longer be compiled, so only the tests that the decision
-	// recorded are computed again.
-	RulesGone RulesFrom = "recorded tests only"
 )
 
 // replayRules are the rules of a decision, recorded and compiled in parallel.
@@ -347,7 +287,7 @@ type rulePart struct {
 func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 	plan := r.planOf(d.Run)
 	if plan.res == nil {
-		return replayRules{from: RulesGone, why: plan.why}
+		return replayRules{why: plan.why}
 	}
 	out := replayRules{from: RulesOfPlan}
 	if !plan.exact {
@@ -373,7 +313,7 @@ func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 		for _, rec := range part.recorded {
 			rule, why := plan.rule(d.Decision, rec, candidate)
 			if rule == nil {
-				return replayRules{from: RulesGone, why: why}
+				return replayRules{why: why}
 			}
 			if rule.Expr != rec.Expr {
 				out.differ = append(out.differ, Difference{rec.Name, "rule", rec.Expr, rule.Expr})

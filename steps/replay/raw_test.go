@@ -123,7 +123,7 @@ func TestRawData(t *testing.T) {
 				tt.breaks(t, filepath.Join(dir, "artifacts", "sha256", l.Samples[:2], l.Samples[2:]))
 			}
 			var out Replayed
-			again, err := New(st, nil, nil).told(&out, l.ID)
+			again, err := New(st, nil, nil).checked(&out, l.ID)
 			if tt.gone != "" {
 				if said := tell.Line(verdict.OfError(err)); !strings.Contains(said, tt.gone) {
 					t.Errorf("%q, want %q", said, tt.gone)

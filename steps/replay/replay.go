@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -44,7 +43,6 @@ type Replay struct {
 	// Judge decides levels again; if nil, none is.
 	Judge Judge
 
-	probing  bool // searching for what a sensitive input affects
 	runs     map[string]*ledger.RunStart
 	arch     map[string]string                    // by launch
 	recorded map[string]int                       // the positions of launches in the ledger
@@ -61,9 +59,6 @@ type Outcome string
 const (
 	// Agrees: every verdict is the same, and every number bit for bit.
 	Agrees Outcome = "agrees"
-	// TestsAgree: the recorded tests agree with their launches and with themselves, but
-	// their rules could not be compiled.
-	TestsAgree Outcome = "tests agree"
 	// Differs: something does not.
 	Differs Outcome = "differs"
 	// Broken: what was kept is gone or damaged.
@@ -80,11 +75,11 @@ type Replayed struct {
 	Attempt int     `json:"attempt"`
 	Record  int     `json:"record"`
 	Run     string  `json:"run"`
-	Stands  bool    `json:"stands"`
+	InForce bool    `json:"in_force"`
 	Outcome Outcome `json:"outcome"`
-	// Recorded and Again are the verdicts of the whole; Again is empty if there is none.
+	// Recorded and Verdict are the verdicts of the whole, then and now; Verdict is empty if there is none.
 	Recorded verdict.Verdict `json:"recorded"`
-	Again    verdict.Verdict `json:"again,omitempty"`
+	Verdict  verdict.Verdict `json:"verdict,omitempty"`
 	// Rules is the source of the rules, Why what prevented using the plan's.
 	Rules RulesFrom      `json:"rules_from,omitempty"`
 	Why   verdict.Reason `json:"why,omitzero"`
@@ -93,8 +88,8 @@ type Replayed struct {
 	Differences []Difference `json:"differences,omitempty"`
 	// Unreplayed are levels that were not decided again: their verdicts are the ledger's.
 	Unreplayed []string `json:"unreplayed,omitempty"`
-	// Alone is what else it rests on that only the ledger shows.
-	Alone []string `json:"alone,omitempty"`
+	// LedgerOnly is what else it rests on that only the ledger shows.
+	LedgerOnly []string `json:"ledger_only,omitempty"`
 	// Notes are what to know about an agreement, such as another architecture.
 	Notes []verdict.Reason `json:"notes,omitempty"`
 }
@@ -105,9 +100,9 @@ type Difference struct {
 	// it, such as "comparisons[1].test.looks[1].p_pass".
 	Rule string `json:"rule"`
 	What string `json:"what"`
-	// Recorded and Again are the values on both sides, "absent" if there is none.
+	// Recorded and Replayed are the values on both sides, "absent" if there is none.
 	Recorded string `json:"recorded"`
-	Again    string `json:"again"`
+	Replayed string `json:"replayed"`
 }
 
 // New prepares to replay the contents of a state directory. The registry compiles
@@ -141,29 +136,29 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 // oldest first, superseded ones included.
 func (r *Replay) Decisions() (out []store.Decided) {
 	for i, rec := range r.store.Records() {
-		if d := rec.Decision; d != nil && r.repeats(d) {
+		if d := rec.Decision; d != nil && r.replayable(d) {
 			out = append(out, store.Decided{Decision: d, Record: i, Run: rec.Run, Time: rec.Time})
 		}
 	}
 	return out
 }
 
-func (r *Replay) repeats(d *ledger.Decision) bool {
-	return ruled(d) || d.Kind == ledger.KindQualify || d.Kind == ledger.KindBenchmark || r.ofStep(d)
+func (r *Replay) replayable(d *ledger.Decision) bool {
+	return byRules(d) || d.Kind == ledger.KindQualify || d.Kind == ledger.KindBenchmark || r.stepReplayable(d)
 }
 
-// Alone returns the newest decisions of steps that are not decided again.
-func (r *Replay) Alone() (out []store.Decided) {
+// LedgerOnly returns the newest decisions of steps that are not decided again.
+func (r *Replay) LedgerOnly() (out []store.Decided) {
 	for _, d := range r.store.Decisions() {
-		if d.Kind == ledger.KindStep && !r.ofStep(d.Decision) && !d.Derived {
+		if d.Kind == ledger.KindStep && !r.stepReplayable(d.Decision) && !d.Derived {
 			out = append(out, d)
 		}
 	}
 	return out
 }
 
-// ruled reports whether decisions of that kind are made by rules.
-func ruled(d *ledger.Decision) bool {
+// byRules reports whether decisions of that kind are made by rules.
+func byRules(d *ledger.Decision) bool {
 	return slices.Contains([]string{ledger.KindFeature, ledger.KindCriteria, ledger.KindGate}, d.Kind)
 }
 
@@ -171,7 +166,7 @@ func ruled(d *ledger.Decision) bool {
 func (r *Replay) Decide(d store.Decided) Replayed {
 	out := Replayed{Node: d.Node, Attempt: d.Attempt, Record: d.Record, Run: d.Run, Recorded: d.Verdict}
 	if latest, _, ok := r.store.Latest(d.Node); ok {
-		out.Stands = latest == d.Decision
+		out.InForce = latest == d.Decision
 	}
 	switch {
 	case d.Retraction != nil:
@@ -199,23 +194,17 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 		return out
 	}
 	rules := r.rulesOf(d, ev)
+	if out.Rules = rules.from; len(rules.parts) == 0 {
+		out.Outcome, out.Why = Unreplayed, rules.why
+		return out
+	}
 	r.checkNoise(&out, d, rules)
 	r.checkTries(&out, d)
 	r.levelsRead(&out, d)
-	if out.Rules = rules.from; rules.from == RulesGone {
-		out.Why = rules.why
-		r.checkTests(&out, d)
-	} else {
-		out.Notes = append(out.Notes, rules.notes...)
-		out.Differences = append(out.Differences, rules.differ...)
-		r.decideAgain(&out, d, rules)
-	}
-	switch out.Outcome = Agrees; {
-	case len(out.Differences) > 0:
-		out.Outcome = Differs
-	case rules.from == RulesGone:
-		out.Outcome = TestsAgree
-	}
+	out.Notes = append(out.Notes, rules.notes...)
+	out.Differences = append(out.Differences, rules.differ...)
+	r.decideRules(&out, d, rules)
+	out.conclude()
 	return out
 }
 
@@ -240,8 +229,8 @@ func noted(notes []verdict.Reason, note verdict.Reason) []verdict.Reason {
 	return append(notes, note)
 }
 
-// decideAgain decides the rules of a decision, and from them the whole.
-func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) {
+// decideRules decides the rules of a decision, and from them the whole.
+func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) {
 	settings := decide.RecordedSettings(d.Statistics)
 	var verdicts []verdict.Verdict
 	var decided [][]verdict.Rule
@@ -256,25 +245,25 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 		if part.alternative != nil {
 			levels = decide.LevelsRead(part.evidence.Features[d.Feature])
 		}
-		v := r.onSeen(out, d, part, decide.Whole(d.Kind, levels, again))
+		v := r.seenData(out, d, part, decide.Whole(d.Kind, levels, again))
 		verdicts = append(verdicts, v)
 		decided = append(decided, again)
 		if alt := part.alternative; alt != nil && v != alt.Verdict {
 			out.differ(alt.Name, "verdict", string(alt.Verdict), string(v))
 		}
 	}
-	out.Again = verdicts[0]
+	out.Verdict = verdicts[0]
 	if len(d.Alternatives) > 0 {
-		out.Again = r.chooseAgain(out, d, rules, verdicts)
+		out.Verdict = r.choose(out, d, rules, verdicts)
 	}
 	for _, c := range d.Confirmations {
 		// Each was decided by itself, and is replayed by itself.
 		if c.Verdict != "" {
-			out.Again = verdict.Join(out.Again, c.Verdict)
+			out.Verdict = verdict.Join(out.Verdict, c.Verdict)
 		}
 	}
-	if out.Again != d.Verdict {
-		out.differ("decision", "verdict", string(d.Verdict), string(out.Again))
+	if out.Verdict != d.Verdict {
+		out.differ("decision", "verdict", string(d.Verdict), string(out.Verdict))
 	}
 	// Decisions of gates keep no findings, and those of another version of deciding have
 	// others.
@@ -284,7 +273,7 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 		findings(out, d.Findings, gates.Findings(part.rules, decided[shown], part.evidence, settings))
 	}
 	if rules.from == RulesOfPlan {
-		r.claimAgain(out, d, rules)
+		r.hypothesis(out, d, rules)
 	}
 }
 
@@ -307,9 +296,9 @@ func findings(out *Replayed, recorded, again []verdict.Reason) {
 	}
 }
 
-// onSeen withdraws a pass again, or expects its mark, if rules were relaxed after their
+// seenData withdraws a pass again, or expects its mark, if rules were relaxed after their
 // launches were seen: what was asked then and at the decision is on record.
-func (r *Replay) onSeen(out *Replayed, d store.Decided, part rulePart, v verdict.Verdict) verdict.Verdict {
+func (r *Replay) seenData(out *Replayed, d store.Decided, part rulePart, v verdict.Verdict) verdict.Verdict {
 	start := r.runs[d.Run]
 	if start == nil || start.Goals == nil || v != verdict.Pass {
 		return v
@@ -343,9 +332,9 @@ func (r *Replay) onSeen(out *Replayed, d store.Decided, part rulePart, v verdict
 	return v
 }
 
-// chooseAgain chooses among alternatives again. Which is best can only be told if the
+// choose chooses among alternatives again. Which is best can only be told if the
 // plan is available, which names the metric.
-func (r *Replay) chooseAgain(out *Replayed, d store.Decided, rules replayRules, verdicts []verdict.Verdict) verdict.Verdict {
+func (r *Replay) choose(out *Replayed, d store.Decided, rules replayRules, verdicts []verdict.Verdict) verdict.Verdict {
 	var all []*decide.Alternative
 	for i, part := range rules.parts {
 		all = append(all, &decide.Alternative{Feature: &plans.Feature{Name: part.alternative.Name}, Decision: &ledger.Decision{Verdict: verdicts[i]}})
@@ -380,8 +369,8 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// claimAgain decides the hypothesis again.
-func (r *Replay) claimAgain(out *Replayed, d store.Decided, rules replayRules) {
+// hypothesis decides the hypothesis again.
+func (r *Replay) hypothesis(out *Replayed, d store.Decided, rules replayRules) {
 	h := d.Hypothesis
 	f := r.planOf(d.Run).res.Plan.Feature(d.Feature)
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
@@ -393,98 +382,6 @@ func (r *Replay) claimAgain(out *Replayed, d store.Decided, rules replayRules) {
 	}
 	rule.Decides = h.Test.Decides
 	r.compareRules(out, []verdict.Rule{*h.Test}, []verdict.Rule{rule}, d.Run)
-}
-
-// checkTests is the fallback if no rule can be compiled any more: every recorded test is
-// checked against its launches and itself. It does not show that the rule was the plan's.
-func (r *Replay) checkTests(out *Replayed, d store.Decided) {
-	out.note(verdict.New(code.TestsOnly).From(out.Why))
-	rules := d.Rules
-	for _, alt := range d.Alternatives {
-		rules = append(rules[:len(rules):len(rules)], alt.Rules...)
-	}
-	tests := 0
-	for _, rule := range rules {
-		for _, c := range rule.Comparisons {
-			if c.Test != nil && c.Test.Form != verdict.Exact {
-				tests++
-				r.checkTest(out, rule.Name, c)
-			}
-		}
-	}
-	if tests == 0 {
-		out.differ("decision", "tests", "rules without a test", "nothing to recompute")
-	}
-}
-
-// checkTest checks one recorded test against the launches' values, and each of its looks
-// against the levels.
-func (r *Replay) checkTest(out *Replayed, rule string, c verdict.Comparison) {
-	t := c.Test
-	r.checkValues(out, rule, t, t.Launches, t.Values)
-	r.checkValues(out, rule, t, t.BaseLaunches, t.Base)
-	stop := verdict.Stop("")
-	for i, l := range t.Looks {
-		at := fmt.Sprintf("%s, look at %d", c.Text, l.N)
-		if l.DF == 0 {
-			continue // nothing was tested at this look
-		}
-		out.Numbers += 3
-		for _, n := range []struct {
-			what            string
-			recorded, again float64
-		}{
-			{"T", l.T, (l.Estimate - t.Theta) / l.SE},
-			{"p of a pass", l.PPass, stats.Tail(l.T, l.DF)},
-			{"p of a fail", l.PFail, stats.Tail(-l.T, l.DF)},
-		} {
-			if n.recorded != n.again {
-				out.differ(rule, at+": "+n.what, jsonText(n.recorded), jsonText(n.again))
-			}
-		}
-		switch {
-		case stop != "":
-			out.differ(rule, at, "a look after the deciding one", "none")
-		case t.Near(l):
-		case l.PPass <= t.Pass:
-			stop = verdict.StopPass
-		case l.PFail <= t.Fail:
-			stop = verdict.StopFail
-		}
-		if last := i == len(t.Looks)-1; last && stop != "" && t.Stop != stop {
-			out.differ(rule, at, string(t.Stop), string(stop))
-		}
-	}
-	decided := map[verdict.Stop]verdict.Verdict{verdict.StopPass: verdict.Pass, verdict.StopFail: verdict.Fail}
-	if (t.Stop == verdict.StopPass || t.Stop == verdict.StopFail) && t.Form != verdict.Range {
-		if stop != t.Stop {
-			out.differ(rule, c.Text, string(t.Stop), "no look decides")
-		}
-		if want := decided[t.Stop]; c.Verdict != want && c.Verdict.Decided() && c.Verdict != verdict.Inconclusive {
-			out.differ(rule, c.Text, string(c.Verdict), string(want))
-		}
-	}
-}
-
-// checkValues checks the values of a test against the raw data of its launches.
-func (r *Replay) checkValues(out *Replayed, rule string, t *verdict.Test, ids []string, values []float64) {
-	if len(ids) != len(values) {
-		out.differ(rule, t.Metric, fmt.Sprintf("%d values", len(values)), fmt.Sprintf("%d launches", len(ids)))
-		return
-	}
-	for i, id := range ids {
-		out.Numbers++
-		again, there := 0.0, false
-		if l := r.again(id); l.launch != nil {
-			again, there = l.launch.Metrics[t.Metric].Stats[t.Stat]
-		}
-		switch {
-		case !there:
-			out.differ(rule, fmt.Sprintf("%s.%s of launch %s", t.Metric, t.Stat, id), jsonText(values[i]), "absent")
-		case again != values[i]:
-			out.differ(rule, fmt.Sprintf("%s.%s of launch %s", t.Metric, t.Stat, id), jsonText(values[i]), jsonText(again))
-		}
-	}
 }
 
 // compareRules compares decided rules with the recorded ones: the verdicts of rules and

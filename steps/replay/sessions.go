@@ -33,37 +33,37 @@ type Sessions interface {
 
 // What decisions about sessions and steps rest on that only the ledger shows.
 const (
-	aloneLaunch = "launches that broke, or whose engine was seen to be forced"
-	aloneSource = "source trees as they lay there"
-	aloneRow    = "rows that were not launched"
-	aloneExit   = "how programs of steps ended"
-	aloneCounts = "whether launches count"
+	onlyBroken = "launches that broke, or whose engine was seen to be forced"
+	onlySource = "source trees as they lay there"
+	onlyRow    = "rows that were not launched"
+	onlyExit   = "how programs of steps ended"
+	onlyCounts = "whether launches count"
 )
 
-// ofStep reports whether any part of a step can be decided again.
-func (r *Replay) ofStep(d *ledger.Decision) bool {
+// stepReplayable reports whether any part of a step can be decided again.
+func (r *Replay) stepReplayable(d *ledger.Decision) bool {
 	return d.Kind == ledger.KindStep && (len(d.Rows) > 0 || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
 		l, ok := r.store.LaunchByID(id)
 		return ok && l.Purpose == ledger.ForStep && l.Output != ""
 	}))
 }
 
-// alone notes what else the decision rests on.
-func (out *Replayed) alone(what string) {
-	if !slices.Contains(out.Alone, what) {
-		out.Alone = append(out.Alone, what)
+// ledgerOnly notes what else the decision rests on.
+func (out *Replayed) ledgerOnly(what string) {
+	if !slices.Contains(out.LedgerOnly, what) {
+		out.LedgerOnly = append(out.LedgerOnly, what)
 	}
 }
 
-// ended is the outcome of the comparisons made.
-func (out *Replayed) ended() {
+// conclude sets the outcome of the comparisons made.
+func (out *Replayed) conclude() {
 	if out.Outcome = Agrees; len(out.Differences) > 0 {
 		out.Outcome = Differs
 	}
 }
 
-// broke is the outcome if something could not be decided again.
-func (out *Replayed) broke(err error) {
+// fail sets the outcome if something could not be decided again.
+func (out *Replayed) fail(err error) {
 	out.Outcome, out.Why = Unreplayed, verdict.OfError(err)
 	if fault, ok := errors.AsType[*verdict.Fault](err); errors.Is(err, fs.ErrNotExist) || ok && fault.Reason.Code == code.NoRawData {
 		out.Outcome = Broken
@@ -109,33 +109,33 @@ func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
 		if r.recorded[l.ID] > d.Record {
 			continue // the session continued
 		}
-		again, err := r.counted(out, plan.res.Plan, l.ID)
+		again, err := r.launchOf(out, plan.res.Plan, l.ID)
 		if err != nil {
-			out.broke(err)
+			out.fail(err)
 			return
 		}
 		all = append(all, again)
 	}
 	again, err := r.Judge.Benchmark(plan.res.Plan, f, d.Session, all, scope)
 	if err != nil {
-		out.broke(err)
+		out.fail(err)
 		return
 	}
-	out.Again = again.Verdict
+	out.Verdict = again.Verdict
 	if was, is := sorted(d.Launches), sorted(again.Launches); !slices.Equal(was, is) {
 		out.differ("decision", "launches", jsonText(was), jsonText(is))
 	}
 	was, is := why(d.Decision), why(again)
 	switch {
 	case was.Code == code.TreeMovedBefore:
-		out.alone(aloneSource)
-		out.Again = d.Verdict
+		out.ledgerOnly(onlySource)
+		out.Verdict = d.Verdict
 	case again.Verdict != d.Verdict:
 		out.differ("decision", "verdict", string(d.Verdict), string(again.Verdict))
 	case was.Key() != is.Key():
 		out.differ("decision", "reason", string(was.Code), string(is.Code))
 	}
-	out.ended()
+	out.conclude()
 }
 
 // why is the first reason of a decision that did not pass.
@@ -160,25 +160,25 @@ func (out *Replayed) unplanned(plan *recordedPlan) {
 func (r *Replay) derived(out *Replayed, d store.Decided, q *ledger.Decision) {
 	switch {
 	case q != nil && q.Verdict != verdict.Pass:
-		if out.Again, _ = decide.Broken(q); out.Again != d.Verdict {
-			out.differ("decision", "verdict", string(d.Verdict), string(out.Again))
+		if out.Verdict, _ = decide.Broken(q); out.Verdict != d.Verdict {
+			out.differ("decision", "verdict", string(d.Verdict), string(out.Verdict))
 		}
-		out.ended()
+		out.conclude()
 	case d.Verdict == verdict.Pass:
 		out.differ("decision", "launches", "none", "what passes was launched")
-		out.ended()
+		out.conclude()
 	default:
 		out.Outcome, out.Why = Unreplayed, why(d.Decision)
 	}
 }
 
-// counted is a launch as its raw data show it: its metrics, and whether it counts. What
+// launchOf is a launch as its raw data show it: its metrics, and whether it counts. What
 // was recorded otherwise is among the differences.
-func (r *Replay) counted(out *Replayed, p *plans.Plan, id string) (*ledger.Launch, error) {
-	l, err := r.told(out, id)
+func (r *Replay) launchOf(out *Replayed, p *plans.Plan, id string) (*ledger.Launch, error) {
+	l, err := r.checked(out, id)
 	if err != nil || !l.OK || l.Purpose != ledger.ForBenchmark {
 		if err == nil && !l.OK {
-			out.alone(aloneLaunch)
+			out.ledgerOnly(onlyBroken)
 		}
 		return l, err
 	}
@@ -188,11 +188,11 @@ func (r *Replay) counted(out *Replayed, p *plans.Plan, id string) (*ledger.Launc
 	}
 	again, alone, known := r.Judge.Counts(p, l, kept)
 	if !known {
-		out.alone(aloneCounts)
+		out.ledgerOnly(onlyCounts)
 		return l, nil
 	}
 	if len(alone) > 0 {
-		out.alone(aloneLaunch)
+		out.ledgerOnly(onlyBroken)
 	}
 	for _, c := range []struct {
 		what    string
@@ -243,26 +243,26 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 	var found map[string]measure.Summary
 	if len(d.Rows) > 0 {
 		var failed error
-		counted := func(id string) *ledger.Launch {
-			l, err := r.counted(out, plan.res.Plan, id)
+		launchOf := func(id string) *ledger.Launch {
+			l, err := r.launchOf(out, plan.res.Plan, id)
 			failed = cmp.Or(failed, err)
 			return l
 		}
 		var again *ledger.Decision
 		var unknown []string
 		var err error
-		again, found, unknown, err = r.Judge.Rows(plan.res.Plan, b, d.Decision, counted)
+		again, found, unknown, err = r.Judge.Rows(plan.res.Plan, b, d.Decision, launchOf)
 		if err = errors.Join(failed, err); err != nil {
-			out.broke(err)
+			out.fail(err)
 			return
 		}
 		if len(unknown) > 0 {
-			out.alone(aloneRow)
+			out.ledgerOnly(onlyRow)
 		}
 		tolerance := r.tolerance(out, r.runs[d.Run].Environment["arch"])
 		compareJSON(out, "rows", "", wordlessRows(d.Rows), wordlessRows(again.Rows), tolerance)
 		compareJSON(out, "effects", "", d.Effects, again.Effects, tolerance)
-		if out.Again = again.Verdict; again.Verdict != d.Verdict {
+		if out.Verdict = again.Verdict; again.Verdict != d.Verdict {
 			out.differ("decision", "verdict", string(d.Verdict), string(again.Verdict))
 		}
 	}
@@ -275,16 +275,16 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 		if !reads {
 			var err error
 			if found, reads, err = r.Judge.Printed(b, l); err != nil {
-				out.broke(err)
+				out.fail(err)
 				return
 			}
-			out.alone(aloneExit)
+			out.ledgerOnly(onlyExit)
 		}
 		if reads {
 			compareJSON(out, "launch "+id, "", l.Metrics, found, r.tolerance(out, r.arch[id]))
 		}
 	}
-	out.ended()
+	out.conclude()
 }
 
 // wordlessRows are rows without what only goes into words.

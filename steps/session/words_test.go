@@ -366,15 +366,17 @@ func (s *story) replay() {
 		again := r.Decide(d)
 		again.Record = 0 // steps that decide end in any order
 		s.keep(again)
-		s.keys = append(s.keys, fmt.Sprint(again.Node, again.Attempt, again.Outcome, again.Again))
+		s.keys = append(s.keys, fmt.Sprint(again.Node, again.Attempt, again.Outcome, again.Verdict))
 		s.said = append(append(s.said, again.Why), again.Notes...)
 	}
 	stricter := labOf(s.t, strings.ReplaceAll(strings.ReplaceAll(wordsPlan, "engine.memory_gb.gain >= 0.1", "engine.memory_gb.gain >= 0.2"), "layers = 3", "layers = 5")).Plan
-	nodes, notes := replay.New(s.lab.Store, registry(), nil).With(stricter)
-	s.keep(notes)
+	nodes, err := replay.New(s.lab.Store, registry(), nil).With(stricter)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	for _, w := range nodes {
 		s.keep(w)
-		s.keys = append(s.keys, fmt.Sprint(w.Node, w.WouldBe, w.Accepted, w.Unmeasured, w.Open, w.Unsure, w.Locked.Key()))
+		s.keys = append(s.keys, fmt.Sprint(w.Node, w.WouldBe, w.Accepted, w.Unmeasured, w.Locked.Key()))
 		s.said = append(append(s.said, w.Locked), w.Reasons...)
 	}
 }
@@ -406,7 +408,7 @@ func TestWordsBearOnNothing(t *testing.T) {
 	// The story has what it is to show.
 	for _, c := range []code.Code{
 		code.Rule, code.Level, code.Missing, code.LaunchLost, code.CrashedAgain, code.LaunchReplaced, code.LaunchesPerArm, code.NotMeasured, code.Wins, code.Confirmed,
-		code.Waived, code.WaiverExpired, code.RetractedBy, code.OnRetractedBy, code.StepAlone, code.FeatureNotRun, code.Outcome,
+		code.Waived, code.WaiverExpired, code.RetractedBy, code.OnRetractedBy, code.StepAlone, code.Outcome,
 		code.First, code.EvidenceChanged, code.StartsOther, code.WouldBe,
 	} {
 		if !verdict.Holds(plain.said, c) {

@@ -76,9 +76,6 @@ type Config struct {
 	Coherence      string    `json:"coherence"`
 	RequestTimeout plans.Dur `json:"request_timeout"`
 	StallTimeout   plans.Dur `json:"stall_timeout"`
-
-	// Tape is what Run received, to be kept.
-	Tape *Tape `json:"-"`
 }
 
 // check checks what types cannot express.

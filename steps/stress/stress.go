@@ -52,13 +52,13 @@ const (
 	memoryEvery = 25 * time.Millisecond
 )
 
-// Run sends what the level asks for, part by part, and ends with the first that does not
-// pass. An error means that the engine broke, which its launch's record explains. found
-// receives the numbers that rules can read.
-func (c *Config) Run(ctx context.Context, st *launch.Started, found func(name string, values ...float64)) (verdict.Verdict, []verdict.Reason, error) {
-	c.Tape = &Tape{}
+// Run sends what the level asks for, part by part, up to the first that does not pass, and
+// returns what came back. An error means that the engine broke, which its launch's record
+// explains.
+func (c *Config) Run(ctx context.Context, st *launch.Started) (*Tape, error) {
+	t := &Tape{}
 	if models, err := st.Client.Models(ctx); err == nil {
-		c.Tape.Serves = models[0].MaxLen
+		t.Serves = models[0].MaxLen
 	}
 	watched := st.Machine()
 	watched.Zero = time.Now()
@@ -67,41 +67,58 @@ func (c *Config) Run(ctx context.Context, st *launch.Started, found func(name st
 	}
 	watch, err := telemetry.Start(ctx, watched)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	defer watch.Stop()
-	r := &run{Config: c, Started: st, found: found, zero: watched.Zero, learned: &prompt.Knowledge{}}
-	c.Tape.GPUs, r.watch = watched.GPUs, func() []measure.Series {
-		series, _ := watch.Stop()
-		return series
+	r := &run{Config: c, Started: st, tape: t, zero: watched.Zero, learned: &prompt.Knowledge{}}
+	var bad *finding
+	if err := r.parts(ctx); err != nil && !errors.As(err, &bad) {
+		return nil, err
 	}
-	return r.judge(ctx)
+	if class, shown := st.Diagnosis(); class != "" && bad != nil && bad.verdict == verdict.Fail {
+		t.Shown = shown.Map(st.Lab.Redact.Text)
+	}
+	t.GPUs = watched.GPUs
+	t.Series, _ = watch.Stop()
+	return t, nil
 }
 
-// judge goes through all parts, with an engine or a tape of one.
-func (r *run) judge(ctx context.Context) (verdict.Verdict, []verdict.Reason, error) {
-	if serves := r.Tape.Serves; serves > 0 && r.longest() > serves {
-		return verdict.Fail, verdict.Because(code.StressTooLong, verdict.Int("tokens", r.longest()), verdict.Int("serves", serves)), nil
-	}
-	for _, part := range []func(context.Context) error{r.calm, r.sequence, r.ramp, r.contexts, r.cancels, r.burst, r.soak} {
-		err := part(ctx)
-		var bad *finding
-		switch {
-		case errors.As(err, &bad):
-			return bad.verdict, bad.reasons(r.Started), nil
-		case err != nil:
-			return "", nil, err
-		}
-	}
-	if r.watch != nil {
-		r.Tape.Series = r.watch()
+// Judge goes through what a level received. found receives the numbers that rules can read.
+// An error means that the tape is incomplete.
+func (c *Config) Judge(t Tape, found func(name string, values ...float64)) (verdict.Verdict, []verdict.Reason, error) {
+	t.played, t.at, t.taken = true, 0, 0
+	r := &run{Config: c, tape: &t, found: found}
+	var bad *finding
+	switch err := r.parts(context.Background()); {
+	case errors.As(err, &bad) && !t.Shown.IsZero():
+		return bad.verdict, []verdict.Reason{bad.why.From(append(slices.Clone(bad.why.Causes), t.Shown)...)}, nil
+	case bad != nil:
+		return bad.verdict, []verdict.Reason{bad.why}, nil
+	case err != nil:
+		return "", nil, err
 	}
 	r.finds()
-	v, why := r.memory(r.Tape.Series, r.Tape.GPUs)
-	if v == verdict.Pass {
-		why = append(r.reasons, why...)
+	v, why := r.memory(t.Series, t.GPUs)
+	if v != verdict.Pass {
+		return v, why, nil
 	}
-	return v, why, nil
+	if t.at < len(t.Entries) {
+		return "", nil, fmt.Errorf("%w: %d of %d groups of requests belong to no part", errTape, len(t.Entries)-t.at, len(t.Entries))
+	}
+	return v, append(r.reasons, why...), nil
+}
+
+// parts goes through all parts, with an engine or a tape of one.
+func (r *run) parts(ctx context.Context) error {
+	if serves := r.tape.Serves; serves > 0 && r.longest() > serves {
+		return &finding{verdict.Fail, verdict.New(code.StressTooLong, verdict.Int("tokens", r.longest()), verdict.Int("serves", serves))}
+	}
+	for _, part := range []func(context.Context) error{r.calm, r.sequence, r.ramp, r.contexts, r.cancels, r.burst, r.soak} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finding ends the level without a pass.
@@ -112,18 +129,6 @@ type finding struct {
 
 func (f *finding) Error() string { return f.why.Key() }
 
-// reasons are the finding, with the log's diagnosis.
-func (f *finding) reasons(st *launch.Started) []verdict.Reason {
-	why := f.why
-	if st == nil { // it is judged from a tape
-		return []verdict.Reason{why}
-	}
-	if class, shown := st.Diagnosis(); class != "" && f.verdict == verdict.Fail {
-		why = why.From(append(slices.Clone(why.Causes), shown)...)
-	}
-	return []verdict.Reason{why.Map(st.Lab.Redact.Text)}
-}
-
 // fails is a finding that fails the level.
 func fails(part string, c code.Code, args ...verdict.Arg) *finding {
 	return &finding{verdict.Fail, verdict.New(c, args...).On(part)}
@@ -133,11 +138,10 @@ func fails(part string, c code.Code, args ...verdict.Arg) *finding {
 type run struct {
 	*Config
 	*launch.Started
+	tape    *Tape
 	found   func(name string, values ...float64)
 	zero    time.Time
 	learned *prompt.Knowledge
-	// watch ends the watch of the memory and returns the readings; nil with a tape.
-	watch func() []measure.Series
 	// sets counts the sets of prompts made: each has its own texts.
 	sets int
 	// before is how long a single request took, and quiet the engine's answers, before
@@ -176,11 +180,11 @@ type sent struct {
 
 // send makes prompts and sends them.
 func (r *run) send(ctx context.Context, s sent) (result load.Result, err error) {
-	if r.Tape.played {
-		return r.Tape.play()
+	if r.tape.played {
+		return r.tape.play()
 	}
-	r.Tape.begin(s.part)
-	defer func() { r.Tape.keep(result.Samples, r.Lab.Redact) }()
+	r.tape.begin(s.part)
+	defer func() { r.tape.keep(result.Samples, r.Lab.Redact) }()
 	r.sets++
 	spec := prompt.Spec{
 		Cell: s.part, Draw: fmt.Sprintf("%s stress %d", r.Record.ID, r.sets), API: r.API, CountTemplate: true,
@@ -214,17 +218,21 @@ func (r *run) load(ctx context.Context, s sent) ([]measure.Sample, error) {
 	if err != nil {
 		return nil, r.broke(ctx, s.part, err)
 	}
-	return result.Samples, r.sound(s.part, result.Samples)
+	err = r.sound(s.part, result.Samples)
+	if bad, ok := errors.AsType[*finding](err); ok && r.tape.last().Unread {
+		r.tape.last().Verdict, r.tape.last().Why = bad.verdict, bad.why
+	}
+	return result.Samples, err
 }
 
 // broke is the consequence of a failed request: the end of the engine, or a finding.
 func (r *run) broke(ctx context.Context, part string, err error) error {
-	if r.Tape.played {
+	if r.tape.played {
 		return err
 	}
 	err = r.breach(ctx, part, err)
 	if found, ok := errors.AsType[*finding](err); ok {
-		r.Tape.last().Verdict, r.Tape.last().Why = found.verdict, found.why
+		r.tape.last().Verdict, r.tape.last().Why = found.verdict, found.why.Map(r.Lab.Redact.Text)
 	}
 	return err
 }
@@ -265,7 +273,7 @@ func (r *run) sound(part string, samples []measure.Sample) error {
 	if unended > 0 {
 		return fails(part, code.StressUnended, verdict.Int("answers", unended), verdict.Int("of", of))
 	}
-	if r.Coherence == "off" {
+	if r.Coherence == "off" || r.tape.played && r.tape.last().Unread {
 		return nil
 	}
 	if r.quiet == nil {
@@ -474,7 +482,7 @@ func (r *run) cancels(ctx context.Context) error {
 	if err = c.or(err); err != nil {
 		return r.broke(ctx, part, err)
 	}
-	r.Tape.counted(&c.cut, &c.streaming)
+	r.tape.counted(&c.cut, &c.streaming)
 	if c.streaming == 0 {
 		// Nothing was cut during its answer, so nothing is shown.
 		return &finding{verdict.Inconclusive, verdict.New(code.StressUncut, verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut)).On(part)}
@@ -533,13 +541,13 @@ func (c *cutter) Stream(ctx context.Context, q openai.Request) (measure.Sample, 
 // before or the time limit is over; -1 if it does not report them, or once reported no
 // number.
 func (r *run) settled(ctx context.Context, before float64) (n float64) {
-	if r.Tape.played {
-		r.Tape.at++
-		r.notFinite = r.Tape.last().NotFinite
-		return r.Tape.last().Running
+	if r.tape.played {
+		r.tape.at++
+		r.notFinite = r.tape.last().NotFinite
+		return r.tape.last().Running
 	}
-	r.Tape.begin("settled")
-	defer func() { r.Tape.last().Running, r.Tape.last().NotFinite = n, r.notFinite }()
+	r.tape.begin("settled")
+	defer func() { r.tape.last().Running, r.tape.last().NotFinite = n, r.notFinite }()
 	names := r.Kind.Metrics.Names["running"]
 	if r.Kind.Metrics.Path == "" || len(names) == 0 || r.notFinite != "" {
 		return -1
@@ -584,7 +592,7 @@ func (r *run) burst(ctx context.Context) error {
 	if err = refused.or(err); err != nil {
 		return r.broke(ctx, part, err)
 	}
-	r.Tape.counted(&refused.n)
+	r.tape.counted(&refused.n)
 	answered := slices.DeleteFunc(slices.Clone(result.Samples), func(s measure.Sample) bool { return s.Err != "" })
 	if len(answered) == 0 {
 		return fails(part, code.StressRefused, verdict.Int("requests", r.Burst))

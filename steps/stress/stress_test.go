@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -249,24 +248,24 @@ func TestStress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, numbers, again := config(t, c.attrs), map[string][]float64{}, map[string][]float64{}
-			got, why, err := l.Run(t.Context(), start(t, c.fake), func(name string, values ...float64) { numbers[name] = values })
-			replayed, lost := l.Again(*l.Tape, func(name string, values ...float64) { again[name] = values })
-			if lost != nil || replayed != got || !reflect.DeepEqual(again, numbers) {
-				t.Errorf("by its tape %s %v, %v; was %s %v", replayed, again, lost, got, numbers)
+			l := config(t, c.attrs)
+			tape, err := l.Run(t.Context(), start(t, c.fake))
+			if err != nil {
+				t.Fatal(err)
 			}
-			if cut := *l.Tape; len(cut.Entries) > 1 && got == verdict.Pass {
+			got, why, err := l.Judge(*tape, none)
+			if cut := *tape; len(cut.Entries) > 1 && got == verdict.Pass {
 				cut.Entries = cut.Entries[:len(cut.Entries)-1]
-				if v, err := l.Again(cut, none); err == nil && v == verdict.Pass {
+				if v, _, err := l.Judge(cut, none); err == nil && v == verdict.Pass {
 					t.Error("a tape that was cut passes")
 				}
 			}
-			if silent := *l.Tape; len(silent.Samples) > 0 && got == verdict.Pass {
+			if silent := *tape; len(silent.Samples) > 0 && got == verdict.Pass {
 				for i := range silent.Samples {
 					if s := silent.Samples[i]; s.Measured() && s.Err == "" {
-						silent.Samples = slices.Clone(l.Tape.Samples)
+						silent.Samples = slices.Clone(tape.Samples)
 						silent.Samples[i].Events, silent.Samples[i].Err = nil, "lost"
-						if v, err := l.Again(silent, none); err == nil && v == verdict.Pass && s.Workload != "cancel" && s.Workload != "burst" {
+						if v, _, err := l.Judge(silent, none); err == nil && v == verdict.Pass && s.Workload != "cancel" && s.Workload != "burst" {
 							t.Errorf("a tape without an answer of %s passes", s.Workload)
 						}
 					}
@@ -285,12 +284,49 @@ func TestStress(t *testing.T) {
 	}
 }
 
+// judged is the verdict on what a level receives of an engine.
+func judged(t *testing.T, c *Config, f *fake, found func(string, ...float64)) (verdict.Verdict, []verdict.Reason, error) {
+	t.Helper()
+	tape, err := c.Run(t.Context(), start(t, f))
+	if err != nil {
+		return "", nil, err
+	}
+	return c.Judge(*tape, found)
+}
+
+// TestUnread: texts that were too many to keep are judged by what was seen of them.
+func TestUnread(t *testing.T) {
+	c := config(t, map[string]any{"sequential": 5.0})
+	tape, err := c.Run(t.Context(), start(t, &fake{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := &tape.Entries[len(tape.Entries)-1]
+	tape.Samples = slices.Clone(tape.Samples)
+	for i := len(tape.Samples) - last.Samples; i < len(tape.Samples); i++ {
+		tape.Samples[i].Text = strings.Repeat("\ufffd", 64)
+	}
+	garbage := fails("sequential", code.StressGarbage)
+	for _, c2 := range []struct {
+		unread bool
+		seen   *finding
+		want   verdict.Verdict
+	}{{false, nil, verdict.Fail}, {true, nil, verdict.Pass}, {true, garbage, verdict.Fail}} {
+		if last.Unread = c2.unread; c2.seen != nil {
+			last.Verdict, last.Why = c2.seen.verdict, c2.seen.why
+		}
+		if got, why, err := c.Judge(*tape, none); err != nil || got != c2.want {
+			t.Errorf("unread %v: %s %+v, %v; want %s", c2.unread, got, why, err, c2.want)
+		}
+	}
+}
+
 // TestFinds: what the level declares to find is what it finds.
 func TestFinds(t *testing.T) {
 	c := config(t, map[string]any{"sequential": 2.0, "cancel": 4.0, "soak": "200ms"})
 	got := map[string]bool{}
 	f := &fake{leak: 1}
-	v, why, err := c.Run(t.Context(), start(t, f), func(name string, values ...float64) { got[name] = len(values) == 1 && values[0] == values[0] })
+	v, why, err := judged(t, c, f, func(name string, values ...float64) { got[name] = len(values) == 1 && values[0] == values[0] })
 	if err != nil || v != verdict.Pass {
 		t.Fatal(v, why, err)
 	}
@@ -310,7 +346,7 @@ func TestFinds(t *testing.T) {
 // processes. How sure that is depends on how busy this machine is (see TestMemory).
 func TestStressLeak(t *testing.T) {
 	attrs := map[string]any{"soak": "1s", "concurrency": []any{2.0}, "max_memory_slope": 50.0}
-	got, why, err := config(t, attrs).Run(t.Context(), start(t, &fake{leak: 1 << 19}), none)
+	got, why, err := judged(t, config(t, attrs), &fake{leak: 1 << 19}, none)
 	if err != nil || got == verdict.Pass || !verdict.Holds(why, code.MemoryLeaks) && !verdict.Holds(why, code.MemoryOpen) {
 		t.Fatalf("%s %+v, %v", got, why, err)
 	}
@@ -323,9 +359,8 @@ func TestStressLeak(t *testing.T) {
 // launch explains by exit status, signature and log.
 func TestStressDeath(t *testing.T) {
 	f := &fake{dies: true}
-	got, why, err := config(t, map[string]any{"burst": 8.0}).Run(t.Context(), start(t, f), none)
-	if err == nil || got != "" || why != nil {
-		t.Errorf("%q %+v, %v", got, why, err)
+	if tape, err := config(t, map[string]any{"burst": 8.0}).Run(t.Context(), start(t, f)); err == nil {
+		t.Errorf("%+v", tape)
 	}
 }
 
@@ -334,7 +369,7 @@ func TestStressInterrupted(t *testing.T) {
 	f := &fake{stuck: true}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 600*time.Millisecond, context.Canceled)
 	defer cancel()
-	if _, _, err := config(t, map[string]any{"burst": 8.0}).Run(ctx, start(t, f), none); err != context.Canceled { //nolint:errorlint // the cause itself
+	if _, err := config(t, map[string]any{"burst": 8.0}).Run(ctx, start(t, f)); err != context.Canceled { //nolint:errorlint // the cause itself
 		t.Error(err)
 	}
 }

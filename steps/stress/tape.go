@@ -1,9 +1,7 @@
 package stress
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/load"
@@ -12,8 +10,7 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Tape is everything that a level received from an engine, in order. The level can be
-// judged again from it without an engine.
+// Tape is everything that a level received from an engine, in order: what it is judged by.
 type Tape struct {
 	// Serves is the engine's maximum length, 0 if it does not report one, and GPUs are
 	// its.
@@ -24,8 +21,8 @@ type Tape struct {
 	// memory readings. They are kept as separate files.
 	Samples []measure.Sample `json:"-"`
 	Series  []measure.Series `json:"-"`
-	// Dropped is set if there were more answers than are kept.
-	Dropped bool `json:"dropped,omitempty"`
+	// Shown is what the log shows of a failure.
+	Shown verdict.Reason `json:"shown,omitzero"`
 
 	text   int // bytes of all answers
 	played bool
@@ -43,7 +40,10 @@ type Entry struct {
 	// NotFinite its counter that was not a number.
 	Running   float64 `json:"running,omitempty"`
 	NotFinite string  `json:"not_finite,omitempty"`
-	// Verdict and Why are the consequence of a failed request.
+	// Unread is set if the texts of its answers are not kept, as there were too many.
+	Unread bool `json:"unread,omitempty"`
+	// Verdict and Why are the consequence of a failed request, or of a text that is not
+	// kept.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 	Why     verdict.Reason  `json:"why,omitzero"`
 }
@@ -72,17 +72,16 @@ func (t *Tape) keep(samples []measure.Sample, r *redact.Redactor) {
 	for _, s := range samples {
 		t.text += len(s.Text) + len(s.Reasoning) + len(s.Tools)
 	}
-	if t.Dropped = t.Dropped || t.text > mostText; t.Dropped {
-		t.Samples = nil
-		return
-	}
-	t.last().Samples = len(samples)
+	t.last().Samples, t.last().Unread = len(samples), t.text > mostText
 	for _, s := range samples {
 		if n := len(s.Events); n > 0 {
 			s.Events = []measure.Event{s.Events[max(0, slices.IndexFunc(s.Events, measure.Event.HasText))], s.Events[n-1]}
 		}
 		for _, text := range []*string{&s.Text, &s.Reasoning, &s.Tools, &s.Doubts, &s.Err} {
 			*text = r.Text(*text)
+		}
+		if t.last().Unread {
+			s.Text, s.Reasoning, s.Tools = "", "", ""
 		}
 		t.Samples = append(t.Samples, s)
 	}
@@ -116,16 +115,4 @@ func (t *Tape) counted(counts ...*int) {
 			*n = e.Counted[i]
 		}
 	}
-}
-
-// Again judges a tape. An error means that it is incomplete.
-func (c *Config) Again(t Tape, found func(name string, values ...float64)) (verdict.Verdict, error) {
-	t.played, t.at, t.taken = true, 0, 0
-	again := *c
-	again.Tape = &t
-	v, _, err := (&run{Config: &again, found: found}).judge(context.Background())
-	if err == nil && v == verdict.Pass && t.at < len(t.Entries) {
-		err = fmt.Errorf("%w: %d of %d groups of requests belong to no part", errTape, len(t.Entries)-t.at, len(t.Entries))
-	}
-	return v, err
 }

@@ -45,15 +45,11 @@ const (
 	// PlanInexact: it compiles to another digest, so rules were compiled from the
 	// recorded text. Args: sealed.
 	PlanInexact Code = "replay.plan_inexact"
-	// ComparedInexact: so it was compared with a changed plan. Args: sealed.
-	ComparedInexact Code = "replay.compared_inexact"
-	PlanWithout     Code = "replay.plan_without"
+	PlanWithout Code = "replay.plan_without"
 )
 
 // Notes on an agreement.
 const (
-	// TestsOnly: only the recorded tests were computed again; the cause is why.
-	TestsOnly         Code = "replay.tests_only"
 	DecidedElsewhere  Code = "replay.decided_elsewhere"
 	RecordedElsewhere Code = "replay.recorded_elsewhere"
 	// BestUnknown: the best alternative of the feature Subject was not determined.
@@ -62,68 +58,35 @@ const (
 
 // What another plan would have made of nodes.
 const (
-	WouldBe Code = "changed.would_be"
+	WouldBe Code = "whatif.would_be"
 	// NotReached: an apply would not reach the node; the cause is what stops it.
-	NotReached Code = "changed.not_reached"
-	// NeverMeasured: the candidate Subject was never measured, or the node itself where
-	// there is no Subject.
-	NeverMeasured Code = "changed.never_measured"
-	// NothingKept: nothing was kept to decide the node by; it was recorded as Verdict;
-	// the cause is that decision's first reason.
-	NothingKept Code = "changed.nothing_kept"
-	RawDiffer   Code = "changed.raw_differ"
+	NotReached Code = "whatif.not_reached"
+	// NeverMeasured: there are no launches on record.
+	NeverMeasured Code = "whatif.never_measured"
+	RawDiffer     Code = "whatif.raw_differ"
 	// RetractedStays: its launches do not pass again; the cause is who retracted it.
-	RetractedStays Code = "changed.retracted_stays"
-	MoreNeeded     Code = "changed.more_needed"
-	// LevelRecorded and StepRecorded: the level or step Subject is on record as Verdict.
-	LevelRecorded Code = "changed.level_recorded"
-	StepRecorded  Code = "changed.step_recorded"
-	StepNeverRun  Code = "changed.step_never_run"
-	StepOther     Code = "changed.step_other"
-	// StepUnknown: whether the step Subject is what was run is unknown; the cause is why.
-	// Args: sealed, unrecorded.
-	StepUnknown     Code = "changed.step_unknown"
-	NoneWouldPass   Code = "changed.none_would_pass"
-	WouldWin        Code = "changed.would_win"
-	NeverOnEngine   Code = "changed.never_on_engine"
-	NothingOnEngine Code = "changed.nothing_on_engine"
-	// OnEngine: on the engine Subject it would come to Verdict; the cause is why.
-	OnEngine      Code = "changed.on_engine"
-	WouldNotEnter Code = "changed.would_not_enter"
-	// ReadsUnmeasured: the rule Subject of a gate reads a feature without evidence; the
-	// cause is why it has none. Args: feature.
-	ReadsUnmeasured Code = "changed.reads_unmeasured"
-	ReadsDoubted    Code = "changed.reads_doubted"
+	RetractedStays Code = "whatif.retracted_stays"
+	StepNeverRun   Code = "whatif.step_never_run"
+	StepOther      Code = "whatif.step_other"
 	// OutcomeUnknown: what would have become of the feature Subject is unknown.
-	OutcomeUnknown Code = "changed.outcome_unknown"
-)
-
-// What argues against deciding from these measurements.
-const (
-	OtherKnob  Code = "doubt.other_knob"
-	OtherStack Code = "doubt.other_stack"
-	// PerhapsUnder: whether the feature Subject would be under it is unknown: that would
-	// be Verdict or, by args.how, "locked" by something unknown, or "over" a feature of
-	// which the same is true.
-	PerhapsUnder Code = "doubt.perhaps_under"
+	OutcomeUnknown Code = "whatif.outcome_unknown"
+	// StackUnknown: whether the feature Subject would be under it is unknown.
+	StackUnknown Code = "whatif.stack_unknown"
 	// StartsOther: the changed plan starts, sends or demands something else than was
 	// measured, which is the cause. StartsMore: something that was never measured.
-	StartsOther Code = "doubt.starts_other"
-	StartsMore  Code = "doubt.starts_more"
+	StartsOther Code = "whatif.starts_other"
+	StartsMore  Code = "whatif.starts_more"
 	// StartsUnknown: whether it does is unknown; the cause is why. Args: sealed,
 	// unrecorded.
-	StartsUnknown  Code = "doubt.starts_unknown"
-	SecretsUnknown Code = "doubt.secrets_unknown"
+	StartsUnknown  Code = "whatif.starts_unknown"
+	SecretsUnknown Code = "whatif.secrets_unknown"
 )
 
 // What a plan starts, sends and demands for a candidate.
 const (
-	StartsBaseline Code = "starts.baseline"
-	StartsParent   Code = "starts.parent"     // of the candidate Subject
+	StartsVariant  Code = "starts.variant"    // Subject
 	StartsEngine   Code = "starts.engine"     // Subject
-	KnobChanges    Code = "starts.changes"    // what the knob Subject may change
 	KnobValue      Code = "starts.knob_value" // of the knob Subject; args: value
 	StartsLevel    Code = "starts.level"      // Subject; args: candidate, none for the baseline
 	StartsWorkload Code = "starts.workload"   // Subject
-	StartsOrder    Code = "starts.order"      // of levels or workloads
 )

@@ -1,7 +1,7 @@
-// Package again counts and prints the results of deciding again from the record, and of
+// Package replayview counts and prints the results of deciding again from the record, and of
 // computing metrics again from raw data. steps/replay does both; this package knows no
 // flags.
-package again
+package replayview
 
 import (
 	"cmp"
@@ -29,9 +29,8 @@ type Result struct {
 	Agrees    bool                   `json:"agrees"`
 	// Unreplayed is what was not decided again: nodes by level, and by the kind of decision.
 	Unreplayed map[string][]string `json:"unreplayed,omitempty"`
-	// partly are standing decisions of which only the recorded tests could be computed
-	// again.
-	partly int
+	// left are decisions in force whose rules could not be decided again.
+	left int
 }
 
 // Replayed decides the recorded decisions about a node again, or all if none is named.
@@ -41,30 +40,30 @@ func Replayed(r *replay.Replay, node string) *Result {
 		if node != "" && d.Node != node {
 			continue
 		}
-		again := r.Decide(d)
-		out.Decisions = append(out.Decisions, again)
-		out.Counts[again.Outcome]++
-		out.Numbers += again.Numbers
-		for _, level := range again.Unreplayed {
-			out.alone("level "+level, d.Node)
+		is := r.Decide(d)
+		out.Decisions = append(out.Decisions, is)
+		out.Counts[is.Outcome]++
+		out.Numbers += is.Numbers
+		for _, level := range is.Unreplayed {
+			out.ledgerOnly("level "+level, d.Node)
 		}
-		for _, what := range again.Alone {
-			out.alone(what, d.Node)
+		for _, what := range is.LedgerOnly {
+			out.ledgerOnly(what, d.Node)
 		}
-		if again.Outcome == replay.Unreplayed && (d.Kind == ledger.KindBenchmark || d.Kind == ledger.KindStep) {
-			out.alone(d.Kind, d.Node)
+		if is.Outcome == replay.Unreplayed && (d.Kind == ledger.KindBenchmark || d.Kind == ledger.KindStep) {
+			out.ledgerOnly(d.Kind, d.Node)
 		}
-		if again.Outcome == replay.TestsAgree && again.Stands {
-			out.partly++
+		if is.Outcome == replay.Unreplayed && is.InForce && (d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria || d.Kind == ledger.KindGate) {
+			out.left++
 		}
 	}
 	if node == "" {
-		for _, d := range r.Alone() {
-			out.alone(d.Kind, d.Node)
+		for _, d := range r.LedgerOnly() {
+			out.ledgerOnly(d.Kind, d.Node)
 		}
 	}
 	n := out.Counts
-	out.Agrees = n[replay.Agrees] > 0 && n[replay.Differs] == 0 && n[replay.Broken] == 0 && out.partly == 0
+	out.Agrees = n[replay.Agrees] > 0 && n[replay.Differs] == 0 && n[replay.Broken] == 0 && out.left == 0
 	return out
 }
 
@@ -76,16 +75,16 @@ func (out *Result) Verdict() (exit int, err error) {
 		return verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", tell.Count(n[replay.Differs], "decision"))
 	case n[replay.Broken] > 0:
 		return verdict.ExitBroken, fmt.Errorf("cannot decide %s again: raw data are missing or damaged", tell.Count(n[replay.Broken], "decision"))
-	case out.partly > 0:
-		return verdict.ExitInconclusive, fmt.Errorf("for %s in force only the tests could be computed again: the plan no longer compiles as recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.partly, "decision"))
+	case out.left > 0:
+		return verdict.ExitInconclusive, fmt.Errorf("cannot decide %s in force again: the plan no longer compiles as recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.left, "decision"))
 	case n[replay.Agrees] == 0:
 		return verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature or gate was decided by rules here")
 	}
 	return 0, nil
 }
 
-// alone notes that a node's outcome is known from the ledger alone.
-func (out *Result) alone(what, node string) {
+// ledgerOnly notes that a node's outcome is known from the ledger alone.
+func (out *Result) ledgerOnly(what, node string) {
 	if out.Unreplayed == nil {
 		out.Unreplayed = map[string][]string{}
 	}
@@ -124,22 +123,22 @@ func (out *Result) Print(on table.Screen, width int) {
 	rows, differences := [][]string{}, [][]string{}
 	for _, d := range out.Decisions {
 		if d.Outcome != replay.Agrees || len(out.Decisions) <= mostListed {
-			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), string(cmp.Or(d.Again, "–")), string(d.Outcome), string(d.Rules)})
+			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), string(cmp.Or(d.Verdict, "–")), string(d.Outcome), string(d.Rules)})
 		}
 		for i, diff := range d.Differences {
 			if i == mostDifferences {
 				differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), fmt.Sprintf("and %d more", len(d.Differences)-i), "", "", ""})
 				break
 			}
-			differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Again})
+			differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Replayed})
 		}
 	}
 	if len(rows) > 0 {
-		on.Table([]string{"node", "attempt", "recorded", "again", "outcome", "rules from"}, rows)
+		on.Table([]string{"node", "attempt", "recorded", "replayed", "outcome", "rules from"}, rows)
 		fmt.Fprintln(on)
 	}
 	if len(differences) > 0 {
-		on.Table([]string{"node", "attempt", "rule", "what", "recorded", "again"}, differences)
+		on.Table([]string{"node", "attempt", "rule", "what", "recorded", "replayed"}, differences)
 		fmt.Fprintln(on)
 	}
 	out.printNotes(on, width)
@@ -150,12 +149,12 @@ func (out *Result) Print(on table.Screen, width int) {
 	case agree > 0:
 		fmt.Fprintf(on, "%s of %d agree.\n", tell.Count(agree, "decision"), len(out.Decisions))
 	}
-	var alone []string
+	var only []string
 	for _, what := range slices.Sorted(maps.Keys(out.Unreplayed)) {
-		alone = append(alone, fmt.Sprintf("%s (%s)", what, strings.Join(out.Unreplayed[what], ", ")))
+		only = append(only, fmt.Sprintf("%s (%s)", what, strings.Join(out.Unreplayed[what], ", ")))
 	}
-	if len(alone) > 0 {
-		table.Paragraph(on, "", "Not replayed, known only from the ledger: "+strings.Join(alone, "; ")+".", width)
+	if len(only) > 0 {
+		table.Paragraph(on, "", "Not replayed, known only from the ledger: "+strings.Join(only, "; ")+".", width)
 	}
 }
 
@@ -163,7 +162,7 @@ func (out *Result) Print(on table.Screen, width int) {
 func (out *Result) printNotes(on table.Screen, width int) {
 	var said []string
 	for _, d := range out.Decisions {
-		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs && d.Outcome != replay.TestsAgree {
+		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs {
 			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
 		}
 		for _, n := range d.Notes {
@@ -192,7 +191,6 @@ func orLocked(came verdict.Verdict, cause verdict.Reason) string {
 // Changed is what another plan would have made of the recorded evidence.
 type Changed struct {
 	Nodes   []replay.WouldBe `json:"nodes"`
-	Notes   []verdict.Reason `json:"notes"`
 	Plan    string           `json:"plan"`
 	Verdict verdict.Verdict  `json:"verdict"`
 
@@ -204,9 +202,11 @@ type Changed struct {
 }
 
 // With decides the recorded evidence by another plan.
-func With(r *replay.Replay, st *store.Store, p *plans.Plan) *Changed {
-	c := &Changed{Plan: p.Name}
-	c.Nodes, c.Notes = r.With(p)
+func With(r *replay.Replay, st *store.Store, p *plans.Plan) (c *Changed, err error) {
+	c = &Changed{Plan: p.Name}
+	if c.Nodes, err = r.With(p); err != nil {
+		return nil, err
+	}
 	locked := map[string]verdict.Reason{}
 	for _, l := range report.Locked(st) {
 		locked[l.Node] = l.Cause
@@ -234,15 +234,12 @@ func With(r *replay.Replay, st *store.Store, p *plans.Plan) *Changed {
 	if len(c.unmeasured) > 0 {
 		c.Verdict = verdict.Join(c.ofGates, verdict.Inconclusive)
 	}
-	return c
+	return c, nil
 }
 
-// Print prints a line per node, and notes as paragraphs of a width.
-func (c *Changed) Print(on table.Screen, width int) {
+// Print prints a line per node.
+func (c *Changed) Print(on table.Screen) {
 	on.Table([]string{"node", "recorded", "would be", "why"}, c.rows)
 	fmt.Fprintln(on)
-	for _, n := range c.Notes {
-		table.Paragraph(on, "", tell.Line(n), width)
-	}
 	on.Sentence(changedSaid(c.ofGates, c.Verdict, c.open, c.unmeasured) + " Nothing was started and nothing was recorded.")
 }
