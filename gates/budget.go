@@ -25,7 +25,7 @@ func (s share) divided(op string, n int) share {
 		return s
 	}
 	part := verdict.Share{Of: verdict.ShareAll, N: n}
-	if op == plans.LogicOr {
+	if op == plans.Or {
 		s.pass *= n
 		part.Of = verdict.ShareOne
 	} else {
@@ -49,24 +49,24 @@ func Tried(feature string, try int, falsePass float64) verdict.Reason {
 
 // shares divides the budget among the comparisons of rules that must all hold. Parts
 // decided on exact values, or on the whole range of launches, take none of it.
-func shares(rules []*plans.Rule, alternatives int) map[*plans.Leaf]share {
-	out := map[*plans.Leaf]share{}
+func shares(rules []*plans.Rule, alternatives int) map[*plans.Compare]share {
+	out := map[*plans.Compare]share{}
 	all := share{pass: 1, fail: 1}
 	if alternatives > 1 {
 		all.pass = alternatives
 		all.parts = []verdict.Share{{Of: verdict.ShareAlternatives, N: alternatives}}
 	}
-	var roots []*plans.Logic
+	var roots []*plans.Cond
 	for _, r := range rules {
-		if r != nil && r.Program != nil && r.Program.Logic != nil {
-			roots = append(roots, r.Program.Logic)
+		if r != nil && r.Cond != nil {
+			roots = append(roots, r.Cond)
 		}
 	}
-	split(plans.LogicAnd, roots, all, out)
+	split(plans.And, roots, all, out)
 	return out
 }
 
-func split(op string, parts []*plans.Logic, s share, out map[*plans.Leaf]share) {
+func split(op string, parts []*plans.Cond, s share, out map[*plans.Compare]share) {
 	n := 0
 	for _, part := range parts {
 		if tested(part) {
@@ -75,8 +75,8 @@ func split(op string, parts []*plans.Logic, s share, out map[*plans.Leaf]share) 
 	}
 	s = s.divided(op, n)
 	for _, part := range parts {
-		if part.Op == plans.LogicCompare {
-			out[part.Leaf] = s
+		if part.Compare != nil {
+			out[part.Compare] = s
 		} else {
 			split(part.Op, part.Args, s, out)
 		}
@@ -84,9 +84,9 @@ func split(op string, parts []*plans.Logic, s share, out map[*plans.Leaf]share) 
 }
 
 // tested reports whether a t-test decides any part of l.
-func tested(l *plans.Logic) bool {
-	if l.Op == plans.LogicCompare {
-		return l.Leaf.Claim.Tested()
+func tested(l *plans.Cond) bool {
+	if l.Compare != nil {
+		return l.Compare.Tested()
 	}
 	return slices.ContainsFunc(l.Args, tested)
 }

@@ -45,11 +45,11 @@ func TestShares(t *testing.T) {
 		}
 		got := shares(rules, k.alternatives)
 		var list []string
-		for _, leaf := range rules[0].Program.Leaves {
+		for _, leaf := range rules[0].Compares() {
 			s := got[leaf]
 			list = append(list, fmt.Sprintf("%d/%d", s.pass, s.fail))
 		}
-		first := got[rules[0].Program.Leaves[0]]
+		first := got[rules[0].Compares()[0]]
 		if text := strings.Join(list, " "); k.want != text {
 			t.Errorf("%v: %s, want %s", k.rules, text, k.want)
 		}

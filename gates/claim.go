@@ -9,10 +9,11 @@ import (
 // Measured is the measured value that a rule reads, with its evidence; no fact if it
 // cannot be given.
 func Measured(rule *plans.Rule, ev *Evidence) verdict.Reason {
-	if rule == nil || rule.Program == nil || len(rule.Program.Inputs) != 1 {
+	inputs := rule.Inputs()
+	if len(inputs) != 1 {
 		return verdict.Reason{}
 	}
-	in := rule.Program.Inputs[0]
+	in := inputs[0]
 	r := read(in, ev)
 	if r.Value == nil {
 		return verdict.Reason{}

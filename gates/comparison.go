@@ -26,12 +26,12 @@ type finding struct {
 // find decides one comparison. It evaluates both sides, even those that the rule's logic
 // would skip, and returns an error for numbers that are not finite and for launches that
 // cannot be tested.
-func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
+func (c *ruling) find(leaf *plans.Compare) (*finding, error) {
 	f := &finding{Comparison: verdict.Comparison{Text: leaf.Text, Reads: paths(leaf.Inputs()), Op: leaf.Op, Turned: leaf.Left.Constant != nil, Verdict: verdict.Inconclusive}}
 	if !c.there(f, leaf.Inputs()) {
 		return f, nil
 	}
-	if in := leaf.Claim.Input; in != nil && !c.ev.exact() && !c.there(f, []*plans.Input{in}) {
+	if in := leaf.Metric; in != nil && !c.ev.exact() && !c.there(f, []*plans.Input{in}) {
 		return f, nil
 	}
 	value := func(in *plans.Input) any { return c.readings[in].value(in) }
@@ -53,7 +53,7 @@ func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 		f.reason = f.found(leaf, f.Verdict == verdict.Pass).Is(f.Verdict)
 		return f, nil
 	}
-	if leaf.Claim.Form == verdict.Exact {
+	if leaf.Form == verdict.Exact {
 		f.Left, f.Right = sides(leaf, left, right)
 		return f, c.exact(f, leaf)
 	}
@@ -90,24 +90,24 @@ func (c *ruling) there(f *finding, inputs []*plans.Input) bool {
 	return all
 }
 
-// test decides a claim about launches.
-func (c *ruling) test(f *finding, leaf *plans.Leaf) (err error) {
-	claim := leaf.Claim
-	r := c.readings[claim.Input]
-	if claim.Form == verdict.Range {
-		f.Verdict, f.Test, err = c.wholeRange(claim, r)
+// test decides a comparison of what launches measured.
+func (c *ruling) test(f *finding, leaf *plans.Compare) (err error) {
+	in := leaf.Metric
+	r := c.readings[in]
+	if leaf.Form == verdict.Range {
+		f.Verdict, f.Test, err = c.wholeRange(leaf, r)
 	} else {
-		f.Verdict, f.Test, err = c.ttest(claim, r, c.shares[leaf])
+		f.Verdict, f.Test, err = c.ttest(leaf, r, c.shares[leaf])
 	}
 	if err != nil {
 		return err
 	}
 	f.Test.Negated = leaf.Negated
 	if f.Test.Stop == verdict.StopOpen && len(f.stale) == 0 {
-		f.open = []string{claim.Input.Feature}
+		f.open = []string{in.Feature}
 	}
-	if !claim.Input.Comparing() && claim.Tested() {
-		unsteady(f, r.own, claim.Input.LaunchAddress())
+	if !in.Comparing() && leaf.Tested() {
+		unsteady(f, r.own, in.LaunchAddress())
 	}
 	c.refute(f, leaf)
 	return nil
@@ -132,33 +132,31 @@ func unsteady(f *finding, t taken, address string) {
 	}
 }
 
-// direct reports whether a comparison is written as the claim that decides it: one
-// unmodified number against the plan's.
-func direct(leaf *plans.Leaf) bool {
-	return stands(leaf.Left, leaf) && given(leaf.Right) || stands(leaf.Right, leaf) && given(leaf.Left)
+// direct reports whether a comparison is written as it is decided: one unmodified number
+// against the plan's.
+func direct(leaf *plans.Compare) bool {
+	return isMetric(leaf, leaf.Left) && !measured(leaf.Right) || isMetric(leaf, leaf.Right) && !measured(leaf.Left)
 }
 
-func given(o *plans.Operand) bool {
-	return !slices.ContainsFunc(o.Inputs(), func(in *plans.Input) bool { return in.Measured() })
-}
+func measured(o plans.Operand) bool { return o.Input != nil && o.Input.Measured() }
 
-// stands reports whether an operand is what a leaf's claim tests.
-func stands(o *plans.Operand, leaf *plans.Leaf) bool {
-	in := leaf.Claim.Input
-	return in != nil && o.Input != nil && (o.Input == in || o.Input.Path == in.Path && o.Input.Feature == in.Feature)
+// isMetric reports whether a side is what the comparison tests, as it is.
+func isMetric(leaf *plans.Compare, o plans.Operand) bool {
+	in := leaf.Metric
+	return in != nil && o.Input != nil && o.Factor == 1 && (o.Input == in || o.Input.Path == in.Path && o.Input.Feature == in.Feature)
 }
 
 // looked replaces the estimate of all launches by that of the last look where it is a
 // side of the comparison by itself: what is reported of a test concerns the launches it
 // counted.
-func looked(leaf *plans.Leaf, t *verdict.Test, left, right any) (any, any) {
+func looked(leaf *plans.Compare, t *verdict.Test, left, right any) (any, any) {
 	if t == nil || t.Estimate == nil || len(t.Looks) == 0 {
 		return left, right
 	}
 	switch {
-	case stands(leaf.Left, leaf):
+	case isMetric(leaf, leaf.Left):
 		left = *t.Estimate
-	case stands(leaf.Right, leaf):
+	case isMetric(leaf, leaf.Right):
 		right = *t.Estimate
 	}
 	return left, right
@@ -194,16 +192,16 @@ func holds(op string, left, right any) (bool, error) {
 
 // sides returns the values of both sides of a comparison in their unit; a constant takes
 // the unit of the other side.
-func sides(leaf *plans.Leaf, left, right any) (verdict.Value, verdict.Value) {
+func sides(leaf *plans.Compare, left, right any) (verdict.Value, verdict.Value) {
 	unit := leaf.Left.Unit
 	if unit == "" {
 		unit = leaf.Right.Unit
 	}
 	if unit == plans.RatioUnit {
 		switch {
-		case spread(leaf.Left.Input) || spread(leaf.Right.Input):
+		case spread(leaf.Left) || spread(leaf.Right):
 			unit = "spread"
-		case leaf.Left.Of != nil || leaf.Right.Of != nil:
+		case leaf.Left.Factor != 1 || leaf.Right.Factor != 1:
 			// Twice a change may be below -100%, which no quantity can lose.
 			unit = "percent"
 		}
@@ -232,13 +230,13 @@ func side(v any, unit string) verdict.Value {
 	return verdict.Value{Text: fmt.Sprint(v)}
 }
 
-// spread reports whether an input is a coefficient of variation: a ratio, but not a
-// signed change.
-func spread(in *plans.Input) bool { return in != nil && in.Stat == "cv" }
+// spread reports whether a side is a coefficient of variation: a ratio, but not a signed
+// change.
+func spread(o plans.Operand) bool { return o.Factor == 1 && o.Input != nil && o.Input.Stat == "cv" }
 
 // unitOf is the unit of an input's own number.
 func unitOf(in *plans.Input) string {
-	if in.Ratio() || spread(in) {
+	if in.Ratio() || in.Stat == "cv" {
 		return plans.RatioUnit
 	}
 	return in.Unit
@@ -246,7 +244,7 @@ func unitOf(in *plans.Input) string {
 
 // found is the reason with what was found against what was required, and whether it
 // holds.
-func (f *finding) found(leaf *plans.Leaf, wanted bool, more ...verdict.Arg) verdict.Reason {
+func (f *finding) found(leaf *plans.Compare, wanted bool, more ...verdict.Arg) verdict.Reason {
 	subject, other, is, want, op := leaf.Left, leaf.Right, f.Left, f.Right, leaf.Op
 	if f.Turned {
 		subject, other, is, want, op = other, subject, want, is, plans.Turned(op)
@@ -289,10 +287,10 @@ func strength(in *plans.Input, r *reading) []verdict.Arg {
 
 // argued is how launches decided a comparison. An estimate that stopped a test at a pass
 // is too good on average, so it is shown with the bound.
-func (c *ruling) argued(leaf *plans.Leaf, f *finding) []verdict.Reason {
-	t, in := f.Test, leaf.Claim.Input
+func (c *ruling) argued(leaf *plans.Compare, f *finding) []verdict.Reason {
+	t, in := f.Test, leaf.Metric
 	a := argument{test: t, unit: unitOf(in), most: c.most(in), n: len(t.Values)}
-	if spread(in) {
+	if in.Stat == "cv" {
 		a.unit = "spread"
 	}
 	if len(t.Looks) > 0 {

@@ -227,9 +227,9 @@ const doubt = certain / 8
 // unless a rule of the decision reads the contradicting metric: then the author has
 // weighed it. Like a drift it is read from all launches; where more can tell, it asks for
 // them.
-func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
-	in := leaf.Claim.Input
-	if f.Verdict != verdict.Pass || in.Cell == "" || in.Relation == plans.Base || !better(leaf.Claim) || !slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat) {
+func (c *ruling) refute(f *finding, leaf *plans.Compare) {
+	in := leaf.Metric
+	if f.Verdict != verdict.Pass || in.Cell == "" || in.Relation == plans.Base || !better(leaf) || !slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat) {
 		return
 	}
 	of := contested{in.Feature, in.Cell, in.Against}
@@ -237,7 +237,7 @@ func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
 		if x.metric != speaker(in.Metric) || c.declared(of, x) {
 			continue
 		}
-		if gain := c.asks(leaf.Claim); gain < 0 && !x.still(gain) {
+		if gain := c.asks(leaf); gain < 0 && !x.still(gain) {
 			continue
 		}
 		f.Verdict, f.open, f.Test.Note = verdict.Inconclusive, nil, x.reason
@@ -249,19 +249,19 @@ func (c *ruling) refute(f *finding, leaf *plans.Leaf) {
 }
 
 // better reports whether a claim is that a metric improved.
-func better(c *plans.Claim) bool {
+func better(c *plans.Compare) bool {
 	switch {
-	case c.Input.Better == "":
+	case c.Metric.Better == "":
 		return false
-	case c.Input.Relation == plans.Gain:
-		return c.More
+	case c.Metric.Relation == plans.Gain:
+		return c.AtLeast
 	}
-	return c.More == (c.Input.Better == string(measure.Higher))
+	return c.AtLeast == (c.Metric.Better == string(measure.Higher))
 }
 
 // asks is the gain over the parent that a claim asks for, in logs.
-func (c *ruling) asks(claim *plans.Claim) float64 {
-	in, r := claim.Input, c.readings[claim.Input]
+func (c *ruling) asks(claim *plans.Compare) float64 {
+	in, r := claim.Metric, c.readings[claim.Metric]
 	base, sign := 0.0, 1.0
 	if in.Better == string(measure.Lower) {
 		sign = -1

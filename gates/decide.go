@@ -2,6 +2,7 @@ package gates
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -43,7 +44,7 @@ type decider struct {
 	rules    []*plans.Rule
 	ev       *Evidence
 	settings Settings
-	shares   map[*plans.Leaf]share
+	shares   map[*plans.Compare]share
 	// contradicted caches the contradictions that were looked for.
 	contradicted map[contested][]contradiction
 }
@@ -80,42 +81,35 @@ func (d *decider) rule(rule *plans.Rule) verdict.Rule {
 	if rule == nil {
 		return broke(verdict.Rule{Decides: true}, verdict.New(code.NoRuleGiven))
 	}
-	c := &ruling{decider: d, program: rule.Program, readings: map[*plans.Input]*reading{}, leaves: map[*plans.Leaf]*finding{}}
+	c := &ruling{decider: d, rule: rule, inputs: rule.Inputs(), compares: rule.Compares(), readings: map[*plans.Input]*reading{}, leaves: map[*plans.Compare]*finding{}}
 	c.out = verdict.Rule{
 		Name: rule.Name, Expr: rule.Expr, Decides: true,
 		Source: fmt.Sprintf("%s:%d:%d", rule.ExprRange.File, rule.ExprRange.Start.Line, rule.ExprRange.Start.Column),
 	}
-	if !sound(c.program) {
+	if !sound(c) {
 		return broke(c.out, verdict.New(code.NotCompiled))
 	}
 	return c.decide()
 }
 
-// sound reports whether a program has everything needed to decide it.
-func sound(p *plans.Program) bool {
-	if p == nil || len(p.Inputs) == 0 || p.Logic == nil {
-		return false
-	}
-	for _, leaf := range p.Leaves {
-		c := leaf.Claim
-		switch {
-		case c == nil:
+// sound reports whether a rule has everything needed to decide it.
+func sound(c *ruling) bool {
+	return len(c.inputs) > 0 && !slices.ContainsFunc(c.compares, func(leaf *plans.Compare) bool {
+		in := leaf.Metric
+		switch leaf.Form {
+		case verdict.Exact:
 			return false
-		case c.Form == verdict.Exact:
-		case c.Input == nil || c.Input.Kind != plans.InputMetric:
-			return false
-		case c.Form == verdict.Ratio && !c.Input.Ratio(),
-			c.Form == verdict.Difference && c.Input.Relation != plans.Delta,
-			(c.Form == verdict.Level || c.Form == verdict.LogLevel) && c.Input.Comparing():
-			return false
+		case verdict.Range:
+			return in == nil || in.Kind != plans.InputMetric
+		case verdict.Ratio:
+			return in == nil || in.Kind != plans.InputMetric || !in.Ratio()
+		case verdict.Difference:
+			return in == nil || in.Kind != plans.InputMetric || in.Relation != plans.Delta
+		case verdict.Level, verdict.LogLevel:
+			return in == nil || in.Kind != plans.InputMetric || in.Comparing()
 		}
-		switch c.Form {
-		case verdict.Exact, verdict.Ratio, verdict.Difference, verdict.Level, verdict.LogLevel, verdict.Range:
-		default:
-			return false
-		}
-	}
-	return true
+		return true
+	})
 }
 
 func broke(out verdict.Rule, why verdict.Reason) verdict.Rule {

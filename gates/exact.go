@@ -18,7 +18,7 @@ const fewLaunches = 2
 // exact decides a comparison on its values, which have no noise. A count must hold in
 // every launch and takes more than one. A number of launches or requests that is not
 // reached may still be; an exceeded one stays exceeded.
-func (c *ruling) exact(f *finding, leaf *plans.Leaf) error {
+func (c *ruling) exact(f *finding, leaf *plans.Compare) error {
 	f.Test = &verdict.Test{Form: verdict.Exact, Negated: leaf.Negated}
 	// why is what decided it, after the evidence behind its values.
 	var why []verdict.Reason
@@ -84,7 +84,7 @@ func saysNothing(in *plans.Input, n int) verdict.Reason {
 }
 
 // settle decides for good.
-func (f *finding) settle(leaf *plans.Leaf, wanted bool) {
+func (f *finding) settle(leaf *plans.Compare, wanted bool) {
 	f.Verdict, f.Test.Stop, f.Holds = verdict.Fail, verdict.StopFail, leaf.Negated
 	if wanted {
 		f.Verdict, f.Test.Stop, f.Holds = verdict.Pass, verdict.StopPass, !leaf.Negated
@@ -93,22 +93,16 @@ func (f *finding) settle(leaf *plans.Leaf, wanted bool) {
 
 // exceeded reports whether a comparison of a count with the plan's numbers does not hold
 // and never will: launches and requests only increase.
-func (c *ruling) exceeded(leaf *plans.Leaf) bool {
-	in, limit, op := leaf.Left.Input, leaf.Right, leaf.Op
+func (c *ruling) exceeded(leaf *plans.Compare) bool {
+	if leaf.Metric != nil {
+		return leaf.Metric.Counts() && !leaf.AtLeast
+	}
+	in, limit := leaf.Left.Input, leaf.Right
 	if in == nil || !in.Counts() {
-		in, limit, op = leaf.Right.Input, leaf.Left, plans.Turned(op)
+		in, limit = leaf.Right.Input, leaf.Left
 	}
-	if in == nil || !in.Counts() || in.Comparing() || !given(limit) {
-		return false
-	}
-	switch op {
-	case "<", "<=":
-		return !leaf.Negated
-	case ">", ">=":
-		return leaf.Negated
-	}
-	if leaf.Negated {
-		return false // one number is denied, or some, and the next may differ
+	if in == nil || !in.Counts() || measured(limit) || leaf.Negated {
+		return false // if one number is denied, or some, the next may differ
 	}
 	value := func(in *plans.Input) any { return c.readings[in].value(in) }
 	count, _ := value(in).(float64)
@@ -125,7 +119,7 @@ func (c *ruling) exceeded(leaf *plans.Leaf) bool {
 
 // crashed is how many launches crashed, and how little it means that the others did not;
 // none if the rule is not about crashes.
-func (c *ruling) crashed(leaf *plans.Leaf) []verdict.Reason {
+func (c *ruling) crashed(leaf *plans.Compare) []verdict.Reason {
 	in := leaf.Left.Input
 	if in == nil {
 		in = leaf.Right.Input
@@ -171,7 +165,7 @@ func armsOf(in *plans.Input) (own, base countedArm) {
 }
 
 // counting lists the arms of which a comparison reads per-launch counts, if any.
-func (c *ruling) counting(leaf *plans.Leaf) (arms []*counting) {
+func (c *ruling) counting(leaf *plans.Compare) (arms []*counting) {
 	add := func(in *plans.Input, arm countedArm, values []float64) {
 		i := slices.IndexFunc(arms, func(a *counting) bool { return a.arm == arm })
 		if i < 0 {
@@ -225,7 +219,7 @@ type tally struct {
 const mostTallies = 100_000
 
 // tallies compares each launch of each arm with each of the others.
-func (c *ruling) tallies(leaf *plans.Leaf, arms []*counting) (out []tally, err error) {
+func (c *ruling) tallies(leaf *plans.Compare, arms []*counting) (out []tally, err error) {
 	n := 1
 	for _, a := range arms {
 		if n *= len(a.differing); n > mostTallies {
@@ -280,7 +274,7 @@ func (c *ruling) countOf(in *plans.Input, at map[countedArm]int) float64 {
 // counted decides a comparison of per-launch counts: it must hold in every launch, and
 // one violation fails it for good. Between two arms it passes if it holds for every pair
 // of launches, fails if for none, and stays undecided in between, as a range does.
-func (c *ruling) counted(f *finding, leaf *plans.Leaf, arms []*counting) error {
+func (c *ruling) counted(f *finding, leaf *plans.Compare, arms []*counting) error {
 	all, err := c.tallies(leaf, arms)
 	if err != nil {
 		return err
@@ -318,7 +312,7 @@ func (c *ruling) counted(f *finding, leaf *plans.Leaf, arms []*counting) error {
 }
 
 // worstOf is the launch farthest from what is required, or the first.
-func worstOf(leaf *plans.Leaf, off []tally) tally {
+func worstOf(leaf *plans.Compare, off []tally) tally {
 	worst, far := off[0], -1.0
 	for _, t := range off {
 		l, lok := t.left.(float64)
@@ -331,7 +325,7 @@ func worstOf(leaf *plans.Leaf, off []tally) tally {
 }
 
 // spans returns both sides from minimum to maximum.
-func spans(leaf *plans.Leaf, all []tally) (left, right verdict.Value) {
+func spans(leaf *plans.Compare, all []tally) (left, right verdict.Value) {
 	low, high := all[0], all[0]
 	for _, t := range all {
 		if less(t.left, low.left) {

@@ -99,7 +99,7 @@ func checkFailsClosed(t *testing.T, rule *plans.Rule) {
 			t.Errorf("%s is %s without evidence", rule.Expr, got.Verdict)
 		}
 	}
-	for _, in := range rule.Program.Inputs {
+	for _, in := range rule.Inputs() {
 		if in.Kind == plans.InputTarget {
 			continue
 		}
@@ -125,7 +125,7 @@ func checkFailsClosed(t *testing.T, rule *plans.Rule) {
 func checkUndecided(t *testing.T, rule *plans.Rule, in *plans.Input, got verdict.Rule) {
 	t.Helper()
 	for i, c := range got.Comparisons {
-		leaf := rule.Program.Leaves[i]
+		leaf := rule.Compares()[i]
 		if slices.Contains(leaf.Inputs(), in) && c.Verdict != verdict.Inconclusive {
 			t.Errorf("%s: %s is %s with one launch", rule.Expr, c.Text, c.Verdict)
 		}

@@ -19,12 +19,12 @@ const (
 
 // placesOf says how places bear on a test, and which of them stands out; nothing if all
 // launches ran on one.
-func placesOf(c *plans.Claim, sc scale, p pairs) (said []verdict.Reason) {
+func placesOf(c *plans.Compare, sc scale, p pairs) (said []verdict.Reason) {
 	if p.blocks() == nil {
 		return nil
 	}
 	names := distinct(p.places)
-	if !c.Input.Comparing() {
+	if !c.Metric.Comparing() {
 		return verdict.Because(code.OnEach, verdict.List("places", names))
 	}
 	said = verdict.Because(code.WithinRounds, verdict.List("places", names))

@@ -148,22 +148,21 @@ func TestEvidenceOfNothing(t *testing.T) {
 	if got := decided(rule, &Evidence{Features: map[string]*Feature{"f": {}}}); got.Verdict != verdict.Inconclusive {
 		t.Errorf("%+v", got)
 	}
-	for _, r := range []*plans.Rule{{Name: "x"}, {Program: &plans.Program{}}} {
+	for _, r := range []*plans.Rule{{Name: "x"}, {Cond: &plans.Cond{}}} {
 		if got := decided(r, full()); got.Verdict != verdict.Error || len(got.Reasons) == 0 {
 			t.Errorf("%+v", got)
 		}
 	}
-	// A program that lacks something that deciding needs.
-	for name, spoil := range map[string]func(*plans.Program){
-		"no logic":     func(p *plans.Program) { p.Logic = nil },
-		"no claim":     func(p *plans.Program) { p.Leaves[0].Claim = nil },
-		"no such form": func(p *plans.Program) { p.Leaves[0].Claim.Form = "guess" },
-		"no input":     func(p *plans.Program) { p.Leaves[0].Claim.Input = nil },
-		"wrong form":   func(p *plans.Program) { p.Leaves[0].Claim.Form = verdict.Ratio },
-		"out of reach": func(p *plans.Program) { p.Leaves[0].Claim.Threshold = math.Inf(1) },
+	// A comparison that lacks something that deciding needs.
+	for name, spoil := range map[string]func(*plans.Compare){
+		"no form":      func(c *plans.Compare) { c.Form = "" },
+		"no such form": func(c *plans.Compare) { c.Form = "guess" },
+		"no metric":    func(c *plans.Compare) { c.Metric = nil },
+		"wrong form":   func(c *plans.Compare) { c.Form = verdict.Ratio },
+		"out of reach": func(c *plans.Compare) { c.Threshold = math.Inf(1) },
 	} {
 		odd := compiled(t, "chat.tg > 1")
-		spoil(odd.Program)
+		spoil(odd.Cond.Compare)
 		if got := decided(odd, full()); got.Verdict.Unlocks() || got.Verdict == verdict.Fail || len(got.Reasons) == 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -172,7 +171,7 @@ func TestEvidenceOfNothing(t *testing.T) {
 	// forced.
 	res := loaded("chat.tg < target.other.chat.tg")
 	odd := res.Plan.Phases[0].Gate.Rules[0]
-	odd.Program.Inputs[1].Number = math.Inf(1)
+	odd.Inputs()[1].Number = math.Inf(1)
 	if got := decided(odd, full()); got.Verdict != verdict.Invalid {
 		t.Errorf("%+v", got)
 	}

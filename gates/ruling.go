@@ -12,10 +12,12 @@ import (
 // ruling is one rule while it is being decided.
 type ruling struct {
 	*decider
-	program  *plans.Program
+	rule     *plans.Rule
+	inputs   []*plans.Input
+	compares []*plans.Compare
 	out      verdict.Rule
 	readings map[*plans.Input]*reading
-	leaves   map[*plans.Leaf]*finding
+	leaves   map[*plans.Compare]*finding
 	absent   []verdict.Verdict
 }
 
@@ -24,10 +26,10 @@ type ruling struct {
 // both sides were watched, and a metric that disappears must not make a rule easier to
 // pass.
 func (c *ruling) decide() verdict.Rule {
-	for _, in := range c.program.Inputs {
+	for _, in := range c.inputs {
 		c.out.Inputs = append(c.out.Inputs, c.read(in).Input)
 	}
-	for _, leaf := range c.program.Leaves {
+	for _, leaf := range c.compares {
 		f, err := c.find(leaf)
 		if err != nil {
 			if len(c.absent) > 0 {
@@ -41,20 +43,20 @@ func (c *ruling) decide() verdict.Rule {
 	}
 	if len(c.absent) > 0 {
 		c.out.Verdict = verdict.Join(c.absent...)
-		_, c.out.Open = c.join(c.program.Logic)
+		_, c.out.Open = c.join(c.rule.Cond)
 		return c.out
 	}
-	for _, leaf := range c.program.Leaves {
+	for _, leaf := range c.compares {
 		f := c.leaves[leaf]
 		c.out.Comparisons = append(c.out.Comparisons, f.Comparison)
 		c.out.Reasons = append(c.out.Reasons, f.reason)
 	}
-	for _, in := range c.program.Inputs {
+	for _, in := range c.inputs {
 		if in.Type == plans.BoolInput && !c.compared(in) {
 			c.out.Reasons = append(c.out.Reasons, verdict.New(code.Truth, verdict.Text("is", fmt.Sprint(c.readings[in].value(in)))).On(in.Path))
 		}
 	}
-	c.out.Verdict, c.out.Open = c.join(c.program.Logic)
+	c.out.Verdict, c.out.Open = c.join(c.rule.Cond)
 	return c.unsettle()
 }
 
@@ -73,7 +75,7 @@ func (c *ruling) read(in *plans.Input) *reading {
 }
 
 func (c *ruling) compared(in *plans.Input) bool {
-	return slices.ContainsFunc(c.program.Leaves, func(leaf *plans.Leaf) bool { return slices.Contains(leaf.Inputs(), in) })
+	return slices.ContainsFunc(c.compares, func(leaf *plans.Compare) bool { return slices.Contains(leaf.Inputs(), in) })
 }
 
 // unsettle withdraws the decision of a rule that read numbers of an engine that was not
@@ -90,7 +92,7 @@ func (c *ruling) unsettle() verdict.Rule {
 	if len(names) == 0 {
 		return c.out
 	}
-	for i, leaf := range c.program.Leaves {
+	for i, leaf := range c.compares {
 		if len(c.leaves[leaf].stale) > 0 {
 			c.out.Comparisons[i].Verdict = verdict.Inconclusive
 		}
@@ -107,19 +109,19 @@ func (c *ruling) unsettle() verdict.Rule {
 
 // join is the verdict of a part of a rule in three-valued logic, and the features for
 // which more launches could change it. Parts of a settled and or or keep nothing open.
-func (c *ruling) join(l *plans.Logic) (verdict.Verdict, []string) {
-	switch l.Op {
-	case plans.LogicCompare:
-		f := c.leaves[l.Leaf]
+func (c *ruling) join(l *plans.Cond) (verdict.Verdict, []string) {
+	switch {
+	case l.Compare != nil:
+		f := c.leaves[l.Compare]
 		if f == nil {
 			return verdict.Inconclusive, nil
 		}
 		return f.Verdict, f.open
-	case plans.LogicTruth:
+	case l.Truth != nil:
 		return c.truth(l)
 	}
 	settles, all := verdict.Fail, verdict.Pass
-	if l.Op == plans.LogicOr {
+	if l.Op == plans.Or {
 		settles, all = all, settles
 	}
 	joined := all
@@ -138,7 +140,7 @@ func (c *ruling) join(l *plans.Logic) (verdict.Verdict, []string) {
 }
 
 // truth is a yes or no that is a part of the rule by itself.
-func (c *ruling) truth(l *plans.Logic) (verdict.Verdict, []string) {
+func (c *ruling) truth(l *plans.Cond) (verdict.Verdict, []string) {
 	r := c.read(l.Truth)
 	if r.absent != "" {
 		return verdict.Inconclusive, r.awaited(l.Truth)

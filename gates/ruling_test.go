@@ -13,12 +13,12 @@ import (
 )
 
 // tree makes a random and/or tree over n leaves, each of its own feature.
-func tree(r *rand.Rand, leaves []*plans.Leaf, op string) *plans.Logic {
+func tree(r *rand.Rand, leaves []*plans.Compare, op string) *plans.Cond {
 	if len(leaves) == 1 {
-		return &plans.Logic{Op: plans.LogicCompare, Leaf: leaves[0]}
+		return &plans.Cond{Compare: leaves[0]}
 	}
-	other := map[string]string{plans.LogicAnd: plans.LogicOr, plans.LogicOr: plans.LogicAnd}[op]
-	node := &plans.Logic{Op: op}
+	other := map[string]string{plans.And: plans.Or, plans.Or: plans.And}[op]
+	node := &plans.Cond{Op: op}
 	for len(leaves) > 0 {
 		n := 1 + r.IntN(len(leaves))
 		if len(node.Args) == 0 {
@@ -38,12 +38,12 @@ func TestThreeValues(t *testing.T) {
 	values := []verdict.Verdict{verdict.Pass, verdict.Fail, verdict.Inconclusive}
 	for range 400 {
 		n := 1 + r.IntN(5)
-		leaves := make([]*plans.Leaf, n)
-		c := &ruling{leaves: map[*plans.Leaf]*finding{}}
-		names := map[*plans.Leaf]string{}
-		var undecided []*plans.Leaf
+		leaves := make([]*plans.Compare, n)
+		c := &ruling{leaves: map[*plans.Compare]*finding{}}
+		names := map[*plans.Compare]string{}
+		var undecided []*plans.Compare
 		for i := range leaves {
-			leaves[i] = &plans.Leaf{}
+			leaves[i] = &plans.Compare{}
 			v := values[r.IntN(3)]
 			f := &finding{Comparison: verdict.Comparison{Verdict: v}}
 			names[leaves[i]] = fmt.Sprint("f", i)
@@ -53,20 +53,20 @@ func TestThreeValues(t *testing.T) {
 			}
 			c.leaves[leaves[i]] = f
 		}
-		l := tree(r, leaves, []string{plans.LogicAnd, plans.LogicOr}[r.IntN(2)])
+		l := tree(r, leaves, []string{plans.And, plans.Or}[r.IntN(2)])
 		holds := func(assigned int) bool {
-			var of func(l *plans.Logic) bool
-			of = func(l *plans.Logic) bool {
+			var of func(l *plans.Cond) bool
+			of = func(l *plans.Cond) bool {
 				switch l.Op {
-				case plans.LogicAnd:
-					return !slices.ContainsFunc(l.Args, func(arg *plans.Logic) bool { return !of(arg) })
-				case plans.LogicOr:
+				case plans.And:
+					return !slices.ContainsFunc(l.Args, func(arg *plans.Cond) bool { return !of(arg) })
+				case plans.Or:
 					return slices.ContainsFunc(l.Args, of)
 				}
-				if i := slices.Index(undecided, l.Leaf); i >= 0 {
+				if i := slices.Index(undecided, l.Compare); i >= 0 {
 					return assigned>>i&1 == 1
 				}
-				return c.leaves[l.Leaf].Verdict == verdict.Pass
+				return c.leaves[l.Compare].Verdict == verdict.Pass
 			}
 			return of(l)
 		}

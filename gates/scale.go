@@ -29,12 +29,12 @@ type scale struct {
 
 // scaleOf is the scale of a claim that a t-test decides. It returns an error if the
 // threshold cannot be reached: a change of −100%.
-func scaleOf(c *plans.Claim) (scale, error) {
+func scaleOf(c *plans.Compare) (scale, error) {
 	s := scale{sign: 1, theta: c.Threshold, number: func(y float64) float64 { return y }}
 	switch c.Form {
 	case verdict.Ratio:
 		s.logs = true
-		if saving(c.Input) {
+		if saving(c.Metric) {
 			// Candidate over base is 1 − gain: its logs, turned.
 			s.sign, s.theta = -1, -math.Log1p(-c.Threshold)
 			s.number = func(y float64) float64 { return -math.Expm1(-y) }
@@ -45,9 +45,9 @@ func scaleOf(c *plans.Claim) (scale, error) {
 		s.logs, s.theta, s.number = true, math.Log(c.Threshold), math.Exp
 	}
 	if math.IsNaN(s.theta) || math.IsInf(s.theta, 0) {
-		return s, fault(verdict.New(code.OutOfReach, verdict.Num("limit", c.Threshold, "")).On(c.Input.Path))
+		return s, fault(verdict.New(code.OutOfReach, verdict.Num("limit", c.Threshold, "")).On(c.Metric.Path))
 	}
-	if !c.More {
+	if !c.AtLeast {
 		up := s.number
 		s.falls = true
 		s.sign, s.theta, s.number = -s.sign, -s.theta, func(y float64) float64 { return up(-y) }

@@ -14,12 +14,12 @@ import (
 
 // ttest decides a claim by the sequential t-test over the launches that it reads. It
 // returns an error if the claim cannot be tested with them, which makes the rule invalid.
-func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, *verdict.Test, error) {
+func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict, *verdict.Test, error) {
 	sc, err := scaleOf(c)
 	if err != nil {
 		return "", nil, err
 	}
-	p, err := paired(r.own, r.base, !c.Input.Comparing())
+	p, err := paired(r.own, r.base, !c.Metric.Comparing())
 	if err != nil {
 		return "", nil, err
 	}
@@ -31,7 +31,7 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	case recorded:
 		first = stats.Recorded
 	}
-	design, err := d.design(c.Input, first)
+	design, err := d.design(c.Metric, first)
 	if err != nil {
 		return "", nil, err
 	}
@@ -39,16 +39,16 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	if err != nil {
 		return "", nil, err
 	}
-	if f := d.feature(c.Input); f != nil && f.Try > 1 {
+	if f := d.feature(c.Metric); f != nil && f.Try > 1 {
 		sh.parts = append(slices.Clone(sh.parts), verdict.Share{Of: verdict.ShareTry, N: f.Try})
 	}
 	t := describe(c, r, p)
 	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.parts
 	t.Plan, t.First, t.Floor, t.FloorDF, t.Gap = design.Looks, design.First, floor.SD, floor.DF, sc.gap(p, stats.UsualGap)
-	if f := d.feature(c.Input); f != nil && floor.Gap > 0 && (t.Against == "" || t.Against == f.Parent.Name) {
+	if f := d.feature(c.Metric); f != nil && floor.Gap > 0 && (t.Against == "" || t.Against == f.Parent.Name) {
 		t.Gap = sc.gap(p, floor.Gap)
 	}
-	tick := d.tickOf(c.Input, r.own.unit, sc, p)
+	tick := d.tickOf(c.Metric, r.own.unit, sc, p)
 	if equal := tied(t); len(equal) > 0 {
 		t.Resolution = tick
 		t.Beside = append(t.Beside, spreadOf(t, sc, equal))
@@ -85,9 +85,9 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 }
 
 // asked is a claim as the test takes it: on its scale, with its part of the levels.
-func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q stats.Question, err error) {
+func asked(c *plans.Compare, sc scale, p pairs, design stats.Design, sh share) (q stats.Question, err error) {
 	q = stats.Question{
-		Single: !c.Input.Comparing(), Theta: sc.theta,
+		Single: !c.Metric.Comparing(), Theta: sc.theta,
 		Pass: design.Pass / float64(sh.pass), Fail: design.Fail / float64(sh.fail),
 	}
 	if sc.logs {
@@ -132,21 +132,21 @@ func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
 }
 
 // describe is a test of a claim before anything is decided.
-func describe(c *plans.Claim, r *reading, p pairs) *verdict.Test {
+func describe(c *plans.Compare, r *reading, p pairs) *verdict.Test {
 	return &verdict.Test{
-		Relation: string(c.Input.Relation), Saved: saving(c.Input),
-		Form: c.Form, Metric: c.Input.LaunchAddress(), Stat: c.Input.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
-		Threshold: c.Threshold, More: c.More, Estimate: r.Value, Stop: verdict.StopOpen,
+		Relation: string(c.Metric.Relation), Saved: saving(c.Metric),
+		Form: c.Form, Metric: c.Metric.LaunchAddress(), Stat: c.Metric.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
+		Threshold: c.Threshold, More: c.AtLeast, Estimate: r.Value, Stop: verdict.StopOpen,
 		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left, Places: p.several(),
 	}
 }
 
 // noise is the stored launch noise, in logs, of the metric that a claim tests; recorded
 // reports whether it is known well enough to plan with. Gap is in logs whatever the form.
-func (d *decider) noise(c *plans.Claim) (n verdict.Noise, recorded bool) {
-	key := NoiseKey(c.Input)
+func (d *decider) noise(c *plans.Compare) (n verdict.Noise, recorded bool) {
+	key := NoiseKey(c.Metric)
 	n = d.settings.Noise[key]
-	if f := d.feature(c.Input); f != nil && f.Noise != nil {
+	if f := d.feature(c.Metric); f != nil && f.Noise != nil {
 		n = f.Noise[key]
 	}
 	if c.Form != verdict.Ratio && c.Form != verdict.LogLevel || !(n.DF >= LeastFreedom) || !(n.SD > 0) || math.IsInf(n.SD, 0) {
@@ -299,26 +299,26 @@ const rangeLaunches = 3
 // such as memory: it passes if the worst launch of one arm keeps to the limit against the
 // best of the other, and fails if even the best against the worst does not. More launches
 // only widen the range, so in between it stays undecided.
-func (d *decider) wholeRange(c *plans.Claim, r *reading) (verdict.Verdict, *verdict.Test, error) {
+func (d *decider) wholeRange(c *plans.Compare, r *reading) (verdict.Verdict, *verdict.Test, error) {
 	own, base := r.own, r.base
 	q := stats.RangeQuestion{
-		Candidate: own.values, Base: base.values, Single: !c.Input.Comparing(), Relative: c.Input.Ratio(),
-		Limit: c.Threshold, More: c.More, Strict: c.Strict,
+		Candidate: own.values, Base: base.values, Single: !c.Metric.Comparing(), Relative: c.Metric.Ratio(),
+		Limit: c.Threshold, More: c.AtLeast, Strict: c.Strict,
 	}
-	if saving(c.Input) {
-		q.Limit, q.More = -c.Threshold, !c.More // a gain is the negated change
+	if saving(c.Metric) {
+		q.Limit, q.More = -c.Threshold, !c.AtLeast // a gain is the negated change
 	}
 	outcome, low, high, err := stats.Range(q)
 	if err != nil {
 		return "", nil, fault(verdict.New(code.RatioImpossible, verdict.Err(err)))
 	}
-	if saving(c.Input) {
+	if saving(c.Metric) {
 		low, high = -high, -low
 	}
 	t := describe(c, r, pairs{own: own.values, base: base.values, ownIDs: ids(own), baseIDs: ids(base)})
 	t.Low, t.High = &low, &high
-	n, most := len(own.values), d.most(c.Input)
-	if c.Input.Comparing() {
+	n, most := len(own.values), d.most(c.Metric)
+	if c.Metric.Comparing() {
 		n = min(n, len(base.values))
 	}
 	t.First = max(rangeLaunches, min(d.settings.Min, most))

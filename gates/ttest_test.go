@@ -300,7 +300,7 @@ func TestPrintedTies(t *testing.T) {
 		{100, 200, "pass"},
 	} {
 		rule := compiled(t, "chat.tg.gain >= 0.03")
-		for _, in := range rule.Program.Inputs {
+		for _, in := range rule.Inputs() {
 			in.Cell = plans.CommandKind
 		}
 		got := decided(rule, ev(c.base, c.own))
@@ -331,7 +331,7 @@ func TestPrintedShare(t *testing.T) {
 			}
 		})
 		rule := compiled(t, c.rule)
-		for _, in := range rule.Program.Inputs {
+		for _, in := range rule.Inputs() {
 			in.Cell = plans.CommandKind
 		}
 		if got := decided(rule, ev); got.Verdict != c.want {

@@ -108,7 +108,7 @@ func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bo
 	q.Blocks = p.blocks()
 	recorded := false
 	if v.logs {
-		n, known := d.noise(&plans.Claim{Form: verdict.Ratio, Input: in})
+		n, known := d.noise(&plans.Compare{Form: verdict.Ratio, Metric: in})
 		q.Floor, recorded = max(q.Floor, n.SD), known
 	}
 	design, err := d.certainty(in, recorded)

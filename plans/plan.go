@@ -236,7 +236,7 @@ func (ph *Phase) ReadsBaseline() bool {
 		return false
 	}
 	return slices.ContainsFunc(ph.Gate.Rules, func(r *Rule) bool {
-		return r.Program != nil && slices.ContainsFunc(r.Program.Inputs, func(in *Input) bool { return in.Row != nil && *in.Row == BaselineRow })
+		return slices.ContainsFunc(r.Inputs(), func(in *Input) bool { return in.Row != nil && *in.Row == BaselineRow })
 	})
 }
 

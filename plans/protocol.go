@@ -64,12 +64,14 @@ func (r *Regression) Criteria() (rules []*Rule) {
 	}
 	for _, against := range append([]Against{Parent}, r.Against...) {
 		for _, metric := range r.Decisive {
-			metric += against.Suffix()
-			expr := fmt.Sprintf("%s.gain >= -%v", metric, r.MaxSlowdown)
-			if IsMemory(strings.TrimSuffix(metric, against.Suffix())) {
-				expr = fmt.Sprintf("%s.delta <= %v", metric, r.MaxMemoryIncrease)
+			bound := &Bound{Address: metric + against.Suffix() + ".gain", Op: ">=", Limit: -r.MaxSlowdown}
+			if IsMemory(metric) {
+				bound = &Bound{Address: metric + against.Suffix() + ".delta", Op: "<=", Limit: r.MaxMemoryIncrease}
 			}
-			rules = append(rules, &Rule{Name: RegressionLevel + " " + metric, Expr: expr, Range: r.At, ExprRange: r.At})
+			rules = append(rules, &Rule{
+				Name: RegressionLevel + " " + metric + against.Suffix(), Expr: fmt.Sprintf("%s %s %v", bound.Address, bound.Op, bound.Limit),
+				Bound: bound, Range: r.At, ExprRange: r.At,
+			})
 		}
 	}
 	return rules

@@ -3,6 +3,7 @@ package plans
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -12,58 +13,198 @@ import (
 // Denied maps a comparison operator to its negation.
 var Denied = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
-// Rule is an expr-lang expression and its place.
+// Rule is a condition as text, its place, and what Load makes of it.
 type Rule struct {
 	Name string
 	Expr string
+	// Bound is set instead of a text where a level or a hypothesis makes the comparison;
+	// then Expr only shows it.
+	Bound *Bound `json:"-"`
 	// Range is the block; ExprRange the expression's attribute value.
 	Range     Range `json:"-"`
 	ExprRange Range `json:"-"`
-	// Program is the strictly compiled rule, set by Load.
-	Program *Program `json:"-"`
+	// Cond is what must hold, set by Load; nil if the text is wrong.
+	Cond *Cond `json:"-"`
 }
 
-func (r *Rule) Leaves() []*Leaf {
-	if r.Program == nil {
+// Compares are the comparisons of the rule, in order of appearance.
+func (r *Rule) Compares() []*Compare { return r.cond().Compares() }
+
+// Inputs are the values that the rule reads, each once, in order of appearance.
+func (r *Rule) Inputs() []*Input { return r.cond().Inputs() }
+
+func (r *Rule) cond() *Cond {
+	if r == nil {
 		return nil
 	}
-	return r.Program.Leaves
+	return r.Cond
 }
 
-func (r *Rule) Inputs() []*Input {
-	if r.Program == nil {
-		return nil
-	}
-	return r.Program.Inputs
+// Bound is a metric's address, with a relation if it has one, and the number that bounds
+// it.
+type Bound struct {
+	Address, Op string
+	Limit       float64
 }
 
-// Program is a rule after strict compilation: what it reads, and what it compares.
-type Program struct {
-	// Inputs are the values the rule reads, each once, in order of appearance.
-	Inputs []*Input
-	// Leaves are its comparisons, in order of appearance.
-	Leaves []*Leaf
-	// Logic is how and, or and not join its comparisons; their error budget follows it.
-	Logic *Logic
-}
+// And and Or are the values of Cond.Op.
+const (
+	And = "and"
+	Or  = "or"
+)
 
-// Leaf is one comparison of a rule.
-type Leaf struct {
-	// Text is the comparison as written, evenly spaced.
-	Text string
+// Cond is what must hold: one comparison, one yes-or-no value, or several conditions
+// joined by and or or. Every not is pushed down to these: the error budget follows the
+// tree.
+type Cond struct {
+	// Op is And or Or; then Args are at least two, and none of the same Op.
 	Op   string
-	// Left and Right are its operands.
-	Left, Right *Operand
+	Args []*Cond
+	// Compare is a comparison, which takes its own Negated into account.
+	Compare *Compare
+	// Truth is a yes-or-no input, and Negated whether it has to be no.
+	Truth   *Input
+	Negated bool
+}
+
+// Parts are the conditions that must all hold for c to hold.
+func (c *Cond) Parts() []*Cond {
+	if c.Op == And {
+		return c.Args
+	}
+	return []*Cond{c}
+}
+
+// Compares are the comparisons of c, in order of appearance.
+func (c *Cond) Compares() (all []*Compare) {
+	switch {
+	case c == nil:
+	case c.Compare != nil:
+		all = append(all, c.Compare)
+	default:
+		for _, arg := range c.Args {
+			all = append(all, arg.Compares()...)
+		}
+	}
+	return all
+}
+
+// Inputs are the values that c reads, each once, in order of appearance.
+func (c *Cond) Inputs() (all []*Input) {
+	var read []*Input
+	switch {
+	case c == nil:
+	case c.Compare != nil:
+		read = c.Compare.Inputs()
+	case c.Truth != nil:
+		read = append(read, c.Truth)
+	default:
+		for _, arg := range c.Args {
+			read = append(read, arg.Inputs()...)
+		}
+	}
+	for _, in := range read {
+		if !slices.Contains(all, in) {
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// Compare is one comparison: as it was written, and in the one form in which it is
+// decided, whichever side the number is on and however it is scaled (chat.tg >= 0.97 *
+// chat.tg.base is a change of at least −3%).
+type Compare struct {
+	// Text is the comparison as written, evenly spaced; At and Length are where it is in
+	// the rule, in characters.
+	Text       string
+	At, Length int `json:"-"`
+	// Op compares Left with Right.
+	Op          string
+	Left, Right Operand
 	// Negated is set under an odd number of nots: the rule wants it not to hold.
 	Negated bool
-	// Claim is how it is decided; never nil in a plan that Load accepts.
-	Claim *Claim
-	// At and Length are where it is in the rule, in characters.
-	At, Length int `json:"-"`
+
+	// Form is how it is decided. Range stands for a value that a launch has once and that
+	// hardly varies, whether it is compared as a change, a delta or a level: its Metric's
+	// Relation says which.
+	Form verdict.Form
+	// Metric is what is compared with Threshold: with Relation Gain, Change, Delta, Own or
+	// Base, and Against the arm that it is compared with. Its Stat is what each launch
+	// contributes, for all relations. For a comparison of a metric with its own base it is
+	// made up (a Change or Delta), and no input that the rule names. Nil for words, lists,
+	// equality, and counts compared with each other: then only the sides decide.
+	Metric *Input
+	// AtLeast is set if the rule wants more than the threshold, after every not in front
+	// of the comparison was pushed into it. It refers to Metric's number as it is: for a
+	// metric that is better lower, more gain is better, but less change or a lower level
+	// is.
+	AtLeast bool
+	// Strict is set if equality is not enough.
+	Strict bool
+	// Threshold is in Metric's own number and unit: 0.10 for a gain or change of 10% (a
+	// gain of a metric that is better lower is 1 − candidate/base, less than 1; any other
+	// ratio is candidate/base − 1, more than −1), and a number of the metric's unit for a
+	// delta or level. For LogLevel it is more than 0.
+	Threshold float64
 }
 
 // Inputs are the inputs of both sides.
-func (l *Leaf) Inputs() []*Input { return append(l.Left.Inputs(), l.Right.Inputs()...) }
+func (c *Compare) Inputs() (list []*Input) {
+	for _, in := range []*Input{c.Left.Input, c.Right.Input} {
+		if in != nil {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// Tested reports whether deciding it takes a test on several launches.
+func (c *Compare) Tested() bool {
+	return c.Form != verdict.Exact && c.Form != verdict.Range
+}
+
+// Operand is one side of a comparison: Factor times an input, or a constant.
+type Operand struct {
+	// Text is the operand as written, evenly spaced.
+	Text string
+	// Type is number, word, bool or list.
+	Type InputType
+	// Unit is RatioUnit, a catalogue unit, or empty for a plain number.
+	Unit   string
+	Input  *Input
+	Factor float64
+	// Constant is a float64, a string, a bool or, on the right of in, a []any of these.
+	Constant any
+}
+
+// Fixed reports whether the operand reads nothing but numbers of the plan.
+func (o *Operand) Fixed() bool { return o.Input == nil || o.Input.Kind == InputTarget }
+
+// Value computes the operand, given the values of inputs. It must be a finite number.
+func (o *Operand) Value(of func(*Input) any) (any, error) {
+	v := o.Constant
+	if o.Input != nil {
+		v = of(o.Input)
+	}
+	if o.Input != nil && o.Factor != 1 {
+		n, ok := v.(float64)
+		if !ok {
+			return nil, fmt.Errorf("%s is not a number", o.Input.Path)
+		}
+		v = o.Factor * n
+	}
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return nil, fmt.Errorf("%s is not a finite number", o.Text)
+	}
+	if v == nil {
+		return nil, fmt.Errorf("%s has no value", o.Text)
+	}
+	return v, nil
+}
+
+// RatioUnit is the unit of an operand that is a relative change or spread.
+const RatioUnit = "ratio"
 
 // InputKind is what an address leads to.
 type InputKind string
@@ -266,122 +407,6 @@ func (in *Input) UnitWord() string {
 	}
 	return in.Unit
 }
-
-// Claim is a comparison in the one form in which statistics decide it: a number measured
-// by launches is more, or less, than a threshold. Load derives it from the comparison as
-// written, whichever side the number is on and however it is scaled (chat.tg >= 0.97 *
-// chat.tg.base is a change of at least −3%).
-type Claim struct {
-	// Form is how it is decided. Range stands for a value that a launch has once and that
-	// hardly varies, whether it is compared as a change, a delta or a level: its Input's
-	// Relation says which.
-	Form verdict.Form
-	// Input is what is tested, with Relation Gain, Change, Delta, Own or Base. Its Stat
-	// is what each launch contributes, for all relations. For a comparison of a metric
-	// with its own base it is synthesized (a Change or Delta), has no variable and is not
-	// an input that the rule names. Nil if Form is Exact.
-	Input *Input
-	// More is set if the rule wants more than the threshold, after every not in front of
-	// the comparison was pushed into it. It refers to Input's number as it is: for a
-	// metric that is better lower, more gain is better, but less change or a lower level
-	// is.
-	More bool
-	// Strict is set if equality is not enough.
-	Strict bool
-	// Threshold is in Input's own number and unit: 0.10 for a gain or change of 10% (a
-	// gain of a metric that is better lower is 1 − candidate/base, less than 1; any other
-	// ratio is candidate/base − 1, more than −1), and a number of the metric's unit for a
-	// delta or level. For LogLevel it is more than 0.
-	Threshold float64
-}
-
-// Tested reports whether deciding it takes a test on several launches.
-func (c *Claim) Tested() bool {
-	return c != nil && c.Form != verdict.Exact && c.Form != verdict.Range
-}
-
-// Logic is the rule as a tree with every not pushed down into its comparisons:
-// the error budget follows it.
-type Logic struct {
-	// Op is "and", "or", "compare" or "truth".
-	Op string
-	// Args are the parts of and and or; at least two, and none of the same Op.
-	Args []*Logic
-	// Leaf is the comparison of Op compare, Truth the yes-or-no input of Op truth, and
-	// Negated whether the rule wants it to be false. The claim of a leaf already takes
-	// Negated into account.
-	Leaf    *Leaf
-	Truth   *Input
-	Negated bool
-}
-
-// The values of Logic.Op.
-const (
-	LogicAnd     = "and"
-	LogicOr      = "or"
-	LogicCompare = "compare"
-	LogicTruth   = "truth"
-)
-
-// Parts are the conditions that must all hold for the rule to hold.
-func (l *Logic) Parts() []*Logic {
-	if l.Op == LogicAnd {
-		return l.Args
-	}
-	return []*Logic{l}
-}
-
-// Operand is one side of a comparison: an input, a number times an input, or a constant.
-type Operand struct {
-	// Text is the operand as written, evenly spaced.
-	Text string
-	// Type is number, word, bool or list.
-	Type InputType
-	// Unit is RatioUnit, a catalogue unit, or empty for a plain number.
-	Unit string
-	// Input is set when the operand is nothing but one input, Of when it is Factor times
-	// one.
-	Input, Of *Input
-	Factor    float64
-	// Constant is a float64, a string, a bool or, on the right of in, a []any of these.
-	Constant any
-}
-
-// Inputs is the input that the operand reads, if it reads one.
-func (o *Operand) Inputs() []*Input {
-	switch {
-	case o.Input != nil:
-		return []*Input{o.Input}
-	case o.Of != nil:
-		return []*Input{o.Of}
-	}
-	return nil
-}
-
-// Value computes the operand, given the values of inputs. It must be a finite number.
-func (o *Operand) Value(of func(*Input) any) (any, error) {
-	v := o.Constant
-	switch {
-	case o.Input != nil:
-		v = of(o.Input)
-	case o.Of != nil:
-		n, ok := of(o.Of).(float64)
-		if !ok {
-			return nil, fmt.Errorf("%s is not a number", o.Of.Path)
-		}
-		v = o.Factor * n
-	}
-	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-		return nil, fmt.Errorf("%s is not a finite number", o.Text)
-	}
-	if v == nil {
-		return nil, fmt.Errorf("%s has no value", o.Text)
-	}
-	return v, nil
-}
-
-// RatioUnit is the unit of an operand that is a relative change or spread.
-const RatioUnit = "ratio"
 
 // Quantity is an input without its spelling: chat.tg, chat.tg.median and chat.tg.p50 are
 // the same.

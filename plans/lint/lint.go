@@ -40,7 +40,6 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.
 		if ph.Gate != nil {
 			c.rules(ph.Gate.Rules)
 		}
-		c.rivals(ph)
 	}
 	c.engineLimits(reg.Levels)
 	c.gatesThatLockNothing()
@@ -95,11 +94,11 @@ func (c *check) used(p *plans.Protocol) bool {
 // if there is none.
 func (c *check) readsNumbers(protocol string) *plans.Rule {
 	for _, r := range c.plan.Rules() {
-		for _, leaf := range r.Leaves() {
-			if !leaf.Claim.Tested() {
+		for _, cmp := range r.Compares() {
+			if !cmp.Tested() {
 				continue
 			}
-			if f := c.ns.Features[leaf.Claim.Input.Feature]; f != nil && f.Protocol == protocol {
+			if f := c.ns.Features[cmp.Metric.Feature]; f != nil && f.Protocol == protocol {
 				return r
 			}
 		}
@@ -212,26 +211,6 @@ func (c *check) gatesThatLockNothing() {
 		if !waits[ph.Name] {
 			adrift = ph
 		}
-	}
-}
-
-// rivals warns of features of one phase that try values of the same knob on the same
-// parent: each has its own chance of a false pass, and those that pass override each
-// other in the stack. choose tries them as one feature.
-func (c *check) rivals(ph *plans.Phase) {
-	first := map[string]*plans.Feature{}
-	for _, f := range ph.Features {
-		if len(f.Set) != 1 || len(f.Alternatives) > 0 || f.BuildsOn.Kind == plans.OnAccepted {
-			continue
-		}
-		knob := lang.KeysOf(f.Set)[0]
-		key := fmt.Sprint(f.BuildsOn.Kind, f.BuildsOn.Feature, f.Protocol, knob)
-		if rival := first[key]; rival != nil {
-			c.warn(f.Range, "rivals-for-one-knob", "Rivals for one knob", "Features %q and %q set knob %q on the same parent: each may pass by chance, and the last to pass overrides the other. Make them one feature, which admits only the best: choose = { %[3]s = [%q, %q] }.",
-				rival.Name, f.Name, knob, rival.Set[knob], f.Set[knob])
-			continue
-		}
-		first[key] = f
 	}
 }
 

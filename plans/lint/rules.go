@@ -13,10 +13,10 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// leaf reports something about one comparison of a rule, at its place.
-func (c *check) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
+// compare reports something about one comparison of a rule, at its place.
+func (c *check) compare(r *plans.Rule, cmp *plans.Compare, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
 	e := rules.Wrong(code, summary, format, args...)
-	e.At, e.Length = leaf.At, leaf.Length
+	e.At, e.Length = cmp.At, cmp.Length
 	d := e.Diagnostic(r.ExprRange, r.Expr, c.scope.Files())
 	d.Severity = severity
 	c.Diags = append(c.Diags, d)
@@ -26,187 +26,63 @@ func (c *check) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSev
 // that is what was meant.
 func (c *check) rules(list []*plans.Rule) {
 	for _, r := range list {
-		if r.Program != nil {
-			c.conditions(r, r.Program.Logic, true)
-		}
-	}
-}
-
-// conditions checks each comparison of a rule. One that only a loss satisfies is commonly
-// a slipped sign, and passes exactly when it must not; one side of an or may well ask for
-// a loss, and a not was turned with care.
-func (c *check) conditions(r *plans.Rule, l *plans.Logic, holds bool) {
-	switch l.Op {
-	case plans.LogicAnd, plans.LogicOr:
-		for _, part := range l.Args {
-			c.conditions(r, part, holds && l.Op == plans.LogicAnd)
-		}
-	case plans.LogicCompare:
-		if !c.comparison(r, l.Leaf) || !holds || l.Negated || l.Leaf.Negated {
-			return
-		}
-		if w, ok := wantOf(l); ok && w.onlyLoss() {
-			c.leaf(r, l.Leaf, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s passes only if %s is worse than what it is compared with: %s Turn the comparison round, or write not (…) if the loss itself is required.", l.Leaf.Text, w.in.Metric, signOf(w.in))
-		}
-	}
-}
-
-// comparison checks one comparison by itself, and reports whether it found nothing.
-func (c *check) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
-	for _, in := range leaf.Inputs() {
-		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) || c.notOwn(r, leaf, in) {
-			return false
-		}
-	}
-	in, holds, limit, ok := against(leaf)
-	if !ok {
-		return true
-	}
-	all := c.domain(in)
-	code, summary, detail := "", "", ""
-	switch why := implausible(in, limit); {
-	case why != "":
-		code, summary, detail = "implausible-value", "Implausible for the unit", why
-	case all.meets(holds).empty():
-		code, summary, detail = "never-holds", "Comparison can never hold", "No measurement satisfies this. Compare with a value that "+in.Path+" can have."
-	case all.meets(holds) == all:
-		code, summary, detail = "always-holds", "Comparison always holds", "Every measurement satisfies this, so it decides nothing. Compare with a value of "+in.Path+" that you would not accept."
-	case leaf.Claim.Tested() && all.meets(holds).point():
-		code, summary, detail = "only-inconclusive", "Can only be inconclusive", "No launches can show "+in.Path+" to be exactly at that limit, so this never passes. Allow a margin, or compare a count."
-	default:
-		return true
-	}
-	c.leaf(r, leaf, hcl.DiagWarning, code, summary, "%s", detail)
-	return false
-}
-
-// tooFew refuses a percentile of fewer values than it takes to determine it. Such a rule
-// can only be inconclusive, whatever is measured for however long.
-func (c *check) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
-	if in.Kind != plans.InputMetric || in.Comparing() || in.Cell == "" {
-		return false
-	}
-	least := measure.LeastToDecide(in.Stat)
-	name, _, _ := strings.Cut(in.Cell, ".")
-	w := c.ns.Workloads[name]
-	if w == nil || least < 2 {
-		return false
-	}
-	var cell plans.Cell
-	if i := slices.IndexFunc(c.ns.Cells[name], func(of plans.Cell) bool { return of.Address == in.Cell }); i >= 0 {
-		cell = c.ns.Cells[name][i]
-	}
-	each := max(1, w.Turns) // values that a request gives at most
-	if in.Metric == "itl" {
-		each *= max(1, w.MostOutput(cell)-1)
-	}
-	values := cell.Requests * each
-	if values >= least {
-		return false
-	}
-	c.leaf(r, leaf, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values per launch, but workload %q gives at most %d, so this rule could only be inconclusive. Set requests = %d, or use the median.", in.Path, least, w.Name, values, (least+each-1)/each)
-	return true
-}
-
-// notSent warns of a rule that has no value under the chosen suite.
-func (c *check) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
-	u := in.Unsent
-	if u == nil {
-		return false
-	}
-	why := fmt.Sprintf("suite %q does not send workload %s", u.Suite, u.Workload)
-	if u.Suite == "" {
-		why = fmt.Sprintf("the benchmark of protocol %q does not send workload %s; %s does", u.Protocol, u.Workload, plans.OrList(u.Suites))
-	}
-	c.leaf(r, leaf, hcl.DiagWarning, "not-sent", "Not sent by this suite", "%s has no value: %s. The rule will be inconclusive.", in.Path, why)
-	return true
-}
-
-// notOwn reports a rule on the memory of a GPU of this machine that has none of its own.
-func (c *check) notOwn(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
-	ofGPU := in.Cell == string(measure.PerGPU) && in.Metric == "memory_gb" || in.Metric == "gpu_memory_gb"
-	if in.Kind != plans.InputMetric || !ofGPU || c.unified == nil || !c.unified() {
-		return false
-	}
-	general := strings.TrimSuffix(in.Metric, "memory_gb") + "memory_in_use_gb"
-	c.leaf(r, leaf, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own", "A GPU of this machine shares the host's memory, so launches here have no %s, and the rule cannot pass. Read %s.%s, or gpu.process_memory_gb, the memory of the engine's processes.", in.Path, in.Cell, general)
-	return true
-}
-
-// hypothesis warns of a claim that no criterion tests, and of one that only a loss
-// confirms unless a criterion allows for that loss: then it is a price, and was foreseen.
-func (c *check) hypothesis(f *plans.Feature) {
-	h := f.Hypothesis
-	if h == nil || h.Metric == "" {
-		return
-	}
-	claim, err := c.ns.Resolve(strings.Split(h.Metric, "."), &rules.Scope{Own: f, Criterion: true})
-	if err != nil {
-		return
-	}
-	reads := func(in *plans.Input) bool {
-		return in.Kind == plans.InputMetric && in.Metric == claim.Metric && in.Cell == claim.Cell
-	}
-	if !slices.ContainsFunc(f.Criteria, func(r *plans.Rule) bool { return slices.ContainsFunc(r.Inputs(), reads) }) {
-		c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, which no criterion of feature %q reads. Add a criterion on it, or claim a metric that is tested.", h.Metric, f.Name)
-		return
-	}
-	if h.Probe == nil || h.Probe.Program == nil {
-		return
-	}
-	expected, ok := wantOf(h.Probe.Program.Logic)
-	if !ok || !expected.onlyLoss() {
-		return
-	}
-	for _, r := range f.Criteria {
-		if r.Program == nil {
+		if r.Cond == nil {
 			continue
 		}
-		for _, part := range r.Program.Logic.Parts() {
-			if w, ok := wantOf(part); ok && w.quantity() == expected.quantity() && w.better.meets(expected.better).empty() {
-				c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only if %s is worse, and criterion %q then fails: %s Write the other sign, or let the criterion allow that loss.", h.Expect, h.Metric, r.Name, signOf(expected.in))
-				return
+		required := map[*plans.Compare]bool{}
+		for _, part := range r.Cond.Parts() {
+			required[part.Compare] = true
+		}
+		for _, cmp := range r.Compares() {
+			if c.possible(r, cmp) && required[cmp] && !cmp.Negated {
+				c.direction(r, cmp, list)
 			}
 		}
 	}
 }
 
-// want is how much better than its base a condition wants a metric to be.
-type want struct {
-	in     *plans.Input
-	better interval
-	tested bool
+// direction warns of a comparison that only a loss satisfies, which is commonly a slipped
+// sign and passes exactly when it must not, and of one that caps an improvement. One side
+// of an or may well ask for a loss, a not was turned with care, and a cap with a least
+// beside it is a range.
+func (c *check) direction(r *plans.Rule, cmp *plans.Compare, list []*plans.Rule) {
+	atLeast, limit, ok := improves(cmp)
+	switch {
+	case !ok || atLeast:
+	case onlyLoss(cmp, limit):
+		c.compare(r, cmp, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s passes only if %s is worse than what it is compared with: %s Turn the comparison round, or write not (…) if the loss itself is required.", cmp.Text, cmp.Metric.Metric, signOf(cmp.Metric))
+	case limit > 0 && !slices.ContainsFunc(list, func(other *plans.Rule) bool {
+		return slices.ContainsFunc(other.Compares(), func(o *plans.Compare) bool {
+			least, _, ok := improves(o)
+			return ok && least && quantity(o) == quantity(cmp)
+		})
+	}):
+		c.compare(r, cmp, hcl.DiagWarning, "caps-improvement", "Caps an improvement", "%s fails if %s improves by more than that: %s Turn the comparison round, or require a least improvement as well, if a range is meant.", cmp.Text, cmp.Metric.Metric, signOf(cmp.Metric))
+	}
 }
 
-// wantOf reads a condition on one change against a base; ok is false for all others.
-func wantOf(l *plans.Logic) (w want, ok bool) {
-	if l.Op != plans.LogicCompare {
-		return want{}, false
+// improves reads a comparison with another arm as one of the improvement over it, where
+// more is better: whether it wants at least limit, or at most. ok is false for all others.
+func improves(cmp *plans.Compare) (atLeast bool, limit float64, ok bool) {
+	in := cmp.Metric
+	switch {
+	case in == nil || !in.Comparing() || in.Stat == "std" || in.Stat == "cv":
+	case in.Relation == plans.Gain || in.Better == string(measure.Higher):
+		return cmp.AtLeast, cmp.Threshold, true
+	case in.Better == string(measure.Lower):
+		return !cmp.AtLeast, 0 - cmp.Threshold, true
 	}
-	in, holds, _, ok := against(l.Leaf)
-	if !ok {
-		return want{}, false
-	}
-	w = want{in: in, better: holds, tested: l.Leaf.Claim.Tested()}
-	switch gain := in.Relation == plans.Gain; {
-	case !gain && in.Relation != plans.Change && in.Relation != plans.Delta:
-		return want{}, false
-	case !gain && in.Better == string(measure.Lower):
-		w.better = interval{low: 0 - holds.high, high: 0 - holds.low, openLow: holds.openHigh, openHigh: holds.openLow}
-	case !gain && in.Better != string(measure.Higher):
-		return want{}, false
-	}
-	return w, true
+	return false, 0, false
 }
 
-// onlyLoss reports whether the condition holds only if the metric is worse than its base.
-func (w want) onlyLoss() bool {
-	return w.better.high < 0 || w.better.high == 0 && (w.better.openHigh || w.tested)
+// onlyLoss reports whether at most limit of an improvement leaves only a loss.
+func onlyLoss(cmp *plans.Compare, limit float64) bool {
+	return limit < 0 || limit == 0 && (cmp.Strict || cmp.Tested())
 }
 
-// quantity is what is wanted to change, whether written as a gain or as a change.
-func (w want) quantity() plans.Input {
-	q := w.in.Quantity()
+// quantity is what is compared, whether written as a gain or as a change.
+func quantity(cmp *plans.Compare) plans.Input {
+	q := cmp.Metric.Quantity()
 	if q.Relation == plans.Gain {
 		q.Relation = plans.Change
 	}
@@ -225,95 +101,58 @@ func signOf(in *plans.Input) string {
 	return fmt.Sprintf("a %s has the sign of the number, and for %s %s is better.", in.Relation, in.Metric, less)
 }
 
-// interval is a range of numbers; open ends do not belong to it.
-type interval struct {
-	low, high         float64
-	openLow, openHigh bool
-}
-
-var (
-	everything = interval{low: math.Inf(-1), high: math.Inf(1)}
-	notBelow0  = interval{low: 0, high: math.Inf(1)}
-	above0     = interval{low: 0, high: math.Inf(1), openLow: true}
-)
-
-func (a interval) meets(b interval) interval {
-	if b.low > a.low || b.low == a.low && b.openLow {
-		a.low, a.openLow = b.low, b.openLow
-	}
-	if b.high < a.high || b.high == a.high && b.openHigh {
-		a.high, a.openHigh = b.high, b.openHigh
-	}
-	return a
-}
-
-func (a interval) empty() bool {
-	return a.low > a.high || a.low == a.high && (a.openLow || a.openHigh)
-}
-
-func (a interval) point() bool { return a.low == a.high && !a.empty() }
-
-// against splits a comparison of one input with a number of the plan: the input, the
-// values of it for which the rule holds, and the number.
-func against(leaf *plans.Leaf) (in *plans.Input, holds interval, limit float64, ok bool) {
-	var op string
-	if c := leaf.Claim; c != nil && c.Input != nil {
-		in, limit, op = c.Input, c.Threshold, "<"
-		if c.More {
-			op = ">"
-		}
-		if !c.Strict {
-			op += "="
-		}
-	} else {
-		left, right := leaf.Left, leaf.Right
-		if op = leaf.Op; left.Input == nil || !left.Input.Measured() {
-			left, right, op = right, left, plans.Turned(op)
-		}
-		if leaf.Negated {
-			op = plans.Denied[op]
-		}
-		measured := func(other *plans.Input) bool { return other.Kind != plans.InputTarget }
-		if in = left.Input; in == nil || in.Type != plans.NumberInput || !in.Measured() || slices.ContainsFunc(right.Inputs(), measured) {
-			return nil, everything, 0, false
-		}
-		v, err := right.Value(func(t *plans.Input) any { return t.Number })
-		if limit, ok = v.(float64); !ok || err != nil {
-			return nil, everything, 0, false
+// possible reports whether a comparison can come out either way, and warns if not.
+func (c *check) possible(r *plans.Rule, cmp *plans.Compare) bool {
+	for _, in := range cmp.Inputs() {
+		if c.tooFew(r, cmp, in) || c.notSent(r, cmp, in) || c.notOwn(r, cmp, in) {
+			return false
 		}
 	}
-	holds = everything
-	switch op {
-	case "<", "<=":
-		holds.high, holds.openHigh = limit, op == "<"
-	case ">", ">=":
-		holds.low, holds.openLow = limit, op == ">"
-	case "==":
-		holds.low, holds.high = limit, limit
+	in, limit := cmp.Metric, cmp.Threshold
+	if in == nil {
+		return true
+	}
+	low, high, open := c.domain(in)
+	edge, beyond := high, limit > high // of what the comparison wants
+	if !cmp.AtLeast {
+		edge, beyond = low, limit < low
+	}
+	atEdge := limit == edge && !beyond
+	closed := cmp.AtLeast || !open // the domain has its edge
+	code, summary, detail := "", "", ""
+	switch why := implausible(in, limit); {
+	case why != "":
+		code, summary, detail = "implausible-value", "Implausible for the unit", why
+	case beyond || atEdge && (cmp.Strict || !closed):
+		code, summary, detail = "never-holds", "Comparison can never hold", "No measurement satisfies this. Compare with a value that "+in.Path+" can have."
+	case cmp.AtLeast && (limit < low || limit == low && (open || !cmp.Strict)), !cmp.AtLeast && (limit > high || limit == high && !cmp.Strict):
+		code, summary, detail = "always-holds", "Comparison always holds", "Every measurement satisfies this, so it decides nothing. Compare with a value of "+in.Path+" that you would not accept."
+	case cmp.Tested() && atEdge:
+		code, summary, detail = "only-inconclusive", "Can only be inconclusive", "No launches can show "+in.Path+" to be exactly at that limit, so this never passes. Allow a margin, or compare a count."
 	default:
-		return nil, everything, 0, false
+		return true
 	}
-	return in, holds, limit, true
+	c.compare(r, cmp, hcl.DiagWarning, code, summary, "%s", detail)
+	return false
 }
 
-// domain is the range of values that an input can have.
-func (c *check) domain(in *plans.Input) interval {
-	switch {
-	case in.Kind != plans.InputMetric, in.Relation == plans.Delta, in.Ratio(), in.Unit == "°C", measure.OfCommand(in.Cell):
-		return everything // rules bounds ratios
+// domain is the range of values that an input can have, and whether it is open below.
+func (c *check) domain(in *plans.Input) (low, high float64, open bool) {
+	switch everything := math.Inf(1); {
+	case in.Kind != plans.InputMetric, in.Comparing(), in.Unit == "°C", measure.OfCommand(in.Cell):
+		return -everything, everything, true // rules bounds ratios
 	case in.Stat == "n":
 		if most := c.ns.LaunchesOf(in.Feature); most > 0 {
-			return interval{low: 1, high: float64(most)}
+			return 1, float64(most), false
 		}
-		return notBelow0
-	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests":
-		return notBelow0
-	case in.Unit == "share":
-		return interval{low: 0, high: 1}
-	case in.Metric == "itl" || in.MayBeZero() || in.Better == string(measure.Neither):
-		return notBelow0
+		return 0, everything, false
+	case in.Unit == "share" && in.Stat != "std" && in.Stat != "n_requests":
+		return 0, 1, false
+	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests", in.Metric == "itl", in.MayBeZero(), in.Better == string(measure.Neither):
+		return 0, everything, false
+	default:
+		return 0, everything, true
 	}
-	return above0
 }
 
 // usual are the sizes of units; numbers outside were meant in another one. The bounds are
@@ -335,7 +174,7 @@ func implausible(in *plans.Input, limit float64) string {
 		if size < 5 || in.Relation == plans.Own && in.Stat != "cv" {
 			return ""
 		}
-		return fmt.Sprintf("%s is a ratio: 0.10 is 10%%, and %g is %g%%. Did you mean %g?", in.Path, limit, limit*100, limit/100)
+		return fmt.Sprintf("%s is a ratio: 0.10 is 10%%, and %g is %g%%. Did you mean %g%%?", in.Path, limit, limit*100, limit)
 	}
 	u, known := usual[in.Unit]
 	if !known || measure.OfCommand(in.Cell) || in.Relation == plans.Delta || in.Stat == "std" || size == 0 {
@@ -351,4 +190,88 @@ func implausible(in *plans.Input, limit float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%s is in %s, and %g is an implausible size. Did you mean %s?", in.Path, in.Unit, limit, u.meant)
+}
+
+// tooFew refuses a percentile of fewer values than it takes to determine it. Such a rule
+// can only be inconclusive, whatever is measured for however long.
+func (c *check) tooFew(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool {
+	name, _, _ := strings.Cut(in.Cell, ".")
+	w, least := c.ns.Workloads[name], measure.LeastToDecide(in.Stat)
+	if in.Kind != plans.InputMetric || w == nil || least < 2 {
+		return false
+	}
+	var cell plans.Cell
+	if i := slices.IndexFunc(c.ns.Cells[name], func(of plans.Cell) bool { return of.Address == in.Cell }); i >= 0 {
+		cell = c.ns.Cells[name][i]
+	}
+	each := max(1, w.Turns) // values that a request gives at most
+	if in.Metric == "itl" {
+		each *= max(1, w.MostOutput(cell)-1)
+	}
+	values := cell.Requests * each
+	if values >= least {
+		return false
+	}
+	c.compare(r, cmp, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values per launch, but workload %q gives at most %d, so this rule could only be inconclusive. Set requests = %d, or use the median.", in.Path, least, w.Name, values, (least+each-1)/each)
+	return true
+}
+
+// notSent warns of a rule that has no value under the chosen suite.
+func (c *check) notSent(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool {
+	u := in.Unsent
+	if u == nil {
+		return false
+	}
+	why := fmt.Sprintf("suite %q does not send workload %s", u.Suite, u.Workload)
+	if u.Suite == "" {
+		why = fmt.Sprintf("the benchmark of protocol %q does not send workload %s; %s does", u.Protocol, u.Workload, plans.OrList(u.Suites))
+	}
+	c.compare(r, cmp, hcl.DiagWarning, "not-sent", "Not sent by this suite", "%s has no value: %s. The rule will be inconclusive.", in.Path, why)
+	return true
+}
+
+// notOwn reports a rule on the memory of a GPU of this machine that has none of its own.
+func (c *check) notOwn(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool {
+	ofGPU := in.Cell == string(measure.PerGPU) && in.Metric == "memory_gb" || in.Metric == "gpu_memory_gb"
+	if in.Kind != plans.InputMetric || !ofGPU || c.unified == nil || !c.unified() {
+		return false
+	}
+	general := strings.TrimSuffix(in.Metric, "memory_gb") + "memory_in_use_gb"
+	c.compare(r, cmp, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own", "A GPU of this machine shares the host's memory, so launches here have no %s, and the rule cannot pass. Read %s.%s, or gpu.process_memory_gb, the memory of the engine's processes.", in.Path, in.Cell, general)
+	return true
+}
+
+// hypothesis warns of a claim that no criterion tests, and of one that only a loss
+// confirms if a criterion forbids that loss.
+func (c *check) hypothesis(f *plans.Feature) {
+	h := f.Hypothesis
+	if h == nil || h.Probe == nil {
+		return
+	}
+	claim := h.Probe.Cond.Compare
+	reads := func(in *plans.Input) bool {
+		return in.Kind == plans.InputMetric && in.Metric == claim.Metric.Metric && in.Cell == claim.Metric.Cell
+	}
+	if !slices.ContainsFunc(f.Criteria, func(r *plans.Rule) bool { return slices.ContainsFunc(r.Inputs(), reads) }) {
+		c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, which no criterion of feature %q reads. Add a criterion on it, or claim a metric that is tested.", h.Metric, f.Name)
+		return
+	}
+	atLeast, limit, ok := improves(claim)
+	if !ok || atLeast || !onlyLoss(claim, limit) {
+		return
+	}
+	for _, r := range f.Criteria {
+		if r.Cond == nil {
+			continue
+		}
+		for _, part := range r.Cond.Parts() {
+			if part.Compare == nil {
+				continue
+			}
+			if least, required, ok := improves(part.Compare); ok && least && required > limit && quantity(part.Compare) == quantity(claim) {
+				c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only if %s is worse, and criterion %q then fails: %s Write the other sign, or let the criterion allow that loss.", h.Expect, h.Metric, r.Name, signOf(claim.Metric))
+				return
+			}
+		}
+	}
 }

@@ -25,11 +25,11 @@ func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics
 		l := r.loaded
 		l.Sources[ruleFile] = &lang.Source{Name: ruleFile, Text: []byte(src)}
 		ns := rules.New(r.Plan)
-		program, errs := ns.Compile(src, ns.Everywhere(feature))
+		var errs []*rules.Error
+		rule.Cond, errs = ns.Compile(src, ns.Everywhere(feature))
 		for _, e := range errs {
 			l.Diags = append(l.Diags, e.Diagnostic(rule.ExprRange, src, nil))
 		}
-		rule.Program = program
 	})
 	return rule, found.Diagnostics
 }

@@ -29,8 +29,8 @@ func TestCompileRule(t *testing.T) {
 		for _, d := range diags {
 			got += d.Summary
 		}
-		if (c.wrong == "") != (got == "") || !strings.Contains(got, c.wrong) || (rule.Program == nil) != (got != "") {
-			t.Errorf("%.40s: %q, want %q; program %t", c.src, got, c.wrong, rule.Program != nil)
+		if (c.wrong == "") != (got == "") || !strings.Contains(got, c.wrong) || (rule.Cond == nil) != (got != "") {
+			t.Errorf("%.40s: %q, want %q; program %t", c.src, got, c.wrong, rule.Cond != nil)
 		}
 	}
 	if planstest.Text(&res.Findings) != before {

@@ -69,7 +69,7 @@ func TestDetailsNameTheWholeStory(t *testing.T) {
 		"phase_order":         "Write phase.b, without quotes.",
 		"feature_unproven":    `cache = "on" (feature.cached) has none`,
 		"root_unknown_block":  `Did you mean "workload"?`,
-		"feature_criteria":    `Expected in criterion "typo": rule.`,
+		"feature_criteria":    `Expected in criterion "typo": rule, expr.`,
 	} {
 		res := Path("testdata/invalid/"+path+".hcl", planstest.Registry(), Options{})
 		var details string

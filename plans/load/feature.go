@@ -352,9 +352,7 @@ var criterionDoc = &lang.BlockDoc{
 	Type: "criterion", Times: plans.AtLeast1,
 	Labels: []lang.Label{{Name: "name", Doc: "What must hold, as a word or a one-line phrase; its name in `accept`, `expect_rules` and reports."}},
 	Doc:    "A success rule of the feature.",
-	Attrs: []plans.Attr{
-		{Name: "rule", Type: plans.RuleText, Required: true, Doc: "A comparison of measured values; bare addresses are the feature's own."},
-	},
+	Attrs:  ruleAttrs("Bare addresses are the feature's own."),
 	Example: `criterion "decode" {
   rule = "chat.tg.gain >= 0.10"
 }`,
@@ -364,7 +362,7 @@ func decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
 	lines := map[string]int{}
 	for _, b := range f.Blocks.OfType("criterion") {
 		cf := f.Scope.Fields(b, criterionDoc)
-		if rule := decodeRule(b, cf, "rule"); !f.Scope.Twice(lines, b, 0) {
+		if rule := decodeRule(b, cf); !f.Scope.Twice(lines, b, 0) {
 			criteria = append(criteria, rule)
 		}
 	}

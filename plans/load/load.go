@@ -122,7 +122,7 @@ func (l *loader) check() {
 // choice of one, which has been reported at its own place.
 func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
 	for _, d := range diags {
-		if !l.protocolsInDoubt || rules.AboutOf(d) != rules.AboutProtocol {
+		if !l.protocolsInDoubt || !rules.OfProtocol(d) {
 			kept = append(kept, d)
 		}
 	}

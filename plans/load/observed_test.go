@@ -86,7 +86,7 @@ func TestRulesReadObservations(t *testing.T) {
 			t.Errorf("%s: %s", rule, planstest.Text(&res.Findings))
 			continue
 		}
-		in := *res.Plan.Phases[0].Features[0].Criteria[0].Program.Inputs[0]
+		in := *res.Plan.Phases[0].Features[0].Criteria[0].Inputs()[0]
 		in.Path, in.Feature, in.Of = "", "", ""
 		if in != want {
 			t.Errorf("%s reads %+v, want %+v", rule, in, want)

@@ -133,9 +133,7 @@ var ruleDoc = &lang.BlockDoc{
 	Type: "rule", Times: plans.AtLeast1,
 	Labels: []lang.Label{{Name: "name", Doc: "What must hold, as a word or a one-line phrase."}},
 	Doc:    "One condition of the gate. Each comparison is decided on its own, and `and`, `or` and `not` join the results. docs/statistics.md lists the allowed forms, the test for each, and what is refused.",
-	Attrs: []plans.Attr{
-		{Name: "expr", Type: plans.RuleText, Required: true, Doc: "A comparison of measured values. Bare addresses belong to the phase's feature, if it has exactly one."},
-	},
+	Attrs:  ruleAttrs("Bare addresses belong to the phase's feature, if it has exactly one."),
 	Example: `rule "decode did not regress" {
   expr = "chat.tg.gain >= -0.03"
 }`,
@@ -149,7 +147,7 @@ func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 	lines := map[string]int{}
 	f := s.Fields(b, gateDoc)
 	for _, rb := range f.Blocks {
-		rule := decodeRule(rb, s.Fields(rb, ruleDoc), "expr")
+		rule := decodeRule(rb, s.Fields(rb, ruleDoc))
 		if !s.Twice(lines, rb, 0) {
 			g.Rules = append(g.Rules, rule)
 		}
@@ -160,9 +158,24 @@ func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 	return g
 }
 
-// decodeRule reads the expression of a rule or criterion. It is compiled later, when the
-// whole plan is known.
-func decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
+// ruleAttrs are those of a criterion and of a gate's rule: one text, by either name.
+func ruleAttrs(bare string) []plans.Attr {
+	return []plans.Attr{
+		{Name: "rule", Type: plans.RuleText, Doc: "A comparison of measured values, such as `chat.tg.gain >= 10%`; required, by this name or as `expr`. " + bare},
+		{Name: "expr", Type: plans.RuleText, Doc: "Another name of `rule`."},
+	}
+}
+
+// decodeRule reads the text of a rule or criterion. It is compiled later, when the whole
+// plan is known.
+func decodeRule(b *hcl.Block, f *eval.Body) *plans.Rule {
+	attr := "rule"
+	if f.Attrs["expr"] != nil {
+		attr = "expr"
+		if f.Attrs["rule"] != nil {
+			f.Scope.Fail(f.At("expr"), "workload-contradiction", "Conflicting arguments", "rule and expr are two names of one argument. Remove one.")
+		}
+	}
 	// No rule reads another, so names need not be identifiers.
 	if name := b.Labels[0]; strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
 		f.Scope.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name", "The name of a %s is a word or a one-line phrase of up to %d characters, without surrounding spaces.", b.Type, MaxRuleName)

@@ -30,29 +30,26 @@ func RulePlanWith(attribute string) []byte {
 	return []byte(strings.Replace(RulePlan, old, "criterion \"decode\" {\n"+attribute+"\n}", 1))
 }
 
-// ClaimText shows a claim: its form, then "input op threshold".
-func ClaimText(c *plans.Claim) string {
-	if c == nil {
-		return "none"
-	}
-	if c.Input == nil {
+// CompareText shows a comparison as it is decided: its form, then "metric op threshold".
+func CompareText(c *plans.Compare) string {
+	if c.Form == "exact" {
 		return string(c.Form)
 	}
 	op := "<"
-	if c.More {
+	if c.AtLeast {
 		op = ">"
 	}
 	if !c.Strict {
 		op += "="
 	}
-	return fmt.Sprintf("%s: %s %s %v", c.Form, c.Input.Path, op, c.Threshold)
+	return fmt.Sprintf("%s: %s %s %v", c.Form, c.Metric.Path, op, c.Threshold)
 }
 
-// ClaimsOf shows the claims of all comparisons.
-func ClaimsOf(p *plans.Program) string {
+// ComparesOf shows all comparisons of a condition.
+func ComparesOf(cond *plans.Cond) string {
 	var list []string
-	for _, l := range p.Leaves {
-		list = append(list, ClaimText(l.Claim))
+	for _, c := range cond.Compares() {
+		list = append(list, CompareText(c))
 	}
 	return strings.Join(list, "; ")
 }

@@ -16,10 +16,10 @@ import (
 func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	name := rest[0]
 	if e := ns.plan.CommandEngine(); e != nil {
-		return nil, Wrong("not-measured", "Workload is not measured", "engine.%s.%s is a command, which receives no workload. Use one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name).about(AboutProtocol)
+		return nil, Wrong("not-measured", "Workload is not measured", "engine.%s.%s is a command, which receives no workload. Use one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name).ofProtocol()
 	}
 	if sent := ns.measured[f.Protocol]; !slices.Contains(sent, name) {
-		return nil, Wrong("not-measured", "Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).about(AboutProtocol)
+		return nil, Wrong("not-measured", "Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).ofProtocol()
 	}
 	in.Unsent = ns.unsent(ns.Sent[f.Protocol], f.Protocol, name)
 	return ns.ofWorkload(in, rest)
@@ -109,106 +109,67 @@ func byFieldName(cells []plans.Cell, word string) (named []plans.Cell) {
 // notAMetric refuses an element that is neither cell nor metric.
 func notAMetric(workload, word string, cells []plans.Cell) *Error {
 	if len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "" {
-		hint := ""
-		if elementOf(cells, word) {
-			hint = " Write all elements, in the order prompt, output, depth, concurrency, rate."
-		}
-		return Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; it has %s.%s", workload, word, addresses(cells), hint)
+		return Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; it has %s. An address has all elements, in the order prompt, output, depth, concurrency, rate.", workload, word, addresses(cells))
 	}
-	return Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, suggestMetric(word, workloadMetrics()))
-}
-
-// elementOf reports whether one of the cells has an element in its address.
-func elementOf(cells []plans.Cell, word string) bool {
-	for _, c := range cells {
-		if slices.Contains(strings.Split(c.Address, ".")[1:], word) {
-			return true
-		}
-	}
-	return false
+	return Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, nearest(word, workloadMetrics()))
 }
 
 func addresses(cells []plans.Cell) string {
 	return listed(plans.Names(cells, func(c plans.Cell) string { return c.Address }))
 }
 
-// metric resolves what follows a metric's name: a statistic, a relation, or
-// nothing, which is the median.
+// metric resolves what follows a metric's name, all of which may be left out: base or
+// root, a statistic (the median), and a relation, as in chat.ttft.root.p99.change.
 func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest []string) (*plans.Input, *Error) {
 	in.Kind, in.Cell, in.Metric, in.Unit, in.Better = plans.InputMetric, cell, m.Name, m.Unit, string(m.Better)
 	in.Stat, in.Of = "median", m.Unit
-	if len(rest) > 0 {
-		root := rest[0] == string(plans.Root)
-		if root {
-			in.Against = plans.Root
+	arms, relations := []string{string(plans.Base), string(plans.Root)}, []string{"gain", "change", "delta"}
+	take := func(words []string) (word string) {
+		if len(rest) > 0 && slices.Contains(words, rest[0]) {
+			word, rest = rest[0], rest[1:]
 		}
-		if root || rest[0] == string(plans.Base) {
-			in.Relation, rest = plans.Base, rest[1:] // until a comparison says otherwise
-		}
+		return word
 	}
-	if len(rest) == 0 {
-		return in, nil
+	arm, stat, rel := take(arms), take(measure.Stats()), plans.Relation(take(relations))
+	names := append(measure.Stats(), relations...)
+	if arm == "" {
+		names = append(names, arms...)
 	}
-	word := rest[0]
-	compares := word == "gain" || word == "change" || word == "delta"
+	spread := stat == "std" || stat == "cv"
 	switch {
-	case !compares && !measure.IsStat(word):
-		names := append(measure.Stats(), "gain", "change", "delta")
-		if in.Relation != plans.Base {
-			names = append(names, "base", string(plans.Root))
-		}
-		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; expected one of %s.%s", word, strings.Join(names, ", "), lang.DidYouMean(word, names))
-	case len(rest) > 1 && !compares && word != "median" && in.Relation != plans.Base && slices.Contains([]string{"gain", "change", "delta"}, rest[1]):
-		return nil, statisticOfBoth(in.Path, m, word, rest[1])
-	case len(rest) > 1:
-		return nil, Wrong("invalid-address", "Unknown address", "%q has no members: remove %q.", word, strings.Join(rest[1:], "."))
-	case compares:
-		return ns.relation(in, m, plans.Relation(word))
-	}
-	return ns.statistic(in, m, word)
-}
-
-// statisticOfBoth refuses chat.ttft.p95.gain, and suggests an equivalent.
-func statisticOfBoth(path string, m measure.Metric, stat, relation string) *Error {
-	stem := strings.TrimSuffix(path, "."+stat+"."+relation)
-	op := ">="
-	if m.Better == measure.Lower {
-		op = "<="
-	}
-	return Wrong("invalid-address", "Unknown address", "%q has no members. Compare it with the base's: %s.%s %s 1.05 * %s.base.%s.", stat, stem, stat, op, stem, stat)
-}
-
-func (ns *Namespace) relation(in *plans.Input, m measure.Metric, rel plans.Relation) (*plans.Input, *Error) {
-	if in.Relation == plans.Base && in.Against == plans.Parent {
+	case len(rest) > 0 && stat == "" && rel == "":
+		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; expected one of %s.%s", rest[0], strings.Join(names, ", "), lang.DidYouMean(rest[0], names))
+	case len(rest) > 0:
+		return nil, Wrong("invalid-address", "Unknown address", "Nothing follows the statistic and the comparison: remove %q.", strings.Join(rest, "."))
+	case arm == string(plans.Base) && rel != "":
 		return nil, Wrong("invalid-address", "Unknown address", "base only has statistics; write .%s without base.", rel)
+	case rel == plans.Gain && (m.Better == measure.Neither || spread):
+		return nil, Wrong("invalid-address", "No better direction", "%s has no better direction, so it has no gain; use .change or .delta.", strings.TrimSuffix(in.Path, ".gain"))
+	case rel != "" && (stat == "n" || stat == "n_requests"):
+		return nil, Wrong("invalid-address", "Unknown address", "%s counts what was measured and is not compared with another arm: remove .%s.", stat, rel)
+	case m.Scope != measure.PerRequest && stat != "" && stat != "n" && (stat == "n_requests" || measure.LeastValues(stat) > 1):
+		// One value per launch has neither percentiles nor a spread nor requests: such
+		// a rule could never be decided.
+		return nil, Wrong("invalid-address", "One value per launch", "A launch has one %s, so it has no %s. Write %s.%s.", m.Name, stat, lang.OrElse(cell, "engine"), m.Name)
 	}
-	if rel == plans.Gain && m.Better == measure.Neither {
-		return nil, Wrong("invalid-address", "No better direction", "%s has no better direction, so it has no gain; use .change or .delta.", m.Name)
+	if arm == string(plans.Root) {
+		in.Against = plans.Root
 	}
-	in.Relation = rel
-	if in.Ratio() {
+	switch {
+	case rel != "":
+		in.Relation = rel
+	case arm != "":
+		in.Relation = plans.Base
+	}
+	if stat != "" {
+		in.Stat = stat
+	}
+	switch {
+	case in.Ratio() || stat == "cv":
 		in.Unit = ""
-	}
-	return in, nil
-}
-
-func (ns *Namespace) statistic(in *plans.Input, m measure.Metric, stat string) (*plans.Input, *Error) {
-	// One value per launch has neither percentiles nor a spread nor requests: such
-	// a rule could never be decided.
-	if m.Scope != measure.PerRequest && stat != "n" && (stat == "n_requests" || measure.LeastValues(stat) > 1) {
-		cell := in.Cell
-		if cell == "" {
-			cell = "engine"
-		}
-		return nil, Wrong("invalid-address", "One value per launch", "A launch has one %s, so it has no %s. Write %s.%s.", m.Name, stat, cell, m.Name)
-	}
-	in.Stat = stat
-	switch stat {
-	case "cv":
-		in.Unit = ""
-	case "n":
+	case stat == "n":
 		in.Unit = "launches"
-	case "n_requests":
+	case stat == "n_requests":
 		in.Unit = "requests"
 	}
 	return in, nil
@@ -234,7 +195,7 @@ func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*p
 		return nil, Wrong("invalid-address", "Incomplete address", "Write levels.<level>, where <level> is one of %s.", strings.Join(names, ", "))
 	}
 	if !slices.Contains(names, rest[1]) {
-		return nil, Wrong("not-measured", "Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), lang.DidYouMean(rest[1], names)).about(AboutProtocol)
+		return nil, Wrong("not-measured", "Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), lang.DidYouMean(rest[1], names)).ofProtocol()
 	}
 	if in.Name = rest[1]; len(rest) > 2 {
 		level := plans.Find(ns.plan.Protocol(f.Protocol).Levels, func(b *plans.Block) bool { return b.Level() == rest[1] })
@@ -246,15 +207,10 @@ func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*p
 
 // foundBy resolves levels.<level>.<number>[.base|.root|…][.delta|.change|.gain].
 func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string) (*plans.Input, *Error) {
-	at := slices.IndexFunc(level.Finds, func(n plans.Found) bool { return n.Name == rest[0] })
-	if at < 0 {
-		names := plans.Names(level.Finds, func(n plans.Found) string { return n.Name })
-		if len(names) == 0 {
-			return nil, Wrong("invalid-address", "Unknown address", "Level %q has a verdict but no numbers: remove %q.", in.Name, rest[0])
-		}
-		return nil, Wrong("unknown-metric", "Unknown metric", "Level %q has no number %q; it has %s.%s", in.Name, rest[0], listed(names), lang.DidYouMean(rest[0], names))
+	n, err := found(fmt.Sprintf("Level %q", in.Name), level.Finds, rest[0])
+	if err != nil {
+		return nil, err
 	}
-	n := level.Finds[at]
 	if n.Words != nil {
 		if len(rest) > 1 {
 			return nil, Wrong("invalid-address", "Unknown address", "%s is a word and has no members: remove %q.", in.Path, rest[1])
@@ -262,7 +218,7 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 		in.Kind, in.Name, in.Type, in.Words = plans.InputObserved, plans.FoundAddress(in.Name, n.Name), plans.WordInput, strings.Join(n.Words, ",")
 		return in, nil
 	}
-	in, err := ns.metric(in, "", measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}, rest[1:])
+	in, err = ns.metric(in, "", measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}, rest[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +245,7 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 	}
 	m, ok := measure.LookupIn(rest[1], measure.PerLaunch)
 	if !ok {
-		return nil, Wrong("unknown-metric", "Unknown metric", "engine.* has no metric %q.%s", rest[1], suggestMetric(rest[1], append(metricNames(measure.PerLaunch), "observed")))
+		return nil, Wrong("unknown-metric", "Unknown metric", "engine.* has no metric %q.%s", rest[1], nearest(rest[1], append(metricNames(measure.PerLaunch), "observed")))
 	}
 	if (m.Name == "startup_s" || m.Name == "first_request_s") && ns.plan.CommandEngine() != nil {
 		return nil, Wrong("unknown-metric", "Unknown metric", "A command never becomes ready and gets no requests, so it has no %s. Let it print its own time, and declare that as a metric.", m.Name)
@@ -300,17 +256,20 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 	return ns.metric(in, "", m, rest[2:])
 }
 
-// machine resolves gpu.<metric>… and host.<metric>….
+// machine resolves gpu.<metric>…, host.<metric>… and, of a row, engine.<metric>….
 func (ns *Namespace) machine(in *plans.Input, rest []string, scope measure.Scope) (*plans.Input, *Error) {
-	names := metricNames(scope)
+	names, cell := metricNames(scope), rest[0]
 	if len(rest) < 2 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Write %s.<metric>, where <metric> is one of %s.", rest[0], strings.Join(names, ", "))
 	}
 	m, ok := measure.LookupIn(rest[1], scope)
 	if !ok {
-		return nil, Wrong("unknown-metric", "Unknown metric", "%s.* has no metric %q.%s", rest[0], rest[1], suggestMetric(rest[1], names))
+		return nil, Wrong("unknown-metric", "Unknown metric", "%s.* has no metric %q.%s", rest[0], rest[1], nearest(rest[1], names))
 	}
-	return ns.metric(in, rest[0], m, rest[2:])
+	if scope == measure.PerLaunch {
+		cell = ""
+	}
+	return ns.metric(in, cell, m, rest[2:])
 }
 
 func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Error) {
@@ -357,30 +316,22 @@ func numbersOf(t *plans.Target) (list []string) {
 	return list
 }
 
-// command resolves command.<metric>….
-func (ns *Namespace) command(in *plans.Input, rest []string) (*plans.Input, *Error) {
-	e := ns.plan.CommandEngine()
+// printed resolves command.<metric>…: what the engine, a command, prints.
+func (ns *Namespace) printed(in *plans.Input, e *plans.Engine, rest []string) (*plans.Input, *Error) {
 	if e == nil {
 		return nil, Wrong("not-a-command", "Not a command", `command.* is printed by engines of kind "command"; the baseline's engine is of another kind. Use a workload, as in chat.tg.gain.`)
 	}
 	if len(rest) < 2 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s.%s: command.<metric>.", e.Kind, e.Name)
 	}
-	p, rest, names, ok := plans.PrintedAt(e.Prints(), rest[1:])
-	if !ok {
-		return nil, ns.unprinted(e, in.Path, names)
+	p, more, names, ok := plans.PrintedAt(e.Prints(), rest[1:])
+	if ok {
+		return ns.metric(in, p.Cell, p.Metric, more)
 	}
-	return ns.metric(in, p.Cell, p.Metric, rest)
-}
-
-// unprinted refuses an address that is no metric printed by the command.
-func (ns *Namespace) unprinted(e *plans.Engine, path string, names []string) *Error {
-	name := path[strings.Index(path, plans.CommandKind+".")+len(plans.CommandKind)+1:]
-	word, _, _ := strings.Cut(name, ".")
-	if cells := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+word) }); len(cells) > 0 {
-		return Wrong("invalid-address", "Which cell?", "Metric %q of engine.%s.%s has labels: write one of %s.", word, e.Kind, e.Name, listed(cells))
+	if cells := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+rest[1]) }); len(cells) > 0 {
+		return nil, Wrong("invalid-address", "Which cell?", "Metric %q of engine.%s.%s has labels: write one of %s.", rest[1], e.Kind, e.Name, listed(cells))
 	}
-	return Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, word, lang.Suggest(word, names))
+	return nil, Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, rest[1], lang.Suggest(rest[1], names))
 }
 
 // observed resolves engine.observed.<name>. A word or a truth value is one value; a
@@ -509,75 +460,30 @@ func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.Uns
 	return u
 }
 
-// stepNumber resolves step.<name>.<number>: what a step found, such as what its program
-// printed.
-func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
-	if sc.Criterion {
-		return nil, Wrong("whose-value", "Criterion reads a step", "A criterion can only read its own feature. Move this rule to the gate of a phase, which can read steps.")
-	}
-	var names []string
-	var phase string
-	var step *plans.Block
-	for _, ph := range ns.plan.Phases {
-		for _, b := range ph.Steps {
-			if len(b.Finds) == 0 || !ns.before(sc, ph.Name) {
-				continue
-			}
-			if names = append(names, b.Name); len(path) > 1 && b.Name == path[1] {
-				if step != nil {
-					return nil, Wrong("invalid-address", "Which step?", "Phases %s and %s each have a step called %q before this gate ends. Give them different names.", phase, ph.Name, b.Name)
-				}
-				phase, step = ph.Name, b
-			}
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return nil, Wrong("invalid-address", "Rule on a step", "No step before this gate has numbers. Rules read features, rows of a comparison (compare.<step>[\"<kind>.<engine>\"].<workload>.tg.gain), cells of a matrix (matrix.<step>[\"<knob>=<value>\"].<workload>.tg.gain) and its counts, and the metrics of a step \"exec\". A step that fails already fails its phase: remove the rule.").about(AboutName)
-	case step == nil:
-		given := ""
-		if len(path) > 1 {
-			given = path[1]
-		}
-		return nil, Wrong("unknown-reference", "Unknown step", "This phase and those before it have no step %q with numbers (an \"exec\" with metric blocks, or a \"matrix\"); they have %s.%s", given, strings.Join(names, ", "), lang.DidYouMean(given, names))
-	case len(path) < 3:
-		return nil, Wrong("invalid-address", "Incomplete address", "Write step.%s.%s.", step.Name, step.Finds[0].Name)
-	}
-	at := slices.IndexFunc(step.Finds, func(n plans.Found) bool { return n.Name == path[2] })
-	if at < 0 {
-		numbers := plans.Names(step.Finds, func(n plans.Found) string { return n.Name })
-		return nil, Wrong("unknown-metric", "Unknown metric", "Step %q has no number %q; it has %s.%s", step.Name, path[2], strings.Join(numbers, ", "), lang.DidYouMean(path[2], numbers))
-	}
-	if len(path) > 3 {
-		return nil, Wrong("invalid-address", "Unknown address", "A step runs once and has nothing to compare with: %q has no members. Remove %q.", path[2], path[3])
-	}
-	n := step.Finds[at]
-	in.Row = &plans.Row{Phase: phase, Step: step.Name, Of: step.Kind}
-	in.Kind, in.Feature, in.Name, in.Metric, in.Stat = plans.InputFound, in.Row.Key(), step.Name, n.Name, "median"
-	in.Unit, in.Of, in.Better = n.Unit, n.Unit, string(measure.Better(n.Better))
-	return in, nil
+// metricOfWorkload is a metric in addresses below a workload: power_w is one metric
+// there, and another below gpu.
+func metricOfWorkload(name string) (measure.Metric, bool) {
+	return measure.LookupIn(name, measure.PerRequest, measure.PerCell)
 }
 
-// ofBaseline resolves baseline.levels.<level>.<number>: what the baseline's qualification
-// launch found, by which a gate tells whether a port is worth the work.
-func (ns *Namespace) ofBaseline(in *plans.Input, rest []string, sc *Scope) (*plans.Input, *Error) {
-	if sc.Criterion {
-		return nil, Wrong("whose-value", "Criterion reads the baseline", "A criterion can only read its own feature: write %s.base, or %s.root if the baseline is not its parent. Gates can read the baseline's own numbers.", strings.Join(rest, "."), strings.Join(rest, "."))
+// workloadMetrics are the names of these metrics, in the order of the catalogue.
+func workloadMetrics() []string {
+	return append(metricNames(measure.PerRequest), metricNames(measure.PerCell)...)
+}
+
+func metricNames(scope measure.Scope) (names []string) {
+	for _, m := range measure.Catalogue() {
+		if m.Scope == scope {
+			names = append(names, m.Name)
+		}
 	}
-	if ns.plan.Baseline == nil {
-		return nil, Wrong("unknown-reference", "No baseline", "The plan has no baseline.")
+	return names
+}
+
+// nearest is a sentence with the name closest to the given one, or with the first names.
+func nearest(given string, names []string) string {
+	if hint := lang.DidYouMean(given, names); hint != "" {
+		return hint
 	}
-	if len(rest) < 3 {
-		return nil, Wrong("invalid-address", "Incomplete address", "The baseline always passes its levels before a gate is decided, so only their numbers can be read here. Write baseline.levels.<level>.<number>.")
-	}
-	in, err := ns.level(in, rest, &plans.Feature{Name: "baseline", Protocol: ns.plan.Baseline.Protocol})
-	switch {
-	case err != nil:
-		return nil, err
-	case in.Relation != plans.Own:
-		return nil, Wrong("invalid-address", "Unknown address", "The baseline has nothing to compare with: %q has no members.", strings.Join(rest[:3], "."))
-	}
-	row := plans.BaselineRow
-	in.Row, in.Feature = &row, row.Key()
-	return in, nil
+	return " It is one of " + listed(names) + "; docs/measuring.md lists them."
 }

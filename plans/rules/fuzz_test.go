@@ -50,28 +50,21 @@ func FuzzCompile(f *testing.F) {
 }
 
 // checkProgram compares what a program reads with what it declares.
-func checkProgram(t *testing.T, p *plans.Program, r ruleSet, place string) {
-	if !slices.ContainsFunc(p.Inputs, (*plans.Input).Measured) {
+func checkProgram(t *testing.T, p *plans.Cond, r ruleSet, place string) {
+	if !slices.ContainsFunc(p.Inputs(), (*plans.Input).Measured) {
 		t.Error("nothing that it reads is measured")
 	}
-	checkLogic(t, p.Logic, "")
-	for _, l := range p.Leaves {
-		if c := l.Claim; c.Input != nil && (math.IsNaN(c.Threshold) || math.IsInf(c.Threshold, 0) || c.Form == verdict.LogLevel && c.Threshold <= 0) {
-			t.Errorf("%s claims %s", l.Text, planstest.ClaimText(c))
-		}
-		for _, o := range []*plans.Operand{l.Left, l.Right} {
-			for _, in := range o.Inputs() {
-				if !slices.Contains(p.Inputs, in) {
-					t.Errorf("%s reads %s, which is not listed", l.Text, in.Path)
-				}
-			}
+	checkLogic(t, p, "")
+	for _, l := range p.Compares() {
+		if l.Metric != nil && (math.IsNaN(l.Threshold) || math.IsInf(l.Threshold, 0) || l.Form == verdict.LogLevel && l.Threshold <= 0) {
+			t.Errorf("%s is decided as %s", l.Text, planstest.CompareText(l))
 		}
 		// A leaf stands for itself: what reasons show can be written as a rule.
 		again, errs := r.compile(l.Text, place)
 		if len(errs) == 1 && errs[0].Summary == "Rule reads nothing" {
 			continue // a knob, beside something measured
 		}
-		if len(errs) > 0 || len(again.Leaves) != 1 || again.Leaves[0].Text != l.Text {
+		if len(errs) > 0 || len(again.Compares()) != 1 || again.Compares()[0].Text != l.Text {
 			t.Errorf("%s cannot be read again: %v", l.Text, errs)
 		}
 	}

@@ -84,7 +84,7 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 		return ns.matrix(in, elements, sc)
 	}
 	if word := elements[0]; len(elements) == 1 && slices.Contains(DecidedWords, word) && ns.Workloads[word] == nil {
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word; put words in single quotes: '%s'.", word, word).about(AboutName)
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word; put words in single quotes: '%s'.", word, word)
 	}
 	if elements[0] == "step" && ns.Workloads["step"] == nil {
 		return ns.stepNumber(in, elements, sc)
@@ -133,10 +133,6 @@ func (ns *Namespace) whose(path string, sc *Scope) *Error {
 	return Wrong("whose-value", "Whose value?", "%q needs a feature, because %s: write feature[%q].%s.", path, why, readable[0].Name, path)
 }
 
-func Wrong(code, summary, format string, args ...any) *Error {
-	return &Error{Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)}
-}
-
 // feature resolves feature["name"].….
 func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
@@ -168,7 +164,7 @@ func (ns *Namespace) ofFeature(in *plans.Input, rest []string, f *plans.Feature)
 	case "engine":
 		return ns.engine(in, rest)
 	case plans.CommandKind:
-		return ns.command(in, rest)
+		return ns.printed(in, ns.plan.CommandEngine(), rest)
 	case "gpu":
 		return ns.machine(in, rest, measure.PerGPU)
 	case "host":
@@ -183,16 +179,13 @@ func (ns *Namespace) ofFeature(in *plans.Input, rest []string, f *plans.Feature)
 		}
 		if len(rest) > 1 && slices.Contains([]string{"var", "local", "each"}, head) {
 			path := strings.Join(rest, ".")
-			return nil, Wrong("invalid-address", "Unknown name in a rule", "A rule only names measured values. Interpolate values of the plan: write \"${%s}\" in place of %s.", path, path).about(AboutName)
-		}
-		if hint := ns.headHint(rest, f); hint != "" {
-			return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is not a workload.%s", head, hint).about(AboutName)
+			return nil, Wrong("invalid-address", "Unknown name in a rule", "A rule only names measured values. Interpolate values of the plan: write \"${%s}\" in place of %s.", path, path)
 		}
 		names := append(workloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.CommandEngine() != nil {
 			names = append(names, plans.CommandKind)
 		}
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature.%s", head, lang.DidYouMean(head, names)).about(AboutName)
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature. A metric follows one of these, and base or root follows the metric, as in chat.tg.base.%s", head, lang.DidYouMean(head, names))
 	}
 }
 
@@ -208,17 +201,12 @@ type Scope struct {
 	Criterion bool
 	// phase is the gate's phase.
 	phase *plans.Phase
-	// earlier are phases before the gate's, found on demand and no further than needed:
-	// most gates read what is close. open are those whose own predecessors were not
-	// checked yet, nearest first.
+	// earlier are the phases before it, found when one is asked for.
 	earlier map[string]bool
-	open    []*plans.Phase
-	// trial is set while a suggestion is tried, which needs none of its own.
-	trial bool
 }
 
 func (ns *Namespace) GateScope(ph *plans.Phase) *Scope {
-	sc := &Scope{phase: ph, earlier: map[string]bool{}, open: []*plans.Phase{ph}}
+	sc := &Scope{phase: ph}
 	if len(ph.Features) == 1 {
 		sc.Own = ph.Features[0]
 	}
@@ -232,16 +220,15 @@ func (ns *Namespace) decidedBefore(sc *Scope, f *plans.Feature) bool { return ns
 // before reports whether the content of a phase is decided when the gate is.
 func (ns *Namespace) before(sc *Scope, phase string) bool {
 	if sc.phase == nil || phase == sc.phase.Name {
-		return true // a suggestion is tried without a phase
+		return true
 	}
-	for len(sc.open) > 0 && !sc.earlier[phase] {
-		nearest := sc.open[0]
-		sc.open = sc.open[1:]
-		for _, list := range [][]string{nearest.After, nearest.AfterDecided} {
-			for _, name := range list {
+	if sc.earlier == nil {
+		sc.earlier = map[string]bool{}
+		for open := []*plans.Phase{sc.phase}; len(open) > 0; open = open[1:] {
+			for _, name := range slices.Concat(open[0].After, open[0].AfterDecided) {
 				if ph := ns.Phases[name]; ph != nil && !sc.earlier[name] {
 					sc.earlier[name] = true
-					sc.open = append(sc.open, ph)
+					open = append(open, ph)
 				}
 			}
 		}

@@ -40,21 +40,21 @@ func TestMistakesAreShownWhereTheyStand(t *testing.T) {
 		{`  rule = "chat.tg.gain >= 0.1 and levels.kernel == 'pass'"`, "58:35-48 Level not in the protocol"},
 		{`  rule = "'äöü€' == levels.kernels"`, "58:11-17 Unknown word"},
 		{`  rule = "chat.tg.gain ≥ 0.1"`, "58:24-25 Invalid rule"},
-		{`  rule = "chat.tg.gain >= 0.1 and"`, "58:31-34 Invalid rule"},
+		{`  rule = "chat.tg.gain >= 0.1 and"`, "58:33-34 Invalid rule"},
 		{`  rule = "a.b > 1 and c.d > 1"`, "58:11-14 Unknown name in a rule; 58:23-26 Unknown name in a rule"},
 		// Escapes, ${ } and indentation may be in between.
 		{`  rule = "levels.kernels == \"psas\""`, "58:29-37 Unknown word"},
 		{`  rule = "levels.kernels == '\u0070sas' and chat.tgg > 1"`, "58:29-40 Unknown word; 58:45-53 Unknown metric"},
 		{`  rule = "chat.tgg >= ${0.1}"`, "58:11-19 Unknown metric"},
 		{`  rule = "0.1 <= ${"chat"}.tgg"`, "58:18-31 Unknown metric"},
-		{`  rule = "${1 / 10} <= chat.tgg and ${2} < chat.tgf"`, "58:11-41 Unknown metric; 58:44-52 Unknown metric"},
+		{`  rule = "${1 / 10} <= chat.tgg and ${2} < chat.tgf"`, "58:24-32 Unknown metric; 58:44-52 Unknown metric"},
 		{"  rule = <<-EOT\n    chat.tg > 1\n      and chat.tgg > 1\n  EOT", "60:11-19 Unknown metric"},
 		{"  rule = <<EOT\nchat.tg > 1\n  and chat.tgg > 1\nEOT", "60:7-15 Unknown metric"},
 		{"  rule = <<EOT\nchat.tg > 1 and\n  levels.kernels == ${\"'psas'\"}\nEOT", "60:21-32 Unknown word"},
 		{"  rule = <<-EOT\n    chat.tg > 1 and\n    chat.pp > 1\n  EOT", ""},
 		{"  rule = <<-EOT\n    chat.tgg > 1\n  EOT", "59:5-13 Unknown metric"},
 		// ${ and %{ are the plan's, and # is a comment of neither.
-		{`  rule = "chat.tg.gain >= $${0.1}"`, "58:27-30 Invalid rule"},
+		{`  rule = "chat.tg.gain >= $${0.1}"`, "58:29-30 Invalid rule"},
 		{`  rule = "chat.tg.gain >= %%{0.1}"`, "58:27-29 Invalid rule"},
 		{`  rule = "chat.tg.gain >= ${1 / 10}"`, ""},
 		{`  rule = "chat.tg.gain >= 0.1 # or so"`, "58:31-32 Invalid rule"},
@@ -110,9 +110,9 @@ hypothesis {
 }
 
 // sides shows a leaf by its texts, its unit, and whether it is under a not.
-func sides(p *plans.Program) string {
+func sides(p *plans.Cond) string {
 	var list []string
-	for _, l := range p.Leaves {
+	for _, l := range p.Compares() {
 		s := l.Text + " {" + l.Left.Unit + "|" + l.Right.Unit + "}"
 		if l.Negated {
 			s = "not " + s
@@ -176,11 +176,11 @@ func TestRulesHold(t *testing.T) {
 			}
 			return 10.0
 		}
-		if got := logicHolds(t, p.Logic, values); got != c.want {
+		if got := logicHolds(t, p, values); got != c.want {
 			t.Errorf("%s is %v", c.rule, got)
 		}
-		for _, l := range p.Leaves {
-			for _, o := range []*plans.Operand{l.Left, l.Right} {
+		for _, l := range p.Compares() {
+			for _, o := range []plans.Operand{l.Left, l.Right} {
 				if v, err := o.Value(values); err != nil || v == nil {
 					t.Errorf("%s: %s is %v (%v)", c.rule, o.Text, v, err)
 				}
@@ -195,7 +195,7 @@ func TestProductsAreFinite(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for _, x := range []float64{1e10, math.NaN(), math.Inf(1)} {
-		if _, err := p.Leaves[0].Left.Value(func(*plans.Input) any { return x }); err == nil || !strings.Contains(err.Error(), "not a finite number") {
+		if _, err := p.Compares()[0].Left.Value(func(*plans.Input) any { return x }); err == nil || !strings.Contains(err.Error(), "not a finite number") {
 			t.Errorf("of %v: %v", x, err)
 		}
 	}

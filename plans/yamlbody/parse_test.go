@@ -147,21 +147,6 @@ dollar: costs $5 {really}
 	}
 }
 
-func TestOffsets(t *testing.T) {
-	const text = "chat.tg.gain > here"
-	for _, written := range []string{text, `"` + text + `"`, "'" + text + "'"} {
-		offsets := Offsets(written, text)
-		if len(offsets) != len(text)+1 || offsets[strings.Index(text, "here")] != strings.Index(written, "here") {
-			t.Errorf("%q: %v", written, offsets)
-		}
-	}
-	for _, written := range []string{`"chat.tg.gain \u003e here"`, ">-\n  chat.tg.gain\n  > here\n", "chat.tg.gain > ${x}", ""} {
-		if Offsets(written, text) != nil {
-			t.Errorf("%q has places", written)
-		}
-	}
-}
-
 // TestNamesInTemplatesArePlaced finds each name at the characters that spell it, or at the
 // first line of a text that is not written as it is.
 func TestNamesInTemplatesArePlaced(t *testing.T) {

@@ -107,22 +107,6 @@ func asWritten(file, text string) bool {
 	return strings.HasPrefix(file, text) && !strings.Contains(text, "\n")
 }
 
-// Offsets finds, for each byte of a scalar's text, its offset in what is written in the
-// file, quotes included; one more is the offset of its end. It is nil unless the text is
-// written on one line as it is. It is for callers that find a mistake in a text of their
-// own.
-func Offsets(written, text string) []int {
-	from := len(written) - len(strings.TrimLeft(written[:min(1, len(written))], `"'`)+written[min(1, len(written)):])
-	if !asWritten(written[from:], text) {
-		return nil
-	}
-	offsets := make([]int, len(text)+1)
-	for i := range offsets {
-		offsets[i] = from + i
-	}
-	return offsets
-}
-
 // parse reads the text as a template or an expression.
 func (t *text) parse(
 	lex func([]byte, string, hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics),

@@ -1,16 +1,11 @@
 package ledger
 
-import (
-	"slices"
-	"strings"
-)
-
 // Goal is what a plan required of a feature's launches, or of those behind a phase, when
 // a run started. It proves that a rule existed before its launches, whatever the plan
 // says today.
 type Goal struct {
-	// Demands must all hold.
-	Demands []Demand `json:"demands,omitempty"`
+	// Compares must all hold.
+	Compares []Compare `json:"compares,omitempty"`
 	// FalsePass, FalseFail, First and Alternatives are how they were decided; First is
 	// launches per arm at the first look.
 	FalsePass    float64 `json:"false_pass,omitempty"`
@@ -26,95 +21,33 @@ type Goal struct {
 // these are equal.
 func FirstMoved(was, is int) bool { return was != is && (min(was, is) != 2 || max(was, is) != 3) }
 
-// Demand is a rule, or a part of one, in a form that can be compared with another.
-type Demand struct {
+// Compare is one comparison that must hold.
+type Compare struct {
 	// Text is how it was written, with the plan's numbers if it reads any.
 	Text string `json:"text"`
-	// All and Any are the parts of which all, or one, must hold; neither for a
-	// comparison.
-	All []Demand `json:"all,omitempty"`
-	Any []Demand `json:"any,omitempty"`
 	// Reads are the features that it reads.
 	Reads []string `json:"reads,omitempty"`
-	// Number is what is compared with a limit, under a canonical name, however the
-	// comparison was written; empty if only the text identifies it.
-	Number string `json:"number,omitempty"`
-	// More is set if more than Limit is wanted, Strict if equality is not enough for a
-	// value without noise.
-	More   bool    `json:"more,omitempty"`
-	Strict bool    `json:"strict,omitempty"`
-	Limit  float64 `json:"limit,omitempty"`
+	// Metric is what is compared with Threshold, under one name however it was written;
+	// empty for words and for parts of which one is enough, which only their text
+	// identifies.
+	Metric string `json:"metric,omitempty"`
+	// AtLeast is set if more than Threshold is wanted, Strict if equality is not enough
+	// for a value without noise.
+	AtLeast   bool    `json:"at_least,omitempty"`
+	Strict    bool    `json:"strict,omitempty"`
+	Threshold float64 `json:"threshold,omitempty"`
 }
 
-// Implies reports whether whatever fulfils d fulfils o too, at levels that are no easier.
-// It is false if that cannot be determined.
-func (d Demand) Implies(o Demand) bool {
-	implies := func(part Demand) bool { return d.Implies(part) }
+// Covers reports whether c asks for the same as o, or for more of it. What cannot be
+// compared is not covered.
+func (c Compare) Covers(o Compare) bool {
 	switch {
-	case len(o.All) > 0:
-		return !slices.ContainsFunc(o.All, func(part Demand) bool { return !implies(part) })
-	case len(d.All) > 0:
-		return slices.ContainsFunc(d.All, func(part Demand) bool { return part.Implies(o) })
-	case len(d.Any) > 0 || len(o.Any) > 0:
-		// Parts of which one is enough share the false pass rate: with fewer of them,
-		// each gets more.
-		return len(d.Any) >= len(o.Any) && len(o.Any) > 0 && !slices.ContainsFunc(d.Any, func(part Demand) bool {
-			return !slices.ContainsFunc(o.Any, part.Implies)
-		})
-	case d.Number == "" || o.Number == "":
-		return d.Number == o.Number && d.Text == o.Text
-	case d.Number != o.Number || d.More != o.More:
+	case c.Metric == "" || o.Metric == "":
+		return c.Metric == o.Metric && c.Text == o.Text
+	case c.Metric != o.Metric || c.AtLeast != o.AtLeast:
 		return false
-	case d.Limit == o.Limit:
-		return d.Strict || !o.Strict
+	case c.Threshold == o.Threshold:
+		return c.Strict || !o.Strict
 	}
-	return d.Limit > o.Limit == d.More
-}
-
-// Find returns the demand, or part of one, that compares the same number on the same
-// side.
-func (d Demand) Find(o Demand) (found Demand, ok bool) {
-	if d.Number != "" && d.Number == o.Number && d.More == o.More {
-		return d, true
-	}
-	for _, part := range slices.Concat(d.All, d.Any) {
-		if found, ok = part.Find(o); ok {
-			return found, true
-		}
-	}
-	return found, false
-}
-
-// Renamed is the demand after a feature was renamed.
-func (d Demand) Renamed(from, to string) Demand {
-	if !slices.Contains(d.Reads, from) {
-		return d
-	}
-	d.Text, d.Reads = strings.ReplaceAll(d.Text, from, to), slices.Clone(d.Reads)
-	for i, name := range d.Reads {
-		if name == from {
-			d.Reads[i] = to
-		}
-	}
-	if rest, ok := strings.CutPrefix(d.Number, from+" "); ok {
-		d.Number = to + " " + rest
-	}
-	d.All, d.Any = slices.Clone(d.All), slices.Clone(d.Any)
-	for _, parts := range [][]Demand{d.All, d.Any} {
-		for i := range parts {
-			parts[i] = parts[i].Renamed(from, to)
-		}
-	}
-	return d
-}
-
-// Flat are the demands with those split up of which all parts must hold.
-func (g Goal) Flat() (flat []Demand) {
-	for _, d := range g.Demands {
-		flat = append(flat, Goal{Demands: d.All}.Flat()...)
-		if len(d.All) == 0 {
-			flat = append(flat, d)
-		}
-	}
-	return flat
+	return c.Threshold > o.Threshold == c.AtLeast
 }

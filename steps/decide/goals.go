@@ -21,134 +21,82 @@ import (
 func Goals(p *plans.Plan) map[string]ledger.Goal {
 	out := map[string]ledger.Goal{}
 	for _, ph := range p.Phases {
+		var passes []ledger.Compare
 		for _, f := range ph.Features {
 			for _, candidate := range slices.Concat(runtime.Candidates(f), f.Confirm) {
-				goal := goalOf(Settings(p, candidate), demands(decisive(candidate)))
+				goal := goalOf(Settings(p, candidate), decisive(candidate))
 				if f.Choose != nil {
 					goal.Prefer = f.Choose.Prefer
 				}
 				out[runtime.FeatureID(candidate.Name)] = goal
 			}
+			passes = append(passes, ledger.Compare{Text: "feature " + f.Name + " passes", Reads: []string{f.Name}})
 		}
+		out[runtime.PhaseID(ph.Name)] = ledger.Goal{Compares: passes}
 		if ph.Gate != nil {
-			out[runtime.PhaseID(ph.Name)] = goalOf(SettingsOfGate(p, ph), demands(ph.Gate.Rules))
+			out[runtime.PhaseID(ph.Name)] = goalOf(SettingsOfGate(p, ph), ph.Gate.Rules)
+		}
+	}
+	return out
+}
+
+func goalOf(s gates.Settings, rules []*plans.Rule) ledger.Goal {
+	g := ledger.Goal{FalsePass: s.FalsePass, FalseFail: s.FalseFail, First: s.Min, Alternatives: max(1, s.Alternatives)}
+	for _, r := range rules {
+		if r.Cond == nil {
 			continue
 		}
-		var all []ledger.Demand
-		for _, f := range ph.Features {
-			all = append(all, ledger.Demand{Text: "feature " + f.Name + " passes", Reads: []string{f.Name}})
+		for _, part := range r.Cond.Parts() {
+			g.Compares = append(g.Compares, required(part))
 		}
-		out[runtime.PhaseID(ph.Name)] = ledger.Goal{Demands: all}
 	}
+	return g
+}
+
+// required is a part of a rule as a run records it.
+func required(part *plans.Cond) ledger.Compare {
+	out := ledger.Compare{Text: textOf(part)}
+	for _, in := range part.Inputs() {
+		if in.Kind == plans.InputTarget {
+			out.Text += fmt.Sprintf(" (%s = %v)", in.Path, in.Number)
+		} else {
+			out.Reads = append(out.Reads, in.Feature)
+		}
+	}
+	c := part.Compare
+	if c == nil || c.Metric == nil {
+		return out
+	}
+	in := c.Metric.Quantity()
+	// What is tested has no equality; a count and a range have.
+	out.AtLeast, out.Threshold, out.Strict = c.AtLeast, c.Threshold, c.Strict && !c.Tested()
+	if in.Relation == plans.Gain { // a gain and a change are two names for one ratio
+		if in.Relation = plans.Change; in.Better == string(measure.Lower) {
+			out.AtLeast, out.Threshold = !c.AtLeast, -c.Threshold
+		}
+	}
+	out.Metric = strings.Join([]string{in.Feature, in.LaunchAddress(), in.Stat, string(in.Against), string(in.Relation)}, " ")
 	return out
 }
 
-func goalOf(s gates.Settings, demands []ledger.Demand) ledger.Goal {
-	return ledger.Goal{Demands: demands, FalsePass: s.FalsePass, FalseFail: s.FalseFail, First: s.Min, Alternatives: max(1, s.Alternatives)}
-}
-
-func demands(rules []*plans.Rule) (out []ledger.Demand) {
-	for _, r := range rules {
-		if r.Program != nil {
-			out = append(out, demand(r.Program.Logic))
+func textOf(c *plans.Cond) (text string) {
+	negated := c.Negated
+	switch {
+	case c.Compare != nil:
+		text, negated = c.Compare.Text, c.Compare.Negated
+	case c.Truth != nil:
+		text = c.Truth.Path
+	default:
+		parts := make([]string, len(c.Args))
+		for i, arg := range c.Args {
+			parts[i] = textOf(arg)
 		}
+		return "(" + strings.Join(parts, " "+c.Op+" ") + ")"
 	}
-	return out
-}
-
-// demand is a rule, or a part of one, in a form comparable with another.
-func demand(l *plans.Logic) ledger.Demand {
-	switch l.Op {
-	case plans.LogicCompare:
-		return compared(l.Leaf, l.Negated)
-	case plans.LogicTruth:
-		return ledger.Demand{Text: unless(l.Negated, l.Truth.Path), Reads: []string{l.Truth.Feature}}
-	}
-	var parts []ledger.Demand
-	var texts, reads []string
-	for _, arg := range l.Args {
-		part := demand(arg)
-		parts, texts, reads = append(parts, part), append(texts, part.Text), append(reads, part.Reads...)
-	}
-	d := ledger.Demand{Text: strings.Join(texts, " "+l.Op+" "), All: parts, Reads: reads}
-	if l.Op == plans.LogicOr {
-		d.All, d.Any = nil, parts
-	}
-	return d
-}
-
-func unless(negated bool, text string) string {
 	if negated {
 		return "not (" + text + ")"
 	}
 	return text
-}
-
-// compared is a comparison as a demand, on the number that it tests, if there is one.
-func compared(leaf *plans.Leaf, negated bool) ledger.Demand {
-	d := ledger.Demand{Text: unless(negated, leaf.Text)}
-	for _, in := range leaf.Inputs() {
-		if in.Kind == plans.InputTarget {
-			d.Text += fmt.Sprintf(" (%s = %v)", in.Path, in.Number)
-		} else {
-			d.Reads = append(d.Reads, in.Feature)
-		}
-	}
-	c := leaf.Claim
-	switch {
-	case c == nil:
-	case c.Form == verdict.Exact:
-		counted(&d, leaf, negated)
-	default:
-		d.Number, d.More, d.Limit = numberOf(c.Input), c.More, c.Threshold
-		// A range has no noise; for a test, more than a limit is the same as at least it.
-		d.Strict = c.Strict && c.Form == verdict.Range
-		if c.Input.Ratio() {
-			// A gain and a change are two names for one ratio.
-			if c.Input.Relation == plans.Gain && c.Input.Better == string(measure.Lower) {
-				d.More, d.Limit = !c.More, -c.Threshold
-			}
-		}
-	}
-	return d
-}
-
-// counted is an exact comparison of one number with one of the plan's.
-func counted(d *ledger.Demand, leaf *plans.Leaf, negated bool) {
-	op, own, limit := leaf.Op, leaf.Left, leaf.Right
-	if own.Input == nil || !own.Input.Measured() {
-		op, own, limit = plans.Turned(op), limit, own
-	}
-	if negated {
-		op = plans.Denied[op]
-	}
-	if own.Input == nil || own.Input.Kind != plans.InputMetric && own.Input.Kind != plans.InputFound || slices.ContainsFunc(limit.Inputs(), func(in *plans.Input) bool { return in.Kind != plans.InputTarget }) {
-		return
-	}
-	v, err := limit.Value(func(in *plans.Input) any { return in.Number })
-	number, ok := v.(float64)
-	if _, order := plans.Denied[op]; err != nil || !ok || !order {
-		return
-	}
-	d.Number, d.Limit = numberOf(own.Input), number
-	d.More, d.Strict = strings.HasPrefix(op, ">"), len(op) == 1
-}
-
-// numberOf names an input's number, however the plan addresses it.
-func numberOf(in *plans.Input) string {
-	relation := string(in.Relation)
-	if in.Ratio() {
-		relation = "ratio"
-	}
-	stat := in.Stat
-	if stat == "p50" {
-		stat = "median"
-	}
-	cell := in.Cell
-	if in.Kind == plans.InputFound {
-		cell = in.LaunchAddress()
-	}
-	return strings.Join([]string{in.Feature, cell, in.Metric, stat, string(in.Against), relation}, " ")
 }
 
 // goals are those of the view's plan.
@@ -159,25 +107,25 @@ func (v *View) goals() map[string]ledger.Goal {
 	return Goals(v.Plan)
 }
 
-// Relaxed reports which requirements on a node were relaxed after launches that it rests
-// on were seen: for each feature, compared with those of the run that launched them. None
-// if today's are as strict, or if earlier launches passed rules that were: then nothing
+// Relaxed reports which requirements on a node are missing or easier than when launches
+// that it rests on were seen: for each feature, compared with those of the run that
+// launched them. None if earlier launches passed rules that were as strict: then nothing
 // was fitted to these launches.
 func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string, evidence []ledger.Evidence) (why []verdict.Reason) {
 	for _, ev := range evidence {
-		then, there := seenBy(records, ev)
+		then, there := goalsAt(records, ev)
 		if !there {
 			continue
 		}
-		loosened := then.loosened(goals, node, ev)
+		relaxed := relaxedSince(then, goals, node, ev)
 		// That it passed then does not excuse picking it now.
-		picked := verdict.Holds(loosened, code.AskedAfter) || verdict.Holds(loosened, code.PreferMoved)
-		if len(loosened) == 0 || !picked && passedBefore(records, node, ev, then) {
+		picked := verdict.Holds(relaxed, code.AskedAfter) || verdict.Holds(relaxed, code.PreferMoved)
+		if len(relaxed) == 0 || !picked && passedBefore(records, node, ev) {
 			continue
 		}
-		for _, l := range loosened {
-			if !slices.ContainsFunc(why, l.Equal) {
-				why = append(why, l)
+		for _, r := range relaxed {
+			if !slices.ContainsFunc(why, r.Equal) {
+				why = append(why, r)
 			}
 		}
 	}
@@ -186,106 +134,81 @@ func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goa
 
 func isPhase(node string) bool { return strings.HasPrefix(node, runtime.PhaseID("")) }
 
-// loosened is what was relaxed since, compared with what was asked of a node then.
-func (a asked) loosened(now map[string]ledger.Goal, node string, ev ledger.Evidence) []verdict.Reason {
-	if isPhase(node) && a.goals != nil {
-		return a.loosenedPhase(now, node, ev.Feature)
+// relaxedSince is what is required less of a node's launches than then. For a phase it is
+// what this one, or one that is gone, required of them: renaming a phase relaxes nothing.
+func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evidence) (why []verdict.Reason) {
+	if was, ok := then[node]; !isPhase(node) && ok {
+		return easier(was, now[node], was.Compares)
 	}
-	was, ok := a.goals[node]
-	if !ok {
-		was, ok = a.goals[runtime.FeatureID(a.variant)] // it had another name then
-	}
-	if !ok {
+	if !isPhase(node) || then == nil {
 		return []verdict.Reason{verdict.New(code.GoalsUnrecorded).On(ev.Session)}
 	}
-	return loosenedGoal(was, now[node], was.Flat())
-}
-
-// loosenedPhase is what a phase, or one that is gone, no longer requires of a feature's
-// launches: renaming a phase relaxes nothing.
-func (a asked) loosenedPhase(now map[string]ledger.Goal, node, feature string) (loosened []verdict.Reason) {
 	known := false
-	for _, id := range slices.Sorted(maps.Keys(a.goals)) {
+	for _, id := range slices.Sorted(maps.Keys(then)) {
 		if _, stays := now[id]; !isPhase(id) || id != node && stays {
 			continue
 		}
-		var reading []ledger.Demand
-		for _, d := range a.goals[id].Flat() {
-			if _, there := a.goals[runtime.FeatureID(feature)]; !there {
-				d = d.Renamed(a.feature(), feature)
-			}
-			if slices.ContainsFunc(d.Reads, func(read string) bool { return read == feature || plans.SameStep(read, feature) }) {
-				reading = append(reading, d)
+		var reading []ledger.Compare
+		for _, c := range then[id].Compares {
+			if slices.ContainsFunc(c.Reads, func(read string) bool { return read == ev.Feature || plans.SameStep(read, ev.Feature) }) {
+				reading = append(reading, c)
 			}
 		}
 		if len(reading) > 0 {
-			loosened, known = append(loosened, loosenedGoal(a.goals[id], now[node], reading)...), true
+			why, known = append(why, easier(then[id], now[node], reading)...), true
 		}
 	}
-	if !known && plans.OfMatrix(feature) {
+	if !known && plans.OfMatrix(ev.Feature) {
 		// Naming a cell after all of them were seen is picking it.
-		loosened = append(loosened, verdict.New(code.AskedAfter).On(feature))
+		why = append(why, verdict.New(code.AskedAfter).On(ev.Feature))
 	}
-	return loosened
+	return why
 }
 
-// feature is the name that the feature had.
-func (a asked) feature() string {
-	name, _, _ := strings.Cut(a.variant, "[")
-	return name
-}
-
-// loosenedGoal is which demands were dropped, and which error rates are now easier to
-// keep.
-func loosenedGoal(was, is ledger.Goal, demands []ledger.Demand) (loosened []verdict.Reason) {
-	all := ledger.Demand{All: is.Flat()}
-	for _, d := range demands {
-		if slices.ContainsFunc(all.All, func(now ledger.Demand) bool { return now.Implies(d) }) {
+// easier is which comparisons are missing or easier, and which error rates are now easier
+// to keep.
+func easier(was, is ledger.Goal, compares []ledger.Compare) (why []verdict.Reason) {
+	for _, c := range compares {
+		if slices.ContainsFunc(is.Compares, func(now ledger.Compare) bool { return now.Covers(c) }) {
 			continue
 		}
-		args := []verdict.Arg{verdict.Text("was", d.Text)}
-		if now, ok := all.Find(d); ok {
-			args = append(args, verdict.Text("is", now.Text))
+		args := []verdict.Arg{verdict.Text("was", c.Text)}
+		if i := slices.IndexFunc(is.Compares, func(now ledger.Compare) bool {
+			return c.Metric != "" && now.Metric == c.Metric && now.AtLeast == c.AtLeast
+		}); i >= 0 {
+			args = append(args, verdict.Text("is", is.Compares[i].Text))
 		}
-		loosened = append(loosened, verdict.New(code.Loosened, args...))
+		why = append(why, verdict.New(code.Loosened, args...))
 	}
 	if was.First == 0 || is.First == 0 {
-		return loosened // of a phase without rules of its own
+		return why // of a phase without rules of its own
 	}
-	moved := func(easier bool, name string, was, is float64) {
-		if easier {
-			loosened = append(loosened, verdict.New(code.SettingMoved, verdict.Num("was", was, ""), verdict.Num("is", is, "")).On(name))
-		}
+	if is.FalsePass > was.FalsePass {
+		why = append(why, verdict.New(code.SettingMoved, verdict.Num("was", was.FalsePass, ""), verdict.Num("is", is.FalsePass, "")).On("false_pass"))
 	}
-	moved(is.FalsePass > was.FalsePass, "false_pass", was.FalsePass, is.FalsePass)
-	moved(is.FalseFail < was.FalseFail, "false_fail", was.FalseFail, is.FalseFail)
+	if is.FalseFail < was.FalseFail {
+		why = append(why, verdict.New(code.SettingMoved, verdict.Num("was", was.FalseFail, ""), verdict.Num("is", is.FalseFail, "")).On("false_fail"))
+	}
 	if is.Alternatives < was.Alternatives {
-		loosened = append(loosened, verdict.New(code.AlternativesMoved, verdict.Int("was", was.Alternatives), verdict.Int("is", is.Alternatives)))
+		why = append(why, verdict.New(code.AlternativesMoved, verdict.Int("was", was.Alternatives), verdict.Int("is", is.Alternatives)))
 	}
 	if was.Prefer != "" && is.Prefer != was.Prefer {
-		loosened = append(loosened, verdict.New(code.PreferMoved, verdict.Text("was", was.Prefer), verdict.Text("is", is.Prefer)))
+		why = append(why, verdict.New(code.PreferMoved, verdict.Text("was", was.Prefer), verdict.Text("is", is.Prefer)))
 	}
 	if ledger.FirstMoved(was.First, is.First) {
-		loosened = append(loosened, verdict.New(code.FirstLookMoved, verdict.Int("was", was.First), verdict.Int("is", is.First)))
+		why = append(why, verdict.New(code.FirstLookMoved, verdict.Int("was", was.First), verdict.Int("is", is.First)))
 	}
-	return loosened
+	return why
 }
 
-// asked is what a run that launched something required, and the candidate's name then.
-type asked struct {
-	goals   map[string]ledger.Goal
-	variant string
-}
-
-// seenBy is the run that made the first launch of a candidate in its session, whether it
-// counts or not; absent if no record says so.
-func seenBy(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then asked, there bool) {
-	launches := ev.Candidate.Launches
-	if len(launches) == 0 {
-		return then, false
+// goalsAt is what the run required that made the first launch of a candidate in its
+// session, whether it counts or not; absent if no record says so.
+func goalsAt(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then map[string]ledger.Goal, there bool) {
+	if len(ev.Candidate.Launches) == 0 {
+		return nil, false
 	}
 	goals := map[string]map[string]ledger.Goal{}
-	first := map[string]asked{} // by variant
+	first := map[string]string{} // run by variant
 	for _, r := range records {
 		switch l := r.Launch; {
 		case r.RunStart != nil:
@@ -293,19 +216,19 @@ func seenBy(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then as
 		case l == nil || l.Session != ev.Session:
 		default:
 			if _, known := first[l.VariantKey]; !known {
-				first[l.VariantKey] = asked{goals[r.Run], l.Variant}
+				first[l.VariantKey] = r.Run
 			}
-			if l.ID == launches[0] {
-				return first[l.VariantKey], true
+			if l.ID == ev.Candidate.Launches[0] {
+				return goals[first[l.VariantKey]], true
 			}
 		}
 	}
-	return then, false
+	return nil, false
 }
 
 // passedBefore reports whether launches of a session passed for a node before, without a
 // person's override.
-func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence, then asked) bool {
+func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence) bool {
 	began := false
 	for _, r := range records {
 		began = began || r.Launch != nil && r.Launch.Session == ev.Session
@@ -313,28 +236,21 @@ func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger
 		if d == nil || len(d.OnSeenData) > 0 || d.Retraction != nil {
 			continue
 		}
-		if isPhase(node) {
-			// A phase without a gate keeps no evidence.
-			ungated := d.Kind == ledger.KindPhase && began
-			if d.Node == node && d.Verdict == verdict.Pass && (ungated || slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
-				return e.Session == ev.Session && (e.Feature == ev.Feature || e.Feature == then.feature())
-			})) {
-				return true
-			}
-			continue
-		}
-		if d.Kind != ledger.KindFeature && d.Kind != ledger.KindCriteria || !slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
-			return e.Session == ev.Session && (e.Candidate.Name == ev.Candidate.Name || e.Candidate.Name == then.variant)
-		}) {
-			continue
-		}
+		rests := slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
+			return e.Session == ev.Session && (e.Candidate.Name == ev.Candidate.Name || isPhase(node) && e.Feature == ev.Feature)
+		})
 		came := d.Verdict
 		for _, alt := range d.Alternatives {
-			if alt.Name == ev.Candidate.Name || alt.Name == then.variant {
+			if alt.Name == ev.Candidate.Name {
 				came = alt.Verdict
 			}
 		}
-		if came == verdict.Pass {
+		// A phase without a gate keeps no evidence.
+		of := d.Node == node && (rests || d.Kind == ledger.KindPhase && began)
+		if !isPhase(node) {
+			of = rests && (d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria)
+		}
+		if of && came == verdict.Pass {
 			return true
 		}
 	}
@@ -401,24 +317,24 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 		return why, nil
 	}
 	for _, ph := range v.Plan.Phases {
-		if m.Feature.Engine != "" {
-			break // phases read the first engine
+		features, rules := ph.Features, own
+		if ph.Gate != nil {
+			features = GateFeatures(v.Plan, ph)
 		}
-		read := own
-		if ph.Gate == nil {
-			if !slices.ContainsFunc(ph.Features, func(f *plans.Feature) bool { return f.Name == seen.Feature }) {
-				continue
-			}
-		} else {
-			if !slices.ContainsFunc(GateFeatures(v.Plan, ph), func(f *plans.Feature) bool { return f.Name == seen.Feature }) {
-				continue
-			}
+		if m.Feature.Engine != "" || !slices.ContainsFunc(features, func(f *plans.Feature) bool { return f.Name == seen.Feature }) {
+			continue // phases read the first engine
+		}
+		why := relaxed(runtime.PhaseID(ph.Name))
+		if why.IsZero() {
+			continue
+		}
+		if ph.Gate != nil {
 			if err := v.beside(all, ph); err != nil {
 				return verdict.Reason{}, err
 			}
-			read = gates.Decide(ph.Gate.Rules, all, SettingsOfGate(v.Plan, ph))
+			rules = gates.Decide(ph.Gate.Rules, all, SettingsOfGate(v.Plan, ph))
 		}
-		if why := relaxed(runtime.PhaseID(ph.Name)); !why.IsZero() && m.mayPass(read, launches) {
+		if m.mayPass(rules, launches) {
 			return why, nil
 		}
 	}

@@ -269,15 +269,11 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	noise := noiseOf(v, m.Feature, m.Arms, session, work)
 	said := map[string]bool{}
 	for _, r := range Reading(v.Plan, m.Feature) {
-		if r == nil || r.Program == nil {
-			continue
-		}
-		for _, leaf := range r.Program.Leaves {
-			c := leaf.Claim
-			if c == nil || c.Form != verdict.Ratio || c.Input.Feature != ReadAs(m.Feature) {
+		for _, c := range r.Compares() {
+			if c.Form != verdict.Ratio || c.Metric.Feature != ReadAs(m.Feature) {
 				continue
 			}
-			address := gates.NoiseKey(c.Input)
+			address := gates.NoiseKey(c.Metric)
 			n := noise[address]
 			if n.DF < gates.LeastFreedom {
 				continue
@@ -296,10 +292,10 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 				}
 				notes = append(notes, note)
 			}
-			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[leaf.Text] {
-				said[leaf.Text] = true // a criterion and a rule of the gate often coincide
+			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[c.Text] {
+				said[c.Text] = true // a criterion and a rule of the gate often coincide
 				notes = append(notes, verdict.New(code.Unresolved,
-					verdict.Num("margin", math.Expm1(margin), "share"), verdict.Int("launches", m.Most), verdict.Num("resolves", resolves(m.Most), "share")).On(leaf.Text))
+					verdict.Num("margin", math.Expm1(margin), "share"), verdict.Int("launches", m.Most), verdict.Num("resolves", resolves(m.Most), "share")).On(c.Text))
 			}
 		}
 	}

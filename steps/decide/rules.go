@@ -73,9 +73,7 @@ func decisive(f *plans.Feature) (rules []*plans.Rule) {
 // inputs returns all inputs of rules, except those of rules that were not compiled.
 func inputs(rules []*plans.Rule) (all []*plans.Input) {
 	for _, r := range rules {
-		if r != nil && r.Program != nil {
-			all = append(all, r.Program.Inputs...)
-		}
+		all = append(all, r.Inputs()...)
 	}
 	return all
 }

@@ -120,11 +120,8 @@ type comparedTarget struct{ target, metric *plans.Input }
 func comparedTargets(p *plans.Plan) map[string][]comparedTarget {
 	all := map[string][]comparedTarget{}
 	for _, r := range rulesOf(p) {
-		if r.Program == nil {
-			continue
-		}
-		for _, leaf := range r.Program.Leaves {
-			inputs := leaf.Inputs()
+		for _, compare := range r.Compares() {
+			inputs := compare.Inputs()
 			if len(inputs) != 2 {
 				continue
 			}

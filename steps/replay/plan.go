@@ -345,7 +345,7 @@ func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate stri
 		return &named, verdict.Reason{}
 	}
 	rule, diags := p.res.CompileRule(rec.Expr, feature)
-	if diags.HasErrors() || rule.Program == nil {
+	if diags.HasErrors() {
 		return nil, verdict.New(code.RuleUncompiled, firstError(diags)).On(rec.Name)
 	}
 	p.rules[key] = rule

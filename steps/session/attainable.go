@@ -35,7 +35,7 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 	if of := l.Plan.Feature(f.Of); of != nil && len(of.Alternatives) > 0 && of.Alternatives[0].Name == f.Name {
 		h = of.Hypothesis // reported once, for the first of its alternatives
 	}
-	if h == nil || len(h.Kernels) == 0 || h.Probe == nil || h.Probe.Program == nil {
+	if h == nil || len(h.Kernels) == 0 || h.Probe == nil {
 		return verdict.Reason{}
 	}
 	claim := roofline.Claim(h.Kernels)
@@ -51,11 +51,11 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 	if of == nil {
 		return unknown(verdict.New(code.NotRelative, verdict.Text("expect", h.Expect)))
 	}
-	phase := ofSteps[of.Input.Metric]
-	if phase == "" || !slices.Contains(ofMost, of.Input.Stat) {
+	phase := ofSteps[of.Metric.Metric]
+	if phase == "" || !slices.Contains(ofMost, of.Metric.Stat) {
 		return unknown(verdict.New(code.NotOfSteps).On(h.Metric))
 	}
-	requests := l.atOnce(of.Input.Cell)
+	requests := l.atOnce(of.Metric.Cell)
 	if requests == 0 {
 		return unknown(verdict.New(code.NotClosed))
 	}
@@ -71,10 +71,10 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 		return unknown(why)
 	}
 	// A latency improves downwards: a gain of 25% more steps per second is 20% less.
-	most, beyond := gain.Most, of.More && of.Threshold > gain.Most
-	if of.Input.Better == string(measure.Lower) {
+	most, beyond := gain.Most, of.AtLeast && of.Threshold > gain.Most
+	if of.Metric.Better == string(measure.Lower) {
 		most = 1/(1+gain.Most) - 1
-		beyond = !of.More && of.Threshold < most
+		beyond = !of.AtLeast && of.Threshold < most
 	}
 	args := []verdict.Arg{
 		made, verdict.Num("claimed", of.Threshold, "ratio"), verdict.Num("most", most, "ratio"), verdict.Num("saved", gain.Saved, "µs"),
@@ -129,12 +129,11 @@ func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Clai
 }
 
 // claimOf is the change that a hypothesis claims; nil if it claims none.
-func claimOf(h *plans.Hypothesis) *plans.Claim {
-	logic := h.Probe.Program.Logic
-	if logic.Op != plans.LogicCompare || logic.Leaf.Claim == nil || logic.Leaf.Claim.Input == nil || logic.Leaf.Claim.Input.Relation != plans.Change {
-		return nil
+func claimOf(h *plans.Hypothesis) *plans.Compare {
+	if c := h.Probe.Cond.Compare; c.Form != verdict.Exact && c.Metric.Relation == plans.Change {
+		return c
 	}
-	return logic.Leaf.Claim
+	return nil
 }
 
 // atOnce is the concurrency of a cell; 0 if unknown.

@@ -36,7 +36,11 @@ phase "port" {
       rule = "chat.ttft.gain >= 0"
     }
     criterion "typo" { # ERROR: Missing rule
-      expr = "chat.tg.gain >= 0" # ERROR: Unsupported argument
+      condition = "chat.tg.gain >= 0" # ERROR: Unsupported argument
+    }
+    criterion "both" {
+      rule = "chat.tg.gain >= 0"
+      expr = "chat.tg.gain >= 0" # ERROR: Conflicting arguments
     }
     criterion "number" {
       rule = 0.1 # ERROR: Wrong type for rule

@@ -54,7 +54,7 @@ phase "port" {
   }
   feature "statistic" {
     choose = { spec = ["short", "long"] }
-    prefer = "chat.tg.p90" # ERROR: Unknown address
+    prefer = "chat.tg.gain" # ERROR: Unknown address
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }

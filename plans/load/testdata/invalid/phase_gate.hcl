@@ -43,7 +43,7 @@ phase "port" {
     rule " padded " { # ERROR: Invalid rule name
       expr = "chat.tg.gain >= 0.05"
     }
-    rule "none" { # ERROR: Missing expr
+    rule "none" { # ERROR: Missing rule
     }
     rule "bare" {
       expr = chat.tg.gain >= 0.05 # ERROR: Rule is not in quotes

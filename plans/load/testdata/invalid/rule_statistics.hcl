@@ -46,10 +46,10 @@ phase "port" {
       rule = "chat.error_rate == 0" # ERROR: Equal to a measurement
     }
     criterion "c4" {
-      rule = "abs(chat.tg.change) <= 0.02" # ERROR: Function in a rule
+      rule = "abs(chat.tg.change) <= 0.02" # ERROR: Not allowed in a rule
     }
     criterion "c5" {
-      rule = "max(chat.ttft, chat.e2e) <= 500" # ERROR: Function in a rule
+      rule = "max(chat.ttft, chat.e2e) <= 500" # ERROR: Not allowed in a rule
     }
     criterion "c6" {
       rule = "chat.tg / chat.pp > 2" # ERROR: Arithmetic in a rule
@@ -70,7 +70,7 @@ phase "port" {
       rule = "chat.tg >= 0.9 * chat.tg.base + 5" # ERROR: Arithmetic in a rule
     }
     criterion "c12" {
-      rule = "chat.tg.base >= chat.tg.root" # ERROR: Nothing of the candidate
+      rule = "chat.tg.base >= chat.tg.root" # ERROR: Different measurements compared
     }
     criterion "c13" {
       rule = "chat.tg - 2 * chat.tg + chat.tg >= 0" # ERROR: Arithmetic in a rule
@@ -119,10 +119,10 @@ phase "port" {
   }
   gate {
     rule "two of one phase" {
-      expr = "feature['routed'].chat.tg.gain > feature['other'].chat.tg.gain" # ERROR: Features compared
+      expr = "feature['routed'].chat.tg.gain > feature['other'].chat.tg.gain" # ERROR: Different measurements compared
     }
     rule "child and parent" {
-      expr = "feature['child'].chat.tg >= feature['other'].chat.tg" # ERROR: Features compared
+      expr = "feature['child'].chat.tg >= feature['other'].chat.tg" # ERROR: Different measurements compared
     }
   }
 }

@@ -1,0 +1,191 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// leastCompared and mostCompared are how many launches per engine a comparison needs for
+// rules on its rows: those of the first look without recorded noise, and of the last that
+// is calibrated.
+const leastCompared, mostCompared = 4, 12
+
+// step is the step that the second element of an address names, among those that fit, in
+// the gate's phase or one before it.
+func (ns *Namespace) step(path []string, sc *Scope, what string, fits func(*plans.Block) bool) (*plans.Phase, *plans.Block, *Error) {
+	if sc.Criterion {
+		return nil, nil, Wrong("whose-value", "Criterion reads a step", "A criterion can only read its own feature. Move this rule to the gate of a phase, which can read steps.")
+	}
+	name := ""
+	if len(path) > 1 {
+		name = path[1]
+	}
+	var names []string
+	var of *plans.Phase
+	var step *plans.Block
+	for _, ph := range ns.plan.Phases {
+		for _, b := range ph.Steps {
+			if !fits(b) || !ns.before(sc, ph.Name) {
+				continue
+			}
+			names = append(names, b.Name)
+			if b.Name == name && step != nil {
+				return nil, nil, Wrong("invalid-address", "Which step?", "Phases %s and %s each have a step called %q before this gate ends. Give them different names.", of.Name, ph.Name, name)
+			}
+			if b.Name == name {
+				of, step = ph, b
+			}
+		}
+	}
+	if step == nil {
+		return nil, nil, Wrong("unknown-reference", "Unknown step", "This phase and those before it have no step %q %s; they have %s. A step that fails already fails its phase.%s", name, what, lang.OrNothing(names), lang.DidYouMean(name, names))
+	}
+	return of, step, nil
+}
+
+// found is the number of that name among those that something finds.
+func found(what string, finds []plans.Found, name string) (plans.Found, *Error) {
+	if at := slices.IndexFunc(finds, func(n plans.Found) bool { return n.Name == name }); at >= 0 {
+		return finds[at], nil
+	}
+	names := plans.Names(finds, func(n plans.Found) string { return n.Name })
+	return plans.Found{}, Wrong("unknown-metric", "Unknown metric", "%s has no number %q; it has %s.%s", what, name, lang.OrNothing(names), lang.DidYouMean(name, names))
+}
+
+// stepNumber resolves step.<name>.<number>: what a step found, such as what its program
+// printed.
+func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
+	ph, step, err := ns.step(path, sc, "with numbers (an \"exec\" with metric blocks, or a \"matrix\")", func(b *plans.Block) bool { return len(b.Finds) > 0 })
+	switch {
+	case err != nil:
+		return nil, err
+	case len(path) != 3:
+		return nil, Wrong("invalid-address", "Incomplete address", "Write step.%s.%s: a step runs once and has nothing to compare with.", step.Name, step.Finds[0].Name)
+	}
+	n, err := found(fmt.Sprintf("Step %q", step.Name), step.Finds, path[2])
+	if err != nil {
+		return nil, err
+	}
+	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Of: step.Kind}
+	in.Kind, in.Feature, in.Name, in.Metric, in.Stat = plans.InputFound, in.Row.Key(), step.Name, n.Name, "median"
+	in.Unit, in.Of, in.Better = n.Unit, n.Unit, string(measure.Better(n.Better))
+	return in, nil
+}
+
+// ofBaseline resolves baseline.levels.<level>.<number>: what the baseline's qualification
+// launch found, by which a gate tells whether a port is worth the work.
+func (ns *Namespace) ofBaseline(in *plans.Input, rest []string, sc *Scope) (*plans.Input, *Error) {
+	switch {
+	case sc.Criterion:
+		return nil, Wrong("whose-value", "Criterion reads the baseline", "A criterion can only read its own feature: write %s.base, or %[1]s.root if the baseline is not its parent. Gates can read the baseline's own numbers.", strings.Join(rest, "."))
+	case ns.plan.Baseline == nil:
+		return nil, Wrong("unknown-reference", "No baseline", "The plan has no baseline.")
+	case len(rest) < 3:
+		return nil, Wrong("invalid-address", "Incomplete address", "The baseline always passes its levels before a gate is decided, so only their numbers can be read here. Write baseline.levels.<level>.<number>.")
+	}
+	in, err := ns.level(in, rest, &plans.Feature{Name: "baseline", Protocol: ns.plan.Baseline.Protocol})
+	switch {
+	case err != nil:
+		return nil, err
+	case in.Relation != plans.Own:
+		return nil, Wrong("invalid-address", "Unknown address", "The baseline has nothing to compare with: %q has no members.", strings.Join(rest[:3], "."))
+	}
+	row := plans.BaselineRow
+	in.Row, in.Feature = &row, row.Key()
+	return in, nil
+}
+
+// row resolves compare.<step>["<kind>.<engine>"].….
+func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
+	ph, step, err := ns.step(path, sc, "\"compare\"", func(b *plans.Block) bool { return b.Kind == plans.CompareStep })
+	if err != nil {
+		return nil, err
+	}
+	var c plans.Compared
+	if err := step.Decode(&c); err != nil {
+		return nil, Wrong("invalid-address", "Invalid comparison", "%v.", err)
+	}
+	switch {
+	case len(path) < 4:
+		return nil, Wrong("invalid-address", "Incomplete address", "Write a row and its metric: compare.%s[\"<kind>.<engine>\"].<workload>.tg.gain.", step.Name)
+	case slices.Contains(c.Engines, path[2]+"."+path[3]):
+		return nil, Wrong("invalid-address", "Row without quotes", "Put the engine of a row in brackets: write compare.%s[%q].", step.Name, path[2]+"."+path[3])
+	case !slices.Contains(c.Engines, path[2]):
+		return nil, Wrong("unknown-reference", "Unknown row", "Step %q compares %s; it has no row %q.%s", step.Name, lang.OrNothing(c.Engines), path[2], lang.DidYouMean(path[2], c.Engines))
+	}
+	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: path[2]}
+	in, err = ns.ofRow(in, step, c.Launches, path[2], path[3:])
+	if err == nil && path[2] == c.Reference && in.Relation != plans.Own {
+		return nil, Wrong("rule-reads-nothing", "Compared with itself", "%s is the reference of step %q, with which the other rows are compared. Use one of those, or its own value.", c.Reference, step.Name)
+	}
+	return in, err
+}
+
+// matrix resolves what a gate reads from a cell of a matrix:
+// matrix.<step>["<knob>=<value>"].….
+func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
+	ph, step, err := ns.step(path, sc, "\"matrix\"", func(b *plans.Block) bool { return b.Kind == plans.MatrixStep })
+	if err != nil {
+		return nil, err
+	}
+	m := &plans.Matrix{}
+	if err := step.Decode(m); err != nil || ns.plan.Baseline == nil {
+		return nil, Wrong("invalid-address", "Invalid matrix", "Step %q has errors: fix it first.", step.Name)
+	}
+	if len(path) < 4 {
+		return nil, Wrong("invalid-address", "Incomplete address", "Write a cell and its metric: matrix.%s[\"<knob>=<value>\"].<workload>.tg.gain.", step.Name)
+	}
+	cells, wrong := ns.plan.MatrixCells(m)
+	if wrong != nil {
+		return nil, Wrong("invalid-address", "Invalid matrix", "Step %q has %v.", step.Name, wrong)
+	}
+	names := plans.Names(cells, func(c plans.MatrixCell) string { return c.Name })
+	set, ok := plans.SetOf(path[2])
+	if name := ns.plan.SetName(set); !ok || len(name) != len(path[2]) || !slices.Contains(names, name) {
+		return nil, Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell's name is in quotes and brackets, and lists the values that differ from the baseline's.%s", step.Name, path[2], listed(names), lang.DidYouMean(path[2], names))
+	}
+	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: ns.plan.SetName(set), Of: step.Kind}
+	in, err = ns.ofRow(in, step, m.Launches, ns.plan.Baseline.Engine, path[3:])
+	if err == nil && in.Relation == plans.Base {
+		return nil, Wrong("rule-reads-nothing", "The baseline's own value", "The base of every cell is the baseline. Use .gain, or the cell's own value.")
+	}
+	return in, err
+}
+
+// ofRow resolves what follows a row of a step, whose engine it is, and checks that the
+// step makes neither too few nor too many launches for rules to be decided.
+func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, launches int, engine string, rest []string) (*plans.Input, *Error) {
+	if launches < leastCompared || launches > mostCompared {
+		return nil, Wrong("undecidable-comparison", "Wrong number of launches for rules", "Rules need %d to %d launches per row, but step %q makes %d. Set launches = %d in it.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
+	}
+	in.Feature = in.Row.Key()
+	sendable := ns.plan.Sendable(step)
+	scopes := map[string]measure.Scope{"engine": measure.PerLaunch, "gpu": measure.PerGPU, "host": measure.PerHost}
+	head := rest[0]
+	scope, ofMachine := scopes[head]
+	var err *Error
+	switch e := ns.plan.Engine(engine); {
+	case slices.Contains(sendable, head):
+		in.Unsent = ns.unsent(ns.plan.Sent(step), step.Name, head)
+		in, err = ns.ofWorkload(in, rest)
+	case ofMachine:
+		in, err = ns.machine(in, rest, scope)
+	case head == plans.CommandKind && e != nil:
+		in, err = ns.printed(in, e, rest)
+	default:
+		if _, ok := metricOfWorkload(head); ok && len(sendable) > 0 {
+			return nil, Wrong("invalid-address", "Of which workload?", "Put the workload before the metric: %s.%s.", sendable[0], strings.Join(rest, "."))
+		}
+		names := append(slices.Clone(sendable), "engine", "gpu", "host", plans.CommandKind)
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "Step %q sends %s; its rows also have engine, gpu, host and command, but no %q.%s", step.Name, lang.OrNothing(sendable), head, lang.DidYouMean(head, names))
+	}
+	if err == nil && in.Against != plans.Parent {
+		return nil, Wrong("invalid-address", "No other arm in a comparison", "Rows of a step are always compared with its reference; remove %s.", in.Against.Suffix())
+	}
+	return in, err
+}
