@@ -1,9 +1,9 @@
 package gates
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -30,61 +30,64 @@ var compared = []string{"tg", "pp", "ttft", "startup_s", "memory_gb"}
 // the others have is invalid: the missing value might have been the bad one. If the
 // reference has no numbers, there are no speed-ups.
 func Compare(contenders []Contender, reference string) []verdict.Row {
-	rows := make([]verdict.Row, 0, len(contenders))
-	base := map[string][]float64{}
-	var served []string
-	for _, c := range contenders {
+	rows := make([]verdict.Row, len(contenders))
+	at := slices.IndexFunc(contenders, func(c Contender) bool { return c.Name == reference })
+	var served, where []string // where the reference's rounds ran, if on several places
+	for i, c := range contenders {
 		served = append(served, addressesOf(c.Arm)...)
+		if on := c.places(); i == at && len(distinct(on)) > 1 {
+			where = on
+		}
 	}
 	slices.Sort(served)
 	served = slices.Compact(served)
-	var where pairs // of the reference
-	for _, c := range contenders {
-		if c.Name == reference {
-			where.places = c.places()
-		}
+	for i, c := range contenders {
+		rows[i] = c.row(served, where)
 	}
-	staleReference := slices.ContainsFunc(contenders, func(c Contender) bool { return c.Name == reference && c.stale() != "" })
-	for _, c := range contenders {
-		row := verdict.Row{Name: c.Name, Verdict: c.Broken, Why: c.Cause, Reference: c.Name == reference, N: len(c.Launches), Notes: c.Notes}
-		if c.Broken == "" {
-			cells, err := cellsOf(c.Arm)
-			row.Verdict, row.Cells = verdict.Pass, inColumns(cells, c, served)
-			if err != nil {
-				row.Verdict, row.Why, row.Cells = verdict.Invalid, verdict.OfError(err), nil
-			}
-		}
-		if row.Verdict == verdict.Pass && where.blocks() != nil {
-			if row.Places = c.places(); row.Reference {
-				row.Notes = append(verdict.Because(code.WithinRounds, verdict.List("places", distinct(row.Places))), row.Notes...)
-			}
-			if round, on := apart(row.Places, where.places); round > 0 {
-				row.Verdict, row.Cells = verdict.Invalid, nil
-				row.Why = verdict.New(code.RoundApart, verdict.Int("round", round), verdict.List("places", on)).On(c.Name)
-			}
-		}
-		if row.Verdict == verdict.Pass && c.stale() != "" {
-			row.Verdict, row.Why = verdict.Inconclusive, verdict.New(code.RowNotFresh)
-		}
-		if row.Reference {
-			for _, cell := range row.Cells {
-				base[cell.Address] = cell.Values
-			}
-		}
-		rows = append(rows, row)
+	if at < 0 {
+		return rows
+	}
+	if rows[at].Reference = true; rows[at].Places != nil {
+		rows[at].Notes = append(verdict.Because(code.WithinRounds, verdict.List("places", distinct(where))), rows[at].Notes...)
 	}
 	for i := range rows {
-		if rows[i].Reference {
+		if i == at {
 			continue
 		}
-		if rows[i].Verdict == verdict.Pass && staleReference {
+		if rows[i].Verdict == verdict.Pass && contenders[at].stale() != "" {
 			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, verdict.New(code.OfReference).From(verdict.New(code.RowNotFresh))
 		}
 		for j := range rows[i].Cells {
-			speedup(&rows[i].Cells[j], base, rows[i].Places != nil)
+			speedup(&rows[i].Cells[j], rows[at].Cells, rows[i].Places)
 		}
 	}
 	return rows
+}
+
+// row is a contender's, without speed-ups.
+func (c Contender) row(served, where []string) verdict.Row {
+	row := verdict.Row{Name: c.Name, Verdict: c.Broken, Why: c.Cause, N: len(c.Launches), Notes: c.Notes}
+	if c.Broken != "" {
+		return row
+	}
+	cells, err := cellsOf(c.Arm)
+	if err != nil {
+		row.Verdict, row.Why = verdict.Invalid, verdict.OfError(err)
+		return row
+	}
+	row.Verdict, row.Cells = verdict.Pass, inColumns(cells, c, served)
+	if where != nil {
+		row.Places = c.places()
+		if round, on := apart(row.Places, where); round > 0 {
+			row.Verdict, row.Cells = verdict.Invalid, nil
+			row.Why = verdict.New(code.RoundApart, verdict.Int("round", round), verdict.List("places", on)).On(c.Name)
+			return row
+		}
+	}
+	if c.stale() != "" {
+		row.Verdict, row.Why = verdict.Inconclusive, verdict.New(code.RowNotFresh)
+	}
+	return row
 }
 
 // places lists where the launches of an arm ran.
@@ -109,15 +112,28 @@ func apart(own, of []string) (round int, on []string) {
 	return 0, nil
 }
 
-// inColumns moves a metric that a command prints of a workload into that metric's column.
-// Two that would share a column keep their own.
+// inColumns moves a metric that a command prints of a workload into that metric's column:
+// beside the servers' cell that its labels name, if they were sent one, else with those
+// that other commands print. Two that would share a column keep their own.
 func inColumns(cells []verdict.Cell, c Contender, served []string) []verdict.Cell {
 	taken := map[string]int{}
 	columns := make([]string, len(cells))
 	for i, cell := range cells {
 		columns[i] = cell.Address
 		if as := c.Launches[0].Metrics[cell.Address].As; as != "" {
-			columns[i] = columnOf(cell.Address, as, served)
+			own, _ := measure.SplitAddress(cell.Address)
+			_, labels, _ := strings.Cut(own, ".")
+			others := slices.DeleteFunc(slices.Clone(served), func(other string) bool {
+				at, metric := measure.SplitAddress(other)
+				_, elements, _ := strings.Cut(at, ".")
+				return metric != as || elements != labels || ofMachine(other) || measure.OfCommand(at)
+			})
+			switch len(others) {
+			case 0:
+				columns[i] = own + "." + as
+			case 1:
+				columns[i] = others[0]
+			} // else of two workloads, and only the plan's author knows which
 		}
 		taken[columns[i]]++
 	}
@@ -127,29 +143,6 @@ func inColumns(cells []verdict.Cell, c Contender, served []string) []verdict.Cel
 		}
 	}
 	return cells
-}
-
-// columnOf is a command metric's column in a comparison: beside the servers' cell that
-// its labels name, if they were sent one, else with those that other commands print.
-func columnOf(address, as string, served []string) string {
-	own, _ := measure.SplitAddress(address)
-	_, labels, _ := strings.Cut(own, ".")
-	found := ""
-	for _, other := range served {
-		cell, metric := measure.SplitAddress(other)
-		_, elements, _ := strings.Cut(cell, ".")
-		if metric != as || elements != labels || ofMachine(other) || measure.OfCommand(cell) {
-			continue
-		}
-		if found != "" {
-			return address // of two workloads, and only the plan's author knows which
-		}
-		found = other
-	}
-	if found == "" {
-		return own + "." + as
-	}
-	return found
 }
 
 // ofMachine reports whether a metric belongs to a launch (its engine or machine) rather
@@ -208,51 +201,34 @@ func addressesOf(a Arm) []string {
 			list = append(list, address)
 		}
 	}
-	sort.Slice(list, func(i, j int) bool {
-		ci, mi := measure.SplitAddress(list[i])
-		cj, mj := measure.SplitAddress(list[j])
-		if ci != cj {
-			if ofMachine(list[i]) != ofMachine(list[j]) {
-				return ofMachine(list[j])
-			}
-			return ci < cj
+	slices.SortFunc(list, func(a, b string) int {
+		machine := map[bool]int{true: 1}
+		cellA, metricA := measure.SplitAddress(a)
+		cellB, metricB := measure.SplitAddress(b)
+		order := 0
+		if !measure.OfCommand(cellA) {
+			order = cmp.Compare(slices.Index(compared, metricA), slices.Index(compared, metricB))
 		}
-		if ri, rj := slices.Index(compared, mi), slices.Index(compared, mj); ri != rj && !measure.OfCommand(ci) {
-			return ri < rj
-		}
-		return mi < mj
+		return cmp.Or(cmp.Compare(machine[ofMachine(a)], machine[ofMachine(b)]), cmp.Compare(cellA, cellB), order, cmp.Compare(metricA, metricB))
 	})
 	return list
 }
 
 // speedup relates a cell to the reference's; more than 1 is better. It works within
 // rounds if these ran on several places.
-func speedup(c *verdict.Cell, base map[string][]float64, within bool) {
-	of, ok := base[c.Address]
-	own := c.Values
-	switch {
-	case !ok || c.Better == string(measure.Neither):
+func speedup(c *verdict.Cell, reference []verdict.Cell, places []string) {
+	at := slices.IndexFunc(reference, func(o verdict.Cell) bool { return o.Address == c.Address })
+	if at < 0 || c.Better == string(measure.Neither) {
 		return
-	case c.Better == string(measure.Lower):
+	}
+	own, of := c.Values, reference[at].Values
+	if c.Better == string(measure.Lower) {
 		own, of = of, own
 	}
-	if within {
-		ratios := make([]float64, min(len(own), len(of)))
-		for i := range ratios {
-			ratios[i] = own[i] / of[i]
-		}
-		if s, err := stats.SampleOf(ratios); err == nil && s.Mean > 0 && slices.Min(ratios) > 0 {
-			c.Speedup, c.SpeedupLow, c.SpeedupHigh = &s.Mean, s.Low, s.High
-		}
-		return // no ratio to zero
-	}
-	d, err := stats.LogDifference(own, of)
-	if err != nil {
-		return // no ratio to zero
-	}
+	d, err := difference(own, of, places, true)
 	ratio := math.Exp(d.Estimate)
-	if math.IsInf(ratio, 0) || ratio == 0 {
-		return
+	if err != nil || math.IsInf(ratio, 0) || ratio == 0 {
+		return // no ratio to zero
 	}
 	c.Speedup = &ratio
 	if low, high := math.Exp(d.Low), math.Exp(d.High); d.Bounded && !math.IsInf(high, 0) {

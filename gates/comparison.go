@@ -115,7 +115,7 @@ func (c *ruling) test(f *finding, leaf *plans.Compare) (err error) {
 
 // unsteady withdraws a decision about a single arm whose requests drift within its
 // launches: there is no other arm beside it that drifts too.
-func unsteady(f *finding, t taken, address string) {
+func unsteady(f *finding, t sample, address string) {
 	var drifts []float64
 	for _, l := range t.arm.Launches {
 		if v, ok := l.Metrics[address].Stats[measure.Drift]; ok {

@@ -329,19 +329,18 @@ func TestCountsOnlyGrow(t *testing.T) {
 		{"not (chat.tg.n >= 3)", "fail"},
 		{"not (chat.tg.n > 3)", "fail"},
 		{"not (chat.tg.n < 5)", "inconclusive"},
-		{"chat.tg.n == 3", "fail"},
-		{"3 == chat.tg.n", "fail"},
+		{"chat.tg.n == 3", "inconclusive"},
+		{"3 == chat.tg.n", "inconclusive"},
 		{"chat.tg.n == 4", "pass"},
 		{"chat.tg.n == 6", "inconclusive"},
 		{"not (chat.tg.n == 4)", "inconclusive"},
-		{"chat.tg.n in [1, 2, 3]", "fail"},
+		{"chat.tg.n in [1, 2, 3]", "inconclusive"},
 		{"chat.tg.n in [3, 5]", "inconclusive"},
 		{"chat.tg.n not in [4, 5]", "inconclusive"},
 		{"chat.tg.n_requests <= 39", "fail"},
 		{"chat.tg.n_requests > 40", "inconclusive"},
-		// Two counts that both grow may come out either way.
-		{"chat.tg.n > 1 * chat.tg.base.n", "inconclusive"},
 		{"2 * chat.tg.n <= 6", "fail"},
+		{"chat.tg.n > 1 * chat.tg.base.n", "inconclusive"}, // both may still grow
 	} {
 		got := decided(compiled(t, c.rule), full())
 		if open := len(got.Open) > 0; got.Verdict != c.want || open != (c.want == verdict.Inconclusive) {

@@ -81,10 +81,10 @@ func TestContradictions(t *testing.T) {
 		"faster, in delta": {[]string{"chat.tg.delta > 1"}, faster, verdict.Pass, ""},
 		"faster and prefill slower, e2e still better": {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 1.4 }, verdict.Pass, ""},
 		"faster and prefill eats it":                  {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Inconclusive, code.PromiseBroken},
-		"the same, declared":                          {[]string{"chat.tg.gain > 0", "chat.e2e.gain > -0.1"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Pass, code.PromiseBroken},
+		"the same, declared":                          {[]string{"chat.tg.gain > 0", "chat.e2e.gain > -0.1"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Pass, code.GotWorse},
 		"held back":                                   {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
 		"held back, by a number":                      {[]string{"chat.tg >= 60"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
-		"held back, no worse asked":                   {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Pass, code.PromiseBroken},
+		"held back, no worse asked":                   {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Pass, code.GotWorse},
 		"held back and slower":                        {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
 		"the last late":                               {[]string{"chat.itl.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, code.PromiseBroken},
 		"the last late, of either":                    {[]string{"chat.itl.gain > 0.1 or chat.pp.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, code.PromiseBroken},
@@ -97,7 +97,7 @@ func TestContradictions(t *testing.T) {
 		"a long answer":                               {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.tokens, s.last = 63, 2*s.last+20/1.2 }, verdict.Pass, code.GotWorse},
 		"the worst pay":                               {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Inconclusive, code.TailGrew},
 		"the worst of what no rule reads":             {[]string{"chat.tg.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, code.GotWorse},
-		"the worst pay, declared":                     {[]string{"chat.itl.gain > 0.05", "chat.itl.p99 <= 9 * chat.itl.base.p99"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, code.TailGrew},
+		"the worst pay, declared":                     {[]string{"chat.itl.gain > 0.05", "chat.itl.p99 <= 9 * chat.itl.base.p99"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, ""},
 		"the worst are a little worse":                {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 1.5 }, verdict.Pass, code.GotWorse},
 		"slower":                                      {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, code.GotWorse},
 	} {
@@ -119,13 +119,7 @@ func TestContradictions(t *testing.T) {
 			if beside := verdict.Holds(found, c.found); c.found != "" && noted == beside {
 				t.Errorf("%s in a rule %v, beside them %v: %+v", c.found, noted, beside, found)
 			}
-			// A rule that reads the other side weighs it; no advice is needed then.
-			for _, f := range found {
-				if _, weighed := f.Args["weighed"]; f.Code == c.found && f.Code != code.GotWorse && weighed != (c.want == verdict.Pass && len(c.rules) > 1) {
-					t.Errorf("weighed %v: %+v", weighed, f)
-				}
-			}
-			if contradicts := slices.ContainsFunc(found, func(r verdict.Reason) bool { return r.Code != code.GotWorse }); contradicts && (c.found == "" || c.found == code.GotWorse) {
+			if slices.ContainsFunc(found, func(r verdict.Reason) bool { return r.Code != code.GotWorse }) {
 				t.Errorf("beside it: %+v", found)
 			}
 			if noted && len(got[0].Open) > 0 {

@@ -45,8 +45,8 @@ type decider struct {
 	ev       *Evidence
 	settings Settings
 	shares   map[*plans.Compare]share
-	// contradicted caches the contradictions that were looked for.
-	contradicted map[contested][]contradiction
+	// cache holds the comparisons of a cell that several rules ask for.
+	cache map[string]*shift
 }
 
 func (d *decider) feature(in *plans.Input) *Feature {

@@ -3,6 +3,7 @@ package gates
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -23,23 +24,30 @@ type reading struct {
 	unmeasured bool
 	// own and base are the launches that a metric was read from; base is empty unless two
 	// arms are compared.
-	own, base taken
+	own, base sample
 }
 
-// missing gives up on a value. Whatever the evidence claims, an absence never unlocks,
-// nor is it a fail, which needs evidence too, such as a candidate that crashed where its
-// parent did not.
-func (r *reading) missing(v verdict.Verdict, why verdict.Reason) *reading {
-	switch {
-	case v == verdict.Inconclusive, v == verdict.Invalid, v == verdict.Error:
-	case v == verdict.Fail && verdict.Holds([]verdict.Reason{why}, code.CrashedAgain):
-	default:
-		v = verdict.Error
-	}
-	r.absent, r.Missing = v, why
-	r.Value, r.Text = nil, nil
-	return r
+// absence is why there is no value, and the verdict that this forces.
+type absence struct {
+	verdict verdict.Verdict
+	reason  verdict.Reason
+	// unmeasured is set if an arm has no launch at all, pending if the value is not decided
+	// or measured yet.
+	unmeasured, pending bool
 }
+
+// unknown is for what evidence lacks, invalid for what is wrong with it, impossible for
+// what it cannot be.
+func unknown(why verdict.Reason) *absence {
+	return &absence{verdict: verdict.Inconclusive, reason: why}
+}
+
+func invalid(why verdict.Reason) *absence { return &absence{verdict: verdict.Invalid, reason: why} }
+
+func impossible(why verdict.Reason) *absence { return &absence{verdict: verdict.Error, reason: why} }
+
+// notYet is an absence that is decided or measured later.
+func (a *absence) notYet() *absence { a.pending = true; return a }
 
 // awaited names the feature of an input that is absent because nothing was launched yet.
 func (r *reading) awaited(in *plans.Input) []string {
@@ -49,14 +57,14 @@ func (r *reading) awaited(in *plans.Input) []string {
 	return []string{in.Feature}
 }
 
-func (r *reading) word(w string) *reading { r.Text = &w; return r }
+func (r *reading) word(w string) *absence { r.Text = &w; return nil }
 
-func (r *reading) number(v float64) *reading {
+func (r *reading) number(v float64) *absence {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return r.missing(verdict.Invalid, verdict.New(code.NotFinite))
+		return invalid(verdict.New(code.NotFinite))
 	}
 	r.Value = &v
-	return r
+	return nil
 }
 
 // value is what the expression sees of a present reading.
@@ -72,71 +80,90 @@ func (r *reading) value(in *plans.Input) any {
 	return nil // which no comparison accepts
 }
 
-// read looks an input up in the evidence.
+// read looks an input up in the evidence. Whatever the evidence claims, an absence never
+// unlocks, nor is it a fail, which needs evidence too, such as a candidate that crashed
+// where its parent did not.
 func read(in *plans.Input, ev *Evidence) *reading {
 	r := &reading{Input: verdict.Input{Path: in.Path, Unit: in.UnitWord()}}
+	why := r.lookUp(in, ev)
+	if why == nil {
+		return r
+	}
+	switch v := why.verdict; {
+	case v == verdict.Inconclusive, v == verdict.Invalid, v == verdict.Error:
+	case v == verdict.Fail && verdict.Holds([]verdict.Reason{why.reason}, code.CrashedAgain):
+	case !v.Known():
+		*why = absence{verdict: verdict.Error, reason: verdict.New(code.UnknownOutcome, verdict.Text("word", string(v))).On(in.Feature)}
+	default:
+		why.verdict = verdict.Error
+	}
+	r.absent, r.Missing = why.verdict, why.reason
+	r.unmeasured, r.Pending = why.unmeasured, why.unmeasured || why.pending
+	r.Value, r.Text = nil, nil
+	return r
+}
+
+func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	if in.Kind == plans.InputTarget {
 		return r.number(in.Number)
 	}
 	if ev.exact() && ev.Set[in] == nil {
-		return r.missing(verdict.Inconclusive, verdict.New(code.NotSet))
+		return unknown(verdict.New(code.NotSet))
 	}
 	var f *Feature
 	if ev != nil {
 		f = ev.Features[in.Feature]
 	}
 	if f == nil {
-		r.Pending = true
-		return r.missing(verdict.Invalid, verdict.New(code.FeatureNotRun).On(in.Feature))
+		return invalid(verdict.New(code.FeatureNotRun).On(in.Feature)).notYet()
 	}
 	switch in.Kind {
 	case plans.InputLevel:
-		return readLevel(r, in, f)
+		return r.level(in, f)
 	case plans.InputKnob:
 		v, ok := f.Knobs[in.Name]
 		if !ok {
-			return r.missing(verdict.Invalid, verdict.New(code.KnobUnknown).On(in.Name))
+			return invalid(verdict.New(code.KnobUnknown).On(in.Name))
 		}
 		return r.word(v)
 	case plans.InputFeature:
-		return readOutcome(r, in, f)
-	}
-	if ev.exact() {
-		return readSet(r, in, f, ev.Set[in])
-	}
-	switch in.Kind {
-	case plans.InputObserved:
-		return readObserved(r, in, f)
+		return r.outcome(in, f)
 	case plans.InputFound:
-		return readFound(r, in, f)
-	case plans.InputMetric:
-		if r = readMetric(r, in, f); in.Unsent != nil && r.absent == verdict.Inconclusive {
-			u := in.Unsent
-			return r.missing(verdict.Inconclusive, verdict.New(code.NotSent, verdict.Text("suite", u.Suite), verdict.Text("protocol", u.Protocol), verdict.List("suites", u.Suites)).On(u.Workload))
+		if !ev.exact() {
+			return r.found(in, f)
 		}
-		return r
 	}
-	return r.missing(verdict.Error, verdict.New(code.NoReader, verdict.Text("kind", string(in.Kind))))
+	switch {
+	case f.Broken != "": // nothing to read, set or measured
+		return &absence{verdict: f.Broken, reason: f.Cause}
+	case ev.exact():
+		return r.set(in, ev.Set[in])
+	case in.Kind == plans.InputObserved:
+		return r.observed(in, f)
+	case in.Kind == plans.InputMetric:
+		why := r.metric(in, f)
+		if u := in.Unsent; why != nil && u != nil && why.verdict == verdict.Inconclusive {
+			return unknown(verdict.New(code.NotSent, verdict.Text("suite", u.Suite), verdict.Text("protocol", u.Protocol), verdict.List("suites", u.Suites)).On(u.Workload))
+		}
+		return why
+	}
+	return impossible(verdict.New(code.NoReader, verdict.Text("kind", string(in.Kind))))
 }
 
-// readSet reads a value that is set rather than measured. A level that did not pass
-// leaves nothing to read, as in a run.
-func readSet(r *reading, in *plans.Input, f *Feature, value any) *reading {
-	if f.Broken != "" {
-		return r.missing(f.Broken, f.Cause)
-	}
+// set reads a value that is set rather than measured.
+func (r *reading) set(in *plans.Input, value any) (why *absence) {
 	switch v := value.(type) {
 	case float64:
-		r = r.number(v)
+		why = r.number(v)
 	case string:
-		r = r.word(v)
+		why = r.word(v)
 	case bool:
-		r = r.word(strconv.FormatBool(v))
+		why = r.word(strconv.FormatBool(v))
 	}
-	if r.absent == "" && r.value(in) == nil {
-		return r.missing(verdict.Error, verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Path))
+	if why == nil && r.value(in) == nil {
+		return impossible(verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Path))
 	}
-	return r
+	return why
 }
 
 // from adds to a reason what a feature says about why it was not measured.
@@ -147,174 +174,165 @@ func (f *Feature) from(r verdict.Reason) verdict.Reason {
 	return r.From(f.Cause)
 }
 
-// readLevel reads the verdict of a level. Levels that were skipped or broke get invalid
-// or error: no evidence either way, so levels.x != 'fail' must not hold for them.
-func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
+// level reads the verdict of a level. Levels that were skipped or broke get invalid or
+// error: no evidence either way, so levels.x != 'fail' must not hold for them.
+func (r *reading) level(in *plans.Input, f *Feature) *absence {
 	v, ok := f.Levels[in.Name]
 	level := verdict.Text("level", in.Name)
 	switch {
 	case f.Broken == verdict.Fail && v != verdict.Pass:
-		return r.missing(f.Broken, f.Cause)
+		return &absence{verdict: f.Broken, reason: f.Cause}
 	case !ok:
-		r.Pending = true
-		return r.missing(verdict.Invalid, f.from(verdict.New(code.LevelNotRun, verdict.Text("feature", in.Feature)).On(in.Name)))
-	case !v.Known():
-		return r.missing(verdict.Error, verdict.New(code.UnknownOutcome, level, verdict.Text("word", string(v))).On(in.Feature))
+		return invalid(f.from(verdict.New(code.LevelNotRun, verdict.Text("feature", in.Feature)).On(in.Name))).notYet()
 	case !v.Decided():
-		return r.missing(v, f.from(verdict.New(code.NoOutcome, level).On(in.Feature).Is(v)))
+		return &absence{verdict: v, reason: f.from(verdict.New(code.NoOutcome, level).On(in.Feature).Is(v))}
 	}
 	return r.word(string(v))
 }
 
-// readFound reads a number that a level found for one variant, or two. A missing number
-// takes the verdict of the level that should have found it.
-func readFound(r *reading, in *plans.Input, f *Feature) *reading {
-	base, arm := f.base(in.Against), f.Candidate
-	if in.Relation == plans.Base {
-		arm = base
+// found reads a number that a level found for one variant, or two. A missing number takes
+// the verdict of the level that should have found it.
+func (r *reading) found(in *plans.Input, f *Feature) *absence {
+	arms := []Arm{f.Candidate, f.base(in.Against)}
+	switch {
+	case in.Relation == plans.Base:
+		arms = arms[1:]
+	case !in.Comparing():
+		arms = arms[:1]
 	}
-	arms := []Arm{arm}
-	if in.Comparing() {
-		arms = append(arms, base)
-	}
-	var values [][]float64
-	for _, a := range arms {
+	values := make([]float64, len(arms))
+	for i, a := range arms {
 		v, why := a.found(in)
-		if why.IsZero() {
-			values = append(values, []float64{v})
-			continue
+		level, ran := f.Levels[in.Name]
+		switch {
+		case why.IsZero():
+			values[i] = v
+		case ran && a.Name == f.Candidate.Name && !level.Unlocks():
+			return r.level(in, f)
+		case f.Broken != "":
+			return &absence{verdict: f.Broken, reason: f.Cause}
+		default:
+			return invalid(why)
 		}
-		if v, ok := f.Levels[in.Name]; ok && a.Name == f.Candidate.Name && !v.Unlocks() {
-			return readLevel(r, in, f)
-		}
-		if f.Broken != "" {
-			return r.missing(f.Broken, f.Cause)
-		}
-		return r.missing(verdict.Invalid, why)
 	}
 	r.N = 1
 	if len(values) == 1 {
-		return r.number(values[0][0])
+		return r.number(values[0])
 	}
 	r.BaseN = 1
-	v, err := r.relate(in, values[0], values[1])
-	if err != nil {
-		return r.missing(verdict.Invalid, verdict.OfError(err))
-	}
-	return r.number(v)
+	return r.relate(in, values[:1], values[1:])
 }
 
-// readOutcome reads feature["x"].verdict, .accepted or .decided. As with levels, a
-// locked, invalid or broken feature has no outcome that a rule could read, so neither
-// "not accepted" nor "not decided" holds just because nothing was measured. What is left
-// of .decided is true.
-func readOutcome(r *reading, in *plans.Input, f *Feature) *reading {
+// outcome reads feature["x"].verdict, .accepted or .decided. As with levels, a locked,
+// invalid or broken feature has no outcome that a rule could read, so neither "not
+// accepted" nor "not decided" holds just because nothing was measured. What is left of
+// .decided is true.
+func (r *reading) outcome(in *plans.Input, f *Feature) *absence {
 	switch {
 	case f.Outcome == "":
-		r.Pending = true
-		return r.missing(verdict.Invalid, f.from(verdict.New(code.FeatureUndecided).On(in.Feature)))
-	case !f.Outcome.Known():
-		return r.missing(verdict.Error, verdict.New(code.UnknownOutcome, verdict.Text("word", string(f.Outcome))).On(in.Feature))
+		return invalid(f.from(verdict.New(code.FeatureUndecided).On(in.Feature))).notYet()
 	case !f.Outcome.Decided():
-		return r.missing(f.Outcome, f.from(verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome)))
+		return &absence{verdict: f.Outcome, reason: f.from(verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome))}
 	case f.Accepted && !f.Outcome.Unlocks():
-		return r.missing(verdict.Error, verdict.New(code.AcceptedAnyway).On(in.Feature).Is(f.Outcome))
-	}
-	switch in.Name {
-	case "verdict":
+		return impossible(verdict.New(code.AcceptedAnyway).On(in.Feature).Is(f.Outcome))
+	case in.Name == "verdict":
 		return r.word(string(f.Outcome))
-	case "accepted":
+	case in.Name == "accepted":
 		return r.word(strconv.FormatBool(f.Accepted))
-	case "decided":
+	case in.Name == "decided":
 		return r.word("true")
 	}
-	return r.missing(verdict.Error, verdict.New(code.NoSuchField, verdict.Text("name", in.Name)))
+	return impossible(verdict.New(code.NoReader, verdict.Text("kind", string(in.Kind)+" "+in.Name)))
 }
 
-// readMetric reads a metric from the launches of one or two arms.
-func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
-	if f.Broken != "" {
-		return r.missing(f.Broken, f.Cause)
-	}
+// metric reads a metric from the launches of one or two arms.
+func (r *reading) metric(in *plans.Input, f *Feature) (why *absence) {
 	base, arm := f.base(in.Against), f.Candidate
 	if in.Relation == plans.Base {
 		arm = base
 	}
-	own, why := collect(arm, in)
-	r.own = own
-	r.N, r.NRequests, r.PerLaunch, r.Samples = len(own.values), own.requests, own.values, own.samples()
+	r.own, why = collect(arm, in)
+	own := r.own
+	r.N, r.NRequests, r.PerLaunch, r.Samples = len(own.values), own.requests, own.values, own.digests()
 	if why != nil {
-		return r.lacks(why, in)
+		return why
 	}
 	if r.stale = arm.stale(); !in.Comparing() {
-		v, err := r.single(in, own.values)
-		if err != nil {
-			return r.missing(verdict.Invalid, verdict.OfError(err))
-		}
-		return r.number(v)
+		return r.single(in)
 	}
-	other, why := collect(base, in)
-	r.base = other
-	r.BaseN, r.BasePerLaunch = len(other.values), other.values
-	r.Samples = append(r.Samples, other.samples()...)
+	r.base, why = collect(base, in)
+	r.BaseN, r.BasePerLaunch = len(r.base.values), r.base.values
+	r.Samples = append(r.Samples, r.base.digests()...)
 	if why == nil {
-		why = own.incomparable(other, in)
+		why = own.incomparable(r.base, in)
 	}
 	if why != nil {
-		return r.lacks(why, in)
+		return why
 	}
 	if r.stale == "" {
 		r.stale = base.stale()
 	}
-	v, err := r.relate(in, own.values, other.values)
+	return r.relate(in, own.values, r.base.values)
+}
+
+// single turns the launches' values of one arm into the number that a rule sees.
+// Counts and spreads are not averaged in logs, as speeds, times and sizes are: a geometric
+// mean would hide the one launch that crashed a hundred times.
+func (r *reading) single(in *plans.Input) *absence {
+	mean := stats.ArithmeticMean
+	switch {
+	case in.Stat == "n":
+		return r.number(float64(r.N))
+	case in.Stat == "n_requests":
+		return r.number(float64(r.NRequests))
+	case in.Better != "" && !in.MayBeZero() && in.Stat != "std" && in.Stat != "cv":
+		mean = stats.Mean
+	}
+	v, err := mean(r.own.values)
 	if err != nil {
-		return r.missing(verdict.Invalid, verdict.OfError(err))
+		return invalid(verdict.OfError(err))
 	}
 	return r.number(v)
 }
 
-// lacks gives up on a metric. If no launch was made yet, and the plan itself allows some,
-// launches may still bring it.
-func (r *reading) lacks(why *lack, in *plans.Input) *reading {
-	r.unmeasured = why.unmeasured && in.Unsent == nil
-	r.Pending = r.unmeasured
-	return r.missing(why.verdict, why.reason)
-}
-
-// single turns the launches' values of one arm into the number that a rule sees.
-func (r *reading) single(in *plans.Input, own []float64) (float64, error) {
-	switch {
-	case in.Stat == "n":
-		return float64(r.N), nil
-	case in.Stat == "n_requests":
-		return float64(r.NRequests), nil
-	case geometric(in):
-		return stats.Mean(own)
-	default:
-		return stats.ArithmeticMean(own)
+// relate turns the launches' values of two arms into the number that a rule sees, with its
+// 95% interval for readers, until a test has bounds of its own.
+func (r *reading) relate(in *plans.Input, own, base []float64) *absence {
+	number, logs := func(x float64) float64 { return x }, in.Ratio()
+	if logs {
+		number = func(x float64) float64 { return ratio(in, x) }
 	}
-}
-
-// relate turns the launches' values of two arms into the number that a rule sees.
-func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) {
-	if in.Ratio() {
-		d, err := stats.LogDifference(own, base)
-		if err != nil {
-			return 0, noRatio(err, r.own, r.base)
-		}
-		r.interval(d, func(x float64) float64 { return ratio(in, x) })
-		return ratio(in, d.Estimate), nil
+	d, err := difference(own, base, places(r.own.arm, r.base.arm), logs)
+	if err != nil && logs {
+		err = notAboveZero(err, r.own, r.base)
 	}
-	d, err := stats.RawDifference(own, base)
-	r.interval(d, func(x float64) float64 { return x })
-	return d.Estimate, err
+	if err != nil {
+		return invalid(verdict.OfError(err))
+	}
+	if low, high := number(d.Low), number(d.High); d.Bounded && !math.IsInf(high-low, 0) && !math.IsNaN(high-low) {
+		low, high = min(low, high), max(low, high)
+		r.Low, r.High = &low, &high
+	}
+	return r.number(number(d.Estimate))
 }
 
-// geometric reports whether a metric is averaged over launches in logs, as speeds, times
-// and sizes are. Counts and spreads are not: a geometric mean would hide the one launch
-// that crashed a hundred times.
-func geometric(in *plans.Input) bool {
-	return in.Better != "" && !in.MayBeZero() && in.Stat != "std" && in.Stat != "cv"
+// difference is that of two arms with the 95% interval that is shown where no test has
+// bounds: of the means of their logs, or of their values. If rounds ran on several places
+// it is one within rounds, as places may differ by more than the arms.
+func difference(own, base []float64, places []string, logs bool) (stats.Difference, error) {
+	rounds := len(distinct(places)) > 1 && len(own) == len(base)
+	if logs {
+		return stats.LogDifference(own, base, rounds)
+	}
+	return stats.RawDifference(own, base, rounds)
+}
+
+// places are where the rounds of two arms ran; nil if not each round of both in one place.
+func places(own, base Arm) []string {
+	if on := own.places(); slices.Equal(on, base.places()) {
+		return on
+	}
+	return nil
 }
 
 // ratio turns a difference of logs (candidate − base) into a gain or a change. Where
@@ -331,46 +349,31 @@ func saving(in *plans.Input) bool {
 	return in.Relation == plans.Gain && in.Better == string(measure.Lower)
 }
 
-func (r *reading) interval(d stats.Difference, f func(float64) float64) {
-	if !d.Bounded {
-		return
-	}
-	low, high := f(d.Low), f(d.High)
-	if low > high {
-		low, high = high, low
-	}
-	if math.IsInf(low, 0) || math.IsInf(high, 0) || math.IsNaN(low) || math.IsNaN(high) {
-		return
-	}
-	r.Low, r.High = &low, &high
-}
-
-// readObserved reads a string or bool that the candidate's engine reports about itself.
-// All its launches must report it, and agree: a launch that does not might have had any
-// value.
-func readObserved(r *reading, in *plans.Input, f *Feature) *reading {
-	if f.Broken != "" {
-		return r.missing(f.Broken, f.Cause)
-	}
+// observed reads a string or bool that the candidate's engine reports about itself. All
+// its launches must report it, and agree: a launch that does not might have had any value.
+func (r *reading) observed(in *plans.Input, f *Feature) *absence {
 	launches := f.Candidate.Launches
 	if in.Words != "" {
 		if launches = nil; f.Candidate.Qualified == nil {
-			return r.missing(verdict.Invalid, verdict.New(code.Unqualified, verdict.Text("metric", in.Name)).On(f.Candidate.Name))
+			return invalid(verdict.New(code.Unqualified, verdict.Text("metric", in.Name)).On(f.Candidate.Name))
 		}
 		launches = []Launch{*f.Candidate.Qualified}
 	}
 	if len(launches) == 0 {
-		r.unmeasured, r.Pending = true, true
-		return r.missing(verdict.Inconclusive, verdict.New(code.Unmeasured).On(f.Candidate.Name))
+		return &absence{verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(f.Candidate.Name), unmeasured: true}
 	}
 	var value any
 	for _, l := range launches {
 		v, ok := l.Observed[in.Name]
 		switch {
 		case !ok || v == nil:
-			return r.missing(verdict.Inconclusive, verdict.New(code.Unsaid, verdict.Text("name", in.Name)).On(l.ID).From(l.unobserved(in.Name)))
+			why := l.Unobserved[in.Name]
+			if why.IsZero() {
+				why = verdict.New(code.NotLookedFor)
+			}
+			return unknown(verdict.New(code.Unsaid, verdict.Text("name", in.Name)).On(l.ID).From(why))
 		case value != nil && v != value:
-			return r.missing(verdict.Invalid, verdict.New(code.SaidApart, verdict.Text("name", in.Name),
+			return invalid(verdict.New(code.SaidApart, verdict.Text("name", in.Name),
 				verdict.Text("launch", l.ID), verdict.Text("is", literal(v)),
 				verdict.Text("other", launches[0].ID), verdict.Text("was", literal(value))).On(f.Candidate.Name))
 		}
@@ -387,15 +390,7 @@ func readObserved(r *reading, in *plans.Input, f *Feature) *reading {
 			return r.word(strconv.FormatBool(v))
 		}
 	}
-	return r.missing(verdict.Invalid, verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Name))
-}
-
-// unobserved is why a launch does not report something.
-func (l Launch) unobserved(name string) verdict.Reason {
-	if why := l.Unobserved[name]; !why.IsZero() {
-		return why
-	}
-	return verdict.New(code.NotLookedFor)
+	return invalid(verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Name))
 }
 
 // literal is an observed value in plan syntax.
@@ -406,8 +401,8 @@ func literal(value any) string {
 	return fmt.Sprint(value)
 }
 
-// taken is one statistic of every launch of an arm.
-type taken struct {
+// sample is one statistic of every launch of an arm.
+type sample struct {
 	arm      Arm
 	values   []float64
 	requests int
@@ -415,73 +410,56 @@ type taken struct {
 	unit, correction string
 }
 
-// samples are the digests of the raw samples that the values rest on.
-func (t taken) samples() (digests []string) {
-	for i := range t.values {
-		if sum := t.arm.Launches[i].Samples; sum != "" {
-			digests = append(digests, sum)
+// digests are those of the raw samples that the values rest on.
+func (s sample) digests() (list []string) {
+	for i := range s.values {
+		if sum := s.arm.Launches[i].Samples; sum != "" {
+			list = append(list, sum)
 		}
 	}
-	return digests
-}
-
-// lack is why an arm does not yield a number.
-type lack struct {
-	verdict verdict.Verdict
-	reason  verdict.Reason
-	// unmeasured is set if the arm has no launch at all.
-	unmeasured bool
-}
-
-// unknown is for what a launch lacks, invalid for what is wrong with it.
-func unknown(why verdict.Reason) *lack { return &lack{verdict: verdict.Inconclusive, reason: why} }
-func invalid(why verdict.Reason) *lack { return &lack{verdict: verdict.Invalid, reason: why} }
-
-// needs is the statistic that every launch must have. Counts rest on the median: a launch
-// without one measured nothing that could be counted.
-func needs(in *plans.Input) string {
-	if in.Counts() || in.Stat == "" {
-		return "median"
-	}
-	return in.Stat
+	return list
 }
 
 // collect takes one statistic from every launch of an arm. A launch without it makes the
 // whole arm incomplete: the missing value might have been the bad one.
-func collect(a Arm, in *plans.Input) (taken, *lack) {
-	t := taken{arm: a}
+func collect(a Arm, in *plans.Input) (sample, *absence) {
+	s := sample{arm: a}
 	address := in.LaunchAddress()
 	metric := verdict.Text("metric", address)
 	if !a.Lost.IsZero() {
-		return t, unknown(a.Lost)
+		return s, unknown(a.Lost)
 	}
 	if len(a.Launches) == 0 {
-		return t, &lack{verdict.Inconclusive, verdict.New(code.Unmeasured).On(a.Name), true}
+		return s, &absence{verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(a.Name), unmeasured: in.Unsent == nil}
 	}
 	first := a.Launches[0].Metrics[address]
-	t.unit, t.correction = first.Unit, first.Correction
-	t.values = make([]float64, 0, len(a.Launches))
+	s.unit, s.correction = first.Unit, first.Correction
+	s.values = make([]float64, 0, len(a.Launches))
 	for i := range a.Launches {
 		l := &a.Launches[i]
-		s := l.Metrics[address]
-		v, why := valueOf(l, s, in)
+		m := l.Metrics[address]
+		v, why := valueOf(l, m, in)
 		switch {
 		case why != nil:
-			return taken{arm: a}, why
-		case s.Correction != t.correction:
-			return taken{arm: a}, invalid(verdict.New(code.CorrectedApart, metric, verdict.Text("is", s.Correction), verdict.Text("was", t.correction)).On(l.ID))
-		case s.Unit != t.unit:
-			return taken{arm: a}, invalid(verdict.New(code.UnitsApart, metric, verdict.Text("is", s.Unit), verdict.Text("was", t.unit)).On(l.ID))
+			return sample{arm: a}, why
+		case m.Correction != s.correction:
+			return sample{arm: a}, invalid(verdict.New(code.CorrectedApart, metric, verdict.Text("is", m.Correction), verdict.Text("was", s.correction)).On(l.ID))
+		case m.Unit != s.unit:
+			return sample{arm: a}, invalid(verdict.New(code.UnitsApart, metric, verdict.Text("is", m.Unit), verdict.Text("was", s.unit)).On(l.ID))
 		}
-		t.values = append(t.values, v)
-		t.requests += s.Requests
+		s.values = append(s.values, v)
+		s.requests += m.Requests
 	}
-	return t, nil
+	return s, nil
 }
 
-// valueOf is the statistic of one launch.
-func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
-	stat := needs(in)
+// valueOf is the statistic of one launch. Counts rest on the median: a launch without one
+// measured nothing that could be counted.
+func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *absence) {
+	stat := in.Stat
+	if in.Counts() || stat == "" {
+		stat = "median"
+	}
 	if s.N == 0 {
 		return 0, unknown(l.without(in.LaunchAddress()))
 	}
@@ -500,26 +478,26 @@ func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 }
 
 // incomparable says why two arms do not compare; nil if they do.
-func (t taken) incomparable(base taken, in *plans.Input) *lack {
-	apart := func(c code.Code, is, was string) *lack {
-		return invalid(verdict.New(c, verdict.Text("metric", in.LaunchAddress()), verdict.Text("is", is), verdict.Text("was", was), verdict.Text("against", base.arm.Name)).On(t.arm.Name))
+func (s sample) incomparable(base sample, in *plans.Input) *absence {
+	apart := func(c code.Code, is, was string) *absence {
+		return invalid(verdict.New(c, verdict.Text("metric", in.LaunchAddress()), verdict.Text("is", is), verdict.Text("was", was), verdict.Text("against", base.arm.Name)).On(s.arm.Name))
 	}
 	switch {
-	case t.unit != base.unit:
-		return apart(code.ArmsUnitsApart, t.unit, base.unit)
-	case t.correction != base.correction:
-		return apart(code.ArmsCorrectedApart, t.correction, base.correction)
+	case s.unit != base.unit:
+		return apart(code.ArmsUnitsApart, s.unit, base.unit)
+	case s.correction != base.correction:
+		return apart(code.ArmsCorrectedApart, s.correction, base.correction)
 	}
 	return nil
 }
 
-// noRatio names the launch whose value has no log, or returns the error unchanged if
+// notAboveZero names the launch whose value has no log, or returns the error unchanged if
 // there is none.
-func noRatio(err error, arms ...taken) error {
-	for _, t := range arms {
-		for i, v := range t.values {
+func notAboveZero(err error, arms ...sample) error {
+	for _, s := range arms {
+		for i, v := range s.values {
 			if !(v > 0) {
-				return fault(verdict.New(code.NotAboveZero, verdict.Text("arm", t.arm.Name), verdict.Num("value", v, "")).On(t.arm.Launches[i].ID))
+				return fault(verdict.New(code.NotAboveZero, verdict.Text("arm", s.arm.Name), verdict.Num("value", v, "")).On(s.arm.Launches[i].ID))
 			}
 		}
 	}

@@ -15,66 +15,68 @@ import (
 // ttest decides a claim by the sequential t-test over the launches that it reads. It
 // returns an error if the claim cannot be tested with them, which makes the rule invalid.
 func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict, *verdict.Test, error) {
-	sc, err := scaleOf(c)
+	q, err := d.question(c, r.own, r.base)
 	if err != nil {
 		return "", nil, err
 	}
-	p, err := paired(r.own, r.base, !c.Metric.Comparing())
-	if err != nil {
-		return "", nil, err
-	}
-	floor, recorded := d.noise(c)
 	first := stats.Unrecorded
 	switch {
-	case recorded && c.Form == verdict.Ratio:
+	case q.recorded && c.Form == verdict.Ratio:
 		first = stats.Clear
-	case recorded:
+	case q.recorded:
 		first = stats.Recorded
 	}
 	design, err := d.design(c.Metric, first)
 	if err != nil {
 		return "", nil, err
 	}
-	q, err := asked(c, sc, p, design, sh)
-	if err != nil {
-		return "", nil, err
-	}
-	if f := d.feature(c.Metric); f != nil && f.Try > 1 {
+	q.test.Pass, q.test.Fail = design.Pass/float64(sh.pass), design.Fail/float64(sh.fail)
+	f := d.feature(c.Metric)
+	if f != nil && f.Try > 1 {
 		sh.parts = append(slices.Clone(sh.parts), verdict.Share{Of: verdict.ShareTry, N: f.Try})
 	}
-	t := describe(c, r, p)
-	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.parts
-	t.Plan, t.First, t.Floor, t.FloorDF, t.Gap = design.Looks, design.First, floor.SD, floor.DF, sc.gap(p, stats.UsualGap)
-	if f := d.feature(c.Metric); f != nil && floor.Gap > 0 && (t.Against == "" || t.Against == f.Parent.Name) {
-		t.Gap = sc.gap(p, floor.Gap)
+	t := describe(c, r, q.pairs)
+	t.Theta, t.Pass, t.Fail, t.Share = q.test.Theta, q.test.Pass, q.test.Fail, sh.parts
+	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, q.noise.SD, q.noise.DF
+	t.Gap = q.scale.gap(q.pairs, stats.UsualGap)
+	if f != nil && q.noise.Gap > 0 && (t.Against == "" || t.Against == f.Parent.Name) {
+		t.Gap = q.scale.gap(q.pairs, q.noise.Gap)
 	}
-	tick := d.tickOf(c.Metric, r.own.unit, sc, p)
-	if equal := tied(t); len(equal) > 0 {
-		t.Resolution = tick
-		t.Beside = append(t.Beside, spreadOf(t, sc, equal))
+	q.test.FloorDF, q.test.Gap = q.noise.DF, t.Gap
+	switch places := verdict.List("places", distinct(t.Places)); {
+	case t.Places == nil:
+	case c.Metric.Comparing():
+		t.Beside = append(t.Beside, verdict.New(code.WithinRounds, places))
+	default:
+		t.Beside = append(t.Beside, verdict.New(code.OnEach, places))
 	}
-	t.Beside = append(t.Beside, placesOf(c, sc, p)...)
-	q.Floor, q.FloorDF, q.Gap = max(floor.SD, tick/math.Sqrt(12)), floor.DF, t.Gap
-	if len(p.own) == 0 {
+	if len(t.Values) == 0 {
 		return verdict.Inconclusive, t, nil
 	}
-	if known := withinLaunch(t, r); !known.IsZero() {
-		t.Beside = append(t.Beside, known)
-	}
-	outcome, looks, err := stats.Sequential(q, design)
+	outcome, looks, err := stats.Sequential(q.test, design)
 	if err != nil {
 		return "", nil, err
 	}
 	t.Stop = verdict.Stop(outcome)
-	recordLooks(t, sc, looks)
-	if floor.SD > 0 {
-		by := verdict.New(code.Floored, verdict.Num("sd", floor.SD, shareUnit), verdict.Num("df", floor.DF, ""), verdict.List("sessions", floor.Sessions))
+	for _, l := range looks {
+		margin := l.Above
+		if l.Estimate < t.Theta {
+			margin = l.Below
+		}
+		t.Looks = append(t.Looks, verdict.Look{
+			N: l.N, Estimate: l.Estimate, Own: q.scale.finite(l.Estimate), SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance, Margin: margin,
+		})
+		t.Estimate = q.scale.finite(l.Estimate) // and bounds of the last
+		t.Low, t.High = q.scale.bounds(l.Low, l.High)
+	}
+	if n := q.noise; n.SD > 0 {
+		by := verdict.New(code.Floored, verdict.Num("sd", n.SD, shareUnit), verdict.Num("df", n.DF, ""), verdict.List("sessions", n.Sessions))
 		if t.Clear() {
 			by.Code, by.Args["margin"] = code.ClearBy, verdict.Num("", math.Expm1(t.Looks[len(t.Looks)-1].Margin), shareUnit).Value
 		}
 		t.Beside = append(t.Beside, by)
 	}
-	foresee(t, sc, design)
+	foresee(t, q.scale, design)
 	switch outcome {
 	case stats.Passed:
 		return verdict.Pass, t, nil
@@ -84,61 +86,94 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict
 	return verdict.Inconclusive, t, nil
 }
 
-// asked is a claim as the test takes it: on its scale, with its part of the levels.
-func asked(c *plans.Compare, sc scale, p pairs, design stats.Design, sh share) (q stats.Question, err error) {
-	q = stats.Question{
-		Single: !c.Metric.Comparing(), Theta: sc.theta,
-		Pass: design.Pass / float64(sh.pass), Fail: design.Fail / float64(sh.fail),
-	}
-	if sc.logs {
-		q.Screen = math.Log(0.75)
-	}
-	if q.Candidate, err = sc.values(p.own, p.ownIDs); err != nil {
+// question is a claim about launches as the sequential test takes it, but for its levels.
+type question struct {
+	test  stats.Question
+	scale scale
+	pairs pairs
+	// noise is the launch noise on record; recorded is set if it is known well enough to
+	// plan with.
+	noise    verdict.Noise
+	recorded bool
+}
+
+func (d *decider) question(c *plans.Compare, own, base sample) (q question, err error) {
+	if q.scale, err = scaleOf(c); err != nil {
 		return q, err
 	}
-	q.Base, err = sc.values(p.base, p.baseIDs)
-	q.Blocks = p.blocks()
+	if q.pairs, err = paired(own, base, !c.Metric.Comparing()); err != nil {
+		return q, err
+	}
+	q.noise, q.recorded = d.noise(c)
+	q.test = stats.Question{
+		Single: !c.Metric.Comparing(), Theta: q.scale.theta, Blocks: q.pairs.blocks(),
+		Floor: max(q.noise.SD, tickOf(c.Metric, own.unit, q.scale, q.pairs)/math.Sqrt(12)),
+	}
+	if q.scale.logs {
+		q.test.Screen = math.Log(0.75)
+	}
+	if q.test.Candidate, err = q.scale.values(q.pairs.own, q.pairs.ownIDs); err != nil {
+		return q, err
+	}
+	q.test.Base, err = q.scale.values(q.pairs.base, q.pairs.baseIDs)
 	return q, err
 }
 
-// blocks are the places of the rounds as numbers; nil if there is only one.
-func (p pairs) blocks() (out []int) {
-	seen := distinct(p.places)
-	if len(seen) < 2 {
-		return nil
+// foresee adds to a test that has not passed the estimate that would have, and to an
+// undecided one how many launches likely decide it, taking the estimate and standard
+// deviation of the last look as the true ones.
+func foresee(t *verdict.Test, sc scale, d stats.Design) {
+	if len(t.Looks) == 0 || t.Stop == verdict.StopPass {
+		return
 	}
-	for _, place := range p.places {
-		out = append(out, slices.Index(seen, place))
+	l := t.Looks[len(t.Looks)-1]
+	if l.DF == 0 {
+		return // nothing was tested
 	}
-	return out
-}
-
-// recordLooks records the result of each look, and the estimate and bounds of the last.
-func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
-	for _, l := range looks {
-		margin := l.Above
-		if l.Estimate < t.Theta {
-			margin = l.Below
-		}
-		t.Looks = append(t.Looks, verdict.Look{
-			N: l.N, Estimate: l.Estimate, Own: sc.finite(l.Estimate), SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance, Margin: margin,
-		})
+	e := stats.Error{Rate: d.FalsePass, Level: t.Pass}
+	t.Needed = sc.finite(t.Theta + stats.Reach(t.Pass, l.SE, l.DF, e.Margin(l.N, t.Gap)))
+	if t.Stop == verdict.StopFail || t.Stop == verdict.StopScreen {
+		return
 	}
-	if n := len(looks); n > 0 {
-		last := looks[n-1]
-		t.Estimate = sc.finite(last.Estimate)
-		t.Low, t.High = sc.bounds(last.Low, last.High)
+	single, arms := t.Against == "", 2.0
+	if single {
+		arms = 1
+	}
+	gap := l.Estimate - t.Theta
+	if gap < 0 {
+		gap, e = -gap, stats.Error{Rate: d.FalseFail, Level: t.Fail}
+	}
+	sd := l.SE * math.Sqrt(float64(l.N)/arms)
+	n := e.Settling(l.N, gap, t.Gap, sd, single)
+	a := argument{test: t, n: n}
+	chance, apart, spread := verdict.Num("chance", stats.Likely, shareUnit), verdict.Num("gap", gap, t.Unit), verdict.Num("spread", sd, t.Unit)
+	if sc.logs {
+		apart, spread = verdict.Num("gap", math.Expm1(gap), shareUnit), verdict.Num("spread", math.Expm1(sd), shareUnit)
+	}
+	most := t.Plan[len(t.Plan)-1]
+	switch {
+	case n == 0:
+		a.n = stats.MostLaunches
+		t.Beside = append(t.Beside, a.say(code.SettlesNever, apart, spread))
+	case n <= most:
+		t.Beside = append(t.Beside, a.say(code.Settles, chance, apart, spread, verdict.Int("more", n-l.N)))
+	default:
+		t.Beside = append(t.Beside, a.say(code.Settles, chance, apart, spread, verdict.Int("most", most)))
 	}
 }
 
 // describe is a test of a claim before anything is decided.
 func describe(c *plans.Compare, r *reading, p pairs) *verdict.Test {
-	return &verdict.Test{
+	t := &verdict.Test{
 		Relation: string(c.Metric.Relation), Saved: saving(c.Metric),
 		Form: c.Form, Metric: c.Metric.LaunchAddress(), Stat: c.Metric.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
 		Threshold: c.Threshold, More: c.AtLeast, Estimate: r.Value, Stop: verdict.StopOpen,
-		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left, Places: p.several(),
+		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left,
 	}
+	if p.blocks() != nil {
+		t.Places = p.places
+	}
+	return t
 }
 
 // noise is the stored launch noise, in logs, of the metric that a claim tests; recorded
@@ -171,7 +206,7 @@ const LeastFreedom = 8
 
 // tickOf is the resolution of the measurement, on the scale of the test. In logs it
 // weighs most where values are smallest.
-func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float64 {
+func tickOf(in *plans.Input, unit string, sc scale, p pairs) float64 {
 	if len(p.own) == 0 {
 		return 0
 	}
@@ -194,101 +229,91 @@ type pairs struct {
 	rounds          []int
 	// places are where the rounds ran.
 	places []string
-	// left are launches with none beside them.
+	// left are launches of a round that only one arm has.
 	left []string
 }
 
-// paired sorts one arm's launches by round, or pairs those of two arms. It returns an
-// error if an arm has a round twice: then it is unknown which one ran beside the other
-// arm's.
-func paired(own, base taken, single bool) (pairs, error) {
-	var p pairs
-	count := roundless(own) && (single || roundless(base))
-	of, err := byRound(own, count)
+// paired sorts one arm's launches by round, or pairs those of two arms.
+func paired(own, base sample, single bool) (p pairs, err error) {
+	of, err := own.byRound()
 	if err != nil {
 		return p, err
 	}
-	if single {
-		for _, l := range of {
-			p.add(own, l)
-		}
-		return p, nil
-	}
-	others, err := byRound(base, count)
+	others, err := base.byRound()
 	if err != nil {
 		return p, err
 	}
-	p = pairs{
-		own: make([]float64, 0, len(of)), ownIDs: make([]string, 0, len(of)), rounds: make([]int, 0, len(of)), places: make([]string, 0, len(of)),
-		base: make([]float64, 0, len(of)), baseIDs: make([]string, 0, len(of)),
+	n := len(of)
+	p.own, p.ownIDs, p.rounds, p.places = make([]float64, 0, n), make([]string, 0, n), make([]int, 0, n), make([]string, 0, n)
+	if !single {
+		p.base, p.baseIDs = make([]float64, 0, n), make([]string, 0, n)
 	}
-	for _, l := range of {
-		i := slices.IndexFunc(others, func(o placed) bool { return o.round == l.round })
-		if i < 0 {
-			p.left = append(p.left, own.arm.Launches[l.index].ID)
-			continue
+	var left []string // of the base
+	for _, i := range of {
+		l := &own.arm.Launches[i]
+		for ; len(others) > 0 && base.arm.Launches[others[0]].Round < l.Round; others = others[1:] {
+			left = append(left, base.arm.Launches[others[0]].ID)
 		}
-		// One that has no place cannot be moved, and stood where there is one alone.
-		if on, beside := own.arm.Launches[l.index].Place, base.arm.Launches[others[i].index].Place; on != beside && on != "" && beside != "" {
-			return p, fault(verdict.New(code.RoundApart, verdict.Int("round", l.round), verdict.List("places", []string{on, beside})).On(own.arm.Name))
+		if !single {
+			if len(others) == 0 || base.arm.Launches[others[0]].Round != l.Round {
+				p.left = append(p.left, l.ID)
+				continue
+			}
+			o := &base.arm.Launches[others[0]]
+			// One that has no place cannot be moved, and stood where there is one alone.
+			if l.Place != o.Place && l.Place != "" && o.Place != "" {
+				return p, fault(verdict.New(code.RoundApart, verdict.Int("round", l.Round), verdict.List("places", []string{l.Place, o.Place})).On(own.arm.Name))
+			}
+			p.base, p.baseIDs = append(p.base, base.values[others[0]]), append(p.baseIDs, o.ID)
+			others = others[1:]
 		}
-		p.add(own, l)
-		p.base = append(p.base, base.values[others[i].index])
-		p.baseIDs = append(p.baseIDs, base.arm.Launches[others[i].index].ID)
-		others = slices.Delete(others, i, i+1)
+		p.own, p.ownIDs = append(p.own, own.values[i]), append(p.ownIDs, l.ID)
+		p.rounds, p.places = append(p.rounds, l.Round), append(p.places, l.Place)
 	}
-	for _, o := range others {
-		p.left = append(p.left, base.arm.Launches[o.index].ID)
+	for _, j := range others {
+		left = append(left, base.arm.Launches[j].ID)
 	}
+	p.left = append(p.left, left...)
 	return p, nil
 }
 
-func (p *pairs) add(t taken, l placed) {
-	p.own = append(p.own, t.values[l.index])
-	p.ownIDs = append(p.ownIDs, t.arm.Launches[l.index].ID)
-	p.rounds = append(p.rounds, l.round)
-	p.places = append(p.places, t.arm.Launches[l.index].Place)
-}
-
-// several are the places of the rounds if there is more than one.
-func (p pairs) several() []string {
-	if p.blocks() == nil {
+// blocks are the places of the rounds as numbers; nil if there is only one.
+func (p pairs) blocks() (out []int) {
+	seen := distinct(p.places)
+	if len(seen) < 2 {
 		return nil
 	}
-	return p.places
+	for _, place := range p.places {
+		out = append(out, slices.Index(seen, place))
+	}
+	return out
 }
 
-// placed is a launch of an arm with its round.
-type placed struct{ round, index int }
-
-// byRound lists an arm's launches by round. Arms without rounds (imported numbers) count
-// their launches in order.
-func byRound(t taken, count bool) ([]placed, error) {
-	out := make([]placed, len(t.arm.Launches))
-	for i := range t.arm.Launches {
-		round := t.arm.Launches[i].Round
-		if count {
-			round = i + 1
-		}
-		out[i] = placed{round, i}
-	}
-	slices.SortStableFunc(out, func(a, b placed) int { return cmp.Compare(a.round, b.round) })
-	for i := 1; i < len(out); i++ {
-		if out[i].round == out[i-1].round {
-			return nil, fault(verdict.New(code.RoundTwice, verdict.Int("round", out[i].round),
-				verdict.List("launches", []string{t.arm.Launches[out[i-1].index].ID, t.arm.Launches[out[i].index].ID})).On(t.arm.Name))
+// distinct returns the names of places, each once.
+func distinct(places []string) (names []string) {
+	for _, on := range places {
+		if !slices.Contains(names, on) {
+			names = append(names, on)
 		}
 	}
-	return out, nil
+	return names
 }
 
-func roundless(t taken) bool {
-	for i := range t.arm.Launches {
-		if t.arm.Launches[i].Round != 0 {
-			return false
+// byRound are the indexes of an arm's launches by round. It returns an error if it has a
+// round twice: then it is unknown which one ran beside the other arm's.
+func (s sample) byRound() ([]int, error) {
+	all := s.arm.Launches
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all[i].Round, all[j].Round) })
+	for n := 1; n < len(order); n++ {
+		if l, o := &all[order[n]], &all[order[n-1]]; l.Round == o.Round {
+			return nil, fault(verdict.New(code.RoundTwice, verdict.Int("round", l.Round), verdict.List("launches", []string{o.ID, l.ID})).On(s.arm.Name))
 		}
 	}
-	return true
+	return order, nil
 }
 
 // rangeLaunches is how many launches per arm a range needs: with three of each, the whole
@@ -315,7 +340,7 @@ func (d *decider) wholeRange(c *plans.Compare, r *reading) (verdict.Verdict, *ve
 	if saving(c.Metric) {
 		low, high = -high, -low
 	}
-	t := describe(c, r, pairs{own: own.values, base: base.values, ownIDs: ids(own), baseIDs: ids(base)})
+	t := describe(c, r, pairs{own: own.values, base: base.values, ownIDs: own.ids(), baseIDs: base.ids()})
 	t.Low, t.High = &low, &high
 	n, most := len(own.values), d.most(c.Metric)
 	if c.Metric.Comparing() {
@@ -338,8 +363,8 @@ func (d *decider) wholeRange(c *plans.Compare, r *reading) (verdict.Verdict, *ve
 	return verdict.Inconclusive, t, nil
 }
 
-func ids(t taken) (list []string) {
-	for _, l := range t.arm.Launches {
+func (s sample) ids() (list []string) {
+	for _, l := range s.arm.Launches {
 		list = append(list, l.ID)
 	}
 	return list

@@ -189,11 +189,8 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 			accuse("%s is %s: %q", level.Name, level.Verdict, tell.Lines(level.Reasons))
 		}
 	}
-	for _, f := range d.Findings {
-		// What a rule of the plan weighs is a trade-off that its author knows.
-		if _, weighed := f.Args["weighed"]; !weighed && (f.Code == code.PromiseBroken || f.Code == code.TailGrew) {
-			accuse("%s", tell.Line(f))
-		}
+	if verdict.Holds(d.Reasons, code.PromiseBroken) || verdict.Holds(d.Reasons, code.TailGrew) {
+		accuse("%q", tell.Lines(d.Reasons))
 	}
 	return end
 }

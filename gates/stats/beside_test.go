@@ -34,41 +34,6 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// The ranks and numbers are the reference's; the coverage is proved as well.
-func TestQuantileRanks(t *testing.T) {
-	for _, c := range []struct {
-		n         int
-		p         float64
-		low, high int
-	}{{10, 0.5, 2, 9}, {20, 0.5, 6, 15}, {30, 0.5, 10, 21}, {100, 0.95, 90, 100}, {500, 0.99, 490, 500}} {
-		low, high, ok := QuantileRanks(c.n, c.p, 0.95)
-		if !ok || low != c.low || high != c.high {
-			t.Errorf("p%v of %d: [%d, %d] %v, want [%d, %d]", 100*c.p, c.n, low, high, ok, c.low, c.high)
-		}
-	}
-	for _, c := range []struct {
-		p                  float64
-		twoSided, oneSided int
-	}{{0.5, 6, 5}, {0.9, 36, 29}, {0.95, 72, 59}, {0.99, 368, 299}, {0.999, 3688, 2995}} {
-		two, one := LeastForRanks(c.p, 0.95), LeastForRanks(c.p, 0.90)
-		if two != c.twoSided || one != c.oneSided {
-			t.Errorf("p%v: %d and %d, want %d and %d", 100*c.p, two, one, c.twoSided, c.oneSided)
-		}
-		_, _, enough := QuantileRanks(two, c.p, 0.95)
-		_, _, few := QuantileRanks(two-1, c.p, 0.95)
-		if !enough || few {
-			t.Errorf("p%v: bounded at %d %v, at %d %v", 100*c.p, two, enough, two-1, few)
-		}
-	}
-	for _, bad := range []float64{0, 1, -1, math.NaN()} {
-		_, _, ok1 := QuantileRanks(100, bad, 0.95)
-		_, _, ok2 := QuantileRanks(100, 0.5, bad)
-		if _, _, ok := QuantileRanks(0, 0.5, 0.95); ok || ok1 || ok2 || LeastForRanks(bad, 0.95) != 0 || LeastForRanks(0.5, bad) != 0 {
-			t.Errorf("%v has ranks", bad)
-		}
-	}
-}
-
 func TestPool(t *testing.T) {
 	e := math.Exp
 	sd, df := Pool([][]float64{

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -26,29 +27,22 @@ func (q *Question) blocked(n int) bool {
 func (q *Question) lookInBlocks(l *Look, n int) error {
 	var raw, df float64
 	if !q.Single {
-		raw, df = stat.Variance(q.differences(n), nil), float64(n-1)
+		raw, df = stat.Variance(differences(q.Candidate[:n], q.Base[:n]), nil), float64(n-1)
 		l.SE = max(math.Sqrt(raw), q.Floor*math.Sqrt2) / math.Sqrt(float64(n))
 	} else {
-		blocks := q.blocksOf(n)
-		low, high := blocks.ends()
-		sum := 0.0
-		for i, x := range q.Candidate[:n] {
-			sum += math.Pow(x-blocks.mean[q.Blocks[i]], 2)
-		}
-		if df = float64(n - len(blocks.mean)); df < 2 {
+		blocks, squares := q.blocks(n)
+		if df = float64(n - len(blocks)); df < 2 {
 			return nil
 		}
-		next := low
-		switch {
-		case blocks.mean[low] >= q.Theta:
-		case blocks.mean[high] <= q.Theta:
-			next = high
-		default:
-			return nil
+		next, high := blocks[0], blocks[len(blocks)-1]
+		if next.mean < q.Theta {
+			if next = high; high.mean > q.Theta {
+				return nil
+			}
 		}
-		raw = sum / df
-		l.Estimate = blocks.mean[next]
-		l.SE = max(math.Sqrt(raw), q.Floor) / math.Sqrt(float64(blocks.n[next]))
+		raw = squares / df
+		l.Estimate = next.mean
+		l.SE = max(math.Sqrt(raw), q.Floor) / math.Sqrt(next.n)
 	}
 	t := (l.Estimate - q.Theta) / l.SE
 	switch {
@@ -63,57 +57,36 @@ func (q *Question) lookInBlocks(l *Look, n int) error {
 	return nil
 }
 
-// differences are those of candidate and base in the first n rounds.
-func (q *Question) differences(n int) []float64 {
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = q.Candidate[i] - q.Base[i]
-	}
-	return out
-}
+// block is the mean of so many launches of one arm.
+type block struct{ mean, n float64 }
 
-// blocks are the means of one arm's launches by block, and their number.
-type blocks struct {
-	mean map[int]float64
-	n    map[int]int
-}
-
-func (q *Question) blocksOf(n int) blocks {
-	b := blocks{map[int]float64{}, map[int]int{}}
+// blocks are those of the first n launches, lowest mean first, and the sum of the squares
+// of launches about them.
+func (q *Question) blocks(n int) (all []block, squares float64) {
+	of := map[int][]float64{}
 	for i, x := range q.Candidate[:n] {
-		at := q.Blocks[i]
-		b.n[at]++
-		b.mean[at] += (x - b.mean[at]) / float64(b.n[at])
+		of[q.Blocks[i]] = append(of[q.Blocks[i]], x)
 	}
-	return b
-}
-
-// ends returns the blocks with the lowest and the highest mean.
-func (b blocks) ends() (low, high int) {
-	first := true
-	for at, m := range b.mean {
-		if first || m < b.mean[low] {
-			low = at
-		}
-		if first || m > b.mean[high] {
-			high = at
-		}
-		first = false
+	for _, values := range of {
+		mean, variance := stat.PopMeanVariance(values, nil)
+		all = append(all, block{mean, float64(len(values))})
+		squares += variance * float64(len(values))
 	}
-	return low, high
+	slices.SortFunc(all, func(a, b block) int { return cmp.Compare(a.mean, b.mean) })
+	return all, squares
 }
 
 // boundInBlocks adds the bounds of a look at one arm: what holds in its worst block, and
 // what fails in its best.
 func (q *Question) boundInBlocks(l *Look) {
-	b := q.blocksOf(l.N)
-	low, high := b.ends()
+	blocks, _ := q.blocks(l.N)
+	low, high := blocks[0], blocks[len(blocks)-1]
 	sd := 0.0
-	for at, m := range b.mean {
-		if m == l.Estimate {
-			sd = l.SE * math.Sqrt(float64(b.n[at]))
+	for _, b := range blocks {
+		if b.mean == l.Estimate {
+			sd = l.SE * math.Sqrt(b.n)
 		}
 	}
-	l.Low = b.mean[low] - Reach(q.Pass, sd/math.Sqrt(float64(b.n[low])), l.DF, l.Above)
-	l.High = b.mean[high] + Reach(q.Fail, sd/math.Sqrt(float64(b.n[high])), l.DF, l.Below)
+	l.Low = low.mean - Reach(q.Pass, sd/math.Sqrt(low.n), l.DF, l.Above)
+	l.High = high.mean + Reach(q.Fail, sd/math.Sqrt(high.n), l.DF, l.Below)
 }

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"sync"
 
+	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -114,4 +115,48 @@ func (e Error) Settling(n int, far, gap, sd float64, single bool) int {
 		return 0
 	}
 	return n + 1 + sort.Search(MostLaunches-n-1, func(i int) bool { return resolves(n + 1 + i) })
+}
+
+// power is the chance of a decision at one look as a function of the effect.
+type power struct {
+	// unit is how much the noncentrality grows with an effect of one standard deviation.
+	unit float64
+	// critical are the t beyond which it decides, one for each of equally likely splits of
+	// the pooled variance between the arms; spread is √(χ²/df) at the middles of equally
+	// likely parts: a sample standard deviation in parts of the true one.
+	critical, spread []float64
+}
+
+// How many equally likely parts the integrals are taken over: of the split of the
+// variance between the arms, which is symmetric, and of the pooled variance.
+const splits, spreads = 32, 256
+
+// newPower prepares a look. Welch's degrees of freedom depend only on one arm's part u of
+// the pooled variance, which is Beta distributed and independent of the pooled variance:
+// given u, the statistic is a noncentral t.
+func newPower(n int, level float64, single bool) power {
+	free := float64(n - 1)
+	p, df := power{unit: math.Sqrt(float64(n) / 2)}, 2*free
+	for i := range splits {
+		u := mathext.InvRegIncBeta(free/2, free/2, (float64(i)+0.5)/(2*splits))
+		p.critical = append(p.critical, Quantile(level, free/(u*u+(1-u)*(1-u))))
+	}
+	if single {
+		p.unit, p.critical, df = math.Sqrt(float64(n)), []float64{Quantile(level, free)}, free
+	}
+	for i := range spreads {
+		p.spread = append(p.spread, math.Sqrt(distuv.ChiSquared{K: df}.Quantile((float64(i)+0.5)/spreads)/df))
+	}
+	return p
+}
+
+// at is the chance for an effect of k standard deviations.
+func (p power) at(k float64) float64 {
+	var sum float64
+	for _, c := range p.critical {
+		for _, s := range p.spread {
+			sum += upper(c*s - k*p.unit)
+		}
+	}
+	return sum / float64(len(p.critical)*len(p.spread))
 }

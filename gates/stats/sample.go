@@ -62,14 +62,15 @@ type Comparison struct {
 	P    *float64 `json:"p,omitempty"`
 }
 
-// Compare is how launches differ from others.
-func Compare(own, base []float64) (Comparison, error) {
+// Compare is how launches differ from others; within rounds, those of one index ran side by
+// side.
+func Compare(own, base []float64, rounds bool) (Comparison, error) {
 	c, back := Comparison{}, math.Expm1
-	d, err := LogDifference(own, base)
+	d, err := LogDifference(own, base, rounds)
 	if err != nil {
 		// A value is zero: no ratio to it.
 		c.Absolute, back = true, func(x float64) float64 { return x }
-		if d, err = RawDifference(own, base); err != nil {
+		if d, err = RawDifference(own, base, rounds); err != nil {
 			return Comparison{}, err
 		}
 	}

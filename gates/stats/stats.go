@@ -79,42 +79,56 @@ type Difference struct {
 func (d Difference) P() float64 { return min(1, 2*Tail(math.Abs(d.Estimate)/d.SE, d.DF)) }
 
 // LogDifference is the difference of the mean logs of a and b, whose exponential is the
-// ratio of their geometric means.
-func LogDifference(a, b []float64) (Difference, error) {
-	var in [2][]float64
-	for i, arm := range [][]float64{a, b} {
-		var err error
-		if in[i], err = logsOf(arm); err != nil {
-			return Difference{}, err
-		}
+// ratio of their geometric means; within rounds, values of one index ran side by side.
+func LogDifference(a, b []float64, rounds bool) (Difference, error) {
+	logsA, err := logsOf(a)
+	if err != nil {
+		return Difference{}, err
 	}
-	return welch(in[0], in[1]), nil
+	logsB, err := logsOf(b)
+	if err != nil {
+		return Difference{}, err
+	}
+	return differ(logsA, logsB, rounds), nil
 }
 
 // RawDifference is the difference of the arithmetic means of a and b.
-func RawDifference(a, b []float64) (Difference, error) {
+func RawDifference(a, b []float64, rounds bool) (Difference, error) {
 	for _, arm := range [][]float64{a, b} {
 		if err := check(arm); err != nil {
 			return Difference{}, err
 		}
 	}
-	return welch(a, b), nil
+	return differ(a, b, rounds), nil
 }
 
-func welch(a, b []float64) Difference {
+// differ is Welch's interval, or within rounds that of the mean of their differences.
+func differ(a, b []float64, rounds bool) Difference {
 	d := Difference{Estimate: stat.Mean(a, nil) - stat.Mean(b, nil)}
 	if len(a) < 2 || len(b) < 2 {
 		return d
 	}
 	va := stat.Variance(a, nil) / float64(len(a))
 	vb := stat.Variance(b, nil) / float64(len(b))
+	df := satterthwaite([]float64{va, vb}, []float64{float64(len(a) - 1), float64(len(b) - 1)})
+	if rounds {
+		va, vb, df = stat.Variance(differences(a, b), nil)/float64(len(a)), 0, float64(len(a)-1)
+	}
 	se := math.Sqrt(va + vb)
 	if !(se > 0) || math.IsInf(se, 0) {
 		return d
 	}
-	nu := satterthwaite([]float64{va, vb}, []float64{float64(len(a) - 1), float64(len(b) - 1)})
-	t := Quantile(0.025, nu)
-	d.SE, d.DF = se, nu
+	t := Quantile(0.025, df)
+	d.SE, d.DF = se, df
 	d.Low, d.High, d.Bounded = d.Estimate-t*se, d.Estimate+t*se, true
 	return d
+}
+
+// differences are those of a and b, element by element.
+func differences(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range out {
+		out[i] = a[i] - b[i]
+	}
+	return out
 }

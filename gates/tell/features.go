@@ -18,9 +18,9 @@ var featurePhrases = phrases{
 
 	code.GotWorse:       "also worse: {subject} {change?{change}{bounds? (95% CI {bounds})}}{change!{was} to {is}}",
 	code.NotCompared:    "other metrics not compared: that takes 3 launches per arm, and 2 were enough to decide",
-	code.PromiseBroken:  "{subject}.gain {gain} alone would give {whole}.gain {promised}, but that is {shows} (upper bound {at_most}): the gain is lost elsewhere{weighed!; a rule on {whole} would decide this trade-off}",
+	code.PromiseBroken:  "{subject}.gain {gain} alone would give {whole}.gain {promised}, but that is {shows} (upper bound {at_most}): the gain is lost elsewhere; a rule on {whole} would decide this trade-off",
 	code.PromiseUnshown: "{subject}.gain {gain} alone would give {whole}.gain {promised}, but that is {shows}, which may be none: more launches, or a quieter machine, can show it",
-	code.TailGrew:       "only the median improves: {subject}.gain {gain}, while {tail} changed by {change}: the slowest requests pay for it{weighed!; a rule on {tail} would decide this trade-off}",
+	code.TailGrew:       "only the median improves: {subject}.gain {gain}, while {tail} changed by {change}: the slowest requests pay for it; a rule on {tail} would decide this trade-off",
 
 	code.Wins:        whole(wins),
 	code.NoneWins:    whole(noneWins),

@@ -44,13 +44,8 @@ var rulePhrases = phrases{
 	code.Crashed:      "{crashes} of {starts} starts crashed",
 	code.CrashesBelow: "crash rate below {share:2} with 95% confidence",
 
-	code.Ranks:        "each value is the {stat} of about {requests} requests: within a launch it lies between values {low} and {high} of the sorted requests (95%)",
-	code.RanksLacking: "each value is the {stat} of about {requests} requests; an interval within the launch takes {takes}",
-	code.TiedRounded:  tied("their spread is taken to be that of rounding, {tick}/√12"),
-	code.TiedFloored:  tied("their spread is taken to be the one on record"),
 	code.WithinRounds: "rounds ran on {places:and}: the arms are compared within each round, by the spread of the rounds' differences",
 	code.OnEach:       "launches ran on {places:and}: the level must hold on each of them",
-	code.PlaceApart:   "{subject} stands out: the parent there is {share:%} away from the mean of the other places",
 	code.Floored:      "each arm's standard deviation is taken as at least {sd:2}, by which launches of this engine differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): stored noise may widen a verdict, never narrow it",
 	code.ClearBy:      "two launches per arm decide by the noise on record: launches of this engine differed by {sd:2} before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}), taken as 20 times larger for one arm. The effect is at least {margin:2} beyond the threshold, and the launches of each arm agree",
 	code.Settles:      "about " + perArm + " would probably settle it ({chance} chance, if the estimate and the spread stay){more?, {more} more}{most?; the plan makes at most {most}. Continuing needs a larger max in its decision block, declared before the first launch}",
@@ -65,9 +60,8 @@ var rulePhrases = phrases{
 	code.LevelNotRun:      "level {subject} of feature {feature} was not run",
 	code.FeatureUndecided: "feature {subject} is undecided",
 	code.NoOutcome:        ofFeature + " {verdict:did}",
-	code.UnknownOutcome:   ofFeature + " has the unknown verdict {word:q}",
+	code.UnknownOutcome:   "feature {subject} has the unknown verdict {word:q}",
 	code.AcceptedAnyway:   "feature {subject} was accepted although it {verdict:did}",
-	code.NoSuchField:      "features have no field {name:q}",
 
 	code.Unmeasured:         "no launch of {subject} was measured",
 	code.Unqualified:        "no qualification launch of {subject} found {metric}",
@@ -116,7 +110,6 @@ var rulePhrases = phrases{
 	code.NotCompiled:  "the rule was not compiled (a bug in mxflow, not in the plan)",
 	code.Incomparable: "cannot compare {left} {op} {right}",
 	code.OutOfReach:   "{subject} can never be {limit}, so this comparison decides nothing",
-	code.TooManyPairs: "{subject} counts over {arms} arms: too many launches to compare each with each; compare them one by one",
 }
 
 const (
@@ -138,22 +131,6 @@ func shown(template string) func(verdict.Reason) string {
 		maps.Copy(args, r.Args)
 		r.Args = args
 		return fill(template, r)
-	}
-}
-
-// tied is a template followed by arms whose launches are all equal: to each other, not to
-// those of another arm.
-func tied(template string) func(verdict.Reason) string {
-	return func(r verdict.Reason) string {
-		text := ""
-		for i, arm := range r.Args["arms"].List {
-			if i == 0 {
-				text = "all launches of " + arm + " are equal"
-			} else {
-				text += ", and so are those of " + arm
-			}
-		}
-		return text + ": " + fill(template, r)
 	}
 }
 

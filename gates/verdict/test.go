@@ -28,9 +28,9 @@ const (
 
 // Test is how a comparison was decided: everything to explain it and to decide it again.
 // Threshold, Estimate, Low and High are in the rule's own number, a metric or a relation
-// of two. Theta, Floor, Resolution and the contents of Looks are on the scale of the
-// test: logs for Ratio and LogLevel, the metric's unit otherwise, turned so that more is
-// what the rule wants.
+// of two. Theta, Floor and the contents of Looks are on the scale of the test: logs for
+// Ratio and LogLevel, the metric's unit otherwise, turned so that more is what the rule
+// wants.
 type Test struct {
 	Form Form `json:"form"`
 	// Metric is the address of what was tested without statistic or relation, Stat the
@@ -73,9 +73,6 @@ type Test struct {
 	// First is the fewest launches per arm at which a look decides by its p values: two
 	// decide only what is clear by recorded noise, and without a record it is later.
 	First int `json:"first,omitempty"`
-	// Resolution is the smallest difference that the measurement shows, on the scale of
-	// the test, if all launches of an arm tie: their spread is taken as Resolution/√12.
-	Resolution float64 `json:"resolution,omitempty"`
 	// Stop is why it ended: see the Stop constants. A flagged steady check (Note)
 	// withdraws the verdict, but does not change how the test ended.
 	Stop Stop `json:"stop"`
@@ -106,9 +103,9 @@ type Test struct {
 	Each string `json:"each,omitempty"`
 	// Note is what else bears on it: a flagged steady check.
 	Note Reason `json:"note,omitzero"`
-	// Beside is what a reader should know about the numbers, and decides nothing: how
-	// well one launch knows its value, where the spread comes from, how many crashed, and
-	// how many launches would settle an open test.
+	// Beside is what a reader should know about the numbers, and decides nothing: where
+	// the spread comes from, how many crashed, and how many launches would settle an open
+	// test.
 	Beside []Reason `json:"beside,omitempty"`
 }
 

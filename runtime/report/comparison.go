@@ -94,7 +94,7 @@ func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Te
 		d.Change, d.Low, d.High = t.Change()
 		d.Decided = cmp.Or(t.N(), min(len(t.Values), len(t.Base)))
 	default:
-		between, err := stats.Compare(d.New.Values, d.Old.Values)
+		between, err := stats.Compare(d.New.Values, d.Old.Values, false)
 		if err != nil {
 			d.Why = verdict.New(code.NoAverage, verdict.Err(err)).On(d.Cell + "." + d.Metric)
 		}

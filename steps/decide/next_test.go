@@ -19,7 +19,7 @@ func TestNext(t *testing.T) {
 	}
 	beside := func(c code.Code) *ledger.Decision {
 		return rule(&verdict.Test{Values: []float64{1, 2, 3, 4}, First: 4, Beside: []verdict.Reason{
-			verdict.New(code.Ranks), verdict.New(c, verdict.Int("launches", 12), verdict.Num("spread", 0.02, "share")),
+			verdict.New(code.Floored), verdict.New(c, verdict.Int("launches", 12), verdict.Num("spread", 0.02, "share")),
 		}})
 	}
 	slept := verdict.New(code.WokenLate)

@@ -21,7 +21,7 @@ const (
 	// NotCompared: two launches per arm decided, too few to show what else got worse.
 	NotCompared Code = "finding.not_compared"
 	// PromiseBroken: Subject improved, and what it is part of did not. Args: gain, whole,
-	// promised, shows, at_most; weighed, if a rule reads the whole. TailGrew likewise.
+	// promised, shows, at_most.
 	PromiseBroken Code = "finding.promise_broken"
 	// PromiseUnshown: the same, as far as known: what Subject is part of is not shown to
 	// have improved.

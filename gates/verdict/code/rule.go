@@ -63,12 +63,6 @@ const (
 
 // What a reader should know beside a test.
 const (
-	Ranks        Code = "beside.ranks"
-	RanksLacking Code = "beside.ranks_lacking"
-	// TiedRounded: all launches of some arms are equal, so their spread is taken as that
-	// of rounding to a tick; TiedFloored: as the larger one on record. Args: arms, tick.
-	TiedRounded Code = "beside.tied_rounded"
-	TiedFloored Code = "beside.tied_floored"
 	// Floored, ClearBy: no arm is taken to vary less than the noise on record, or two
 	// launches decided by it. Args: sd, df, sessions; margin, how far off they decide.
 	Floored Code = "beside.floored"
@@ -77,8 +71,6 @@ const (
 	// OnEach: a level had to hold on each. Args: places.
 	WithinRounds Code = "beside.within_rounds"
 	OnEach       Code = "beside.on_each"
-	// PlaceApart: launches on the place Subject differ from those on the others. Args: share.
-	PlaceApart Code = "beside.place_apart"
 	// Settles: so many launches would likely settle it; SettlesNever: not even the plan's
 	// maximum would. Args: launches, against; gap, the estimate's distance from the
 	// threshold, and spread, the standard deviation of launches; chance, and more or
@@ -106,10 +98,9 @@ const (
 	// NoOutcome: the feature Subject, or a level of it, came to a Verdict that proves
 	// nothing, from its cause. Args: level.
 	NoOutcome Code = "missing.no_outcome"
-	// UnknownOutcome: it came to an unknown verdict. Args: level, word.
+	// UnknownOutcome: it came to an unknown verdict. Args: word.
 	UnknownOutcome Code = "missing.unknown_outcome"
 	AcceptedAnyway Code = "missing.accepted_anyway"
-	NoSuchField    Code = "missing.no_such_field"
 )
 
 // What is wrong with the launches that a rule or a row of a comparison reads.
@@ -156,7 +147,6 @@ const (
 	NotCompiled  Code = "undecidable.not_compiled"
 	Incomparable Code = "undecidable.incomparable"
 	OutOfReach   Code = "undecidable.out_of_reach"
-	TooManyPairs Code = "undecidable.too_many_pairs"
 )
 
 // Why a launch has no metric, or a metric no statistic.
