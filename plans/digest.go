@@ -95,31 +95,19 @@ func canonicalPhase(ph *Phase) *Phase {
 		feature := *f
 		feature.Criteria = canonicalRules(f.Criteria)
 		feature.Accept = sortedTexts(f.Accept)
-		feature.Choose, feature.Alternatives = canonicalChoose(f.Choose), nil
-		feature.Confirm = canonicalConfirm(f.Confirm)
+		feature.Alternatives, feature.Confirm = nil, nil // they follow from the choices, and from the feature itself
+		if c := f.Choose; c != nil {
+			feature.Choose = &Choose{Knob: c.Knob, Values: sortedTexts(c.Values), Prefer: c.Prefer}
+		}
+		for _, c := range sortedBy(f.Confirm, func(f *Feature) string { return f.Engine }) {
+			feature.Confirm = append(feature.Confirm, &Feature{Engine: c.Engine, Accept: sortedTexts(c.Accept)})
+		}
 		c.Features[i] = &feature
 	}
 	if ph.Gate != nil {
 		c.Gate = &Gate{Rules: canonicalRules(ph.Gate.Rules), Range: ph.Gate.Range}
 	}
 	return &c
-}
-
-// canonicalChoose is the set of choices, from which the alternatives follow.
-func canonicalChoose(c *Choose) *Choose {
-	if c == nil {
-		return nil
-	}
-	return &Choose{Knob: c.Knob, Values: sortedTexts(c.Values), Prefer: c.Prefer}
-}
-
-// canonicalConfirm is which criteria are repeated where; the rest of a confirmation
-// belongs to its feature.
-func canonicalConfirm(list []*Feature) (confirm []*Feature) {
-	for _, f := range sortedBy(list, func(f *Feature) string { return f.Engine }) {
-		confirm = append(confirm, &Feature{Engine: f.Engine, Accept: sortedTexts(f.Accept)})
-	}
-	return confirm
 }
 
 func canonicalRules(rules []*Rule) []*Rule {

@@ -199,14 +199,15 @@ func (a Attr) TypeText() string {
 	}
 	switch {
 	case a.MinSet && a.Max != 0:
-		words += fmt.Sprintf(", %s to %s", numberText(a.Min), numberText(a.Max))
+		words += fmt.Sprintf(", %s to %s", NumberText(a.Min), NumberText(a.Max))
 	case a.MinSet:
-		words += ", at least " + numberText(a.Min)
+		words += ", at least " + NumberText(a.Min)
 	}
 	return words
 }
 
-func numberText(n float64) string {
+// NumberText is a number as a person writes it: 1000000, not 1e+06.
+func NumberText(n float64) string {
 	text, err := json.Marshal(n)
 	if err != nil || n == float64(int64(n)) {
 		return fmt.Sprintf("%d", int64(n))

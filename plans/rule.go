@@ -10,9 +10,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// Denied maps a comparison operator to its negation.
-var Denied = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-
 // Rule is a condition as text, its place, and what Load makes of it.
 type Rule struct {
 	Name string

@@ -44,7 +44,7 @@ func TestEventsCarryReasons(t *testing.T) {
 	in := ledger.Input{Path: "gemm.tg.gain", Missing: kernels.Reason()}
 	slow := ledger.Rule{Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid, Inputs: []ledger.Input{in}, Reasons: []verdict.Reason{in.Absence()}}
 	decisions := map[string]ledger.Decision{
-		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []ledger.Rule{slow}, Reasons: []verdict.Reason{kernels.Bare(), slow.Reason()}},
+		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []ledger.Rule{slow}, Reasons: []verdict.Reason{kernels.Bare()}},
 		"joined": {Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(slow.Reason())}},
 		"plain":  {Verdict: verdict.Pass},
 	}
@@ -66,8 +66,8 @@ func TestEventsCarryReasons(t *testing.T) {
 	}
 	execute(t, r)
 	for id, d := range decisions {
-		if !reflect.DeepEqual(got[id], d.Reasons) {
-			t.Errorf("%s:\n%+v, want\n%+v", id, got[id], d.Reasons)
+		if !reflect.DeepEqual(got[id], d.Why()) {
+			t.Errorf("%s:\n%+v, want\n%+v", id, got[id], d.Why())
 		}
 	}
 	missing := got["joined"][0].Causes[0].Causes[0]

@@ -130,7 +130,7 @@ func (p *preview) node(n *Node) (Planned, error) {
 	}
 	s.name(foreseen)
 	if !DecidesAlone(n.Kind) {
-		out.Notes = foreseen.Reasons
+		out.Notes = foreseen.Why()
 	} else if foreseen.Verdict != "" {
 		foreseen = p.overrule.retractedBefore(s, foreseen)
 	}

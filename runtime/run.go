@@ -251,7 +251,7 @@ func (e *execution) end(n *Node, d *ledger.Decision, reused bool, seconds float6
 	e.state[n.ID] = ended
 	e.result.Outcomes[n.ID] = d
 	e.result.Reused[n.ID] = reused
-	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Reasons, Findings: d.Findings, Seconds: seconds}
+	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Why(), Findings: d.Findings, Seconds: seconds}
 	if waiver := e.overrule.bears(d); !waiver.IsZero() {
 		e.result.Overruled[n.ID], ev.Why = waiver, waiver
 	}

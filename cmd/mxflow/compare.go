@@ -14,7 +14,7 @@ func newCompareCommand(a *app) *cobra.Command {
 	format := ""
 	c := &cobra.Command{
 		Use:   "compare A B [PLAN]",
-		Short: "Compare two runs, features or commits on record",
+		Short: "Compare two runs or features on record",
 		Long: `Prints each headline metric of A and B, the change with its 95% CI, p and the
 number of launches. A and B are each
 
@@ -22,9 +22,6 @@ number of launches. A and B are each
   kv_cache@RUN         the same, as that run measured it
   RUN                  a run: its ID, its first characters, or latest; each variant that
                        both sides have is compared
-  COMMIT               a revision of a source, or its first characters
-
-If a name is ambiguous, prefix it with run:, feature: or commit:.
 
 Launches are compared by Welch's t-test, one metric at a time. Launches of one session
 were interleaved, so the newest session that has both is used; without one, the change
@@ -32,8 +29,7 @@ includes drift between the sessions. On different machines there are neither bou
 p, and cells that were sent different work are not compared. Nothing is decided: a
 verdict takes a plan, or mxflow ab.`,
 		Example: "  mxflow compare baseline kv_cache\n" +
-			"  mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl\n" +
-			"  mxflow compare 4f2a91c 9be01d7 --format md",
+			"  mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl --format md",
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if format == "" {

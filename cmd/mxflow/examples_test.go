@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -220,12 +221,8 @@ func statusOf(t *testing.T, state, plan string) (verdicts map[string]verdict.Ver
 		t.Fatalf("mxflow status: %v", err)
 	}
 	var status struct {
-		Decisions []struct {
-			Node    string
-			Verdict verdict.Verdict
-			Reasons []verdict.Reason
-		}
-		Locked []struct{ Node string }
+		Decisions []*ledger.Decision
+		Locked    []struct{ Node string }
 	}
 	if err := json.Unmarshal(out, &status); err != nil {
 		t.Fatal(err)
@@ -234,7 +231,7 @@ func statusOf(t *testing.T, state, plan string) (verdicts map[string]verdict.Ver
 	for _, d := range status.Decisions {
 		verdicts[d.Node] = d.Verdict
 		if d.Verdict == verdict.Inconclusive {
-			open = append(open, leaves(d.Reasons)...)
+			open = append(open, leaves(d.Why())...)
 		}
 	}
 	for _, l := range status.Locked {

@@ -148,7 +148,7 @@ func TestAgentPorts(t *testing.T) {
 	if len(status.Stack) != 1 || status.Stack[0] != "routed" || limits.Spent.Launches == 0 || len(limits.Proposed) != 1 {
 		t.Errorf("status: %+v %+v", status, limits)
 	}
-	if why := must[object](a, "explain", object{"of": []string{"routed"}, "jq": "{verdict: .decision.verdict, reasons: (.decision.reasons | length)}"}); why["verdict"] != "pass" || why["reasons"] == 0.0 {
+	if why := must[object](a, "explain", object{"of": []string{"routed"}, "jq": "{verdict: .decision.verdict, reasons: (.decision.rules[0].reasons | length)}"}); why["verdict"] != "pass" || why["reasons"] == 0.0 {
 		t.Errorf("explain: %+v", why)
 	}
 	if took := time.Since(began); took > 2*time.Minute {

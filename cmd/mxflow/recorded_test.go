@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -125,8 +125,12 @@ func (s *recordedState) apply(src string, vars map[string]string) {
 	inputs := &ledger.Inputs{Variables: vars}
 	if s.sealed {
 		inputs = &ledger.Inputs{Sealed: map[string]string{}}
-		for name := range vars {
-			inputs.Sealed["var."+name] = "mark"
+		key, err := store.SecretKey(s.dir)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for name, value := range vars {
+			inputs.Sealed["var."+name] = redact.Sealed(key, value)
 		}
 	}
 	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{
@@ -182,7 +186,7 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 	}
 	l := &ledger.Launch{
 		ID: fmt.Sprintf("%s.%s.%d", session, arm, round), Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
-		Variant: arm, VariantKey: arm, Work: "w", Block: cmp.Or(s.block, "embedded.tiny"), Knobs: map[string]string{"moe": map[string]string{"baseline": "all", "routed": "routed"}[arm]}, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
+		Variant: arm, VariantKey: arm, Work: "w", Block: s.block, Knobs: map[string]string{"moe": map[string]string{"baseline": "all", "routed": "routed"}[arm]}, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
 		Engine: map[string]string{"kind": "embedded"}, Cells: r.Cells, Metrics: metrics,
 	}
 	of := *l
@@ -283,7 +287,7 @@ func (s *recordedState) decide(session string) {
 		}
 		d.Verdict = verdict.Join(joined...)
 		if ev.Try > 1 {
-			d.Reasons = append(d.Reasons, gates.Tried("routed", ev.Try, statistics.FalsePass))
+			d.Notes = append(d.Notes, gates.Tried("routed", ev.Try, statistics.FalsePass))
 		}
 		if kind == "feature" {
 			d.Findings = gates.Findings(rules, d.Rules, all, decide.RecordedSettings(statistics))

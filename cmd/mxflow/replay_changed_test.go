@@ -16,6 +16,7 @@ func TestReplayChangedSaysWhatItCannotCompare(t *testing.T) {
 		"engine \"embedded\"", "variable \"tokens\" {\n  type = number\n  default = 32\n}\nengine \"embedded\"",
 	).Replace(planWith(tenPercent, tenPercent))
 	s := newRecordedState(t)
+	s.block = "embedded.tiny"
 	s.sealed = true
 	s.apply(plan, map[string]string{"tokens": "64"})
 	once(s)
@@ -37,6 +38,7 @@ func TestReplayChangedSaysWhatItCannotCompare(t *testing.T) {
 func TestReplayChangedSaysWhatWasRetracted(t *testing.T) {
 	plan := planWith(tenPercent, tenPercent)
 	s := newRecordedState(t)
+	s.block = "embedded.tiny"
 	s.apply(plan, nil)
 	once(s)
 	s.measured("s-1")
@@ -113,6 +115,7 @@ func TestChangedPlanThatAsksForMore(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newRecordedState(t)
+			s.block = "embedded.tiny"
 			if tt.recorded == "" {
 				tt.recorded = same
 			}
@@ -155,6 +158,7 @@ func TestAuditReplayWithChangedPlan(t *testing.T) {
 		{"another plan", strings.Replace(same, `plan "port"`, `plan "other"`, 1), 1, []string{"give the changed plan the same name"}},
 	}
 	s := newRecordedState(t)
+	s.block = "embedded.tiny"
 	s.apply(same, nil)
 	once(s)
 	s.measured("s-1")
@@ -189,8 +193,9 @@ func TestChangedPlanBesideOneThatIsGone(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newRecordedState(t)
+			s.block = "embedded.tiny"
 			s.sealed = true
-			s.apply(recorded, map[string]string{"least": "0.10"})
+			s.apply(recorded, map[string]string{"least": "0.1"})
 			once(s)
 			s.measured("s-1")
 			s.replaysWith(t, tt.plan, tt.exit, tt.want, tt.args...)
@@ -204,6 +209,7 @@ func TestChangedPlanThatWasBegun(t *testing.T) {
 	measured := planWith(tenPercent, tenPercent)
 	begun := strings.Replace(measured, "prompt_tokens = 64", "prompt_tokens = 65", 1)
 	s := newRecordedState(t)
+	s.block = "embedded.tiny"
 	s.apply(measured, nil)
 	once(s)
 	s.measured("s-1")
@@ -260,6 +266,7 @@ func TestChangedPlanThatWaits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newRecordedState(t)
+			s.block = "embedded.tiny"
 			s.apply(tt.recorded, nil)
 			s.session("s-1", steadyBase, tt.candidate)
 			s.decide("s-1")

@@ -32,9 +32,8 @@ rules of a feature or a gate read, and names the expected verdict:
   }
 
 Values are taken as known exactly; one that a case does not set is absent, so that
-the rules reading it cannot pass. A mismatch is shown comparison by comparison. At
-the end are listed the rules that no case has shown to pass, or to fail. No engine is
-started and nothing is written.
+the rules reading it cannot pass. A mismatch is shown comparison by comparison. No
+engine is started and nothing is written.
 
 If several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
 
@@ -84,14 +83,10 @@ func (a *app) test(path string, vars []load.Given, name string) error {
 	if len(outcomes) == 0 {
 		return fmt.Errorf("--run %s: none of %s has that in its name.%s", name, tell.Count(len(all), "case"), lang.Suggest(name, names))
 	}
-	var coverage []cases.RuleCoverage
-	if name == "" {
-		coverage = cases.Coverage(loaded.Plan, outcomes)
-	}
 	if a.json {
-		a.printJSON(casesJSON(outcomes, coverage))
+		a.printJSON(casesJSON(outcomes))
 	} else {
-		printCases(a.screen(), outcomes, coverage)
+		printCases(a.screen(), outcomes)
 	}
 	return nil
 }
@@ -112,9 +107,8 @@ func readCases(a *app, loaded *load.Result) ([]*cases.Case, error) {
 	return list, nil
 }
 
-// printCases prints a line for each case, why those failed that did, and what the cases
-// have shown of the rules.
-func printCases(on table.Screen, outcomes []*cases.Outcome, coverage []cases.RuleCoverage) {
+// printCases prints a line for each case, and why those failed that did.
+func printCases(on table.Screen, outcomes []*cases.Outcome) {
 	var rows [][]string
 	failed := 0
 	for _, o := range outcomes {
@@ -135,31 +129,6 @@ func printCases(on table.Screen, outcomes []*cases.Outcome, coverage []cases.Rul
 		}
 	}
 	fmt.Fprintf(on, "\n%s: %d as expected, %d different.\n", tell.Count(len(outcomes), "case"), len(outcomes)-failed, failed)
-	if coverage == nil {
-		return
-	}
-	shown := true
-	for _, part := range []struct {
-		what string
-		able func(cases.RuleCoverage) bool
-	}{
-		{"pass", func(c cases.RuleCoverage) bool { return c.Passes }},
-		{"fail", func(c cases.RuleCoverage) bool { return c.Fails }},
-	} {
-		var never []string
-		for _, c := range coverage {
-			if !part.able(c) {
-				never = append(never, fmt.Sprintf("\n  %s: %s", c.Of, c.Rule))
-			}
-		}
-		if len(never) > 0 {
-			shown = false
-			fmt.Fprintf(on, "Never shown to %s, %d of %s:%s\n", part.what, len(never), tell.Count(len(coverage), "rule"), strings.Join(never, ""))
-		}
-	}
-	if shown {
-		fmt.Fprintf(on, "%s: each shown to pass and to fail.\n", tell.Count(len(coverage), "rule"))
-	}
 }
 
 // printFailed argues why a case came out as it did.
@@ -190,7 +159,7 @@ func printFailed(on table.Screen, o *cases.Outcome) {
 }
 
 // casesJSON is everything for programs.
-func casesJSON(outcomes []*cases.Outcome, coverage []cases.RuleCoverage) map[string]any {
+func casesJSON(outcomes []*cases.Outcome) map[string]any {
 	type jsonCase struct {
 		Name    string `json:"name"`
 		File    string `json:"file"`
@@ -213,8 +182,5 @@ func casesJSON(outcomes []*cases.Outcome, coverage []cases.RuleCoverage) map[str
 	}
 	failed := len(slices.DeleteFunc(slices.Clone(list), func(c jsonCase) bool { return c.OK }))
 	out := map[string]any{"cases": list, "as_expected": len(list) - failed, "otherwise": failed}
-	if coverage != nil {
-		out["rules"] = coverage
-	}
 	return out
 }

@@ -261,7 +261,7 @@ func ofDecision(d *ledger.Decision) (words []string) {
 	if d.Hypothesis != nil {
 		words = append(words, "hypothesis:"+cmp.Or(d.Hypothesis.Outcome, "none"))
 	}
-	return append(words, ofReasons(d.Reasons)...)
+	return append(words, ofReasons(d.Why())...)
 }
 
 // ofReasons writes a tree of reasons as words: "( code on=subject is=verdict name=value ( … ) )".

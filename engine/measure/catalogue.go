@@ -577,7 +577,7 @@ var launchMetrics = []Metric{
 	{
 		Name: "crashes", Unit: "count", Whole: true, Better: Lower, Scope: PerLaunch,
 		Evidence:   "a launch",
-		Definition: "How often the engine ended by itself before it was ready or while it should have served. A launch also counts crashes of its variant on this machine since the last valid launch, including in qualification or an abandoned session.",
+		Definition: "How often the engine ended by itself before it was ready or while it should have served. A launch also counts crashes of its variant since the last valid measured launch, including in qualification or an abandoned session.",
 	},
 	{
 		Name: "kv_capacity_tokens", Unit: "tokens", Whole: true, Better: Higher, Scope: PerLaunch, Observed: true,

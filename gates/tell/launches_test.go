@@ -67,7 +67,6 @@ func TestLevelsAndSteps(t *testing.T) {
 		"timed out after 1m0s: killed":                                                verdict.New(code.TimedOut, verdict.Dur("limit", time.Minute), text("error", "killed")),
 		"branch vllm created from main at abc (first)":                                verdict.New(code.RefMade, text("from", "main"), text("at", "abc (first)")).On("branch vllm"),
 		"tag backup created at abc (first)":                                           verdict.New(code.RefMade, text("at", "abc (first)")).On("tag backup"),
-		"main moved from abc to def (followed, as force is set)":                      verdict.New(code.RefMoved, text("before", "abc"), text("after", "def"), text("followed", "yes")).On("main"),
 		"branch vllm is at abc, which no longer contains def":                         verdict.New(code.RefLacks, text("at", "abc"), text("commit", "def")).On("branch vllm"),
 		"tag backup is gone; it was at abc":                                           verdict.New(code.RefGone, text("was", "abc")).On("tag backup"),
 		"/r switched from a detached HEAD at abc to v1 at def":                        verdict.New(code.Switched, text("from", ""), text("before", "abc"), text("ref", "v1"), text("at", "def")).On("/r"),

@@ -75,7 +75,12 @@ func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (con
 			continue
 		}
 		unknown = unknown || code == "unknown-block"
-		if word := l.wordAt(d.Subject); word != "" {
+		if d.Subject == nil {
+			continue
+		}
+		text := l.TextAt(*d.Subject)
+		word := strings.Trim(string(text[:min(len(text), max(0, d.Subject.End.Byte-d.Subject.Start.Byte))]), `"'`)
+		if word != "" {
 			best := l.misplaced(d, word, schema, what)
 			misspelled[best] = true
 			if types[word] == "" && hasBlock(schema, best) {
@@ -91,15 +96,6 @@ func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (con
 		l.doubtMissing(schema, what, content)
 	}
 	return content, misspelled
-}
-
-// wordAt is the name at a place, without quotes.
-func (l *Scope) wordAt(at *hcl.Range) string {
-	if at == nil {
-		return ""
-	}
-	text := l.TextAt(*at)
-	return strings.Trim(string(text[:min(len(text), max(0, at.End.Byte-at.Start.Byte))]), `"'`)
 }
 
 // misplaced explains, for a name that does not belong in its place, what does, and
@@ -199,22 +195,15 @@ func (f *Body) Value(name string) (cty.Value, bool) {
 	}
 	v, done := f.values[name]
 	if !done {
-		v = f.evaluate(name, a.Expr)
+		var ok bool
+		if v, ok = f.Scope.Marked(a.Expr); ok && f.attr(name).Program {
+			v, _ = f.Scope.Private(v, a.Expr.Range())
+		} else if ok {
+			v, _ = f.Scope.public(v, a.Expr.Range(), name)
+		}
 		f.values[name] = v
 	}
 	return v, v.IsWhollyKnown() && !v.IsNull()
-}
-
-func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
-	v, ok := f.Scope.Marked(expr)
-	switch {
-	case !ok:
-	case f.attr(name).Program:
-		v, _ = f.Scope.Private(v, expr.Range())
-	default:
-		v, _ = f.Scope.public(v, expr.Range(), name)
-	}
-	return v
 }
 
 // Required reports an absent attribute; why is what it is for.

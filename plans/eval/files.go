@@ -79,8 +79,6 @@ func (o *outside) readBelow(path string) (string, error) {
 		return "", fmt.Errorf("cannot read %q: %v; only files in the plan's folder can be read", path, lang.Reason(err))
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%q is not a regular file", path)
-	case info.Size() > maxFile:
-		return "", fmt.Errorf("%q is larger than %d KiB", path, maxFile>>10)
 	}
 	f, err := root.Open(path)
 	if err != nil {

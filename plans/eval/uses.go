@@ -3,11 +3,11 @@ package eval
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
@@ -206,8 +206,8 @@ func sameKey(step hcl.Traverser, key string) bool {
 	case hcl.TraverseAttr:
 		return key == step.Name
 	case hcl.TraverseIndex:
-		k := step.Key
-		return k.IsKnown() && !k.IsNull() && k.Type().IsPrimitiveType() && k.Type() != cty.Bool && keyText(k) == key
+		k, err := convert.Convert(step.Key, cty.String)
+		return err == nil && k.IsKnown() && !k.IsNull() && k.AsString() == key
 	}
 	return true
 }
@@ -326,14 +326,6 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 	}
 	l.Fail(at, "not-a-reference", "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, plans.OrList(want), r)
 	return r, false
-}
-
-func keyText(k cty.Value) string {
-	if k.Type() == cty.Number {
-		n, _ := k.AsBigFloat().Int64()
-		return strconv.FormatInt(n, 10)
-	}
-	return k.AsString()
 }
 
 func IsReferable(word string) bool { return slices.Contains(Referable, word) }

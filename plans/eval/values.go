@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -116,7 +115,10 @@ func (f *Body) Texts(name string) []string {
 // Unwrapped is a number or truth value that was written in quotes as text: "${var.port}"
 // alone keeps the type of what it refers to, although the quotes ask for text.
 func (l *Scope) Unwrapped(v cty.Value, at hcl.Range) (string, bool) {
-	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String || !inQuotes(&l.Texts, at) {
+	if text := l.TextAt(at); len(text) == 0 || text[0] != '"' && text[0] != '\'' {
+		return "", false // HCL has no single quotes, and in either syntax quotes mean text
+	}
+	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String {
 		return "", false
 	}
 	s, err := convert.Convert(v, cty.String)
@@ -243,7 +245,7 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	}
 	n, _ := v.AsBigFloat().Float64()
 	if whole := n == math.Trunc(n) && math.Abs(n) <= 1<<53; a.Type == plans.Int && !whole || a.MinSet && n < a.Min || a.Max != 0 && n > a.Max {
-		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be %s%s, not %s.", a.Name, want.words, bounds(a), numberText(n))
+		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be %s%s, not %s.", a.Name, want.words, bounds(a), plans.NumberText(n))
 		return nil, false
 	}
 	return n, true
@@ -253,21 +255,13 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 func bounds(a plans.Attr) string {
 	switch {
 	case a.MinSet && a.Max != 0:
-		return " between " + numberText(a.Min) + " and " + numberText(a.Max)
+		return " between " + plans.NumberText(a.Min) + " and " + plans.NumberText(a.Max)
 	case a.MinSet:
-		return ", " + numberText(a.Min) + " or more"
+		return ", " + plans.NumberText(a.Min) + " or more"
 	case a.Max != 0:
-		return ", " + numberText(a.Max) + " or less"
+		return ", " + plans.NumberText(a.Max) + " or less"
 	}
 	return ""
-}
-
-// numberText is a number as a person writes it: 1000000, not 1e+06.
-func numberText(n float64) string {
-	if math.Abs(n) >= 1e15 {
-		return strconv.FormatFloat(n, 'g', -1, 64)
-	}
-	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
 // WrongType reports a value of the wrong type for name.
@@ -317,7 +311,7 @@ func oneOrMany[T int | float64](f *Body, name string, ty plans.AttrType) (ns []T
 	for _, e := range elems {
 		n, ok := read(e.V, e.At)
 		if ok && seen[n] {
-			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%s is already in the list. Remove one.", numberText(float64(n)))
+			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%s is already in the list. Remove one.", plans.NumberText(float64(n)))
 		}
 		if ok && !seen[n] {
 			seen[n] = true
@@ -334,11 +328,4 @@ func (l *Scope) ValueAt(p Pair) hcl.Expression {
 		return p.expr
 	}
 	return hcl.StaticExpr(p.V, p.At)
-}
-
-// inQuotes reports whether the text at a place is in quotes, which in either syntax mean
-// text. HCL has no single quotes.
-func inQuotes(l *lang.Texts, at hcl.Range) bool {
-	text := l.TextAt(at)
-	return len(text) > 0 && (text[0] == '"' || text[0] == '\'')
 }

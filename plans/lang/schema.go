@@ -161,11 +161,6 @@ func (d *BlockDoc) Header(keyword string) hcl.BlockHeaderSchema {
 	return h
 }
 
-// labelsOf are the labels that blocks of a kind have.
-func (d *BlockDoc) labelsOf(kind string) []Label {
-	return slices.DeleteFunc(slices.Clone(d.Labels), func(l Label) bool { return l.Only != nil && !slices.Contains(l.Only, kind) })
-}
-
 // Having are the types of the blocks in d, at any depth, that have an attribute or a
 // block of that name, sorted.
 func (d *BlockDoc) Having(name string) (types []string) {
@@ -195,7 +190,13 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 		c.Blocks = c.WithParts(reg.ValueParts).Blocks
 	case "level":
 		c.Labels = slices.Clone(d.Labels)
-		c.Labels[len(c.Labels)-1].Only = named(reg.Levels)
+		only := []string{} // the kinds whose blocks have a name
+		for _, kind := range KeysOf(reg.Levels) {
+			if reg.Levels[kind].Label != "" {
+				only = append(only, kind)
+			}
+		}
+		c.Labels[len(c.Labels)-1].Only = only
 		c.Kinds = kindsOf(&c, reg.Levels)
 	case "step":
 		c.Kinds = kindsOf(d, reg.Steps)
@@ -205,7 +206,9 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 		for name, kind := range reg.Engines {
 			body := c
 			body.Kinds, body.Doc, body.Settings, body.Example = nil, kind.Doc, kind.Settings, kind.Example
-			if kind.NeedsProcess && !hasLauncher(reg.EngineParts) {
+			// Unless one of the parts may replace a process.
+			replaced := slices.ContainsFunc(slices.Collect(maps.Values(reg.EngineParts)), func(p plans.Part) bool { return p.Launcher })
+			if kind.NeedsProcess && !replaced {
 				body.Blocks = append([]*BlockDoc(nil), c.Blocks...)
 				for i, b := range body.Blocks {
 					if b.Type == "process" {
@@ -221,34 +224,14 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 	return &c
 }
 
-// hasLauncher reports whether one of the parts may replace a process.
-func hasLauncher(parts map[string]plans.Part) bool {
-	for _, p := range parts {
-		if p.Launcher {
-			return true
-		}
-	}
-	return false
-}
-
 func kindsOf(d *BlockDoc, schemas map[string]plans.Schema) map[string]*BlockDoc {
 	kinds := map[string]*BlockDoc{}
-	for name, s := range maps.All(schemas) {
+	for name, s := range schemas {
+		labels := slices.DeleteFunc(slices.Clone(d.Labels), func(l Label) bool { return l.Only != nil && !slices.Contains(l.Only, name) })
 		body := &BlockDoc{
-			Type: d.Type, Labels: d.labelsOf(name), Times: d.Times, Doc: s.Doc, Attrs: s.Attrs, Example: s.Example,
+			Type: d.Type, Labels: labels, Times: d.Times, Doc: s.Doc, Attrs: s.Attrs, Example: s.Example,
 		}
 		kinds[name] = body.WithParts(s.Parts)
-	}
-	return kinds
-}
-
-// named are the kinds whose blocks have a name.
-func named(schemas map[string]plans.Schema) []string {
-	kinds := []string{}
-	for _, kind := range KeysOf(schemas) {
-		if schemas[kind].Label != "" {
-			kinds = append(kinds, kind)
-		}
 	}
 	return kinds
 }

@@ -197,8 +197,12 @@ func (l *loader) validate(in *input) {
 	for _, b := range in.fields.Blocks.OfType("validation") {
 		f := l.Fields(b, validationDoc)
 		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
-		f.Required("condition", "what is true for a valid value, such as var."+in.Name+" > 0.")
-		f.Required("error_message", "what is wrong with a value that does not meet the condition, and what to do.")
+		if condition == nil {
+			f.Required("condition", "what is true for a valid value, such as var."+in.Name+" > 0.")
+		}
+		if message == nil {
+			f.Required("error_message", "what is wrong with a value that does not meet the condition, and what to do.")
+		}
 		if condition == nil || message == nil || !l.onlyVariables(condition.Expr) || !l.onlyVariables(message.Expr) {
 			continue
 		}

@@ -237,37 +237,34 @@ func (ns *Namespace) knob(in *plans.Input, rest []string) (*plans.Input, *Error)
 }
 
 func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Error) {
-	if len(rest) < 2 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write engine.<metric>, where <metric> is one of %s.", strings.Join(metricNames(measure.PerLaunch), ", "))
-	}
-	if rest[1] == "observed" {
+	if len(rest) > 1 && rest[1] == "observed" {
 		return ns.observed(in, rest[2:])
 	}
-	m, ok := measure.LookupIn(rest[1], measure.PerLaunch)
-	if !ok {
-		return nil, Wrong("unknown-metric", "Unknown metric", "engine.* has no metric %q.%s", rest[1], nearest(rest[1], append(metricNames(measure.PerLaunch), "observed")))
+	in, err := ns.machine(in, rest, measure.PerLaunch)
+	switch {
+	case err != nil:
+		return nil, err
+	case (in.Metric == "startup_s" || in.Metric == "first_request_s") && ns.plan.CommandEngine() != nil:
+		return nil, Wrong("unknown-metric", "Unknown metric", "A command never becomes ready and gets no requests, so it has no %s. Let it print its own time, and declare that as a metric.", in.Metric)
 	}
-	if (m.Name == "startup_s" || m.Name == "first_request_s") && ns.plan.CommandEngine() != nil {
-		return nil, Wrong("unknown-metric", "Unknown metric", "A command never becomes ready and gets no requests, so it has no %s. Let it print its own time, and declare that as a metric.", m.Name)
-	}
-	if err := ns.unobserved(m); err != nil {
+	if err := ns.unobserved(in.Metric); err != nil {
 		return nil, err
 	}
-	return ns.metric(in, "", m, rest[2:])
+	return in, nil
 }
 
-// machine resolves gpu.<metric>…, host.<metric>… and, of a row, engine.<metric>….
+// machine resolves gpu.<metric>…, host.<metric>… and engine.<metric>….
 func (ns *Namespace) machine(in *plans.Input, rest []string, scope measure.Scope) (*plans.Input, *Error) {
 	names, cell := metricNames(scope), rest[0]
+	if scope == measure.PerLaunch {
+		cell = ""
+	}
 	if len(rest) < 2 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Write %s.<metric>, where <metric> is one of %s.", rest[0], strings.Join(names, ", "))
 	}
 	m, ok := measure.LookupIn(rest[1], scope)
 	if !ok {
 		return nil, Wrong("unknown-metric", "Unknown metric", "%s.* has no metric %q.%s", rest[0], rest[1], nearest(rest[1], names))
-	}
-	if scope == measure.PerLaunch {
-		cell = ""
 	}
 	return ns.metric(in, cell, m, rest[2:])
 }
@@ -360,7 +357,8 @@ func (ns *Namespace) observed(in *plans.Input, rest []string) (*plans.Input, *Er
 }
 
 // unobserved refuses a metric that is an observation, if the engine does not report it.
-func (ns *Namespace) unobserved(m measure.Metric) *Error {
+func (ns *Namespace) unobserved(name string) *Error {
+	m, _ := measure.LookupIn(name, measure.PerLaunch)
 	e := ns.plan.UnderTest()
 	if !m.Observed || e == nil {
 		return nil
@@ -387,33 +385,21 @@ func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Er
 	if len(path) < 4 || len(path) > 5 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Write imported.<name>.<cell>.<metric>.<stat>; `mxflow import` lists them.")
 	}
-	var names []string
-	for _, i := range ns.plan.Imported {
-		names = append(names, i.Name)
-		if i.Name == path[1] && i.Result != nil {
-			return ns.importedNumber(in, i, path)
-		}
-	}
-	return nil, Wrong("unknown-reference", "Unknown imported", "There is no imported %q.%s", path[1], lang.DidYouMean(path[1], names))
-}
-
-func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []string) (*plans.Input, *Error) {
-	var cells, metrics []string
-	for _, c := range i.Result.Cells {
-		cells = append(cells, c.Name)
-		if c.Name != path[2] {
-			continue
-		}
-		for _, m := range c.Metrics {
-			metrics = append(metrics, m.Name)
-		}
-	}
-	if metrics == nil {
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no cell %q; it has %s.%s", i.File, path[2], listed(cells), lang.DidYouMean(path[2], cells))
+	i := plans.Find(ns.plan.Imported, func(i *plans.Imported) bool { return i.Name == path[1] && i.Result != nil })
+	if i == nil {
+		names := plans.Names(ns.plan.Imported, func(i *plans.Imported) string { return i.Name })
+		return nil, Wrong("unknown-reference", "Unknown imported", "There is no imported %q.%s", path[1], lang.DidYouMean(path[1], names))
 	}
 	m, ok := i.Result.Lookup(path[2], path[3])
 	if !ok {
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no %q of %s; it has %s.%s", i.File, path[3], path[2], listed(metrics), lang.DidYouMean(path[3], metrics))
+		var names []string
+		for _, c := range i.Result.Cells {
+			for _, m := range c.Metrics {
+				names = append(names, c.Name+"."+m.Name)
+			}
+		}
+		given := path[2] + "." + path[3]
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no %s; it has %s.%s", i.File, given, listed(names), lang.DidYouMean(given, names))
 	}
 	stats := m.StatNames()
 	stat := stats[0]

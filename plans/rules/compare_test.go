@@ -180,7 +180,8 @@ func spelling(rnd *rand.Rand, x, op string, limit float64) string {
 		left, right, op = right, left, plans.Flipped[op]
 	}
 	if rnd.Intn(3) == 0 {
-		return fmt.Sprintf("not (%s %s %s)", left, plans.Denied[op], right)
+		denied := map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+		return fmt.Sprintf("not (%s %s %s)", left, denied[op], right)
 	}
 	return fmt.Sprintf("%s %s %s", left, op, right)
 }

@@ -147,7 +147,7 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 	names := plans.Names(cells, func(c plans.MatrixCell) string { return c.Name })
 	set, ok := plans.SetOf(path[2])
 	if name := ns.plan.SetName(set); !ok || len(name) != len(path[2]) || !slices.Contains(names, name) {
-		return nil, Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell's name is in quotes and brackets, and lists the values that differ from the baseline's.%s", step.Name, path[2], listed(names), lang.DidYouMean(path[2], names))
+		return nil, Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell's name is in quotes and brackets, and lists the values that differ from the baseline's.%s", step.Name, path[2], lang.OrElse(listed(names), "nothing"), lang.DidYouMean(path[2], names))
 	}
 	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: ns.plan.SetName(set), Of: step.Kind}
 	in, err = ns.ofRow(in, step, m.Launches, ns.plan.Baseline.Engine, path[3:])

@@ -41,6 +41,7 @@ func TestMistakesAreExplainedAndPlaced(t *testing.T) {
 		{"a: %x\nb: 1\n", "1:4 Value starts with a special character"},
 		{"b: 1\na: \"\\q\"\nb: 1\n", "2:1 Invalid YAML"},
 		{"b: 1\na: >= 3\nb: 1\n", "2:4 Text must start on the next line"},
+		{"|A", "1:1 Text must start on the next line"},
 		{"a: b\nplain\n", "2:1 Invalid YAML"},
 		{"%FOO x\n---\na: 1\n", "1:1 Invalid YAML"},
 		{"a: 1\n---\nb: 2\n", "2:1 Several documents"},

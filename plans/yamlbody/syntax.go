@@ -43,10 +43,6 @@ func (s *source) syntaxError(err error) *hcl.Diagnostic {
 	at := max(0, min(d.read, len(s.text))-overread)
 	line := s.pos(at).Line
 	message := parserLine.ReplaceAllString(err.Error(), "")
-	lastOnLine := func(to int, char string) int { // as an offset
-		from := s.lines[s.pos(to).Line-1]
-		return max(0, from+strings.LastIndex(s.text[from:min(to, len(s.text))], char))
-	}
 	switch {
 	case strings.Contains(message, "exceeded max depth"):
 		return problem(s.span(at, at+1), "nested-too-deeply", "Nested too deep", "Lists and mappings may be nested up to %d deep. Split this up.", maxNesting)
@@ -69,7 +65,9 @@ func (s *source) syntaxError(err error) *hcl.Diagnostic {
 		from := max(0, strings.LastIndex(s.text[:d.read], "*"+name))
 		return problem(s.span(from, from+1+len(name)), "yaml-alias", "Unknown alias", "A value that starts with * is a YAML alias, but there is no anchor &%s above. If the * is part of a text, put the text in quotes.", name)
 	case strings.Contains(message, "expected comment or line break"):
-		from := lastOnLine(d.read-overread+1, ">")
+		to := max(0, min(d.read-overread+1, len(s.text)))
+		from := s.lines[s.pos(to).Line-1]
+		from += max(0, strings.LastIndexAny(s.text[from:to], "|>"))
 		return problem(s.span(from, from+1), "invalid-yaml", "Text must start on the next line", "A value that starts with | or > is a text on the lines below. If the character is part of the text, as in a comparison, put the text in quotes.")
 	}
 	return problem(s.line(line), "invalid-yaml", "Invalid YAML", "The YAML parser says: %s. It was reading this line, or one just above: check indentation, and put text with special characters in quotes.", strings.TrimSuffix(message, "."))

@@ -27,9 +27,12 @@ type Decision struct {
 	Attempt int `json:"attempt"`
 	// Of is the attempt that this one copies with another hypothesis; 0 if it is not a
 	// copy.
-	Of      int              `json:"of,omitempty"`
-	Verdict verdict.Verdict  `json:"verdict"`
+	Of      int             `json:"of,omitempty"`
+	Verdict verdict.Verdict `json:"verdict"`
+	// Reasons are what the verdict follows from besides Rules, and Notes what else its
+	// readers must know; Why joins all of them.
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
+	Notes   []verdict.Reason `json:"notes,omitempty"`
 	// Levels, Rules: what the verdict was joined from.
 	Levels []Level `json:"levels,omitempty"`
 	Rules  []Rule  `json:"rules,omitempty"`
@@ -80,10 +83,21 @@ type Decision struct {
 	Because verdict.Reason `json:"because,omitzero"`
 }
 
+// Why is what the verdict follows from: the reasons, those of the rules, and the notes.
+func (d *Decision) Why() []verdict.Reason { return why(d.Reasons, d.Rules, d.Notes) }
+
+func why(reasons []verdict.Reason, rules []Rule, notes []verdict.Reason) []verdict.Reason {
+	all := slices.Clone(reasons)
+	for _, r := range rules {
+		all = append(all, r.Reason())
+	}
+	return append(all, notes...)
+}
+
 // Disturbed reports whether nothing was decided because the machine disturbed the
 // measurement: that says nothing about the port, and the next apply measures again.
 func (d *Decision) Disturbed() bool {
-	return d.Verdict == verdict.Inconclusive && verdict.Holds(d.Reasons, code.MachineDisturbed)
+	return d.Verdict == verdict.Inconclusive && verdict.Holds(d.Why(), code.MachineDisturbed)
 }
 
 // Kept reports whether a later apply keeps the outcome.
@@ -141,7 +155,11 @@ type Alternative struct {
 	Chosen  bool              `json:"chosen,omitempty"`
 	Reasons []verdict.Reason  `json:"reasons,omitempty"`
 	Rules   []Rule            `json:"rules,omitempty"`
+	Notes   []verdict.Reason  `json:"notes,omitempty"`
 }
+
+// Why is what the verdict follows from.
+func (a Alternative) Why() []verdict.Reason { return why(a.Reasons, a.Rules, a.Notes) }
 
 // Confirmation is the outcome of a feature's criteria on another engine. The feature's
 // verdict is the join of its own levels and rules with those of its confirmations.
@@ -225,7 +243,7 @@ func (d *Decision) SameOutcome(o *Decision) bool {
 // were seen, that it is not the first try, that it speaks of pinned tunes, and that answers are not
 // checked, or may differ by declaration.
 func (d *Decision) Marks() (said []verdict.Reason) {
-	for _, r := range d.Reasons {
+	for _, r := range d.Why() {
 		switch r.Code {
 		case code.Withheld, code.OnSeenData, code.RestsOnSeenData, code.Tried, code.TriesSpent, code.TunePinned, code.Unchecked, code.Declared:
 			said = append(said, r)

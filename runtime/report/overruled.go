@@ -56,7 +56,7 @@ func (o Overruled) Note() string {
 func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
 	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt, OnSeenData: len(d.OnSeenData) > 0}
 	if d.Retraction != nil {
-		o.State, o.Reasons = "retracted", d.Reasons
+		o.State, o.Reasons = "retracted", d.Why()
 		if d.Withdrawn() {
 			o.State = "withdrawn"
 		}

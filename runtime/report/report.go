@@ -38,7 +38,6 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	p.comparisons()
 	p.features()
 	p.stack()
-	p.models()
 	p.targets()
 	p.hypotheses()
 	p.launches()
@@ -118,14 +117,14 @@ func (p *page) header(v *store.RunView) {
 
 func (p *page) features() {
 	for _, d := range Standing(p.st) {
-		if d.Kind == ledger.KindFeature {
+		if d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria {
 			p.feature(d.Decision)
 		}
 	}
 }
 
 func (p *page) feature(d *ledger.Decision) {
-	p.para("## Feature %s: %s", d.Feature, OverruledOf(d, nil, p.now).Word())
+	p.para("## %s: %s", tell.Capital(strings.Replace(d.Node, ".", " ", 1)), OverruledOf(d, nil, p.now).Word())
 	for _, line := range tell.Lines(d.Marks()) {
 		p.para("%s.", line)
 	}
@@ -225,11 +224,11 @@ func phaseNode(node string) (phase string, ok bool) {
 }
 
 func (p *page) gate(d *ledger.Decision) []string {
-	why := strings.Join(Told(&p.told, d, d.Reasons), "\n")
+	why := strings.Join(Told(&p.told, d, d.Why()), "\n")
 	o := OverruledOf(d, p.st.Waiver(d.Node), p.now)
 	word := "**" + o.Word() + "**"
 	if o.State != "" {
-		if !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
+		if !slices.EqualFunc(o.Reasons, d.Why(), verdict.Reason.Equal) {
 			why = tell.Joined(o.Reasons) + "\n" + why
 		}
 	}

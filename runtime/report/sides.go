@@ -44,16 +44,12 @@ func (p Pair) Title() string {
 }
 
 // side is what a name resolves to: arms, or parts of them, by variant, the newest last.
-type side struct {
-	asked     string
-	byVariant map[string][]*Arm
-}
+type side map[string][]*Arm
 
-var hexPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
+func (s side) names() []string { return slices.Sorted(maps.Keys(s)) }
 
-// PairsOf are the pairs that two names resolve to, each a run (its ID, a prefix of it,
-// "latest"), a feature or "baseline", NAME@RUN, or a commit that launches
-// ran from.
+// PairsOf are the pairs that two names resolve to, each a feature or "baseline", a run (its
+// ID, a prefix of it, "latest"), or NAME@RUN.
 func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
 	old, err := sideOf(st, a)
 	if err != nil {
@@ -63,87 +59,59 @@ func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	oldNames, newNames := slices.Sorted(maps.Keys(old.byVariant)), slices.Sorted(maps.Keys(new.byVariant))
 	var pairs []Pair
-	switch {
-	case len(oldNames) == 1 && len(newNames) == 1:
-		pairs = append(pairs, pairOf(st, old, new, oldNames[0], newNames[0]))
-	default:
-		for _, name := range oldNames {
-			if new.byVariant[name] != nil {
-				pairs = append(pairs, pairOf(st, old, new, name, name))
+	if len(old) == 1 && len(new) == 1 {
+		pairs = append(pairs, pairOf(st, old[old.names()[0]], new[new.names()[0]]))
+	} else {
+		for _, name := range old.names() {
+			if new[name] != nil {
+				pairs = append(pairs, pairOf(st, old[name], new[name]))
 			}
 		}
 	}
 	if len(pairs) == 0 {
-		return nil, fmt.Errorf("%s has launches of %s, %s of %s: no variant is in both. Give one of each, such as %s", a, strings.Join(oldNames, ", "), b, strings.Join(newNames, ", "), oldNames[0]+"@"+cmp.Or(runOfName(a), "RUN"))
+		return nil, fmt.Errorf("%s has launches of %s, %s of %s: no variant is in both. Give one of each, such as %s@RUN", a, strings.Join(old.names(), ", "), b, strings.Join(new.names(), ", "), old.names()[0])
 	}
-	for _, p := range pairs {
-		if p.Old.Launches[0].ID == p.New.Launches[0].ID {
-			return nil, fmt.Errorf("%s and %s are the same launches (%s of session %s)", a, b, p.Old.Variant, p.Old.Session)
+	for i := range pairs {
+		if pairs[i].Old.Launches[0].ID == pairs[i].New.Launches[0].ID {
+			return nil, fmt.Errorf("%s and %s are the same launches (%s of session %s)", a, b, pairs[i].Old.Variant, pairs[i].Old.Session)
 		}
+		pairs[i].Old.Asked, pairs[i].New.Asked = a, b
 	}
 	return pairs, nil
 }
 
-func runOfName(name string) string {
-	_, run, _ := strings.Cut(name, "@")
-	return run
+// sideOf resolves a name: a variant goes before a run.
+func sideOf(st *store.Store, asked string) (side, error) {
+	all := Arms(st)
+	if s := sideFrom(all, asked); len(s) > 0 {
+		return s, nil
+	}
+	variant, run, at := strings.Cut(asked, "@")
+	if !at {
+		variant, run = "", asked
+	}
+	view, err := st.Run(run)
+	if err != nil {
+		return nil, fmt.Errorf("no record is named %q: use a variant (%s), a run (the newest is %s), or VARIANT@RUN (%w)", asked, strings.Join(sideFrom(all, "").names(), ", "), latest(st), err)
+	}
+	made := Parts(all, view.Launches)
+	s := sideFrom(made, variant)
+	if len(s) == 0 {
+		return nil, fmt.Errorf("run %s did not measure %s: it measured %s, and may have reused earlier results", view.ID, cmp.Or(variant, "anything"), cmp.Or(strings.Join(sideFrom(made, "").names(), ", "), "nothing"))
+	}
+	return s, nil
 }
 
-// sideOf resolves a name. An ambiguous one is an error that lists its meanings; the
-// prefixes "run:", "feature:" and "commit:" disambiguate.
-func sideOf(st *store.Store, asked string) (side, error) {
-	kind, name, qualified := strings.Cut(asked, ":")
-	if !qualified {
-		kind, name = "", asked
-	}
-	all := Arms(st)
-	if variant, run, at := strings.Cut(name, "@"); at {
-		view, err := st.Run(run)
-		if err != nil {
-			return side{}, err
-		}
-		made := Parts(all, view.Launches)
-		s := sideFrom(asked, slices.DeleteFunc(slices.Clone(made), func(a *Arm) bool { return a.Variant != variant }))
-		return s, s.some(fmt.Sprintf("run %s did not measure %s; it measured %s", view.ID, variant, variantsOf(made)))
-	}
-	found := map[string]side{}
-	if slices.Contains([]string{"", "feature"}, kind) {
-		if s := sideFrom(asked, slices.DeleteFunc(slices.Clone(all), func(a *Arm) bool { return a.Variant != name })); len(s.byVariant) > 0 {
-			found["feature:"+name] = s
+// sideFrom is of the arms of a variant, or of all.
+func sideFrom(arms []*Arm, variant string) side {
+	s := side{}
+	for _, a := range arms {
+		if variant == "" || a.Variant == variant {
+			s[a.Variant] = append(s[a.Variant], a)
 		}
 	}
-	if slices.Contains([]string{"", "run"}, kind) {
-		for _, r := range st.Runs() {
-			if r.ID != name && !(len(name) >= 4 && strings.HasPrefix(r.ID, name)) && !(name == "latest" && r.ID == latest(st)) {
-				continue
-			}
-			view, err := st.Run(r.ID)
-			if err != nil {
-				return side{}, err
-			}
-			found["run:"+r.ID] = sideFrom(asked, Parts(all, view.Launches))
-		}
-	}
-	if slices.Contains([]string{"", "commit"}, kind) && hexPrefix.MatchString(name) {
-		for _, l := range st.Launches(store.LaunchFilter{}) {
-			for _, c := range Commits(l) {
-				if key := "commit:" + c; strings.HasPrefix(c, name) && found[key].byVariant == nil {
-					found[key] = sideFrom(asked, parts(all, func(l *ledger.Launch) bool { return slices.Contains(Commits(l), c) }))
-				}
-			}
-		}
-	}
-	names := slices.Sorted(maps.Keys(found))
-	switch len(names) {
-	case 1:
-		s := found[names[0]]
-		return s, s.some(names[0] + " measured nothing: it reused earlier results. Give the run that measured them")
-	case 0:
-		return side{}, fmt.Errorf("no record is named %q: use a variant (%s), a run (the newest is %s), or the commit of a source", asked, variantsOf(all), latest(st))
-	}
-	return side{}, fmt.Errorf("%q is ambiguous: %s", asked, strings.Join(names, " or "))
+	return s
 }
 
 func latest(st *store.Store) string {
@@ -156,38 +124,15 @@ func latest(st *store.Store) string {
 
 // Parts are arms with those of their launches that are among some; arms without any are
 // left out.
-func Parts(arms []*Arm, among []*ledger.Launch) []*Arm {
-	return parts(arms, func(l *ledger.Launch) bool { return slices.Contains(among, l) })
-}
-
-func parts(arms []*Arm, of func(*ledger.Launch) bool) (out []*Arm) {
+func Parts(arms []*Arm, among []*ledger.Launch) (out []*Arm) {
 	for _, a := range arms {
 		part := *a
-		part.Launches = slices.DeleteFunc(slices.Clone(a.Launches), func(l *ledger.Launch) bool { return !of(l) })
+		part.Launches = slices.DeleteFunc(slices.Clone(a.Launches), func(l *ledger.Launch) bool { return !slices.Contains(among, l) })
 		if len(part.Launches) > 0 {
 			out = append(out, &part)
 		}
 	}
 	return out
-}
-
-func sideFrom(asked string, arms []*Arm) side {
-	s := side{asked, map[string][]*Arm{}}
-	for _, a := range arms {
-		s.byVariant[a.Variant] = append(s.byVariant[a.Variant], a)
-	}
-	return s
-}
-
-func (s side) some(otherwise string) error {
-	if len(s.byVariant) == 0 {
-		return fmt.Errorf("%s", otherwise)
-	}
-	return nil
-}
-
-func variantsOf(arms []*Arm) string {
-	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(sideFrom("", arms).byVariant)), ", "), "nothing")
 }
 
 // Commits are the revisions that a launch ran from.
@@ -207,18 +152,13 @@ func Commits(l *ledger.Launch) (commits []string) {
 }
 
 // pairOf uses the newest session in which both were measured, or else the newest of each.
-func pairOf(st *store.Store, old, new side, oldVariant, newVariant string) Pair {
-	a, b := old.byVariant[oldVariant], new.byVariant[newVariant]
-	own, theirs := b[len(b)-1], a[len(a)-1]
-	for _, x := range slices.Backward(b) {
-		if i := slices.IndexFunc(a, func(y *Arm) bool { return y.Session == x.Session }); i >= 0 {
-			own, theirs = x, a[i]
-			break
+func pairOf(st *store.Store, old, new []*Arm) Pair {
+	for _, own := range slices.Backward(new) {
+		if i := slices.IndexFunc(old, func(a *Arm) bool { return a.Session == own.Session }); i >= 0 {
+			return pairOfArms(st, old[i], own, nil)
 		}
 	}
-	p := pairOfArms(st, theirs, own, nil)
-	p.Old.Asked, p.New.Asked = old.asked, new.asked
-	return p
+	return pairOfArms(st, old[len(old)-1], new[len(new)-1], nil)
 }
 
 // pairOfArms compares two arms: of one session by the launches that ran side by side. by
@@ -286,7 +226,7 @@ func Environments(old, new []*ledger.Launch) (machine, other []verdict.Reason) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, is := entriesOf(old, name), entriesOf(new, name)
+		was, is := Entries(old, name), Entries(new, name)
 		if was == is {
 			continue
 		}
@@ -309,7 +249,9 @@ func Environments(old, new []*ledger.Launch) (machine, other []verdict.Reason) {
 
 var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 
-func entriesOf(launches []*ledger.Launch, name string) string {
+// Entries are the values of an entry of the environment over launches, digests cut; empty
+// if none has it.
+func Entries(launches []*ledger.Launch, name string) string {
 	var seen []string
 	for _, l := range launches {
 		text := longDigest.ReplaceAllStringFunc(l.Fingerprint[name], func(d string) string { return d[:12] })

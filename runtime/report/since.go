@@ -23,9 +23,6 @@ type Since struct {
 	Changes []Changed `json:"changes"`
 	Then    []string  `json:"then"`
 	Now     []string  `json:"now"`
-	// Stack compares what was accepted last then with what is now; nil if the stack is
-	// the same, or no session launched both.
-	Stack *Pair `json:"stack,omitempty"`
 }
 
 // Changed is a node whose outcome changed.
@@ -73,18 +70,17 @@ func sinceRecord(st *store.Store, last int, s Since) *Since {
 			then[r.Decision.Node] = r.Decision
 		}
 	}
-	var tips [2]*ledger.Decision
 	standing := map[string]bool{}
 	for _, d := range Standing(st) {
 		standing[d.Node] = true
 		was := then[d.Node]
 		if inStack(was) {
-			s.Then, tips[0] = append(s.Then, d.Feature), was
+			s.Then = append(s.Then, d.Feature)
 		}
 		if inStack(d.Decision) {
-			s.Now, tips[1] = append(s.Now, d.Feature), d.Decision
+			s.Now = append(s.Now, d.Feature)
 		}
-		if c := (Changed{d.Node, outcomeWord(was), outcomeWord(d.Decision), d.Reasons}); c.Was != c.Is && tells(d.Decision) {
+		if c := (Changed{d.Node, outcomeWord(was), outcomeWord(d.Decision), d.Why()}); c.Was != c.Is && tells(d.Decision) {
 			s.Changes = append(s.Changes, c)
 		}
 	}
@@ -97,10 +93,6 @@ func sinceRecord(st *store.Store, last int, s Since) *Since {
 			s.Changes = append(s.Changes, c)
 		}
 	}
-	if tips[1] == nil || strings.Join(s.Then, " ") == strings.Join(s.Now, " ") {
-		return &s
-	}
-	s.Stack = tipsCompared(st, tips[0], tips[1])
 	return &s
 }
 
@@ -122,24 +114,6 @@ func outcomeWord(d *ledger.Decision) string {
 	} else {
 		return word
 	}
-}
-
-// tipsCompared compares what was accepted last then, or the baseline, with the same now, in
-// the session that decided the latter; nil if that did not launch both.
-func tipsCompared(st *store.Store, then, now *ledger.Decision) *Pair {
-	if then == nil {
-		then, _, _ = st.Latest(ledger.Baseline)
-	}
-	for _, a := range ArmsOf(st, now) {
-		if a.Variant != EvidenceOf(now).Candidate.Name || then == nil {
-			continue
-		}
-		if old := with(Arms(st), a.Session, a.Block, then.Variant); old != nil {
-			p := pairOfArms(st, old, a, TestsOf(st))
-			return &p
-		}
-	}
-	return nil
 }
 
 // Markdown writes what changed.
@@ -172,19 +146,6 @@ func (s *Since) Markdown(w io.Writer) error {
 			t.Rows = append(t.Rows, row)
 		}
 		p.table(t)
-	}
-	switch {
-	case s.Stack == nil && len(s.Now) > 0 && strings.Join(s.Then, " ") != strings.Join(s.Now, " "):
-		p.para("The stack then and now were %s.", NotTogether)
-	case s.Stack != nil:
-		p.para("## The stack then and now")
-		p.table(ComparisonTable(s.Stack.Metrics, s.Stack.Old.Title(), s.Stack.New.Title()))
-		for _, n := range s.Stack.Notes {
-			p.line("- %s", tell.Sentence(n))
-		}
-		for _, n := range ComparisonNotes(s.Stack.Metrics) {
-			p.line("- %s", n)
-		}
 	}
 	return p.err
 }

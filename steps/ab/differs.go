@@ -3,12 +3,12 @@ package ab
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // Diff is one difference between A and B.
@@ -152,8 +152,6 @@ func entryNames(launches []*ledger.Launch) []string {
 	return names(found...)
 }
 
-var digest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
-
 // UnknownEntry stands for a value that could not be determined.
 const UnknownEntry = "unknown"
 
@@ -162,27 +160,20 @@ func cameUp(launches []*ledger.Launch) bool {
 	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK })
 }
 
-// Entries are the values of an entry over launches, digests cut.
+// Entries are the values of an entry over launches.
 func Entries(launches []*ledger.Launch, name string) string {
-	return distinct(launches, func(l *ledger.Launch) string {
-		v, known := l.Fingerprint[name]
-		if !known {
-			return UnknownEntry
-		}
-		return digest.ReplaceAllStringFunc(v, func(d string) string { return d[:12] })
-	})
+	text := report.Entries(launches, name)
+	if slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.Fingerprint[name] == "" }) {
+		return strings.TrimPrefix(text+", "+UnknownEntry, ", ")
+	}
+	return text
 }
 
 // Caches are the states of the compilers' caches over launches, as far as known.
 func Caches(launches []*ledger.Launch) string {
-	return distinct(launches, func(l *ledger.Launch) string { return l.Engine["caches"] })
-}
-
-// distinct are the texts that launches have, each once.
-func distinct(launches []*ledger.Launch, of func(*ledger.Launch) string) string {
 	var seen []string
 	for _, l := range launches {
-		if text := of(l); text != "" && !slices.Contains(seen, text) {
+		if text := l.Engine["caches"]; text != "" && !slices.Contains(seen, text) {
 			seen = append(seen, text)
 		}
 	}

@@ -249,7 +249,7 @@ func (r *Result) Told() bool {
 // crashes and A does not is a result.
 func (r *Result) beforeMeasuring(decided map[string]*ledger.Decision) {
 	for _, side := range [][2]string{{"A", runtime.BaselineID}, {"B", runtime.QualifyID("B")}} {
-		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail && !verdict.Holds(d.Reasons, code.CrashedAgain) {
+		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail && !verdict.Holds(d.Why(), code.CrashedAgain) {
 			r.Unfit, r.Verdict, r.Exit = side[0], verdict.Invalid, verdict.Invalid.ExitCode()
 			return
 		}
@@ -295,7 +295,7 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 	}
 	d := decided[runtime.FeatureID("B")]
 	if d != nil {
-		r.Notes = append(r.Notes, slices.DeleteFunc(slices.Clone(d.Reasons), func(why verdict.Reason) bool {
+		r.Notes = append(r.Notes, slices.DeleteFunc(d.Why(), func(why verdict.Reason) bool {
 			return why.Code != code.TunePinned && why.Code != code.Unchecked && why.Code != code.Declared
 		})...)
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/machine"
@@ -186,31 +187,23 @@ func (o *Options) lock(ctx context.Context, note func(verdict.Reason)) (*store.D
 // Named are the nodes that --rerun names, and those that --target does with their
 // dependencies, nil if it names none.
 func Named(g *runtime.Graph, rerun, target []string) (forced, targets func(*runtime.Node) bool, err error) {
-	forced, unknown := runtime.RerunNodes(g, rerun)
-	if len(unknown) > 0 {
-		return nil, nil, unknownNode("--rerun", unknown[0], g)
+	unknown := func(flag, name string) error {
+		var names []string
+		for _, n := range g.Nodes {
+			names = append(names, n.Phase, n.Feature, n.ID)
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+		slices.Sort(names)
+		return fmt.Errorf("%s %s: no such phase, feature or node.%s", flag, name, lang.Suggest(name, slices.Compact(names)))
 	}
-	if targets, unknown = runtime.TargetNodes(g, target); len(unknown) > 0 {
-		return nil, nil, unknownNode("--target", unknown[0], g)
+	forced, not := runtime.RerunNodes(g, rerun)
+	if len(not) > 0 {
+		return nil, nil, unknown("--rerun", not[0])
+	}
+	if targets, not = runtime.TargetNodes(g, target); len(not) > 0 {
+		return nil, nil, unknown("--target", not[0])
 	}
 	return forced, targets, nil
-}
-
-func unknownNode(flag, name string, g *runtime.Graph) error {
-	return fmt.Errorf("%s %s: no such phase, feature or node.%s", flag, name, lang.Suggest(name, names(g)))
-}
-
-// names are all names of nodes: phases, features and the nodes themselves.
-func names(g *runtime.Graph) (names []string) {
-	seen := map[string]bool{"": true}
-	for _, n := range g.Nodes {
-		for _, name := range []string{n.Phase, n.Feature, n.ID} {
-			if !seen[name] {
-				seen[name], names = true, append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // run is one apply on an open state directory.

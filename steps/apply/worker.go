@@ -128,11 +128,17 @@ func (w *worker) hear(m remote.Message) error {
 	case m.Hello != nil:
 		ready, err := w.begin(m.Hello)
 		if err != nil {
-			return errors.Join(err, w.wire.Send(remote.Message{Failed: refuses(err)}))
+			why := verdict.New(code.WorkerRefuses, verdict.Err(err))
+			if f := (*verdict.Fault)(nil); errors.As(err, &f) {
+				why = f.Reason
+			}
+			return errors.Join(err, w.wire.Send(remote.Message{Failed: why}))
 		}
 		return w.wire.Send(remote.Message{Ready: ready})
 	case m.Order != nil:
-		w.finish()
+		if w.done != nil {
+			<-w.done
+		}
 		ctx, stop := context.WithCancel(w.soft)
 		w.stop, w.done = stop, make(chan struct{})
 		go func(done chan struct{}) {
@@ -149,35 +155,22 @@ func (w *worker) hear(m remote.Message) error {
 	return nil
 }
 
-// finish waits until the running launch has ended.
-func (w *worker) finish() {
-	if w.done != nil {
-		<-w.done
-	}
-}
-
 // close stops the running launch.
 func (w *worker) close() {
 	if w.stop != nil {
 		w.stop()
+		<-w.done
 	}
-	w.finish()
 	if w.store != nil {
 		_ = w.store.Close()
 	}
 }
 
-func refuses(err error) verdict.Reason {
-	if f := (*verdict.Fault)(nil); errors.As(err, &f) {
-		return f.Reason
-	}
-	return verdict.New(code.WorkerRefuses, verdict.Err(err))
-}
-
 // begin prepares for the orders of one apply. The error is why launches here would not be
 // those that the plan asks for.
 func (w *worker) begin(h *remote.Hello) (*remote.Ready, error) {
-	host := hostName(h)
+	own, _ := os.Hostname()
+	host := cmp.Or(os.Getenv("SLURMD_NODENAME"), h.Host, own) // for people
 	if _, sum, err := remote.ProgramSum(); err != nil || sum != h.Program {
 		return nil, errors.Join(err, fmt.Errorf("mxflow on %s differs from the applying one: copy the same file there", host))
 	}
@@ -212,12 +205,6 @@ func (w *worker) begin(h *remote.Hello) (*remote.Ready, error) {
 		return nil, err
 	}
 	return &remote.Ready{Place: w.place, Job: cmp.Or(h.Job, os.Getenv("SLURM_JOB_ID"))}, nil
-}
-
-// hostName is this machine's name for people.
-func hostName(h *remote.Hello) string {
-	own, _ := os.Hostname()
-	return cmp.Or(os.Getenv("SLURMD_NODENAME"), h.Host, own)
 }
 
 // standsOn is a worker's place: the devices that it was given, or those of its job.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -250,24 +249,6 @@ func TestDecideNonsense(t *testing.T) {
 				t.Errorf("%v: %s is %s", value, r.Name, v)
 			}
 		}
-	}
-}
-
-// TestCoverage: a case that came out as expected shows what its rules can come to.
-func TestCoverage(t *testing.T) {
-	res := loadCasePlan(t)
-	const head = "\" {\n feature = feature.g\n set = { \"levels.correctness\" = \"pass\", \"chat.tg\" = "
-	cases, found := written(res, "c.mxtest.hcl", []byte("case \"a"+head+"58 }\n expect = \"pass\"\n}\ncase \"b"+head+"50 }\n expect = \"pass\"\n}\n"))
-	if !found.OK() {
-		t.Fatal(planstest.Text(found))
-	}
-	var outcomes []*Outcome
-	for _, c := range cases {
-		outcomes = append(outcomes, Decide(res.Plan, c))
-	}
-	all := Coverage(res.Plan, outcomes)
-	if len(all) != 7 || !slices.Contains(all, RuleCoverage{"feature g", "right", true, false}) || !slices.Contains(all, RuleCoverage{"gate one", "said", false, false}) {
-		t.Errorf("%+v", all)
 	}
 }
 

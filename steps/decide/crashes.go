@@ -2,12 +2,10 @@ package decide
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -72,47 +70,18 @@ func MayCrashAgain(candidate, parent Arm, launches []*ledger.Launch) bool {
 	return last.VariantKey == candidate.Key && dies(last) && len(died) == 2
 }
 
-// Crashes returns the starts of a variant on this machine that crashed since its last
-// launch that counts, in any slot, whoever started it and why: to qualify it, or in an
-// abandoned session. Later launches must not hide them; the next launch of a session
-// counts them. A launch of another session that a decision rests on has counted those
-// before it; for a candidate, only if it was a candidate there too, since being a parent
-// says nothing about its own crashes. An error, such as a crash itself causes, is not
-// such a decision. elsewhere reports whether a run was on another machine.
-func Crashes(records iter.Seq2[int, *ledger.Record], variant, session string, candidate bool, elsewhere func(*ledger.RunStart) bool) []*ledger.Launch {
-	type candidates []map[string]string
-	decided, foreign := map[string]candidates{}, map[string]bool{} // by launch, by run
+// Crashes returns the starts of a variant that crashed since its last launch that was
+// measured and counts, whoever started it and why: to qualify it, or in an abandoned
+// session. Later launches must not hide them; its next launch counts them.
+func Crashes(records iter.Seq2[int, *ledger.Record], variant string) (crashed []*ledger.Launch) {
 	for _, r := range records {
-		switch {
-		case r.RunStart != nil:
-			foreign[r.Run] = elsewhere(r.RunStart)
-		case r.Decision != nil && r.Decision.Kind == string(runtime.KindBenchmark) && r.Decision.Verdict == verdict.Pass:
-			for _, id := range r.Decision.Launches {
-				decided[id] = append(decided[id], r.Decision.Variant)
-			}
+		switch l := r.Launch; {
+		case l == nil || l.VariantKey != variant:
+		case l.Crashed():
+			crashed = append(crashed, l)
+		case Sound(l) && l.Purpose == ledger.ForBenchmark:
+			crashed = nil
 		}
 	}
-	counts := func(launch *ledger.Launch) bool {
-		return launch.Purpose == ledger.ForBenchmark && (!candidate || slices.ContainsFunc(decided[launch.ID], func(knobs map[string]string) bool {
-			return maps.Equal(knobs, launch.Knobs)
-		}))
-	}
-	var own, other []*ledger.Launch
-	for _, r := range records {
-		launch := r.Launch
-		if launch == nil || launch.VariantKey != variant || foreign[r.Run] {
-			continue
-		}
-		switch here := launch.Session == session; {
-		case launch.Crashed() && here:
-			own = append(own, launch)
-		case launch.Crashed():
-			other = append(other, launch)
-		case Sound(launch) && here:
-			own, other = nil, nil
-		case Sound(launch) && counts(launch):
-			other = nil
-		}
-	}
-	return append(other, own...)
+	return crashed
 }

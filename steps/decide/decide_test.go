@@ -169,7 +169,7 @@ func TestNotAdmitted(t *testing.T) {
 	child := v.Plan.Feature("child")
 	admit(v, child, out)
 	admit(v, child, out)
-	if out.Accepted || len(out.Reasons) != 1 || !out.Reasons[0].Equal(verdict.New(code.ParentNotAccepted).On("sized")) {
+	if out.Accepted || len(out.Notes) != 1 || !out.Notes[0].Equal(verdict.New(code.ParentNotAccepted).On("sized")) {
 		t.Errorf("%+v", out)
 	}
 	v = viewOf(t, planstest.ChoosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "pass", Accepted: true}}, nil)
@@ -180,7 +180,7 @@ func TestNotAdmitted(t *testing.T) {
 	trial := *child
 	trial.Trial, out = true, &ledger.Decision{Verdict: verdict.Pass}
 	admit(v, &trial, out)
-	if admit(v, &trial, out); out.Accepted || len(out.Reasons) != 1 || !out.Reasons[0].Equal(verdict.New(code.Trial)) {
+	if admit(v, &trial, out); out.Accepted || len(out.Notes) != 1 || !out.Notes[0].Equal(verdict.New(code.Trial)) {
 		t.Errorf("a trial: %+v", out)
 	}
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,14 +13,6 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
-
-// Sound reports whether a launch may be evidence: one that broke or was disturbed is
-// recorded with its cause, and another replaces it.
-func Sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
-
-// Lost reports whether it is unknown how a launch ended, because what made it on another
-// machine is gone: another may replace it.
-func Lost(launch *ledger.Launch) bool { return !launch.OK && launch.Failure == ledger.FailureLost }
 
 // WhyNot is why a launch does not count.
 func WhyNot(l *ledger.Launch) []verdict.Reason {
@@ -77,7 +70,8 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs, Root: &gates.Arm{Name: a.Root.Name}, Answers: v.Plan.Protocol(f.Protocol).Answers()}
+	ev := evidenceOf(f, a)
+	ev.Answers = v.Plan.Protocol(f.Protocol).Answers()
 	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
 	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
 		d := v.Outcome(id)
@@ -105,8 +99,8 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 	if out.Session == "" && ev.Broken == "" {
 		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.NoBenchmark).On(f.Protocol)
 	}
-	ev.Candidate.Name, ev.Parent.Name = a.Candidate.Name, a.Parent.Name
-	v.qualified(ev, a, f)
+	ev.Session = out.Session
+	v.qualified(&ev, a, f)
 	if ev.Broken == "" {
 		var rests []*ledger.Launch
 		for _, id := range out.Launches {
@@ -118,10 +112,19 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 				rests = append(rests, launch)
 			}
 		}
-		v.fill(ev, a, f, rests)
+		v.fill(&ev, a, f, rests)
 	}
-	out.Evidence = []ledger.Evidence{kept(ReadAs(f), out.Session, ev)}
-	return &Found{Evidence: ev, Rests: out}, nil
+	out.Evidence = []ledger.Evidence{ev}
+	read, err := assembled(ev, v.launch)
+	return &Found{Evidence: read, Rests: out}, err
+}
+
+// evidenceOf is the evidence on a candidate without launches.
+func evidenceOf(f *plans.Feature, a Arms) ledger.Evidence {
+	return ledger.Evidence{
+		Feature: ReadAs(f), Levels: map[string]verdict.Verdict{}, Knobs: maps.Clone(a.Candidate.Knobs),
+		Candidate: ledger.Arm{Name: a.Candidate.Name}, Parent: ledger.Arm{Name: a.Parent.Name}, Root: ledger.Arm{Name: a.Root.Name},
+	}
 }
 
 func (v *View) launch(id string) (*ledger.Launch, bool) {
@@ -133,8 +136,7 @@ func (v *View) launch(id string) (*ledger.Launch, bool) {
 
 // fill sorts a session's launches by variant, and adds what else bears on their decision:
 // how many there may be, and the noise known before.
-func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
-	ev.Candidate.Name, ev.Parent.Name = a.Candidate.Name, a.Parent.Name
+func (v *View) fill(ev *ledger.Evidence, a Arms, f *plans.Feature, launches []*ledger.Launch) {
 	_, ev.Max = v.Plan.LaunchesOf(ReadAs(f))
 	session, work := "", ""
 	for _, launch := range launches {
@@ -142,25 +144,27 @@ func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*led
 			continue
 		}
 		session, work = launch.Session, launch.Work
-		g := Measured(launch)
-		if launch.VariantKey == a.Candidate.Key {
-			ev.Candidate.Launches = append(ev.Candidate.Launches, g)
-		}
-		if launch.VariantKey == a.Parent.Key {
-			ev.Parent.Launches = append(ev.Parent.Launches, g)
-		}
-		if launch.VariantKey == a.Root.Key {
-			ev.Root.Launches = append(ev.Root.Launches, g)
+		for key, to := range armsOf(ev, a) {
+			if launch.VariantKey == key {
+				to.Launches = append(to.Launches, launch.ID)
+			}
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
 	ev.Try = Tries(v.records(), f.Name, a.Candidate.Key, a.Parent.Key, session, work)
 }
 
+// armsOf yields the arms of some evidence by key.
+func armsOf(ev *ledger.Evidence, a Arms) iter.Seq2[string, *ledger.Arm] {
+	return func(yield func(string, *ledger.Arm) bool) {
+		_ = yield(a.Candidate.Key, &ev.Candidate) && yield(a.Parent.Key, &ev.Parent) && yield(a.Root.Key, &ev.Root)
+	}
+}
+
 // qualified adds the launches that qualified the arms, if a level of the protocol finds
 // numbers: the candidate's own, and those of parent and baseline beside it or in another
 // node.
-func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
+func (v *View) qualified(ev *ledger.Evidence, a Arms, f *plans.Feature) {
 	protocol := v.Plan.Protocol(f.Protocol)
 	if protocol == nil || !slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 }) {
 		return
@@ -179,54 +183,18 @@ func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 			if !ok || !Sound(l) || l.Purpose != ledger.ForQualification {
 				continue
 			}
-			for _, arm := range []struct {
-				key string
-				to  *gates.Arm
-			}{{a.Candidate.Key, &ev.Candidate}, {a.Parent.Key, &ev.Parent}, {a.Root.Key, ev.Root}} {
-				if l.VariantKey == arm.key && arm.to.Qualified == nil {
-					g := Measured(l)
-					arm.to.Qualified = &g
+			for key, to := range armsOf(ev, a) {
+				if l.VariantKey == key && to.Qualified == "" {
+					to.Qualified = id
 				}
 			}
 		}
 	}
 }
 
-// addOutcome adds a feature's outcome to its evidence, which only rules of gates read.
-// They read nothing of a withdrawn one.
-func addOutcome(ev *gates.Feature, d *ledger.Decision) {
-	ev.Outcome, ev.Accepted = d.Verdict, d.Accepted
-	if d.Retraction != nil {
-		ev.Broken, ev.Cause = verdict.Invalid, d.Retraction.Of(d.Node)
-	}
-}
-
-// kept is the evidence about a feature as a decision records it.
-func kept(name, session string, f *gates.Feature) ledger.Evidence {
-	arm := func(a gates.Arm) ledger.Arm {
-		out := ledger.Arm{Name: a.Name, Lost: a.Lost}
-		if a.Qualified != nil {
-			out.Qualified = a.Qualified.ID
-		}
-		for _, l := range a.Launches {
-			out.Launches = append(out.Launches, l.ID)
-		}
-		return out
-	}
-	root := gates.Arm{Name: ledger.Baseline}
-	if f.Root != nil {
-		root = *f.Root
-	}
-	return ledger.Evidence{
-		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(root),
-		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
-		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise), Try: f.Try, Answers: f.Answers,
-	}
-}
-
-// Assemble is the inverse: it rebuilds what rules read from what a decision keeps of each
-// feature and the launches that it names. A launch that is not on record is an error:
-// deciding without it would decide something else.
+// Assemble is what rules read: what a decision keeps of each feature, with the launches
+// that it names. A launch that is not on record is an error: deciding without it would
+// decide something else.
 func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bool)) (*gates.Evidence, error) {
 	out := &gates.Evidence{Features: map[string]*gates.Feature{}}
 	for _, e := range kept {
@@ -260,6 +228,15 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 		out.Features[e.Feature] = f
 	}
 	return out, nil
+}
+
+// assembled is Assemble for one feature.
+func assembled(ev ledger.Evidence, launch func(id string) (*ledger.Launch, bool)) (*gates.Feature, error) {
+	all, err := Assemble([]ledger.Evidence{ev}, launch)
+	if err != nil {
+		return nil, err
+	}
+	return all.Features[ev.Feature], nil
 }
 
 // LevelsRead returns the levels that a feature's evidence names, in no order.

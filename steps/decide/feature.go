@@ -42,7 +42,7 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	criteria(v.Plan, f, all, out)
 	out.Verdict = Whole(out.Kind, out.Levels, out.Rules)
 	if len(decisive(f)) == 0 {
-		out.Reasons = append(out.Reasons, verdict.New(code.NoCriterion))
+		out.Notes = append(out.Notes, verdict.New(code.NoCriterion))
 	}
 	v.onSeen(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
@@ -90,7 +90,7 @@ func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 		out.Alternatives = append(out.Alternatives, ledger.Alternative{
 			Name: c.Feature.Name, Set: maps.Clone(c.Feature.Set), Verdict: c.Decision.Verdict,
 			Chosen:  c == best && out.Verdict == verdict.Pass,
-			Reasons: c.Decision.Reasons, Rules: c.Decision.Rules,
+			Reasons: c.Decision.Reasons, Rules: c.Decision.Rules, Notes: c.Decision.Notes,
 		})
 		for _, e := range c.Decision.Evidence {
 			// Under its own name too, so every alternative can be decided again.
@@ -139,9 +139,8 @@ func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.
 	for _, result := range Criteria(p, f, all) {
 		result.Role = verdict.RoleCriterion
 		out.Rules = append(out.Rules, result)
-		out.Reasons = append(out.Reasons, result.Reason())
 	}
-	out.Reasons = append(out.Reasons, marks(all, settings, out.Evidence)...)
+	out.Notes = append(out.Notes, marks(all, settings, out.Evidence)...)
 	out.Findings = gates.Findings(f.Criteria, out.Rules, all, settings)
 }
 
@@ -150,8 +149,8 @@ func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 	out.Accepted = out.Verdict == verdict.Pass
 	refuse := func(why verdict.Reason) {
 		out.Accepted = false
-		if !slices.ContainsFunc(out.Reasons, why.Equal) {
-			out.Reasons = append(out.Reasons, why)
+		if !slices.ContainsFunc(out.Notes, why.Equal) {
+			out.Notes = append(out.Notes, why)
 		}
 	}
 	if !out.Accepted {
@@ -349,7 +348,7 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 		default:
 			kept.Verdict = d.Verdict
 			// The reasons leave out what passed.
-			against := slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Verdict == verdict.Pass })
+			against := slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool { return r.Verdict == verdict.Pass })
 			kept.Reason = verdict.New(code.NotConfirmed).On(c.Engine).Is(d.Verdict).From(against...)
 			if d.LogTail != nil {
 				out.LogTail, out.Exit = d.LogTail, d.Exit

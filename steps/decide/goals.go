@@ -113,14 +113,14 @@ func (v *View) goals() map[string]ledger.Goal {
 // was fitted to these launches.
 func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string, evidence []ledger.Evidence) (why []verdict.Reason) {
 	for _, ev := range evidence {
-		then, there := goalsAt(records, ev)
+		then, variant, there := goalsAt(records, ev)
 		if !there {
 			continue
 		}
-		relaxed := relaxedSince(then, goals, node, ev)
+		relaxed := relaxedSince(then, goals, node, ev, variant)
 		// That it passed then does not excuse picking it now.
 		picked := verdict.Holds(relaxed, code.AskedAfter) || verdict.Holds(relaxed, code.PreferMoved)
-		if len(relaxed) == 0 || !picked && passedBefore(records, node, ev) {
+		if len(relaxed) == 0 || !picked && passedBefore(records, node, ev, variant) {
 			continue
 		}
 		for _, r := range relaxed {
@@ -136,9 +136,12 @@ func isPhase(node string) bool { return strings.HasPrefix(node, runtime.PhaseID(
 
 // relaxedSince is what is required less of a node's launches than then. For a phase it is
 // what this one, or one that is gone, required of them: renaming a phase relaxes nothing.
-func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evidence) (why []verdict.Reason) {
-	if was, ok := then[node]; !isPhase(node) && ok {
-		return easier(was, now[node], was.Compares)
+// variant is the name that the candidate had then.
+func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evidence, variant string) (why []verdict.Reason) {
+	for _, id := range []string{node, runtime.FeatureID(variant)} {
+		if was := then[id]; !isPhase(node) && len(was.Compares) > 0 {
+			return easier(was, now[node], was.Compares)
+		}
 	}
 	if !isPhase(node) || then == nil {
 		return []verdict.Reason{verdict.New(code.GoalsUnrecorded).On(ev.Session)}
@@ -150,7 +153,9 @@ func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evide
 		}
 		var reading []ledger.Compare
 		for _, c := range then[id].Compares {
-			if slices.ContainsFunc(c.Reads, func(read string) bool { return read == ev.Feature || plans.SameStep(read, ev.Feature) }) {
+			if slices.ContainsFunc(c.Reads, func(read string) bool {
+				return read == ev.Feature || read == featureOf(variant) || plans.SameStep(read, ev.Feature)
+			}) {
 				reading = append(reading, c)
 			}
 		}
@@ -202,13 +207,14 @@ func easier(was, is ledger.Goal, compares []ledger.Compare) (why []verdict.Reaso
 }
 
 // goalsAt is what the run required that made the first launch of a candidate in its
-// session, whether it counts or not; absent if no record says so.
-func goalsAt(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then map[string]ledger.Goal, there bool) {
+// session, whether it counts or not, and the candidate's name then; absent if no record
+// says so.
+func goalsAt(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then map[string]ledger.Goal, variant string, there bool) {
 	if len(ev.Candidate.Launches) == 0 {
-		return nil, false
+		return nil, "", false
 	}
 	goals := map[string]map[string]ledger.Goal{}
-	first := map[string]string{} // run by variant
+	first := map[string]*ledger.Record{} // by variant
 	for _, r := range records {
 		switch l := r.Launch; {
 		case r.RunStart != nil:
@@ -216,19 +222,27 @@ func goalsAt(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then m
 		case l == nil || l.Session != ev.Session:
 		default:
 			if _, known := first[l.VariantKey]; !known {
-				first[l.VariantKey] = r.Run
+				first[l.VariantKey] = r
 			}
 			if l.ID == ev.Candidate.Launches[0] {
-				return goals[first[l.VariantKey]], true
+				of := first[l.VariantKey]
+				return goals[of.Run], of.Launch.Variant, true
 			}
 		}
 	}
-	return nil, false
+	return nil, "", false
+}
+
+// featureOf is the feature of a candidate, which may be one of several alternatives.
+func featureOf(variant string) string {
+	name, _, _ := strings.Cut(variant, "[")
+	return name
 }
 
 // passedBefore reports whether launches of a session passed for a node before, without a
 // person's override.
-func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence) bool {
+func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence, variant string) bool {
+	own := func(name string) bool { return name == ev.Candidate.Name || name == variant }
 	began := false
 	for _, r := range records {
 		began = began || r.Launch != nil && r.Launch.Session == ev.Session
@@ -237,11 +251,11 @@ func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger
 			continue
 		}
 		rests := slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
-			return e.Session == ev.Session && (e.Candidate.Name == ev.Candidate.Name || isPhase(node) && e.Feature == ev.Feature)
+			return e.Session == ev.Session && (own(e.Candidate.Name) || isPhase(node) && (e.Feature == ev.Feature || e.Feature == featureOf(variant)))
 		})
 		came := d.Verdict
 		for _, alt := range d.Alternatives {
-			if alt.Name == ev.Candidate.Name {
+			if own(alt.Name) {
 				came = alt.Verdict
 			}
 		}
@@ -311,7 +325,11 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 		}
 		return verdict.Reason{}
 	}
-	all := &gates.Evidence{Features: map[string]*gates.Feature{seen.Feature: m.evidence(v, m.Took(launches))}}
+	read, err := m.evidence(v, m.Took(launches))
+	if err != nil {
+		return verdict.Reason{}, err
+	}
+	all := &gates.Evidence{Features: map[string]*gates.Feature{seen.Feature: read}}
 	own := gates.Decide(decisive(m.Feature), all, Settings(v.Plan, m.Feature))
 	if why := relaxed(runtime.FeatureID(m.Feature.Name)); !why.IsZero() && m.mayPass(own, launches) {
 		return why, nil

@@ -165,8 +165,9 @@ func TestSeenBefore(t *testing.T) {
 		"launched under a stricter one":       {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), run("2", lax)}, code.Loosened},
 		"begun under a stricter one":          {ledgerOf{run("1", strict), launch("1", "w", "s", "f"), run("2", lax), launch("2", "x", "s", "f")}, code.Loosened},
 		"another session was":                 {ledgerOf{run("1", strict), launch("1", "w", "r", "f"), run("2", lax), launch("2", "x", "s", "f")}, ""},
-		"it had another name":                 {ledgerOf{run("1", renamed), launch("1", "x", "s", "g"), run("2", lax)}, code.GoalsUnrecorded},
+		"it had another name":                 {ledgerOf{run("1", renamed), launch("1", "x", "s", "g"), run("2", lax)}, code.Loosened},
 		"it was in no plan":                   {ledgerOf{run("1", renamed), launch("1", "x", "s", "h"), run("2", lax)}, code.GoalsUnrecorded},
+		"without what it required":            {ledgerOf{run("1", map[string]ledger.Goal{"feature.f": {First: 4}}), launch("1", "x", "s", "f"), run("2", lax)}, code.GoalsUnrecorded},
 		"by an mxflow that did not record it": {ledgerOf{run("1", nil), launch("1", "x", "s", "f"), run("2", lax)}, code.GoalsUnrecorded},
 		"and failed":                          {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Fail), run("2", lax)}, code.Loosened},
 		"and passed":                          {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Pass), run("2", lax)}, ""},
@@ -207,7 +208,7 @@ func TestSamePhaseByAnotherName(t *testing.T) {
 // where that passed.
 func TestPreferMoved(t *testing.T) {
 	goals := func(prefer string) map[string]ledger.Goal {
-		return map[string]ledger.Goal{runtime.FeatureID("f[a]"): {First: 4, Alternatives: 2, Prefer: prefer}}
+		return map[string]ledger.Goal{runtime.FeatureID("f[a]"): {Compares: []ledger.Compare{{Text: "levels.smoke == 'pass'"}}, First: 4, Alternatives: 2, Prefer: prefer}}
 	}
 	known := ledgerOf{
 		{Run: "1", RunStart: &ledger.RunStart{Goals: goals("chat.tg")}},

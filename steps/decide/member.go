@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -14,16 +15,17 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Member is one candidate of a session: what must be launched for it, and its progress.
-// Members share the launches of their parent.
+// Member is what of a session is decided together: a candidate with its parent, or the
+// rows of a comparison. Members share the launches of their arms.
 type Member struct {
+	// Feature is nil for rows, which no rule needs more or fewer launches of.
 	Feature *plans.Feature
 	Arms    Arms
-	// Launched are the keys of the variants launched for it: the parent, the candidate,
-	// and the baseline if rules compare with it and it is neither.
+	// Launched are the keys of the variants launched for it: of a candidate the parent,
+	// itself, and the baseline if rules compare with it and it is neither.
 	Launched []string
-	// Lost is why the baseline dropped out: the rest continues without it.
-	Lost verdict.Reason
+	// Lost is why arms dropped out, by key: the rest continues without them.
+	Lost map[string]verdict.Reason
 	// Least and Most are in launches per arm.
 	Least, Most int
 	// Rounds is how many rounds its decision rests on; Open is set while more are wanted.
@@ -36,7 +38,7 @@ type Member struct {
 
 // NewMember returns what one feature needs of a session.
 func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Member {
-	m := Member{Feature: f, Arms: a, Launched: launched, Open: true}
+	m := Member{Feature: f, Arms: a, Launched: launched, Lost: map[string]verdict.Reason{}, Open: true}
 	m.Least, m.Most = p.LaunchesOf(ReadAs(f))
 	if countsLaunches(p, f) {
 		m.Least = m.Most
@@ -44,23 +46,28 @@ func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Membe
 	return m
 }
 
+// NewRows returns what the rows of a comparison need of a session.
+func NewRows(launched []string, launches int) Member {
+	return Member{Launched: launched, Lost: map[string]verdict.Reason{}, Least: launches, Most: launches, Open: true}
+}
+
 // Has reports whether a variant is launched for it.
 func (m *Member) Has(key string) bool { return slices.Contains(m.Launched, key) }
 
-// Lose drops the baseline, with the reason; it reports false for a variant without which
-// there is no comparison.
+// Lose drops an arm, with the reason; it reports false for one without which there is no
+// comparison.
 func (m *Member) Lose(key string, why verdict.Reason) bool {
 	if key == m.Arms.Candidate.Key || key == m.Arms.Parent.Key || !m.Has(key) {
 		return false
 	}
-	m.Lost = verdict.New(code.ReferenceLost).On(string(plans.Root)).From(why)
+	if m.Feature != nil {
+		why = verdict.New(code.ReferenceLost).On(string(plans.Root)).From(why)
+	}
+	m.Lost = maps.Clone(m.Lost)
+	m.Lost[key] = why
 	m.Launched = slices.DeleteFunc(slices.Clone(m.Launched), func(k string) bool { return k == key })
 	return true
 }
-
-// MaxReplaced is how often one slot is launched again because the machine disturbed it:
-// beyond that, the machine is not fit to measure on.
-const MaxReplaced = 2
 
 // GaveUp is the reason that a launch of a session does not count and is not replaced.
 func GaveUp(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
@@ -68,33 +75,32 @@ func GaveUp(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
 	return verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(all)[l.ID]), verdict.Text("variant", l.Variant)).On(l.ID).From(why...)
 }
 
-// settle drops the baseline if, by the launches on record, it gets no more launches: it
-// repeats the conclusion of the session that made them.
-func (m *Member) settle(launches []*ledger.Launch) {
-	for _, key := range m.Launched {
-		var tries []*ledger.Launch // of the latest slot
-		for _, l := range launches {
-			if l.VariantKey != key {
-				continue
-			}
-			if len(tries) > 0 && tries[0].Ordinal != l.Ordinal {
-				tries = nil
-			}
-			tries = append(tries, l)
-		}
-		if len(tries) == 0 || slices.ContainsFunc(tries, Sound) {
-			continue
-		}
-		if last := tries[len(tries)-1]; !Lost(last) && (!last.OK || !last.Disturbed) || len(tries) > MaxReplaced {
-			m.Lose(key, GaveUp(last, launches))
+// Slots returns the launches of a variant by the round that they were made for.
+func Slots(launches []*ledger.Launch, key string) [][]*ledger.Launch {
+	slots := map[int][]*ledger.Launch{}
+	for _, l := range launches {
+		if l.VariantKey == key {
+			slots[l.Ordinal] = append(slots[l.Ordinal], l)
 		}
 	}
+	var out [][]*ledger.Launch
+	for _, ordinal := range slices.Sorted(maps.Keys(slots)) {
+		out = append(out, slots[ordinal])
+	}
+	return out
 }
 
 // Took returns the launches that its decision rests on: of every arm, those of the rounds
-// in which all of its arms were launched.
+// in which all of its arms were launched. An arm that by these launches gets no more drops
+// out first, as it did in the session that made them.
 func (m *Member) Took(launches []*ledger.Launch) []*ledger.Launch {
-	m.settle(launches)
+	for _, key := range m.Launched {
+		for _, slot := range Slots(launches, key) {
+			if !slices.ContainsFunc(slot, Sound) && !Replaced(slot) {
+				m.Lose(key, GaveUp(slot[len(slot)-1], launches))
+			}
+		}
+	}
 	rounds := map[int][]*ledger.Launch{}
 	for _, launch := range launches {
 		if m.Has(launch.VariantKey) && Sound(launch) {
@@ -132,7 +138,11 @@ func (m *Member) Spared() verdict.Reason {
 // Look tests whether the rules that read a member need more launches than these.
 func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 	used := m.Took(launches)
-	m.Rounds = len(used) / len(m.Launched)
+	m.Rounds = len(used) / max(1, len(m.Launched))
+	if m.Feature == nil {
+		m.Open = m.Rounds < m.Most && len(m.Launched) > 0
+		return nil
+	}
 	if m.Rounds == stats.Clear {
 		m.first(v, used[0].Session, used[0].Work)
 	}
@@ -140,16 +150,19 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 		m.Open = m.Rounds < m.Most
 		return nil
 	}
-	open, asked, err := wanted(v, m.Feature, m.evidence(v, used))
-	m.Open, m.Asked = open, asked
+	ev, err := m.evidence(v, used)
+	if err == nil {
+		m.Open, m.Asked, err = wanted(v, m.Feature, ev)
+	}
 	return err
 }
 
 // evidence is what rules read of the launches so far.
-func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs, Root: &gates.Arm{Name: m.Arms.Root.Name, Lost: m.Lost}}
-	v.fill(ev, m.Arms, m.Feature, used)
-	v.qualified(ev, m.Arms, m.Feature)
+func (m *Member) evidence(v *View, used []*ledger.Launch) (*gates.Feature, error) {
+	ev := evidenceOf(m.Feature, m.Arms)
+	ev.Root.Lost = m.Lost[m.Arms.Root.Key]
+	v.fill(&ev, m.Arms, m.Feature, used)
+	v.qualified(&ev, m.Arms, m.Feature)
 	for _, id := range []string{runtime.QualifyID(m.Feature.Name), runtime.BenchmarkID(m.Feature.Name)} {
 		if d := v.Outcome(id); d != nil {
 			for _, level := range d.Levels {
@@ -158,7 +171,12 @@ func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
 		}
 	}
 	ev.Levels[plans.BenchmarkLevel] = verdict.Pass
-	return ev
+	return assembled(ev, func(id string) (*ledger.Launch, bool) {
+		if i := slices.IndexFunc(used, func(l *ledger.Launch) bool { return l.ID == id }); i >= 0 {
+			return used[i], true
+		}
+		return v.launch(id)
+	})
 }
 
 // wanted reports whether any set of rules that reads a feature could still be settled by
@@ -197,7 +215,7 @@ func (v *View) beside(all *gates.Evidence, ph *plans.Phase) error {
 		if all.Features[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
 			continue
 		}
-		theirs, _, err := outcomeOf(v, other)
+		theirs, _, _, err := outcomeOf(v, other)
 		if err != nil {
 			return err
 		}
@@ -207,7 +225,7 @@ func (v *View) beside(all *gates.Evidence, ph *plans.Phase) error {
 		if v.Outcome(stepOf(row)) == nil {
 			continue
 		}
-		theirs, _, err := v.row(ph, row)
+		theirs, _, _, err := v.row(ph, row)
 		if err != nil {
 			return err
 		}
@@ -219,6 +237,9 @@ func (v *View) beside(all *gates.Evidence, ph *plans.Phase) error {
 // NextLook is the number of launches per arm at which a rule may be settled next: first
 // at two, for what is clear by recorded noise, and later if that is not known yet.
 func (m *Member) NextLook(v *View, session, work string) int {
+	if m.Feature == nil {
+		return m.Most
+	}
 	d := v.Plan.Decision
 	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, m.first(v, session, work))
 	if err != nil {
@@ -321,27 +342,26 @@ func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reas
 	if len(taken) == 0 {
 		return verdict.Reason{} // none, or of other arms than then
 	}
+	latest := map[string]*ledger.Decision{}
 	var retracted []*ledger.Decision
 	for _, r := range v.records() {
-		if d := r.Decision; d.RetractedFeature() && d.Session == launches[0].Session && slices.ContainsFunc(taken, func(launch *ledger.Launch) bool {
+		d := r.Decision
+		if d == nil {
+			continue
+		}
+		latest[d.Node] = d
+		if d.RetractedFeature() && d.Session == launches[0].Session && slices.ContainsFunc(taken, func(launch *ledger.Launch) bool {
 			return launch.VariantKey == m.Arms.Candidate.Key && slices.Contains(d.Launches, launch.ID)
 		}) {
 			retracted = append(retracted, d)
 		}
 	}
 	for _, d := range retracted {
-		var latest *ledger.Decision
-		for _, r := range v.records() {
-			if r.Decision != nil && r.Decision.Node == d.Node {
-				latest = r.Decision
-			}
+		if latest[d.Node].Retracted() {
+			m.Most = min(m.Most, len(taken)/len(m.Launched))
+			m.Least = min(m.Least, m.Most)
+			return verdict.New(code.SessionClosed, verdict.Text("by", d.Retraction.By), verdict.Text("reason", d.Retraction.Reason)).On(d.Node)
 		}
-		if !latest.Retracted() {
-			continue
-		}
-		m.Most = min(m.Most, len(taken)/len(m.Launched))
-		m.Least = min(m.Least, m.Most)
-		return verdict.New(code.SessionClosed, verdict.Text("by", d.Retraction.By), verdict.Text("reason", d.Retraction.Reason)).On(d.Node)
 	}
 	return verdict.Reason{}
 }

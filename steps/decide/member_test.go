@@ -16,80 +16,45 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// A launch counts what crashed of its variant on this machine since the last one
-// that counted, wherever that was; each session counts a crash once.
+// TestCrashesCount: a crash counts in the next measured launch of its variant that counts,
+// wherever it was.
 func TestCrashesCount(t *testing.T) {
-	const here, there = "here", "there" // runs that begin, by machine
-	crash := func(id, session, purpose string) ledger.Launch {
-		exit := 139
-		return ledger.Launch{ID: id, Session: session, Purpose: purpose, VariantKey: "c", Exit: &exit}
+	exit := 139
+	launch := func(id, purpose string, ok bool) *ledger.Launch {
+		l := &ledger.Launch{ID: id, Purpose: purpose, VariantKey: "c", OK: ok}
+		if !ok {
+			l.Exit = &exit
+		}
+		return l
 	}
 	qualified, benchmarked := ledger.ForQualification, ledger.ForBenchmark
-	good := func(id, session, purpose string) ledger.Launch {
-		return ledger.Launch{ID: id, Session: session, Purpose: purpose, VariantKey: "c", OK: true, Knobs: map[string]string{"k": "c"}}
-	}
-	disturbed := good("bad", "s", benchmarked)
-	disturbed.Invalid = []verdict.Reason{fact("throttled")}
-	other := crash("x", "s", benchmarked)
-	other.VariantKey = "p"
-	hung := crash("hung", "s", benchmarked)
-	hung.Exit = nil
-	// decided says by a value of its knob which variant a session's candidate was.
-	decided := func(session, value string, launches ...string) *ledger.Decision {
-		return &ledger.Decision{Kind: string(runtime.KindBenchmark), Session: session, Variant: map[string]string{"k": value}, Launches: launches, Verdict: verdict.Pass}
-	}
-	broke := decided("o", "c", "1")
-	broke.Verdict = verdict.Error
+	disturbed, other, hung := launch("bad", benchmarked, true), launch("x", benchmarked, false), launch("hung", benchmarked, false)
+	disturbed.Invalid, other.VariantKey, hung.Exit = []verdict.Reason{fact("throttled")}, "p", nil
 	for _, c := range []struct {
-		name    string
-		records []any
-		parent  bool
-		want    string
+		name     string
+		launches []*ledger.Launch
+		want     string
 	}{
 		{name: "nothing"},
-		{name: "in this session", records: []any{here, good("1", "s", benchmarked), crash("2", "s", benchmarked)}, want: "2"},
-		{name: "counted in this session", records: []any{here, crash("2", "s", benchmarked), good("2r1", "s", benchmarked)}},
-		{name: "when it was qualified", records: []any{here, crash("q", "q", qualified), good("q2", "q2", qualified)}, want: "q"},
-		{name: "in a session that was left", records: []any{here, good("1", "o", benchmarked), crash("2", "o", benchmarked), decided("o", "c", "1"), good("q2", "q2", qualified)}, want: "2"},
-		{name: "several", records: []any{here, crash("q", "q", qualified), crash("2", "o", benchmarked), crash("1", "s", benchmarked)}, want: "q 2 1"},
-		{name: "counted in a session that was left", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "c", "1")}},
-		{name: "counted by what no decision came to rest on", records: []any{here, crash("2", "o", benchmarked), decided("o", "c"), good("2r1", "o", benchmarked)}, want: "2"},
-		{name: "in one that ended in an error", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), broke}, want: "q"},
-		{name: "in one that nothing was decided by", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked)}, want: "q"},
-		{name: "where it was the parent", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it", "1")}, want: "q"},
-		{name: "for a parent", parent: true, records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it", "1")}},
-		{name: "its own, whoever counted it too", parent: true, records: []any{here, crash("3", "s", benchmarked), good("1", "o", benchmarked)}, want: "3"},
-		{name: "what was disturbed counts nothing", records: []any{here, crash("2", "s", benchmarked), disturbed}, want: "2"},
-		{name: "of another variant", records: []any{here, other}},
-		{name: "what was stopped is no crash", records: []any{here, hung}},
-		{name: "on another machine", records: []any{there, crash("q", "q", qualified)}},
-		{name: "on a machine nobody knows", records: []any{crash("q", "q", qualified)}, want: "q"},
+		{name: "since it was measured", launches: []*ledger.Launch{launch("1", benchmarked, true), launch("2", benchmarked, false)}, want: "2"},
+		{name: "counted", launches: []*ledger.Launch{launch("2", benchmarked, false), launch("2r1", benchmarked, true)}},
+		{name: "when it was qualified", launches: []*ledger.Launch{launch("q", qualified, false), launch("q2", qualified, true)}, want: "q"},
+		{name: "several", launches: []*ledger.Launch{launch("q", qualified, false), launch("1", benchmarked, false)}, want: "q 1"},
+		{name: "what was disturbed counts nothing", launches: []*ledger.Launch{launch("2", benchmarked, false), disturbed}, want: "2"},
+		{name: "of another variant", launches: []*ledger.Launch{other}},
+		{name: "what was stopped is no crash", launches: []*ledger.Launch{hung}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var known ledgerOf
-			on := func(host string) map[string]string { return map[string]string{"host": host} }
-			for i, r := range c.records {
-				record := &ledger.Record{Run: "run"}
-				switch r := r.(type) {
-				case string:
-					record.RunStart = &ledger.RunStart{Environment: on(r)}
-				case ledger.Launch:
-					record.Launch = &r
-				case *ledger.Decision:
-					r.Node = fmt.Sprintf("node%d", i)
-					record.Decision = r
-				}
-				known = append(known, record)
-			}
-			elsewhere := func(r *ledger.RunStart) bool { return r.Environment["host"] != here }
-			var ids []string
-			for _, l := range Crashes(known.records(), "c", "s", !c.parent, elsewhere) {
-				ids = append(ids, l.ID)
-			}
-			if got := strings.Join(ids, " "); got != c.want {
-				t.Errorf("counts %q, want %q", got, c.want)
-			}
-		})
+		var known ledgerOf
+		for _, l := range c.launches {
+			known = append(known, &ledger.Record{Launch: l})
+		}
+		var ids []string
+		for _, l := range Crashes(known.records(), "c") {
+			ids = append(ids, l.ID)
+		}
+		if got := strings.Join(ids, " "); got != c.want {
+			t.Errorf("%s: counts %q, want %q", c.name, got, c.want)
+		}
 	}
 }
 

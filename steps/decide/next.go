@@ -16,7 +16,7 @@ func Next(d *ledger.Decision) (next []verdict.Reason) {
 		return nil
 	}
 	if d.Disturbed() {
-		return []verdict.Reason{verdict.New(code.NextQuiet).From(disturbances(d.Reasons)...)}
+		return []verdict.Reason{verdict.New(code.NextQuiet).From(disturbances(d.Why())...)}
 	}
 	for _, l := range d.Levels {
 		if l.Verdict == verdict.Inconclusive {

@@ -119,17 +119,11 @@ func newest(values map[armKey][]float64, arms []armKey) []armKey {
 // launches that count, of the same work and engine, recorded before its first launch, and
 // not retracted by then. variants are the arms in question, which identify the engine.
 func NoiseBefore(records iter.Seq2[int, *ledger.Record], session, work string, variants ...string) []*ledger.Launch {
-	before, retracted := soundBefore(records, session, work)
-	return slices.DeleteFunc(ofOneEngine(before, variants), func(l *ledger.Launch) bool { return retracted[l.ID] })
-}
-
-// soundBefore returns the benchmark launches that count, of one work, recorded before the
-// first of a session, and those whose outcome a person had retracted by then.
-func soundBefore(records iter.Seq2[int, *ledger.Record], session, work string) (out []*ledger.Launch, retracted map[string]bool) {
-	retracted = map[string]bool{}
 	if work == "" {
-		return nil, retracted
+		return nil
 	}
+	var before []*ledger.Launch
+	retracted := map[string]bool{}
 	for _, r := range records {
 		if d := r.Decision; d.RetractedFeature() {
 			for _, id := range d.Launches {
@@ -137,17 +131,14 @@ func soundBefore(records iter.Seq2[int, *ledger.Record], session, work string) (
 			}
 		}
 		l := r.Launch
-		if l == nil {
-			continue
-		}
-		if session != "" && l.Session == session {
+		if l != nil && session != "" && l.Session == session {
 			break
 		}
-		if l.Purpose == ledger.ForBenchmark && Sound(l) && l.Work == work {
-			out = append(out, l)
+		if l != nil && l.Purpose == ledger.ForBenchmark && Sound(l) && l.Work == work {
+			before = append(before, l)
 		}
 	}
-	return out, retracted
+	return slices.DeleteFunc(ofOneEngine(before, variants), func(l *ledger.Launch) bool { return retracted[l.ID] })
 }
 
 // ofOneEngine keeps the launches of one engine as it was developed: of sessions in which

@@ -18,25 +18,25 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
 	out := &ledger.Decision{}
 	for _, f := range GateFeatures(v.Plan, ph) {
-		ev, rests, err := outcomeOf(v, f)
+		read, ev, rests, err := outcomeOf(v, f)
 		if err != nil {
 			return nil, err
 		}
-		all.Features[f.Name] = ev
-		out.Evidence = append(out.Evidence, kept(f.Name, rests.Session, ev))
+		all.Features[f.Name] = read
+		out.Evidence = append(out.Evidence, ev)
 		out.Launches = append(out.Launches, rests.Launches...)
 		if rests.LogTail != nil {
 			out.LogTail, out.Exit = rests.LogTail, rests.Exit
 		}
 	}
 	for _, row := range RowsRead(ph) {
-		ev, rests, err := v.row(ph, row)
+		read, ev, launches, err := v.row(ph, row)
 		if err != nil {
 			return nil, err
 		}
-		all.Features[row.Key()] = ev
-		out.Evidence = append(out.Evidence, kept(row.Key(), rests.Session, ev))
-		for _, id := range rests.Launches {
+		all.Features[row.Key()] = read
+		out.Evidence = append(out.Evidence, ev)
+		for _, id := range launches {
 			if !slices.Contains(out.Launches, id) { // rows share the reference's
 				out.Launches = append(out.Launches, id)
 			}
@@ -47,28 +47,37 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	for _, result := range gates.Decide(ph.Gate.Rules, all, settings) {
 		result.Role, result.Decides = verdict.RoleRule, true
 		out.Rules = append(out.Rules, result)
-		out.Reasons = append(out.Reasons, result.Reason())
 	}
-	out.Reasons = append(out.Reasons, marks(all, settings, out.Evidence)...)
+	out.Notes = append(out.Notes, marks(all, settings, out.Evidence)...)
 	out.Verdict = Whole(string(runtime.KindGate), nil, out.Rules)
 	v.onSeen(runtime.PhaseID(ph.Name), out, out.Evidence)
 	v.restsOnSeen(out, GateFeatures(v.Plan, ph))
 	return out, nil
 }
 
-// outcomeOf is what a gate may read of a feature, and its source.
-func outcomeOf(v *View, f *plans.Feature) (*gates.Feature, *ledger.Decision, error) {
+// outcomeOf is what a gate may read of a feature with its outcome, as rules read it and as
+// it is recorded, and its source. Of a withdrawn one it may read nothing.
+func outcomeOf(v *View, f *plans.Feature) (*gates.Feature, ledger.Evidence, *ledger.Decision, error) {
 	id := runtime.FeatureID(f.Name)
 	d := v.Outcome(id)
 	if d == nil {
-		return &gates.Feature{Broken: verdict.Invalid, Cause: runtime.FeaturePart(f).NotRun(v.LockedBy(id))}, &ledger.Decision{}, nil
+		ev := ledger.Evidence{Feature: f.Name, Root: ledger.Arm{Name: ledger.Baseline}, Broken: verdict.Invalid, Cause: runtime.FeaturePart(f).NotRun(v.LockedBy(id))}
+		read, err := assembled(ev, v.launch)
+		return read, ev, &ledger.Decision{}, err
 	}
 	found, err := v.measured(f)
 	if err != nil {
-		return nil, nil, err
+		return nil, ledger.Evidence{}, nil, err
 	}
-	addOutcome(found.Evidence, d)
-	return found.Evidence, found.Rests, nil
+	read, ev := found.Evidence, ledger.Evidence{}
+	if len(found.Rests.Evidence) > 0 { // none in a replay
+		ev = found.Rests.Evidence[0]
+	}
+	if read.Outcome, read.Accepted = d.Verdict, d.Accepted; d.Retraction != nil {
+		read.Broken, read.Cause = verdict.Invalid, d.Retraction.Of(d.Node)
+	}
+	ev.Feature, ev.Outcome, ev.Accepted, ev.Broken, ev.Cause = f.Name, read.Outcome, read.Accepted, read.Broken, read.Cause
+	return read, ev, found.Rests, nil
 }
 
 // Phase decides a phase without a gate: it passes when its steps and features pass.
@@ -116,7 +125,7 @@ func brokenStep(v *View, ph *plans.Phase) *ledger.Decision {
 		case !d.Verdict.Unlocks():
 			return &ledger.Decision{
 				Verdict: d.Verdict, LogTail: d.LogTail, Exit: d.Exit,
-				Reasons: append([]verdict.Reason{runtime.StepPart(b).Alone(d.Verdict)}, d.Reasons...),
+				Reasons: append([]verdict.Reason{runtime.StepPart(b).Alone(d.Verdict)}, d.Why()...),
 			}
 		}
 	}

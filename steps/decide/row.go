@@ -30,90 +30,93 @@ func stepOf(row *plans.Row) string {
 	return runtime.StepID(row.Phase, row.Kind(), row.Step)
 }
 
-// numbers is what a phase's gate may read of a step that finds numbers: those of its
-// latest run; or what levels found of the baseline. A step that did not pass has none.
-func (v *View) numbers(row *plans.Row, d *ledger.Decision) (*gates.Feature, *ledger.Decision, error) {
-	ev, out := &gates.Feature{}, &ledger.Decision{}
-	if d.Verdict != verdict.Pass {
+// row is what a phase's gate may read of a row, as rules read it and as it is recorded,
+// and the launches that it rests on.
+func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, ledger.Evidence, []string, error) {
+	ev := ledger.Evidence{Feature: row.Key(), Candidate: ledger.Arm{Name: row.Engine}, Root: ledger.Arm{Name: ledger.Baseline}}
+	d := v.Outcome(stepOf(row))
+	var launches []string
+	var err error
+	switch {
+	case d == nil:
+		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(row.Kind()+" "+row.Step).From(v.LockedBy(stepOf(row)))
+	case row.Finds():
+		launches, err = v.numbers(row, d, &ev)
+	default:
+		launches, err = v.compared(ph, row, d, &ev)
+	}
+	if err != nil {
+		return nil, ev, nil, err
+	}
+	read, err := assembled(ev, v.launch)
+	return read, ev, launches, err
+}
+
+// numbers adds what a step found in its latest run, or levels of the baseline. A step
+// that did not pass has none.
+func (v *View) numbers(row *plans.Row, d *ledger.Decision, ev *ledger.Evidence) (launches []string, err error) {
+	if ev.Candidate.Name = ""; d.Verdict != verdict.Pass {
 		ev.Broken, ev.Cause = Broken(d)
-		return ev, out, nil
+		return nil, nil
 	}
 	for _, id := range d.Launches {
 		l, ok := v.launch(id)
 		if !ok {
-			return nil, nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+			return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 		}
-		if l.Purpose != ledger.ForStep && (*row != plans.BaselineRow || l.Purpose != ledger.ForQualification) {
-			continue
+		if l.Purpose == ledger.ForStep || *row == plans.BaselineRow && l.Purpose == ledger.ForQualification {
+			ev.Candidate.Name, ev.Candidate.Qualified = l.Variant, id
+			launches = append(launches, id)
 		}
-		g := Measured(l)
-		ev.Candidate.Name, ev.Candidate.Qualified = l.Variant, &g
-		out.Launches = append(out.Launches, id)
 	}
-	return ev, out, nil
+	return launches, nil
 }
 
-// row is what a phase's gate may read of a row, and its source: its launches against
-// those of the reference, which ran beside them in one session. A row that broke, or
-// whose reference did, has none, and is not a pass.
-func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, *ledger.Decision, error) {
-	ev, out := &gates.Feature{}, &ledger.Decision{}
-	ev.Candidate.Name = row.Engine
-	d := v.Outcome(stepOf(row))
-	if d == nil {
-		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(row.Kind()+" "+row.Step).From(v.LockedBy(stepOf(row)))
-		return ev, out, nil
-	}
-	if row.Finds() {
-		return v.numbers(row, d)
-	}
+// compared adds the launches of a row and of the reference, which ran beside them in one
+// session. A row that broke, or whose reference did, has none, and is not a pass.
+func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev *ledger.Evidence) (rests []string, err error) {
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
 	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })
 	if own < 0 || reference < 0 {
 		ev.Broken, ev.Cause = Broken(d)
-		return ev, out, nil
+		return nil, nil
 	}
-	ev.Parent.Name, out.Session = d.Rows[reference].Name, d.Session
-	var arms [2]gates.Arm // the reference and its own
-	for i, r := range []verdict.Row{d.Rows[reference], d.Rows[own]} {
-		if arms[i].Name = r.Name; r.Verdict != verdict.Pass {
+	ev.Parent.Name, ev.Session = d.Rows[reference].Name, d.Session
+	for _, r := range []verdict.Row{d.Rows[reference], d.Rows[own]} {
+		if r.Verdict != verdict.Pass {
 			ev.Broken, ev.Cause = r.Verdict, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why)
-			return ev, out, nil
+			return nil, nil
 		}
 	}
-	var variants []string
-	work, keys := "", map[string]string{}
+	var launches []*ledger.Launch
 	for _, id := range d.Launches {
 		l, ok := v.launch(id)
 		if !ok {
-			return nil, nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+			return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 		}
-		if l.Session != d.Session || l.Purpose != ledger.ForBenchmark {
-			continue
+		if l.Session == d.Session && l.Purpose == ledger.ForBenchmark && (l.Variant == ev.Parent.Name || l.Variant == ev.Candidate.Name) {
+			launches, rests = append(launches, l), append(rests, id)
 		}
-		for i := range arms {
-			if arms[i].Name == l.Variant {
-				arms[i].Launches = append(arms[i].Launches, Measured(l))
+	}
+	// Launches of rounds that ran side by side are recorded in the order in which they
+	// ended.
+	slices.SortStableFunc(launches, func(a, b *ledger.Launch) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	var variants []string
+	work, keys := "", map[string]string{}
+	for _, l := range launches {
+		for _, arm := range []*ledger.Arm{&ev.Parent, &ev.Candidate} { // the same for the reference against itself
+			if arm.Name == l.Variant {
+				arm.Launches = append(arm.Launches, l.ID)
 				variants, work, keys[l.Variant] = append(variants, l.VariantKey), l.Work, l.VariantKey
-				if !slices.Contains(out.Launches, id) {
-					out.Launches = append(out.Launches, id)
-				}
 			}
 		}
 	}
-	for _, arm := range arms {
-		// Launches of rounds that ran side by side are recorded in the order in which
-		// they ended.
-		slices.SortStableFunc(arm.Launches, func(a, b gates.Launch) int { return cmp.Compare(a.Round, b.Round) })
-	}
-	// For the reference against itself a rule reads its own values.
-	ev.Parent, ev.Candidate = arms[0], arms[1]
 	ev.Max = len(ev.Candidate.Launches)
 	// All cells of a matrix are tried together, so one of them tells how often.
-	ev.Try = Tries(v.records(), arms[1].Name, keys[arms[1].Name], keys[arms[0].Name], d.Session, work)
+	ev.Try = Tries(v.records(), ev.Candidate.Name, keys[ev.Candidate.Name], keys[ev.Parent.Name], d.Session, work)
 	if v.Records != nil && ph.Gate != nil {
 		rules := slices.DeleteFunc(slices.Clone(ph.Gate.Rules), func(r *plans.Rule) bool { return !Reads([]*plans.Rule{r}, row.Key()) })
 		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules), variants)
 	}
-	return ev, out, nil
+	return rests, nil
 }

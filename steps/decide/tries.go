@@ -25,19 +25,28 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 	if candidate == parent || work == "" {
 		return 0
 	}
-	tries := map[armKey]*tried{}
+	type try struct {
+		launches        int
+		passed, refused bool
+	}
+	tries := map[armKey]*try{}
 	// By session, its parent: first in its first round, whichever rounds run beside that.
 	parents := map[string]string{}
 	of := map[string]armKey{} // of launches of the candidate
 	for _, r := range records {
 		if d := r.Decision; d != nil {
 			for _, ev := range d.Evidence {
-				if len(ev.Candidate.Launches) == 0 {
+				if len(ev.Candidate.Launches) == 0 || tries[of[ev.Candidate.Launches[0]]] == nil {
 					continue
 				}
-				if t := tries[of[ev.Candidate.Launches[0]]]; t != nil {
-					t.came(d, ev)
+				outcome := d.Verdict
+				for _, alt := range d.Alternatives {
+					if alt.Name == ev.Candidate.Name {
+						outcome = alt.Verdict
+					}
 				}
+				t, passed := tries[of[ev.Candidate.Launches[0]]], outcome == verdict.Pass && len(d.OnSeenData) == 0 && d.Retraction == nil
+				t.passed, t.refused = t.passed || passed, t.refused || !passed
 			}
 		}
 		l := r.Launch
@@ -55,7 +64,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 		}
 		a := armKey{session: l.Session, variant: l.VariantKey}
 		if tries[a] == nil {
-			tries[a] = &tried{}
+			tries[a] = &try{}
 		}
 		tries[a].launches++
 		of[l.ID] = a
@@ -72,42 +81,24 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 	return n
 }
 
-// tried is the state of a session for one candidate.
-type tried struct {
-	launches        int
-	passed, refused bool
-}
-
-// came adds a decision that read the session.
-func (t *tried) came(d *ledger.Decision, ev ledger.Evidence) {
-	came := d.Verdict
-	for _, alt := range d.Alternatives {
-		if alt.Name == ev.Candidate.Name {
-			came = alt.Verdict
-		}
-	}
-	if came == verdict.Pass && len(d.OnSeenData) == 0 && d.Retraction == nil {
-		t.passed = true
-	} else {
-		t.refused = true
-	}
-}
-
 // marks are what readers must know of the features that rules read: which try it is, if
 // not the first, that its launches keep one tune each arm, and what is declared of answers.
 func marks(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (said []verdict.Reason) {
 	for _, ev := range evidence {
 		f := all.Features[ev.Feature]
-		if f != nil && f.Try > 1 {
+		if f == nil {
+			continue
+		}
+		if f.Try > 1 {
 			said = append(said, gates.Tried(ev.Feature, f.Try, s.FalsePass))
 		}
-		if f != nil && slices.ContainsFunc(f.Candidate.Launches, func(l gates.Launch) bool { return l.Pinned }) {
+		if slices.ContainsFunc(f.Candidate.Launches, func(l gates.Launch) bool { return l.Pinned }) {
 			said = append(said, verdict.New(code.TunePinned).On(ev.Feature))
 		}
-		if f != nil && f.Answers.Unchecked {
+		if f.Answers.Unchecked {
 			said = append(said, verdict.New(code.Unchecked).On(ev.Feature))
 		}
-		if f != nil && f.Answers.Least != nil {
+		if f.Answers.Least != nil {
 			said = append(said, verdict.New(code.Declared, verdict.Num("least", *f.Answers.Least, "share")).On(ev.Feature))
 		}
 	}

@@ -34,20 +34,19 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 	if err != nil {
 		return a, err
 	}
-	if a.Root, err = l.resolveArm(s, planned.Root); err != nil {
+	resolve := func(arm decide.Arm) (*variant.Variant, error) {
+		return l.ResolveWith(s, arm.Name, arm.Engine, arm.Set)
+	}
+	if a.Root, err = resolve(planned.Root); err != nil {
 		return a, err
 	}
 	if a.Parent = a.Root; planned.Parent.Name != ledger.Baseline {
-		if a.Parent, err = l.resolveArm(s, planned.Parent); err != nil {
+		if a.Parent, err = resolve(planned.Parent); err != nil {
 			return a, err
 		}
 	}
-	a.Candidate, err = l.resolveArm(s, planned.Candidate)
+	a.Candidate, err = resolve(planned.Candidate)
 	return a, err
-}
-
-func (l *Lab) resolveArm(s *runtime.Scope, arm decide.Arm) (*variant.Variant, error) {
-	return l.ResolveWith(s, arm.Name, arm.Engine, arm.Set)
 }
 
 // Keyed returns arms as steps/decide knows them.

@@ -30,14 +30,6 @@ const (
 // beside the log.
 func outPath(log string) string { return log + ".out" }
 
-// stdoutOf is the file for standard output; empty if it goes to the log.
-func stdoutOf(c *variant.Command, log string) string {
-	if c == nil || c.File != "" {
-		return ""
-	}
-	return outPath(log)
-}
-
 // commandUse is a command in one launch.
 type commandUse struct {
 	// of is nil where the engine is a server.
@@ -49,23 +41,6 @@ type commandUse struct {
 	// started is when it was started, and running is closed once its instance is known.
 	started time.Time
 	running chan struct{}
-}
-
-// useOf inspects the file that a command is going to write.
-func useOf(c *variant.Command, dir string) commandUse {
-	u := commandUse{of: c, dir: dir, running: make(chan struct{})}
-	if c != nil && c.File != "" {
-		u.before, _ = os.Stat(c.Path(dir))
-	}
-	return u
-}
-
-// discard removes the file that kept standard output: by then it is an artifact or part
-// of the log, both redacted.
-func (u commandUse) discard(log string) {
-	if u.of != nil {
-		_ = os.Remove(outPath(log))
-	}
 }
 
 // Execute waits until a started command has ended, and completes the launch's record with

@@ -22,12 +22,12 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 	c := &variant.Command{Format: variant.FormatJSON, Timeout: 5 * time.Minute}
 	inst, err := process.Launcher{}.Launch(t.Context(), engine.Spec{
 		Kind: "command", Command: []string{"sh", "-c", "head -c 70000000 /dev/zero; exec sleep 1000"}, StopGrace: time.Second,
-	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: stdoutOf(c, log)})
+	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: outPath(log)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = inst.Stop(context.Background()) }()
-	st := &Started{Inst: inst, Lab: &Lab{}, Record: &ledger.Launch{OK: true}, command: useOf(c, dir)}
+	st := &Started{Inst: inst, Lab: &Lab{}, Record: &ledger.Launch{OK: true}, command: commandUse{of: c, dir: dir}}
 	err = st.Execute(t.Context(), c)
 	var failure *engine.Failure
 	if !errors.As(err, &failure) || !strings.Contains(failure.Reason, "printed more than 64 MiB") {

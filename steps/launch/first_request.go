@@ -143,21 +143,5 @@ func (st *Started) Unlisted(listed []string) error {
 	return fmt.Errorf("it was asked for model %q but serves \"%s\"", asked, strings.Join(listed[:min(len(listed), 5)], `", "`))
 }
 
-// lookAlive checks whether a server has ended that mxflow is not notified of, so Exited
-// and Exit know.
-func (st *Started) lookAlive() {
-	if c, ok := st.Inst.(engine.Checker); ok {
-		_ = c.Alive(context.Background()) // limits itself
-	}
-}
-
 // Fresh reports whether the launch started the engine.
 func Fresh(about map[string]string) bool { return about["fresh"] != "no" }
-
-// keepStartup records the time until the engine was ready, which exists only if there was
-// a start and it completed.
-func (st *Started) keepStartup() {
-	if took := st.Inst.Startup(); took > 0 {
-		st.perLaunch("startup_s", took.Seconds())
-	}
-}

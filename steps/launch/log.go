@@ -44,7 +44,12 @@ func (st *Started) settleLog(ctx context.Context) {
 func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence) (*logscan.Scan, error) {
 	st.settleLog(ctx)
 	for begin := time.Now(); ; {
-		scan, err := scanFile(st.Inst.LogPath(), wanted, st.Record, st.Kind)
+		log, err := os.Open(st.Inst.LogPath())
+		if err != nil {
+			return nil, fmt.Errorf("cannot search the engine's log: %w", err)
+		}
+		scan, err := ScanEvidence(log, wanted, st.Record, st.Kind)
+		log.Close()
 		if err != nil || allSeen(wanted, scan.Seen()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
 			return scan, err
 		}
@@ -89,16 +94,6 @@ func pauseFor(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
-}
-
-// scanFile is ScanEvidence on the log at path.
-func scanFile(path string, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot search the engine's log: %w", err)
-	}
-	defer f.Close()
-	return ScanEvidence(f, wanted, l, kind)
 }
 
 // ScanEvidence scans the log of a launch for evidence, for an engine of a kind.

@@ -50,7 +50,12 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	}
 	st.Limit = limitBy(v, st, doc)
 	if on := st.Record.Place; on != nil && len(on.GPUs) > 0 && doc.Fingerprint["gpu"] != "" {
-		doc.Fingerprint["gpu"] = modelsOnly(st.GPU.gpus)
+		// Which of several identical GPUs it ran on is in its place.
+		var models []string
+		for _, g := range st.GPU.gpus {
+			models = append(models, g.Name)
+		}
+		doc.Fingerprint["gpu"] = strings.Join(models, ", ")
 	}
 	if on := st.Record.Place; on != nil && on.Host != "" {
 		delete(doc.Fingerprint, "host") // its place says which

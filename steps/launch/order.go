@@ -160,6 +160,48 @@ func (l *Lab) identify(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	}
 }
 
+// Report makes a launch between the events that it starts and that it is done. When it is
+// reported as done, it is on record.
+func (l *Lab) Report(s *runtime.Scope, ev runtime.Event, record *ledger.Launch, make func() error) error {
+	ev.Type, ev.Node, ev.Phase, ev.Feature = "launch_started", s.Node.ID, s.Node.Phase, s.Node.Feature
+	s.Emit(ev)
+	if err := make(); err != nil {
+		return err
+	}
+	if err := l.Keep(s, record); err != nil {
+		return err
+	}
+	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{}
+	if !record.OK {
+		ev.Why = record.Error
+	}
+	s.Emit(ev)
+	return nil
+}
+
+// Use makes one launch of a variant on this machine: it starts it, lets do use it,
+// observes it and stops it. The error is the context's or mxflow's own: what broke is in
+// the record.
+func (l *Lab) Use(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, do func(st *Started) error) error {
+	st, err := l.Launch(ctx, s, v, record)
+	if st == nil {
+		return err
+	}
+	if err == nil {
+		switch err = do(st); {
+		case err == nil:
+			st.Observe(ctx, v)
+		case ctx.Err() == nil:
+			st.Broke(err)
+		}
+		st.Stop(s)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
 // Keep appends the record of a launch to the ledger.
 func (l *Lab) Keep(s *runtime.Scope, record *ledger.Launch) error {
 	return l.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: record})

@@ -32,16 +32,6 @@ func (l *Lab) OnePlace(vs []*variant.Variant) bool {
 	return !l.Plan.Executor.Elsewhere() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) })
 }
 
-// usual is where a launch without neighbours runs: on the first place, so it is
-// comparable with those that have some.
-func (l *Lab) usual(ctx context.Context, v *variant.Variant) (*ledger.Place, error) {
-	places, err := l.Places(ctx, []*variant.Variant{v})
-	if err != nil || len(places) == 0 {
-		return nil, err
-	}
-	return places[0], nil
-}
-
 // movable reports whether a Spec can run several times at once, each on GPUs and CPUs
 // that it does not name.
 func movable(spec engine.Spec) bool {
@@ -126,14 +116,4 @@ func placed(v *variant.Variant, p *ledger.Place) *variant.Variant {
 	}
 	out.Spec.Env["CUDA_VISIBLE_DEVICES"] = strings.Join(p.GPUs, ",")
 	return &out
-}
-
-// modelsOnly is the fingerprint's GPU entry without UUIDs: which of several identical
-// GPUs a launch ran on is in its place.
-func modelsOnly(gpus []gpu.GPU) string {
-	var names []string
-	for _, g := range gpus {
-		names = append(names, g.Name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -39,7 +39,11 @@ func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant,
 		}
 	}
 	if left := unmarked(out.Spec); left != "" {
-		return v, failed("engine", "start", "its command or folder contains %s, but its sources are %s: name one of them", left, strings.Join(sourceNames(v.Spec), ", "))
+		var names []string
+		for _, s := range v.Spec.Sources {
+			names = append(names, s.Name)
+		}
+		return v, failed("engine", "start", "its command or folder contains %s, but its sources are %s: name one of them", left, strings.Join(names, ", "))
 	}
 	if v.Spec.Caches != nil {
 		if err := l.provideCaches(&out.Spec, v.Key, record); err != nil {
@@ -63,13 +67,6 @@ func unmarked(spec engine.Spec) string {
 		}
 	}
 	return ""
-}
-
-func sourceNames(spec engine.Spec) (names []string) {
-	for _, s := range spec.Sources {
-		names = append(names, s.Name)
-	}
-	return names
 }
 
 // provideSource makes the worktree of one source and replaces its mark by its path: the

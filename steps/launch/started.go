@@ -152,7 +152,12 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		st.caches = v.Spec.Caches
 	}
 	if err == nil && record.Place == nil {
-		record.Place, err = l.usual(ctx, v)
+		// Without neighbours it runs on the first place, so it is comparable with those that
+		// have some.
+		var places []*ledger.Place
+		if places, err = l.Places(ctx, []*variant.Variant{v}); len(places) > 0 {
+			record.Place = places[0]
+		}
 	}
 	if err == nil {
 		v = placed(v, record.Place)
@@ -164,7 +169,10 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		st.Broke(err)
 		return st, err
 	}
-	st.command = useOf(v.Command, v.Spec.Dir)
+	st.command = commandUse{of: v.Command, dir: v.Spec.Dir, running: make(chan struct{})}
+	if c := v.Command; c != nil && c.File != "" {
+		st.command.before, _ = os.Stat(c.Path(v.Spec.Dir))
+	}
 	if err := st.watch(ctx, v.Spec); err != nil {
 		st.unwatch()
 		st.Broke(err)
@@ -233,9 +241,11 @@ const portTries = 3
 
 // start starts the engine and waits until it is ready. If that fails, the record says why.
 func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Variant, ev runtime.Event) error {
-	inst, err := st.Lab.Launcher.Launch(ctx, v.Spec, engine.Launch{
-		ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, OutPath: stdoutOf(v.Command, st.log), Evidence: st.Lab.LogEvidence(v), CPUs: st.Record.Place.Own(),
-	})
+	how := engine.Launch{ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, Evidence: st.Lab.LogEvidence(v), CPUs: st.Record.Place.Own()}
+	if v.Command != nil && v.Command.File == "" {
+		how.OutPath = outPath(st.log) // else standard output goes to the log
+	}
+	inst, err := st.Lab.Launcher.Launch(ctx, v.Spec, how)
 	if err == nil {
 		st.Inst, st.Client = inst, ClientOf(inst, st.Kind, v.Spec.Model)
 		maps.Copy(st.Record.Engine, inst.About())
@@ -341,7 +351,9 @@ func (st *Started) Broke(err error) {
 		return
 	}
 	st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), 15)
-	st.lookAlive()
+	if c, ok := st.Inst.(engine.Checker); ok {
+		_ = c.Alive(context.Background()) // limits itself; then Exited and Exit know of a server that ended
+	}
 	// A connection breaks a moment before the process is seen to have ended.
 	select {
 	case <-st.Inst.Exited():
@@ -393,10 +405,13 @@ func (st *Started) Stop(s *runtime.Scope) {
 	if st.LogBroken() {
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.LogBrokeOff))
 	}
-	st.command.discard(st.Inst.LogPath())
+	if st.command.of != nil {
+		_ = os.Remove(outPath(st.Inst.LogPath())) // by now an artifact or part of the log, both redacted
+	}
 	st.Record.Seconds = time.Since(st.Began).Seconds()
-	if st.command.of == nil {
-		st.keepStartup()
+	// There is none unless there was a start and it completed.
+	if took := st.Inst.Startup(); took > 0 && st.command.of == nil {
+		st.perLaunch("startup_s", took.Seconds())
 	}
 	if peak := st.Inst.PeakMemory(); peak > 0 {
 		st.perLaunch("memory_gb", float64(peak)/1e9)

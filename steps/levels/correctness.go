@@ -212,21 +212,21 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 		return nil, err
 	}
 	known := c.onRecord(lab, protocol, v, many)
-	for n, lost := 1, 0; len(known) < many; n++ {
+	var slot []*ledger.Launch // launches for the next reference
+	for n := 1; len(known) < many; n++ {
 		made, err := c.refer(ctx, s, lab, protocol, v, known, n)
 		if err != nil {
 			return nil, err
 		}
 		out.Launches = append(out.Launches, made.ID)
-		if lost < decide.MaxReplaced && decide.Lost(made) {
-			lost++
+		if slot = append(slot, made); decide.Replaced(slot) {
 			continue
 		}
 		if !made.OK {
 			out.LogTail, out.Exit = made.LogTail, made.Exit
 			return nil, &verdict.Fault{Reason: verdict.New(code.QualityNoParent, verdict.Text("parent", v.Name)).On(made.ID).From(made.Error)}
 		}
-		known = append(known, made)
+		known, slot = append(known, made), nil
 	}
 	return known, nil
 }
@@ -266,23 +266,12 @@ func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.L
 	if record.Draw, err = drawn(lab, protocol, v, before); err != nil {
 		return nil, err
 	}
-	ev := runtime.Event{
-		Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: ledger.ForReference,
-		Launch: n, Launches: n, LaunchID: id,
-	}
-	s.Emit(ev)
-	if _, err := answers.Make(ctx, lab, lab, s, v, record, answering{protocol.Name, before}, before...); err != nil {
-		return nil, err
-	}
-	if err := lab.Keep(s, record); err != nil {
-		return nil, err
-	}
-	ev.Type, ev.Seconds = "launch_done", record.Seconds
-	if !record.OK {
-		ev.Why = record.Error
-	}
-	s.Emit(ev)
-	return record, nil
+	ev := runtime.Event{Variant: v.Name, Level: ledger.ForReference, Launch: n, Launches: n, LaunchID: id}
+	err = lab.Report(s, ev, record, func() error {
+		_, err := answers.Make(ctx, lab, lab, s, v, record, answering{protocol.Name, before}, before...)
+		return err
+	})
+	return record, err
 }
 
 // answering is the work of a launch whose answers others are compared with.
@@ -300,22 +289,8 @@ func answerHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *varia
 	if err != nil {
 		return none, err
 	}
-	st, err := lab.Launch(ctx, s, v, record)
-	if st == nil {
-		return none, err
-	}
-	if err == nil {
-		_, err = c.record(ctx, st, protocol, with.Before)
-		switch {
-		case err == nil:
-			st.Observe(ctx, v)
-		case ctx.Err() == nil:
-			st.Broke(err)
-		}
-		st.Stop(s)
-	}
-	if ctx.Err() != nil {
-		return none, context.Cause(ctx)
-	}
-	return none, nil
+	return none, lab.Use(ctx, s, v, record, func(st *launch.Started) error {
+		_, err := c.record(ctx, st, protocol, with.Before)
+		return err
+	})
 }

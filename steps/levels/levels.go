@@ -131,7 +131,11 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	}
 	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{} // its levels report what broke
 	s.Emit(ev)
-	if decide.Lost(record) && record.Order <= decide.MaxReplaced {
+	slot := []*ledger.Launch{record}
+	for l := before; l != nil; l, _ = lab.Store.LaunchByID(l.Replaces) {
+		slot = slices.Insert(slot, 0, l)
+	}
+	if decide.Replaced(slot) {
 		return Run(ctx, s, lab, protocol, v, parent, fit, record, out)
 	}
 	return levels, record, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/stress"
@@ -32,25 +33,28 @@ func (l *underStress) run(ctx context.Context, q *qualification) (*artifact, err
 	if err = errors.Join(samplesErr, seriesErr); err == nil {
 		err = errors.Join(q.keep(samplesFile, samples), q.keep(seriesFile, series))
 	}
-	return &artifact{Load: tape}, err
+	return &artifact{Load: tape, tape: tape}, err
 }
 
 // samplesFile and seriesFile are where a level keeps its own raw data.
 const samplesFile, seriesFile = "samples.parquet", "series.parquet"
 
 func (l *underStress) judge(_ context.Context, e *evidence) (v verdict.Verdict, reasons []verdict.Reason, err error) {
-	tape := *e.Load
-	if e.launch.Left != nil && tape.Samples == nil {
+	if e.Load == nil {
+		return "", nil, &verdict.Fault{Reason: verdict.New(code.LevelUnreplayed).On(e.block.Level())}
+	}
+	if e.tape == nil {
+		e.tape = e.Load
 		raw := *e.launch
 		raw.Samples, raw.Series = raw.Left[e.block.Level()+"/"+samplesFile], raw.Left[e.block.Level()+"/"+seriesFile]
-		if tape.Samples, err = e.store.ReadSamples(&raw); err == nil {
-			tape.Series, err = e.store.ReadSeries(&raw)
+		if e.tape.Samples, err = e.store.ReadSamples(&raw); err == nil {
+			e.tape.Series, err = e.store.ReadSeries(&raw)
 		}
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	return l.Judge(tape, e.Number)
+	return l.Judge(*e.tape, e.Number)
 }
 
 // Paced is how long a protocol's levels take by the clock, however fast the engine is:

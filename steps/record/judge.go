@@ -35,11 +35,20 @@ func (r *recording) judge() {
 		r.cached(c)
 		r.lengths(c)
 		r.overlong(c)
-		r.worked(c)
+		// Answers that were not computed.
+		most := r.Kind.MostEvents()
+		if f := work.TooFast(c.samples, most); float64(f.Requests) > fastShare*float64(f.Of) {
+			r.invalid(c.fact(code.TooFast, verdict.Int("requests", f.Requests), verdict.Int("of", f.Of),
+				verdict.Num("highest", f.Highest, "events/s"), verdict.Num("most", most, "events/s")))
+		}
 		r.possible(c)
-		r.counted(c)
+		if c.run.ByEvents {
+			r.note(c.fact(code.ByEvents)) // only the client counted the tokens
+		}
 		r.doubtful(c)
-		r.coherent(c)
+		for _, f := range coherence.Incoherent(c.samples) { // answers that are not text
+			r.taken.Incoherent = append(r.taken.Incoherent, FindingOf(f).On(f.Cell))
+		}
 	}
 	r.taken.Disturbed = disturbed(r.taken.Invalid)
 }
@@ -148,13 +157,6 @@ func (r *recording) lengths(c sentCell) {
 	}
 }
 
-// counted notes if only the client counted the tokens.
-func (r *recording) counted(c sentCell) {
-	if c.run.ByEvents {
-		r.note(c.fact(code.ByEvents))
-	}
-}
-
 // doubtful notes if a server's counts contradict what it sent, which counts for nothing if
 // that leaves no numbers.
 func (r *recording) doubtful(c sentCell) {
@@ -179,13 +181,6 @@ func (r *recording) doubtful(c sentCell) {
 	}
 	if n > 0 {
 		r.note(c.fact(code.Doubtful, verdict.Int("answers", n), verdict.Int("request", example.Index), verdict.Text("doubts", example.Doubts)))
-	}
-}
-
-// coherent checks each answer for signs that it is not text.
-func (r *recording) coherent(c sentCell) {
-	for _, f := range coherence.Incoherent(c.samples) {
-		r.taken.Incoherent = append(r.taken.Incoherent, FindingOf(f).On(f.Cell))
 	}
 }
 
@@ -244,13 +239,11 @@ func (r *recording) held(c sentCell) {
 		return
 	}
 	tell := r.note
-	if tooMany(found) {
+	if float64(found.Requests) > heldShare*float64(found.Of) {
 		tell = r.invalid
 	}
 	tell(c.fact(code.HeldBack, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Millis("longest", found.Longest)))
 }
-
-func tooMany(found load.Held) bool { return float64(found.Requests) > heldShare*float64(found.Of) }
 
 // uncounted checks the engine's own counters if it does not report per request how much
 // of the prompt was cached. If contexts are cached on purpose, these are counted too, so
@@ -294,7 +287,10 @@ func (r *recording) overlong(c sentCell) {
 			continue
 		}
 		of++
-		n := max(s.OutputTokens, highest(s.Events))
+		n := s.OutputTokens
+		for _, e := range s.Events {
+			n = max(n, e.Tokens)
+		}
 		if s.RequestedOutput < 1 || n <= s.RequestedOutput+max(overlongRoom, int(overlongShare*float64(s.RequestedOutput))) {
 			continue
 		}
@@ -306,14 +302,6 @@ func (r *recording) overlong(c sentCell) {
 	if requests > 0 {
 		r.invalid(c.fact(code.Overlong, verdict.Int("requests", requests), verdict.Int("of", of), verdict.Int("most", most), verdict.Int("asked", asked)))
 	}
-}
-
-// highest is the highest number of tokens in one event.
-func highest(events []measure.Event) (n int) {
-	for _, e := range events {
-		n = max(n, e.Tokens)
-	}
-	return n
 }
 
 // bound reports for each cell what the machine allows. It runs when all are measured, as
@@ -417,15 +405,6 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 // fastShare of the answers may come faster than a stream can: a client that is not
 // scheduled for a moment finds several events at once.
 const fastShare = 0.1
-
-// worked looks for answers that were not computed.
-func (r *recording) worked(c sentCell) {
-	most := r.Kind.MostEvents()
-	if f := work.TooFast(c.samples, most); float64(f.Requests) > fastShare*float64(f.Of) {
-		r.invalid(c.fact(code.TooFast, verdict.Int("requests", f.Requests), verdict.Int("of", f.Of),
-			verdict.Num("highest", f.Highest, "events/s"), verdict.Num("most", most, "events/s")))
-	}
-}
 
 var workFound = map[work.Code]code.Code{
 	work.PromptText: code.PromptText, work.AnswerText: code.AnswerText, work.PromptCount: code.PromptCount, work.AnswerCount: code.AnswerCount,

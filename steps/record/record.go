@@ -68,7 +68,11 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 		s.Zero = time.Now()
 	}
 	r := &recording{Subject: s, taken: &t, learned: &prompt.Knowledge{}}
-	r.expect(ws)
+	for _, w := range ws {
+		for _, cell := range w.Cells() {
+			r.total += cell.Warmup + cell.Requests
+		}
+	}
 	began := time.Now()
 	if r.watch, err = telemetry.Start(ctx, s.watched()); err != nil {
 		return t, err
@@ -128,15 +132,6 @@ type sentCell struct {
 	delay   measure.Series
 }
 
-// expect adds up what will be sent.
-func (r *recording) expect(ws []*plans.Workload) {
-	for _, w := range ws {
-		for _, cell := range w.Cells() {
-			r.total += cell.Warmup + cell.Requests
-		}
-	}
-}
-
 func (r *recording) all(ctx context.Context, began time.Time, ws []*plans.Workload) error {
 	if err := r.watch.Lead(ctx, began); err != nil {
 		return err
@@ -165,7 +160,10 @@ func (s Subject) watched() telemetry.Config {
 
 // cell sends one cell.
 func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell) error {
-	client := r.clientFor(w)
+	client := r.Client
+	if len(client.Extra) > 0 && cachesOnPurpose(w) {
+		client = client.Bare() // which does not ask the engine to bypass its cache
+	}
 	prompts, err := r.prompts(ctx, client, w, cell)
 	if err != nil {
 		return err
@@ -218,15 +216,6 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	t.Cells = append(t.Cells, run)
 	r.sent = append(r.sent, sentCell{w: w, cell: cell, run: run, prompts: prompts, samples: result.Samples, delay: result.Delay})
 	return nil
-}
-
-// clientFor is the client for a workload. If prompts are meant to be in the engine's
-// cache, it does not ask the engine to bypass it.
-func (r *recording) clientFor(w *plans.Workload) *openai.Client {
-	if len(r.Client.Extra) == 0 || !cachesOnPurpose(w) {
-		return r.Client
-	}
-	return r.Client.Bare()
 }
 
 // cachesOnPurpose reports whether a workload is about what the engine has cached.

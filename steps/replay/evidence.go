@@ -108,13 +108,13 @@ func (r *Replay) derive(id string) *replayedLaunch {
 	// What does not come from samples, such as the startup time, stays as recorded;
 	// metrics derived now but not then were read by no rule.
 	launch.Metrics = maps.Clone(stored.Metrics)
-	again := measure.Evaluate(recording)
+	replayed := measure.Evaluate(recording)
 	for address := range stored.Metrics {
 		if slices.Contains(out.Elsewhere, address) {
 			continue
 		}
 		delete(launch.Metrics, address)
-		if s, there := again[address]; there {
+		if s, there := replayed[address]; there {
 			launch.Metrics[address] = s
 		}
 	}
@@ -217,8 +217,8 @@ func (r *Replay) checkTries(out *Replayed, d store.Decided) {
 			continue // reported with the evidence
 		}
 		out.Numbers++
-		if again := r.triesBefore(ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session, candidate.Work); again != ev.Try {
-			out.differ("decision", "try of "+ev.Feature, fmt.Sprint(max(1, ev.Try)), fmt.Sprint(max(1, again)))
+		if replayed := r.triesBefore(ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session, candidate.Work); replayed != ev.Try {
+			out.differ("decision", "try of "+ev.Feature, fmt.Sprint(max(1, ev.Try)), fmt.Sprint(max(1, replayed)))
 		}
 	}
 }

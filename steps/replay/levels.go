@@ -37,7 +37,7 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 	}
 	switch {
 	case len(d.Levels) == 0:
-		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Reasons)...)
+		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Why())...)
 		return
 	case protocol == nil || r.Judge == nil:
 		out.unplanned(plan)
@@ -110,11 +110,11 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 	}
 	_, name := rowOf(l)
 	block := blockNamed(r.Judge.Blocks(p, protocol, launch), name)
-	var again verdict.Verdict
+	var replayed verdict.Verdict
 	var numbers map[string]measure.Summary
 	switch {
 	case block == nil && !decide.Sound(launch):
-		again, _ = decide.NotCounted(launch) // the engine was seen to be forced
+		replayed, _ = decide.NotCounted(launch) // the engine was seen to be forced
 	case block == nil, !launch.OK && l.Verdict != verdict.Pass:
 		return r.unreplayed(out, l)
 	default:
@@ -127,7 +127,7 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 			against = append(against, other)
 		}
 		var err error
-		again, numbers, err = r.Judge.Level(p, block, launch, against)
+		replayed, numbers, err = r.Judge.Level(p, block, launch, against)
 		fault := (*verdict.Fault)(nil)
 		switch {
 		case errors.As(err, &fault) && fault.Reason.Code == code.LevelUnreplayed,
@@ -140,10 +140,10 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 		}
 		r.numbers(out, launch, block, numbers)
 	}
-	if again != l.Verdict {
-		out.differ("level "+l.Name, "verdict", string(l.Verdict), string(again))
+	if replayed != l.Verdict {
+		out.differ("level "+l.Name, "verdict", string(l.Verdict), string(replayed))
 	}
-	return again, nil
+	return replayed, nil
 }
 
 func blockNamed(all []*plans.Block, name string) *plans.Block {
@@ -156,9 +156,9 @@ func (r *Replay) unreplayed(out *Replayed, l ledger.Level) (verdict.Verdict, err
 }
 
 // numbers compares a level's recorded numbers of a launch with those found again.
-func (r *Replay) numbers(out *Replayed, l *ledger.Launch, b *plans.Block, again map[string]measure.Summary) {
+func (r *Replay) numbers(out *Replayed, l *ledger.Launch, b *plans.Block, replayed map[string]measure.Summary) {
 	tolerance := r.tolerance(out, r.arch[l.ID])
-	all := maps.Clone(again)
+	all := maps.Clone(replayed)
 	for address, s := range l.Metrics {
 		if strings.HasPrefix(address, plans.FoundAddress(b.Level(), "")) {
 			all[address] = s
@@ -166,7 +166,7 @@ func (r *Replay) numbers(out *Replayed, l *ledger.Launch, b *plans.Block, again 
 	}
 	for _, address := range slices.Sorted(maps.Keys(all)) {
 		was, recorded := l.Metrics[address]
-		now, there := again[address]
+		now, there := replayed[address]
 		compareJSON(out, "launch "+l.ID, address, only(was, recorded), only(now, there), tolerance)
 	}
 }

@@ -182,7 +182,7 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 		r.decideStep(&out, d)
 		return out
 	case !hasRules(d.Decision):
-		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Reasons)...)
+		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Why())...)
 		return out
 	case d.Statistics == nil || len(d.Evidence) == 0:
 		out.Outcome, out.Why = Broken, verdict.New(code.KeptNotWhat)
@@ -215,8 +215,8 @@ func hasRules(d *ledger.Decision) bool {
 // first returns the first of several reasons, if any.
 func first(reasons []verdict.Reason) []verdict.Reason { return reasons[:min(1, len(reasons))] }
 
-func (out *Replayed) differ(rule, what, recorded, again string) {
-	out.Differences = append(out.Differences, Difference{rule, what, recorded, again})
+func (out *Replayed) differ(rule, what, recorded, replayed string) {
+	out.Differences = append(out.Differences, Difference{rule, what, recorded, replayed})
 }
 
 func (out *Replayed) note(note verdict.Reason) { out.Notes = noted(out.Notes, note) }
@@ -236,18 +236,18 @@ func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) 
 	var decided [][]verdict.Rule
 	for _, part := range rules.parts {
 		gate := runtime.Kind(d.Kind) == runtime.KindGate
-		again := decide.Rules(part.rules, func(i int) bool { return part.recorded[i].Decides || gate }, part.evidence, settings)
+		replayed := decide.Rules(part.rules, func(i int) bool { return part.recorded[i].Decides || gate }, part.evidence, settings)
 		for i, rec := range part.recorded {
-			again[i].Decides = rec.Decides
+			replayed[i].Decides = rec.Decides
 		}
-		r.compareRules(out, part.recorded, again, d.Run)
+		r.compareRules(out, part.recorded, replayed, d.Run)
 		levels := d.Levels
 		if part.alternative != nil {
 			levels = decide.LevelsRead(part.evidence.Features[d.Feature])
 		}
-		v := r.seenData(out, d, part, decide.Whole(d.Kind, levels, again))
+		v := r.seenData(out, d, part, decide.Whole(d.Kind, levels, replayed))
 		verdicts = append(verdicts, v)
-		decided = append(decided, again)
+		decided = append(decided, replayed)
 		if alt := part.alternative; alt != nil && v != alt.Verdict {
 			out.differ(alt.Name, "verdict", string(alt.Verdict), string(v))
 		}
@@ -284,14 +284,14 @@ func (rules replayRules) shown(d store.Decided) int {
 }
 
 // findings compares the facts beside a verdict: which metrics, in which order, and why.
-func findings(out *Replayed, recorded, again []verdict.Reason) {
+func findings(out *Replayed, recorded, replayed []verdict.Reason) {
 	keys := func(all []verdict.Reason) (keys []string) {
 		for _, r := range all {
 			keys = append(keys, r.Key())
 		}
 		return keys
 	}
-	if was, is := keys(recorded), keys(again); !slices.Equal(was, is) {
+	if was, is := keys(recorded), keys(replayed); !slices.Equal(was, is) {
 		out.differ("decision", "findings", strings.Join(was, ", "), strings.Join(is, ", "))
 	}
 }
@@ -387,17 +387,17 @@ func (r *Replay) hypothesis(out *Replayed, d store.Decided, rules replayRules) {
 // compareRules compares decided rules with the recorded ones: the verdicts of rules and
 // comparisons, and every number, bit for bit. Words are not compared, as a later version
 // may choose better ones.
-func (r *Replay) compareRules(out *Replayed, recorded, again []verdict.Rule, run string) {
+func (r *Replay) compareRules(out *Replayed, recorded, replayed []verdict.Rule, run string) {
 	tolerance := 0.0
 	if start := r.runs[run]; start != nil {
 		tolerance = r.tolerance(out, start.Environment["arch"])
 	}
 	for i := range recorded {
-		if i >= len(again) {
+		if i >= len(replayed) {
 			out.differ(recorded[i].Name, "rule", string(recorded[i].Verdict), "absent")
 			continue
 		}
-		compareRule(out, recorded[i], again[i], tolerance)
+		compareRule(out, recorded[i], replayed[i], tolerance)
 	}
 }
 
@@ -410,18 +410,18 @@ func (r *Replay) tolerance(out *Replayed, arch string) float64 {
 	return ElsewhereTolerance
 }
 
-func compareRule(out *Replayed, recorded, again verdict.Rule, tolerance float64) {
-	compareJSON(out, recorded.Name, "", wordless(recorded), wordless(again), tolerance)
+func compareRule(out *Replayed, recorded, replayed verdict.Rule, tolerance float64) {
+	compareJSON(out, recorded.Name, "", wordless(recorded), wordless(replayed), tolerance)
 }
 
 // compareJSON finds where two values differ in recorded form.
-func compareJSON(out *Replayed, rule, what string, recorded, again any, tolerance float64) {
+func compareJSON(out *Replayed, rule, what string, recorded, replayed any, tolerance float64) {
 	x, errX := json.Marshal(recorded)
-	if errX == nil && reflect.DeepEqual(recorded, again) {
+	if errX == nil && reflect.DeepEqual(recorded, replayed) {
 		out.Numbers += numbersIn(x)
 		return
 	}
-	y, errY := json.Marshal(again)
+	y, errY := json.Marshal(replayed)
 	if errX != nil || errY != nil {
 		out.differ(rule, what, fmt.Sprint(errX), fmt.Sprint(errY))
 		return

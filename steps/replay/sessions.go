@@ -20,12 +20,12 @@ import (
 type Sessions interface {
 	// Counts returns a launch with what its samples show about whether it counts, and the
 	// reasons not to that only the ledger shows; false if too little is kept of it.
-	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch, alone []verdict.Reason, known bool)
+	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (replayed *ledger.Launch, alone []verdict.Reason, known bool)
 	// Benchmark is the outcome of a session's launches for a feature.
 	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error)
 	// Rows is the outcome of a comparison, with the numbers that a matrix finds; nothing
 	// was launched for unknown rows.
-	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (again *ledger.Decision, found map[string]measure.Summary, unknown []string, err error)
+	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (replayed *ledger.Decision, found map[string]measure.Summary, unknown []string, err error)
 	// Printed are the numbers that a step's program printed; false for a step that reads
 	// none.
 	Printed(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
@@ -109,29 +109,29 @@ func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
 		if r.recorded[l.ID] > d.Record {
 			continue // the session continued
 		}
-		again, err := r.launchOf(out, plan.res.Plan, l.ID)
+		replayed, err := r.launchOf(out, plan.res.Plan, l.ID)
 		if err != nil {
 			out.fail(err)
 			return
 		}
-		all = append(all, again)
+		all = append(all, replayed)
 	}
-	again, err := r.Judge.Benchmark(plan.res.Plan, f, d.Session, all, scope)
+	replayed, err := r.Judge.Benchmark(plan.res.Plan, f, d.Session, all, scope)
 	if err != nil {
 		out.fail(err)
 		return
 	}
-	out.Verdict = again.Verdict
-	if was, is := sorted(d.Launches), sorted(again.Launches); !slices.Equal(was, is) {
+	out.Verdict = replayed.Verdict
+	if was, is := sorted(d.Launches), sorted(replayed.Launches); !slices.Equal(was, is) {
 		out.differ("decision", "launches", jsonText(was), jsonText(is))
 	}
-	was, is := why(d.Decision), why(again)
+	was, is := why(d.Decision), why(replayed)
 	switch {
 	case was.Code == code.TreeMovedBefore:
 		out.ledgerOnly(onlySource)
 		out.Verdict = d.Verdict
-	case again.Verdict != d.Verdict:
-		out.differ("decision", "verdict", string(d.Verdict), string(again.Verdict))
+	case replayed.Verdict != d.Verdict:
+		out.differ("decision", "verdict", string(d.Verdict), string(replayed.Verdict))
 	case was.Key() != is.Key():
 		out.differ("decision", "reason", string(was.Code), string(is.Code))
 	}
@@ -186,7 +186,7 @@ func (r *Replay) launchOf(out *Replayed, p *plans.Plan, id string) (*ledger.Laun
 	if err != nil {
 		return nil, err
 	}
-	again, alone, known := r.Judge.Counts(p, l, kept)
+	replayed, alone, known := r.Judge.Counts(p, l, kept)
 	if !known {
 		out.ledgerOnly(onlyCounts)
 		return l, nil
@@ -197,18 +197,18 @@ func (r *Replay) launchOf(out *Replayed, p *plans.Plan, id string) (*ledger.Laun
 	for _, c := range []struct {
 		what    string
 		was, is []verdict.Reason
-	}{{"invalid", l.Invalid, again.Invalid}, {"incoherent", l.Incoherent, again.Incoherent}} {
+	}{{"invalid", l.Invalid, replayed.Invalid}, {"incoherent", l.Incoherent, replayed.Incoherent}} {
 		if was, is := keys(c.was), keys(c.is); !slices.Equal(was, is) {
 			out.differ("launch "+id, c.what, jsonText(was), jsonText(is))
 		}
 	}
 	if l.Output != "" {
-		compareJSON(out, "launch "+id, "", l.Metrics, again.Metrics, r.tolerance(out, r.arch[id]))
+		compareJSON(out, "launch "+id, "", l.Metrics, replayed.Metrics, r.tolerance(out, r.arch[id]))
 	}
-	if l.Disturbed != again.Disturbed {
-		out.differ("launch "+id, "disturbed", yesNo(l.Disturbed), yesNo(again.Disturbed))
+	if l.Disturbed != replayed.Disturbed {
+		out.differ("launch "+id, "disturbed", yesNo(l.Disturbed), yesNo(replayed.Disturbed))
 	}
-	return again, nil
+	return replayed, nil
 }
 
 // keys are reasons without their words, sorted: the order in which causes were found
@@ -248,10 +248,10 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 			failed = cmp.Or(failed, err)
 			return l
 		}
-		var again *ledger.Decision
+		var replayed *ledger.Decision
 		var unknown []string
 		var err error
-		again, found, unknown, err = r.Judge.Rows(plan.res.Plan, b, d.Decision, launchOf)
+		replayed, found, unknown, err = r.Judge.Rows(plan.res.Plan, b, d.Decision, launchOf)
 		if err = errors.Join(failed, err); err != nil {
 			out.fail(err)
 			return
@@ -260,10 +260,10 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 			out.ledgerOnly(onlyRow)
 		}
 		tolerance := r.tolerance(out, r.runs[d.Run].Environment["arch"])
-		compareJSON(out, "rows", "", wordlessRows(d.Rows), wordlessRows(again.Rows), tolerance)
-		compareJSON(out, "effects", "", d.Effects, again.Effects, tolerance)
-		if out.Verdict = again.Verdict; again.Verdict != d.Verdict {
-			out.differ("decision", "verdict", string(d.Verdict), string(again.Verdict))
+		compareJSON(out, "rows", "", wordlessRows(d.Rows), wordlessRows(replayed.Rows), tolerance)
+		compareJSON(out, "effects", "", d.Effects, replayed.Effects, tolerance)
+		if out.Verdict = replayed.Verdict; replayed.Verdict != d.Verdict {
+			out.differ("decision", "verdict", string(d.Verdict), string(replayed.Verdict))
 		}
 	}
 	for _, id := range d.Launches {

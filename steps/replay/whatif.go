@@ -41,6 +41,9 @@ type whatIf struct {
 	// outcomes are what nodes come to, and locked why they are not reached.
 	outcomes map[string]*ledger.Decision
 	locked   map[string]verdict.Reason
+	// unfit is why the launches of a candidate are not of what the plan starts, with the
+	// verdict of what rests on them.
+	unfit map[string]verdict.Reason
 	// open are features of which only an apply can tell what becomes of them.
 	open map[string]bool
 	// raw has the differences of the raw data that the current node reads, and gone is why
@@ -56,7 +59,7 @@ func (r *Replay) With(p *plans.Plan) ([]WouldBe, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &whatIf{Replay: r, outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{}}
+	w := &whatIf{Replay: r, outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, unfit: map[string]verdict.Reason{}, open: map[string]bool{}}
 	w.view = &decide.View{
 		Plan: p, Graph: g, OnSeenData: true, Records: r.store.Records, Arms: w.arms, Launch: w.launch,
 		Outcome:  func(node string) *ledger.Decision { return w.outcomes[node] },
@@ -115,14 +118,14 @@ func (w *whatIf) decide(n *runtime.Node, out *WouldBe) *ledger.Decision {
 	if n.FeatureBlock != nil {
 		if v, why := w.lacks(n.FeatureBlock); v != "" {
 			out.Unmeasured, out.Reasons = v == verdict.Inconclusive, why
-			return &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: v, Reasons: why, Variant: runtime.Candidates(n.FeatureBlock)[0].Set}
+			return &ledger.Decision{Kind: string(n.Kind), Verdict: v, Reasons: why, Variant: runtime.Candidates(n.FeatureBlock)[0].Set}
 		}
 	}
 	w.raw, w.gone = &Replayed{}, nil
 	d, err := decide.Node(w.view, n)
 	if err = cmp.Or(w.gone, err); err != nil {
 		out.Reasons = []verdict.Reason{verdict.OfError(err)}
-		return &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Error, Reasons: out.Reasons}
+		return &ledger.Decision{Kind: string(n.Kind), Verdict: verdict.Error, Reasons: out.Reasons}
 	}
 	if n.Kind == runtime.KindGate {
 		w.leaveOpen(n.PhaseBlock, d)
@@ -145,8 +148,8 @@ func (w *whatIf) decide(n *runtime.Node, out *WouldBe) *ledger.Decision {
 func (w *whatIf) lacks(f *plans.Feature) (v verdict.Verdict, why []verdict.Reason) {
 	var all []verdict.Verdict
 	for _, c := range runtime.Candidates(f) {
-		if m := w.outcomes[runtime.QualifyID(c.Name)]; m != nil && m.Derived {
-			all, why = append(all, m.Verdict), noted(why, m.Reasons[0])
+		if unfit := w.unfit[c.Name]; !unfit.IsZero() {
+			all, why = append(all, unfit.Verdict), noted(why, unfit)
 		}
 	}
 	if len(all) == 0 {
@@ -206,33 +209,37 @@ func (w *whatIf) step(n *runtime.Node) *ledger.Decision {
 			}
 			return runtime.Digest(b, p.Engines, p.Knobs, p.Workloads, p.Protocols)
 		}
-		if was.res != nil && (was.exact || len(was.changed) == 0) && rests(was.res.Plan, stepOf(was.res.Plan, n.ID)) == rests(now, b) {
+		if was.res != nil && len(was.changed) == 0 && rests(was.res.Plan, stepOf(was.res.Plan, n.ID)) == rests(now, b) {
 			return d
 		}
 		why.Code = code.StepOther
 	}
-	return &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Inconclusive, Reasons: []verdict.Reason{why}}
+	return &ledger.Decision{Kind: string(n.Kind), Verdict: verdict.Inconclusive, Reasons: []verdict.Reason{why}}
 }
 
 // measurement is the recorded outcome of a candidate's qualification or benchmark, or the
-// baseline's. One whose launches are not of what the plan starts is a derived outcome, with
-// that reason; a baseline without any is measured first, and locks nothing.
+// baseline's, if its launches are of what the plan starts. A baseline that is not on record
+// is measured first, and locks nothing.
 func (w *whatIf) measurement(n *runtime.Node) *ledger.Decision {
 	d, ok := w.newest(n.ID)
 	if n.ID == runtime.BaselineID {
 		if ok {
 			return d.Decision
 		}
-		return &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Pass, Derived: true}
+		return &ledger.Decision{Kind: string(n.Kind), Verdict: verdict.Pass}
 	}
-	why := w.unfit(n.FeatureBlock)
-	if why.IsZero() && ok {
+	name := n.FeatureBlock.Name
+	if n.Kind == runtime.KindQualify {
+		w.unfit[name] = w.compare(n.FeatureBlock)
+	}
+	if w.unfit[name].IsZero() && ok {
 		return d.Decision
 	}
-	if why.IsZero() {
-		why = verdict.New(code.NeverMeasured).Is(verdict.Inconclusive)
+	if w.unfit[name].IsZero() {
+		w.unfit[name] = verdict.New(code.NeverMeasured).Is(verdict.Inconclusive)
 	}
-	return &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: why.Verdict, Derived: true, Reasons: []verdict.Reason{why}}
+	why := w.unfit[name]
+	return &ledger.Decision{Kind: string(n.Kind), Verdict: why.Verdict, Reasons: []verdict.Reason{why}}
 }
 
 // newest is the newest decision about a node that was not retracted: the launches stay
@@ -306,11 +313,11 @@ func changesNothing(v *plans.KnobValue) bool {
 	return len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts) == 0 && v.Image == "" && v.MustSee.Empty() && v.MustNotSee.Empty()
 }
 
-// unfit is why the launches on record of a candidate are not of what the plan starts for
+// compare is why the launches on record of a candidate are not of what the plan starts for
 // it, with the verdict of what rests on them; no fact if they are. Something else makes it
 // invalid, what was never launched inconclusive, and so does not knowing. Rules, thresholds,
 // targets and how to decide are free to change: that is what another plan is for.
-func (w *whatIf) unfit(f *plans.Feature) verdict.Reason {
+func (w *whatIf) compare(f *plans.Feature) verdict.Reason {
 	all, benchmarked, run := w.launches(f.Name)
 	if len(all) == 0 {
 		return verdict.New(code.NeverMeasured).Is(verdict.Inconclusive)
@@ -354,10 +361,10 @@ func (w *whatIf) unfit(f *plans.Feature) verdict.Reason {
 		return verdict.New(code.StartsOther).From(differ...).Is(verdict.Invalid)
 	case len(lacking) > 0:
 		return verdict.New(code.StartsMore).From(lacking...).Is(verdict.Inconclusive)
+	case len(recorded.changed) > 0: // which the digest does not cover
+		return verdict.New(code.SecretsUnknown, verdict.List("inputs", recorded.changed)).Is(verdict.Inconclusive)
 	case recorded.exact:
 		return verdict.Reason{}
-	case len(recorded.changed) > 0:
-		return verdict.New(code.SecretsUnknown, verdict.List("inputs", recorded.changed)).Is(verdict.Inconclusive)
 	}
 	return verdict.New(code.StartsUnknown).From(verdict.New(code.PlanInexact, recorded.lacking()...)).Is(verdict.Inconclusive)
 }

@@ -79,7 +79,7 @@ func whatIfOf(t *testing.T, p *plans.Plan) *whatIf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &whatIf{outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{}}
+	w := &whatIf{outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, unfit: map[string]verdict.Reason{}, open: map[string]bool{}}
 	for _, n := range g.Nodes {
 		w.outcomes[n.ID] = &ledger.Decision{Node: n.ID, Verdict: verdict.Pass}
 	}

@@ -57,12 +57,12 @@ func (s *session) question() (*agreement.Question, error) {
 	var launches []*ledger.Launch
 	for _, m := range s.members {
 		declared := s.lab.Plan.Protocol(m.Feature.Protocol).Answers()
-		used := of(m.Took(s.all), m.variants)
+		used := of(m.Took(s.all), m.pair())
 		_, crashed := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
 		if declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil || m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
 			continue
 		}
-		if v, _, err := s.judged(m); err != nil || v != verdict.Pass {
+		if v, _, err := s.valid(m); err != nil || v != verdict.Pass {
 			if err != nil {
 				return nil, err
 			}
@@ -106,60 +106,39 @@ func (s *session) question() (*agreement.Question, error) {
 // ask launches the parent once more, when everything else is on record, and asks it what
 // must be known before members are decided. It is not measured.
 func (s *session) ask(ctx context.Context) error {
-	for range 1 + decide.MaxReplaced {
+	for before := len(s.proofs); ; {
 		q, err := s.question()
 		if q == nil || err != nil {
 			return err
 		}
+		if made := s.proofs[before:]; len(made) > 0 && !decide.Replaced(made) {
+			return nil
+		}
 		parent, n, group := s.members[0].variants[0], len(s.proofs)+1, Agreement(s.id)
 		record := &ledger.Launch{ID: fmt.Sprintf("%s.%d", group, n), Session: group, Purpose: ledger.ForAgreement, Ordinal: n, Order: n, OK: true, Draw: s.lab.Draws.Next()}
-		on := s.scope.Node
-		ev := runtime.Event{
-			Type: "launch_started", Node: on.ID, Phase: on.Phase, Feature: on.Feature, Variant: parent.Name, Level: ledger.ForAgreement,
-			Launch: n, Launches: n, LaunchID: record.ID,
-		}
-		s.scope.Emit(ev)
-		if _, err := asks.Make(ctx, s.lab, &s.lab.Lab, s.scope, parent, record, *q); err != nil {
+		ev := runtime.Event{Variant: parent.Name, Level: ledger.ForAgreement, Launch: n, Launches: n, LaunchID: record.ID}
+		err = s.lab.Report(s.scope, ev, record, func() error {
+			_, err := asks.Make(ctx, s.lab, &s.lab.Lab, s.scope, parent, record, *q)
 			return err
-		}
-		if err := s.lab.Keep(s.scope, record); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 		s.proofs = append(s.proofs, record)
-		ev.Type, ev.Seconds = "launch_done", record.Seconds
-		if !record.OK {
-			ev.Why = record.Error
-		}
-		s.scope.Emit(ev)
 	}
-	return nil
 }
 
 // asks launches a parent to be asked about answers.
 var asks = launch.Function[*Lab, agreement.Question, struct{}]{Kind: ledger.ForAgreement, Here: askHere}
 
 func askHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, q agreement.Question) (none struct{}, err error) {
-	st, err := lab.Launch(ctx, s, v, rec)
-	if st == nil {
-		return none, err
-	}
-	if err == nil {
-		var asked *agreement.Asked
-		if asked, err = q.Ask(ctx, st, rec.Draw.Seed); err == nil {
-			err = asked.Keep(st)
+	return none, lab.Use(ctx, s, v, rec, func(st *launch.Started) error {
+		asked, err := q.Ask(ctx, st, rec.Draw.Seed)
+		if err != nil {
+			return err
 		}
-		switch {
-		case err == nil:
-			st.Observe(ctx, v)
-		case ctx.Err() == nil:
-			st.Broke(err)
-		}
-		st.Stop(s)
-	}
-	if ctx.Err() != nil {
-		return none, context.Cause(ctx)
-	}
-	return none, nil
+		return asked.Keep(st)
+	})
 }
 
 // agreed adds to the level of a member whether it did its parent's work, and its answers
@@ -171,7 +150,7 @@ func (s *session) agreed(m *member, used []*ledger.Launch, out *ledger.Decision,
 	if err != nil {
 		return err
 	}
-	v, reasons, err := s.lab.Worked(used, m.variants, s.ws, asked)
+	v, reasons, err := s.lab.Worked(used, m.pair(), s.ws, asked)
 	switch {
 	case err != nil:
 		return err

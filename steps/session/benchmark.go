@@ -89,13 +89,7 @@ type benchmark struct {
 	feature *plans.Feature
 }
 
-// protocol is the feature's; nil in a comparison of engines, which has no parent.
-func (b *benchmark) protocol() *plans.Protocol {
-	if b.feature == nil {
-		return nil
-	}
-	return b.lab.Plan.Protocol(b.feature.Protocol)
-}
+func (b *benchmark) protocol() *plans.Protocol { return b.lab.Plan.Protocol(b.feature.Protocol) }
 
 // workloads are what its launches send.
 func (b *benchmark) workloads() (ws []*plans.Workload) {
@@ -145,7 +139,7 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if q.Verdict != verdict.Pass {
 		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
 	}
-	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), []any{b.protocol().Answers()}, b.lab.Freed(), b.lab.AcceptedParts(), b.proofs(vs))...)
+	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), answersKey(ws), []any{b.protocol().Answers()}, b.lab.Freed(), b.lab.AcceptedParts(), b.proofs(vs))...)
 	keys := runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}
 	if p := s.Previous; q.Verdict == verdict.Pass && (p == nil || p.MeasureKey == measure && p.DecisionKey != decided) {
 		keys.Fresh, err = b.fresh(s, keys, ws)
@@ -203,8 +197,8 @@ func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Rea
 	return b.lab.Disagree(launches, vs)
 }
 
-// judged is how answers are judged, for the decision's key.
-func judged(workloads []*plans.Workload) (parts []any) {
+// answersKey is how answers are judged, for the decision's key.
+func answersKey(workloads []*plans.Workload) (parts []any) {
 	for _, w := range workloads {
 		parts = append(parts, w.Name, w.Coherence)
 	}
@@ -227,37 +221,28 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		out.Verdict, _ = decide.Broken(q)
 		return out, nil, nil
 	}
-	view := b.lab.View(s)
-	own, members, err := b.lab.sessionOf(s, b.feature)
+	run, own, fresh, err := b.session(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	ws := b.workloads()
-	run := &session{rounds: rounds{lab: b.lab, scope: s}, work: b.lab.WorkKey(ws), ws: ws, members: []*member{own}}
-	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
-		return nil, nil, err
+	view := b.lab.View(s)
+	if run.members = []*member{own}; !fresh {
+		out.Session = run.id
 	}
-	run.all, run.proofs = b.lab.session(run.id), b.lab.asked(run.id)
-	out.Session = run.id
-	own.CloseRetracted(view, run.all)
-	if len(run.all) > 0 {
-		if err := run.looks(); err != nil {
-			return nil, nil, err
-		}
+	if err := run.looks(); err != nil {
+		return nil, nil, err
 	}
 	var launches []runtime.PlannedLaunch
 	if own.Open {
 		next, before := own.NextLook(view, run.id, run.work), b.launchedBefore(s)
-		have := run.all
-		if run.id == "" { // one cut before all arms were launched is resumed, too
-			id, err := b.newSession(s, run.work, members)
-			if err != nil {
-				return nil, nil, err
+		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Sound(l) })
+		if len(have) > 0 {
+			args := []verdict.Arg{verdict.Int("n", len(have)), verdict.Int("most", own.Most*len(own.Launched))}
+			if next < own.Most {
+				args = append(args, verdict.Int("least", next*len(own.Launched)))
 			}
-			have = b.lab.session(id)
+			out.Reasons = verdict.Because(code.LaunchesKept, args...)
 		}
-		have = slices.DeleteFunc(slices.Clone(have), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Sound(l) })
-		out.Reasons = kept(own, have, next)
 		for round := own.Rounds + 1; round <= own.Most; round++ {
 			for _, v := range own.launched() {
 				made := slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key && l.Ordinal == round })
@@ -288,18 +273,6 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		out.Reasons = append(out.Reasons, why)
 	}
 	return out, b.lab.alone(launches, own.launched()), nil
-}
-
-// kept reports how many launches of a resumed session are on record.
-func kept(m *member, have []*ledger.Launch, next int) []verdict.Reason {
-	if len(have) == 0 {
-		return nil
-	}
-	args := []verdict.Arg{verdict.Int("n", len(have)), verdict.Int("most", m.Most*len(m.Launched))}
-	if next < m.Most {
-		args = append(args, verdict.Int("least", next*len(m.Launched)))
-	}
-	return verdict.Because(code.LaunchesKept, args...)
 }
 
 // launchedBefore reports whether an earlier sibling launches the parent for this one too.
@@ -342,7 +315,6 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	if err != nil {
 		return nil, err
 	}
-	ws := b.workloads()
 	level := ledger.Level{Name: plans.BenchmarkLevel}
 	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
@@ -360,7 +332,7 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 			level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{verdict.New(code.NotMeasuredApart).From(why)}
 			out.Derived = true
 		} else if err == nil {
-			err = b.measure(ctx, s, ws, out, &level)
+			err = b.measure(ctx, s, out, &level)
 		}
 		if err != nil {
 			return nil, err
@@ -373,16 +345,16 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 }
 
 // measure makes the launches that the session lacks, for all candidates that share it.
-func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.Workload, out *ledger.Decision, level *ledger.Level) error {
-	run, own, err := b.session(s, ws)
+func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, out *ledger.Decision, level *ledger.Level) error {
+	run, own, fresh, err := b.session(s)
 	if err != nil {
 		return err
 	}
-	if err := run.divide(ctx, run.variants()); err != nil {
-		return err
+	if fresh {
+		b.lab.begun = append(b.lab.begun, run.id)
 	}
-	run.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
-		return b.one(ctx, s, run.id, sl, total, ws, tries)
+	if err := run.divide(ctx); err != nil {
+		return err
 	}
 	if err := run.run(ctx); err != nil {
 		return err
@@ -396,24 +368,20 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	return run.conclude(ctx, own, out, level)
 }
 
-// session is the one that the benchmark continues or starts, with its own member.
-func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *member, error) {
+// session is the one that the benchmark continues, or a fresh one, with its own member.
+func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh bool, err error) {
 	own, members, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	run := &session{rounds: rounds{lab: b.lab, scope: s}, work: b.lab.WorkKey(ws), ws: ws}
-	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
-		return nil, nil, err
+	ws := b.workloads()
+	run = &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws}
+	if run.id, err = b.lab.continues(s, own, run.work); err == nil && run.id == "" {
+		fresh = true
+		run.id, err = b.lab.newSession(s, run.work, members)
 	}
-	if run.id == "" {
-		if run.id, err = b.newSession(s, run.work, members); err != nil {
-			return nil, nil, err
-		}
-		if b.lab.begun == nil {
-			b.lab.begun = map[string]bool{}
-		}
-		b.lab.begun[run.id] = true
+	if err != nil {
+		return nil, nil, false, err
 	}
 	run.all, run.proofs = b.lab.session(run.id), b.lab.asked(run.id)
 	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
@@ -425,95 +393,12 @@ func (b *benchmark) session(s *runtime.Scope, ws []*plans.Workload) (*session, *
 			run.members = append(run.members, m)
 		}
 	}
-	run.dropDead()
-	return run, own, nil
-}
-
-// cutAtOnce reports whether a session was cut in its first round: what is launched in it
-// now is beside the launches that are there. If a candidate's outcome rests on it, that
-// round was complete, and later candidates were not in it.
-func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
-	if !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
-		return false
-	}
-	for _, m := range members {
-		for _, f := range l.Graph.Siblings(m.Feature) {
-			for _, d := range l.Store.History(runtime.BenchmarkID(f.Name)) {
-				if len(launches) > 0 && d.Session == launches[0].Session {
-					return false
-				}
-			}
+	for _, m := range run.members { // the candidate broke earlier in this apply
+		if l := b.lab.died[run.id+m.Arms.Candidate.Key]; l != nil {
+			m.broken, m.Open = l, false
 		}
 	}
-	return true
-}
-
-// newSession names a new session: by what is measured, and by the attempt. One that was
-// cut before it had launches of all arms is resumed.
-func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member) (string, error) {
-	var keys []string
-	for _, m := range members {
-		keys = append(keys, m.Arms.Parent.Key, m.Arms.Candidate.Key)
-	}
-	for n := 0; ; n++ {
-		id := "s-" + runtime.ShortID(work, keys, s.Node.ID, s.Attempt, n)
-		have := b.lab.session(id)
-		if !b.lab.sameBoot(have) {
-			continue
-		}
-		if why, err := members[0].Fresh(b.lab.View(s), have); err != nil || !why.IsZero() {
-			if err != nil {
-				return "", err
-			}
-			continue
-		}
-		return id, nil
-	}
-}
-
-// one makes one launch: start, warm up, send every cell of every workload, stop.
-func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, sl slot, total int, ws []*plans.Workload, tries []*ledger.Launch) (*ledger.Launch, error) {
-	ev := runtime.Event{
-		Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: plans.BenchmarkLevel, Variant: sl.variant.Name,
-		Launch: sl.number, Launches: total, LaunchesLeast: sl.least, Again: len(tries), LaunchID: launchID(session, sl, len(tries)),
-	}
-	started := ev
-	started.Type = "launch_started"
-	if n := len(tries); n > 0 {
-		why := decide.WhyNot(tries[n-1])
-		if decide.Sound(tries[n-1]) {
-			why = []verdict.Reason{verdict.New(code.PlaceLeft).On(tries[n-1].On())}
-		}
-		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(why...)
-	}
-	s.Emit(started)
-	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.WorkKey(ws), Draw: sl.draw, Place: sl.place, Prompts: sl.prompts}
-	if record.Body = sl.body; record.Body == "" {
-		record.Body = record.Draw.Seed
-	}
-	if !slices.ContainsFunc(ws, func(w *plans.Workload) bool { return w.SameTexts }) {
-		record.Body = ""
-	}
-	if n := len(tries); n > 0 {
-		record.Replaces = tries[n-1].ID
-	}
-	with := measuring{Crashed: sl.crashed, Event: ev}
-	for _, w := range ws {
-		with.Workloads = append(with.Workloads, w.Name)
-	}
-	if _, err := measures.Make(ctx, b.lab, &b.lab.Lab, s, sl.variant, record, with); err != nil {
-		return nil, err
-	}
-	// When a launch is reported as done, it is on record.
-	if err := b.lab.Keep(s, record); err != nil {
-		return nil, err
-	}
-	ev.Type, ev.Seconds = "launch_done", record.Seconds
-	if !record.OK {
-		ev.Why = record.Error
-	}
-	s.Emit(ev)
-	return record, nil
+	return run, own, fresh, nil
 }
 
 // measuring is the work of a benchmark launch.
@@ -533,28 +418,23 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 	for _, name := range with.Workloads {
 		ws = append(ws, lab.Plan.Workload(name))
 	}
-	st, err := lab.Launch(ctx, s, v, rec)
-	if err == nil {
+	return none, lab.Use(ctx, s, v, rec, func(st *launch.Started) error {
 		st.Crashed = len(with.Crashed)
-		if note := countsCrashes(rec, with.Crashed); !note.IsZero() {
-			rec.Notes = append(rec.Notes, note)
+		var before []string
+		for _, c := range with.Crashed {
+			if c.Session != rec.Session {
+				before = append(before, c.ID)
+			}
 		}
-		err = lab.Work(ctx, st, v, ws, func(request, requests int) {
+		if len(before) > 0 {
+			rec.Notes = append(rec.Notes, verdict.New(code.CountsCrashes, verdict.List("launches", before)))
+		}
+		return lab.Work(ctx, st, v, ws, func(request, requests int) {
 			e := with.Event
 			e.Type, e.Request, e.Requests = "request_done", request, requests
 			s.Emit(e)
 		})
-		switch {
-		case err == nil:
-			st.Observe(ctx, v)
-		case ctx.Err() == nil:
-			st.Broke(err)
-		}
-		st.Stop(s)
-	} else if st == nil {
-		return none, err
-	}
-	return none, ctx.Err()
+	})
 }
 
 // Carry executes an order from another machine.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -85,28 +86,22 @@ type compare struct {
 	recorded func(name, engine string, knobs map[string]string) (*variant.Variant, error)
 }
 
-// comparison is the work of a compare or matrix step, all names resolved.
+// comparison is the work of a compare or matrix step, all names resolved: a session with
+// one member, whose arms are its rows.
 type comparison struct {
+	*session
 	compareConfig
-	protocol  *plans.Protocol
-	workloads []*plans.Workload
+	protocol *plans.Protocol
 	// matrix is set if the rows are combinations of knobs.
 	matrix *matrix
 	// variants are the engines, the reference first; rows in the plan's order.
 	variants, rows []*variant.Variant
-	// prompts is the digest of those sent to all engines, as each counts tokens in its
-	// own way; empty until they are made, and in a matrix, whose cells are of one engine
-	// and get their own prompts in every launch.
-	prompts string
-	// session is the one that it continues, slots how many launches that takes and how
-	// many it has.
-	session string
-	slots   []slot
-	have    []*ledger.Launch
+	// entries are what is known of each row.
+	entries map[*variant.Variant]*gates.Contender
 }
 
 func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
-	out := &comparison{}
+	out := &comparison{session: &session{lab: c.lab, scope: s}, entries: map[*variant.Variant]*gates.Contender{}}
 	if c.block.Kind == plans.MatrixStep {
 		return out, c.combine(s, out)
 	}
@@ -135,7 +130,7 @@ func (c *compare) named(out *comparison) error {
 		return fmt.Errorf("there is no protocol %q", out.Protocol)
 	}
 	for _, name := range c.lab.Plan.Sent(c.block) {
-		out.workloads = append(out.workloads, c.lab.Plan.Workload(name))
+		out.ws = append(out.ws, c.lab.Plan.Workload(name))
 	}
 	return nil
 }
@@ -153,7 +148,7 @@ func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, kn
 	if err != nil {
 		return err
 	}
-	out.rows = append(out.rows, v)
+	out.rows, out.entries[v] = append(out.rows, v), &gates.Contender{Arm: gates.Arm{Name: name}}
 	if name == out.Reference {
 		out.variants = slices.Insert(out.variants, 0, v)
 	} else {
@@ -162,19 +157,28 @@ func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, kn
 	return nil
 }
 
-// going is the comparison with its session.
-func (c *compare) going(s *runtime.Scope) (*comparison, error) {
+// resumed is the comparison with its session. All engines are sent the same prompts, as
+// each counts tokens in its own way, except the cells of a matrix, which are of one engine.
+func (c *compare) resumed(s *runtime.Scope) (*comparison, error) {
 	it, err := c.comparison(s)
 	if err != nil {
 		return nil, err
 	}
-	it.slots = interleave(it.variants, it.Launches)
-	it.session = c.lab.sessionID(s, len(it.slots))
-	it.have = c.lab.session(it.session)
-	if i := slices.IndexFunc(it.have, func(l *ledger.Launch) bool { return l.Prompts != "" }); i >= 0 {
-		it.prompts = it.have[i].Prompts
+	if it.id, err = c.lab.sessionOfRows(s, len(it.variants)*it.Launches); err != nil {
+		return nil, err
+	}
+	it.work = c.lab.WorkKey(it.ws)
+	it.hold(c.lab.session(it.id))
+	if i := slices.IndexFunc(it.all, func(l *ledger.Launch) bool { return l.Prompts != "" }); i >= 0 {
+		it.prompts = it.all[i].Prompts
 	}
 	return it, nil
+}
+
+// hold makes the rows what the session is about, with the launches that it has.
+func (it *comparison) hold(all []*ledger.Launch) {
+	it.all = all
+	it.members = []*member{{Member: decide.NewRows(keysOf(it.variants), it.Launches), variants: it.variants}}
 }
 
 // Prepare implements runtime.Preparer. An engine whose image is unavailable becomes a row
@@ -204,8 +208,8 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	measure := runtime.Digest("compare", c.lab.BenchmarkKey(it.workloads, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
-	by := append([]any{"launches", it.Launches, decide.Version, "answers"}, judged(it.workloads)...)
+	measure := runtime.Digest("compare", c.lab.BenchmarkKey(it.ws, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
+	by := append([]any{"launches", it.Launches, decide.Version, "answers"}, answersKey(it.ws)...)
 	if len(it.Optional) > 0 {
 		by = append(by, it.Optional)
 	}
@@ -215,7 +219,7 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 // Foresee implements runtime.Foreseer: a qualification of each unmeasured engine, and the
 // launches that the session lacks.
 func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	it, err := c.going(s)
+	it, err := c.resumed(s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -228,12 +232,14 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	if v := it.variants[0]; !it.launched(v) && v.Command == nil && it.protocol.Level(levels.Correctness) != nil {
 		launches = append(launches, planned(v, ledger.ForReference, ""))
 	}
-	for _, sl := range it.slots {
-		if lacks(sl.of(it.have)) {
-			launches = append(launches, planned(sl.variant, ledger.ForBenchmark, c.lab.WorkKey(it.workloads)))
+	for round := range it.Launches {
+		for _, v := range roundOf(it.variants, round+1) {
+			if decide.Lacks(slot{variant: v, ordinal: round + 1}.of(it.all)) {
+				launches = append(launches, planned(v, ledger.ForBenchmark, it.work))
+			}
 		}
 	}
-	return &ledger.Decision{Session: it.session}, c.lab.alone(launches, it.variants), nil
+	return &ledger.Decision{Session: it.id}, c.lab.alone(launches, it.variants), nil
 }
 
 // otherTokens notes the cells whose prompts have another number of tokens by the engine's
@@ -256,109 +262,41 @@ func otherTokens(own, reference []*ledger.Launch) (notes []verdict.Reason) {
 	return notes
 }
 
-// interleave plans rounds in which every arm is launched once.
-func interleave(arms []*variant.Variant, rounds int) []slot {
-	var out []slot
-	for r := range rounds {
-		for _, v := range roundOf(arms, r+1) {
-			out = append(out, slot{variant: v, ordinal: r + 1, order: len(out) + 1, number: len(out) + 1})
-		}
-	}
-	return out
-}
-
-// sessionID names the session that a comparison continues: one recorded for the same
-// measurement, even if another came in between, otherwise a new one of this attempt. A
-// session that a reboot cut is not continued: before and after it, the machine is not the
-// same arm.
-func (l *Lab) sessionID(s *runtime.Scope, wanted int) string {
-	if p := l.measured(s); p != nil && l.usable(p.Session, wanted) {
-		return p.Session
-	}
-	for cut := 0; ; cut++ {
-		if id := "s-" + runtime.ShortID(s.Keys.Measure, s.Attempt, cut); l.usable(id, wanted) {
-			return id
-		}
-	}
-}
-
-// measured is the newest decision that rests on the requested measurement; nil if it
-// broke, or a person wants another one.
-func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
-	if s.Why == runtime.Rerun || l.Store == nil {
-		return nil
-	}
-	history := l.Store.History(s.Node.ID)
-	for i := len(history) - 1; i >= 0; i-- {
-		d := history[i].Decision
-		if d.MeasureKey != s.Keys.Measure || d.Session == "" {
-			continue
-		}
-		if d.Kept() {
-			return d
-		}
-		return nil
-	}
-	return nil
-}
-
-// usable reports whether a session is complete or may continue.
-func (l *Lab) usable(id string, wanted int) bool {
-	launches := l.session(id)
-	return l.sameBoot(launches) || len(launches) >= wanted
-}
-
-// lacks reports whether a slot must be launched: because it was not, or again because the
-// machine disturbed it or it was lost.
-func lacks(tries []*ledger.Launch) bool {
-	if len(tries) == 0 {
-		return true
-	}
-	last := tries[len(tries)-1]
-	again := last.OK && last.Disturbed && len(tries) <= decide.MaxReplaced || decide.Lost(last) && losses(tries) <= decide.MaxReplaced
-	return again && !slices.ContainsFunc(tries, decide.Sound)
-}
-
-// standing is the launch that represents a slot: one that counts, or else the latest.
-func standing(tries []*ledger.Launch) *ledger.Launch {
-	if i := slices.IndexFunc(tries, decide.Sound); i >= 0 {
-		return tries[i]
-	}
-	return tries[len(tries)-1]
-}
-
 // Run implements runtime.Step.
 func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	began := time.Now()
-	it, err := c.going(s)
+	it, err := c.resumed(s)
 	if err != nil {
 		return nil, err
 	}
-	out := &ledger.Decision{Session: it.session}
-	entries := map[*variant.Variant]*gates.Contender{}
-	for _, v := range it.variants {
-		entries[v] = &gates.Contender{Arm: gates.Arm{Name: v.Name}}
-	}
-	rows, err := c.table(ctx, s, it, entries, out)
-	if err != nil {
+	out := &ledger.Decision{Session: it.id}
+	if err := it.divide(ctx); err != nil {
 		return nil, err
 	}
-	for _, v := range it.variants {
-		known := it.matrix != nil || it.prompts != "" || v.Command != nil
-		if it.launched(v) && known || it.matrix != nil && !rows.ahead() {
-			continue // it was qualified before this session was cut, or is when its turn comes
+	qualify := func(ctx context.Context, v *variant.Variant) error {
+		if it.matrix != nil && it.launched(v) {
+			return nil // it was qualified before this session was cut
 		}
-		if err := rows.qualify(ctx, v); err != nil {
-			return nil, err
+		return c.qualify(ctx, s, it, v, out)
+	}
+	if it.matrix != nil && it.sideBySide() == 1 {
+		it.members[0].qualify = qualify // when its turn comes
+	} else {
+		for _, v := range it.variants {
+			if it.launched(v) && (it.prompts != "" || v.Command != nil) {
+				continue
+			}
+			if err := qualify(ctx, v); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if err := rows.measure(ctx); err != nil {
+	if err := it.run(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.doubt(ctx, it, rows.used, entries); err != nil {
+	if err := c.judge(ctx, it, out); err != nil {
 		return nil, err
 	}
-	c.decide(it, entries, out)
 	if it.matrix != nil {
 		if err := c.counts(s, began, out); err != nil {
 			return nil, err
@@ -369,19 +307,20 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 
 // launched reports whether a variant was measured in the session.
 func (c *comparison) launched(v *variant.Variant) bool {
-	return slices.ContainsFunc(c.have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key })
+	return slices.ContainsFunc(c.all, func(l *ledger.Launch) bool { return l.VariantKey == v.Key })
 }
 
 // qualify runs the levels of the protocol in a launch of their own. The first engine that
 // passes makes the prompts of all.
-func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
+func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, out *ledger.Decision) error {
 	parent, err := c.parent(ctx, s, it, v, out)
 	if ctx.Err() != nil {
 		return err
 	} else if err != nil {
 		// Without the reference's answers nothing is known of its own.
-		e.Broken, e.Cause = verdict.Error, verdict.OfError(err)
-		out.Levels = append(out.Levels, ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{e.Cause}})
+		why := verdict.OfError(err)
+		it.drop(v, verdict.Error, why)
+		out.Levels = append(out.Levels, ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{why}})
 		return nil
 	}
 	var fit []string
@@ -394,10 +333,10 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 	}
 	it.died(v, launch)
 	if len(levels) == 0 {
-		e.Broken, e.Cause = verdict.Invalid, verdict.New(code.NotQualifying).On(it.Protocol)
+		it.drop(v, verdict.Invalid, verdict.New(code.NotQualifying).On(it.Protocol))
 	}
-	unqualified(e, levels)
-	if e.Broken == "" && len(fit) > 0 {
+	it.unqualified(v, levels)
+	if it.entries[v].Broken == "" && len(fit) > 0 {
 		it.prompts = launch.Prompts
 	}
 	for _, l := range levels {
@@ -407,11 +346,18 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 	return nil
 }
 
-// unqualified breaks a row by the first of its levels that did not pass.
-func unqualified(e *gates.Contender, levels []ledger.Level) {
+// drop takes a row out.
+func (c *comparison) drop(v *variant.Variant, broken verdict.Verdict, why verdict.Reason) {
+	c.members[0].Lose(v.Key, why)
+	c.entries[v].Broken, c.entries[v].Cause = broken, why
+}
+
+// unqualified drops a row by the first of its levels that did not pass.
+func (c *comparison) unqualified(v *variant.Variant, levels []ledger.Level) {
 	for _, l := range levels {
-		if l.Verdict != verdict.Pass && e.Broken == "" {
-			e.Broken, e.Cause = decide.Broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
+		if l.Verdict != verdict.Pass && c.entries[v].Broken == "" {
+			broken, why := decide.Broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
+			c.drop(v, broken, why)
 		}
 	}
 }
@@ -438,70 +384,72 @@ func (c *comparison) died(v *variant.Variant, l *ledger.Launch) {
 	}
 }
 
-// gather gives each row its launches, in the order of rounds, until one of them broke: it
-// also returns the last that did, and the launches that the rows rest on.
-func (c *comparison) gather(entries map[*variant.Variant]*gates.Contender) (used map[*variant.Variant][]*ledger.Launch, rests []string, broke *ledger.Launch) {
+// gather gives each row its launches, in the order of rounds: those of rounds in which all
+// rows ran on one place, and all of a row that dropped out, until one broke.
+func (c *comparison) gather(out *ledger.Decision) (used map[*variant.Variant][]*ledger.Launch) {
 	used = map[*variant.Variant][]*ledger.Launch{}
-	whole := c.whole(entries)
-	for _, sl := range c.slots {
-		e, tries := entries[sl.variant], sl.of(c.have)
-		if e.Broken != "" || len(tries) == 0 {
-			continue
+	m := c.members[0]
+	took := m.Took(c.all)
+	for _, l := range c.all {
+		for _, v := range c.variants {
+			if v.Key == l.VariantKey && (slices.Contains(took, l) || !m.Has(v.Key) && c.entries[v].Broken == "") {
+				out.Launches, used[v] = append(out.Launches, l.ID), append(used[v], l)
+			}
 		}
-		launch := standing(tries)
-		if i := slices.IndexFunc(tries, func(l *ledger.Launch) bool { return slices.Contains(whole[sl.ordinal], l) }); i >= 0 {
-			launch = tries[i]
-		}
-		c.died(sl.variant, launch)
-		rests = append(rests, launch.ID)
-		if !launch.OK {
-			e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(c.slots))).From(launch.Error)
-			broke = launch
-			continue
-		}
-		e.Launches, used[sl.variant] = append(e.Launches, decide.Measured(launch)), append(used[sl.variant], launch)
 	}
-	for v, e := range entries {
-		if e.Broken == "" && len(used[v]) < c.Launches {
+	order := 0 // of the latest that broke
+	for _, v := range c.variants {
+		e := c.entries[v]
+		slices.SortStableFunc(used[v], func(a, b *ledger.Launch) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+		if !m.Has(v.Key) {
+			used[v] = slices.DeleteFunc(used[v], func(l *ledger.Launch) bool { // another stands for its slot
+				tries := slot{variant: v, ordinal: l.Ordinal}.of(c.all)
+				return tries[len(tries)-1] != l
+			})
+		}
+		if i := slices.IndexFunc(used[v], func(l *ledger.Launch) bool { return !l.OK }); i >= 0 {
+			l := used[v][i]
+			c.died(v, l)
+			e.Broken = verdict.Error
+			e.Cause = verdict.New(code.LaunchOf, verdict.Int("number", ledger.Numbers(c.all)[l.ID]), verdict.Int("of", len(c.variants)*c.Launches)).From(l.Error)
+			if used[v] = used[v][:i]; l.Order > order {
+				out.LogTail, out.Exit, order = l.LogTail, l.Exit, l.Order
+			}
+		}
+		for _, l := range used[v] {
+			e.Launches = append(e.Launches, decide.Measured(l))
+		}
+		if e.Broken == "" && m.Has(v.Key) && len(used[v]) < c.Launches {
 			e.Broken = verdict.Invalid // a pass has all of its launches
 		}
 	}
-	return used, rests, broke
+	return used
 }
 
-// whole are the launches of each round that ran together: of all rows without a broken
-// launch, if a round was restarted.
-func (c *comparison) whole(entries map[*variant.Variant]*gates.Contender) map[int][]*ledger.Launch {
-	broke := func(v *variant.Variant) bool {
-		return entries[v].Broken != "" || slices.ContainsFunc(c.slots, func(sl slot) bool {
-			tries := sl.of(c.have)
-			return sl.variant == v && len(tries) > 0 && !standing(tries).OK
-		})
+// judge decides all rows by the launches that there are.
+func (c *compare) judge(ctx context.Context, it *comparison, out *ledger.Decision) error {
+	used := it.gather(out)
+	if err := c.validate(ctx, it, used); err != nil {
+		return err
 	}
-	rounds, arms := map[int][]*ledger.Launch{}, map[int]int{}
-	for _, sl := range c.slots {
-		if sound := slices.DeleteFunc(sl.of(c.have), func(l *ledger.Launch) bool { return !decide.Sound(l) }); len(sound) > 0 && !broke(sl.variant) {
-			rounds[sl.ordinal] = append(rounds[sl.ordinal], sound...)
-			arms[sl.ordinal]++
-		}
-	}
-	for n, round := range rounds {
-		rounds[n] = decide.Together(round, arms[n])
-	}
-	return rounds
+	c.decide(it, out)
+	return nil
 }
 
-// doubt checks for every row whether its launches count.
-func (c *compare) doubt(ctx context.Context, it *comparison, used map[*variant.Variant][]*ledger.Launch, entries map[*variant.Variant]*gates.Contender) error {
+// validate checks for every row whether its launches count.
+func (c *compare) validate(ctx context.Context, it *comparison, used map[*variant.Variant][]*ledger.Launch) error {
 	reference := used[it.variants[0]]
 	for _, v := range it.variants {
-		e := entries[v]
+		e := it.entries[v]
 		if e.Broken != "" {
 			continue
 		}
 		var err error
-		if e.Broken, e.Cause, e.Notes, err = c.doubted(ctx, it, v, used[v], reference); err != nil {
+		if e.Broken, e.Cause, e.Notes, err = c.validRow(ctx, it, v, used[v], reference); err != nil {
 			return err
+		}
+		if why, lost := it.members[0].Lost[v.Key]; lost && e.Broken == "" {
+			e.Broken, e.Cause = verdict.Invalid, why
 		}
 		if e.Broken == "" {
 			e.Notes = append(e.Notes, otherTokens(used[v], reference)...)
@@ -510,19 +458,19 @@ func (c *compare) doubt(ctx context.Context, it *comparison, used map[*variant.V
 	return nil
 }
 
-// doubted is why the launches of a row do not count, beside those of the reference, or
+// validRow is why the launches of a row do not count, beside those of the reference, or
 // notes on them if they do: then the verdict is empty.
-func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Variant, own, reference []*ledger.Launch) (doubt verdict.Verdict, why verdict.Reason, notes []verdict.Reason, err error) {
+func (c *compare) validRow(ctx context.Context, it *comparison, v *variant.Variant, own, reference []*ledger.Launch) (broken verdict.Verdict, why verdict.Reason, notes []verdict.Reason, err error) {
 	var got verdict.Verdict
 	if it.matrix != nil && v != it.variants[0] && len(reference) > 0 {
 		// A cell is of the baseline's engine, so it is judged as a feature's candidate
 		// is.
 		all, vs := slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}
-		if got, notes, err = c.lab.Valid(all, vs, it.workloads, it.Launches); err == nil && got == verdict.Pass {
-			got, notes, err = c.lab.Worked(all, vs, it.workloads, nil)
+		if got, notes, err = c.lab.Valid(all, vs, it.ws, it.Launches); err == nil && got == verdict.Pass {
+			got, notes, err = c.lab.Worked(all, vs, it.ws, nil)
 		}
 	} else {
-		got, notes, err = c.lab.ValidRow(v, it.variants[0], own, reference, it.workloads)
+		got, notes, err = c.lab.ValidRow(v, it.variants[0], own, reference, it.ws)
 	}
 	switch {
 	case err != nil:
@@ -547,10 +495,10 @@ func (c *compare) doubted(ctx context.Context, it *comparison, v *variant.Varian
 }
 
 // decide joins the rows to the verdict.
-func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Contender, out *ledger.Decision) {
+func (c *compare) decide(it *comparison, out *ledger.Decision) {
 	var contenders []gates.Contender
 	for _, v := range it.rows {
-		contenders = append(contenders, *entries[v])
+		contenders = append(contenders, *it.entries[v])
 	}
 	out.Rows = gates.Compare(contenders, it.Reference)
 	if it.matrix != nil {

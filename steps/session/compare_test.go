@@ -68,19 +68,17 @@ func TestCompareWantsOneEngine(t *testing.T) {
 	}{
 		"the same": {"fa", "fa", ""}, "another": {"fa", "fi", verdict.Invalid},
 	} {
-		it := &comparison{compareConfig: compareConfig{Launches: 2}, variants: []*variant.Variant{v}}
-		it.slots = interleave(it.variants, 2)
+		e := &gates.Contender{}
+		it := &comparison{session: &session{}, compareConfig: compareConfig{Launches: 2}, variants: []*variant.Variant{v}, entries: map[*variant.Variant]*gates.Contender{v: e}}
 		for i, said := range []string{c.one, c.two} {
-			l := &ledger.Launch{
+			it.all = append(it.all, &ledger.Launch{
 				ID: []string{"1", "2"}[i], VariantKey: "A", OK: true, Ordinal: i + 1, Fingerprint: map[string]string{"cpu": "c"},
 				Observed: map[string]ledger.Observed{"attention": {Value: said, Line: "attention=" + said, Whole: true}},
-			}
-			it.have = append(it.have, l)
+			})
 		}
-		step, e := &compare{lab: newLab(&plans.Plan{}, nil)}, &gates.Contender{}
-		entries := map[*variant.Variant]*gates.Contender{v: e}
-		used, _, _ := it.gather(entries)
-		err := step.doubt(t.Context(), it, used, entries)
+		it.hold(it.all)
+		step := &compare{lab: newLab(&plans.Plan{}, nil)}
+		err := step.validate(t.Context(), it, it.gather(&ledger.Decision{}))
 		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(tell.Line(e.Cause), `differ in attention: "fa" in launch 1`) {
 			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, tell.Line(e.Cause))
 		}

@@ -26,7 +26,7 @@ type Lab struct {
 	record.Sender
 
 	// begun are the sessions that this apply started.
-	begun map[string]bool
+	begun []string
 	// died are launches of this apply that broke, by session and variant.
 	died map[string]*ledger.Launch
 }

@@ -218,16 +218,13 @@ func TestArmsOfChoices(t *testing.T) {
 	if first, err := l.Arms(s, sized); err != nil || first.Candidate.Name != "sized[large]" || first.Candidate.Key == a.Candidate.Key || first.Parent.Key == a.Parent.Key {
 		t.Errorf("on the first engine: %+v, %v", first.Candidate, err)
 	}
-	if why, err := l.confirmsNothing(s, confirm, a.Candidate); !why.IsZero() || err != nil {
-		t.Errorf("another engine is refused: %+v %v", why, err)
+	if sub, err := (&qualify{lab: l, feature: confirm}).subject(s); err != nil || !sub.spared.IsZero() {
+		t.Errorf("another engine is refused: %+v %v", sub, err)
 	}
 	same := labOf(t, strings.Replace(planstest.ChoosePlan, "threads = 2", "layers = 6", 1))
-	b, err := same.Arms(s, same.Plan.Feature("sized").Confirm[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if why, err := same.confirmsNothing(s, same.Plan.Feature("sized").Confirm[0], b.Candidate); !why.Equal(verdict.New(code.ConfirmsNothing, verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) || err != nil {
-		t.Errorf("an engine that its knobs make the first one: %+v %v", why, err)
+	sub, err := (&qualify{lab: same, feature: same.Plan.Feature("sized").Confirm[0]}).subject(s)
+	if err != nil || !sub.spared.Equal(verdict.New(code.ConfirmsNothing, verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) {
+		t.Errorf("an engine that its knobs make the first one: %+v %v", sub, err)
 	}
 	outcomes["feature.sized"] = &ledger.Decision{Kind: "feature", Verdict: "pass", Accepted: true, Variant: won}
 	for _, name := range []string{"stacked", "child"} {

@@ -9,7 +9,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // MatrixSchema is the schema of a matrix of knob combinations.
@@ -50,15 +49,13 @@ type matrix struct {
 	plans.Matrix
 	// sets are the values in which rows differ from the baseline, by name.
 	sets map[string]map[string]string
-	// qualified are the rows that this apply has qualified.
-	qualified map[*variant.Variant]bool
 	// crashed are the rows whose engine died.
 	crashed map[string]bool
 }
 
 // combine makes the rows: the baseline, and one per cell.
 func (c *compare) combine(s *runtime.Scope, out *comparison) error {
-	m := &matrix{sets: map[string]map[string]string{ledger.Baseline: {}}, qualified: map[*variant.Variant]bool{}, crashed: map[string]bool{}}
+	m := &matrix{sets: map[string]map[string]string{ledger.Baseline: {}}, crashed: map[string]bool{}}
 	if err := c.block.Decode(&m.Matrix); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
@@ -10,22 +11,38 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// rounds are the interleaved launches of several arms: of features, or of compared
-// engines and combinations. They run one after the other, or side by side if the plan's
-// executor has places for them: arms are compared within rounds.
-type rounds struct {
+// session is the interleaved launches of several arms: of features and what they are
+// compared with, of compared engines, or of combinations of knobs. Its rounds run one
+// after the other, or side by side if the plan's executor has places for them: arms are
+// compared within rounds.
+type session struct {
 	lab   *Lab
 	scope *runtime.Scope
 	id    string
-	by    demand
-	// launch makes one launch; tries are those of its slot that do not count.
-	launch func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error)
+	// work identifies what is sent, ws.
+	work string
+	ws   []*plans.Workload
+	// prompts is the digest of those that all arms are sent; empty if each is sent its own.
+	prompts string
+	// members are what is decided of it; they may share arms.
+	members []*member
+	// proofs are the launches in which the parent was asked about the answers.
+	proofs []*ledger.Launch
+	// planned is the maximum number of launches when it was resumed.
+	planned int
+	// closed is why it gets no more launches: a person retracted what rests on it.
+	closed verdict.Reason
+
+	// launch makes one launch in place of make; nil outside of tests.
+	launch func(ctx context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error)
 	// places are where rounds run in turn, and atOnce how many run at a time; none and 1
 	// without an executor.
 	places []*ledger.Place
@@ -34,41 +51,46 @@ type rounds struct {
 	// nil if this one makes it.
 	stand func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error)
 
-	// mu guards what follows, and what demands, while rounds run side by side.
+	// mu guards what follows, and members, while rounds run side by side.
 	mu sync.Mutex
 	// all are the launches so far, also those that do not count.
 	all []*ledger.Launch
-	// under is how many run now.
-	under int
+	// running is how many run now.
+	running int
 	// cut is the round that was the last one when the session was resumed.
 	cut int
 }
 
-// demand tells which launches of rounds are needed.
-type demand interface {
-	// last is the last round that is needed; less than round if that one is not.
-	last(round int) (int, error)
-	// arms are the variants that a round still launches or has launched, the parent
-	// first.
-	arms(round int) []*variant.Variant
-	// needs reports whether a launch is still needed: its arm may have dropped out in
-	// this round.
-	needs(ctx context.Context, sl slot) (bool, error)
-	// fill completes a slot that is about to be launched, and returns how many launches
-	// there are in all.
-	fill(sl *slot, tries []*ledger.Launch) (total int)
-	// again reports whether a launch that broke is repeated.
-	again(l *ledger.Launch) bool
-	// done receives a launch that counts, or that nothing replaces.
-	done(sl slot, l *ledger.Launch) error
-}
-
-// run makes rounds from round on, as long as they are needed.
-func (s *rounds) run(ctx context.Context, round int) error {
-	for {
-		last, err := s.by.last(round)
-		if err != nil || last < round {
+// run makes launches, round by round, until no member needs more. An arm with a launch
+// that does not count and is not replaced drops out, with the members that need it, and
+// the others continue.
+func (s *session) run(ctx context.Context) error {
+	s.cut = 1
+	for _, launch := range s.all {
+		s.cut = max(s.cut, launch.Ordinal)
+	}
+	// It resumes in the last round, and in those that ran beside it.
+	for round := max(1, s.cut-s.sideBySide()+1); ; {
+		if err := s.looks(); err != nil {
 			return err
+		}
+		s.reportLooks()
+		if s.planned == 0 {
+			s.planned = s.total()
+		}
+		if !s.open() {
+			return nil
+		}
+		if round > s.cut+s.total() {
+			return fmt.Errorf("session %s does not end; this is a bug in mxflow", s.id)
+		}
+		// Rounds beyond the next look are made if there is room for them, which would be
+		// idle otherwise.
+		last := round
+		for _, m := range s.members {
+			if m.Open {
+				last = max(last, m.Most)
+			}
 		}
 		n := min(s.sideBySide(), last-round+1)
 		together, ctx := errgroup.WithContext(ctx)
@@ -82,11 +104,15 @@ func (s *rounds) run(ctx context.Context, round int) error {
 	}
 }
 
-// divide gets the places that the plan's executor has for some variants.
-func (s *rounds) divide(ctx context.Context, vs []*variant.Variant) (err error) {
+// divide gets the places that the plan's executor has for its arms.
+func (s *session) divide(ctx context.Context) (err error) {
 	x := s.lab.Plan.Executor
 	if x == nil {
 		return nil
+	}
+	var vs []*variant.Variant
+	for _, m := range s.members {
+		vs = append(vs, m.launched()...)
 	}
 	if s.places, err = s.lab.Places(ctx, vs); err != nil {
 		return err
@@ -102,7 +128,7 @@ func (s *rounds) divide(ctx context.Context, vs []*variant.Variant) (err error) 
 
 // elsewhere is where rounds run that other machines make: on a place where they were
 // started, as long as something makes launches there, or in turn.
-func (s *rounds) elsewhere(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
+func (s *session) elsewhere(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
 	n := s.scope.Node
 	return s.lab.Elsewhere.Stand(ctx, (round-1)%s.lab.Plan.Executor.Slots, begun, func(what verdict.Reason) {
 		s.scope.Emit(runtime.Event{Type: "note", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: what})
@@ -110,15 +136,56 @@ func (s *rounds) elsewhere(ctx context.Context, round int, begun []*ledger.Place
 }
 
 // sideBySide is how many rounds run at a time.
-func (s *rounds) sideBySide() int { return max(1, s.atOnce) }
+func (s *session) sideBySide() int { return max(1, s.atOnce) }
+
+// joins reports whether a member takes part in a round. In one started before, only
+// features that were in it then: a launch of their parent made without them did not run
+// beside their own.
+func (s *session) joins(m *member, round int) bool {
+	if !m.Open || m.Feature == nil || round > s.cut || len(s.all) == 0 {
+		return m.Open
+	}
+	own := 0
+	for _, launch := range s.all {
+		if launch.VariantKey == m.Arms.Candidate.Key {
+			own = max(own, launch.Ordinal)
+		}
+	}
+	return own >= round-s.sideBySide()
+}
+
+// arms are the variants that a round launches, the parent first.
+func (s *session) arms(round int) (vs []*variant.Variant) {
+	for _, m := range s.members {
+		if !s.joins(m, round) {
+			continue
+		}
+		for _, v := range m.launched() {
+			if !slices.ContainsFunc(vs, func(o *variant.Variant) bool { return o.Key == v.Key }) {
+				vs = append(vs, v)
+			}
+		}
+	}
+	return vs
+}
+
+// wants reports whether a member still needs a variant: its member may have dropped out
+// in this round.
+func (s *session) wants(v *variant.Variant) bool {
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Open && m.Has(v.Key) })
+}
+
+func (s *session) open() bool {
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Open })
+}
 
 // round launches its arms, one after the other on one place. If that is lost with what
 // makes launches there, the round restarts on another.
-func (s *rounds) round(ctx context.Context, round int) error {
-	for again := true; again; {
-		again = false
+func (s *session) round(ctx context.Context, round int) error {
+	for restart := true; restart; {
+		restart = false
 		s.mu.Lock()
-		arms, on := roundOf(s.by.arms(round), round), s.place(round)
+		arms, on := roundOf(s.arms(round), round), s.place(round)
 		s.mu.Unlock()
 		if s.stand != nil {
 			begun := of(s.begun(round), arms)
@@ -139,7 +206,7 @@ func (s *rounds) round(ctx context.Context, round int) error {
 			if err != nil {
 				return err
 			}
-			if again = lost; lost {
+			if restart = lost; lost {
 				break
 			}
 		}
@@ -148,7 +215,7 @@ func (s *rounds) round(ctx context.Context, round int) error {
 }
 
 // begun are the launches of a round that count.
-func (s *rounds) begun(round int) (begun []*ledger.Launch) {
+func (s *session) begun(round int) (begun []*ledger.Launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.all {
@@ -160,7 +227,7 @@ func (s *rounds) begun(round int) (begun []*ledger.Launch) {
 }
 
 // place is where a round runs: in turn, or where it was started.
-func (s *rounds) place(round int) *ledger.Place {
+func (s *session) place(round int) *ledger.Place {
 	if len(s.places) == 0 {
 		return nil
 	}
@@ -170,49 +237,145 @@ func (s *rounds) place(round int) *ledger.Place {
 	return s.places[(round-1)%len(s.places)]
 }
 
-// slot launches a variant, again if its measurement does not count for a reason in the
-// machine. A launch lost with its place is left to the round, which continues elsewhere.
-func (s *rounds) slot(ctx context.Context, sl slot) (lost bool, err error) {
+// slot launches a variant, and replaces the launch as decide.Replaced says. One lost with
+// its place is left to the round, which continues elsewhere.
+func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if needed, err := s.by.needs(ctx, sl); err != nil || !needed {
-		return false, err
-	}
 	tries := sl.of(s.all)
-	if slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Sound(l) && l.Place.Same(sl.place) }) {
+	if !s.wants(sl.variant) || slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Sound(l) && l.Place.Same(sl.place) }) {
 		return false, nil
 	}
-	for made := 0; ; made++ {
-		total := s.by.fill(&sl, tries)
-		s.under++
+	for _, m := range s.members {
+		if m.qualify == nil || !m.Has(sl.variant.Key) {
+			continue
+		}
+		if err := m.qualify(ctx, sl.variant); err != nil || !m.Has(sl.variant.Key) {
+			return false, err
+		}
+	}
+	for {
+		if sl.number == 0 {
+			sl.number = s.slots() + s.running + 1
+		}
+		if len(tries) > 0 {
+			sl.number = ledger.Numbers(s.all)[tries[0].ID]
+		}
+		sl.order = len(s.all) + s.running + 1
+		s.running++
 		s.mu.Unlock()
-		launch, err := s.launch(ctx, sl, total, tries)
+		make := s.make
+		if s.launch != nil {
+			make = s.launch
+		}
+		launch, err := make(ctx, sl, tries)
 		s.mu.Lock()
-		s.under--
+		s.running--
 		if err != nil {
 			return false, err
 		}
 		s.all, tries = append(s.all, launch), append(tries, launch)
 		switch {
 		case decide.Sound(launch):
-			return false, s.by.done(sl, launch)
-		case decide.Lost(launch) && losses(tries) <= decide.MaxReplaced:
-			return true, nil
-		case s.by.again(launch), launch.OK && launch.Disturbed && made < decide.MaxReplaced:
+			return false, s.prove(launch, sl.variant)
+		case decide.Replaced(tries):
+			if decide.Lost(launch) {
+				return true, nil
+			}
+		case s.mayCrashAgain():
 		default:
-			return decide.Lost(launch), s.by.done(sl, launch)
+			s.lose(launch)
+			return decide.Lost(launch), nil
 		}
 	}
 }
 
-// losses is how many of the launches were lost.
-func losses(launches []*ledger.Launch) (n int) {
-	for _, l := range launches {
-		if decide.Lost(l) {
-			n++
-		}
+// slots is how many launches replace no other.
+func (s *session) slots() (n int) {
+	for _, made := range s.made() {
+		n += made
 	}
 	return n
+}
+
+// made is how many launches of each variant replace no other.
+func (s *session) made() map[string]int {
+	made := map[string]int{}
+	for i, launch := range s.all {
+		if !slices.ContainsFunc(s.all[:i], func(o *ledger.Launch) bool {
+			return o.VariantKey == launch.VariantKey && o.Ordinal == launch.Ordinal
+		}) {
+			made[launch.VariantKey]++
+		}
+	}
+	return made
+}
+
+// total is the maximum number of launches of the session, with those of arms that dropped
+// out or came before.
+func (s *session) total() int { return s.launches(func(m *member) int { return m.Most }) }
+
+func (s *session) launches(open func(*member) int) (n int) {
+	most := s.made()
+	for _, m := range s.members {
+		want := m.Rounds
+		if m.Open {
+			want = open(m)
+		}
+		for _, v := range m.launched() {
+			most[v.Key] = max(most[v.Key], want)
+		}
+	}
+	for _, rounds := range most {
+		n += rounds
+	}
+	return n
+}
+
+// make makes one launch: start, warm up, send every cell of every workload, stop.
+func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
+	s.mu.Lock()
+	view := s.lab.View(s.scope)
+	ev := runtime.Event{
+		Level: plans.BenchmarkLevel, Variant: sl.variant.Name, LaunchID: launchID(s.id, sl, len(tries)), Launch: sl.number, Again: len(tries),
+		Launches: s.total(), LaunchesLeast: s.launches(func(m *member) int { return m.NextLook(view, s.id, s.work) }),
+	}
+	record := &ledger.Launch{
+		ID: ev.LaunchID, Session: s.id, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true,
+		Work: s.work, Draw: s.lab.Draws.Next(), Place: sl.place,
+	}
+	if sl.variant.Command == nil {
+		record.Prompts = s.prompts
+	}
+	if slices.ContainsFunc(s.ws, func(w *plans.Workload) bool { return w.SameTexts }) {
+		record.Body = record.Draw.Seed // of the first launch of its round
+		if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == sl.ordinal }); i >= 0 {
+			record.Body = cmp.Or(s.all[i].Draw.Seed, record.Body)
+		}
+	}
+	s.mu.Unlock()
+	n := s.scope.Node
+	with := measuring{Event: ev}
+	if s.lab.Store != nil {
+		with.Crashed = decide.Crashes(s.lab.Store.Records(), sl.variant.Key)
+	}
+	with.Event.Node, with.Event.Phase, with.Event.Feature = n.ID, n.Phase, n.Feature
+	for _, w := range s.ws {
+		with.Workloads = append(with.Workloads, w.Name)
+	}
+	if len(tries) > 0 {
+		last := tries[len(tries)-1]
+		why := decide.WhyNot(last)
+		if decide.Sound(last) {
+			why = []verdict.Reason{verdict.New(code.PlaceLeft).On(last.On())}
+		}
+		record.Replaces, ev.Why = last.ID, verdict.New(code.LaunchAgain).On(last.ID).From(why...)
+	}
+	err := s.lab.Report(s.scope, ev, record, func() error {
+		_, err := measures.Make(ctx, s.lab, &s.lab.Lab, s.scope, sl.variant, record, with)
+		return err
+	})
+	return record, err
 }
 
 // slot is one planned launch of a session.
@@ -221,19 +384,8 @@ type slot struct {
 	// ordinal counts the launches of the variant, order those of the session, and number
 	// those that do not replace others; all from 1.
 	ordinal, order, number int
-	// least is the minimum number of launches of the session.
-	least int
-	// crashed are its starts that crashed since its last launch that counts.
-	crashed []*ledger.Launch
-	// body is the seed of the first launch of its round; empty for that launch itself.
-	body string
-	// draw is the seed of its texts.
-	draw ledger.Draw
 	// place is where it runs, nil without an executor.
 	place *ledger.Place
-	// prompts is the digest of those that all arms are sent; empty if each is sent its
-	// own.
-	prompts string
 }
 
 // of returns the launches of the slot.
@@ -244,6 +396,13 @@ func (sl slot) of(launches []*ledger.Launch) (own []*ledger.Launch) {
 		}
 	}
 	return own
+}
+
+// of returns the launches of some variants.
+func of(launches []*ledger.Launch, vs []*variant.Variant) []*ledger.Launch {
+	return slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool {
+		return !slices.ContainsFunc(vs, func(v *variant.Variant) bool { return v.Key == l.VariantKey })
+	})
 }
 
 // roundOf returns the arms in the order of a round, counted from 1 and reversed by the

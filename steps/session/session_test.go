@@ -49,12 +49,12 @@ func newRig(t *testing.T, speed speeds) *rig {
 	r := &rig{}
 	scope := &runtime.Scope{Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcome: func(string) *ledger.Decision { return nil }, Emit: func(ev runtime.Event) { r.told = append(r.told, ev) }}
 	parent := &variant.Variant{Name: "baseline", Key: "base"}
-	r.session = &session{rounds: rounds{lab: lab, scope: scope, id: "s-1"}, ws: p.Workloads}
+	r.session = &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}
 	for _, f := range p.Phases[0].Features {
 		candidate := &variant.Variant{Name: f.Name, Key: f.Name}
 		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, Root: parent}, []*variant.Variant{parent, candidate}))
 	}
-	r.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
+	r.launch = func(_ context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := &ledger.Launch{
 			ID: launchID(r.id, sl, len(tries)), Session: r.id, VariantKey: sl.variant.Key, Variant: sl.variant.Name, Ordinal: sl.ordinal, Order: sl.order, OK: true,
 			Fingerprint: map[string]string{"cpu": "one"},
@@ -396,12 +396,9 @@ func TestInterleave(t *testing.T) {
 		{nil, 3, ""},
 	} {
 		var got strings.Builder
-		count := map[*variant.Variant]int{}
-		for i, s := range interleave(x.arms, x.rounds) {
-			got.WriteString(s.variant.Name)
-			count[s.variant]++
-			if s.order != i+1 || s.number != i+1 || s.ordinal != count[s.variant] {
-				t.Errorf("%s slot %d: order %d, ordinal %d", x.want, i, s.order, s.ordinal)
+		for round := range x.rounds {
+			for _, v := range roundOf(x.arms, round+1) {
+				got.WriteString(v.Name)
 			}
 		}
 		if got.String() != x.want {
@@ -435,7 +432,7 @@ func TestRootDropsOut(t *testing.T) {
 		t.Errorf("launched %s", got)
 	}
 	again := *r
-	again.session = &session{rounds: rounds{lab: r.lab, scope: r.scope, id: r.id, all: r.all}, ws: r.ws, members: []*member{made()}}
+	again.session = &session{lab: r.lab, scope: r.scope, id: r.id, all: r.all, ws: r.ws, members: []*member{made()}}
 	if err := again.looks(); err != nil || again.open() {
 		t.Errorf("%v, wants more: %v", err, again.open())
 	}

@@ -13,40 +13,52 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // tableOf is a comparison of three engines in four rounds that goes on with some launches.
 // Launches are made up and take a minute; spoil changes one.
-func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch)) *table {
-	it := &comparison{compareConfig: compareConfig{Launches: 4}, session: "s-1", have: all}
-	t := &table{
-		rounds: rounds{id: it.session, all: slices.Clone(all), atOnce: places}, comparison: it,
-		entries: map[*variant.Variant]*gates.Contender{}, out: &ledger.Decision{}, broke: map[*variant.Variant]bool{},
+func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch)) *comparison {
+	scope := &runtime.Scope{Node: &runtime.Node{ID: "compare"}, Emit: func(runtime.Event) {}}
+	it := &comparison{
+		session:       &session{lab: newLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places},
+		compareConfig: compareConfig{Launches: 4}, entries: map[*variant.Variant]*gates.Contender{},
 	}
 	for _, name := range []string{"reference", "a", "b"} {
 		v := &variant.Variant{Name: name, Key: name}
-		it.variants, t.entries[v] = append(it.variants, v), &gates.Contender{Arm: gates.Arm{Name: name}}
+		it.variants, it.entries[v] = append(it.variants, v), &gates.Contender{Arm: gates.Arm{Name: name}}
 	}
-	it.slots = interleave(it.variants, it.Launches)
+	it.hold(slices.Clone(all))
 	for i := range places {
-		t.places = append(t.places, &ledger.Place{Name: fmt.Sprintf("gpu %d", i)})
+		it.places = append(it.places, &ledger.Place{Name: fmt.Sprintf("gpu %d", i)})
 	}
-	t.by, t.launch = t, func(ctx context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
+	it.launch = func(ctx context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
 		select {
 		case <-time.After(time.Minute):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		l := &ledger.Launch{ID: launchID(t.id, sl, len(tries)), VariantKey: sl.variant.Key, Variant: sl.variant.Name, Ordinal: sl.ordinal, Order: sl.order, OK: true, Place: sl.place}
+		l := &ledger.Launch{ID: launchID(it.id, sl, len(tries)), VariantKey: sl.variant.Key, Variant: sl.variant.Name, Ordinal: sl.ordinal, Order: sl.order, OK: true, Place: sl.place}
 		if spoil != nil {
 			spoil(l)
 		}
 		return l, nil
 	}
-	t.resume()
-	return t
+	return it
+}
+
+// rows runs a comparison to its end, unless it is cut, and gathers its launches.
+func rows(t *testing.T, ctx context.Context, it *comparison) (out *ledger.Decision, used map[*variant.Variant][]*ledger.Launch) {
+	if err := it.run(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	} else if err != nil {
+		return nil, nil
+	}
+	out = &ledger.Decision{}
+	return out, it.gather(out)
 }
 
 // TestTable: rounds of a comparison stand side by side as those of a session of features
@@ -54,15 +66,13 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch)) *ta
 func TestTable(t *testing.T) {
 	for _, c := range []struct{ places, minutes int }{{0, 12}, {1, 12}, {2, 6}, {4, 3}} {
 		synctest.Test(t, func(t *testing.T) {
-			rows, began := tableOf(nil, c.places, nil), time.Now()
-			if err := rows.measure(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if took := int(time.Since(began).Minutes()); took != c.minutes || len(rows.all) != 12 || len(rows.out.Launches) != 12 {
-				t.Errorf("%d places: %d minutes, %d launches", c.places, took, len(rows.all))
+			it, began := tableOf(nil, c.places, nil), time.Now()
+			out, _ := rows(t, t.Context(), it)
+			if took := int(time.Since(began).Minutes()); took != c.minutes || len(it.all) != 12 || len(out.Launches) != 12 {
+				t.Errorf("%d places: %d minutes, %d launches", c.places, took, len(it.all))
 			}
 			orders := map[int]bool{}
-			for i, l := range rows.all {
+			for i, l := range it.all {
 				if orders[l.Order] {
 					t.Errorf("two launches are number %d", l.Order)
 				}
@@ -70,11 +80,11 @@ func TestTable(t *testing.T) {
 				switch {
 				case c.places > 0 && l.On() != fmt.Sprintf("gpu %d", (l.Ordinal-1)%c.places):
 					t.Errorf("%s stood on %q", l.ID, l.On())
-				case c.places < 2 && (l.Order != i+1 || l.VariantKey != rows.slots[i].variant.Key):
+				case c.places < 2 && (l.Order != i+1 || l.VariantKey != roundOf(it.variants, i/3+1)[i%3].Key):
 					t.Errorf("launch %d is %s, of order %d", i+1, l.ID, l.Order)
 				}
 			}
-			for v, e := range rows.entries {
+			for v, e := range it.entries {
 				for i, l := range e.Launches {
 					if l.Round != i+1 {
 						t.Errorf("launch %d of %s is of round %d", i+1, v.Name, l.Round)
@@ -89,21 +99,19 @@ func TestTable(t *testing.T) {
 func TestTableGoesOn(t *testing.T) {
 	for minutes := range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			rows := tableOf(nil, 4, nil)
+			it := tableOf(nil, 4, nil)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(minutes)*time.Minute+time.Second)
 			defer cancel()
-			if err := rows.measure(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatal(err)
+			if out, _ := rows(t, ctx, it); out != nil {
+				t.Fatal("it was not cut")
 			}
-			rows = tableOf(rows.all, 4, nil)
-			if err := rows.measure(t.Context()); err != nil {
-				t.Fatal(err)
+			it = tableOf(it.all, 4, nil)
+			out, _ := rows(t, t.Context(), it)
+			slices.Sort(out.Launches)
+			if n := len(slices.Compact(slices.Clone(out.Launches))); n != 12 || len(it.all) != 12 {
+				t.Errorf("cut after %d minutes: %d launches on record, %d count", minutes, len(it.all), n)
 			}
-			slices.Sort(rows.out.Launches)
-			if n := len(slices.Compact(slices.Clone(rows.out.Launches))); n != 12 || len(rows.all) != 12 {
-				t.Errorf("cut after %d minutes: %d launches on record, %d count", minutes, len(rows.all), n)
-			}
-			for v, e := range rows.entries {
+			for v, e := range it.entries {
 				if e.Broken != "" || len(e.Launches) != 4 {
 					t.Errorf("%s: %s with %d launches", v.Name, e.Broken, len(e.Launches))
 				}
@@ -133,7 +141,7 @@ func TestTableReplaces(t *testing.T) {
 			if l.Variant == "b" && l.Ordinal == 2 {
 				disturb(l)
 			}
-		}, 14, 1, "", 4},
+		}, 12 - 3 + 3, 0, "", 2},
 		{"died", func(l *ledger.Launch) {
 			if l.Variant == "b" && l.Ordinal == 2 {
 				l.OK, l.Error = false, verdict.New(code.EngineDied)
@@ -142,24 +150,22 @@ func TestTableReplaces(t *testing.T) {
 	} {
 		for _, again := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				rows, want := tableOf(nil, 1, c.spoil), c.launches
+				it, want := tableOf(nil, 1, c.spoil), c.launches
 				if again {
 					want += c.more
 					ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+time.Second) // b is the first of round 2
 					defer cancel()
-					if err := rows.measure(ctx); !errors.Is(err, context.DeadlineExceeded) {
-						t.Fatal(err)
+					if out, _ := rows(t, ctx, it); out != nil {
+						t.Fatal("it was not cut")
 					}
-					rows = tableOf(rows.all, 1, c.spoil)
+					it = tableOf(it.all, 1, c.spoil)
 				}
-				if err := rows.measure(t.Context()); err != nil {
-					t.Fatal(err)
+				rows(t, t.Context(), it)
+				e := it.entries[it.variants[2]]
+				if len(it.all) != want || e.Broken != c.broken || len(e.Launches) != c.counted {
+					t.Errorf("%s, in two applies %v: %d launches, row is %q with %d", c.name, again, len(it.all), e.Broken, len(e.Launches))
 				}
-				e := rows.entries[rows.variants[2]]
-				if len(rows.all) != want || e.Broken != c.broken || len(e.Launches) != c.counted {
-					t.Errorf("%s, in two applies %v: %d launches, row is %q with %d", c.name, again, len(rows.all), e.Broken, len(e.Launches))
-				}
-				if e := rows.entries[rows.variants[1]]; e.Broken != "" || len(e.Launches) != 4 {
+				if e := it.entries[it.variants[1]]; e.Broken != "" || len(e.Launches) != 4 {
 					t.Errorf("%s: the row beside it is %q with %d", c.name, e.Broken, len(e.Launches))
 				}
 			})
@@ -205,9 +211,9 @@ func TestTablePlaceLost(t *testing.T) {
 						l.OK, l.Error = false, verdict.New(code.EngineDied)
 					}
 				}
-				going := func(all []*ledger.Launch) *table {
-					rows := tableOf(all, 2, spoil)
-					rows.stand = func(_ context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
+				going := func(all []*ledger.Launch) *comparison {
+					it := tableOf(all, 2, spoil)
+					it.stand = func(_ context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
 						mu.Lock()
 						defer mu.Unlock()
 						for _, p := range alive {
@@ -217,28 +223,24 @@ func TestTablePlaceLost(t *testing.T) {
 						}
 						return alive[(round-1)%2], nil
 					}
-					return rows
+					return it
 				}
-				rows := going(nil)
+				it := going(nil)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(cut)*time.Minute+time.Second)
 				defer cancel()
-				if err := rows.measure(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-					t.Fatal(err)
-				}
-				rows = going(rows.all)
-				if err := rows.measure(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				rows(t, ctx, it)
+				it = going(it.all)
+				out, used := rows(t, t.Context(), it)
 				on := map[int]string{}
-				for i, v := range rows.variants {
-					e, want, broken := rows.entries[v], 4, verdict.Verdict("")
+				for i, v := range it.variants {
+					e, want, broken := it.entries[v], 4, verdict.Verdict("")
 					if v.Name == "b" {
 						want, broken = c.counted, c.broken
 					}
 					if e.Broken != broken || len(e.Launches) != want {
 						t.Errorf("%s, cut after %d minutes: %s is %q with %d", c.name, cut, v.Name, e.Broken, len(e.Launches))
 					}
-					for _, l := range rows.used[v] {
+					for _, l := range used[v] {
 						if i == 0 {
 							on[l.Ordinal] = l.On()
 						}
@@ -252,12 +254,12 @@ func TestTablePlaceLost(t *testing.T) {
 						t.Errorf("%s, cut after %d minutes: round %d counts on %s, which was lost", c.name, cut, round, on[round])
 					}
 				}
-				slices.Sort(rows.out.Launches)
-				if len(rows.all) != c.launches || len(slices.Compact(slices.Clone(rows.out.Launches))) != len(rows.out.Launches) {
-					t.Errorf("%s, cut after %d minutes: %d launches, want %d, of which count %v", c.name, cut, len(rows.all), c.launches, rows.out.Launches)
+				slices.Sort(out.Launches)
+				if len(it.all) != c.launches || len(slices.Compact(slices.Clone(out.Launches))) != len(out.Launches) {
+					t.Errorf("%s, cut after %d minutes: %d launches, want %d, of which count %v", c.name, cut, len(it.all), c.launches, out.Launches)
 				}
-				for _, l := range rows.all {
-					if slices.ContainsFunc(rows.all, func(o *ledger.Launch) bool { return o != l && o.ID == l.ID }) {
+				for _, l := range it.all {
+					if slices.ContainsFunc(it.all, func(o *ledger.Launch) bool { return o != l && o.ID == l.ID }) {
 						t.Errorf("%s: two launches are %s", c.name, l.ID)
 					}
 				}

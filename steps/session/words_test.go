@@ -268,11 +268,11 @@ type acted struct {
 func (a acted) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) { return a.run(s) }
 
 func (s *story) qualify(q *qualify, sc *runtime.Scope) (*ledger.Decision, error) {
-	vs, err := q.variants(sc)
+	sub, err := q.subject(sc)
 	if err != nil {
 		return nil, err
 	}
-	own := vs[len(vs)-1]
+	own := sub.own()
 	out := &ledger.Decision{Verdict: verdict.Pass, Variant: own.Knobs, Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}}}
 	if own.Knobs["a"] == "ill" {
 		out.Levels[0] = ledger.Level{Name: "smoke", Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(s.words)}}
@@ -287,11 +287,14 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 		out.Levels[0].Seconds = 0 // which passed in the world
 		return out, err
 	}
-	run, own, err := b.session(sc, b.workloads())
+	run, own, fresh, err := b.session(sc)
 	if err != nil {
 		return nil, err
 	}
-	run.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
+	if fresh {
+		b.lab.begun = append(b.lab.begun, run.id)
+	}
+	run.launch = func(_ context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := s.launch(run, sl, len(tries))
 		s.append(&ledger.Record{Type: "launch", Launch: l})
 		return l, nil

@@ -16,7 +16,6 @@ import (
 // not a baseline. Entries that the plan accepts may differ, and between arms those that a
 // knob under test changes.
 func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
-	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
 		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Code == code.GPUShared }); i >= 0 {
 			return verdict.New(code.LaunchSays).On(launch.ID).From(launch.Notes[i])
@@ -24,8 +23,8 @@ func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Varian
 		if len(launch.Fingerprint) == 0 {
 			return verdict.New(code.NoFingerprint).On(launch.ID)
 		}
-		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
 	}
+	byArm := byKey(launches)
 	accepted := j.AcceptedEntries()
 	for _, v := range vs {
 		for _, launch := range byArm[v.Key] {

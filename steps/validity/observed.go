@@ -162,8 +162,12 @@ func (a settings) between(one, other *variant.Variant, byArm map[string][]*ledge
 	if len(left) == 0 || len(right) == 0 {
 		return verdict.Reason{}
 	}
-	free, knobs := a.underTest(one, other)
-	var names, values, others []string
+	var free, knobs, names, values, others []string // what may differ, and the knobs that do
+	for _, k := range a.judge.Plan.Knobs {
+		if one.Knobs[k.Name] != other.Knobs[k.Name] {
+			knobs, free = append(knobs, k.Name), append(free, freedBy(k)...)
+		}
+	}
 	for _, name := range a.compared([]*ledger.Launch{left[0], right[0]}) {
 		x, y := left[0].Observed[name], right[0].Observed[name]
 		if x.Value == y.Value || slices.Contains(free, name) || a.proves(knobs, x, y) {
@@ -197,30 +201,15 @@ func (a settings) proves(knobs []string, seen ...ledger.Observed) bool {
 	return false
 }
 
-// underTest are the observations that may differ between two arms, and the knobs
-// that do.
-func (a settings) underTest(one, other *variant.Variant) (free, knobs []string) {
-	for _, k := range a.judge.Plan.Knobs {
-		if one.Knobs[k.Name] == other.Knobs[k.Name] {
-			continue
-		}
-		knobs = append(knobs, k.Name)
-		free = append(free, freedBy(k)...)
-	}
-	return free, knobs
-}
-
 // Freed are the observations that knobs may change, for the decision's key: changing them
 // decides again.
-func (j *Judge) Freed() []any {
-	j.freeing.Do(func() {
-		for _, k := range j.Plan.Knobs {
-			if names := freedBy(k); len(names) > 0 {
-				j.free = append(j.free, k.Name, names)
-			}
+func (j *Judge) Freed() (free []any) {
+	for _, k := range j.Plan.Knobs {
+		if names := freedBy(k); len(names) > 0 {
+			free = append(free, k.Name, names)
 		}
-	})
-	return j.free
+	}
+	return free
 }
 
 // freedBy are the observations that a knob may change: those it names, those that its

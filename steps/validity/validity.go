@@ -22,9 +22,6 @@ import (
 type Judge struct {
 	launch.Lab
 
-	// free caches Freed, which follows from the plan alone.
-	freeing sync.Once
-	free    []any
 	// proved caches launches whose evidence was found, see Unproved.
 	proved sync.Map
 }
@@ -33,10 +30,9 @@ type Judge struct {
 // each other. An arm whose answers do not read as text has proved nothing by being fast,
 // nor has one that generated less.
 func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
-	notes := []verdict.Reason{perArm(rounds)}
-	byArm := map[string][]*ledger.Launch{}
+	notes := []verdict.Reason{verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))}
+	byArm := byKey(launches)
 	for _, launch := range launches {
-		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
 		if len(launch.Invalid) > 0 {
 			v, why := decide.NotCounted(launch)
 			return v, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
@@ -116,11 +112,6 @@ func (j *Judge) Contradicted(launches []*ledger.Launch, vs []*variant.Variant, p
 		}
 	}
 	return j.Disagree(launches, vs)
-}
-
-// perArm is the number of launches per arm.
-func perArm(rounds int) verdict.Reason {
-	return verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))
 }
 
 // NotesOf are the notes of launches, each once, with how many launches have it.

@@ -27,34 +27,21 @@ func (l *Resolver) Sealed(parts ...any) string {
 func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.Program(ctx, spec)}
 	if spec.How() != engine.HowProcess {
-		parts = append(parts, string(spec.How()), unpulled(spec.Docker), spec.Compose, spec.Exec, keyless(spec.Endpoint))
+		if spec.Docker != nil {
+			image := *spec.Docker
+			image.Pull, spec.Docker = "", &image // the image's identity is in the program
+		}
+		if spec.Endpoint != nil {
+			server := *spec.Endpoint
+			server.APIKey, spec.Endpoint = "", &server // a new key opens the same server
+		}
+		parts = append(parts, string(spec.How()), spec.Docker, spec.Compose, spec.Exec, spec.Endpoint)
 	}
 	parts = append(append(parts, sourceKey(spec)...), l.filesKey(spec)...)
 	if len(spec.Config) > 0 {
 		parts = append(parts, string(spec.Config))
 	}
 	return l.Sealed(parts...)
-}
-
-// unpulled is a container without its pull policy: the image's identity is in the
-// program.
-func unpulled(d *engine.Docker) *engine.Docker {
-	if d == nil {
-		return nil
-	}
-	bare := *d
-	bare.Pull = ""
-	return &bare
-}
-
-// keyless is an endpoint without its key: a new key opens the same server.
-func keyless(e *engine.Endpoint) *engine.Endpoint {
-	if e == nil {
-		return nil
-	}
-	bare := *e
-	bare.APIKey = ""
-	return &bare
 }
 
 // BenchmarkKey covers the arms, what is sent to them, and the machine. The number of

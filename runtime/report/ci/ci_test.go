@@ -180,7 +180,7 @@ func TestGitHubTellsOnce(t *testing.T) {
 	cause := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(root)
 	st := recorded(t, "", "", nil)
 	for _, node := range []string{"feature.f", "phase.p"} {
-		d := &ledger.Decision{Node: node, Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Rule).On("decode").Is(verdict.Invalid).From(cause)}}
+		d := &ledger.Decision{Node: node, Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid}
 		d.Rules = []ledger.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0", Verdict: verdict.Invalid, Reasons: []verdict.Reason{cause}}}
 		if node == "feature.f" {
 			d.Kind, d.Feature = ledger.KindFeature, "f"

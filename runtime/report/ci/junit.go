@@ -176,7 +176,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 		}
 		return cases
 	}
-	k.came(d.Verdict, lines(d.Reasons), cmp.Or(waived, without))
+	k.came(d.Verdict, lines(d.Why()), cmp.Or(waived, without))
 	return []testCase{k}
 }
 

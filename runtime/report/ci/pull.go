@@ -48,7 +48,7 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 	}
 	pair := report.PairOf(st, d)
 	if pair == nil {
-		p.line("No launches of both sides are recorded, so there is nothing to claim (%s).\n", report.Inert(tell.Joined(d.Reasons)))
+		p.line("No launches of both sides are recorded, so there is nothing to claim (%s).\n", report.Inert(tell.Joined(d.Why())))
 		return
 	}
 	old, new := pair.Old.Launches, pair.New.Launches

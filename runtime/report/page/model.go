@@ -27,11 +27,10 @@ type Model struct {
 	Standing        []Standing
 	Phases          []Phase
 	Features        []Feature
-	Stack       []Table
-	Models      []Table
-	Targets     []Table
-	TargetNotes []string
-	Figures     Figures
+	Stack           []Table
+	Targets         []Table
+	TargetNotes     []string
+	Figures         Figures
 	// Revision is set on a page that follows a run: the state of the ledger it shows.
 	Revision string
 }
@@ -164,9 +163,6 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	if ends.Pair != nil {
 		m.Stack = append(m.Stack, Table{"Baseline and accepted stack, side by side", ends.Table()})
 	}
-	if models := report.ModelsTable(st); len(models.Rows) > 0 {
-		m.Models = []Table{{report.ModelsTitle, models}}
-	}
 	if contests := report.Contests(st); len(contests) > 0 {
 		m.Targets, m.TargetNotes = []Table{{"Targets", report.ContestTable(contests)}}, report.ContestNotes(contests)
 	}
@@ -201,7 +197,7 @@ func (b *builder) rows(rows []report.Row) {
 		case d != nil && d.Kind == ledger.KindFeature:
 			b.feature(d.Decision)
 		case d != nil && isPhase:
-			b.Phases = append(b.Phases, Phase{phase, b.mark(d.Decision), report.Told(&b.told, d.Decision, d.Reasons)})
+			b.Phases = append(b.Phases, Phase{phase, b.mark(d.Decision), report.Told(&b.told, d.Decision, d.Why())})
 		case d != nil && len(d.Rows) > 1:
 			b.matrix(d.Decision)
 		case !isPhase:

@@ -166,14 +166,9 @@ func (t *writer) baselineOutput() string {
 	return "–"
 }
 
-// accepted writes the accepted features, each with its gain, and the speed of the stack by
-// configuration and model.
+// accepted writes the accepted features, each with its gain.
 func (t *writer) accepted() {
 	t.line("## Accepted features\n")
-	if table := report.ModelsTable(t.st); len(table.Rows) > 0 {
-		t.line("%s\n", report.ModelsTitle)
-		t.table(table.Head, table.Rows)
-	}
 	stack := report.AcceptedStack(t.st)
 	for i, a := range stack.Features {
 		brought := strings.Join(tell.Lines(a.Reasons), "; ")

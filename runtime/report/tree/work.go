@@ -28,7 +28,7 @@ func (t *writer) todos() {
 			today, when := "not checked yet", "–"
 			if h := t.st.History("phase." + ph.Name + ".step." + s.Kind + "." + s.Name); len(h) > 0 {
 				last := h[len(h)-1]
-				today, when = strings.Join(append([]string{string(last.Verdict)}, tell.Lines(last.Reasons)...), "\n"), date(last.Time)
+				today, when = strings.Join(append([]string{string(last.Verdict)}, tell.Lines(last.Why())...), "\n"), date(last.Time)
 			}
 			rows = append(rows, []string{s.Name, text("repo") + " at " + text("commit"), "`" + text("file") + "`", "`" + text("snippet") + "`", today, when})
 		}

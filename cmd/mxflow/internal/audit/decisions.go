@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
@@ -107,7 +106,7 @@ func printDecision(h Host, d audited) {
 	}
 	reasons := d.Findings
 	if len(d.Rules) == 0 {
-		reasons = append(slices.Clone(d.Reasons), reasons...)
+		reasons = append(d.Why(), reasons...)
 	}
 	for _, reason := range page.Each(reasons...) {
 		fmt.Fprintf(h.Stdout, "  %s\n", reason)

@@ -1,112 +1,30 @@
 package explain
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// rule is a rule, explained comparison by comparison.
+// rule is a decided rule with what its tests do not record.
 type rule struct {
-	Name    string `json:"name"`
-	Role    string `json:"role"`
-	Of      string `json:"of,omitempty"` // an alternative's name
-	Expr    string `json:"expr"`
-	Source  string `json:"source"`
-	Verdict string `json:"verdict"`
-	// Decides is false for a criterion that is only recorded.
-	Decides  bool             `json:"decides"`
-	Reasons  []verdict.Reason `json:"reasons,omitempty"`
-	Compared []argument       `json:"comparisons"`
-	// Missing are the missing inputs, with the reasons.
-	Missing []verdict.Reason `json:"missing,omitempty"`
-	// Read are the inputs outside of comparisons.
-	Read []verdict.Input `json:"read,omitempty"`
-	Open []string        `json:"open,omitempty"`
-	// Ended is why no more launches are made for an open rule.
+	verdict.Rule
+	Of string `json:"of,omitempty"` // an alternative's name
+	// Ended is why no more launches are made for what is open; no fact if more are.
 	Ended verdict.Reason `json:"ended,omitzero"`
 }
 
-// argument is one comparison in facts and numbers.
-type argument struct {
-	Text string `json:"text"`
-	// Negated is set if the rule requires it not to hold.
-	Negated bool   `json:"negated,omitempty"`
-	Verdict string `json:"verdict,omitempty"`
-	// How is the test.
-	How verdict.Reason `json:"how,omitzero"`
-	// Unit is that of Data, and OwnUnit that of the rule's own number: of thresholds and
-	// estimates.
-	Unit    string  `json:"unit,omitempty"`
-	OwnUnit string  `json:"own_unit,omitempty"`
-	Data    []datum `json:"data,omitempty"`
-	Looks   []look  `json:"looks,omitempty"`
-	// Said is what follows the looks: levels, what decided, the interval.
-	Said []verdict.Reason `json:"said,omitempty"`
-	// Change is what would have changed it, More how many more launches would.
-	Change verdict.Reason `json:"what_would_change_it,omitzero"`
-	More   verdict.Reason `json:"more_launches,omitzero"`
-	// series is what Data are values of.
-	series string
-}
-
-// datum is one launch's value.
-type datum struct {
-	// Number is the launch's in the progress output, and Order counts every start.
-	Number int     `json:"number"`
-	Order  int     `json:"order"`
-	Round  int     `json:"round"`
-	Arm    string  `json:"arm"`
-	Launch string  `json:"launch"`
-	Value  float64 `json:"value"`
-}
-
-// look is one look at the data, and its consequence.
-type look struct {
-	verdict.Look
-	Came verdict.Reason `json:"came"`
-}
-
-// rulesOf explains rules that were decided together.
-func rulesOf(st *store.Store, rules []verdict.Rule, of string) (out []rule) {
+// rulesOf are rules that were decided together.
+func rulesOf(rules []verdict.Rule, of string) (out []rule) {
 	for i, r := range rules {
-		out = append(out, ruleOf(st, r, of, noMore(rules, i)))
-	}
-	return out
-}
-
-// ruleOf explains a rule. ended is why no more launches are made for what is open; no
-// fact if more are.
-func ruleOf(st *store.Store, r verdict.Rule, of string, ended verdict.Reason) rule {
-	out := rule{
-		Name: r.Name, Role: r.Role, Of: of, Expr: r.Expr, Source: r.Source, Verdict: string(r.Verdict), Decides: r.Decides, Open: r.Open,
-		Compared: []argument{}, Ended: ended,
-	}
-	var reads []string
-	tested := false
-	for _, c := range r.Comparisons {
-		tested = tested || c.Test != nil
-		reads = append(reads, c.Reads...)
-		out.Compared = append(out.Compared, argue(st, c, ended))
-	}
-	var absent []verdict.Reason
-	for _, in := range r.Inputs {
-		switch {
-		case !in.Missing.IsZero():
-			absent = append(absent, in.Absence())
-			out.Missing = append(out.Missing, verdict.New(code.IsMissing).On(in.Path).From(in.Missing))
-		case !slices.Contains(reads, in.Path):
-			out.Read = append(out.Read, in)
-		}
-	}
-	if !tested {
-		out.Reasons = slices.DeleteFunc(slices.Clone(r.Reasons), func(reason verdict.Reason) bool { return slices.ContainsFunc(absent, reason.Equal) })
+		out = append(out, rule{r, of, noMore(rules, i)})
 	}
 	return out
 }
@@ -128,56 +46,19 @@ func noMore(rules []verdict.Rule, i int) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// argue explains one comparison.
-func argue(st *store.Store, c verdict.Comparison, ended verdict.Reason) argument {
-	out := argument{Text: c.Text, Verdict: string(c.Verdict)}
-	t := c.Test
-	switch {
-	case t == nil:
-		out.say(verdict.New(code.Untestable, verdict.Arg{Name: "left", Value: c.Left}, verdict.Arg{Name: "right", Value: c.Right}))
-		return out
-	case t.Form == verdict.Exact:
-		out.exact(c)
-	default:
-		out.test(st, t, ended)
-	}
-	out.Negated = t.Negated
-	out.say(t.Note)
-	return out
-}
-
-// say adds facts, skipping zero ones.
-func (a *argument) say(facts ...verdict.Reason) {
-	for _, r := range facts {
-		if !r.IsZero() {
-			a.Said = append(a.Said, r)
-		}
-	}
-}
-
-// exact explains a comparison on the values themselves, or on per-launch counts.
-func (a *argument) exact(c verdict.Comparison) {
+// exact is what was found by a comparison of the values themselves, or of per-launch counts.
+func exact(c verdict.Comparison) verdict.Reason {
 	left, right, op := c.Left, c.Right, c.Op
 	if c.Turned && c.Test.Each != "" {
 		left, right, op = right, left, plans.Turned(op)
 	}
 	args := []verdict.Arg{{Name: "left", Value: left}, verdict.Text("op", op), {Name: "right", Value: right}}
-	holds := func(is bool) verdict.Arg {
-		return verdict.Text("holds", map[bool]string{true: "true", false: "false"}[is])
-	}
 	if c.Test.Each == "" {
-		a.How = verdict.New(code.ByValues)
-		a.say(verdict.New(code.Found, append(args, holds(c.Holds))...))
-		return
+		return verdict.New(code.Found, append(args, verdict.Text("holds", strconv.FormatBool(c.Holds)))...)
 	}
 	each := "launch"
-	switch {
-	case verdict.Holds(c.Test.Beside, code.Crashed):
-		a.How = verdict.New(code.ByCrashes)
-	case c.Test.Each == "pair":
-		a.How, each = verdict.New(code.ByPairs), "pair"
-	default:
-		a.How = verdict.New(code.ByCount)
+	if c.Test.Each == "pair" && !verdict.Holds(c.Test.Beside, code.Crashed) {
+		each = "pair"
 	}
 	args = append(args, verdict.Text("each", each))
 	if c.Launch > 0 {
@@ -187,242 +68,241 @@ func (a *argument) exact(c verdict.Comparison) {
 		args = append(args, verdict.Text("negated", "not"))
 	}
 	if c.Verdict == verdict.Pass || c.Verdict == verdict.Fail {
-		args = append(args, holds(c.Verdict == verdict.Pass))
+		args = append(args, verdict.Text("holds", strconv.FormatBool(c.Verdict == verdict.Pass)))
 	}
-	a.say(verdict.New(code.FoundEach, args...))
-	a.say(c.Test.Beside...)
-}
-
-// test explains a comparison decided by a test of launches.
-func (a *argument) test(st *store.Store, t *verdict.Test, ended verdict.Reason) {
-	a.Unit, a.OwnUnit, a.series = t.Unit, t.OwnUnit(), t.Metric+" "+t.Stat+" "+t.Unit
-	a.How, a.Data = how(t), dataOf(st, t)
-	for i, l := range t.Looks {
-		a.Looks = append(a.Looks, look{l, came(t, i, ended)})
-	}
-	if len(t.Unpaired) > 0 {
-		a.say(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired)))
-	}
-	if t.Form == verdict.Range {
-		a.say(ranges(t)...)
-		return
-	}
-	a.say(levels(t))
-	for _, r := range t.Beside {
-		if r.Code == code.Settles || r.Code == code.SettlesNever {
-			a.More = r
-		} else {
-			a.say(r)
-		}
-	}
-	a.say(stopped(t, ended), interval(t))
-	a.Change = change(t)
+	return verdict.New(code.FoundEach, args...)
 }
 
 // how names the test.
-func how(t *verdict.Test) verdict.Reason {
-	form := t.Form
+func how(t *verdict.Test) string {
+	const drift = ". Interleaving does not protect it from drift"
+	within := len(t.Places) > 0
 	switch {
-	case len(t.Places) == 0:
-	case form == verdict.Ratio:
-		return verdict.New(code.ByRounds, verdict.Text("logs", "yes"))
-	case form == verdict.Difference:
-		return verdict.New(code.ByRounds)
-	case form == verdict.LogLevel || form == verdict.Level:
-		return verdict.New(code.ByPlaces)
+	case t.Form == verdict.Exact && t.Each == "":
+		return "on exact values, which repeated looks do not change"
+	case t.Form == verdict.Exact && verdict.Holds(t.Beside, code.Crashed):
+		return "by counting the starts that crashed, without a t-test: a few clean starts do not rule out a crash"
+	case t.Form == verdict.Exact && t.Each == "pair":
+		return "by counting, without a t-test: it must hold for every launch against every launch of the other arm"
+	case t.Form == verdict.Exact:
+		return "by counting, without a t-test: it must hold for every launch"
+	case t.Form == verdict.Ratio && within:
+		return "one-sample t-test on the differences between the arms' logarithms within each round"
+	case t.Form == verdict.Ratio:
+		return "Welch's t-test on the logarithms of both arms' launches"
+	case t.Form == verdict.Difference && within:
+		return "one-sample t-test on the differences between the arms within each round"
+	case t.Form == verdict.Difference:
+		return "Welch's t-test on the untransformed launches of both arms"
+	case (t.Form == verdict.LogLevel || t.Form == verdict.Level) && within:
+		return "one-sample t-test at each place, using the spread of launches around their place's mean" + drift
+	case t.Form == verdict.LogLevel:
+		return "one-sample t-test on the logarithms of one arm's launches" + drift
+	case t.Form == verdict.Level:
+		return "one-sample t-test on the untransformed launches of one arm" + drift
+	case t.Form == verdict.Range:
+		return "no t-test, because it hardly varies: the full range of the launches against the limit"
 	}
-	by, known := map[verdict.Form]code.Code{
-		verdict.Ratio: code.ByLogs, verdict.Difference: code.ByDifferences, verdict.LogLevel: code.ByLogLevel, verdict.Level: code.ByLevel, verdict.Range: code.ByRange,
-	}[form]
-	if !known {
-		return verdict.New(code.ByUnknown, verdict.Text("form", string(form)))
-	}
-	return verdict.New(by)
-}
-
-// dataOf are the values that a test read, in the order of the starts.
-func dataOf(st *store.Store, t *verdict.Test) (data []datum) {
-	numbers := map[string]map[string]int{} // of a session, by launch
-	add := func(arm string, ids []string, values []float64) {
-		for i, v := range values {
-			d := datum{Arm: arm, Launch: ids[i], Value: v}
-			if l, ok := st.LaunchByID(ids[i]); ok {
-				if numbers[l.Session] == nil {
-					numbers[l.Session] = ledger.Numbers(st.Launches(store.LaunchFilter{Session: l.Session}))
-				}
-				d.Number, d.Order, d.Round = numbers[l.Session][l.ID], l.Order, l.Ordinal
-			}
-			data = append(data, d)
-		}
-	}
-	add(t.Against, t.BaseLaunches, t.Base)
-	add(t.Arm, t.Launches, t.Values)
-	slices.SortStableFunc(data, func(a, b datum) int { return a.Order - b.Order })
-	return data
+	return fmt.Sprintf("by a test that this version does not know: %q", t.Form)
 }
 
 // came is the consequence of the look at i; a test ends with its last one.
-func came(t *verdict.Test, i int, ended verdict.Reason) verdict.Reason {
+func came(t *verdict.Test, i int, ended verdict.Reason) string {
 	last := i == len(t.Looks)-1
 	switch {
 	case last && t.Stop == verdict.StopScreen:
-		return verdict.New(code.LookScreens)
+		return "fail: screened"
 	case t.Looks[i].DF == 0 && t.Looks[i].N == 2 && t.First == 2:
-		return verdict.New(code.LookUnclear)
+		return "not clear after two"
 	case t.Looks[i].DF == 0:
-		return verdict.New(code.LookEarly)
+		return "no test yet"
 	case t.Near(t.Looks[i]):
-		return verdict.New(code.LookNear, verdict.Int("launches", t.Looks[i].N))
+		return "too near for " + tell.Launches(t.Looks[i].N)
 	case !last, t.Stop == verdict.StopOpen && ended.IsZero():
-		return verdict.New(code.LookGoesOn)
+		return "continue"
 	}
 	switch t.Stop {
 	case verdict.StopPass:
-		return verdict.New(code.LookPasses, level("level", t.Pass))
+		return "pass: p ≤ " + tell.PLevel(t.Pass)
 	case verdict.StopFail:
-		return verdict.New(code.LookFails, level("level", t.Fail))
+		return "fail: p ≤ " + tell.PLevel(t.Fail)
 	case verdict.StopFutile:
-		return verdict.New(code.LookFutile)
+		return "stop: futile"
 	case verdict.StopEnd:
-		return verdict.New(code.LookLast)
+		return "last look"
 	}
-	return verdict.New(code.LookOpen)
+	return "open"
 }
 
-func level(name string, p float64) verdict.Arg { return verdict.Num(name, p, "level") }
-
-func chance(name string, p float64) verdict.Arg { return verdict.Num(name, p, "p") }
-
-// levels is the levels of looks, and how the budget was shared.
-func levels(t *verdict.Test) verdict.Reason {
-	if t.Pass == 0 && t.Fail == 0 {
-		return verdict.Reason{}
+// below is what follows the looks of a test: levels, what bears on the numbers, what
+// decided, the bounds, and what would have changed it. ended is why no more launches are
+// made for an open one.
+func below(t *verdict.Test, ended verdict.Reason) (lines []string) {
+	if len(t.Unpaired) > 0 {
+		lines = append(lines, tell.Sentence(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))))
 	}
-	var looks []string
-	for _, n := range t.Plan {
-		looks = append(looks, strconv.Itoa(n))
+	if t.Form == verdict.Range {
+		return append(lines, ranges(t)...)
 	}
-	var shares []verdict.Reason
-	for _, s := range t.Share {
-		shares = append(shares, s.Reason())
+	if t.Pass != 0 || t.Fail != 0 {
+		lines = append(lines, levels(t))
 	}
-	return verdict.New(code.Levels, level("pass", t.Pass), level("fail", t.Fail), verdict.List("plan", looks)).From(shares...)
+	more := verdict.Reason{}
+	for _, r := range t.Beside {
+		if r.Code == code.Settles || r.Code == code.SettlesNever {
+			more = r
+		} else {
+			lines = append(lines, tell.Sentence(r))
+		}
+	}
+	lines = append(lines, stopped(t, ended))
+	if t.Bounded() {
+		lines = append(lines, bounds(t))
+	}
+	if !t.Note.IsZero() {
+		lines = append(lines, tell.Sentence(t.Note))
+	}
+	if text := change(t); text != "" {
+		lines = append(lines, text)
+	}
+	if !more.IsZero() {
+		lines = append(lines, tell.Sentence(more))
+	}
+	return lines
 }
 
-// stopped is why the test ended; for an open one, what follows: ended is why no more
-// launches are made.
-func stopped(t *verdict.Test, ended verdict.Reason) verdict.Reason {
+// levels are those of looks, and how the error rates were shared.
+func levels(t *verdict.Test) string {
+	text := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", tell.PLevel(t.Pass), tell.PLevel(t.Fail))
+	for i, s := range t.Share {
+		text += map[bool]string{true: ": ", false: "; "}[i == 0] + tell.Line(s.Reason())
+	}
+	if len(t.Plan) > 0 {
+		var looks []string
+		for _, n := range t.Plan {
+			looks = append(looks, strconv.Itoa(n))
+		}
+		text += fmt.Sprintf(". Looks were planned at %s launches per arm", verdict.And(looks))
+	}
+	return text + "."
+}
+
+// stopped is why the test ended; for an open one, what follows.
+func stopped(t *verdict.Test, ended verdict.Reason) string {
 	if len(t.Looks) == 0 {
-		return verdict.New(code.NoLook, verdict.Int("launches", len(t.Values)), verdict.Int("base", len(t.Base)))
+		return fmt.Sprintf("Still open: %d against %s recorded, first look not reached.", len(t.Values), tell.Launches(len(t.Base)))
 	}
 	l := t.Looks[len(t.Looks)-1]
-	args := []verdict.Arg{verdict.Int("launches", l.N), verdict.Text("against", t.Against)}
-	decided := args
-	if len(t.Values) > l.N {
-		decided = append(decided, verdict.Int("behind", len(t.Values)))
+	at, behind := tell.Launches(l.N), ""
+	if t.Against != "" {
+		at += " per arm"
+	}
+	if n := len(t.Values); n > l.N {
+		behind = fmt.Sprintf(" Launches after that look were made for other comparisons (%d of this arm are recorded) and do not change it.", n)
 	}
 	switch t.Stop {
 	case verdict.StopPass:
-		return verdict.New(code.DecidedPass, append(decided, chance("p", l.PPass), level("level", t.Pass))...)
+		return fmt.Sprintf("Decided at %s: pass, %s (required ≤ %s).%s", at, tell.PIs(l.PPass), tell.PLevel(t.Pass), behind)
 	case verdict.StopFail:
-		return verdict.New(code.DecidedFail, append(decided, chance("p", l.PFail), level("level", t.Fail))...)
+		return fmt.Sprintf("Decided at %s: fail, %s (required ≤ %s).%s", at, tell.PIs(l.PFail), tell.PLevel(t.Fail), behind)
 	case verdict.StopScreen:
-		return verdict.New(code.StoppedScreen, args...)
+		return "Screened at " + at + ": too far beyond the threshold for more launches to be worth it. This is not a test of launch-to-launch variance."
 	case verdict.StopFutile:
-		return verdict.New(code.StoppedFutile, append(args, verdict.Num("chance", l.Chance, "share"))...)
+		return fmt.Sprintf("Stopped at %s: the chance of a verdict by the last look was %s, less than 5%%.", at, tell.Digits(l.Chance, "share", -2))
 	case verdict.StopEnd:
+		why := "neither level was reached"
 		if t.Near(l) {
-			margin := verdict.Num("near", l.Margin, t.Unit)
+			near := tell.Digits(l.Margin, t.Unit, -2)
 			if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
-				margin = verdict.Num("near", math.Expm1(l.Margin), "share")
+				near = tell.Digits(math.Expm1(l.Margin), "share", -2)
 			}
-			args = append(args, margin)
+			why = "so few decide only what is more than " + near + " from the threshold, as starts may have two speeds"
 		}
-		return verdict.New(code.StoppedEnd, append(args, chance("p_pass", l.PPass), chance("p_fail", l.PFail))...)
+		return fmt.Sprintf("Ended at %s, the plan's maximum: %s (%s for a pass, %s for a fail).", at, why, tell.PIs(l.PPass), tell.PIs(l.PFail))
 	case verdict.StopOpen:
-		return verdict.New(code.StoppedOpen, args...).From(ended)
+		if !ended.IsZero() {
+			return "Still open after " + at + ": " + tell.Line(ended) + "."
+		}
+		return "Still open after " + at + ": continue with more launches."
 	}
-	return verdict.New(code.StoppedUnknown, verdict.Text("stop", string(t.Stop)))
+	return fmt.Sprintf("It ended in a way that this version does not know: %q.", t.Stop)
 }
 
-// interval is the estimate and its interval in the rule's own number.
-func interval(t *verdict.Test) verdict.Reason {
-	if t.Estimate == nil || t.Low == nil || t.High == nil {
-		return verdict.Reason{}
-	}
-	return verdict.New(code.Estimated, own("estimate", t, *t.Estimate), own("low", t, *t.Low), own("high", t, *t.High))
+// bounds are the estimate and its bounds in the rule's own number.
+func bounds(t *verdict.Test) string {
+	own := func(x float64) string { return tell.Number(x, t.OwnUnit()) }
+	return fmt.Sprintf("Estimate %s, decision bounds %s to %s.", own(*t.Estimate), own(*t.Low), own(*t.High))
 }
 
-// ranges explains a comparison of ranges.
-func ranges(t *verdict.Test) []verdict.Reason {
-	span := func(name string, values []float64) verdict.Arg {
-		return verdict.Span(name, slices.Min(values), slices.Max(values), t.Unit)
+// ranges explain a comparison of ranges.
+func ranges(t *verdict.Test) []string {
+	span := func(values []float64) string {
+		return tell.Value(verdict.Span("", slices.Min(values), slices.Max(values), t.Unit).Value)
 	}
-	has := []verdict.Arg{verdict.Text("arm", t.Arm), span("values", t.Values)}
-	so := []verdict.Arg{own("low", t, *t.Low), own("high", t, *t.High), own("limit", t, t.Threshold)}
+	own := func(x float64) string { return tell.Number(x, t.OwnUnit()) }
+	has, any, open := fmt.Sprintf("Launches of %s have %s", t.Arm, span(t.Values)), "every launch", ""
 	if t.Against != "" {
-		has = append(has, verdict.Text("against", t.Against), span("base", t.Base))
+		has += fmt.Sprintf(", those of %s %s", t.Against, span(t.Base))
 		relation := "difference"
 		if t.Relative() {
 			relation = "change"
 		}
-		so = append(so, verdict.Text("relation", relation))
+		any, open = "the "+relation+" of any two launches", ". A limit in between is inconclusive"
 	}
-	return []verdict.Reason{verdict.New(code.Ranged, has...), verdict.New(code.RangeBetween, so...)}
+	return []string{has + ".", fmt.Sprintf("So %s is between %s and %s, and the limit is %s%s.", any, own(*t.Low), own(*t.High), own(t.Threshold), open)}
 }
 
 // change is what would have changed the verdict: other thresholds on the same launches,
-// or another estimate with the same spread.
-func change(t *verdict.Test) verdict.Reason {
+// or another estimate with the same spread; empty if nothing is known of it.
+func change(t *verdict.Test) string {
 	if t.Low == nil || t.High == nil {
-		return verdict.Reason{}
+		return ""
 	}
 	size := max(math.Abs(*t.Low), math.Abs(*t.High))
 	if t.OwnUnit() == "ratio" {
 		size = max(size, 1) // of a change of nothing
 	}
 	if math.Abs(*t.Low-*t.High) <= 1e-6*size {
-		return verdict.Reason{} // nothing varied by more than rounding
+		return "" // nothing varied by more than rounding
 	}
+	own := func(x float64) string { return tell.Number(x, t.OwnUnit()) }
 	// The threshold that would just pass and the one that would just fail.
-	args := []verdict.Arg{own("pass", t, *t.Low), own("fail", t, *t.High)}
+	pass, fail, upTo, from := own(*t.Low), own(*t.High), "up to", "from"
 	if !t.More {
-		args = []verdict.Arg{own("pass", t, *t.High), own("fail", t, *t.Low), verdict.Text("less", "less")}
+		pass, fail, upTo, from = fail, pass, "down to", "down from"
 	}
-	c := code.WouldPass
-	switch {
-	case t.Stop == verdict.StopPass:
-		return verdict.New(code.WouldPassToo, args...)
-	case t.Needed == nil:
-		return verdict.Reason{}
-	case t.Stop == verdict.StopFail:
-		c = code.WouldHavePassed
+	if t.Stop == verdict.StopPass {
+		return fmt.Sprintf("A threshold %s %s would have passed at this look too, %s %s on failed, in between continued.", upTo, pass, from, fail)
 	}
-	return verdict.New(c, append(args, own("needed", t, *t.Needed))...)
-}
-
-// own is one of a rule's own numbers with its unit.
-func own(name string, t *verdict.Test, x float64) verdict.Arg {
-	return verdict.Num(name, x, t.OwnUnit())
+	if t.Needed == nil {
+		return ""
+	}
+	needed := fmt.Sprintf("with the threshold as it is, an estimate of %s would have passed.", own(*t.Needed))
+	if t.Stop == verdict.StopFail {
+		return fmt.Sprintf("With a threshold %s %s these launches would have passed, and short of %s they would not have failed; %s", upTo, pass, fail, needed)
+	}
+	return fmt.Sprintf("A threshold %s %s would have passed at this look, %s %s on failed; %s", upTo, pass, from, fail, needed)
 }
 
 // hypothesis explains the outcome of a hypothesis: first the outcome, then each test of
 // it.
-func hypothesis(h *ledger.Hypothesis) (said []verdict.Reason) {
-	came := []verdict.Arg{verdict.Text("expect", h.Expect), verdict.Text("outcome", h.Outcome)}
-	if h.PostHoc {
-		came = append(came, verdict.Text("post_hoc", "post hoc"))
+func hypothesis(h *ledger.Hypothesis) (lines []string) {
+	text := fmt.Sprintf("%s %s: not decided", h.Metric, h.Expect)
+	if h.Outcome != "" {
+		text = fmt.Sprintf("%s %s: %s", h.Metric, h.Expect, h.Outcome)
 	}
-	said = append(said, verdict.New(code.HypothesisCame, came...).On(h.Metric))
+	if h.PostHoc {
+		text += ", POST HOC: claimed after its launches were measured, so they prove nothing about it"
+	}
+	lines = append(lines, text)
 	if h.Test != nil {
 		for _, c := range h.Test.Comparisons {
 			if t := c.Test; t != nil && len(t.Looks) > 0 {
-				said = append(said, stopped(t, verdict.New(code.ForHypothesis)))
-				if bounds := interval(t); !bounds.IsZero() {
-					said = append(said, bounds)
+				if lines = append(lines, stopped(t, verdict.New(code.ForHypothesis))); t.Bounded() {
+					lines = append(lines, bounds(t))
 				}
 			}
 		}
 	}
-	return said
+	return lines
 }

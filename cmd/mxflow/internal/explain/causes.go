@@ -83,7 +83,7 @@ func reasonsOf(d *ledger.Decision) []verdict.Reason {
 			return []verdict.Reason{l.Bare().From(tell.Few(l.Reasons, 1)...)}
 		}
 	}
-	return d.Reasons
+	return d.Why()
 }
 
 // lockCauses lead from a lock to the reasons for its root's outcome.
@@ -131,9 +131,9 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.R
 func unmarked(d *ledger.Decision) []verdict.Reason {
 	r := d.Retraction
 	if r == nil {
-		return d.Reasons
+		return d.Why()
 	}
-	return slices.DeleteFunc(slices.Clone(d.Reasons), func(reason verdict.Reason) bool {
+	return slices.DeleteFunc(d.Why(), func(reason verdict.Reason) bool {
 		return reason.Equal(r.Of(d.Node)) || reason.Equal(r.Was())
 	})
 }

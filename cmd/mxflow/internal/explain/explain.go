@@ -97,11 +97,11 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 	// explained with the others.
 	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
 	if !ofAlternative && alternative == "" {
-		e.Rules = rulesOf(st, d.Rules, "")
+		e.Rules = rulesOf(d.Rules, "")
 	}
 	for _, alt := range d.Alternatives {
 		if alternative == "" || alternative == alt.Name {
-			e.Rules = append(e.Rules, rulesOf(st, alt.Rules, alt.Name)...)
+			e.Rules = append(e.Rules, rulesOf(alt.Rules, alt.Name)...)
 		}
 	}
 	if !report.TestsDecided(d.Decision) {

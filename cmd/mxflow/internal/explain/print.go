@@ -22,21 +22,22 @@ type page struct {
 	io.Writer
 	// width limits sentences, and fits tables: 0 is unlimited.
 	width, fits int
-	tables      []printed
-	told        tell.Page
-}
-
-// printed is a table of launches, with the number of the rule that it is of.
-type printed struct {
-	rule   int
-	series string
-	data   []datum
+	// starts are the launches of sessions by ID, and printed the rule below which the values
+	// of a series stand, by series and launch.
+	starts  map[string]sessionRow
+	printed map[[2]string]int
+	told    tell.Page
 }
 
 // Print writes an explanation as text, sentences in lines of at most width, and tables of
 // at most fits, if not 0.
 func (e *Explanation) Print(w io.Writer, width, fits int) {
-	p := &page{Writer: w, width: width, fits: fits}
+	p := &page{Writer: w, width: width, fits: fits, starts: map[string]sessionRow{}, printed: map[[2]string]int{}}
+	for _, s := range e.Sessions {
+		for _, l := range s.Launches {
+			p.starts[l.Launch] = l
+		}
+	}
 	if !e.Locked.IsZero() {
 		p.linef("%s: locked\n", e.Node)
 		p.paragraphs("", tell.Lines(e.Causes)...)
@@ -204,88 +205,119 @@ func (p *page) rule(number int, r rule) {
 		recorded = " (recorded, does not decide)"
 	}
 	p.linef("\n%d. %s %q%s: %s%s\n   %s   %s", number, r.Role, r.Name, of, r.Verdict, recorded, r.Expr, r.Source)
-	for _, a := range r.Compared {
-		text := a.Text
-		if a.Negated {
+	var reads []string
+	tested := false
+	for _, c := range r.Comparisons {
+		text := c.Text
+		if c.Test != nil && c.Test.Negated {
 			text = "not " + text
 		}
-		if len(r.Compared) > 1 || text != r.Expr {
-			p.linef("\n   %s", strings.TrimSuffix(text+": "+a.Verdict, ": "))
+		if len(r.Comparisons) > 1 || text != r.Expr {
+			p.linef("\n   %s", strings.TrimSuffix(text+": "+string(c.Verdict), ": "))
 		}
-		p.argument(number, a)
+		p.linef("")
+		p.comparison(number, c, r.Ended)
+		tested, reads = tested || c.Test != nil, append(reads, c.Reads...)
 	}
-	if len(r.Compared) == 0 {
+	if len(r.Comparisons) == 0 {
 		p.linef("")
 	}
-	p.paragraphs("   ", p.told.Once(r.Missing...)...)
-	p.paragraphs("   ", p.told.Once(r.Reasons...)...)
-	for _, in := range r.Read {
-		p.linef("   %s", strings.ReplaceAll(tell.Input(in, verdict.Rule{}.Estimate(in)), "\n", "\n   "))
+	reasons := slices.Clone(r.Reasons)
+	for _, in := range r.Inputs {
+		if !in.Missing.IsZero() {
+			p.paragraphs("   ", p.told.Once(verdict.New(code.IsMissing).On(in.Path).From(in.Missing))...)
+			reasons = slices.DeleteFunc(reasons, in.Absence().Equal)
+		}
+	}
+	if !tested {
+		p.paragraphs("   ", p.told.Once(reasons...)...)
+	}
+	for _, in := range r.Inputs {
+		if in.Missing.IsZero() && !slices.Contains(reads, in.Path) {
+			p.linef("   %s", strings.ReplaceAll(tell.Input(in, verdict.Rule{}.Estimate(in)), "\n", "\n   "))
+		}
 	}
 	if len(r.Open) > 0 && r.Ended.IsZero() {
 		p.paragraphs("   ", "More launches of "+verdict.And(r.Open)+" could still settle it.")
 	}
 }
 
-func (p *page) argument(rule int, a argument) {
-	p.linef("")
-	if !a.How.IsZero() {
-		p.paragraphs("   ", "Test: "+tell.Sentence(a.How))
+// comparison prints how one was decided: the test, its launches, its looks, and what
+// follows.
+func (p *page) comparison(rule int, c verdict.Comparison, ended verdict.Reason) {
+	t := c.Test
+	if t == nil {
+		p.paragraphs("   ", tell.Sentence(verdict.New(code.Untestable, verdict.Arg{Name: "left", Value: c.Left}, verdict.Arg{Name: "right", Value: c.Right})))
+		return
 	}
-	if len(a.Data) > 0 {
-		p.data(rule, a)
+	p.paragraphs("   ", "Test: "+tell.Capital(how(t))+".")
+	if t.Form == verdict.Exact {
+		p.paragraphs("   ", tell.Sentence(exact(c)))
+		for _, r := range append(slices.Clone(t.Beside), t.Note) {
+			if !r.IsZero() {
+				p.paragraphs("   ", tell.Sentence(r))
+			}
+		}
+		return
 	}
-	if len(a.Looks) > 0 {
-		p.looks(a)
-	}
-	if len(a.Data)+len(a.Looks) > 0 && len(a.Said) > 0 {
+	p.data(rule, t)
+	p.looks(t, ended)
+	if len(t.Values)+len(t.Base)+len(t.Looks) > 0 {
 		p.linef("")
 	}
-	for _, r := range append(slices.Clone(a.Said), a.Change, a.More) {
-		if !r.IsZero() {
-			p.paragraphs("   ", tell.Sentence(r))
-		}
-	}
+	p.paragraphs("   ", below(t, ended)...)
 }
 
-// data prints the launches of an argument, or refers to where they are.
-func (p *page) data(rule int, a argument) {
-	for _, t := range p.tables {
-		theirs := slices.DeleteFunc(slices.Clone(t.data), func(d datum) bool {
-			return !slices.ContainsFunc(a.Data, func(own datum) bool { return own.Arm == d.Arm })
-		})
-		if t.series == a.series && slices.Equal(theirs, a.Data) {
-			p.paragraphs("   ", fmt.Sprintf("Launches: as in rule %d above.", t.rule))
-			return
+// data prints the launches of a test in the order of their starts, or refers to where they
+// are.
+func (p *page) data(rule int, t *verdict.Test) {
+	series, at, fresh := strings.Join([]string{t.Metric, t.Stat, t.Unit}, " "), 0, false
+	var rows [][]string
+	for _, arm := range []struct {
+		name   string
+		ids    []string
+		values []float64
+	}{{t.Against, t.BaseLaunches, t.Base}, {t.Arm, t.Launches, t.Values}} {
+		for i, v := range arm.values {
+			key, l := [2]string{series, arm.ids[i]}, p.starts[arm.ids[i]]
+			if at = p.printed[key]; at == 0 {
+				fresh = true
+			}
+			rows = append(rows, []string{fmt.Sprint(l.Number), fmt.Sprint(l.Round), arm.name, arm.ids[i], tell.Number(v, "")})
 		}
 	}
-	p.tables = append(p.tables, printed{rule, a.series, a.Data})
-	var rows [][]string
-	for _, d := range a.Data {
-		rows = append(rows, []string{fmt.Sprint(d.Number), fmt.Sprint(d.Round), d.Arm, d.Launch, tell.Number(d.Value, "")})
+	if len(rows) > 0 && !fresh {
+		p.paragraphs("   ", fmt.Sprintf("Launches: as in rule %d above.", at))
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b []string) int { return p.starts[a[3]].Order - p.starts[b[3]].Order })
+	for _, row := range rows {
+		p.printed[[2]string{series, row[3]}] = rule
 	}
 	value := "value"
-	if a.Unit != "" {
-		value += " (" + a.Unit + ")"
+	if t.Unit != "" {
+		value += " (" + t.Unit + ")"
 	}
-	p.table([]string{"number", "round", "arm", "launch", value}, rows)
+	if len(rows) > 0 {
+		p.table([]string{"number", "round", "arm", "launch", value}, rows)
+	}
 }
 
-func (p *page) looks(a argument) {
+func (p *page) looks(t *verdict.Test, ended verdict.Reason) {
 	var rows [][]string
-	for _, l := range a.Looks {
-		estimate, came := "–", tell.Line(l.Came)
+	for i, l := range t.Looks {
+		row := []string{fmt.Sprint(l.N), "–", "–", "–", "–", "–", "–", came(t, i, ended)}
 		if l.Own != nil {
-			estimate = tell.Number(*l.Own, a.OwnUnit)
+			row[1] = tell.Number(*l.Own, t.OwnUnit())
 		}
-		row := []string{fmt.Sprint(l.N), estimate, "–", "–", "–", "–", "–", came}
-		if l.DF > 0 {
-			// If launches tie, T may have any size.
-			row = []string{fmt.Sprint(l.N), estimate, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.3g", l.T), tell.P(l.PPass), tell.P(l.PFail), came}
+		if l.DF > 0 { // if launches tie, T may have any size
+			copy(row[2:], []string{fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.3g", l.T), tell.P(l.PPass), tell.P(l.PFail)})
 		}
 		rows = append(rows, row)
 	}
-	p.table([]string{"look at", "estimate", "SE", "df", "T", "p pass", "p fail", ""}, rows)
+	if len(rows) > 0 {
+		p.table([]string{"look at", "estimate", "SE", "df", "T", "p pass", "p fail", ""}, rows)
+	}
 }
 
 // table prints a table below a rule.
@@ -310,7 +342,7 @@ func (p *page) beside(e *Explanation) {
 		if alt.Chosen {
 			chosen = ", chosen"
 		}
-		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(alt.Reasons, 3))))
+		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(alt.Why(), 3))))
 	}
 	p.moved(e.Moved)
 	for i, f := range d.Findings {
@@ -322,13 +354,11 @@ func (p *page) beside(e *Explanation) {
 	if h := d.Hypothesis; h != nil {
 		p.linef("\nHypothesis, which decides nothing:")
 		said := hypothesis(h)
-		p.paragraphs("  ", tell.Line(said[0]))
+		p.paragraphs("  ", said[0])
 		if h.Because != "" {
 			p.paragraphs("  ", "Because: "+h.Because)
 		}
-		for _, r := range said[1:] {
-			p.paragraphs("  ", tell.Sentence(r))
-		}
+		p.paragraphs("  ", said[1:]...)
 		// What was measured has a plain 95% interval, which would contradict the test's
 		// bounds beside it.
 		if len(said) == 1 && !h.Measured.IsZero() {

@@ -85,7 +85,7 @@ func (v *view) print() {
 // row is one line of the table, with its node.
 type row struct {
 	runtime.Row
-	word, name, why string
+	word, name string
 }
 
 // rows are grouped by verdict: what is in error first, as all else may follow from it,

@@ -14,16 +14,15 @@ import (
 // Why are a decision's reasons, comparisons first.
 func Why(d *ledger.Decision) []verdict.Reason {
 	rules, unmeasured := rulesSay(d)
-	root := broke(d.Reasons)
+	root := broke(d.Why())
 	if d.Verdict != verdict.Error {
 		root = nil
 	}
 	reasons := slices.Concat(root, headline(d), rules)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
-		for _, r := range d.Reasons {
+		for _, r := range slices.Concat(d.Reasons, d.Notes) {
 			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Bare().Equal(r) })
-			// The reasons of its rules are in rules already.
-			if r.Code != code.Rule && !slices.ContainsFunc(reasons, r.Equal) && !(unmeasured && bare) {
+			if !slices.ContainsFunc(reasons, r.Equal) && !(unmeasured && bare) {
 				reasons = append(reasons, r)
 			}
 		}
@@ -105,9 +104,11 @@ func headline(d *ledger.Decision) []verdict.Reason {
 	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria && k != runtime.KindGate {
 		return nil
 	}
-	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Code == code.Level || r.Code == code.Rule })
-	if at < 0 {
+	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Code == code.Level })
+	if at < 0 && len(d.Rules) == 0 {
 		return nil
+	} else if at < 0 {
+		at = len(d.Reasons)
 	}
 	return slices.Clone(d.Reasons[:at])
 }

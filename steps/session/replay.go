@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -121,10 +120,10 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 		return nil, err
 	}
 	b := &benchmark{lab: lab, feature: f}
-	s := &session{rounds: rounds{lab: lab, scope: scope, id: id, all: all}, ws: b.workloads(), members: []*member{m}, proofs: proofs}
+	s := &session{lab: lab, scope: scope, id: id, all: all, ws: b.workloads(), members: []*member{m}, proofs: proofs}
 	used := m.Took(all)
 	m.Rounds, m.broken = len(used)/len(m.Launched), gaveUp(m, all)
-	m.invalid = lab.OtherEnvironment(of(used, m.variants), m.variants)
+	m.invalid = lab.OtherEnvironment(of(used, m.pair()), m.pair())
 	out, level := &ledger.Decision{}, ledger.Level{Name: plans.BenchmarkLevel}
 	if err := s.conclude(context.Background(), m, out, &level); err != nil {
 		return nil, err
@@ -155,18 +154,10 @@ func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Sc
 // gaveUp is the launch of a member's candidate or parent that does not count and was not
 // repeated; nil if there is none.
 func gaveUp(m *member, all []*ledger.Launch) *ledger.Launch {
-	for _, v := range m.variants {
-		var last *ledger.Launch
-		for _, l := range all {
-			if l.VariantKey != v.Key {
-				continue
-			}
-			if last == nil || l.Ordinal >= last.Ordinal && !(l.Ordinal == last.Ordinal && decide.Sound(last)) {
-				last = l
-			}
-		}
-		if last != nil && !decide.Sound(last) {
-			return last
+	for _, v := range m.pair() {
+		if slots := decide.Slots(all, v.Key); len(slots) > 0 && !slices.ContainsFunc(slots[len(slots)-1], decide.Sound) {
+			latest := slots[len(slots)-1]
+			return latest[len(latest)-1]
 		}
 	}
 	return nil
@@ -198,31 +189,29 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	it.slots, it.session, it.have = interleave(it.variants, it.Launches), d.Session, all
-	entries := map[*variant.Variant]*gates.Contender{}
+	it.id = d.Session
+	it.hold(all)
 	for _, v := range it.variants {
-		e := &gates.Contender{Arm: gates.Arm{Name: v.Name}}
-		entries[v] = e
 		own := levelsOf(d, v.Name)
 		for _, l := range own {
 			if l.Launch != "" {
 				it.died(v, launch(l.Launch))
 			}
 		}
-		unqualified(e, own)
-		if e.Broken == "" && !it.launched(v) {
-			i := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == v.Name })
-			if e.Broken = verdict.Invalid; i >= 0 && d.Rows[i].Verdict != verdict.Pass {
-				e.Broken, e.Cause, unknown = d.Rows[i].Verdict, d.Rows[i].Why, append(unknown, v.Name)
+		it.unqualified(v, own)
+		if e := it.entries[v]; e.Broken == "" && !it.launched(v) {
+			broken, why := verdict.Invalid, verdict.Reason{}
+			if i := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == v.Name }); i >= 0 && d.Rows[i].Verdict != verdict.Pass {
+				broken, why, unknown = d.Rows[i].Verdict, d.Rows[i].Why, append(unknown, v.Name)
 			}
+			it.drop(v, broken, why)
 		}
 	}
-	used, _, _ := it.gather(entries)
-	if err := c.doubt(context.Background(), it, used, entries); err != nil {
+	out = &ledger.Decision{}
+	if err := c.judge(context.Background(), it, out); err != nil {
 		return nil, nil, nil, err
 	}
-	out = &ledger.Decision{}
-	if c.decide(it, entries, out); it.matrix != nil {
+	if it.matrix != nil {
 		found = c.counted(out.Rows)
 	}
 	return out, found, unknown, nil

@@ -1,0 +1,69 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// TestResumeReason: whether launches continue an earlier session, case by case. The first
+// case that holds decides.
+func TestResumeReason(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		earlier earlier
+		resume  bool
+	}{
+		{"none", earlier{}, false},
+		{"cut", earlier{id: "s"}, true},
+		{"complete", earlier{id: "s", complete: true}, true},
+		{"begun by this apply, whatever else", earlier{id: "s", begun: true, broke: true, relaxed: true, asked: true, invalid: true, rebooted: true}, true},
+		{"broke", earlier{id: "s", broke: true, complete: true}, false},
+		{"a rule was relaxed", earlier{id: "s", relaxed: true, complete: true}, false},
+		{"a person asked", earlier{id: "s", asked: true, complete: true}, false},
+		{"invalid", earlier{id: "s", invalid: true, complete: true}, false},
+		{"rebooted", earlier{id: "s", rebooted: true}, false},
+		{"rebooted when complete", earlier{id: "s", rebooted: true, complete: true}, true},
+		{"crashed since, and it goes on", earlier{id: "s", crashed: true}, true},
+		{"crashed since, rebooted", earlier{id: "s", crashed: true, rebooted: true}, false},
+		{"crashed since it was complete", earlier{id: "s", crashed: true, complete: true}, false},
+		{"crashed since it was closed", earlier{id: "s", crashed: true, complete: true, closed: true}, true},
+	} {
+		if got, why := c.earlier.resumeReason(); got != c.resume || why == "" {
+			t.Errorf("%s: %v, %q", c.name, got, why)
+		}
+	}
+}
+
+// TestEnding: why a session makes no more launches for a member. The first case that holds
+// decides.
+func TestEnding(t *testing.T) {
+	broke := &ledger.Launch{Error: verdict.New(code.EngineDied)}
+	disturbed := &ledger.Launch{OK: true, Disturbed: true}
+	invalid := verdict.New(code.MachineDisturbed)
+	open, done := decide.Member{Open: true, Rounds: 2, Most: 4}, decide.Member{Rounds: 2, Most: 4}
+	full, unsettled := decide.Member{Rounds: 4, Most: 4}, done
+	unsettled.Asked = []verdict.Rule{{Verdict: verdict.Inconclusive}}
+	for _, c := range []struct {
+		want               ending
+		m                  *member
+		crashed, retracted bool
+	}{
+		{endless, &member{Member: open}, false, false},
+		{crashedAgain, &member{Member: open, broken: broke, invalid: invalid}, true, true},
+		{armBroke, &member{Member: open, broken: broke, invalid: invalid}, false, true},
+		{armDisturbed, &member{Member: open, broken: disturbed, invalid: invalid}, false, true},
+		{incomparable, &member{Member: open, invalid: invalid}, false, true},
+		{closed, &member{Member: full}, false, true},
+		{maximumReached, &member{Member: full}, false, false},
+		{futile, &member{Member: unsettled}, false, false},
+		{settled, &member{Member: done}, false, false},
+	} {
+		if got := c.m.ending(c.crashed, c.retracted); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
