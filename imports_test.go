@@ -51,7 +51,6 @@ var allowed = map[string][]string{
 	"engine/docker/dockertest": {"engine/docker", "engine/enginetest"},
 	"gates/verdict/code":       {},
 	"gates/verdict":            {"gates/stats", "gates/verdict/code"},
-	"gates/tell":               {"engine/measure", "gates/verdict", "gates/verdict/code"},
 	"gates/stats":              {},
 	"gates":                    {"engine/measure", "gates/stats", "gates/verdict", "gates/verdict/code", "plans"},
 	"plans/yamlbody":           {},
@@ -67,10 +66,10 @@ var allowed = map[string][]string{
 	"runtime/signing":          {},
 	"runtime/ledger":           {"engine/measure", "gates/verdict", "gates/verdict/code", "plans"},
 	"runtime/store":            {"engine/measure", "gates/verdict", "gates/verdict/code", "internal/flock", "runtime/ledger"},
-	"runtime/report/page":      {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "runtime", "runtime/ledger", "runtime/report", "runtime/store"},
-	"runtime/report":           {"engine/measure", "engine/profile", "gates", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/store"},
-	"runtime/report/ci":        {"gates", "gates/tell", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/report", "runtime/store"},
-	"runtime/report/tree":      {"engine/measure", "engine/profile", "gates/stats", "gates/tell", "gates/verdict", "plans", "runtime/ledger", "runtime/report", "runtime/store"},
+	"runtime/report/page":      {"engine/measure", "engine/profile", "gates/stats", "gates/verdict", "runtime", "runtime/ledger", "runtime/report", "runtime/store"},
+	"runtime/report":           {"engine/measure", "engine/profile", "gates", "gates/stats", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/store"},
+	"runtime/report/ci":        {"gates", "gates/verdict", "gates/verdict/code", "internal/shell", "runtime/ledger", "runtime/report", "runtime/store"},
+	"runtime/report/tree":      {"engine/measure", "engine/profile", "gates/stats", "gates/verdict", "plans", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime/export":           {"engine/measure", "runtime/ledger", "runtime/report", "runtime/store"},
 	"runtime":                  {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger"},
 	"steps/variant":            {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "engine/source", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
@@ -91,7 +90,7 @@ var allowed = map[string][]string{
 	"steps/quality":   {"engine/load/prompt", "engine/logprob", "engine/openai", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
 	"steps/record":    {"engine", "engine/kinds", "engine/limit", "engine/load", "engine/load/coherence", "engine/load/prompt", "engine/load/work", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
 	"steps/levels":    {"engine", "engine/kinds", "engine/load/coherence", "engine/load/prompt", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "engine/process", "engine/limit", "engine/profile", "engine/profile/symbol", "engine/roofline", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/profiling", "steps/program", "steps/quality", "steps/record", "steps/stress", "steps/variant"},
-	"steps/remote": {"gates/verdict", "gates/verdict/code", "internal/shell", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
+	"steps/remote":    {"gates/verdict", "gates/verdict/code", "internal/shell", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/launch"},
 	"steps/profiling": {"engine", "engine/kinds", "engine/load/prompt", "engine/openai", "engine/profile", "engine/profile/host", "engine/profile/read", "engine/profile/symbol", "engine/roofline", "gates/verdict", "gates/verdict/code", "plans", "steps/launch", "steps/variant"},
 	"steps/stress":    {"engine/kinds", "engine/load", "engine/load/coherence", "engine/load/prompt", "engine/measure", "engine/observe", "engine/openai", "engine/telemetry", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "steps/launch", "steps/record"},
 	"steps/agreement": {"engine/load", "engine/load/prompt", "engine/measure", "engine/openai", "gates/stats", "plans", "runtime/ledger", "runtime/store", "steps/launch", "steps/record"},
@@ -122,18 +121,6 @@ var forbidden = map[string][]string{
 
 // measured is what everybody may know of engines.
 const measured = module + "engine/measure"
-
-// tellers may make sentences of facts, beside the command; nobody else may, since a
-// sentence is for people alone and whoever decides by one decides by its words.
-var tellers = []string{"runtime/report", "runtime/report/ci", "runtime/report/page", "runtime/report/tree"}
-
-func TestWhoMakesSentences(t *testing.T) {
-	for name, may := range allowed {
-		if slices.Contains(may, "gates/tell") && !slices.Contains(tellers, name) {
-			t.Errorf("%s may import gates/tell: it is for the command and %v", name, tellers)
-		}
-	}
-}
 
 // rooms are those of the command. What is done with the record has commands of its own.
 const rooms = "cmd/mxflow/internal/"

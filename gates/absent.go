@@ -3,7 +3,6 @@ package gates
 import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // Lacks is why a statistic is missing from a summary, or no fact if it is not missing.
@@ -13,13 +12,14 @@ func Lacks(s measure.Summary, stat string) verdict.Reason {
 	}
 	switch least := measure.LeastValues(stat); {
 	case !measure.IsStat(stat):
-		return verdict.New(code.NoSuchStat).On(stat)
+		return verdict.Say("absent.no_such_stat", "no statistic is called {subject:q}").On(stat)
 	case s.N < least:
-		return verdict.New(code.FewSamples, verdict.Int("samples", s.N), verdict.Int("least", least))
+		return verdict.Say("absent.few_samples", "not enough samples ({samples} of at least {least})",
+			verdict.Int("samples", s.N), verdict.Int("least", least))
 	case stat == "cv":
-		return verdict.New(code.NotDefined)
+		return verdict.Say("absent.not_defined", "not defined: the mean is not above zero")
 	}
-	return verdict.New(code.StatUnknown)
+	return verdict.Say("absent.stat_unknown", "not known")
 }
 
 // Absent is why a launch has no metric at an address: what it measured instead or, if
@@ -37,7 +37,7 @@ func Absent(metrics map[string]measure.Summary, address string) verdict.Reason {
 	if !known || m.Evidence == "" {
 		return verdict.Reason{}
 	}
-	return verdict.New(code.AbsentEvidence).On(address)
+	return verdict.Say("absent.evidence", "it needs {evidence}", verdict.Text("evidence", m.Evidence)).On(address)
 }
 
 // absentIn is the cause that a cell's requests show, or no fact if they show none.
@@ -49,7 +49,7 @@ func absentIn(metrics map[string]measure.Summary, cell, name string) verdict.Rea
 		}
 	}
 	if len(of) == 0 {
-		return verdict.New(code.AbsentCell).On(cell)
+		return verdict.Say("absent.cell", "nothing of {subject} was measured in it").On(cell)
 	}
 	m, ok := measure.LookupIn(name, measure.PerRequest)
 	if !ok {
@@ -59,9 +59,10 @@ func absentIn(metrics map[string]measure.Summary, cell, name string) verdict.Rea
 	_, wrote := of["ttft"]
 	switch failed := of["errors"].Stats["max"]; {
 	case !responded && failed > 0:
-		return verdict.New(code.AbsentFailed, verdict.Num("requests", failed, "count"))
+		return verdict.Say("absent.failed", "all {requests} requests failed",
+			verdict.Num("requests", failed, "count"))
 	case responded && !wrote && m.OfText:
-		return verdict.New(code.AbsentText)
+		return verdict.Say("absent.text", "no answer had any text")
 	}
 	switch name {
 	case "pp", "pp_corrected":
@@ -75,24 +76,27 @@ func absentIn(metrics map[string]measure.Summary, cell, name string) verdict.Rea
 func absentPrefill(of map[string]measure.Summary) verdict.Reason {
 	prompts, counted := of["prompt_tokens"]
 	if !counted {
-		return verdict.New(code.AbsentCount)
+		return verdict.Say("absent.count", "the server does not report how many tokens prompts have")
 	}
 	if again := of["retries"]; again.Stats["min"] >= 1 {
-		return verdict.New(code.AbsentRetried, verdict.Int("requests", again.N))
+		return verdict.Say("absent.retried",
+			"each of its {requests} requests was sent again, so it is unknown when its prefill began",
+			verdict.Int("requests", again.N))
 	}
 	if cached, said := of["cached_tokens"]; said && cached.N == prompts.N && cached.Stats["min"] >= prompts.Stats["max"] {
-		return verdict.New(code.AbsentCached)
+		return verdict.Say("absent.cached", "every prompt was cached in full")
 	}
 	return verdict.Reason{}
 }
 
 func absentDecode(of map[string]measure.Summary) verdict.Reason {
 	if tokens, counted := of["output_tokens"]; counted && tokens.Stats["max"] <= 1 {
-		return verdict.New(code.AbsentOneToken)
+		return verdict.Say("absent.one_token", "no answer has more than one token")
 	}
 	// No request ended before its first token, so equal means are equal times.
 	if first, last := of["ttft"], of["e2e"]; first.N > 0 && first.N == last.N && first.Stats["mean"] == last.Stats["mean"] {
-		return verdict.New(code.AbsentOnePiece)
+		return verdict.Say("absent.one_piece",
+			"each answer came in one piece, with no time between tokens: ask for more tokens")
 	}
 	return verdict.Reason{}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 )
 
 // streamed is a request whose text arrived at these milliseconds.
@@ -55,7 +54,7 @@ func TestAbsent(t *testing.T) {
 			if _, there := metrics[c.address]; there {
 				t.Fatalf("%s is there", c.address)
 			}
-			got := tell.Line(Absent(metrics, c.address))
+			got := Absent(metrics, c.address).String()
 			if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 				t.Errorf("%q", got)
 			}
@@ -69,7 +68,7 @@ func TestLacks(t *testing.T) {
 		"median": "", "p99": "not enough samples (10 of at least 299)", "p90": "not enough samples (10 of at least 29)",
 		"cv": "not defined: the mean is not above zero", "p42": `no statistic is called "p42"`,
 	} {
-		if got := tell.Line(Lacks(s, stat)); got != want {
+		if got := Lacks(s, stat).String(); got != want {
 			t.Errorf("%s: %q, want %q", stat, got, want)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -57,7 +56,7 @@ func TestShares(t *testing.T) {
 		for _, s := range first.parts {
 			parts = append(parts, s.Reason())
 		}
-		if tell.Joined(parts) != k.says && k.says != "" {
+		if verdict.Semicolons(parts) != k.says && k.says != "" {
 			t.Errorf("%v: %+v", k.rules, first.parts)
 		}
 	}

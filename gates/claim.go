@@ -2,7 +2,6 @@ package gates
 
 import (
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -18,7 +17,10 @@ func Measured(rule *plans.Rule, ev *Evidence) verdict.Reason {
 	if r.Value == nil {
 		return verdict.Reason{}
 	}
-	return verdict.New(code.ValueSeen, append(strength(in, r), verdict.Num("value", *r.Value, unitOf(in)))...).On(in.Path)
+	return verdict.Say("value.seen",
+		"{value}, {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% CI "+
+			"{interval}}",
+		append(strength(in, r), verdict.Num("value", *r.Value, unitOf(in)))...).On(in.Path)
 }
 
 // Outcomes of a hypothesis.

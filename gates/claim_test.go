@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -25,8 +24,8 @@ func TestClaimed(t *testing.T) {
 		{"chat.tg.change >= 0.10", Unsettled, "1 launch per arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
 	} {
 		outcome, rule := Claimed(compiled(t, c.rule), with(c.change), usual)
-		if outcome != c.want || !strings.Contains(tell.Joined(rule.Reasons), c.says) || rule.Role != "hypothesis" || rule.Decides {
-			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, tell.Joined(rule.Reasons), rule)
+		if outcome != c.want || !strings.Contains(verdict.Semicolons(rule.Reasons), c.says) || rule.Role != "hypothesis" || rule.Decides {
+			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, verdict.Semicolons(rule.Reasons), rule)
 		}
 		if len(rule.Comparisons) > 0 && rule.Comparisons[0].Test.Pass != 0.002 {
 			t.Errorf("%+v", rule.Comparisons[0].Test)
@@ -61,6 +60,6 @@ func TestAlternatives(t *testing.T) {
 		t.Errorf("%+v", test)
 	}
 	if alone.Verdict != verdict.Pass || among.Verdict != verdict.Inconclusive {
-		t.Errorf("alone %s, among four %s: %q", alone.Verdict, among.Verdict, tell.Lines(among.Reasons))
+		t.Errorf("alone %s, among four %s: %q", alone.Verdict, among.Verdict, verdict.Lines(among.Reasons))
 	}
 }

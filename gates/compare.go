@@ -55,7 +55,7 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 			continue
 		}
 		if rows[i].Verdict == verdict.Pass && contenders[at].stale() != "" {
-			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, verdict.New(code.OfReference).From(verdict.New(code.RowNotFresh))
+			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, verdict.Say("row.of_reference", "the reference").From(verdict.New(code.RowNotFresh))
 		}
 		for j := range rows[i].Cells {
 			speedup(&rows[i].Cells[j], rows[at].Cells, rows[i].Places)
@@ -155,7 +155,9 @@ func ofMachine(address string) bool {
 // cellsOf averages the metrics of an arm.
 func cellsOf(a Arm) ([]verdict.Cell, error) {
 	if len(a.Launches) < fewLaunches {
-		return nil, fault(verdict.New(code.FewLaunches, verdict.Int("launches", len(a.Launches)), verdict.Int("least", fewLaunches)))
+		return nil, fault(verdict.Say("launches.few",
+			"{launches|launch|launches} of at least {least}: launches of one engine differ",
+			verdict.Int("launches", len(a.Launches)), verdict.Int("least", fewLaunches)))
 	}
 	var cells []verdict.Cell
 next:
@@ -180,7 +182,7 @@ next:
 		cells = append(cells, cell)
 	}
 	if !slices.ContainsFunc(cells, func(c verdict.Cell) bool { return !ofMachine(c.Address) }) {
-		return nil, fault(verdict.New(code.NothingOf).On(a.Name))
+		return nil, fault(verdict.Say("launches.nothing_of", "nothing of {subject} was measured").On(a.Name))
 	}
 	return cells, nil
 }

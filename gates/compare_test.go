@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -94,10 +93,10 @@ func TestCompareWithinRounds(t *testing.T) {
 			t.Errorf("%s: %+v", address, c)
 		}
 	}
-	if r := rows[1]; r.Verdict != verdict.Invalid || len(r.Cells) > 0 || !strings.Contains(tell.Line(r.Why), "launches of round 3 of apart ran on two places, b and a") {
-		t.Errorf("%s %q", r.Verdict, tell.Line(r.Why))
+	if r := rows[1]; r.Verdict != verdict.Invalid || len(r.Cells) > 0 || !strings.Contains(r.Why.String(), "launches of round 3 of apart ran on two places, b and a") {
+		t.Errorf("%s %q", r.Verdict, r.Why.String())
 	}
-	if notes := tell.Lines(rows[2].Notes); len(notes) != 1 || !strings.Contains(notes[0], "ran on a and b") {
+	if notes := verdict.Lines(rows[2].Notes); len(notes) != 1 || !strings.Contains(notes[0], "ran on a and b") {
 		t.Errorf("%q", notes)
 	}
 	same := Compare([]Contender{
@@ -196,7 +195,7 @@ func TestCompareRefusesGaps(t *testing.T) {
 		"no metric of a workload":           {empty, "nothing of a was measured"},
 	} {
 		r := Compare([]Contender{c.of}, "a")[0]
-		if r.Verdict != verdict.Invalid || !strings.Contains(tell.Line(r.Why), c.want) || len(r.Cells) > 0 {
+		if r.Verdict != verdict.Invalid || !strings.Contains(r.Why.String(), c.want) || len(r.Cells) > 0 {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -230,13 +229,13 @@ func TestMachinesAreNoWorkloads(t *testing.T) {
 		shown = append(shown, cell.Address)
 	}
 	if got := strings.Join(shown, " "); rows[0].Verdict != verdict.Pass || got != "chat.tg chat.ttft engine.startup_s gpu.memory_gb" {
-		t.Errorf("%s (%s): %s", rows[0].Verdict, tell.Line(rows[0].Why), got)
+		t.Errorf("%s (%s): %s", rows[0].Verdict, rows[0].Why.String(), got)
 	}
 	for _, l := range c.Launches {
 		delete(l.Metrics, "chat.tg")
 		delete(l.Metrics, "chat.ttft")
 	}
-	if rows := Compare([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(tell.Line(rows[0].Why), "nothing of reference was measured") {
+	if rows := Compare([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(rows[0].Why.String(), "nothing of reference was measured") {
 		t.Errorf("a GPU alone is no measurement: %+v", rows[0])
 	}
 }

@@ -127,8 +127,11 @@ func unsteady(f *finding, t sample, address string) {
 		return
 	}
 	f.Verdict, f.open = verdict.Inconclusive, nil
-	if f.Test.Note = verdict.New(code.DriftUnknown); !math.IsNaN(drift) {
-		f.Test.Note = verdict.New(code.Drifts, verdict.Num("by", math.Expm1(-drift), plans.RatioUnit)).On(address)
+	if f.Test.Note = verdict.Say("launches.drift_unknown", "drift within launches is not a finite number"); !math.IsNaN(drift) {
+		f.Test.Note = verdict.Say("launches.drift",
+			"{subject} drifts by {by} from the first half of a launch's requests to the second, and one arm "+
+				"alone cannot cancel that",
+			verdict.Num("by", math.Expm1(-drift), plans.RatioUnit)).On(address)
 	}
 }
 
@@ -187,7 +190,8 @@ func holds(op string, left, right any) (bool, error) {
 			return l >= r, nil
 		}
 	}
-	return false, fault(verdict.New(code.Incomparable, verdict.Text("left", fmt.Sprint(left)), verdict.Text("op", op), verdict.Text("right", fmt.Sprint(right))))
+	return false, fault(verdict.Say("undecidable.incomparable", "cannot compare {left} {op} {right}",
+		verdict.Text("left", fmt.Sprint(left)), verdict.Text("op", op), verdict.Text("right", fmt.Sprint(right))))
 }
 
 // sides returns the values of both sides of a comparison in their unit; a constant takes
@@ -321,7 +325,7 @@ type argument struct {
 }
 
 // say returns a fact about the launches of a test.
-func (a argument) say(c code.Code, more ...verdict.Arg) verdict.Reason {
+func (a argument) say(c code.Fact, more ...verdict.Arg) verdict.Reason {
 	args := append(more, verdict.Int("launches", a.n))
 	if a.test.Against != "" {
 		args = append(args, verdict.Text("against", a.test.Against))
@@ -337,19 +341,35 @@ func (a argument) shown(v verdict.Verdict) verdict.Reason {
 	case t.Form == verdict.Range:
 		return a.ranged(v)
 	case t.Clear():
-		c, p, level, side := code.Clear, last.PPass, t.Pass, t.More
+		c, p, level, side := code.Of("test.clear",
+			"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
+				"{at_most~limit}}{at_most!no finite bound}}, clear at {launches|launch|launches}{against? per arm}: "+
+				"{times:2} recorded standard deviations from the threshold"), last.PPass, t.Pass, t.More
 		if t.Stop == verdict.StopFail {
-			c, p, level, side = code.ClearAgainst, last.PFail, t.Fail, !t.More
+			c, p, level, side = code.Of("test.clear_against",
+				"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
+					"{at_most~limit}}{at_most!no finite bound}}, clear at {launches|launch|launches}{against? per "+
+					"arm}: {times:2} recorded standard deviations from the threshold"), last.PFail, t.Fail, !t.More
 		}
 		return a.say(c, append(a.bound(side), verdict.Num("p", p, "p"), verdict.Num("level", level, "level"), verdict.Num("times", math.Abs(last.Estimate-t.Theta)/t.Floor, ""))...)
 	case t.Stop == verdict.StopPass:
-		return a.say(code.Shown, append(a.bound(t.More), verdict.Num("p", last.PPass, "p"), verdict.Num("level", t.Pass, "level"))...)
+		return a.say(code.Of("test.shown",
+			"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
+				"{at_most~limit}}{at_most!no finite bound}}, {launches|launch|launches}{against? per arm}"),
+			append(a.bound(t.More), verdict.Num("p", last.PPass, "p"), verdict.Num("level", t.Pass, "level"))...)
 	case t.Stop == verdict.StopFail:
-		return a.say(code.ShownAgainst, append(a.bound(!t.More), verdict.Num("p", last.PFail, "p"), verdict.Num("level", t.Fail, "level"))...)
+		return a.say(code.Of("test.shown_against",
+			"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
+				"{at_most~limit}}{at_most!no finite bound}}, {launches|launch|launches}{against? per arm}"),
+			append(a.bound(!t.More), verdict.Num("p", last.PFail, "p"), verdict.Num("level", t.Fail, "level"))...)
 	case t.Stop == verdict.StopScreen:
-		return a.say(code.Screened)
+		return a.say(code.Of("test.screened",
+			"{launches|launch|launches}{against? per arm}: too far off for more to help"))
 	case t.Stop == verdict.StopFutile:
-		return a.say(code.Futile, append(a.between(), verdict.Num("chance", last.Chance, shareUnit))...)
+		return a.say(code.Of("test.futile",
+			"{subject?{subject} }{between?bounds {between}}{between!no finite bounds}, "+
+				"{launches|launch|launches}{against? per arm}: undecided, more had a {chance:2} chance of deciding"),
+			append(a.between(), verdict.Num("chance", last.Chance, shareUnit))...)
 	case t.Stop == verdict.StopEnd && a.n > 1 && last.DF == 0 && a.n < t.Sure():
 		takes := []verdict.Arg{verdict.Int("takes", t.Sure())}
 		if t.FloorDF == 0 {
@@ -359,11 +379,19 @@ func (a argument) shown(v verdict.Verdict) verdict.Reason {
 	case t.Stop == verdict.StopEnd && a.n > 1 && last.DF == 0, a.n == 1:
 		return a.say(code.SaysNothing)
 	case t.Stop == verdict.StopEnd:
-		return a.say(code.CouldNotTell, a.between()...)
+		return a.say(code.Of("test.could_not_tell",
+			"{subject?{subject} }{between?bounds {between}}{between!no finite bounds}, "+
+				"{launches|launch|launches}{against? per arm}: undecided"),
+			a.between()...)
 	case len(t.Looks) == 0 && len(t.Plan) > 0:
-		return a.say(code.BeforeFirstLook, verdict.Int("first", t.Plan[0]))
+		return a.say(code.Of("test.before_first_look",
+			"{launches|launch|launches}{against? per arm}: undecided, first look at {first}"),
+			verdict.Int("first", t.Plan[0]))
 	}
-	return a.say(code.GoesOn, append(a.between(), verdict.Int("most", a.most))...)
+	return a.say(code.Of("test.goes_on",
+		"{subject?{subject} }{between?bounds {between}}{between!no finite bounds}, {launches} of up to {most} "+
+			"launches{against? per arm}: undecided"),
+		append(a.between(), verdict.Int("most", a.most))...)
 }
 
 // ranged is what the whole range of launches shows.
@@ -371,17 +399,28 @@ func (a argument) ranged(v verdict.Verdict) verdict.Reason {
 	t := a.test
 	switch {
 	case v == verdict.Pass:
-		return a.say(code.RangeShown, a.bound(t.More)...)
+		return a.say(code.Of("range.shown",
+			"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
+				"{at_most~limit}}{at_most!no finite bound}} over all {against?pairs of }launches, "+
+				"{launches|launch|launches}{against? per arm}"),
+			a.bound(t.More)...)
 	case v == verdict.Fail:
-		return a.say(code.RangeShownAgainst, a.bound(!t.More)...)
+		return a.say(code.Of("range.shown_against",
+			"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
+				"{at_most~limit}}{at_most!no finite bound}} at best, {launches|launch|launches}{against? per arm}"),
+			a.bound(!t.More)...)
 	case a.n == 1:
 		return a.say(code.SaysNothing)
 	case t.Stop == verdict.StopFutile:
-		return a.say(code.RangeStraddles, a.between()...)
+		return a.say(code.Of("range.straddles",
+			"{subject?{subject} }{between?bounds {between}}{between!no finite bounds} over all {against?pairs of "+
+				"}launches, {launches|launch|launches}{against? per arm}: undecided"),
+			a.between()...)
 	case t.Stop == verdict.StopEnd:
 		return a.say(code.VerdictTakes, verdict.Int("takes", t.First))
 	}
-	return a.say(code.RangeGoesOn, verdict.Int("takes", t.First))
+	return a.say(code.Of("range.goes_on", "{launches} of at least {takes} launches{against? per arm}: undecided"),
+		verdict.Int("takes", t.First))
 }
 
 // bound is one bound, with the threshold that it clears.

@@ -14,9 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -72,7 +70,7 @@ func TestFacts(t *testing.T) {
 	} {
 		rule := decided(compiled(t, c.rule), full())
 		if rule.Verdict != c.verdict {
-			t.Errorf("%s: %s: %q", c.rule, rule.Verdict, tell.Lines(rule.Reasons))
+			t.Errorf("%s: %s: %q", c.rule, rule.Verdict, verdict.Lines(rule.Reasons))
 		}
 		got = append(got, facts{c.rule, rule.Reasons})
 	}
@@ -105,7 +103,7 @@ func TestFacts(t *testing.T) {
 		t.Fatalf("%d facts, and %d are recorded", len(got), len(want))
 	}
 	for i, f := range got {
-		if f.Rule != want[i].Rule || !reflect.DeepEqual(rounded(f.Reasons), rounded(want[i].Reasons)) {
+		if f.Rule != want[i].Rule || !slices.EqualFunc(rounded(f.Reasons), rounded(want[i].Reasons), verdict.Reason.Equal) {
 			t.Errorf("%s:\ngot  %s\nwant %s", f.Rule, marshalled(t, f), marshalled(t, want[i]))
 		}
 	}
@@ -137,12 +135,12 @@ func rounded(reasons []verdict.Reason) []verdict.Reason {
 		return &y
 	}
 	for i, r := range out {
-		args := maps.Clone(r.Args)
-		for name, v := range r.Args {
+		args := maps.Clone(r.Values)
+		for name, v := range r.Values {
 			v.Number, v.To = digits(v.Number), digits(v.To)
 			args[name] = v
 		}
-		out[i].Args, out[i].Causes = args, rounded(r.Causes)
+		out[i].Values, out[i].Causes = args, rounded(r.Causes)
 	}
 	return out
 }
@@ -180,7 +178,7 @@ func TestMeasured(t *testing.T) {
 	if got := Measured(rule, &Evidence{}); !got.IsZero() {
 		t.Errorf("without evidence: %+v", got)
 	}
-	if got := Measured(rule, full()); got.Code != code.ValueSeen || got.Args["value"].Unit != "ratio" || *got.Args["n"].Number != 4 || *got.Args["base_n"].Number != 4 || got.Args["interval"].To == nil {
+	if got := Measured(rule, full()); got.Kind != "value.seen" || got.Values["value"].Unit != "ratio" || *got.Values["n"].Number != 4 || *got.Values["base_n"].Number != 4 || got.Values["interval"].To == nil {
 		t.Errorf("measured: %+v", got)
 	}
 }
@@ -206,8 +204,8 @@ func TestCrashBound(t *testing.T) {
 			}
 		})
 		got := decided(compiled(t, c.rule), ev)
-		if got.Verdict != verdict.Pass || !strings.Contains(tell.Line(got.Reasons[0]), c.want) {
-			t.Errorf("%v: %s %q, wanted %q", c.crashes, got.Verdict, tell.Lines(got.Reasons), c.want)
+		if got.Verdict != verdict.Pass || !strings.Contains(got.Reasons[0].String(), c.want) {
+			t.Errorf("%v: %s %q, wanted %q", c.crashes, got.Verdict, verdict.Lines(got.Reasons), c.want)
 		}
 	}
 }
@@ -232,7 +230,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds, test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
 		t.Errorf("%+v", test)
 	}
-	if text := tell.Line(got.Reasons[0]); !strings.Contains(text, "3 launches per arm") || !strings.HasSuffix(text, "so not counted: f.5") {
+	if text := got.Reasons[0].String(); !strings.Contains(text, "3 launches per arm") || !strings.HasSuffix(text, "so not counted: f.5") {
 		t.Error(text)
 	}
 	// It survives being written: nothing in it is infinite.
@@ -301,8 +299,8 @@ func TestHowTestsEnd(t *testing.T) {
 			ev := with(func(f *Feature) { f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...) })
 			got := Decide([]*plans.Rule{compiled(t, c.rule)}, ev, c.s)[0]
 			test := got.Comparisons[0].Test
-			if got.Verdict != c.want || test.Stop != c.stop || !strings.Contains(tell.Line(got.Reasons[0]), c.says) || len(got.Reasons) != 1 {
-				t.Errorf("%s, %s: %q", got.Verdict, test.Stop, tell.Lines(got.Reasons))
+			if got.Verdict != c.want || test.Stop != c.stop || !strings.Contains(got.Reasons[0].String(), c.says) || len(got.Reasons) != 1 {
+				t.Errorf("%s, %s: %q", got.Verdict, test.Stop, verdict.Lines(got.Reasons))
 			}
 			if open := Open([]verdict.Rule{got}); (len(open) == 1 && open[0] == "f") != c.open || !c.open && len(open) > 0 {
 				t.Errorf("open %v, wanted %v", open, c.open)
@@ -344,11 +342,11 @@ func TestCountsOnlyGrow(t *testing.T) {
 	} {
 		got := decided(compiled(t, c.rule), full())
 		if open := len(got.Open) > 0; got.Verdict != c.want || open != (c.want == verdict.Inconclusive) {
-			t.Errorf("%s: %s, open %v, wanted %s: %q", c.rule, got.Verdict, got.Open, c.want, tell.Lines(got.Reasons))
+			t.Errorf("%s: %s, open %v, wanted %s: %q", c.rule, got.Verdict, got.Open, c.want, verdict.Lines(got.Reasons))
 		}
 	}
 	one := with(func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] })
 	if got := decided(compiled(t, "chat.tg.n < 1"), one); got.Verdict != verdict.Inconclusive {
-		t.Errorf("one launch decides: %s: %q", got.Verdict, tell.Lines(got.Reasons))
+		t.Errorf("one launch decides: %s: %q", got.Verdict, verdict.Lines(got.Reasons))
 	}
 }

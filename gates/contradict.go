@@ -136,9 +136,13 @@ func (c cellShifts) missingGain(v *shift, metric string, required float64) (why 
 	case required < 0 && whole.most(w.level) >= saves(required, 1):
 		return why, false
 	}
-	is := code.PromiseUnshown
+	is := code.Of("finding.promise_unshown",
+		"{subject}.gain {gain} alone would give {whole}.gain {promised}, but that is {shows}, which may be none: "+
+			"more launches, or a quieter machine, can show it")
 	if lost {
-		is = code.PromiseBroken
+		is = code.Of("finding.promise_broken",
+			"{subject}.gain {gain} alone would give {whole}.gain {promised}, but that is {shows} (upper bound "+
+				"{at_most}): the gain is lost elsewhere; a rule on {whole} would decide this trade-off")
 	}
 	return verdict.New(is,
 		verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
@@ -161,7 +165,9 @@ func (c cellShifts) slowTail(v *shift, metric string, required float64) (why ver
 	if worst == nil || !worst.logs || worst.gain > -math.Log(mostTail) || worst.most(contradicts) >= 0 {
 		return why, false
 	}
-	return verdict.New(code.TailGrew,
+	return verdict.Say("finding.tail_grew",
+		"only the median improves: {subject}.gain {gain}, while {tail} changed by {change}: the slowest requests "+
+			"pay for it; a rule on {tail} would decide this trade-off",
 		verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
 		verdict.Text("tail", worst.in.Path),
 		verdict.Num("change", math.Expm1(-worst.gain), plans.RatioUnit)).On(v.in.Path), v.n == stats.Clear

@@ -75,31 +75,31 @@ func TestContradictions(t *testing.T) {
 		rules  []string
 		change func(*stream)
 		want   verdict.Verdict
-		found  code.Code // in the test's note, or outside the rules
+		found  code.Kind // in the test's note, or outside the rules
 	}{
 		"faster":           {[]string{"chat.tg.gain > 0"}, faster, verdict.Pass, ""},
 		"faster, in delta": {[]string{"chat.tg.delta > 1"}, faster, verdict.Pass, ""},
 		"faster and prefill slower, e2e still better": {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 1.4 }, verdict.Pass, ""},
-		"faster and prefill eats it":                  {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Inconclusive, code.PromiseBroken},
-		"the same, declared":                          {[]string{"chat.tg.gain > 0", "chat.e2e.gain > -0.1"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Pass, code.GotWorse},
-		"held back":                                   {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
-		"held back, by a number":                      {[]string{"chat.tg >= 60"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
-		"held back, no worse asked":                   {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Pass, code.GotWorse},
-		"held back and slower":                        {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
-		"the last late":                               {[]string{"chat.itl.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, code.PromiseBroken},
-		"the last late, of either":                    {[]string{"chat.itl.gain > 0.1 or chat.pp.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, code.PromiseBroken},
+		"faster and prefill eats it":                  {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Inconclusive, "finding.promise_broken"},
+		"the same, declared":                          {[]string{"chat.tg.gain > 0", "chat.e2e.gain > -0.1"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Pass, "finding.worse"},
+		"held back":                                   {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, "finding.promise_broken"},
+		"held back, by a number":                      {[]string{"chat.tg >= 60"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, "finding.promise_broken"},
+		"held back, no worse asked":                   {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Pass, "finding.worse"},
+		"held back and slower":                        {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, "finding.promise_broken"},
+		"the last late":                               {[]string{"chat.itl.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, "finding.promise_broken"},
+		"the last late, of either":                    {[]string{"chat.itl.gain > 0.1 or chat.pp.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, "finding.promise_broken"},
 		"prefill faster":                              {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first *= 0.8 }, verdict.Pass, ""},
-		"prefill faster, decode 5% slower":            {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first *= 0.8; s.gap, s.second, s.last = s.gap*1.05, s.second*1.05, s.last*1.05 }, verdict.Pass, code.GotWorse},
-		"the first early, the second as late":         {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, code.PromiseBroken},
-		"the same in pp":                              {[]string{"chat.pp.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, code.PromiseBroken},
-		"an opening at once":                          {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 95; s.first -= 95 }, verdict.Inconclusive, code.PromiseBroken},
+		"prefill faster, decode 5% slower":            {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first *= 0.8; s.gap, s.second, s.last = s.gap*1.05, s.second*1.05, s.last*1.05 }, verdict.Pass, "finding.worse"},
+		"the first early, the second as late":         {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, "finding.promise_broken"},
+		"the same in pp":                              {[]string{"chat.pp.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, "finding.promise_broken"},
+		"an opening at once":                          {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 95; s.first -= 95 }, verdict.Inconclusive, "finding.promise_broken"},
 		"drafts are checked before the second":        {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first -= 10; s.second += 20; s.last /= 2 }, verdict.Pass, ""},
-		"a long answer":                               {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.tokens, s.last = 63, 2*s.last+20/1.2 }, verdict.Pass, code.GotWorse},
-		"the worst pay":                               {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Inconclusive, code.TailGrew},
-		"the worst of what no rule reads":             {[]string{"chat.tg.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, code.GotWorse},
+		"a long answer":                               {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.tokens, s.last = 63, 2*s.last+20/1.2 }, verdict.Pass, "finding.worse"},
+		"the worst pay":                               {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Inconclusive, "finding.tail_grew"},
+		"the worst of what no rule reads":             {[]string{"chat.tg.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, "finding.worse"},
 		"the worst pay, declared":                     {[]string{"chat.itl.gain > 0.05", "chat.itl.p99 <= 9 * chat.itl.base.p99"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, ""},
-		"the worst are a little worse":                {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 1.5 }, verdict.Pass, code.GotWorse},
-		"slower":                                      {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, code.GotWorse},
+		"the worst are a little worse":                {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 1.5 }, verdict.Pass, "finding.worse"},
+		"slower":                                      {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, "finding.worse"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var rules []*plans.Rule
@@ -119,7 +119,7 @@ func TestContradictions(t *testing.T) {
 			if beside := verdict.Holds(found, c.found); c.found != "" && noted == beside {
 				t.Errorf("%s in a rule %v, beside them %v: %+v", c.found, noted, beside, found)
 			}
-			if slices.ContainsFunc(found, func(r verdict.Reason) bool { return r.Code != code.GotWorse }) {
+			if slices.ContainsFunc(found, func(r verdict.Reason) bool { return r.Kind != "finding.worse" }) {
 				t.Errorf("beside it: %+v", found)
 			}
 			if noted && len(got[0].Open) > 0 {
@@ -155,7 +155,7 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 		if got[0].Verdict != c.want || (len(Open(got)) > 0) != c.open || !got[0].Comparisons[0].Test.Clear() {
 			t.Errorf("%s: %s, open %v: %+v", name, got[0].Verdict, Open(got), got[0].Reasons)
 		}
-		if verdict.Holds(found, code.NotCompared) != c.found || verdict.Holds(found, code.GotWorse) && c.n == 2 {
+		if verdict.Holds(found, "finding.not_compared") != c.found || verdict.Holds(found, "finding.worse") && c.n == 2 {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -172,7 +172,7 @@ func TestGotWorse(t *testing.T) {
 			more(ev.Features["f"])
 		}
 		for _, r := range Findings(rules, Decide(rules, ev, usual), ev, usual) {
-			if r.Code != code.GotWorse {
+			if r.Kind != "finding.worse" {
 				t.Errorf("%+v", r)
 			}
 			paths = append(paths, r.Subject)
@@ -287,7 +287,7 @@ func TestFindingsOfHonestArms(t *testing.T) {
 					found++
 				}
 				ev.Features["f"].Candidate = arm(better, "f", r, n)
-				if got := Decide(gain, ev, usual)[0]; verdict.Holds(got.Reasons, code.PromiseBroken) || verdict.Holds(got.Reasons, code.TailGrew) {
+				if got := Decide(gain, ev, usual)[0]; verdict.Holds(got.Reasons, "finding.promise_broken") || verdict.Holds(got.Reasons, "finding.tail_grew") {
 					refuted++
 				}
 			}
@@ -335,7 +335,7 @@ func TestFirstTextMustShow(t *testing.T) {
 			if got[0].Verdict == verdict.Pass {
 				passed++
 			}
-			if verdict.Holds(got[0].Reasons, code.PromiseUnshown) && len(Open(got)) == 0 {
+			if verdict.Holds(got[0].Reasons, "finding.promise_unshown") && len(Open(got)) == 0 {
 				t.Errorf("%s: nothing is asked for", name)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -79,7 +78,8 @@ func (d *decider) design(in *plans.Input, first int) (stats.Design, error) {
 // rule decides one rule.
 func (d *decider) rule(rule *plans.Rule) verdict.Rule {
 	if rule == nil {
-		return broke(verdict.Rule{Decides: true}, verdict.New(code.NoRuleGiven))
+		return broke(verdict.Rule{Decides: true}, verdict.Say("undecidable.no_rule",
+			"there is no rule (a bug in mxflow, not in the plan)"))
 	}
 	c := &ruling{decider: d, rule: rule, inputs: rule.Inputs(), compares: rule.Compares(), readings: map[*plans.Input]*reading{}, leaves: map[*plans.Compare]*finding{}}
 	c.out = verdict.Rule{
@@ -87,7 +87,8 @@ func (d *decider) rule(rule *plans.Rule) verdict.Rule {
 		Source: fmt.Sprintf("%s:%d:%d", rule.ExprRange.File, rule.ExprRange.Start.Line, rule.ExprRange.Start.Column),
 	}
 	if !sound(c) {
-		return broke(c.out, verdict.New(code.NotCompiled))
+		return broke(c.out, verdict.Say("undecidable.not_compiled",
+			"the rule was not compiled (a bug in mxflow, not in the plan)"))
 	}
 	return c.decide()
 }

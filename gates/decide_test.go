@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -178,7 +177,7 @@ func TestMirrors(t *testing.T) {
 			for _, way := range ways[1:] {
 				got := decided(compiledOnce(t, way), ev)
 				if got.Verdict != first.Verdict || len(got.Open) != len(first.Open) || got.Comparisons[0].Test.Stop != first.Comparisons[0].Test.Stop {
-					t.Fatalf("%s and %s differ: %q %q", ways[0], way, tell.Lines(first.Reasons), tell.Lines(got.Reasons))
+					t.Fatalf("%s and %s differ: %q %q", ways[0], way, verdict.Lines(first.Reasons), verdict.Lines(got.Reasons))
 				}
 			}
 			// With levels exchanged, a denial is the mirror image of what it denies.
@@ -225,7 +224,7 @@ func TestCountsWait(t *testing.T) {
 		s.Max = c.max
 		got := Decide([]*plans.Rule{compiled(t, c.rule)}, c.ev, s)[0]
 		if got.Verdict != c.want || (len(got.Open) > 0) != c.open {
-			t.Errorf("%s of %d: %s, open %v: %q", c.rule, c.max, got.Verdict, got.Open, tell.Lines(got.Reasons))
+			t.Errorf("%s of %d: %s, open %v: %q", c.rule, c.max, got.Verdict, got.Open, verdict.Lines(got.Reasons))
 		}
 	}
 }

@@ -129,5 +129,8 @@ func (a Arm) found(in *plans.Input) (float64, verdict.Reason) {
 // without is the reason that a launch lacks a metric: why, and where to look.
 func (l Launch) without(address string, more ...verdict.Arg) verdict.Reason {
 	args := append(more, verdict.Text("metric", address), verdict.Text("recorded", l.ID))
-	return verdict.New(code.MetricLacking, args...).On(l.ID).From(Absent(l.Metrics, address))
+	return verdict.Say("launches.metric_lacking",
+		"launch {subject} has no {metric}{others?, although others have it}{causes?: {causes}}{recorded? (mxflow "+
+			"show {recorded})}",
+		args...).On(l.ID).From(Absent(l.Metrics, address))
 }

@@ -46,7 +46,8 @@ func (c *ruling) exact(f *finding, leaf *plans.Compare) error {
 			continue
 		}
 		f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopEnd
-		if f.Test.Note = verdict.New(code.MayBeMore, verdict.Int("most", c.most(in))); few {
+		if f.Test.Note = verdict.Say("count.may_be_more", "up to {most} allowed: undecided",
+			verdict.Int("most", c.most(in))); few {
 			a := argument{test: &verdict.Test{}, n: n}
 			if in.Comparing() {
 				a.test.Against = string(in.Relation)
@@ -101,7 +102,8 @@ func (c *ruling) crashed(leaf *plans.Compare) []verdict.Reason {
 	starts := crashes + len(launches)
 	return []verdict.Reason{
 		verdict.New(code.Crashed, verdict.Int("crashes", crashes), verdict.Int("starts", starts)),
-		verdict.New(code.CrashesBelow, verdict.Num("share", stats.AtMost(crashes, starts, 0.95), shareUnit)),
+		verdict.Say("count.crashes_below", "crash rate below {share:2} with 95% confidence",
+			verdict.Num("share", stats.AtMost(crashes, starts, 0.95), shareUnit)),
 	}
 }
 
@@ -184,7 +186,7 @@ func (c *ruling) counted(f *finding, leaf *plans.Compare) error {
 		f.Test.Each = "pair"
 		if off > 0 && off < n {
 			f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopFutile
-			f.Test.Note = verdict.New(code.SomePairs)
+			f.Test.Note = verdict.Say("count.some_pairs", "undecided: true for some launches, false for others")
 		}
 	}
 	f.Left, f.Right = span(leaf, left, right)

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -65,8 +64,8 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 		{"2 * chat.output_tokens.delta <= 19", []float64{0, 0, 1}, []float64{0, 0, 1}, "inconclusive", "-20 to 20 tokens (required ≤ 19 tokens for every pair of launches"},
 	} {
 		got := decided(compiled(t, c.rule), counted(c.own, c.base))
-		if got.Verdict != c.want || !strings.Contains(tell.Line(got.Reasons[0]), c.says) {
-			t.Errorf("%s of %v against %v is %s: %q, wanted %s: %s", c.rule, c.own, c.base, got.Verdict, tell.Lines(got.Reasons), c.want, c.says)
+		if got.Verdict != c.want || !strings.Contains(got.Reasons[0].String(), c.says) {
+			t.Errorf("%s of %v against %v is %s: %q, wanted %s: %s", c.rule, c.own, c.base, got.Verdict, verdict.Lines(got.Reasons), c.want, c.says)
 		}
 		if len(got.Open) > 0 {
 			t.Errorf("%s of %v waits for launches that change nothing", c.rule, c.own)
@@ -90,7 +89,7 @@ func TestCountsFailForGood(t *testing.T) {
 		}
 		got := decided(rule, counted(counts, make([]float64, n)))
 		if got.Verdict != want || (len(got.Open) > 0) != (want == verdict.Inconclusive) {
-			t.Errorf("%d launches: %s, open %v: %q", n, got.Verdict, got.Open, tell.Lines(got.Reasons))
+			t.Errorf("%d launches: %s, open %v: %q", n, got.Verdict, got.Open, verdict.Lines(got.Reasons))
 		}
 		counts = append(counts, 0)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 )
@@ -153,7 +152,7 @@ var usual = Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}
 
 // died is the reason that something below a feature broke.
 func died(text string) verdict.Reason {
-	return verdict.New(code.Broken, verdict.Err(errors.New(text)))
+	return verdict.Say("broken", "{error}", verdict.Err(errors.New(text)))
 }
 
 // decided is one rule by itself.

@@ -61,7 +61,7 @@ func (r *reading) word(w string) *absence { r.Text = &w; return nil }
 
 func (r *reading) number(v float64) *absence {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return invalid(verdict.New(code.NotFinite))
+		return invalid(verdict.Say("missing.not_finite", "not a finite number"))
 	}
 	r.Value = &v
 	return nil
@@ -91,9 +91,11 @@ func read(in *plans.Input, ev *Evidence) *reading {
 	}
 	switch v := why.verdict; {
 	case v == verdict.Inconclusive, v == verdict.Invalid, v == verdict.Error:
-	case v == verdict.Fail && verdict.Holds([]verdict.Reason{why.reason}, code.CrashedAgain):
+	case v == verdict.Fail && verdict.Holds([]verdict.Reason{why.reason}, code.CrashedAgain.Kind):
 	case !v.Known():
-		*why = absence{verdict: verdict.Error, reason: verdict.New(code.UnknownOutcome, verdict.Text("word", string(v))).On(in.Feature)}
+		*why = absence{verdict: verdict.Error, reason: verdict.Say("missing.unknown_outcome",
+			"feature {subject} has the unknown verdict {word:q}",
+			verdict.Text("word", string(v))).On(in.Feature)}
 	default:
 		why.verdict = verdict.Error
 	}
@@ -108,7 +110,7 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 		return r.number(in.Number)
 	}
 	if ev.exact() && ev.Set[in] == nil {
-		return unknown(verdict.New(code.NotSet))
+		return unknown(verdict.Say("missing.not_set", "the case does not set it"))
 	}
 	var f *Feature
 	if ev != nil {
@@ -123,7 +125,7 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	case plans.InputKnob:
 		v, ok := f.Knobs[in.Name]
 		if !ok {
-			return invalid(verdict.New(code.KnobUnknown).On(in.Name))
+			return invalid(verdict.Say("missing.knob", "the candidate's value of knob {subject} is unknown").On(in.Name))
 		}
 		return r.word(v)
 	case plans.InputFeature:
@@ -143,7 +145,10 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	case in.Kind == plans.InputMetric:
 		why := r.metric(in, f)
 		if u := in.Unsent; why != nil && u != nil && why.verdict == verdict.Inconclusive {
-			return unknown(verdict.New(code.NotSent, verdict.Text("suite", u.Suite), verdict.Text("protocol", u.Protocol), verdict.List("suites", u.Suites)).On(u.Workload))
+			return unknown(verdict.Say("missing.not_sent",
+				"{suite?suite {suite:q} does}{suite!the benchmark of protocol {protocol:q} does} not send "+
+					"workload {subject}{suites?; {suites:or} does}",
+				verdict.Text("suite", u.Suite), verdict.Text("protocol", u.Protocol), verdict.List("suites", u.Suites)).On(u.Workload))
 		}
 		return why
 	}
@@ -183,7 +188,8 @@ func (r *reading) level(in *plans.Input, f *Feature) *absence {
 	case f.Broken == verdict.Fail && v != verdict.Pass:
 		return &absence{verdict: f.Broken, reason: f.Cause}
 	case !ok:
-		return invalid(f.from(verdict.New(code.LevelNotRun, verdict.Text("feature", in.Feature)).On(in.Name))).notYet()
+		return invalid(f.from(verdict.Say("missing.level_not_run", "level {subject} of feature {feature} was not run",
+			verdict.Text("feature", in.Feature)).On(in.Name))).notYet()
 	case !v.Decided():
 		return &absence{verdict: v, reason: f.from(verdict.New(code.NoOutcome, level).On(in.Feature).Is(v))}
 	}
@@ -230,11 +236,12 @@ func (r *reading) found(in *plans.Input, f *Feature) *absence {
 func (r *reading) outcome(in *plans.Input, f *Feature) *absence {
 	switch {
 	case f.Outcome == "":
-		return invalid(f.from(verdict.New(code.FeatureUndecided).On(in.Feature))).notYet()
+		return invalid(f.from(verdict.Say("missing.feature_undecided", "feature {subject} is undecided").On(in.Feature))).notYet()
 	case !f.Outcome.Decided():
 		return &absence{verdict: f.Outcome, reason: f.from(verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome))}
 	case f.Accepted && !f.Outcome.Unlocks():
-		return impossible(verdict.New(code.AcceptedAnyway).On(in.Feature).Is(f.Outcome))
+		return impossible(verdict.Say("missing.accepted_anyway",
+			"feature {subject} was accepted although it {verdict:did}").On(in.Feature).Is(f.Outcome))
 	case in.Name == "verdict":
 		return r.word(string(f.Outcome))
 	case in.Name == "accepted":
@@ -369,11 +376,14 @@ func (r *reading) observed(in *plans.Input, f *Feature) *absence {
 		case !ok || v == nil:
 			why := l.Unobserved[in.Name]
 			if why.IsZero() {
-				why = verdict.New(code.NotLookedFor)
+				why = verdict.Say("launches.not_looked_for", "not looked for")
 			}
-			return unknown(verdict.New(code.Unsaid, verdict.Text("name", in.Name)).On(l.ID).From(why))
+			return unknown(verdict.Say("launches.unsaid", "launch {subject} did not observe {name}",
+				verdict.Text("name", in.Name)).On(l.ID).From(why))
 		case value != nil && v != value:
-			return invalid(verdict.New(code.SaidApart, verdict.Text("name", in.Name),
+			return invalid(verdict.Say("launches.said_apart",
+				"launches of {subject} differ: {name} is {was} in launch {other}, {is} in launch {launch}",
+				verdict.Text("name", in.Name),
 				verdict.Text("launch", l.ID), verdict.Text("is", literal(v)),
 				verdict.Text("other", launches[0].ID), verdict.Text("was", literal(value))).On(f.Candidate.Name))
 		}
@@ -443,9 +453,15 @@ func collect(a Arm, in *plans.Input) (sample, *absence) {
 		case why != nil:
 			return sample{arm: a}, why
 		case m.Correction != s.correction:
-			return sample{arm: a}, invalid(verdict.New(code.CorrectedApart, metric, verdict.Text("is", m.Correction), verdict.Text("was", s.correction)).On(l.ID))
+			return sample{arm: a}, invalid(verdict.Say("launches.corrected_apart",
+				"launch {subject} corrected {metric} by latency mode {is:q}, earlier ones by mode {was:q}: not "+
+					"comparable",
+				metric, verdict.Text("is", m.Correction), verdict.Text("was", s.correction)).On(l.ID))
 		case m.Unit != s.unit:
-			return sample{arm: a}, invalid(verdict.New(code.UnitsApart, metric, verdict.Text("is", m.Unit), verdict.Text("was", s.unit)).On(l.ID))
+			return sample{arm: a}, invalid(verdict.Say("launches.units_apart",
+				"launch {subject} gives {metric} in {is:q}, earlier ones in {was:q}: measure all of them the "+
+					"same way",
+				metric, verdict.Text("is", m.Unit), verdict.Text("was", s.unit)).On(l.ID))
 		}
 		s.values = append(s.values, v)
 		s.requests += m.Requests
@@ -466,27 +482,41 @@ func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *absence) 
 	v, ok := s.Stats[stat]
 	switch least := measure.LeastToDecide(stat); {
 	case !ok && s.N >= least:
-		return 0, unknown(verdict.New(code.StatLacking, verdict.Text("stat", stat), verdict.Int("samples", s.N)).On(l.ID))
+		return 0, unknown(verdict.Say("launches.stat_lacking",
+			"not enough samples in launch {subject}: no {stat} of {samples}",
+			verdict.Text("stat", stat), verdict.Int("samples", s.N)).On(l.ID))
 	case s.N < least:
-		return 0, unknown(verdict.New(code.SamplesLacking, verdict.Int("samples", s.N), verdict.Int("least", least)).On(l.ID))
+		return 0, unknown(verdict.Say("launches.samples_lacking",
+			"not enough samples in launch {subject}: {samples} of at least {least}",
+			verdict.Int("samples", s.N), verdict.Int("least", least)).On(l.ID))
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, unknown(verdict.New(code.StatNotFinite, verdict.Text("metric", in.LaunchAddress()), verdict.Text("stat", stat)).On(l.ID))
+		return 0, unknown(verdict.Say("launches.stat_not_finite",
+			"{metric}.{stat} of launch {subject} is not a finite number",
+			verdict.Text("metric", in.LaunchAddress()), verdict.Text("stat", stat)).On(l.ID))
 	case in.Stat == "n_requests" && s.Requests < 1:
-		return 0, unknown(verdict.New(code.RequestsUnknown, verdict.Text("metric", in.LaunchAddress())).On(l.ID))
+		return 0, unknown(verdict.Say("launches.requests_unknown",
+			"launch {subject} does not say how many requests {metric} comes from",
+			verdict.Text("metric", in.LaunchAddress())).On(l.ID))
 	}
 	return v, nil
 }
 
 // incomparable says why two arms do not compare; nil if they do.
 func (s sample) incomparable(base sample, in *plans.Input) *absence {
-	apart := func(c code.Code, is, was string) *absence {
+	apart := func(c code.Fact, is, was string) *absence {
 		return invalid(verdict.New(c, verdict.Text("metric", in.LaunchAddress()), verdict.Text("is", is), verdict.Text("was", was), verdict.Text("against", base.arm.Name)).On(s.arm.Name))
 	}
 	switch {
 	case s.unit != base.unit:
-		return apart(code.ArmsUnitsApart, s.unit, base.unit)
+		return apart(code.Of("arms.units_apart",
+			"launches of {subject} give {metric} in {is:q}, those of {against} in {was:q}: measure both the same "+
+				"way"),
+			s.unit, base.unit)
 	case s.correction != base.correction:
-		return apart(code.ArmsCorrectedApart, s.correction, base.correction)
+		return apart(code.Of("arms.corrected_apart",
+			"launches of {subject} corrected {metric} by latency mode {is:q}, those of {against} by mode "+
+				"{was:q}: not comparable"),
+			s.correction, base.correction)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -84,13 +83,13 @@ func TestAbsence(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := decided(compiled(t, c.rule), with(c.change))
-			reasons := tell.Joined(got.Reasons)
+			reasons := verdict.Semicolons(got.Reasons)
 			if got.Verdict != c.want || !strings.Contains(reasons, c.why) || reasons == "" {
 				t.Errorf("%s: got %s: %s\nwant %s: %s", c.rule, got.Verdict, reasons, c.want, c.why)
 			}
 			for _, in := range got.Inputs {
-				if missing := tell.Line(in.Missing); strings.HasPrefix(missing, in.Path+":") || strings.HasPrefix(missing, in.Path+" ") {
-					t.Errorf("a reason would name %s twice: %s", in.Path, tell.Line(in.Missing))
+				if missing := in.Missing.String(); strings.HasPrefix(missing, in.Path+":") || strings.HasPrefix(missing, in.Path+" ") {
+					t.Errorf("a reason would name %s twice: %s", in.Path, in.Missing.String())
 				}
 				if !in.Missing.IsZero() && (in.Value != nil || in.Text != nil) {
 					t.Errorf("%s is both missing and there", in.Path)
@@ -122,17 +121,17 @@ func TestDecidedWordsAreRead(t *testing.T) {
 // Rules fail if they read something that was not measured because the candidate crashed
 // where its parent does not, however they are written; with another cause they do not.
 func TestCrashedFailsRules(t *testing.T) {
-	crashed := func(c code.Code) func(*Feature) {
+	crashed := func(c code.Kind) func(*Feature) {
 		return func(f *Feature) {
-			f.Broken, f.Cause = verdict.Fail, verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(verdict.New(c))
+			f.Broken, f.Cause = verdict.Fail, verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(verdict.Say(c, ""))
 			f.Levels["kernels"] = verdict.Fail
 		}
 	}
 	for _, rule := range []string{"chat.tg > 1", "not (chat.tg > 1)", "chat.tg > 1 or chat.tg <= 1", "levels.kernels != 'pass'", "levels.kernels == 'fail'"} {
-		if got := decided(compiled(t, rule), with(crashed(code.CrashedAgain))); got.Verdict != verdict.Fail {
+		if got := decided(compiled(t, rule), with(crashed(code.CrashedAgain.Kind))); got.Verdict != verdict.Fail {
 			t.Errorf("%s: %s %v", rule, got.Verdict, got.Reasons)
 		}
-		if got := decided(compiled(t, rule), with(crashed(code.LaunchLost))); got.Verdict != verdict.Error {
+		if got := decided(compiled(t, rule), with(crashed("session.launch_lost"))); got.Verdict != verdict.Error {
 			t.Errorf("%s, for another cause: %s %v", rule, got.Verdict, got.Reasons)
 		}
 	}
@@ -141,7 +140,7 @@ func TestCrashedFailsRules(t *testing.T) {
 func TestEvidenceOfNothing(t *testing.T) {
 	rule := compiled(t, "chat.tg > 1")
 	for _, ev := range []*Evidence{nil, {}, {Features: map[string]*Feature{"f": nil}}, {Features: map[string]*Feature{"g": {}}}} {
-		if got := decided(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(tell.Line(got.Reasons[0]), "was not run") {
+		if got := decided(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(got.Reasons[0].String(), "was not run") {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -232,8 +231,8 @@ func TestWhyNot(t *testing.T) {
 				}
 			}
 		}))
-		if len(got.Reasons) != 1 || tell.Line(got.Reasons[0]) != c.want {
-			t.Errorf("%s: %q", c.rule, tell.Lines(got.Reasons))
+		if len(got.Reasons) != 1 || got.Reasons[0].String() != c.want {
+			t.Errorf("%s: %q", c.rule, verdict.Lines(got.Reasons))
 		}
 	}
 }
@@ -282,8 +281,8 @@ func TestObserved(t *testing.T) {
 		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels failed") }), "invalid", "level kernels failed"},
 	} {
 		got := decided(compiled(t, c.rule), c.ev)
-		if got.Verdict != c.want || !strings.Contains(tell.Joined(got.Reasons), c.why) {
-			t.Errorf("%s: %s, %q; want %s, %q", c.rule, got.Verdict, tell.Lines(got.Reasons), c.want, c.why)
+		if got.Verdict != c.want || !strings.Contains(verdict.Semicolons(got.Reasons), c.why) {
+			t.Errorf("%s: %s, %q; want %s, %q", c.rule, got.Verdict, verdict.Lines(got.Reasons), c.want, c.why)
 		}
 	}
 }
@@ -303,12 +302,12 @@ func TestObservedNumber(t *testing.T) {
 		"engine.observed.capacity.base > 999": "pass",
 	} {
 		if got := decided(compiled(t, rule), ev); got.Verdict != want {
-			t.Errorf("%s: %s %q, want %s", rule, got.Verdict, tell.Lines(got.Reasons), want)
+			t.Errorf("%s: %s %q, want %s", rule, got.Verdict, verdict.Lines(got.Reasons), want)
 		}
 	}
 	delete(ev.Features["f"].Candidate.Launches[1].Metrics, "engine.observed.capacity")
 	if got := decided(compiled(t, "engine.observed.capacity < 950"), ev); got.Verdict != verdict.Inconclusive {
-		t.Errorf("a launch without it: %s %q", got.Verdict, tell.Lines(got.Reasons))
+		t.Errorf("a launch without it: %s %q", got.Verdict, verdict.Lines(got.Reasons))
 	}
 }
 
@@ -343,8 +342,8 @@ func TestPercentilesOfLaunches(t *testing.T) {
 		{"chat.ttft.p95 <= 95", 58, "inconclusive", "58 of at least 59"},
 	} {
 		got := decided(compiled(t, c.rule), of(c.n))
-		if got.Verdict != c.want || !strings.Contains(tell.Joined(got.Reasons), c.says) || len(got.Open) > 0 {
-			t.Errorf("%s of %d: %s %q", c.rule, c.n, got.Verdict, tell.Lines(got.Reasons))
+		if got.Verdict != c.want || !strings.Contains(verdict.Semicolons(got.Reasons), c.says) || len(got.Open) > 0 {
+			t.Errorf("%s of %d: %s %q", c.rule, c.n, got.Verdict, verdict.Lines(got.Reasons))
 		}
 		if c.want == verdict.Pass && got.Comparisons[0].Test.Stat != strings.Split(c.rule, ".")[2][:3] {
 			t.Errorf("%+v", got.Comparisons[0].Test)
@@ -383,16 +382,16 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg: nothing of long was measured in it (mxflow show f.1)"},
 	} {
 		got := decided(inSuites(t, c.rule, c.suite), full())
-		if got.Verdict != verdict.Inconclusive || tell.Joined(got.Reasons) != c.want {
-			t.Errorf("%s under %q: %s\ngot  %q\nwant %q", c.rule, c.suite, got.Verdict, tell.Lines(got.Reasons), c.want)
+		if got.Verdict != verdict.Inconclusive || verdict.Semicolons(got.Reasons) != c.want {
+			t.Errorf("%s under %q: %s\ngot  %q\nwant %q", c.rule, c.suite, got.Verdict, verdict.Lines(got.Reasons), c.want)
 		}
 	}
 	if got := decided(inSuites(t, "chat.tg > 1", "quick"), full()); got.Verdict != verdict.Pass {
-		t.Errorf("what the suite sends: %s %q", got.Verdict, tell.Lines(got.Reasons))
+		t.Errorf("what the suite sends: %s %q", got.Verdict, verdict.Lines(got.Reasons))
 	}
 	broken := with(func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("the engine died") })
 	if got := decided(inSuites(t, "long.tg > 1", "quick"), broken); got.Verdict != verdict.Error {
-		t.Errorf("a suite hides that the engine broke: %s %q", got.Verdict, tell.Lines(got.Reasons))
+		t.Errorf("a suite hides that the engine broke: %s %q", got.Verdict, verdict.Lines(got.Reasons))
 	}
 	// A measurement is read, whatever suite is selected.
 	measured := with(func(f *Feature) {
@@ -401,7 +400,7 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 		}
 	})
 	if got := decided(inSuites(t, "long.tg > 1", "quick"), measured); got.Verdict != verdict.Pass {
-		t.Errorf("measured: %s %q", got.Verdict, tell.Lines(got.Reasons))
+		t.Errorf("measured: %s %q", got.Verdict, verdict.Lines(got.Reasons))
 	}
 }
 
@@ -423,7 +422,7 @@ func TestOneValueALaunchIsRead(t *testing.T) {
 		"chat.tg_total >= 93": "pass", "chat.tg_total >= 100": "inconclusive", "chat.error_rate < 0.01": "pass", "gpu.memory_gb < 80": "inconclusive",
 	} {
 		if got := decided(compiled(t, rule), ev); got.Verdict != want {
-			t.Errorf("%s: %s, want %s: %q", rule, got.Verdict, want, tell.Lines(got.Reasons))
+			t.Errorf("%s: %s, want %s: %q", rule, got.Verdict, want, verdict.Lines(got.Reasons))
 		}
 	}
 }

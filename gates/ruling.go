@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -53,7 +52,8 @@ func (c *ruling) decide() verdict.Rule {
 	}
 	for _, in := range c.inputs {
 		if in.Type == plans.BoolInput && !c.compared(in) {
-			c.out.Reasons = append(c.out.Reasons, verdict.New(code.Truth, verdict.Text("is", fmt.Sprint(c.readings[in].value(in)))).On(in.Path))
+			c.out.Reasons = append(c.out.Reasons, verdict.Say("comparison.truth", "{subject} is {is}",
+				verdict.Text("is", fmt.Sprint(c.readings[in].value(in)))).On(in.Path))
 		}
 	}
 	c.out.Verdict, c.out.Open = c.join(c.rule.Cond)
@@ -102,7 +102,10 @@ func (c *ruling) unsettle() verdict.Rule {
 	if c.out.Verdict != verdict.Inconclusive {
 		args = append(args, verdict.Text("would", string(c.out.Verdict)))
 	}
-	c.out.Reasons = append([]verdict.Reason{verdict.New(code.NotFresh, args...)}, c.out.Reasons...)
+	c.out.Reasons = append([]verdict.Reason{verdict.Say("launches.not_fresh",
+		"{would?{would} by the numbers, but }launches of {arms:and} were not fresh starts: the server was "+
+			"already running, so launch-to-launch variance is unknown; give its endpoint a restart command",
+		args...)}, c.out.Reasons...)
 	c.out.Verdict = verdict.Inconclusive
 	return c.out
 }

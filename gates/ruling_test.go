@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -149,14 +148,14 @@ func TestOpenOfRules(t *testing.T) {
 	} {
 		got := decided(compiled(t, c.rule), full())
 		if got.Verdict != c.want || (len(got.Open) > 0) != c.open {
-			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, tell.Lines(got.Reasons))
+			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, verdict.Lines(got.Reasons))
 		}
 	}
 	// While a session runs, inputs that are still to come settle nothing.
 	later := with(func(f *Feature) { delete(f.Levels, "benchmark"); f.Outcome, f.Accepted = "", false })
 	for _, rule := range []string{unclear + " and levels.benchmark == 'pass'", unclear + ` and feature["f"].accepted`} {
 		if got := decided(compiled(t, rule), later); got.Verdict != verdict.Invalid || !slices.Equal(Open([]verdict.Rule{got}), []string{"f"}) {
-			t.Errorf("%s: %s, open %v: %q", rule, got.Verdict, got.Open, tell.Lines(got.Reasons))
+			t.Errorf("%s: %s, open %v: %q", rule, got.Verdict, got.Open, verdict.Lines(got.Reasons))
 		}
 	}
 	rules := []*plans.Rule{compiled(t, unclear), compiled(t, `feature["f"].accepted`)}
@@ -181,12 +180,12 @@ func TestLatched(t *testing.T) {
 			if first.Verdict != "" {
 				was := first.Comparisons[0].Test
 				if got.Verdict != first.Verdict || test.Stop != was.Stop || len(test.Looks) != len(was.Looks) || !got.Reasons[0].Equal(first.Reasons[0]) || len(got.Open) > 0 {
-					t.Fatalf("%s came out as %q, and with %d launches as %q", rule.Expr, tell.Lines(first.Reasons), n, tell.Lines(got.Reasons))
+					t.Fatalf("%s came out as %q, and with %d launches as %q", rule.Expr, verdict.Lines(first.Reasons), n, verdict.Lines(got.Reasons))
 				}
 			} else if test.Stop != verdict.StopOpen {
 				first = got
 			} else if len(got.Open) != 1 || n == 8 {
-				t.Fatalf("%s is not open after %d: %q", rule.Expr, n, tell.Lines(got.Reasons))
+				t.Fatalf("%s is not open after %d: %q", rule.Expr, n, verdict.Lines(got.Reasons))
 			}
 		}
 	}
@@ -224,7 +223,7 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 		{"levels.kernels == 'fail'", both, verdict.Fail, ""},
 	} {
 		got := decided(compiled(t, c.rule), with(c.change))
-		reasons := tell.Joined(got.Reasons)
+		reasons := verdict.Semicolons(got.Reasons)
 		if got.Verdict != c.want || !strings.Contains(reasons, c.says) {
 			t.Errorf("%s: %s: %s\nwant %s with %q", c.rule, got.Verdict, reasons, c.want, c.says)
 		}
@@ -258,7 +257,7 @@ func TestStaleRowsDecideNothing(t *testing.T) {
 		rows := Compare([]Contender{row("own", c.own), row("reference", c.reference)}, "reference")
 		for i, want := range c.want {
 			if rows[i].Verdict != want || len(rows[i].Cells) == 0 || (want != verdict.Pass) != (!rows[i].Why.IsZero()) {
-				t.Errorf("%+v: row %s is %s (%s) with %d numbers, want %s", c, rows[i].Name, rows[i].Verdict, tell.Line(rows[i].Why), len(rows[i].Cells), want)
+				t.Errorf("%+v: row %s is %s (%s) with %d numbers, want %s", c, rows[i].Name, rows[i].Verdict, rows[i].Why.String(), len(rows[i].Cells), want)
 			}
 		}
 	}

@@ -45,7 +45,9 @@ func scaleOf(c *plans.Compare) (scale, error) {
 		s.logs, s.theta, s.number = true, math.Log(c.Threshold), math.Exp
 	}
 	if math.IsNaN(s.theta) || math.IsInf(s.theta, 0) {
-		return s, fault(verdict.New(code.OutOfReach, verdict.Num("limit", c.Threshold, "")).On(c.Metric.Path))
+		return s, fault(verdict.Say("undecidable.out_of_reach",
+			"{subject} can never be {limit}, so this comparison decides nothing",
+			verdict.Num("limit", c.Threshold, "")).On(c.Metric.Path))
 	}
 	if !c.AtLeast {
 		up := s.number

@@ -48,7 +48,9 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict
 	case c.Metric.Comparing():
 		t.Beside = append(t.Beside, verdict.New(code.WithinRounds, places))
 	default:
-		t.Beside = append(t.Beside, verdict.New(code.OnEach, places))
+		t.Beside = append(t.Beside, verdict.Say("beside.on_each",
+			"launches ran on {places:and}: the level must hold on each of them",
+			places))
 	}
 	if len(t.Values) == 0 {
 		return verdict.Inconclusive, t, nil
@@ -70,9 +72,19 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict
 		t.Low, t.High = q.scale.bounds(l.Low, l.High)
 	}
 	if n := q.noise; n.SD > 0 {
-		by := verdict.New(code.Floored, verdict.Num("sd", n.SD, shareUnit), verdict.Num("df", n.DF, ""), verdict.List("sessions", n.Sessions))
+		known := []verdict.Arg{verdict.Num("sd", n.SD, shareUnit), verdict.Num("df", n.DF, ""), verdict.List("sessions", n.Sessions)}
+		by := verdict.Say("beside.floored",
+			"each arm's standard deviation is taken as at least {sd:2}, by which launches of this engine "+
+				"differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): "+
+				"stored noise may widen a verdict, never narrow it",
+			known...)
 		if t.Clear() {
-			by.Code, by.Args["margin"] = code.ClearBy, verdict.Num("", math.Expm1(t.Looks[len(t.Looks)-1].Margin), shareUnit).Value
+			by = verdict.Say("beside.clear_by",
+				"two launches per arm decide by the noise on record: launches of this engine differed by {sd:2} "+
+					"before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}), taken "+
+					"as 20 times larger for one arm. The effect is at least {margin:2} beyond the threshold, and the "+
+					"launches of each arm agree",
+				append(known, verdict.Num("margin", math.Expm1(t.Looks[len(t.Looks)-1].Margin), shareUnit))...)
 		}
 		t.Beside = append(t.Beside, by)
 	}
@@ -310,7 +322,10 @@ func (s sample) byRound() ([]int, error) {
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all[i].Round, all[j].Round) })
 	for n := 1; n < len(order); n++ {
 		if l, o := &all[order[n]], &all[order[n-1]]; l.Round == o.Round {
-			return nil, fault(verdict.New(code.RoundTwice, verdict.Int("round", l.Round), verdict.List("launches", []string{o.ID, l.ID})).On(s.arm.Name))
+			return nil, fault(verdict.Say("launches.round_twice",
+				"{subject} has two launches of round {round}, {launches:and}: unknown which one is paired with "+
+					"the other arm's",
+				verdict.Int("round", l.Round), verdict.List("launches", []string{o.ID, l.ID})).On(s.arm.Name))
 		}
 	}
 	return order, nil
@@ -335,7 +350,8 @@ func (d *decider) wholeRange(c *plans.Compare, r *reading) (verdict.Verdict, *ve
 	}
 	outcome, low, high, err := stats.Range(q)
 	if err != nil {
-		return "", nil, fault(verdict.New(code.RatioImpossible, verdict.Err(err)))
+		return "", nil, fault(verdict.Say("launches.no_ratio", "{error}; for values that may be zero use .delta",
+			verdict.Err(err)))
 	}
 	if saving(c.Metric) {
 		low, high = -high, -low

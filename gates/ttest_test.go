@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -75,11 +74,11 @@ func TestBadLaunches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := decided(compiled(t, c.rule), with(c.change))
-			if reasons := tell.Joined(got.Reasons); got.Verdict != c.want || !strings.Contains(reasons, c.says) {
+			if reasons := verdict.Semicolons(got.Reasons); got.Verdict != c.want || !strings.Contains(reasons, c.says) {
 				t.Errorf("%s: %s", got.Verdict, reasons)
 			}
 			if len(got.Reasons) > 3 {
-				t.Errorf("says too much: %q", tell.Lines(got.Reasons))
+				t.Errorf("says too much: %q", verdict.Lines(got.Reasons))
 			}
 			if open := Open([]verdict.Rule{got}); (len(open) > 0) != c.open {
 				t.Errorf("open %v", open)
@@ -125,8 +124,8 @@ func TestWholeRanges(t *testing.T) {
 			}
 		})
 		got := decided(compiled(t, c.rule), ev)
-		if got.Verdict != c.want || !strings.Contains(tell.Line(got.Reasons[0]), c.says) || (len(got.Open) > 0) != c.open {
-			t.Errorf("%s: %s, open %v: %s", c.rule, got.Verdict, got.Open, tell.Line(got.Reasons[0]))
+		if got.Verdict != c.want || !strings.Contains(got.Reasons[0].String(), c.says) || (len(got.Open) > 0) != c.open {
+			t.Errorf("%s: %s, open %v: %s", c.rule, got.Verdict, got.Open, got.Reasons[0].String())
 		}
 	}
 }
@@ -157,10 +156,10 @@ func TestDriftUndecides(t *testing.T) {
 	} {
 		got := decided(compiled(t, c.rule), c.ev)
 		if got.Verdict != c.want || len(got.Open) > 0 {
-			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, tell.Lines(got.Reasons))
+			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, verdict.Lines(got.Reasons))
 		}
-		if test := got.Comparisons[0].Test; (!test.Note.IsZero()) != (c.want == "inconclusive") || c.want == "inconclusive" && !strings.Contains(tell.Line(got.Reasons[0]), "drift") {
-			t.Errorf("%s: %q, %q", c.rule, tell.Line(test.Note), tell.Lines(got.Reasons))
+		if test := got.Comparisons[0].Test; (!test.Note.IsZero()) != (c.want == "inconclusive") || c.want == "inconclusive" && !strings.Contains(got.Reasons[0].String(), "drift") {
+			t.Errorf("%s: %q, %q", c.rule, test.Note.String(), verdict.Lines(got.Reasons))
 		}
 	}
 }
@@ -174,8 +173,8 @@ func TestRangesOfFewLaunches(t *testing.T) {
 		f.Candidate.Launches, f.Parent.Launches = f.Candidate.Launches[:2], f.Parent.Launches[:2]
 	})
 	got := Decide([]*plans.Rule{compiled(t, "engine.memory_gb.delta <= 2")}, ev, s)[0]
-	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(tell.Line(got.Reasons[0]), "2 launches per arm: a verdict needs 3)") {
-		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, tell.Lines(got.Reasons))
+	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(got.Reasons[0].String(), "2 launches per arm: a verdict needs 3)") {
+		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, verdict.Lines(got.Reasons))
 	}
 }
 
@@ -244,7 +243,7 @@ func TestAverageThatIsWhole(t *testing.T) {
 	rule := compiled(t, "chat.accept_length.gain >= -0.1")
 	for _, length := range []float64{3, 3.125} {
 		if got := Decide([]*plans.Rule{rule}, ev(length), usual)[0]; got.Verdict != verdict.Pass {
-			t.Errorf("%v: %s, %s", length, got.Verdict, tell.Joined(got.Reasons))
+			t.Errorf("%v: %s, %s", length, got.Verdict, verdict.Semicolons(got.Reasons))
 		}
 	}
 }
@@ -335,7 +334,7 @@ func TestPrintedShare(t *testing.T) {
 			in.Cell = plans.CommandKind
 		}
 		if got := decided(rule, ev); got.Verdict != c.want {
-			t.Errorf("%s at %v %q: %s, %s", c.rule, c.value, c.unit, got.Verdict, tell.Joined(got.Reasons))
+			t.Errorf("%s at %v %q: %s, %s", c.rule, c.value, c.unit, got.Verdict, verdict.Semicolons(got.Reasons))
 		}
 	}
 }

@@ -234,14 +234,17 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 		if m.Low != nil {
 			args = append(args, verdict.Span("bounds", *m.Low, *m.High, plans.RatioUnit))
 		}
-		found = append(found, verdict.New(code.GotWorse, args...).On(m.Metric))
+		found = append(found, verdict.Say("finding.worse",
+			"also worse: {subject} {change?{change}{bounds? (95% CI {bounds})}}{change!{was} to {is}}",
+			args...).On(m.Metric))
 	}
 	// Two launches per arm that decided a rule are too few to show that a metric got worse.
 	two := func(c verdict.Comparison) bool {
 		return c.Test != nil && c.Verdict != verdict.Inconclusive && c.Test.Clear() && len(c.Test.Values) == stats.Clear
 	}
 	if slices.ContainsFunc(decided, func(r verdict.Rule) bool { return slices.ContainsFunc(r.Comparisons, two) }) {
-		found = append(found, verdict.New(code.NotCompared))
+		found = append(found, verdict.Say("finding.not_compared",
+			"other metrics not compared: that takes 3 launches per arm, and 2 were enough to decide"))
 	}
 	return append(found, unchecked(ev)...)
 }

@@ -1,6 +1,11 @@
 package runtime
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
 
 // Basis are the launches that the decisions of a run rest on: how many it made, and how many
 // earlier runs did, from when to when.
@@ -11,5 +16,26 @@ type Basis struct {
 	To   time.Time `json:"to,omitzero"`
 }
 
-// Words are its values in the order in which tell.Reused takes them.
-func (b Basis) Words() (made, old int, from, to time.Time) { return b.New, b.Old, b.From, b.To }
+// String says how many launches a run made, and how many of earlier runs it decided on, so
+// that nobody reads an old verdict as news; empty if none.
+func (b Basis) String() string {
+	if b.Old == 0 {
+		return ""
+	}
+	const minute = "2006-01-02 15:04"
+	first, last := b.From.Local().Format(minute), b.To.Local().Format(minute)
+	switch day := len("2006-01-02 "); {
+	case first[:day] != last[:day]:
+		first += " to " + last
+	case first != last:
+		first += " to " + last[day:]
+	}
+	them := ""
+	switch {
+	case b.New == 1:
+		them = "it and "
+	case b.New > 1:
+		them = "them and "
+	}
+	return fmt.Sprintf("%s: decided on %s%d of %s", verdict.Count(b.New, "new launch"), them, b.Old, first)
+}

@@ -85,10 +85,14 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	why := verdict.New(code.Outcome).On(need.On).Is(d.Verdict)
 	if d.Retraction != nil {
 		// The root cause; why it was retracted is recorded there.
-		why = verdict.New(code.RetractedNode, verdict.Text("by", d.Retraction.By)).On(d.Retraction.Node)
+		why = verdict.Say("retraction.node", "{subject} was retracted by {by}{causes? ({causes})}",
+			verdict.Text("by", d.Retraction.By)).On(d.Retraction.Node)
 	}
 	if waiver := o.bears(d); !waiver.IsZero() {
 		why = why.From(waiver)
+		if d.Retraction == nil { // the waiver did not cause the verdict
+			why.Text += " ({causes})"
+		}
 	}
 	return why
 }
@@ -112,17 +116,17 @@ func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 	}
 	if (c.Action == Redecide || c.Why == RulesRelaxed) && n.Kind == KindBenchmark && o.shownWrong(n) {
 		// Whatever rules need, its launches would no longer count.
-		return Choice{Reuse, Withdrawn, verdict.New(code.ShownWrong), previous.Attempt}
+		return Choice{Reuse, Withdrawn, verdict.Say("shown_wrong", "its evidence was retracted"), previous.Attempt}
 	}
 	if c.Why != Retry {
 		return c
 	}
 	if o.kept[n.Phase] {
-		return Choice{Reuse, Withdrawn, verdict.New(code.GateWaived), previous.Attempt}
+		return Choice{Reuse, Withdrawn, verdict.Say("gate_waived", "gate waived"), previous.Attempt}
 	}
 	if (n.Kind == KindQualify || n.Kind == KindBenchmark) && n.Feature != "" && o.shownWrong(n) {
 		// An alternative that broke cannot win a retracted feature.
-		return Choice{Reuse, Withdrawn, verdict.New(code.FeatureWasRetracted), previous.Attempt}
+		return Choice{Reuse, Withdrawn, verdict.Say("feature_was_retracted", "its feature was retracted"), previous.Attempt}
 	}
 	return c
 }
@@ -164,7 +168,8 @@ func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *l
 		again := was.Withdraw(*was.Retraction)
 		again.Attempt, again.Because, again.Launches, again.Session, again.Seconds = s.Attempt, s.Because, d.Launches, d.Session, d.Seconds
 		again.MeasureKey, again.DecisionKey = s.Keys.Measure, s.Keys.Decide
-		again.Reasons = append(again.Reasons, verdict.New(code.SameLaunches))
+		again.Reasons = append(again.Reasons, verdict.Say("retraction.same_launches",
+			"same launches as when it was retracted; --rerun measures again"))
 		return again
 	}
 	return nil
@@ -186,8 +191,10 @@ func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Deci
 			Attempt: d.Attempt, Because: d.Because, Supersedes: d.Supersedes, Derived: true,
 			Verdict: verdict.Invalid, Launches: d.Launches, Session: d.Session, Variant: d.Variant,
 			Reasons: []verdict.Reason{
-				verdict.New(code.LaunchesOf, verdict.Text("by", was.Retraction.By), verdict.Text("reason", was.Retraction.Reason)).On(was.Node),
-				verdict.New(code.RerunMeasures),
+				verdict.Say("retraction.launches_of",
+					"based on launches of {subject}, which was retracted by {by}: {reason}",
+					verdict.Text("by", was.Retraction.By), verdict.Text("reason", was.Retraction.Reason)).On(was.Node),
+				verdict.Say("rerun_measures", "--rerun measures again"),
 			},
 		}
 	}

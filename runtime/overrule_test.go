@@ -41,15 +41,15 @@ func TestWaiverUnlocks(t *testing.T) {
 		at       time.Time
 		unlocks  bool
 		overall  verdict.Verdict
-		overrule code.Code
+		overrule code.Kind
 	}{
-		"fail":          {verdict.Fail, nil, noon, true, verdict.Waived, code.Waived},
-		"inconclusive":  {verdict.Inconclusive, nil, noon, true, verdict.Waived, code.Waived},
-		"invalid":       {verdict.Invalid, nil, noon, true, verdict.Waived, code.Waived},
-		"to its end":    {verdict.Fail, nil, noon.Add(time.Hour - 1), true, verdict.Waived, code.Waived},
-		"expired":       {verdict.Fail, nil, noon.Add(time.Hour), false, verdict.Fail, code.WaiverExpired},
-		"revoked":       {verdict.Fail, func(w *ledger.Waiver) { w.Revoked = true }, noon, false, verdict.Fail, code.WaiverRevoked},
-		"other attempt": {verdict.Fail, func(w *ledger.Waiver) { w.Attempt = 7 }, noon, false, verdict.Fail, code.WaiverOfEarlier},
+		"fail":          {verdict.Fail, nil, noon, true, verdict.Waived, "waiver.covers"},
+		"inconclusive":  {verdict.Inconclusive, nil, noon, true, verdict.Waived, "waiver.covers"},
+		"invalid":       {verdict.Invalid, nil, noon, true, verdict.Waived, "waiver.covers"},
+		"to its end":    {verdict.Fail, nil, noon.Add(time.Hour - 1), true, verdict.Waived, "waiver.covers"},
+		"expired":       {verdict.Fail, nil, noon.Add(time.Hour), false, verdict.Fail, "waiver.expired"},
+		"revoked":       {verdict.Fail, func(w *ledger.Waiver) { w.Revoked = true }, noon, false, verdict.Fail, "waiver.revoked"},
+		"other attempt": {verdict.Fail, func(w *ledger.Waiver) { w.Attempt = 7 }, noon, false, verdict.Fail, "waiver.of_earlier"},
 		"pass":          {verdict.Pass, nil, noon, true, verdict.Pass, ""},
 	} {
 		v := &verdicts{of: map[string]verdict.Verdict{"phase.a": c.verdict}}
@@ -88,7 +88,7 @@ func TestWaiverUnlocks(t *testing.T) {
 		if got := preview[1].Locked; !got.Equal(locked) {
 			t.Errorf("%s: the preview locks phase.b because %+v, the run because %+v", name, got, locked)
 		}
-		if overruled.Code != c.overrule || c.overrule != "" && overruled.Args["by"].Text != "kim" || !overruled.Equal(preview[0].Overruled) {
+		if overruled.Kind != c.overrule || c.overrule != "" && overruled.Values["by"].Text != "kim" || !overruled.Equal(preview[0].Overruled) {
 			t.Errorf("%s: said is %+v, want %q; the preview says %+v", name, overruled, c.overrule, preview[0].Overruled)
 		}
 		s := Summarise(g, res)

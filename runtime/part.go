@@ -9,16 +9,16 @@ import (
 // Part is a step or a feature of a phase, as named in the phase's reasons.
 type Part struct {
 	name                string
-	came, alone, notRun code.Code
+	came, alone, notRun code.Fact
 }
 
 // StepPart and FeaturePart name the parts of a phase.
 func StepPart(b *plans.Block) Part {
-	return Part{b.Kind + " " + b.Name, code.Step, code.StepAlone, code.StepNotRun}
+	return Part{b.Kind + " " + b.Name, code.Step, code.Of("step.alone", "step {subject} {verdict:did}"), code.StepNotRun}
 }
 
 func FeaturePart(f *plans.Feature) Part {
-	return Part{f.Name, code.Feature, code.FeatureAlone, code.FeatureNotRun}
+	return Part{f.Name, code.Feature, code.Of("feature.alone", "feature {subject} {verdict:did}"), code.FeatureNotRun}
 }
 
 // Came is the part's outcome.

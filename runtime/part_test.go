@@ -19,19 +19,19 @@ func TestPart(t *testing.T) {
 	below := verdict.New(code.Outcome).On("gemm").Is(verdict.Invalid)
 	for _, c := range []struct {
 		got     verdict.Reason
-		code    code.Code
+		code    code.Kind
 		subject string
 		verdict verdict.Verdict
 		causes  []verdict.Reason
 	}{
-		{step.Came(verdict.Pass), code.Step, "exec build: pass", verdict.Pass, nil},
-		{step.Alone(verdict.Fail), code.StepAlone, "exec build: pass", verdict.Fail, nil},
-		{step.NotRun(below), code.StepNotRun, "exec build: pass", "", []verdict.Reason{below}},
-		{feature.Came(verdict.Invalid), code.Feature, "gemm", verdict.Invalid, nil},
-		{feature.Alone(verdict.Error), code.FeatureAlone, "gemm", verdict.Error, nil},
-		{feature.NotRun(below), code.FeatureNotRun, "gemm", "", []verdict.Reason{below}},
+		{step.Came(verdict.Pass), code.Step.Kind, "exec build: pass", verdict.Pass, nil},
+		{step.Alone(verdict.Fail), "step.alone", "exec build: pass", verdict.Fail, nil},
+		{step.NotRun(below), code.StepNotRun.Kind, "exec build: pass", "", []verdict.Reason{below}},
+		{feature.Came(verdict.Invalid), code.Feature.Kind, "gemm", verdict.Invalid, nil},
+		{feature.Alone(verdict.Error), "feature.alone", "gemm", verdict.Error, nil},
+		{feature.NotRun(below), code.FeatureNotRun.Kind, "gemm", "", []verdict.Reason{below}},
 	} {
-		if c.got.Code != c.code || c.got.Subject != c.subject || c.got.Verdict != c.verdict || !reflect.DeepEqual(c.got.Causes, c.causes) {
+		if c.got.Kind != c.code || c.got.Subject != c.subject || c.got.Verdict != c.verdict || !reflect.DeepEqual(c.got.Causes, c.causes) {
 			t.Errorf("%+v, want %+v", c.got, c)
 		}
 	}
@@ -40,7 +40,9 @@ func TestPart(t *testing.T) {
 // TestEventsCarryReasons: the event that ends a node has the reasons of its decision
 // with all that they follow from, so that whoever shows it can leave some of it out.
 func TestEventsCarryReasons(t *testing.T) {
-	kernels := ledger.Level{Name: "kernels", Verdict: verdict.Fail, Reasons: []verdict.Reason{verdict.New(code.Broken, verdict.Text("error", "312 of 400 are wrong"))}}
+	kernels := ledger.Level{Name: "kernels", Verdict: verdict.Fail, Reasons: []verdict.Reason{verdict.Say("broken",
+		"{error}",
+		verdict.Text("error", "312 of 400 are wrong"))}}
 	in := ledger.Input{Path: "gemm.tg.gain", Missing: kernels.Reason()}
 	slow := ledger.Rule{Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid, Inputs: []ledger.Input{in}, Reasons: []verdict.Reason{in.Absence()}}
 	decisions := map[string]ledger.Decision{
@@ -71,7 +73,7 @@ func TestEventsCarryReasons(t *testing.T) {
 		}
 	}
 	missing := got["joined"][0].Causes[0].Causes[0]
-	if missing.Code != code.Missing || missing.Subject != in.Path || !missing.Causes[0].Equal(kernels.Reason()) {
+	if missing.Kind != code.Missing.Kind || missing.Subject != in.Path || !missing.Causes[0].Equal(kernels.Reason()) {
 		t.Errorf("%+v", missing)
 	}
 }

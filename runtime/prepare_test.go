@@ -45,7 +45,8 @@ func TestPrepare(t *testing.T) {
 	// What was decided is not kept where it is unknown whether it still holds.
 	prepare = func(context.Context) error { return errors.New("no image") }
 	res := execute(t.Context())
-	if d := res.Outcomes["a"]; d.Verdict != verdict.Error || !d.Reasons[0].Equal(verdict.New(code.Broken, verdict.Text("error", "no image"))) || d.Attempt != 2 || d.Because.Code != code.NotPrepared || ran != 1 {
+	if d := res.Outcomes["a"]; d.Verdict != verdict.Error || !d.Reasons[0].Equal(verdict.Say("broken", "{error}",
+		verdict.Text("error", "no image"))) || d.Attempt != 2 || d.Because.Kind != "not_prepared" || ran != 1 {
 		t.Errorf("not prepared: %+v, ran %d times", d, ran)
 	}
 	// Whoever only looks prepares nothing.

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -170,7 +169,7 @@ func (p *preview) bars(n *Node, need Need) verdict.Reason {
 		if need.Mode == Settled {
 			return verdict.Reason{}
 		}
-		return verdict.New(code.Undecided).On(need.On)
+		return verdict.Say("undecided", "{subject} is undecided").On(need.On)
 	}
 	return p.overrule.bars(n, need, d)
 }

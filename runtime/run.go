@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -198,7 +197,7 @@ func (e *execution) node(n *Node) error {
 	}
 	if unprepared != nil && s.Action == Reuse {
 		// It is unknown whether the earlier decision still holds.
-		s.Choice = Choice{Measure, Retry, verdict.New(code.NotPrepared), s.Previous.Attempt + 1}
+		s.Choice = Choice{Measure, Retry, verdict.Say("not_prepared", "not prepared"), s.Previous.Attempt + 1}
 	}
 	if s.Action == Reuse {
 		e.end(n, s.Previous, true, 0)
@@ -337,7 +336,7 @@ func (e *execution) complete(s *Scope, d *ledger.Decision, err error) *ledger.De
 		case err != nil:
 			d.Reasons = []verdict.Reason{verdict.OfError(err)}
 		default:
-			d.Reasons = []verdict.Reason{verdict.New(code.NoVerdict)}
+			d.Reasons = []verdict.Reason{verdict.Say("no_verdict", "the step returned no verdict (a bug in mxflow)")}
 		}
 	}
 	s.name(d)

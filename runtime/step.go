@@ -104,18 +104,19 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 		work = Redecide
 	}
 	if previous == nil {
-		return Choice{work, First, because(code.First, keys.Fresh), 1}
+		return Choice{work, First, because(code.Of("first", "first"), keys.Fresh), 1}
 	}
 	next := previous.Attempt + 1
 	switch {
 	case rerun:
-		return Choice{work, Rerun, verdict.New(code.Rerun), next}
+		return Choice{work, Rerun, verdict.Say("rerun", "--rerun"), next}
 	case previous.MeasureKey != keys.Measure && previous.DecisionKey != keys.Decide && work == Redecide:
-		return Choice{work, EvidenceChanged, verdict.New(code.BothChanged), next}
+		return Choice{work, EvidenceChanged, verdict.Say("rules_and_evidence_changed", "rules and evidence changed"), next}
 	case previous.MeasureKey != keys.Measure && work == Redecide:
-		return Choice{work, EvidenceChanged, verdict.New(code.EvidenceChanged), next}
+		return Choice{work, EvidenceChanged, verdict.Say("evidence_changed", "evidence changed"), next}
 	case previous.MeasureKey != keys.Measure:
-		return Choice{work, MeasurementChanged, because(code.MeasurementChanged, keys.Why), next}
+		return Choice{work, MeasurementChanged, because(code.Of("measurement_changed", "measurement changed"),
+			keys.Why), next}
 	case previous.Retracted():
 		// A changed rule must not let the same evidence pass again.
 		return Choice{Reuse, Withdrawn, verdict.New(code.Retracted), previous.Attempt}
@@ -124,13 +125,13 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	case previous.DecisionKey != keys.Decide && !keys.Fresh.IsZero():
 		return Choice{work, RulesRelaxed, keys.Fresh, next}
 	case previous.DecisionKey != keys.Decide:
-		return Choice{Redecide, RulesChanged, verdict.New(code.RulesChanged), next}
+		return Choice{Redecide, RulesChanged, verdict.Say("rules_changed", "rules changed"), next}
 	case n.Kind == KindStep && !previous.Verdict.Unlocks() && !(n.StepBlock != nil && n.StepBlock.Kind == plans.MatrixStep && previous.Kept()):
 		return Choice{work, Retry, verdict.New(code.RetryAfter).Is(previous.Verdict), next}
 	case previous.Withdrawn():
-		return Choice{work, Unlocked, verdict.New(code.NoLongerWithdrawn).On(previous.Retraction.Node), next}
+		return Choice{work, Unlocked, verdict.Say("no_longer_withdrawn", "no longer withdrawn because of {subject}").On(previous.Retraction.Node), next}
 	case work == Redecide && previous.ClaimKey != keys.Claim && (previous.Verdict.Kept() || previous.Derived):
-		return Choice{work, HypothesisChanged, verdict.New(code.HypothesisChanged), next}
+		return Choice{work, HypothesisChanged, verdict.Say("hypothesis_changed", "hypothesis changed"), next}
 	case previous.Kept() || previous.Derived, work == Redecide && previous.Disturbed():
 		return Choice{Reuse, Unchanged, verdict.New(code.Unchanged), previous.Attempt}
 	default:
@@ -139,7 +140,7 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 }
 
 // because is why something runs, with the step's addition.
-func because(what code.Code, why verdict.Reason) verdict.Reason {
+func because(what code.Fact, why verdict.Reason) verdict.Reason {
 	if why.IsZero() {
 		return verdict.New(what)
 	}

@@ -39,7 +39,7 @@ func isGate(n *Node) bool { return n.Kind == KindGate || n.Kind == KindPhase }
 func Summarise(g *Graph, r *Result) Summary {
 	var s Summary
 	var vs []verdict.Verdict
-	leftOut := slices.ContainsFunc(g.Nodes, func(n *Node) bool { return isGate(n) && r.Locked[n.ID].Code == code.NotTargeted })
+	leftOut := slices.ContainsFunc(g.Nodes, func(n *Node) bool { return isGate(n) && r.Locked[n.ID].Kind == code.NotTargeted.Kind })
 	if leftOut {
 		// Nothing shows that these gates pass.
 		vs = append(vs, verdict.Inconclusive)

@@ -81,10 +81,10 @@ func TestTarget(t *testing.T) {
 		res := execute(t, r)
 		var left []string
 		for i, n := range g.Nodes {
-			if res.Locked[n.ID].Code != preview[i].Locked.Code {
-				t.Errorf("--target %s: %s is %q, and the preview said %q", step.target, n.ID, res.Locked[n.ID].Code, preview[i].Locked.Code)
+			if res.Locked[n.ID].Kind != preview[i].Locked.Kind {
+				t.Errorf("--target %s: %s is %q, and the preview said %q", step.target, n.ID, res.Locked[n.ID].Kind, preview[i].Locked.Kind)
 			}
-			if res.Locked[n.ID].Code == code.NotTargeted {
+			if res.Locked[n.ID].Kind == code.NotTargeted.Kind {
 				left = append(left, n.ID)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -86,7 +85,7 @@ func TestRetractedCandidateStays(t *testing.T) {
 		{"a with one more", now([]string{"s-1.base.1", "s-1.base.2", "s-1.a.1", "s-1.a.2"}, "s-1.a.1", "s-1.a.2"), true},
 		{"all anew", now([]string{"s-2.base.1", "s-2.a.1", "s-2.b.1"}, "s-2.a.1"), false},
 	} {
-		got := staysRetracted(&Scope{Choice: Choice{Because: verdict.New(code.EvidenceChanged), Attempt: 3}}, c.d, history)
+		got := staysRetracted(&Scope{Choice: Choice{Because: verdict.Say("evidence_changed", "evidence changed"), Attempt: 3}}, c.d, history)
 		if (got != nil) != c.stays || got != nil && (got.Verdict != verdict.Invalid || got.Attempt != 3) {
 			t.Errorf("%s: %+v", c.name, got)
 		}

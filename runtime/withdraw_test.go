@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -154,7 +153,7 @@ func TestRetractWithinPhase(t *testing.T) {
 		}
 		wantVerdict(t, res, "feature.beside", verdict.Pass)
 		wantVerdict(t, res, "phase.a", verdict.Invalid)
-		if d := m.Latest("phase.a"); !d.Withdrawn() || d.Retraction.Verdict != verdict.Pass || d.Reasons[0].Code != code.OnRetractedBy || d.Reasons[0].Subject != "feature.one" || d.Reasons[0].Args["by"].Text != "kim" {
+		if d := m.Latest("phase.a"); !d.Withdrawn() || d.Retraction.Verdict != verdict.Pass || d.Reasons[0].Kind != "retraction.below" || d.Reasons[0].Subject != "feature.one" || d.Reasons[0].Values["by"].Text != "kim" {
 			t.Errorf("alone %v: phase.a is %+v", alone, d)
 		}
 		for _, id := range []string{"feature.above", "feature.above.benchmark", "feature.stacked", "feature.stacked.qualify"} {
@@ -171,7 +170,8 @@ func TestRetractWithinPhase(t *testing.T) {
 }
 
 // byKim locks what was measured with a feature that a person retracted.
-var byKim = verdict.New(code.RetractedNode, verdict.Text("by", "kim")).On("feature.one")
+var byKim = verdict.Say("retraction.node", "{subject} was retracted by {by}{causes? ({causes})}",
+	verdict.Text("by", "kim")).On("feature.one")
 
 // TestWaivedGateOfRetracted: a waiver of the gate lets what waits for the gate go on,
 // and not a feature that was measured on what was retracted.

@@ -14,7 +14,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -80,7 +79,7 @@ interrupted.`,
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
-				outcome.Print(a.screen(), res, tell.Rough(res.Took.Seconds()), strings.Join(args, " "))
+				outcome.Print(a.screen(), res, verdict.Rough(res.Took.Seconds()), strings.Join(args, " "))
 			}
 			return err
 		},

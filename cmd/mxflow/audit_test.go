@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -76,9 +75,9 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 		t.Errorf("exit status %d", status)
 	}
 	for text, want := range map[string]int{
-		tell.Line(reasons[0]): 2,
-		tell.Line(reasons[1]): 2,
-		tell.Line(reasons[2]): 2,
+		reasons[0].String(): 2,
+		reasons[1].String(): 2,
+		reasons[2].String(): 2,
 		"chat.tg = missing: level benchmark is invalid: launch 1 (baseline): the client woke up to 162 ms late": 2,
 		"chat.tg = missing: level benchmark is invalid, see above":                                              2,
 		"see above": 2,

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -74,7 +73,7 @@ func TestCheats(t *testing.T) {
 				t.Errorf("want %s\n%s", c.want, out)
 				return
 			}
-			t.Log(got.Verdict, tell.Lines(got.Reasons))
+			t.Log(got.Verdict, verdict.Lines(got.Reasons))
 			if c.why != "" && !verdict.Holds(got.Reasons, c.why) && !slices.ContainsFunc(got.Levels, func(l ledger.Level) bool { return verdict.Holds(l.Reasons, c.why) }) {
 				t.Errorf("it is not %s\n%s", c.why, out)
 			}
@@ -105,7 +104,7 @@ type cheat struct {
 	// what may lack proof, but is not accused: a pass or inconclusive.
 	want   verdict.Verdict
 	honest bool
-	why    code.Code
+	why    code.Kind
 	quick  bool
 	// gpu has the server seem to be on an H200, with a model of 18 billion parameters.
 	gpu bool
@@ -192,12 +191,12 @@ var cheats = []cheat{
 	{mode: "faster", vars: hot, honest: true},
 	{mode: "diverges", vars: chat, honest: true},
 	{mode: "opens_otherwise", parent: "opens", vars: chat, honest: true},
-	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.LengthCounted, quick: true},
-	{mode: "prompt_doubled", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.PromptText},
-	{mode: "split", want: verdict.Invalid, why: code.AnswerText},
-	{mode: "tail_unsent", want: verdict.Invalid, why: code.AnswerText},
+	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.LengthCounted.Kind, quick: true},
+	{mode: "prompt_doubled", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: "work.prompt_text"},
+	{mode: "split", want: verdict.Invalid, why: "work.answer_text"},
+	{mode: "tail_unsent", want: verdict.Invalid, why: "work.answer_text"},
 	{mode: "counted_early", tokenizer: true, rule: ttft, want: verdict.Fail},
-	{mode: "last_unsent", tokenizer: true, want: verdict.Invalid, why: code.AnswerCount},
+	{mode: "last_unsent", tokenizer: true, want: verdict.Invalid, why: "work.answer_count"},
 	{mode: "diverges", tokenizer: true, want: verdict.Pass},
 	{mode: "slower", tokenizer: true, want: verdict.Fail},
 	{mode: "knows_prose", rule: ttft},
@@ -223,12 +222,12 @@ var cheats = []cheat{
 	{mode: "early_first", rule: ttft},
 	{mode: "early_space", rule: ttft},
 	{mode: "early_zero", rule: ttft},
-	{mode: "early_text", rule: ttft, want: verdict.Inconclusive, why: code.PromiseBroken},
+	{mode: "early_text", rule: ttft, want: verdict.Inconclusive, why: "finding.promise_broken"},
 	{mode: "early_choice", rule: ttft},
-	{mode: "held_back", want: verdict.Inconclusive, why: code.PromiseBroken},
+	{mode: "held_back", want: verdict.Inconclusive, why: "finding.promise_broken"},
 	{mode: "last_late", rule: "chat.itl.gain > 0"},
-	{mode: "too_fast", want: verdict.Invalid, why: code.TooFast},
-	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond, gpu: true},
+	{mode: "too_fast", want: verdict.Invalid, why: code.TooFast.Kind},
+	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond.Kind, gpu: true},
 	{mode: "slower", want: verdict.Fail, gpu: true},
 	{mode: "drafts", want: verdict.Pass, gpu: true},
 	{mode: "cached_beyond", want: verdict.Invalid},
@@ -239,21 +238,21 @@ var cheats = []cheat{
 	{mode: "dies", want: verdict.Fail},
 	{mode: "some_answers"},
 	{mode: "later_launches"},
-	{mode: "forced_accepted", want: verdict.Invalid, why: code.ForcedLogged, quick: true},
+	{mode: "forced_accepted", want: verdict.Invalid, why: "work.forced_logged", quick: true},
 	// On a busy machine that they come to a fail takes more launches than there are.
 	{mode: "hinders", rule: "chat.tg.gain > 0.05"},
 	{mode: "", parent: "hindered", rule: "chat.tg.gain > 0.05"},
-	{mode: "kills_guard", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Unstopped},
-	{mode: "binds", parent: "computes", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Altered, quick: true},
-	{mode: "renices", parent: "computes", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Altered},
+	{mode: "kills_guard", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Unstopped.Kind},
+	{mode: "binds", parent: "computes", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: "launch.altered", quick: true},
+	{mode: "renices", parent: "computes", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: "launch.altered"},
 	{mode: "faster", want: verdict.Pass, under: []string{"taskset", "-c", "0", "nice", "-n", "5"}},
 	{mode: "requested_only", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid},
-	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen},
+	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen.Kind},
 	{mode: "really", see: "*moe backend*CUTLASS*", want: verdict.Pass},
 
 	{mode: "one_short", want: verdict.Pass, quick: true},
-	{mode: "three_short", want: verdict.Invalid, why: code.UnequalWork},
-	{mode: "half_white", want: verdict.Invalid, why: code.AnswerText},
+	{mode: "three_short", want: verdict.Invalid, why: "work.unequal"},
+	{mode: "half_white", want: verdict.Invalid, why: "work.answer_text"},
 	{mode: "at_once"}, // answers in one piece have no speed
 	{mode: "opens_early", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive, quick: true},
 	{mode: "opens_faster", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Pass},

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 )
@@ -95,7 +94,7 @@ func printPair(a *app, p report.Pair, format string) {
 		a.printTable(t.Head, t.Rows)
 	}
 	for _, n := range p.Notes {
-		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, report.Inert(tell.Sentence(n)))
+		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, report.Inert(verdict.Sentence(n)))
 		bullet = ""
 	}
 	for _, n := range report.ComparisonNotes(p.Metrics) {

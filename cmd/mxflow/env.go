@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/script"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -120,7 +120,7 @@ func notesOfRun(st *store.Store, loaded *load.Result, given bool) []string {
 	}
 	notes := []string{"The variables are those of run " + run + "."}
 	if others := replay.New(st, steps.Registry(), nil).ChangedInputs(run, loaded); len(others) > 0 {
-		notes = append(notes, tell.Sentence(replay.Needs(run, others)))
+		notes = append(notes, verdict.Sentence(replay.Needs(run, others)))
 	}
 	return notes
 }

@@ -147,7 +147,7 @@ type applied struct {
 	// other verdicts than those, by node.
 	other map[string]verdict.Verdict
 	// open is what kept an inconclusive one from a verdict, see openAt.
-	open []code.Code
+	open []code.Kind
 }
 
 // apply applies an example in a state directory of its own.
@@ -198,8 +198,8 @@ func (a applied) byNoise() bool {
 			return false
 		}
 	}
-	return (a.exit == "3" || len(a.other) > 0) && len(a.open) > 0 && !slices.ContainsFunc(a.open, func(c code.Code) bool {
-		return c != code.CouldNotTell && c != code.Futile && c != code.RangeStraddles
+	return (a.exit == "3" || len(a.other) > 0) && len(a.open) > 0 && !slices.ContainsFunc(a.open, func(c code.Kind) bool {
+		return c != "test.could_not_tell" && c != "test.futile" && c != "range.straddles"
 	})
 }
 
@@ -213,7 +213,7 @@ func (a applied) others() (text string) {
 
 // statusOf is the verdicts of a state by node, and the codes that its inconclusive
 // decisions end at.
-func statusOf(t *testing.T, state, plan string) (verdicts map[string]verdict.Verdict, open []code.Code) {
+func statusOf(t *testing.T, state, plan string) (verdicts map[string]verdict.Verdict, open []code.Kind) {
 	t.Helper()
 	cmd := exec.Command(program, "status", "--json", "--state", state, plan)
 	out, err := cmd.Output()
@@ -241,14 +241,14 @@ func statusOf(t *testing.T, state, plan string) (verdicts map[string]verdict.Ver
 }
 
 // leaves are the codes at which reasons end, without those of what passed.
-func leaves(reasons []verdict.Reason) (codes []code.Code) {
+func leaves(reasons []verdict.Reason) (codes []code.Kind) {
 	for _, r := range reasons {
 		switch {
 		case r.Verdict == verdict.Pass:
 		case len(r.Causes) > 0:
 			codes = append(codes, leaves(r.Causes)...)
 		default:
-			codes = append(codes, r.Code)
+			codes = append(codes, r.Kind)
 		}
 	}
 	return codes
@@ -273,10 +273,14 @@ func (e examplePlan) again(t *testing.T) {
 // TestExamplesAreExcusedForNoiseOnly: an example is excused for noise, and for nothing else.
 func TestExamplesAreExcusedForNoiseOnly(t *testing.T) {
 	rule := func(r verdict.Reason) []verdict.Reason {
-		passed := verdict.New(code.Rule).Is(verdict.Pass).From(verdict.New(code.ValueSeen))
+		passed := verdict.New(code.Rule).Is(verdict.Pass).From(verdict.Say("value.seen",
+			"{value}, {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% "+
+				"CI {interval}}"))
 		return []verdict.Reason{passed, verdict.New(code.Rule).Is(verdict.Inconclusive).From(verdict.New(code.NotAsWanted).Is(verdict.Inconclusive).From(r))}
 	}
-	spread, absent := leaves(rule(verdict.New(code.CouldNotTell))), leaves(rule(verdict.New(code.Missing)))
+	spread, absent := leaves(rule(verdict.Say("test.could_not_tell",
+		"{subject?{subject} }{between?bounds {between}}{between!no finite bounds}, "+
+			"{launches|launch|launches}{against? per arm}: undecided"))), leaves(rule(verdict.New(code.Missing)))
 	of := func(verdicts ...verdict.Verdict) map[string]verdict.Verdict {
 		m := map[string]verdict.Verdict{}
 		for i, v := range verdicts {

@@ -263,7 +263,8 @@ func TestADecisionIsWithdrawnWithItsHypotheses(t *testing.T) {
 	s := newRecordedState(t)
 	s.apply(planWith(tenPercent, tenPercent), nil)
 	at := func(attempt, of int) *ledger.Decision {
-		d := &ledger.Decision{Node: "feature.routed", Kind: ledger.KindFeature, Feature: "routed", Phase: "experts", Attempt: attempt, Of: of, Verdict: verdict.Pass, Accepted: true, Because: verdict.New(code.First)}
+		d := &ledger.Decision{Node: "feature.routed", Kind: ledger.KindFeature, Feature: "routed", Phase: "experts", Attempt: attempt, Of: of, Verdict: verdict.Pass, Accepted: true, Because: verdict.Say("first",
+			"first")}
 		s.append(&ledger.Record{Type: "decision", Decision: d})
 		return d
 	}
@@ -278,7 +279,7 @@ func TestADecisionIsWithdrawnWithItsHypotheses(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := slices.ContainsFunc(e.Marks, func(m verdict.Reason) bool {
-			return m.Code == code.WithdrawnLater && m.Causes[0].Code == code.RetractedBy && m.Causes[0].Args["reason"].Text == "a wrong flag"
+			return m.Kind == "explain.withdrawn_later" && m.Causes[0].Kind == "retraction" && m.Causes[0].Values["reason"].Text == "a wrong flag"
 		})
 		if got != withdrawn {
 			t.Errorf("attempt %d: %+v", attempt, e.Marks)

@@ -2,12 +2,11 @@ package main
 
 import (
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // fact is a fact of which only its words matter.
 func fact(text string) verdict.Reason {
-	return verdict.New(code.Broken, verdict.Text("error", text))
+	return verdict.Say("broken", "{error}", verdict.Text("error", text))
 }
 
 func facts(texts ...string) (reasons []verdict.Reason) {

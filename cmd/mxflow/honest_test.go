@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -102,7 +101,7 @@ type honestEnd struct {
 	// and of the port's.
 	own, other stats.Share
 	verdicts   map[verdict.Verdict]int
-	notes      map[code.Code]int
+	notes      map[code.Kind]int
 }
 
 func (e *honestEnd) add(o honestEnd) {
@@ -111,7 +110,7 @@ func (e *honestEnd) add(o honestEnd) {
 	e.own.Yes, e.own.Of = e.own.Yes+o.own.Yes, e.own.Of+o.own.Of
 	e.other.Yes, e.other.Of = e.other.Yes+o.other.Yes, e.other.Of+o.other.Of
 	if e.verdicts == nil {
-		e.verdicts, e.notes = map[verdict.Verdict]int{}, map[code.Code]int{}
+		e.verdicts, e.notes = map[verdict.Verdict]int{}, map[code.Kind]int{}
 	}
 	for v, n := range o.verdicts {
 		e.verdicts[v] += n
@@ -159,7 +158,7 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 	if !ok {
 		t.Fatalf("%s was not decided\n%s", p.name, out)
 	}
-	end := honestEnd{applies: 1, verdicts: map[verdict.Verdict]int{d.Verdict: 1}, notes: map[code.Code]int{}}
+	end := honestEnd{applies: 1, verdicts: map[verdict.Verdict]int{d.Verdict: 1}, notes: map[code.Kind]int{}}
 	accuse := func(what string, args ...any) {
 		end.accused++
 		t.Errorf("%s: %s\n%s", p.name, fmt.Sprintf(what, args...), out)
@@ -169,12 +168,12 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 		end.launches++
 		switch {
 		case !l.OK:
-			accuse("launch %s broke: %s", l.ID, tell.Line(l.Error))
+			accuse("launch %s broke: %s", l.ID, l.Error.String())
 		case l.Disturbed:
 			end.disturbed++
-			countFacts(end.notes, l.Invalid, func(code.Code) bool { return true })
+			countFacts(end.notes, l.Invalid, func(code.Kind) bool { return true })
 		case len(l.Invalid) > 0:
-			accuse("launch %s does not count: %q", l.ID, tell.Lines(l.Invalid))
+			accuse("launch %s does not count: %q", l.ID, verdict.Lines(l.Invalid))
 		}
 	}
 	if end.launches == 0 {
@@ -185,12 +184,12 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 	for _, level := range b.Levels {
 		countFacts(end.notes, level.Reasons, aboutWork)
 		// Launches that do not count are held against the port above, by themselves.
-		if level.Verdict != verdict.Pass && !verdict.Holds(level.Reasons, code.LaunchLost) {
-			accuse("%s is %s: %q", level.Name, level.Verdict, tell.Lines(level.Reasons))
+		if level.Verdict != verdict.Pass && !verdict.Holds(level.Reasons, "session.launch_lost") {
+			accuse("%s is %s: %q", level.Name, level.Verdict, verdict.Lines(level.Reasons))
 		}
 	}
-	if verdict.Holds(d.Reasons, code.PromiseBroken) || verdict.Holds(d.Reasons, code.TailGrew) {
-		accuse("%q", tell.Lines(d.Reasons))
+	if verdict.Holds(d.Reasons, "finding.promise_broken") || verdict.Holds(d.Reasons, "finding.tail_grew") {
+		accuse("%q", verdict.Lines(d.Reasons))
 	}
 	return end
 }
@@ -221,16 +220,16 @@ func agreed(t *testing.T, kept *store.Store) (own, other stats.Share) {
 }
 
 // aboutWork reports whether a reason is about work or answers.
-func aboutWork(c code.Code) bool {
+func aboutWork(c code.Kind) bool {
 	family, _, _ := strings.Cut(string(c), ".")
 	return family == "work" || family == "answers"
 }
 
 // countFacts counts reasons, and what they follow from.
-func countFacts(n map[code.Code]int, reasons []verdict.Reason, which func(code.Code) bool) {
+func countFacts(n map[code.Kind]int, reasons []verdict.Reason, which func(code.Kind) bool) {
 	for _, r := range reasons {
-		if which(r.Code) {
-			n[r.Code]++
+		if which(r.Kind) {
+			n[r.Kind]++
 		}
 		countFacts(n, r.Causes, which)
 	}

@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -102,11 +100,13 @@ func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
 	}
 	p, why := now.kept.Plan(now.run)
 	if !why.IsZero() {
-		return nil, errors.New(tell.Line(why))
+		return nil, errors.New(why.String())
 	}
 	a.hide(p.Secrets())
 	if now.State == changed {
-		a.note(verdict.New(code.PlanMoved, verdict.Text("run", now.run)).On(now.File))
+		a.note(verdict.Say("replay.plan_moved",
+			"{subject} is not what run {run} applied: the plan is shown as that run kept it",
+			verdict.Text("run", now.run)).On(now.File))
 	}
 	return p, nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -257,7 +256,8 @@ func (s *recordedState) measured(session string) {
 		{Node: "feature.routed.qualify", Kind: ledger.KindQualify, Phase: "experts", Feature: "routed", Levels: passed("smoke", "kernels")},
 		{Node: "feature.routed.benchmark", Kind: ledger.KindBenchmark, Phase: "experts", Feature: "routed", Levels: passed("benchmark"), Session: session, Launches: ids},
 	} {
-		d.Attempt, d.Verdict, d.MeasureKey, d.DecisionKey, d.Because = 1, verdict.Pass, "m-"+session, "d", verdict.New(code.First)
+		d.Attempt, d.Verdict, d.MeasureKey, d.DecisionKey, d.Because = 1, verdict.Pass, "m-"+session, "d", verdict.Say("first",
+			"first")
 		s.append(&ledger.Record{Type: "decision", Decision: d})
 	}
 }
@@ -274,7 +274,8 @@ func (s *recordedState) decide(session string) {
 		}
 		d := &ledger.Decision{
 			Node: node, Kind: kind, Phase: "experts", MeasureKey: "m-" + session, DecisionKey: "d", Levels: levels,
-			Session: session, Statistics: statistics, Evidence: []ledger.Evidence{ev}, Because: verdict.New(code.First),
+			Session: session, Statistics: statistics, Evidence: []ledger.Evidence{ev}, Because: verdict.Say("first",
+				"first"),
 		}
 		var joined []verdict.Verdict
 		for _, l := range levels {
@@ -293,7 +294,7 @@ func (s *recordedState) decide(session string) {
 			d.Findings = gates.Findings(rules, d.Rules, all, decide.RecordedSettings(statistics))
 		}
 		if s.node[node]++; s.node[node] > 1 {
-			d.Because, d.Supersedes = verdict.New(code.Rerun), true
+			d.Because, d.Supersedes = verdict.Say("rerun", "--rerun"), true
 		}
 		d.Attempt = s.node[node]
 		if s.tamper != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/replayview"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -73,7 +72,9 @@ func TestReplayMissesFindings(t *testing.T) {
 	s.session("s-1", steadyBase, clearGain)
 	s.tamper = func(d *ledger.Decision) {
 		if d.Kind == ledger.KindFeature {
-			d.Findings = append(d.Findings, verdict.New(code.GotWorse, verdict.Num("change", -0.3, "ratio"), verdict.Span("bounds", -0.4, -0.2, "ratio")).On("chat.made_up"))
+			d.Findings = append(d.Findings, verdict.Say("finding.worse",
+				"also worse: {subject} {change?{change}{bounds? (95% CI {bounds})}}{change!{was} to {is}}",
+				verdict.Num("change", -0.3, "ratio"), verdict.Span("bounds", -0.4, -0.2, "ratio")).On("chat.made_up"))
 		}
 	}
 	s.decide("s-1")

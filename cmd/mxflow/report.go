@@ -16,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -165,7 +164,7 @@ func writeTree(a *app, args []string, st *store.Store, dir string, force bool) e
 		fmt.Fprintf(a.stdout, "wrote %s\n", filepath.Join(dir, name))
 	}
 	if err == nil && len(changed) == 0 {
-		fmt.Fprintf(a.stdout, "%s is up to date: %s.\n", dir, tell.Count(len(files), "file"))
+		fmt.Fprintf(a.stdout, "%s is up to date: %s.\n", dir, verdict.Count(len(files), "file"))
 	}
 	return err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/overruling"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -68,11 +67,11 @@ func recordRetraction(a *app, args []string, by signature) error {
 	}
 	switch {
 	case d.Retracted():
-		return fmt.Errorf("%s is already invalid: %s. mxflow apply --rerun %s decides it again", node, tell.Line(d.Retraction.Of(node)), overruling.RerunName(d.Decision))
+		return fmt.Errorf("%s is already invalid: %s. mxflow apply --rerun %s decides it again", node, d.Retraction.Of(node).String(), overruling.RerunName(d.Decision))
 	case d.Withdrawn():
-		return fmt.Errorf("%s is already invalid: %s. It is decided again once %s is: if it is wrong on its own, retract it then", node, tell.Line(d.Retraction.Of(node)), d.Retraction.Node)
+		return fmt.Errorf("%s is already invalid: %s. It is decided again once %s is: if it is wrong on its own, retract it then", node, d.Retraction.Of(node).String(), d.Retraction.Node)
 	case !d.Verdict.Decided():
-		return fmt.Errorf("%s %s (attempt %d): it unlocks nothing to withdraw", node, tell.Did(d.Verdict), d.Attempt)
+		return fmt.Errorf("%s %s (attempt %d): it unlocks nothing to withdraw", node, verdict.Did(d.Verdict), d.Attempt)
 	}
 	var g *runtime.Graph
 	p, unknown := a.planOfRun(st, args[1:])

@@ -14,7 +14,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -55,7 +54,7 @@ func (p *prints) fold() {
 }
 
 // note prints what a person should know besides what was asked for.
-func (p *prints) note(r verdict.Reason) { fmt.Fprintln(p.stderr, "note:", tell.Line(r)) }
+func (p *prints) note(r verdict.Reason) { fmt.Fprintln(p.stderr, "note:", r.String()) }
 
 // width is that of the person's terminal, in columns. What the terminal says goes before
 // COLUMNS, which stays as it was when a window changes, and stands in for a terminal that
@@ -107,7 +106,7 @@ func (p *prints) jsonFlag(c *cobra.Command, what string) {
 }
 
 func (p *prints) printJSON(v any) {
-	data, err := tell.JSON(p.secrets.Any(v, apply.Identities...))
+	data, err := verdict.JSON(p.secrets.Any(v, apply.Identities...))
 	if err != nil {
 		return
 	}
@@ -120,7 +119,7 @@ func (p *prints) printJSON(v any) {
 
 // printLine prints one JSON object on a line of its own.
 func (p *prints) printLine(v any) {
-	if data, err := tell.JSON(p.secrets.Any(v, apply.Identities...)); err == nil {
+	if data, err := verdict.JSON(p.secrets.Any(v, apply.Identities...)); err == nil {
 		fmt.Fprintf(bare(p.stdout), "%s\n", inert.JSON(data))
 	}
 }
@@ -153,7 +152,7 @@ func (p *prints) diagnostics(res *lang.Findings) {
 		fmt.Fprintln(p.stderr) // what follows warnings is something else
 	}
 	if n := len(res.Diagnostics.Errs()); !res.OK() {
-		fmt.Fprintf(p.stderr, "\n%s. Nothing was started.\n", tell.Count(n, "error"))
+		fmt.Fprintf(p.stderr, "\n%s. Nothing was started.\n", verdict.Count(n, "error"))
 	}
 }
 

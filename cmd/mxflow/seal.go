@@ -11,7 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -79,10 +79,10 @@ MXFLOW_SIGNING_KEY replaces it. Give others signing.pub, for apply --sealed --ke
 				a.printJSON(map[string]any{"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits, "false_pass": s.FalsePass, "chance": s.Chance(sealing.AllTries(s))})
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, tell.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
+			fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, verdict.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
 			if n := limits.Features; n > 0 {
 				fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains nothing passes with a chance of at most %.3g%%.\n",
-					tell.Count(n, "proposed feature"), 100*s.FalsePass, 100*sealing.AllTries(s), 100*s.Chance(sealing.AllTries(s)))
+					verdict.Count(n, "proposed feature"), 100*s.FalsePass, 100*sealing.AllTries(s), 100*s.Chance(sealing.AllTries(s)))
 			}
 			return nil
 		},

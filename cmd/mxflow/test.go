@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -81,7 +80,7 @@ func (a *app) test(path string, vars []load.Given, name string) error {
 		}
 	}
 	if len(outcomes) == 0 {
-		return fmt.Errorf("--run %s: none of %s has that in its name.%s", name, tell.Count(len(all), "case"), lang.Suggest(name, names))
+		return fmt.Errorf("--run %s: none of %s has that in its name.%s", name, verdict.Count(len(all), "case"), lang.Suggest(name, names))
 	}
 	if a.json {
 		a.printJSON(casesJSON(outcomes))
@@ -118,7 +117,7 @@ func printCases(on table.Screen, outcomes []*cases.Outcome) {
 			failed++
 		}
 		if expected == "" {
-			expected = tell.Count(len(o.Case.ExpectRules), "rule")
+			expected = verdict.Count(len(o.Case.ExpectRules), "rule")
 		}
 		rows = append(rows, []string{o.Case.Name, o.Case.Of(), expected, string(o.Verdict), word})
 	}
@@ -128,7 +127,7 @@ func printCases(on table.Screen, outcomes []*cases.Outcome) {
 			printFailed(on, o)
 		}
 	}
-	fmt.Fprintf(on, "\n%s: %d as expected, %d different.\n", tell.Count(len(outcomes), "case"), len(outcomes)-failed, failed)
+	fmt.Fprintf(on, "\n%s: %d as expected, %d different.\n", verdict.Count(len(outcomes), "case"), len(outcomes)-failed, failed)
 }
 
 // printFailed argues why a case came out as it did.
@@ -148,7 +147,7 @@ func printFailed(on table.Screen, o *cases.Outcome) {
 			noted = " (does not decide)"
 		}
 		fmt.Fprintf(on, "    %s: %s%s\n", rule.Name, rule.Verdict, noted)
-		for i, why := range tell.Lines(rule.Reasons) {
+		for i, why := range verdict.Lines(rule.Reasons) {
 			mark := ""
 			if len(rule.Comparisons) == len(rule.Reasons) && len(rule.Comparisons) > 1 {
 				mark = string(rule.Comparisons[i].Verdict) + ": "

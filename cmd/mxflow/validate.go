@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 )
 
@@ -50,7 +50,7 @@ started and no state is touched.`,
 				})
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", path, tell.Count(len(loaded.Plan.Phases), "phase"), tell.Count(features, "feature"), tell.Count(rules, "rule"))
+			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", path, verdict.Count(len(loaded.Plan.Phases), "phase"), verdict.Count(features, "feature"), verdict.Count(rules, "rule"))
 			return nil
 		},
 	}

@@ -268,22 +268,22 @@ func ofDecision(d *ledger.Decision) (words []string) {
 // How soon a test was clear is the noise's, and in which words answers differ the engine's.
 func ofReasons(reasons []verdict.Reason) (words []string) {
 	for i, r := range reasons {
-		kind, _, _ := strings.Cut(string(r.Code), ".")
+		kind, _, _ := strings.Cut(string(r.Kind), ".")
 		if kind == "test" || kind == "range" || kind == "quality" {
-			if i == 0 || !strings.HasPrefix(string(reasons[i-1].Code), kind+".") {
+			if i == 0 || !strings.HasPrefix(string(reasons[i-1].Kind), kind+".") {
 				words = append(words, "(", kind, ")")
 			}
 			continue
 		}
-		words = append(words, "(", string(r.Code))
+		words = append(words, "(", string(r.Kind))
 		if r.Subject != "" {
 			words = append(words, "on="+oneWord(r.Subject))
 		}
 		if r.Verdict != "" {
 			words = append(words, "is="+string(r.Verdict))
 		}
-		for _, name := range slices.Sorted(maps.Keys(r.Args)) {
-			v := r.Args[name]
+		for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+			v := r.Values[name]
 			text := v.Text + strings.Join(v.List, ",")
 			for _, x := range v.Numbers {
 				text += fmt.Sprintf(",%g", x)

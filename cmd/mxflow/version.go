@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine/embedded"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // version of mxflow. With the build it stands in every ledger record of a run.
@@ -93,7 +93,7 @@ func newVersionCommand(a *app) *cobra.Command {
 			}
 			fmt.Fprintln(a.stdout, versionLine())
 			fmt.Fprintf(a.stdout, "source: %s%s\nflags: %s\n", cmp.Or(built.Revision, built.Module, "unknown"),
-				tell.Behind(", ", built.Time)+map[bool]string{true: ", modified since"}[built.Modified], cmp.Or(strings.Join(built.Flags, " "), "none"))
+				verdict.Behind(", ", built.Time)+map[bool]string{true: ", modified since"}[built.Modified], cmp.Or(strings.Join(built.Flags, " "), "none"))
 			return nil
 		},
 	}

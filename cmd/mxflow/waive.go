@@ -9,7 +9,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/overruling"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -81,11 +80,11 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	holds := old.Covers(d.Decision, now)
 	switch {
 	case d.Verdict.Unlocks():
-		return fmt.Errorf("nothing to waive: %s %s, and the phases after it are unlocked", node, tell.Did(d.Verdict))
+		return fmt.Errorf("nothing to waive: %s %s, and the phases after it are unlocked", node, verdict.Did(d.Verdict))
 	case !ledger.Overridable(d.Verdict):
-		return fmt.Errorf("%s %s, so there is no decision to waive. Fix the cause (%s) and run apply again", node, tell.Did(d.Verdict), tell.Joined(outcome.BrokenBy(d.Decision)))
+		return fmt.Errorf("%s %s, so there is no decision to waive. Fix the cause (%s) and run apply again", node, verdict.Did(d.Verdict), verdict.Semicolons(outcome.BrokenBy(d.Decision)))
 	case w.Revoked && !holds:
-		return fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node, tell.Behind(": ", tell.Line(old.Bears(d.Decision, now))))
+		return fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node, verdict.Behind(": ", old.Bears(d.Decision, now).String()))
 	}
 	w.Node, w.Attempt, w.MeasureKey, w.DecisionKey, w.Verdict = d.Node, d.Attempt, d.MeasureKey, d.DecisionKey, d.Verdict
 	if err := st.Append(&ledger.Record{Type: "waiver", Time: now, Run: d.Run, Waiver: w}); err != nil {
@@ -95,7 +94,7 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 		a.printJSON(w)
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", node, tell.Did(d.Verdict), d.Attempt, tell.Line(w.Bears(d.Decision, now)))
+	fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", node, verdict.Did(d.Verdict), d.Attempt, w.Bears(d.Decision, now).String())
 	switch {
 	case w.Revoked:
 		fmt.Fprintln(a.stdout, "The next apply locks the phases after it.")

@@ -16,30 +16,42 @@ import (
 )
 
 // Reason is a fact behind a verdict, a note or a lock: what was found, about what, and
-// why. It holds no sentence; gates/tell makes those, and nothing reads them back.
+// why. Its text is written where the fact is found, and nothing reads it back: keys and
+// digests rest on kinds, subjects and verdicts.
 type Reason struct {
-	Code code.Code `json:"code"`
+	Kind code.Kind
 	// Subject is what the fact is about: a node, a level, a rule, a launch, an address.
-	Subject string `json:"subject,omitempty"`
+	Subject string
 	// Verdict is the subject's outcome, if the fact has one.
-	Verdict Verdict `json:"verdict,omitempty"`
-	// Args are the values that go with the code.
-	Args Args `json:"args,omitempty"`
-	// Causes are the facts that it follows from.
-	Causes []Reason `json:"causes,omitempty"`
+	Verdict Verdict
+	// Text is what a person reads, with values in braces: see fill. JSON has it filled in.
+	Text string
+	// Values are the values that go with the kind.
+	Values Values
+	// Causes are the facts that it follows from. They follow the text, ": one; another",
+	// unless it names them itself.
+	Causes []Reason
+	// whole is set for a text that was read back and holds its causes.
+	whole bool
 }
 
-// New returns a reason with a code and its arguments.
-func New(c code.Code, args ...Arg) Reason {
-	r := Reason{Code: c}
-	for _, a := range args {
-		if r.Args == nil {
-			r.Args = Args{}
+// New returns a reason of a fact that several places find.
+func New(f code.Fact, values ...Arg) Reason { return Say(f.Kind, f.Text, values...) }
+
+// Say returns a reason of this kind, whose text has the values in braces.
+func Say(kind code.Kind, text string, values ...Arg) Reason {
+	r := Reason{Kind: kind, Text: text}
+	for _, v := range values {
+		if r.Values == nil {
+			r.Values = Values{}
 		}
-		r.Args[a.Name] = a.Value
+		r.Values[v.Name] = v.Value
 	}
 	return r
 }
+
+// As returns the reason as another fact about the same, with the same values.
+func (r Reason) As(f code.Fact) Reason { r.Kind, r.Text = f.Kind, f.Text; return r }
 
 // On returns the reason with this subject.
 func (r Reason) On(subject string) Reason { r.Subject = subject; return r }
@@ -59,13 +71,43 @@ func (r Reason) From(causes ...Reason) Reason {
 }
 
 // IsZero reports whether there is no fact at all.
-func (r Reason) IsZero() bool { return r.Code == "" }
+func (r Reason) IsZero() bool { return r.Kind == "" }
 
-// Equal reports whether two reasons are the same.
-func (r Reason) Equal(o Reason) bool { return reflect.DeepEqual(r, o) }
+// Equal reports whether two reasons are the same fact with the same values.
+func (r Reason) Equal(o Reason) bool {
+	return r.Kind == o.Kind && r.Subject == o.Subject && r.Verdict == o.Verdict && reflect.DeepEqual(r.Values, o.Values) &&
+		slices.EqualFunc(r.Causes, o.Causes, Reason.Equal)
+}
+
+// reasonJSON is how a reason is written: with its text as a person reads it.
+type reasonJSON struct {
+	Kind    code.Kind `json:"kind"`
+	Subject string    `json:"subject,omitempty"`
+	Verdict Verdict   `json:"verdict,omitempty"`
+	Text    string    `json:"text,omitempty"`
+	Whole   bool      `json:"whole,omitempty"` // Text holds what Causes say
+	Values  Values    `json:"values,omitempty"`
+	Causes  []Reason  `json:"causes,omitempty"`
+}
+
+// MarshalJSON writes the text filled in, without that of its causes.
+func (r Reason) MarshalJSON() ([]byte, error) {
+	text, whole := r.text()
+	return JSON(reasonJSON{r.Kind, r.Subject, r.Verdict, text, whole && len(r.Causes) > 0, r.Values, r.Causes})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; the text stays as it is recorded.
+func (r *Reason) UnmarshalJSON(data []byte) error {
+	var j reasonJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*r = Reason{j.Kind, j.Subject, j.Verdict, strings.ReplaceAll(j.Text, "{", "{{"), j.Values, j.Causes, j.Whole}
+	return nil
+}
 
 // Key is what digests and keys may rest on: codes, subjects and verdicts down to the
-// roots. Arguments are left out: a number printed with one more digit, or an error that
+// roots. Values and texts are left out: a number printed with one more digit, or an error that
 // an engine words differently, is the same fact.
 func (r Reason) Key() string {
 	var b strings.Builder
@@ -74,7 +116,7 @@ func (r Reason) Key() string {
 }
 
 func (r Reason) writeKey(b *strings.Builder) {
-	fmt.Fprintf(b, "%q %q %q", r.Code, r.Subject, r.Verdict)
+	fmt.Fprintf(b, "%q %q %q", r.Kind, r.Subject, r.Verdict)
 	if len(r.Causes) == 0 {
 		return
 	}
@@ -88,21 +130,26 @@ func (r Reason) writeKey(b *strings.Builder) {
 	b.WriteString(")")
 }
 
-// Holds reports whether a code is among some reasons or their causes.
-func Holds(reasons []Reason, c code.Code) bool {
-	return slices.ContainsFunc(reasons, func(r Reason) bool { return r.Code == c || Holds(r.Causes, c) })
+// AnyOf reports whether the reason is one of some facts.
+func (r Reason) AnyOf(facts ...code.Fact) bool {
+	return slices.ContainsFunc(facts, func(f code.Fact) bool { return f.Kind == r.Kind })
+}
+
+// Holds reports whether a kind is among some reasons or their causes.
+func Holds(reasons []Reason, k code.Kind) bool {
+	return slices.ContainsFunc(reasons, func(r Reason) bool { return r.Kind == k || Holds(r.Causes, k) })
 }
 
 // Map returns the reason with f applied to every subject and every text, also in its
 // causes: how secrets are redacted.
 func (r Reason) Map(f func(string) string) Reason {
-	r.Subject, r.Args, r.Causes = f(r.Subject), maps.Clone(r.Args), slices.Clone(r.Causes)
-	for name, v := range r.Args {
+	r.Subject, r.Values, r.Causes = f(r.Subject), maps.Clone(r.Values), slices.Clone(r.Causes)
+	for name, v := range r.Values {
 		v.Text, v.List = f(v.Text), slices.Clone(v.List)
 		for i := range v.List {
 			v.List[i] = f(v.List[i])
 		}
-		r.Args[name] = v
+		r.Values[name] = v
 	}
 	for i, c := range r.Causes {
 		r.Causes[i] = c.Map(f)
@@ -110,8 +157,8 @@ func (r Reason) Map(f func(string) string) Reason {
 	return r
 }
 
-// Args are the values of a reason by name.
-type Args map[string]Value
+// Values are the values of a reason by name.
+type Values map[string]Value
 
 // Arg is one named value.
 type Arg struct {
@@ -192,18 +239,18 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	case v.Number != nil || v.Numbers != nil:
 		return json.Marshal(numbers{v.Number, v.To, v.Numbers, v.Unit})
 	case v.List != nil:
-		return plainJSON(v.List)
+		return JSON(v.List)
 	}
-	return plainJSON(v.Text)
+	return JSON(v.Text)
 }
 
-// plainJSON does not escape "<": the outer encoder decides that.
-func plainJSON(v any) ([]byte, error) {
+// JSON is a value compact, without escaping "<": the outer encoder decides that.
+func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
-	return b.Bytes(), err
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and refuses anything else.
@@ -244,9 +291,7 @@ func Joined(names []string, word string) string {
 }
 
 // Because is one reason.
-func Because(c code.Code, args ...Arg) []Reason {
-	return []Reason{New(c, args...)}
-}
+func Because(f code.Fact, values ...Arg) []Reason { return []Reason{New(f, values...)} }
 
 // Line is an argument with the first line of an error, without what follows, such as the
 // end of a log.
@@ -269,5 +314,5 @@ func OfError(err error) Reason {
 	if f := (*Fault)(nil); errors.As(err, &f) {
 		return f.Reason
 	}
-	return New(code.Broken, Err(err))
+	return Say("broken", "{error}", Err(err))
 }

@@ -14,14 +14,14 @@ import (
 func TestReasonsSurviveJSON(t *testing.T) {
 	r := New(code.Level, Text("text", "a <b>"), Int("count", 3), Num("num", 1.5, "GB"), Num("nan", math.NaN(), "GB"), Span("span", 0, 2, "count"),
 		Dur("dur", 1500*time.Millisecond), List("list", []string{"a", "b"}), List("none", []string{}), Arg{"numbers", Value{Numbers: []float64{1, 2}, Unit: "ms"}}, Text("empty", ""),
-	).On("smoke").Is(Fail).From(New(code.Broken))
+	).On("smoke").Is(Fail).From(Say("broken", ""))
 	data, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		`"count":3`, `"num":{"value":1.5,"unit":"GB"}`, `"nan":"NaN"`, `"span":{"value":0,"to":2,"unit":"count"}`, `"dur":{"value":1.5,"unit":"duration"}`,
-		`"list":["a","b"]`, `"none":[]`, `"numbers":{"values":[1,2],"unit":"ms"}`, `"empty":""`, `"subject":"smoke"`, `"verdict":"fail"`, `"causes":[{"code":"broken"}]`,
+		`"list":["a","b"]`, `"none":[]`, `"numbers":{"values":[1,2],"unit":"ms"}`, `"empty":""`, `"subject":"smoke"`, `"verdict":"fail"`, `"causes":[{"kind":"broken"}]`,
 	} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%s is not in %s", want, data)
@@ -43,11 +43,12 @@ func TestReasonsSurviveJSON(t *testing.T) {
 // with no value.
 func TestKey(t *testing.T) {
 	base := func() Reason {
-		return New(code.Level, Text("why", "a")).On("smoke").Is(Fail).From(New(code.Broken, Text("error", "x")).On("n"))
+		return New(code.Level, Text("why", "a")).On("smoke").Is(Fail).From(Say("broken", "{error}",
+			Text("error", "x")).On("n"))
 	}
 	same := base()
-	same.Args["why"] = Value{Text: "b"}
-	same.Causes[0].Args["error"] = Value{Text: "y"}
+	same.Values["why"] = Value{Text: "b"}
+	same.Causes[0].Values["error"] = Value{Text: "y"}
 	if same.Key() != base().Key() || same.Equal(base()) {
 		t.Error("a value is part of the key", same.Key())
 	}
@@ -62,15 +63,17 @@ func TestKey(t *testing.T) {
 
 // TestMapAndHolds: both reach down to the roots, and Map leaves its input unchanged.
 func TestMapAndHolds(t *testing.T) {
-	r := New(code.Level, Text("a", "secret"), List("b", []string{"secret"}), Int("n", 1)).On("secret").From(New(code.Missing).From(New(code.Broken, Text("error", "secret"))))
+	r := New(code.Level, Text("a", "secret"), List("b", []string{"secret"}), Int("n", 1)).On("secret").From(New(code.Missing).From(Say("broken",
+		"{error}",
+		Text("error", "secret"))))
 	got := r.Map(func(s string) string { return strings.ReplaceAll(s, "secret", "***") })
-	if data, _ := json.Marshal(got); strings.Contains(string(data), "secret") || strings.Count(string(data), "***") != 4 {
+	if data, _ := json.Marshal(got); strings.Contains(string(data), "secret") || strings.Count(string(data), "***") != 6 {
 		t.Errorf("%s", data)
 	}
-	if data, _ := json.Marshal(r); strings.Count(string(data), "secret") != 4 {
+	if data, _ := json.Marshal(r); strings.Count(string(data), "secret") != 6 {
 		t.Errorf("changed in place: %s", data)
 	}
-	if !Holds([]Reason{r}, code.Broken) || !Holds([]Reason{r}, code.Level) || Holds([]Reason{r}, code.Step) || Holds(nil, code.Level) {
+	if !Holds([]Reason{r}, "broken") || !Holds([]Reason{r}, code.Level.Kind) || Holds([]Reason{r}, code.Step.Kind) || Holds(nil, code.Level.Kind) {
 		t.Error("Holds")
 	}
 	if (Reason{}).IsZero() != true || r.IsZero() {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -146,3 +147,50 @@ type Input struct {
 
 // Absence is the reason for a missing input.
 func (in Input) Absence() Reason { return New(code.Missing).On(in.Path).From(in.Missing) }
+
+// Line is a value that a rule read on one line, with the estimate of it and its evidence,
+// and the values of its launches on lines of their own.
+func (in Input) Line(e Estimate) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s = ", in.Path)
+	switch {
+	case e.Value != nil && e.Low != nil && e.High != nil:
+		b.WriteString(e.In(in.Unit))
+	case e.Value != nil && in.Unit == "ratio":
+		b.WriteString(Number(*e.Value, in.Unit)) // as in the sentence above it
+	case e.Value != nil:
+		b.WriteString(Digits(*e.Value, in.Unit, 2))
+	case in.Text != nil:
+		return b.String() + *in.Text
+	default:
+		return b.String() + "missing: " + in.Missing.String()
+	}
+	if in.N > 0 {
+		fmt.Fprintf(&b, "  n = %d launches", in.N)
+	}
+	if in.BaseN > 0 {
+		fmt.Fprintf(&b, " against %d", in.BaseN)
+	}
+	if in.NRequests > 0 {
+		fmt.Fprintf(&b, ", %d requests", in.NRequests)
+	}
+	if e.N < in.N {
+		fmt.Fprintf(&b, ", decided on the first %d", e.N)
+	}
+	if len(in.PerLaunch) > 0 {
+		fmt.Fprintf(&b, "\n      launches %s", Value{Numbers: in.PerLaunch}.String())
+	}
+	if len(in.BasePerLaunch) > 0 {
+		fmt.Fprintf(&b, "\n      against  %s", Value{Numbers: in.BasePerLaunch}.String())
+	}
+	return b.String()
+}
+
+// In is an estimate in a unit, with the bounds of the decision that it comes from, or with
+// its 95% interval.
+func (e Estimate) In(unit string) string {
+	if e.Decided {
+		return Interval(*e.Value, e.Low, e.High, unit)
+	}
+	return CI(*e.Value, e.Low, e.High, unit)
+}

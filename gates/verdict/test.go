@@ -184,7 +184,12 @@ type Share struct {
 
 // Reason is the division as a fact.
 func (s Share) Reason() Reason {
-	return New(map[ShareOf]code.Code{ShareAll: code.ShareAll, ShareOne: code.ShareOne, ShareAlternatives: code.ShareAlternatives, ShareTry: code.ShareTry}[s.Of], Int("n", s.N))
+	return New(map[ShareOf]code.Fact{
+		ShareAll:          code.Of("argued.share_all", "fail α split over {n} conditions"),
+		ShareOne:          code.Of("argued.share_one", "pass α split over {n} conditions, one of which must hold"),
+		ShareAlternatives: code.Of("argued.share_alternatives", "pass α split over {n} alternatives"),
+		ShareTry:          code.Of("argued.share_try", "pass α of try {n}"),
+	}[s.Of], Int("n", s.N))
 }
 
 // ShareOf is what kind of parts a division has.

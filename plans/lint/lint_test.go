@@ -59,7 +59,7 @@ phase:
                 and chat.ttft <= 0.25
 `
 	broken := load.Bytes("plan.yaml", []byte(src), planstest.Registry(), load.Options{})
-	if got := places(broken); got != "20:51-63 Level not in the protocol" {
+	if got := places(broken); got != "20:51-61 Level not in the protocol" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
 	}
 	sound := load.Bytes("plan.yaml", []byte(strings.Replace(src, "levels['x'] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})

@@ -97,7 +97,7 @@ func why(reasons []verdict.Reason, rules []Rule, notes []verdict.Reason) []verdi
 // Disturbed reports whether nothing was decided because the machine disturbed the
 // measurement: that says nothing about the port, and the next apply measures again.
 func (d *Decision) Disturbed() bool {
-	return d.Verdict == verdict.Inconclusive && verdict.Holds(d.Why(), code.MachineDisturbed)
+	return d.Verdict == verdict.Inconclusive && verdict.Holds(d.Why(), code.MachineDisturbed.Kind)
 }
 
 // Kept reports whether a later apply keeps the outcome.
@@ -244,8 +244,8 @@ func (d *Decision) SameOutcome(o *Decision) bool {
 // checked, or may differ by declaration.
 func (d *Decision) Marks() (said []verdict.Reason) {
 	for _, r := range d.Why() {
-		switch r.Code {
-		case code.Withheld, code.OnSeenData, code.RestsOnSeenData, code.Tried, code.TriesSpent, code.TunePinned, code.Unchecked, code.Declared:
+		switch r.Kind {
+		case code.Withheld.Kind, code.OnSeenData.Kind, code.RestsOnSeenData.Kind, code.Tried.Kind, code.TriesSpent.Kind, code.TunePinned.Kind, code.Unchecked.Kind, code.Declared.Kind:
 			said = append(said, r)
 		}
 	}
@@ -254,5 +254,5 @@ func (d *Decision) Marks() (said []verdict.Reason) {
 
 // Tries are the reasons that say which try a decision is, if it is not the first.
 func (d *Decision) Tries() []verdict.Reason {
-	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Code != code.Tried && r.Code != code.TriesSpent })
+	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Kind != code.Tried.Kind && r.Kind != code.TriesSpent.Kind })
 }

@@ -62,15 +62,17 @@ func (w *Waiver) Bears(d *Decision, now time.Time) verdict.Reason {
 	by, why, until := verdict.Text("by", w.By), verdict.Text("reason", w.Reason), verdict.Text("until", Minute(w.Expires))
 	switch {
 	case w.Covers(d, now):
-		return verdict.New(code.Waived, by, why, until)
+		return verdict.Say("waiver.covers", "waived by {by} until {until}: {reason}", by, why, until)
 	case w.Revoked && w.About(d):
-		return verdict.New(code.WaiverRevoked, by, why)
+		return verdict.Say("waiver.revoked", "waiver revoked by {by}: {reason}", by, why)
 	case w.Revoked:
 		return verdict.Reason{}
 	case !now.Before(w.Expires):
-		return verdict.New(code.WaiverExpired, by, why, until)
+		return verdict.Say("waiver.expired", "waiver by {by} expired {until} ({reason})", by, why, until)
 	}
-	return verdict.New(code.WaiverOfEarlier, by, verdict.Int("attempt", w.Attempt)).Is(w.Verdict)
+	return verdict.Say("waiver.of_earlier",
+		"not waived: the waiver by {by} covers attempt {attempt} ({verdict}), not this one",
+		by, verdict.Int("attempt", w.Attempt)).Is(w.Verdict)
 }
 
 // Minute formats a time in UTC, the same everywhere.
@@ -126,16 +128,18 @@ func (r *Retraction) Was() verdict.Reason {
 	if r.Accepted {
 		args = append(args, verdict.Text("accepted", "yes"))
 	}
-	return verdict.New(code.Was, args...).Is(r.Verdict)
+	return verdict.Say("retraction.was", "previously {verdict}{accepted?, accepted} (attempt {attempt})",
+		args...).Is(r.Verdict)
 }
 
 // Of is who retracted what and why, for the outcome of a node.
 func (r *Retraction) Of(node string) verdict.Reason {
 	by, why := verdict.Text("by", r.By), verdict.Text("reason", r.Reason)
 	if node == r.Node {
-		return verdict.New(code.RetractedBy, by, why)
+		return verdict.Say("retraction", "retracted by {by}: {reason}", by, why)
 	}
-	return verdict.New(code.OnRetractedBy, by, why).On(r.Node)
+	return verdict.Say("retraction.below", "based on {subject}, which was retracted by {by}: {reason}",
+		by, why).On(r.Node)
 }
 
 // check reports what is wrong with a waiver recorded at this time.

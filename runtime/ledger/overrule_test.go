@@ -41,16 +41,16 @@ func TestWaiverCovers(t *testing.T) {
 		change func(*Waiver, *Decision)
 		at     time.Time
 		covers bool
-		bears  code.Code
+		bears  code.Kind
 	}{
-		"as it was given":  {nil, noon, true, code.Waived},
-		"to its end":       {nil, w.Expires.Add(-1), true, code.Waived},
-		"at its end":       {nil, w.Expires, false, code.WaiverExpired},
-		"revoked":          {func(w *Waiver, _ *Decision) { w.Revoked = true }, noon, false, code.WaiverRevoked},
-		"another attempt":  {func(_ *Waiver, d *Decision) { d.Attempt = 3 }, noon, false, code.WaiverOfEarlier},
-		"other evidence":   {func(_ *Waiver, d *Decision) { d.MeasureKey = "m2" }, noon, false, code.WaiverOfEarlier},
-		"other rules":      {func(_ *Waiver, d *Decision) { d.DecisionKey = "d2" }, noon, false, code.WaiverOfEarlier},
-		"another verdict":  {func(_ *Waiver, d *Decision) { d.Verdict = verdict.Invalid }, noon, false, code.WaiverOfEarlier},
+		"as it was given":  {nil, noon, true, "waiver.covers"},
+		"to its end":       {nil, w.Expires.Add(-1), true, "waiver.covers"},
+		"at its end":       {nil, w.Expires, false, "waiver.expired"},
+		"revoked":          {func(w *Waiver, _ *Decision) { w.Revoked = true }, noon, false, "waiver.revoked"},
+		"another attempt":  {func(_ *Waiver, d *Decision) { d.Attempt = 3 }, noon, false, "waiver.of_earlier"},
+		"other evidence":   {func(_ *Waiver, d *Decision) { d.MeasureKey = "m2" }, noon, false, "waiver.of_earlier"},
+		"other rules":      {func(_ *Waiver, d *Decision) { d.DecisionKey = "d2" }, noon, false, "waiver.of_earlier"},
+		"another verdict":  {func(_ *Waiver, d *Decision) { d.Verdict = verdict.Invalid }, noon, false, "waiver.of_earlier"},
 		"another gate":     {func(_ *Waiver, d *Decision) { d.Node = "phase.b" }, noon, false, ""},
 		"it passed since":  {func(_ *Waiver, d *Decision) { d.Attempt, d.Verdict = 3, verdict.Pass }, noon, false, ""},
 		"revoked long ago": {func(w *Waiver, d *Decision) { w.Revoked, d.Attempt = true, 3 }, noon, false, ""},
@@ -63,15 +63,15 @@ func TestWaiverCovers(t *testing.T) {
 			t.Errorf("%s: covers is %v", name, got)
 		}
 		got := w.Bears(&d, c.at)
-		if name != "another gate" && got.Code != c.bears {
+		if name != "another gate" && got.Kind != c.bears {
 			t.Errorf("%s: it bears %+v, want %q", name, got, c.bears)
 		}
-		args := map[code.Code]string{
-			code.Waived: "kim known 2026-01-02 13:00 UTC ", code.WaiverExpired: "kim known 2026-01-02 13:00 UTC ",
-			code.WaiverRevoked: "kim known  ", code.WaiverOfEarlier: "kim   fail",
+		args := map[code.Kind]string{
+			"waiver.covers": "kim known 2026-01-02 13:00 UTC ", "waiver.expired": "kim known 2026-01-02 13:00 UTC ",
+			"waiver.revoked": "kim known  ", "waiver.of_earlier": "kim   fail",
 		}
-		said := got.Args["by"].Text + " " + got.Args["reason"].Text + " " + got.Args["until"].Text + " " + string(got.Verdict)
-		if want, ok := args[got.Code]; ok && (said != want || got.Code == code.WaiverOfEarlier && *got.Args["attempt"].Number != float64(w.Attempt)) {
+		said := got.Values["by"].Text + " " + got.Values["reason"].Text + " " + got.Values["until"].Text + " " + string(got.Verdict)
+		if want, ok := args[got.Kind]; ok && (said != want || got.Kind == "waiver.of_earlier" && *got.Values["attempt"].Number != float64(w.Attempt)) {
 			t.Errorf("%s: it bears %+v", name, got)
 		}
 	}
@@ -90,8 +90,11 @@ func TestWithdraw(t *testing.T) {
 	if !once.Withdrawn() || once.Retracted() || once.Accepted || once.Verdict != verdict.Invalid || once.Attempt != 2 || !once.Derived {
 		t.Errorf("%+v", once)
 	}
-	was := verdict.New(code.Was, verdict.Int("attempt", 1), verdict.Text("accepted", "yes")).Is(verdict.Pass)
-	want := []verdict.Reason{verdict.New(code.OnRetractedBy, verdict.Text("by", "kim"), verdict.Text("reason", "wrong prompts")).On("feature.z"), was}
+	was := verdict.Say("retraction.was", "previously {verdict}{accepted?, accepted} (attempt {attempt})",
+		verdict.Int("attempt", 1), verdict.Text("accepted", "yes")).Is(verdict.Pass)
+	want := []verdict.Reason{verdict.Say("retraction.below",
+		"based on {subject}, which was retracted by {by}: {reason}",
+		verdict.Text("by", "kim"), verdict.Text("reason", "wrong prompts")).On("feature.z"), was}
 	if !reflect.DeepEqual(once.Reasons, want) {
 		t.Errorf("reasons are %+v, want %+v", once.Reasons, want)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -161,9 +160,9 @@ func (s Sample) Text() string {
 	case s.N() == 0, s.Unit == "", s.Unit == "count":
 		return text
 	case s.N() == 1:
-		return tell.Number(s.Mean, s.Unit)
+		return verdict.Number(s.Mean, s.Unit)
 	case s.Unit == "share":
-		return tell.PlusMinus(100*s.Mean, 100*s.SD) + "%"
+		return verdict.PlusMinus(100*s.Mean, 100*s.SD) + "%"
 	default:
 		return text + " " + s.Unit
 	}
@@ -175,9 +174,9 @@ func (s Sample) Bare() string {
 	case 0:
 		return "–"
 	case 1:
-		return tell.Number(s.Mean, "")
+		return verdict.Number(s.Mean, "")
 	}
-	return tell.PlusMinus(s.Mean, s.SD)
+	return verdict.PlusMinus(s.Mean, s.SD)
 }
 
 // Headlines are the metrics that people decide by, of each cell, in the order of tables. A

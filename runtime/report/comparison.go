@@ -89,7 +89,7 @@ func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Te
 	case len(corrections) > 1:
 		d.Why = verdict.New(code.MeasuredApart).On(cell)
 	case d.Old.N()+d.New.N() < len(all) || len(old) == 0 || len(new) == 0:
-		d.Why = verdict.New(code.LackingSomewhere) // the missing one might have been the bad one
+		d.Why = verdict.Say("compare.lacking", "not every launch has it") // the missing one might have been the bad one
 	case t != nil:
 		d.Change, d.Low, d.High = t.Change()
 		d.Decided = cmp.Or(t.N(), min(len(t.Values), len(t.Base)))
@@ -194,7 +194,8 @@ func sentApart(old, new []*ledger.Launch, cell string) verdict.Reason {
 	case !wasSent || !isSent:
 		return verdict.Reason{}
 	case Sent(old, cell) != Sent(new, cell):
-		return verdict.New(code.SentApart, verdict.Text("was", Sent(old, cell)), verdict.Text("is", Sent(new, cell))).On(cell)
+		return verdict.Say("compare.sent", "not compared in {subject}: it was sent {was} and {is}",
+			verdict.Text("was", Sent(old, cell)), verdict.Text("is", Sent(new, cell))).On(cell)
 	case was.Correction != is.Correction || was.ExactOutput != is.ExactOutput || was.ByEvents != is.ByEvents:
 		return verdict.New(code.MeasuredApart).On(cell)
 	}

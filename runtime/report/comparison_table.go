@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // ComparisonTable formats metrics of two sides as benchstat does: name, both means, the change
@@ -38,9 +38,9 @@ func (d Comparison) ChangeText() string {
 	if d.Absolute {
 		unit = d.Unit
 	}
-	text, of := tell.CI(*d.Change, d.Low, d.High, unit), ""
+	text, of := verdict.CI(*d.Change, d.Low, d.High, unit), ""
 	if d.Decided > 0 {
-		text = tell.Interval(*d.Change, d.Low, d.High, unit)
+		text = verdict.Interval(*d.Change, d.Low, d.High, unit)
 	}
 	if d.Decided > 0 && d.Decided < min(d.Old.N(), d.New.N()) {
 		of = fmt.Sprintf(", by the first %d", d.Decided)
@@ -61,7 +61,7 @@ func (d Comparison) pText() string {
 	if d.P == nil {
 		return "–"
 	}
-	return tell.P(*d.P)
+	return verdict.P(*d.P)
 }
 
 func (d Comparison) nText() string {
@@ -81,9 +81,9 @@ func ComparisonNotes(all []Comparison) (notes []string) {
 		if d.Why.IsZero() {
 			continue
 		}
-		line := tell.Sentence(d.Why)
+		line := verdict.Sentence(d.Why)
 		if d.Why.Subject == "" {
-			line = fmt.Sprintf("%s not compared: %s.", d.name(), tell.Line(d.Why))
+			line = fmt.Sprintf("%s not compared: %s.", d.name(), d.Why.String())
 		}
 		if !slices.Contains(notes, line) {
 			notes = append(notes, line)

@@ -50,19 +50,19 @@ func TestComparisons(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func([]*ledger.Launch)
-		why    code.Code
+		why    code.Kind
 	}{
-		"other work": {func(l []*ledger.Launch) { l[0].Cells[0].Prompt = 64 }, code.SentApart},
-		"lacking":    {func(l []*ledger.Launch) { delete(l[3].Metrics, "chat.tg") }, code.LackingSomewhere},
+		"other work": {func(l []*ledger.Launch) { l[0].Cells[0].Prompt = 64 }, "compare.sent"},
+		"lacking":    {func(l []*ledger.Launch) { delete(l[3].Metrics, "chat.tg") }, "compare.lacking"},
 		"correction": {func(l []*ledger.Launch) {
 			s := l[1].Metrics["chat.tg"]
 			s.Correction = "api"
 			l[1].Metrics["chat.tg"] = s
-		}, code.MeasuredApart},
+		}, code.MeasuredApart.Kind},
 	} {
 		other := tgLaunches(21, 20.2, 20.9, 20.7)
 		c.change(other)
-		if d := Comparisons(old, other, true, nil)[0]; d.Why.Code != c.why || d.Change != nil || d.P != nil {
+		if d := Comparisons(old, other, true, nil)[0]; d.Why.Kind != c.why || d.Change != nil || d.P != nil {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -77,7 +77,7 @@ func TestPairs(t *testing.T) {
 		t.Fatalf("%+v, %v", pairs, err)
 	}
 	pairs, err = PairsOf(s.st, "cache", "head")
-	if err != nil || len(pairs[0].Notes) != 1 || pairs[0].Notes[0].Code != code.OtherSession {
+	if err != nil || len(pairs[0].Notes) != 1 || pairs[0].Notes[0].Kind != "compare.session" {
 		t.Fatalf("%+v, %v", pairs, err)
 	}
 	for _, c := range []struct{ a, b, want string }{
@@ -96,7 +96,7 @@ func TestPairs(t *testing.T) {
 	s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: l})
 	s.stand("s-3", "far", []string{"far"})
 	pairs, err = PairsOf(s.st, "cache", "far")
-	if err != nil || pairs[0].Notes[0].Code != code.OtherMachine || pairs[0].Metrics[0].P != nil {
+	if err != nil || pairs[0].Notes[0].Kind != "compare.machine" || pairs[0].Metrics[0].P != nil {
 		t.Errorf("%+v, %v", pairs, err)
 	}
 }

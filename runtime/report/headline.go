@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -47,7 +47,7 @@ func (g Gated) Mark() string {
 
 // Line is "2 of 3 gates unlocked, 1 on seen data".
 func (g Gated) Line() string {
-	return fmt.Sprintf("%d of %s unlocked%s", g.Unlocked, tell.Count(g.All, "gate"), g.Mark())
+	return fmt.Sprintf("%d of %s unlocked%s", g.Unlocked, verdict.Count(g.All, "gate"), g.Mark())
 }
 
 // headline summarizes the result: the gates, and how far the stack is from the baseline.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -62,8 +61,8 @@ func tested(h *ledger.Hypothesis) string {
 	if t.Against != "" {
 		arm = " per arm"
 	}
-	low, high := tell.Apart(*t.Low, *t.High, t.OwnUnit())
-	return fmt.Sprintf("%s (bounds %s to %s, %s%s)", tell.Number(*t.Estimate, t.OwnUnit()), low, high, tell.Launches(t.N()), arm)
+	low, high := verdict.Apart(*t.Low, *t.High, t.OwnUnit())
+	return fmt.Sprintf("%s (bounds %s to %s, %s%s)", verdict.Number(*t.Estimate, t.OwnUnit()), low, high, verdict.Launches(t.N()), arm)
 }
 
 // seen is the measured result to show: the number that decided, if there is one.
@@ -71,7 +70,7 @@ func (c Claim) seen() string {
 	if c.Tested != "" {
 		return c.Tested
 	}
-	return cmp.Or(tell.Line(c.Measured), "–")
+	return cmp.Or(c.Measured.String(), "–")
 }
 
 // ClaimNotes explain the numbers of the table.

@@ -4,9 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -15,7 +13,8 @@ import (
 func TestClaimShowsItsTest(t *testing.T) {
 	estimate, low, high := 0.098, 0.007, 0.148
 	h := &ledger.Hypothesis{
-		Metric: "chat.tg", Expect: "+9%", Measured: verdict.New(code.Broken, verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
+		Metric: "chat.tg", Expect: "+9%", Measured: verdict.Say("broken", "{error}",
+			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
 		Test: &ledger.Rule{Comparisons: []ledger.Comparison{{Test: &verdict.Test{
 			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []verdict.Look{{N: 3}},
 		}}}},
@@ -28,7 +27,7 @@ func TestClaimShowsItsTest(t *testing.T) {
 		t.Error(notes)
 	}
 	h.Test = nil
-	if c.Tested = tested(h); c.seen() != tell.Line(h.Measured) || ClaimNotes([]Claim{c}) != nil {
+	if c.Tested = tested(h); c.seen() != h.Measured.String() || ClaimNotes([]Claim{c}) != nil {
 		t.Errorf("without a test: %q", c.seen())
 	}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -40,5 +39,8 @@ func ofLimit(cell string, a *Arm) verdict.Reason {
 	if share, known := a.Of(cell+".pp_of_limit", "mean"); measured && known {
 		args = append(args, verdict.Num("pp", pp.Mean, "tok/s"), verdict.Num("pp_share", share.Mean, "share"))
 	}
-	return verdict.New(code.OfLimit, args...).On(cell)
+	return verdict.Say("work.of_limit",
+		"{subject}, {variant}: tg {tg:3}, {share:2} of what {bandwidth:4} allows{pp?; pp {pp:3}, {pp_share:2} of "+
+			"what {rate:4} allows}",
+		args...).On(cell)
 }

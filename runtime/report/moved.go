@@ -2,7 +2,7 @@ package report
 
 import (
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -38,16 +38,16 @@ func Movements(all []gates.Movement) Table {
 	for _, m := range all {
 		change, word := "–", "worse"
 		if m.Change != nil {
-			shown := tell.CI
+			shown := verdict.CI
 			if m.Decided {
-				shown = tell.Interval
+				shown = verdict.Interval
 			}
 			change = shown(*m.Change, m.Low, m.High, "ratio")
 		}
 		if m.Better {
 			word = "better"
 		}
-		t.Rows = append(t.Rows, []string{m.Metric, tell.Number(m.Parent, m.Unit), tell.Number(m.Own, m.Unit), change, word})
+		t.Rows = append(t.Rows, []string{m.Metric, verdict.Number(m.Parent, m.Unit), verdict.Number(m.Own, m.Unit), change, word})
 	}
 	return t
 }

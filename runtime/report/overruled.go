@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -95,8 +94,8 @@ func OverruledNow(st *store.Store, now time.Time) []Overruled {
 // Withdrawn is what a retraction withdrew: "pass and accepted (attempt 1)".
 func Withdrawn(r *ledger.Retraction) string {
 	was := r.Was()
-	was.Code = code.Withdrawn
-	return tell.Line(was)
+	was = was.As(code.Of("retraction.withdrawn", "{verdict}{accepted?, accepted} (attempt {attempt})"))
+	return was.String()
 }
 
 // before is the decision withdrawn by a standing one; the decision itself if it withdraws

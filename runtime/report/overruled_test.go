@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -22,7 +21,9 @@ func TestOverruled(t *testing.T) {
 	}
 	defer s.Close()
 	decided := func(node, kind string, v verdict.Verdict) *ledger.Decision {
-		return &ledger.Decision{Node: node, Kind: kind, Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: v, Reasons: []verdict.Reason{verdict.New(code.Broken, verdict.Text("error", "decode: slower"))}}
+		return &ledger.Decision{Node: node, Kind: kind, Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: v, Reasons: []verdict.Reason{verdict.Say("broken",
+			"{error}",
+			verdict.Text("error", "decode: slower"))}}
 	}
 	record := func(r ledger.Record) {
 		r.Time, r.Run = now.Add(-time.Hour), "r1"

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -46,7 +46,7 @@ func ProfileTables(p *profile.Part, kernels int) (tables []Table) {
 	}
 	var rows [][]string
 	for _, c := range p.Categories {
-		rows = append(rows, work(tell.Category(c.Name), c.Total, c.Count))
+		rows = append(rows, work(profile.Words(c.Name), c.Total, c.Count))
 	}
 	add([]string{"category", name, "share", "launches"}, append(rows, work("all", p.GPU, p.Count())))
 	rows = nil
@@ -64,7 +64,7 @@ func ProfileTables(p *profile.Part, kernels int) (tables []Table) {
 	add([]string{"kernel", name, "share", "launches"}, rows)
 	rows = nil
 	for _, w := range p.Waits {
-		rows = append(rows, []string{tell.Cause(w.Cause), Tenths(per(w.Total)), shareOf(w.Total, p.Wall)})
+		rows = append(rows, []string{profile.Words(w.Cause), Tenths(per(w.Total)), shareOf(w.Total, p.Wall)})
 	}
 	add([]string{"the GPU waits while", name, "of the time"}, rows)
 	rows = nil
@@ -81,10 +81,10 @@ func ProfileTables(p *profile.Part, kernels int) (tables []Table) {
 func PartTitle(p *profile.Part) string {
 	title := PartName(p.Phase, p.Requests)
 	if p.GPUs > 1 {
-		title += ", " + tell.Count(p.GPUs, "GPU")
+		title += ", " + verdict.Count(p.GPUs, "GPU")
 	}
 	if p.Steps > 0 {
-		title += ": " + tell.Count(p.Steps, "step")
+		title += ": " + verdict.Count(p.Steps, "step")
 	}
 	if name, per := unitOfPart(p); p.Wall > 0 {
 		title += fmt.Sprintf(", %s %s: GPU busy %.0f%%, waiting %.0f%%", Tenths(per(p.Wall)), name, 100*p.Busy/p.Wall, 100*(1-p.Busy/p.Wall))
@@ -98,7 +98,7 @@ func PartName(phase string, requests int) string {
 		phase = "whole profile"
 	}
 	if requests > 0 {
-		phase += ", " + tell.Count(requests, "request")
+		phase += ", " + verdict.Count(requests, "request")
 	}
 	return phase
 }

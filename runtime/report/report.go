@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -56,7 +55,7 @@ type page struct {
 	now   time.Time
 	moved Moved
 	// told tracks which causes were printed, each once.
-	told tell.Page
+	told verdict.Page
 	err  error
 }
 
@@ -100,7 +99,7 @@ func (p *page) header(v *store.RunView) {
 	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(p.st).State]
 	switch {
 	case v.Done:
-		state = fmt.Sprintf("%s, exit status %d", tell.Line(v.Reason), v.Exit)
+		state = fmt.Sprintf("%s, exit status %d", v.Reason.String(), v.Exit)
 	case state == "":
 		state = "under way, or killed"
 	}
@@ -124,13 +123,13 @@ func (p *page) features() {
 }
 
 func (p *page) feature(d *ledger.Decision) {
-	p.para("## %s: %s", tell.Capital(strings.Replace(d.Node, ".", " ", 1)), OverruledOf(d, nil, p.now).Word())
-	for _, line := range tell.Lines(d.Marks()) {
+	p.para("## %s: %s", verdict.Capital(strings.Replace(d.Node, ".", " ", 1)), OverruledOf(d, nil, p.now).Word())
+	for _, line := range verdict.Lines(d.Marks()) {
 		p.para("%s.", line)
 	}
 	if r := d.Retraction; r != nil {
 		d = p.before(d)
-		p.para("No longer: %s The following was %s.", tell.Stopped(r.Of(d.Node)), Withdrawn(r))
+		p.para("No longer: %s The following was %s.", verdict.Stopped(r.Of(d.Node)), Withdrawn(r))
 	}
 	if h := d.Hypothesis; h != nil {
 		p.line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
@@ -151,7 +150,7 @@ func (p *page) feature(d *ledger.Decision) {
 		t.Rows = append(t.Rows, []string{label, "`" + r.Expr + "`", string(r.Verdict), strings.Join(Told(&p.told, d, r.Reasons), "\n")})
 	}
 	p.table(t)
-	for i, line := range tell.Lines(d.Findings) {
+	for i, line := range verdict.Lines(d.Findings) {
 		if i == 0 {
 			p.para("Besides the criteria:")
 		}
@@ -211,7 +210,7 @@ func (p *page) gates() {
 		case r.Decided != nil && (isPhase || r.Node == ledger.Baseline && !r.Decided.Verdict.Unlocks()):
 			t.Rows = append(t.Rows, p.gate(r.Decided.Decision))
 		case !r.Locked.IsZero() && isPhase:
-			t.Rows = append(t.Rows, []string{phase, "locked", tell.Line(r.Locked)})
+			t.Rows = append(t.Rows, []string{phase, "locked", r.Locked.String()})
 		}
 	}
 	p.table(t)
@@ -229,7 +228,7 @@ func (p *page) gate(d *ledger.Decision) []string {
 	word := "**" + o.Word() + "**"
 	if o.State != "" {
 		if !slices.EqualFunc(o.Reasons, d.Why(), verdict.Reason.Equal) {
-			why = tell.Joined(o.Reasons) + "\n" + why
+			why = verdict.Semicolons(o.Reasons) + "\n" + why
 		}
 	}
 	return []string{cmp.Or(d.Phase, d.Node), word, why}
@@ -237,11 +236,11 @@ func (p *page) gate(d *ledger.Decision) []string {
 
 // Told are a decision's reasons as lines: its own tests' findings every time, what
 // prevented them once per page.
-func Told(page *tell.Page, d *ledger.Decision, reasons []verdict.Reason) []string {
+func Told(page *verdict.Page, d *ledger.Decision, reasons []verdict.Reason) []string {
 	if lines := page.Each(reasons...); !TestsDecided(d) {
 		return lines
 	}
-	return tell.Lines(reasons)
+	return verdict.Lines(reasons)
 }
 
 // TestsDecided reports whether a decision follows from its own tests: every rule that did
@@ -275,7 +274,7 @@ func (p *page) arms(d *ledger.Decision) {
 	}
 	if shares := Limits(ArmsOf(p.st, d)...); len(shares) > 0 {
 		for _, share := range shares {
-			p.line("- %s", tell.Line(share))
+			p.line("- %s", share.String())
 		}
 		p.line("")
 	}
@@ -334,7 +333,7 @@ func across(launches []*ledger.Launch, c Column, cell string) string {
 		if s, there := c.Of(l, cell); !there {
 			return "–"
 		} else if _, has := s.Stats[c.Stat]; !has {
-			return tell.Line(gates.Lacks(s, c.Stat))
+			return gates.Lacks(s, c.Stat).String()
 		}
 	}
 	return "–"
@@ -348,9 +347,9 @@ func (p *page) launches() {
 		outcome := "ok"
 		switch {
 		case !l.OK:
-			outcome = tell.Line(l.Error)
+			outcome = l.Error.String()
 		case len(l.Invalid) > 0:
-			outcome = "invalid: " + strings.Join(tell.Lines(l.Invalid), "\n")
+			outcome = "invalid: " + strings.Join(verdict.Lines(l.Invalid), "\n")
 		}
 		t.Rows = append(t.Rows, []string{l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome})
 	}
@@ -363,7 +362,7 @@ func (p *page) again() {
 	var rows [][]string
 	for _, d := range Standing(p.st) {
 		if again := d.Tries(); len(again) > 0 {
-			rows = append(rows, []string{d.Node, string(d.Verdict), strings.Join(tell.Lines(again), "\n")})
+			rows = append(rows, []string{d.Node, string(d.Verdict), strings.Join(verdict.Lines(again), "\n")})
 		}
 	}
 	if len(rows) == 0 {

@@ -36,7 +36,8 @@ func TestReportInPlanOrder(t *testing.T) {
 
 // TestReportSaysOnce: why nothing could be decided is said in full once.
 func TestReportSaysOnce(t *testing.T) {
-	late := verdict.New(code.Broken, verdict.Text("error", "launch 1 (baseline): the client woke up to 162 ms late, and 100ms is allowed"))
+	late := verdict.Say("broken", "{error}",
+		verdict.Text("error", "launch 1 (baseline): the client woke up to 162 ms late, and 100ms is allowed"))
 	cause := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(late)
 	missing := func(path string) verdict.Reason { return verdict.New(code.Missing).On(path).From(cause) }
 	s := newStory(t)

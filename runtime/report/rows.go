@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -107,9 +106,9 @@ func cellText(c *verdict.Cell) string {
 	if c == nil {
 		return "–"
 	}
-	text := tell.CI(c.Mean, c.Low, c.High, "")
+	text := verdict.CI(c.Mean, c.Low, c.High, "")
 	if c.Speedup != nil {
-		text += "\n" + tell.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
+		text += "\n" + verdict.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
 	}
 	return text
 }
@@ -118,12 +117,12 @@ func cellText(c *verdict.Cell) string {
 func RowNotes(rows []verdict.Row) (notes []string) {
 	for _, r := range rows {
 		if r.Verdict != verdict.Pass {
-			notes = append(notes, fmt.Sprintf("%s %s: %s", r.Name, tell.Did(r.Verdict), tell.Line(r.Why)))
+			notes = append(notes, fmt.Sprintf("%s %s: %s", r.Name, verdict.Did(r.Verdict), r.Why.String()))
 		}
 	}
 	for _, r := range rows {
 		for _, n := range r.Notes {
-			notes = append(notes, r.Name+": "+tell.Line(n))
+			notes = append(notes, r.Name+": "+n.String())
 		}
 	}
 	return notes
@@ -157,7 +156,7 @@ func Effects(effects []verdict.Effect) (t Table) {
 		if e.Shown() && e.With != "" {
 			what += " together than apart"
 		}
-		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, tell.CI(*e.Change, e.Low, e.High, "ratio"), what})
+		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, verdict.CI(*e.Change, e.Low, e.High, "ratio"), what})
 	}
 	return t
 }
@@ -177,7 +176,7 @@ func Best(rows []verdict.Row) (lines []string) {
 		case *best.Speedup <= 1:
 			lines = append(lines, fmt.Sprintf("%s: no cell is better than the baseline", columnName(c)))
 		default:
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", columnName(c), name, tell.CI(*best.Speedup, best.SpeedupLow, best.SpeedupHigh, "times")))
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", columnName(c), name, verdict.CI(*best.Speedup, best.SpeedupLow, best.SpeedupHigh, "times")))
 		}
 	}
 	return lines

@@ -170,11 +170,15 @@ func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 	}
 	machine, other := Environments(p.Old.Launches, p.New.Launches)
 	if len(machine) > 0 {
-		p.Notes = append(p.Notes, verdict.New(code.OtherMachine).From(machine...))
+		p.Notes = append(p.Notes, verdict.Say("compare.machine",
+			"different machines ({causes}): launches show how one machine varies, so the changes have neither "+
+				"bounds nor p").From(machine...))
 	}
 	p.Notes = append(p.Notes, other...)
 	if old.Session != new.Session {
-		p.Notes = append(p.Notes, verdict.New(code.OtherSession))
+		p.Notes = append(p.Notes, verdict.Say("compare.session",
+			"measured in different sessions: drift between them is part of the changes, and the bounds do not "+
+				"cover it"))
 	}
 	for _, a := range []*Arm{old, new} {
 		left := 0
@@ -184,7 +188,9 @@ func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 			}
 		}
 		if left > 0 {
-			p.Notes = append(p.Notes, verdict.New(code.LeftOut, verdict.Int("launches", left)).On(a.Variant))
+			p.Notes = append(p.Notes, verdict.Say("compare.left_out",
+				"{launches|launch|launches} of {subject} left out: failed, invalid or incoherent",
+				verdict.Int("launches", left)).On(a.Variant))
 		}
 	}
 	p.Metrics = Comparisons(p.Old.Launches, p.New.Launches, len(machine) == 0, by)

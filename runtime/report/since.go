@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -137,7 +136,7 @@ func (s *Since) Markdown(w io.Writer) error {
 	} else {
 		t := Table{Head: []string{"Node", "Then", "Now", "Why"}}
 		for _, c := range s.Changes {
-			row := []string{c.Node, c.Was, c.Is, strings.Join(tell.Lines(c.Reasons), "\n")}
+			row := []string{c.Node, c.Was, c.Is, strings.Join(verdict.Lines(c.Reasons), "\n")}
 			for i := range row {
 				if row[i] == "" {
 					row[i] = "–"

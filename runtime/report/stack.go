@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -218,7 +217,7 @@ func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 func StackTable(s Stack, when func(time.Time) string) Table {
 	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
 	for _, f := range s.Features {
-		t.Rows = append(t.Rows, []string{f.Name(), cmp.Or(f.On, "–"), tell.Pairs(f.Set, " = ", ", "), strings.Join(tell.Lines(f.Reasons), "\n"), verdictWord(f.Verdict, f.OnSeenData), cmp.Or(f.Gate, "–"), when(f.Time)})
+		t.Rows = append(t.Rows, []string{f.Name(), cmp.Or(f.On, "–"), verdict.Pairs(f.Set, " = ", ", "), strings.Join(verdict.Lines(f.Reasons), "\n"), verdictWord(f.Verdict, f.OnSeenData), cmp.Or(f.Gate, "–"), when(f.Time)})
 	}
 	return t
 }
@@ -253,6 +252,6 @@ func (p *page) stack() {
 	p.para("%s", s.Sum())
 	p.table(StackTable(s, func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }))
 	if len(s.Knobs) > 0 {
-		p.para("Knobs: %s.", tell.Pairs(s.Knobs, " = ", ", "))
+		p.para("Knobs: %s.", verdict.Pairs(s.Knobs, " = ", ", "))
 	}
 }

@@ -104,7 +104,10 @@ func (s *story) feature(name string, accepted bool, knobs map[string]string, par
 			Inputs:      []ledger.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},
 			Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Test: test}},
 			Reasons: []verdict.Reason{verdict.New(code.AsWanted, verdict.Num("is", gain, "ratio"), verdict.Text("op", ">="), verdict.Num("wanted", 0.1, "ratio")).On("chat.tg.gain").Is(v).
-				From(verdict.New(code.ShownAgainst, verdict.Num("at_least", low, "ratio"), verdict.Num("limit", 0.1, "ratio"), verdict.Int("launches", len(own)), verdict.Text("against", parent)))},
+				From(verdict.Say("test.shown_against",
+					"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
+						"{at_most~limit}}{at_most!no finite bound}}, {launches|launch|launches}{against? per arm}",
+					verdict.Num("at_least", low, "ratio"), verdict.Num("limit", 0.1, "ratio"), verdict.Int("launches", len(own)), verdict.Text("against", parent)))},
 		}},
 	}
 	for _, change := range more {
@@ -142,7 +145,10 @@ func stacked(t *testing.T) *story {
 	both := s.launches("s-2", "accepted", set("cache=on", "moe=routed"), 61, 61.6, 60.7, 61.1)
 	head := s.launches("s-2", "head", set("cache=on", "moe=routed", "head=mxfp4"), 61.5, 60.6, 61.2, 61.3)
 	s.feature("head", false, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, head, 0.0008, -0.02, func(d *ledger.Decision) {
-		d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+5%", Because: "fewer bytes", Measured: verdict.New(code.ValueSeen, verdict.Num("value", 0.001, "ratio"), verdict.Int("n", 4), verdict.Int("base_n", 4), verdict.Span("interval", -0.012, 0.014, "ratio")).On("chat.tg.change"), Outcome: "refuted", PostHoc: true}
+		d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+5%", Because: "fewer bytes", Measured: verdict.Say("value.seen",
+			"{value}, {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% "+
+				"CI {interval}}",
+			verdict.Num("value", 0.001, "ratio"), verdict.Int("n", 4), verdict.Int("base_n", 4), verdict.Span("interval", -0.012, 0.014, "ratio")).On("chat.tg.change"), Outcome: "refuted", PostHoc: true}
 	})
 	s.end("r1")
 	return s

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -31,10 +30,10 @@ func shown(g Gain) string {
 func TestStackIsInThePlansOrder(t *testing.T) {
 	st := stacked(t).st
 	s := AcceptedStack(st)
-	if s.Sum() != "baseline + cache + moe" || tell.Pairs(s.Knobs, " = ", ", ") != "cache = on, head = f32, moe = routed" {
+	if s.Sum() != "baseline + cache + moe" || verdict.Pairs(s.Knobs, " = ", ", ") != "cache = on, head = f32, moe = routed" {
 		t.Fatal(s.Sum(), s.Knobs)
 	}
-	if f := s.Features[1]; tell.Pairs(f.Set, " = ", ", ") != "moe = routed" || f.On != "baseline" || len(f.Gains) != 1 || shown(f.Gains[0]) != "chat.tg.gain 0.4963 from 0.4621" {
+	if f := s.Features[1]; verdict.Pairs(f.Set, " = ", ", ") != "moe = routed" || f.On != "baseline" || len(f.Gains) != 1 || shown(f.Gains[0]) != "chat.tg.gain 0.4963 from 0.4621" {
 		t.Errorf("%+v, %v", f, f.Gains)
 	}
 }
@@ -49,7 +48,7 @@ func TestSetIsWhatDiffersFromTheParent(t *testing.T) {
 	back := s.launches("s-3", "back", set("cache=on"), 44, 45)
 	s.feature("back", true, set("cache=on"), "accepted", []string{both.ID, "s-2.accepted.2"}, back, 0.1, 0.05)
 	got := AcceptedStack(s.st)
-	if got.Sum() != "baseline + cache + moe + back" || tell.Pairs(got.Knobs, " = ", ", ") != "cache = on, head = f32, moe = all" || tell.Pairs(got.Features[2].Set, " = ", ", ") != "moe = all" {
+	if got.Sum() != "baseline + cache + moe + back" || verdict.Pairs(got.Knobs, " = ", ", ") != "cache = on, head = f32, moe = all" || verdict.Pairs(got.Features[2].Set, " = ", ", ") != "moe = all" {
 		t.Error(got.Sum(), got.Knobs, got.Features[2].Set)
 	}
 }

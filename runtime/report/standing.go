@@ -64,7 +64,7 @@ func lockedNow(st *store.Store, decisions []store.Decided) map[string]verdict.Re
 	for i, r := range st.Records() {
 		if i > at && r.RunStart != nil {
 			// What --target left out was left out for that run only.
-			maps.DeleteFunc(locked, func(_ string, why verdict.Reason) bool { return why.Code == code.NotTargeted })
+			maps.DeleteFunc(locked, func(_ string, why verdict.Reason) bool { return why.Kind == code.NotTargeted.Kind })
 		}
 	}
 	for _, d := range decisions {
@@ -146,7 +146,7 @@ func phaseOf(nodes []string, node string) string {
 // none.
 func lastFinished(st *store.Store) (end *ledger.End, at int) {
 	for i, r := range st.Records() {
-		if r.End != nil && r.End.Reason.Code == code.Finished {
+		if r.End != nil && r.End.Reason.Kind == code.Finished.Kind {
 			end, at = r.End, i
 		}
 	}

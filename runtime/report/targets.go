@@ -8,7 +8,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -106,7 +105,9 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 		case !has:
 			c.Note = c.lacks(l, gates.Lacks(s, c.Stat))
 		case s.Unit != "" && c.Unit != "" && s.Unit != c.Unit:
-			c.Note = verdict.New(code.OtherUnit, verdict.Text("address", c.Address), verdict.Text("unit", s.Unit), verdict.Text("target", c.Unit)).On(l.ID)
+			c.Note = verdict.Say("target.other_unit",
+				"launch {subject} has {address} in {unit}, the target is in {target}",
+				verdict.Text("address", c.Address), verdict.Text("unit", s.Unit), verdict.Text("target", c.Unit)).On(l.ID)
 		}
 		if !c.Note.IsZero() {
 			return
@@ -115,7 +116,8 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 	}
 	v, ok := a.Of(c.Address, c.Stat)
 	if !ok {
-		c.Note = verdict.New(code.NoMean, verdict.Text("error", "a value is not a finite number")).On(c.Address)
+		c.Note = verdict.Say("target.no_mean", "{subject}: {error}",
+			verdict.Text("error", "a value is not a finite number")).On(c.Address)
 		return
 	}
 	c.Mean, c.Low, c.High = &v.Mean, v.Low, v.High
@@ -125,9 +127,13 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 	}
 	switch {
 	case c.Low == nil:
-		c.Note = verdict.New(code.NoInterval, verdict.Int("launches", v.N()))
+		c.Note = verdict.Say("target.no_interval",
+			"no interval: {launches=1?1 launch of at least 2}{launches=1!all {launches} launches have the same "+
+				"value}",
+			verdict.Int("launches", v.N()))
 	case !(c.Value > 0) || !(*c.Mean > 0) || c.Better != "higher" && c.Better != "lower":
-		c.Note = verdict.New(code.NoRatio)
+		c.Note = verdict.Say("target.no_ratio",
+			"no ratio: it needs values above zero and a metric with a better direction")
 	}
 	if c.Value > 0 && *c.Mean > 0 && (c.Better == "higher" || c.Better == "lower") {
 		c.compare()
@@ -135,7 +141,9 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 }
 
 func (c *Contest) lacks(l *ledger.Launch, why verdict.Reason) verdict.Reason {
-	return verdict.New(code.LaunchLacks, verdict.Text("address", c.Address), verdict.Text("stat", c.Stat)).On(l.ID).From(why)
+	return verdict.Say("target.launch_lacks",
+		"launch {subject} has no {address} {stat}{causes?: {causes}} (mxflow show {subject})",
+		verdict.Text("address", c.Address), verdict.Text("stat", c.Stat)).On(l.ID).From(why)
 }
 
 // levelTest is the test by which a rule decided on the level of a metric of these launches,
@@ -161,7 +169,9 @@ func (c *Contest) sentElse(l *ledger.Launch) verdict.Reason {
 	for _, run := range l.Cells {
 		sent := ledger.Sent{Prompt: run.Prompt, Output: run.Output, Depth: run.Depth, Concurrency: run.Concurrency, Rate: run.Rate}
 		if run.Cell == cell && c.Sent != nil && sent != *c.Sent {
-			return verdict.New(code.SentElse, verdict.Text("sent", Sent([]*ledger.Launch{l}, cell)), verdict.Text("cell", cell)).On(l.ID)
+			return verdict.Say("target.sent_else",
+				"launch {subject} was sent {sent} in {cell}, which the plan no longer sends: apply it again",
+				verdict.Text("sent", Sent([]*ledger.Launch{l}, cell)), verdict.Text("cell", cell)).On(l.ID)
 		}
 	}
 	return verdict.Reason{}
@@ -245,7 +255,7 @@ func baselineBlock(st *store.Store) (block string) {
 func ContestTable(all []Contest) Table {
 	t := Table{Head: []string{"Target", "Metric", "To beat", "Measured", "Times better", "Standing"}}
 	for _, c := range all {
-		row := []string{fmt.Sprintf("%s (%s)", c.Name, cmp.Or(c.Tool, "not named")), c.Address, tell.Number(c.Value, c.Unit), "–", "–", c.Standing}
+		row := []string{fmt.Sprintf("%s (%s)", c.Name, cmp.Or(c.Tool, "not named")), c.Address, verdict.Number(c.Value, c.Unit), "–", "–", c.Standing}
 		if c.Address == "" {
 			row[1] = c.Path
 		}
@@ -255,18 +265,18 @@ func ContestTable(all []Contest) Table {
 		if c.Stat != "" && c.Stat != "median" {
 			row[1] += "." + c.Stat
 		}
-		shown := tell.CI
+		shown := verdict.CI
 		if c.Decided {
-			shown = tell.Interval
+			shown = verdict.Interval
 		}
 		if c.Mean != nil {
-			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, ""), tell.Launches(len(c.Launches)), c.Variant, c.Session)
+			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, ""), verdict.Launches(len(c.Launches)), c.Variant, c.Session)
 		}
 		if c.Ratio != nil {
 			row[4] = shown(*c.Ratio, c.RatioLow, c.RatioHigh, "times")
 		}
 		if !c.Note.IsZero() {
-			row[5] += ": " + tell.Line(c.Note)
+			row[5] += ": " + c.Note.String()
 		}
 		t.Rows = append(t.Rows, row)
 	}

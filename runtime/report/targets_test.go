@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -43,7 +42,7 @@ func TestContests(t *testing.T) {
 		"target of zero":   {other(func(o *ledger.Target) { o.Value = 0 }), []float64{99, 98}, Open + ": no ratio"},
 		"no direction":     {other(func(o *ledger.Target) { o.Better = "" }), []float64{99, 98}, Open + ": no ratio"},
 		"nobody says of what": {other(func(o *ledger.Target) {
-			o.Address, o.Why = "", verdict.New(code.Broken, verdict.Text("error", "no rule says"))
+			o.Address, o.Why = "", verdict.Say("broken", "{error}", verdict.Text("error", "no rule says"))
 		}), []float64{99, 98}, Open + ": no rule says"},
 		"sent something else": {other(func(o *ledger.Target) { o.Sent = &ledger.Sent{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
 		"not a number":        {target, []float64{99, math.Inf(1)}, Open + ": chat.tg: a value is not a finite number"},
@@ -72,7 +71,7 @@ func TestContests(t *testing.T) {
 
 func check(t *testing.T, c Contest, want string) {
 	t.Helper()
-	got := strings.TrimSuffix(c.Standing+": "+tell.Line(c.Note), ": ")
+	got := strings.TrimSuffix(c.Standing+": "+c.Note.String(), ": ")
 	if !strings.HasPrefix(got, want) || !strings.Contains(want, ":") && c.Standing != want {
 		t.Errorf("got %q, want %q: %+v", got, want, c)
 	}
@@ -129,7 +128,7 @@ func TestStackOfPartsAlone(t *testing.T) {
 	s.feature("cache", true, set("cache=on"), "baseline", base, s.measured("s-1", "cache", set("cache=on"), 99, 98), 1, 1)
 	s.feature("moe", true, set("moe=routed"), "baseline", base, s.measured("s-1", "moe", set("moe=routed"), 99, 98), 1, 1)
 	all := Contests(s.st)
-	if len(all) != 1 || all[0].Standing != Open || all[0].Note.Code != code.NoLaunch || *all[0].Note.Args["features"].Number != 2 {
+	if len(all) != 1 || all[0].Standing != Open || all[0].Note.Kind != code.NoLaunch.Kind || *all[0].Note.Values["features"].Number != 2 {
 		t.Fatalf("%+v", all)
 	}
 }
@@ -177,7 +176,7 @@ func TestNewestThatSentIt(t *testing.T) {
 	}})
 	s.stand("s-2", "baseline", []string{"s-2.baseline.1"})
 	all := Contests(s.st)
-	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open || all[0].Note.Code != code.LaunchLacks || all[0].Note.Subject != "s-2.baseline.1" || all[0].Note.Args["address"].Text != "chat.tg" {
+	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open || all[0].Note.Kind != "target.launch_lacks" || all[0].Note.Subject != "s-2.baseline.1" || all[0].Note.Values["address"].Text != "chat.tg" {
 		t.Fatalf("%+v", all)
 	}
 }

@@ -58,8 +58,9 @@ func launch(run, id, key string, seconds float64, ok bool) *ledger.Record {
 func decision(run, node string, attempt int, v verdict.Verdict) *ledger.Record {
 	value, low := 0.12, 0.10
 	return &ledger.Record{Type: "decision", Time: noon, Run: run, Decision: &ledger.Decision{
-		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v, Because: verdict.New(code.First),
-		Reasons: []verdict.Reason{verdict.New(code.Broken, verdict.Text("error", "chat.tg.gain 12% >= 10%"))},
+		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v, Because: verdict.Say("first",
+			"first"),
+		Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "chat.tg.gain 12% >= 10%"))},
 		Rules: []ledger.Rule{{
 			Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: v, Decides: true,
 			Inputs: []ledger.Input{{Path: "chat.tg.gain", Value: &value, N: 5, BaseN: 5, Low: &low}},

@@ -12,7 +12,6 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -49,8 +48,11 @@ func (o Origin) parts() [][2]string {
 func (o Origin) Check(file string, found Origin) error {
 	for i, want := range o.parts() {
 		if has := found.parts()[i][1]; has != want[1] {
-			return &verdict.Fault{Reason: verdict.New(
-				code.RawOfAnother, verdict.Text("of", file), verdict.Text("key", want[0]), verdict.Text("wanted", want[1]), verdict.Text("found", has),
+			return &verdict.Fault{Reason: verdict.Say(
+				"replay.raw_of_another",
+				"the {of} named by launch {subject} are of another launch: {key} is {found}{found!absent}, "+
+					"not {wanted}{wanted!empty}",
+				verdict.Text("of", file), verdict.Text("key", want[0]), verdict.Text("wanted", want[1]), verdict.Text("found", has),
 			).On(o.Launch)}
 		}
 	}

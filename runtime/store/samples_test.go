@@ -13,7 +13,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -154,7 +153,7 @@ func TestRawDataOfAnother(t *testing.T) {
 		forged := *own
 		forged.Samples, forged.Series = other.Samples, other.Series
 		_, err := s.ReadSamples(&forged)
-		if f, ok := errors.AsType[*verdict.Fault](err); !ok || f.Reason.Code != code.RawOfAnother || f.Reason.Args["key"].Text != key {
+		if f, ok := errors.AsType[*verdict.Fault](err); !ok || f.Reason.Kind != "replay.raw_of_another" || f.Reason.Values["key"].Text != key {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
@@ -165,7 +164,7 @@ func TestRawDataOfAnother(t *testing.T) {
 		func(l *ledger.Launch) error { _, err := s.ReadSamples(l); return err },
 		func(l *ledger.Launch) error { _, err := s.ReadSeries(l); return err },
 	} {
-		if f, ok := errors.AsType[*verdict.Fault](read(&exchanged)); !ok || f.Reason.Args["found"].Text != "a" || f.Reason.Args["wanted"].Text != "b" {
+		if f, ok := errors.AsType[*verdict.Fault](read(&exchanged)); !ok || f.Reason.Values["found"].Text != "a" || f.Reason.Values["wanted"].Text != "b" {
 			t.Error(read(&exchanged))
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
@@ -95,7 +94,7 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Errorf("%+v", r.B)
 	}
 	ev := Reword(runtime.Event{Type: "launch_started", Variant: "baseline", Why: verdict.New(code.WokenLate).On("bench")})
-	if said := tell.Line(ev.Why); ev.Variant != "A" || !strings.HasSuffix(said, "or allow more with --max-lag") {
+	if said := ev.Why.String(); ev.Variant != "A" || !strings.HasSuffix(said, "or allow more with --max-lag") {
 		t.Error(ev.Variant, said)
 	}
 }
@@ -181,12 +180,19 @@ func TestABNumbers(t *testing.T) {
 	r := &Result{}
 	r.number(st.Launches(store.LaunchFilter{Session: "s-1"}))
 	replaced := verdict.New(code.LaunchReplaced).On("s-1.B.1").From(fact("woken late"))
-	cpu := verdict.New(code.EntryDiffers, verdict.Text("one", "s-1.baseline.1"), verdict.Text("value", "a"), verdict.Text("other", "s-1.B.1r1"), verdict.Text("other_value", "b")).On("cpu")
+	cpu := verdict.Say("environment.entry",
+		"{subject} is {value}{value!unknown} in launch {one} and {other_value}{other_value!unknown} in launch "+
+			"{other}",
+		verdict.Text("one", "s-1.baseline.1"), verdict.Text("value", "a"), verdict.Text("other", "s-1.B.1r1"), verdict.Text("other_value", "b")).On("cpu")
 	for i, of := range []verdict.Reason{
 		replaced,
 		verdict.New(code.EnvironmentApart, verdict.Text("other", "B")).On("baseline").From(cpu),
-		verdict.New(code.LaunchLost, verdict.Int("number", 1), verdict.Text("variant", "baseline")).On("s-1.baseline.1").From(fact("it ended; launch s-1.B.12 is none")),
-		verdict.New(code.MetricLacking, verdict.Text("metric", "bench.tg"), verdict.Text("recorded", "s-1.baseline.1")).On("s-1.baseline.1"),
+		verdict.Say("session.launch_lost", "launch {number} ({variant})",
+			verdict.Int("number", 1), verdict.Text("variant", "baseline")).On("s-1.baseline.1").From(fact("it ended; launch s-1.B.12 is none")),
+		verdict.Say("launches.metric_lacking",
+			"launch {subject} has no {metric}{others?, although others have it}{causes?: {causes}}{recorded? "+
+				"(mxflow show {recorded})}",
+			verdict.Text("metric", "bench.tg"), verdict.Text("recorded", "s-1.baseline.1")).On("s-1.baseline.1"),
 	} {
 		want := []string{
 			"launch 2 (B) was replaced: woken late",
@@ -194,11 +200,11 @@ func TestABNumbers(t *testing.T) {
 			"launch 1 (A): it ended; launch s-1.B.12 is none",
 			"launch 1 (A) has no tg (mxflow show s-1.baseline.1)",
 		}[i]
-		if got := tell.Line(Reworded(of, r.named)); got != want {
+		if got := Reworded(of, r.named).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if again := tell.Line(replaced); again != "launch s-1.B.1 was replaced: woken late" {
+	if again := replaced.String(); again != "launch s-1.B.1 was replaced: woken late" {
 		t.Errorf("the decision's own reason has become %q", again)
 	}
 }
@@ -348,7 +354,7 @@ func TestBeforeMeasuring(t *testing.T) {
 }
 
 func fact(text string) verdict.Reason {
-	return verdict.New(code.Broken, verdict.Text("error", text))
+	return verdict.Say("broken", "{error}", verdict.Text("error", text))
 }
 
 // recorded is a state directory in which a run began.

@@ -249,7 +249,7 @@ func (r *Result) Told() bool {
 // crashes and A does not is a result.
 func (r *Result) beforeMeasuring(decided map[string]*ledger.Decision) {
 	for _, side := range [][2]string{{"A", runtime.BaselineID}, {"B", runtime.QualifyID("B")}} {
-		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail && !verdict.Holds(d.Why(), code.CrashedAgain) {
+		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail && !verdict.Holds(d.Why(), code.CrashedAgain.Kind) {
 			r.Unfit, r.Verdict, r.Exit = side[0], verdict.Invalid, verdict.Invalid.ExitCode()
 			return
 		}
@@ -279,8 +279,8 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 		for _, l := range d.Levels {
 			if l.Verdict != verdict.Pass {
 				for _, reason := range r.reasons(l.Reasons) {
-					if who != "" && reason.Code != code.CrashedAgain {
-						reason = verdict.New(code.ArmSays).On(who).From(reason)
+					if who != "" && reason.Kind != code.CrashedAgain.Kind {
+						reason = verdict.Say("arm.says", "{subject}").On(who).From(reason)
 					}
 					r.Reasons = append(r.Reasons, reason)
 				}
@@ -296,7 +296,7 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 	d := decided[runtime.FeatureID("B")]
 	if d != nil {
 		r.Notes = append(r.Notes, slices.DeleteFunc(d.Why(), func(why verdict.Reason) bool {
-			return why.Code != code.TunePinned && why.Code != code.Unchecked && why.Code != code.Declared
+			return why.Kind != code.TunePinned.Kind && why.Kind != code.Unchecked.Kind && why.Kind != code.Declared.Kind
 		})...)
 	}
 	if r.Test != nil && r.Stopped != "" {
@@ -335,8 +335,8 @@ func Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
 	for i, c := range r.Causes {
 		r.Causes[i] = Reworded(c, launches)
 	}
-	args := verdict.Args{}
-	for name, v := range r.Args {
+	args := verdict.Values{}
+	for name, v := range r.Values {
 		if name != "recorded" { // by which it is looked up
 			v.Text, v.List = rename(v.Text), slices.Clone(v.List)
 			for i := range v.List {
@@ -345,16 +345,16 @@ func Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
 		}
 		args[name] = v
 	}
-	switch r.Code {
-	case code.DiffersUntested:
+	switch r.Kind {
+	case code.DiffersUntested.Kind:
 		delete(args, "knobs")
-	case code.EnvironmentChanged, code.EnvironmentApart:
+	case code.EnvironmentChanged.Kind, code.EnvironmentApart.Kind:
 		args["advised"] = verdict.Value{Text: "yes"}
-	case code.WokenLate:
+	case code.WokenLate.Kind:
 		args["flag"] = verdict.Value{Text: "--max-lag"}
 	}
-	if r.Subject, r.Args = rename(r.Subject), args; len(args) == 0 {
-		r.Args = nil
+	if r.Subject, r.Values = rename(r.Subject), args; len(args) == 0 {
+		r.Values = nil
 	}
 	return r
 }

@@ -114,7 +114,7 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	}
 	defer st.Close()
 	for _, n := range st.Notices() {
-		watch.Note(verdict.New(code.StateNotice, verdict.Text("notice", n)))
+		watch.Note(verdict.Say("apply.state_notice", "{notice}", verdict.Text("notice", n)))
 	}
 	if err := SamePlan(st, o.Loaded.Plan); err != nil {
 		return nil, err
@@ -174,7 +174,9 @@ func (o *Options) lock(ctx context.Context, note func(verdict.Reason)) (*store.D
 		}
 		if !said && held.Holder != nil {
 			said = true
-			note(verdict.New(code.StateWait, verdict.Int("pid", held.Holder.PID)).On(o.StateDir))
+			note(verdict.Say("state.wait",
+				"waiting for process {pid}, which is using {subject} (Ctrl-C to stop waiting)",
+				verdict.Int("pid", held.Holder.PID)).On(o.StateDir))
 		}
 		select {
 		case <-ctx.Done():

@@ -15,7 +15,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -115,16 +114,24 @@ func (l *daemonList) clean(hard context.Context, owner string, note func(verdict
 		swept, ended, failed := sweepDaemon(ctx, ref, owner)
 		cancel()
 		for _, s := range swept {
-			note(verdict.New(code.LeftContainer, verdict.Text("image", s.Image), verdict.Text("started", s.Started.Local().Format(time.DateTime)),
+			note(verdict.Say("apply.left_container",
+				"removed container {subject} ({image}, started {started}), which an earlier apply left on "+
+					"{daemon} (launch {launch})",
+				verdict.Text("image", s.Image), verdict.Text("started", s.Started.Local().Format(time.DateTime)),
 				verdict.Text("daemon", s.Daemon), verdict.Text("launch", s.Launch)).On(s.Name))
 		}
 		if ended.Processes > 0 {
-			note(verdict.New(code.LeftInContainer, verdict.Text("daemon", ended.Daemon), verdict.Text("processes", strconv.Itoa(ended.Processes))).On(ended.Container))
+			note(verdict.Say("apply.left_in_container",
+				"stopped what an earlier apply left running in container {subject} on {daemon} ({processes} of "+
+					"its processes)",
+				verdict.Text("daemon", ended.Daemon), verdict.Text("processes", strconv.Itoa(ended.Processes))).On(ended.Container))
 		}
 		removed += len(swept)
 		switch {
 		case errors.Is(failed, docker.ErrUnreachable), failed != nil && hard.Err() != nil:
-			note(verdict.New(code.LeftUnknown, verdict.Err(failed)))
+			note(verdict.Say("apply.left_unknown",
+				"cannot tell whether an earlier apply left containers there: {error}",
+				verdict.Err(failed)))
 			left = append(left, ref)
 		case failed != nil:
 			return removed, failed

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // TestCleanEndsWithHard: who presses Ctrl-C a second time does not wait for daemons that
@@ -27,7 +26,7 @@ func TestCleanEndsWithHard(t *testing.T) {
 		t.Errorf("%d daemons are left on the list, %v", len(refs), err)
 	}
 	for _, n := range notes {
-		if n.Code != code.LeftUnknown {
+		if n.Kind != "apply.left_unknown" {
 			t.Errorf("%+v", n)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -59,7 +58,10 @@ func MachineChanges(st *store.Store, p *plans.Plan) (changes []verdict.Reason) {
 		if alone(then[name]) == alone(now[name]) {
 			continue
 		}
-		changes = append(changes, verdict.New(code.MachineChanged, verdict.Text("then", then[name]), verdict.Text("now", now[name])).On(name))
+		changes = append(changes, verdict.Say("apply.machine_changed",
+			"this machine's {subject} changed since the last apply, from {then}{then!unknown} to "+
+				"{now}{now!unknown}; earlier measurements are repeated",
+			verdict.Text("then", then[name]), verdict.Text("now", now[name])).On(name))
 	}
 	return changes
 }
@@ -85,7 +87,9 @@ func (r *run) cleanUp(owner string) error {
 		return fmt.Errorf("cannot stop what an earlier apply left running: %w", err)
 	}
 	for _, s := range swept {
-		r.watch.Note(verdict.New(code.LeftProcess, verdict.Text("pid", strconv.Itoa(s.PID)), verdict.Text("launch", s.Launch)))
+		r.watch.Note(verdict.Say("apply.left_process",
+			"stopped process {pid}, which an earlier apply left running (launch {launch})",
+			verdict.Text("pid", strconv.Itoa(s.PID)), verdict.Text("launch", s.Launch)))
 	}
 	removed, err := daemonsOf(r.store).clean(r.Hard, owner, r.watch.Note)
 	if err != nil {
@@ -97,7 +101,9 @@ func (r *run) cleanUp(owner string) error {
 		}
 		if dir, err := r.store.RunDir(before.ID); err == nil {
 			if err := cleanLogs(dir, r.secrets); err != nil {
-				r.watch.Note(verdict.New(code.LogsUnclean, verdict.Err(err)).On(before.ID))
+				r.watch.Note(verdict.Say("apply.logs_unclean",
+					"logs of run {subject} may hold sensitive values: {error}",
+					verdict.Err(err)).On(before.ID))
 			}
 		}
 		var left []verdict.Arg
@@ -107,7 +113,10 @@ func (r *run) cleanUp(owner string) error {
 		if removed > 0 {
 			left = append(left, verdict.Int("containers", removed))
 		}
-		err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: before.ID, End: &ledger.End{Exit: -1, Reason: verdict.New(code.Abandoned, left...)}})
+		err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: before.ID, End: &ledger.End{Exit: -1, Reason: verdict.Say("abandoned",
+			"did not finish (killed?){processes?; {processes|process|processes} left running, stopped by the "+
+				"next apply}{containers?; {containers|container|containers} left behind, removed by the next apply}",
+			left...)}})
 		if err != nil {
 			return err
 		}

@@ -272,7 +272,7 @@ func (w *worker) carry(ctx context.Context, o *launch.Order) {
 // failedBy is why a launch could not be made: it would differ here, or this machine could
 // not continue.
 func failedBy(err error) verdict.Reason {
-	if f := (*verdict.Fault)(nil); errors.As(err, &f) && f.Reason.Code == code.WorkerRefuses {
+	if f := (*verdict.Fault)(nil); errors.As(err, &f) && f.Reason.Kind == code.WorkerRefuses.Kind {
 		return f.Reason
 	}
 	return verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneBroke), verdict.Line(err))
@@ -353,7 +353,7 @@ func (r *run) newPool(owner string) (*remote.Pool, error) {
 		return nil, fmt.Errorf("executor %q: %w", r.plan.Executor.Kind, err)
 	}
 	for _, job := range jobs {
-		r.watch.Note(verdict.New(code.LeftJob).On(job))
+		r.watch.Note(verdict.Say("left.job", "cancelled job {subject}, left by a killed apply").On(job))
 	}
 	return p, nil
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -223,7 +222,7 @@ func TestDecide(t *testing.T) {
 		o := decided(t, c.of, c.set)
 		text := ""
 		for _, r := range o.Rules {
-			text += "\n" + string(r.Verdict) + " " + tell.Joined(r.Reasons)
+			text += "\n" + string(r.Verdict) + " " + verdict.Semicolons(r.Reasons)
 		}
 		if o.Verdict != verdict.Verdict(c.want) || !strings.Contains(text, c.says) {
 			t.Errorf("%s\n%s: %s, want %s with %q%s", c.of, c.set, o.Verdict, c.want, c.says, text)

@@ -33,7 +33,7 @@ type Arms struct{ Candidate, Parent, Root Arm }
 // not.
 func rootLost(benchmark *ledger.Decision) verdict.Reason {
 	for _, r := range benchmark.Reasons {
-		if r.Code == code.ReferenceLost {
+		if r.Kind == code.ReferenceLost.Kind {
 			return r
 		}
 	}
@@ -143,7 +143,8 @@ func standsFor(v *View, f *plans.Feature) (*plans.Feature, error) {
 	value := chosenValue(v, f)
 	if value == "" {
 		if why := v.LockedBy(runtime.FeatureID(f.Name)); !why.IsZero() {
-			return nil, &verdict.Fault{Reason: verdict.New(code.ChooserNotRun).On(f.Name).From(why)}
+			return nil, &verdict.Fault{Reason: verdict.Say("feature.chooser_not_run",
+				"feature {subject}, which makes the choice, was not run").On(f.Name).From(why)}
 		}
 		return nil, runtime.ErrUndecided
 	}
@@ -152,7 +153,9 @@ func standsFor(v *View, f *plans.Feature) (*plans.Feature, error) {
 			return a, nil
 		}
 	}
-	return nil, &verdict.Fault{Reason: verdict.New(code.ChosenUnknown, verdict.Text("knob", f.Choose.Knob), verdict.Text("value", value)).On(f.Name)}
+	return nil, &verdict.Fault{Reason: verdict.Say("feature.chosen_unknown",
+		"feature {subject} was decided with {knob} = {value:q}, which is not one of its alternatives",
+		verdict.Text("knob", f.Choose.Knob), verdict.Text("value", value)).On(f.Name)}
 }
 
 // chosenValue is the knob value that a feature chose; empty before it has. A feature that

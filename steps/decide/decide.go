@@ -155,7 +155,7 @@ func Broken(d *ledger.Decision) (v verdict.Verdict, cause verdict.Reason) {
 	if cause.IsZero() {
 		cause = verdict.New(code.Outcome).On(d.Node).Is(d.Verdict).From(d.Why()...)
 	}
-	if d.Verdict == verdict.Fail && verdict.Holds([]verdict.Reason{cause}, code.CrashedAgain) {
+	if d.Verdict == verdict.Fail && verdict.Holds([]verdict.Reason{cause}, code.CrashedAgain.Kind) {
 		return verdict.Fail, cause
 	}
 	if d.Verdict == verdict.Error || d.Verdict == verdict.Inconclusive {

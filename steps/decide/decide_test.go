@@ -12,7 +12,6 @@ import (
 
 	"github.com/mxflow/mxflow/plans/planstest"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -70,7 +69,7 @@ func TestChoices(t *testing.T) {
 		if got != c.want || best != all[c.best] {
 			t.Errorf("%s: %s by %s", c.name, got, best.Feature.Name)
 		}
-		if words := tell.Line(chosen(choose, all, best, got)); !strings.Contains(words, c.words) {
+		if words := chosen(choose, all, best, got).String(); !strings.Contains(words, c.words) {
 			t.Errorf("%s: says %q, want %q", c.name, words, c.words)
 		}
 	}
@@ -120,9 +119,9 @@ func TestConfirmed(t *testing.T) {
 		}
 		var says []string
 		for _, r := range got.Reasons[:len(got.Reasons)-1] {
-			line := string(r.Code) + " " + r.Subject + " " + string(r.Verdict) + r.Args["without"].Text
+			line := string(r.Kind) + " " + r.Subject + " " + string(r.Verdict) + r.Values["without"].Text
 			for _, cause := range r.Causes {
-				line += " " + cause.Args["error"].Text
+				line += " " + cause.Values["error"].Text
 			}
 			says = append(says, line)
 		}
@@ -169,7 +168,8 @@ func TestNotAdmitted(t *testing.T) {
 	child := v.Plan.Feature("child")
 	admit(v, child, out)
 	admit(v, child, out)
-	if out.Accepted || len(out.Notes) != 1 || !out.Notes[0].Equal(verdict.New(code.ParentNotAccepted).On("sized")) {
+	if out.Accepted || len(out.Notes) != 1 || !out.Notes[0].Equal(verdict.Say("feature.parent_not_accepted",
+		"not accepted: its parent {subject} is not in the stack").On("sized")) {
 		t.Errorf("%+v", out)
 	}
 	v = viewOf(t, planstest.ChoosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "pass", Accepted: true}}, nil)
@@ -180,7 +180,8 @@ func TestNotAdmitted(t *testing.T) {
 	trial := *child
 	trial.Trial, out = true, &ledger.Decision{Verdict: verdict.Pass}
 	admit(v, &trial, out)
-	if admit(v, &trial, out); out.Accepted || len(out.Notes) != 1 || !out.Notes[0].Equal(verdict.New(code.Trial)) {
+	if admit(v, &trial, out); out.Accepted || len(out.Notes) != 1 || !out.Notes[0].Equal(verdict.Say("feature.trial",
+		"a trial, which never enters the stack (accept = [])")) {
 		t.Errorf("a trial: %+v", out)
 	}
 }
@@ -202,7 +203,7 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 	for i, arm := range []Arm{a.Parent, a.Candidate, a.Candidate, a.Parent} {
 		id := fmt.Sprintf("s-1.%d", i+1)
 		bench.Launches = append(bench.Launches, id)
-		if _, err := v.measured(f); verdict.OfError(err).Code != code.LaunchUnrecorded || verdict.OfError(err).Subject != id {
+		if _, err := v.measured(f); verdict.OfError(err).Kind != code.LaunchUnrecorded.Kind || verdict.OfError(err).Subject != id {
 			t.Errorf("without launch %s: %v", id, err)
 		}
 		known = append(known, &ledger.Record{Launch: &ledger.Launch{
@@ -230,8 +231,10 @@ func TestStepsOfAPhase(t *testing.T) {
 		keys     error
 	}{
 		{"both passed", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)}, nil, verdict.Pass, verdict.New(code.Step).On("exec two").Is(verdict.Pass), nil},
-		{"one failed", map[string]*ledger.Decision{one: was(verdict.Fail)}, map[string]verdict.Reason{two: verdict.New(code.Outcome).On(one).Is(verdict.Fail)}, verdict.Fail, verdict.New(code.StepAlone).On("exec one").Is(verdict.Fail), nil},
-		{"one broke", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)}, nil, verdict.Error, verdict.New(code.StepAlone).On("exec two").Is(verdict.Error), nil},
+		{"one failed", map[string]*ledger.Decision{one: was(verdict.Fail)}, map[string]verdict.Reason{two: verdict.New(code.Outcome).On(one).Is(verdict.Fail)}, verdict.Fail, verdict.Say("step.alone",
+			"step {subject} {verdict:did}").On("exec one").Is(verdict.Fail), nil},
+		{"one broke", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)}, nil, verdict.Error, verdict.Say("step.alone",
+			"step {subject} {verdict:did}").On("exec two").Is(verdict.Error), nil},
 		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]verdict.Reason{two: fact("its branch was retracted")}, verdict.Invalid, verdict.New(code.StepNotRun).On("exec two").From(fact("its branch was retracted")), nil},
 		{"none was run", nil, nil, verdict.Invalid, verdict.New(code.StepNotRun).On("exec one"), runtime.ErrUndecided},
 	} {
@@ -265,21 +268,25 @@ func TestKeysRestOnFacts(t *testing.T) {
 	}
 	expired := lock(waived("known", "kim", -time.Hour))
 	for name, why := range map[string]verdict.Reason{
-		"another reason":   waived("known, mended upstream", "kim", -time.Hour),
-		"another person":   waived("known", "lee", -time.Hour),
-		"another end":      waived("known", "kim", -2*time.Hour),
-		"another argument": waived("known", "kim", -time.Hour).From(verdict.New(code.WaiverExpired)),
+		"another reason": waived("known, mended upstream", "kim", -time.Hour),
+		"another person": waived("known", "lee", -time.Hour),
+		"another end":    waived("known", "kim", -2*time.Hour),
+		"another argument": waived("known", "kim", -time.Hour).From(verdict.Say("waiver.expired",
+			"waiver by {by} expired {until} ({reason})")),
 	} {
 		if lock(why) != expired {
 			t.Errorf("%s is another key", name)
 		}
 	}
 	for name, why := range map[string]verdict.Reason{
-		"no waiver":       verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail),
-		"another waiver":  verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail).From(verdict.New(code.WaiverRevoked)),
-		"another verdict": verdict.New(code.Outcome).On("phase.one").Is(verdict.Error).From(verdict.New(code.WaiverExpired)),
-		"another gate":    verdict.New(code.Outcome).On("phase.two").Is(verdict.Fail).From(verdict.New(code.WaiverExpired)),
-		"another fact":    verdict.New(code.RetractedNode).On("phase.one"),
+		"no waiver": verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail),
+		"another waiver": verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail).From(verdict.Say("waiver.revoked",
+			"waiver revoked by {by}: {reason}")),
+		"another verdict": verdict.New(code.Outcome).On("phase.one").Is(verdict.Error).From(verdict.Say("waiver.expired",
+			"waiver by {by} expired {until} ({reason})")),
+		"another gate": verdict.New(code.Outcome).On("phase.two").Is(verdict.Fail).From(verdict.Say("waiver.expired",
+			"waiver by {by} expired {until} ({reason})")),
+		"another fact": verdict.Say("retraction.node", "{subject} was retracted by {by}{causes? ({causes})}").On("phase.one"),
 	} {
 		if lock(why) == expired {
 			t.Errorf("%s is the same key", name)

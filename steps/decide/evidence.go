@@ -97,7 +97,8 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 		}
 	}
 	if out.Session == "" && ev.Broken == "" {
-		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.NoBenchmark).On(f.Protocol)
+		ev.Broken, ev.Cause = verdict.Invalid, verdict.Say("feature.no_benchmark",
+			"nothing was measured: protocol {subject} has no benchmark level").On(f.Protocol)
 	}
 	ev.Session = out.Session
 	v.qualified(&ev, a, f)

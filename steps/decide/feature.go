@@ -42,7 +42,7 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	criteria(v.Plan, f, all, out)
 	out.Verdict = Whole(out.Kind, out.Levels, out.Rules)
 	if len(decisive(f)) == 0 {
-		out.Notes = append(out.Notes, verdict.New(code.NoCriterion))
+		out.Notes = append(out.Notes, verdict.Say("feature.no_criterion", "no criterion decides this feature"))
 	}
 	v.onSeen(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
@@ -157,12 +157,13 @@ func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 		return
 	}
 	if f.Trial {
-		refuse(verdict.New(code.Trial))
+		refuse(verdict.Say("feature.trial", "a trial, which never enters the stack (accept = [])"))
 	}
 	if under := f.BuildsOn.Feature; under != "" {
 		if parent := v.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
 			// It was measured on top of something that is not in the stack.
-			refuse(verdict.New(code.ParentNotAccepted).On(under))
+			refuse(verdict.Say("feature.parent_not_accepted",
+				"not accepted: its parent {subject} is not in the stack").On(under))
 		}
 	}
 }
@@ -274,7 +275,8 @@ func chosen(choose *plans.Choose, all []*Alternative, best *Alternative, v verdi
 		return args
 	}
 	came := func(c *Alternative) verdict.Reason {
-		return verdict.New(code.Alternative, gain(c)...).On(value(c)).Is(c.Decision.Verdict)
+		return verdict.Say("choice.alternative", "{subject} {verdict}{gain? {gain}}",
+			gain(c)...).On(value(c)).Is(c.Decision.Verdict)
 	}
 	var others []verdict.Reason
 	rivals := 0
@@ -289,13 +291,23 @@ func chosen(choose *plans.Choose, all []*Alternative, best *Alternative, v verdi
 	}
 	metric := verdict.Text("metric", choose.Prefer)
 	if v != verdict.Pass {
-		return verdict.New(code.NoneWins, verdict.Text("knob", choose.Knob), metric).On(best.Feature.Name).From(append([]verdict.Reason{came(best)}, others...)...)
+		over := ""
+		if best.Gain != nil {
+			over = "yes"
+		}
+		return verdict.Say("choice.none_wins",
+			"no alternative of {knob} passes: {causes:list}{over? ({metric} over all launches)}; reported below: "+
+				"{subject}",
+			verdict.Text("knob", choose.Knob), metric, verdict.Text("over", over)).On(best.Feature.Name).From(append([]verdict.Reason{came(best)}, others...)...)
 	}
 	args := append(gain(best), metric)
 	if rivals > 0 && best.Gain == nil {
 		args = append(args, verdict.Text("first", "yes"))
 	}
-	return verdict.New(code.Wins, args...).On(value(best)).From(others...)
+	return verdict.Say("choice.wins",
+		"{subject} wins{gain? {gain}} in {metric}{gain? over all launches}; {causes:list}{first?; {metric} was "+
+			"not measured: the first in plan order is taken}",
+		args...).On(value(best)).From(others...)
 }
 
 // confirmations are the nodes that decide a feature's criteria, the first engine's first.
@@ -325,7 +337,8 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	id := runtime.FirstID(f.Name)
 	decided := v.Outcome(id)
 	if decided == nil {
-		return nil, &verdict.Fault{Reason: verdict.New(code.FirstUndecided).On(f.Name).From(v.LockedBy(id))}
+		return nil, &verdict.Fault{Reason: verdict.Say("feature.first_undecided",
+			"feature {subject} is undecided on the first engine").On(f.Name).From(v.LockedBy(id))}
 	}
 	// Rules on the feature read what the first engine showed.
 	out := *decided

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -52,7 +51,9 @@ func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, lock
 }
 
 // fact is a fact of which only the words are told apart.
-func fact(words string) verdict.Reason { return verdict.New(code.Broken, verdict.Text("error", words)) }
+func fact(words string) verdict.Reason {
+	return verdict.Say("broken", "{error}", verdict.Text("error", words))
+}
 
 // ledgerOf are launches and decisions as records, oldest first.
 type ledgerOf []*ledger.Record

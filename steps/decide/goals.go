@@ -119,7 +119,7 @@ func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goa
 		}
 		relaxed := relaxedSince(then, goals, node, ev, variant)
 		// That it passed then does not excuse picking it now.
-		picked := verdict.Holds(relaxed, code.AskedAfter) || verdict.Holds(relaxed, code.PreferMoved)
+		picked := verdict.Holds(relaxed, code.AskedAfter.Kind) || verdict.Holds(relaxed, code.PreferMoved.Kind)
 		if len(relaxed) == 0 || !picked && passedBefore(records, node, ev, variant) {
 			continue
 		}
@@ -144,7 +144,8 @@ func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evide
 		}
 	}
 	if !isPhase(node) || then == nil {
-		return []verdict.Reason{verdict.New(code.GoalsUnrecorded).On(ev.Session)}
+		return []verdict.Reason{verdict.Say("relaxed.unrecorded",
+			"the requirements at the start of session {subject} are not on record").On(ev.Session)}
 	}
 	known := false
 	for _, id := range slices.Sorted(maps.Keys(then)) {
@@ -183,7 +184,7 @@ func easier(was, is ledger.Goal, compares []ledger.Compare) (why []verdict.Reaso
 		}); i >= 0 {
 			args = append(args, verdict.Text("is", is.Compares[i].Text))
 		}
-		why = append(why, verdict.New(code.Loosened, args...))
+		why = append(why, verdict.Say("relaxed.demand", "{was} → {is?{is}}{is!no longer required}", args...))
 	}
 	if was.First == 0 || is.First == 0 {
 		return why // of a phase without rules of its own
@@ -195,13 +196,16 @@ func easier(was, is ledger.Goal, compares []ledger.Compare) (why []verdict.Reaso
 		why = append(why, verdict.New(code.SettingMoved, verdict.Num("was", was.FalseFail, ""), verdict.Num("is", is.FalseFail, "")).On("false_fail"))
 	}
 	if is.Alternatives < was.Alternatives {
-		why = append(why, verdict.New(code.AlternativesMoved, verdict.Int("was", was.Alternatives), verdict.Int("is", is.Alternatives)))
+		why = append(why, verdict.Say("again.alternatives_moved", "it was one of {was} alternatives, now one of {is}",
+			verdict.Int("was", was.Alternatives), verdict.Int("is", is.Alternatives)))
 	}
 	if was.Prefer != "" && is.Prefer != was.Prefer {
 		why = append(why, verdict.New(code.PreferMoved, verdict.Text("was", was.Prefer), verdict.Text("is", is.Prefer)))
 	}
 	if ledger.FirstMoved(was.First, is.First) {
-		why = append(why, verdict.New(code.FirstLookMoved, verdict.Int("was", was.First), verdict.Int("is", is.First)))
+		why = append(why, verdict.Say("again.first_look_moved",
+			"the first look was at {was} launches per arm, now at {is}",
+			verdict.Int("was", was.First), verdict.Int("is", is.First)))
 	}
 	return why
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -133,7 +132,7 @@ func TestRelaxed(t *testing.T) {
 				{Run: "2", Launch: &ledger.Launch{ID: "s.f.2", Session: "s", Variant: "f", VariantKey: "f"}},
 			}
 			seen := []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"s.f.2"}}}}
-			if got := tell.Joined(Relaxed(known.records(), Goals(now), c.node, seen)); got != c.want {
+			if got := verdict.Semicolons(Relaxed(known.records(), Goals(now), c.node, seen)); got != c.want {
 				t.Errorf("relaxed: %q, want %q", got, c.want)
 			}
 		})
@@ -159,24 +158,24 @@ func TestSeenBefore(t *testing.T) {
 	renamed := map[string]ledger.Goal{"feature.g": strict["feature.f"]}
 	for name, c := range map[string]struct {
 		known ledgerOf
-		want  code.Code
+		want  code.Kind
 	}{
 		"launched under the rule of today":    {ledgerOf{run("1", strict), run("2", lax), launch("2", "x", "s", "f")}, ""},
-		"launched under a stricter one":       {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), run("2", lax)}, code.Loosened},
-		"begun under a stricter one":          {ledgerOf{run("1", strict), launch("1", "w", "s", "f"), run("2", lax), launch("2", "x", "s", "f")}, code.Loosened},
+		"launched under a stricter one":       {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), run("2", lax)}, "relaxed.demand"},
+		"begun under a stricter one":          {ledgerOf{run("1", strict), launch("1", "w", "s", "f"), run("2", lax), launch("2", "x", "s", "f")}, "relaxed.demand"},
 		"another session was":                 {ledgerOf{run("1", strict), launch("1", "w", "r", "f"), run("2", lax), launch("2", "x", "s", "f")}, ""},
-		"it had another name":                 {ledgerOf{run("1", renamed), launch("1", "x", "s", "g"), run("2", lax)}, code.Loosened},
-		"it was in no plan":                   {ledgerOf{run("1", renamed), launch("1", "x", "s", "h"), run("2", lax)}, code.GoalsUnrecorded},
-		"without what it required":            {ledgerOf{run("1", map[string]ledger.Goal{"feature.f": {First: 4}}), launch("1", "x", "s", "f"), run("2", lax)}, code.GoalsUnrecorded},
-		"by an mxflow that did not record it": {ledgerOf{run("1", nil), launch("1", "x", "s", "f"), run("2", lax)}, code.GoalsUnrecorded},
-		"and failed":                          {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Fail), run("2", lax)}, code.Loosened},
+		"it had another name":                 {ledgerOf{run("1", renamed), launch("1", "x", "s", "g"), run("2", lax)}, "relaxed.demand"},
+		"it was in no plan":                   {ledgerOf{run("1", renamed), launch("1", "x", "s", "h"), run("2", lax)}, "relaxed.unrecorded"},
+		"without what it required":            {ledgerOf{run("1", map[string]ledger.Goal{"feature.f": {First: 4}}), launch("1", "x", "s", "f"), run("2", lax)}, "relaxed.unrecorded"},
+		"by an mxflow that did not record it": {ledgerOf{run("1", nil), launch("1", "x", "s", "f"), run("2", lax)}, "relaxed.unrecorded"},
+		"and failed":                          {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Fail), run("2", lax)}, "relaxed.demand"},
 		"and passed":                          {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Pass), run("2", lax)}, ""},
-		"and passed as somebody let it":       {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Pass, verdict.New(code.Relaxed)), run("2", lax)}, code.Loosened},
+		"and passed as somebody let it":       {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Pass, verdict.New(code.Relaxed)), run("2", lax)}, "relaxed.demand"},
 		"launched where nothing was recorded": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Relaxed(c.known.records(), lax, "feature.f", []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"x"}}}})
-			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Code != c.want) {
+			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Kind != c.want) {
 				t.Errorf("relaxed: %v, want %q", got, c.want)
 			}
 		})
@@ -199,7 +198,7 @@ func TestSamePhaseByAnotherName(t *testing.T) {
 	if got := Relaxed(known.records(), same, "phase.two", seen); len(got) > 0 {
 		t.Errorf("with another name alone: %v", got)
 	}
-	if got := Relaxed(known.records(), now, "phase.two", seen); len(got) != 1 || got[0].Code != code.Loosened {
+	if got := Relaxed(known.records(), now, "phase.two", seen); len(got) != 1 || got[0].Kind != "relaxed.demand" {
 		t.Errorf("with another name and an easier rule: %v", got)
 	}
 }

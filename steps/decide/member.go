@@ -72,7 +72,8 @@ func (m *Member) Lose(key string, why verdict.Reason) bool {
 // GaveUp is the reason that a launch of a session does not count and is not replaced.
 func GaveUp(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
 	_, why := NotCounted(l)
-	return verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(all)[l.ID]), verdict.Text("variant", l.Variant)).On(l.ID).From(why...)
+	return verdict.Say("session.launch_lost", "launch {number} ({variant})",
+		verdict.Int("number", ledger.Numbers(all)[l.ID]), verdict.Text("variant", l.Variant)).On(l.ID).From(why...)
 }
 
 // Slots returns the launches of a variant by the round that they were made for.
@@ -309,13 +310,15 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 				said[address] = true
 				note := resolution(n.SD, sd, least, m.Most, resolves).On(address)
 				if m.Least <= stats.Clear && n.SD > 0 {
-					note.Args["clear"] = verdict.Num("", math.Expm1(passes.ClearGap(n.SD, n.DF, gap)), "share").Value
+					note.Values["clear"] = verdict.Num("", math.Expm1(passes.ClearGap(n.SD, n.DF, gap)), "share").Value
 				}
 				notes = append(notes, note)
 			}
 			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[c.Text] {
 				said[c.Text] = true // a criterion and a rule of the gate often coincide
-				notes = append(notes, verdict.New(code.Unresolved,
+				notes = append(notes, verdict.Say("forecast.unresolved",
+					"warning: {subject} is {margin:rough} away from no change, and {launches} launches per arm "+
+						"resolve {resolves:rough}: expect inconclusive unless the effect is larger",
 					verdict.Num("margin", math.Expm1(margin), "share"), verdict.Int("launches", m.Most), verdict.Num("resolves", resolves(m.Most), "share")).On(c.Text))
 			}
 		}
@@ -327,10 +330,15 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 // upper bound. Equal launches do not show everything: the test assumes at least rounding.
 func resolution(sd, bound float64, least, most int, resolves func(launches int) float64) verdict.Reason {
 	if sd == 0 {
-		return verdict.New(code.ResolvesRounding)
+		return verdict.Say("forecast.resolves_rounding",
+			"{subject}: all recorded launches gave the same value: only rounding limits what they resolve")
 	}
 	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
-	return verdict.New(code.Resolves, verdict.Int("few", least), share("with_few", resolves(least)), verdict.Int("many", most), share("with_many", resolves(most)),
+	return verdict.Say("forecast.resolves",
+		"{subject}: {few} launches per arm resolve {with_few:rough}, {many} resolve {with_many:rough}{clear?, 2 "+
+			"decide what is {clear:rough} beyond the threshold} (launches vary by {differ:rough}, up to "+
+			"{differ_bound:rough})",
+		verdict.Int("few", least), share("with_few", resolves(least)), verdict.Int("many", most), share("with_many", resolves(most)),
 		share("differ", math.Expm1(sd)), share("differ_bound", math.Expm1(bound)))
 }
 
@@ -360,7 +368,10 @@ func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reas
 		if latest[d.Node].Retracted() {
 			m.Most = min(m.Most, len(taken)/len(m.Launched))
 			m.Least = min(m.Least, m.Most)
-			return verdict.New(code.SessionClosed, verdict.Text("by", d.Retraction.By), verdict.Text("reason", d.Retraction.Reason)).On(d.Node)
+			return verdict.Say("session.closed",
+				"no launches are added to those of {subject}, which was retracted by {by}: {reason}; --rerun "+
+					"measures again",
+				verdict.Text("by", d.Retraction.By), verdict.Text("reason", d.Retraction.Reason)).On(d.Node)
 		}
 	}
 	return verdict.Reason{}

@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -101,13 +100,17 @@ phase "two" {
 // Launches that never differed resolve no more than rounding lets them.
 func TestResolution(t *testing.T) {
 	resolves := func(launches int) float64 { return 0.08 / float64(launches) }
-	want := verdict.New(code.Resolves,
+	want := verdict.Say("forecast.resolves",
+		"{subject}: {few} launches per arm resolve {with_few:rough}, {many} resolve {with_many:rough}{clear?, 2 "+
+			"decide what is {clear:rough} beyond the threshold} (launches vary by {differ:rough}, up to "+
+			"{differ_bound:rough})",
 		verdict.Int("few", 4), verdict.Num("with_few", 0.02, "share"), verdict.Int("many", 8), verdict.Num("with_many", 0.01, "share"),
 		verdict.Num("differ", math.Expm1(0.005), "share"), verdict.Num("differ_bound", math.Expm1(0.006), "share"))
 	if got := resolution(0.005, 0.006, 4, 8, resolves); !got.Equal(want) {
 		t.Errorf("%+v", got)
 	}
-	if got := resolution(0, 0, 4, 8, func(int) float64 { return 0 }); !got.Equal(verdict.New(code.ResolvesRounding)) {
+	if got := resolution(0, 0, 4, 8, func(int) float64 { return 0 }); !got.Equal(verdict.Say("forecast.resolves_rounding",
+		"{subject}: all recorded launches gave the same value: only rounding limits what they resolve")) {
 		t.Errorf("%+v", got)
 	}
 }

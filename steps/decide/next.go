@@ -16,7 +16,8 @@ func Next(d *ledger.Decision) (next []verdict.Reason) {
 		return nil
 	}
 	if d.Disturbed() {
-		return []verdict.Reason{verdict.New(code.NextQuiet).From(disturbances(d.Why())...)}
+		return []verdict.Reason{verdict.Say("next.quiet",
+			"this machine disturbed the measurement{causes? ({causes})}. Apply again when nothing else runs on it").From(disturbances(d.Why())...)}
 	}
 	for _, l := range d.Levels {
 		if l.Verdict == verdict.Inconclusive {
@@ -45,11 +46,19 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 		}
 		n := len(next)
 		for _, b := range t.Beside {
-			switch b.Code {
-			case code.Settles:
-				b.Code = code.NextLaunches
-			case code.SettlesNever:
-				b.Code = code.NextSpread
+			switch b.Kind {
+			case code.Settles.Kind:
+				b = b.As(code.Of("next.launches",
+					"{subject}: launches differ by {spread:2}, and the estimate is {gap:2} from the threshold. "+
+						"About {launches|launch|launches}{against? per arm} would probably decide it{more? ({more} "+
+						"more)}{most?, and the plan makes at most {most}: allow more in the benchmark level or the "+
+						"decision block}. Launches that differ less decide sooner: locked clocks, no other load, "+
+						"longer or more requests"))
+			case code.SettlesNever.Kind:
+				b = b.As(code.Of("next.spread",
+					"{subject}: launches differ by {spread:2}, and the estimate is {gap:2} from the threshold. "+
+						"Even {launches|launch|launches}{against? per arm} would probably not decide it. Make "+
+						"launches differ less: locked clocks, no other load, longer or more requests"))
 			default:
 				continue
 			}
@@ -63,7 +72,10 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 			if t.First > 0 {
 				args = append(args, verdict.Int("least", t.Sure()))
 			}
-			next = append(next, verdict.New(code.NextStarts, args...).On(r.Name))
+			next = append(next, verdict.Say("next.starts",
+				"{subject}: {launches|launch|launches}{against? per arm} shows no launch-to-launch variance: "+
+					"allow {least?at least {least} }{least!more }launches in the benchmark level",
+				args...).On(r.Name))
 		}
 	}
 	return next
@@ -79,7 +91,7 @@ func disturbances(reasons []verdict.Reason) (how []verdict.Reason) {
 		}
 	}
 	for _, r := range reasons {
-		if r.Code == code.MachineDisturbed {
+		if r.Kind == code.MachineDisturbed.Kind {
 			add(r.Causes)
 		} else {
 			add(disturbances(r.Causes))

@@ -17,9 +17,12 @@ func TestNext(t *testing.T) {
 			Comparisons: []verdict.Comparison{{Verdict: verdict.Inconclusive, Test: test}},
 		}}}
 	}
-	beside := func(c code.Code) *ledger.Decision {
+	beside := func(c code.Kind) *ledger.Decision {
 		return rule(&verdict.Test{Values: []float64{1, 2, 3, 4}, First: 4, Beside: []verdict.Reason{
-			verdict.New(code.Floored), verdict.New(c, verdict.Int("launches", 12), verdict.Num("spread", 0.02, "share")),
+			verdict.Say("beside.floored",
+				"each arm's standard deviation is taken as at least {sd:2}, by which launches of this engine "+
+					"differed before this session ({df:3} degrees of freedom{sessions?, measured in "+
+					"{sessions:and}}): stored noise may widen a verdict, never narrow it"), verdict.Say(c, "", verdict.Int("launches", 12), verdict.Num("spread", 0.02, "share")),
 		}})
 	}
 	slept := verdict.New(code.WokenLate)
@@ -30,33 +33,34 @@ func TestNext(t *testing.T) {
 	if next := Next(disturbed); len(next) != 1 || len(next[0].Causes) != 1 {
 		t.Errorf("one disturbance that two rules wait for is named as %+v", next)
 	}
-	passed := beside(code.Settles)
+	passed := beside(code.Settles.Kind)
 	passed.Verdict = verdict.Pass
-	recorded := beside(code.Settles)
+	recorded := beside(code.Settles.Kind)
 	recorded.Rules[0].Decides = false
 	for name, tc := range map[string]struct {
 		d    *ledger.Decision
-		want []code.Code
+		want []code.Kind
 		on   string
 	}{
-		"passed":                 {passed, nil, ""},
-		"more launches":          {beside(code.Settles), []code.Code{code.NextLaunches}, "speed"},
-		"too great a spread":     {beside(code.SettlesNever), []code.Code{code.NextSpread}, "speed"},
-		"one launch":             {rule(&verdict.Test{Values: []float64{1}, First: 4}), []code.Code{code.NextStarts}, "speed"},
-		"a machine under load":   {disturbed, []code.Code{code.NextQuiet}, ""},
-		"evidence":               {rule(nil, verdict.Input{Path: "chat.tg", Missing: verdict.New(code.NotLookedFor)}), []code.Code{code.NextEvidence}, "chat.tg"},
-		"evidence of a level":    {&ledger.Decision{Verdict: verdict.Inconclusive, Levels: []ledger.Level{{Name: "kernels", Verdict: verdict.Inconclusive}}}, []code.Code{code.NextEvidence}, "kernels"},
+		"passed":               {passed, nil, ""},
+		"more launches":        {beside(code.Settles.Kind), []code.Kind{"next.launches"}, "speed"},
+		"too great a spread":   {beside(code.SettlesNever.Kind), []code.Kind{"next.spread"}, "speed"},
+		"one launch":           {rule(&verdict.Test{Values: []float64{1}, First: 4}), []code.Kind{"next.starts"}, "speed"},
+		"a machine under load": {disturbed, []code.Kind{"next.quiet"}, ""},
+		"evidence": {rule(nil, verdict.Input{Path: "chat.tg", Missing: verdict.Say("launches.not_looked_for",
+			"not looked for")}), []code.Kind{code.NextEvidence.Kind}, "chat.tg"},
+		"evidence of a level":    {&ledger.Decision{Verdict: verdict.Inconclusive, Levels: []ledger.Level{{Name: "kernels", Verdict: verdict.Inconclusive}}}, []code.Kind{code.NextEvidence.Kind}, "kernels"},
 		"a criterion that waits": {recorded, nil, ""},
 	} {
 		next := Next(tc.d)
-		var codes []code.Code
+		var codes []code.Kind
 		for _, r := range next {
-			codes = append(codes, r.Code)
+			codes = append(codes, r.Kind)
 		}
 		if !slices.Equal(codes, tc.want) || len(next) > 0 && next[0].Subject != tc.on {
 			t.Errorf("%s: %+v, want %v on %q", name, next, tc.want, tc.on)
 		}
-		if len(next) > 0 && next[0].Code == code.NextLaunches && next[0].Args["spread"].Number == nil {
+		if len(next) > 0 && next[0].Kind == "next.launches" && next[0].Values["spread"].Number == nil {
 			t.Errorf("%s: no spread in %+v", name, next[0])
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -41,7 +40,8 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 			}
 		}
 		if !found {
-			one.Why = verdict.New(code.TargetNamesAlone)
+			one.Why = verdict.Say("target.names_alone",
+				"no rule compares it with a measurement, and its name alone does not say which number it matches")
 			all = append(all, one)
 		}
 	}
@@ -64,14 +64,16 @@ func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []st
 	if len(measured) == 1 {
 		one.Address, one.Stat, one.Sent = measured[0], "median", sentIn(p, cell)
 	} else {
-		one.Why = verdict.New(code.TargetOfCells, verdict.Int("cells", len(measured))).On(of)
+		one.Why = verdict.Say("target.of_cells",
+			"{subject} has {cells} cells, and neither the target nor a rule says which one this number is for",
+			verdict.Int("cells", len(measured))).On(of)
 	}
 	return []ledger.Target{one}
 }
 
 // ofCommand is a number that an engine of kind command also prints.
 func ofCommand(e *plans.Engine, one ledger.Target, address string) ledger.Target {
-	one.Why = verdict.New(code.TargetNotPrinted)
+	one.Why = verdict.Say("target.not_printed", "the baseline's engine is not a command that prints it")
 	for _, p := range e.Prints() {
 		if p.Address() == address {
 			one.Unit, one.Better, one.Address, one.Stat, one.Why = p.Unit, string(p.Better), address, "median", verdict.Reason{}
@@ -94,7 +96,7 @@ func held(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []le
 		}
 	}
 	if len(all) == 0 {
-		one.Why = verdict.New(code.TargetUncompared)
+		one.Why = verdict.Say("target.uncompared", "no rule compares it with a measurement")
 		all = append(all, one)
 	}
 	return all

@@ -81,7 +81,7 @@ target "peer" {
 			t.Fatal(res.Diagnostics)
 		}
 		all := decide.Targets(res.Plan)
-		if len(all) != 1 || all[0].Path != c.path || all[0].Address != c.address || string(all[0].Why.Code) != c.why || all[0].Unit != "tok/s" || all[0].Value != 20 {
+		if len(all) != 1 || all[0].Path != c.path || all[0].Address != c.address || string(all[0].Why.Kind) != c.why || all[0].Unit != "tok/s" || all[0].Value != 20 {
 			t.Errorf("%s: %+v", c.metrics, all)
 		}
 		in, err := rules.New(res.Plan).Resolve(strings.Split(c.path, "."), &rules.Scope{})

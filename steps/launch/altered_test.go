@@ -29,7 +29,10 @@ func TestAltered(t *testing.T) {
 	} {
 		err := (&Lab{Inherited: tc.began}).altered(tc.now)
 		fault, broke := errors.AsType[*verdict.Fault](err)
-		if broke != (tc.want != nil) || broke && !fault.Reason.Equal(verdict.New(code.Altered).From(tc.want...)) {
+		if broke != (tc.want != nil) || broke && !fault.Reason.Equal(verdict.Say("launch.altered",
+			"mxflow itself was changed during the run, and engines inherit that ({causes}): further launches "+
+				"would not be comparable. Find out what changed it (an engine may have), then apply again from a new "+
+				"shell").From(tc.want...)) {
 			t.Errorf("%s: %+v, want %+v", name, fault, tc.want)
 		}
 	}

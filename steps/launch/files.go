@@ -291,7 +291,9 @@ func (l *Lab) movedFile(ctx context.Context, launches []*ledger.Launch, vs []*va
 		}
 	}
 	if path := l.movedSince(ctx, launches, vs); path != "" {
-		return verdict.New(code.FileMovedSince).On(l.Shown(path))
+		return verdict.Say("file.moved_since",
+			"{subject}, which an engine here may run, was changed, made or removed while it was measured, or "+
+				"after: find out what did it (an engine may have), and apply again").On(l.Shown(path))
 	}
 	return verdict.Reason{}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -29,7 +28,9 @@ func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 		by = kinds.ForcedIn(st.environ(ctx, v.Spec))
 	}
 	if by != "" {
-		st.invalidate(verdict.New(code.ForcedBy, verdict.Text("by", by)))
+		st.invalidate(verdict.Say("work.forced",
+			"drafted tokens are accepted by force ({by}): not what the model says",
+			verdict.Text("by", by)))
 	}
 }
 
@@ -71,6 +72,8 @@ func (st *Started) loggedForce() {
 		return // the evidence check reports why the log cannot be read
 	}
 	if found := scan.Found(n); found.Count > 0 {
-		st.invalidate(verdict.New(code.ForcedLogged, verdict.Int("line_no", found.LineNo), verdict.Text("line", logscan.Short(found.Line))))
+		st.invalidate(verdict.Say("work.forced_logged",
+			"drafted tokens are accepted by force (log line {line_no}: {line}): not what the model says",
+			verdict.Int("line_no", found.LineNo), verdict.Text("line", logscan.Short(found.Line))))
 	}
 }

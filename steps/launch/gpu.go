@@ -103,7 +103,8 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 	}
 	me := gpu.Holder{PID: os.Getpid(), User: userName(), State: l.Owner, Since: time.Now().UTC()}
 	locks, err := gpu.Acquire(ctx, gpu.LockDir(), more, me, time.Duration(u.Config.Wait), func(held *gpu.HeldError) {
-		note(gpuWait(code.GPULockWait, time.Duration(u.Config.Wait), held.Error()))
+		note(gpuWait(code.Of("gpu.lock_wait", "waiting up to {wait}: {until}"),
+			time.Duration(u.Config.Wait), held.Error()))
 	})
 	if err != nil {
 		return err
@@ -130,17 +131,19 @@ func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 	o, err := gpu.WaitFree(ctx, u.look, freeEvery/4, settle, nil)
 	switch {
 	case err != nil:
-		return verdict.Because(code.GPUUnseen, verdict.Line(err))
+		return verdict.Because(code.Of("gpu.unseen", "could not check whether GPU memory was released: {error}"),
+			verdict.Line(err))
 	case len(o.Processes) > 0:
 		return verdict.Because(code.GPUShared, verdict.Text("by", o.String()))
 	case !o.Free():
-		return verdict.Because(code.GPUNotGivenBack, verdict.Dur("within", settle), verdict.Text("by", o.String()))
+		return verdict.Because(code.Of("gpu.not_given_back", "GPU memory was not released within {within}: {by}"),
+			verdict.Dur("within", settle), verdict.Text("by", o.String()))
 	}
 	return nil
 }
 
 // gpuWait is what is waited for, and for how long at most.
-func gpuWait(c code.Code, wait time.Duration, until string) verdict.Reason {
+func gpuWait(c code.Fact, wait time.Duration, until string) verdict.Reason {
 	return verdict.New(c, verdict.Dur("wait", wait), verdict.Text("until", until))
 }
 
@@ -187,7 +190,8 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 		if u.Config.Devices != nil {
 			return u, fmt.Errorf("the plan names GPUs, but they cannot be listed: %w", err)
 		}
-		note(verdict.New(code.GPUUnlisted, verdict.Err(err)))
+		note(verdict.Say("gpu.unlisted", "no GPU is locked or waited for, because GPUs cannot be listed: {error}",
+			verdict.Err(err)))
 		return u, nil
 	}
 	if u.Config.Devices == nil && len(all) == 0 {
@@ -205,7 +209,9 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 	}
 	var sure bool
 	if u.gpus, sure, err = chosen(v.Spec, all, parents); err == nil && !sure {
-		note(verdict.New(code.GPUUncertain))
+		note(verdict.Say("gpu.uncertain",
+			"CUDA_VISIBLE_DEVICES is ambiguous, because the GPUs differ and CUDA orders them by speed: all are "+
+				`taken. Set CUDA_DEVICE_ORDER = "PCI_BUS_ID", or use UUIDs`))
 	}
 	return u, err
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -26,7 +25,9 @@ func limitBy(v *variant.Variant, st *Started, doc *metadata.Document) *limit.Bas
 	}
 	doc.Lack("limit", err.Error())
 	if v.ModelConfig != nil {
-		st.Record.Notes = append(st.Record.Notes, verdict.New(code.LimitUnknown, verdict.Line(err)))
+		st.Record.Notes = append(st.Record.Notes, verdict.Say("work.limit_unknown",
+			"unknown what the machine allows: {error}",
+			verdict.Line(err)))
 	}
 	return nil
 }
@@ -89,6 +90,8 @@ func (st *Started) implausible() {
 	if token <= most*cacheSlack && token >= least/cacheSlack {
 		return
 	}
-	st.Record.Notes = append(st.Record.Notes, verdict.New(code.CacheImplausible,
+	st.Record.Notes = append(st.Record.Notes, verdict.Say("work.cache_implausible",
+		"a token of its KV cache takes {bytes} by its own figures, and {least} to {most} by the model's config: "+
+			"another model, another format, or a figure that is wrong",
 		verdict.Num("bytes", token, "bytes"), verdict.Num("least", least, "bytes"), verdict.Num("most", most, "bytes")))
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -69,7 +68,7 @@ func TestLimitBy(t *testing.T) {
 	}
 	// Who names a config is told why it does not help.
 	g, st := known(func(g *given) { g.v.ModelConfig = []byte(`{"model_type": "mamba"}`) }), &Started{Record: &ledger.Launch{}}
-	if limitBy(&g.v, st, &g.doc) != nil || !verdict.Holds(st.Record.Notes, code.LimitUnknown) {
+	if limitBy(&g.v, st, &g.doc) != nil || !verdict.Holds(st.Record.Notes, "work.limit_unknown") {
 		t.Errorf("%v", st.Record.Notes)
 	}
 }
@@ -102,7 +101,7 @@ func TestCacheImplausible(t *testing.T) {
 			st.Limit.GPUs[strings.Repeat("x", i+1)] = "NVIDIA H200"
 		}
 		st.implausible()
-		if verdict.Holds(st.Record.Notes, code.CacheImplausible) != c.noted {
+		if verdict.Holds(st.Record.Notes, "work.cache_implausible") != c.noted {
 			t.Errorf("%v GB for %v tokens on %d GPUs: %v", c.gb, c.tokens, c.gpus, st.Record.Notes)
 		}
 	}

@@ -87,7 +87,7 @@ const (
 // Gone is the error for a launch lost with what made it.
 type Gone struct{ Why verdict.Reason }
 
-func (g *Gone) Error() string { return string(g.Why.Code) + " " + g.Why.Subject }
+func (g *Gone) Error() string { return string(g.Why.Kind) + " " + g.Why.Subject }
 
 // Function makes one kind of launch: it starts the variant, does what the launch is for,
 // stops it, and completes its record. Its arguments and results can be serialized.

@@ -199,7 +199,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 				break
 			}
 		}
-		again := verdict.New(code.PortAgain).From(record.Error)
+		again := verdict.Say("engine.port_again", "started again on another port: {causes}").From(record.Error)
 		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Why: again})
 		record.Notes = append(record.Notes, again)
 		st.Inst, st.broke, record.OK, record.Error, record.Failure, record.Exit, record.LogTail = nil, "", true, verdict.Reason{}, "", nil, nil
@@ -361,7 +361,7 @@ func (st *Started) Broke(err error) {
 	}
 	if exit := st.Inst.Exit(); exit != nil {
 		st.Record.Exit = &exit.Code
-		if st.Record.Error.Code != code.EngineEnded {
+		if st.Record.Error.Kind != code.EngineEnded.Kind {
 			st.Record.Error = verdict.New(code.EngineDied, verdict.Text("exit", exit.String()), verdict.Line(err))
 		}
 		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), 15)
@@ -439,7 +439,8 @@ func (st *Started) overheard() {
 		st.causedBy(kinds.Port, diagnosed(kinds.Port, kinds.PortTaken))
 		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), engine.TailLines)
 	case !seen:
-		st.Record.Notes = append(st.Record.Notes, verdict.New(code.PortUnseen))
+		st.Record.Notes = append(st.Record.Notes, verdict.Say("engine.port_unseen",
+			"not checked whether another program listens at the engine's port: who does cannot be told there"))
 	}
 }
 
@@ -448,16 +449,21 @@ func (st *Started) ended(err error) {
 	if err != nil {
 		st.Lab.running.add(st.Inst)
 		if st.Record.OK {
-			st.Record.Notes = append(st.Record.Notes, verdict.New(code.Stopping, verdict.Line(err)))
+			st.Record.Notes = append(st.Record.Notes, verdict.Say("launch.stopping", "stopping: {error}",
+				verdict.Line(err)))
 		}
 	}
 	if l, ok := st.Inst.(engine.Leaver); ok {
 		if left := l.Left(); len(left) > 0 {
 			names := slices.Compact(slices.Clone(left))
-			st.Record.Notes = append(st.Record.Notes, verdict.New(code.LeftRunning, verdict.Int("n", len(left)), verdict.List("names", names[:min(mostNames, len(names))])))
+			st.Record.Notes = append(st.Record.Notes, verdict.Say("launch.left_running",
+				"still running after the engine exited: {names} ({n} in total); mxflow ended them",
+				verdict.Int("n", len(left)), verdict.List("names", names[:min(mostNames, len(names))])))
 		}
 		if files, bytes := l.LeftFiles(); len(files) > 0 {
-			note := verdict.New(code.LeftFiles, verdict.Int("n", len(files)), verdict.Num("gb", float64(bytes)/1e9, "GB"),
+			note := verdict.Say("launch.left_files",
+				"it left {paths} ({n} in total, {gb}), which another launch may find",
+				verdict.Int("n", len(files)), verdict.Num("gb", float64(bytes)/1e9, "GB"),
 				verdict.List("paths", files[:min(mostNames, len(files))]))
 			st.Record.Notes = append(st.Record.Notes, note.Map(st.Lab.Redact.Text))
 		}
@@ -511,7 +517,9 @@ func (l *Lab) altered(now map[string]string) error {
 	if changes == nil {
 		return nil
 	}
-	return &verdict.Fault{Reason: verdict.New(code.Altered).From(changes...)}
+	return &verdict.Fault{Reason: verdict.Say("launch.altered",
+		"mxflow itself was changed during the run, and engines inherit that ({causes}): further launches would "+
+			"not be comparable. Find out what changed it (an engine may have), then apply again from a new shell").From(changes...)}
 }
 
 // keepLog stores the log of a stopped engine.
@@ -531,7 +539,9 @@ func (st *Started) keepLog() {
 func (st *Started) redactLog(path string) bool {
 	err := redact.File(path, st.Lab.Redact)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		st.Record.Notes = append(st.Record.Notes, verdict.New(code.LogRemoved, verdict.Line(err)))
+		st.Record.Notes = append(st.Record.Notes, verdict.Say("launch.log_removed",
+			"log removed, because sensitive values in it could not be redacted: {error}",
+			verdict.Line(err)))
 		_ = os.Remove(path)
 	}
 	return err == nil
@@ -610,7 +620,10 @@ func (st *Started) unused(uses []kinds.Use) {
 			continue
 		}
 		if !seen && u.Hidden {
-			why := verdict.New(code.SettingUnshown, verdict.Text("name", u.Observed)).From(st.Record.Unobserved[u.Observed])
+			why := verdict.Say("work.setting_unshown",
+				"{subject} is set, but it is unknown whether the engine used it: {name} is not seen{causes? "+
+					"({causes})}",
+				verdict.Text("name", u.Observed)).From(st.Record.Unobserved[u.Observed])
 			st.Record.Notes = append(st.Record.Notes, why.On(u.Setting).Map(st.Lab.Redact.Text))
 			continue
 		}
@@ -650,7 +663,11 @@ func (st *Started) diagnose() {
 		st.causedBy(class, shown)
 	} else if st.Inst != nil {
 		if exit := st.Inst.Exit(); exit != nil && (exit.Signal == "SIGILL" || exit.Signal == "SIGBUS") {
-			st.causedBy("", verdict.New(code.SignalSays, verdict.Text("signal", exit.Signal)))
+			st.causedBy("", verdict.Say("engine.signal",
+				"{signal=SIGILL?it was built for another CPU, or a trap in one of its libraries stopped it: "+
+					"build it on this machine}{signal=SIGBUS?memory that it had mapped is gone: /dev/shm or a disk "+
+					"is full (shm_size of a container), or a file was cut while in use}",
+				verdict.Text("signal", exit.Signal)))
 		}
 	}
 }

@@ -29,7 +29,9 @@ func (l *Lab) recordTrees(ctx context.Context, v *variant.Variant, record *ledge
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && t.Noticed:
-			record.Notes = append(record.Notes, verdict.New(code.TreeUnrecorded, verdict.Err(err)).On(t.Path))
+			record.Notes = append(record.Notes, verdict.Say("tree.unrecorded",
+				"working tree {subject}, which the engine sees, was not recorded: {error}",
+				verdict.Err(err)).On(t.Path))
 			continue
 		case err != nil:
 			return failed("tree "+t.Name, "be hashed", "%v", err)
@@ -87,7 +89,8 @@ func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Rea
 				continue
 			}
 			if t.Problem != "" {
-				return verdict.New(code.TreeUnhashed, verdict.Text("error", t.Problem)).On(t.Name)
+				return verdict.Say("tree.unhashed", "tree {subject} cannot be hashed: {error}",
+					verdict.Text("error", t.Problem)).On(t.Name)
 			}
 			changed, _ := runtime.Ask(s, "diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) ([]verdict.Arg, error) {
 				var diff bytes.Buffer
@@ -98,10 +101,15 @@ func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Rea
 				// Recorded diffs have no sensitive values in them.
 				return l.difference(ctx, *was, state.Commit, []byte(l.Redact.Text(diff.String()))), nil
 			})
-			return verdict.New(code.TreeChanged, changed...).On(t.Name)
+			return verdict.Say("tree.changed",
+				"tree {subject} changed in {lost?files that cannot be named, because a recorded diff is "+
+					"gone}{lost!{files:10}{files!files that no diff names}{commit? (commit {commit}, before "+
+					"{before})}}",
+				changed...).On(t.Name)
 		}
 		if names := l.filesChanged(v); len(names) > 0 {
-			return verdict.New(code.FilesChanged, verdict.List("files", names)).On(v.Name)
+			return verdict.Say("files.changed", "{subject} runs other files than before: {files:10}",
+				verdict.List("files", names)).On(v.Name)
 		}
 	}
 	return verdict.Reason{}

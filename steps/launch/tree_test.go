@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -33,8 +32,8 @@ func TestMovedTrees(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			why := l.MovedTrees(t.Context(), c.used, []*variant.Variant{v}, nil)
-			if (c.says == "") != why.IsZero() || !strings.Contains(tell.Line(why), c.says) {
-				t.Errorf("%s", tell.Line(why))
+			if (c.says == "") != why.IsZero() || !strings.Contains(why.String(), c.says) {
+				t.Errorf("%s", why.String())
 			}
 		})
 	}

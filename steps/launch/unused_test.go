@@ -32,10 +32,10 @@ func TestUnusedSettingDoesNotCount(t *testing.T) {
 		tc.record.Disturbed = true
 		st := &Started{Record: &tc.record, Lab: &Lab{}}
 		st.unused(tc.uses)
-		if invalid := len(tc.record.Invalid) == 1 && tc.record.Invalid[0].Code == code.SettingUnused && tc.record.Invalid[0].Subject == "speculative.model"; invalid != tc.invalid || invalid == tc.record.Disturbed {
+		if invalid := len(tc.record.Invalid) == 1 && tc.record.Invalid[0].Kind == code.SettingUnused.Kind && tc.record.Invalid[0].Subject == "speculative.model"; invalid != tc.invalid || invalid == tc.record.Disturbed {
 			t.Errorf("%s: invalid by %v, disturbed %v", name, tc.record.Invalid, tc.record.Disturbed)
 		}
-		if noted := verdict.Holds(tc.record.Notes, code.SettingUnshown); noted != (name == "may be hidden") {
+		if noted := verdict.Holds(tc.record.Notes, "work.setting_unshown"); noted != (name == "may be hidden") {
 			t.Errorf("%s: notes %v", name, tc.record.Notes)
 		}
 	}

@@ -37,7 +37,7 @@ type artifact struct {
 	// Lines is how many lines the log had when the level kernels read it, Partial why
 	// they were not all, and Observed and Unobserved the engine's observations.
 	Lines      int                        `json:"lines,omitempty"`
-	Partial    code.Code                  `json:"partial,omitempty"`
+	Partial    code.Fact                  `json:"partial,omitzero"`
 	Observed   map[string]ledger.Observed `json:"observed,omitempty"`
 	Unobserved map[string]verdict.Reason  `json:"unobserved,omitempty"`
 	// Load is what the level stress received, except its samples and series.

@@ -179,7 +179,7 @@ type inspection struct {
 	check *EngineCheck
 }
 
-func (i *inspection) found(name string, good bool, what code.Code, args ...verdict.Arg) {
+func (i *inspection) found(name string, good bool, what code.Fact, args ...verdict.Arg) {
 	i.check.Findings = append(i.check.Findings, Finding{name, good, verdict.New(what, args...).Map(i.Lab.Redact.Text)})
 }
 
@@ -208,11 +208,13 @@ func (i *inspection) answer(ctx context.Context) error {
 	i.check.Prompt, i.check.Answer = checkPrompt, logscan.Short(s.Reasoning+s.Text)
 	switch s.TokenSource {
 	case measure.SourceContinuousUsage:
-		i.found("usage", true, code.UsageEvery)
+		i.found("usage", true, code.Of("check.usage.every", "token counts in every event of a stream"))
 	case measure.SourceUsage:
-		i.found("usage", true, code.UsageEnd)
+		i.found("usage", true, code.Of("check.usage.end",
+			"token counts at the end of a stream only: the first event is counted as one token"))
 	default:
-		i.found("usage", false, code.UsageNone)
+		i.found("usage", false, code.Of("check.usage.none",
+			"no token counts in streams: events are counted, and one may hold many tokens"))
 	}
 	return nil
 }
@@ -228,15 +230,26 @@ func (i *inspection) tokenizer(ctx context.Context) error {
 	path := verdict.Text("path", cmp.Or(i.kind.Tokenize.Path, "/tokenize"))
 	switch {
 	case p.Method == prompt.Tokenizer && p.Verified:
-		i.found("tokenizer", true, code.TokenizerAgrees, path)
+		i.found("tokenizer", true, code.Of("check.tokenizer.agrees",
+			"POST {path} counts tokens as usage does: prompts have the requested length"),
+			path)
 	case p.Method == prompt.Tokenizer:
-		i.found("tokenizer", true, code.TokenizerAlone, path)
+		i.found("tokenizer", true, code.Of("check.tokenizer.alone",
+			"POST {path} counts tokens; usage reports no prompt tokens"),
+			path)
 	case p.Method == prompt.Pieces:
-		i.found("tokenizer", true, code.TokenizerPieces, path)
+		i.found("tokenizer", true, code.Of("check.tokenizer.pieces",
+			"none, or usage contradicts it: prompts are made of pieces that usage counted, and have the "+
+				"requested length"),
+			path)
 	case p.Method == prompt.ByUsage:
-		i.found("tokenizer", false, code.TokenizerUsage, path)
+		i.found("tokenizer", false, code.Of("check.tokenizer.usage",
+			"none, or usage contradicts it: prompts get about the requested length, by usage"),
+			path)
 	default:
-		i.found("tokenizer", false, code.TokenizerGuess, path)
+		i.found("tokenizer", false, code.Of("check.tokenizer.guess",
+			"none, and usage reports no prompt tokens: four bytes are taken as a token"),
+			path)
 	}
 	return nil
 }
@@ -247,14 +260,20 @@ func (i *inspection) length(ctx context.Context) error {
 	var status *openai.StatusError
 	switch {
 	case errors.As(err, &status):
-		i.found("ignore_eos", false, code.LengthRefused, verdict.Int("status", status.Status))
+		i.found("ignore_eos", false, code.Of("check.length.refused",
+			"refused (HTTP status {status}): set ignore_eos = false in workloads; answers may then be shorter "+
+				"than requested"),
+			verdict.Int("status", status.Status))
 		return nil
 	case err != nil:
 		return err
 	case s.OutputTokens < checkOutput:
-		i.found("ignore_eos", false, code.LengthShort, verdict.Int("tokens", s.OutputTokens), verdict.Int("of", checkOutput), verdict.Text("finish", s.Finish))
+		i.found("ignore_eos", false, code.Of("check.length.short",
+			"not honoured: {tokens} of {of} tokens ({finish}{finish!no reason given})"),
+			verdict.Int("tokens", s.OutputTokens), verdict.Int("of", checkOutput), verdict.Text("finish", s.Finish))
 	default:
-		i.found("ignore_eos", true, code.LengthHonoured, verdict.Int("tokens", s.OutputTokens), verdict.Int("of", checkOutput))
+		i.found("ignore_eos", true, code.Of("check.length.honoured", "honoured: {tokens} of {of} tokens"),
+			verdict.Int("tokens", s.OutputTokens), verdict.Int("of", checkOutput))
 	}
 	return nil
 }
@@ -270,9 +289,13 @@ func (i *inspection) cache(ctx context.Context) error {
 		}
 	}
 	if s.CachedTokens < 0 {
-		i.found("cached_tokens", false, code.CachedUnreported, verdict.Text("flag", i.kind.Ask.CachedTokens))
+		i.found("cached_tokens", false, code.Of("check.cached.unreported",
+			"not reported: prompts answered from a cache go unnoticed{flag?; start it with {flag}}"),
+			verdict.Text("flag", i.kind.Ask.CachedTokens))
 	} else {
-		i.found("cached_tokens", true, code.CachedReported, verdict.Int("tokens", s.CachedTokens), verdict.Int("of", s.PromptTokens))
+		i.found("cached_tokens", true, code.Of("check.cached.reported",
+			"reported: {tokens} of {of} tokens of a repeated prompt"),
+			verdict.Int("tokens", s.CachedTokens), verdict.Int("of", s.PromptTokens))
 	}
 	return nil
 }
@@ -281,7 +304,7 @@ func (i *inspection) cache(ctx context.Context) error {
 func (i *inspection) metrics(ctx context.Context) error {
 	m := i.kind.Metrics
 	if m.Path == "" {
-		i.found("metrics", true, code.MetricsNone)
+		i.found("metrics", true, code.Of("check.metrics.none", "engines of this kind have no metrics page"))
 		return nil
 	}
 	var patterns []kinds.Pattern
@@ -300,11 +323,15 @@ func (i *inspection) metrics(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case has == 0 && len(lacks) > 0:
-		i.found("metrics", false, code.MetricsMissing, verdict.Text("why", why), verdict.Text("flags", strings.Join(m.Needs, " ")))
+		i.found("metrics", false, code.Of("check.metrics.missing", "{why}{flags?; enable it with {flags}}"),
+			verdict.Text("why", why), verdict.Text("flags", strings.Join(m.Needs, " ")))
 	case len(lacks) > 0:
-		i.found("metrics", true, code.MetricsSome, verdict.Text("path", m.Path), verdict.Int("names", has), verdict.Int("of", len(patterns)), verdict.List("lacking", lacks))
+		i.found("metrics", true, code.Of("check.metrics.some",
+			"GET {path} has {names} of {of} known names; missing: {lacking}"),
+			verdict.Text("path", m.Path), verdict.Int("names", has), verdict.Int("of", len(patterns)), verdict.List("lacking", lacks))
 	default:
-		i.found("metrics", true, code.MetricsAll, verdict.Text("path", m.Path), verdict.Int("names", has))
+		i.found("metrics", true, code.Of("check.metrics.all", "GET {path} has all {names} known names"),
+			verdict.Text("path", m.Path), verdict.Int("names", has))
 	}
 	return nil
 }
@@ -313,16 +340,17 @@ func (i *inspection) metrics(ctx context.Context) error {
 func (i *inspection) log() {
 	path := i.Inst.LogPath()
 	if path == "" {
-		i.found("log", false, code.NoLog)
+		i.found("log", false, code.Of("check.log.none", "none at an endpoint, so lines of it prove no kernel"))
 		return
 	}
 	if d, broke := i.kind.Diagnose(path); broke {
-		i.found("log", false, code.LogBroke, verdict.Int("line_no", d.LineNo), verdict.Text("line", logscan.Short(d.Line)), verdict.Text("means", d.Means))
+		i.found("log", false, code.Of("check.log.broke", "line {line_no} looks like an error: {line} ({means})"),
+			verdict.Int("line_no", d.LineNo), verdict.Text("line", logscan.Short(d.Line)), verdict.Text("means", d.Means))
 		return
 	}
 	seen, lines, err := logscan.ScanFile(path, i.kind.Harmless)
 	if err != nil {
-		i.found("log", false, code.LogUnsearchable, verdict.Line(err))
+		i.found("log", false, code.Of("check.log.unsearchable", "cannot be searched: {error}"), verdict.Line(err))
 		return
 	}
 	harmless := 0
@@ -333,5 +361,7 @@ func (i *inspection) log() {
 	if harmless > 0 {
 		args = append(args, verdict.Int("harmless", harmless))
 	}
-	i.found("log", lines > 0, code.LogSound, args...)
+	i.found("log", lines > 0, code.Of("check.log.sound",
+		"{lines} lines, no errors{harmless?; {harmless} look like errors but are harmless}"),
+		args...)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -224,7 +223,9 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 		}
 		if !made.OK {
 			out.LogTail, out.Exit = made.LogTail, made.Exit
-			return nil, &verdict.Fault{Reason: verdict.New(code.QualityNoParent, verdict.Text("parent", v.Name)).On(made.ID).From(made.Error)}
+			return nil, &verdict.Fault{Reason: verdict.Say("quality.no_parent",
+				"{parent} could not be launched for its answers",
+				verdict.Text("parent", v.Name)).On(made.ID).From(made.Error)}
 		}
 		known, slot = append(known, made), nil
 	}

@@ -211,7 +211,8 @@ func exitOf(inst engine.Instance) *engine.Exit { return cmp.Or(inst.Exit(), &eng
 func lastWords(tail []string) []verdict.Reason {
 	for _, line := range slices.Backward(tail) {
 		if line = strings.TrimSpace(line); line != "" {
-			return []verdict.Reason{verdict.New(code.LastWords, verdict.Text("line", line))}
+			return []verdict.Reason{verdict.Say("exec.last_words", "its last output: {line}",
+				verdict.Text("line", line))}
 		}
 	}
 	return nil
@@ -305,7 +306,10 @@ func (e *exec) keepFiles(q *qualification, l engine.Launch, out string) error {
 			return err
 		}
 		if kept++; kept > maxFiles || info.Size() > maxFile {
-			q.Record.Notes = append(q.Record.Notes, verdict.New(code.FileTooLarge, verdict.Text("file", name), verdict.Int("mib", int(info.Size()>>20)), verdict.Int("most", maxFiles)).On(q.level.Level()))
+			q.Record.Notes = append(q.Record.Notes, verdict.Say("exec.file_too_large",
+				"level {subject} left {file} ({mib} MiB), which is not kept: at most {most} files of up to 256 "+
+					"MiB are",
+				verdict.Text("file", name), verdict.Int("mib", int(info.Size()>>20)), verdict.Int("most", maxFiles)).On(q.level.Level()))
 			return nil
 		}
 		if err := redact.File(path, q.Lab.Redact); err != nil {
@@ -372,5 +376,7 @@ func (e *exec) readNumbers(ctx context.Context, of *evidence, text []byte) ([]ve
 	of.Number("lost", float64(lost))
 	of.Number("gained", float64(gained))
 	of.Number("lost_p", p)
-	return verdict.Because(code.ItemsPaired, verdict.Int("items", len(items)), verdict.Int("lost", lost), verdict.Int("gained", gained), verdict.Num("p", p, "")), nil
+	return verdict.Because(code.Of("exec.items_paired",
+		"{items} items: {lost} lost, {gained} gained against the parent (p {p})"),
+		verdict.Int("items", len(items)), verdict.Int("lost", lost), verdict.Int("gained", gained), verdict.Num("p", p, "")), nil
 }

@@ -71,7 +71,7 @@ func (a *artifact) search(ctx context.Context, q *qualification, wanted []varian
 		return err
 	}
 	a.Lines, a.Partial = a.scan.Lines(), partOf(q.Record, a.scan)
-	if a.Partial == "" && q.LogBroken() {
+	if a.Partial.Kind == "" && q.LogBroken() {
 		a.Partial = code.LogBrokeOff
 	}
 	return nil
@@ -82,7 +82,9 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 	all := variant.EvidenceFor(e.plan, e.launch.Knobs)
 	wanted := besidesProfile(all)
 	if len(all) > 0 && len(wanted) == 0 {
-		return verdict.Pass, verdict.Because(code.ProvedByProfile, verdict.Int("knobs", len(all))), nil
+		return verdict.Pass, verdict.Because(code.Of("kernels.by_profile",
+			"the profile has to prove the value of {knobs|knob|knobs}"),
+			verdict.Int("knobs", len(all))), nil
 	}
 	if inLog(wanted) && e.scan == nil {
 		wanted = redacted(wanted, e.redact)
@@ -93,7 +95,7 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 		if err != nil {
 			return "", nil, err
 		}
-		if e.scan != nil && e.scan.Cut() && e.Partial == "" { // what the level saw was dropped later
+		if e.scan != nil && e.scan.Cut() && e.Partial.Kind == "" { // what the level saw was dropped later
 			return "", nil, &verdict.Fault{Reason: verdict.New(code.LevelUnreplayed).On(e.block.Level())}
 		}
 	}
@@ -102,13 +104,13 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 		nearest(log, reasons)
 		log.Close()
 	}
-	if verdict.Holds(reasons, code.LogBrokeOff) {
+	if verdict.Holds(reasons, code.LogBrokeOff.Kind) {
 		// An error, not inconclusive: it is tried again, and says nothing about the
 		// variant.
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
 	}
 	if v != verdict.Pass && inLog(wanted) && e.at != "" {
-		reasons = append(reasons, verdict.New(code.LogAt, verdict.Text("path", e.at)))
+		reasons = append(reasons, verdict.Say("kernels.log_at", "log: {path}", verdict.Text("path", e.at)))
 	}
 	return v, reasons, nil
 }
@@ -160,30 +162,37 @@ func (q *qualification) logAt() string {
 }
 
 // partOf is why a log is incomplete; empty if it is complete.
-func partOf(l *ledger.Launch, scan *logscan.Scan) code.Code {
+func partOf(l *ledger.Launch, scan *logscan.Scan) code.Fact {
 	switch {
 	case !launch.Fresh(l.Engine):
-		return code.LogBeganBefore
-	case verdict.Holds(l.Notes, code.LogBrokeOff):
+		return code.Of("kernels.log_began_before",
+			"the server was already running, so its log starts in the middle and a missing line proves nothing: "+
+				"add restart to the endpoint block")
+	case verdict.Holds(l.Notes, code.LogBrokeOff.Kind):
 		return code.LogBrokeOff
 	case scan.Cut():
-		return code.LogCut
+		return code.Of("kernels.log_cut",
+			"the log was too large and lost its middle, so a missing line proves nothing: make the engine log "+
+				"less")
 	}
-	return ""
+	return code.Fact{}
 }
 
 // judgeProof is the verdict on what was seen in a log, which is incomplete because of
 // partial if that is given, and on what was observed.
-func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Code, observed map[string]ledger.Observed, unobserved map[string]verdict.Reason) (v verdict.Verdict, reasons []verdict.Reason) {
+func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Fact, observed map[string]ledger.Observed, unobserved map[string]verdict.Reason) (v verdict.Verdict, reasons []verdict.Reason) {
 	switch {
 	case !inLog(wanted):
 		v, reasons = judgeKernels(wanted, nil)
 	case scan == nil:
-		v, reasons = verdict.Inconclusive, verdict.Because(code.LogUnknown)
+		v, reasons = verdict.Inconclusive, verdict.Because(code.Of("kernels.log_unknown",
+			"the endpoint's log is not here, so lines of it prove no knob value: observe a page or metric of the "+
+				"server, or start it with an executor"))
 	case scan.Lines() == 0:
-		v, reasons = verdict.Inconclusive, verdict.Because(code.LogEmpty)
+		v, reasons = verdict.Inconclusive, verdict.Because(code.Of("kernels.log_empty",
+			"the engine logged nothing, so no knob value is proved"))
 	default:
-		if v, reasons = judgeKernels(wanted, scan.Seen()); partial != "" {
+		if v, reasons = judgeKernels(wanted, scan.Seen()); partial.Kind != "" {
 			v, reasons = judgePartial(partial, wanted, scan.Seen(), v, reasons)
 		}
 	}
@@ -196,18 +205,19 @@ func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Code
 // nearest adds the lines of the log that are nearest to what was not seen in it.
 func nearest(log io.ReadSeeker, reasons []verdict.Reason) {
 	for i, r := range reasons {
-		if r.Code != code.NotSeen {
+		if r.Kind != code.NotSeen.Kind {
 			continue
 		}
 		if _, err := log.Seek(0, io.SeekStart); err != nil {
 			return
 		}
-		lines, err := logscan.Nearest(log, r.Args["glob"].Text)
+		lines, err := logscan.Nearest(log, r.Values["glob"].Text)
 		if err != nil {
 			return
 		}
 		for _, l := range lines {
-			near := verdict.New(code.NearLine, verdict.Int("line_no", l.LineNo), verdict.Text("line", logscan.Short(l.Line)))
+			near := verdict.Say("kernels.near_line", "line {line_no}: {line}",
+				verdict.Int("line_no", l.LineNo), verdict.Text("line", logscan.Short(l.Line)))
 			reasons[i].Causes = append(reasons[i].Causes, near)
 		}
 	}
@@ -229,11 +239,12 @@ func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *le
 	}
 	wanted = redacted(wanted, lab.Redact)
 	if !inLog(wanted) {
-		got, reasons := judgeProof(wanted, nil, "", l.Observed, l.Unobserved)
+		got, reasons := judgeProof(wanted, nil, code.Fact{}, l.Observed, l.Unobserved)
 		return got, reasons, nil
 	}
 	if l.Log == "" {
-		return verdict.Inconclusive, verdict.Because(code.LogNotKept), nil
+		return verdict.Inconclusive, verdict.Because(code.Of("kernels.log_not_kept",
+			"its log was not kept, so no knob value is proved")), nil
 	}
 	log, err := lab.Store.Get(l.Log)
 	if err != nil {
@@ -262,14 +273,16 @@ func redacted(wanted []variant.Evidence, r *redact.Redactor) []variant.Evidence 
 func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (verdict.Verdict, []verdict.Reason) {
 	v := verdict.Pass
 	if len(wanted) == 0 {
-		return verdict.Inconclusive, verdict.Because(code.NoKnobs)
+		return verdict.Inconclusive, verdict.Because(code.Of("kernels.no_knobs",
+			"the plan declares no knobs: nothing to prove"))
 	}
 	// If not proved, only the objections are reported.
 	var against, proofs []verdict.Reason
 	for _, e := range wanted {
 		if !e.Said() {
 			v = verdict.Join(v, verdict.Inconclusive)
-			against = append(against, factOf(e, code.Unproven))
+			against = append(against, factOf(e, code.Of("kernels.unproven",
+				"{subject} = {value:q} is unproven: it declares neither must_see nor must_not_see")))
 		}
 		for _, glob := range e.MustSee {
 			m := seen[glob]
@@ -282,14 +295,25 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 				v = verdict.Fail
 				against = append(against, factOf(e, code.NotSeen, verdict.Text("glob", glob)))
 			case m.Chosen:
-				proofs = append(proofs, factOf(e, code.SeenChosen, at...))
+				proofs = append(proofs, factOf(e, code.Of("kernels.seen_chosen",
+					"{subject} = {value:q}: seen {glob:q}, where the engine chose it (line {line_no}: {line})"),
+					at...))
 			case m.UsedNo > 0:
-				proofs = append(proofs, factOf(e, code.Seen, at...))
+				proofs = append(proofs, factOf(e, code.Of("kernels.seen",
+					"{subject} = {value:q}: seen {glob:q} (line {line_no}: {line})"),
+					at...))
 			case e.AtStart:
-				proofs = append(proofs, factOf(e, code.SeenAtStart, at...))
+				proofs = append(proofs, factOf(e, code.Of("kernels.seen_at_start",
+					"{subject} = {value:q}: seen {glob:q} at start only, as at_start allows: a weaker proof "+
+						"(line {line_no}: {line})"),
+					at...))
 			default:
 				v = verdict.Fail
-				against = append(against, factOf(e, code.OnlyConfigured, at...))
+				against = append(against, factOf(e, code.Of("kernels.only_configured",
+					"{subject} = {value:q}: {glob:q} is in the log only before the first request (line "+
+						"{line_no}: {line}): configured, not proven; name something that the engine logs or counts "+
+						"while it answers, or accept it with at_start = true"),
+					at...))
 			}
 		}
 		for _, lines := range e.MustCount {
@@ -303,7 +327,9 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		for _, glob := range e.MustNotSee {
 			if m, ok := seen[glob]; ok {
 				v = verdict.Fail
-				against = append(against, factOf(e, code.WronglySeen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", logscan.Short(m.FirstLine))))
+				against = append(against, factOf(e, code.Of("kernels.wrongly_seen",
+					"{subject} = {value:q}: {glob:q} must not be in the log but is (line {line_no}: {line})"),
+					verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", logscan.Short(m.FirstLine))))
 			}
 		}
 	}
@@ -312,7 +338,9 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		if observes(wanted) {
 			by = "engine"
 		}
-		return v, append(verdict.Because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...)
+		return v, append(verdict.Because(code.Of("kernels.proved",
+			"{by=engine?what the engine reports}{by=engine!the log} proves the value of {knobs|knob|knobs}"),
+			verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...)
 	}
 	return v, against
 }
@@ -329,16 +357,24 @@ func counted(e variant.Evidence, lines plans.Lines, seen map[string]logscan.Matc
 			if no == 0 || e.AtStart {
 				no, line = first.LineNo, first.FirstLine
 			}
-			each = append(each, factOf(e, code.LinesLike, verdict.Text("glob", glob), verdict.Int("lines", of), verdict.Int("line_no", no), verdict.Text("line", logscan.Short(line))))
+			each = append(each, factOf(e, code.Of("kernels.lines_like",
+				"{lines} × {glob:q} (first in line {line_no}: {line})"),
+				verdict.Text("glob", glob), verdict.Int("lines", of), verdict.Int("line_no", no), verdict.Text("line", logscan.Short(line))))
 		}
 	}
 	if n >= lines.AtLeast {
-		return factOf(e, code.SeenLines, args...).From(each...), true
+		return factOf(e, code.Of("kernels.seen_lines",
+			"{subject} = {value:q}: seen {lines|line|lines} of at least {at_least}: {causes}"),
+			args...).From(each...), true
 	}
 	if early := m.Count - n; early > 0 {
 		args = append(args, verdict.Int("early", early))
 	}
-	return factOf(e, code.TooFewLines, args...).From(each...), false
+	return factOf(e, code.Of("kernels.too_few_lines",
+		"{subject} = {value:q}: at least {at_least|line|lines} of the log must match {globs:or} but {lines} "+
+			"did{causes?: {causes}}{early?; {early} more before the first request: configured, not proven; name "+
+			"something that the engine logs or counts while it answers, or accept it with at_start = true}"),
+		args...).From(each...), false
 }
 
 // observes reports whether any of the evidence is an observation.
@@ -359,20 +395,35 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 				switch {
 				case !ok:
 					own = verdict.Join(own, verdict.Inconclusive)
-					against = append(against, factOf(e, code.NotObserved, name).From(orUnasked(not[what])))
+					against = append(against, factOf(e, code.Of("kernels.not_observed",
+						"{subject} = {value:q} is unproven: {name} was not observed"),
+						name).From(orUnasked(not[what])))
 				case must && o.Value != want[what]:
 					own = verdict.Fail
-					against = append(against, factOf(e, code.ObservedOther, name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
+					against = append(against, factOf(e, code.Of("kernels.observed_other",
+						"{subject} = {value:q}: {name} must be {must} but the engine reports {is} ({from})"),
+						name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
 				case !must && o.Value == want[what]:
 					own = verdict.Fail
-					against = append(against, factOf(e, code.WronglyObserved, name, is, from))
+					against = append(against, factOf(e, code.Of("kernels.wrongly_observed",
+						"{subject} = {value:q}: {name} must not be {is} but the engine reports it ({from})"),
+						name, is, from))
 				case must && o.Configured && e.AtStart:
-					proofs = append(proofs, factOf(e, code.ObservedAtStart, name, is, from))
+					proofs = append(proofs, factOf(e, code.Of("kernels.observed_at_start",
+						"{subject} = {value:q}: observed {name} {is} at start only, as at_start allows: a weaker "+
+							"proof ({from})"),
+						name, is, from))
 				case must && o.Configured:
 					own = verdict.Fail
-					against = append(against, factOf(e, code.ObservedAsked, name, is, from))
+					against = append(against, factOf(e, code.Of("kernels.observed_asked",
+						"{subject} = {value:q}: {name} is {is} by a line from before the first request ({from}): "+
+							"configured, not proven; name something that the engine logs or counts while it answers, "+
+							"or accept it with at_start = true"),
+						name, is, from))
 				default:
-					proofs = append(proofs, factOf(e, code.Observed, name, is, from))
+					proofs = append(proofs, factOf(e, code.Of("kernels.observed",
+						"{subject} = {value:q}: observed {name} {is} ({from})"),
+						name, is, from))
 				}
 			}
 		}
@@ -390,7 +441,7 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 
 func orUnasked(why verdict.Reason) verdict.Reason {
 	if why.IsZero() {
-		return verdict.New(code.Unasked)
+		return verdict.Say("kernels.unasked", "this engine has no observation of that name")
 	}
 	return why
 }
@@ -398,7 +449,7 @@ func orUnasked(why verdict.Reason) verdict.Reason {
 // judgePartial is the verdict on an incomplete log: it starts in the middle, because the
 // server was running before the launch, or its middle was dropped. What is there counts,
 // for and against; what is missing proves nothing.
-func judgePartial(why code.Code, wanted []variant.Evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
+func judgePartial(why code.Fact, wanted []variant.Evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
 	excluded := false
 	for _, e := range wanted {
 		for _, glob := range e.MustNotSee {
@@ -415,6 +466,6 @@ func judgePartial(why code.Code, wanted []variant.Evidence, seen map[string]logs
 }
 
 // factOf is a fact about the value of a knob.
-func factOf(e variant.Evidence, what code.Code, args ...verdict.Arg) verdict.Reason {
+func factOf(e variant.Evidence, what code.Fact, args ...verdict.Arg) verdict.Reason {
 	return verdict.New(what, append(args, verdict.Text("value", e.Value))...).On(e.Knob)
 }

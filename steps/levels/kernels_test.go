@@ -9,7 +9,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -56,8 +55,8 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			v, reasons := judgeProof(wanted, a.scan, a.Partial, nil, nil)
-			if broke := verdict.Holds(reasons, code.LogBrokeOff); broke != (c.want == "") || !broke && v != c.want {
-				t.Errorf("%s: %s %q; want %q", c.name, v, tell.Lines(reasons), c.want)
+			if broke := verdict.Holds(reasons, code.LogBrokeOff.Kind); broke != (c.want == "") || !broke && v != c.want {
+				t.Errorf("%s: %s %q; want %q", c.name, v, verdict.Lines(reasons), c.want)
 			}
 		})
 	}
@@ -81,9 +80,9 @@ func TestPartialLogs(t *testing.T) {
 	} {
 		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
 		v, reasons := judgeKernels(wanted, seen)
-		v, reasons = judgePartial(code.LogBeganBefore, wanted, seen, v, reasons)
-		if v != c.want || (reasons[0].Code == code.LogBeganBefore) != c.partial {
-			t.Errorf("%s: %s %q, want %s", c.name, v, tell.Lines(reasons), c.want)
+		v, reasons = judgePartial(code.Of("kernels.log_began_before", ""), wanted, seen, v, reasons)
+		if v != c.want || (reasons[0].Kind == "kernels.log_began_before") != c.partial {
+			t.Errorf("%s: %s %q, want %s", c.name, v, verdict.Lines(reasons), c.want)
 		}
 	}
 }
@@ -126,11 +125,11 @@ func TestJudgeKernels(t *testing.T) {
 		{"no knob", nil, see(), verdict.Inconclusive, "nothing to prove"},
 	} {
 		got, reasons := judgeKernels(c.wanted, c.seen)
-		if got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
-			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, tell.Lines(reasons), c.want, c.says)
+		if got != c.want || !strings.Contains(verdict.Semicolons(reasons), c.says) {
+			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, verdict.Lines(reasons), c.want, c.says)
 		}
-		if (verdict.Holds(reasons, code.Seen) || verdict.Holds(reasons, code.SeenLines)) != (got == verdict.Pass) {
-			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, tell.Lines(reasons))
+		if (verdict.Holds(reasons, "kernels.seen") || verdict.Holds(reasons, "kernels.seen_lines")) != (got == verdict.Pass) {
+			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, verdict.Lines(reasons))
 		}
 	}
 }
@@ -148,7 +147,7 @@ func TestKernelsOverALogThatWasCut(t *testing.T) {
 		"both seen": {map[string]logscan.Match{"cutlass": {Count: 1, UsedNo: 1}, "marlin": {Count: 1, UsedNo: 1}}, verdict.Fail},
 	} {
 		v, reasons := judgeKernels(wanted, c.seen)
-		if v, _ = judgePartial(code.LogCut, wanted, c.seen, v, reasons); v != c.want {
+		if v, _ = judgePartial(code.Of("kernels.log_cut", ""), wanted, c.seen, v, reasons); v != c.want {
 			t.Errorf("%s: %s, want %s", name, v, c.want)
 		}
 	}
@@ -181,12 +180,13 @@ func TestKnobsProvedByObservation(t *testing.T) {
 		"both against":           {must(map[string]any{"tactic": "x"}), "fail", "fail", "reason of the log"},
 		"nothing to be observed": {[]variant.Evidence{{Knob: "moe", Value: "b"}}, "pass", "pass", "reason of the log"},
 	} {
-		v, reasons := judgeObserved(c.wanted, seen, not, c.log, verdict.Because(code.Broken, verdict.Text("error", "reason of the log")))
-		if v != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
-			t.Errorf("%s: %s, %q; want %s, %q", name, v, tell.Lines(reasons), c.want, c.says)
+		v, reasons := judgeObserved(c.wanted, seen, not, c.log, verdict.Because(code.Of("broken", "{error}"),
+			verdict.Text("error", "reason of the log")))
+		if v != c.want || !strings.Contains(verdict.Semicolons(reasons), c.says) {
+			t.Errorf("%s: %s, %q; want %s, %q", name, v, verdict.Lines(reasons), c.want, c.says)
 		}
 	}
 	if v, reasons := judgeKernels(must(map[string]any{"kernel": "marlin"}), nil); v != verdict.Pass {
-		t.Errorf("a knob with an observation as its evidence is not unproven: %s %q", v, tell.Lines(reasons))
+		t.Errorf("a knob with an observation as its evidence is not unproven: %s %q", v, verdict.Lines(reasons))
 	}
 }

@@ -345,10 +345,12 @@ func (e execution) judge(ctx context.Context, of *evidence) (verdict.Verdict, []
 	if err != nil {
 		return "", nil, err
 	}
-	reasons := verdict.Because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Prints())))
+	reasons := verdict.Because(code.Of("command.printed", "exit status 0, all {metrics} metrics printed"),
+		verdict.Int("metrics", len(e.of.Prints())))
 	for _, m := range e.of.Prints() {
 		s := of.numbers[m.Address()]
-		reasons = append(reasons, verdict.New(code.MetricValues, verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Called()))
+		reasons = append(reasons, verdict.Say("command.values", "{subject}: {values} values, median {median}",
+			verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Called()))
 	}
 	return verdict.Pass, reasons, nil
 }

@@ -250,27 +250,41 @@ func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Ver
 		}
 		for _, pattern := range e.MustTrace {
 			if n, args := find(pattern); n > 0 {
-				proofs = append(proofs, factOf(e, code.InTrace, append(args, verdict.Text("glob", pattern))...))
+				proofs = append(proofs, factOf(e, code.Of("trace.seen",
+					"{subject} = {value:q}: {glob:q} in the profile ({launches|launch|launches}, {gpu}: {kernel})"),
+					append(args, verdict.Text("glob", pattern))...))
 			} else {
-				lacking(e, factOf(e, code.NotInTrace, verdict.Text("glob", pattern)))
+				lacking(e, factOf(e, code.Of("trace.not_seen",
+					"{subject} = {value:q}: {glob:q} must be in the profile but is not"),
+					verdict.Text("glob", pattern)))
 			}
 		}
 		for _, lines := range e.MustLaunch {
 			args := []verdict.Arg{verdict.List("globs", lines.AnyOf), verdict.Int("at_least", lines.AtLeast)}
 			if n, more := find(lines.AnyOf...); n >= lines.AtLeast {
-				proofs = append(proofs, factOf(e, code.LaunchesInTrace, append(args, more...)...))
+				proofs = append(proofs, factOf(e, code.Of("trace.launches",
+					"{subject} = {value:q}: {launches|launch|launches} of {globs:or} in the profile, at least "+
+						"{at_least} wanted"),
+					append(args, more...)...))
 			} else {
-				lacking(e, factOf(e, code.TooFewInTrace, append(args, verdict.Int("launches", n))...))
+				lacking(e, factOf(e, code.Of("trace.too_few",
+					"{subject} = {value:q}: at least {at_least|launch|launches} of {globs:or} must be in the "+
+						"profile but {launches} are"),
+					append(args, verdict.Int("launches", n))...))
 			}
 		}
 		for _, pattern := range e.MustNotTrace {
 			if n, args := find(pattern); n > 0 {
 				v = verdict.Fail
-				against = append(against, factOf(e, code.WronglyInTrace, append(args, verdict.Text("glob", pattern))...))
+				against = append(against, factOf(e, code.Of("trace.wrongly_seen",
+					"{subject} = {value:q}: {glob:q} must not be in the profile but is "+
+						"({launches|launch|launches}, {gpu}: {kernel})"),
+					append(args, verdict.Text("glob", pattern))...))
 			}
 		}
 		if len(e.MustNotTrace) > 0 && !whole {
-			lacking(e, factOf(e, code.BareOfTrace, verdict.List("globs", e.MustNotTrace)))
+			lacking(e, factOf(e, code.Of("trace.bare", "{subject} = {value:q}: whether {globs:or} ran is not known"),
+				verdict.List("globs", e.MustNotTrace)))
 		}
 	}
 	if v == verdict.Pass {

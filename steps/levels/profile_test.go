@@ -29,19 +29,19 @@ func TestJudgeTrace(t *testing.T) {
 		wanted variant.Evidence
 		in     []profiling.Taken
 		want   verdict.Verdict
-		code   code.Code
+		code   code.Kind
 	}{
-		{"a family", variant.Evidence{MustTrace: []string{"marlin"}}, ran, verdict.Pass, code.InTrace},
-		{"a glob", variant.Evidence{MustTrace: []string{"*MARLIN_moe*"}}, ran, verdict.Pass, code.InTrace},
-		{"not there", variant.Evidence{MustTrace: []string{"cutlass_grouped_gemm"}}, ran, verdict.Fail, code.NotInTrace},
-		{"not there, as far as one can see", variant.Evidence{MustTrace: []string{"marlin"}}, partly, verdict.Inconclusive, code.NotInTrace},
-		{"enough launches", variant.Evidence{MustLaunch: lines(32, "marlin", "nvjet")}, ran, verdict.Pass, code.LaunchesInTrace},
-		{"too few", variant.Evidence{MustLaunch: lines(33, "marlin", "nvjet")}, ran, verdict.Fail, code.TooFewInTrace},
-		{"too few are named", variant.Evidence{MustLaunch: lines(33, "nvjet")}, crowded, verdict.Inconclusive, code.TooFewInTrace},
-		{"not to be there", variant.Evidence{MustNotTrace: []string{"marlin"}}, ran, verdict.Fail, code.WronglyInTrace},
+		{"a family", variant.Evidence{MustTrace: []string{"marlin"}}, ran, verdict.Pass, "trace.seen"},
+		{"a glob", variant.Evidence{MustTrace: []string{"*MARLIN_moe*"}}, ran, verdict.Pass, "trace.seen"},
+		{"not there", variant.Evidence{MustTrace: []string{"cutlass_grouped_gemm"}}, ran, verdict.Fail, "trace.not_seen"},
+		{"not there, as far as one can see", variant.Evidence{MustTrace: []string{"marlin"}}, partly, verdict.Inconclusive, "trace.not_seen"},
+		{"enough launches", variant.Evidence{MustLaunch: lines(32, "marlin", "nvjet")}, ran, verdict.Pass, "trace.launches"},
+		{"too few", variant.Evidence{MustLaunch: lines(33, "marlin", "nvjet")}, ran, verdict.Fail, "trace.too_few"},
+		{"too few are named", variant.Evidence{MustLaunch: lines(33, "nvjet")}, crowded, verdict.Inconclusive, "trace.too_few"},
+		{"not to be there", variant.Evidence{MustNotTrace: []string{"marlin"}}, ran, verdict.Fail, "trace.wrongly_seen"},
 		{"not there as wanted", variant.Evidence{MustNotTrace: []string{"cutlass"}}, ran, verdict.Pass, ""},
-		{"perhaps there", variant.Evidence{MustNotTrace: []string{"marlin"}}, partly, verdict.Inconclusive, code.BareOfTrace},
-		{"there, whatever is hidden", variant.Evidence{MustNotTrace: []string{"nvjet"}}, partly, verdict.Fail, code.WronglyInTrace},
+		{"perhaps there", variant.Evidence{MustNotTrace: []string{"marlin"}}, partly, verdict.Inconclusive, "trace.bare"},
+		{"there, whatever is hidden", variant.Evidence{MustNotTrace: []string{"nvjet"}}, partly, verdict.Fail, "trace.wrongly_seen"},
 		{"nothing asked for", variant.Evidence{}, partly, verdict.Pass, ""},
 	} {
 		v, why := judgeTrace([]variant.Evidence{tt.wanted}, tt.in)

@@ -91,16 +91,24 @@ func (s *smoke) run(ctx context.Context, q *qualification) (*artifact, error) {
 func (s *smoke) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdict.Reason, error) {
 	text, expect := e.Answer, e.redact.Text(s.Expect)
 	if strings.TrimSpace(text) == "" {
-		return verdict.Fail, verdict.Because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt)), nil
+		return verdict.Fail, verdict.Because(code.Of("smoke.empty", "the answer to {prompt:q} is empty"),
+			verdict.Text("prompt", s.Prompt)), nil
 	}
 	if !strings.Contains(strings.ToLower(text), strings.ToLower(expect)) {
-		return verdict.Fail, verdict.Because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", logscan.Short(text))), nil
+		return verdict.Fail, verdict.Because(code.Of("smoke.lacks",
+			"the answer to {prompt:q} should contain {expect:q} but was {answer:q}"),
+			verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", logscan.Short(text))), nil
 	}
 	if s.re != nil && !s.re.MatchString(text) {
-		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", logscan.Short(text))), nil
+		return verdict.Fail, verdict.Because(code.Of("smoke.unlike",
+			"the answer to {prompt:q} should match {pattern:q} but was {answer:q}"),
+			verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", logscan.Short(text))), nil
 	}
 	if ok, why := coherence.Coherent(text); !ok {
-		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}, nil
+		return verdict.Fail, []verdict.Reason{verdict.Say("smoke.garbage",
+			"the answer to {prompt:q} is not readable text",
+			verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}, nil
 	}
-	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", logscan.Short(text))), nil
+	return verdict.Pass, verdict.Because(code.Of("smoke.answered", "answered {answer:q}"),
+		verdict.Text("answer", logscan.Short(text))), nil
 }

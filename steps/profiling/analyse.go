@@ -110,9 +110,12 @@ func unread(w Window, files []string, err error) verdict.Reason {
 	case errors.Is(err, profile.ErrHidden):
 		return verdict.New(code.ProfileHidden).On(w.Name())
 	case errors.Is(err, profile.ErrNoKernels), errors.Is(err, profile.ErrOtherProcess):
-		return verdict.New(code.ProfileEmpty, verdict.List("files", files)).On(w.Name())
+		return verdict.Say("profile.no_kernels",
+			"{subject}: no kernel of the engine in {files:and}: check that the profiler records the GPU",
+			verdict.List("files", files)).On(w.Name())
 	}
-	return verdict.New(code.ProfileUnreadable, verdict.Line(err)).On(w.Name())
+	return verdict.Say("profile.unread", "{subject}: the profile cannot be read: {error}",
+		verdict.Line(err)).On(w.Name())
 }
 
 // Hidden is how many launches of CUDA graphs hide their kernels, and Unnamed how many

@@ -231,7 +231,10 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 				case s.err != nil:
 					return s.err
 				default:
-					return &verdict.Fault{Reason: verdict.New(code.ProfileCut, verdict.Int("tokens", events)).On(w.Name())}
+					return &verdict.Fault{Reason: verdict.Say("profile.cut",
+						"{subject}: an answer ended before its token {tokens}: raise the engine's longest "+
+							"sequence, or lower prompt_tokens or steps",
+						verdict.Int("tokens", events)).On(w.Name())}
 				}
 			}
 			select {
@@ -331,7 +334,8 @@ func (t *taking) post(ctx context.Context, page, body string) error {
 	defer answer.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(answer.Body, 4096))
 	if answer.StatusCode >= http.StatusBadRequest {
-		return &verdict.Fault{Reason: verdict.New(code.ProfileRefused, verdict.Line(fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(said))))).On(page)}
+		return &verdict.Fault{Reason: verdict.Say("profile.refused", "POST {subject} was refused: {error}",
+			verdict.Line(fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(said))))).On(page)}
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/engine/profile/symbol"
 	"github.com/mxflow/mxflow/engine/roofline"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -133,7 +132,10 @@ func (t *Taken) said(p *profile.Part) verdict.Reason {
 		args = append(args, verdict.Num("step", p.Unprofiled, "µs"))
 	}
 	if most := slices.MaxFunc(p.Categories, func(a, b profile.Category) int { return int(a.Total - b.Total) }); p.GPU > 0 {
-		args = append(args, verdict.Text("most", most.Name), verdict.Num("share", most.Total/p.GPU, "share"))
+		args = append(args, verdict.Text("most", profile.Words(most.Name)), verdict.Num("share", most.Total/p.GPU, "share"))
 	}
-	return verdict.New(code.ProfileTook, args...).On(t.Name())
+	return verdict.Say("profile.took",
+		"{subject}: {gpu?GPU {gpu} a step}{gpu!{kernels|kernel|kernels}}{step? ({step} from end to end)}{most?, "+
+			"{most} {share}}",
+		args...).On(t.Name())
 }

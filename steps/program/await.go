@@ -49,7 +49,8 @@ func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, o
 		case <-run.Exited():
 			exit := run.Exit()
 			ended.Verdict = verdict.Pass
-			ended.Reasons = verdict.Because(code.Ended, verdict.Text("exit", cmp.Or(exit, &engine.Exit{Code: -1}).String()))
+			ended.Reasons = verdict.Because(code.Of("step.ended", "{exit}"),
+				verdict.Text("exit", cmp.Or(exit, &engine.Exit{Code: -1}).String()))
 			if exit == nil || exit.Code != 0 || exit.Signal != "" {
 				ended.Verdict = verdict.Fail
 				if exit != nil {
@@ -60,7 +61,10 @@ func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, o
 			ended.Verdict, ended.Reasons = verdict.Fail, verdict.Because(code.TimedOut, verdict.Dur("limit", limit))
 		case <-look.C:
 			if over = printed(out) > variant.MaxOutput; over {
-				ended.Verdict, ended.Reasons = verdict.Fail, verdict.Because(code.PrintedTooMuch, verdict.Int("mib", variant.MaxOutput>>20))
+				ended.Verdict, ended.Reasons = verdict.Fail, verdict.Because(code.Of("step.printed_too_much",
+					"printed more than {mib} MiB to standard output, which metric blocks read: let it log to "+
+						"standard error"),
+					verdict.Int("mib", variant.MaxOutput>>20))
 			}
 		case <-ctx.Done():
 			ended.Verdict = verdict.Error

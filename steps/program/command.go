@@ -3,7 +3,6 @@ package program
 import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -32,5 +31,5 @@ func Finds(b *plans.Block) (found []plans.Found) {
 
 // Said is a number as a reason.
 func Said(s measure.Summary, name string) verdict.Reason {
-	return verdict.New(code.NumberFound, verdict.Num("value", s.Stats["median"], s.Unit)).On(name)
+	return verdict.Say("exec.number", "{subject} {value}", verdict.Num("value", s.Stats["median"], s.Unit)).On(name)
 }

@@ -1,6 +1,7 @@
 package quality
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -25,6 +26,9 @@ type Settings struct {
 	MinArgmaxMatch        *float64  `json:"min_argmax_match"`
 	MaxPerplexityIncrease *float64  `json:"max_perplexity_increase"`
 }
+
+// words are the findings as texts name them.
+var words = map[string]string{KL: "KL", KLP99: "KL p99", Argmax: "argmax match", Perplexity: "perplexity"}
 
 // The names of the findings, as rules have them after "levels.correctness.".
 const (
@@ -56,7 +60,8 @@ func flat(r *Recording) (all []logprob.Answer) {
 // compare compares one launch's answers with another's.
 func compare(own, against *Recording) (logprob.Comparison, error) {
 	if !own.Same(against) {
-		return logprob.Comparison{}, &verdict.Fault{Reason: verdict.New(code.QualityOtherPrompts)}
+		return logprob.Comparison{}, &verdict.Fault{Reason: verdict.Say("quality.other_prompts",
+			"the launches compared were asked other prompts")}
 	}
 	return logprob.Compare(flat(against), flat(own), logprob.Options{NearTie: nearTie})
 }
@@ -211,18 +216,25 @@ func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
 		return verdict.Error, []verdict.Reason{verdict.OfError(err)}
 	}
 	if f.Any() {
-		return verdict.Fail, verdict.Because(code.QualityFlaws, verdict.Int("nan", f.NaN), verdict.Int("inf", f.Inf), verdict.Int("above", f.Above), verdict.Int("sums", f.Sums), verdict.Int("repeated", f.Repeated))
+		return verdict.Fail, verdict.Because(code.Of("quality.flaws",
+			"impossible log-probabilities: {nan} NaN, {inf} infinite, {above} above 0, {sums} lists that sum to "+
+				"more than 1, {repeated} that list a token twice"),
+			verdict.Int("nan", f.NaN), verdict.Int("inf", f.Inf), verdict.Int("above", f.Above), verdict.Int("sums", f.Sums), verdict.Int("repeated", f.Repeated))
 	}
 	tokens := 0
 	for _, a := range flat(r) {
 		tokens += len(a.Tokens)
 	}
 	if tokens == 0 {
-		return verdict.Fail, verdict.Because(code.QualityEmpty, verdict.Int("prompts", len(flat(r))))
+		return verdict.Fail, verdict.Because(code.Of("quality.empty",
+			"no token in the answers to {prompts|prompt|prompts}"),
+			verdict.Int("prompts", len(flat(r))))
 	}
 	if len(r.Twice) == 2 {
 		if c, err := logprob.Compare(r.Twice[:1], r.Twice[1:], logprob.Options{NearTie: nearTie}); err == nil && c.Pairs[0].Divergence != nil {
-			return "", verdict.Because(code.QualityTwice, verdict.Int("token", c.Pairs[0].Divergence.At+1))
+			return "", verdict.Because(code.Of("quality.twice",
+				"the same request, sent twice, got different answers from token {token} on"),
+				verdict.Int("token", c.Pairs[0].Divergence.At+1))
 		}
 	}
 	return "", nil
@@ -245,7 +257,9 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 	}
 	for _, h := range slices.Concat(f.pairs, noise.pairs) {
 		if h.Reference.Flaws.Any() {
-			return verdict.Invalid, verdict.Because(code.QualityParentFlaws, verdict.Text("parent", name)), nil
+			return verdict.Invalid, verdict.Because(code.Of("quality.parent_flaws",
+				"{parent} itself answers with impossible log-probabilities"),
+				verdict.Text("parent", name)), nil
 		}
 		if err := h.Complete(); err != nil && s.needsLists() {
 			return verdict.Error, verdict.Because(code.QualityMissing, verdict.Err(err)), nil
@@ -276,7 +290,7 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 		if !there {
 			return verdict.Error, verdict.Because(code.QualityMissing), nil
 		}
-		args := []verdict.Arg{verdict.Num("value", value, l.unit), verdict.Num("limit", l.limit, l.unit)}
+		args := []verdict.Arg{verdict.Text("name", cmp.Or(words[l.name], l.name)), verdict.Num("value", value, l.unit), verdict.Num("limit", l.limit, l.unit)}
 		if l.least {
 			args = append(args, verdict.Text("least", "yes"))
 		}
@@ -288,12 +302,21 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 		}
 		switch {
 		case l.kept(value):
-			notes = append(notes, verdict.New(code.QualityWithin, args...).On(l.name))
+			notes = append(notes, verdict.Say("quality.within",
+				"{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} "+
+					"against itself {noise}})",
+				args...).On(l.name))
 		case has && !l.beyond(value, least, f.apart[l.name], noise.apart[l.name]):
-			notes = append(notes, verdict.New(code.QualityNoise, args...).On(l.name))
+			notes = append(notes, verdict.Say("quality.noise",
+				"{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} "+
+					"against itself {noise}}): over the limit, but within that noise",
+				args...).On(l.name))
 		default:
 			v = verdict.Fail
-			over = append(over, verdict.New(code.QualityOver, args...).On(l.name))
+			over = append(over, verdict.Say("quality.over",
+				"{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} "+
+					"against itself {noise}})",
+				args...).On(l.name))
 		}
 	}
 	if v == verdict.Fail {
@@ -308,7 +331,10 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 		n = f.positions / max(len(f.pairs), 1)
 	}
 	if n < fewest {
-		return verdict.Inconclusive, verdict.Because(code.QualityFew, verdict.Int("positions", n), verdict.Int("least", fewest)), values
+		return verdict.Inconclusive, verdict.Because(code.Of("quality.few",
+			"only {positions|position|positions} could be compared, and {least} are needed: raise prompts or "+
+				"output_tokens"),
+			verdict.Int("positions", n), verdict.Int("least", fewest)), values
 	}
 	return v, append(notes, f.differences(name)), values
 }
@@ -344,7 +370,9 @@ func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, 
 	if kl, there := f.by[KL]; there {
 		args = append(args, verdict.Num("kl", kl, "nats/token"), verdict.Num("argmax", f.by[Argmax], "share"))
 	}
-	return verdict.Pass, append(verdict.Because(code.QualityItself, args...), notes...), values
+	return verdict.Pass, append(verdict.Because(code.Of("quality.itself",
+		"{answers|answer|answers} from each of {launches} launches of itself{kl?: KL {kl}, argmax match {argmax}}"),
+		args...), notes...), values
 }
 
 // Said is how much was answered, if there is nothing to compare with.
@@ -354,7 +382,8 @@ func (r *Recording) Said() verdict.Reason {
 	for _, a := range all {
 		tokens += len(a.Tokens)
 	}
-	return verdict.New(code.QualityAnswered, verdict.Int("answers", len(all)), verdict.Int("tokens", tokens))
+	return verdict.Say("quality.answered", "{answers|answer|answers} of {tokens|token|tokens} recorded",
+		verdict.Int("answers", len(all)), verdict.Int("tokens", tokens))
 }
 
 // limit is a limit of a level.
@@ -433,7 +462,11 @@ func (f *distances) first(parent string) verdict.Reason {
 			if gap, ok := d.Gap.Finite(); ok {
 				args = append(args, verdict.Num("gap", gap, "nats"))
 			}
-			return verdict.New(code.QualityDiverged, args...)
+			return verdict.Say("quality.diverged",
+				"prompt {prompt}, token {token}: {was_id?id {was_id}}{was_id!{was?{was:q}}{was!the end of the "+
+					"answer}} from {parent}, here {is_id?id {is_id}}{is_id!{is?{is:q}}{is!the end of the "+
+					"answer}}{gap?, {gap} less likely}",
+				args...)
 		}
 	}
 	return verdict.Reason{}
@@ -457,5 +490,8 @@ func (f *distances) differences(parent string) verdict.Reason {
 	if f.positions > 0 {
 		args = append(args, verdict.Int("positions", f.positions))
 	}
-	return verdict.New(code.QualityDiffer, args...)
+	return verdict.Say("quality.differ",
+		"{diverged} of {answers} pairs of answers differ, {ties} at a near-tie{positions?; "+
+			"{positions|position|positions} compared with {parent}'s}",
+		args...)
 }

@@ -84,32 +84,32 @@ func TestJudge(t *testing.T) {
 		parents []*Recording
 		limits  Settings
 		want    verdict.Verdict
-		reason  code.Code
+		reason  code.Kind
 	}{
-		{"the same answers", answered(same), quiet, limited(0), verdict.Pass, code.QualityWithin},
-		{"a little off, within the limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.02), verdict.Pass, code.QualityWithin},
-		{"a little off, beyond a tight limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.0001), verdict.Fail, code.QualityOver},
-		{"another model", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, code.QualityOver},
+		{"the same answers", answered(same), quiet, limited(0), verdict.Pass, "quality.within"},
+		{"a little off, within the limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.02), verdict.Pass, "quality.within"},
+		{"a little off, beyond a tight limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.0001), verdict.Fail, "quality.over"},
+		{"another model", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, "quality.over"},
 		{"one prompt in 32 is wrong", answered(func(i, _ int) float64 {
 			if i == 20 {
 				return 12
 			}
 			return 2
-		}), quiet, limited(0.001), verdict.Fail, code.QualityOver},
-		{"as far off as the parent from itself", answered(noisy(1, 3)), []*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))}, limited(0.0001), verdict.Pass, code.QualityNoise},
-		{"farther off than a noisy parent", answered(noisy(4, 3)), []*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))}, limited(0.0001), verdict.Fail, code.QualityOver},
-		{"NaN", nan, quiet, limited(0.02), verdict.Fail, code.QualityFlaws},
-		{"a parent with NaN", answered(same), []*Recording{nan, answered(same)}, limited(0.02), verdict.Invalid, code.QualityParentFlaws},
-		{"no log-probabilities", bare, quiet, limited(0.02), verdict.Error, code.QualityMissing},
-		{"other prompts", other, quiet, limited(0.02), verdict.Error, code.QualityOtherPrompts},
-		{"too few positions", few(), []*Recording{few(), few()}, limited(0.02), verdict.Inconclusive, code.QualityFew},
-		{"wrong from the first token on, so that few positions are compared", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, code.QualityOver},
-		{"tokens that are not the likeliest of their own lists", unlike, quiet, limited(0.02), verdict.Fail, code.QualityOver},
-		{"right as far as it goes, and then at an end", short, quiet, limited(0.02), verdict.Fail, code.QualityOver},
-		{"no answers", silent, quiet, limited(0.02), verdict.Fail, code.QualityEmpty},
+		}), quiet, limited(0.001), verdict.Fail, "quality.over"},
+		{"as far off as the parent from itself", answered(noisy(1, 3)), []*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))}, limited(0.0001), verdict.Pass, "quality.noise"},
+		{"farther off than a noisy parent", answered(noisy(4, 3)), []*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))}, limited(0.0001), verdict.Fail, "quality.over"},
+		{"NaN", nan, quiet, limited(0.02), verdict.Fail, "quality.flaws"},
+		{"a parent with NaN", answered(same), []*Recording{nan, answered(same)}, limited(0.02), verdict.Invalid, "quality.parent_flaws"},
+		{"no log-probabilities", bare, quiet, limited(0.02), verdict.Error, code.QualityMissing.Kind},
+		{"other prompts", other, quiet, limited(0.02), verdict.Error, "quality.other_prompts"},
+		{"too few positions", few(), []*Recording{few(), few()}, limited(0.02), verdict.Inconclusive, "quality.few"},
+		{"wrong from the first token on, so that few positions are compared", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, "quality.over"},
+		{"tokens that are not the likeliest of their own lists", unlike, quiet, limited(0.02), verdict.Fail, "quality.over"},
+		{"right as far as it goes, and then at an end", short, quiet, limited(0.02), verdict.Fail, "quality.over"},
+		{"no answers", silent, quiet, limited(0.02), verdict.Fail, "quality.empty"},
 	} {
 		v, reasons, _ := c.limits.Judge(c.own, c.parents, "baseline")
-		if v != c.want || len(reasons) == 0 || reasons[0].Code != c.reason {
+		if v != c.want || len(reasons) == 0 || reasons[0].Kind != c.reason {
 			t.Errorf("%s: %s %+v, want %s %s", c.name, v, reasons, c.want, c.reason)
 		}
 	}
@@ -121,14 +121,14 @@ func TestItself(t *testing.T) {
 	s := Settings{MaxKL: &kl}
 	one, other := answered(same), answered(func(int, int) float64 { return 2.5 })
 	v, reasons, found := s.Itself([]*Recording{one, other})
-	if v != verdict.Pass || reasons[0].Code != code.QualityItself || found[KL] <= 0 {
+	if v != verdict.Pass || reasons[0].Kind != "quality.itself" || found[KL] <= 0 {
 		t.Errorf("%s %+v %v", v, reasons, found)
 	}
 	other.Answers[0][0].Tokens[0].Top[1].LogProb = logprob.Of(math.Inf(1))
-	if v, reasons, _ := s.Itself([]*Recording{one, other}); v != verdict.Fail || reasons[0].Code != code.QualityFlaws {
+	if v, reasons, _ := s.Itself([]*Recording{one, other}); v != verdict.Fail || reasons[0].Kind != "quality.flaws" {
 		t.Errorf("%s %+v", v, reasons)
 	}
-	if v, reasons, _ := (&Settings{MaxPerplexityIncrease: &kl}).Itself([]*Recording{one, one}); v != verdict.Error || reasons[0].Code != code.QualityNoText {
+	if v, reasons, _ := (&Settings{MaxPerplexityIncrease: &kl}).Itself([]*Recording{one, one}); v != verdict.Error || reasons[0].Kind != code.QualityNoText.Kind {
 		t.Errorf("%s %+v", v, reasons)
 	}
 }

@@ -58,9 +58,9 @@ func cellOf(p *plans.Plan, address string) (sentCell, bool) {
 
 // OfSamples reports whether a reason for a launch not to count comes from its samples, so
 // judging them again must find it.
-func OfSamples(why verdict.Reason) bool { return slices.Contains(ofSamples, why.Code) }
+func OfSamples(why verdict.Reason) bool { return why.AnyOf(ofSamples...) }
 
-var ofSamples = slices.Concat(disturbing, []code.Code{
+var ofSamples = slices.Concat(disturbing, []code.Fact{
 	code.Unusable, code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond,
 	code.PrefillBeyond,
 })

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -43,7 +44,8 @@ func (r *recording) judge() {
 		}
 		r.possible(c)
 		if c.run.ByEvents {
-			r.note(c.fact(code.ByEvents)) // only the client counted the tokens
+			r.note(c.fact(code.Of("answers.by_events",
+				"tokens of {subject} were counted as stream events, as the engine does not count them"))) // only the client counted the tokens
 		}
 		r.doubtful(c)
 		for _, f := range coherence.Incoherent(c.samples) { // answers that are not text
@@ -55,14 +57,20 @@ func (r *recording) judge() {
 
 // disturbing are the reasons not to count that lie with the machine or the client, at that
 // moment, and not with the engine: such a launch is made again.
-var disturbing = []code.Code{
+var disturbing = []code.Fact{
 	code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.ReadLate, code.HeldBack,
 }
 
 // disturbed reports whether there are reasons, and all of them are disturbances: what else
 // is wrong with a launch does not depend on a quiet machine.
 func disturbed(why []verdict.Reason) bool {
-	return len(why) > 0 && !slices.ContainsFunc(why, func(r verdict.Reason) bool { return !slices.Contains(disturbing, r.Code) })
+	return len(why) > 0 && !slices.ContainsFunc(why, func(r verdict.Reason) bool { return !r.AnyOf(disturbing...) })
+}
+
+// slowdowns are what slows a GPU down, by the driver's name.
+var slowdowns = map[string]string{
+	"sw_thermal_slowdown": "software thermal slowdown", "hw_thermal_slowdown": "hardware thermal slowdown",
+	"hw_power_brake_slowdown": "power brake", "hw_slowdown": "hardware slowdown",
 }
 
 // disturbance is a disturbance of the machine as a fact.
@@ -70,7 +78,11 @@ func disturbance(d measure.Disturbance) verdict.Reason {
 	gpu, share := verdict.Text("gpu", d.GPU), verdict.Num("share", d.Share, "share")
 	switch d.Code {
 	case measure.Slowed:
-		return verdict.New(code.GPUSlowed, gpu, share, verdict.List("by", d.Slowed)).On(d.Cell)
+		by := slices.Clone(d.Slowed)
+		for i, name := range by {
+			by[i] = cmp.Or(slowdowns[name], "unknown reason "+name)
+		}
+		return verdict.New(code.GPUSlowed, gpu, share, verdict.List("by", by)).On(d.Cell)
 	case measure.Shared:
 		return verdict.New(code.GPUNeighbours, gpu, share, verdict.Int("most", d.Most)).On(d.Cell)
 	case measure.Wandered:
@@ -84,7 +96,7 @@ func (r *recording) invalid(why verdict.Reason) { r.taken.Invalid = append(r.tak
 func (r *recording) note(what verdict.Reason) { r.taken.Notes = append(r.taken.Notes, what) }
 
 // fact is a fact about the cell.
-func (c sentCell) fact(what code.Code, args ...verdict.Arg) verdict.Reason {
+func (c sentCell) fact(what code.Fact, args ...verdict.Arg) verdict.Reason {
 	return verdict.New(what, args...).On(c.cell.Address)
 }
 
@@ -112,7 +124,9 @@ func (r *recording) cached(c sentCell) {
 	case found.Worst > templateShare:
 		r.invalid(c.fact(code.FromCache, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
 	case found.Requests > 0:
-		r.note(c.fact(code.TemplateCached, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of)))
+		r.note(c.fact(code.Of("prompts.template_cached",
+			"{requests} of {of} requests of {subject} had a few cached tokens, as from a fixed chat template"),
+			verdict.Int("requests", found.Requests), verdict.Int("of", found.Of)))
 	case found.Unknown > 0:
 		r.uncounted(c, found)
 	}
@@ -123,19 +137,27 @@ func (r *recording) cached(c sentCell) {
 	case found.Worst > recomputedShare:
 		r.invalid(c.fact(code.ContextLost, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
 	case found.Unknown > 0:
-		r.note(c.fact(code.ContextUnknown, verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of)))
+		r.note(c.fact(code.Of("context.unknown",
+			"unknown for {unknown} of {of} requests of {subject} whether they found their context in the "+
+				"engine's prefix cache"),
+			verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of)))
 	}
 }
 
 // lengths compares the requested lengths with the actual ones.
 func (r *recording) lengths(c sentCell) {
 	if s := load.Shortfall(c.samples); s.Requests > 0 && c.w.IgnoreEOS {
-		r.note(c.fact(code.Short, verdict.Int("requests", s.Requests), verdict.Int("of", s.Of), verdict.Int("tokens", s.Tokens)))
+		r.note(c.fact(code.Of("answers.short",
+			"{requests} of {of} answers of {subject} were shorter than requested, by {tokens} tokens in all"),
+			verdict.Int("requests", s.Requests), verdict.Int("of", s.Of), verdict.Int("tokens", s.Tokens)))
 	}
 	d := load.Deviating(c.samples, 0)
 	method := verdict.Text("method", c.run.Prompts.Method)
 	if d.Unknown > 0 {
-		r.note(c.fact(code.LengthUnknown, verdict.Int("unknown", d.Unknown), verdict.Int("of", d.Of), method))
+		r.note(c.fact(code.Of("prompts.length_unknown",
+			"prompt length unknown for {unknown} of {of} requests of {subject}: the engine reported none, or an "+
+				"impossible one (counted by: {method})"),
+			verdict.Int("unknown", d.Unknown), verdict.Int("of", d.Of), method))
 	}
 	switch {
 	case d.Requests == 0:
@@ -153,7 +175,10 @@ func (r *recording) lengths(c sentCell) {
 		if c.cell.Prompt > 0 {
 			args = append(args, verdict.Int("want", c.cell.Prompt))
 		}
-		r.note(c.fact(code.LengthOther, args...))
+		r.note(c.fact(code.Of("prompts.length_other",
+			"prompts of {subject} were {least?{least} to }{most} tokens long instead of {want}{want!what was "+
+				"requested} (counted by: {method})"),
+			args...))
 	}
 }
 
@@ -180,7 +205,9 @@ func (r *recording) doubtful(c sentCell) {
 		}
 	}
 	if n > 0 {
-		r.note(c.fact(code.Doubtful, verdict.Int("answers", n), verdict.Int("request", example.Index), verdict.Text("doubts", example.Doubts)))
+		r.note(c.fact(code.Of("answers.doubtful",
+			"{answers|answer|answers} of {subject} doubtful (e.g. request {request}): {doubts}"),
+			verdict.Int("answers", n), verdict.Int("request", example.Index), verdict.Text("doubts", example.Doubts)))
 	}
 }
 
@@ -192,15 +219,25 @@ func FindingOf(f coherence.Finding) verdict.Reason {
 	}
 	if f.Code == coherence.Circles {
 		example = append(example, verdict.Int("answers", f.Count), verdict.Int("of", f.Of), verdict.Int("reverse", f.Reverse))
-		return verdict.New(code.Circles, example...).From(SignOf(f.Sign))
+		return verdict.Say("answers.circles",
+			"{answers} of {of} answers loop or are empty where the parent's do not, {reverse} the other way "+
+				"round, e.g. request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
+			example...).From(SignOf(f.Sign))
 	}
-	return verdict.New(code.Garbage, example...).From(SignOf(f.Sign))
+	return verdict.Say("answer.garbage",
+		"{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
+		example...).From(SignOf(f.Sign))
 }
 
-var signs = map[coherence.Code]code.Code{
-	coherence.Empty: code.SignEmpty, coherence.OnlyBroken: code.SignOnlyBroken, coherence.Broken: code.SignBroken,
-	coherence.NotNumbers: code.SignNotNumbers, coherence.OneWord: code.SignOneWord, coherence.Repeated: code.SignRepeated,
-	coherence.TooEven: code.SignTooEven, coherence.TooRandom: code.SignTooRandom,
+var signs = map[coherence.Code]code.Fact{
+	coherence.Empty:      code.Of("text.empty", "empty"),
+	coherence.OnlyBroken: code.Of("text.only_broken", "nothing but replacement characters"),
+	coherence.Broken:     code.Of("text.broken", "{count} of {of} characters are replacement, control or private ones"),
+	coherence.NotNumbers: code.Of("text.not_numbers", "{count} of {of} words are NaN or infinite"),
+	coherence.OneWord:    code.Of("text.one_word", "{text:q} is {count} of {of} words"),
+	coherence.Repeated:   code.Of("text.repeated", "{text:q} over and over"),
+	coherence.TooEven:    code.Of("text.too_even", "character entropy of {bits:3} bits, less than any text has"),
+	coherence.TooRandom:  code.Of("text.too_random", "character entropy of {bits:3} bits, more than any text has"),
 }
 
 // SignOf is a sign in a text that sound text does not have.
@@ -218,7 +255,8 @@ func SignOf(s coherence.Sign) verdict.Reason {
 	if s.FromStart {
 		args = append(args, verdict.Text("from_start", "yes"))
 	}
-	return verdict.New(signs[s.Code], args...)
+	f := signs[s.Code]
+	return verdict.Say(f.Kind, f.Text+"{from_start?, from its beginning}", args...)
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -255,7 +293,10 @@ func (r *recording) uncounted(c sentCell, found load.Contamination) {
 		r.invalid(c.fact(code.PrefixHits, verdict.Num("share", hits, "share")))
 	case known && hits <= templateShare:
 	case r.Kind.Ask.CachedTokens != "":
-		r.note(c.fact(code.CacheUnknown, verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of), verdict.Text("flag", r.Kind.Ask.CachedTokens)))
+		r.note(c.fact(code.Of("prompts.cache_unknown",
+			"unknown for {unknown} of {of} requests of {subject} whether a cache answered the prompt: start the "+
+				"engine with {flag}"),
+			verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of), verdict.Text("flag", r.Kind.Ask.CachedTokens)))
 	}
 }
 
@@ -366,7 +407,10 @@ func (r *recording) possible(c sentCell) {
 			verdict.Text("machine", l.Machine)))
 	}
 	if share, known := r.taken.Metrics[c.cell.Address+".tg_of_limit"].Stats["mean"]; known && share > 1 {
-		r.note(c.fact(code.AboveFormats, verdict.Num("bandwidth", l.BandwidthGBs, "GB/s")))
+		r.note(c.fact(code.Of("work.above_formats",
+			"{subject}: decode is faster than {bandwidth:4} allows in the formats of config.json: the engine "+
+				"reads smaller formats than that names, decodes several tokens at once, or does less work"),
+			verdict.Num("bandwidth", l.BandwidthGBs, "GB/s")))
 	}
 }
 
@@ -406,8 +450,19 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 // scheduled for a moment finds several events at once.
 const fastShare = 0.1
 
-var workFound = map[work.Code]code.Code{
-	work.PromptText: code.PromptText, work.AnswerText: code.AnswerText, work.PromptCount: code.PromptCount, work.AnswerCount: code.AnswerCount,
+var workFound = map[work.Code]code.Fact{
+	work.PromptText: code.Of("work.prompt_text",
+		"{subject}: a prompt token of {one} covers {value:2} of text, one of {other} {other_value:2}: {one} "+
+			"counts other tokens than it was sent"),
+	work.AnswerText: code.Of("work.answer_text",
+		"{subject}: a generated token of {one} covers {value:2} of visible text, one of {other} {other_value:2}: "+
+			"{one} counts tokens that it did not send, or sends pieces of tokens"),
+	work.PromptCount: code.Of("work.prompt_count",
+		"{subject}: {one} counts {value:3} prompt tokens for each one by the tokenizer of {other}, {other} "+
+			"itself {other_value:3}: {one} counts other tokens than it was sent"),
+	work.AnswerCount: code.Of("work.answer_count",
+		"{subject}: {one} counts {value:3} answer tokens for each one by the tokenizer of {other}, {other} "+
+			"itself {other_value:3}: {one} counts tokens that it did not send, or sends pieces of tokens"),
 }
 
 // WorkOf is how two arms differ that were to do the same work.

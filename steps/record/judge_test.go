@@ -8,7 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -54,7 +54,7 @@ func TestDisturbed(t *testing.T) {
 		}
 		r.judge()
 		if r.taken.Disturbed != c.want || (len(r.taken.Invalid) == 0) != strings.HasPrefix(c.name, "nothing wrong") {
-			t.Errorf("%s: disturbed %v, invalid %q", c.name, r.taken.Disturbed, tell.Lines(r.taken.Invalid))
+			t.Errorf("%s: disturbed %v, invalid %q", c.name, r.taken.Disturbed, verdict.Lines(r.taken.Invalid))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestHeld(t *testing.T) {
 		r.Kind.MaxLag = c.usual
 		r.held(sentCell{w: &plans.Workload{MaxLag: c.declared}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
 		if len(r.taken.Invalid) != c.invalid || len(r.taken.Notes) != c.notes {
-			t.Errorf("%+v: invalid %q, notes %q", c, tell.Lines(r.taken.Invalid), tell.Lines(r.taken.Notes))
+			t.Errorf("%+v: invalid %q, notes %q", c, verdict.Lines(r.taken.Invalid), verdict.Lines(r.taken.Notes))
 		}
 	}
 }
@@ -129,10 +129,10 @@ func TestUncounted(t *testing.T) {
 			run: measure.CellRun{Prompts: measure.PromptsMade{Template: c.template}}, samples: []measure.Sample{{PromptTokens: 128}},
 		}
 		r.uncounted(cell, load.Contamination{Unknown: 4, Of: 4})
-		if got := tell.Joined(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {
+		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.invalid)
 		}
-		if got := tell.Joined(r.taken.Notes); !strings.Contains(got, c.note) || (c.note == "") != (got == "") {
+		if got := verdict.Semicolons(r.taken.Notes); !strings.Contains(got, c.note) || (c.note == "") != (got == "") {
 			t.Errorf("%s: notes %q, want %q", name, got, c.note)
 		}
 	}
@@ -156,7 +156,7 @@ func TestOverlong(t *testing.T) {
 	} {
 		r := &recording{taken: &Taken{}}
 		r.overlong(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat"}, samples: []measure.Sample{c.sample}})
-		if got := tell.Joined(r.taken.Invalid); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.want)
 		}
 	}
@@ -166,7 +166,7 @@ func TestOverlong(t *testing.T) {
 func TestLengthsOfUncountedPrompts(t *testing.T) {
 	r := &recording{taken: &Taken{}}
 	r.lengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 32}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
-	if got := tell.Joined(r.taken.Notes); !strings.Contains(got, "unknown for 1 of 1") {
+	if got := verdict.Semicolons(r.taken.Notes); !strings.Contains(got, "unknown for 1 of 1") {
 		t.Errorf("notes %q", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -25,7 +25,7 @@ func TestUnknownCachesAreNoted(t *testing.T) {
 		r := &recording{Subject: Subject{Kind: kinds.Kind{Ask: kinds.Ask{CachedTokens: c.flag}}}, taken: &Taken{}}
 		sample := measure.Sample{PromptTokens: 100, OutputTokens: 1, CachedTokens: c.cached, TokenSource: measure.SourceUsage, Text: "one two three"}
 		r.cached(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 100}, samples: []measure.Sample{sample}})
-		notes := tell.Joined(append(r.taken.Notes, r.taken.Invalid...))
+		notes := verdict.Semicolons(append(r.taken.Notes, r.taken.Invalid...))
 		if c.want == "" && strings.Contains(notes, "cache") || !strings.Contains(notes, c.want) {
 			t.Errorf("%q, %d cached: %q", c.flag, c.cached, notes)
 		}

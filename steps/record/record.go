@@ -15,7 +15,6 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -97,7 +96,7 @@ func (t *Taken) stop(watch *telemetry.Recorder) {
 	series, notes := watch.Stop()
 	t.Series = append(t.Series, series...)
 	for _, text := range notes {
-		t.Notes = append(t.Notes, verdict.New(code.Watched, verdict.Text("text", text)))
+		t.Notes = append(t.Notes, verdict.Say("machine.watched", "{text}", verdict.Text("text", text)))
 	}
 }
 

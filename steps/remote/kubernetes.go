@@ -190,7 +190,11 @@ func (c *cluster) ready(ctx context.Context, slot int, name string, note func(ve
 			heard = time.Now()
 			on, waits, bad := startable(job, pods)
 			if bad.Reason != "" {
-				return nil, &verdict.Fault{Reason: verdict.New(code.JobUnstarted, verdict.Text("job", name), verdict.Text("class", bad.Reason), verdict.Text("says", strings.TrimSpace(bad.Message))).On(c.x.Kind)}
+				return nil, &verdict.Fault{Reason: verdict.Say("job.unstarted",
+					`executor "{subject}" started no worker in Job {job}: {class=Deleted?somebody deleted `+
+						"it}{class=Deleted!{class=PodEnded?its pod ended first}{class=PodEnded!{class}}}{says?: "+
+						"{says}}. Correct the Job in the executor block, or what it refers to, and apply again",
+					verdict.Text("job", name), verdict.Text("class", bad.Reason), verdict.Text("says", strings.TrimSpace(bad.Message))).On(c.x.Kind)}
 			}
 			if on != nil {
 				return on, nil

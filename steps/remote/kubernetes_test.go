@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -97,7 +96,7 @@ func TestReady(t *testing.T) {
 		f, _ := errors.AsType[*verdict.Fault](err)
 		switch {
 		case c.bad != "":
-			if f == nil || f.Reason.Code != code.JobUnstarted || f.Reason.Args["class"].Text != c.bad {
+			if f == nil || f.Reason.Kind != "job.unstarted" || f.Reason.Values["class"].Text != c.bad {
 				t.Errorf("%s: %v, %v, want %s", c.name, on, err, c.bad)
 			}
 		case err != nil || on.name != "p" || on.node != c.node:

@@ -133,7 +133,8 @@ func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note fu
 	p.mu.Lock()
 	s.worker = w
 	p.mu.Unlock()
-	note(verdict.New(code.WorkerReady, verdict.Text("job", w.ready.Job)).On(w.ready.Place.Name))
+	note(verdict.Say("worker.ready", "launching on {subject}{job? (job {job})}",
+		verdict.Text("job", w.ready.Job)).On(w.ready.Place.Name))
 	return w.ready.Place, nil
 }
 
@@ -213,7 +214,9 @@ func (p *Pool) unstarted(w *worker, argv []string) error {
 	if says == "" && w.why != nil {
 		says = w.why.Error()
 	}
-	return &verdict.Fault{Reason: verdict.New(code.WorkerUnstarted, verdict.Text("command", strings.Join(argv, " ")), verdict.Text("says", says)).On(p.Plan.Executor.Kind)}
+	return &verdict.Fault{Reason: verdict.Say("worker.unstarted",
+		`executor "{subject}" started no worker; it ran: {command}{says?; output: {says}}`,
+		verdict.Text("command", strings.Join(argv, " ")), verdict.Text("says", says)).On(p.Plan.Executor.Kind)}
 }
 
 // read reads a worker's messages until it ends or is silent for too long.
@@ -355,7 +358,7 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 				return nil, err
 			}
 			w.has[sum] = true
-		case !m.Failed.IsZero() && ctx.Err() == nil && m.Failed.Code == code.WorkerRefuses: // as it would again
+		case !m.Failed.IsZero() && ctx.Err() == nil && m.Failed.Kind == code.WorkerRefuses.Kind: // as it would again
 			return nil, &verdict.Fault{Reason: m.Failed.On(w.ready.Place.Name)}
 		case !m.Failed.IsZero() && ctx.Err() == nil:
 			return nil, &launch.Gone{Why: m.Failed.On(w.ready.Place.Name)}

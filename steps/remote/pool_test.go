@@ -157,7 +157,7 @@ func TestMake(t *testing.T) {
 				if err != nil || done.Record.ID != "s.x.1" || !p.Store.Has(done.Record.Log) {
 					t.Errorf("%+v, %v", done, err)
 				}
-			case !lost || gone.Why.Args["class"].Text != class || gone.Why.Subject != "one" || done != nil:
+			case !lost || gone.Why.Values["class"].Text != class || gone.Why.Subject != "one" || done != nil:
 				t.Errorf("%+v: %v, want it lost: %s", done, err, class)
 			}
 		})
@@ -167,9 +167,9 @@ func TestMake(t *testing.T) {
 // TestStand: a worker that does not come up is an error that has what it said, and one
 // that is gone is replaced on the next occasion.
 func TestStand(t *testing.T) {
-	for how, want := range map[string]code.Code{"refuses": code.WorkerRefuses, "noise": code.WorkerUnstarted} {
+	for how, want := range map[string]code.Kind{"refuses": code.WorkerRefuses.Kind, "noise": "worker.unstarted"} {
 		_, err := poolOf(t, how).Stand(t.Context(), 0, nil, quiet)
-		if f, ok := errors.AsType[*verdict.Fault](err); !ok || f.Reason.Code != want {
+		if f, ok := errors.AsType[*verdict.Fault](err); !ok || f.Reason.Kind != want {
 			t.Errorf("%s: %v, want %s", how, err, want)
 		}
 	}

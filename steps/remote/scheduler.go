@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -99,7 +98,10 @@ func (p *Pool) program(ctx context.Context, to []string, host, folder string) (s
 		}
 	}
 	if err != nil {
-		err = &verdict.Fault{Reason: verdict.New(code.WorkerUncopied, verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.text()), verdict.Err(err)).On(host)}
+		err = &verdict.Fault{Reason: verdict.Say("worker.uncopied",
+			"mxflow could not be copied to {subject} by {command}: {error}{says?; output: {says}}. Check that "+
+				"this command logs in without a prompt, or name mxflow there in the executor block",
+			verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.text()), verdict.Err(err)).On(host)}
 	}
 	if ctx.Err() == nil {
 		p.copied[host] = err

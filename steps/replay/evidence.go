@@ -70,7 +70,10 @@ func (r *Replay) checked(out *Replayed, id string) (*ledger.Launch, error) {
 		out.differ("launch "+id, d.Address+" "+d.What, d.Stored, d.Again)
 	}
 	if l.within {
-		out.note(verdict.New(code.RecordedElsewhere, verdict.Text("arch", r.arch[id]), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
+		out.note(verdict.Say("replay.recorded_elsewhere",
+			"Launch {subject} was recorded on {arch}: its statistics had to agree within {tolerance} only, and "+
+				"rules were decided from the recorded ones.",
+			verdict.Text("arch", r.arch[id]), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
 	}
 	out.Numbers += l.Numbers
 	return l.launch, nil
@@ -91,7 +94,7 @@ func (r *Replay) derive(id string) *replayedLaunch {
 	out.launch = &launch
 	recording, err := recordingOf(r.store, stored)
 	if err == nil && stored.Samples == "" && stored.Series == "" && fromSamples(stored) {
-		err = &verdict.Fault{Reason: verdict.New(code.RawUnnamed)}
+		err = &verdict.Fault{Reason: verdict.Say("replay.raw_unnamed", "its record names no raw data")}
 	}
 	if err != nil {
 		out.unread = verdict.OfError(err)
@@ -160,7 +163,8 @@ func readError(of string, err error) error {
 	if _, ok := errors.AsType[*verdict.Fault](err); ok {
 		return err // which says what is wrong with them
 	}
-	return &verdict.Fault{Reason: verdict.New(code.RawUnread, verdict.Text("of", of), verdict.Err(err))}
+	return &verdict.Fault{Reason: verdict.Say("replay.raw_unread", "{of}: {error}",
+		verdict.Text("of", of), verdict.Err(err))}
 }
 
 // fromSamples reports whether a launch has metrics that samples are needed for.

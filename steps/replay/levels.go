@@ -130,13 +130,15 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 		replayed, numbers, err = r.Judge.Level(p, block, launch, against)
 		fault := (*verdict.Fault)(nil)
 		switch {
-		case errors.As(err, &fault) && fault.Reason.Code == code.LevelUnreplayed,
+		case errors.As(err, &fault) && fault.Reason.Kind == code.LevelUnreplayed.Kind,
 			err != nil && l.Verdict != verdict.Pass && l.Verdict != verdict.Fail:
 			return r.unreplayed(out, l)
 		case errors.As(err, &fault):
 			return "", err
 		case err != nil:
-			return "", &verdict.Fault{Reason: verdict.New(code.LevelUnkept, verdict.Err(err)).On(l.Name)}
+			return "", &verdict.Fault{Reason: verdict.Say("replay.level_unkept",
+				"what decided level {subject} was not kept: {error}",
+				verdict.Err(err)).On(l.Name)}
 		}
 		r.numbers(out, launch, block, numbers)
 	}

@@ -64,7 +64,9 @@ func Needs(run string, inputs []string) verdict.Reason {
 	for i, name := range names {
 		names[i] = strings.Replace(strings.TrimPrefix(name, "env."), "var.", "MXFLOW_VAR_", 1)
 	}
-	return verdict.New(code.PlanSealed, verdict.List("set", names)).On(run)
+	return verdict.Say("replay.plan_sealed",
+		"run {subject} does not record what may be secret: set {set} in the environment as it was then",
+		verdict.List("set", names)).On(run)
 }
 
 // RecordedInputs are the inputs that a run recorded, which a load of its plan repeats. What is given
@@ -84,7 +86,7 @@ func (r *Replay) RecordedInputs(run string) *plans.Inputs {
 func (r *Replay) planOf(run string) *recordedPlan {
 	start := r.runs[run]
 	if start == nil {
-		return &recordedPlan{why: verdict.New(code.PlanUnrecorded)}
+		return &recordedPlan{why: verdict.Say("replay.plan_unrecorded", "its run did not record its plan")}
 	}
 	key := start.PlanDigest + " " + start.PlanSource + " " + start.PlanFile + " " + runtime.Digest(start.Inputs)
 	for _, name := range slices.Sorted(maps.Keys(start.PlanSources)) {
@@ -120,7 +122,9 @@ func (r *Replay) compile(run string, start *ledger.RunStart) *recordedPlan {
 		res := load.Path(path, r.registry, opts)
 		if !res.OK() {
 			if p.res == nil {
-				p.why = verdict.New(code.PlanUncompiled, firstError(res.Diagnostics))
+				p.why = verdict.Say("replay.plan_uncompiled",
+					"the recorded plan does not compile: {error}{error!it has errors}",
+					firstError(res.Diagnostics))
 			}
 			continue
 		}
@@ -168,7 +172,8 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 	sources := start.PlanSources
 	if len(sources) == 0 {
 		if start.PlanSource == "" {
-			return "", &verdict.Fault{Reason: verdict.New(code.PlanTextless)}
+			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_textless",
+				"its run did not keep the plan's text")}
 		}
 		name := start.PlanFile
 		if planSyntax(name) == "" {
@@ -181,14 +186,16 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		text, err := r.store.Get(sources[name])
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileGone).On(name)}
+			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_file_gone", "plan file {subject} was not kept").On(name)}
 		}
 		if err != nil {
-			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileUnread, verdict.Err(err)).On(name)}
+			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_file_unread", "plan file {subject}: {error}",
+				verdict.Err(err)).On(name)}
 		}
 		to := filepath.Join(under, filepath.FromSlash(name))
 		if !strings.HasPrefix(to, dir+string(filepath.Separator)) || filepath.IsAbs(name) != filepath.IsAbs(start.PlanFile) {
-			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileElsewhere).On(name)}
+			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_file_elsewhere",
+				"plan file {subject} has no path relative to the plan").On(name)}
 		}
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, text, 0o600)); err != nil {
 			return "", err
@@ -346,7 +353,9 @@ func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate stri
 	}
 	rule, diags := p.res.CompileRule(rec.Expr, feature)
 	if diags.HasErrors() {
-		return nil, verdict.New(code.RuleUncompiled, firstError(diags)).On(rec.Name)
+		return nil, verdict.Say("replay.rule_uncompiled",
+			"rule {subject:q} no longer compiles: {error}{error!it has errors}",
+			firstError(diags)).On(rec.Name)
 	}
 	p.rules[key] = rule
 	named := *rule

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -125,7 +124,7 @@ func TestRawData(t *testing.T) {
 			var out Replayed
 			again, err := New(st, nil, nil).checked(&out, l.ID)
 			if tt.gone != "" {
-				if said := tell.Line(verdict.OfError(err)); !strings.Contains(said, tt.gone) {
+				if said := verdict.OfError(err).String(); !strings.Contains(said, tt.gone) {
 					t.Errorf("%q, want %q", said, tt.gone)
 				}
 				return
@@ -138,7 +137,7 @@ func TestRawData(t *testing.T) {
 				differ.WriteString(d.What + "\n")
 			}
 			for _, n := range out.Notes {
-				notes.WriteString(tell.Line(n) + "\n")
+				notes.WriteString(n.String() + "\n")
 			}
 			if !strings.Contains(differ.String(), tt.differ) || (differ.Len() > 0) != (tt.differ != "") {
 				t.Errorf("it differs in %q, want %q", &differ, tt.differ)

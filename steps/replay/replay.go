@@ -185,7 +185,7 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Why())...)
 		return out
 	case d.Statistics == nil || len(d.Evidence) == 0:
-		out.Outcome, out.Why = Broken, verdict.New(code.KeptNotWhat)
+		out.Outcome, out.Why = Broken, verdict.Say("replay.kept_not_what", "its record does not hold what decided it")
 		return out
 	}
 	ev, err := r.evidence(&out, d.Evidence)
@@ -343,7 +343,7 @@ func (r *Replay) choose(out *Replayed, d store.Decided, rules replayRules, verdi
 	plan := r.planOf(d.Run)
 	f := plan.res.Plan.Feature(d.Feature)
 	if !plan.exact || f == nil || f.Choose == nil || f.Choose.Probe == nil {
-		out.note(verdict.New(code.BestUnknown).On(d.Feature))
+		out.note(verdict.Say("replay.best_unknown", "The best alternative of {subject} was not recomputed.").On(d.Feature))
 		return total
 	}
 	for i, part := range rules.parts {
@@ -406,7 +406,9 @@ func (r *Replay) tolerance(out *Replayed, arch string) float64 {
 	if arch == "" || arch == goruntime.GOARCH {
 		return 0
 	}
-	out.note(verdict.New(code.DecidedElsewhere, verdict.Text("arch", arch), verdict.Num("tolerance", ElsewhereTolerance, "")))
+	out.note(verdict.Say("replay.decided_elsewhere",
+		"Decided on {arch}: numbers had to agree within {tolerance} only.",
+		verdict.Text("arch", arch), verdict.Num("tolerance", ElsewhereTolerance, "")))
 	return ElsewhereTolerance
 }
 

@@ -65,7 +65,7 @@ func (out *Replayed) conclude() {
 // fail sets the outcome if something could not be decided again.
 func (out *Replayed) fail(err error) {
 	out.Outcome, out.Why = Unreplayed, verdict.OfError(err)
-	if fault, ok := errors.AsType[*verdict.Fault](err); errors.Is(err, fs.ErrNotExist) || ok && fault.Reason.Code == code.NoRawData {
+	if fault, ok := errors.AsType[*verdict.Fault](err); errors.Is(err, fs.ErrNotExist) || ok && fault.Reason.Kind == code.NoRawData.Kind {
 		out.Outcome = Broken
 	}
 }
@@ -127,13 +127,13 @@ func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
 	}
 	was, is := why(d.Decision), why(replayed)
 	switch {
-	case was.Code == code.TreeMovedBefore:
+	case was.Kind == code.TreeMovedBefore.Kind:
 		out.ledgerOnly(onlySource)
 		out.Verdict = d.Verdict
 	case replayed.Verdict != d.Verdict:
 		out.differ("decision", "verdict", string(d.Verdict), string(replayed.Verdict))
 	case was.Key() != is.Key():
-		out.differ("decision", "reason", string(was.Code), string(is.Code))
+		out.differ("decision", "reason", string(was.Kind), string(is.Kind))
 	}
 	out.conclude()
 }

@@ -91,7 +91,7 @@ func (w *whatIf) node(n *runtime.Node) WouldBe {
 			}
 		}
 		out.WouldBe, out.Locked = verdict.Invalid, why
-		out.Reasons = []verdict.Reason{verdict.New(code.NotReached).From(why)}
+		out.Reasons = []verdict.Reason{verdict.Say("whatif.not_reached", "apply would not reach it: {causes}").From(why)}
 		return out
 	}
 	var d *ledger.Decision
@@ -132,13 +132,17 @@ func (w *whatIf) decide(n *runtime.Node, out *WouldBe) *ledger.Decision {
 	}
 	out.Reasons = d.Reasons
 	if len(d.OnSeenData) > 0 && d.Verdict == verdict.Pass {
-		out.Reasons = append(out.Reasons, verdict.New(code.MeasuredAnew).From(d.OnSeenData...))
+		out.Reasons = append(out.Reasons, verdict.Say("relaxed.measured_anew",
+			"an apply would measure it again: {causes}").From(d.OnSeenData...))
 	}
 	if differ := len(w.raw.Differences); differ > 0 {
-		out.Reasons = append(out.Reasons, verdict.New(code.RawDiffer, verdict.Int("differences", differ)))
+		out.Reasons = append(out.Reasons, verdict.Say("whatif.raw_differ",
+			"its raw data contradict the record ({differences} differences, see mxflow audit replay)",
+			verdict.Int("differences", differ)))
 	}
 	if was, _, ok := w.store.Latest(n.ID); ok && was.Retraction != nil {
-		out.Reasons = append(out.Reasons, verdict.New(code.RetractedStays).From(was.Retraction.Of(n.ID)))
+		out.Reasons = append(out.Reasons, verdict.Say("whatif.retracted_stays",
+			"{causes}: apply does not let these launches pass again").From(was.Retraction.Of(n.ID)))
 	}
 	return d
 }
@@ -170,7 +174,8 @@ func (w *whatIf) leaveOpen(ph *plans.Phase, d *ledger.Decision) {
 			}
 			if v, _ := w.lacks(w.view.Plan.Feature(in.Feature)); in.Kind == plans.InputFeature || v != "" || !w.locked[f.Node].IsZero() {
 				d.Rules[i].Verdict = verdict.Inconclusive
-				d.Reasons = append(d.Reasons, verdict.New(code.OutcomeUnknown).On(in.Feature))
+				d.Reasons = append(d.Reasons, verdict.Say("whatif.outcome_unknown",
+					"the outcome of feature {subject} is unknown").On(in.Feature))
 			}
 		}
 	}
@@ -190,7 +195,7 @@ func (w *whatIf) bars(n *runtime.Node) verdict.Reason {
 		}
 		v := w.outcomes[need.On].Verdict
 		if need.Mode == runtime.Passed && !v.Unlocks() || need.Mode == runtime.Decided && !v.Decided() {
-			return verdict.New(code.WouldBe).On(need.On).Is(v)
+			return verdict.Say("whatif.would_be", "{subject} {verdict:would}").On(need.On).Is(v)
 		}
 	}
 	return verdict.Reason{}
@@ -200,7 +205,8 @@ func (w *whatIf) bars(n *runtime.Node) verdict.Reason {
 // is on record. The rows of a comparison rest on everything that it starts and sends.
 func (w *whatIf) step(n *runtime.Node) *ledger.Decision {
 	b := n.StepBlock
-	why := verdict.New(code.StepNeverRun).On(b.Kind + " " + b.Name)
+	why := verdict.Say("whatif.step_never_run",
+		"step {subject} was never run: apply would run it; the outcome is unknown").On(b.Kind + " " + b.Name)
 	if d, run, ok := w.store.Latest(n.ID); ok {
 		was, now := w.planOf(run), w.view.Plan
 		rests := func(p *plans.Plan, b *plans.Block) string {
@@ -212,7 +218,8 @@ func (w *whatIf) step(n *runtime.Node) *ledger.Decision {
 		if was.res != nil && len(was.changed) == 0 && rests(was.res.Plan, stepOf(was.res.Plan, n.ID)) == rests(now, b) {
 			return d
 		}
-		why.Code = code.StepOther
+		why = why.As(code.Of("whatif.step_other",
+			"step {subject} is not what was run: apply would run it; the outcome is unknown"))
 	}
 	return &ledger.Decision{Kind: string(n.Kind), Verdict: verdict.Inconclusive, Reasons: []verdict.Reason{why}}
 }
@@ -328,11 +335,14 @@ func (w *whatIf) compare(f *plans.Feature) verdict.Reason {
 	}
 	was := candidateNamed(recorded.res.Plan, f.Name)
 	if was == nil {
-		return verdict.New(code.StartsUnknown).From(verdict.New(code.PlanWithout).On(f.Name)).Is(verdict.Inconclusive)
+		return verdict.New(code.StartsUnknown).From(verdict.Say("replay.plan_without",
+			"the recorded plan has no {subject}").On(f.Name)).Is(verdict.Inconclusive)
 	}
 	for _, need := range w.view.Graph.Node(runtime.QualifyID(f.Name)).Needs {
 		if f.BuildsOn.Kind == plans.OnAccepted && w.open[need.On] {
-			return verdict.New(code.StackUnknown).On(runtime.CandidateOf(need.On)).Is(verdict.Inconclusive)
+			return verdict.Say("whatif.stack_unknown",
+				"it builds on the stack, and whether feature {subject} would be in it is unknown: apply would "+
+					"measure that one, and this one on top of it if accepted").On(runtime.CandidateOf(need.On)).Is(verdict.Inconclusive)
 		}
 	}
 	a, err := decide.ArmsOf(w.view, f)
@@ -349,7 +359,7 @@ func (w *whatIf) compare(f *plans.Feature) verdict.Reason {
 		}
 		l := w.launched(arm, all)
 		if now.variant(w.view.Plan, arm.Engine, arm.Knobs); l == nil {
-			lacking = append(lacking, verdict.New(code.StartsVariant).On(arm.Name))
+			lacking = append(lacking, verdict.Say("starts.variant", "variant {subject}").On(arm.Name))
 			continue
 		}
 		then.variant(recorded.res.Plan, l.Block, l.Knobs)
@@ -358,11 +368,18 @@ func (w *whatIf) compare(f *plans.Feature) verdict.Reason {
 	lacking = append(lacking, added...)
 	switch {
 	case len(differ) > 0:
-		return verdict.New(code.StartsOther).From(differ...).Is(verdict.Invalid)
+		return verdict.Say("whatif.starts_other",
+			"the changed plan starts, sends or requires something other than what was measured ({causes:list}): "+
+				"only apply can tell").From(differ...).Is(verdict.Invalid)
 	case len(lacking) > 0:
-		return verdict.New(code.StartsMore).From(lacking...).Is(verdict.Inconclusive)
+		return verdict.Say("whatif.starts_more",
+			"the changed plan needs something never measured ({causes:list}): apply would measure it; the "+
+				"outcome is unknown").From(lacking...).Is(verdict.Inconclusive)
 	case len(recorded.changed) > 0: // which the digest does not cover
-		return verdict.New(code.SecretsUnknown, verdict.List("inputs", recorded.changed)).Is(verdict.Inconclusive)
+		return verdict.Say("whatif.secrets_unknown",
+			"unknown whether sensitive inputs are those measured with ({inputs}): give the same values, or apply "+
+				"may measure again",
+			verdict.List("inputs", recorded.changed)).Is(verdict.Inconclusive)
 	case recorded.exact:
 		return verdict.Reason{}
 	}
@@ -383,7 +400,7 @@ type starts map[string]struct {
 }
 
 func (s starts) put(part verdict.Reason, v ...any) {
-	s[part.Key()+runtime.Digest(part.Args)] = struct {
+	s[part.Key()+runtime.Digest(part.Values)] = struct {
 		part   verdict.Reason
 		digest string
 	}{part, runtime.Digest(v...)}
@@ -392,11 +409,12 @@ func (s starts) put(part verdict.Reason, v ...any) {
 // variant adds an engine with the knob values that change anything.
 func (s starts) variant(p *plans.Plan, engine string, knobs map[string]string) {
 	if e := p.Engine(engine); e != nil {
-		s.put(verdict.New(code.StartsEngine).On(engine), withoutKey(e))
+		s.put(verdict.Say("starts.engine", "engine {subject}").On(engine), withoutKey(e))
 	}
 	for name, value := range knobs {
 		if k := p.Knob(name); k != nil && k.Value(value) != nil && !changesNothing(k.Value(value)) {
-			s.put(verdict.New(code.KnobValue, verdict.Text("value", value)).On(name), k.Value(value), k.Changes)
+			s.put(verdict.Say("starts.knob_value", "knob {subject} = {value}",
+				verdict.Text("value", value)).On(name), k.Value(value), k.Changes)
 		}
 	}
 }
@@ -406,7 +424,8 @@ func (s starts) sends(p *plans.Plan, f *plans.Feature) {
 	levels := func(protocol *plans.Protocol, args ...verdict.Arg) {
 		for _, b := range protocol.Levels {
 			if b.Kind != plans.BenchmarkLevel {
-				s.put(verdict.New(code.StartsLevel, args...).On(b.Level()), b.Attrs, b.Parts)
+				s.put(verdict.Say("starts.level", "level {subject} of {candidate}{candidate!the baseline}",
+					args...).On(b.Level()), b.Attrs, b.Parts)
 			}
 		}
 	}
@@ -417,7 +436,7 @@ func (s starts) sends(p *plans.Plan, f *plans.Feature) {
 		for _, name := range p.Sent(b) {
 			bare := *p.Workload(name)
 			bare.Summary = ""
-			s.put(verdict.New(code.StartsWorkload).On(name), bare)
+			s.put(verdict.Say("starts.workload", "workload {subject}").On(name), bare)
 		}
 	}
 }

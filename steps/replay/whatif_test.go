@@ -5,9 +5,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -113,7 +111,7 @@ func TestStarts(t *testing.T) {
 			changed = whatIfPlan
 		}
 		differ, added := of(loaded(t, whatIfPlan)).differ(of(loaded(t, changed)))
-		sorted := func(all []verdict.Reason) string { return strings.Join(tell.Lines(all), "; ") }
+		sorted := func(all []verdict.Reason) string { return strings.Join(verdict.Lines(all), "; ") }
 		if got := sorted(differ); !sameParts(got, c.differ) {
 			t.Errorf("%s → %s: %q differ, want %q", c.old, c.new, got, c.differ)
 		}
@@ -136,19 +134,20 @@ func sameParts(a, b string) bool {
 
 // TestBars: an apply stops where a need is not met, and at what is locked itself.
 func TestBars(t *testing.T) {
-	failed := verdict.New(code.WouldBe).On("phase.zero").Is(verdict.Fail)
+	failed := verdict.Say("whatif.would_be", "{subject} {verdict:would}").On("phase.zero").Is(verdict.Fail)
 	for name, c := range map[string]struct {
 		of, on string
 		is     verdict.Verdict
 		locked verdict.Reason
 		want   verdict.Reason
 	}{
-		"on one that passes":          {runtime.QualifyID("head"), "feature.kv", verdict.Pass, verdict.Reason{}, verdict.Reason{}},
-		"on one that fails":           {runtime.QualifyID("head"), "feature.kv", verdict.Fail, verdict.Reason{}, verdict.Reason{}},
-		"on one that is locked":       {runtime.QualifyID("head"), "feature.kv", verdict.Pass, failed, failed},
-		"a phase that is decided":     {"phase.three.step.exec.x", "phase.two", verdict.Fail, verdict.Reason{}, verdict.Reason{}},
-		"a phase that is not decided": {"phase.three.step.exec.x", "phase.two", verdict.Invalid, verdict.Reason{}, verdict.New(code.WouldBe).On("phase.two").Is(verdict.Invalid)},
-		"a step that did not pass":    {"phase.three", "phase.three.step.exec.x", verdict.Inconclusive, verdict.Reason{}, verdict.Reason{}},
+		"on one that passes":      {runtime.QualifyID("head"), "feature.kv", verdict.Pass, verdict.Reason{}, verdict.Reason{}},
+		"on one that fails":       {runtime.QualifyID("head"), "feature.kv", verdict.Fail, verdict.Reason{}, verdict.Reason{}},
+		"on one that is locked":   {runtime.QualifyID("head"), "feature.kv", verdict.Pass, failed, failed},
+		"a phase that is decided": {"phase.three.step.exec.x", "phase.two", verdict.Fail, verdict.Reason{}, verdict.Reason{}},
+		"a phase that is not decided": {"phase.three.step.exec.x", "phase.two", verdict.Invalid, verdict.Reason{}, verdict.Say("whatif.would_be",
+			"{subject} {verdict:would}").On("phase.two").Is(verdict.Invalid)},
+		"a step that did not pass": {"phase.three", "phase.three.step.exec.x", verdict.Inconclusive, verdict.Reason{}, verdict.Reason{}},
 	} {
 		w := whatIfOf(t, loaded(t, whatIfPlan))
 		w.outcomes[c.on].Verdict, w.locked[c.on] = c.is, c.locked

@@ -9,7 +9,6 @@ import (
 	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/engine/roofline"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -45,26 +44,32 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 	}
 	made := verdict.List("kernels", kernels)
 	unknown := func(why verdict.Reason) verdict.Reason {
-		return verdict.New(code.Unforeseen, made).On(h.Metric).From(why)
+		return verdict.Say("forecast.unforeseen", "{subject}: unknown what {kernels} as fast can gain: {causes}",
+			made).On(h.Metric).From(why)
 	}
 	of := claimOf(h)
 	if of == nil {
-		return unknown(verdict.New(code.NotRelative, verdict.Text("expect", h.Expect)))
+		return unknown(verdict.Say("forecast.not_relative", "{expect} is a level, not a change",
+			verdict.Text("expect", h.Expect)))
 	}
 	phase := ofSteps[of.Metric.Metric]
 	if phase == "" || !slices.Contains(ofMost, of.Metric.Stat) {
-		return unknown(verdict.New(code.NotOfSteps).On(h.Metric))
+		return unknown(verdict.Say("forecast.not_of_steps",
+			"{subject} does not follow from how long steps take; medians and means of tg, tpot, itl, pp, ttft "+
+				"and ttfr do").On(h.Metric))
 	}
 	requests := l.atOnce(of.Metric.Cell)
 	if requests == 0 {
-		return unknown(verdict.New(code.NotClosed))
+		return unknown(verdict.Say("forecast.not_closed", "an open loop has no number of requests at once"))
 	}
 	on, analysis, err := l.profileOf(parent)
 	switch {
 	case err != nil:
-		return unknown(verdict.New(code.ProfileUnread, verdict.Err(err)))
+		return unknown(verdict.Say("forecast.profile_unread", "the profile cannot be used: {error}",
+			verdict.Err(err)))
 	case on == nil:
-		return unknown(verdict.New(code.Unprofiled).On(parent.Name))
+		return unknown(verdict.Say("forecast.unprofiled",
+			`no profile of {subject} is on record (level "profile" takes one)`).On(parent.Name))
 	}
 	r, gain, why := mostIn(analysis, phase, requests, claim)
 	if !why.IsZero() {
@@ -84,16 +89,25 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 		args[4] = verdict.Num("step", r.Step.Low, "µs")
 	}
 	if beyond {
-		return verdict.New(code.Unattainable, args...).On(h.Metric)
+		return verdict.Say("forecast.unattainable",
+			"warning: the hypothesis is out of reach: it claims {claimed~most} of {subject}, and {kernels} as "+
+				"fast gives at most {most~claimed}, as it takes {saved:2} off a {phase} step of {step:3} (profile of "+
+				"{launch})",
+			args...).On(h.Metric)
 	}
-	return verdict.New(code.Attainable, args...).On(h.Metric)
+	return verdict.Say("forecast.attainable",
+		"{subject}: at most {most} with {kernels} as fast, which takes {saved:2} off a {phase} step of {step:3} "+
+			"(profile of {launch})",
+		args...).On(h.Metric)
 }
 
 // mostIn is what the parts of an analysis allow that a metric follows from: those of its
 // phase and, if several requests are served, of prompts, which delay others' decoding.
 // The part that allows most counts.
 func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Claim) (best *roofline.Roofline, gain roofline.Gain, why verdict.Reason) {
-	why = verdict.New(code.NoPart, verdict.Int("requests", requests)).On(phase)
+	why = verdict.Say("forecast.no_part",
+		"the profile has no {subject} at {requests|request|requests} at once whose steps are counted",
+		verdict.Int("requests", requests)).On(phase)
 	try := func(p *profile.Part) {
 		r, err := roofline.Of(p, roofline.Basis{})
 		if err != nil || !r.Timed() {
@@ -107,7 +121,8 @@ func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Clai
 			for _, row := range r.Rows {
 				has = append(has, row.Category)
 			}
-			why = verdict.New(code.NoKernels, verdict.List("has", has)).On(unseen[0])
+			why = verdict.Say("forecast.no_kernels", "the profile shows no {subject} kernels; it has {has}",
+				verdict.List("has", has)).On(unseen[0])
 		case best == nil || g.Open || !gain.Open && g.Most > gain.Most:
 			best, gain, why = r, g, verdict.Reason{}
 		}
@@ -123,7 +138,8 @@ func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Clai
 		}
 	}
 	if gain.Open {
-		why = verdict.New(code.NothingLeft)
+		why = verdict.Say("forecast.nothing_left",
+			"these kernels overlap with others for the whole step, so nothing bounds it")
 	}
 	return best, gain, why
 }

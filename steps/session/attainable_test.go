@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -149,39 +148,39 @@ func TestAttainable(t *testing.T) {
 	for name, c := range map[string]struct {
 		metric, expect, kernels string
 		left                    []byte
-		want, why               code.Code
+		want, why               code.Kind
 		most                    float64
 	}{
 		// 938 µs ÷ 3 less of 3,190: 312.667 ÷ 2,877.333.
-		"beyond":          {"w.c1.tg", "+11%", "moe = 1.5", text(), code.Unattainable, "", 0.108666},
-		"within":          {"w.c1.tg", "+10.8%", "moe = 1.5", text(), code.Attainable, "", 0.108666},
-		"a bound":         {"w.c1.tg", ">= 11%", "moe = 1.5", text(), code.Unattainable, "", 0.108666},
-		"another average": {"w.c1.tg.mean", "+11%", "moe = 1.5", text(), code.Unattainable, "", 0.108666},
-		"a price":         {"w.c1.tg", ">= -3%", "moe = 1.5", text(), code.Attainable, "", 0.108666},
+		"beyond":          {"w.c1.tg", "+11%", "moe = 1.5", text(), "forecast.unattainable", "", 0.108666},
+		"within":          {"w.c1.tg", "+10.8%", "moe = 1.5", text(), "forecast.attainable", "", 0.108666},
+		"a bound":         {"w.c1.tg", ">= 11%", "moe = 1.5", text(), "forecast.unattainable", "", 0.108666},
+		"another average": {"w.c1.tg.mean", "+11%", "moe = 1.5", text(), "forecast.unattainable", "", 0.108666},
+		"a price":         {"w.c1.tg", ">= -3%", "moe = 1.5", text(), "forecast.attainable", "", 0.108666},
 		// 312.667 ÷ 3,190 of a latency.
-		"a latency beyond": {"w.c1.tpot", "-9.9%", "moe = 1.5", text(), code.Unattainable, "", -0.098015},
-		"a latency within": {"w.c1.tpot", "-9.7%", "moe = 1.5", text(), code.Attainable, "", -0.098015},
+		"a latency beyond": {"w.c1.tpot", "-9.9%", "moe = 1.5", text(), "forecast.unattainable", "", -0.098015},
+		"a latency within": {"w.c1.tpot", "-9.7%", "moe = 1.5", text(), "forecast.attainable", "", -0.098015},
 		// 266.667 of 1,000 in prefill.
-		"a prompt": {"w.c1.pp", "+40%", "moe = 1.5", text(), code.Unattainable, "", 0.363636},
+		"a prompt": {"w.c1.pp", "+40%", "moe = 1.5", text(), "forecast.unattainable", "", 0.363636},
 		// At eight requests decoding gains 1,000 of 6,000 µs, and prompts among it more.
-		"among prompts": {"w.c8.tg", "+30%", "moe = 1.5", text(), code.Attainable, "", 0.363636},
+		"among prompts": {"w.c8.tg", "+30%", "moe = 1.5", text(), "forecast.attainable", "", 0.363636},
 		// Without the step's own time it is as short as the GPU's: 312.667 ÷ 2,730.333.
-		"a step that was not measured": {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Parts[1].Unprofiled = 0 }), code.Attainable, "", 0.114516},
+		"a step that was not measured": {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Parts[1].Unprofiled = 0 }), "forecast.attainable", "", 0.114516},
 
 		"no kernels named": {"w.c1.tg", "+11%", "", text(), "", "", 0},
-		"no profile":       {"w.c1.tg", "+11%", "moe = 1.5", nil, code.Unforeseen, code.Unprofiled, 0},
-		"other requests":   {"w.c64.tg", "+11%", "moe = 1.5", text(), code.Unforeseen, code.NoPart, 0},
-		"no such kernels":  {"w.c1.tg", "+11%", "attention = 1.5", text(), code.Unforeseen, code.NoKernels, 0},
-		"no steps":         {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Parts[1].Steps = 0 }), code.Unforeseen, code.NoPart, 0},
-		"a level":          {"w.c1.tg", ">= 350", "moe = 1.5", text(), code.Unforeseen, code.NotRelative, 0},
-		"another metric":   {"engine.startup_s", "-11%", "moe = 1.5", text(), code.Unforeseen, code.NotOfSteps, 0},
-		"a tail":           {"w.c1.itl.p99", "-11%", "moe = 1.5", text(), code.Unforeseen, code.NotOfSteps, 0},
-		"an open loop":     {"open.tg", "+11%", "moe = 1.5", text(), code.Unforeseen, code.NotClosed, 0},
-		"cut":              {"w.c1.tg", "+11%", "moe = 1.5", text()[:100], code.Unforeseen, code.ProfileUnread, 0},
-		"another form":     {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Format = "mxflow.profile/9" }), code.Unforeseen, code.ProfileUnread, 0},
+		"no profile":       {"w.c1.tg", "+11%", "moe = 1.5", nil, "forecast.unforeseen", "forecast.unprofiled", 0},
+		"other requests":   {"w.c64.tg", "+11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.no_part", 0},
+		"no such kernels":  {"w.c1.tg", "+11%", "attention = 1.5", text(), "forecast.unforeseen", "forecast.no_kernels", 0},
+		"no steps":         {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Parts[1].Steps = 0 }), "forecast.unforeseen", "forecast.no_part", 0},
+		"a level":          {"w.c1.tg", ">= 350", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_relative", 0},
+		"another metric":   {"engine.startup_s", "-11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_of_steps", 0},
+		"a tail":           {"w.c1.itl.p99", "-11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_of_steps", 0},
+		"an open loop":     {"open.tg", "+11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_closed", 0},
+		"cut":              {"w.c1.tg", "+11%", "moe = 1.5", text()[:100], "forecast.unforeseen", "forecast.profile_unread", 0},
+		"another form":     {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Format = "mxflow.profile/9" }), "forecast.unforeseen", "forecast.profile_unread", 0},
 		"overlapping": {"w.c1.tg", "+11%", "moe = 9", text(func(a *profile.Analysis) {
 			a.Parts[1].Categories[1].Total, a.Parts[1].GPU = 9000, 11105
-		}), code.Unforeseen, code.NothingLeft, 0},
+		}), "forecast.unforeseen", "forecast.nothing_left", 0},
 	} {
 		hypothesis := fmt.Sprintf("metric = %q\n expect = %q\n", c.metric, c.expect)
 		if c.kernels != "" {
@@ -191,25 +190,27 @@ func TestAttainable(t *testing.T) {
 		port, next := notes[runtime.BenchmarkID("port")], notes[runtime.BenchmarkID("next")]
 		// Of alternatives it is said once.
 		if first, second := notes[runtime.BenchmarkID("tried[on]")], notes[runtime.BenchmarkID("tried[more]")]; !slices.EqualFunc(first, port, verdict.Reason.Equal) || len(second) > 0 {
-			t.Errorf("%s: of alternatives it says %v, %v", name, tell.Lines(first), tell.Lines(second))
+			t.Errorf("%s: of alternatives it says %v, %v", name, verdict.Lines(first), verdict.Lines(second))
 		}
 		if c.want == "" {
 			if len(port)+len(next) > 0 {
-				t.Errorf("%s: %v, %v", name, tell.Lines(port), tell.Lines(next))
+				t.Errorf("%s: %v, %v", name, verdict.Lines(port), verdict.Lines(next))
 			}
 			continue
 		}
-		if len(port) != 1 || port[0].Code != c.want || c.why != "" && !verdict.Holds(port[0].Causes, c.why) {
+		if len(port) != 1 || port[0].Kind != c.want || c.why != "" && !verdict.Holds(port[0].Causes, c.why) {
 			t.Errorf("%s: %+v, want %s from %s", name, port, c.want, c.why)
 			continue
 		}
-		if most := port[0].Args["most"].Number; c.most != 0 && (most == nil || math.Abs(*most-c.most) > 1e-5) {
-			t.Errorf("%s: %s, want at most %v", name, tell.Line(port[0]), c.most)
+		if most := port[0].Values["most"].Number; c.most != 0 && (most == nil || math.Abs(*most-c.most) > 1e-5) {
+			t.Errorf("%s: %s, want at most %v", name, port[0].String(), c.most)
 		}
 		// A profile of the baseline says nothing of what was ported onto it.
-		if sound := c.why == "" || c.why == code.Unprofiled; sound && !slices.ContainsFunc(next, func(r verdict.Reason) bool { return verdict.Holds(r.Causes, code.Unprofiled) }) {
-			t.Errorf("%s: of a feature on another one it says %v", name, tell.Lines(next))
+		if sound := c.why == "" || c.why == "forecast.unprofiled"; sound && !slices.ContainsFunc(next, func(r verdict.Reason) bool {
+			return verdict.Holds(r.Causes, "forecast.unprofiled")
+		}) {
+			t.Errorf("%s: of a feature on another one it says %v", name, verdict.Lines(next))
 		}
-		t.Log(name+":", tell.Line(port[0]))
+		t.Log(name+":", port[0].String())
 	}
 }

@@ -320,7 +320,7 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
 	case q != nil && q.Verdict != verdict.Pass:
 		v, cause := decide.Broken(q)
-		level.Verdict, level.Reasons = v, []verdict.Reason{verdict.New(code.NotMeasured).From(cause)}
+		level.Verdict, level.Reasons = v, []verdict.Reason{verdict.Say("session.not_measured", "not measured").From(cause)}
 		out.Derived = true
 	case a.Candidate.Key == a.Parent.Key:
 		level.Verdict = verdict.Invalid
@@ -329,7 +329,8 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	default:
 		why, err := b.differ(s, vs)
 		if err == nil && !why.IsZero() {
-			level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{verdict.New(code.NotMeasuredApart).From(why)}
+			level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{verdict.Say("session.not_measured_apart",
+				"not measured: {causes}").From(why)}
 			out.Derived = true
 		} else if err == nil {
 			err = b.measure(ctx, s, out, &level)
@@ -427,7 +428,9 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 			}
 		}
 		if len(before) > 0 {
-			rec.Notes = append(rec.Notes, verdict.New(code.CountsCrashes, verdict.List("launches", before)))
+			rec.Notes = append(rec.Notes, verdict.Say("session.counts_crashes",
+				"includes earlier starts that crashed: {launches}",
+				verdict.List("launches", before)))
 		}
 		return lab.Work(ctx, st, v, ws, func(request, requests int) {
 			e := with.Event

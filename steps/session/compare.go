@@ -256,7 +256,9 @@ func otherTokens(own, reference []*ledger.Launch) (notes []verdict.Reason) {
 		mine, ok := own[0].Metrics[address].Stats["median"]
 		theirs, known := reference[0].Metrics[address].Stats["median"]
 		if ok && known && mine != theirs {
-			notes = append(notes, verdict.New(code.PromptTokens, verdict.Int("own", int(math.Round(mine))), verdict.Int("reference", int(math.Round(theirs)))).On(cell))
+			notes = append(notes, verdict.Say("prompts.tokens",
+				"prompts of {subject} are {own} tokens long by its own count, {reference} by the reference's",
+				verdict.Int("own", int(math.Round(mine))), verdict.Int("reference", int(math.Round(theirs)))).On(cell))
 		}
 	}
 	return notes
@@ -333,7 +335,8 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 	}
 	it.died(v, launch)
 	if len(levels) == 0 {
-		it.drop(v, verdict.Invalid, verdict.New(code.NotQualifying).On(it.Protocol))
+		it.drop(v, verdict.Invalid, verdict.Say("compare.not_qualifying",
+			`protocol {subject} has no level that qualifies it; add level "smoke"`).On(it.Protocol))
 	}
 	it.unqualified(v, levels)
 	if it.entries[v].Broken == "" && len(fit) > 0 {
@@ -411,7 +414,8 @@ func (c *comparison) gather(out *ledger.Decision) (used map[*variant.Variant][]*
 			l := used[v][i]
 			c.died(v, l)
 			e.Broken = verdict.Error
-			e.Cause = verdict.New(code.LaunchOf, verdict.Int("number", ledger.Numbers(c.all)[l.ID]), verdict.Int("of", len(c.variants)*c.Launches)).From(l.Error)
+			e.Cause = verdict.Say("launch.of", "launch {number} of {of}",
+				verdict.Int("number", ledger.Numbers(c.all)[l.ID]), verdict.Int("of", len(c.variants)*c.Launches)).From(l.Error)
 			if used[v] = used[v][:i]; l.Order > order {
 				out.LogTail, out.Exit, order = l.LogTail, l.Exit, l.Order
 			}
@@ -526,8 +530,12 @@ func (c *compare) decide(it *comparison, out *ledger.Decision) {
 		out.Verdict = verdict.Error // the rest is compared with nothing
 	}
 	if it.matrix != nil && out.Verdict != verdict.Error {
-		out.Reasons = append(verdict.Because(code.Combined, verdict.Int("cells", measured), verdict.Int("of", len(it.rows)), verdict.Int("launches", it.Launches)), out.Reasons...)
+		out.Reasons = append(verdict.Because(code.Of("matrix.done",
+			"{cells} of {of} cells measured, {launches} launches each"),
+			verdict.Int("cells", measured), verdict.Int("of", len(it.rows)), verdict.Int("launches", it.Launches)), out.Reasons...)
 	} else if out.Verdict == verdict.Pass {
-		out.Reasons = append(verdict.Because(code.Compared, verdict.Int("engines", measured), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference)), out.Reasons...)
+		out.Reasons = append(verdict.Because(code.Of("compare.done",
+			"{engines} engines, {launches} launches each, against {reference}"),
+			verdict.Int("engines", measured), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference)), out.Reasons...)
 	}
 }

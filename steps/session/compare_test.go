@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -50,11 +49,11 @@ func TestOtherTokens(t *testing.T) {
 			"chat.prompt_tokens": {Stats: map[string]float64{"median": tokens}}, "chat.tg": {Stats: map[string]float64{"median": 1}},
 		}}
 	}
-	if got := otherTokens([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(tell.Line(got[0]), "52 tokens long by its own count, 48") {
-		t.Errorf("got %q", tell.Lines(got))
+	if got := otherTokens([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(got[0].String(), "52 tokens long by its own count, 48") {
+		t.Errorf("got %q", verdict.Lines(got))
 	}
 	if got := otherTokens([]*ledger.Launch{launch(48)}, []*ledger.Launch{launch(48)}); len(got) != 0 {
-		t.Errorf("got %q", tell.Lines(got))
+		t.Errorf("got %q", verdict.Lines(got))
 	}
 }
 
@@ -79,8 +78,8 @@ func TestCompareWantsOneEngine(t *testing.T) {
 		it.hold(it.all)
 		step := &compare{lab: newLab(&plans.Plan{}, nil)}
 		err := step.validate(t.Context(), it, it.gather(&ledger.Decision{}))
-		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(tell.Line(e.Cause), `differ in attention: "fa" in launch 1`) {
-			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, tell.Line(e.Cause))
+		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(e.Cause.String(), `differ in attention: "fa" in launch 1`) {
+			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, e.Cause.String())
 		}
 	}
 }

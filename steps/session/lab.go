@@ -57,7 +57,7 @@ func (d deciding) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	keys, err := decide.Keys(d.lab.View(s), d.node)
 	if d.lab.OnSeenData && s.Previous != nil {
 		// The person asking is about to let a withheld pass through.
-		if i := slices.IndexFunc(s.Previous.Reasons, func(r verdict.Reason) bool { return r.Code == code.Withheld }); i >= 0 {
+		if i := slices.IndexFunc(s.Previous.Reasons, func(r verdict.Reason) bool { return r.Kind == code.Withheld.Kind }); i >= 0 {
 			keys.Again = verdict.New(code.OnSeenData).From(s.Previous.Reasons[i].Causes...)
 		}
 	}

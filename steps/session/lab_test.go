@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -187,7 +186,9 @@ func scopeOf(outcomes map[string]*ledger.Decision, locked map[string]verdict.Rea
 }
 
 // because is a fact of which only the words are told apart.
-func fact(words string) verdict.Reason { return verdict.New(code.Broken, verdict.Text("error", words)) }
+func fact(words string) verdict.Reason {
+	return verdict.Say("broken", "{error}", verdict.Text("error", words))
+}
 
 // TestArmsOfChoices: alternatives are measured against the feature's parent, what
 // won is confirmed on the other engine and built on, and nothing of that is known
@@ -223,7 +224,9 @@ func TestArmsOfChoices(t *testing.T) {
 	}
 	same := labOf(t, strings.Replace(planstest.ChoosePlan, "threads = 2", "layers = 6", 1))
 	sub, err := (&qualify{lab: same, feature: same.Plan.Feature("sized").Confirm[0]}).subject(s)
-	if err != nil || !sub.spared.Equal(verdict.New(code.ConfirmsNothing, verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) {
+	if err != nil || !sub.spared.Equal(verdict.Say("session.confirms_nothing",
+		"confirms nothing: with the knobs of {subject}, engine.{engine} starts exactly as engine.{first} does",
+		verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) {
 		t.Errorf("an engine that its knobs make the first one: %+v %v", sub, err)
 	}
 	outcomes["feature.sized"] = &ledger.Decision{Kind: "feature", Verdict: "pass", Accepted: true, Variant: won}

@@ -60,7 +60,10 @@ func (q *qualify) subject(s *runtime.Scope) (*subject, error) {
 			return nil, err
 		}
 		if first.Candidate.Key == a.Candidate.Key {
-			sub.spared = verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.Candidate.Engine)).On(first.Candidate.Name)
+			sub.spared = verdict.Say("session.confirms_nothing",
+				"confirms nothing: with the knobs of {subject}, engine.{engine} starts exactly as engine.{first} "+
+					"does",
+				verdict.Text("engine", f.Engine), verdict.Text("first", first.Candidate.Engine)).On(first.Candidate.Name)
 		}
 	}
 	if sub.spared.IsZero() && a.Candidate.Key == a.Parent.Key && decide.Benchmarked(plan, f) {
@@ -72,7 +75,9 @@ func (q *qualify) subject(s *runtime.Scope) (*subject, error) {
 // nothingUnderTest is why launches of a candidate would show nothing: it resolves to the
 // variant that it is compared with.
 func nothingUnderTest(a launch.Arms) verdict.Reason {
-	return verdict.New(code.NothingUnderTest, verdict.Text("parent", a.Parent.Name))
+	return verdict.Say("session.nothing_under_test",
+		"nothing under test: the candidate is the same variant as {parent}",
+		verdict.Text("parent", a.Parent.Name))
 }
 
 // Prepare implements runtime.Preparer.
@@ -95,7 +100,7 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		keys.Measure = runtime.Digest("compared", keys.Measure, sub.arms.Parent.Key)
 	}
 	if !sub.spared.IsZero() {
-		keys.Measure = runtime.Digest(sub.spared.Code, keys.Measure)
+		keys.Measure = runtime.Digest(sub.spared.Kind, keys.Measure)
 	}
 	return keys, nil
 }
@@ -175,7 +180,8 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	out.Verdict = verdict.Join(verdicts...)
 	if len(verdicts) == 0 {
 		out.Verdict = verdict.Pass
-		out.Reasons = []verdict.Reason{verdict.New(code.OnlyBenchmark)}
+		out.Reasons = []verdict.Reason{verdict.Say("session.only_benchmark",
+			"the protocol has no level other than the benchmark")}
 	}
 	for _, l := range out.Levels {
 		if l.Verdict != verdict.Pass {

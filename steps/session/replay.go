@@ -8,7 +8,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
@@ -96,7 +95,8 @@ func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, err
 		i = slices.IndexFunc(all, named)
 	}
 	if i < 0 {
-		return nil, &verdict.Fault{Reason: verdict.New(code.ArmUnrecorded).On(arm.Name)}
+		return nil, &verdict.Fault{Reason: verdict.Say("replay.arm_unrecorded",
+			"no launch of the session is of {subject}").On(arm.Name)}
 	}
 	return l.Recorded(arm.Name, all[i].Block, all[i].VariantKey, all[i].Knobs)
 }

@@ -367,7 +367,7 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 		last := tries[len(tries)-1]
 		why := decide.WhyNot(last)
 		if decide.Sound(last) {
-			why = []verdict.Reason{verdict.New(code.PlaceLeft).On(last.On())}
+			why = []verdict.Reason{verdict.Say("place.left", "{subject} was lost before the round was complete").On(last.On())}
 		}
 		record.Replaces, ev.Why = last.ID, verdict.New(code.LaunchAgain).On(last.ID).From(why...)
 	}

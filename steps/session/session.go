@@ -303,7 +303,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	}
 	if err == nil && level.Verdict == verdict.Pass {
 		for i, r := range level.Reasons {
-			if r.Code == code.LaunchesPerArm {
+			if r.Kind == code.LaunchesPerArm.Kind {
 				level.Reasons[i] = m.Spared()
 			}
 		}
@@ -343,5 +343,8 @@ func (s *session) replaced(m *member) (notes []verdict.Reason) {
 	if max(n[own]-n[other], n[other]-n[own]) >= manyReplaced || 3*n[own] > of[own] || 3*n[other] > of[other] {
 		args = append(args, verdict.Text("many", "yes"))
 	}
-	return append(notes, verdict.New(code.ReplacedOf, args...).On(m.Arms.Candidate.Name))
+	return append(notes, verdict.Say("session.replaced",
+		"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: so many "+
+			"that the cause matters, because an engine whose slow launches do not count picks its own sample}",
+		args...).On(m.Arms.Candidate.Name))
 }

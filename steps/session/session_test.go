@@ -194,41 +194,41 @@ func TestSessionOfCrashes(t *testing.T) {
 		spoil func(l *ledger.Launch, n int)
 		want  verdict.Verdict
 		made  string // of x
-		code  code.Code
+		code  code.Kind
 	}{
 		{"once", func(l *ledger.Launch, _ int) {
 			if l.ID == "s-1.x.2" {
 				died(l, "segfault")
 			}
-		}, verdict.Pass, "1 2 2r1 3 4", code.LaunchReplaced},
+		}, verdict.Pass, "1 2 2r1 3 4", code.LaunchReplaced.Kind},
 		{"twice", func(l *ledger.Launch, _ int) {
 			if l.VariantKey == "x" && l.Ordinal == 2 {
 				died(l, "segfault")
 			}
-		}, verdict.Fail, "1 2 2r1", code.CrashedAgain},
+		}, verdict.Fail, "1 2 2r1", code.CrashedAgain.Kind},
 		{"again later", func(l *ledger.Launch, _ int) {
 			if l.ID == "s-1.x.1" || l.ID == "s-1.x.3" {
 				died(l, "segfault at "+l.ID)
 			}
-		}, verdict.Fail, "1 1r1 2 3", code.CrashedAgain},
+		}, verdict.Fail, "1 1r1 2 3", code.CrashedAgain.Kind},
 		{"twice and the parent before", func(l *ledger.Launch, _ int) {
 			if l.VariantKey == "x" && l.Ordinal == 2 || l.ID == "s-1.baseline.1" {
 				died(l, "segfault")
 			}
-		}, verdict.Error, "", code.LaunchLost},
+		}, verdict.Error, "", "session.launch_lost"},
 		{"once, and then what is nobody's crash", func(l *ledger.Launch, _ int) {
 			if l.VariantKey == "x" && l.Ordinal == 2 {
 				if died(l, "segfault"); l.ID != "s-1.x.2" {
 					l.Exit = nil
 				}
 			}
-		}, verdict.Error, "1 2 2r1", code.LaunchLost},
+		}, verdict.Error, "1 2 2r1", "session.launch_lost"},
 		{"what its log shows to be the plan's mistake", func(l *ledger.Launch, _ int) {
 			if l.VariantKey == "x" && l.Ordinal == 2 {
 				died(l, "no such flag")
 				l.Error, l.Failure = l.Error.From(verdict.New(code.Diagnosed, verdict.Text("class", "config"))), ledger.FailurePlan
 			}
-		}, verdict.Error, "1 2", code.LaunchLost},
+		}, verdict.Error, "1 2", "session.launch_lost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
@@ -271,7 +271,7 @@ func TestSessionOfCrashes(t *testing.T) {
 
 // lost reports whether a reason is that a launch does not count, and why.
 func lost(r verdict.Reason, launch, why string) bool {
-	return r.Code == code.LaunchLost && r.Subject == launch && len(r.Causes) == 1 && r.Causes[0].Equal(fact(why))
+	return r.Kind == "session.launch_lost" && r.Subject == launch && len(r.Causes) == 1 && r.Causes[0].Equal(fact(why))
 }
 
 // Launches that others stand in the place of are counted by arm, and many of one arm are
@@ -288,8 +288,16 @@ func TestSessionCountsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []verdict.Reason{
-		verdict.New(code.ReplacedOf, verdict.Int("n", 3), verdict.Int("of", 7), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4), verdict.Text("many", "yes")).On("x"),
-		verdict.New(code.ReplacedOf, verdict.Int("n", 1), verdict.Int("of", 5), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4)).On("y"),
+		verdict.Say("session.replaced",
+			"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: so "+
+				"many that the cause matters, because an engine whose slow launches do not count picks its own "+
+				"sample}",
+			verdict.Int("n", 3), verdict.Int("of", 7), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4), verdict.Text("many", "yes")).On("x"),
+		verdict.Say("session.replaced",
+			"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: so "+
+				"many that the cause matters, because an engine whose slow launches do not count picks its own "+
+				"sample}",
+			verdict.Int("n", 1), verdict.Int("of", 5), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4)).On("y"),
 	} {
 		if level, _ := r.conclusion(t, i); level.Verdict != verdict.Pass || !slices.ContainsFunc(level.Reasons, want.Equal) {
 			t.Errorf("%s %+v", level.Verdict, level.Reasons)
@@ -308,7 +316,7 @@ func TestSessionGivesUp(t *testing.T) {
 		t.Errorf("launched %s", got)
 	}
 	level, out := r.conclusion(t, 0)
-	if level.Verdict != verdict.Inconclusive || level.Reasons[0].Code != code.LaunchLost || level.Reasons[0].Subject != "s-1.baseline.1r2" ||
+	if level.Verdict != verdict.Inconclusive || level.Reasons[0].Kind != "session.launch_lost" || level.Reasons[0].Subject != "s-1.baseline.1r2" ||
 		!slices.ContainsFunc(level.Reasons[0].Causes, verdict.New(code.MachineDisturbed).From(fact("shared GPU")).Equal) {
 		t.Errorf("%+v", level)
 	}
@@ -441,7 +449,7 @@ func TestRootDropsOut(t *testing.T) {
 		if level.Verdict != verdict.Pass || len(out.Launches) != 8 || s.members[0].Rounds != 4 {
 			t.Errorf("%s, %d launches, %+v", level.Verdict, len(out.Launches), level.Reasons)
 		}
-		if last := level.Reasons[len(level.Reasons)-1]; last.Code != code.ReferenceLost || last.Subject != "root" || last.Causes[0].Code != code.LaunchLost {
+		if last := level.Reasons[len(level.Reasons)-1]; last.Kind != code.ReferenceLost.Kind || last.Subject != "root" || last.Causes[0].Kind != "session.launch_lost" {
 			t.Errorf("%+v", level.Reasons)
 		}
 	}
@@ -464,7 +472,7 @@ func TestRootOfAnotherEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	level, _ := r.conclusion(t, 0)
-	if last := level.Reasons[len(level.Reasons)-1]; level.Verdict != verdict.Pass || last.Code != code.ReferenceLost || last.Causes[0].Code != code.EnvironmentApart {
+	if last := level.Reasons[len(level.Reasons)-1]; level.Verdict != verdict.Pass || last.Kind != code.ReferenceLost.Kind || last.Causes[0].Kind != code.EnvironmentApart.Kind {
 		t.Errorf("%s %+v", level.Verdict, level.Reasons)
 	}
 	if got := r.short(); strings.Count(got, "r") != 1 {

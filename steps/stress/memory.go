@@ -92,7 +92,10 @@ func (r *run) slope(done []float64, from source) (verdict.Verdict, verdict.Reaso
 		if asked {
 			v = verdict.Inconclusive
 		}
-		return v, verdict.New(code.MemoryUnknown, args...).On(from.name)
+		return v, verdict.Say("stress.memory_unknown",
+			"{subject}: no memory slope from {readings|reading|readings} over "+
+				"{requests|request|requests}{limit?: soak longer, or on the engine's own machine}",
+			args...).On(from.name)
 	}
 	r.slopes[from.number] = append(r.slopes[from.number], in.Mean)
 	args = append(args, verdict.Num("slope", in.Mean, "MB"), verdict.Span("within", in.Low, in.High, "MB"))
@@ -100,9 +103,15 @@ func (r *run) slope(done []float64, from source) (verdict.Verdict, verdict.Reaso
 	case !asked:
 		return verdict.Pass, verdict.New(code.MemorySlope, args...).On(from.name)
 	case in.Low > *r.MaxMemorySlope:
-		return verdict.Fail, verdict.New(code.MemoryLeaks, args...).On(from.name)
+		return verdict.Fail, verdict.Say("stress.memory_leaks",
+			"{subject}: memory grew by {slope} per 1000 requests (95% interval {within}), beyond the limit of "+
+				"{limit}",
+			args...).On(from.name)
 	case in.High <= *r.MaxMemorySlope:
 		return verdict.Pass, verdict.New(code.MemorySlope, args...).On(from.name)
 	}
-	return verdict.Inconclusive, verdict.New(code.MemoryOpen, args...).On(from.name)
+	return verdict.Inconclusive, verdict.Say("stress.memory_open",
+		"{subject}: memory grew by {slope} per 1000 requests (95% interval {within}), limit {limit}: too wide to "+
+			"tell; soak longer",
+		args...).On(from.name)
 }

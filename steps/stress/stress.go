@@ -111,7 +111,10 @@ func (c *Config) Judge(t Tape, found func(name string, values ...float64)) (verd
 // parts goes through all parts, with an engine or a tape of one.
 func (r *run) parts(ctx context.Context) error {
 	if serves := r.tape.Serves; serves > 0 && r.longest() > serves {
-		return &finding{verdict.Fail, verdict.New(code.StressTooLong, verdict.Int("tokens", r.longest()), verdict.Int("serves", serves))}
+		return &finding{verdict.Fail, verdict.Say("stress.too_long",
+			"the level sends requests of {tokens} tokens, but the engine serves {serves}: lower context_tokens, "+
+				"or raise the engine's limit",
+			verdict.Int("tokens", r.longest()), verdict.Int("serves", serves))}
 	}
 	for _, part := range []func(context.Context) error{r.calm, r.sequence, r.ramp, r.contexts, r.cancels, r.burst, r.soak} {
 		if err := part(ctx); err != nil {
@@ -130,7 +133,7 @@ type finding struct {
 func (f *finding) Error() string { return f.why.Key() }
 
 // fails is a finding that fails the level.
-func fails(part string, c code.Code, args ...verdict.Arg) *finding {
+func fails(part string, c code.Fact, args ...verdict.Arg) *finding {
 	return &finding{verdict.Fail, verdict.New(c, args...).On(part)}
 }
 
@@ -251,7 +254,8 @@ func (r *run) breach(ctx context.Context, part string, err error) error {
 		return err
 	}
 	if stuck, ok := errors.AsType[*openai.StallError](err); ok {
-		return fails(part, code.StressStuck, verdict.Text("waiting", stuck.Waiting), verdict.Dur("limit", stuck.Limit))
+		return fails(part, code.Of("stress.stuck", "{subject}: a request is stuck: waited {limit} for {waiting}"),
+			verdict.Text("waiting", stuck.Waiting), verdict.Dur("limit", stuck.Limit))
 	}
 	if _, ok := errors.AsType[*openai.StatusError](err); ok {
 		return fails(part, code.StressBroke, verdict.Line(err))
@@ -315,7 +319,7 @@ func (r *run) calm(ctx context.Context) (err error) {
 	}
 	r.quiet = samples
 	if r.Coherence == "off" {
-		r.say("quiet", code.StressUnread)
+		r.say("quiet", code.Of("stress.unread", `no answer is checked for reading as text (coherence = "off")`))
 	}
 	took, err := r.probe(ctx, "quiet", 1)
 	if err != nil {
@@ -362,20 +366,24 @@ func (r *run) recovered(ctx context.Context, part string) error {
 	r.slowdown = max(r.slowdown, float64(took[0])/float64(r.before))
 	args := []verdict.Arg{verdict.Millis("before", r.before), verdict.Millis("after", took[0]), verdict.Num("limit", r.MaxSlowdown, "times")}
 	if limit := max(time.Duration(r.MaxSlowdown*float64(r.before)), r.before+atLeast); took[0] > limit {
-		return fails(part, code.StressSlower, args...)
+		return fails(part, code.Of("stress.slower",
+			"{subject}: a lone request takes {after} after it, {before} before (allowed: {limit})"),
+			args...)
 	}
-	r.say(part, code.StressRecovered, args...)
+	r.say(part, code.Of("stress.recovered", "{subject}: a lone request takes {after} after it, {before} before"),
+		args...)
 	return nil
 }
 
-func (r *run) say(part string, c code.Code, args ...verdict.Arg) {
+func (r *run) say(part string, c code.Fact, args ...verdict.Arg) {
 	r.reasons = append(r.reasons, verdict.New(c, args...).On(part))
 }
 
 // served reports what was answered, and how fast.
 func (r *run) served(part string, samples []measure.Sample) {
 	first, whole := latencies(samples)
-	why := verdict.New(code.StressServed, verdict.Int("requests", len(samples)), verdict.Int("answered", len(whole))).On(part)
+	why := verdict.Say("stress.served", "{subject}: {answered} of {requests|request|requests} answered ({causes})",
+		verdict.Int("requests", len(samples)), verdict.Int("answered", len(whole))).On(part)
 	r.reasons = append(r.reasons, why.From(latency("ttft", first), latency("e2e", whole)))
 }
 
@@ -421,7 +429,8 @@ func latency(metric string, values []float64) verdict.Reason {
 	if p99, enough := s.Stats["p99"]; enough {
 		args = append(args, verdict.Num("p99", p99, "ms"))
 	}
-	return verdict.New(code.StressLatency, args...).On(metric)
+	return verdict.Say("stress.latency", "{subject} median {median}, {p99?p99 {p99}}{p99!max {most}}",
+		args...).On(metric)
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -485,21 +494,34 @@ func (r *run) cancels(ctx context.Context) error {
 	r.tape.counted(&c.cut, &c.streaming)
 	if c.streaming == 0 {
 		// Nothing was cut during its answer, so nothing is shown.
-		return &finding{verdict.Inconclusive, verdict.New(code.StressUncut, verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut)).On(part)}
+		return &finding{verdict.Inconclusive, verdict.Say("stress.uncut",
+			"{subject}: {cut} of {requests|request|requests} cancelled, none in mid-answer: cancel more",
+			verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut)).On(part)}
 	}
 	switch now := r.settled(ctx, r.running); {
 	case r.notFinite != "":
-		return &finding{verdict.Inconclusive, verdict.New(code.StressNotFinite, verdict.Text("metric", r.notFinite)).On(part)}
+		return &finding{verdict.Inconclusive, verdict.Say("stress.not_finite",
+			"{subject}: the engine's count of running requests ({metric}) is NaN or infinite, so it is unknown "+
+				"whether cancelled ones ended",
+			verdict.Text("metric", r.notFinite)).On(part)}
 	case r.running >= 0 && now < 0: // it reported this before, and no longer does
-		return &finding{verdict.Inconclusive, verdict.New(code.StressUncounted).On(part)}
+		return &finding{verdict.Inconclusive, verdict.Say("stress.uncounted",
+			"{subject}: the engine no longer reports how many requests are running, so it is unknown whether "+
+				"cancelled ones ended").On(part)}
 	case r.running >= 0 && !(now <= r.running):
-		return fails(part, code.StressRunning, verdict.Num("running", now, "count"), verdict.Num("before", r.running, "count"), verdict.Dur("within", time.Duration(r.StallTimeout)))
+		return fails(part, code.Of("stress.running",
+			"{subject}: the engine still reports {running} running {within} after they were cancelled, {before} "+
+				"before"),
+			verdict.Num("running", now, "count"), verdict.Num("before", r.running, "count"), verdict.Dur("within", time.Duration(r.StallTimeout)))
 	}
 	args := []verdict.Arg{verdict.Int("requests", r.Cancel), verdict.Int("cut", c.cut), verdict.Int("streaming", c.streaming)}
 	if r.running >= 0 {
 		args = append(args, verdict.Num("running", r.running, "count"))
 	}
-	r.say(part, code.StressCancelled, args...)
+	r.say(part, code.Of("stress.cancelled",
+		"{subject}: {cut} of {requests|request|requests} cancelled, {streaming} in mid-answer{running?; the "+
+			"engine reports {running} running}"),
+		args...)
 	return r.recovered(ctx, part)
 }
 
@@ -595,14 +617,18 @@ func (r *run) burst(ctx context.Context) error {
 	r.tape.counted(&refused.n)
 	answered := slices.DeleteFunc(slices.Clone(result.Samples), func(s measure.Sample) bool { return s.Err != "" })
 	if len(answered) == 0 {
-		return fails(part, code.StressRefused, verdict.Int("requests", r.Burst))
+		return fails(part, code.Of("stress.refused",
+			"{subject}: all {requests} requests were refused with 429 or 503"),
+			verdict.Int("requests", r.Burst))
 	}
 	if err := r.sound(part, answered); err != nil {
 		return err
 	}
 	r.served(part, result.Samples)
 	if refused.n > 0 {
-		r.say(part, code.StressTurnedAway, verdict.Int("requests", r.Burst), verdict.Int("refused", refused.n))
+		r.say(part, code.Of("stress.turned_away",
+			"{subject}: {refused} of {requests|request|requests} refused with 429 or 503"),
+			verdict.Int("requests", r.Burst), verdict.Int("refused", refused.n))
 	}
 	return r.recovered(ctx, part)
 }

@@ -225,26 +225,26 @@ func TestStress(t *testing.T) {
 		fake  *fake
 		attrs map[string]any
 		want  verdict.Verdict
-		why   code.Code
+		why   code.Kind
 	}{
-		"honest":                 {fake: &fake{}, want: verdict.Pass, attrs: all, why: code.StressCancelled},
-		"refuses some":           {fake: &fake{places: 5, status: 503}, attrs: map[string]any{"burst": 12.0}, want: verdict.Pass, why: code.StressTurnedAway},
-		"refuses all":            {fake: &fake{sulks: quietRequests + 1 + probes, status: 429}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressRefused},
-		"refuses the ramp":       {fake: &fake{places: 1, status: 503}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke},
-		"fails in a burst":       {fake: &fake{places: 5, status: 500}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressBroke},
-		"stuck":                  {fake: &fake{stuck: true}, attrs: map[string]any{"burst": 12.0, "request_timeout": "1500ms"}, want: verdict.Fail, why: code.StressStuck},
-		"stuck at two":           {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "1500ms"}, want: verdict.Fail, why: code.StressStuck},
-		"garbage under load":     {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressGarbage},
-		"garbage by declaration": {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}, "coherence": "off"}, want: verdict.Pass, why: code.StressUnread},
-		"ends early":             {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended},
-		"goes on after a cut":    {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "1s"}, want: verdict.Fail, why: code.StressRunning},
-		"counts NaN":             {fake: &fake{counts: "NaN"}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: code.StressNotFinite},
-		"counts without end":     {fake: &fake{counts: "+Inf", late: true}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: code.StressNotFinite},
-		"counts below nothing":   {fake: &fake{counts: "-Inf", late: true}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: code.StressNotFinite},
-		"too slow to cut":        {fake: &fake{mute: true}, attrs: map[string]any{"cancel": 4.0}, want: verdict.Inconclusive, why: code.StressUncut},
-		"slower after a burst":   {fake: &fake{tired: true}, attrs: map[string]any{"burst": 4.0}, want: verdict.Fail, why: code.StressSlower},
-		"serves less":            {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: code.StressTooLong},
-		"no memory seen":         {fake: &fake{}, attrs: map[string]any{"sequential": 1.0, "max_memory_slope": 1.0}, want: verdict.Inconclusive, why: code.MemoryUnknown},
+		"honest":                 {fake: &fake{}, want: verdict.Pass, attrs: all, why: "stress.cancelled"},
+		"refuses some":           {fake: &fake{places: 5, status: 503}, attrs: map[string]any{"burst": 12.0}, want: verdict.Pass, why: "stress.turned_away"},
+		"refuses all":            {fake: &fake{sulks: quietRequests + 1 + probes, status: 429}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: "stress.refused"},
+		"refuses the ramp":       {fake: &fake{places: 1, status: 503}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke.Kind},
+		"fails in a burst":       {fake: &fake{places: 5, status: 500}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressBroke.Kind},
+		"stuck":                  {fake: &fake{stuck: true}, attrs: map[string]any{"burst": 12.0, "request_timeout": "1500ms"}, want: verdict.Fail, why: "stress.stuck"},
+		"stuck at two":           {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "1500ms"}, want: verdict.Fail, why: "stress.stuck"},
+		"garbage under load":     {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressGarbage.Kind},
+		"garbage by declaration": {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}, "coherence": "off"}, want: verdict.Pass, why: "stress.unread"},
+		"ends early":             {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended.Kind},
+		"goes on after a cut":    {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "1s"}, want: verdict.Fail, why: "stress.running"},
+		"counts NaN":             {fake: &fake{counts: "NaN"}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: "stress.not_finite"},
+		"counts without end":     {fake: &fake{counts: "+Inf", late: true}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: "stress.not_finite"},
+		"counts below nothing":   {fake: &fake{counts: "-Inf", late: true}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: "stress.not_finite"},
+		"too slow to cut":        {fake: &fake{mute: true}, attrs: map[string]any{"cancel": 4.0}, want: verdict.Inconclusive, why: "stress.uncut"},
+		"slower after a burst":   {fake: &fake{tired: true}, attrs: map[string]any{"burst": 4.0}, want: verdict.Fail, why: "stress.slower"},
+		"serves less":            {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: "stress.too_long"},
+		"no memory seen":         {fake: &fake{}, attrs: map[string]any{"sequential": 1.0, "max_memory_slope": 1.0}, want: verdict.Inconclusive, why: "stress.memory_unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -274,10 +274,10 @@ func TestStress(t *testing.T) {
 			if err != nil || got != c.want || !verdict.Holds(why, c.why) {
 				t.Errorf("%s %+v, %v; want %s for %s", got, why, err, c.want, c.why)
 			}
-			if at := slices.IndexFunc(why, func(r verdict.Reason) bool { return r.Code == code.StressServed && r.Subject == "burst" }); at >= 0 && *why[at].Args["requests"].Number != c.attrs["burst"] {
+			if at := slices.IndexFunc(why, func(r verdict.Reason) bool { return r.Kind == "stress.served" && r.Subject == "burst" }); at >= 0 && *why[at].Values["requests"].Number != c.attrs["burst"] {
 				t.Errorf("%+v of a burst of %v", why[at], c.attrs["burst"])
 			}
-			if got == verdict.Fail && c.why != code.StressTooLong && !verdict.Holds(why, code.Diagnosed) {
+			if got == verdict.Fail && c.why != "stress.too_long" && !verdict.Holds(why, code.Diagnosed.Kind) {
 				t.Errorf("what the log says is not told: %+v", why)
 			}
 		})
@@ -347,10 +347,10 @@ func TestFinds(t *testing.T) {
 func TestStressLeak(t *testing.T) {
 	attrs := map[string]any{"soak": "1s", "concurrency": []any{2.0}, "max_memory_slope": 50.0}
 	got, why, err := judged(t, config(t, attrs), &fake{leak: 1 << 19}, none)
-	if err != nil || got == verdict.Pass || !verdict.Holds(why, code.MemoryLeaks) && !verdict.Holds(why, code.MemoryOpen) {
+	if err != nil || got == verdict.Pass || !verdict.Holds(why, "stress.memory_leaks") && !verdict.Holds(why, "stress.memory_open") {
 		t.Fatalf("%s %+v, %v", got, why, err)
 	}
-	if slope := why[0].Args["slope"].Number; *slope < 150 || *slope > overhead*1500 {
+	if slope := why[0].Values["slope"].Number; *slope < 150 || *slope > overhead*1500 {
 		t.Errorf("a leak of 524 MB for 1000 requests is told as one of %g", *slope)
 	}
 }
@@ -398,24 +398,24 @@ func TestMemory(t *testing.T) {
 		gpus   []string
 		limit  *float64
 		want   verdict.Verdict
-		why    code.Code
+		why    code.Kind
 	}{
-		"flat":              {series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, limit: &limit, want: verdict.Pass, why: code.MemorySlope},
-		"leaks":             {series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, limit: &limit, want: verdict.Fail, why: code.MemoryLeaks},
-		"leaks, no limit":   {series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, want: verdict.Pass, why: code.MemorySlope},
-		"noisy":             {series: []measure.Series{memoryOf(measure.EngineMemory, noisy)}, limit: &limit, want: verdict.Inconclusive, why: code.MemoryOpen},
-		"fills its pools":   {series: []measure.Series{memoryOf(measure.EngineMemory, fills)}, limit: &limit, want: verdict.Pass, why: code.MemorySlope},
-		"nothing read":      {limit: &limit, want: verdict.Inconclusive, why: code.MemoryUnknown},
-		"nothing, no limit": {want: verdict.Pass, why: code.MemoryUnknown},
-		"container":         {series: []measure.Series{memoryOf(measure.EngineMemory, flat), memoryOf(measure.ContainerMemory, leak)}, limit: &limit, want: verdict.Fail, why: code.MemoryLeaks},
-		"GPU unread":        {series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, gpus: []string{"G1"}, limit: &limit, want: verdict.Inconclusive, why: code.MemoryUnknown},
+		"flat":              {series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, limit: &limit, want: verdict.Pass, why: code.MemorySlope.Kind},
+		"leaks":             {series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, limit: &limit, want: verdict.Fail, why: "stress.memory_leaks"},
+		"leaks, no limit":   {series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, want: verdict.Pass, why: code.MemorySlope.Kind},
+		"noisy":             {series: []measure.Series{memoryOf(measure.EngineMemory, noisy)}, limit: &limit, want: verdict.Inconclusive, why: "stress.memory_open"},
+		"fills its pools":   {series: []measure.Series{memoryOf(measure.EngineMemory, fills)}, limit: &limit, want: verdict.Pass, why: code.MemorySlope.Kind},
+		"nothing read":      {limit: &limit, want: verdict.Inconclusive, why: "stress.memory_unknown"},
+		"nothing, no limit": {want: verdict.Pass, why: "stress.memory_unknown"},
+		"container":         {series: []measure.Series{memoryOf(measure.EngineMemory, flat), memoryOf(measure.ContainerMemory, leak)}, limit: &limit, want: verdict.Fail, why: "stress.memory_leaks"},
+		"GPU unread":        {series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, gpus: []string{"G1"}, limit: &limit, want: verdict.Inconclusive, why: "stress.memory_unknown"},
 		"GPU leaks": {
 			series: []measure.Series{memoryOf(measure.EngineMemory, flat), func() measure.Series {
 				s := memoryOf(measure.GPUMemory, leak)
 				s.Source = "G1"
 				return s
 			}()},
-			gpus: []string{"G1"}, limit: &limit, want: verdict.Fail, why: code.MemoryLeaks,
+			gpus: []string{"G1"}, limit: &limit, want: verdict.Fail, why: "stress.memory_leaks",
 		},
 	} {
 		found := map[string]float64{}
@@ -424,7 +424,7 @@ func TestMemory(t *testing.T) {
 		if len(found) != len(c.series) && name != "container" {
 			t.Errorf("%s: rules read %v", name, found)
 		}
-		if got != c.want || len(why) == 0 || why[0].Code != c.why {
+		if got != c.want || len(why) == 0 || why[0].Kind != c.why {
 			t.Errorf("%s: %s %+v, want %s for %s", name, got, why, c.want, c.why)
 		}
 	}

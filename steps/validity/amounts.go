@@ -37,9 +37,15 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdic
 			if known {
 				counted, not = parentName, name
 			}
-			return verdict.New(code.CountUnknown, verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
+			return verdict.Say("work.count_unknown",
+				"{subject}: {counted} reports the tokens it generated in every launch, {not} does not: unknown "+
+					"whether they did the same work",
+				verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
 		case ok && math.Abs(tokens-others) > unequalTokens && math.Abs(mine-theirs) > unequalWork:
-			return verdict.New(code.UnequalWork, verdict.Text("one", name), verdict.Num("generated", mine, "share"), verdict.Text("other", parentName), verdict.Num("other_generated", theirs, "share")).On(run.Cell)
+			return verdict.Say("work.unequal",
+				"{subject}: {one} generated {generated:4} of the requested tokens, {other} {other_generated:4}: "+
+					"they did not do the same work",
+				verdict.Text("one", name), verdict.Num("generated", mine, "share"), verdict.Text("other", parentName), verdict.Num("other_generated", theirs, "share")).On(run.Cell)
 		}
 	}
 	return verdict.Reason{}
@@ -84,9 +90,15 @@ func countedApart(parent, candidate []*ledger.Launch, parentName, name string) v
 			switch {
 			case len(mine)+len(theirs) == 0, len(mine)+len(theirs) == n+of:
 			case len(mine) == 0 || len(theirs) == 0:
-				return verdict.New(code.CountedApart, verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
+				return verdict.Say("work.counted_apart",
+					"{subject}: tokens of {counted} were counted by the engine, some of {not} as stream events, "+
+						"which may hold many each: not comparable",
+					verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
 			default:
-				return verdict.New(code.CountedMixed, verdict.List("launches", slices.Concat(theirs, mine))).On(run.Cell)
+				return verdict.Say("work.counted_mixed",
+					"{subject}: tokens were counted by the engine in some launches, as stream events, which may "+
+						"hold many each, in {launches:and}: not comparable",
+					verdict.List("launches", slices.Concat(theirs, mine))).On(run.Cell)
 			}
 		}
 	}
@@ -124,15 +136,19 @@ func clocks(parent, candidate []*ledger.Launch, parentName, name string) (why, n
 	if !known || !ok || theirs <= 0 || math.Abs(mine/theirs-1) <= unequalClocks {
 		return why, note
 	}
-	fact := func(c code.Code) verdict.Reason {
+	fact := func(c code.Fact) verdict.Reason {
 		return verdict.New(c, verdict.Text("other", parentName), verdict.Num("clock", mine, "MHz"), verdict.Num("other_clock", theirs, "MHz"), verdict.Num("apart", math.Abs(mine/theirs-1), "share")).On(name)
 	}
 	one, seen := meanOf(parent, "gpu.power_capped_share")
 	other, looked := meanOf(candidate, "gpu.power_capped_share")
 	if !seen || !looked || max(one, other) > cappedShare {
-		return why, fact(code.ClocksFollow)
+		return why, fact(code.Of("gpu.clocks_follow",
+			"the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart): caused by "+
+				"the power limit, according to the driver"))
 	}
-	return fact(code.ClocksApart), note
+	return fact(code.Of("gpu.clocks_apart",
+		"the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart), not because of "+
+			"a power limit: lock the clocks (nvidia-smi -lgc) and measure again")), note
 }
 
 // meanOf is the mean of a metric that all launches have once.

@@ -41,7 +41,10 @@ func (j *Judge) Worked(launches []*ledger.Launch, vs []*variant.Variant, ws []*p
 			}
 			found, few := work.Compare(parent, candidate)
 			for _, cell := range few {
-				notes = append(notes, verdict.New(code.WorkUncompared, verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name), verdict.Int("least", work.Fewest)).On(cell))
+				notes = append(notes, verdict.Say("work.uncompared",
+					"{subject}: fewer than {least} answers per arm: the work of {one} and {other} per token was "+
+						"not compared",
+					verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name), verdict.Int("least", work.Fewest)).On(cell))
 			}
 			for _, f := range found {
 				found := record.WorkOf(f, v.Name, vs[0].Name)
@@ -75,7 +78,7 @@ func Agreed(asked *agreement.Asked, parent, candidate *variant.Variant, launches
 	if declared.Least != nil {
 		least = verdict.Num("declared", *declared.Least, "share")
 	}
-	fact := func(c code.Code, f agreement.Found) verdict.Reason {
+	fact := func(c code.Fact, f agreement.Found) verdict.Reason {
 		args := []verdict.Arg{
 			verdict.Text("other", parent.Name), verdict.Int("agreed", f.Other.Yes), verdict.Int("of", f.Other.Of), verdict.Int("own", f.Own.Yes), verdict.Int("own_of", f.Own.Of),
 			verdict.Text("cell", f.Cell), least,
@@ -90,11 +93,27 @@ func Agreed(asked *agreement.Asked, parent, candidate *variant.Variant, launches
 	}
 	switch worst := r.Worst(); {
 	case r.Refuted():
-		return verdict.Invalid, []verdict.Reason{fact(code.OtherAnswers, worst)}
+		return verdict.Invalid, []verdict.Reason{fact(code.Of("work.other_answers",
+			"{subject} does not answer as {other}: asked at random positions{part? ({part})} of its answers to "+
+				"{cell}, {other} says the same at {agreed} of {of}, of its own at {own} of {own_of} ({least?at most "+
+				"{least} less is allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or "+
+				"not computed"),
+			worst)}
 	case !r.Shown():
-		return verdict.Inconclusive, []verdict.Reason{fact(code.AgreementOpen, worst)}
+		return verdict.Inconclusive, []verdict.Reason{fact(code.Of("work.agreement_open",
+			"not shown that {subject} answers as {other}: asked at random positions{part? ({part})} of its "+
+				"answers to {cell}, {other} says the same at {agreed} of {of}, of its own at {own} of "+
+				"{own_of}{recites?; more of {subject}'s answers than of {other}'s is recited: it stands in the "+
+				"prompt or in other answers, or follows from the few words before it} ({least?shown must be at most "+
+				"{least} less}{declared?min_agreement = {declared}}). A port that changes answers on purpose "+
+				"declares min_agreement"),
+			worst)}
 	}
-	return verdict.Pass, []verdict.Reason{fact(code.Agrees, r.Least())}
+	return verdict.Pass, []verdict.Reason{fact(code.Of("work.agrees",
+		"{subject} answers as {other}: at random positions of its answers{cell? to {cell}}, {other} says the "+
+			"same at {agreed} of {of}, of its own at {own} of {own_of}{declared?; min_agreement = {declared} is "+
+			"declared}"),
+		r.Least())}
 }
 
 // coherence checks that the answers to one workload are text, as it asks for.
@@ -106,7 +125,9 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 		for _, v := range vs {
 			for _, launch := range byArm[v.Key] {
 				if i := slices.IndexFunc(launch.Incoherent, func(r verdict.Reason) bool { return ofWorkload(r, w) }); i >= 0 {
-					return verdict.New(code.AnswersGarbage, verdict.Text("launch", launch.ID)).On(v.Name).From(launch.Incoherent[i]), nil, nil
+					return verdict.Say("answers.garbage",
+						"answers of {subject} are not readable text: {causes}, in launch {launch}",
+						verdict.Text("launch", launch.ID)).On(v.Name).From(launch.Incoherent[i]), nil, nil
 				}
 			}
 		}
@@ -126,7 +147,9 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 			if len(parent) == 0 {
 				none, other = other, none
 			}
-			return verdict.New(code.Unrecorded, verdict.Text("workload", w.Name), verdict.Text("other", other)).On(none), nil, nil
+			return verdict.Say("answers.unrecorded",
+				"no answers of {subject} to {workload} are recorded to compare with those of {other}",
+				verdict.Text("workload", w.Name), verdict.Text("other", other)).On(none), nil, nil
 		}
 		for _, c := range coherence.Signs(parent, candidate) {
 			var found []verdict.Reason
@@ -136,12 +159,19 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 			of, cell, other := verdict.Int("of", c.Of), verdict.Text("cell", c.Cell), verdict.Text("other", vs[0].Name)
 			switch {
 			case c.Of == 0 || c.Parents == 0:
-				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
+				return verdict.Say("answers.unpaired",
+					"{subject} was not answered by both {one} and {other}: nothing to compare",
+					verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
 			// A few empty answers may be chance; that there are no others proves nothing.
 			case c.Garbage > 0, c.Doubtful == c.Of && len(c.Why) > 0 && c.Why[0].Sign.Code == coherence.Empty:
-				return verdict.New(code.Worse, verdict.Int("answers", max(c.Garbage, c.Doubtful)), of, cell, other).On(v.Name).From(found...), nil, nil
+				return verdict.Say("answers.worse",
+					"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
+					verdict.Int("answers", max(c.Garbage, c.Doubtful)), of, cell, other).On(v.Name).From(found...), nil, nil
 			case c.Doubtful > 0:
-				notes = append(notes, verdict.New(code.MaybeWorse, verdict.Int("answers", c.Doubtful), of, cell, other).On(v.Name).From(found...))
+				notes = append(notes, verdict.Say("answers.maybe_worse",
+					"answers of {subject} to {cell} may be worse than those of {other} ({answers} of {of}: too "+
+						"few to tell)",
+					verdict.Int("answers", c.Doubtful), of, cell, other).On(v.Name).From(found...))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package validity
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -17,11 +18,13 @@ import (
 // knob under test changes.
 func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
 	for _, launch := range launches {
-		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Code == code.GPUShared }); i >= 0 {
+		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Kind == code.GPUShared.Kind }); i >= 0 {
 			return verdict.New(code.LaunchSays).On(launch.ID).From(launch.Notes[i])
 		}
 		if len(launch.Fingerprint) == 0 {
-			return verdict.New(code.NoFingerprint).On(launch.ID)
+			return verdict.Say("environment.unknown",
+				"launch {subject} has no fingerprint of its environment, so it cannot be compared; --rerun "+
+					"measures again").On(launch.ID)
 		}
 	}
 	byArm := byKey(launches)
@@ -45,6 +48,14 @@ func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Varian
 	return verdict.Reason{}
 }
 
+// short is an entry with its digests shortened; they remain distinguishable.
+func short(entry string) string {
+	return longDigest.ReplaceAllStringFunc(entry, func(digest string) string { return digest[:12] })
+}
+
+// longDigest is a digest or a commit.
+var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
+
 // differs are the entries in which two launches differ; an entry that one of them
 // lacks differs from any value.
 func differs(one, other *ledger.Launch, free []string) (found []verdict.Reason) {
@@ -61,12 +72,15 @@ func differs(one, other *ledger.Launch, free []string) (found []verdict.Reason) 
 		}
 		args := []verdict.Arg{verdict.Text("one", one.ID), verdict.Text("other", other.ID)}
 		if v, ok := one.Fingerprint[name]; ok {
-			args = append(args, verdict.Text("value", v))
+			args = append(args, verdict.Text("value", short(v)))
 		}
 		if v, ok := other.Fingerprint[name]; ok {
-			args = append(args, verdict.Text("other_value", v))
+			args = append(args, verdict.Text("other_value", short(v)))
 		}
-		found = append(found, verdict.New(code.EntryDiffers, args...).On(name))
+		found = append(found, verdict.Say("environment.entry",
+			"{subject} is {value}{value!unknown} in launch {one} and {other_value}{other_value!unknown} in "+
+				"launch {other}",
+			args...).On(name))
 	}
 	return found
 }

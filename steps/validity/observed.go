@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
@@ -61,12 +63,14 @@ func (j *Judge) Consequences(launches []*ledger.Launch, vs []*variant.Variant) (
 				continue
 			}
 			was, is := mean(theirs), mean(mine)
-			what, args := code.ConsequenceDiffers, []verdict.Arg{verdict.Text("name", p.Name), verdict.Num("value", is, p.Unit), verdict.Num("other_value", was, p.Unit), verdict.Text("other", vs[0].Name)}
+			what, args := code.Of("observation.consequence",
+				"{subject}: {name} {value}, {other} {other_value}{change? ({change})}"), []verdict.Arg{verdict.Text("name", p.Name), verdict.Num("value", is, p.Unit), verdict.Num("other_value", was, p.Unit), verdict.Text("other", vs[0].Name)}
 			if was != 0 {
 				args = append(args, verdict.Num("change", is/was-1, "ratio"))
 			}
 			if was == 0 || math.Abs(is/was-1) >= largeConsequence {
-				what = code.ConsequenceLarge
+				what = code.Of("observation.consequence_large",
+					"{subject}: {name} {value}, {other} {other_value}{change? ({change})}: a large difference")
 			}
 			notes = append(notes, verdict.New(what, args...).On(v.Name))
 		}
@@ -147,7 +151,10 @@ func (a settings) within(v *variant.Variant, launches []*ledger.Launch) verdict.
 	for _, name := range a.compared(launches) {
 		for _, launch := range launches[1:] {
 			if launches[0].Observed[name].Value != launch.Observed[name].Value {
-				return verdict.New(code.SaysOtherwise, verdict.Text("name", name),
+				return verdict.Say("observation.changed",
+					"launches of {subject} differ in {name}: {value} in launch {one}, {other_value} in launch "+
+						"{other}; it depends on something outside the plan",
+					verdict.Text("name", name),
 					verdict.Text("value", launches[0].Observed[name].String()), verdict.Text("one", launches[0].ID),
 					verdict.Text("other_value", launch.Observed[name].String()), verdict.Text("other", launch.ID)).On(v.Name)
 			}
@@ -178,7 +185,12 @@ func (a settings) between(one, other *variant.Variant, byArm map[string][]*ledge
 	if len(names) == 0 {
 		return verdict.Reason{}
 	}
+	apart, quoted := make([]string, len(names)), make([]string, len(names))
+	for i, name := range names {
+		apart[i], quoted[i] = fmt.Sprintf("%s is %s against %s", name, values[i], others[i]), strconv.Quote(name)
+	}
 	return verdict.New(code.DiffersUntested, verdict.List("names", names), verdict.Text("other", other.Name),
+		verdict.Text("apart", strings.Join(apart, "; ")), verdict.List("quoted", quoted),
 		verdict.List("values", values), verdict.List("other_values", others), verdict.List("knobs", knobs)).On(one.Name)
 }
 

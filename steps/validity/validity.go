@@ -133,9 +133,10 @@ func NotesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
 		}
 	}
 	for _, h := range all {
-		said := verdict.New(code.NoteOf).On(h.ids[0])
+		said := verdict.Say("launch.note", "{subject}").On(h.ids[0])
 		if len(h.ids) > 1 {
-			said = verdict.New(code.LaunchesNote, verdict.Int("launches", len(h.ids)), verdict.Int("of", len(launches)))
+			said = verdict.Say("launches.note", "{launches} of {of} launches",
+				verdict.Int("launches", len(h.ids)), verdict.Int("of", len(launches)))
 		}
 		notes = append(notes, said.From(h.note))
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -71,7 +70,9 @@ func TestValid(t *testing.T) {
 	}
 	garbage := func(l *ledger.Launch) {
 		has(broken)(l)
-		l.Incoherent = []verdict.Reason{verdict.New(code.Garbage, verdict.Int("request", 0)).On("chat")}
+		l.Incoherent = []verdict.Reason{verdict.Say("answer.garbage",
+			"{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
+			verdict.Int("request", 0)).On("chat")}
 	}
 	vs := []*variant.Variant{{Name: "baseline", Key: "p"}, {Name: "fast", Key: "c"}}
 	for _, c := range []struct {
@@ -90,7 +91,8 @@ func TestValid(t *testing.T) {
 		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = verdict.Because(code.FromCache) }, verdict.Invalid, "cache"},
 		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
 			short(1)(l)
-			l.Notes = verdict.Because(code.Short)
+			l.Notes = verdict.Because(code.Of("answers.short",
+				"{requests} of {of} answers of {subject} were shorter than requested, by {tokens} tokens in all"))
 		}, verdict.Pass, "shorter"},
 		{"a token less", "off", short(0), short(1), verdict.Pass, "1 launch per arm"},
 		{"a token more", "off", short(0), short(-1), verdict.Pass, "1 launch per arm"},
@@ -127,8 +129,8 @@ func TestValid(t *testing.T) {
 		if err != nil {
 			reasons = append(reasons, verdict.OfError(err))
 		}
-		if got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
-			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, tell.Lines(reasons), c.want, c.says)
+		if got != c.want || !strings.Contains(verdict.Semicolons(reasons), c.says) {
+			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, verdict.Lines(reasons), c.want, c.says)
 		}
 	}
 }
@@ -140,20 +142,22 @@ func TestCountedApartWithinArms(t *testing.T) {
 	}
 	parent := []*ledger.Launch{launch("p.1", false), launch("p.2", true)}
 	candidate := []*ledger.Launch{launch("c.1", false), launch("c.2", true), launch("c.3", true)}
-	if why := countedApart(parent, candidate, "baseline", "fast"); why.Code != code.CountedMixed || !strings.Contains(tell.Line(why), "in p.2, c.2 and c.3") {
-		t.Errorf("mixed in both arms: %q", tell.Line(why))
+	if why := countedApart(parent, candidate, "baseline", "fast"); why.Kind != "work.counted_mixed" || !strings.Contains(why.String(), "in p.2, c.2 and c.3") {
+		t.Errorf("mixed in both arms: %q", why.String())
 	}
 	// A launch that sent nothing of it counts for neither.
 	silent := &ledger.Launch{ID: "p.3"}
 	if why := countedApart(append(parent[1:], silent), candidate[1:], "baseline", "fast"); !why.IsZero() {
-		t.Errorf("as stream events throughout: %q", tell.Line(why))
+		t.Errorf("as stream events throughout: %q", why.String())
 	}
 }
 
 // What holds for several launches is said once.
 func TestNotesOf(t *testing.T) {
-	page, slow := verdict.New(code.Watched, verdict.Text("text", "no page")), verdict.New(code.Watched, verdict.Text("text", "slow"))
-	got := tell.Lines(NotesOf([]*ledger.Launch{
+	page, slow := verdict.Say("machine.watched", "{text}",
+		verdict.Text("text", "no page")), verdict.Say("machine.watched", "{text}",
+		verdict.Text("text", "slow"))
+	got := verdict.Lines(NotesOf([]*ledger.Launch{
 		{ID: "s.baseline.1", Notes: []verdict.Reason{page, slow, slow}},
 		{ID: "s.B.1", Notes: []verdict.Reason{page}},
 		{ID: "s.B.2"},
@@ -207,7 +211,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 	}{
 		"equal":             {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}},
 		"nothing observed":  {},
-		"word":              {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in something the plan does not declare: attention is "fa" against "fi". If knob "moe" is meant to change it, add changes = ["attention"] there;`},
+		"word":              {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in something the plan does not declare: attention is "fa" against "fi". If knob moe is meant to change it, add changes = ["attention"] there;`},
 		"changed by a knob": {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, changes: []string{"attention"}},
 		"observed evidence": {a1: said{"graphs": false}, a2: said{"graphs": false}, b1: said{"graphs": true}, b2: said{"graphs": true}},
 		"line of evidence":  {a1: said{"dtype": "bf16"}, a2: said{"dtype": "bf16"}, b1: said{"dtype": "fp8"}, b2: said{"dtype": "fp8"}},
@@ -216,7 +220,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 		"what a knob sets":        {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, sets: map[string]any{"attention_backend": "FI"}},
 		"what another sets":       {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, sets: map[string]any{"dtype": "fp8"}, want: `attention is "fa" against "fi"`},
 		"missing in one arm":      {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, want: `attention is "fa" against not observed`},
-		"two at once":             {a1: said{"attention": "fa", "max_len": 1.0}, a2: said{"attention": "fa", "max_len": 1.0}, b1: said{"attention": "fi", "max_len": 2.0}, b2: said{"attention": "fi", "max_len": 2.0}, want: `attention is "fa" against "fi"; max_len is 1 against 2. If knob "moe" is meant to change them, add changes = ["attention", "max_len"] there;`},
+		"two at once":             {a1: said{"attention": "fa", "max_len": 1.0}, a2: said{"attention": "fa", "max_len": 1.0}, b1: said{"attention": "fi", "max_len": 2.0}, b2: said{"attention": "fi", "max_len": 2.0}, want: `attention is "fa" against "fi"; max_len is 1 against 2. If knob moe is meant to change it, add changes = ["attention", "max_len"] there;`},
 		"limit":                   {a1: said{"max_len": 1.0}, a2: said{"max_len": 1.0}, b1: said{"max_len": 2.0}, b2: said{"max_len": 2.0}, want: "max_len is 1 against 2"},
 		"what varies":             {a1: said{"capacity": 1.0}, a2: said{"capacity": 2.0}, b1: said{"capacity": 3.0}, b2: said{}},
 		"within an arm":           {a1: said{"attention": "fa"}, a2: said{"attention": "fi"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}, changes: []string{"attention"}, want: `launches of baseline differ in attention: "fa" in launch a1, "fi" in launch a2`},
@@ -229,8 +233,8 @@ func TestArmsHaveToAgree(t *testing.T) {
 			got, err := judge.Disagree([]*ledger.Launch{
 				observingLaunch("a1", "A", c.a1), observingLaunch("b1", "B", c.b1), observingLaunch("b2", "B", c.b2), observingLaunch("a2", "A", c.a2),
 			}, vs)
-			if err != nil || got.IsZero() != (c.want == "") || !strings.Contains(tell.Line(got), c.want) {
-				t.Errorf("%q, %v; want %q", tell.Line(got), err, c.want)
+			if err != nil || got.IsZero() != (c.want == "") || !strings.Contains(got.String(), c.want) {
+				t.Errorf("%q, %v; want %q", got.String(), err, c.want)
 			}
 		})
 	}
@@ -265,11 +269,11 @@ func TestConsequencesAreShown(t *testing.T) {
 			}
 		}
 		notes, err := judge.Consequences(launches, vs)
-		if err != nil || !slices.Equal(tell.Lines(notes), c.want) {
-			t.Errorf("%s: %q, %v; want %q", name, tell.Lines(notes), err, c.want)
+		if err != nil || !slices.Equal(verdict.Lines(notes), c.want) {
+			t.Errorf("%s: %q, %v; want %q", name, verdict.Lines(notes), err, c.want)
 		}
 		if why, err := judge.Disagree(launches, vs); err != nil || !why.IsZero() {
-			t.Errorf("%s: %q, %v", name, tell.Line(why), err)
+			t.Errorf("%s: %q, %v", name, why.String(), err)
 		}
 	}
 }
@@ -340,16 +344,16 @@ func TestOtherEnvironment(t *testing.T) {
 		got := judge.OtherEnvironment([]*ledger.Launch{
 			launchedIn("a", "1", test.one), launchedIn("a", "2", test.two), launchedIn("b", "3", test.of),
 		}, []*variant.Variant{a, b})
-		if got.IsZero() != (test.want == "") || !strings.Contains(tell.Line(got), test.want) {
-			t.Errorf("%s: %q", test.name, tell.Line(got))
+		if got.IsZero() != (test.want == "") || !strings.Contains(got.String(), test.want) {
+			t.Errorf("%s: %q", test.name, got.String())
 		}
 	}
 	// Whole engines are compared: only the machine has to be the same.
 	other := &variant.Variant{Name: "sglang", Engine: "sglang.box", Key: "b", Knobs: a.Knobs, Spec: a.Spec}
 	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
 		got := judgeOf(plan).OtherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant.Variant{a, other})
-		if got.IsZero() != (want == "") || !strings.Contains(tell.Line(got), want) {
-			t.Errorf("another engine in %s: %q", environment, tell.Line(got))
+		if got.IsZero() != (want == "") || !strings.Contains(got.String(), want) {
+			t.Errorf("another engine in %s: %q", environment, got.String())
 		}
 	}
 	same()
@@ -361,12 +365,14 @@ func TestOtherEnvironment(t *testing.T) {
 	}{
 		"with who it was": {verdict.New(code.GPUShared, verdict.Text("by", "process 7")), true},
 		"in other words":  {verdict.New(code.GPUShared, verdict.Text("who", "somebody")), true},
-		"another note":    {verdict.New(code.Watched, verdict.Text("text", "shared GPU: process 7")), false},
+		"another note": {verdict.Say("machine.watched", "{text}",
+			verdict.Text("text", "shared GPU: process 7")), false},
 	} {
 		shared := launchedIn("b", "9", "cpu=c")
-		shared.Notes = []verdict.Reason{verdict.New(code.ByEvents).On("chat"), c.note}
+		shared.Notes = []verdict.Reason{verdict.Say("answers.by_events",
+			"tokens of {subject} were counted as stream events, as the engine does not count them").On("chat"), c.note}
 		got := judgeOf(plan).OtherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant.Variant{a, b})
-		if verdict.Holds([]verdict.Reason{got}, code.GPUShared) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
+		if verdict.Holds([]verdict.Reason{got}, code.GPUShared.Kind) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
 			t.Errorf("a shared GPU %s: %+v", words, got)
 		}
 	}
@@ -387,19 +393,19 @@ func TestClocks(t *testing.T) {
 	for _, c := range []struct {
 		name              string
 		parent, candidate []*ledger.Launch
-		why, note         code.Code
+		why, note         code.Kind
 	}{
 		{"alike", arm(1980, 0), arm(1980, 0), "", ""},
 		{"a step of 15 MHz", arm(1980, 0), arm(1965, 0), "", ""},
-		{"the candidate's raised", arm(1755, 0), arm(1980, 0), code.ClocksApart, ""},
-		{"the parent's lowered by 2%", arm(1980, 0), arm(1940, 0), code.ClocksApart, ""},
-		{"at the power limit", arm(1980, 0), arm(1800, 0.8), "", code.ClocksFollow},
-		{"the parent at the power limit", arm(1800, 0.8), arm(1980, 0), "", code.ClocksFollow},
-		{"nobody knows of a limit", arm(1800, -1), arm(1980, 0), "", code.ClocksFollow},
+		{"the candidate's raised", arm(1755, 0), arm(1980, 0), "gpu.clocks_apart", ""},
+		{"the parent's lowered by 2%", arm(1980, 0), arm(1940, 0), "gpu.clocks_apart", ""},
+		{"at the power limit", arm(1980, 0), arm(1800, 0.8), "", "gpu.clocks_follow"},
+		{"the parent at the power limit", arm(1800, 0.8), arm(1980, 0), "", "gpu.clocks_follow"},
+		{"nobody knows of a limit", arm(1800, -1), arm(1980, 0), "", "gpu.clocks_follow"},
 		{"no clock", arm(-1, 0), arm(1980, 0), "", ""},
 		{"no launch", nil, arm(1980, 0), "", ""},
 	} {
-		if why, note := clocks(c.parent, c.candidate, "old", "new"); why.Code != c.why || note.Code != c.note {
+		if why, note := clocks(c.parent, c.candidate, "old", "new"); why.Kind != c.why || note.Kind != c.note {
 			t.Errorf("%s: %+v, %+v", c.name, why, note)
 		}
 	}
@@ -487,22 +493,22 @@ func TestValidRow(t *testing.T) {
 		judge.Store = kept
 		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
 		got, said, err := judge.ValidRow(row, c.beside, c.own, c.reference, []*plans.Workload{w})
-		if err != nil || got != c.want || !strings.Contains(tell.Joined(said), c.says) {
-			t.Errorf("%s: %s %q, %v; want %s saying %q", c.name, got, tell.Lines(said), err, c.want, c.says)
+		if err != nil || got != c.want || !strings.Contains(verdict.Semicolons(said), c.says) {
+			t.Errorf("%s: %s %q, %v; want %s saying %q", c.name, got, verdict.Lines(said), err, c.want, c.says)
 		}
 	}
 	w := &plans.Workload{Name: "chat", Coherence: "baseline", PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
 	judge := &Judge{}
 	judge.Store = kept
 	if got, said, err := judge.ValidRow(server, server, slips, slips, []*plans.Workload{w}); err != nil || got != verdict.Pass {
-		t.Errorf("the reference itself: %s %q, %v", got, tell.Lines(said), err)
+		t.Errorf("the reference itself: %s %q, %v", got, verdict.Lines(said), err)
 	}
 	noted := launches("o", "", 0, plain)
 	for _, l := range noted {
-		l.Notes = verdict.Because(code.Watched, verdict.Text("text", "no page"))
+		l.Notes = verdict.Because(code.Of("machine.watched", "{text}"), verdict.Text("text", "no page"))
 	}
 	want := fmt.Sprintf("%d of %d launches: no page", len(noted), len(noted))
-	if got, said, err := judge.ValidRow(row, server, noted, clean, []*plans.Workload{w}); err != nil || got != verdict.Pass || !slices.Contains(tell.Lines(said), want) {
-		t.Errorf("notes of a row: %s %q, %v", got, tell.Lines(said), err)
+	if got, said, err := judge.ValidRow(row, server, noted, clean, []*plans.Workload{w}); err != nil || got != verdict.Pass || !slices.Contains(verdict.Lines(said), want) {
+		t.Errorf("notes of a row: %s %q, %v", got, verdict.Lines(said), err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -76,7 +75,10 @@ func (l *Resolver) Unidentified() (facts []verdict.Reason) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(l.unknown)) {
-		facts = append(facts, verdict.New(code.Unidentified, verdict.Text("why", l.unknown[name])).On("engine "+name))
+		facts = append(facts, verdict.Say("engine.unidentified",
+			"{subject} cannot be identified ({why}): its launches of an earlier apply are not reused, unless "+
+				"--reuse says that it is the same",
+			verdict.Text("why", l.unknown[name])).On("engine "+name))
 	}
 	return facts
 }

@@ -163,11 +163,14 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 	}
 	id, err := docker.BuiltID(idFile)
 	if err != nil {
-		out.Verdict, out.Reasons = verdict.Error, verdict.Because(code.NoImageID, verdict.Err(err))
+		out.Verdict, out.Reasons = verdict.Error, verdict.Because(code.Of("docker.no_image_id",
+			"docker build succeeded but left no image ID: {error}"),
+			verdict.Err(err))
 		return out, nil
 	}
 	out.Made = map[string]string{madeImage: id, "tag": c.Tag}
-	out.Reasons = []verdict.Reason{verdict.New(code.ImageMade, verdict.Text("image", shortImage(id))).On(c.Tag)}
+	out.Reasons = []verdict.Reason{verdict.Say("docker.image_made", "{subject} is {image}",
+		verdict.Text("image", shortImage(id))).On(c.Tag)}
 	return out, nil
 }
 

@@ -149,7 +149,7 @@ func gitVerdict(err error) verdict.Verdict {
 }
 
 // didTo is what a step did to a branch or a tag.
-func didTo(subject string, c code.Code, args ...verdict.Arg) []verdict.Reason {
+func didTo(subject string, c code.Fact, args ...verdict.Arg) []verdict.Reason {
 	return []verdict.Reason{verdict.New(c, args...).On(subject)}
 }
 

@@ -108,7 +108,9 @@ func (c *gitBranch) do(ctx context.Context, r *git.Repo) (string, []verdict.Reas
 	if err := r.Checkout(ctx, c.Name); err != nil {
 		return "", nil, err
 	}
-	return want, append(reasons, verdict.New(code.Switched, verdict.Text("from", on), verdict.Text("before", head), verdict.Text("ref", c.Name), at(ctx, r, r.Branch(ctx, c.Name))).On(r.Top)), nil
+	return want, append(reasons, verdict.Say("git.switched",
+		"{subject} switched from {from}{from!a detached HEAD} at {before} to {ref} at {at}",
+		verdict.Text("from", on), verdict.Text("before", head), verdict.Text("ref", c.Name), at(ctx, r, r.Branch(ctx, c.Name))).On(r.Top)), nil
 }
 
 // point makes the branch, unless it has the commit.
@@ -121,7 +123,9 @@ func (c *gitBranch) point(ctx context.Context, r *git.Repo, want string) ([]verd
 		err := r.SetRef(ctx, "refs/heads/"+c.Name, want, "", "branch from "+c.From)
 		return didTo("branch "+c.Name, code.RefMade, verdict.Text("from", c.From), at(ctx, r, want)), err
 	case r.Contains(ctx, is, want):
-		return didTo("branch "+c.Name, code.RefHas, at(ctx, r, is), verdict.Text("commit", git.Short(want)), verdict.Text("from", c.From)), nil
+		return didTo("branch "+c.Name, code.Of("git.ref.has",
+			"{subject} is at {at}, which contains {commit} from {from}"),
+			at(ctx, r, is), verdict.Text("commit", git.Short(want)), verdict.Text("from", c.From)), nil
 	}
 	return nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("branch %s is at %s, which does not contain %s from %s, and is not moved: use another name, or move it yourself (git branch -f %[1]s %[5]s)",
 		c.Name, named(ctx, r, is), named(ctx, r, want), c.From, git.Short(want))}
@@ -153,7 +157,8 @@ func (c *gitBranch) holds(ctx context.Context, r *git.Repo, goal string) verdict
 	case is == "":
 		return verdict.New(code.RefGone, verdict.Text("began", git.Short(goal))).On("branch " + c.Name)
 	case !r.Contains(ctx, is, goal):
-		return verdict.New(code.RefLacks, verdict.Text("at", git.Short(is)), verdict.Text("commit", git.Short(goal))).On("branch " + c.Name)
+		return verdict.Say("git.ref.lacks", "{subject} is at {at}, which no longer contains {commit}",
+			verdict.Text("at", git.Short(is)), verdict.Text("commit", git.Short(goal))).On("branch " + c.Name)
 	}
 	if !c.Checkout {
 		return verdict.Reason{}
@@ -163,7 +168,8 @@ func (c *gitBranch) holds(ctx context.Context, r *git.Repo, goal string) verdict
 	case err != nil:
 		return verdict.New(code.GitRefused, verdict.Err(err))
 	case on != c.Name:
-		return verdict.New(code.OffBranch, verdict.Text("on", on), verdict.Text("commit", git.Short(head)), verdict.Text("branch", c.Name)).On(filepath.Base(r.Top))
+		return verdict.Say("git.off_branch", "{subject} is at {on?{on} }{commit}, no longer on branch {branch}",
+			verdict.Text("on", on), verdict.Text("commit", git.Short(head)), verdict.Text("branch", c.Name)).On(filepath.Base(r.Top))
 	}
 	return verdict.Reason{}
 }

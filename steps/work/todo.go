@@ -68,7 +68,9 @@ func (c *todo) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, e
 		return "", nil, err
 	}
 	if len(followed) == 0 {
-		never := verdict.New(code.TodoNever, verdict.Text("noted", git.Short(noted))).On(c.File)
+		never := verdict.Say("todo.never",
+			"{subject} does not contain the snippet in {noted}: correct file, commit or snippet",
+			verdict.Text("noted", git.Short(noted))).On(c.File)
 		never.Verdict = verdict.Fail
 		return now, []verdict.Reason{never}, nil
 	}
@@ -85,13 +87,14 @@ func (c *todo) became(f git.Followed, now string) verdict.Reason {
 	var r verdict.Reason
 	switch f.Fate {
 	case git.Still:
-		return verdict.New(code.TodoStill, in).On(f.Now.String())
+		return verdict.Say("todo.still", "still at {subject} in {now}", in).On(f.Now.String())
 	case git.Moved:
-		return verdict.New(code.TodoMoved, in, was).On(f.Now.String())
+		return verdict.Say("todo.moved", "moved from {was} to {subject} in {now}", in, was).On(f.Now.String())
 	case git.Changed:
-		r = verdict.New(code.TodoChanged, in, was, verdict.Text("text", f.Now.Text)).On(f.Now.String())
+		r = verdict.Say("todo.changed", "changed at {subject} in {now}, was {was}: {text}",
+			in, was, verdict.Text("text", f.Now.Text)).On(f.Now.String())
 	default:
-		r = verdict.New(code.TodoGone, in).On(f.Was.String())
+		r = verdict.Say("todo.gone", "{subject} is gone in {now}", in).On(f.Was.String())
 	}
 	r.Verdict = verdict.Fail
 	return r

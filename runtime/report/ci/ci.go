@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
@@ -35,8 +34,8 @@ func broken(st *store.Store, run *store.RunView) string {
 		return "run " + run.ID + " is under way"
 	case !run.Done:
 		return "run " + run.ID + " did not finish (killed?): apply resumes it"
-	case run.Reason.Code != code.Finished:
-		return tell.Line(run.Reason)
+	case run.Reason.Kind != code.Finished.Kind:
+		return run.Reason.String()
 	}
 	return ""
 }
@@ -79,4 +78,4 @@ func command(run *store.RunView) string {
 	return before + words + " " + shell.Quote(run.PlanFile)
 }
 
-func lines(reasons []verdict.Reason) string { return strings.Join(tell.Lines(reasons), "\n") }
+func lines(reasons []verdict.Reason) string { return strings.Join(verdict.Lines(reasons), "\n") }

@@ -35,7 +35,7 @@ func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more
 		d := &ledger.Decision{Node: node, Kind: kind, Phase: "p", Attempt: 1, Seconds: 1.25, Verdict: v, MeasureKey: "m", DecisionKey: "d"}
 		if kind != ledger.KindQualify {
 			d.Rules = []ledger.Rule{{Name: "a < b & \"c\"\x01", Expr: "chat.tg.gain >= 1 || x", Decides: true, Verdict: v}}
-			d.Reasons = verdict.Because(code.Broken, verdict.Text("error", "<script>|</testcase>"))
+			d.Reasons = verdict.Because(code.Of("broken", "{error}"), verdict.Text("error", "<script>|</testcase>"))
 		}
 		if kind == ledger.KindFeature {
 			d.Feature = "f"
@@ -176,7 +176,8 @@ type longPage = page
 // TestGitHubTellsOnce: the root cause of what a rule lacks is in the row of the gate, and
 // the features and rules that it also stopped point there.
 func TestGitHubTellsOnce(t *testing.T) {
-	root := verdict.New(code.Broken, verdict.Text("error", "launch 1 (baseline): the client woke up to 162 ms late, and 100ms is allowed"))
+	root := verdict.Say("broken", "{error}",
+		verdict.Text("error", "launch 1 (baseline): the client woke up to 162 ms late, and 100ms is allowed"))
 	cause := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(root)
 	st := recorded(t, "", "", nil)
 	for _, node := range []string{"feature.f", "phase.p"} {

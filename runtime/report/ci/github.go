@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -57,7 +57,7 @@ func GitHub(w io.Writer, st *store.Store, moved report.Moved, now time.Time) err
 	}
 	p.line("#### How to reproduce\n\n```sh\n%s\n```\n", strings.ReplaceAll(command(run), "```", "` ` `"))
 	if s := run.Start; s != nil {
-		p.line("Run `%s`, %s, plan digest `%.16s`. %s.\n", run.ID, report.Inert(s.Tool), s.PlanDigest, report.Inert(tell.Pairs(s.Environment, " ", ", ")))
+		p.line("Run `%s`, %s, plan digest `%.16s`. %s.\n", run.ID, report.Inert(s.Tool), s.PlanDigest, report.Inert(verdict.Pairs(s.Environment, " ", ", ")))
 	}
 	if err := report.Sections(p, st, nil, report.Gates, report.Features); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -142,11 +141,11 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 	k := testCase{Class: cmp.Or(r.Phase, ledger.Baseline), Name: r.Node}
 	d := r.Decided
 	switch {
-	case d == nil && r.Locked.Code == code.NotTargeted:
-		k.Skipped = &said{Message: tell.Line(r.Locked)}
+	case d == nil && r.Locked.Kind == code.NotTargeted.Kind:
+		k.Skipped = &said{Message: r.Locked.String()}
 		return []testCase{k}
 	case d == nil && !r.Locked.IsZero():
-		why := tell.Line(r.Locked)
+		why := r.Locked.String()
 		k.Error = &said{"locked: " + why, "locked", why}
 		return []testCase{k}
 	case d == nil:
@@ -155,7 +154,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 	}
 	waived := ""
 	if w := st.Waiver(d.Node); w.Covers(d.Decision, now) {
-		waived = tell.Line(w.Bears(d.Decision, now))
+		waived = w.Bears(d.Decision, now).String()
 	}
 	without := ""
 	if d.Kind == ledger.KindFeature && unlocked {

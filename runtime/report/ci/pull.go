@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -44,11 +44,11 @@ const missing = "**missing**"
 func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) {
 	p.line("## %s: %s\n", report.Inert(d.Feature), d.Verdict)
 	for _, mark := range d.Marks() {
-		p.line("%s\n", report.Inert(tell.Sentence(mark)))
+		p.line("%s\n", report.Inert(verdict.Sentence(mark)))
 	}
 	pair := report.PairOf(st, d)
 	if pair == nil {
-		p.line("No launches of both sides are recorded, so there is nothing to claim (%s).\n", report.Inert(tell.Joined(d.Why())))
+		p.line("No launches of both sides are recorded, so there is nothing to claim (%s).\n", report.Inert(verdict.Semicolons(d.Why())))
 		return
 	}
 	old, new := pair.Old.Launches, pair.New.Launches
@@ -62,19 +62,19 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 	}
 	l := new[0]
 	t := report.Table{Head: []string{"Requested", "Recorded"}, Rows: [][]string{
-		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + tell.Pairs(l.Knobs, "=", " ")}, cells...), "\n")},
-		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", tell.Launches(len(new)), pair.New.Session)},
+		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + verdict.Pairs(l.Knobs, "=", " ")}, cells...), "\n")},
+		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", verdict.Launches(len(new)), pair.New.Session)},
 		{"Command", "`" + command(run) + "`"},
 		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") + "` " + set(old[0])},
 		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " + set(l)},
-		{"Hardware and software", cmp.Or(tell.Pairs(l.Fingerprint, " ", ", "), missing)},
+		{"Hardware and software", cmp.Or(verdict.Pairs(l.Fingerprint, " ", ", "), missing)},
 		{"Commits", "before: " + cmp.Or(strings.Join(report.Commits(old[0]), ", "), missing+" (the engine has no source block)") + "\nafter: " + cmp.Or(strings.Join(report.Commits(l), ", "), missing)},
 		{"Accuracy", accuracy(d)},
 	}}
 	p.table(t)
 	p.table(report.ComparisonTable(pair.Metrics, pair.Old.Variant+" (before)", pair.New.Variant+" (after)"))
 	for _, n := range pair.Notes {
-		p.line("- %s", report.Inert(tell.Sentence(n)))
+		p.line("- %s", report.Inert(verdict.Sentence(n)))
 	}
 	for _, n := range report.ComparisonNotes(pair.Metrics) {
 		p.line("- %s", n)
@@ -101,7 +101,7 @@ func accuracy(d *ledger.Decision) string {
 	var found []string
 	for _, l := range d.Levels {
 		if l.Name == "correctness" || strings.HasPrefix(l.Name, "exec") {
-			found = append(found, strings.TrimSpace(tell.Line(l.Reason())))
+			found = append(found, strings.TrimSpace(l.Reason().String()))
 		}
 	}
 	if len(found) == 0 {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -115,7 +114,7 @@ func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
 	of := "all launches"
 	for i := range arms {
 		if n := len(arms[i].Launches); n > b.reads {
-			arms[i].Launches, of = arms[i].Launches[n-b.reads:], "the last "+tell.Launches(b.reads)
+			arms[i].Launches, of = arms[i].Launches[n-b.reads:], "the last "+verdict.Launches(b.reads)
 		}
 	}
 	return slices.Concat(out, b.spreads(arms, of), b.traces(arms), b.kernels(e))

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -181,7 +180,7 @@ type builder struct {
 	*Model
 	st   *store.Store
 	now  time.Time
-	told tell.Page
+	told verdict.Page
 	// reads is how many launches of each arm are read for distributions and traces, equally
 	// many of every feature.
 	reads int
@@ -202,7 +201,7 @@ func (b *builder) rows(rows []report.Row) {
 			b.matrix(d.Decision)
 		case !isPhase:
 		case !r.Locked.IsZero():
-			b.Phases = append(b.Phases, Phase{phase, Mark{locked, locked}, []string{tell.Line(r.Locked)}})
+			b.Phases = append(b.Phases, Phase{phase, Mark{locked, locked}, []string{r.Locked.String()}})
 		default:
 			b.Phases = append(b.Phases, Phase{phase, Mark{open, "not decided yet"}, nil})
 		}
@@ -220,7 +219,7 @@ func (b *builder) mark(d *ledger.Decision) Mark {
 }
 
 func (b *builder) feature(d *ledger.Decision) {
-	f := Feature{Name: d.Feature, Phase: d.Phase, Mark: b.mark(d), Accepted: d.Accepted, Notes: tell.Lines(d.Marks()), Findings: tell.Lines(d.Findings)}
+	f := Feature{Name: d.Feature, Phase: d.Phase, Mark: b.mark(d), Accepted: d.Accepted, Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings)}
 	if h := d.Hypothesis; h != nil {
 		f.Hypothesis = strings.TrimSpace(fmt.Sprintf("%s %s", h.Metric, h.Expect))
 		if h.Because != "" {
@@ -242,7 +241,7 @@ func (b *builder) feature(d *ledger.Decision) {
 	if r := report.Deciding(d); r != nil {
 		for _, in := range r.Inputs {
 			if e := r.Estimate(in); e.Decided && e.Value != nil {
-				f.Gain = in.Path + " " + tell.Estimate(e, in.Unit)
+				f.Gain = in.Path + " " + e.In(in.Unit)
 				break
 			}
 		}
@@ -269,7 +268,7 @@ func (b *builder) outcome(v *store.RunView, s report.Stack) (Mark, string) {
 	case !v.Done:
 		return Mark{string(verdict.Error), "did not finish"}, text
 	case v.Verdict == "":
-		return Mark{open, tell.Line(v.Reason)}, text
+		return Mark{open, v.Reason.String()}, text
 	}
 	return Mark{string(v.Verdict), string(v.Verdict)}, text
 }

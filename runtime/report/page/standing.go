@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -36,7 +35,7 @@ func (b *builder) standing(looks []runtime.Event) {
 		if l == nil {
 			continue
 		}
-		s := Standing{Feature: ev.Feature, Phase: ev.Phase, Closed: tell.Line(ev.Why)}
+		s := Standing{Feature: ev.Feature, Phase: ev.Phase, Closed: ev.Why.String()}
 		s.Facts = []Fact{{"launches per arm", fmt.Sprintf("%d of up to %d", l.Launches, l.Most)}}
 		var plan []int
 		for _, r := range l.Rules {
@@ -56,7 +55,7 @@ func (b *builder) standing(looks []runtime.Event) {
 		next := "none: settled"
 		switch {
 		case l.Next > 0:
-			next = "at " + tell.Launches(l.Next) + " per arm"
+			next = "at " + verdict.Launches(l.Next) + " per arm"
 		case l.Launches >= l.Most:
 			next = "none: all launches are made"
 		case s.Closed != "":
@@ -68,7 +67,7 @@ func (b *builder) standing(looks []runtime.Event) {
 }
 
 func (b *builder) standingRule(r verdict.Rule, s *Standing) StandingRule {
-	out := StandingRule{Name: r.Name, Rule: r.Expr, Mark: Mark{string(r.Verdict), string(r.Verdict)}, Evidence: tell.Lines(r.Reasons)}
+	out := StandingRule{Name: r.Name, Rule: r.Expr, Mark: Mark{string(r.Verdict), string(r.Verdict)}, Evidence: verdict.Lines(r.Reasons)}
 	for _, c := range r.Comparisons {
 		t := c.Test
 		if t == nil {
@@ -83,19 +82,19 @@ func (b *builder) standingRule(r verdict.Rule, s *Standing) StandingRule {
 		if out.Required != "" || t.Form == verdict.Exact {
 			continue
 		}
-		out.Required = atMost + " " + tell.Number(t.Threshold, t.OwnUnit())
+		out.Required = atMost + " " + verdict.Number(t.Threshold, t.OwnUnit())
 		if t.More {
-			out.Required = atLeast + " " + tell.Number(t.Threshold, t.OwnUnit())
+			out.Required = atLeast + " " + verdict.Number(t.Threshold, t.OwnUnit())
 		}
 		if t.Estimate != nil {
-			out.Now = tell.Interval(*t.Estimate, t.Low, t.High, t.OwnUnit())
+			out.Now = verdict.Interval(*t.Estimate, t.Low, t.High, t.OwnUnit())
 		}
 		if n := len(t.Looks); n > 0 && t.Stop == verdict.StopOpen {
-			out.Chance = tell.Number(t.Looks[n-1].Chance, "share")
+			out.Chance = verdict.Number(t.Looks[n-1].Chance, "share")
 		}
 		for _, beside := range t.Beside {
 			if t.Stop == verdict.StopOpen {
-				out.Evidence = append(out.Evidence, tell.Sentence(beside))
+				out.Evidence = append(out.Evidence, verdict.Sentence(beside))
 			}
 		}
 	}

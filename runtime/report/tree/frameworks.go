@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -111,11 +110,11 @@ func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*en
 			case r.Reference:
 				speed = "1× (reference)"
 			case c.Speedup != nil:
-				speed = tell.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
+				speed = verdict.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
 			}
 		}
 		if r.Verdict != verdict.Pass {
-			why = tell.Did(r.Verdict) + ": " + tell.Line(r.Why)
+			why = verdict.Did(r.Verdict) + ": " + r.Why.String()
 		}
 		rows[i] = append(rows[i], speed, why)
 	}

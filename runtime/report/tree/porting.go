@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -83,7 +82,7 @@ func (t *writer) hypothesis(f *plans.Feature, s state) {
 	}
 	for _, c := range t.claims {
 		if c.Feature == f.Name {
-			t.line("Outcome: %s. Measured: %s.\n", c.Words(), cmp.Or(c.Tested, tell.Line(c.Measured), "–"))
+			t.line("Outcome: %s. Measured: %s.\n", c.Words(), cmp.Or(c.Tested, c.Measured.String(), "–"))
 		}
 	}
 }
@@ -112,19 +111,19 @@ func (t *writer) criteria(f *plans.Feature, s state) {
 			base := meanOf(theirs, of)
 			switch {
 			case e.Value != nil && len(theirs) > 0:
-				actual = meanOf(own, of) + ", " + tell.Estimate(e, unit)
+				actual = meanOf(own, of) + ", " + e.In(unit)
 			case e.Value != nil:
-				actual = tell.Estimate(e, unit)
+				actual = e.In(unit)
 			case in.Text != nil:
 				actual = *in.Text
 			}
 			if !in.Missing.IsZero() {
-				actual = tell.Line(in.Absence())
+				actual = in.Absence().String()
 			}
 			rows = append(rows, []string{c.Name + ": " + in.Path, base, "`" + r.Expr + "`", actual, string(r.Verdict)})
 		}
 		if len(r.Inputs) == 0 {
-			rows = append(rows, []string{c.Name, "–", "`" + r.Expr + "`", tell.Joined(r.Reasons), string(r.Verdict)})
+			rows = append(rows, []string{c.Name, "–", "`" + r.Expr + "`", verdict.Semicolons(r.Reasons), string(r.Verdict)})
 		}
 	}
 	t.table([]string{"Criterion", "Baseline", "Target", "Actual", "Verdict"}, rows)
@@ -135,7 +134,7 @@ func meanOf(values []float64, unit string) string {
 	if err != nil {
 		return "–"
 	}
-	return tell.Number(mean, unit)
+	return verdict.Number(mean, unit)
 }
 
 // evaluation writes the outcome of each criterion and level, and why.
@@ -147,15 +146,15 @@ func (t *writer) evaluation(d *ledger.Decision) {
 		if !r.Decides {
 			name += " (recorded only)"
 		}
-		rows = append(rows, []string{name, string(r.Verdict), strings.Join(tell.Lines(r.Reasons), "\n")})
+		rows = append(rows, []string{name, string(r.Verdict), strings.Join(verdict.Lines(r.Reasons), "\n")})
 	}
 	t.table([]string{"Criterion", "Verdict", "Notes"}, rows)
 	rows = nil
 	for _, l := range d.Levels {
-		rows = append(rows, []string{l.Name, string(l.Verdict), strings.Join(tell.Lines(l.Reasons), "\n")})
+		rows = append(rows, []string{l.Name, string(l.Verdict), strings.Join(verdict.Lines(l.Reasons), "\n")})
 	}
 	t.table([]string{"Level", "Verdict", "Notes"}, rows)
-	for _, line := range tell.Lines(d.Findings) {
+	for _, line := range verdict.Lines(d.Findings) {
 		t.line("- %s", line)
 	}
 	if len(d.Findings) > 0 {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
@@ -150,7 +150,7 @@ func (t *writer) comparison() {
 		for _, c := range columns {
 			text := "–"
 			if x, ok := target.Metrics[c.Cell][c.Metric]; ok && c.Stat == "median" {
-				text = tell.Number(x, "")
+				text = verdict.Number(x, "")
 			}
 			row = append(row, text)
 		}
@@ -171,7 +171,7 @@ func (t *writer) accepted() {
 	t.line("## Accepted features\n")
 	stack := report.AcceptedStack(t.st)
 	for i, a := range stack.Features {
-		brought := strings.Join(tell.Lines(a.Reasons), "; ")
+		brought := strings.Join(verdict.Lines(a.Reasons), "; ")
 		t.line("%d. %s, %s on %s: %s", i+1, date(a.Time), t.link(a.Feature, results), a.On, brought)
 	}
 	if len(stack.Features) == 0 {
@@ -188,7 +188,7 @@ func (t *writer) configuration(name string) {
 	}
 	first := a.Launches[0]
 	t.line("### %s\n", name)
-	t.line("%s of session [%s](%s), %s, on %s.\n", tell.Launches(len(a.Launches)), a.Session, raw(logOf(a.Session)), date(first.Started), a.Block)
+	t.line("%s of session [%s](%s), %s, on %s.\n", verdict.Launches(len(a.Launches)), a.Session, raw(logOf(a.Session)), date(first.Started), a.Block)
 	env := first.Fingerprint
 	if base := t.newest[ledger.Baseline]; base != nil && base != a {
 		env = differing(env, base.Launches[0].Fingerprint)
@@ -229,7 +229,7 @@ func (t *writer) configuration(name string) {
 			if v.Unit == "share" { // percent, as the mean beside it
 				unit = v.Unit
 			}
-			row[2] = fmt.Sprintf("%s to %s", tell.Number(*v.Low, unit), tell.Number(*v.High, unit))
+			row[2] = fmt.Sprintf("%s to %s", verdict.Number(*v.Low, unit), verdict.Number(*v.High, unit))
 		}
 		if base != nil {
 			row = append(row, report.Compare(a, base, c, t.tests).ChangeText())

@@ -14,7 +14,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -189,7 +188,7 @@ func (t *writer) stand() {
 		case len(f.BlockedBy) > 0:
 			s.word = "blocked by " + strings.Join(f.BlockedBy, "; ")
 		case !locked[node].IsZero():
-			s.word = "PENDING: " + tell.Line(locked[node])
+			s.word = "PENDING: " + locked[node].String()
 		default:
 			s.word = "TODO"
 		}

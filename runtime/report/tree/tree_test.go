@@ -220,7 +220,8 @@ func TestFrameworks(t *testing.T) {
 			Rows: []verdict.Row{
 				{Name: "vllm.a", Verdict: verdict.Pass, Reference: true, N: 1, Cells: []verdict.Cell{{Address: "chat.tg", Sample: stats.Sample{Mean: 81}}}},
 				{Name: "command.mega", Verdict: verdict.Pass, N: 1, Cells: []verdict.Cell{{Address: "chat.tg", Sample: stats.Sample{Mean: 156.6}, Speedup: &speedup}}},
-				{Name: "sglang.c", Verdict: verdict.Error, Why: verdict.New(code.Broken, verdict.Text("error", "it never answered"))},
+				{Name: "sglang.c", Verdict: verdict.Error, Why: verdict.Say("broken", "{error}",
+					verdict.Text("error", "it never answered"))},
 			},
 		}},
 	}

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -28,7 +28,7 @@ func (t *writer) todos() {
 			today, when := "not checked yet", "–"
 			if h := t.st.History("phase." + ph.Name + ".step." + s.Kind + "." + s.Name); len(h) > 0 {
 				last := h[len(h)-1]
-				today, when = strings.Join(append([]string{string(last.Verdict)}, tell.Lines(last.Why())...), "\n"), date(last.Time)
+				today, when = strings.Join(append([]string{string(last.Verdict)}, verdict.Lines(last.Why())...), "\n"), date(last.Time)
 			}
 			rows = append(rows, []string{s.Name, text("repo") + " at " + text("commit"), "`" + text("file") + "`", "`" + text("snippet") + "`", today, when})
 		}
@@ -75,7 +75,7 @@ func (t *writer) analyses() {
 				}
 				if a := t.newest[variant]; a != nil {
 					for _, share := range report.Limits(a) {
-						t.line("- %s", tell.Line(share))
+						t.line("- %s", share.String())
 					}
 				}
 			}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -55,14 +54,14 @@ type statusNode struct {
 // brief is a reason with its causes and numbers only in its text.
 type brief struct {
 	Text    string          `json:"text"`
-	Code    code.Code       `json:"code"`
+	Kind    code.Kind       `json:"kind"`
 	Subject string          `json:"subject,omitempty"`
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 }
 
 func briefs(reasons []verdict.Reason) (out []brief) {
 	for _, r := range reasons {
-		out = append(out, brief{tell.Line(r), r.Code, r.Subject, r.Verdict})
+		out = append(out, brief{r.String(), r.Kind, r.Subject, r.Verdict})
 	}
 	return out
 }

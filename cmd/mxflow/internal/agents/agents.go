@@ -19,7 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	planseal "github.com/mxflow/mxflow/plans/seal"
@@ -110,7 +110,7 @@ func addTool[In any](s *server, to *mcp.Server, name, says string, reads bool, a
 			if err != nil {
 				return nil, nil, errors.New(s.secrets().Text(err.Error()))
 			}
-			data, err := tell.JSON(s.secrets().Any(v, apply.Identities...))
+			data, err := verdict.JSON(s.secrets().Any(v, apply.Identities...))
 			if err != nil {
 				return nil, nil, err
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -105,7 +105,7 @@ func signedBy(rep ledger.Report, given string) (string, error) {
 	}
 	if n := int(rep.Size - rep.Checkpoint); n > 0 {
 		return "", fmt.Errorf("%s: signs lines 1 to %d; %s at the end not signed, from line %d on. If an apply is running, try again. "+
-			"What a killed apply left there, the next one sets aside and repeats; anything else it refuses", checkpoint, rep.Checkpoint, tell.Count(n, "record"), rep.Checkpoint+1)
+			"What a killed apply left there, the next one sets aside and repeats; anything else it refuses", checkpoint, rep.Checkpoint, verdict.Count(n, "record"), rep.Checkpoint+1)
 	}
 	return key, nil
 }

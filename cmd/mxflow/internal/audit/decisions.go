@@ -5,9 +5,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -71,19 +69,19 @@ func printWaiver(h Host, w store.Waived) {
 	if w.Revoked {
 		word, says = "waiver revoked", fmt.Sprintf("by %s: %s", w.By, w.Reason)
 	}
-	fmt.Fprintf(h.Stdout, "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt, w.Verdict, w.Run, tell.Second(w.Time), says)
+	fmt.Fprintf(h.Stdout, "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt, w.Verdict, w.Run, verdict.Second(w.Time), says)
 }
 
 // printDecision prints a decision in full: what earlier ones said may be thousands of
 // lines above.
 func printDecision(h Host, d audited) {
-	on, page := "", &tell.Page{}
+	on, page := "", &verdict.Page{}
 	if d.Engine != "" {
 		on = " on " + d.Engine
 	}
-	fmt.Fprintf(h.Stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, tell.Line(d.Because), d.Run, tell.Second(d.Time))
+	fmt.Fprintf(h.Stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, d.Because.String(), d.Run, verdict.Second(d.Time))
 	if len(d.Rules) > 0 {
-		for _, line := range tell.Lines(d.Marks()) {
+		for _, line := range verdict.Lines(d.Marks()) {
 			fmt.Fprintf(h.Stdout, "  %s\n", line)
 		}
 	}
@@ -97,9 +95,9 @@ func printDecision(h Host, d audited) {
 		}
 		fmt.Fprintf(h.Stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
 		for _, in := range r.Inputs {
-			line := tell.Input(in, r.Estimate(in))
+			line := in.Line(r.Estimate(in))
 			if !in.Missing.IsZero() {
-				line = page.Each(verdict.New(code.InputMissing).On(in.Path).From(in.Missing))[0]
+				line = page.Each(verdict.Say("explain.input_missing", "{subject} = missing").On(in.Path).From(in.Missing))[0]
 			}
 			fmt.Fprintf(h.Stdout, "    %s\n", line)
 		}

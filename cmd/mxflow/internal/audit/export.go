@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -36,7 +36,7 @@ not written. Logs and plans are in it as they were kept: look before you publish
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(h.Stdout, "Wrote %s: %s, tree hash %s, %.1f MB, signed by %s.\n", out, tell.Count(checked.Records, "record"), checked.Root, float64(size)/1e6, keyName(signer))
+				fmt.Fprintf(h.Stdout, "Wrote %s: %s, tree hash %s, %.1f MB, signed by %s.\n", out, verdict.Count(checked.Records, "record"), checked.Root, float64(size)/1e6, keyName(signer))
 				return nil
 			})
 		},

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -32,7 +32,7 @@ status 2 when anything is wrong, or not signed.`,
 					}
 				}
 				if checked.Records < size {
-					return h.Fail(fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", st.LedgerName(), tell.Count(checked.Records, "record"), size))
+					return h.Fail(fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", st.LedgerName(), verdict.Count(checked.Records, "record"), size))
 				}
 				artifacts, missing := verifyArtifacts(st)
 				if *h.JSON {
@@ -41,10 +41,10 @@ status 2 when anything is wrong, or not signed.`,
 					for _, m := range missing {
 						fmt.Fprintln(h.Stdout, m)
 					}
-					fmt.Fprintf(h.Stdout, "%s: %s, tree hash %s, %s, signed by %s\n", st.LedgerName(), tell.Count(checked.Records, "record"), checked.Root, tell.Count(artifacts, "artifact"), keyName(signer))
+					fmt.Fprintf(h.Stdout, "%s: %s, tree hash %s, %s, signed by %s\n", st.LedgerName(), verdict.Count(checked.Records, "record"), checked.Root, verdict.Count(artifacts, "artifact"), keyName(signer))
 				}
 				if len(missing) > 0 {
-					return h.Fail(fmt.Errorf("%s missing or changed", tell.Count(len(missing), "artifact")))
+					return h.Fail(fmt.Errorf("%s missing or changed", verdict.Count(len(missing), "artifact")))
 				}
 				if *h.JSON {
 					return nil

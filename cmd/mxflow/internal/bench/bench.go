@@ -226,10 +226,15 @@ func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
 		}
 		counted := []verdict.Arg{verdict.Int("answers", len(found)), verdict.Int("of", answers)}
 		if run.ExactOutput && 2*len(found) <= answers {
-			notes = append(notes, verdict.New(code.SomeUnreadable, counted...).On(run.Cell).From(found[0]))
+			notes = append(notes, verdict.Say("answers.some_unreadable",
+				"{answers} of {of} answers of {subject} are not readable text, e.g. {causes}",
+				counted...).On(run.Cell).From(found[0]))
 			continue
 		}
-		invalid = append(invalid, verdict.New(code.Unreadable, counted...).On(run.Cell).From(found[0]))
+		invalid = append(invalid, verdict.Say("answers.unreadable",
+			"{answers} of {of} answers of {subject} are not readable text, e.g. {causes}: speeds of such a "+
+				"server are meaningless",
+			counted...).On(run.Cell).From(found[0]))
 	}
 	return invalid, notes
 }

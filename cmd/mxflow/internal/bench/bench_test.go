@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/record"
 )
@@ -171,7 +169,10 @@ func TestBenchUnreadable(t *testing.T) {
 			}
 		}
 		for range bad {
-			s.Incoherent = append(s.Incoherent, verdict.New(code.Garbage, verdict.Text("request", "0")).On("bench.o40").From(verdict.New(code.SignEmpty)))
+			s.Incoherent = append(s.Incoherent, verdict.Say("answer.garbage",
+				"{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
+				verdict.Text("request", "0")).On("bench.o40").From(verdict.Say("text.empty",
+				"empty{from_start?, from its beginning}")))
 		}
 		return s
 	}
@@ -182,9 +183,9 @@ func TestBenchUnreadable(t *testing.T) {
 	}{{true, 0, 0, 0}, {true, 2, 0, 1}, {true, 3, 1, 0}, {false, 0, 0, 0}, {false, 1, 1, 0}} {
 		invalid, notes := unreadable(taken(c.exact, c.bad))
 		if len(invalid) != c.invalid || len(notes) != c.notes {
-			t.Errorf("forced %v, %d of 4: invalid %q, notes %q", c.exact, c.bad, tell.Lines(invalid), tell.Lines(notes))
+			t.Errorf("forced %v, %d of 4: invalid %q, notes %q", c.exact, c.bad, verdict.Lines(invalid), verdict.Lines(notes))
 		}
-		for _, text := range tell.Lines(append(invalid, notes...)) {
+		for _, text := range verdict.Lines(append(invalid, notes...)) {
 			if !strings.Contains(text, `of 4 answers of bench.o40 are not readable text, e.g. request 0: empty ("")`) {
 				t.Error(text)
 			}
@@ -200,7 +201,7 @@ func facts(texts ...string) (reasons []verdict.Reason) {
 }
 
 func fact(text string) verdict.Reason {
-	return verdict.New(code.Broken, verdict.Text("error", text))
+	return verdict.Say("broken", "{error}", verdict.Text("error", text))
 }
 
 // Prompts of several lengths before answers of one are told apart in both rows.

@@ -26,7 +26,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/ready"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
@@ -427,7 +426,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	}
 	if b.format != "" { // who sends it into a file must learn that it does not count
 		for _, why := range out.Invalid {
-			fmt.Fprintln(h.Errs, imported.Printable("invalid: "+tell.Line(why)))
+			fmt.Fprintln(h.Errs, imported.Printable("invalid: "+why.String()))
 		}
 	}
 	var text bytes.Buffer
@@ -441,7 +440,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 // hinted is an error with the labels of cells, and advice if the choice of the engine's
 // kind explains it.
 func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
-	text := tell.Line(named(w, []verdict.Reason{verdict.OfError(err)})[0])
+	text := named(w, []verdict.Reason{verdict.OfError(err)})[0].String()
 	var status *openai.StatusError
 	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
 		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: name its kind with --engine KIND, or let answers end on their own with --stop-at-eos"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -73,16 +73,16 @@ func spread(m *Metric) string {
 	case m == nil:
 		return ""
 	case m.Std == nil:
-		return tell.Number(m.Mean, "")
+		return verdict.Number(m.Mean, "")
 	}
-	return tell.PlusMinus(m.Mean, *m.Std)
+	return verdict.PlusMinus(m.Mean, *m.Std)
 }
 
 func interval(m *Metric) string {
 	if m == nil || m.Low == nil {
 		return ""
 	}
-	return tell.Number(*m.Low, "") + " to " + tell.Number(*m.High, "")
+	return verdict.Number(*m.Low, "") + " to " + verdict.Number(*m.High, "")
 }
 
 // tokensLabel is a length; "*" if each prompt or answer has its own.
@@ -144,7 +144,7 @@ func (r *Result) tables() []drawn {
 func (r *Result) Write(w io.Writer, format string, width int, colour bool) error {
 	switch format {
 	case "json":
-		data, err := tell.JSON(r)
+		data, err := verdict.JSON(r)
 		if err != nil {
 			return err
 		}
@@ -176,10 +176,10 @@ func (r *Result) Write(w io.Writer, format string, width int, colour bool) error
 // words are notes for reading the numbers, starting with why they do not count.
 func (r *Result) words() (lines []string) {
 	for _, why := range r.Invalid {
-		lines = append(lines, imported.Printable("invalid: "+tell.Line(why)))
+		lines = append(lines, imported.Printable("invalid: "+why.String()))
 	}
 	for _, n := range r.Notes {
-		lines = append(lines, imported.Printable("note: "+tell.Line(n)))
+		lines = append(lines, imported.Printable("note: "+n.String()))
 	}
 	if r.Interrupted.Missing > 0 {
 		lines = append(lines, r.Interrupted.String())

@@ -16,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -104,12 +103,12 @@ func (s *Show) print(r *ab.Result, took time.Duration) {
 	if s.on.Colour {
 		word = lipgloss.NewRenderer(s.on.Writer).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
 	}
-	if reused := tell.Reused(r.Basis.Words()); reused != "" {
+	if reused := r.Basis.String(); reused != "" {
 		fmt.Fprintf(s.on, "\n%s", reused)
 	}
 	fmt.Fprintf(s.on, "\n%s  %s\n", word, said)
 	s.numbers(r)
-	s.on.Sentences("why", tell.Lines(r.Reasons))
+	s.on.Sentences("why", verdict.Lines(r.Reasons))
 	if len(r.LogTail) > 0 {
 		fmt.Fprintf(s.on, "\nits log ended with\n  | %s\n", strings.Join(r.LogTail, "\n  | "))
 	}
@@ -121,7 +120,7 @@ func (s *Show) print(r *ab.Result, took time.Duration) {
 	s.on.Sentences("notes", toKnow(r))
 	s.on.Sentences("next", r.Advice)
 	s.on.Section("kept", s.recordWords())
-	fmt.Fprintf(s.on, "\n%s, exit status %d\n", tell.Rough(took.Seconds()), r.Exit)
+	fmt.Fprintf(s.on, "\n%s, exit status %d\n", verdict.Rough(took.Seconds()), r.Exit)
 }
 
 // numbers is the deciding metric, on both sides, with its bounds.
@@ -129,15 +128,15 @@ func (s *Show) numbers(r *ab.Result) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
 		return
 	}
-	change := tell.Interval(*r.Change, r.Low, r.High, "ratio")
-	fmt.Fprintf(s.on, "%s: A %s, B %s, a change of %s\n", s.Question.Label(), tell.Number(*r.A.Value, ""), tell.Number(*r.B.Value, r.Unit), change)
+	change := verdict.Interval(*r.Change, r.Low, r.High, "ratio")
+	fmt.Fprintf(s.on, "%s: A %s, B %s, a change of %s\n", s.Question.Label(), verdict.Number(*r.A.Value, ""), verdict.Number(*r.B.Value, r.Unit), change)
 	if r.Low != nil && r.Verdict.Decided() {
 		low, high := "pass", "fail"
 		if s.Question.Claim.Lower() {
 			low, high = high, low
 		}
 		fmt.Fprintf(s.on, "Decision bounds: a threshold of %s or lower would %s here, %s or higher would %s. A threshold chosen from these needs fresh launches.\n",
-			tell.Percent(*r.Low, 1), low, tell.Percent(*r.High, 1), high)
+			verdict.Percent(*r.Low, 1), low, verdict.Percent(*r.High, 1), high)
 	}
 }
 
@@ -146,10 +145,10 @@ func (s *Show) launchLines(r *ab.Result) {
 	if len(r.A.Launches)+len(r.B.Launches) == 0 {
 		return
 	}
-	fmt.Fprintf(s.on, "\nlaunches (%s, %s; each is the median of %s)\n", s.Question.Label(), r.Unit, tell.Count(s.Question.Requests, "request"))
+	fmt.Fprintf(s.on, "\nlaunches (%s, %s; each is the median of %s)\n", s.Question.Label(), r.Unit, verdict.Count(s.Question.Requests, "request"))
 	width := 0
 	for _, l := range slices.Concat(r.A.Launches, r.B.Launches) {
-		width = max(width, len(tell.Number(l.Value, "")))
+		width = max(width, len(verdict.Number(l.Value, "")))
 	}
 	type made struct {
 		order int
@@ -162,7 +161,7 @@ func (s *Show) launchLines(r *ab.Result) {
 	}{{"A", r.A.Launches}, {"B", r.B.Launches}} {
 		line, values := "  "+side.name, []float64(nil)
 		for _, l := range side.launches {
-			line += fmt.Sprintf("  %*s", width, tell.Number(l.Value, ""))
+			line += fmt.Sprintf("  %*s", width, verdict.Number(l.Value, ""))
 			order, values = append(order, made{l.Number, side.name}), append(values, l.Value)
 		}
 		if s, err := stats.SampleOf(values); err == nil && len(values) > 1 {
@@ -182,7 +181,7 @@ func (s *Show) launchLines(r *ab.Result) {
 		text += o.name
 	}
 	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
-		text += fmt.Sprintf("; %s repeated because the machine was disturbed", tell.Launches(n))
+		text += fmt.Sprintf("; %s repeated because the machine was disturbed", verdict.Launches(n))
 	}
 	fmt.Fprintln(s.on, text)
 }
@@ -201,11 +200,11 @@ func (s *Show) compared(r *ab.Result) [][2]string {
 
 // sentWords is what a launch was sent.
 func sentWords(q *ab.Question) string {
-	text := fmt.Sprintf("%s in", tell.Count(q.PP, "token"))
+	text := fmt.Sprintf("%s in", verdict.Count(q.PP, "token"))
 	if q.Depth > 0 {
 		text += fmt.Sprintf(" after %d tokens of context", q.Depth)
 	}
-	text += fmt.Sprintf(", %d out, %d at a time; %s per launch after %d warm-up", q.TG, max(q.Concurrency, 1), tell.Count(q.Requests, "request"), q.Warmup)
+	text += fmt.Sprintf(", %d out, %d at a time; %s per launch after %d warm-up", q.TG, max(q.Concurrency, 1), verdict.Count(q.Requests, "request"), q.Warmup)
 	if q.API != "completions" && q.API != "" {
 		text += "; " + q.API
 	}
@@ -300,7 +299,7 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 				text = "pass: the same prompts, answers of equal length, one environment; answers were not checked"
 			}
 		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {
-			text += ": " + table.Fit(imported.Printable(tell.Line(l.Reasons[len(l.Reasons)-1])), table.MaxColumn)
+			text += ": " + table.Fit(imported.Printable(l.Reasons[len(l.Reasons)-1].String()), table.MaxColumn)
 		}
 		rows = append(rows, [2]string{l.Name, text})
 	}
@@ -313,7 +312,7 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 	}
 	if text := testWords(r.Test); text != "" {
 		if r.Beyond > 0 {
-			text += fmt.Sprintf("\n%s of each made for an earlier claim are listed, but affect neither the change nor its bounds", tell.Launches(r.Beyond))
+			text += fmt.Sprintf("\n%s of each made for an earlier claim are listed, but affect neither the change nor its bounds", verdict.Launches(r.Beyond))
 		}
 		rows = append(rows, [2]string{"test", text})
 	}
@@ -344,11 +343,11 @@ func toKnow(r *ab.Result) (list []string) {
 		}
 	}
 	for _, try := range r.Tries {
-		list = append(list, tell.Sentence(try))
+		list = append(list, verdict.Sentence(try))
 	}
 	for _, note := range r.Notes {
-		if note.Code != code.LaunchesPerArm && note.Code != code.LaunchReplaced { // reported in more detail elsewhere
-			list = append(list, tell.Sentence(note))
+		if note.Kind != code.LaunchesPerArm.Kind && note.Kind != code.LaunchReplaced.Kind { // reported in more detail elsewhere
+			list = append(list, verdict.Sentence(note))
 		}
 	}
 	return list
@@ -372,15 +371,15 @@ func testWords(t *verdict.Test) string {
 	if t == nil || len(t.Looks) == 0 {
 		return ""
 	}
-	how := "t-test on " + tell.Launches(t.Looks[len(t.Looks)-1].N)
+	how := "t-test on " + verdict.Launches(t.Looks[len(t.Looks)-1].N)
 	switch t.Form {
 	case verdict.Ratio:
-		how = "Welch's t-test on the logarithms of " + tell.Launches(t.Looks[len(t.Looks)-1].N)
+		how = "Welch's t-test on the logarithms of " + verdict.Launches(t.Looks[len(t.Looks)-1].N)
 	case verdict.Difference:
 		how = "Welch's " + how
 	}
 	look := t.Looks[len(t.Looks)-1]
-	text := fmt.Sprintf("%s of each: %s for a pass (required ≤ %s), %s for a fail (required ≤ %s)", how, tell.PIs(look.PPass), tell.PLevel(t.Pass), tell.PIs(look.PFail), tell.PLevel(t.Fail))
+	text := fmt.Sprintf("%s of each: %s for a pass (required ≤ %s), %s for a fail (required ≤ %s)", how, verdict.PIs(look.PPass), verdict.PLevel(t.Pass), verdict.PIs(look.PFail), verdict.PLevel(t.Fail))
 	switch {
 	case t.Near(look):
 		text += "; too near the threshold for so few launches, as starts may have two speeds"
@@ -401,7 +400,7 @@ func testWords(t *verdict.Test) string {
 		text += fmt.Sprintf("\nlaunches are taken to vary by at least %s, as earlier ones on record did", percent(t.Floor))
 	}
 	if !t.Note.IsZero() {
-		text += "\n" + tell.Line(t.Note)
+		text += "\n" + t.Note.String()
 	}
 	return text
 }

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 
 // fact is a fact of which only its words matter.
 func fact(text string) verdict.Reason {
-	return verdict.New(code.Broken, verdict.Text("error", text))
+	return verdict.Say("broken", "{error}", verdict.Text("error", text))
 }
 
 func facts(texts ...string) (reasons []verdict.Reason) {
@@ -123,7 +123,8 @@ func TestToKnow(t *testing.T) {
 	r := &ab.Result{Tries: facts("attempt 1 saw these launches"), Notes: []verdict.Reason{
 		verdict.New(code.LaunchesPerArm, verdict.Int("n", 4)),
 		verdict.New(code.LaunchReplaced).On("x").From(fact("it broke")),
-		verdict.New(code.LaunchesNote, verdict.Int("launches", 4), verdict.Int("of", 8)).From(fact("tokens were counted as stream events")),
+		verdict.Say("launches.note", "{launches} of {of} launches",
+			verdict.Int("launches", 4), verdict.Int("of", 8)).From(fact("tokens were counted as stream events")),
 	}}
 	tested(r, q, verdict.StopPass, verdict.Look{N: 4}, 0.1, 0.2)
 	r.B.Replaced, r.B.Broke = 3, 2
@@ -146,12 +147,15 @@ func TestOpenAdvice(t *testing.T) {
 	for want, beside := range map[string]verdict.Reason{
 		"6 launches of each would probably settle it: launches of one command vary by 2.0%, and B is 1.2% from the threshold. The same command with --launches 6": verdict.New(code.Settles, append(args, verdict.Int("launches", 6))...),
 		"Not even 12 launches of each": verdict.New(code.SettlesNever, append(args, verdict.Int("launches", 12))...),
-		"":                             verdict.New(code.Floored),
+		"": verdict.Say("beside.floored",
+			"each arm's standard deviation is taken as at least {sd:2}, by which launches of this engine "+
+				"differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): "+
+				"stored noise may widen a verdict, never narrow it"),
 	} {
 		r := &ab.Result{Test: &verdict.Test{Beside: []verdict.Reason{beside}}}
 		openAdvice(r, &ab.Question{})
 		if got := strings.Join(r.Advice, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
-			t.Errorf("%s: %q, want %q", beside.Code, got, want)
+			t.Errorf("%s: %q, want %q", beside.Kind, got, want)
 		}
 	}
 }
@@ -218,18 +222,20 @@ var abGolden = []struct {
 	{"invalid", "", ledger.End{Verdict: verdict.Invalid, Exit: 2}, func(q *ab.Question, r *ab.Result) {
 		launched(r, []float64{31.58, 31.82}, []float64{61.2, 60.9})
 		r.Levels[1] = ledger.Level{Name: "benchmark", Verdict: verdict.Invalid}
-		worse := verdict.New(code.Worse, verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9), verdict.Int("of", 10)).On("B")
+		worse := verdict.Say("answers.worse",
+			"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
+			verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9), verdict.Int("of", 10)).On("B")
 		r.Reasons = []verdict.Reason{ab.Reworded(worse.From(fact("the same word 40 times in a row")), nil)}
 	}},
 	{"unfit", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(_ *ab.Question, r *ab.Result) {
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Fail}}
-		r.Reasons = []verdict.Reason{verdict.New(code.ArmSays).On("A").From(fact("the answer is the same word 40 times in a row"))}
+		r.Reasons = []verdict.Reason{verdict.Say("arm.says", "{subject}").On("A").From(fact("the answer is the same word 40 times in a row"))}
 		r.Unfit, r.Verdict, r.Exit = "A", verdict.Invalid, verdict.Invalid.ExitCode()
 	}},
 	{"crash", "+10%", ledger.End{Verdict: verdict.Error, Exit: 4}, func(q *ab.Question, r *ab.Result) {
 		r.B.All = []*ledger.Launch{{}}
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Error}}
-		r.Reasons = []verdict.Reason{verdict.New(code.ArmSays).On("B").From(fact("engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"))}
+		r.Reasons = []verdict.Reason{verdict.Say("arm.says", "{subject}").On("B").From(fact("engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"))}
 		r.LogTail = []string{"INFO loading weights", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."}
 	}},
 	{"interrupted", "+10%", ledger.End{Exit: 130, Reason: verdict.New(code.Interrupted)}, func(q *ab.Question, r *ab.Result) {

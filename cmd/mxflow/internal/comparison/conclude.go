@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
@@ -38,8 +37,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 	n := min(len(r.A.Launches), len(r.B.Launches))
 	label := q.Label()
 	switch {
-	case end.Reason.Code == code.Interrupted:
-		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", tell.Count(len(r.A.Launches), "launch"), len(r.B.Launches))
+	case end.Reason.Kind == code.Interrupted.Kind:
+		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", verdict.Count(len(r.A.Launches), "launch"), len(r.B.Launches))
 		r.Advice = []string{"Run the same command again to resume."}
 		return
 	case r.Verdict == verdict.Pass:
@@ -48,16 +47,16 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said = fmt.Sprintf("B %s, clearly enough for one launch of each.", q.Claim.Not(label))
 	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
 		r.Said = "B " + q.Claim.Not(label) + "." + worseWords(r, q.Claim)
-	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain):
+	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain.Kind):
 		r.Said = "B crashed again in a fresh launch, under a load that A survived."
 	case r.Unfit != "":
 		r.Said = r.Unfit + " did not pass qualification, so nothing was compared."
 	case r.Verdict == verdict.Fail:
 		r.Said = "Nothing was compared."
-	case r.Verdict == verdict.Inconclusive && verdict.Holds(r.Reasons, code.MachineDisturbed):
+	case r.Verdict == verdict.Inconclusive && verdict.Holds(r.Reasons, code.MachineDisturbed.Kind):
 		r.Said = "This machine disturbed the measurement, so nothing is decided. Run the same command again when nothing else is running; it resumes where this ended."
 	case r.Verdict == verdict.Inconclusive && n > 0:
-		r.Said = fmt.Sprintf("%s of each do not show whether B %s.", tell.Launches(n), q.Claim.Says(label))
+		r.Said = fmt.Sprintf("%s of each do not show whether B %s.", verdict.Launches(n), q.Claim.Says(label))
 		if n == 1 {
 			r.Said = fmt.Sprintf("One launch of each does not show whether B %s.", q.Claim.Says(label))
 		}
@@ -145,18 +144,18 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 	if r.Test == nil {
 		return
 	}
-	i := slices.IndexFunc(r.Test.Beside, func(b verdict.Reason) bool { return b.Code == code.Settles || b.Code == code.SettlesNever })
+	i := slices.IndexFunc(r.Test.Beside, func(b verdict.Reason) bool { return b.Kind == code.Settles.Kind || b.Kind == code.SettlesNever.Kind })
 	if i < 0 {
 		return // nothing was tested
 	}
 	size := func(name string) (x float64) {
-		if v := r.Test.Beside[i].Args[name].Number; v != nil {
+		if v := r.Test.Beside[i].Values[name].Number; v != nil {
 			x = *v
 		}
 		return x
 	}
 	launches, found := int(size("launches")), fmt.Sprintf("launches of one command vary by %s, and B is %s from the threshold", percent(size("spread")), percent(size("gap")))
-	if r.Test.Beside[i].Code == code.Settles {
+	if r.Test.Beside[i].Kind == code.Settles.Kind {
 		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: %s. The same command with --launches %d continues from these.", launches, found, launches))
 		return
 	}
@@ -165,5 +164,5 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 
 // percent is an unsigned percentage: "19.3%", with more digits for a small one.
 func percent(share float64) string {
-	return strings.TrimPrefix(tell.Percent(math.Abs(share), 1), "+")
+	return strings.TrimPrefix(verdict.Percent(math.Abs(share), 1), "+")
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/levels"
 )
@@ -18,7 +18,7 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 	if c.OK {
 		fmt.Fprintf(on, "%s works: ready %s, first token %s\n", c.Engine, after(c.StartupS, "(it was running)"), after(c.FirstRequestS, "at once"))
 	} else {
-		fmt.Fprintf(on, "%s broke: %s\n", c.Engine, tell.Line(c.Error))
+		fmt.Fprintf(on, "%s broke: %s\n", c.Engine, c.Error.String())
 		if len(c.LogTail) > 0 {
 			fmt.Fprintln(on, "\nlast lines of its log")
 			for _, line := range c.LogTail {
@@ -34,7 +34,7 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 	on.Section("what it reports", rows)
 	rows = nil
 	for _, name := range slices.Sorted(maps.Keys(c.Unobserved)) {
-		rows = append(rows, [2]string{name, tell.Line(c.Unobserved[name])})
+		rows = append(rows, [2]string{name, c.Unobserved[name].String()})
 	}
 	on.Section("not reported", rows)
 	rows = nil
@@ -46,12 +46,12 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 		if !f.Good {
 			mark = "! "
 		}
-		rows = append(rows, [2]string{mark + f.Name, tell.Line(f.Says)})
+		rows = append(rows, [2]string{mark + f.Name, f.Says.String()})
 	}
 	on.Section("checks (! would disturb a measurement)", rows)
 	rows = nil
 	for _, n := range c.Notes {
-		rows = append(rows, [2]string{"-", tell.Line(n)})
+		rows = append(rows, [2]string{"-", n.String()})
 	}
 	on.Section("notes", rows)
 	if c.Log != "" {
@@ -62,7 +62,7 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 // startedWords are what was started, in the order of interest.
 func startedWords(c *levels.EngineCheck) [][2]string {
 	rows := [][2]string{{"kind", c.Kind}, {"launcher", c.Launcher}}
-	rows = append(rows, [2]string{"knobs", tell.Pairs(c.Knobs, " = ", ", ")})
+	rows = append(rows, [2]string{"knobs", verdict.Pairs(c.Knobs, " = ", ", ")})
 	model := c.Model
 	if c.MaxModelLen > 0 {
 		model += fmt.Sprintf(" (up to %d tokens)", c.MaxModelLen)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -67,7 +67,7 @@ func Describe(on table.Screen, k kinds.Kind) {
 		{"image", strings.TrimSpace(k.Image + " " + strings.Join(k.ImageCommand, " "))},
 		{"port in the image", portOf(k)},
 		{"its container", containerWords(k.Container)},
-		{"environment", tell.Pairs(k.Env, "=", " ")},
+		{"environment", verdict.Pairs(k.Env, "=", " ")},
 		{"configuration", strings.TrimSpace(k.ConfigName + " " + strings.Join(k.ConfigArgs, " "))},
 		{"ready", probes(k.Ready)},
 		{"ready within", k.DefaultReadyTimeout.String()},
@@ -181,7 +181,7 @@ func settingTarget(s kinds.Setting) string {
 func effectWords(e kinds.Effect) string {
 	parts := slices.Clone(e.Flags)
 	if len(e.Env) > 0 {
-		parts = append(parts, tell.Pairs(e.Env, "=", " "))
+		parts = append(parts, verdict.Pairs(e.Env, "=", " "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Config)) {
 		parts = append(parts, fmt.Sprintf("%s=%v", name, e.Config[name]))
@@ -233,7 +233,7 @@ func containerWords(c kinds.Container) string {
 	for _, name := range slices.Sorted(maps.Keys(c.Ulimits)) {
 		out = append(out, "ulimit "+name+" "+c.Ulimits[name])
 	}
-	return strings.TrimSpace(strings.Join(out, ", ") + " " + tell.Pairs(c.Env, "=", " "))
+	return strings.TrimSpace(strings.Join(out, ", ") + " " + verdict.Pairs(c.Env, "=", " "))
 }
 
 func tokenizeWords(t kinds.Tokenize) string {

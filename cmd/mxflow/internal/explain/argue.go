@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -33,14 +32,14 @@ func rulesOf(rules []verdict.Rule, of string) (out []rule) {
 // more are.
 func noMore(rules []verdict.Rule, i int) verdict.Reason {
 	if !rules[i].Decides {
-		return verdict.New(code.RecordedOnly)
+		return verdict.Say("no_more.recorded_only", "recorded only: launches are made for rules that decide")
 	}
 	if rules[i].Verdict == verdict.Pass || rules[i].Verdict == verdict.Fail {
-		return verdict.New(code.DecidedWithout)
+		return verdict.Say("no_more.decided_without", "no more were made: the rule is decided without it")
 	}
 	for _, other := range rules {
 		if other.Decides && other.Verdict != verdict.Pass && other.Verdict != verdict.Inconclusive {
-			return verdict.New(code.OtherDecided).On(other.Name).Is(other.Verdict)
+			return verdict.Say("no_more.other_decided", "no more were made: {subject} {verdict:did}").On(other.Name).Is(other.Verdict)
 		}
 	}
 	return verdict.Reason{}
@@ -54,10 +53,11 @@ func exact(c verdict.Comparison) verdict.Reason {
 	}
 	args := []verdict.Arg{{Name: "left", Value: left}, verdict.Text("op", op), {Name: "right", Value: right}}
 	if c.Test.Each == "" {
-		return verdict.New(code.Found, append(args, verdict.Text("holds", strconv.FormatBool(c.Holds)))...)
+		return verdict.Say("found", "found {left~right} {op} {right~left}: {holds}",
+			append(args, verdict.Text("holds", strconv.FormatBool(c.Holds)))...)
 	}
 	each := "launch"
-	if c.Test.Each == "pair" && !verdict.Holds(c.Test.Beside, code.Crashed) {
+	if c.Test.Each == "pair" && !verdict.Holds(c.Test.Beside, code.Crashed.Kind) {
 		each = "pair"
 	}
 	args = append(args, verdict.Text("each", each))
@@ -70,7 +70,10 @@ func exact(c verdict.Comparison) verdict.Reason {
 	if c.Verdict == verdict.Pass || c.Verdict == verdict.Fail {
 		args = append(args, verdict.Text("holds", strconv.FormatBool(c.Verdict == verdict.Pass)))
 	}
-	return verdict.New(code.FoundEach, args...)
+	return verdict.Say("found.each",
+		"found {left~right}{launch? in launch {launch} of {launches}}, wanted {negated?not }{op} {right~left} "+
+			"{each=pair?for every pair of launches}{each=launch?in every launch}{holds?: {holds}}",
+		args...)
 }
 
 // how names the test.
@@ -80,7 +83,7 @@ func how(t *verdict.Test) string {
 	switch {
 	case t.Form == verdict.Exact && t.Each == "":
 		return "on exact values, which repeated looks do not change"
-	case t.Form == verdict.Exact && verdict.Holds(t.Beside, code.Crashed):
+	case t.Form == verdict.Exact && verdict.Holds(t.Beside, code.Crashed.Kind):
 		return "by counting the starts that crashed, without a t-test: a few clean starts do not rule out a crash"
 	case t.Form == verdict.Exact && t.Each == "pair":
 		return "by counting, without a t-test: it must hold for every launch against every launch of the other arm"
@@ -117,15 +120,15 @@ func came(t *verdict.Test, i int, ended verdict.Reason) string {
 	case t.Looks[i].DF == 0:
 		return "no test yet"
 	case t.Near(t.Looks[i]):
-		return "too near for " + tell.Launches(t.Looks[i].N)
+		return "too near for " + verdict.Launches(t.Looks[i].N)
 	case !last, t.Stop == verdict.StopOpen && ended.IsZero():
 		return "continue"
 	}
 	switch t.Stop {
 	case verdict.StopPass:
-		return "pass: p ≤ " + tell.PLevel(t.Pass)
+		return "pass: p ≤ " + verdict.PLevel(t.Pass)
 	case verdict.StopFail:
-		return "fail: p ≤ " + tell.PLevel(t.Fail)
+		return "fail: p ≤ " + verdict.PLevel(t.Fail)
 	case verdict.StopFutile:
 		return "stop: futile"
 	case verdict.StopEnd:
@@ -139,7 +142,7 @@ func came(t *verdict.Test, i int, ended verdict.Reason) string {
 // made for an open one.
 func below(t *verdict.Test, ended verdict.Reason) (lines []string) {
 	if len(t.Unpaired) > 0 {
-		lines = append(lines, tell.Sentence(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))))
+		lines = append(lines, verdict.Sentence(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))))
 	}
 	if t.Form == verdict.Range {
 		return append(lines, ranges(t)...)
@@ -149,10 +152,10 @@ func below(t *verdict.Test, ended verdict.Reason) (lines []string) {
 	}
 	more := verdict.Reason{}
 	for _, r := range t.Beside {
-		if r.Code == code.Settles || r.Code == code.SettlesNever {
+		if r.Kind == code.Settles.Kind || r.Kind == code.SettlesNever.Kind {
 			more = r
 		} else {
-			lines = append(lines, tell.Sentence(r))
+			lines = append(lines, verdict.Sentence(r))
 		}
 	}
 	lines = append(lines, stopped(t, ended))
@@ -160,22 +163,22 @@ func below(t *verdict.Test, ended verdict.Reason) (lines []string) {
 		lines = append(lines, bounds(t))
 	}
 	if !t.Note.IsZero() {
-		lines = append(lines, tell.Sentence(t.Note))
+		lines = append(lines, verdict.Sentence(t.Note))
 	}
 	if text := change(t); text != "" {
 		lines = append(lines, text)
 	}
 	if !more.IsZero() {
-		lines = append(lines, tell.Sentence(more))
+		lines = append(lines, verdict.Sentence(more))
 	}
 	return lines
 }
 
 // levels are those of looks, and how the error rates were shared.
 func levels(t *verdict.Test) string {
-	text := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", tell.PLevel(t.Pass), tell.PLevel(t.Fail))
+	text := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", verdict.PLevel(t.Pass), verdict.PLevel(t.Fail))
 	for i, s := range t.Share {
-		text += map[bool]string{true: ": ", false: "; "}[i == 0] + tell.Line(s.Reason())
+		text += map[bool]string{true: ": ", false: "; "}[i == 0] + s.Reason().String()
 	}
 	if len(t.Plan) > 0 {
 		var looks []string
@@ -190,10 +193,10 @@ func levels(t *verdict.Test) string {
 // stopped is why the test ended; for an open one, what follows.
 func stopped(t *verdict.Test, ended verdict.Reason) string {
 	if len(t.Looks) == 0 {
-		return fmt.Sprintf("Still open: %d against %s recorded, first look not reached.", len(t.Values), tell.Launches(len(t.Base)))
+		return fmt.Sprintf("Still open: %d against %s recorded, first look not reached.", len(t.Values), verdict.Launches(len(t.Base)))
 	}
 	l := t.Looks[len(t.Looks)-1]
-	at, behind := tell.Launches(l.N), ""
+	at, behind := verdict.Launches(l.N), ""
 	if t.Against != "" {
 		at += " per arm"
 	}
@@ -202,26 +205,26 @@ func stopped(t *verdict.Test, ended verdict.Reason) string {
 	}
 	switch t.Stop {
 	case verdict.StopPass:
-		return fmt.Sprintf("Decided at %s: pass, %s (required ≤ %s).%s", at, tell.PIs(l.PPass), tell.PLevel(t.Pass), behind)
+		return fmt.Sprintf("Decided at %s: pass, %s (required ≤ %s).%s", at, verdict.PIs(l.PPass), verdict.PLevel(t.Pass), behind)
 	case verdict.StopFail:
-		return fmt.Sprintf("Decided at %s: fail, %s (required ≤ %s).%s", at, tell.PIs(l.PFail), tell.PLevel(t.Fail), behind)
+		return fmt.Sprintf("Decided at %s: fail, %s (required ≤ %s).%s", at, verdict.PIs(l.PFail), verdict.PLevel(t.Fail), behind)
 	case verdict.StopScreen:
 		return "Screened at " + at + ": too far beyond the threshold for more launches to be worth it. This is not a test of launch-to-launch variance."
 	case verdict.StopFutile:
-		return fmt.Sprintf("Stopped at %s: the chance of a verdict by the last look was %s, less than 5%%.", at, tell.Digits(l.Chance, "share", -2))
+		return fmt.Sprintf("Stopped at %s: the chance of a verdict by the last look was %s, less than 5%%.", at, verdict.Digits(l.Chance, "share", -2))
 	case verdict.StopEnd:
 		why := "neither level was reached"
 		if t.Near(l) {
-			near := tell.Digits(l.Margin, t.Unit, -2)
+			near := verdict.Digits(l.Margin, t.Unit, -2)
 			if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
-				near = tell.Digits(math.Expm1(l.Margin), "share", -2)
+				near = verdict.Digits(math.Expm1(l.Margin), "share", -2)
 			}
 			why = "so few decide only what is more than " + near + " from the threshold, as starts may have two speeds"
 		}
-		return fmt.Sprintf("Ended at %s, the plan's maximum: %s (%s for a pass, %s for a fail).", at, why, tell.PIs(l.PPass), tell.PIs(l.PFail))
+		return fmt.Sprintf("Ended at %s, the plan's maximum: %s (%s for a pass, %s for a fail).", at, why, verdict.PIs(l.PPass), verdict.PIs(l.PFail))
 	case verdict.StopOpen:
 		if !ended.IsZero() {
-			return "Still open after " + at + ": " + tell.Line(ended) + "."
+			return "Still open after " + at + ": " + ended.String() + "."
 		}
 		return "Still open after " + at + ": continue with more launches."
 	}
@@ -230,16 +233,16 @@ func stopped(t *verdict.Test, ended verdict.Reason) string {
 
 // bounds are the estimate and its bounds in the rule's own number.
 func bounds(t *verdict.Test) string {
-	own := func(x float64) string { return tell.Number(x, t.OwnUnit()) }
+	own := func(x float64) string { return verdict.Number(x, t.OwnUnit()) }
 	return fmt.Sprintf("Estimate %s, decision bounds %s to %s.", own(*t.Estimate), own(*t.Low), own(*t.High))
 }
 
 // ranges explain a comparison of ranges.
 func ranges(t *verdict.Test) []string {
 	span := func(values []float64) string {
-		return tell.Value(verdict.Span("", slices.Min(values), slices.Max(values), t.Unit).Value)
+		return verdict.Span("", slices.Min(values), slices.Max(values), t.Unit).Value.String()
 	}
-	own := func(x float64) string { return tell.Number(x, t.OwnUnit()) }
+	own := func(x float64) string { return verdict.Number(x, t.OwnUnit()) }
 	has, any, open := fmt.Sprintf("Launches of %s have %s", t.Arm, span(t.Values)), "every launch", ""
 	if t.Against != "" {
 		has += fmt.Sprintf(", those of %s %s", t.Against, span(t.Base))
@@ -265,7 +268,7 @@ func change(t *verdict.Test) string {
 	if math.Abs(*t.Low-*t.High) <= 1e-6*size {
 		return "" // nothing varied by more than rounding
 	}
-	own := func(x float64) string { return tell.Number(x, t.OwnUnit()) }
+	own := func(x float64) string { return verdict.Number(x, t.OwnUnit()) }
 	// The threshold that would just pass and the one that would just fail.
 	pass, fail, upTo, from := own(*t.Low), own(*t.High), "up to", "from"
 	if !t.More {
@@ -298,7 +301,8 @@ func hypothesis(h *ledger.Hypothesis) (lines []string) {
 	if h.Test != nil {
 		for _, c := range h.Test.Comparisons {
 			if t := c.Test; t != nil && len(t.Looks) > 0 {
-				if lines = append(lines, stopped(t, verdict.New(code.ForHypothesis))); t.Bounded() {
+				if lines = append(lines, stopped(t, verdict.Say("no_more.hypothesis",
+					"launches are made for criteria, not for a hypothesis"))); t.Bounded() {
 					lines = append(lines, bounds(t))
 				}
 			}

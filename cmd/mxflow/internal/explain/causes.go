@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -28,14 +27,15 @@ func causesOf(st *store.Store, d store.Decided) (causes []verdict.Reason) {
 				continue
 			}
 			seen[node] = true
-			causes = append(causes, verdict.New(code.OutcomeWas).On(node).Is(under.Verdict).From(tell.Few(reasonsOf(under.Decision), 1)...))
+			causes = append(causes, verdict.Say("outcome.was", "{subject} {verdict:did}").On(node).Is(under.Verdict).From(verdict.Few(reasonsOf(under.Decision), 1)...))
 			add(under)
 		}
 	}
 	add(d)
 	for _, ev := range d.Evidence {
 		if ev.Broken != "" && len(causes) == 0 {
-			causes = append(causes, verdict.New(code.Unread).On(ev.Feature).Is(ev.Broken).From(ev.Cause))
+			causes = append(causes, verdict.Say("feature.unread",
+				"no result of feature {subject} could be read ({verdict})").On(ev.Feature).Is(ev.Broken).From(ev.Cause))
 		}
 	}
 	return causes
@@ -80,7 +80,7 @@ func asOf(st *store.Store, node string, record int) (found store.Decided, ok boo
 func reasonsOf(d *ledger.Decision) []verdict.Reason {
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass {
-			return []verdict.Reason{l.Bare().From(tell.Few(l.Reasons, 1)...)}
+			return []verdict.Reason{l.Bare().From(verdict.Few(l.Reasons, 1)...)}
 		}
 	}
 	return d.Why()
@@ -89,10 +89,10 @@ func reasonsOf(d *ledger.Decision) []verdict.Reason {
 // lockCauses lead from a lock to the reasons for its root's outcome.
 func lockCauses(st *store.Store, cause verdict.Reason) []verdict.Reason {
 	d, _, known := st.Latest(cause.Subject)
-	if cause.Code != code.Outcome || len(cause.Causes) > 0 || !known || d.Verdict != cause.Verdict {
+	if cause.Kind != code.Outcome.Kind || len(cause.Causes) > 0 || !known || d.Verdict != cause.Verdict {
 		return []verdict.Reason{cause}
 	}
-	causes := []verdict.Reason{cause.From(tell.Few(reasonsOf(d), 3)...)}
+	causes := []verdict.Reason{cause.From(verdict.Few(reasonsOf(d), 3)...)}
 	if report.TestsDecided(d) {
 		return causes
 	}
@@ -104,14 +104,16 @@ func lockCauses(st *store.Store, cause verdict.Reason) []verdict.Reason {
 func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.Reason) {
 	if r := d.Retraction; r != nil {
 		was := r.Was()
-		was.Code = code.WasWithdrawn
+		was = was.As(code.Of("explain.was_withdrawn",
+			"{causes}; withdrawn: {verdict}{accepted?, accepted} (attempt {attempt}, see --attempt {attempt})"))
 		marks = append(marks, was.From(r.Of(d.Node)))
 	}
 	decidedBy := map[int]int{} // by attempt: one that only got another hypothesis is the same decision
 	for _, other := range st.History(d.Node) {
 		decidedBy[other.Attempt] = other.DecidedBy()
 		if r := other.Retraction; r != nil && other.Attempt > d.Attempt && decidedBy[r.Attempt] == d.DecidedBy() {
-			marks = append(marks, verdict.New(code.WithdrawnLater, verdict.Text("when", ledger.Minute(other.Time))).From(r.Of(d.Node)))
+			marks = append(marks, verdict.Say("explain.withdrawn_later", "withdrawn on {when}",
+				verdict.Text("when", ledger.Minute(other.Time))).From(r.Of(d.Node)))
 			break // later ones carry the same act on
 		}
 	}
@@ -122,7 +124,8 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.R
 		}
 	}
 	if bears := waiver.Bears(d.Decision, now); !bears.IsZero() {
-		marks = append(marks, verdict.New(code.EvidenceStays).Is(d.Verdict).From(bears))
+		marks = append(marks, verdict.Say("explain.evidence_stays",
+			"{causes}; the verdict by evidence remains {verdict}").Is(d.Verdict).From(bears))
 	}
 	return marks
 }

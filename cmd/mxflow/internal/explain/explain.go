@@ -13,7 +13,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -109,7 +108,8 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 	}
 	e.Marks = marksOf(st, d, time.Now())
 	if last := history[len(history)-1]; at < len(history)-1 {
-		e.Notes = append(e.Notes, verdict.New(code.Superseded, verdict.Int("attempt", last.Attempt)).Is(last.Verdict).From(last.Because))
+		e.Notes = append(e.Notes, verdict.Say("explain.superseded", "superseded by attempt {attempt} ({verdict})",
+			verdict.Int("attempt", last.Attempt)).Is(last.Verdict).From(last.Because))
 	}
 	return e, nil
 }

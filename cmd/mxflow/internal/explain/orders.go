@@ -123,9 +123,9 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 func asideOf(l *ledger.Launch) verdict.Reason {
 	switch {
 	case !l.OK:
-		return verdict.New(code.AsideBroke).From(l.Error)
+		return verdict.Say("aside.broke", "engine or harness error").From(l.Error)
 	case len(l.Invalid) > 0:
-		return verdict.New(code.AsideInvalid).From(l.Invalid...)
+		return verdict.Say("aside.invalid", "does not count").From(l.Invalid...)
 	}
 	return verdict.Reason{}
 }
@@ -137,19 +137,26 @@ func clockNotes(launches []*ledger.Launch) (notes []verdict.Reason) {
 	before := map[string]*ledger.Launch{}
 	for _, next := range launches {
 		if l := before[next.On()]; l != nil && next.Started.Before(l.Started) {
-			notes = append(notes, verdict.New(code.ClockBack, verdict.Dur("by", l.Started.Sub(next.Started)), verdict.Text("next", next.ID)).On(l.ID))
+			notes = append(notes, verdict.Say("explain.clock_back",
+				"the machine's clock went back by {by} between the starts of {subject} and {next}; no number "+
+					"depends on it",
+				verdict.Dur("by", l.Started.Sub(next.Started)), verdict.Text("next", next.ID)).On(l.ID))
 		}
 		before[next.On()] = next
 	}
 	for i, l := range launches[:max(0, len(launches)-1)] {
 		next := launches[i+1]
 		if l.BootID != "" && next.BootID != "" && l.BootID != next.BootID {
-			notes = append(notes, verdict.New(code.Rebooted, verdict.Text("next", next.ID)).On(l.ID))
+			notes = append(notes, verdict.Say("explain.rebooted",
+				"the machine was rebooted between {subject} and {next}",
+				verdict.Text("next", next.ID)).On(l.ID))
 		}
 	}
 	for _, l := range launches {
 		if l.Replaces != "" {
-			notes = append(notes, verdict.New(code.InPlaceOf, verdict.Text("other", l.Replaces)).On(l.ID))
+			notes = append(notes, verdict.Say("explain.in_place_of",
+				"launch {subject} replaces {other}, which did not count",
+				verdict.Text("other", l.Replaces)).On(l.ID))
 		}
 	}
 	return notes

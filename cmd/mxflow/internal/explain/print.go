@@ -9,7 +9,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -26,7 +25,7 @@ type page struct {
 	// of a series stand, by series and launch.
 	starts  map[string]sessionRow
 	printed map[[2]string]int
-	told    tell.Page
+	told    verdict.Page
 }
 
 // Print writes an explanation as text, sentences in lines of at most width, and tables of
@@ -40,7 +39,7 @@ func (e *Explanation) Print(w io.Writer, width, fits int) {
 	}
 	if !e.Locked.IsZero() {
 		p.linef("%s: locked\n", e.Node)
-		p.paragraphs("", tell.Lines(e.Causes)...)
+		p.paragraphs("", verdict.Lines(e.Causes)...)
 		if len(e.Attempts) > 0 {
 			p.linef("\nEarlier decisions about it no longer hold (--attempt N explains them):")
 			p.attempts(e.Attempts)
@@ -83,8 +82,8 @@ func (p *page) head(e *Explanation) {
 			p.linef("  argued    %s alone: %s (mxflow explain %s argues all)", alt.Name, alt.Verdict, e.Node)
 		}
 	}
-	p.linef("  decided   %s, run %s, attempt %d (%s)", d.Time.Local().Format(time.DateTime), d.Run, d.Attempt, tell.Line(d.Because))
-	for _, line := range tell.Lines(d.Marks()) {
+	p.linef("  decided   %s, run %s, attempt %d (%s)", d.Time.Local().Format(time.DateTime), d.Run, d.Attempt, d.Because.String())
+	for _, line := range verdict.Lines(d.Marks()) {
 		p.entry("note", "%s", line)
 	}
 	if s := d.Statistics; s != nil {
@@ -93,27 +92,27 @@ func (p *page) head(e *Explanation) {
 			share = fmt.Sprintf(", shared by %d alternatives", s.Alternatives)
 		}
 		p.entry("errors", "a false pass in at most %s%s, a false fail in at most %s; %s per arm",
-			tell.Number(s.FalsePass, "share"), share, tell.Number(s.FalseFail, "share"), launchRange(d.Decision))
+			verdict.Number(s.FalsePass, "share"), share, verdict.Number(s.FalseFail, "share"), launchRange(d.Decision))
 	}
 	if len(e.Engines) > 0 {
 		p.linef("  engine    %s", verdict.And(e.Engines))
 	}
 	for _, c := range d.Confirmations {
-		said := tell.Line(c.Reason)
+		said := c.Reason.String()
 		if c.Verdict != "" {
 			said = fmt.Sprintf("on %s: %s (mxflow explain '%s' argues it)", c.Engine, c.Verdict, c.Node)
 		}
 		p.linef("  confirm   %s", said)
 	}
 	for _, m := range e.Marks {
-		p.paragraphs("  ", tell.Sentence(m))
+		p.paragraphs("  ", verdict.Sentence(m))
 	}
 	for _, s := range e.Sessions {
 		p.order(s)
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass || len(e.Rules) == 0 {
-			p.paragraphs("  ", p.told.Once(verdict.New(code.LevelCame).On(l.Name).Is(l.Verdict).From(tell.Few(l.Reasons, 3)...))...)
+			p.paragraphs("  ", p.told.Once(verdict.Say("level.came", "level {subject}: {verdict}").On(l.Name).Is(l.Verdict).From(verdict.Few(l.Reasons, 3)...))...)
 		}
 	}
 	if len(e.Rules) == 0 || len(e.Causes) > 0 {
@@ -132,7 +131,7 @@ func launchRange(d *ledger.Decision) string {
 		most = d.Statistics.Max
 	}
 	if d.Statistics.Min >= most {
-		return tell.Launches(most)
+		return verdict.Launches(most)
 	}
 	return fmt.Sprintf("%d to %d launches", d.Statistics.Min, most)
 }
@@ -143,15 +142,16 @@ func (p *page) order(s sessionOrder) {
 	for _, l := range s.Launches {
 		switch {
 		case l.Aside.IsZero():
-		case l.Aside.Code == code.NotRead:
+		case l.Aside.Kind == code.NotRead.Kind:
 			unread = append(unread, l.Number)
 		default:
-			aside := verdict.New(code.LaunchAside, verdict.Int("number", l.Number)).On(l.Launch).From(l.Aside)
+			aside := verdict.Say("explain.launch_aside", "launch {number}, {subject}",
+				verdict.Int("number", l.Number)).On(l.Launch).From(l.Aside)
 			p.paragraphs("            ", p.told.Once(aside.Map(firstLine))...)
 		}
 	}
 	if slices.Sort(unread); len(unread) > 0 {
-		p.linef("            %s by this decision: launch %s", tell.Line(verdict.New(code.NotRead)), spans(unread))
+		p.linef("            %s by this decision: launch %s", verdict.New(code.NotRead).String(), spans(unread))
 	}
 }
 
@@ -225,7 +225,7 @@ func (p *page) rule(number int, r rule) {
 	reasons := slices.Clone(r.Reasons)
 	for _, in := range r.Inputs {
 		if !in.Missing.IsZero() {
-			p.paragraphs("   ", p.told.Once(verdict.New(code.IsMissing).On(in.Path).From(in.Missing))...)
+			p.paragraphs("   ", p.told.Once(verdict.Say("explain.is_missing", "{subject} is missing").On(in.Path).From(in.Missing))...)
 			reasons = slices.DeleteFunc(reasons, in.Absence().Equal)
 		}
 	}
@@ -234,7 +234,7 @@ func (p *page) rule(number int, r rule) {
 	}
 	for _, in := range r.Inputs {
 		if in.Missing.IsZero() && !slices.Contains(reads, in.Path) {
-			p.linef("   %s", strings.ReplaceAll(tell.Input(in, verdict.Rule{}.Estimate(in)), "\n", "\n   "))
+			p.linef("   %s", strings.ReplaceAll(in.Line(verdict.Rule{}.Estimate(in)), "\n", "\n   "))
 		}
 	}
 	if len(r.Open) > 0 && r.Ended.IsZero() {
@@ -247,15 +247,17 @@ func (p *page) rule(number int, r rule) {
 func (p *page) comparison(rule int, c verdict.Comparison, ended verdict.Reason) {
 	t := c.Test
 	if t == nil {
-		p.paragraphs("   ", tell.Sentence(verdict.New(code.Untestable, verdict.Arg{Name: "left", Value: c.Left}, verdict.Arg{Name: "right", Value: c.Right})))
+		p.paragraphs("   ", verdict.Sentence(verdict.Say("found.untestable",
+			"found {left~right} against {right~left}, which could not be tested",
+			verdict.Arg{Name: "left", Value: c.Left}, verdict.Arg{Name: "right", Value: c.Right})))
 		return
 	}
-	p.paragraphs("   ", "Test: "+tell.Capital(how(t))+".")
+	p.paragraphs("   ", "Test: "+verdict.Capital(how(t))+".")
 	if t.Form == verdict.Exact {
-		p.paragraphs("   ", tell.Sentence(exact(c)))
+		p.paragraphs("   ", verdict.Sentence(exact(c)))
 		for _, r := range append(slices.Clone(t.Beside), t.Note) {
 			if !r.IsZero() {
-				p.paragraphs("   ", tell.Sentence(r))
+				p.paragraphs("   ", verdict.Sentence(r))
 			}
 		}
 		return
@@ -283,7 +285,7 @@ func (p *page) data(rule int, t *verdict.Test) {
 			if at = p.printed[key]; at == 0 {
 				fresh = true
 			}
-			rows = append(rows, []string{fmt.Sprint(l.Number), fmt.Sprint(l.Round), arm.name, arm.ids[i], tell.Number(v, "")})
+			rows = append(rows, []string{fmt.Sprint(l.Number), fmt.Sprint(l.Round), arm.name, arm.ids[i], verdict.Number(v, "")})
 		}
 	}
 	if len(rows) > 0 && !fresh {
@@ -308,10 +310,10 @@ func (p *page) looks(t *verdict.Test, ended verdict.Reason) {
 	for i, l := range t.Looks {
 		row := []string{fmt.Sprint(l.N), "–", "–", "–", "–", "–", "–", came(t, i, ended)}
 		if l.Own != nil {
-			row[1] = tell.Number(*l.Own, t.OwnUnit())
+			row[1] = verdict.Number(*l.Own, t.OwnUnit())
 		}
 		if l.DF > 0 { // if launches tie, T may have any size
-			copy(row[2:], []string{fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.3g", l.T), tell.P(l.PPass), tell.P(l.PFail)})
+			copy(row[2:], []string{fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.3g", l.T), verdict.P(l.PPass), verdict.P(l.PFail)})
 		}
 		rows = append(rows, row)
 	}
@@ -342,14 +344,14 @@ func (p *page) beside(e *Explanation) {
 		if alt.Chosen {
 			chosen = ", chosen"
 		}
-		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(alt.Why(), 3))))
+		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, verdict.After(verdict.Few(alt.Why(), 3))))
 	}
 	p.moved(e.Moved)
 	for i, f := range d.Findings {
 		if i == 0 {
 			p.linef("\nNot read by any rule:")
 		}
-		p.paragraphs("  ", tell.Stopped(f))
+		p.paragraphs("  ", verdict.Stopped(f))
 	}
 	if h := d.Hypothesis; h != nil {
 		p.linef("\nHypothesis, which decides nothing:")
@@ -362,7 +364,7 @@ func (p *page) beside(e *Explanation) {
 		// What was measured has a plain 95% interval, which would contradict the test's
 		// bounds beside it.
 		if len(said) == 1 && !h.Measured.IsZero() {
-			p.paragraphs("  ", "Measured: "+tell.Line(h.Measured))
+			p.paragraphs("  ", "Measured: "+h.Measured.String())
 		}
 	}
 	if len(e.Attempts) > 1 {
@@ -373,7 +375,7 @@ func (p *page) beside(e *Explanation) {
 		if i == 0 {
 			p.linef("\nNotes:")
 		}
-		p.paragraphs("  ", tell.Capital(tell.Stop(note)))
+		p.paragraphs("  ", verdict.Capital(verdict.FullStop(note)))
 	}
 }
 
@@ -395,6 +397,6 @@ func (p *page) attempts(attempts []attempt) {
 		if t.Session != "" {
 			session = ", session " + t.Session
 		}
-		p.linef("%s %d  %s  %s (%s)%s", mark, t.Attempt, t.Time.Local().Format("2006-01-02 15:04"), t.Verdict, tell.Line(t.Because), session)
+		p.linef("%s %d  %s  %s (%s)%s", mark, t.Attempt, t.Time.Local().Format("2006-01-02 15:04"), t.Verdict, t.Because.String(), session)
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/report/page"
@@ -259,9 +258,9 @@ func (s *Onlooker) now() shown {
 		if gone := time.Since(at.Began).Seconds(); of.launches > 0 {
 			takes := of.seconds / float64(of.launches)
 			state.Gone, state.Takes = int(min(gone, takes)), int(math.Ceil(takes))
-			state.Line += " · " + tell.Rough(gone) + " of about " + tell.Rough(takes)
+			state.Line += " · " + verdict.Rough(gone) + " of about " + verdict.Rough(takes)
 		} else {
-			state.Line += " · " + tell.Rough(gone)
+			state.Line += " · " + verdict.Rough(gone)
 		}
 	}
 	state.Line += " · " + progress.Left(at.ETALeast, at.ETA)

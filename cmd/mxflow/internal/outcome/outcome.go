@@ -13,7 +13,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
@@ -58,7 +57,7 @@ const aroundRows = 12
 
 func (v *view) print() {
 	fmt.Fprintln(v)
-	if reused := tell.Reused(v.res.Basis.Words()); reused != "" {
+	if reused := v.res.Basis.String(); reused != "" {
 		fmt.Fprintf(v, "%s\n\n", reused)
 	}
 	v.Table([]string{"verdict", "decision", "why"}, v.rows())
@@ -67,7 +66,7 @@ func (v *view) print() {
 			if i == 0 {
 				fmt.Fprintln(v)
 			}
-			v.Sentence(tell.Line(share))
+			v.Sentence(share.String())
 		}
 		for _, r := range v.res.Summary.Rows {
 			if r.Decision != nil {
@@ -104,14 +103,14 @@ func (v *view) rows() (cells [][]string) {
 	}
 	for i, r := range shown {
 		if why := r.Locked.Key(); r.word == "locked" && listed[why] > progress.MostLocked {
-			shown[i].name = tell.Count(nodes[why], "node")
+			shown[i].name = verdict.Count(nodes[why], "node")
 		}
 	}
 	slices.SortStableFunc(shown, func(a, b row) int {
 		return cmp.Or(place(a.word)-place(b.word), strings.Compare(a.word, b.word), strings.Compare(a.Locked.Key(), b.Locked.Key()))
 	})
 	shown = slices.CompactFunc(shown, func(a, b row) bool { return a.word == "locked" && a.name == b.name && a.Locked.Equal(b.Locked) })
-	told, of := &tell.Page{}, map[string]int{}
+	told, of := &verdict.Page{}, map[string]int{}
 	for _, r := range shown {
 		of[r.word]++
 	}
@@ -193,7 +192,7 @@ func word(r runtime.Row) string {
 
 // Locked is the state of a node without an outcome.
 func Locked(why verdict.Reason) string {
-	if why.Code == code.NotTargeted {
+	if why.Kind == code.NotTargeted.Kind {
 		return "not run"
 	}
 	return "locked"
@@ -219,7 +218,7 @@ func label(n *runtime.Node) string {
 }
 
 // why is the explanation beside a node.
-func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
+func (v *view) why(r runtime.Row, told *verdict.Page) (lines []string) {
 	d := r.Decision
 	switch {
 	case d == nil && r.Locked.IsZero():
@@ -228,7 +227,7 @@ func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 		}
 		return nil
 	case d == nil:
-		return []string{tell.Line(r.Locked)}
+		return []string{r.Locked.String()}
 	case v.brief:
 		lines = report.Told(told, d, whyHere(decidedBy(d)))
 	default:
@@ -241,7 +240,7 @@ func (v *view) why(r runtime.Row, told *tell.Page) (lines []string) {
 		lines[0] = "(kept) " + lines[0]
 	}
 	if !r.Overruled.IsZero() {
-		lines = append([]string{tell.Line(r.Overruled)}, lines...)
+		lines = append([]string{r.Overruled.String()}, lines...)
 	}
 	return lines
 }
@@ -271,7 +270,7 @@ func whyHere(d *ledger.Decision) []verdict.Reason {
 	for _, c := range d.Confirmations {
 		reasons = append(reasons, c.Reason)
 	}
-	return append(reasons, verdict.New(code.FirstAbove))
+	return append(reasons, verdict.Say("first_engine_above", "and on the first engine, see above"))
 }
 
 // keptOf reports which launches of an undecided feature are on record.
@@ -279,8 +278,8 @@ func keptOf(left []runtime.Planned, n *runtime.Node) string {
 	for _, p := range left {
 		if n.Kind == runtime.KindFeature && p.Node.ID == runtime.BenchmarkID(n.Feature) {
 			for _, note := range p.Notes {
-				if note.Code == code.LaunchesKept {
-					return tell.Line(note)
+				if note.Kind == code.LaunchesKept.Kind {
+					return note.String()
 				}
 			}
 		}
@@ -333,7 +332,7 @@ func (v *view) stack() {
 			break
 		}
 	}
-	v.Sentence(fmt.Sprintf("Stack of %s: %s.%s %s, baseline %s: %s.", tell.Count(len(stack.Features), "feature"),
+	v.Sentence(fmt.Sprintf("Stack of %s: %s.%s %s, baseline %s: %s.", verdict.Count(len(stack.Features), "feature"),
 		shown.Cell, shown.Metric, shown.New.Text(), shown.Old.Text(), shown.ChangeText()))
 }
 
@@ -350,13 +349,13 @@ func (v *view) closing() {
 		made = len(run.Launches)
 	}
 	if made > 0 {
-		took += " and " + tell.Launches(made)
+		took += " and " + verdict.Launches(made)
 	}
 	switch {
-	case end.Reason.Code == code.Interrupted:
+	case end.Reason.Kind == code.Interrupted.Kind:
 		v.Sentence(fmt.Sprintf("Interrupted %s. Progress is saved; run apply again to resume.", took))
-	case end.Exit == verdict.ExitBroken && end.Reason.Code != code.Finished:
-		v.Sentence(fmt.Sprintf("Stopped %s: %s", took, tell.Line(end.Reason)))
+	case end.Exit == verdict.ExitBroken && end.Reason.Kind != code.Finished.Kind:
+		v.Sentence(fmt.Sprintf("Stopped %s: %s", took, end.Reason.String()))
 	default:
 		v.Sentence(fmt.Sprintf("%s %s (exit status %d%s).", gates(end.Verdict, v.res.Summary.Rows), took, end.Exit, exits[end.Exit]))
 	}
@@ -391,7 +390,7 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 		}
 		all++
 		switch {
-		case r.Locked.Code == code.NotTargeted:
+		case r.Locked.Kind == code.NotTargeted.Kind:
 			of["left out by --target"]++
 		case r.Decision == nil:
 			of["locked"]++
@@ -406,7 +405,7 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 		if n := of[what]; n > 0 {
 			number := fmt.Sprint(n)
 			if len(parts) == 0 {
-				number += " of " + tell.Count(all, "gate")
+				number += " of " + verdict.Count(all, "gate")
 			}
 			parts = append(parts, number+" "+cmp.Or(map[string]string{"error": "in error", "fail": "failed"}[what], what))
 		}
@@ -414,9 +413,9 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 	if text := strings.Join(parts, ", "); of[string(worst)] > 0 {
 		return text
 	} else if text != "" {
-		return tell.Capital(string(worst)) + ": " + text
+		return verdict.Capital(string(worst)) + ": " + text
 	}
-	return tell.Capital(string(worst))
+	return verdict.Capital(string(worst))
 }
 
 // next prints what to do: what would decide what is open, and the commands that explain
@@ -439,7 +438,7 @@ func (v *view) next() {
 		break
 	}
 	switch end := v.res.End; {
-	case end.Reason.Code == code.Interrupted:
+	case end.Reason.Kind == code.Interrupted.Kind:
 		list = [][2]string{{"apply", "resumes"}}
 	case end.Verdict.Unlocks():
 		list = append(list, [2]string{"report", "the page for a team, as Markdown"})
@@ -479,7 +478,7 @@ func (v *view) undecided() {
 			continue
 		}
 		said[r.Node.Phase] = true
-		for _, line := range tell.Lines(decide.Next(d)) {
+		for _, line := range verdict.Lines(decide.Next(d)) {
 			v.Sentence(cmp.Or(r.Node.Feature, label(r.Node)) + ": " + line + ".")
 		}
 	}

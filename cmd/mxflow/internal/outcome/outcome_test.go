@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -20,23 +19,25 @@ func TestConfirmedRowIsShort(t *testing.T) {
 		Kind: "feature", Verdict: verdict.Pass, Reasons: []verdict.Reason{verdict.New(code.Confirmed).On("embedded.prod"), decode.Reason()},
 		Rules: []ledger.Rule{decode},
 	}
-	if got := strings.Join(tell.Lines(whyHere(d)), "\n"); !strings.Contains(got, "decode: enough") {
+	if got := strings.Join(verdict.Lines(whyHere(d)), "\n"); !strings.Contains(got, "decode: enough") {
 		t.Errorf("without confirmations: %q", got)
 	}
 	d.Confirmations = []ledger.Confirmation{{Engine: "embedded.prod", Reason: d.Reasons[0]}}
-	if got, want := strings.Join(tell.Lines(whyHere(d)), "\n"), "confirmed on engine.embedded.prod\nand on the first engine, see above"; got != want {
+	if got, want := strings.Join(verdict.Lines(whyHere(d)), "\n"), "confirmed on engine.embedded.prod\nand on the first engine, see above"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestExitStatusOnce(t *testing.T) {
 	exit := 9
-	d := &ledger.Decision{Kind: "step", Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.New(code.Ended, verdict.Text("exit", "exit status 9"))}, Exit: &exit}
-	if got := strings.Join(tell.Lines(Why(d)), "\n"); got != "exit status 9" {
+	d := &ledger.Decision{Kind: "step", Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.Say("step.ended",
+		"{exit}",
+		verdict.Text("exit", "exit status 9"))}, Exit: &exit}
+	if got := strings.Join(verdict.Lines(Why(d)), "\n"); got != "exit status 9" {
 		t.Errorf("%q", got)
 	}
 	d.Reasons = facts("the command failed")
-	if got := strings.Join(tell.Lines(Why(d)), "\n"); got != "the command failed\nexit status 9" {
+	if got := strings.Join(verdict.Lines(Why(d)), "\n"); got != "the command failed\nexit status 9" {
 		t.Errorf("%q", got)
 	}
 }
@@ -53,7 +54,7 @@ func TestBrokenBy(t *testing.T) {
 		"level smoke: no answer":  {Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Error, Reasons: facts("no answer")}, {Name: "kernels", Verdict: verdict.Fail}}},
 	} {
 		d.Verdict = verdict.Error
-		if got := tell.Joined(BrokenBy(d)); got != want {
+		if got := verdict.Semicolons(BrokenBy(d)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -67,7 +68,7 @@ func TestHeadline(t *testing.T) {
 		Kind: "feature", Verdict: verdict.Pass, Levels: []ledger.Level{level}, Rules: []ledger.Rule{odd},
 		Reasons: []verdict.Reason{fact("criterion a is what was chosen by"), level.Bare(), odd.Reason()},
 	}
-	if got, want := tell.Lines(Why(d)), []string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
+	if got, want := verdict.Lines(Why(d)), []string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -78,7 +79,7 @@ func TestTableSaysOnce(t *testing.T) {
 	const late = "launch 1 (baseline): the client woke up to 162 ms late, and 100ms is allowed"
 	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts(late)}.Reason()
 	const found = "chat.tg.gain is +38.2%, as wanted (>= +20.0%): at least +33.1% shown, 3 launches per arm, p = 0.000495 ≤ 0.002"
-	page := &tell.Page{}
+	page := &verdict.Page{}
 	row := func(kind runtime.Kind, rule ledger.Rule, levels ...ledger.Level) string {
 		d := &ledger.Decision{Kind: string(kind), Verdict: rule.Verdict, Rules: []ledger.Rule{rule}, Levels: levels}
 		return strings.Join((&view{}).why(runtime.Row{Node: &runtime.Node{Kind: kind}, Decision: d}, page), "\n")
@@ -100,7 +101,7 @@ func TestTableSaysOnce(t *testing.T) {
 }
 
 func fact(text string) verdict.Reason {
-	return verdict.New(code.Broken, verdict.Text("error", text))
+	return verdict.Say("broken", "{error}", verdict.Text("error", text))
 }
 
 func facts(texts ...string) (reasons []verdict.Reason) {

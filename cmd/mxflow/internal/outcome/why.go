@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -29,7 +28,7 @@ func Why(d *ledger.Decision) []verdict.Reason {
 	}
 	if len(reasons) == 0 {
 		for _, l := range d.Levels {
-			reasons = append(reasons, verdict.New(code.LevelShort).On(l.Name).Is(l.Verdict))
+			reasons = append(reasons, verdict.Say("level.short", "{subject} {verdict}").On(l.Name).Is(l.Verdict))
 		}
 	}
 	for _, m := range d.Marks() {
@@ -39,10 +38,11 @@ func Why(d *ledger.Decision) []verdict.Reason {
 	}
 	reasons = append(reasons, d.Findings...)
 	if d.Exit != nil && *d.Exit >= 0 && !saysExit(reasons) { // a signal's name is in the reasons
-		reasons = append(reasons, verdict.New(code.ExitStatus, verdict.Int("exit", *d.Exit)))
+		reasons = append(reasons, verdict.Say("exit_status", "exit status {exit}", verdict.Int("exit", *d.Exit)))
 	}
-	if len(d.LogTail) > 0 && !verdict.Holds(root, code.Diagnosed) {
-		reasons = append(reasons, verdict.New(code.LastLogLine, verdict.Text("line", d.LogTail[len(d.LogTail)-1])))
+	if len(d.LogTail) > 0 && !verdict.Holds(root, code.Diagnosed.Kind) {
+		reasons = append(reasons, verdict.Say("log.last_line", "last log line: {line}",
+			verdict.Text("line", d.LogTail[len(d.LogTail)-1])))
 	}
 	return reasons
 }
@@ -50,8 +50,8 @@ func Why(d *ledger.Decision) []verdict.Reason {
 // broke is the first engine that broke among what some reasons follow from.
 func broke(reasons []verdict.Reason) []verdict.Reason {
 	for _, r := range reasons {
-		switch r.Code {
-		case code.LaunchBroke, code.EngineDied, code.EngineEnded, code.PortShared:
+		switch r.Kind {
+		case code.LaunchBroke.Kind, code.EngineDied.Kind, code.EngineEnded.Kind, code.PortShared.Kind:
 			return []verdict.Reason{r}
 		}
 		if root := broke(r.Causes); root != nil {
@@ -64,7 +64,7 @@ func broke(reasons []verdict.Reason) []verdict.Reason {
 // saysExit reports whether reasons contain an exit status.
 func saysExit(reasons []verdict.Reason) bool {
 	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
-		_, says := r.Args["exit"]
+		_, says := r.Values["exit"]
 		return says || saysExit(r.Causes)
 	})
 }
@@ -75,7 +75,9 @@ func BrokenBy(d *ledger.Decision) []verdict.Reason {
 	var broken []verdict.Reason
 	add := func(v verdict.Verdict, role, name string, reasons []verdict.Reason) {
 		if v == verdict.Error {
-			broken = append(broken, verdict.New(code.InError, verdict.Text("role", role)).On(name).From(tell.Few(reasons, 1)...))
+			broken = append(broken, verdict.Say("rule.in_error",
+				"{role} {role=rule?{subject:q}}{role=criterion?{subject:q}}{role=rule!{role=criterion!{subject}}}",
+				verdict.Text("role", role)).On(name).From(verdict.Few(reasons, 1)...))
 		}
 	}
 	for _, l := range d.Levels {
@@ -85,10 +87,10 @@ func BrokenBy(d *ledger.Decision) []verdict.Reason {
 		add(r.Verdict, r.Role, r.Name, r.Reasons)
 	}
 	for _, r := range d.Reasons {
-		switch r.Code {
-		case code.Feature:
+		switch r.Kind {
+		case code.Feature.Kind:
 			add(r.Verdict, "feature", r.Subject, nil)
-		case code.Step:
+		case code.Step.Kind:
 			add(r.Verdict, "step", r.Subject, nil)
 		}
 	}
@@ -104,7 +106,7 @@ func headline(d *ledger.Decision) []verdict.Reason {
 	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria && k != runtime.KindGate {
 		return nil
 	}
-	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Code == code.Level })
+	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Kind == code.Level.Kind })
 	if at < 0 && len(d.Rules) == 0 {
 		return nil
 	} else if at < 0 {
@@ -127,7 +129,7 @@ func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
 				reason = level
 			}
 			if at < 0 {
-				reasons, names = append(reasons, verdict.New(code.ByRule).From(reason)), append(names, []string{r.Name})
+				reasons, names = append(reasons, verdict.Say("rule.found", "{subject}").From(reason)), append(names, []string{r.Name})
 			} else if !slices.Contains(names[at], r.Name) {
 				names[at] = append(names[at], r.Name)
 			}
@@ -142,7 +144,7 @@ func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
 // levelBelow is the level that did not pass and that alone causes a reason.
 func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
 	for len(r.Causes) == 1 {
-		if r = r.Causes[0]; r.Code == code.Level {
+		if r = r.Causes[0]; r.Kind == code.Level.Kind {
 			return r, true
 		}
 	}

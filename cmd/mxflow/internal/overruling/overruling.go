@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -39,7 +38,7 @@ func OneLine(flag, text string, most int, what string) (string, error) {
 func Standing(st *store.Store, node string) (store.Decided, error) {
 	for _, l := range report.Locked(st) {
 		if l.Node == node {
-			return store.Decided{}, fmt.Errorf("%s is locked and undecided: %s", node, tell.Line(l.Cause))
+			return store.Decided{}, fmt.Errorf("%s is locked and undecided: %s", node, l.Cause.String())
 		}
 	}
 	for _, d := range report.Standing(st) {
@@ -111,7 +110,7 @@ func JSON(records []*ledger.Record, locked []string) any {
 // Print prints what was withdrawn and what that locks.
 func Print(w io.Writer, d store.Decided, records []*ledger.Record, locked []string) {
 	root := records[0].Decision
-	fmt.Fprintf(w, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, report.Withdrawn(root.Retraction), root.Attempt, tell.Line(root.Retraction.Of(d.Node)))
+	fmt.Fprintf(w, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, report.Withdrawn(root.Retraction), root.Attempt, root.Retraction.Of(d.Node).String())
 	if len(records) > 1 {
 		fmt.Fprintln(w, "Withdrawn with it:")
 		for _, r := range records[1:] {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
@@ -26,7 +25,7 @@ func Changes(on table.Screen, changes []plans.Difference, measures bool) {
 		line := "~ " + c.Path + " " + c.Was + " -> " + c.Is
 		switch {
 		case c.Was == "":
-			line = "+ " + c.Path + tell.Behind(" = ", strings.TrimSuffix(c.Is, "{…}"))
+			line = "+ " + c.Path + verdict.Behind(" = ", strings.TrimSuffix(c.Is, "{…}"))
 		case c.Is == "":
 			line = "- " + c.Path
 		}
@@ -94,13 +93,13 @@ func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Es
 		if words := sendingWords(apply.SentBy(p, n.Node)); words != "" && len(n.Launches) > 0 {
 			row[3] += "\n" + words
 		}
-		for _, note := range tell.Lines(n.Notes) {
+		for _, note := range verdict.Lines(n.Notes) {
 			row[3] += "\n" + note
 		}
 		rows = append(rows, row)
 	}
 	if kept > 0 {
-		rows = append(rows, []string{tell.Count(kept, "node"), string(runtime.Reuse), "", "pass, unchanged"})
+		rows = append(rows, []string{verdict.Count(kept, "node"), string(runtime.Reuse), "", "pass, unchanged"})
 	}
 	on.Table([]string{"node", "action", "launches", "why"}, rows)
 	switch {
@@ -115,9 +114,9 @@ func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Es
 func takes(e apply.Estimate) string {
 	switch {
 	case e.High > 0:
-		return ": " + tell.Between(e.Low, e.High) + ", going by recorded launches."
+		return ": " + verdict.Between(e.Low, e.High) + ", going by recorded launches."
 	case e.Low > 0:
-		return ": at least " + tell.Rough(e.Low) + ", the rest unknown until the first launch under this load."
+		return ": at least " + verdict.Rough(e.Low) + ", the rest unknown until the first launch under this load."
 	}
 	return "; time unknown until the first launch."
 }
@@ -127,7 +126,7 @@ func onOne(e apply.Estimate) string {
 	if e.OneHigh == 0 || e.OneHigh == e.High {
 		return ""
 	}
-	return " On one place: " + tell.Between(e.OneLow, e.OneHigh) + "."
+	return " On one place: " + verdict.Between(e.OneLow, e.OneHigh) + "."
 }
 
 // sure is the minimum of launches.
@@ -142,9 +141,9 @@ func sure(launches []runtime.PlannedLaunch) (n int) {
 
 func previewRow(p runtime.Planned) []string {
 	if !p.Locked.IsZero() {
-		return []string{p.Node.ID, outcome.Locked(p.Locked), "", tell.Line(p.Locked)}
+		return []string{p.Node.ID, outcome.Locked(p.Locked), "", p.Locked.String()}
 	}
-	row := []string{p.Node.ID, string(p.Action), "", tell.Line(p.Because)}
+	row := []string{p.Node.ID, string(p.Action), "", p.Because.String()}
 	if p.Action == runtime.Redecide && p.Why == runtime.First {
 		row[1] = "decide" // it never was before
 	}
@@ -158,7 +157,7 @@ func previewRow(p runtime.Planned) []string {
 		}
 	}
 	if p.Action == runtime.Reuse {
-		row[3] = fmt.Sprintf("%s, %s%s", p.Verdict, tell.Line(p.Because), tell.Behind("; ", tell.Line(p.Overruled)))
+		row[3] = fmt.Sprintf("%s, %s%s", p.Verdict, p.Because.String(), verdict.Behind("; ", p.Overruled.String()))
 	}
 	if p.If != "" {
 		row[3] += ", if " + p.If
@@ -172,9 +171,9 @@ func previewRow(p runtime.Planned) []string {
 // launchCount is the number of launches, "8 to 16 launches" if rules decide over some.
 func launchCount(e apply.Estimate) string {
 	if e.Least < e.Launches {
-		return fmt.Sprintf("%d to %s", e.Least, tell.Count(e.Launches, "launch"))
+		return fmt.Sprintf("%d to %s", e.Least, verdict.Count(e.Launches, "launch"))
 	}
-	return tell.Count(e.Launches, "launch")
+	return verdict.Count(e.Launches, "launch")
 }
 
 // sendingWords describe what a launch sends; empty for a single cell without a pace.
@@ -182,9 +181,9 @@ func sendingWords(s apply.Sent) string {
 	if s.Cells < 2 && s.Seconds == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s, up to %s per launch", tell.Count(s.Cells, "cell"), tell.Count(s.Requests, "request"))
+	text := fmt.Sprintf("%s, up to %s per launch", verdict.Count(s.Cells, "cell"), verdict.Count(s.Requests, "request"))
 	if s.Seconds >= 1 {
-		text += fmt.Sprintf(", %s by rates and durations", tell.Rough(s.Seconds))
+		text += fmt.Sprintf(", %s by rates and durations", verdict.Rough(s.Seconds))
 	}
 	return text
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -29,7 +29,7 @@ func printPartDiff(on table.Screen, d *profile.PartDiff, most int) {
 		if d.Profiled {
 			with = "with the profiler"
 		}
-		title += fmt.Sprintf(": %s → %s %s from end to end (%s), %s", report.Tenths(scale*d.Step.A), report.Tenths(scale*d.Step.B), name, tell.Percent(d.Step.B/d.Step.A-1, 1), with)
+		title += fmt.Sprintf(": %s → %s %s from end to end (%s), %s", report.Tenths(scale*d.Step.A), report.Tenths(scale*d.Step.B), name, verdict.Percent(d.Step.B/d.Step.A-1, 1), with)
 	}
 	fmt.Fprintln(on, "\n"+title)
 	changes := func(head string, rows [][]string) {
@@ -38,11 +38,11 @@ func printPartDiff(on table.Screen, d *profile.PartDiff, most int) {
 	}
 	var rows [][]string
 	for _, c := range d.Categories {
-		rows = append(rows, changed(tell.Category(c.Name), c, scale))
+		rows = append(rows, changed(profile.Words(c.Name), c, scale))
 	}
 	rows = append(rows, changed("GPU in all", d.GPU, scale))
 	for _, c := range d.Rest {
-		rows = append(rows, changed(tell.Rest(c.Name), c, scale))
+		rows = append(rows, changed(profile.Words(c.Name), c, scale))
 	}
 	if d.Step != nil {
 		rows = append(rows, changed("end to end", *d.Step, scale))
@@ -50,7 +50,7 @@ func printPartDiff(on table.Screen, d *profile.PartDiff, most int) {
 	changes("category", rows)
 	rows = nil
 	for _, c := range d.Waits {
-		rows = append(rows, changed(tell.Cause(c.Name), c, scale))
+		rows = append(rows, changed(profile.Words(c.Name), c, scale))
 	}
 	if rows != nil {
 		changes("the GPU waits while", rows)

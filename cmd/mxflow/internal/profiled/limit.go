@@ -11,9 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/engine/roofline"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -102,15 +100,15 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 		fmt.Fprintf(on, "\nNo limit: %v.\n", err)
 		return
 	}
-	percent := func(share float64) string { return tell.Digits(share, "share", -2) }
+	percent := func(share float64) string { return verdict.Digits(share, "share", -2) }
 	var rows [][]string
 	for _, row := range r.Rows {
-		line := []string{tell.Category(row.Category), report.Tenths(row.Took), "", "", "", ""}
+		line := []string{profile.Words(row.Category), report.Tenths(row.Took), "", "", "", ""}
 		if row.Limit > 0 {
 			line[2], line[3], line[5] = report.Tenths(row.Limit), percent(row.OfLimit()), string(row.Waits)
 		}
 		if row.Gain != nil && !row.Gain.Open {
-			line[4] = tell.Number(row.Gain.Most, "ratio")
+			line[4] = verdict.Number(row.Gain.Most, "ratio")
 		}
 		rows = append(rows, line)
 	}
@@ -127,9 +125,9 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 		if r.Measured {
 			by = "measured"
 		}
-		title := fmt.Sprintf("%s on %s, %s (%s)", r.Model, r.Machine, tell.Number(r.Bandwidth, "GB/s"), by)
+		title := fmt.Sprintf("%s on %s, %s (%s)", r.Model, r.Machine, verdict.Number(r.Bandwidth, "GB/s"), by)
 		if r.Phase == profile.Decode {
-			title += fmt.Sprintf(", %s tokens of context", tell.Number(r.Context, ""))
+			title += fmt.Sprintf(", %s tokens of context", verdict.Number(r.Context, ""))
 		}
 		fmt.Fprintln(on, "\n"+title)
 	}
@@ -137,7 +135,7 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 	on.Table([]string{"limit", "µs/step", "at least", "of limit", "gain at it", "waits for"}, rows)
 	fmt.Fprintln(on)
 	for _, fact := range factsOf(r) {
-		fmt.Fprintln(on, tell.Sentence(fact))
+		fmt.Fprintln(on, verdict.Sentence(fact))
 	}
 }
 
@@ -155,14 +153,19 @@ func factsOf(r *roofline.Roofline) []verdict.Reason {
 	var above []string
 	for _, row := range r.Rows {
 		if row.OfLimit() > 1 {
-			above = append(above, tell.Category(row.Category))
+			above = append(above, profile.Words(row.Category))
 		}
 		if row.Kernel != "" {
-			facts = append(facts, verdict.New(code.HeadTaken).On(row.Kernel))
+			facts = append(facts, verdict.Say("bound.head_taken",
+				"the output projection (lm_head) is taken to be {subject}, the only dense GEMM that runs once "+
+					"per step and takes long enough").On(row.Kernel))
 		}
 	}
 	if above != nil {
-		facts = append(facts, verdict.New(code.AboveLimit, verdict.List("categories", above)))
+		facts = append(facts, verdict.Say("bound.above_limit",
+			"{categories} is above its limit: it reads smaller formats than config.json names, or fewer experts "+
+				"than independently routed tokens would use",
+			verdict.List("categories", above)))
 	}
 	return facts
 }
@@ -182,28 +185,45 @@ func boundBy(r *roofline.Roofline) verdict.Reason {
 	of := verdict.Num("of_limit", b.OfLimit, "share")
 	switch b.By {
 	case roofline.Host:
-		return verdict.New(code.BoundHost, share("share", b.Idle)).On(r.Phase)
+		return verdict.Say("bound.host", "{subject} is bound by the host: no GPU is busy for {share:2} of a step",
+			share("share", b.Idle)).On(r.Phase)
 	case roofline.Communication:
-		return verdict.New(code.BoundCommunication, share("share", b.Communication)).On(r.Phase)
+		return verdict.Say("bound.communication", "{subject} is bound by communication: {share:2} of a step",
+			share("share", b.Communication)).On(r.Phase)
 	case roofline.Memory:
-		return verdict.New(code.BoundMemory, share("share", b.Memory), of).On(r.Phase)
+		return verdict.Say("bound.memory",
+			"{subject} is bound by memory bandwidth: kernels limited by it take {share:2} of a step and reach "+
+				"{of_limit:2} of it",
+			share("share", b.Memory), of).On(r.Phase)
 	case roofline.Compute:
-		return verdict.New(code.BoundCompute, share("share", b.Compute), of).On(r.Phase)
+		return verdict.Say("bound.compute",
+			"{subject} is bound by compute: kernels limited by it take {share:2} of a step and reach "+
+				"{of_limit:2} of the peak",
+			share("share", b.Compute), of).On(r.Phase)
 	}
-	why := verdict.New(code.NothingMost, shares...)
+	why := verdict.Say("bound.nothing_most",
+		"nothing takes most of a step: no GPU is busy for {idle:2} of it, memory bandwidth takes {memory:2}, "+
+			"compute {compute:2}, communication {communication:2}, kernels without a limit {rest:2}",
+		shares...)
 	switch b.Why {
 	case roofline.NoLimit:
-		why = verdict.New(code.NoLimit)
+		why = verdict.Say("bound.no_limit", "no lower limit is known for the time of its kernels")
 	case roofline.Unseen:
 		var missing []string
 		for _, row := range r.Missing {
 			missing = append(missing, row.Category)
 		}
-		why = verdict.New(code.KernelsUnseen, verdict.List("categories", missing))
+		why = verdict.Say("bound.kernels_unseen",
+			"the profile does not show all kernels that the model needs ({categories})",
+			verdict.List("categories", missing))
 	case roofline.Slowed:
-		why = verdict.New(code.ProfilerSlowed, shares...)
+		why = verdict.Say("bound.profiler_slowed",
+			"it depends on how much the profiler slowed the step down: no GPU is busy for {idle:2} of it, memory "+
+				"bandwidth takes {memory:2}, compute {compute:2}, communication {communication:2}, kernels without a "+
+				"limit {rest:2}",
+			shares...)
 	case roofline.Untimed:
-		why = verdict.New(code.SumsOnly)
+		why = verdict.Say("bound.sums_only", "the profile has sums of kernels, not how long a step takes")
 	}
-	return verdict.New(code.BoundUnknown).On(r.Phase).From(why)
+	return verdict.Say("bound.unknown", "cannot tell what bounds {subject}: {causes}").On(r.Phase).From(why)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -28,10 +28,10 @@ func Print(on table.Screen, analysis *profile.Analysis, kernels int, against *Se
 		unnamed += f.Unnamed
 	}
 	if hidden > 0 {
-		fmt.Fprintf(on, "note: %s of CUDA graphs whose kernels are not named: kernels missing below may have run in them.\n", tell.Launches(hidden))
+		fmt.Fprintf(on, "note: %s of CUDA graphs whose kernels are not named: kernels missing below may have run in them.\n", verdict.Launches(hidden))
 	}
 	if unnamed > 0 {
-		fmt.Fprintf(on, "note: %s exceeded the number of names kept, and are listed as one.\n", tell.Count(unnamed, "kernel"))
+		fmt.Fprintf(on, "note: %s exceeded the number of names kept, and are listed as one.\n", verdict.Count(unnamed, "kernel"))
 	}
 	// Engines with continuous batching pass through many numbers of requests.
 	const most = 4

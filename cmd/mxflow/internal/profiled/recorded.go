@@ -7,7 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/profile"
 	"github.com/mxflow/mxflow/engine/roofline"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -24,7 +24,7 @@ type Recorded struct {
 }
 
 func (r *Recorded) String() string {
-	return fmt.Sprintf("%s (launch %s of %s)", r.Launch.Variant, r.Launch.ID, tell.Second(r.Launch.Started))
+	return fmt.Sprintf("%s (launch %s of %s)", r.Launch.Variant, r.Launch.ID, verdict.Second(r.Launch.Started))
 }
 
 // Find is the recorded profile of the baseline, or of a feature and, if there is one, of

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -166,7 +165,7 @@ func (l *live) text() string {
 	if l.loading != nil {
 		line = Loading(l.loading, time.Since(l.since).Seconds()) + " · " + line
 	}
-	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, line, tell.Rough(time.Since(l.began).Seconds()))
+	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, line, verdict.Rough(time.Since(l.began).Seconds()))
 	return table.Fit(l.on.Safe(s), l.on.Width()-barWidth-3)
 }
 

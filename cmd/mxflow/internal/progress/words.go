@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -22,9 +21,9 @@ func eta(ev runtime.Event) string {
 func Left(least, most float64) string {
 	switch {
 	case most > 0:
-		return "ETA " + tell.Between(least, most)
+		return "ETA " + verdict.Between(least, most)
 	case least >= 0.5: // which prints as a second
-		return "ETA at least " + tell.Lasting(least)
+		return "ETA at least " + verdict.Lasting(least)
 	}
 	return "ETA unknown until the first launch"
 }
@@ -45,7 +44,7 @@ func (l *locks) before(ev runtime.Event) (report []runtime.Event) {
 	if len(*l) > 0 && (!locked || !ev.Why.Equal((*l)[0].Why)) {
 		if report = *l; len(report) > MostLocked {
 			many := report[len(report)-1]
-			many.Node = tell.Count(len(report), "node")
+			many.Node = verdict.Count(len(report), "node")
 			report = []runtime.Event{many}
 		}
 		*l = nil
@@ -62,48 +61,60 @@ func describe(ev runtime.Event) string {
 	where := place(ev)
 	switch ev.Type {
 	case "node_started":
-		if ev.Why.Code == code.Relaxed {
-			return fmt.Sprintf("%s: measured again: %s", where, tell.Line(ev.Why))
+		if ev.Why.Kind == code.Relaxed.Kind {
+			return fmt.Sprintf("%s: measured again: %s", where, ev.Why.String())
 		}
 	case "launch_started":
 		if ev.Level == "qualification" {
 			if ev.Again > 0 {
-				return fmt.Sprintf("%s: qualification launch of %s again%s", where, ev.Variant, tell.Behind(": ", tell.Brief(ev.Why)))
+				return fmt.Sprintf("%s: qualification launch of %s again%s", where, ev.Variant, verdict.Behind(": ", verdict.Brief(ev.Why)))
 			}
 			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
 		}
-		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), tell.Behind(": ", tell.Brief(ev.Why)))
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), verdict.Behind(": ", verdict.Brief(ev.Why)))
 	case "stage_started":
 		return fmt.Sprintf("%s: %s (%s)", where, Loading(ev.Loading, ev.Seconds), ev.Variant)
 	case "launch_done":
 		if !ev.Why.IsZero() {
-			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, tell.Line(ev.Why))
+			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, ev.Why.String())
 		}
 	case "level_done":
-		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, tell.Because(tell.Few(ev.Reasons, 1)))
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, verdict.After(verdict.Few(ev.Reasons, 1)))
 	case "node_done":
 		if ev.Action == runtime.Reuse {
-			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, tell.Behind(", ", tell.Line(ev.Why)))
+			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, verdict.Behind(", ", ev.Why.String()))
 		}
-		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, tell.Behind(", ", tell.Line(ev.Why)), below(saying(ev)))
+		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, verdict.Behind(", ", ev.Why.String()), below(saying(ev)))
 	case "node_locked":
-		if ev.Why.Code == code.NotTargeted {
+		if ev.Why.Kind == code.NotTargeted.Kind {
 			return "" // the table has it
 		}
-		return fmt.Sprintf("%s: locked, because %s", ev.Node, tell.Line(ev.Why))
+		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Why.String())
 	case "note":
-		return "note: " + tell.Line(ev.Why)
+		return "note: " + ev.Why.String()
 	}
 	return ""
 }
 
 // Loading is the progress of a start: "loading weights, 41 s".
 func Loading(l *runtime.Loading, seconds float64) string {
-	words, known := tell.Stage(l.Stage)
+	words, known := stages[l.Stage]
 	if !known {
 		words = l.Stage
 	}
-	return words + ", " + tell.Rough(seconds)
+	return words + ", " + verdict.Rough(seconds)
+}
+
+// stages are the stages of an engine's start in words.
+var stages = map[string]string{
+	"":              "starting",
+	"weights":       "loading weights",
+	"compile":       "compiling",
+	"warm_up":       "profiling and warming up",
+	"kv_cache":      "allocating the KV cache",
+	"graphs":        "capturing CUDA graphs",
+	"serving":       "starting the API server",
+	"first_request": "first request",
 }
 
 // launchWord names a launch: "launch 5 of 8–16 (gemm)" if 8 is the minimum, and "launch 5
@@ -137,9 +148,9 @@ func saying(ev runtime.Event) []string {
 		kept = append(kept, brief(r))
 	}
 	if len(kept) == 0 {
-		return tell.Lines(ev.Reasons)
+		return verdict.Lines(ev.Reasons)
 	}
-	lines := tell.Lines(kept)
+	lines := verdict.Lines(kept)
 	if left > 0 {
 		lines[len(lines)-1] += fmt.Sprintf(" (and %d more that pass)", left)
 	}
@@ -157,8 +168,8 @@ func confirmed(reasons []verdict.Reason) []verdict.Reason {
 }
 
 func ofConfirmation(r verdict.Reason) bool {
-	switch r.Code {
-	case code.Confirmed, code.NotConfirmed, code.NotTried, code.ConfirmationNotRun:
+	switch r.Kind {
+	case code.Confirmed.Kind, code.NotConfirmed.Kind, code.NotTried.Kind, code.ConfirmationNotRun.Kind:
 		return true
 	}
 	return false
@@ -169,7 +180,7 @@ func ofConfirmation(r verdict.Reason) bool {
 func brief(r verdict.Reason) verdict.Reason {
 	var causes []verdict.Reason
 	for _, c := range r.Causes {
-		if c.Code == code.Level && c.Verdict != verdict.Pass {
+		if c.Kind == code.Level.Kind && c.Verdict != verdict.Pass {
 			c = verdict.New(code.LevelIs).On(c.Subject).Is(c.Verdict)
 		}
 		causes = append(causes, brief(c))

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -52,7 +51,7 @@ func TestDescribeLoading(t *testing.T) {
 	}
 	for _, k := range kinds.All() {
 		for _, s := range append(k.Stages, kinds.StageLines{Stage: kinds.FirstRequest}) {
-			if _, ok := tell.Stage(string(s.Stage)); !ok {
+			if _, ok := stages[string(s.Stage)]; !ok {
 				t.Errorf("stage %q of kind %q has no words", s.Stage, k.Name)
 			}
 		}
@@ -61,7 +60,7 @@ func TestDescribeLoading(t *testing.T) {
 
 // fact is a fact of which only its words matter.
 func fact(text string) verdict.Reason {
-	return verdict.New(code.Broken, verdict.Text("error", text))
+	return verdict.Say("broken", "{error}", verdict.Text("error", text))
 }
 
 func facts(texts ...string) (reasons []verdict.Reason) {
@@ -96,7 +95,7 @@ func TestDescribeDecision(t *testing.T) {
 		level    = rule("a: level kernels failed: b", "fail", "c: level smoke is invalid: d")
 		invalid  = rule("level kernels: invalid", "pass", "it is 1")
 		confirms = rule("confirmed on engine.a", "fail", "it is 2")
-		quality  = verdict.New(code.NotMeasured).From(verdict.New(code.Level).On("quality").Is(verdict.Invalid).From(kernels))
+		quality  = verdict.Say("session.not_measured", "not measured").From(verdict.New(code.Level).On("quality").Is(verdict.Invalid).From(kernels))
 	)
 	const under = "\n           "
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -19,11 +19,11 @@ import (
 
 // Launch prints every metric of a launch with all its statistics.
 func Launch(on table.Screen, l *ledger.Launch) {
-	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, tell.Second(l.Started), l.Seconds, launchOK(l))
+	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, verdict.Second(l.Started), l.Seconds, launchOK(l))
 	if p := l.Place; p != nil {
 		fmt.Fprintf(on, "  on %s", strings.Join(append([]string{p.Name}, p.GPUs...), ", "))
 		if len(p.CPUs) > 0 {
-			fmt.Fprintf(on, ", bound to %s", tell.Count(len(p.CPUs), "CPU"))
+			fmt.Fprintf(on, ", bound to %s", verdict.Count(len(p.CPUs), "CPU"))
 		}
 		fmt.Fprintln(on)
 	}
@@ -31,7 +31,7 @@ func Launch(on table.Screen, l *ledger.Launch) {
 		fmt.Fprintf(on, "  %s\n", w)
 	}
 	if l.Asked != nil {
-		fmt.Fprintf(on, "  the first request was sent after %s of the log; earlier lines show configuration only\n", tell.Count(*l.Asked, "line"))
+		fmt.Fprintf(on, "  the first request was sent after %s of the log; earlier lines show configuration only\n", verdict.Count(*l.Asked, "line"))
 	}
 	for _, k := range []struct{ what, digest string }{{"samples", l.Samples}, {"series", l.Series}, {"log", l.Log}} {
 		if k.digest != "" {
@@ -66,7 +66,7 @@ const lacking = "n "
 // of eight values is not a maximum. A value that a launch has once has no spread.
 func statistic(s measure.Summary, stat string) string {
 	if v, known := s.Stats[stat]; known {
-		return tell.Number(v, "")
+		return verdict.Number(v, "")
 	}
 	if least := measure.LeastValues(stat); s.N > 1 && s.N < least {
 		return fmt.Sprintf("%s%d/%d", lacking, s.N, least)
@@ -120,7 +120,7 @@ func limits(on table.Screen, st *store.Store, launches []*ledger.Launch) {
 		if i == 0 {
 			fmt.Fprintln(on)
 		}
-		fmt.Fprintln(on, tell.Line(share))
+		fmt.Fprintln(on, share.String())
 	}
 }
 
@@ -139,13 +139,13 @@ func launchOK(l *ledger.Launch) string {
 // launchWords are notes on a launch beside its numbers.
 func launchWords(l *ledger.Launch) (words []string) {
 	if !l.Error.IsZero() {
-		words = append(words, tell.Line(l.Error))
+		words = append(words, l.Error.String())
 	}
-	words = append(words, tell.Lines(l.Invalid)...)
+	words = append(words, verdict.Lines(l.Invalid)...)
 	if l.Engine["caches"] == "cold" {
 		words = append(words, "cold caches")
 	}
-	return append(words, tell.Lines(l.Notes)...)
+	return append(words, verdict.Lines(l.Notes)...)
 }
 
 // groupTable has a row per cell of a workload and launch.

@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -22,12 +21,12 @@ import (
 // all, every metric of each. If it has more launches than half a screen has lines, nodes
 // that only measure and passed are left out, which is noted.
 func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
-	fmt.Fprintf(on, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, tell.Second(v.Started))
+	fmt.Fprintf(on, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, verdict.Second(v.Started))
 	if v.Done {
-		fmt.Fprintf(on, "%s, exit status %d\n", tell.Line(v.Reason), v.Exit)
+		fmt.Fprintf(on, "%s, exit status %d\n", v.Reason.String(), v.Exit)
 	}
 	if s := v.Start; s != nil {
-		fmt.Fprintf(on, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, tell.Pairs(s.Environment, " ", ", "))
+		fmt.Fprintf(on, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, verdict.Pairs(s.Environment, " ", ", "))
 	}
 	fmt.Fprintln(on)
 	var rows [][]string
@@ -45,7 +44,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 		if large && standing.Measures(d.Node) && d.Verdict == verdict.Pass {
 			continue
 		}
-		rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(new(tell.Page).Each(outcome.Why(d.Decision)...), "\n")})
+		rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), d.Because.String(), strings.Join(new(verdict.Page).Each(outcome.Why(d.Decision)...), "\n")})
 	}
 	if len(v.Decisions) == 0 {
 		kept(on, st, v)
@@ -71,7 +70,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 	}
 	if large {
 		limits(on, st, v.Launches)
-		fmt.Fprintf(on, "\n%s. mxflow compare has those that count, mxflow explain what changed, mxflow show --all %s every launch with all metrics.\n", tell.Launches(len(v.Launches)), v.ID)
+		fmt.Fprintf(on, "\n%s. mxflow compare has those that count, mxflow explain what changed, mxflow show --all %s every launch with all metrics.\n", verdict.Launches(len(v.Launches)), v.ID)
 		return
 	}
 	Launches(on, st, v.Launches, all)

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -72,11 +71,11 @@ func (out *Result) Verdict() (exit int, err error) {
 	n := out.Counts
 	switch {
 	case n[replay.Differs] > 0:
-		return verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", tell.Count(n[replay.Differs], "decision"))
+		return verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", verdict.Count(n[replay.Differs], "decision"))
 	case n[replay.Broken] > 0:
-		return verdict.ExitBroken, fmt.Errorf("cannot decide %s again: raw data are missing or damaged", tell.Count(n[replay.Broken], "decision"))
+		return verdict.ExitBroken, fmt.Errorf("cannot decide %s again: raw data are missing or damaged", verdict.Count(n[replay.Broken], "decision"))
 	case out.left > 0:
-		return verdict.ExitInconclusive, fmt.Errorf("cannot decide %s in force again: the plan no longer compiles as recorded. If it needs variables, give them again with --var or --var-file", tell.Count(out.left, "decision"))
+		return verdict.ExitInconclusive, fmt.Errorf("cannot decide %s in force again: the plan no longer compiles as recorded. If it needs variables, give them again with --var or --var-file", verdict.Count(out.left, "decision"))
 	case n[replay.Agrees] == 0:
 		return verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature or gate was decided by rules here")
 	}
@@ -145,9 +144,9 @@ func (out *Result) Print(on table.Screen, width int) {
 	agree := out.Counts[replay.Agrees]
 	switch {
 	case out.Agrees:
-		fmt.Fprintf(on, "Everything agrees: %s with %s.\n", tell.Count(agree, "decision"), tell.Count(out.Numbers, "number"))
+		fmt.Fprintf(on, "Everything agrees: %s with %s.\n", verdict.Count(agree, "decision"), verdict.Count(out.Numbers, "number"))
 	case agree > 0:
-		fmt.Fprintf(on, "%s of %d agree.\n", tell.Count(agree, "decision"), len(out.Decisions))
+		fmt.Fprintf(on, "%s of %d agree.\n", verdict.Count(agree, "decision"), len(out.Decisions))
 	}
 	var only []string
 	for _, what := range slices.Sorted(maps.Keys(out.Unreplayed)) {
@@ -163,10 +162,10 @@ func (out *Result) printNotes(on table.Screen, width int) {
 	var said []string
 	for _, d := range out.Decisions {
 		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs {
-			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
+			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, d.Why.String()))
 		}
 		for _, n := range d.Notes {
-			if text := tell.Line(n); !slices.Contains(said, text) {
+			if text := n.String(); !slices.Contains(said, text) {
 				said = append(said, text)
 			}
 		}
@@ -214,7 +213,7 @@ func With(r *replay.Replay, st *store.Store, p *plans.Plan) (c *Changed, err err
 	var gates []verdict.Verdict
 	for i, w := range c.Nodes {
 		c.Nodes[i].RecordedLocked = locked[w.Node]
-		c.rows = append(c.rows, []string{w.Node, orLocked(cmp.Or(w.Recorded, "–"), locked[w.Node]), orLocked(w.WouldBe, w.Locked), strings.Join(tell.Lines(w.Reasons), "\n")})
+		c.rows = append(c.rows, []string{w.Node, orLocked(cmp.Or(w.Recorded, "–"), locked[w.Node]), orLocked(w.WouldBe, w.Locked), strings.Join(verdict.Lines(w.Reasons), "\n")})
 		if !w.Locked.IsZero() {
 			continue // the phase that locks it is among them
 		}

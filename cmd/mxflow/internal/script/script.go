@@ -13,7 +13,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/redact"
 )
@@ -493,7 +493,7 @@ func (s *script) comments() (lines []string) {
 	}
 	lines = append(lines, what)
 	if len(s.Knobs) > 0 {
-		lines = append(lines, "knobs: "+tell.Pairs(s.Knobs, " = ", ", "))
+		lines = append(lines, "knobs: "+verdict.Pairs(s.Knobs, " = ", ", "))
 	}
 	lines = append(lines, fmt.Sprintf("engine: %s, launched by %s", s.Engine, s.Spec.How()))
 	lines = append(lines, s.Notes...)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -28,7 +27,7 @@ func Again(on table.Screen, st *store.Store) {
 				fmt.Fprintln(on)
 				said = true
 			}
-			fmt.Fprintf(on, "%s %s (attempt %d): %s\n", d.Node, tell.Did(d.Verdict), d.Attempt, tell.Joined(again))
+			fmt.Fprintf(on, "%s %s (attempt %d): %s\n", d.Node, verdict.Did(d.Verdict), d.Attempt, verdict.Semicolons(again))
 		}
 	}
 }
@@ -56,13 +55,13 @@ func Rows(st *store.Store, most int) [][]string {
 		row := []string{r.Phase, r.Node, "–", "not decided yet", ""}
 		switch d := r.Decided; {
 		case !r.Locked.IsZero():
-			row[2], row[3] = outcome.Locked(r.Locked), tell.Line(r.Locked)
-			if r.Locked.Code == code.Outcome && slices.Contains(waived, r.Locked.Subject) {
+			row[2], row[3] = outcome.Locked(r.Locked), r.Locked.String()
+			if r.Locked.Kind == code.Outcome.Kind && slices.Contains(waived, r.Locked.Subject) {
 				row[3] += ", waived since: the next apply continues past it"
 			}
 		case d != nil:
 			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
-			row[2], row[3], row[4] = o.Word(), o.Note(), tell.Minute(d.Time)
+			row[2], row[3], row[4] = o.Word(), o.Note(), verdict.Minute(d.Time)
 			if row[3] == "" && d.Accepted {
 				row[3] = "accepted" + chosenWord(d.Decision)
 			}
@@ -73,7 +72,7 @@ func Rows(st *store.Store, most int) [][]string {
 		rows = append(rows, row)
 	}
 	if passed > 0 {
-		rows = append(rows, []string{"", "and " + tell.Count(passed, "step"), string(verdict.Pass)})
+		rows = append(rows, []string{"", "and " + verdict.Count(passed, "step"), string(verdict.Pass)})
 	}
 	return rows
 }
@@ -113,12 +112,12 @@ func Stack(on table.Screen, st *store.Store) {
 		for i, f := range s.Features { // the other criteria that it met are in the report
 			s.Features[i].Reasons = f.Reasons[:min(1, len(f.Reasons))]
 		}
-		reportTable(on, report.StackTable(s, tell.Minute))
+		reportTable(on, report.StackTable(s, verdict.Minute))
 		if len(s.Knobs) > 0 {
 			if ends := report.EndsOf(st); ends.Command != "" {
 				fmt.Fprintf(on, "\n%s\n  %s\n", report.Apart, ends.Command)
 			}
-			fmt.Fprintf(on, "\nknobs: %s\nReproduce it with mxflow env accepted.\n", tell.Pairs(s.Knobs, " = ", ", "))
+			fmt.Fprintf(on, "\nknobs: %s\nReproduce it with mxflow env accepted.\n", verdict.Pairs(s.Knobs, " = ", ", "))
 		}
 	}
 	contests, claims := report.Contests(st), report.Claims(st)
@@ -146,7 +145,7 @@ func reportTable(on table.Screen, t report.Table, notes ...string) {
 
 // Work is the state of the newest run, for after its plan's name.
 func Work(w report.Work, last store.RunInfo) string {
-	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, tell.Line(last.Reason), last.Exit)
+	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, last.Reason.String(), last.Exit)
 	switch w.State {
 	case report.UnderWay:
 		return fmt.Sprintf("run %s is under way%s", last.ID, workWho(w))
@@ -168,7 +167,7 @@ func workWho(w report.Work) string {
 	if w.Holder == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, tell.Second(w.Holder.Started))
+	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, verdict.Second(w.Holder.Started))
 }
 
 // Overruled prints people's overrides, below the table that marks them.
@@ -180,7 +179,7 @@ func Overruled(on table.Screen, all []report.Overruled) {
 				fmt.Fprintln(on)
 				said = true
 			}
-			fmt.Fprintf(on, "%s %s (attempt %d): %s\n", o.Node, tell.Did(o.Verdict), o.Attempt, tell.Joined(o.Reasons))
+			fmt.Fprintf(on, "%s %s (attempt %d): %s\n", o.Node, verdict.Did(o.Verdict), o.Attempt, verdict.Semicolons(o.Reasons))
 		}
 	}
 }

@@ -1,33 +1,32 @@
-package tell
+package verdict
 
 import (
 	"errors"
 	"slices"
 	"testing"
 
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 var (
-	broke  = verdict.New(code.Broken, verdict.Err(errors.New("the command's output is no JSON: invalid character 'N'")))
-	fails  = verdict.New(code.Level).On("execution").Is(verdict.Error).From(broke)
-	unread = verdict.New(code.Broken, verdict.Err(errors.New("the path was not seen in the log of the second launch")))
+	broke  = Say("broken", "{error}", Err(errors.New("the command's output is no JSON: invalid character 'N'")))
+	fails  = New(code.Level).On("execution").Is(Error).From(broke)
+	unread = Say("broken", "{error}", Err(errors.New("the path was not seen in the log of the second launch")))
 )
 
-func level(name string, v verdict.Verdict, causes ...verdict.Reason) verdict.Reason {
-	return verdict.New(code.LevelCame).On(name).Is(v).From(causes...)
+func level(name string, v Verdict, causes ...Reason) Reason {
+	return Say("level.came", "level {subject}: {verdict}").On(name).Is(v).From(causes...)
 }
 
-func was(node string, v verdict.Verdict, causes ...verdict.Reason) verdict.Reason {
-	return verdict.New(code.OutcomeWas).On(node).Is(v).From(causes...)
+func was(node string, v Verdict, causes ...Reason) Reason {
+	return Say("outcome.was", "{subject} {verdict:did}").On(node).Is(v).From(causes...)
 }
 
 // TestOnce: a cause that everything above it repeats is told in full only once.
 func TestOnce(t *testing.T) {
-	execution := level("execution", verdict.Error, broke)
+	execution := level("execution", Error, broke)
 	page := &Page{}
-	got := page.Once(execution, level("benchmark", verdict.Error, fails), execution, verdict.New(code.Missing).On("x").From(broke), verdict.New(code.NoRatio).On("x"))
+	got := page.Once(execution, level("benchmark", Error, fails), execution, New(code.Missing).On("x").From(broke), Say("no_ratio", "no ratio: it needs values above zero and a metric with a better direction").On("x"))
 	want := []string{
 		"level execution: error: the command's output is no JSON: invalid character 'N'",
 		"level benchmark: error: level execution ended in error, see above",
@@ -41,25 +40,25 @@ func TestOnce(t *testing.T) {
 
 // TestChain: the root, which is last, is told in full.
 func TestChain(t *testing.T) {
-	kernels := verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(unread)
+	kernels := New(code.Level).On("kernels").Is(Fail).From(unread)
 	page := &Page{}
-	got := page.Chain([]verdict.Reason{was("f", verdict.Invalid, kernels), was("f.qualify", verdict.Fail, kernels)})
+	got := page.Chain([]Reason{was("f", Invalid, kernels), was("f.qualify", Fail, kernels)})
 	want := []string{"f is invalid: level kernels failed, see below", "f.qualify failed: level kernels failed: the path was not seen in the log of the second launch"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if got := page.Chain([]verdict.Reason{was("f.qualify", verdict.Fail, kernels), was("g", verdict.Fail, kernels)}); !slices.Equal(got, []string{"g failed: level kernels failed, see above"}) {
+	if got := page.Chain([]Reason{was("f.qualify", Fail, kernels), was("g", Fail, kernels)}); !slices.Equal(got, []string{"g failed: level kernels failed, see above"}) {
 		t.Errorf("again: %q", got)
 	}
 }
 
 // TestOutcomesStay: a reason from which another follows, or which another node reported,
-// keeps its head and its verdict.
+// keeps its head and its
 func TestOutcomesStay(t *testing.T) {
-	outcome := verdict.New(code.Feature).On("attention_backend_flashinfer").Is(verdict.Fail)
-	decode := verdict.New(code.Rule).On("decode").Is(verdict.Pass).From(unread)
+	outcome := New(code.Feature).On("attention_backend_flashinfer").Is(Fail)
+	decode := New(code.Rule).On("decode").Is(Pass).From(unread)
 	page := &Page{}
-	page.Each(verdict.New(code.Rule).On("phase").Is(verdict.Fail).From(outcome))
+	page.Each(New(code.Rule).On("phase").Is(Fail).From(outcome))
 	page.Each(decode)
 	got := page.Each(outcome, decode)
 	want := []string{"feature attention_backend_flashinfer: fail", "decode: pass, see above"}
@@ -76,7 +75,7 @@ func TestOutcomesStay(t *testing.T) {
 func TestPartlyTold(t *testing.T) {
 	page := &Page{}
 	page.Each(fails)
-	got := page.Each(level("benchmark", verdict.Error, Few([]verdict.Reason{fails, unread, unread, unread}, 2)...))
+	got := page.Each(level("benchmark", Error, Few([]Reason{fails, unread, unread, unread}, 2)...))
 	want := []string{"level benchmark: error: level execution ended in error, see above; the path was not seen in the log of the second launch (and 2 more)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
@@ -85,11 +84,11 @@ func TestPartlyTold(t *testing.T) {
 
 func TestSentence(t *testing.T) {
 	for text, want := range map[string]string{"": "", "it broke": "It broke.", "ättika?": "Ättika?"} {
-		if got := Capital(Stop(text)); got != want {
+		if got := Capital(FullStop(text)); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
-	if got := Brief(verdict.New(code.Broken, verdict.Text("error", "it broke\nhere"))); got != "it broke" {
+	if got := Brief(Say("broken", "{error}", Text("error", "it broke\nhere"))); got != "it broke" {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package tell
+package verdict
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
@@ -22,15 +21,15 @@ type Page struct {
 }
 
 // facts are reasons by their keys.
-type facts map[string][]verdict.Reason
+type facts map[string][]Reason
 
-func (f facts) has(r verdict.Reason) bool { return slices.ContainsFunc(f[r.Key()], r.Equal) }
+func (f facts) has(r Reason) bool { return slices.ContainsFunc(f[r.Key()], r.Equal) }
 
-func (f facts) add(r verdict.Reason) { f[r.Key()] = append(f[r.Key()], r) }
+func (f facts) add(r Reason) { f[r.Key()] = append(f[r.Key()], r) }
 
 // Each prints reasons one per line, up to a cause that was printed before; what they say
 // themselves stays.
-func (p *Page) Each(reasons ...verdict.Reason) (lines []string) {
+func (p *Page) Each(reasons ...Reason) (lines []string) {
 	for _, r := range reasons {
 		line, _ := p.short(r, "above")
 		lines = append(lines, line)
@@ -41,7 +40,7 @@ func (p *Page) Each(reasons ...verdict.Reason) (lines []string) {
 
 // Once is Each without the reasons that were already printed as a line: repeated for one
 // decision they add nothing.
-func (p *Page) Once(reasons ...verdict.Reason) (lines []string) {
+func (p *Page) Once(reasons ...Reason) (lines []string) {
 	for _, r := range reasons {
 		if !p.repeats(r) {
 			lines = append(lines, p.Each(r)...)
@@ -52,7 +51,7 @@ func (p *Page) Once(reasons ...verdict.Reason) (lines []string) {
 
 // Chain prints causes that lead to their root, which comes last and in full, unless it
 // was printed before.
-func (p *Page) Chain(causes []verdict.Reason) (lines []string) {
+func (p *Page) Chain(causes []Reason) (lines []string) {
 	for i, r := range causes {
 		if p.repeats(r) {
 			continue
@@ -74,7 +73,7 @@ func (p *Page) Chain(causes []verdict.Reason) (lines []string) {
 }
 
 // tell records a reason as printed, with all its causes.
-func (p *Page) tell(r verdict.Reason) {
+func (p *Page) tell(r Reason) {
 	if p.lines == nil {
 		p.lines, p.told = facts{}, facts{}
 	}
@@ -84,7 +83,7 @@ func (p *Page) tell(r verdict.Reason) {
 	p.know(r)
 }
 
-func (p *Page) know(r verdict.Reason) {
+func (p *Page) know(r Reason) {
 	if p.told.has(r) {
 		return
 	}
@@ -95,16 +94,16 @@ func (p *Page) know(r verdict.Reason) {
 }
 
 // repeats reports whether a reason was printed as a line.
-func (p *Page) repeats(r verdict.Reason) bool { return len(Line(r)) >= shortCause && p.lines.has(r) }
+func (p *Page) repeats(r Reason) bool { return len(r.String()) >= shortCause && p.lines.has(r) }
 
 // short is a reason up to the causes that are printed elsewhere, and whether there are
 // any.
-func (p *Page) short(r verdict.Reason, where string) (line string, cut bool) {
-	text, whole := say(r)
+func (p *Page) short(r Reason, where string) (line string, cut bool) {
+	text, whole := r.text()
 	if whole || len(r.Causes) == 0 {
-		return Line(r), false
+		return r.String(), false
 	}
-	if !slices.ContainsFunc(r.Causes, func(c verdict.Reason) bool { return !p.told.has(c) }) && len(Joined(r.Causes)) >= shortCause {
+	if !slices.ContainsFunc(r.Causes, func(c Reason) bool { return !p.told.has(c) }) && len(Semicolons(r.Causes)) >= shortCause {
 		return text + cameTo(r.Causes) + ", see " + where, true
 	}
 	causes := make([]string, len(r.Causes))
@@ -113,41 +112,44 @@ func (p *Page) short(r verdict.Reason, where string) (line string, cut bool) {
 		causes[i], short = p.short(c, where)
 		cut = cut || short
 	}
-	return text + ": " + joined(r.Causes, causes), cut
+	return text + ": " + semicolons(r.Causes, causes), cut
 }
 
 // cameTo is ": level X is V" if that is the cause: its verdict is repeated.
-func cameTo(causes []verdict.Reason) string {
-	if c := causes[0]; len(causes) == 1 && c.Code == code.Level && len(c.Causes) > 0 {
-		text, _ := say(c)
+func cameTo(causes []Reason) string {
+	if c := causes[0]; len(causes) == 1 && c.Kind == code.Level.Kind && len(c.Causes) > 0 {
+		text, _ := c.text()
 		return ": " + text
 	}
 	return ""
 }
 
+// more is the kind of the number of reasons left out.
+const more = code.Kind("more")
+
 // Few returns the first of some reasons, and how many more there are.
-func Few(reasons []verdict.Reason, most int) []verdict.Reason {
+func Few(reasons []Reason, most int) []Reason {
 	if len(reasons) <= most {
 		return reasons
 	}
-	return append(slices.Clone(reasons[:most]), verdict.New(code.More, verdict.Int("n", len(reasons)-most)))
+	return append(slices.Clone(reasons[:most]), Say(more, "(and {n} more)", Int("n", len(reasons)-most)))
 }
 
 // Brief is the first line of a reason: an engine's failure may have put a whole log into
 // it.
-func Brief(r verdict.Reason) string {
-	line, _, _ := strings.Cut(Line(r), "\n")
+func Brief(r Reason) string {
+	line, _, _ := strings.Cut(r.String(), "\n")
 	return line
 }
 
 // Sentence is a reason as a sentence, with a capital letter and a full stop.
-func Sentence(r verdict.Reason) string { return Capital(Stopped(r)) }
+func Sentence(r Reason) string { return Capital(Stopped(r)) }
 
 // Stopped is a reason with a full stop.
-func Stopped(r verdict.Reason) string { return Stop(Line(r)) }
+func Stopped(r Reason) string { return FullStop(r.String()) }
 
-// Stop adds a full stop to a text that has no end of its own.
-func Stop(text string) string {
+// FullStop adds a full stop to a text that has no end of its own.
+func FullStop(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text
 	}

@@ -1,4 +1,4 @@
-package tell
+package verdict
 
 import (
 	"fmt"
@@ -140,9 +140,9 @@ func percent(x float64, decimals int) string {
 	return fmt.Sprintf("%+.*f%%", decimals, 100*x)
 }
 
-// Exact is a percentage from a plan, without the zeros of a measured one: "+10%" for
+// bare is a percentage from a plan, without the zeros of a measured one: "+10%" for
 // "+10.0%". Other texts stay.
-func Exact(text string) string {
+func bare(text string) string {
 	number, found := strings.CutSuffix(text, "%")
 	if !found || !strings.Contains(number, ".") || strings.Contains(number, "e") {
 		return text

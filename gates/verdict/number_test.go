@@ -1,4 +1,4 @@
-package tell
+package verdict
 
 import (
 	"math"
@@ -162,7 +162,7 @@ func TestCountOfLaunches(t *testing.T) {
 
 func TestExact(t *testing.T) {
 	for text, want := range map[string]string{"+10.0%": "+10%", "-0.50%": "-0.5%", "+100%": "+100%", "+1.0e+11%": "+1.0e+11%", "10.0 GB": "10.0 GB", "pass": "pass"} {
-		if got := Exact(text); got != want {
+		if got := bare(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

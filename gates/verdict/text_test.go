@@ -1,0 +1,183 @@
+package verdict
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// TestText: the forms in which a text has its values.
+func TestText(t *testing.T) {
+	values := []Arg{
+		Text("path", "x/y"), Text("by", "log"), Num("took", 1.2345, "s"), Span("span", 0.571, 0.782, "share"), Num("p", 0.00204, "p"),
+		List("names", []string{"a", "b", "c"}), Int("one", 1), Int("many", 3), Num("is", 0.10003, "ratio"), Num("wanted", 0.1, "ratio"),
+		Num("rough", 2.9, "share"), Text("empty", ""), Text("braces", `{path} {"a": {`),
+	}
+	cause := Say("engine.diagnosed", "out of memory")
+	for text, want := range map[string]string{
+		"{subject} {verdict}":                       "s fail",
+		"{subject} {verdict:did}, {verdict:would}":  "s failed, would fail",
+		"{path} {path:q} {none}.":                   `x/y "x/y" .`,
+		"{took} {took:2} {span:2} {p:is}":           "1.234 s 1.2 s 57% to 78% p = 0.00204",
+		"{names} {names:and} {names:or} {names:2}":  "a, b, c a, b and c a, b or c a, b and 1 more",
+		"{one|launch|launches} {many|try|tries}":    "1 launch 3 tries",
+		"{is~wanted} {wanted~is} {is:exact}":        "+10.003% +10.000% 0.10003",
+		"{rough:rough}":                             "290%",
+		"{none?a {path}}{none!b {path}}{empty!c}":   "b x/yc",
+		"{path? ({path}{none!, {by}})}":             " (x/y, log)",
+		"{by=log?the log}{by=engine?no}{by=x!yes}":  "the logyes",
+		"{cause=engine.diagnosed?{causes}; }{path}": "out of memory; x/y",
+		"{causes:list}":                             "out of memory",
+		"{{path} {{":                                "{path} {",
+		"{braces}":                                  `{path} {"a": {`,
+		"not {closed":                               "not {closed",
+	} {
+		r := Say("test", text, values...).On("s").Is(Fail).From(cause)
+		if !strings.Contains(text, "{causes") {
+			want += ": out of memory"
+		}
+		if got := r.String(); got != want {
+			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)
+		}
+		data, err := json.Marshal(r)
+		var back Reason
+		if err != nil || json.Unmarshal(data, &back) != nil || back.String() != want {
+			t.Errorf("%s read back says %q, want %q", data, back, want)
+		}
+	}
+}
+
+// TestSwap: every sentence goes through it, including those of causes, until it is
+// restored.
+func TestSwap(t *testing.T) {
+	r := Say("not_measured", "not measured").From(Say("broken", "{error}", Text("error", "no")))
+	restore := Swap(func(k code.Kind, sentence string) string { return "<" + string(k) + ">" + sentence })
+	if got, want := r.String(), "<not_measured>not measured: <broken>no"; got != want {
+		t.Errorf("swapped: %q, want %q", got, want)
+	}
+	restore()
+	if got, want := r.String(), "not measured: no"; got != want {
+		t.Errorf("restored: %q, want %q", got, want)
+	}
+}
+
+// TestTextsNameWhatIsGiven reads the sources: a kind has one text, and a text that is
+// written where its values are names no other.
+func TestTextsNameWhatIsGiven(t *testing.T) {
+	form := regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$`)
+	texts := map[string]string{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			var parts []ast.Expr
+			inline := false
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				name := called(n)
+				if inline = name == "Say" && !n.Ellipsis.IsValid(); name == "Say" || name == "code.Of" {
+					parts = n.Args
+				}
+			case *ast.CompositeLit:
+				if id, ok := n.Type.(*ast.Ident); ok && id.Name == "Fact" {
+					parts = n.Elts
+				}
+			}
+			if len(parts) < 2 || literal(parts[0]) == "" || literal(parts[1]) == "" {
+				return true
+			}
+			kind, text := literal(parts[0]), literal(parts[1])
+			at := files.Position(n.Pos())
+			if was, twice := texts[kind]; twice && was != text {
+				t.Errorf("%s: another text of kind %s", at, kind)
+			}
+			texts[kind] = text
+			if !form.MatchString(kind) {
+				t.Errorf("%s: %q is not how kinds are written", at, kind)
+			}
+			if left := (Reason{Kind: code.Kind(kind), Text: text}).fill(text); strings.ContainsAny(left, "{}") {
+				t.Errorf("%s: %q has a brace too many", at, text)
+			}
+			if !inline {
+				return true
+			}
+			var given []string
+			for _, arg := range parts[2:] {
+				call, ok := arg.(*ast.CallExpr)
+				if !ok {
+					return true // a value made elsewhere
+				}
+				switch name := called(call); name {
+				case "Err", "Line":
+					given = append(given, "error")
+				case "Text", "Num", "Int", "List", "Span", "Dur", "Millis":
+					given = append(given, literal(call.Args[0]))
+				default:
+					return true
+				}
+			}
+			for _, name := range named(text) {
+				if !slices.Contains(given, name) && !slices.Contains([]string{"subject", "verdict", "causes", "cause", "comparison"}, name) {
+					t.Errorf("%s: the text names {%s}, which is not given", at, name)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || len(texts) < 300 {
+		t.Fatal(len(texts), "texts", err)
+	}
+}
+
+// named are the values that a text has, but for those that it can do without.
+func named(text string) (names []string) {
+	for _, m := range regexp.MustCompile(`\{([a-z0-9_]+)([}:|~])`).FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(text, "{"+m[1]+"?") && !strings.Contains(text, "{"+m[1]+"!") {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// called is the name of what is called.
+func called(c *ast.CallExpr) string {
+	switch f := c.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		if id, ok := f.X.(*ast.Ident); ok && id.Name != "verdict" {
+			return id.Name + "." + f.Sel.Name
+		}
+		return f.Sel.Name
+	}
+	return ""
+}
+
+// literal is a text written in the sources, in parts or whole.
+func literal(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BinaryExpr:
+		return literal(e.X) + literal(e.Y)
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(e.Value)
+		return text
+	}
+	return ""
+}
