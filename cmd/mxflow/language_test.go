@@ -134,6 +134,8 @@ var conditional = map[string]bool{
 	"workload.output_lengths.std":  true,
 	"knob.value.must_not_see.log":  true,
 	"executor.local.devices":       true, // or slots
+	"phase.feature.criterion.rule": true, // or expr
+	"phase.gate.rule.expr":         true, // or rule
 }
 
 // needed reports whether the example at a path is refused without an attribute.

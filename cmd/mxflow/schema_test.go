@@ -181,7 +181,7 @@ func TestSchemaAcceptsPlansAndFindsMistakes(t *testing.T) {
 		{"default: a\n", "\n"},
 		{"gate: {rule: {", "gates: {rule: {"},
 		{"command: [vllm, serve]", "command: vllm serve"},
-		{"criterion: {decode: {rule: ", "criterion: {decode: {expr: "},
+		{"criterion: {decode: {rule: ", "criterion: {decode: {rules: "},
 		{"protocol: ${protocol.standard}", "protocol: standard"},
 	} {
 		text := strings.Replace(yamlPlan, c.old, c.mistake, 1)

@@ -31,8 +31,6 @@ type Reason struct {
 	// Causes are the facts that it follows from. They follow the text, ": one; another",
 	// unless it names them itself.
 	Causes []Reason
-	// whole is set for a text that was read back and holds its causes.
-	whole bool
 }
 
 // New returns a reason of a fact that several places find.
@@ -79,30 +77,37 @@ func (r Reason) Equal(o Reason) bool {
 		slices.EqualFunc(r.Causes, o.Causes, Reason.Equal)
 }
 
-// reasonJSON is how a reason is written: with its text as a person reads it.
+// reasonJSON is how a reason is written: with its text as a person reads it and, if values
+// stand in it, as it was made, so that it can be said again of another subject.
 type reasonJSON struct {
-	Kind    code.Kind `json:"kind"`
-	Subject string    `json:"subject,omitempty"`
-	Verdict Verdict   `json:"verdict,omitempty"`
-	Text    string    `json:"text,omitempty"`
-	Whole   bool      `json:"whole,omitempty"` // Text holds what Causes say
-	Values  Values    `json:"values,omitempty"`
-	Causes  []Reason  `json:"causes,omitempty"`
+	Kind     code.Kind `json:"kind"`
+	Subject  string    `json:"subject,omitempty"`
+	Verdict  Verdict   `json:"verdict,omitempty"`
+	Values   Values    `json:"values,omitempty"`
+	Text     string    `json:"text,omitempty"`
+	Template string    `json:"template,omitempty"`
+	Causes   []Reason  `json:"causes,omitempty"`
 }
 
-// MarshalJSON writes the text filled in, without that of its causes.
+// MarshalJSON writes the text filled in, without that of its causes unless it names them.
 func (r Reason) MarshalJSON() ([]byte, error) {
-	text, whole := r.text()
-	return JSON(reasonJSON{r.Kind, r.Subject, r.Verdict, text, whole && len(r.Causes) > 0, r.Values, r.Causes})
+	j := reasonJSON{r.Kind, r.Subject, r.Verdict, r.Values, r.fill(r.Text), r.Text, r.Causes}
+	if j.Template == j.Text {
+		j.Template = ""
+	}
+	return JSON(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; the text stays as it is recorded.
+// UnmarshalJSON reads what MarshalJSON writes.
 func (r *Reason) UnmarshalJSON(data []byte) error {
 	var j reasonJSON
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err
 	}
-	*r = Reason{j.Kind, j.Subject, j.Verdict, strings.ReplaceAll(j.Text, "{", "{{"), j.Values, j.Causes, j.Whole}
+	if j.Template == "" {
+		j.Template = strings.ReplaceAll(j.Text, "{", "{{")
+	}
+	*r = Reason{j.Kind, j.Subject, j.Verdict, j.Template, j.Values, j.Causes}
 	return nil
 }
 

@@ -39,8 +39,7 @@ var swap atomic.Pointer[func(code.Kind, string) string]
 
 // text is a reason without its causes, or with them if the text names them itself.
 func (r Reason) text() (text string, whole bool) {
-	return r.fill(r.Text), r.whole || strings.Contains(r.Text, "{causes}") || strings.Contains(r.Text, "{causes:list}") ||
-		strings.Contains(r.Text, "{comparison}")
+	return r.fill(r.Text), slices.ContainsFunc([]string{"{causes}", "{causes:list}", "{comparison}"}, func(named string) bool { return strings.Contains(r.Text, named) })
 }
 
 // fill puts the values of a reason into its text. In braces stand

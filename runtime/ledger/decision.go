@@ -254,5 +254,5 @@ func (d *Decision) Marks() (said []verdict.Reason) {
 
 // Tries are the reasons that say which try a decision is, if it is not the first.
 func (d *Decision) Tries() []verdict.Reason {
-	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Kind != code.Tried.Kind && r.Kind != code.TriesSpent.Kind })
+	return slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool { return r.Kind != code.Tried.Kind && r.Kind != code.TriesSpent.Kind })
 }

@@ -288,7 +288,7 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 			}
 		}
 		if len(d.Levels) == 0 {
-			r.Reasons = append(r.Reasons, r.reasons(d.Reasons)...)
+			r.Reasons = append(r.Reasons, r.reasons(d.Why())...)
 		}
 		r.LogTail = d.LogTail
 		return

@@ -19,7 +19,7 @@ import (
 
 // Version is part of every decision key. It changes when deciding does, so earlier
 // verdicts are decided again.
-const Version = "8"
+const Version = "9"
 
 // View is what a decision sees besides the plan.
 type View struct {

@@ -130,7 +130,7 @@ func (w *whatIf) decide(n *runtime.Node, out *WouldBe) *ledger.Decision {
 	if n.Kind == runtime.KindGate {
 		w.leaveOpen(n.PhaseBlock, d)
 	}
-	out.Reasons = d.Reasons
+	out.Reasons = d.Why()
 	if len(d.OnSeenData) > 0 && d.Verdict == verdict.Pass {
 		out.Reasons = append(out.Reasons, verdict.Say("relaxed.measured_anew",
 			"an apply would measure it again: {causes}").From(d.OnSeenData...))

@@ -177,7 +177,7 @@ func tellStory(t *testing.T, words string) *story {
 }
 
 // sentence is the text of a reason, which people alone read.
-var sentence = regexp.MustCompile(`"text":"(?:[^"\\]|\\.)*",?`)
+var sentence = regexp.MustCompile(`"(?:text|template)":"(?:[^"\\]|\\.)*",?`)
 
 func (s *story) keep(v any) {
 	text, err := json.Marshal(v)

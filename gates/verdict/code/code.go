@@ -27,393 +27,393 @@ func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 var (
 	// ImagePulled: the image Subject is being pulled. Args: done and total, in GB, if
 	// known.
-	ImagePulled = Fact{"apply.image_pulled", "pulling image {subject}{total?: {done} of {total}}"}
-	NotRead     = Fact{"aside.not_read", "not read"}
-	Confirmed   = Fact{"confirmed", "confirmed on engine.{subject}"}
+	ImagePulled = Of("apply.image_pulled", "pulling image {subject}{total?: {done} of {total}}")
+	NotRead     = Of("aside.not_read", "not read")
+	Confirmed   = Of("confirmed", "confirmed on engine.{subject}")
 
 	// NotTried: on the engine Subject, as the feature does not pass without it. Args:
 	// without (what it is).
-	NotTried = Fact{"confirmation.not_tried", "not tried on engine.{subject}: {without} regardless"}
+	NotTried = Of("confirmation.not_tried", "not tried on engine.{subject}: {without} regardless")
 	// ConfirmationNotRun: on the engine Subject; the cause is why.
-	ConfirmationNotRun = Fact{"confirmation.not_run", "not confirmed on engine.{subject}"}
+	ConfirmationNotRun = Of("confirmation.not_run", "not confirmed on engine.{subject}")
 
 	// Rule: the rule or criterion Subject came to Verdict, from its causes. Args: role.
-	Rule = Fact{"rule", "{role=criterion?criterion }{subject}: {verdict}"}
+	Rule = Of("rule", "{role=criterion?criterion }{subject}: {verdict}")
 
 	// Level: the level Subject came to Verdict, from its causes.
-	Level   = Fact{"level", "level {subject}{causes? {verdict:did}}{causes!: {verdict}}"}
-	Feature = Fact{"feature", "feature {subject}: {verdict}"}
-	Step    = Fact{"step", "step {subject}: {verdict}"}
+	Level   = Of("level", "level {subject}{causes? {verdict:did}}{causes!: {verdict}}")
+	Feature = Of("feature", "feature {subject}: {verdict}")
+	Step    = Of("step", "step {subject}: {verdict}")
 
 	// FeatureNotRun and StepNotRun: it was not run, from its causes.
-	FeatureNotRun = Fact{"feature.not_run", "feature {subject} was not run"}
-	StepNotRun    = Fact{"step.not_run", "step {subject} was not run"}
+	FeatureNotRun = Of("feature.not_run", "feature {subject} was not run")
+	StepNotRun    = Of("step.not_run", "step {subject} was not run")
 
 	// Outcome: the node Subject came to Verdict, from its causes.
-	Outcome = Fact{"outcome", "{subject} {verdict:did}"}
+	Outcome = Of("outcome", "{subject} {verdict:did}")
 
 	// NotTargeted: --target named other nodes.
-	NotTargeted = Fact{"not_targeted", "left out by --target"}
+	NotTargeted = Of("not_targeted", "left out by --target")
 
 	// NotConfirmed: on the engine Subject it came to Verdict, from its causes.
-	NotConfirmed = Fact{"not_confirmed", "not confirmed on engine.{subject}, where it {verdict:did}"}
-	RetryAfter   = Fact{"retry_after", "retry after {verdict}"}
-	Unchanged    = Fact{"unchanged", "unchanged"}
-	Retracted    = Fact{"retracted", "retracted"}
-	OnRetracted  = Fact{"rests_on_retracted", "based on something retracted"}
+	NotConfirmed = Of("not_confirmed", "not confirmed on engine.{subject}, where it {verdict:did}")
+	RetryAfter   = Of("retry_after", "retry after {verdict}")
+	Unchanged    = Of("unchanged", "unchanged")
+	Retracted    = Of("retracted", "retracted")
+	OnRetracted  = Of("rests_on_retracted", "based on something retracted")
 
 	// Relaxed: a rule was relaxed after its launches were seen; its causes say which.
-	Relaxed = Fact{"relaxed", "rule relaxed after its data were seen{causes? ({causes})}"}
+	Relaxed = Of("relaxed", "rule relaxed after its data were seen{causes? ({causes})}")
 	// PreferMoved: alternatives are now chosen by another metric. Args: was, is.
-	PreferMoved = Fact{"relaxed.prefer", "prefer {was} → {is?{is}}{is!nothing}"}
+	PreferMoved = Of("relaxed.prefer", "prefer {was} → {is?{is}}{is!nothing}")
 	// AskedAfter: when the matrix was measured, no rule read it. Subject: the rule that
 	// now does.
-	AskedAfter = Fact{"relaxed.asked_after", "no rule of the measured plan reads {subject}"}
+	AskedAfter = Of("relaxed.asked_after", "no rule of the measured plan reads {subject}")
 	// Withheld: what would be a pass is not one; the cause is why.
-	Withheld = Fact{"relaxed.withheld", "no pass on seen data: {causes}; --rerun measures again"}
+	Withheld = Of("relaxed.withheld", "no pass on seen data: {causes}; --rerun measures again")
 
 	// OnSeenData: a person let it decide nevertheless; the cause is the relaxed rule.
-	OnSeenData      = Fact{"on_seen_data", "decided on seen data: {causes}"}
-	RestsOnSeenData = Fact{"on_seen_data.below", "rests on {subject}, which was decided on seen data"}
-	Tried           = Fact{"tried",
-		"try {try} of {subject} against its parent: false pass at most {rate} (first try {of}, all tries " +
-			"together {bound})"}
-	TriesSpent = Fact{"tried.spent",
-		"try {try} of {subject} against its parent: {tries} tries used up its false pass rate of {of}, so no " +
-			"result passes; propose another change as another feature"}
-	TunePinned = Fact{"caches.pinned",
-		"{subject} is measured with one pinned tune of each arm: the verdict speaks of these tunes"}
-	Finished    = Fact{"finished", "finished"}
-	Interrupted = Fact{"interrupted", "interrupted"}
+	OnSeenData      = Of("on_seen_data", "decided on seen data: {causes}")
+	RestsOnSeenData = Of("on_seen_data.below", "rests on {subject}, which was decided on seen data")
+	Tried           = Of("tried",
+		"try {try} of {subject} against its parent: false pass at most {rate} (first try {of}, all tries "+
+			"together {bound})")
+	TriesSpent = Of("tried.spent",
+		"try {try} of {subject} against its parent: {tries} tries used up its false pass rate of {of}, so no "+
+			"result passes; propose another change as another feature")
+	TunePinned = Of("caches.pinned",
+		"{subject} is measured with one pinned tune of each arm: the verdict speaks of these tunes")
+	Finished    = Of("finished", "finished")
+	Interrupted = Of("interrupted", "interrupted")
 
 	// LaunchBroke: the engine, or what drives it, broke. Args: error. The cause is a
 	// diagnosis, if its log shows one.
-	LaunchBroke = Fact{"launch.broke",
-		"{cause=engine.diagnosed?{causes} }{error}{cause=engine.diagnosed!{causes?; {causes}}}"}
-	EngineDied = Fact{"engine.died",
-		"{cause=engine.diagnosed?{causes} }the engine died ({exit}) while answering: " +
-			"{error}{cause=engine.diagnosed!{causes?; {causes}}}"}
-	EngineEnded = Fact{"engine.ended",
-		"{cause=engine.diagnosed?{causes} }the engine exited on its own " +
-			"({exit}){cause=engine.diagnosed!{causes?; {causes}}}"}
+	LaunchBroke = Of("launch.broke",
+		"{cause=engine.diagnosed?{causes} }{error}{cause=engine.diagnosed!{causes?; {causes}}}")
+	EngineDied = Of("engine.died",
+		"{cause=engine.diagnosed?{causes} }the engine died ({exit}) while answering: "+
+			"{error}{cause=engine.diagnosed!{causes?; {causes}}}")
+	EngineEnded = Of("engine.ended",
+		"{cause=engine.diagnosed?{causes} }the engine exited on its own "+
+			"({exit}){cause=engine.diagnosed!{causes?; {causes}}}")
 	// Diagnosed: what broke an engine. Args: class (of kinds.Class), blame (of
 	// kinds.Blame), means; line_no and line, if its log shows it.
-	Diagnosed = Fact{"engine.diagnosed", "{means} [{class}{line_no?, log line {line_no}: {line}}]"}
+	Diagnosed = Of("engine.diagnosed", "{means} [{class}{line_no?, log line {line_no}: {line}}]")
 	// PortShared: another program, by, listened at the engine's port when the launch
 	// ended. PortUnseen: whether one does cannot be told.
-	PortShared = Fact{"engine.port_shared",
-		"{cause=engine.diagnosed?{causes} }{by} listened at the engine's port when the launch ended, so that it " +
-			"may have answered{cause=engine.diagnosed!{causes?; {causes}}}"}
+	PortShared = Of("engine.port_shared",
+		"{cause=engine.diagnosed?{causes} }{by} listened at the engine's port when the launch ended, so that it "+
+			"may have answered{cause=engine.diagnosed!{causes?; {causes}}}")
 
 	// LaunchGone: what made the launch on another machine, Subject, is gone, or what it
 	// returned is incomplete. Args: class (of launch.Gone), error (its last words), job.
-	LaunchGone = Fact{"launch.gone",
-		"lost on {subject}: {class=ended?the worker ended}{class=silent?the worker went " +
-			"silent}{class=damaged?its result arrived damaged}{class=broke?the worker failed}{class=preempted?its " +
-			"job was preempted}{class=time_limit?its job reached its time limit; raise it in the executor block " +
-			"(time, activeDeadlineSeconds)}{class=node_failed?the node failed}{class=cancelled?its job was cancelled " +
-			"or deleted}{class=requeued?its job was requeued}{class=evicted?its pod was " +
-			"evicted}{class=out_of_memory?out of memory by the limit of its job; raise it in the executor block " +
-			"(--mem, resources.limits.memory)}{job? (job {job})}{error?: {error}}"}
+	LaunchGone = Of("launch.gone",
+		"lost on {subject}: {class=ended?the worker ended}{class=silent?the worker went "+
+			"silent}{class=damaged?its result arrived damaged}{class=broke?the worker failed}{class=preempted?its "+
+			"job was preempted}{class=time_limit?its job reached its time limit; raise it in the executor block "+
+			"(time, activeDeadlineSeconds)}{class=node_failed?the node failed}{class=cancelled?its job was cancelled "+
+			"or deleted}{class=requeued?its job was requeued}{class=evicted?its pod was "+
+			"evicted}{class=out_of_memory?out of memory by the limit of its job; raise it in the executor block "+
+			"(--mem, resources.limits.memory)}{job? (job {job})}{error?: {error}}")
 
 	// WorkerWaits: slot has no worker yet. Args: slot, says (of what starts it).
-	WorkerWaits = Fact{"worker.waits", "waiting for slot {slot}{says?: {says}}"}
+	WorkerWaits = Of("worker.waits", "waiting for slot {slot}{says?: {says}}")
 	// WorkerRefuses: the worker at Subject would not make the same launches. Args: error.
-	WorkerRefuses = Fact{"worker.refuses", "{subject?{subject}: }{error}"}
+	WorkerRefuses = Of("worker.refuses", "{subject?{subject}: }{error}")
 
 	// Unstopped: something started earlier could not be ended. Args: error.
-	Unstopped = Fact{"launch.unstopped",
-		"an earlier launch left processes that could not be ended and may slow the next one: {error}. End them " +
-			"and apply again"}
+	Unstopped = Of("launch.unstopped",
+		"an earlier launch left processes that could not be ended and may slow the next one: {error}. End them "+
+			"and apply again")
 	// NotKept: Subject ("output", "log", "metadata") could not be kept. Args: error.
-	NotKept = Fact{"launch.not_kept",
-		"{subject=output?its output}{subject=log?the log}{subject=metadata?the launch's metadata} could not be " +
-			"saved: {error}"}
-	NothingObserved = Fact{"launch.nothing_observed", "nothing was observed: {error}"}
-	Unobserved      = Fact{"observation.missing", "{why}"}
-	GPUShared       = Fact{"gpu.shared", "shared GPU: {by} after the engine stopped"}
-	GPUWait         = Fact{"gpu.wait", "waiting up to {wait} for the GPU: {until}"}
+	NotKept = Of("launch.not_kept",
+		"{subject=output?its output}{subject=log?the log}{subject=metadata?the launch's metadata} could not be "+
+			"saved: {error}")
+	NothingObserved = Of("launch.nothing_observed", "nothing was observed: {error}")
+	Unobserved      = Of("observation.missing", "{why}")
+	GPUShared       = Of("gpu.shared", "shared GPU: {by} after the engine stopped")
+	GPUWait         = Of("gpu.wait", "waiting up to {wait} for the GPU: {until}")
 
 	// ReadingsDamaged: whether a GPU was disturbed is unknown. No cell: Subject is the
 	// series.
-	ReadingsDamaged = Fact{"machine.readings_damaged",
-		"the readings of {subject} are damaged or duplicated, so it is unknown whether the GPU was disturbed"}
+	ReadingsDamaged = Of("machine.readings_damaged",
+		"the readings of {subject} are damaged or duplicated, so it is unknown whether the GPU was disturbed")
 
 	// GPUSlowed: a GPU was slowed down for a share of the measured time. Args: gpu,
 	// share, by (the driver's reasons).
-	GPUSlowed = Fact{"gpu.slowed",
-		"{subject}: GPU {gpu} was slowed down for {share:3} of the measured time ({by}): let it cool down, or " +
-			"check its power supply, before measuring again"}
-	GPUNeighbours = Fact{"gpu.neighbours",
-		"{subject}: processes other than the engine's were on GPU {gpu} for {share:3} of the measured time (up " +
-			"to {most} at once): stop them, or choose another GPU"}
-	ClockWandered = Fact{"gpu.clock_wandered",
-		"{subject}: the SM clock of GPU {gpu} moved between {low} and {high}, not because of a power limit: lock " +
-			"the clocks (nvidia-smi -lgc), or let nothing set them, before measuring again"}
-	SentLate = Fact{"client.sent_late",
-		"{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not " +
-			"keep up with the schedule"}
-	WokenLate = Fact{"client.woken_late",
-		"{subject}: the client woke up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine " +
-			"as much as the engine; stop other load, measure from another machine, or {flag?allow more with " +
-			"{flag}}{flag!raise max_lag}"}
-	ReadLate = Fact{"client.read_late",
-		"{subject}: {requests} of {of} answers came together because the client read up to {max:3} late: they " +
-			"show no speed; stop other load, ask for more tokens, or measure from another machine"}
-	HeldBack = Fact{"answers.held_back",
-		"{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: " +
-			"ttft, itl and tg show when they were released, not how fast they were generated; stop other load, ask " +
-			"for more tokens, or remove a buffering proxy"}
-	Unusable  = Fact{"answers.unusable", "{requests} of {of} answers of {subject} cannot be used: {error}"}
-	FromCache = Fact{"prompts.from_cache",
-		"prompts were partly answered from a cache ({requests} of {of} requests of {subject}, {tokens} tokens), " +
-			"so prefill looks too fast; turn the engine's prefix cache off, or declare what prompts share " +
-			"(system_tokens, depth_cached, turns)"}
-	PrefixHits = Fact{"prompts.prefix_hits",
-		"prompts were partly answered from a cache: by its own counters the engine found {share:3} of the prompt " +
-			"tokens of {subject} in its prefix cache, so prefill looks too fast; turn the prefix cache off, or send " +
-			"new prompts (another seed)"}
-	ContextLost = Fact{"context.lost",
-		"{requests} of {of} requests of {subject} missed their context in the engine's prefix cache, by {tokens} " +
-			"tokens: is prefix caching on, and large enough?"}
-	Overlong = Fact{"answers.overlong",
-		"{requests} of {of} answers of {subject} are longer than requested, e.g. {most} tokens for {asked}: the " +
-			"server ignores max_tokens or miscounts, and its speeds are for other work"}
+	GPUSlowed = Of("gpu.slowed",
+		"{subject}: GPU {gpu} was slowed down for {share:3} of the measured time ({by}): let it cool down, or "+
+			"check its power supply, before measuring again")
+	GPUNeighbours = Of("gpu.neighbours",
+		"{subject}: processes other than the engine's were on GPU {gpu} for {share:3} of the measured time (up "+
+			"to {most} at once): stop them, or choose another GPU")
+	ClockWandered = Of("gpu.clock_wandered",
+		"{subject}: the SM clock of GPU {gpu} moved between {low} and {high}, not because of a power limit: lock "+
+			"the clocks (nvidia-smi -lgc), or let nothing set them, before measuring again")
+	SentLate = Of("client.sent_late",
+		"{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not "+
+			"keep up with the schedule")
+	WokenLate = Of("client.woken_late",
+		"{subject}: the client woke up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine "+
+			"as much as the engine; stop other load, measure from another machine, or {flag?allow more with "+
+			"{flag}}{flag!raise max_lag}")
+	ReadLate = Of("client.read_late",
+		"{subject}: {requests} of {of} answers came together because the client read up to {max:3} late: they "+
+			"show no speed; stop other load, ask for more tokens, or measure from another machine")
+	HeldBack = Of("answers.held_back",
+		"{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: "+
+			"ttft, itl and tg show when they were released, not how fast they were generated; stop other load, ask "+
+			"for more tokens, or remove a buffering proxy")
+	Unusable  = Of("answers.unusable", "{requests} of {of} answers of {subject} cannot be used: {error}")
+	FromCache = Of("prompts.from_cache",
+		"prompts were partly answered from a cache ({requests} of {of} requests of {subject}, {tokens} tokens), "+
+			"so prefill looks too fast; turn the engine's prefix cache off, or declare what prompts share "+
+			"(system_tokens, depth_cached, turns)")
+	PrefixHits = Of("prompts.prefix_hits",
+		"prompts were partly answered from a cache: by its own counters the engine found {share:3} of the prompt "+
+			"tokens of {subject} in its prefix cache, so prefill looks too fast; turn the prefix cache off, or send "+
+			"new prompts (another seed)")
+	ContextLost = Of("context.lost",
+		"{requests} of {of} requests of {subject} missed their context in the engine's prefix cache, by {tokens} "+
+			"tokens: is prefix caching on, and large enough?")
+	Overlong = Of("answers.overlong",
+		"{requests} of {of} answers of {subject} are longer than requested, e.g. {most} tokens for {asked}: the "+
+			"server ignores max_tokens or miscounts, and its speeds are for other work")
 
 	// LaunchSays: the cause concerns the launch Subject.
-	LaunchSays = Fact{"launch.says", "launch {subject}"}
-	Unlooked   = Fact{"answers.unlooked", `answers{subject? of {subject}} were not checked (coherence = "off")`}
+	LaunchSays = Of("launch.says", "launch {subject}")
+	Unlooked   = Of("answers.unlooked", `answers{subject? of {subject}} were not checked (coherence = "off")`)
 
 	// EnvironmentChanged: launches of the variant Subject had different environments.
 	// Args: advised, if what to do is given elsewhere; EnvironmentApart too.
-	EnvironmentChanged = Fact{"environment.changed",
-		"launches of {subject} ran in different environments: {causes}.{advised! Make them the same and measure " +
-			"again, or list what may differ in accept_fingerprint of the baseline}"}
-	EnvironmentApart = Fact{"environment.apart",
-		"{subject} and {other} ran in different environments: {causes}.{advised! Make them the same and measure " +
-			"again, or list what may differ in accept_fingerprint of the baseline}"}
+	EnvironmentChanged = Of("environment.changed",
+		"launches of {subject} ran in different environments: {causes}.{advised! Make them the same and measure "+
+			"again, or list what may differ in accept_fingerprint of the baseline}")
+	EnvironmentApart = Of("environment.apart",
+		"{subject} and {other} ran in different environments: {causes}.{advised! Make them the same and measure "+
+			"again, or list what may differ in accept_fingerprint of the baseline}")
 
 	// DiffersUntested: the variants Subject and other differ in what is not under
 	// test. Args: names, and as many values and other_values; knobs.
-	DiffersUntested = Fact{"observation.apart",
-		"{subject} and {other} differ in something the plan does not declare: {apart}.{knobs? If knob {knobs} is " +
-			"meant to change it, add changes = [{quoted}] there; otherwise make both the same.}"}
+	DiffersUntested = Of("observation.apart",
+		"{subject} and {other} differ in something the plan does not declare: {apart}.{knobs? If knob {knobs} is "+
+			"meant to change it, add changes = [{quoted}] there; otherwise make both the same.}")
 
 	// TreeMoved: the working tree at Subject changed between two launches. Args: one,
 	// other, and those of what changed.
-	TreeMoved = Fact{"tree.moved",
-		"{subject} changed between launch {one} and launch {other}, in {lost?files that cannot be named, because " +
-			"a recorded diff is gone}{lost!{files:10}{files!files that no diff names}{commit? (commit {commit}, " +
-			"before {before})}}: do not touch it while measuring, or measure a commit with a source block"}
-	TreeMovedBefore = Fact{"tree.moved_before",
-		"{subject} changed before launch {launch}, after its state was recorded: apply again"}
+	TreeMoved = Of("tree.moved",
+		"{subject} changed between launch {one} and launch {other}, in {lost?files that cannot be named, because "+
+			"a recorded diff is gone}{lost!{files:10}{files!files that no diff names}{commit? (commit {commit}, "+
+			"before {before})}}: do not touch it while measuring, or measure a commit with a source block")
+	TreeMovedBefore = Of("tree.moved_before",
+		"{subject} changed before launch {launch}, after its state was recorded: apply again")
 
 	// NumbersUnread: a program's output is not what its blocks read. Args: error.
-	NumbersUnread = Fact{"exec.numbers_unread", "its numbers cannot be read: {error}"}
-	LogBrokeOff   = Fact{"kernels.log_broke_off",
-		"the connection to the docker daemon broke while the log was followed, so a missing line proves nothing: " +
-			"check the daemon and apply again"}
-	NotSeen = Fact{"kernels.not_seen",
-		"{subject} = {value:q}: {glob:q} must be in the log but is not{causes?; nearest: {causes}}"}
-	QualityMissing = Fact{"quality.missing",
-		"the engine did not return the log-probabilities that its limits need{error?: {error}}"}
-	QualityNoText = Fact{"quality.no_text",
-		"the engine returned no log-probabilities of a prompt, which max_perplexity_increase needs"}
+	NumbersUnread = Of("exec.numbers_unread", "its numbers cannot be read: {error}")
+	LogBrokeOff   = Of("kernels.log_broke_off",
+		"the connection to the docker daemon broke while the log was followed, so a missing line proves nothing: "+
+			"check the daemon and apply again")
+	NotSeen = Of("kernels.not_seen",
+		"{subject} = {value:q}: {glob:q} must be in the log but is not{causes?; nearest: {causes}}")
+	QualityMissing = Of("quality.missing",
+		"the engine did not return the log-probabilities that its limits need{error?: {error}}")
+	QualityNoText = Of("quality.no_text",
+		"the engine returned no log-probabilities of a prompt, which max_perplexity_increase needs")
 
 	// NextEvidence: evidence is missing; the cause is why.
-	NextEvidence = Fact{"next.evidence", "evidence is missing for {subject}{causes?: {causes}}"}
+	NextEvidence = Of("next.evidence", "evidence is missing for {subject}{causes?: {causes}}")
 
 	// ProfileHidden: some kernels have no names. Args: graphs, launches of CUDA graphs
 	// that hide theirs; unnamed, kernels of a profile with too many names.
-	ProfileHidden = Fact{"profile.hidden",
-		"{subject?{subject}: }{unnamed?{unnamed|kernel|kernels} whose names were not kept}{unnamed!CUDA graphs " +
-			"hide what {graphs?{graphs|launch|launches} }ran: add --cuda-graph-trace=node to nsys}"}
+	ProfileHidden = Of("profile.hidden",
+		"{subject?{subject}: }{unnamed?{unnamed|kernel|kernels} whose names were not kept}{unnamed!CUDA graphs "+
+			"hide what {graphs?{graphs|launch|launches} }ran: add --cuda-graph-trace=node to nsys}")
 	// ProfileNoFile: nothing was written for Subject, or at all. Args: waited.
-	ProfileNoFile = Fact{"profile.no_file",
-		"{subject?{subject}: }the profiler wrote no profile{waited? within {waited}}"}
+	ProfileNoFile = Of("profile.no_file",
+		"{subject?{subject}: }the profiler wrote no profile{waited? within {waited}}")
 
 	// NoRule: the decision was made without a rule; the cause is its first reason.
-	NoRule           = Fact{"replay.no_rule", "decided without a rule"}
-	LaunchUnrecorded = Fact{"replay.launch_unrecorded",
-		"launch {subject}, which {feature?feature {feature}}{feature!the decision} depends on, is not in the " +
-			"ledger"}
+	NoRule           = Of("replay.no_rule", "decided without a rule")
+	LaunchUnrecorded = Of("replay.launch_unrecorded",
+		"launch {subject}, which {feature?feature {feature}}{feature!the decision} depends on, is not in the "+
+			"ledger")
 	// NoRawData: the launch Subject has none to decide by; the cause is why.
-	NoRawData = Fact{"replay.no_raw_data", "launch {subject} has no raw data to decide from"}
+	NoRawData = Of("replay.no_raw_data", "launch {subject} has no raw data to decide from")
 	// LevelUnreplayed: too little is kept of the level Subject to decide it again.
 	// LevelUnkept: what is kept of others is missing. Args: error.
-	LevelUnreplayed = Fact{"replay.level_unreplayed", "level {subject} keeps too little to be decided again"}
+	LevelUnreplayed = Of("replay.level_unreplayed", "level {subject} keeps too little to be decided again")
 	// PlanInexact: it compiles to another digest, so rules were compiled from the
 	// recorded text. Args: sealed.
-	PlanInexact = Fact{"replay.plan_inexact",
-		"The recorded plan has another digest {sealed?without {sealed}, which no run records as it may be " +
-			"secret: give the same values (--var, --var-file, MXFLOW_VAR_name or the environment) to check the whole " +
-			"plan}{sealed!although all its inputs are recorded: this version of mxflow reads it differently}. Each " +
-			"rule was compiled from the text recorded with its decision."}
+	PlanInexact = Of("replay.plan_inexact",
+		"The recorded plan has another digest {sealed?without {sealed}, which no run records as it may be "+
+			"secret: give the same values (--var, --var-file, MXFLOW_VAR_name or the environment) to check the whole "+
+			"plan}{sealed!although all its inputs are recorded: this version of mxflow reads it differently}. Each "+
+			"rule was compiled from the text recorded with its decision.")
 
 	// NeverMeasured: there are no launches on record.
-	NeverMeasured = Fact{"whatif.never_measured",
-		"it was never measured: apply would measure it; the outcome is unknown"}
+	NeverMeasured = Of("whatif.never_measured",
+		"it was never measured: apply would measure it; the outcome is unknown")
 	// StartsUnknown: whether it does is unknown; the cause is why. Args: sealed,
 	// unrecorded.
-	StartsUnknown = Fact{"whatif.starts_unknown",
-		"unknown whether the changed plan starts, sends and requires what was measured: {causes}{sealed?. " +
-			"Sensitive values are never recorded: give the same {sealed}}"}
+	StartsUnknown = Of("whatif.starts_unknown",
+		"unknown whether the changed plan starts, sends and requires what was measured: {causes}{sealed?. "+
+			"Sensitive values are never recorded: give the same {sealed}}")
 
 	// LevelIs: the level Subject came to Verdict; why is shown elsewhere.
-	LevelIs = Fact{"level.is", "level {subject} {verdict:did}"}
+	LevelIs = Of("level.is", "level {subject} {verdict:did}")
 
 	// NoLaunch: no launch of the variant Subject was measured. Args: features, the size
 	// of the stack.
-	NoLaunch = Fact{"target.no_launch",
-		"no launch of {features?the stack of all {features} accepted features}{features!{subject}} was measured"}
+	NoLaunch = Of("target.no_launch",
+		"no launch of {features?the stack of all {features} accepted features}{features!{subject}} was measured")
 
 	// MeasuredApart: the cell Subject was measured in two ways.
-	MeasuredApart = Fact{"compare.measured",
-		"not compared in {subject}: it was measured in two ways (latency correction, enforced lengths or how " +
-			"tokens are counted)"}
+	MeasuredApart = Of("compare.measured",
+		"not compared in {subject}: it was measured in two ways (latency correction, enforced lengths or how "+
+			"tokens are counted)")
 	// SideDiffers: the entry Subject of the environment. Args: was, is.
-	SideDiffers = Fact{"compare.environment", "{subject} was {was}{was!unknown}, is {is}{is!unknown}"}
+	SideDiffers = Of("compare.environment", "{subject} was {was}{was!unknown}, is {is}{is!unknown}")
 
 	// SettingMoved: the setting Subject had another value. Args: was, is.
-	SettingMoved = Fact{"again.setting_moved", "{subject} was {was:exact}, now {is:exact}"}
-	AsWanted     = Fact{"comparison.as_wanted", "{comparison}"}
-	NotAsWanted  = Fact{"comparison.not_as_wanted", "{comparison}"}
+	SettingMoved = Of("again.setting_moved", "{subject} was {was:exact}, now {is:exact}")
+	AsWanted     = Of("comparison.as_wanted", "{comparison}")
+	NotAsWanted  = Of("comparison.not_as_wanted", "{comparison}")
 
 	// RestsOn: how many launches the value at Subject is from. Args: n; base_n if
 	// compared with others, and interval, of 95%.
-	RestsOn = Fact{"value.rests_on",
-		"{base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% CI {interval}}"}
+	RestsOn = Of("value.rests_on",
+		"{base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% CI {interval}}")
 
 	// VerdictTakes: there will be fewer than a verdict needs. Args also: takes, and
 	// unrecorded if it needs more because no launch noise is recorded.
-	VerdictTakes = Fact{"test.verdict_takes",
-		"{launches|launch|launches}{against? per arm}: a verdict needs {takes}{unrecorded? where no " +
-			"launch-to-launch variance is recorded}"}
+	VerdictTakes = Of("test.verdict_takes",
+		"{launches|launch|launches}{against? per arm}: a verdict needs {takes}{unrecorded? where no "+
+			"launch-to-launch variance is recorded}")
 	// SaysNothing: so few show nothing of how launches differ.
-	SaysNothing = Fact{"test.says_nothing",
-		"{launches|launch|launches}{against? per arm}: launch-to-launch variance unknown"}
+	SaysNothing = Of("test.says_nothing",
+		"{launches|launch|launches}{against? per arm}: launch-to-launch variance unknown")
 
 	// NotPaired: these launches have none beside them. Args: launches, a list.
-	NotPaired = Fact{"launches.not_paired",
-		"not paired with a launch of the other arm, so not counted: {launches:and}"}
-	Crashed = Fact{"count.crashed", "{crashes} of {starts} starts crashed"}
+	NotPaired = Of("launches.not_paired",
+		"not paired with a launch of the other arm, so not counted: {launches:and}")
+	Crashed = Of("count.crashed", "{crashes} of {starts} starts crashed")
 
 	// WithinRounds: rounds ran on several places, so arms were compared within them;
 	// OnEach: a level had to hold on each. Args: places.
-	WithinRounds = Fact{"beside.within_rounds",
-		"rounds ran on {places:and}: the arms are compared within each round, by the spread of the rounds' " +
-			"differences"}
+	WithinRounds = Of("beside.within_rounds",
+		"rounds ran on {places:and}: the arms are compared within each round, by the spread of the rounds' "+
+			"differences")
 	// Settles: so many launches would likely settle it; SettlesNever: not even the plan's
 	// maximum would. Args: launches, against; gap, the estimate's distance from the
 	// threshold, and spread, the standard deviation of launches; chance, and more or
 	// most, those that the plan makes if it needs others.
-	Settles = Fact{"beside.settles",
-		"about {launches|launch|launches}{against? per arm} would probably settle it ({chance} chance, if the " +
-			"estimate and the spread stay){more?, {more} more}{most?; the plan makes at most {most}. Continuing " +
-			"needs a larger max in its decision block, declared before the first launch}"}
-	SettlesNever = Fact{"beside.settles_never",
-		"even {launches|launch|launches}{against? per arm}, the most that a plan can make, would probably not " +
-			"settle it: the effect is too close to the threshold for this launch-to-launch variance. Reduce the " +
-			"variance"}
+	Settles = Of("beside.settles",
+		"about {launches|launch|launches}{against? per arm} would probably settle it ({chance} chance, if the "+
+			"estimate and the spread stay){more?, {more} more}{most?; the plan makes at most {most}. Continuing "+
+			"needs a larger max in its decision block, declared before the first launch}")
+	SettlesNever = Of("beside.settles_never",
+		"even {launches|launch|launches}{against? per arm}, the most that a plan can make, would probably not "+
+			"settle it: the effect is too close to the threshold for this launch-to-launch variance. Reduce the "+
+			"variance")
 
 	// Missing: the input Subject has no value, from its cause.
-	Missing  = Fact{"missing", "{subject}"}
-	NoReader = Fact{"missing.no_reader", "no reader for inputs of kind {kind:q}"}
+	Missing  = Of("missing", "{subject}")
+	NoReader = Of("missing.no_reader", "no reader for inputs of kind {kind:q}")
 	// NoOutcome: the feature Subject, or a level of it, came to a Verdict that proves
 	// nothing, from its cause. Args: level.
-	NoOutcome  = Fact{"missing.no_outcome", "{level?level {level} of }feature {subject} {verdict:did}"}
-	Unmeasured = Fact{"launches.none", "no launch of {subject} was measured"}
+	NoOutcome  = Of("missing.no_outcome", "{level?level {level} of }feature {subject} {verdict:did}")
+	Unmeasured = Of("launches.none", "no launch of {subject} was measured")
 	// Unqualified: Subject has no launch in which a level found a number. Args: metric.
-	Unqualified  = Fact{"launches.unqualified", "no qualification launch of {subject} found {metric}"}
-	NotAboveZero = Fact{"launches.not_above_zero",
-		"a {arm?ratio}{arm!test in logs} needs values above zero, but launch {subject}{arm? ({arm})} has " +
-			"{value}{arm?; for values that may be zero use .delta}"}
+	Unqualified  = Of("launches.unqualified", "no qualification launch of {subject} found {metric}")
+	NotAboveZero = Of("launches.not_above_zero",
+		"a {arm?ratio}{arm!test in logs} needs values above zero, but launch {subject}{arm? ({arm})} has "+
+			"{value}{arm?; for values that may be zero use .delta}")
 	// RoundApart: the launches of a round of Subject ran on two places. Args: round,
 	// places.
-	RoundApart = Fact{"launches.round_apart",
-		"launches of round {round} of {subject} ran on two places, {places:and}: not comparable, since devices " +
-			"differ"}
+	RoundApart = Of("launches.round_apart",
+		"launches of round {round} of {subject} ran on two places, {places:and}: not comparable, since devices "+
+			"differ")
 	// SaidUnfit: the observation Subject is of another kind. Args: is, kind.
-	SaidUnfit   = Fact{"launches.said_unfit", "{subject} was observed as {is}, which is not a {kind}"}
-	NoAverage   = Fact{"launches.no_average", "{subject}: {error}"}
-	RowNotFresh = Fact{"row.not_fresh",
-		"its launches were not fresh starts: the server was already running; give its endpoint a restart command"}
-	LaunchesPerArm = Fact{"session.launches",
-		"{most?decided after {n} of up to {most} launches per arm}{most!{n|launch|launches} per arm}"}
+	SaidUnfit   = Of("launches.said_unfit", "{subject} was observed as {is}, which is not a {kind}")
+	NoAverage   = Of("launches.no_average", "{subject}: {error}")
+	RowNotFresh = Of("row.not_fresh",
+		"its launches were not fresh starts: the server was already running; give its endpoint a restart command")
+	LaunchesPerArm = Of("session.launches",
+		"{most?decided after {n} of up to {most} launches per arm}{most!{n|launch|launches} per arm}")
 	// ReferenceLost: the arm Subject, the baseline where it is not the parent, dropped out
 	// of the session; the cause is why. Rules that read it are not decided.
-	ReferenceLost = Fact{"session.reference_lost", "{subject} was not measured"}
+	ReferenceLost = Of("session.reference_lost", "{subject} was not measured")
 	// LaunchesKept: n of least to most launches of an interrupted session are on record.
-	LaunchesKept = Fact{"session.launches_kept", "{n} of {least?{least}–}{most} launches kept"}
+	LaunchesKept = Of("session.launches_kept", "{n} of {least?{least}–}{most} launches kept")
 	// MachineDisturbed: this machine disturbed a launch, which the next apply makes
 	// again; the causes are how.
-	MachineDisturbed = Fact{"session.machine_disturbed", "disturbed by this machine; the next apply repeats it"}
+	MachineDisturbed = Of("session.machine_disturbed", "disturbed by this machine; the next apply repeats it")
 	// LaunchReplaced: another launch replaces Subject; the cause is why that one does not
 	// count.
-	LaunchReplaced = Fact{"session.launch_replaced", "launch {subject} was replaced"}
+	LaunchReplaced = Of("session.launch_replaced", "launch {subject} was replaced")
 	// LaunchAgain: a launch starts to replace Subject; the cause is why that one does not
 	// count.
-	LaunchAgain = Fact{"session.launch_again", "{causes}"}
+	LaunchAgain = Of("session.launch_again", "{causes}")
 	// CrashedAgain: the candidate Subject crashed in fresh launches, its parent in none
 	// under the same load; the causes are how each broke. Args: launches, other,
 	// other_launches.
-	CrashedAgain = Fact{"session.crashed_again",
-		"{subject} crashed again in a fresh launch ({launches:and}), while {other} survived the same load in " +
-			"{other_launches|launch|launches}: {causes}"}
-	TimedOut   = Fact{"step.timed_out", "timed out after {limit}{error?: {error}}"}
-	NotStarted = Fact{"step.not_started", "{error}"}
-	GitRefused = Fact{"git.refused", "{error}"}
-	RefAlready = Fact{"git.ref.already", "{subject} is already at {at}"}
-	RefMade    = Fact{"git.ref.made", "{subject} created{from? from {from}} at {at}"}
+	CrashedAgain = Of("session.crashed_again",
+		"{subject} crashed again in a fresh launch ({launches:and}), while {other} survived the same load in "+
+			"{other_launches|launch|launches}: {causes}")
+	TimedOut   = Of("step.timed_out", "timed out after {limit}{error?: {error}}")
+	NotStarted = Of("step.not_started", "{error}")
+	GitRefused = Of("git.refused", "{error}")
+	RefAlready = Of("git.ref.already", "{subject} is already at {at}")
+	RefMade    = Of("git.ref.made", "{subject} created{from? from {from}} at {at}")
 	// RefMoved: args: before, after; followed if force follows it.
-	RefMoved    = Fact{"git.ref.moved", "{subject} moved from {before} to {after}"}
-	RefGone     = Fact{"git.ref.gone", "{subject} is gone{began?; it began at {began}}{was?; it was at {was}}"}
-	StressBroke = Fact{"stress.broke", "{subject}: a request failed: {error}"}
+	RefMoved    = Of("git.ref.moved", "{subject} moved from {before} to {after}")
+	RefGone     = Of("git.ref.gone", "{subject} is gone{began?; it began at {began}}{was?; it was at {was}}")
+	StressBroke = Of("stress.broke", "{subject}: a request failed: {error}")
 	// StressUnended: answers without their end. StressGarbage: answers that are worse
 	// text than those before the load; the causes are what was found. Args: answers, of.
-	StressUnended = Fact{"stress.unended",
-		"{subject}: {answers} of {of|answer|answers} ended without a finish reason, shorter than requested"}
-	StressGarbage = Fact{"stress.garbage",
-		"{subject}: {answers} of {of|answer|answers} are not readable text; with random weights, set coherence = " +
-			`"off"`}
+	StressUnended = Of("stress.unended",
+		"{subject}: {answers} of {of|answer|answers} ended without a finish reason, shorter than requested")
+	StressGarbage = Of("stress.garbage",
+		"{subject}: {answers} of {of|answer|answers} are not readable text; with random weights, set coherence = "+
+			`"off"`)
 	// MemorySlope is within the limit, or has none; MemoryLeaks demonstrably beyond it;
 	// MemoryOpen neither.
-	MemorySlope = Fact{"stress.memory_slope",
-		"{subject}: memory grew by {slope} per 1000 requests (95% interval {within}){limit?, limit {limit}}"}
+	MemorySlope = Of("stress.memory_slope",
+		"{subject}: memory grew by {slope} per 1000 requests (95% interval {within}){limit?, limit {limit}}")
 
 	// TooFast: streams of the cell Subject were faster than is possible. Args: requests,
 	// of, highest (events/s), most.
-	TooFast = Fact{"work.too_fast",
-		"{subject}: {requests} of {of} answers came at up to {highest:2}, and no stream can exceed {most:2}: not " +
-			"computed"}
-	LengthCounted = Fact{"work.prompt_length",
-		"{subject}: the engine counted {least?{least} to }{most} tokens in {requests} of {of} prompts{sent? of " +
-			"{sent} tokens} (length by: {method}): it did other work than requested, or miscounts"}
+	TooFast = Of("work.too_fast",
+		"{subject}: {requests} of {of} answers came at up to {highest:2}, and no stream can exceed {most:2}: not "+
+			"computed")
+	LengthCounted = Of("work.prompt_length",
+		"{subject}: the engine counted {least?{least} to }{most} tokens in {requests} of {of} prompts{sent? of "+
+			"{sent} tokens} (length by: {method}): it did other work than requested, or miscounts")
 	// SettingUnused: the engine does not show that it used the setting Subject. Args:
 	// name (of the observation), value. The cause is why it was not observed.
 	// SettingUnshown: the same of an engine that need not show it, and is believed.
-	SettingUnused = Fact{"work.setting_unused",
-		"{subject} is set, but the engine does not show that it used it: {name} {value?is {value}}{value!is not " +
-			"seen}{causes? ({causes})}, so it would be measured without it"}
+	SettingUnused = Of("work.setting_unused",
+		"{subject} is set, but the engine does not show that it used it: {name} {value?is {value}}{value!is not "+
+			"seen}{causes? ({causes})}, so it would be measured without it")
 	// NotAsked: the parent could be asked nothing of some launches. Args: other, launches.
-	NotAsked = Fact{"work.not_asked",
-		"not shown that {subject} answers as {other}: {other} could not be asked about enough of its " +
-			"answers{launches?, in {launches}}"}
+	NotAsked = Of("work.not_asked",
+		"not shown that {subject} answers as {other}: {other} could not be asked about enough of its "+
+			"answers{launches?, in {launches}}")
 
 	// Unchecked: the plan of Subject declares answers = "unchecked". Declared: it declares
 	// min_agreement. Args: least.
-	Unchecked = Fact{"answers.unchecked",
-		`nobody asked whether the answers of {subject} are its parent's (answers = "unchecked")`}
-	Declared = Fact{"answers.declared",
-		"the answers of {subject} may differ from its parent's: min_agreement = {least}"}
+	Unchecked = Of("answers.unchecked",
+		`nobody asked whether the answers of {subject} are its parent's (answers = "unchecked")`)
+	Declared = Of("answers.declared",
+		"the answers of {subject} may differ from its parent's: min_agreement = {least}")
 
 	// DecodeBeyond, PrefillBeyond: the cell Subject was faster than the machine can be.
 	// Args: steps, most, least (GB), bandwidth (GB/s), room, machine; value, most, each
 	// (GFLOP), rate (TFLOP/s), room, machine.
-	DecodeBeyond = Fact{"work.decode_beyond",
-		"{subject}: {steps:3} of decoding, and {machine} cannot make more than {most:3}: each reads {least:3} at " +
-			"least, of {bandwidth:4} of memory bandwidth ({room} more, for clocks above the data sheet): not computed"}
-	PrefillBeyond = Fact{"work.prefill_beyond",
-		"{subject}: prefill at {value:3}, and {machine} cannot exceed {most:3}: each token takes {each:3}, of " +
-			"{rate:4} ({room} more, for clocks above the data sheet): not computed, or from a cache"}
+	DecodeBeyond = Of("work.decode_beyond",
+		"{subject}: {steps:3} of decoding, and {machine} cannot make more than {most:3}: each reads {least:3} at "+
+			"least, of {bandwidth:4} of memory bandwidth ({room} more, for clocks above the data sheet): not computed")
+	PrefillBeyond = Of("work.prefill_beyond",
+		"{subject}: prefill at {value:3}, and {machine} cannot exceed {most:3}: each token takes {each:3}, of "+
+			"{rate:4} ({room} more, for clocks above the data sheet): not computed, or from a cache")
 )
