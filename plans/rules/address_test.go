@@ -198,7 +198,7 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		{"empty", "step.build.verdict", "Unknown step", "already fails its phase"},
 		{"one", "step.build", "Unknown step", "have nothing"},
 		{"criterion", `compare.both["openai.a"].chat.tg.gain`, "Criterion reads a step", "gate of a phase"},
-		{"two", `compare.both["openai.a"].chat.tg.gain`, "Unknown step", `no step "both" "compare"`},
+		{"two", `compare.both["openai.a"].chat.tg.gain`, "Unknown step", `no step "both" of kind compare`},
 		{"two", `feature["third"].outs.tg32`, "Workload is not measured", "quick"},
 		{"two", `feature["third"].levels.kernels`, "Level not in the protocol", ""},
 		{"two", `feature["fourth"].chat.tg`, "Feature not decided before this gate", "phase.three"},

@@ -102,7 +102,7 @@ func (ns *Namespace) ofBaseline(in *plans.Input, rest []string, sc *Scope) (*pla
 
 // row resolves compare.<step>["<kind>.<engine>"].….
 func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
-	ph, step, err := ns.step(path, sc, "\"compare\"", func(b *plans.Block) bool { return b.Kind == plans.CompareStep })
+	ph, step, err := ns.step(path, sc, "of kind compare", func(b *plans.Block) bool { return b.Kind == plans.CompareStep })
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 // matrix resolves what a gate reads from a cell of a matrix:
 // matrix.<step>["<knob>=<value>"].….
 func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
-	ph, step, err := ns.step(path, sc, "\"matrix\"", func(b *plans.Block) bool { return b.Kind == plans.MatrixStep })
+	ph, step, err := ns.step(path, sc, "of kind matrix", func(b *plans.Block) bool { return b.Kind == plans.MatrixStep })
 	if err != nil {
 		return nil, err
 	}
