@@ -214,7 +214,7 @@ func (r *reading) found(in *plans.Input, f *Feature) *absence {
 		case why.IsZero():
 			values[i] = v
 		case ran && a.Name == f.Candidate.Name && !level.Unlocks():
-			return r.level(in, f)
+			return invalid(verdict.New(code.NoOutcome, verdict.Text("level", in.Name)).On(in.Feature).Is(level))
 		case f.Broken != "":
 			return &absence{verdict: f.Broken, reason: f.Cause}
 		default:

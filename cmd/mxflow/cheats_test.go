@@ -73,8 +73,8 @@ func TestCheats(t *testing.T) {
 				t.Errorf("want %s\n%s", c.want, out)
 				return
 			}
-			t.Log(got.Verdict, verdict.Lines(got.Reasons))
-			if c.why != "" && !verdict.Holds(got.Reasons, c.why) && !slices.ContainsFunc(got.Levels, func(l ledger.Level) bool { return verdict.Holds(l.Reasons, c.why) }) {
+			t.Log(got.Verdict, verdict.Lines(got.Why()))
+			if c.why != "" && !verdict.Holds(got.Why(), c.why) && !slices.ContainsFunc(got.Levels, func(l ledger.Level) bool { return verdict.Holds(l.Reasons, c.why) }) {
 				t.Errorf("it is not %s\n%s", c.why, out)
 			}
 			if !all || c.want == "" {

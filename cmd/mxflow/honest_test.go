@@ -188,8 +188,8 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 			accuse("%s is %s: %q", level.Name, level.Verdict, verdict.Lines(level.Reasons))
 		}
 	}
-	if verdict.Holds(d.Reasons, "finding.promise_broken") || verdict.Holds(d.Reasons, "finding.tail_grew") {
-		accuse("%q", verdict.Lines(d.Reasons))
+	if verdict.Holds(d.Why(), "finding.promise_broken") || verdict.Holds(d.Why(), "finding.tail_grew") {
+		accuse("%q", verdict.Lines(d.Why()))
 	}
 	return end
 }

@@ -314,7 +314,7 @@ func (r *reader) list(n ast.Node) *plans.Operand {
 		switch {
 		case o == nil:
 			return nil
-		case o.Constant == nil || o.Type == plans.BoolInput || first != "" && o.Type != first:
+		case o.Constant == nil || o.Type == plans.BoolInput || o.Unit == plans.RatioUnit || first != "" && o.Type != first:
 			r.refuse(node, "rule-not-allowed", "Not a constant", "A list in a rule holds words, or numbers.")
 			return nil
 		}

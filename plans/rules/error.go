@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -79,17 +80,21 @@ func lexicalLimits(src string) *Error {
 	return nil
 }
 
+// unexpected is how expr-lang names what it did not expect: token Operator("=").
+var unexpected = regexp.MustCompile(`unexpected token \w+\((".*?")\)`)
+
 // fromExpr is an error of expr-lang, in its own words, at its place.
 func fromExpr(err error, src string) *Error {
 	says := err.Error()
 	e := &Error{At: -1, Length: 1, Code: "invalid-rule", Summary: "Invalid rule"}
 	if fe := (*file.Error)(nil); errors.As(err, &fe) {
 		says = strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something is missing, such as a number or a closing bracket", 1)
+		says = unexpected.ReplaceAllString(says, "unexpected $1")
 		// At the end there is nothing to point at but the last character.
 		e.At = min(fe.From, utf8.RuneCountInString(src)-1)
 		e.Length = max(1, fe.To-fe.From)
 	}
-	e.Detail = strings.ToUpper(says[:1]) + says[1:] + ". A rule compares, as in chat.tg.gain >= 10% and levels.kernels == 'pass'; numbers have a decimal point and no unit but %."
+	e.Detail = strings.ToUpper(says[:1]) + says[1:] + ". A rule compares, as in chat.tg.gain >= 10% and levels.kernels == 'pass'; numbers have a decimal point and no unit but % right behind them, and == is not =."
 	return e
 }
 

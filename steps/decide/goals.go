@@ -138,9 +138,10 @@ func isPhase(node string) bool { return strings.HasPrefix(node, runtime.PhaseID(
 // what this one, or one that is gone, required of them: renaming a phase relaxes nothing.
 // variant is the name that the candidate had then.
 func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evidence, variant string) (why []verdict.Reason) {
-	for _, id := range []string{node, runtime.FeatureID(variant)} {
+	names := map[string]string{featureOf(variant): ev.Feature, variant: ev.Candidate.Name}
+	for _, id := range []string{runtime.FeatureID(variant), node} {
 		if was := then[id]; !isPhase(node) && len(was.Compares) > 0 {
-			return easier(was, now[node], was.Compares)
+			return easier(was, now[node], renamed(was.Compares, names))
 		}
 	}
 	if !isPhase(node) || then == nil {
@@ -148,17 +149,21 @@ func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evide
 			"the requirements at the start of session {subject} are not on record").On(ev.Session)}
 	}
 	known := false
-	for _, id := range slices.Sorted(maps.Keys(then)) {
-		if _, stays := now[id]; !isPhase(id) || id != node && stays {
-			continue
-		}
-		var reading []ledger.Compare
-		for _, c := range then[id].Compares {
-			if slices.ContainsFunc(c.Reads, func(read string) bool {
+	reads := func(id string) []ledger.Compare {
+		return renamed(slices.DeleteFunc(slices.Clone(then[id].Compares), func(c ledger.Compare) bool {
+			return !slices.ContainsFunc(c.Reads, func(read string) bool {
 				return read == ev.Feature || read == featureOf(variant) || plans.SameStep(read, ev.Feature)
-			}) {
-				reading = append(reading, c)
-			}
+			})
+		}), names)
+	}
+	for _, id := range slices.Sorted(maps.Keys(then)) {
+		reading := reads(id)
+		if other, stays := now[id]; !isPhase(id) || id != node && stays && len(reads(node)) > 0 {
+			continue
+		} else if id != node && stays { // it may have handed its feature over
+			reading = slices.DeleteFunc(reading, func(c ledger.Compare) bool {
+				return slices.ContainsFunc(other.Compares, func(o ledger.Compare) bool { return o.Covers(c) })
+			})
 		}
 		if len(reading) > 0 {
 			why, known = append(why, easier(then[id], now[node], reading)...), true
@@ -169,6 +174,17 @@ func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evide
 		why = append(why, verdict.New(code.AskedAfter).On(ev.Feature))
 	}
 	return why
+}
+
+// renamed are comparisons under the names that features have now.
+func renamed(compares []ledger.Compare, names map[string]string) []ledger.Compare {
+	out := slices.Clone(compares)
+	for i, c := range out {
+		if old, metric, ok := strings.Cut(c.Metric, " "); ok && names[old] != "" {
+			out[i].Metric = names[old] + " " + metric
+		}
+	}
+	return out
 }
 
 // easier is which comparisons are missing or easier, and which error rates are now easier
@@ -214,8 +230,8 @@ func easier(was, is ledger.Goal, compares []ledger.Compare) (why []verdict.Reaso
 // session, whether it counts or not, and the candidate's name then; absent if no record
 // says so.
 func goalsAt(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then map[string]ledger.Goal, variant string, there bool) {
-	if len(ev.Candidate.Launches) == 0 {
-		return nil, "", false
+	if len(ev.Candidate.Launches) == 0 { // numbers that a level or a step found
+		ev.Candidate.Launches = []string{ev.Candidate.Qualified}
 	}
 	goals := map[string]map[string]ledger.Goal{}
 	first := map[string]*ledger.Record{} // by variant
@@ -223,7 +239,7 @@ func goalsAt(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then m
 		switch l := r.Launch; {
 		case r.RunStart != nil:
 			goals[r.Run] = r.RunStart.Goals
-		case l == nil || l.Session != ev.Session:
+		case l == nil || l.Session != ev.Session && l.ID != ev.Candidate.Launches[0]:
 		default:
 			if _, known := first[l.VariantKey]; !known {
 				first[l.VariantKey] = r
@@ -255,7 +271,7 @@ func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger
 			continue
 		}
 		rests := slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
-			return e.Session == ev.Session && (own(e.Candidate.Name) || isPhase(node) && (e.Feature == ev.Feature || e.Feature == featureOf(variant)))
+			return e.Session == ev.Session && (len(ev.Candidate.Launches) > 0 || e.Candidate.Qualified == ev.Candidate.Qualified) && (own(e.Candidate.Name) || isPhase(node) && (e.Feature == ev.Feature || e.Feature == featureOf(variant)))
 		})
 		came := d.Verdict
 		for _, alt := range d.Alternatives {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -136,6 +137,47 @@ func TestRelaxed(t *testing.T) {
 				t.Errorf("relaxed: %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestWhoseLaunches: launches are judged by what was required of them, whichever feature or
+// phase has them now, and numbers that were found by what was required of their launch.
+func TestWhoseLaunches(t *testing.T) {
+	asks := func(feature string, threshold float64) ledger.Goal {
+		metric := feature + " w.tg median  change"
+		return ledger.Goal{Compares: []ledger.Compare{{Text: fmt.Sprint(feature, " >= ", threshold), Metric: metric, Reads: []string{feature}, AtLeast: true, Threshold: threshold}}}
+	}
+	type goals map[string]ledger.Goal
+	for name, c := range map[string]struct {
+		then, now goals
+		node      string
+		feature   string
+		found     bool
+		relaxed   bool
+	}{
+		"renamed":            {goals{"feature.a": asks("a", 10)}, goals{"feature.b": asks("b", 10)}, "feature.b", "b", false, false},
+		"renamed and easier": {goals{"feature.a": asks("a", 10)}, goals{"feature.b": asks("b", 5)}, "feature.b", "b", false, true},
+		"swapped":            {goals{"feature.a": asks("a", 10), "feature.b": asks("b", 0)}, goals{"feature.a": asks("a", 10), "feature.b": asks("b", 0)}, "feature.b", "b", false, true},
+		"a gate of both names": {
+			goals{"phase.p": asks("a", 10), "phase.q": asks("a", 0)}, goals{"phase.p": asks("a", 5), "phase.q": asks("a", 0)}, "phase.q", "a", false, false,
+		},
+		"handed over":  {goals{"phase.p": asks("a", 10)}, goals{"phase.p": asks("g", 0), "phase.q": asks("a", 0)}, "phase.q", "a", false, true},
+		"also read":    {goals{"phase.p": asks("a", 10)}, goals{"phase.p": asks("a", 10), "phase.q": asks("a", 0)}, "phase.q", "a", false, false},
+		"found":        {goals{"feature.a": asks("a", 10)}, goals{"feature.a": asks("a", 5)}, "feature.a", "a", true, true},
+		"found, as is": {goals{"feature.a": asks("a", 10)}, goals{"feature.a": asks("a", 10)}, "feature.a", "a", true, false},
+	} {
+		known := ledgerOf{
+			{Run: "1", RunStart: &ledger.RunStart{Goals: c.then}},
+			{Run: "1", Launch: &ledger.Launch{ID: "x", Session: "s", Variant: "a", VariantKey: "key"}},
+			{Run: "2", RunStart: &ledger.RunStart{Goals: c.now}},
+		}
+		ev := ledger.Evidence{Feature: c.feature, Session: "s", Candidate: ledger.Arm{Name: c.feature, Launches: []string{"x"}}}
+		if c.found {
+			ev.Session, ev.Candidate.Launches, ev.Candidate.Qualified = "", nil, "x"
+		}
+		if got := Relaxed(known.records(), c.now, c.node, []ledger.Evidence{ev}); len(got) > 0 != c.relaxed {
+			t.Errorf("%s: relaxed %v, want %v", name, got, c.relaxed)
+		}
 	}
 }
 

@@ -130,7 +130,8 @@ func (w *whatIf) decide(n *runtime.Node, out *WouldBe) *ledger.Decision {
 	if n.Kind == runtime.KindGate {
 		w.leaveOpen(n.PhaseBlock, d)
 	}
-	out.Reasons = d.Why()
+	// That it decides on seen data is what a what-if does, and nobody's choice.
+	out.Reasons = slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool { return r.Kind == code.OnSeenData.Kind })
 	if len(d.OnSeenData) > 0 && d.Verdict == verdict.Pass {
 		out.Reasons = append(out.Reasons, verdict.Say("relaxed.measured_anew",
 			"an apply would measure it again: {causes}").From(d.OnSeenData...))

@@ -336,8 +336,12 @@ func (s *session) launches(open func(*member) int) (n int) {
 func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
 	s.mu.Lock()
 	view := s.lab.View(s.scope)
+	id := launchID(s.id, sl, len(tries))
+	for n := len(tries) + 1; slices.ContainsFunc(s.all, func(l *ledger.Launch) bool { return l.ID == id }); n++ {
+		id = launchID(s.id, sl, n) // another variant had this name before
+	}
 	ev := runtime.Event{
-		Level: plans.BenchmarkLevel, Variant: sl.variant.Name, LaunchID: launchID(s.id, sl, len(tries)), Launch: sl.number, Again: len(tries),
+		Level: plans.BenchmarkLevel, Variant: sl.variant.Name, LaunchID: id, Launch: sl.number, Again: len(tries),
 		Launches: s.total(), LaunchesLeast: s.launches(func(m *member) int { return m.NextLook(view, s.id, s.work) }),
 	}
 	record := &ledger.Launch{

@@ -104,8 +104,8 @@ func Agreed(asked *agreement.Asked, parent, candidate *variant.Variant, launches
 			"not shown that {subject} answers as {other}: asked at random positions{part? ({part})} of its "+
 				"answers to {cell}, {other} says the same at {agreed} of {of}, of its own at {own} of "+
 				"{own_of}{recites?; more of {subject}'s answers than of {other}'s is recited: it stands in the "+
-				"prompt or in other answers, or follows from the few words before it} ({least?shown must be at most "+
-				"{least} less}{declared?min_agreement = {declared}}). A port that changes answers on purpose "+
+				"prompt or in other answers, or follows from the few words before it} ({least?at most {least} "+
+				"less must be shown}{declared?min_agreement = {declared}}). A port that changes answers on purpose "+
 				"declares min_agreement"),
 			worst)}
 	}

@@ -1,6 +1,6 @@
 // Package page shows the contents of a state directory as one self-contained HTML file:
 // it loads nothing from a network, no font and no picture. It chooses and lays out the
-// facts; the words are those of gates/tell and of package report. It decides nothing and
+// facts; the words are those of reasons and of package report. It decides nothing and
 // measures nothing.
 package page
 

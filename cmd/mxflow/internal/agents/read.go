@@ -28,7 +28,7 @@ var reads = []struct {
 	{"status", "The stack and the newest state of every node.", []string{"status"}, 0, true},
 	{"explain", "Why a feature, gate or node (of) got its verdict.", []string{"explain"}, 1, true},
 	{"show", "A run (of: its ID or latest) with its decisions and launches.", []string{"show"}, 1, true},
-	{"compare", "The metrics of two recorded runs, features or commits (of) with the change, its 95% interval and p. Decides nothing.", []string{"compare"}, 2, true},
+	{"compare", "The metrics of two recorded runs or features (of) with the change, its 95% interval and p. Decides nothing.", []string{"compare"}, 2, true},
 	{"profile", "Where the profiled baseline, or a feature (of), spends its time, and how the feature differs from its parent.", []string{"profile"}, 1, true},
 	{"kinds", "The kinds of engine, or one (of) with its settings and observations.", []string{"engine", "kinds"}, 1, false},
 }

@@ -225,7 +225,7 @@ func (p *page) rule(number int, r rule) {
 	reasons := slices.Clone(r.Reasons)
 	for _, in := range r.Inputs {
 		if !in.Missing.IsZero() {
-			p.paragraphs("   ", p.told.Once(verdict.Say("explain.is_missing", "{subject} is missing").On(in.Path).From(in.Missing))...)
+			p.paragraphs("   ", p.told.Each(verdict.Say("explain.is_missing", "{subject} is missing").On(in.Path).From(in.Missing))...)
 			reasons = slices.DeleteFunc(reasons, in.Absence().Equal)
 		}
 	}

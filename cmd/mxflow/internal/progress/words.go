@@ -25,7 +25,7 @@ func Left(least, most float64) string {
 	case least >= 0.5: // which prints as a second
 		return "ETA at least " + verdict.Lasting(least)
 	}
-	return "ETA unknown until the first launch"
+	return "ETA unknown"
 }
 
 // indent precedes the details of an event, which are below its text.
