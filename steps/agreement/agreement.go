@@ -247,7 +247,7 @@ type Look struct {
 	At  int    `json:"at"`
 	Was string `json:"was"`
 	Is  string `json:"is"`
-	// Unreached is set if the parent's answer differs from this one in an earlier part.
+	// Unreached is set if the parent's answer differs from this one before it.
 	Unreached bool `json:"unreached,omitempty"`
 	// Recited is set if Was follows from text that stands elsewhere, or the parent says it
 	// when asked to continue the few words before it alone.

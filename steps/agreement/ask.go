@@ -248,7 +248,7 @@ func (p Position) look(ctx context.Context, st *launch.Started, client *openai.C
 		if err != nil {
 			return l, err
 		}
-		p = p.reached(&l, said, c)
+		p = p.reached(&l, said)
 	}
 	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is)))
 	l.Recited = p.recitedIn(c.answers)
@@ -268,16 +268,18 @@ func (p Position) look(ctx context.Context, st *launch.Started, client *openai.C
 }
 
 // reached completes a look by what the parent answered as a whole: behind the first
-// difference, nothing is known of other parts. It returns the position that was compared.
-func (p Position) reached(l *Look, said string, c *cellDraw) Position {
+// difference, nothing is known. To count the difference for every position behind it would
+// accuse a port whose near ties come out otherwise once an answer. It returns the position
+// that was compared.
+func (p Position) reached(l *Look, said string) Position {
 	a, same := p.Answer, 0
 	for same < min(len(said), len(a.Text)) && said[same] == a.Text[same] {
 		same++
 	}
 	for a.Starts[p.Token] > same {
 		p.Token--
+		l.Unreached = true
 	}
-	l.Unreached = c.part[a][p.Token] != l.Part
 	l.At = a.Starts[p.Token]
 	next := len(a.Text)
 	if p.Token+1 < len(a.Starts) {
