@@ -138,7 +138,10 @@ func isPhase(node string) bool { return strings.HasPrefix(node, runtime.PhaseID(
 // what this one, or one that is gone, required of them: renaming a phase relaxes nothing.
 // variant is the name that the candidate had then.
 func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evidence, variant string) (why []verdict.Reason) {
-	names := map[string]string{featureOf(variant): ev.Feature, variant: ev.Candidate.Name}
+	names := map[string]string{}
+	if old, name := featureOf(variant), featureOf(ev.Candidate.Name); old != name {
+		names[old], names[variant] = name, ev.Candidate.Name
+	}
 	for _, id := range []string{runtime.FeatureID(variant), node} {
 		if was := then[id]; !isPhase(node) && len(was.Compares) > 0 {
 			return easier(was, now[node], renamed(was.Compares, names))
