@@ -296,6 +296,8 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	if err := it.run(ctx); err != nil {
 		return nil, err
 	}
+	// In the order of rows, whichever was qualified first.
+	slices.SortStableFunc(out.Levels, func(a, b ledger.Level) int { return cmp.Compare(it.rowOf(a), it.rowOf(b)) })
 	if err := c.judge(ctx, it, out); err != nil {
 		return nil, err
 	}
@@ -347,6 +349,11 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 		out.Levels = append(out.Levels, l)
 	}
 	return nil
+}
+
+// rowOf is the index of the row that a level belongs to.
+func (c *comparison) rowOf(l ledger.Level) int {
+	return slices.IndexFunc(c.variants, func(v *variant.Variant) bool { return strings.HasPrefix(l.Name, v.Name+"/") })
 }
 
 // drop takes a row out.
