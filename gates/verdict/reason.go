@@ -111,9 +111,9 @@ func (r *Reason) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Key is what digests and keys may rest on: codes, subjects and verdicts down to the
-// roots. Values and texts are left out: a number printed with one more digit, or an error that
-// an engine words differently, is the same fact.
+// Key is what digests and keys may rest on: kinds, subjects and verdicts down to the
+// roots. Values and texts are left out: a number printed with one more digit, or an error
+// that an engine words differently, is the same fact.
 func (r Reason) Key() string {
 	var b strings.Builder
 	r.writeKey(&b)
@@ -148,7 +148,7 @@ func Holds(reasons []Reason, k code.Kind) bool {
 // Map returns the reason with f applied to every subject and every text, also in its
 // causes: how secrets are redacted.
 func (r Reason) Map(f func(string) string) Reason {
-	r.Subject, r.Values, r.Causes = f(r.Subject), maps.Clone(r.Values), slices.Clone(r.Causes)
+	r.Subject, r.Text, r.Values, r.Causes = f(r.Subject), f(r.Text), maps.Clone(r.Values), slices.Clone(r.Causes)
 	for name, v := range r.Values {
 		v.Text, v.List = f(v.Text), slices.Clone(v.List)
 		for i := range v.List {

@@ -70,6 +70,10 @@ func TestMapAndHolds(t *testing.T) {
 	if data, _ := json.Marshal(got); strings.Contains(string(data), "secret") || strings.Count(string(data), "***") != 6 {
 		t.Errorf("%s", data)
 	}
+	var words Reason // without a template, as another program may send it
+	if err := json.Unmarshal([]byte(`{"kind":"broken","text":"secret"}`), &words); err != nil || words.Map(func(string) string { return "" }).String() != "" {
+		t.Error("a text that was read keeps its secret", err)
+	}
 	if data, _ := json.Marshal(r); strings.Count(string(data), "secret") != 6 {
 		t.Errorf("changed in place: %s", data)
 	}

@@ -25,19 +25,19 @@ func (k Kind) Evidence() bool {
 func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 
 var (
-	// ImagePulled: the image Subject is being pulled. Args: done and total, in GB, if
+	// ImagePulled: the image Subject is being pulled. Values: done and total, in GB, if
 	// known.
 	ImagePulled = Of("apply.image_pulled", "pulling image {subject}{total?: {done} of {total}}")
 	NotRead     = Of("aside.not_read", "not read")
 	Confirmed   = Of("confirmed", "confirmed on engine.{subject}")
 
-	// NotTried: on the engine Subject, as the feature does not pass without it. Args:
+	// NotTried: on the engine Subject, as the feature does not pass without it. Values:
 	// without (what it is).
 	NotTried = Of("confirmation.not_tried", "not tried on engine.{subject}: {without} regardless")
 	// ConfirmationNotRun: on the engine Subject; the cause is why.
 	ConfirmationNotRun = Of("confirmation.not_run", "not confirmed on engine.{subject}")
 
-	// Rule: the rule or criterion Subject came to Verdict, from its causes. Args: role.
+	// Rule: the rule or criterion Subject came to Verdict, from its causes. Values: role.
 	Rule = Of("rule", "{role=criterion?criterion }{subject}: {verdict}")
 
 	// Level: the level Subject came to Verdict, from its causes.
@@ -64,7 +64,7 @@ var (
 
 	// Relaxed: a rule was relaxed after its launches were seen; its causes say which.
 	Relaxed = Of("relaxed", "rule relaxed after its data were seen{causes? ({causes})}")
-	// PreferMoved: alternatives are now chosen by another metric. Args: was, is.
+	// PreferMoved: alternatives are now chosen by another metric. Values: was, is.
 	PreferMoved = Of("relaxed.prefer", "prefer {was} → {is?{is}}{is!nothing}")
 	// AskedAfter: when the matrix was measured, no rule read it. Subject: the rule that
 	// now does.
@@ -86,7 +86,7 @@ var (
 	Finished    = Of("finished", "finished")
 	Interrupted = Of("interrupted", "interrupted")
 
-	// LaunchBroke: the engine, or what drives it, broke. Args: error. The cause is a
+	// LaunchBroke: the engine, or what drives it, broke. Values: error. The cause is a
 	// diagnosis, if its log shows one.
 	LaunchBroke = Of("launch.broke",
 		"{cause=engine.diagnosed?{causes} }{error}{cause=engine.diagnosed!{causes?; {causes}}}")
@@ -96,17 +96,17 @@ var (
 	EngineEnded = Of("engine.ended",
 		"{cause=engine.diagnosed?{causes} }the engine exited on its own "+
 			"({exit}){cause=engine.diagnosed!{causes?; {causes}}}")
-	// Diagnosed: what broke an engine. Args: class (of kinds.Class), blame (of
+	// Diagnosed: what broke an engine. Values: class (of kinds.Class), blame (of
 	// kinds.Blame), means; line_no and line, if its log shows it.
 	Diagnosed = Of("engine.diagnosed", "{means} [{class}{line_no?, log line {line_no}: {line}}]")
 	// PortShared: another program, by, listened at the engine's port when the launch
-	// ended. PortUnseen: whether one does cannot be told.
+	// ended.
 	PortShared = Of("engine.port_shared",
 		"{cause=engine.diagnosed?{causes} }{by} listened at the engine's port when the launch ended, so that it "+
 			"may have answered{cause=engine.diagnosed!{causes?; {causes}}}")
 
 	// LaunchGone: what made the launch on another machine, Subject, is gone, or what it
-	// returned is incomplete. Args: class (of launch.Gone), error (its last words), job.
+	// returned is incomplete. Values: class (of launch.Gone), error (its last words), job.
 	LaunchGone = Of("launch.gone",
 		"lost on {subject}: {class=ended?the worker ended}{class=silent?the worker went "+
 			"silent}{class=damaged?its result arrived damaged}{class=broke?the worker failed}{class=preempted?its "+
@@ -116,16 +116,16 @@ var (
 			"evicted}{class=out_of_memory?out of memory by the limit of its job; raise it in the executor block "+
 			"(--mem, resources.limits.memory)}{job? (job {job})}{error?: {error}}")
 
-	// WorkerWaits: slot has no worker yet. Args: slot, says (of what starts it).
+	// WorkerWaits: slot has no worker yet. Values: slot, says (of what starts it).
 	WorkerWaits = Of("worker.waits", "waiting for slot {slot}{says?: {says}}")
-	// WorkerRefuses: the worker at Subject would not make the same launches. Args: error.
+	// WorkerRefuses: the worker at Subject would not make the same launches. Values: error.
 	WorkerRefuses = Of("worker.refuses", "{subject?{subject}: }{error}")
 
-	// Unstopped: something started earlier could not be ended. Args: error.
+	// Unstopped: something started earlier could not be ended. Values: error.
 	Unstopped = Of("launch.unstopped",
 		"an earlier launch left processes that could not be ended and may slow the next one: {error}. End them "+
 			"and apply again")
-	// NotKept: Subject ("output", "log", "metadata") could not be kept. Args: error.
+	// NotKept: Subject ("output", "log", "metadata") could not be kept. Values: error.
 	NotKept = Of("launch.not_kept",
 		"{subject=output?its output}{subject=log?the log}{subject=metadata?the launch's metadata} could not be "+
 			"saved: {error}")
@@ -139,7 +139,7 @@ var (
 	ReadingsDamaged = Of("machine.readings_damaged",
 		"the readings of {subject} are damaged or duplicated, so it is unknown whether the GPU was disturbed")
 
-	// GPUSlowed: a GPU was slowed down for a share of the measured time. Args: gpu,
+	// GPUSlowed: a GPU was slowed down for a share of the measured time. Values: gpu,
 	// share, by (the driver's reasons).
 	GPUSlowed = Of("gpu.slowed",
 		"{subject}: GPU {gpu} was slowed down for {share:3} of the measured time ({by}): let it cool down, or "+
@@ -185,7 +185,7 @@ var (
 	Unlooked   = Of("answers.unlooked", `answers{subject? of {subject}} were not checked (coherence = "off")`)
 
 	// EnvironmentChanged: launches of the variant Subject had different environments.
-	// Args: advised, if what to do is given elsewhere; EnvironmentApart too.
+	// Values: advised, if what to do is given elsewhere; EnvironmentApart too.
 	EnvironmentChanged = Of("environment.changed",
 		"launches of {subject} ran in different environments: {causes}.{advised! Make them the same and measure "+
 			"again, or list what may differ in accept_fingerprint of the baseline}")
@@ -194,12 +194,12 @@ var (
 			"again, or list what may differ in accept_fingerprint of the baseline}")
 
 	// DiffersUntested: the variants Subject and other differ in what is not under
-	// test. Args: names, and as many values and other_values; knobs.
+	// test. Values: names, and as many values and other_values; knobs.
 	DiffersUntested = Of("observation.apart",
 		"{subject} and {other} differ in something the plan does not declare: {apart}.{knobs? If knob {knobs} is "+
 			"meant to change it, add changes = [{quoted}] there; otherwise make both the same.}")
 
-	// TreeMoved: the working tree at Subject changed between two launches. Args: one,
+	// TreeMoved: the working tree at Subject changed between two launches. Values: one,
 	// other, and those of what changed.
 	TreeMoved = Of("tree.moved",
 		"{subject} changed between launch {one} and launch {other}, in {lost?files that cannot be named, because "+
@@ -208,7 +208,7 @@ var (
 	TreeMovedBefore = Of("tree.moved_before",
 		"{subject} changed before launch {launch}, after its state was recorded: apply again")
 
-	// NumbersUnread: a program's output is not what its blocks read. Args: error.
+	// NumbersUnread: a program's output is not what its blocks read. Values: error.
 	NumbersUnread = Of("exec.numbers_unread", "its numbers cannot be read: {error}")
 	LogBrokeOff   = Of("kernels.log_broke_off",
 		"the connection to the docker daemon broke while the log was followed, so a missing line proves nothing: "+
@@ -223,12 +223,12 @@ var (
 	// NextEvidence: evidence is missing; the cause is why.
 	NextEvidence = Of("next.evidence", "evidence is missing for {subject}{causes?: {causes}}")
 
-	// ProfileHidden: some kernels have no names. Args: graphs, launches of CUDA graphs
+	// ProfileHidden: some kernels have no names. Values: graphs, launches of CUDA graphs
 	// that hide theirs; unnamed, kernels of a profile with too many names.
 	ProfileHidden = Of("profile.hidden",
 		"{subject?{subject}: }{unnamed?{unnamed|kernel|kernels} whose names were not kept}{unnamed!CUDA graphs "+
 			"hide what {graphs?{graphs|launch|launches} }ran: add --cuda-graph-trace=node to nsys}")
-	// ProfileNoFile: nothing was written for Subject, or at all. Args: waited.
+	// ProfileNoFile: nothing was written for Subject, or at all. Values: waited.
 	ProfileNoFile = Of("profile.no_file",
 		"{subject?{subject}: }the profiler wrote no profile{waited? within {waited}}")
 
@@ -240,10 +240,9 @@ var (
 	// NoRawData: the launch Subject has none to decide by; the cause is why.
 	NoRawData = Of("replay.no_raw_data", "launch {subject} has no raw data to decide from")
 	// LevelUnreplayed: too little is kept of the level Subject to decide it again.
-	// LevelUnkept: what is kept of others is missing. Args: error.
 	LevelUnreplayed = Of("replay.level_unreplayed", "level {subject} keeps too little to be decided again")
 	// PlanInexact: it compiles to another digest, so rules were compiled from the
-	// recorded text. Args: sealed.
+	// recorded text. Values: sealed.
 	PlanInexact = Of("replay.plan_inexact",
 		"The recorded plan has another digest {sealed?without {sealed}, which no run records as it may be "+
 			"secret: give the same values (--var, --var-file, MXFLOW_VAR_name or the environment) to check the whole "+
@@ -253,7 +252,7 @@ var (
 	// NeverMeasured: there are no launches on record.
 	NeverMeasured = Of("whatif.never_measured",
 		"it was never measured: apply would measure it; the outcome is unknown")
-	// StartsUnknown: whether it does is unknown; the cause is why. Args: sealed,
+	// StartsUnknown: whether it does is unknown; the cause is why. Values: sealed,
 	// unrecorded.
 	StartsUnknown = Of("whatif.starts_unknown",
 		"unknown whether the changed plan starts, sends and requires what was measured: {causes}{sealed?. "+
@@ -262,7 +261,7 @@ var (
 	// LevelIs: the level Subject came to Verdict; why is shown elsewhere.
 	LevelIs = Of("level.is", "level {subject} {verdict:did}")
 
-	// NoLaunch: no launch of the variant Subject was measured. Args: features, the size
+	// NoLaunch: no launch of the variant Subject was measured. Values: features, the size
 	// of the stack.
 	NoLaunch = Of("target.no_launch",
 		"no launch of {features?the stack of all {features} accepted features}{features!{subject}} was measured")
@@ -271,15 +270,15 @@ var (
 	MeasuredApart = Of("compare.measured",
 		"not compared in {subject}: it was measured in two ways (latency correction, enforced lengths or how "+
 			"tokens are counted)")
-	// SideDiffers: the entry Subject of the environment. Args: was, is.
+	// SideDiffers: the entry Subject of the environment. Values: was, is.
 	SideDiffers = Of("compare.environment", "{subject} was {was}{was!unknown}, is {is}{is!unknown}")
 
-	// SettingMoved: the setting Subject had another value. Args: was, is.
+	// SettingMoved: the setting Subject had another value. Values: was, is.
 	SettingMoved = Of("again.setting_moved", "{subject} was {was:exact}, now {is:exact}")
 	AsWanted     = Of("comparison.as_wanted", "{comparison}")
 	NotAsWanted  = Of("comparison.not_as_wanted", "{comparison}")
 
-	// RestsOn: how many launches the value at Subject is from. Args: n; base_n if
+	// RestsOn: how many launches the value at Subject is from. Values: n; base_n if
 	// compared with others, and interval, of 95%.
 	RestsOn = Of("value.rests_on",
 		"{base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% CI {interval}}")
@@ -293,18 +292,17 @@ var (
 	SaysNothing = Of("test.says_nothing",
 		"{launches|launch|launches}{against? per arm}: launch-to-launch variance unknown")
 
-	// NotPaired: these launches have none beside them. Args: launches, a list.
+	// NotPaired: these launches have none beside them. Values: launches, a list.
 	NotPaired = Of("launches.not_paired",
 		"not paired with a launch of the other arm, so not counted: {launches:and}")
 	Crashed = Of("count.crashed", "{crashes} of {starts} starts crashed")
 
-	// WithinRounds: rounds ran on several places, so arms were compared within them;
-	// OnEach: a level had to hold on each. Args: places.
+	// WithinRounds: rounds ran on several places, so arms were compared within them.
 	WithinRounds = Of("beside.within_rounds",
 		"rounds ran on {places:and}: the arms are compared within each round, by the spread of the rounds' "+
 			"differences")
 	// Settles: so many launches would likely settle it; SettlesNever: not even the plan's
-	// maximum would. Args: launches, against; gap, the estimate's distance from the
+	// maximum would. Values: launches, against; gap, the estimate's distance from the
 	// threshold, and spread, the standard deviation of launches; chance, and more or
 	// most, those that the plan makes if it needs others.
 	Settles = Of("beside.settles",
@@ -320,20 +318,20 @@ var (
 	Missing  = Of("missing", "{subject}")
 	NoReader = Of("missing.no_reader", "no reader for inputs of kind {kind:q}")
 	// NoOutcome: the feature Subject, or a level of it, came to a Verdict that proves
-	// nothing, from its cause. Args: level.
+	// nothing, from its cause. Values: level.
 	NoOutcome  = Of("missing.no_outcome", "{level?level {level} of }feature {subject} {verdict:did}")
 	Unmeasured = Of("launches.none", "no launch of {subject} was measured")
-	// Unqualified: Subject has no launch in which a level found a number. Args: metric.
+	// Unqualified: Subject has no launch in which a level found a number. Values: metric.
 	Unqualified  = Of("launches.unqualified", "no qualification launch of {subject} found {metric}")
 	NotAboveZero = Of("launches.not_above_zero",
 		"a {arm?ratio}{arm!test in logs} needs values above zero, but launch {subject}{arm? ({arm})} has "+
 			"{value}{arm?; for values that may be zero use .delta}")
-	// RoundApart: the launches of a round of Subject ran on two places. Args: round,
+	// RoundApart: the launches of a round of Subject ran on two places. Values: round,
 	// places.
 	RoundApart = Of("launches.round_apart",
 		"launches of round {round} of {subject} ran on two places, {places:and}: not comparable, since devices "+
 			"differ")
-	// SaidUnfit: the observation Subject is of another kind. Args: is, kind.
+	// SaidUnfit: the observation Subject is of another kind. Values: is, kind.
 	SaidUnfit   = Of("launches.said_unfit", "{subject} was observed as {is}, which is not a {kind}")
 	NoAverage   = Of("launches.no_average", "{subject}: {error}")
 	RowNotFresh = Of("row.not_fresh",
@@ -355,7 +353,7 @@ var (
 	// count.
 	LaunchAgain = Of("session.launch_again", "{causes}")
 	// CrashedAgain: the candidate Subject crashed in fresh launches, its parent in none
-	// under the same load; the causes are how each broke. Args: launches, other,
+	// under the same load; the causes are how each broke. Values: launches, other,
 	// other_launches.
 	CrashedAgain = Of("session.crashed_again",
 		"{subject} crashed again in a fresh launch ({launches:and}), while {other} survived the same load in "+
@@ -370,18 +368,17 @@ var (
 	RefGone     = Of("git.ref.gone", "{subject} is gone{began?; it began at {began}}{was?; it was at {was}}")
 	StressBroke = Of("stress.broke", "{subject}: a request failed: {error}")
 	// StressUnended: answers without their end. StressGarbage: answers that are worse
-	// text than those before the load; the causes are what was found. Args: answers, of.
+	// text than those before the load; the causes are what was found. Values: answers, of.
 	StressUnended = Of("stress.unended",
 		"{subject}: {answers} of {of|answer|answers} ended without a finish reason, shorter than requested")
 	StressGarbage = Of("stress.garbage",
 		"{subject}: {answers} of {of|answer|answers} are not readable text; with random weights, set coherence = "+
 			`"off"`)
-	// MemorySlope is within the limit, or has none; MemoryLeaks demonstrably beyond it;
-	// MemoryOpen neither.
+	// MemorySlope is within the limit, or has none.
 	MemorySlope = Of("stress.memory_slope",
 		"{subject}: memory grew by {slope} per 1000 requests (95% interval {within}){limit?, limit {limit}}")
 
-	// TooFast: streams of the cell Subject were faster than is possible. Args: requests,
+	// TooFast: streams of the cell Subject were faster than is possible. Values: requests,
 	// of, highest (events/s), most.
 	TooFast = Of("work.too_fast",
 		"{subject}: {requests} of {of} answers came at up to {highest:2}, and no stream can exceed {most:2}: not "+
@@ -389,26 +386,25 @@ var (
 	LengthCounted = Of("work.prompt_length",
 		"{subject}: the engine counted {least?{least} to }{most} tokens in {requests} of {of} prompts{sent? of "+
 			"{sent} tokens} (length by: {method}): it did other work than requested, or miscounts")
-	// SettingUnused: the engine does not show that it used the setting Subject. Args:
+	// SettingUnused: the engine does not show that it used the setting Subject. Values:
 	// name (of the observation), value. The cause is why it was not observed.
-	// SettingUnshown: the same of an engine that need not show it, and is believed.
 	SettingUnused = Of("work.setting_unused",
 		"{subject} is set, but the engine does not show that it used it: {name} {value?is {value}}{value!is not "+
 			"seen}{causes? ({causes})}, so it would be measured without it")
-	// NotAsked: the parent could be asked nothing of some launches. Args: other, launches.
+	// NotAsked: the parent could be asked nothing of some launches. Values: other, launches.
 	NotAsked = Of("work.not_asked",
 		"not shown that {subject} answers as {other}: {other} could not be asked about enough of its "+
 			"answers{launches?, in {launches}}")
 
 	// Unchecked: the plan of Subject declares answers = "unchecked". Declared: it declares
-	// min_agreement. Args: least.
+	// min_agreement. Values: least.
 	Unchecked = Of("answers.unchecked",
 		`nobody asked whether the answers of {subject} are its parent's (answers = "unchecked")`)
 	Declared = Of("answers.declared",
 		"the answers of {subject} may differ from its parent's: min_agreement = {least}")
 
 	// DecodeBeyond, PrefillBeyond: the cell Subject was faster than the machine can be.
-	// Args: steps, most, least (GB), bandwidth (GB/s), room, machine; value, most, each
+	// Values: steps, most, least (GB), bandwidth (GB/s), room, machine; value, most, each
 	// (GFLOP), rate (TFLOP/s), room, machine.
 	DecodeBeyond = Of("work.decode_beyond",
 		"{subject}: {steps:3} of decoding, and {machine} cannot make more than {most:3}: each reads {least:3} at "+
