@@ -62,6 +62,16 @@ type Event struct {
 	Stream string `json:"stream,omitempty"`
 }
 
+// Action is what an apply does with a node.
+type Action string
+
+const (
+	// Reuse keeps the recorded outcome.
+	Reuse Action = "reuse"
+	// Measure does the node's work.
+	Measure Action = "measure"
+)
+
 // Loading is the progress of an engine's start.
 type Loading struct {
 	// Stage is the current stage, named by the engine's kind; empty if unknown.

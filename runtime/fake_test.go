@@ -73,15 +73,25 @@ func (m *memory) Append(records ...*ledger.Record) error {
 
 // fakeStep is a step whose outcome the test chooses.
 type fakeStep struct {
-	keys Keys
-	run  func(ctx context.Context, s *Scope) (*ledger.Decision, error)
+	key string
+	run func(ctx context.Context, s *Scope) (*ledger.Decision, error)
 }
 
-func (f fakeStep) Keys(*Scope) (Keys, error) { return f.keys, nil }
-
-func (f fakeStep) Run(ctx context.Context, s *Scope) (*ledger.Decision, error) {
-	return f.run(ctx, s)
+func (f fakeStep) Derive(s *Scope) (*Derived, error) {
+	out := &Derived{Key: f.key}
+	if !DecidesAlone(s.Node.Kind) {
+		out.Outcome, out.Why = s.Recorded(f.key, verdict.Reason{})
+		return out, nil
+	}
+	out.Key = s.Key
+	var err error
+	if out.Outcome, err = f.run(context.Background(), s); err != nil {
+		out.Outcome = &ledger.Decision{Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}
+	}
+	return out, nil
 }
+
+func (f fakeStep) Do(ctx context.Context, s *Scope) (*ledger.Decision, error) { return f.run(ctx, s) }
 
 // graphOf makes a graph of nodes; needs are written "a>passed".
 func graphOf(t testing.TB, nodes ...*Node) *Graph {
@@ -97,7 +107,9 @@ func graphOf(t testing.TB, nodes ...*Node) *Graph {
 	return g
 }
 
-func node(id string, kind Kind, needs ...Need) *Node { return &Node{ID: id, Kind: kind, Needs: needs} }
+func node(id string, kind Kind, needs ...Need) *Node {
+	return &Node{ID: id, Kind: kind, Needs: needs, PhaseBlock: &plans.Phase{Gate: &plans.Gate{}}, FeatureBlock: &plans.Feature{}}
+}
 
 // verdicts gives each node the verdict that the map names, pass where it names
 // none, and notes the order of starts.
@@ -105,14 +117,16 @@ type verdicts struct {
 	mu      sync.Mutex
 	of      map[string]verdict.Verdict
 	started []string
-	keys    map[string]Keys
+	keys    map[string]string
 }
 
 func (v *verdicts) step(n *Node) (Step, error) {
-	return fakeStep{keys: v.keys[n.ID], run: func(context.Context, *Scope) (*ledger.Decision, error) {
+	return fakeStep{key: v.keys[n.ID], run: func(context.Context, *Scope) (*ledger.Decision, error) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		v.started = append(v.started, n.ID)
+		if !DecidesAlone(n.Kind) {
+			v.started = append(v.started, n.ID)
+		}
 		word, ok := v.of[n.ID]
 		if !ok {
 			word = verdict.Pass
@@ -125,16 +139,47 @@ func runnerOf(g *Graph, j Journal, step func(*Node) (Step, error)) *Runner {
 	return &Runner{Plan: &plans.Plan{}, Graph: g, Journal: j, Step: step, Run: "r1"}
 }
 
-func execute(t *testing.T, r *Runner) *Result {
+// executed is a result by node.
+type executed struct {
+	*Result
+	Outcomes  map[string]*ledger.Decision
+	Reused    map[string]bool
+	Locked    map[string]verdict.Reason
+	Waived    map[string]*ledger.Waiver
+	Overruled map[string]verdict.Reason
+}
+
+func byNode(res *Result) *executed {
+	out := &executed{res, map[string]*ledger.Decision{}, map[string]bool{}, map[string]verdict.Reason{}, map[string]*ledger.Waiver{}, map[string]verdict.Reason{}}
+	for _, st := range res.States {
+		id := st.Node.ID
+		if st.Decision != nil {
+			out.Outcomes[id] = st.Decision
+		}
+		if !st.Locked.IsZero() {
+			out.Locked[id] = st.Locked
+		}
+		if st.Waiver != nil {
+			out.Waived[id] = st.Waiver
+		}
+		if !st.Overruled.IsZero() {
+			out.Overruled[id] = st.Overruled
+		}
+		out.Reused[id] = st.Recorded
+	}
+	return out
+}
+
+func execute(t *testing.T, r *Runner) *executed {
 	t.Helper()
 	res, err := r.Execute(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res
+	return byNode(res)
 }
 
-func wantVerdict(t *testing.T, res *Result, id string, want verdict.Verdict) {
+func wantVerdict(t *testing.T, res *executed, id string, want verdict.Verdict) {
 	t.Helper()
 	d := res.Outcomes[id]
 	if d == nil {

@@ -8,7 +8,6 @@
 package runtime
 
 import (
-	"container/heap"
 	"fmt"
 	"strings"
 
@@ -109,43 +108,38 @@ func NewGraph(p *plans.Plan) (*Graph, error) {
 	return b.g, nil
 }
 
-// sort puts nodes into topological order, first come first, and numbers them.
+// sort puts nodes into topological order, each after what it needs and otherwise as they
+// were added, and numbers them.
 func (g *Graph) sort() error {
-	waiting := map[string]int{}
-	dependents := map[string][]*Node{}
-	for _, n := range g.Nodes {
+	const open, done = 1, 2
+	state := map[*Node]int{}
+	out := make([]*Node, 0, len(g.Nodes))
+	var visit func(n *Node) error
+	visit = func(n *Node) error {
+		switch state[n] {
+		case open:
+			return fmt.Errorf("node %s needs itself", n.ID)
+		case done:
+			return nil
+		}
+		state[n] = open
 		for _, need := range n.Needs {
-			if g.byID[need.On] == nil {
+			on := g.byID[need.On]
+			if on == nil {
 				return fmt.Errorf("node %s needs %s, which does not exist", n.ID, need.On)
 			}
-			dependents[need.On] = append(dependents[need.On], n)
-			waiting[n.ID]++
-		}
-	}
-	for i, n := range g.Nodes {
-		n.Order = i
-	}
-	ready := &queue{}
-	for _, n := range g.Nodes {
-		if waiting[n.ID] == 0 {
-			heap.Push(ready, n)
-		}
-	}
-	out := make([]*Node, 0, len(g.Nodes))
-	for ready.Len() > 0 {
-		n := heap.Pop(ready).(*Node)
-		out = append(out, n)
-		for _, d := range dependents[n.ID] {
-			if waiting[d.ID]--; waiting[d.ID] == 0 {
-				heap.Push(ready, d)
+			if err := visit(on); err != nil {
+				return err
 			}
 		}
+		state[n], n.Order = done, len(out)
+		out = append(out, n)
+		return nil
 	}
-	if len(out) < len(g.Nodes) {
-		return fmt.Errorf("the graph has a cycle among %d nodes", len(g.Nodes)-len(out))
-	}
-	for i, n := range out {
-		n.Order = i
+	for _, n := range g.Nodes {
+		if err := visit(n); err != nil {
+			return err
+		}
 	}
 	g.Nodes = out
 	return nil

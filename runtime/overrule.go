@@ -3,39 +3,11 @@ package runtime
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
-
-// overrule is what people overrode, as of one instant: a waiver that expires during an
-// apply holds for all of it, so what unlocks does not depend on how fast launches were.
-type overrule struct {
-	graph   *Graph
-	journal Journal
-	now     time.Time
-	// kept are the phases whose gate is waived as last decided: what broke below it is
-	// not tried again, which would create another decision of the gate.
-	kept map[string]bool
-	// retracted are decisions about features that people withdrew, under any name.
-	retracted []*ledger.Decision
-}
-
-func (r *Runner) overrule() *overrule {
-	now := time.Now
-	if r.Now != nil {
-		now = r.Now
-	}
-	o := &overrule{graph: r.Graph, journal: r.Journal, now: now(), kept: map[string]bool{}, retracted: r.Journal.Retracted()}
-	for _, n := range r.Graph.Nodes {
-		if n.Phase != "" && Waivable(n.Kind) && o.covers(r.Journal.Latest(n.ID)) != nil {
-			o.kept[n.Phase] = true
-		}
-	}
-	return o
-}
 
 // Waivable reports whether a person may waive the decisions of a kind of node: those that
 // unlock other phases, with a gate or without. Not those that measurements compare with,
@@ -43,29 +15,37 @@ func (r *Runner) overrule() *overrule {
 func Waivable(k Kind) bool { return k == KindGate || k == KindPhase }
 
 // covers is the waiver that holds for a decision; nil if there is none.
-func (o *overrule) covers(d *ledger.Decision) *ledger.Waiver {
+func (w *walk) covers(d *ledger.Decision) *ledger.Waiver {
 	if d == nil || !Waivable(Kind(d.Kind)) || d.Verdict.Unlocks() {
 		return nil
 	}
-	if w := o.journal.Waiver(d.Node); w.Covers(d, o.now) {
-		return w
+	if waiver := w.Journal.Waiver(d.Node); waiver.Covers(d, w.at) {
+		return waiver
 	}
 	return nil
 }
 
 // bears is a waiver's effect on a decision; no fact if there is none.
-func (o *overrule) bears(d *ledger.Decision) verdict.Reason {
+func (w *walk) bears(d *ledger.Decision) verdict.Reason {
 	if d == nil || !Waivable(Kind(d.Kind)) {
 		return verdict.Reason{}
 	}
-	return o.journal.Waiver(d.Node).Bears(d, o.now)
+	return w.Journal.Waiver(d.Node).Bears(d, w.at)
 }
 
-// bars is why the outcome of a need of n keeps n from ever running; empty if it does not.
-// A withdrawn outcome locks everything that rests on it, whatever it needs, except a node
-// that only decides: then it is decided, as invalid.
-func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
-	if o.covers(d) != nil {
+// bars is why a need of n keeps n from ever running, with the root cause and not the last
+// link of the chain; no fact if it does not. A withdrawn outcome locks everything that
+// rests on it, whatever it needs, except a node that only decides: then it is decided, as
+// invalid.
+func (w *walk) bars(n *Node, need Need) verdict.Reason {
+	d := w.outcomes[need.On]
+	if d == nil {
+		if need.Mode == Settled {
+			return verdict.Reason{}
+		}
+		return w.locked[need.On]
+	}
+	if w.covers(d) != nil {
 		return verdict.Reason{}
 	}
 	unmet := false
@@ -77,7 +57,7 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	case Ended:
 		unmet = d.Retraction != nil
 	case Settled:
-		unmet = d.Retraction != nil && underStack(n, o.graph.Node(need.On), d)
+		unmet = d.Retraction != nil && underStack(n, w.Graph.Node(need.On), d)
 	}
 	if !unmet {
 		return verdict.Reason{}
@@ -88,7 +68,7 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 		why = verdict.Say("retraction.node", "{subject} was retracted by {by}{causes? ({causes})}",
 			verdict.Text("by", d.Retraction.By)).On(d.Retraction.Node)
 	}
-	if waiver := o.bears(d); !waiver.IsZero() {
+	if waiver := w.bears(d); !waiver.IsZero() {
 		why = why.From(waiver)
 		if d.Retraction == nil { // the waiver did not cause the verdict
 			why.Text += " ({causes})"
@@ -97,105 +77,128 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	return why
 }
 
-// choose is Choose with people's overrides. A node that decides on a withdrawn outcome
-// keeps the invalid outcome that says so; what did not pass below a waived gate, or for a
-// retracted feature, is kept.
-func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
-	c := choose(n, s.Previous, s.Keys, rerun)
-	previous := s.Previous
-	if by := withdrawnBelow(n, o, s.Outcome); by != nil {
-		same := previous != nil && previous.MeasureKey == s.Keys.Measure && previous.DecisionKey == s.Keys.Decide
-		switch {
-		case previous == nil:
-		case previous.Retracted(),
-			previous.Withdrawn() && sameRetraction(previous.Retraction, by.Retraction),
-			same && previous.Verdict == verdict.Invalid && previous.Derived:
-			return Choice{Reuse, Unchanged, verdict.New(code.Unchanged), previous.Attempt}
+// underStack reports whether n was measured on top of another feature because that was
+// accepted: then it rests on that although it only waited for it.
+func underStack(n, on *Node, d *ledger.Decision) bool {
+	if on == nil || on.Kind != KindFeature || on.Feature == n.Feature || Waivable(n.Kind) {
+		return false
+	}
+	return d.Accepted || d.Retraction != nil && d.Retraction.Accepted
+}
+
+// rests reports whether the outcome of n rests on d, the outcome of a need.
+func rests(n *Node, need Need, on *Node, d *ledger.Decision) bool {
+	switch {
+	case need.Mode != Settled:
+		return true
+	case on.Kind == KindFeature && on.Feature != n.Feature && !Waivable(n.Kind):
+		return underStack(n, on, d)
+	case n.Kind == KindBenchmark:
+		// It waits for its siblings' qualification too.
+		return on.Kind == KindQualify && on.FeatureBlock == n.FeatureBlock
+	}
+	return DecidesAlone(n.Kind)
+}
+
+// Dependents are the nodes with an outcome that rests, directly or not, on that of the
+// node, in graph order, including those that are only locked by it (steps and
+// measurements). latest is the newest decision about a node, or nil.
+func (g *Graph) Dependents(id string, latest func(id string) *ledger.Decision) []*Node {
+	on := map[string]bool{id: true}
+	var out []*Node
+	for _, n := range g.Nodes {
+		if latest(n.ID) == nil || on[n.ID] {
+			continue
 		}
-		return Choice{Redecide, Withdrawn, verdict.New(code.OnRetracted), c.Attempt}
+		if slices.ContainsFunc(n.Needs, func(need Need) bool {
+			d := latest(need.On)
+			return on[need.On] && d != nil && rests(n, need, g.Node(need.On), d)
+		}) {
+			on[n.ID] = true
+			out = append(out, n)
+		}
 	}
-	if (c.Action == Redecide || c.Why == RulesRelaxed) && n.Kind == KindBenchmark && o.shownWrong(n) {
-		// Whatever rules need, its launches would no longer count.
-		return Choice{Reuse, Withdrawn, verdict.Say("shown_wrong", "its evidence was retracted"), previous.Attempt}
-	}
-	if c.Why != Retry {
-		return c
-	}
-	if o.kept[n.Phase] {
-		return Choice{Reuse, Withdrawn, verdict.Say("gate_waived", "gate waived"), previous.Attempt}
-	}
-	if (n.Kind == KindQualify || n.Kind == KindBenchmark) && n.Feature != "" && o.shownWrong(n) {
-		// An alternative that broke cannot win a retracted feature.
-		return Choice{Reuse, Withdrawn, verdict.Say("feature_was_retracted", "its feature was retracted"), previous.Attempt}
-	}
-	return c
+	return out
 }
 
-// chosen is what a run does with any node, for the step of another.
-func (o *overrule) chosen(s *Scope) func(n *Node, keys Keys) Choice {
-	return func(n *Node, keys Keys) Choice {
-		rerun := s.Rerun != nil && s.Rerun(n)
-		return o.choose(n, &Scope{Previous: o.journal.Latest(n.ID), Keys: keys, Outcome: s.Outcome}, rerun)
+// overrule is an outcome, or what people's retractions make of it: of what was retracted
+// itself, of what rests on that, and of what rests on its launches under another name or
+// in another attempt. Only --rerun gets another outcome from the launches of a retracted
+// one.
+func (w *walk) overrule(s *Scope, d *ledger.Decision) *ledger.Decision {
+	p := s.Previous
+	if DecidesAlone(s.Node.Kind) {
+		if by := w.retracted(s.Node); by != nil {
+			switch {
+			case p == nil:
+				d = &ledger.Decision{Verdict: verdict.Invalid, Derived: true, Reasons: []verdict.Reason{by.Of(s.Node.ID)}}
+				return d
+			case p.Retracted(), p.Withdrawn() && p.Retraction.Node == by.Node && p.Retraction.Reason == by.Reason && p.Retraction.By == by.By:
+				return p
+			}
+			return p.Withdraw(*by)
+		}
 	}
-}
-
-// retractedBefore is a decision, or its replacement if a person retracted what its
-// launches show.
-func (o *overrule) retractedBefore(s *Scope, d *ledger.Decision) *ledger.Decision {
-	if again := staysRetracted(s, d, o.journal.History(s.Node.ID)); again != nil {
-		return again
+	if s.Forced || d.Retraction != nil {
+		return d
 	}
-	if again := o.retractedElsewhere(s, d); again != nil {
-		return again
+	if p.Retracted() && (p.MeasureKey == s.Key || len(p.Launches) > 0 && includes(d.Launches, measured(p.Launches))) {
+		return p
 	}
-	return d
-}
-
-// staysRetracted is the outcome of a node decided on launches whose findings a person
-// called wrong: also if the measurement was changed and changed back, or more launches
-// were added. Only --rerun gets another outcome from them. nil if d may stand.
-func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *ledger.Decision {
-	if s.Why == Rerun || d.Retraction != nil {
-		return nil
-	}
-	for _, was := range slices.Backward(history) {
+	for _, was := range slices.Backward(w.Journal.History(s.Node.ID)) {
 		if len(was.Launches) == 0 || was.Withdrawn() || !includes(d.Launches, measured(was.Launches)) && !decidesBy(d, was.Launches) {
 			continue
 		}
 		if !was.Retracted() {
-			return nil
+			return d // it was decided on them since
 		}
-		again := was.Withdraw(*was.Retraction)
-		again.Attempt, again.Because, again.Launches, again.Session, again.Seconds = s.Attempt, s.Because, d.Launches, d.Session, d.Seconds
-		again.MeasureKey, again.DecisionKey = s.Keys.Measure, s.Keys.Decide
-		again.Reasons = append(again.Reasons, verdict.Say("retraction.same_launches",
+		out := was.Withdraw(*was.Retraction)
+		out.Launches, out.Session = d.Launches, d.Session
+		out.Reasons = append(out.Reasons, verdict.Say("retraction.same_launches",
 			"same launches as when it was retracted; --rerun measures again"))
-		return again
+		return out
 	}
-	return nil
-}
-
-// retractedElsewhere is the outcome of a node that would pass by launches with which a
-// person retracted a feature of another name: renaming a feature, or writing it a second
-// time, does not undo the retraction. nil if d may stand.
-func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Decision {
-	if s.Why == Rerun || d.Retraction != nil || !d.Verdict.Unlocks() || !DecidesAlone(Kind(d.Kind)) {
-		return nil
+	if !d.Verdict.Unlocks() || !DecidesAlone(s.Node.Kind) {
+		return d
 	}
-	for _, was := range o.retracted {
-		if was.Node == d.Node || len(was.Launches) == 0 || !measuredIn(d.Launches, was) {
+	// Renaming a feature, or writing it a second time, does not undo a retraction.
+	for _, was := range w.Journal.Retracted() {
+		if was.Node == s.Node.ID || len(was.Launches) == 0 || !measuredIn(d.Launches, was) {
 			continue
 		}
 		return &ledger.Decision{
-			Node: d.Node, Kind: d.Kind, Phase: d.Phase, Feature: d.Feature, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey,
-			Attempt: d.Attempt, Because: d.Because, Supersedes: d.Supersedes, Derived: true,
-			Verdict: verdict.Invalid, Launches: d.Launches, Session: d.Session, Variant: d.Variant,
+			Derived: true, Verdict: verdict.Invalid, Launches: d.Launches, Session: d.Session, Variant: d.Variant,
 			Reasons: []verdict.Reason{
 				verdict.Say("retraction.launches_of",
 					"based on launches of {subject}, which was retracted by {by}: {reason}",
 					verdict.Text("by", was.Retraction.By), verdict.Text("reason", was.Retraction.Reason)).On(was.Node),
 				verdict.Say("rerun_measures", "--rerun measures again"),
 			},
+		}
+	}
+	return d
+}
+
+// retracted is the retraction that an outcome below a node was withdrawn by: a gate reads
+// measurements that nobody withdrew, and would pass by them. nil if there is none.
+func (w *walk) retracted(n *Node) *ledger.Retraction {
+	for _, need := range n.Needs {
+		d, on := w.outcomes[need.On], w.Graph.Node(need.On)
+		if d == nil || !rests(n, need, on, d) || w.covers(d) != nil {
+			continue
+		}
+		if d.Retraction != nil {
+			return d.Retraction
+		}
+		if on.Kind != KindBenchmark {
+			continue
+		}
+		// It rests on a qualification, and decides nothing by itself.
+		for _, below := range on.Needs {
+			q := w.outcomes[below.On]
+			if q != nil && q.Retraction != nil && rests(on, below, w.Graph.Node(below.On), q) && w.covers(q) == nil {
+				return q.Retraction
+			}
 		}
 	}
 	return nil
@@ -241,16 +244,6 @@ func decidesBy(d *ledger.Decision, launches []string) bool {
 		}
 	}
 	return false
-}
-
-// shownWrong reports whether a person retracted what the launches of a benchmark showed:
-// for the feature, or on its engine alone.
-func (o *overrule) shownWrong(n *Node) bool {
-	ids := []string{FeatureID(n.Feature), FirstID(n.Feature)}
-	if f := n.FeatureBlock; f != nil && f.Engine != "" {
-		ids[1] = FeatureID(f.Name) // its confirmation
-	}
-	return slices.ContainsFunc(ids, func(id string) bool { return o.journal.Latest(id).Retracted() })
 }
 
 func includes(all, some []string) bool {

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +23,7 @@ func inPhase(phase string, n *Node) *Node {
 // waiverOf is a waiver of the newest decision about a gate, for an hour.
 func waiverOf(m *memory, gate string) *ledger.Waiver {
 	d := m.Latest(gate)
-	return &ledger.Waiver{Node: gate, Attempt: d.Attempt, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey, Verdict: d.Verdict, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}
+	return &ledger.Waiver{Node: gate, Attempt: d.Attempt, Verdict: d.Verdict, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}
 }
 
 // TestWaiverUnlocks: a waiver of the decision as it stands unlocks what comes
@@ -64,7 +63,7 @@ func TestWaiverUnlocks(t *testing.T) {
 		}
 		m.waivers = map[string]*ledger.Waiver{"phase.a": w}
 		now = c.at
-		preview, err := r.Preview()
+		preview, err := r.Reconcile()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,8 +90,8 @@ func TestWaiverUnlocks(t *testing.T) {
 		if overruled.Kind != c.overrule || c.overrule != "" && overruled.Values["by"].Text != "kim" || !overruled.Equal(preview[0].Overruled) {
 			t.Errorf("%s: said is %+v, want %q; the preview says %+v", name, overruled, c.overrule, preview[0].Overruled)
 		}
-		s := Summarise(g, res)
-		if s.Verdict != c.overall || s.Rows[0].Decision.Verdict != c.verdict || s.Rows[0].Waived != (c.overall == verdict.Waived) {
+		s := Summarise(res.Result)
+		if s.Verdict != c.overall || s.Rows[0].Decision.Verdict != c.verdict || (s.Rows[0].Waiver != nil) != (c.overall == verdict.Waived) {
 			t.Errorf("%s: the run is %s, the row %+v", name, s.Verdict, s.Rows[0])
 		}
 	}
@@ -148,8 +147,7 @@ func TestWaivedIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// resting is a step that passes, and whose keys follow those of what it needs, as
-// the steps of gates and features do.
+// resting is a step that passes.
 func resting(started *[]string, launches map[string][]string) func(*Node) (Step, error) {
 	mu := new(sync.Mutex)
 	return func(n *Node) (Step, error) { return restingStep{n, mu, started, launches}, nil }
@@ -162,21 +160,20 @@ type restingStep struct {
 	launches map[string][]string
 }
 
-func (r restingStep) Keys(s *Scope) (Keys, error) {
-	k := Keys{Measure: "m " + r.node.ID, Decide: "d"}
+func (r restingStep) Derive(s *Scope) (*Derived, error) {
+	out := &Derived{Key: "m " + r.node.ID}
 	if DecidesAlone(r.node.Kind) {
-		for _, need := range r.node.Needs {
-			if d := s.Outcome(need.On); d != nil && need.Mode == Settled {
-				k.Measure += fmt.Sprint(" ", d.Attempt, d.Verdict)
-			}
-		}
+		out.Key = s.Key
+		out.Outcome = &ledger.Decision{Verdict: verdict.Pass, Accepted: r.node.Kind == KindFeature, Launches: r.launches[r.node.ID]}
+		return out, nil
 	}
-	return k, nil
+	out.Outcome, out.Why = s.Recorded(out.Key, verdict.Reason{})
+	return out, nil
 }
 
-func (r restingStep) Run(context.Context, *Scope) (*ledger.Decision, error) {
+func (r restingStep) Do(context.Context, *Scope) (*ledger.Decision, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	*r.started = append(*r.started, r.node.ID)
-	return &ledger.Decision{Verdict: verdict.Pass, Accepted: r.node.Kind == KindFeature, Launches: r.launches[r.node.ID]}, nil
+	return &ledger.Decision{Verdict: verdict.Pass, Launches: r.launches[r.node.ID]}, nil
 }

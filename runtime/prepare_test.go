@@ -24,19 +24,19 @@ func TestPrepare(t *testing.T) {
 	r := &Runner{
 		Graph: graphOf(t, &Node{ID: "a", Kind: KindQualify}), Journal: journal,
 		Step: func(*Node) (Step, error) {
-			return preparedStep{fakeStep{Keys{Measure: "m", Decide: "d"}, func(context.Context, *Scope) (*ledger.Decision, error) {
+			return preparedStep{fakeStep{"m", func(context.Context, *Scope) (*ledger.Decision, error) {
 				ran++
 				return &ledger.Decision{Verdict: verdict.Pass}, nil
 			}}, func(ctx context.Context) error { return prepare(ctx) }}, nil
 		},
 	}
-	execute := func(ctx context.Context) *Result {
+	execute := func(ctx context.Context) *executed {
 		t.Helper()
 		res, err := r.Execute(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return res
+		return byNode(res)
 	}
 	prepare = func(context.Context) error { return nil }
 	if res := execute(t.Context()); res.Outcomes["a"].Verdict != verdict.Pass || ran != 1 {
@@ -50,7 +50,7 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("not prepared: %+v, ran %d times", d, ran)
 	}
 	// Whoever only looks prepares nothing.
-	if _, err := r.Preview(); err != nil {
+	if _, err := r.Reconcile(); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -10,12 +10,12 @@ import (
 // may not say that it takes a pass.
 func TestPreviewSaysOnWhatItDepends(t *testing.T) {
 	g := graphOf(t,
-		node("phase.a", KindGate),
+		node("phase.a", KindStep),
 		node("phase.b", KindGate, Need{"phase.a", Passed}),
 		node("phase.c", KindGate, Need{"phase.a", Decided}),
 	)
 	v := &verdicts{of: map[string]verdict.Verdict{}}
-	preview, err := runnerOf(g, newMemory(), v.step).Preview()
+	preview, err := runnerOf(g, newMemory(), v.step).Reconcile()
 	if err != nil {
 		t.Fatal(err)
 	}

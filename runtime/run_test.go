@@ -122,10 +122,11 @@ func TestInterrupt(t *testing.T) {
 			return &ledger.Decision{Verdict: verdict.Pass}, nil
 		}}, nil
 	})
-	res, err := r.Execute(ctx)
-	if err != nil || !res.Interrupted {
-		t.Fatalf("err %v, interrupted %v", err, res.Interrupted)
+	cut, err := r.Execute(ctx)
+	if err != nil || !cut.Interrupted {
+		t.Fatalf("err %v, interrupted %v", err, cut.Interrupted)
 	}
+	res := byNode(cut)
 	if len(m.order) != 1 || res.Outcomes["n00001"] != nil {
 		t.Errorf("recorded %v", m.order)
 	}
@@ -152,7 +153,7 @@ func TestOneNodeAtATime(t *testing.T) {
 		return fakeStep{run: func(ctx context.Context, s *Scope) (*ledger.Decision, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			defer now.Add(-1)
-			return inner.Run(ctx, s)
+			return inner.Do(ctx, s)
 		}}, nil
 	})
 	execute(t, r)
@@ -193,7 +194,7 @@ func TestRandomGraphs(t *testing.T) {
 						t.Errorf("seed %d: %s started before %s", seed, n.ID, need.On)
 					}
 				}
-				return inner.Run(ctx, s)
+				return inner.Do(ctx, s)
 			}}, nil
 		})
 		first := execute(t, r)

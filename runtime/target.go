@@ -43,20 +43,6 @@ func (r *Runner) leftOut(n *Node) verdict.Reason {
 	return verdict.New(code.NotTargeted)
 }
 
-// lockedBy is LockedBy of a Scope: a node that is left out will have no outcome, unless
-// the recorded one is kept.
-func (r *Runner) lockedBy(locked func(id string) verdict.Reason, outcome func(id string) bool) func(id string) verdict.Reason {
-	return func(id string) verdict.Reason {
-		if why := locked(id); !why.IsZero() {
-			return why
-		}
-		if n := r.Graph.Node(id); n != nil && !outcome(id) {
-			return r.leftOut(n)
-		}
-		return verdict.Reason{}
-	}
-}
-
 // RerunNodes forces the nodes that a person names: "all", a node's address, a feature,
 // one of its alternatives or confirmations, or a phase, each with everything in it. The
 // second result lists names that match nothing.

@@ -82,7 +82,7 @@ func TestRetract(t *testing.T) {
 			if len(started) > 0 {
 				t.Errorf("%s: run %d started %q", c.node, round, started)
 			}
-			if v := Summarise(g, res).Verdict; v != verdict.Invalid {
+			if v := Summarise(res.Result).Verdict; v != verdict.Invalid {
 				t.Errorf("%s: run %d is %s, want invalid", c.node, round, v)
 			}
 			for _, id := range append(strings.Fields(c.withdrawn), c.node) {
@@ -94,7 +94,7 @@ func TestRetract(t *testing.T) {
 		r.Rerun = func(n *Node) bool { return n.ID == c.rerun[0] }
 		started = nil
 		res := execute(t, r)
-		if v := Summarise(g, res).Verdict; v != verdict.Pass {
+		if v := Summarise(res.Result).Verdict; v != verdict.Pass {
 			t.Errorf("%s: asked for again, the run is %s (%v)", c.node, v, res.Locked)
 		}
 		var measured []string
@@ -142,7 +142,7 @@ func TestRetractWithinPhase(t *testing.T) {
 		} else if got := strings.Join(retract(t, g, m, "feature.one"), " "); got != "feature.above feature.stacked phase.a" {
 			t.Errorf("withdrawn are %q", got)
 		}
-		preview, err := r.Preview()
+		preview, err := r.Reconcile()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,8 +162,8 @@ func TestRetractWithinPhase(t *testing.T) {
 			}
 		}
 		for _, p := range preview {
-			if !p.Locked.Equal(res.Locked[p.Node.ID]) || p.Action == Measure {
-				t.Errorf("alone %v: the preview of %s is %s, %+v", alone, p.Node.ID, p.Action, p.Locked)
+			if !p.Locked.Equal(res.Locked[p.Node.ID]) || p.Missing() {
+				t.Errorf("alone %v: the preview of %s is %+v", alone, p.Node.ID, p.Locked)
 			}
 		}
 	}

@@ -223,7 +223,7 @@ func TestTails(t *testing.T) {
 func waives(of *ledger.Record) *ledger.Record {
 	d := of.Decision
 	return &ledger.Record{Type: "waiver", Run: of.Run, Waiver: &ledger.Waiver{
-		Node: d.Node, Attempt: d.Attempt, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey, Verdict: d.Verdict,
+		Node: d.Node, Attempt: d.Attempt, Verdict: d.Verdict,
 		By: "kim", Reason: "because", Expires: time.Now().Add(time.Hour).UTC(),
 	}}
 }

@@ -24,8 +24,8 @@ func newPlanCommand(a *app) *cobra.Command {
 		Use:   "plan [PLAN]",
 		Short: "Show what an apply would do, in order, and why",
 		Long: `Shows each node of PLAN, or of the plan of this folder: reuse (the recorded outcome is
-kept), decide or re-decide (from recorded launches) or measure, and why; how many
-launches that takes and about how long. A rule that was relaxed after its launches were
+kept), decide (from launches on record, or from those to be made) or measure, and why; how
+many launches that takes and about how long. A rule that was relaxed after its launches were
 seen is measured again, unless --on-seen-data lets it decide on them. Nodes behind a gate
 that is still open are marked. Changes since the last apply come first. Nothing is
 started and nothing is written.`,
@@ -61,7 +61,7 @@ started and nothing is written.`,
 				return err
 			}
 			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journalOf(st), Step: lab.Step, Rerun: forced, Target: targets, Hard: c.Context()}
-			shown, err := runner.Preview()
+			shown, err := runner.Reconcile()
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ started and nothing is written.`,
 			} else {
 				preview.Print(a.screen(), p, shown, e, changes)
 			}
-			if detailed && slices.ContainsFunc(shown, func(n runtime.Planned) bool { return n.Locked.IsZero() && n.Action != runtime.Reuse }) {
+			if detailed && slices.ContainsFunc(shown, func(st *runtime.State) bool { return st.Locked.IsZero() && !st.Recorded }) {
 				a.exit = exitChanges
 			}
 			for _, n := range append(apply.MachineChanges(st, p), lab.Unidentified()...) {

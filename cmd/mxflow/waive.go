@@ -86,7 +86,7 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	case w.Revoked && !holds:
 		return fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node, verdict.Behind(": ", old.Bears(d.Decision, now).String()))
 	}
-	w.Node, w.Attempt, w.MeasureKey, w.DecisionKey, w.Verdict = d.Node, d.Attempt, d.MeasureKey, d.DecisionKey, d.Verdict
+	w.Node, w.Attempt, w.Verdict = d.Node, d.Attempt, d.Verdict
 	if err := st.Append(&ledger.Record{Type: "waiver", Time: now, Run: d.Run, Waiver: w}); err != nil {
 		return a.fail(verdict.ExitBroken, err)
 	}

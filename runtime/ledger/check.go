@@ -68,8 +68,6 @@ func (d *Decision) check() error {
 		return unknown("verdict", string(d.Verdict))
 	case d.Attempt < 1:
 		return fmt.Errorf("is attempt %d of %s, but attempts count from 1", d.Attempt, d.Node)
-	case d.Of < 0 || d.Of >= d.Attempt:
-		return fmt.Errorf("is attempt %d of %s but repeats what attempt %d decided, which is not earlier", d.Attempt, d.Node, d.Of)
 	}
 	for _, l := range d.Levels {
 		if !l.Verdict.Known() {
@@ -155,9 +153,6 @@ func (h *history) add(r *Record) (undo func(), err error) {
 		last := h.newest[d.Node]
 		if last != nil && d.Attempt <= last.Attempt {
 			return nil, fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last.Attempt)
-		}
-		if d.Of > 0 && (last == nil || d.Of != last.DecidedBy() || d.Verdict != last.Verdict || d.Accepted != last.Accepted) {
-			return nil, fmt.Errorf("repeats what attempt %d of %s decided, but differs from that record", d.Of, d.Node)
 		}
 		if err := d.Retraction.follows(h, d); err != nil {
 			return nil, err

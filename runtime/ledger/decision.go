@@ -16,18 +16,13 @@ type Decision struct {
 	Kind    string `json:"kind"`
 	Phase   string `json:"phase,omitempty"`
 	Feature string `json:"feature,omitempty"`
-	// MeasureKey and DecisionKey identify what the outcome rests on: while both are
-	// unchanged it is kept; if only the second changes it is decided again from stored
-	// launches.
+	// MeasureKey identifies what the outcome rests on: while it is unchanged it is kept.
+	// DecisionKey identifies what else its launches are judged by; empty if that is no
+	// question.
 	MeasureKey  string `json:"measure_key"`
-	DecisionKey string `json:"decision_key"`
-	// ClaimKey identifies the hypothesis compared with the outcome.
-	ClaimKey string `json:"claim_key,omitempty"`
-	// Attempt counts from 1; after error and invalid a new one is made.
-	Attempt int `json:"attempt"`
-	// Of is the attempt that this one copies with another hypothesis; 0 if it is not a
-	// copy.
-	Of      int             `json:"of,omitempty"`
+	DecisionKey string `json:"decision_key,omitempty"`
+	// Attempt counts from 1.
+	Attempt int             `json:"attempt"`
 	Verdict verdict.Verdict `json:"verdict"`
 	// Reasons are what the verdict follows from besides Rules, and Notes what else its
 	// readers must know; Why joins all of them.
@@ -220,23 +215,6 @@ type Arm struct {
 	Qualified string `json:"qualified,omitempty"`
 	// Lost is why it has no launches and got no more.
 	Lost verdict.Reason `json:"lost,omitzero"`
-}
-
-// DecidedBy is the attempt that made this decision: an earlier one if only the hypothesis
-// differs.
-func (d *Decision) DecidedBy() int {
-	if d.Of > 0 {
-		return d.Of
-	}
-	return d.Attempt
-}
-
-// SameOutcome reports whether two decisions about a node agree, by the same rules, on the
-// same launches.
-func (d *Decision) SameOutcome(o *Decision) bool {
-	return d.Verdict == o.Verdict && d.Accepted == o.Accepted && d.Session == o.Session && slices.Equal(d.Launches, o.Launches) &&
-		d.MeasureKey == o.MeasureKey && d.DecisionKey == o.DecisionKey && d.Retraction == nil && o.Retraction == nil &&
-		slices.EqualFunc(d.Rules, o.Rules, func(a, b verdict.Rule) bool { return a.Name == b.Name && a.Verdict == b.Verdict })
 }
 
 // Marks are caveats for readers of a verdict: that rules were relaxed after its launches

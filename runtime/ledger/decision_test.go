@@ -1,11 +1,14 @@
 package ledger
 
 import (
+	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // TestChoicesAreChecked: a decision with two winners, or with a word that is no
@@ -33,33 +36,47 @@ func TestChoicesAreChecked(t *testing.T) {
 	}
 }
 
-// An attempt that only holds another claim against an outcome says what the one
-// before it said, and names who decided that.
-func TestClaimAttempts(t *testing.T) {
-	decided := func(attempt, of int, v verdict.Verdict) *Decision {
-		return &Decision{Node: "feature.x", Kind: KindFeature, Attempt: attempt, Of: of, Verdict: v}
+// TestChanged: a decision that says what the one on record says is none, in whichever
+// words, and of another it is known what changed.
+func TestChanged(t *testing.T) {
+	decided := func() *Decision {
+		return &Decision{
+			Node: "feature.x", Kind: KindFeature, MeasureKey: "m", Verdict: verdict.Pass, Launches: []string{"s-1.x.1"}, Attempt: 2,
+			Statistics: &Statistics{FalsePass: 0.05}, Hypothesis: &Hypothesis{Metric: "chat.tg", Expect: "+10%"},
+			Rules:   []Rule{{Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Pass, Inputs: []Input{{Value: new(float64)}}}},
+			Reasons: []verdict.Reason{verdict.Say("kept", "kept as {n}", verdict.Int("n", 1))}, Evidence: []Evidence{{Feature: "x", Max: 4}},
+		}
 	}
-	for _, c := range []struct {
-		name string
-		list []*Decision
-		says string
+	line, err := json.Marshal(decided())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*Decision)
+		want   code.Kind
 	}{
-		{"a copy", []*Decision{decided(1, 0, verdict.Pass), decided(2, 1, verdict.Pass)}, ""},
-		{"a copy of a copy", []*Decision{decided(1, 0, verdict.Pass), decided(2, 1, verdict.Pass), decided(3, 1, verdict.Pass)}, ""},
-		{"of nothing", []*Decision{decided(2, 1, verdict.Pass)}, "differs from that record"},
-		{"of another than stands", []*Decision{decided(1, 0, verdict.Pass), decided(2, 0, verdict.Pass), decided(3, 1, verdict.Pass)}, "differs from that record"},
-		{"of another verdict", []*Decision{decided(1, 0, verdict.Fail), decided(2, 1, verdict.Pass)}, "differs from that record"},
-		{"of itself", []*Decision{decided(1, 0, verdict.Pass), decided(2, 2, verdict.Pass)}, "not earlier"},
+		"nothing":             {func(*Decision) {}, ""},
+		"what it is recorded": {func(d *Decision) { d.Attempt, d.Seconds, d.Because = 3, 1, verdict.Say("first", "first") }, ""},
+		"other words":         {func(d *Decision) { d.Reasons[0] = verdict.Say("kept", "it stays: {n}", verdict.Int("n", 1)) }, ""},
+		"an empty list":       {func(d *Decision) { d.Levels, d.Variant = []Level{}, map[string]string{} }, ""},
+		"the hypothesis":      {func(d *Decision) { d.Hypothesis.Expect = "+20%" }, "hypothesis_changed"},
+		"a rule":              {func(d *Decision) { d.Rules[0].Expr = "chat.tg.gain >= 0.2" }, "rules_changed"},
+		"the settings":        {func(d *Decision) { d.Statistics.FalsePass = 0.01 }, "rules_changed"},
+		"the launches":        {func(d *Decision) { d.Launches = append(d.Launches, "s-1.x.2") }, "evidence_changed"},
+		"what it rests on":    {func(d *Decision) { d.MeasureKey = "n" }, "evidence_changed"},
+		"both":                {func(d *Decision) { d.MeasureKey, d.Rules[0].Expr = "n", "true" }, "rules_and_evidence_changed"},
+		"a number":            {func(d *Decision) { *d.Rules[0].Inputs[0].Value = math.NaN() }, "rules_changed"},
+		"another reason":      {func(d *Decision) { d.Reasons[0].Kind = "gone" }, "rules_changed"},
 	} {
-		h := newHistory()
-		var err error
-		for _, d := range c.list {
-			if _, err = h.add(&Record{Type: "decision", Run: "r", Time: noon, Decision: d}); err != nil {
-				break
-			}
+		recorded, now := &Decision{}, decided()
+		if err := json.Unmarshal(line, recorded); err != nil {
+			t.Fatal(err)
 		}
-		if err == nil && c.says != "" || err != nil && (c.says == "" || !strings.Contains(err.Error(), c.says)) {
-			t.Errorf("%s: %v", c.name, err)
+		if c.change(now); now.Changed(recorded).Kind != c.want {
+			t.Errorf("%s: %q, want %q", name, now.Changed(recorded).Kind, c.want)
 		}
+	}
+	if why := decided().Changed(nil); why.Kind != "first" {
+		t.Errorf("the first: %q", why.Kind)
 	}
 }

@@ -28,14 +28,12 @@ type Retraction struct {
 // decision about the gate and no later one.
 type Waiver struct {
 	Node string `json:"node"`
-	// Attempt, MeasureKey, DecisionKey and Verdict are those of the decision.
-	Attempt     int             `json:"attempt"`
-	MeasureKey  string          `json:"measure_key"`
-	DecisionKey string          `json:"decision_key"`
-	Verdict     verdict.Verdict `json:"verdict"`
-	Reason      string          `json:"reason"`
-	By          string          `json:"by"`
-	Expires     time.Time       `json:"expires"`
+	// Attempt and Verdict are those of the decision.
+	Attempt int             `json:"attempt"`
+	Verdict verdict.Verdict `json:"verdict"`
+	Reason  string          `json:"reason"`
+	By      string          `json:"by"`
+	Expires time.Time       `json:"expires"`
 	// Revoked cancels the waiver before it: it covers nothing, and Expires is when it was
 	// revoked.
 	Revoked bool `json:"revoked,omitempty"`
@@ -44,8 +42,7 @@ type Waiver struct {
 // About reports whether the waiver is for this very decision: another attempt, or one on
 // other evidence or by other rules, is another decision.
 func (w *Waiver) About(d *Decision) bool {
-	return w != nil && d != nil && w.Node == d.Node && w.Attempt == d.Attempt &&
-		w.MeasureKey == d.MeasureKey && w.DecisionKey == d.DecisionKey && w.Verdict == d.Verdict
+	return w != nil && d != nil && w.Node == d.Node && w.Attempt == d.Attempt && w.Verdict == d.Verdict
 }
 
 // Covers reports whether the waiver is for this decision and holds now.

@@ -19,7 +19,7 @@ func gate(attempt int) *Record {
 
 func waiver(attempt int) *Record {
 	return &Record{Type: "waiver", Time: noon, Run: "r1", Waiver: &Waiver{
-		Node: "phase.a", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: verdict.Fail,
+		Node: "phase.a", Attempt: attempt, Verdict: verdict.Fail,
 		Reason: "known", By: "kim", Expires: noon.Add(time.Hour),
 	}}
 }
@@ -48,8 +48,6 @@ func TestWaiverCovers(t *testing.T) {
 		"at its end":       {nil, w.Expires, false, "waiver.expired"},
 		"revoked":          {func(w *Waiver, _ *Decision) { w.Revoked = true }, noon, false, "waiver.revoked"},
 		"another attempt":  {func(_ *Waiver, d *Decision) { d.Attempt = 3 }, noon, false, "waiver.of_earlier"},
-		"other evidence":   {func(_ *Waiver, d *Decision) { d.MeasureKey = "m2" }, noon, false, "waiver.of_earlier"},
-		"other rules":      {func(_ *Waiver, d *Decision) { d.DecisionKey = "d2" }, noon, false, "waiver.of_earlier"},
 		"another verdict":  {func(_ *Waiver, d *Decision) { d.Verdict = verdict.Invalid }, noon, false, "waiver.of_earlier"},
 		"another gate":     {func(_ *Waiver, d *Decision) { d.Node = "phase.b" }, noon, false, ""},
 		"it passed since":  {func(_ *Waiver, d *Decision) { d.Attempt, d.Verdict = 3, verdict.Pass }, noon, false, ""},
@@ -136,7 +134,6 @@ func TestOverruledRecords(t *testing.T) {
 		"an error":            {w(func(w *Waiver) { w.Verdict = verdict.Error }), "only fail, inconclusive and invalid"},
 		"unknown verdict":     {w(func(w *Waiver) { w.Verdict = "ok" }), "unknown verdict"},
 		"another attempt":     {w(func(w *Waiver) { w.Attempt = 2 }), "newest decision is attempt 1"},
-		"other evidence":      {w(func(w *Waiver) { w.MeasureKey = "x" }), "newest decision"},
 		"retracted silently":  {r(func(d *Decision) { d.Retraction.Reason = "" }), "without a reason"},
 		"retracted by nobody": {r(func(d *Decision) { d.Retraction.By = "" }), "without a person"},
 		"retracted to a pass": {r(func(d *Decision) { d.Verdict = verdict.Pass }), "a withdrawn verdict must be invalid"},

@@ -32,7 +32,7 @@ func TestOverruled(t *testing.T) {
 		}
 	}
 	waive := func(node string, until time.Time) {
-		record(ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: node, Attempt: 1, MeasureKey: "m", DecisionKey: "d", Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: until}})
+		record(ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: node, Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: until}})
 	}
 	record(ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p"}})
 	f := decided("feature.f", "feature", verdict.Pass)

@@ -17,7 +17,7 @@ func TestWaivers(t *testing.T) {
 	gate.Decision.Kind = "gate"
 	waive := func(reason string, revoked bool) *ledger.Record {
 		return &ledger.Record{Type: "waiver", Time: noon, Run: "r1", Waiver: &ledger.Waiver{
-			Node: "phase.a", Attempt: 1, MeasureKey: "m", DecisionKey: "d", Verdict: verdict.Fail,
+			Node: "phase.a", Attempt: 1, Verdict: verdict.Fail,
 			Reason: reason, By: "kim", Expires: noon.Add(time.Hour), Revoked: revoked,
 		}}
 	}

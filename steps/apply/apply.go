@@ -91,7 +91,7 @@ type Result struct {
 	// Basis are the launches that its decisions rest on.
 	Basis runtime.Basis
 	// Left is what the next apply would do, after an interruption.
-	Left []runtime.Planned
+	Left []*runtime.State
 	// Store is open until Run returns.
 	Store *store.Store
 }
@@ -136,7 +136,7 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 		return nil, err
 	}
 	runner.Rerun, runner.Target = forced, targets
-	preview, err := runner.Preview()
+	ahead, err := runner.Reconcile()
 	if err != nil {
 		return nil, err
 	}
@@ -144,16 +144,16 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 		watch.Note(n)
 	}
 	known := KnownTo(st)
-	estimate := EstimateOf(r.plan, known, preview)
-	clock := newClock(known, piecesOf(r.plan, preview), st.LaunchByID)
+	estimate := EstimateOf(r.plan, known, ahead)
+	clock := newClock(known, piecesOf(r.plan, ahead), st.LaunchByID)
 	runner.Observe = func(ev runtime.Event) { watch.Event(clock.at(ev)) }
 	watch.Begin(Start{Run: r.id, Plan: r.plan, Estimate: estimate})
 	runner.Observe(runtime.Event{Type: "run_started", Run: r.id, Message: r.plan.Name})
 	outcome, err := runner.Execute(ctx)
-	var next []runtime.Planned
+	var next []*runtime.State
 	if err == nil && outcome.Interrupted {
 		// It is informational: on an error it is left out.
-		next, _ = runner.Preview()
+		next, _ = runner.Reconcile()
 	}
 	return r.end(outcome, err, clock, next)
 }
@@ -272,9 +272,14 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 }
 
 // end records the outcome of the run.
-func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []runtime.Planned) (*Result, error) {
-	s := runtime.Summarise(r.Graph, outcome)
-	end := &ledger.End{Verdict: s.Verdict, Exit: s.Verdict.ExitCode(), Reason: verdict.New(code.Finished), Locked: outcome.Locked}
+func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []*runtime.State) (*Result, error) {
+	s := runtime.Summarise(outcome)
+	end := &ledger.End{Verdict: s.Verdict, Exit: s.Verdict.ExitCode(), Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{}}
+	for _, st := range outcome.States {
+		if !st.Locked.IsZero() {
+			end.Locked[st.Node.ID] = st.Locked
+		}
+	}
 	switch {
 	case broke != nil:
 		end.Verdict, end.Exit, end.Reason = verdict.Error, verdict.ExitBroken, verdict.OfError(broke)
@@ -295,7 +300,7 @@ func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []run
 }
 
 // basisOf are the launches that the rows of a run rest on.
-func basisOf(st *store.Store, run string, rows []runtime.Row) (b runtime.Basis) {
+func basisOf(st *store.Store, run string, rows []*runtime.State) (b runtime.Basis) {
 	seen := map[string]bool{}
 	for _, row := range rows {
 		if row.Decision == nil {

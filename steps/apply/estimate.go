@@ -21,8 +21,8 @@ type Estimate struct {
 }
 
 // EstimateOf estimates from the duration of earlier launches.
-func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate {
-	pieces := piecesOf(p, preview)
+func EstimateOf(p *plans.Plan, known *Known, states []*runtime.State) Estimate {
+	pieces := piecesOf(p, states)
 	e := known.of(pieces)
 	if p.Executor == nil || p.Executor.Slots < 2 {
 		return e
@@ -38,7 +38,7 @@ func EstimateOf(p *plans.Plan, known *Known, preview []runtime.Planned) Estimate
 // piece is one launch to be made, with the part of its sending time that is fixed by the
 // pace of its workloads or levels.
 type piece struct {
-	runtime.PlannedLaunch
+	runtime.Launch
 	node string
 	pace float64
 	// rounds are those of its session still to be made, of which slots run side by side;
@@ -56,12 +56,12 @@ func (l piece) share() float64 {
 	return float64(waves) / float64(l.rounds)
 }
 
-func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
+func piecesOf(p *plans.Plan, states []*runtime.State) (all []piece) {
 	slots := 1
 	if p.Executor != nil {
 		slots = p.Executor.Slots
 	}
-	for _, n := range preview {
+	for _, n := range states {
 		pace := SentBy(p, n.Node).Seconds
 		rounds := map[string]int{} // of its variants
 		for _, l := range n.Launches {
@@ -70,7 +70,7 @@ func piecesOf(p *plans.Plan, preview []runtime.Planned) (all []piece) {
 			}
 		}
 		for _, l := range n.Launches {
-			at := piece{PlannedLaunch: l, node: n.Node.ID, pace: pace + l.Paced}
+			at := piece{Launch: l, node: n.Node.ID, pace: pace + l.Paced}
 			if l.Purpose == ledger.ForBenchmark && !l.Alone {
 				at.rounds, at.slots = rounds[l.VariantKey], slots
 			}

@@ -22,7 +22,7 @@ func made(id, variant, purpose, work string, start, seconds float64) *ledger.Lau
 }
 
 func toMake(variant, purpose, work, model string, pace float64) piece {
-	return piece{PlannedLaunch: runtime.PlannedLaunch{VariantKey: variant, Engine: "vllm", Model: model, Purpose: purpose, Work: work, Sure: true}, node: "node", pace: pace}
+	return piece{Launch: runtime.Launch{VariantKey: variant, Engine: "vllm", Model: model, Purpose: purpose, Work: work, Sure: true}, node: "node", pace: pace}
 }
 
 // What is like a launch says how long it takes; less than that bounds it, and nothing
@@ -115,8 +115,8 @@ func TestClock(t *testing.T) {
 	launches := map[string]*ledger.Launch{}
 	c := newClock(&Known{}, []piece{
 		toMake("a", "benchmark", "w", "org/model", 0), toMake("b", "benchmark", "w", "org/model", 0),
-		{PlannedLaunch: toMake("b", "benchmark", "w", "org/model", 0).PlannedLaunch, node: "sibling"},
-		{PlannedLaunch: toMake("z", "benchmark", "w", "org/model", 0).PlannedLaunch, node: "locked"},
+		{Launch: toMake("b", "benchmark", "w", "org/model", 0).Launch, node: "sibling"},
+		{Launch: toMake("z", "benchmark", "w", "org/model", 0).Launch, node: "locked"},
 	}, func(id string) (*ledger.Launch, bool) { l, ok := launches[id]; return l, ok })
 	for i, step := range []struct {
 		ev         runtime.Event
@@ -158,11 +158,11 @@ func TestSideBySide(t *testing.T) {
 func TestSideBySideAlone(t *testing.T) {
 	p := &plans.Plan{Executor: &plans.Executor{Kind: plans.LocalExecutor, Slots: 4}}
 	for alone, want := range map[bool]float64{false: 0.25, true: 1} {
-		var launches []runtime.PlannedLaunch
+		var launches []runtime.Launch
 		for range 4 {
-			launches = append(launches, runtime.PlannedLaunch{VariantKey: "v", Purpose: ledger.ForBenchmark, Alone: alone})
+			launches = append(launches, runtime.Launch{VariantKey: "v", Purpose: ledger.ForBenchmark, Alone: alone})
 		}
-		for _, l := range piecesOf(p, []runtime.Planned{{Node: &runtime.Node{ID: "n"}, Launches: launches}}) {
+		for _, l := range piecesOf(p, []*runtime.State{{Node: &runtime.Node{ID: "n"}, Launches: launches}}) {
 			if got := l.share(); got != want {
 				t.Errorf("alone %v: %v of its time, want %v", alone, got, want)
 			}

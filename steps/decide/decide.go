@@ -1,6 +1,6 @@
 // Package decide makes decisions: from a plan and a view of what was measured and decided
-// before, it derives the outcome of a feature, a gate or a phase, the keys that it rests
-// on, and whether more launches could still settle it. It knows rules, evidence and the
+// before, it derives the outcome of a feature, a gate or a phase, and whether more launches
+// could still settle it. It knows rules, evidence and the
 // records of launches. It starts nothing, opens nothing, reads no clock and waits for
 // nothing, so an apply, its forecast and a replay decide alike, each with its own view.
 package decide
@@ -17,9 +17,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Version is part of every decision key. It changes when deciding does, so earlier
-// verdicts are decided again.
-const Version = "9"
+// Version changes when deciding does. It is recorded with each decision, so a replay knows
+// which of its facts another version finds otherwise.
+const Version = "10"
 
 // View is what a decision sees besides the plan.
 type View struct {
@@ -79,48 +79,6 @@ func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
 		return Phase(v, n.PhaseBlock)
 	}
 	return nil, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
-}
-
-// Keys are what the decision of a node rests on. The error is runtime.ErrUndecided while
-// that is unknown.
-func Keys(v *View, n *runtime.Node) (runtime.Keys, error) {
-	switch n.Kind {
-	case runtime.KindFeature, runtime.KindCriteria:
-		if n.Kind == runtime.KindFeature && len(n.FeatureBlock.Confirm) > 0 {
-			return confirmedKeys(v, n.FeatureBlock)
-		}
-		if n.FeatureBlock.Choose != nil {
-			return choiceKeys(v, n.FeatureBlock)
-		}
-		return candidateKeys(v, n.FeatureBlock)
-	case runtime.KindGate:
-		return gateKeys(v, n.PhaseBlock)
-	case runtime.KindPhase:
-		return phaseKeys(v, n.PhaseBlock)
-	}
-	return runtime.Keys{}, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
-}
-
-// Identity is the part of d that decisions resting on it depend on. A benchmark that was
-// read again by other rules, without more launches, keeps its identity, and so does a
-// decision whose hypothesis changed.
-func Identity(d *ledger.Decision) string {
-	if d.Kind == string(runtime.KindBenchmark) {
-		return runtime.Digest(d.Node, d.MeasureKey, d.Verdict, d.Session, d.Launches)
-	}
-	return runtime.Digest(d.Node, d.MeasureKey, d.DecisionKey, d.DecidedBy(), d.Verdict, d.Accepted, d.Session, d.Launches)
-}
-
-// restsOn is what a decision that waited for a node rests on: its identity, or that it is
-// locked and why, by Reason.Key. It returns runtime.ErrUndecided while it is neither.
-func restsOn(v *View, id string) (string, error) {
-	if d := v.Outcome(id); d != nil {
-		return Identity(d), nil
-	}
-	if why := v.LockedBy(id); !why.IsZero() {
-		return runtime.Digest(id, "locked", why.Key()), nil
-	}
-	return "", runtime.ErrUndecided
 }
 
 // Whole joins the verdict of a decision from its levels and rules: a gate's from all of

@@ -1,14 +1,12 @@
 package decide
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mxflow/mxflow/plans/planstest"
 
@@ -135,26 +133,7 @@ func TestConfirmed(t *testing.T) {
 			t.Errorf("%s: the first decision was changed", c.name)
 		}
 	}
-	// What it rests on is part of its key.
-	keys := map[string]bool{}
-	for _, v := range []verdict.Verdict{"pass", "fail"} {
-		for _, third := range []map[string]verdict.Reason{{}, {"feature.sized@third": fact("it is so")}} {
-			outcomes := map[string]*ledger.Decision{"feature.sized.first": {Verdict: "pass"}, "feature.sized@wide": {Verdict: v}}
-			if len(third) == 0 {
-				outcomes["feature.sized@third"] = &ledger.Decision{Verdict: "pass"}
-			}
-			view := viewOf(t, src, outcomes, third)
-			k, err := Keys(view, view.Graph.Node("feature.sized"))
-			if err != nil || keys[k.Measure] {
-				t.Errorf("%s %v: %v, or another outcome has the same key", v, third, err)
-			}
-			keys[k.Measure] = true
-		}
-	}
-	v := viewOf(t, src, map[string]*ledger.Decision{"feature.sized.first": {Verdict: "pass"}}, nil)
-	if _, err := Keys(v, v.Graph.Node("feature.sized")); !errors.Is(err, runtime.ErrUndecided) {
-		t.Errorf("before the others are decided: %v", err)
-	}
+	v := viewOf(t, src, nil, nil)
 	if !maps.Equal(Enters(v.Plan.Feature("sized"), &ledger.Decision{Variant: map[string]string{"size": "small", "b": "x"}}), map[string]string{"a": "on", "size": "small"}) {
 		t.Error("what enters the stack is not what was chosen")
 	}
@@ -228,71 +207,19 @@ func TestStepsOfAPhase(t *testing.T) {
 		locked   map[string]verdict.Reason
 		want     verdict.Verdict
 		why      verdict.Reason
-		keys     error
 	}{
-		{"both passed", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)}, nil, verdict.Pass, verdict.New(code.Step).On("exec two").Is(verdict.Pass), nil},
+		{"both passed", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)}, nil, verdict.Pass, verdict.New(code.Step).On("exec two").Is(verdict.Pass)},
 		{"one failed", map[string]*ledger.Decision{one: was(verdict.Fail)}, map[string]verdict.Reason{two: verdict.New(code.Outcome).On(one).Is(verdict.Fail)}, verdict.Fail, verdict.Say("step.alone",
-			"step {subject} {verdict:did}").On("exec one").Is(verdict.Fail), nil},
+			"step {subject} {verdict:did}").On("exec one").Is(verdict.Fail)},
 		{"one broke", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)}, nil, verdict.Error, verdict.Say("step.alone",
-			"step {subject} {verdict:did}").On("exec two").Is(verdict.Error), nil},
-		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]verdict.Reason{two: fact("its branch was retracted")}, verdict.Invalid, verdict.New(code.StepNotRun).On("exec two").From(fact("its branch was retracted")), nil},
-		{"none was run", nil, nil, verdict.Invalid, verdict.New(code.StepNotRun).On("exec one"), runtime.ErrUndecided},
+			"step {subject} {verdict:did}").On("exec two").Is(verdict.Error)},
+		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]verdict.Reason{two: fact("its branch was retracted")}, verdict.Invalid, verdict.New(code.StepNotRun).On("exec two").From(fact("its branch was retracted"))},
+		{"none was run", nil, nil, verdict.Invalid, verdict.New(code.StepNotRun).On("exec one")},
 	} {
 		v, n := viewOf(t, "", c.outcomes, c.locked), &runtime.Node{Kind: runtime.KindPhase, PhaseBlock: ph}
 		d, err := Node(v, n)
 		if err != nil || d.Verdict != c.want || !slices.ContainsFunc(d.Reasons, c.why.Equal) {
 			t.Errorf("%s: %+v, %v; want %s because %+v", c.name, d, err, c.want, c.why)
 		}
-		if _, err := Keys(v, n); !errors.Is(err, c.keys) {
-			t.Errorf("%s: keys: %v, want %v", c.name, err, c.keys)
-		}
-	}
-}
-
-// TestKeysRestOnFacts: what a decision rests on is another thing where the fact is
-// another, and the same in whatever words that is put.
-func TestKeysRestOnFacts(t *testing.T) {
-	lock := func(why verdict.Reason) string {
-		t.Helper()
-		got, err := restsOn(viewOf(t, "", nil, map[string]verdict.Reason{"feature.x": why}), "feature.x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
-	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	gate := &ledger.Decision{Node: "phase.one", Attempt: 1, Verdict: verdict.Fail}
-	waived := func(reason, by string, until time.Duration) verdict.Reason {
-		w := &ledger.Waiver{Node: gate.Node, Attempt: 1, Verdict: verdict.Fail, Reason: reason, By: by, Expires: at.Add(until)}
-		return verdict.New(code.Outcome).On(gate.Node).Is(gate.Verdict).From(w.Bears(gate, at))
-	}
-	expired := lock(waived("known", "kim", -time.Hour))
-	for name, why := range map[string]verdict.Reason{
-		"another reason": waived("known, mended upstream", "kim", -time.Hour),
-		"another person": waived("known", "lee", -time.Hour),
-		"another end":    waived("known", "kim", -2*time.Hour),
-		"another argument": waived("known", "kim", -time.Hour).From(verdict.Say("waiver.expired",
-			"waiver by {by} expired {until} ({reason})")),
-	} {
-		if lock(why) != expired {
-			t.Errorf("%s is another key", name)
-		}
-	}
-	for name, why := range map[string]verdict.Reason{
-		"no waiver": verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail),
-		"another waiver": verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail).From(verdict.Say("waiver.revoked",
-			"waiver revoked by {by}: {reason}")),
-		"another verdict": verdict.New(code.Outcome).On("phase.one").Is(verdict.Error).From(verdict.Say("waiver.expired",
-			"waiver by {by} expired {until} ({reason})")),
-		"another gate": verdict.New(code.Outcome).On("phase.two").Is(verdict.Fail).From(verdict.Say("waiver.expired",
-			"waiver by {by} expired {until} ({reason})")),
-		"another fact": verdict.Say("retraction.node", "{subject} was retracted by {by}{causes? ({causes})}").On("phase.one"),
-	} {
-		if lock(why) == expired {
-			t.Errorf("%s is the same key", name)
-		}
-	}
-	if _, err := Keys(viewOf(t, "", nil, nil), &runtime.Node{Kind: runtime.KindFeature, FeatureBlock: &plans.Feature{}}); err == nil {
-		t.Error("what is not decided has a key")
 	}
 }

@@ -75,7 +75,10 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
 	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
 		d := v.Outcome(id)
-		if d == nil {
+		switch {
+		case d == nil && v.LockedBy(id).IsZero() && (id == runtime.QualifyID(f.Name) || Benchmarked(v.Plan, f)):
+			return nil, runtime.ErrUndecided
+		case d == nil:
 			continue
 		}
 		out.Levels = append(out.Levels, d.Levels...)

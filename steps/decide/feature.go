@@ -168,51 +168,6 @@ func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 	}
 }
 
-func candidateKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
-	q := v.Outcome(runtime.QualifyID(f.Name))
-	if q == nil {
-		return runtime.Keys{}, runtime.ErrUndecided
-	}
-	parts := []any{"feature", Identity(q)}
-	if Benchmarked(v.Plan, f) {
-		b := v.Outcome(runtime.BenchmarkID(f.Name))
-		if b == nil {
-			return runtime.Keys{}, runtime.ErrUndecided
-		}
-		parts = append(parts, Identity(b))
-	}
-	least, most := v.Plan.LaunchesOf(ReadAs(f))
-	rules := []any{"feature", Version, f.Accept, Settings(v.Plan, f), least, most}
-	if f.Trial {
-		rules = append(rules, "trial")
-	}
-	for _, r := range f.Criteria {
-		rules = append(rules, ruleKey(r))
-	}
-	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest(rules), Claim: claimKey(f)}, nil
-}
-
-// choosingVersion changes when the choice among the same alternatives would, and
-// confirmingVersion when the joining of the same outcomes would.
-const (
-	choosingVersion   = 1
-	confirmingVersion = 1
-)
-
-func choiceKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
-	measured := []any{"choice"}
-	decided := []any{"choice", choosingVersion, f.Choose.Prefer}
-	for _, a := range f.Alternatives {
-		keys, err := candidateKeys(v, a)
-		if err != nil {
-			return keys, err
-		}
-		measured = append(measured, a.Name, keys.Measure)
-		decided = append(decided, a.Name, keys.Decide)
-	}
-	return runtime.Keys{Measure: runtime.Digest(measured), Decide: runtime.Digest(decided), Claim: claimKey(f)}, nil
-}
-
 // Preferred is the gain in the metric by which a choice picks its winner, from the
 // evidence on one alternative; nil if that was not measured.
 func Preferred(c *plans.Choose, ev *gates.Evidence, s gates.Settings) *float64 {
@@ -308,27 +263,6 @@ func chosen(choose *plans.Choose, all []*Alternative, best *Alternative, v verdi
 		"{subject} wins{gain? {gain}} in {metric}{gain? over all launches}; {causes:list}{first?; {metric} was "+
 			"not measured: the first in plan order is taken}",
 		args...).On(value(best)).From(others...)
-}
-
-// confirmations are the nodes that decide a feature's criteria, the first engine's first.
-func confirmations(f *plans.Feature) []string {
-	ids := []string{runtime.FirstID(f.Name)}
-	for _, c := range f.Confirm {
-		ids = append(ids, runtime.FeatureID(c.Name))
-	}
-	return ids
-}
-
-func confirmedKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
-	parts := []any{"confirmed"}
-	for _, id := range confirmations(f) {
-		part, err := restsOn(v, id)
-		if err != nil {
-			return runtime.Keys{}, err
-		}
-		parts = append(parts, part)
-	}
-	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest("confirmed", confirmingVersion), Claim: claimKey(f)}, nil
 }
 
 // confirmed decides a feature from the decisions on the baseline's engine and on those

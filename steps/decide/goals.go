@@ -305,13 +305,25 @@ func (v *View) onSeen(node string, out *ledger.Decision, evidence []ledger.Evide
 		return
 	}
 	why := verdict.New(code.Relaxed).From(loosened...)
-	if v.OnSeenData {
+	if v.OnSeenData || v.letDecide(node, out.Launches) {
 		out.OnSeenData = append(out.OnSeenData, why)
 		out.Reasons = append([]verdict.Reason{verdict.New(code.OnSeenData).From(why)}, out.Reasons...)
 		return
 	}
 	out.Verdict = verdict.Inconclusive
 	out.Reasons = append([]verdict.Reason{verdict.New(code.Withheld).From(why)}, out.Reasons...)
+}
+
+// letDecide reports whether a person let these launches decide a node by relaxed rules
+// before: its newest decision rests on them, and says so.
+func (v *View) letDecide(node string, launches []string) bool {
+	var last *ledger.Decision
+	for _, r := range v.records() {
+		if r.Decision != nil && r.Decision.Node == node {
+			last = r.Decision
+		}
+	}
+	return last != nil && len(last.OnSeenData) > 0 && !slices.ContainsFunc(launches, func(id string) bool { return !slices.Contains(last.Launches, id) })
 }
 
 // restsOnSeen marks a pass that rests on features decided on seen data, unless it has a
@@ -343,6 +355,9 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 		return verdict.Reason{}, nil
 	}
 	relaxed := func(node string) verdict.Reason {
+		if v.letDecide(node, seen.Candidate.Launches) {
+			return verdict.Reason{}
+		}
 		if loosened := Relaxed(v.records(), v.goals(), node, []ledger.Evidence{seen}); len(loosened) > 0 {
 			return verdict.New(code.Relaxed).From(loosened...)
 		}

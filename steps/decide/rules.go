@@ -5,7 +5,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -153,38 +152,4 @@ func countsLaunches(p *plans.Plan, f *plans.Feature) bool {
 func Benchmarked(p *plans.Plan, f *plans.Feature) bool {
 	protocol := p.Protocol(f.Protocol)
 	return protocol != nil && protocol.Level(plans.BenchmarkLevel) != nil
-}
-
-// LaunchesKey is what determines how many launches a benchmark makes: asking for more
-// continues the session, and so does a rule that needs more. No launch is made for a
-// hypothesis.
-func LaunchesKey(p *plans.Plan, f *plans.Feature) []any {
-	least, most := p.LaunchesOf(ReadAs(f))
-	parts := []any{"launches", Version, least, most, Settings(p, f), f.Accept}
-	for _, r := range Reading(p, f) {
-		if r != nil && (f.Hypothesis == nil || r != f.Hypothesis.Probe) {
-			parts = append(parts, ruleKey(r))
-		}
-	}
-	return parts
-}
-
-// ruleKey is what a rule decides by besides its evidence: its text, and the numbers of
-// targets, which are elsewhere in the plan.
-func ruleKey(r *plans.Rule) []any {
-	parts := []any{r.Name, r.Expr}
-	for _, in := range inputs([]*plans.Rule{r}) {
-		if in.Kind == plans.InputTarget {
-			parts = append(parts, in.Path, in.Number)
-		}
-	}
-	return parts
-}
-
-// claimKey is what a feature's hypothesis contributes to its key; empty if it has none.
-func claimKey(f *plans.Feature) string {
-	if f.Hypothesis == nil {
-		return ""
-	}
-	return runtime.Digest("hypothesis", f.Hypothesis.Digest(), ruleKey(f.Hypothesis.Probe))
 }

@@ -120,7 +120,7 @@ func foreseen(t *testing.T, hypothesis string, left []byte) map[string][]verdict
 		record("q.baseline.3", map[string]string{levels.Analysis: "of a GPU that was shared"}, verdict.New(code.GPUShared))
 	}
 	r := &runtime.Runner{Plan: lab.Plan, Graph: lab.Graph, Journal: lab.Store.Journal(), Step: lab.Step, Run: "r-1"}
-	preview, err := r.Preview()
+	preview, err := r.Reconcile()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, err
 func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 	vs, _, err := b.arms(s)
 	if err != nil {
-		return nil // Keys reports it
+		return nil // Derive reports it
 	}
 	for _, v := range vs[2:] {
 		_ = b.lab.Fetch(ctx, v)
@@ -122,48 +122,79 @@ func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 	return nil
 }
 
-// Keys: the number of launches affects the decision, not the measurement, so asking for
-// more continues the same session, and so do rules that need more. An unqualified
-// candidate has another key than a qualified one.
-func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
-	vs, _, err := b.arms(s)
+// recorded is the outcome on record, if it counts: for what is not measured, why; else, if
+// the launches are of what would be launched and rules need no more of them. The number of
+// launches is not part of the identity, so asking for more continues the same session, and
+// so do rules that need more.
+func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
+	vs, a, err := b.arms(s)
 	if err != nil {
-		return runtime.Keys{}, err
+		return nil, err
 	}
-	ws := b.workloads()
-	q := s.Outcome(runtime.QualifyID(b.feature.Name))
+	q, ws := s.Outcome(runtime.QualifyID(b.feature.Name)), b.workloads()
 	if q == nil {
-		return runtime.Keys{}, runtime.ErrUndecided
+		return nil, runtime.ErrUndecided
 	}
-	measure := b.lab.BenchmarkKey(ws, vs)
+	s.Key = b.lab.BenchmarkKey(ws, vs)
+	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()}, b.lab.Freed(), b.lab.AcceptedParts(), b.proofs(vs))...)
+	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: maps.Clone(a.Candidate.Knobs)}
+	unmeasured := func(v verdict.Verdict, why verdict.Reason) (*runtime.Derived, error) {
+		level := ledger.Level{Name: plans.BenchmarkLevel, Verdict: v, Reasons: []verdict.Reason{why}}
+		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: v, Reasons: level.Reasons, Levels: []ledger.Level{level}, Derived: true}
+		return out, nil
+	}
 	if q.Verdict != verdict.Pass {
-		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
+		v, cause := decide.Broken(q)
+		return unmeasured(v, verdict.Say("session.not_measured", "not measured").From(cause))
 	}
-	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), answersKey(ws), []any{b.protocol().Answers()}, b.lab.Freed(), b.lab.AcceptedParts(), b.proofs(vs))...)
-	keys := runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}
-	if p := s.Previous; q.Verdict == verdict.Pass && (p == nil || p.MeasureKey == measure && p.DecisionKey != decided) {
-		keys.Fresh, err = b.fresh(s, keys, ws)
+	if a.Candidate.Key == a.Parent.Key {
+		return unmeasured(verdict.Invalid, nothingUnderTest(a))
 	}
-	return keys, err
-}
-
-// fresh is why the session that the benchmark would continue may not decide.
-func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workload) (verdict.Reason, error) {
-	if b.lab.Store == nil {
-		return verdict.Reason{}, nil
+	if why, err := b.differ(s, vs); err != nil {
+		return nil, err
+	} else if !why.IsZero() {
+		return unmeasured(verdict.Invalid, verdict.Say("session.not_measured_apart", "not measured: {causes}").From(why))
 	}
+	p, why := s.Recorded(s.Key, b.lab.TreesChanged(s, vs...))
 	own, err := b.lab.member(s, b.feature)
 	if err != nil {
-		return verdict.Reason{}, err
+		return nil, err
 	}
-	with := *s
-	with.Keys = keys
-	all := b.lab.session(b.lab.sessionWith(&with, own, b.lab.WorkKey(ws)))
-	view := b.lab.View(s)
-	if closed := *own; !closed.CloseRetracted(view, all).IsZero() {
+	switch out.Outcome, out.Why = p, why; {
+	case p == nil && s.Previous == nil:
+		relaxed, err := b.lab.relaxed(s, own, b.lab.session(b.lab.sessionWith(s, own, b.lab.WorkKey(ws))))
+		out.Why = why.From(relaxed)
+		return out, err
+	case p == nil, p.Retracted(), p.Session == "", !why.IsZero(): // it counts by a person's word
+		return out, nil
+	case s.Closed(): // whatever rules need, its launches would not count
+		out.Why = verdict.Say("shown_wrong", "its evidence was retracted")
+		return out, nil
+	}
+	run := &session{lab: b.lab, scope: s, id: p.Session, work: b.lab.WorkKey(ws), ws: ws, members: []*member{own}}
+	run.all, run.proofs = b.lab.session(run.id), b.lab.asked(run.id)
+	if relaxed, err := b.lab.relaxed(s, own, run.all); err != nil || !relaxed.IsZero() {
+		out.Outcome, out.Why = nil, relaxed
+		return out, err
+	}
+	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
+	if err := run.looks(); err != nil {
+		return nil, err
+	}
+	if own.Open || p.DecisionKey != s.Judged {
+		out.Outcome, out.Why = nil, verdict.Say("rules_changed", "rules changed")
+	}
+	return out, nil
+}
+
+// relaxed is why the launches of a session may not decide a member: a rule was relaxed
+// after they were seen.
+func (l *Lab) relaxed(s *runtime.Scope, m *member, all []*ledger.Launch) (verdict.Reason, error) {
+	view := l.View(s)
+	if closed := *m; !closed.CloseRetracted(view, all).IsZero() {
 		return verdict.Reason{}, nil // by no rule would they count, nor is anything launched beside them
 	}
-	return own.Fresh(view, all)
+	return m.Fresh(view, all)
 }
 
 // proofs is the evidence that launches are searched for, for the decision's key.
@@ -205,35 +236,27 @@ func answersKey(workloads []*plans.Workload) (parts []any) {
 	return parts
 }
 
-// Foresee implements runtime.Foreseer: the launches that the session lacks, at most, or
-// its outcome if it lacks none. Launches of a parent shared by siblings belong to the
-// first sibling.
-func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	_, a, err := b.arms(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	out := &ledger.Decision{Variant: a.Candidate.Knobs}
-	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
-	case q == nil:
-		return out, nil, nil
-	case q.Verdict != verdict.Pass:
-		out.Verdict, _ = decide.Broken(q)
-		return out, nil, nil
+// Derive implements runtime.Step: the outcome on record or, if it does not count, that of
+// the launches on record, or the launches that the session lacks, at most. Launches of a
+// parent shared by siblings belong to the first sibling.
+func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
+	out, err := b.recorded(s)
+	if err != nil || out.Outcome != nil {
+		return out, err
 	}
 	run, own, fresh, err := b.session(s)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	view := b.lab.View(s)
-	if run.members = []*member{own}; !fresh {
-		out.Session = run.id
-	}
+	run.members = []*member{own}
 	if err := run.looks(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var launches []runtime.PlannedLaunch
-	if own.Open {
+	view, parent := b.lab.View(s), own.variants[0]
+	switch q, err := run.question(); {
+	case err != nil:
+		return nil, err
+	case own.Open:
 		next, before := own.NextLook(view, run.id, run.work), b.launchedBefore(s)
 		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Sound(l) })
 		if len(have) > 0 {
@@ -241,7 +264,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 			if next < own.Most {
 				args = append(args, verdict.Int("least", next*len(own.Launched)))
 			}
-			out.Reasons = verdict.Because(code.LaunchesKept, args...)
+			out.Notes = verdict.Because(code.LaunchesKept, args...)
 		}
 		for round := own.Rounds + 1; round <= own.Most; round++ {
 			for _, v := range own.launched() {
@@ -251,28 +274,34 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 				}
 				l := planned(v, ledger.ForBenchmark, run.work)
 				l.Sure = round <= next
-				launches = append(launches, l)
+				out.Launches = append(out.Launches, l)
 			}
 		}
 		if b.asks() && !before {
-			launches = append(launches, planned(a.Parent, ledger.ForAgreement, ""))
+			out.Launches = append(out.Launches, planned(parent, ledger.ForAgreement, ""))
 		}
-	} else if asks, err := run.question(); err != nil {
-		return nil, nil, err
-	} else if asks != nil {
-		launches = append(launches, planned(a.Parent, ledger.ForAgreement, ""))
-	} else {
+		if why := b.lab.attainable(b.feature, parent); !why.IsZero() {
+			defer func() { out.Notes = append(out.Notes, why) }()
+		}
+	case q != nil:
+		out.Launches = append(out.Launches, planned(parent, ledger.ForAgreement, ""))
+	case !fresh:
+		out.Outcome = &ledger.Decision{Variant: out.Variant}
 		level := ledger.Level{Name: plans.BenchmarkLevel}
-		if err := run.conclude(runtime.ContextOf(s), own, out, &level); err != nil {
-			return nil, nil, err
+		if err := run.conclude(runtime.ContextOf(s), own, out.Outcome, &level); err != nil {
+			return nil, err
 		}
-		out.Verdict, out.Levels = level.Verdict, append([]ledger.Level{level}, out.Levels...)
+		concluded(out.Outcome, level)
 	}
-	out.Reasons = append(out.Reasons, own.Resolvable(view, run.id, run.work)...)
-	if why := b.lab.attainable(b.feature, a.Parent); own.Open && !why.IsZero() {
-		out.Reasons = append(out.Reasons, why)
-	}
-	return out, b.lab.alone(launches, own.launched()), nil
+	out.Notes = append(out.Notes, own.Resolvable(view, run.id, run.work)...)
+	out.Launches = b.lab.alone(out.Launches, own.launched())
+	return out, nil
+}
+
+// concluded joins the level to a benchmark's outcome.
+func concluded(out *ledger.Decision, level ledger.Level) {
+	out.Levels = append([]ledger.Level{level}, out.Levels...)
+	out.Verdict, out.Reasons = level.Verdict, level.Reasons
 }
 
 // launchedBefore reports whether an earlier sibling launches the parent for this one too.
@@ -290,83 +319,55 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 
 // alone marks a node's launches, none of which can run beside another, because one of its
 // variants exists only once.
-func (l *Lab) alone(launches []runtime.PlannedLaunch, vs []*variant.Variant) []runtime.PlannedLaunch {
+func (l *Lab) alone(launches []runtime.Launch, vs []*variant.Variant) []runtime.Launch {
 	for i := range launches {
 		launches[i].Alone = l.OnePlace(vs)
 	}
 	return launches
 }
 
-func planned(v *variant.Variant, purpose, work string) runtime.PlannedLaunch {
+func planned(v *variant.Variant, purpose, work string) runtime.Launch {
 	model := variant.ModelOf(v.Spec, nil)
-	return runtime.PlannedLaunch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Model: model, Purpose: purpose, Work: work, Sure: true}
+	return runtime.Launch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Model: model, Purpose: purpose, Work: work, Sure: true}
 }
 
 // qualifying is the launch that runs the levels of a protocol.
-func qualifying(v *variant.Variant, p *plans.Protocol) runtime.PlannedLaunch {
+func qualifying(v *variant.Variant, p *plans.Protocol) runtime.Launch {
 	l := planned(v, ledger.ForQualification, "")
 	l.Paced = levels.Paced(p).Seconds()
 	return l
 }
 
-func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+// Do implements runtime.Step: it makes the launches that the session lacks, for all
+// candidates that share it.
+func (b *benchmark) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	began := time.Now()
-	vs, a, err := b.arms(s)
-	if err != nil {
-		return nil, err
-	}
-	level := ledger.Level{Name: plans.BenchmarkLevel}
-	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
-	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
-	case q != nil && q.Verdict != verdict.Pass:
-		v, cause := decide.Broken(q)
-		level.Verdict, level.Reasons = v, []verdict.Reason{verdict.Say("session.not_measured", "not measured").From(cause)}
-		out.Derived = true
-	case a.Candidate.Key == a.Parent.Key:
-		level.Verdict = verdict.Invalid
-		level.Reasons = []verdict.Reason{nothingUnderTest(a)}
-		out.Derived = true
-	default:
-		why, err := b.differ(s, vs)
-		if err == nil && !why.IsZero() {
-			level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{verdict.Say("session.not_measured_apart",
-				"not measured: {causes}").From(why)}
-			out.Derived = true
-		} else if err == nil {
-			err = b.measure(ctx, s, out, &level)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	level.Seconds = time.Since(began).Seconds()
-	out.Levels = append([]ledger.Level{level}, out.Levels...)
-	out.Verdict, out.Reasons = level.Verdict, level.Reasons
-	return out, nil
-}
-
-// measure makes the launches that the session lacks, for all candidates that share it.
-func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, out *ledger.Decision, level *ledger.Level) error {
 	run, own, fresh, err := b.session(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if fresh {
 		b.lab.begun = append(b.lab.begun, run.id)
 	}
 	if err := run.divide(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := run.run(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if err := run.ask(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if n := run.planned - run.slots(); n > 0 {
 		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
 	}
-	return run.conclude(ctx, own, out, level)
+	out, level := &ledger.Decision{Variant: maps.Clone(own.variants[1].Knobs)}, ledger.Level{Name: plans.BenchmarkLevel}
+	if err := run.conclude(ctx, own, out, &level); err != nil {
+		return nil, err
+	}
+	level.Seconds = time.Since(began).Seconds()
+	concluded(out, level)
+	return out, nil
 }
 
 // session is the one that the benchmark continues, or a fresh one, with its own member.

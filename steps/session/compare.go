@@ -187,7 +187,7 @@ func (it *comparison) hold(all []*ledger.Launch) {
 func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
 	it, err := c.comparison(s)
 	if err != nil {
-		return nil // Keys reports it
+		return nil // Derive reports it
 	}
 	var failed error
 	for _, v := range it.variants {
@@ -201,45 +201,51 @@ func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
 	return failed
 }
 
-// Keys: asking for more launches continues the same session, as in a benchmark. The
-// reference determines the prompts, so it is part of the measurement key.
-func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
+// Derive implements runtime.Step: the outcome on record, or a qualification of each engine
+// that is not measured, and the launches that the session lacks. Asking for more launches
+// continues the same session, as in a benchmark. The reference determines the prompts, so
+// it is part of the identity.
+func (c *compare) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	it, err := c.comparison(s)
 	if err != nil {
-		return runtime.Keys{}, err
+		return nil, err
 	}
-	measure := runtime.Digest("compare", c.lab.BenchmarkKey(it.ws, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
 	by := append([]any{"launches", it.Launches, decide.Version, "answers"}, answersKey(it.ws)...)
 	if len(it.Optional) > 0 {
 		by = append(by, it.Optional)
 	}
-	return runtime.Keys{Measure: measure, Decide: runtime.Digest(by...)}, nil
-}
-
-// Foresee implements runtime.Foreseer: a qualification of each unmeasured engine, and the
-// launches that the session lacks.
-func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	it, err := c.resumed(s)
-	if err != nil {
-		return nil, nil, err
+	s.Key = runtime.Digest("compare", c.lab.BenchmarkKey(it.ws, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
+	out := &runtime.Derived{Key: s.Key, Judged: runtime.Digest(by...)}
+	p, why := s.Recorded(out.Key, verdict.Reason{})
+	switch {
+	case p == nil:
+		out.Why = why
+	case p.DecisionKey == out.Judged || p.Retracted():
+		out.Outcome = p
+		return out, nil
+	default:
+		out.Why = verdict.Say("rules_changed", "rules changed")
 	}
-	var launches []runtime.PlannedLaunch
+	if it, err = c.resumed(s); err != nil {
+		return nil, err
+	}
 	for _, v := range it.variants {
 		if !it.launched(v) && len(levels.Of(it.protocol, v)) > 0 {
-			launches = append(launches, qualifying(v, it.protocol))
+			out.Launches = append(out.Launches, qualifying(v, it.protocol))
 		}
 	}
 	if v := it.variants[0]; !it.launched(v) && v.Command == nil && it.protocol.Level(levels.Correctness) != nil {
-		launches = append(launches, planned(v, ledger.ForReference, ""))
+		out.Launches = append(out.Launches, planned(v, ledger.ForReference, ""))
 	}
 	for round := range it.Launches {
 		for _, v := range roundOf(it.variants, round+1) {
 			if decide.Lacks(slot{variant: v, ordinal: round + 1}.of(it.all)) {
-				launches = append(launches, planned(v, ledger.ForBenchmark, it.work))
+				out.Launches = append(out.Launches, planned(v, ledger.ForBenchmark, it.work))
 			}
 		}
 	}
-	return &ledger.Decision{Session: it.id}, c.lab.alone(launches, it.variants), nil
+	out.Launches = c.lab.alone(out.Launches, it.variants)
+	return out, nil
 }
 
 // otherTokens notes the cells whose prompts have another number of tokens by the engine's
@@ -264,8 +270,8 @@ func otherTokens(own, reference []*ledger.Launch) (notes []verdict.Reason) {
 	return notes
 }
 
-// Run implements runtime.Step.
-func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+// Do implements runtime.Step.
+func (c *compare) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	began := time.Now()
 	it, err := c.resumed(s)
 	if err != nil {

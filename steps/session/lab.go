@@ -7,11 +7,10 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -53,23 +52,20 @@ type deciding struct {
 	node *runtime.Node
 }
 
-func (d deciding) Keys(s *runtime.Scope) (runtime.Keys, error) {
-	keys, err := decide.Keys(d.lab.View(s), d.node)
-	if d.lab.OnSeenData && s.Previous != nil {
-		// The person asking is about to let a withheld pass through.
-		if i := slices.IndexFunc(s.Previous.Reasons, func(r verdict.Reason) bool { return r.Kind == code.Withheld.Kind }); i >= 0 {
-			keys.Again = verdict.New(code.OnSeenData).From(s.Previous.Reasons[i].Causes...)
-		}
+// Derive implements runtime.Step. What broke while deciding is an outcome, too.
+func (d deciding) Derive(s *runtime.Scope) (*runtime.Derived, error) {
+	out, err := decide.Node(d.lab.View(s), d.node)
+	switch {
+	case errors.Is(err, runtime.ErrUndecided):
+		return nil, err
+	case err != nil:
+		out = &ledger.Decision{Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}
+	default:
+		out.Derived = true
 	}
-	return keys, err
+	return &runtime.Derived{Key: s.Key, Outcome: out}, nil
 }
 
-func (d deciding) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) {
-	return decide.Node(d.lab.View(s), d.node)
-}
-
-// Foresee implements runtime.Foreseer.
-func (d deciding) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	out, err := decide.Foresee(d.lab.View(s), d.node, s.Assumed)
-	return out, nil, err
+func (deciding) Do(context.Context, *runtime.Scope) (*ledger.Decision, error) {
+	return nil, errors.New("a decision is no work (a bug in mxflow)")
 }

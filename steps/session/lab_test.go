@@ -245,28 +245,3 @@ func TestArmsOfChoices(t *testing.T) {
 		t.Errorf("a choice that the plan does not offer any more: %v", err)
 	}
 }
-
-// TestConfirmingNothingIsInTheKey: a confirmation that could only repeat what is
-// known is another one as soon as the first engine is started otherwise, and the
-// reverse, so that neither outcome is kept for the other.
-func TestConfirmingNothingIsInTheKey(t *testing.T) {
-	s := scopeOf(map[string]*ledger.Decision{
-		"feature.sized.first": {Verdict: "pass", Variant: map[string]string{"a": "on", "size": "large"}},
-	}, nil)
-	keyOf := func(src string) string {
-		l := labOf(t, src)
-		keys, err := (&qualify{lab: l, feature: l.Plan.Feature("sized").Confirm[0]}).Keys(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return keys.Measure
-	}
-	nothing := strings.Replace(planstest.ChoosePlan, "threads = 2", "layers = 6", 1)
-	changed := strings.Replace(nothing, `"tiny" {}`, `"tiny" { settings = { threads = 2 } }`, 1)
-	if keyOf(nothing) == keyOf(changed) {
-		t.Error("a confirmation of nothing has the key of one on another engine")
-	}
-	if other := strings.Replace(planstest.ChoosePlan, `"tiny" {}`, `"tiny" { settings = { threads = 3 } }`, 1); keyOf(planstest.ChoosePlan) != keyOf(other) {
-		t.Error("what the first engine is otherwise is part of the key of a confirmation on another")
-	}
-}

@@ -84,66 +84,54 @@ func nothingUnderTest(a launch.Arms) verdict.Reason {
 func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {
 	sub, err := q.subject(s)
 	if err != nil {
-		return nil // Keys reports it
+		return nil // Derive reports it
 	}
 	return q.lab.Fetch(ctx, sub.variants...)
 }
 
-// Keys: the variant to compare answers with, or the first engine, may change later.
-func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
+// Derive implements runtime.Step. The variant to compare answers with, or the first engine,
+// may change later.
+func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	sub, err := q.subject(s)
 	if err != nil {
-		return runtime.Keys{}, err
+		return nil, err
 	}
-	keys := runtime.Keys{Measure: q.lab.qualifyKey(sub.protocol, sub.variants...), Decide: "levels", Why: q.lab.TreesChanged(s, sub.variants...)}
+	out := &runtime.Derived{Key: q.lab.qualifyKey(sub.protocol, sub.variants...), Variant: maps.Clone(sub.own().Knobs)}
 	if q.feature != nil && levels.Compares(sub.protocol) {
-		keys.Measure = runtime.Digest("compared", keys.Measure, sub.arms.Parent.Key)
+		out.Key = runtime.Digest("compared", out.Key, sub.arms.Parent.Key)
 	}
 	if !sub.spared.IsZero() {
-		keys.Measure = runtime.Digest(sub.spared.Kind, keys.Measure)
+		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Invalid, Reasons: []verdict.Reason{sub.spared}, Derived: true}
+		return out, nil
 	}
-	return keys, nil
-}
-
-// Foresee implements runtime.Foreseer.
-func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	sub, err := q.subject(s)
-	if err != nil {
-		return nil, nil, err
+	out.Outcome, out.Why = s.Recorded(out.Key, q.lab.TreesChanged(s, sub.variants...))
+	if out.Outcome != nil {
+		return out, nil
 	}
-	out := &ledger.Decision{Variant: sub.own().Knobs}
-	if !sub.spared.IsZero() {
-		out.Verdict, out.Reasons = verdict.Invalid, []verdict.Reason{sub.spared}
-		return out, nil, nil
-	}
-	var launches []runtime.PlannedLaunch
 	for _, v := range sub.variants {
 		if len(levels.Of(sub.protocol, v)) > 0 {
-			launches = append(launches, qualifying(v, sub.protocol))
+			out.Launches = append(out.Launches, qualifying(v, sub.protocol))
 		}
 	}
 	// The baseline, and a parent that is another, are launched once more for their answers.
 	if levels.Compares(sub.protocol) && sub.variants[0].Command == nil {
 		switch a := sub.arms; {
 		case q.feature == nil:
-			launches = append(launches, planned(sub.own(), ledger.ForReference, ""))
+			out.Launches = append(out.Launches, planned(sub.own(), ledger.ForReference, ""))
 		case a.Parent.Key != a.Root.Key || len(sub.variants) > 1:
-			launches = append(launches, planned(a.Parent, ledger.ForReference, ""))
+			out.Launches = append(out.Launches, planned(a.Parent, ledger.ForReference, ""))
 		}
 	}
-	return out, launches, nil
+	return out, nil
 }
 
-func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+// Do implements runtime.Step.
+func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	sub, err := q.subject(s)
 	if err != nil {
 		return nil, err
 	}
 	out := &ledger.Decision{Variant: maps.Clone(sub.own().Knobs)}
-	if !sub.spared.IsZero() {
-		out.Verdict, out.Reasons, out.Derived = verdict.Invalid, []verdict.Reason{sub.spared}, true
-		return out, nil
-	}
 	var verdicts []verdict.Verdict
 	for _, v := range sub.variants {
 		own := v == sub.own()

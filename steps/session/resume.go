@@ -60,12 +60,14 @@ func (e earlier) resumeReason() (resume bool, why string) {
 // continues finds the session that a member's benchmark continues, the newest that holds
 // launches of its arms with this work; empty if a new one must start.
 func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error) {
-	if l.Store == nil {
-		return "", nil
-	}
-	e := earlier{id: l.sessionWith(s, m, work), relaxed: !s.Keys.Fresh.IsZero(), asked: s.Why == runtime.Rerun}
+	e := earlier{id: l.sessionWith(s, m, work), asked: s.Forced}
 	all, view := l.session(e.id), l.View(s)
 	if e.id != "" {
+		why, err := l.relaxed(s, m, all)
+		if err != nil {
+			return "", err
+		}
+		e.relaxed = !why.IsZero()
 		complete := *m
 		if err := complete.Look(view, all); err != nil {
 			return "", err
@@ -76,7 +78,7 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 		e.crashed = decide.ReadsCrashes(l.Plan, m.Feature) && slices.ContainsFunc(decide.Crashes(l.Store.Records(), m.Arms.Candidate.Key), func(launch *ledger.Launch) bool {
 			return launch.Purpose == ledger.ForQualification
 		})
-		e.invalid = p != nil && p.MeasureKey == s.Keys.Measure && p.DecisionKey == s.Keys.Decide && p.Verdict == verdict.Invalid && !p.Derived && p.Session == e.id && !mended
+		e.invalid = p != nil && p.MeasureKey == s.Key && p.DecisionKey == s.Judged && p.Verdict == verdict.Invalid && !p.Derived && p.Session == e.id && !mended
 		e.closed = e.crashed && !complete.CloseRetracted(view, all).IsZero()
 	}
 	if resume, _ := e.resumeReason(); !resume {
@@ -89,6 +91,9 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 // candidate with this work; or the one that its outcome rests on if this apply started
 // none, even if a later one had these arms too. Empty if there is none.
 func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) {
+	if l.Store == nil {
+		return ""
+	}
 	// A candidate that entered the stack is the parent of others, in their sessions.
 	beside := map[string]bool{}
 	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Parent.Key, Purpose: ledger.ForBenchmark}) {
@@ -100,7 +105,7 @@ func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) 
 			continue
 		}
 		id = launch.Session
-		if p != nil && p.MeasureKey == s.Keys.Measure && p.Session == id {
+		if p != nil && p.MeasureKey == s.Key && p.Session == id {
 			decided = id
 		}
 	}
@@ -133,11 +138,11 @@ func (l *Lab) sessionOfRows(s *runtime.Scope, launches int) (string, error) {
 	}
 	if l.Store != nil {
 		for _, d := range slices.Backward(l.Store.History(s.Node.ID)) {
-			if d.MeasureKey != s.Keys.Measure || d.Session == "" {
+			if d.MeasureKey != s.Key || d.Session == "" {
 				continue
 			}
 			have := l.session(d.Session)
-			e := earlier{id: d.Session, broke: !d.Kept(), asked: s.Why == runtime.Rerun, rebooted: !l.sameBoot(have)}
+			e := earlier{id: d.Session, broke: !d.Kept(), asked: s.Forced, rebooted: !l.sameBoot(have)}
 			_ = complete(&e, have)
 			if resume, _ := e.resumeReason(); resume {
 				return e.id, nil
@@ -145,7 +150,7 @@ func (l *Lab) sessionOfRows(s *runtime.Scope, launches int) (string, error) {
 			break
 		}
 	}
-	return l.firstSession([]any{s.Keys.Measure, s.Attempt}, complete)
+	return l.firstSession([]any{s.Key, s.Attempt}, complete)
 }
 
 // firstSession is the first session of that name and a number that may be continued: in

@@ -100,16 +100,8 @@ func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
 	if q := s.Outcome(runtime.QualifyID(f.Name)); q == nil || q.Verdict != verdict.Pass {
 		return false, nil
 	}
-	sibling := *s
-	sibling.Node = n
-	if l.Store != nil {
-		sibling.Previous, _, _ = l.Store.Latest(id)
-	}
-	keys, err := (&benchmark{lab: l, feature: f}).Keys(&sibling)
-	if err != nil {
-		return false, err
-	}
-	return s.Chosen != nil && s.Chosen(n, keys).Action != runtime.Reuse, nil
+	d, err := (&benchmark{lab: l, feature: f}).recorded(s.Beside(n))
+	return err == nil && d.Outcome == nil, err
 }
 
 // reportLooks reports the state of members' tests, if it changed.

@@ -170,7 +170,7 @@ func tellStory(t *testing.T, words string) *story {
 		s.keep(r)
 		if d := r.Decision; d != nil {
 			s.said = append(s.said, append(d.Reasons, d.Because)...)
-			s.keys = append(s.keys, fmt.Sprint(d.Node, d.Attempt, d.Of, d.Verdict, d.Accepted, d.MeasureKey, d.DecisionKey, d.ClaimKey, d.Session, d.Launches))
+			s.keys = append(s.keys, fmt.Sprint(d.Node, d.Attempt, d.Verdict, d.Accepted, d.MeasureKey, d.DecisionKey, d.Session, d.Launches))
 		}
 	}
 	return s
@@ -203,12 +203,12 @@ func (s *story) apply() {
 		Plan: s.lab.Plan, Graph: s.lab.Graph, Journal: s.lab.Store.Journal(), Step: s.real, Run: "r-1",
 		Now: func() time.Time { return s.clock },
 	}
-	foreseen, err := r.Preview()
+	foreseen, err := r.Reconcile()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	for _, p := range foreseen {
-		s.keep([]any{p.Node.ID, p.Action, p.Because, p.Attempt, p.Verdict, p.If, p.Locked, p.Overruled, p.Launches, p.Notes})
+		s.keep([]any{p.Node.ID, p.Recorded, p.Why, p.If, p.Locked, p.Overruled, p.Launches, p.Notes})
 		s.said = append(append(s.said, p.Notes...), p.Locked)
 	}
 	r.Step = s.step
@@ -216,10 +216,10 @@ func (s *story) apply() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.keep([]any{result.Locked, result.Overruled, result.Reused, result.Waived})
-	for _, n := range s.lab.Graph.Nodes {
-		s.keys = append(s.keys, n.ID+" "+result.Locked[n.ID].Key()+result.Overruled[n.ID].Key())
-		s.said = append(s.said, result.Locked[n.ID], result.Overruled[n.ID])
+	for _, st := range result.States {
+		s.keep([]any{st.Locked, st.Overruled, st.Recorded, st.Waiver})
+		s.keys = append(s.keys, st.Node.ID+" "+st.Locked.Key()+st.Overruled.Key())
+		s.said = append(s.said, st.Locked, st.Overruled)
 	}
 }
 
@@ -254,11 +254,13 @@ func (s *story) step(n *runtime.Node) (runtime.Step, error) {
 // keyed is a step that rests on nothing but its name.
 type keyed struct{ node *runtime.Node }
 
-func (k keyed) Keys(*runtime.Scope) (runtime.Keys, error) {
-	return runtime.Keys{Measure: k.node.ID}, nil
+func (k keyed) Derive(s *runtime.Scope) (*runtime.Derived, error) {
+	out := &runtime.Derived{Key: k.node.ID}
+	out.Outcome, out.Why = s.Recorded(out.Key, verdict.Reason{})
+	return out, nil
 }
 
-func (k keyed) Run(context.Context, *runtime.Scope) (*ledger.Decision, error) {
+func (k keyed) Do(context.Context, *runtime.Scope) (*ledger.Decision, error) {
 	return nil, fmt.Errorf("%s is not acted", k.node.ID)
 }
 
@@ -268,7 +270,7 @@ type acted struct {
 	run func(*runtime.Scope) (*ledger.Decision, error)
 }
 
-func (a acted) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) { return a.run(s) }
+func (a acted) Do(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) { return a.run(s) }
 
 func (s *story) qualify(q *qualify, sc *runtime.Scope) (*ledger.Decision, error) {
 	sub, err := q.subject(sc)
@@ -285,11 +287,6 @@ func (s *story) qualify(q *qualify, sc *runtime.Scope) (*ledger.Decision, error)
 }
 
 func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, error) {
-	if q := sc.Outcome(runtime.QualifyID(b.feature.Name)); q.Verdict != verdict.Pass {
-		out, err := b.Run(s.t.Context(), sc)
-		out.Levels[0].Seconds = 0 // which passed in the world
-		return out, err
-	}
 	run, own, fresh, err := b.session(sc)
 	if err != nil {
 		return nil, err
@@ -351,7 +348,7 @@ func (s *story) waive(node string, lasts time.Duration) {
 		s.t.Fatalf("there is nothing to waive: %+v", d)
 	}
 	s.append(&ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{
-		Node: node, Attempt: d.Attempt, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey, Verdict: d.Verdict,
+		Node: node, Attempt: d.Attempt, Verdict: d.Verdict,
 		Reason: s.words, By: "kim", Expires: s.clock.Add(lasts),
 	}})
 }

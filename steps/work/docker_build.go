@@ -96,17 +96,17 @@ const madeImage = "image_id"
 // daemonPatience bounds the query whether an image still exists.
 const daemonPatience = 20 * time.Second
 
-// Keys cover what the image is built from. If the recorded image is gone, or its tag now
+// Derive implements runtime.Step. An image is identified by what it is built from. If the recorded image is gone, or its tag now
 // names another one, the key differs from the recorded one, so it is built again; the
 // attempt keeps the new key apart from the old.
-func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
+func (d *dockerBuild) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	c, b, err := d.config()
 	if err != nil {
-		return runtime.Keys{}, err
+		return nil, err
 	}
 	inputs, err := docker.BuildInputs(b.Folder, b.Dockerfile)
 	if err != nil {
-		// Run reports the error; an earlier step may fix it first.
+		// Do reports the error; an earlier step may fix it first.
 		inputs = "unreadable"
 	}
 	attrs := map[string]any{}
@@ -123,7 +123,9 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 			key += "@" + strconv.Itoa(p.Attempt)
 		}
 	}
-	return runtime.Keys{Measure: key, Decide: "docker_build"}, nil
+	out := &runtime.Derived{Key: key}
+	out.Outcome, out.Why = s.Recorded(key, verdict.Reason{})
+	return out, nil
 }
 
 // imageNow is the ID of the image with a name; empty if there is none.
@@ -133,7 +135,8 @@ func imageNow(ctx context.Context, name string) (string, error) {
 	return docker.ImageID(ctx, name)
 }
 
-func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+// Do implements runtime.Step.
+func (d *dockerBuild) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	c, b, err := d.config()
 	if err != nil {
 		return nil, err

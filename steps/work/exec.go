@@ -52,17 +52,20 @@ type execConfig struct {
 	Timeout plans.Dur         `json:"timeout"`
 }
 
-// Keys of a command are the command itself: what it reads is unknown, so an unchanged
-// command that passed is not run again unless --rerun asks for it.
-func (e *execStep) Keys(*runtime.Scope) (runtime.Keys, error) {
+// Derive implements runtime.Step. A command is identified by itself: what it reads is
+// unknown, so an unchanged command that passed is not run again unless --rerun asks for it.
+func (e *execStep) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	parts := []any{"exec", e.block.Attrs}
 	if len(e.block.Parts) > 0 {
 		parts = append(parts, e.block.Parts)
 	}
-	return runtime.Keys{Measure: e.site.sealed(parts...), Decide: "exec"}, nil
+	out := &runtime.Derived{Key: e.site.sealed(parts...)}
+	out.Outcome, out.Why = s.Recorded(out.Key, verdict.Reason{})
+	return out, nil
 }
 
-func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+// Do implements runtime.Step.
+func (e *execStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	var c execConfig
 	if err := e.block.Decode(&c); err != nil {
 		return nil, err

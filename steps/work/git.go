@@ -78,36 +78,41 @@ func (g *gitStep) key() string {
 	return g.block.Kind + ":" + g.site.sealed(g.block.Kind, asked) + ":"
 }
 
-// Keys of a git step are what the plan asks for and what was reached: if the repository
-// is still in that state, the outcome is kept, otherwise the step runs again.
-func (g *gitStep) Keys(s *runtime.Scope) (runtime.Keys, error) {
+// Derive implements runtime.Step. A git step is identified by what the plan asks for and
+// what was reached: if the repository is still in that state, the outcome is kept,
+// otherwise the step runs again.
+func (g *gitStep) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	if err := g.decode(); err != nil {
-		return runtime.Keys{}, err
+		return nil, err
 	}
-	keys := runtime.Keys{Measure: g.key() + "to do", Decide: "git"}
-	if s.Previous == nil {
-		return keys, nil
+	out, moved := &runtime.Derived{Key: g.key() + "to do"}, verdict.Reason{}
+	if s.Previous != nil {
+		if goal, ok := strings.CutPrefix(s.Previous.MeasureKey, g.key()+gitGoal); ok {
+			if moved = g.moved(s, goal); moved.IsZero() {
+				out.Key = s.Previous.MeasureKey
+			}
+		}
 	}
-	goal, ok := strings.CutPrefix(s.Previous.MeasureKey, g.key()+gitGoal)
-	if !ok {
-		return keys, nil
-	}
+	out.Outcome, out.Why = s.Recorded(out.Key, moved)
+	return out, nil
+}
+
+// moved is how a repository is no longer in the state that the step left it in; no fact
+// if it is.
+func (g *gitStep) moved(s *runtime.Scope, goal string) (why verdict.Reason) {
 	ctx, cancel := context.WithTimeout(runtime.ContextOf(s), time.Minute)
 	defer cancel()
 	r, err := git.Open(ctx, g.site.Plan.Abs(g.common.Repo))
 	if err != nil {
-		keys.Why = verdict.New(code.GitRefused, verdict.Err(err))
+		why = verdict.New(code.GitRefused, verdict.Err(err))
 	} else {
-		keys.Why = g.action.holds(ctx, r, goal)
+		why = g.action.holds(ctx, r, goal)
 	}
-	if keys.Why.IsZero() {
-		keys.Measure = s.Previous.MeasureKey
-	}
-	keys.Why = keys.Why.Map(g.site.Redact.Text)
-	return keys, nil
+	return why.Map(g.site.Redact.Text)
 }
 
-func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+// Do implements runtime.Step.
+func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	gitTurn.Lock()
 	defer gitTurn.Unlock()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(g.common.Timeout))
@@ -128,7 +133,7 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		out.Verdict, reasons = gitVerdict(err), verdict.Because(code.GitRefused, verdict.Err(err))
 	default:
 		// What was reached is known only now, and is what later runs check.
-		s.Keys.Measure = g.key() + gitGoal + goal
+		s.Key = g.key() + gitGoal + goal
 		if slices.ContainsFunc(reasons, func(r verdict.Reason) bool { return r.Verdict == verdict.Fail }) {
 			out.Verdict = verdict.Fail
 		}

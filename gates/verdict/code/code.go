@@ -57,10 +57,13 @@ var (
 
 	// NotConfirmed: on the engine Subject it came to Verdict, from its causes.
 	NotConfirmed = Of("not_confirmed", "not confirmed on engine.{subject}, where it {verdict:did}")
-	RetryAfter   = Of("retry_after", "retry after {verdict}")
-	Unchanged    = Of("unchanged", "unchanged")
-	Retracted    = Of("retracted", "retracted")
-	OnRetracted  = Of("rests_on_retracted", "based on something retracted")
+	// MeasurementChanged is why work is wanted whose identity is another.
+	MeasurementChanged = Of("measurement_changed", "measurement changed")
+
+	RetryAfter  = Of("retry_after", "retry after {verdict}")
+	Unchanged   = Of("unchanged", "unchanged")
+	Retracted   = Of("retracted", "retracted")
+	OnRetracted = Of("rests_on_retracted", "based on something retracted")
 
 	// Relaxed: a rule was relaxed after its launches were seen; its causes say which.
 	Relaxed = Of("relaxed", "rule relaxed after its data were seen{causes? ({causes})}")

@@ -66,7 +66,7 @@ func finished(v verdict.Verdict) *ledger.End {
 // TestJUnit: it is red exactly where an apply does not end with 0, and well-formed
 // whatever people and engines write.
 func TestJUnit(t *testing.T) {
-	waiver := &ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: "phase.p", MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}}
+	waiver := &ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: "phase.p", Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}}
 	locked := finished(verdict.Fail)
 	locked.Locked = map[string]verdict.Reason{"phase.p": verdict.New(code.Outcome).On("feature.f").Is(verdict.Fail)}
 	targeted := finished(verdict.Pass)

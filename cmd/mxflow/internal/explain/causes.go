@@ -108,10 +108,8 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.R
 			"{causes}; withdrawn: {verdict}{accepted?, accepted} (attempt {attempt}, see --attempt {attempt})"))
 		marks = append(marks, was.From(r.Of(d.Node)))
 	}
-	decidedBy := map[int]int{} // by attempt: one that only got another hypothesis is the same decision
 	for _, other := range st.History(d.Node) {
-		decidedBy[other.Attempt] = other.DecidedBy()
-		if r := other.Retraction; r != nil && other.Attempt > d.Attempt && decidedBy[r.Attempt] == d.DecidedBy() {
+		if r := other.Retraction; r != nil && other.Attempt > d.Attempt && r.Attempt == d.Attempt {
 			marks = append(marks, verdict.Say("explain.withdrawn_later", "withdrawn on {when}",
 				verdict.Text("when", ledger.Minute(other.Time))).From(r.Of(d.Node)))
 			break // later ones carry the same act on

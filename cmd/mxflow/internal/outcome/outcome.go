@@ -83,7 +83,7 @@ func (v *view) print() {
 
 // row is one line of the table, with its node.
 type row struct {
-	runtime.Row
+	*runtime.State
 	word, name string
 }
 
@@ -98,7 +98,7 @@ func (v *view) rows() (cells [][]string) {
 		}
 		if v.shows(r) {
 			listed[r.Locked.Key()]++
-			shown = append(shown, row{Row: r, word: word(r), name: label(r.Node)})
+			shown = append(shown, row{State: r, word: word(r), name: label(r.Node)})
 		}
 	}
 	for i, r := range shown {
@@ -125,7 +125,7 @@ func (v *view) rows() (cells [][]string) {
 		}
 		switch {
 		case made <= most:
-			cells = append(cells, []string{r.word, r.name, strings.Join(v.why(r.Row, told), "\n")})
+			cells = append(cells, []string{r.word, r.name, strings.Join(v.why(r.State, told), "\n")})
 			name = max(name, len(r.word)+len(r.name))
 		case made == most+1:
 			cells = append(cells, []string{r.word, fmt.Sprintf("and %d more", of[r.word]-most), ""})
@@ -142,7 +142,7 @@ func (v *view) rows() (cells [][]string) {
 
 // shows reports whether a node has a row: measurements below a feature appear in its
 // reasons, and of many nodes only those that did not pass are shown beside features.
-func (v *view) shows(r runtime.Row) bool {
+func (v *view) shows(r *runtime.State) bool {
 	n := r.Node
 	switch {
 	case n.Kind == runtime.KindBenchmark, n.Kind == runtime.KindQualify && n.ID != runtime.BaselineID:
@@ -170,7 +170,7 @@ func place(word string) int {
 }
 
 // word is the outcome of a node.
-func word(r runtime.Row) string {
+func word(r *runtime.State) string {
 	switch d := r.Decision; {
 	case d != nil:
 		text := string(d.Verdict)
@@ -180,7 +180,7 @@ func word(r runtime.Row) string {
 		if len(d.OnSeenData) > 0 {
 			text += ", on seen data"
 		}
-		if r.Waived {
+		if r.Waiver != nil {
 			text += ", waived"
 		}
 		return text
@@ -218,7 +218,7 @@ func label(n *runtime.Node) string {
 }
 
 // why is the explanation beside a node.
-func (v *view) why(r runtime.Row, told *verdict.Page) (lines []string) {
+func (v *view) why(r *runtime.State, told *verdict.Page) (lines []string) {
 	d := r.Decision
 	switch {
 	case d == nil && r.Locked.IsZero():
@@ -236,7 +236,7 @@ func (v *view) why(r runtime.Row, told *verdict.Page) (lines []string) {
 	if best := report.Best(d.Rows); v.brief && len(best) > 0 {
 		lines = append(lines, "best by "+best[0])
 	}
-	if r.Reused && len(lines) > 0 && !v.brief {
+	if r.Recorded && len(lines) > 0 && !v.brief {
 		lines[0] = "(kept) " + lines[0]
 	}
 	if !r.Overruled.IsZero() {
@@ -274,7 +274,7 @@ func whyHere(d *ledger.Decision) []verdict.Reason {
 }
 
 // keptOf reports which launches of an undecided feature are on record.
-func keptOf(left []runtime.Planned, n *runtime.Node) string {
+func keptOf(left []*runtime.State, n *runtime.Node) string {
 	for _, p := range left {
 		if n.Kind == runtime.KindFeature && p.Node.ID == runtime.BenchmarkID(n.Feature) {
 			for _, note := range p.Notes {
@@ -303,7 +303,7 @@ func armsOf(res *apply.Result) []*report.Arm {
 func Logs(w io.Writer, s runtime.Summary) {
 	printed := map[string]bool{}
 	for _, r := range s.Rows {
-		if r.Decision == nil || r.Reused || len(r.Decision.LogTail) == 0 {
+		if r.Decision == nil || r.Recorded || len(r.Decision.LogTail) == 0 {
 			continue
 		}
 		tail := "  | " + strings.Join(r.Decision.LogTail, "\n  | ")
@@ -363,11 +363,11 @@ func (v *view) closing() {
 
 // gates is the outcome of the gates, most important first: "1 of 9 gates failed, 1
 // locked".
-func gates(worst verdict.Verdict, rows []runtime.Row) string {
+func gates(worst verdict.Verdict, rows []*runtime.State) string {
 	switch {
 	case len(rows) == 0:
 		return "Nothing to decide in this plan"
-	case worst == verdict.Pass && !slices.ContainsFunc(rows, func(r runtime.Row) bool { return runtime.Waivable(r.Node.Kind) }):
+	case worst == verdict.Pass && !slices.ContainsFunc(rows, func(r *runtime.State) bool { return runtime.Waivable(r.Node.Kind) }):
 		return "No gate in this plan: the baseline passed"
 	case worst == verdict.Pass:
 		text, seen := "Every gate passed", 0
@@ -394,7 +394,7 @@ func gates(worst verdict.Verdict, rows []runtime.Row) string {
 			of["left out by --target"]++
 		case r.Decision == nil:
 			of["locked"]++
-		case r.Waived:
+		case r.Waiver != nil:
 			of["waived"]++
 		default:
 			of[string(r.Decision.Verdict)]++
@@ -424,14 +424,14 @@ func (v *view) next() {
 	rows := v.res.Summary.Rows
 	if !v.brief {
 		v.undecided()
-		if slices.ContainsFunc(rows, func(r runtime.Row) bool { return r.Reused && !r.Decision.Verdict.Unlocks() }) {
+		if slices.ContainsFunc(rows, func(r *runtime.State) bool { return r.Recorded && !r.Decision.Verdict.Unlocks() }) {
 			v.Sentence("(kept): inputs unchanged; --rerun NAME measures again.")
 		}
 	}
 	var list [][2]string
 	for _, r := range rows {
 		d := r.Decision
-		if d == nil || d.Verdict.Unlocks() || r.Waived || r.Node.Kind == runtime.KindQualify && r.Node.ID != runtime.BaselineID || r.Node.Kind == runtime.KindBenchmark {
+		if d == nil || d.Verdict.Unlocks() || r.Waiver != nil || r.Node.Kind == runtime.KindQualify && r.Node.ID != runtime.BaselineID || r.Node.Kind == runtime.KindBenchmark {
 			continue
 		}
 		list = append(list, [2]string{"explain " + named(r.Node), "why: data, test, what would change it"})

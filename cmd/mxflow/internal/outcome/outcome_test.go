@@ -82,7 +82,7 @@ func TestTableSaysOnce(t *testing.T) {
 	page := &verdict.Page{}
 	row := func(kind runtime.Kind, rule ledger.Rule, levels ...ledger.Level) string {
 		d := &ledger.Decision{Kind: string(kind), Verdict: rule.Verdict, Rules: []ledger.Rule{rule}, Levels: levels}
-		return strings.Join((&view{}).why(runtime.Row{Node: &runtime.Node{Kind: kind}, Decision: d}, page), "\n")
+		return strings.Join((&view{}).why(&runtime.State{Node: &runtime.Node{Kind: kind}, Decision: d}, page), "\n")
 	}
 	absent := ledger.Rule{Name: "decode", Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Missing).On("chat.tg.gain").From(cause)}}
 	if got, want := row(runtime.KindFeature, absent), "decode: level benchmark is invalid: "+late; got != want {

@@ -30,7 +30,7 @@ func finished(t *testing.T, features int, worst verdict.Verdict) *apply.Result {
 		t.Fatal(err)
 	}
 	res := &apply.Result{Run: "r1", Store: st, End: &ledger.End{Verdict: worst, Exit: worst.ExitCode(), Reason: verdict.New(code.Finished)}}
-	add := func(r runtime.Row) { res.Summary.Rows = append(res.Summary.Rows, r) }
+	add := func(r *runtime.State) { res.Summary.Rows = append(res.Summary.Rows, r) }
 	words := []verdict.Verdict{verdict.Pass, verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid}
 	for i := range features {
 		name, phase := fmt.Sprintf("port_of_kernel_%d", i), fmt.Sprintf("phase_%d", i/5)
@@ -39,10 +39,10 @@ func finished(t *testing.T, features int, worst verdict.Verdict) *apply.Result {
 			{Name: "memory", Role: verdict.RoleCriterion, Decides: true, Verdict: words[i%5], Reasons: facts("engine.memory_gb.delta 0.1 GB (required ≤ 2 GB, upper bound 0.2 GB over all pairs of launches, 4 launches per arm)")},
 		}
 		d := &ledger.Decision{Node: "feature." + name, Kind: ledger.KindFeature, Feature: name, Phase: phase, Verdict: words[i%5], Accepted: words[i%5] == verdict.Pass, Rules: rules}
-		add(runtime.Row{Node: &runtime.Node{ID: d.Node, Kind: runtime.KindFeature, Phase: phase, Feature: name}, Decision: d})
+		add(&runtime.State{Node: &runtime.Node{ID: d.Node, Kind: runtime.KindFeature, Phase: phase, Feature: name}, Decision: d})
 		if i%5 == 4 {
 			gate := &runtime.Node{ID: "phase." + phase, Kind: runtime.KindGate, Phase: phase}
-			add(runtime.Row{Node: gate, Locked: verdict.New(code.Outcome).On("phase.phase_0").Is(verdict.Fail)})
+			add(&runtime.State{Node: gate, Locked: verdict.New(code.Outcome).On("phase.phase_0").Is(verdict.Fail)})
 		}
 	}
 	return res
@@ -80,25 +80,25 @@ func TestOneScreen(t *testing.T) {
 
 // TestGates: the closing names first what the run came to.
 func TestGates(t *testing.T) {
-	gate := func(v verdict.Verdict) runtime.Row {
-		return runtime.Row{Node: &runtime.Node{Kind: runtime.KindGate}, Decision: &ledger.Decision{Verdict: v}}
+	gate := func(v verdict.Verdict) *runtime.State {
+		return &runtime.State{Node: &runtime.Node{Kind: runtime.KindGate}, Decision: &ledger.Decision{Verdict: v}}
 	}
-	phase := runtime.Row{Node: &runtime.Node{Kind: runtime.KindPhase}, Decision: &ledger.Decision{Verdict: verdict.Invalid}}
-	baseline := runtime.Row{Node: &runtime.Node{ID: runtime.BaselineID, Kind: runtime.KindQualify}, Decision: &ledger.Decision{Verdict: verdict.Pass}}
-	locked := runtime.Row{Node: &runtime.Node{Kind: runtime.KindGate}, Locked: verdict.New(code.Outcome)}
-	left := runtime.Row{Node: &runtime.Node{Kind: runtime.KindGate}, Locked: verdict.New(code.NotTargeted)}
+	phase := &runtime.State{Node: &runtime.Node{Kind: runtime.KindPhase}, Decision: &ledger.Decision{Verdict: verdict.Invalid}}
+	baseline := &runtime.State{Node: &runtime.Node{ID: runtime.BaselineID, Kind: runtime.KindQualify}, Decision: &ledger.Decision{Verdict: verdict.Pass}}
+	locked := &runtime.State{Node: &runtime.Node{Kind: runtime.KindGate}, Locked: verdict.New(code.Outcome)}
+	left := &runtime.State{Node: &runtime.Node{Kind: runtime.KindGate}, Locked: verdict.New(code.NotTargeted)}
 	for want, c := range map[string]struct {
 		worst verdict.Verdict
-		rows  []runtime.Row
+		rows  []*runtime.State
 	}{
-		"Every gate passed":                              {verdict.Pass, []runtime.Row{gate(verdict.Pass)}},
-		"1 of 4 gates invalid, 1 failed, 1 locked":       {verdict.Invalid, []runtime.Row{gate(verdict.Pass), gate(verdict.Fail), phase, locked}},
-		"1 of 2 gates in error, 1 locked":                {verdict.Error, []runtime.Row{gate(verdict.Error), locked}},
-		"Error: 1 of 1 gate locked":                      {verdict.Error, []runtime.Row{locked}},
-		"Inconclusive: 1 of 1 gate left out by --target": {verdict.Inconclusive, []runtime.Row{left}},
+		"Every gate passed":                              {verdict.Pass, []*runtime.State{gate(verdict.Pass)}},
+		"1 of 4 gates invalid, 1 failed, 1 locked":       {verdict.Invalid, []*runtime.State{gate(verdict.Pass), gate(verdict.Fail), phase, locked}},
+		"1 of 2 gates in error, 1 locked":                {verdict.Error, []*runtime.State{gate(verdict.Error), locked}},
+		"Error: 1 of 1 gate locked":                      {verdict.Error, []*runtime.State{locked}},
+		"Inconclusive: 1 of 1 gate left out by --target": {verdict.Inconclusive, []*runtime.State{left}},
 		"Nothing to decide in this plan":                 {verdict.Inconclusive, nil},
-		"No gate in this plan: the baseline passed":      {verdict.Pass, []runtime.Row{baseline}},
-		"Error": {verdict.Error, []runtime.Row{baseline}},
+		"No gate in this plan: the baseline passed":      {verdict.Pass, []*runtime.State{baseline}},
+		"Error": {verdict.Error, []*runtime.State{baseline}},
 	} {
 		if got := gates(c.worst, c.rows); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -1,5 +1,5 @@
 // Package preview shows what an apply would do, in order, and about how long it takes. It
-// chooses nothing: runtime.Runner does.
+// decides nothing: runtime.Runner does.
 package preview
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -42,14 +43,13 @@ type Planned struct {
 	Node    string         `json:"node"`
 	Action  string         `json:"action"`
 	Because verdict.Reason `json:"because,omitzero"`
-	// Verdict is the recorded one if it is reused, else the certain outcome if that is
-	// not a pass.
+	// Verdict is the recorded one if it is reused, else the outcome if that is certain.
 	Verdict string         `json:"verdict,omitempty"`
 	If      string         `json:"if,omitempty"`
 	Locked  verdict.Reason `json:"locked,omitzero"`
 	// Overruled is the effect of a waiver on the recorded verdict.
-	Overruled verdict.Reason          `json:"overruled,omitzero"`
-	Launches  []runtime.PlannedLaunch `json:"launches,omitempty"`
+	Overruled verdict.Reason   `json:"overruled,omitzero"`
+	Launches  []runtime.Launch `json:"launches,omitempty"`
 	// Least is the minimum of launches, and Notes what they can show.
 	Least int              `json:"least_launches,omitempty"`
 	Notes []verdict.Reason `json:"notes,omitempty"`
@@ -58,48 +58,74 @@ type Planned struct {
 }
 
 // JSON is a node of a preview for programs.
-func JSON(p *plans.Plan, n runtime.Planned) Planned {
-	j := Planned{Node: n.Node.ID, Action: string(n.Action), Because: n.Because, Verdict: string(n.Verdict), If: n.If, Locked: n.Locked, Overruled: n.Overruled, Launches: n.Launches, Least: sure(n.Launches), Notes: n.Notes}
-	if !n.Locked.IsZero() {
-		j.Action = "locked"
+func JSON(p *plans.Plan, st *runtime.State) Planned {
+	j := Planned{
+		Node: st.Node.ID, Action: Action(st), Because: st.Why, If: st.If, Locked: st.Locked, Overruled: st.Overruled,
+		Launches: st.Launches, Least: sure(st.Launches), Notes: st.Notes,
 	}
-	if s := apply.SentBy(p, n.Node); s.Cells > 0 && len(n.Launches) > 0 {
+	if st.Decision != nil {
+		j.Verdict = string(st.Decision.Verdict)
+	}
+	if s := apply.SentBy(p, st.Node); s.Cells > 0 && len(st.Launches) > 0 {
 		j.Sends = &s
 	}
 	return j
 }
 
+// Action is what an apply would do with a node: keep what is recorded, decide it by what is
+// or will be on record, or do its work.
+func Action(st *runtime.State) string {
+	switch {
+	case !st.Locked.IsZero():
+		return "locked"
+	case st.Recorded:
+		return "reuse"
+	case st.Missing():
+		return "measure"
+	}
+	return "decide"
+}
+
 // All is a preview for programs.
-func All(p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []plans.Difference) map[string]any {
+func All(p *plans.Plan, states []*runtime.State, e apply.Estimate, changes []plans.Difference) map[string]any {
 	nodes := []Planned{}
-	for _, n := range preview {
-		nodes = append(nodes, JSON(p, n))
+	for _, st := range states {
+		nodes = append(nodes, JSON(p, st))
 	}
 	return map[string]any{"changed": append([]plans.Difference{}, changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.High, "least_seconds": e.Low, "seconds_on_one_place": e.OneHigh, "least_seconds_on_one_place": e.OneLow, "estimate_from_recorded_launches": e.High > 0 || e.Launches == 0}
 }
 
 // Print prints a preview. If it has more nodes than half a screen has lines, the kept
 // ones are only counted.
-func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Estimate, changes []plans.Difference) {
-	Changes(on, changes, slices.ContainsFunc(preview, func(n runtime.Planned) bool { return n.Why == runtime.MeasurementChanged }))
+func Print(on table.Screen, p *plans.Plan, states []*runtime.State, e apply.Estimate, changes []plans.Difference) {
+	Changes(on, changes, slices.ContainsFunc(states, func(st *runtime.State) bool { return st.Why.Kind == code.MeasurementChanged.Kind }))
 	var rows [][]string
 	kept, most := 0, on.Lines
-	for _, n := range preview {
-		row := previewRow(n)
-		if len(preview) > most/2 && n.Action == runtime.Reuse && n.Locked.IsZero() && n.Why == runtime.Unchanged && n.Overruled.IsZero() && n.Verdict.Unlocks() {
+	for _, st := range states {
+		if len(states) > most/2 && st.Recorded && st.Overruled.IsZero() && st.Decision.Verdict.Unlocks() {
 			kept++
 			continue
 		}
-		if words := sendingWords(apply.SentBy(p, n.Node)); words != "" && len(n.Launches) > 0 {
-			row[3] += "\n" + words
+		row := []string{st.Node.ID, Action(st), "", why(st)}
+		if !st.Locked.IsZero() {
+			row[1] = outcome.Locked(st.Locked)
 		}
-		for _, note := range verdict.Lines(n.Notes) {
+		if n := len(st.Launches); n > 0 {
+			row[2] = fmt.Sprint(n)
+			if least := sure(st.Launches); least < n {
+				row[2] = fmt.Sprintf("%d–%d", least, n)
+			}
+			if words := sendingWords(apply.SentBy(p, st.Node)); words != "" {
+				row[3] += "\n" + words
+			}
+		}
+		for _, note := range verdict.Lines(st.Notes) {
 			row[3] += "\n" + note
 		}
 		rows = append(rows, row)
 	}
 	if kept > 0 {
-		rows = append(rows, []string{verdict.Count(kept, "node"), string(runtime.Reuse), "", "pass, unchanged"})
+		rows = append(rows, []string{verdict.Count(kept, "node"), "reuse", "", "pass, unchanged"})
 	}
 	on.Table([]string{"node", "action", "launches", "why"}, rows)
 	switch {
@@ -108,6 +134,31 @@ func Print(on table.Screen, p *plans.Plan, preview []runtime.Planned, e apply.Es
 	default:
 		fmt.Fprintln(on, "\n"+launchCount(e)+" if every gate passes"+takes(e)+onOne(e))
 	}
+}
+
+// why is why an apply would do it.
+func why(st *runtime.State) string {
+	if !st.Locked.IsZero() {
+		return st.Locked.String()
+	}
+	text := st.Why.String()
+	switch d := st.Decision; {
+	case st.Recorded:
+		text = string(d.Verdict) + ", unchanged"
+		switch {
+		case d.Retracted():
+			text = string(d.Verdict) + ", retracted"
+		case !st.Why.IsZero():
+			text = string(d.Verdict) + ", " + st.Why.String()
+		}
+		text += verdict.Behind("; ", st.Overruled.String())
+	case d != nil:
+		text += "; comes out " + string(d.Verdict)
+	}
+	if st.If != "" {
+		text += ", if " + st.If
+	}
+	return text
 }
 
 // takes is how long an estimate's launches take, as the end of a sentence.
@@ -130,42 +181,13 @@ func onOne(e apply.Estimate) string {
 }
 
 // sure is the minimum of launches.
-func sure(launches []runtime.PlannedLaunch) (n int) {
+func sure(launches []runtime.Launch) (n int) {
 	for _, l := range launches {
 		if l.Sure {
 			n++
 		}
 	}
 	return n
-}
-
-func previewRow(p runtime.Planned) []string {
-	if !p.Locked.IsZero() {
-		return []string{p.Node.ID, outcome.Locked(p.Locked), "", p.Locked.String()}
-	}
-	row := []string{p.Node.ID, string(p.Action), "", p.Because.String()}
-	if p.Action == runtime.Redecide && p.Why == runtime.First {
-		row[1] = "decide" // it never was before
-	}
-	if p.Why == runtime.RulesRelaxed {
-		row[1] = "re-measure"
-	}
-	if n := len(p.Launches); n > 0 {
-		row[2] = fmt.Sprint(n)
-		if least := sure(p.Launches); least < n {
-			row[2] = fmt.Sprintf("%d–%d", least, n)
-		}
-	}
-	if p.Action == runtime.Reuse {
-		row[3] = fmt.Sprintf("%s, %s%s", p.Verdict, p.Because.String(), verdict.Behind("; ", p.Overruled.String()))
-	}
-	if p.If != "" {
-		row[3] += ", if " + p.If
-	}
-	if p.Action != runtime.Reuse && p.Verdict != "" {
-		row[3] += "; comes out " + string(p.Verdict)
-	}
-	return row
 }
 
 // launchCount is the number of launches, "8 to 16 launches" if rules decide over some.
