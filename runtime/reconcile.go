@@ -84,7 +84,7 @@ func (s *State) Missing() bool {
 // missing work is derived as if that passed where it can, so that the states are all that
 // an apply would do. It changes nothing.
 func (r *Runner) Reconcile() ([]*State, error) {
-	w := r.walk(nil)
+	w := r.walk()
 	var out []*State
 	for _, n := range r.Graph.Nodes {
 		st, _, s, err := w.derive(n)
@@ -122,7 +122,8 @@ func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 	if r.Hard == nil {
 		r.Hard = context.Background()
 	}
-	w, out := r.walk(ctx), &Result{Target: r.Target}
+	w, out := r.walk(), &Result{Target: r.Target}
+	w.ctx = ctx
 	var failed error
 	for _, n := range r.Graph.Nodes {
 		st := &State{Node: n}
@@ -155,9 +156,9 @@ type walk struct {
 	open map[string]bool
 }
 
-func (r *Runner) walk(ctx context.Context) *walk {
+func (r *Runner) walk() *walk {
 	w := &walk{
-		Runner: r, ctx: ctx, at: r.now(), waived: map[string]bool{},
+		Runner: r, at: r.now(), waived: map[string]bool{},
 		outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{},
 	}
 	for _, n := range r.Graph.Nodes {

@@ -237,31 +237,6 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 	return ev
 }
 
-// measured records that the baseline and the candidate were qualified, and measured by a
-// session.
-func (s *recordedState) measured(session string) {
-	s.t.Helper()
-	var ids []string
-	for _, l := range s.st.Launches(store.LaunchFilter{Session: session, OK: true}) {
-		ids = append(ids, l.ID)
-	}
-	passed := func(names ...string) (levels []ledger.Level) {
-		for _, name := range names {
-			levels = append(levels, ledger.Level{Name: name, Verdict: verdict.Pass})
-		}
-		return levels
-	}
-	for _, d := range []*ledger.Decision{
-		{Node: "baseline", Kind: ledger.KindQualify},
-		{Node: "feature.routed.qualify", Kind: ledger.KindQualify, Phase: "experts", Feature: "routed", Levels: passed("smoke", "kernels")},
-		{Node: "feature.routed.benchmark", Kind: ledger.KindBenchmark, Phase: "experts", Feature: "routed", Levels: passed("benchmark"), Session: session, Launches: ids},
-	} {
-		d.Attempt, d.Verdict, d.MeasureKey, d.DecisionKey, d.Because = 1, verdict.Pass, "m-"+session, "d", verdict.Say("first",
-			"first")
-		s.append(&ledger.Record{Type: "decision", Decision: d})
-	}
-}
-
 // decide records the feature's and the gate's decision on a session.
 func (s *recordedState) decide(session string) {
 	s.t.Helper()
@@ -308,30 +283,6 @@ func (s *recordedState) decide(session string) {
 	s.append(&ledger.Record{Type: "decision", Decision: f})
 	ev.Outcome, ev.Accepted = f.Verdict, f.Accepted
 	s.append(&ledger.Record{Type: "decision", Decision: record("phase.experts", "gate", s.plan.Phases[0].Gate.Rules, ev, nil)})
-}
-
-// replaysWith decides what is recorded by another plan, and checks the exit status
-// and what is said, which it returns with single spaces.
-func (s *recordedState) replaysWith(t *testing.T, plan string, exit int, want []string, args ...string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "changed.hcl")
-	if err := os.WriteFile(path, []byte(plan), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	got, out, errs := mxflow(slices.Concat([]string{"audit", "replay", "--state", s.dir, "--plan", path}, args)...)
-	if got != exit {
-		t.Errorf("exit status %d, want %d", got, exit)
-	}
-	said := evenly(out + errs)
-	for _, w := range want {
-		if !strings.Contains(said, evenly(w)) {
-			t.Errorf("%q is missing", w)
-		}
-	}
-	if t.Failed() {
-		t.Log(out + errs)
-	}
-	return said
 }
 
 const tenPercent = "chat.tg.gain >= 0.10"

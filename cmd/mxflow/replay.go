@@ -13,9 +13,11 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
@@ -44,16 +46,12 @@ Exit status: 0 everything agrees; 2 something came out differently, which is lis
 3 nothing could be decided again, or not every current decision, as its plan no longer
 compiles; 4 the ledger is damaged, or raw data are missing or damaged; 1 wrong usage.
 
---plan CHANGED decides the recorded launches by another plan's rules, thresholds and
-decision settings: what would have come out, gate by gate. What has no launches on
-record (a level, workload, variant, step or feature that the changed plan adds) is
-unknown, launches that ended because the recorded rules were decided can be too few for
-others, and nothing is known if a sensitive input has another value than then: these are
-inconclusive and say so. An engine, workload or level that the changed plan defines
-otherwise makes what it affects invalid. Exit status then, as of apply: 0 every gate of the
-changed plan would have passed, 2 one would have failed or been invalid, 3 one would be
-inconclusive or a feature was never measured, 4 raw data are missing, 1 the changed
-plan has mistakes.
+--plan CHANGED derives what an apply of another plan would decide by the launches on
+record, with numbers derived again from raw data, and what it would measure first. Launches
+count as they do in an apply here: of what the changed plan starts and sends, on this
+machine. A rule that was relaxed after they were seen decides on them here, with its mark.
+Exit status then, as of apply: 0 every gate passes, 2 one fails or is invalid, 3 one is
+inconclusive or waits for launches, 4 raw data are missing, 1 the changed plan has mistakes.
 
 The recorded plan is compiled with the variables, the suite and the environment that
 the run recorded, whatever is given now. Sensitive values are never recorded: with the
@@ -131,7 +129,7 @@ func newReplay(st *store.Store, flags replayFlags) *replay.Replay {
 
 // replayWith decides the recorded evidence by another plan.
 func replayWith(a *app, st *store.Store, flags replayFlags) error {
-	loaded, _, err := a.load(flags.changed, load.Options{Inputs: flags.vars, Suite: flags.suite})
+	loaded, g, err := a.load(flags.changed, load.Options{Inputs: flags.vars, Suite: flags.suite})
 	if err != nil {
 		return err
 	}
@@ -141,10 +139,20 @@ func replayWith(a *app, st *store.Store, flags replayFlags) error {
 	} else if was := runs[len(runs)-1].Plan; was != p.Name {
 		return fmt.Errorf("%s is plan %q, but plan %q was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
 	}
-	c, err := replayview.With(newReplay(st, flags), st, p)
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st, OnSeenData: true, Reuse: true})
 	if err != nil {
 		return err
 	}
+	raw := newReplay(st, flags).Raw()
+	lab.Numbers = raw.Launch
+	states, err := (&runtime.Runner{Plan: p, Graph: g, Journal: st.Journal(), Step: lab.Step}).Reconcile()
+	if err != nil {
+		return err
+	}
+	if raw.Err != nil {
+		return a.fail(verdict.ExitBroken, raw.Err)
+	}
+	c := replayview.With(st, p, states, raw.Differences())
 	if a.json {
 		a.printJSON(c)
 	} else {

@@ -121,8 +121,3 @@ func Broken(d *ledger.Decision) (v verdict.Verdict, cause verdict.Reason) {
 	}
 	return verdict.Invalid, cause
 }
-
-// Unnamed is what a rule came to, without its role.
-func Unnamed(r verdict.Rule) verdict.Reason {
-	return verdict.New(code.Rule).On(r.Name).Is(r.Verdict).From(r.Reasons...)
-}

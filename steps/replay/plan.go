@@ -377,3 +377,9 @@ func ruleNamed(p *plans.Plan, d *ledger.Decision, name, candidate string) *plans
 	}
 	return plans.Find(rules, func(r *plans.Rule) bool { return r.Name == name })
 }
+
+// candidateNamed is a feature, an alternative or a confirmation by its name; nil if the
+// plan has none.
+func candidateNamed(p *plans.Plan, name string) *plans.Feature {
+	return plans.Find(p.Candidates(), func(f *plans.Feature) bool { return f.Name == name })
+}

@@ -1,5 +1,5 @@
 // Package replay repeats recorded decisions from the raw data that were kept: by the
-// recorded plan, for an audit, or by another plan, to tell what that would have decided.
+// recorded plan, for an audit.
 // It knows the ledger's records, compiles recorded plans, and decides as an apply does.
 // It starts nothing and writes nothing into the state directory.
 package replay

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -362,7 +361,7 @@ func (s *story) retract(node string) {
 	s.append(&ledger.Record{Type: "decision", Decision: d.Withdraw(ledger.Retraction{Node: node, Attempt: d.Attempt, Verdict: d.Verdict, Accepted: d.Accepted, Reason: s.words, By: "kim"})})
 }
 
-// replay decides everything again, and by a plan that asks for more.
+// replay decides everything again.
 func (s *story) replay() {
 	r := replay.New(s.lab.Store, registry(), nil)
 	for _, d := range r.Decisions() {
@@ -371,16 +370,6 @@ func (s *story) replay() {
 		s.keep(again)
 		s.keys = append(s.keys, fmt.Sprint(again.Node, again.Attempt, again.Outcome, again.Verdict))
 		s.said = append(append(s.said, again.Why), again.Notes...)
-	}
-	stricter := labOf(s.t, strings.ReplaceAll(strings.ReplaceAll(wordsPlan, "engine.memory_gb.gain >= 0.1", "engine.memory_gb.gain >= 0.2"), "layers = 3", "layers = 5")).Plan
-	nodes, err := replay.New(s.lab.Store, registry(), nil).With(stricter)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, w := range nodes {
-		s.keep(w)
-		s.keys = append(s.keys, fmt.Sprint(w.Node, w.WouldBe, w.Accepted, w.Unmeasured, w.Locked.Key()))
-		s.said = append(append(s.said, w.Locked), w.Reasons...)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/replay"
 )
@@ -92,23 +92,6 @@ func (out *Result) ledgerOnly(what, node string) {
 	}
 }
 
-// changedSaid is a sentence about what would have become of the gates, and of the
-// features that no gate waits for.
-func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) string {
-	if ofGates != verdict.Pass {
-		return fmt.Sprintf("Not every gate of the changed plan would have passed: %s.", total)
-	}
-	said := "Every gate of the changed plan would have passed"
-	if len(unmeasured) > 0 {
-		said += fmt.Sprintf(", but no run measured %s, so an apply would measure first: %s", verdict.And(unmeasured), total)
-	}
-	said += "."
-	if len(open) > 0 {
-		said += fmt.Sprintf(" The outcome of %s is unknown.", verdict.And(open))
-	}
-	return said
-}
-
 // mostListed limits the listed decisions that agree; beyond that, only those that do not
 // are listed.
 const mostListed = 40
@@ -179,66 +162,82 @@ func (out *Result) printNotes(on table.Screen, width int) {
 	}
 }
 
-// orLocked is the table entry for the verdict of a node that may be locked.
-func orLocked(came verdict.Verdict, cause verdict.Reason) string {
-	if !cause.IsZero() {
-		return "locked"
-	}
-	return string(came)
-}
-
-// Changed is what another plan would have made of the recorded evidence.
+// Changed is what another plan makes of the record.
 type Changed struct {
-	Nodes   []replay.WouldBe `json:"nodes"`
-	Plan    string           `json:"plan"`
-	Verdict verdict.Verdict  `json:"verdict"`
-
-	rows [][]string
-	// ofGates is the verdict of all gates; unmeasured are features that no run measured,
-	// open those whose outcome would be unknown.
-	ofGates          verdict.Verdict
-	open, unmeasured []string
+	Nodes   []WouldBe       `json:"nodes"`
+	Plan    string          `json:"plan"`
+	Verdict verdict.Verdict `json:"verdict"`
+	// Differences is how many numbers of its launches come out otherwise from raw data.
+	Differences int `json:"differences,omitempty"`
 }
 
-// With decides the recorded evidence by another plan.
-func With(r *replay.Replay, st *store.Store, p *plans.Plan) (c *Changed, err error) {
-	c = &Changed{Plan: p.Name}
-	if c.Nodes, err = r.With(p); err != nil {
-		return nil, err
-	}
-	locked := map[string]verdict.Reason{}
-	for _, l := range report.Locked(st) {
-		locked[l.Node] = l.Cause
-	}
+// WouldBe is what another plan makes of a node by the launches on record.
+type WouldBe struct {
+	Node string `json:"node"`
+	// Recorded is the recorded verdict, empty if the node was never decided.
+	Recorded verdict.Verdict `json:"recorded,omitempty"`
+	// WouldBe is inconclusive if launches are missing for it, or for what it rests on.
+	WouldBe  verdict.Verdict  `json:"would_be,omitempty"`
+	Accepted bool             `json:"accepted,omitempty"`
+	Locked   verdict.Reason   `json:"locked,omitzero"`
+	Missing  int              `json:"missing_launches,omitempty"`
+	Reasons  []verdict.Reason `json:"reasons,omitempty"`
+	Rules    []verdict.Rule   `json:"rules,omitempty"`
+}
+
+// With shows the states of another plan.
+func With(st *store.Store, p *plans.Plan, states []*runtime.State, differences int) *Changed {
+	c := &Changed{Plan: p.Name, Differences: differences}
 	var gates []verdict.Verdict
-	for i, w := range c.Nodes {
-		c.Nodes[i].RecordedLocked = locked[w.Node]
-		c.rows = append(c.rows, []string{w.Node, orLocked(cmp.Or(w.Recorded, "–"), locked[w.Node]), orLocked(w.WouldBe, w.Locked), strings.Join(verdict.Lines(w.Reasons), "\n")})
-		if !w.Locked.IsZero() {
-			continue // the phase that locks it is among them
+	for _, s := range states {
+		w := WouldBe{Node: s.Node.ID, Locked: s.Locked, Missing: len(s.Launches)}
+		if was, _, ok := st.Latest(s.Node.ID); ok {
+			w.Recorded = was.Verdict
 		}
-		switch feature := w.Kind == ledger.KindFeature; {
-		case feature && w.Unmeasured:
-			c.unmeasured = append(c.unmeasured, w.Node)
-		case feature && (w.WouldBe == verdict.Inconclusive || w.WouldBe == verdict.Invalid):
-			c.open = append(c.open, w.Node)
-		case !feature && w.Unmeasured:
-			gates = append(gates, w.WouldBe, verdict.Inconclusive)
-		case !feature:
+		switch d := s.Decision; {
+		case d != nil:
+			w.WouldBe, w.Accepted, w.Rules, w.Reasons = d.Verdict, d.Accepted, d.Rules, d.Why()
+		case s.Missing():
+			w.WouldBe = verdict.Inconclusive
+			w.Reasons = []verdict.Reason{verdict.Say("replay.to_measure", "an apply would measure it first: {causes}").From(s.Why)}
+			if s.Node.Kind == runtime.KindStep {
+				w.Reasons[0] = verdict.Say("replay.to_run", "an apply would run it first: {causes}").From(s.Why)
+			}
+		case s.Locked.IsZero():
+			w.WouldBe = verdict.Inconclusive
+			w.Reasons = []verdict.Reason{verdict.Say("replay.rests_on_missing", "it rests on what an apply would measure first")}
+		}
+		if runtime.Waivable(s.Node.Kind) && w.WouldBe != "" {
 			gates = append(gates, w.WouldBe)
 		}
+		c.Nodes = append(c.Nodes, w)
 	}
-	c.ofGates = verdict.Join(gates...)
-	c.Verdict = c.ofGates
-	if len(c.unmeasured) > 0 {
-		c.Verdict = verdict.Join(c.ofGates, verdict.Inconclusive)
-	}
-	return c, nil
+	c.Verdict = verdict.Join(gates...)
+	return c
 }
 
 // Print prints a line per node.
 func (c *Changed) Print(on table.Screen) {
-	on.Table([]string{"node", "recorded", "would be", "why"}, c.rows)
+	var rows [][]string
+	for _, w := range c.Nodes {
+		would, why := string(w.WouldBe), strings.Join(verdict.Lines(w.Reasons), "\n")
+		if !w.Locked.IsZero() {
+			would, why = "locked", w.Locked.String()
+		}
+		rows = append(rows, []string{w.Node, cmp.Or(string(w.Recorded), "–"), would, why})
+	}
+	on.Table([]string{"node", "recorded", "would be", "why"}, rows)
+	said := "Every gate of the changed plan passes on the launches on record."
+	switch c.Verdict {
+	case verdict.Pass, verdict.Waived:
+	case verdict.Inconclusive:
+		said = "A gate of the changed plan is inconclusive on the launches on record."
+	default:
+		said = "A gate of the changed plan does not pass: " + string(c.Verdict) + "."
+	}
+	if c.Differences > 0 {
+		said += fmt.Sprintf(" Its raw data contradict the record (%s, see mxflow audit replay).", verdict.Count(c.Differences, "difference"))
+	}
 	fmt.Fprintln(on)
-	on.Sentence(changedSaid(c.ofGates, c.Verdict, c.open, c.unmeasured) + " Nothing was started and nothing was recorded.")
+	on.Sentence(said + " Nothing was started and nothing was recorded.")
 }
