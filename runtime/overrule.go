@@ -150,7 +150,7 @@ func (w *walk) overrule(s *Scope, d *ledger.Decision) *ledger.Decision {
 			continue
 		}
 		if !was.Retracted() {
-			return d // it was decided on them since
+			break // it was decided on them since
 		}
 		out := was.Withdraw(*was.Retraction)
 		out.Launches, out.Session = d.Launches, d.Session
@@ -162,7 +162,7 @@ func (w *walk) overrule(s *Scope, d *ledger.Decision) *ledger.Decision {
 		return d
 	}
 	// Renaming a feature, or writing it a second time, does not undo a retraction.
-	for _, was := range w.Journal.Retracted() {
+	for _, was := range w.retractions {
 		if was.Node == s.Node.ID || len(was.Launches) == 0 || !measuredIn(d.Launches, was) {
 			continue
 		}

@@ -148,8 +148,11 @@ type walk struct {
 	// at is the instant for waivers: one that expires during an apply holds for all of
 	// it, so what unlocks does not depend on how fast launches were.
 	at time.Time
-	// waived are the phases whose gate is waived as last decided.
-	waived   map[string]bool
+	// waived are the phases whose gate is waived as last decided, and retractions the
+	// decisions by which people retracted features, under any name.
+	waived      map[string]bool
+	retractions []*ledger.Decision
+
 	outcomes map[string]*ledger.Decision
 	locked   map[string]verdict.Reason
 	// open nodes have an outcome that is only assumed.
@@ -158,7 +161,7 @@ type walk struct {
 
 func (r *Runner) walk() *walk {
 	w := &walk{
-		Runner: r, at: r.now(), waived: map[string]bool{},
+		Runner: r, at: r.now(), waived: map[string]bool{}, retractions: r.Journal.Retracted(),
 		outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{},
 	}
 	for _, n := range r.Graph.Nodes {
@@ -254,14 +257,17 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	if o := st.Decision; o != nil && o != p {
 		o = w.overrule(s, o)
 		if st.Decision = o; o != p {
-			because := o.Because
+			because := o.Because // of one that was withdrawn
+			if because.IsZero() {
+				because = d.Why
+			}
 			s.name(o)
 			switch why := o.Changed(p); {
 			case s.Forced:
 				because = verdict.Say("rerun", "--rerun")
 			case why.IsZero():
 				st.Decision = p
-			case because.IsZero(): // else it was withdrawn
+			case because.IsZero():
 				because = why
 			}
 			o.Because = because

@@ -43,7 +43,8 @@ func (d *Decision) Changed(p *Decision) verdict.Reason {
 var reason = reflect.TypeFor[verdict.Reason]()
 
 // same compares as records are compared that were written and read: an empty list is none,
-// a reason is its kind, subject, verdict and causes, and durations are left out.
+// a reason is its kind, subject, verdict and causes; durations, and where in its file a rule
+// stands, are left out.
 func same(a, b reflect.Value) bool {
 	if a.Type() == reason {
 		return a.Interface().(verdict.Reason).Key() == b.Interface().(verdict.Reason).Key()
@@ -56,7 +57,7 @@ func same(a, b reflect.Value) bool {
 		return a.Elem().Type() == b.Elem().Type() && same(a.Elem(), b.Elem())
 	case reflect.Struct:
 		for i := range a.NumField() {
-			if f := a.Type().Field(i); f.IsExported() && f.Name != "Seconds" && !same(a.Field(i), b.Field(i)) {
+			if f := a.Type().Field(i); f.IsExported() && f.Name != "Seconds" && f.Name != "Source" && !same(a.Field(i), b.Field(i)) {
 				return false
 			}
 		}

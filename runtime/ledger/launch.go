@@ -23,6 +23,10 @@ type Launch struct {
 	Purpose string `json:"purpose"`
 	// Node is the graph node that asked for the launch.
 	Node string `json:"node"`
+	// Qualifies identifies the qualification that it was made for, and Levels are those
+	// that ran in it: an apply that is killed before they were decided goes on with them.
+	Qualifies string  `json:"qualifies,omitempty"`
+	Levels    []Level `json:"levels,omitempty"`
 	// Variant names the arm for people: "baseline", "kv_cache".
 	Variant string `json:"variant"`
 	// VariantKey is the measurement key of the arm.

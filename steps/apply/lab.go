@@ -104,7 +104,7 @@ func (w Wiring) since() string {
 // would break references to them.
 var Identities = []string{
 	"Type", "Run", "Since", "Files", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
-	"Goals", "Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "Launches", "LaunchID",
+	"Goals", "Qualifies", "Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "Launches", "LaunchID",
 	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
 	"Level", "Verdict", "Tool", "Stream",
 }

@@ -358,7 +358,10 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 		if v.letDecide(node, seen.Candidate.Launches) {
 			return verdict.Reason{}
 		}
-		if loosened := Relaxed(v.records(), v.goals(), node, []ledger.Evidence{seen}); len(loosened) > 0 {
+		loosened := Relaxed(v.records(), v.goals(), node, []ledger.Evidence{seen})
+		// Among what was measured another preference picks without launches.
+		loosened = slices.DeleteFunc(loosened, func(r verdict.Reason) bool { return r.Kind == code.PreferMoved.Kind })
+		if len(loosened) > 0 {
 			return verdict.New(code.Relaxed).From(loosened...)
 		}
 		return verdict.Reason{}

@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
@@ -91,9 +92,15 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	if len(blocks) == 0 {
 		return nil, nil, nil
 	}
+	if before == nil {
+		if done := onRecord(s, lab, v); done != nil {
+			out.Launches = append(out.Launches, done.ID)
+			return done.Levels, done, nil
+		}
+	}
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
 	ev := runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1}
-	record := &ledger.Launch{Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true}
+	record := &ledger.Launch{Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true, Qualifies: s.Key}
 	var err error
 	if record.Draw, err = drawn(lab, protocol, v, parent.Answered); err != nil {
 		return nil, nil, err
@@ -122,7 +129,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	for i := range levels {
 		levels[i].Launch = id
 	}
-	if !record.OK {
+	if record.Levels = levels; !record.OK {
 		out.LogTail, out.Exit = record.LogTail, record.Exit
 	}
 	out.Launches = append(out.Launches, id)
@@ -139,6 +146,26 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		return Run(ctx, s, lab, protocol, v, parent, fit, record, out)
 	}
 	return levels, record, nil
+}
+
+// onRecord is a launch that ran the levels of a variant for this node when the apply was
+// killed, before what they came to was decided; nil if there is none. One that broke is
+// made again.
+func onRecord(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Launch {
+	all := lab.Store.Launches(store.LaunchFilter{VariantKey: v.Key, Purpose: ledger.ForQualification, Node: s.Node.ID, OK: true})
+	if len(all) == 0 {
+		return nil
+	}
+	last := all[len(all)-1]
+	if s.Forced || s.Key == "" || last.Qualifies != s.Key || len(last.Levels) == 0 || !decide.Sound(last) {
+		return nil
+	}
+	for _, d := range lab.Store.History(s.Node.ID) {
+		if slices.Contains(d.Launches, last.ID) {
+			return nil // it was decided
+		}
+	}
+	return last
 }
 
 // launches are those whose artifacts a level may read.

@@ -87,6 +87,9 @@ var RegressionSchema = plans.Schema{
 type benchmark struct {
 	lab     *Lab
 	feature *plans.Feature
+	// vs and all are its arms, resolved once after Prepare.
+	vs  []*variant.Variant
+	all launch.Arms
 }
 
 func (b *benchmark) protocol() *plans.Protocol { return b.lab.Plan.Protocol(b.feature.Protocol) }
@@ -102,11 +105,23 @@ func (b *benchmark) workloads() (ws []*plans.Workload) {
 
 // arms lists the variants to launch. The baseline joins when a rule asks for it.
 func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, error) {
-	a, err := b.lab.Arms(s, b.feature)
-	if err != nil {
-		return nil, a, err
+	if b.vs == nil {
+		a, err := b.lab.Arms(s, b.feature)
+		if err != nil {
+			return nil, a, err
+		}
+		b.vs, b.all = a.Distinct(decide.ReadsRoot(b.lab.Plan, b.feature)), a
 	}
-	return a.Distinct(decide.ReadsRoot(b.lab.Plan, b.feature)), a, nil
+	return b.vs, b.all, nil
+}
+
+// member is what the candidate needs of a session.
+func (b *benchmark) member(s *runtime.Scope) (*member, error) {
+	vs, a, err := b.arms(s)
+	if err != nil {
+		return nil, err
+	}
+	return newMember(b.lab.Plan, b.feature, a, vs), nil
 }
 
 // Prepare implements runtime.Preparer: parent and candidate were qualified, but
@@ -116,6 +131,7 @@ func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 	if err != nil {
 		return nil // Derive reports it
 	}
+	b.vs = nil // what is fetched identifies them
 	for _, v := range vs[2:] {
 		_ = b.lab.Fetch(ctx, v)
 	}
@@ -151,12 +167,12 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 		return unmeasured(verdict.Invalid, nothingUnderTest(a))
 	}
 	if why, err := b.differ(s, vs); err != nil {
-		return nil, err
+		return out, err
 	} else if !why.IsZero() {
 		return unmeasured(verdict.Invalid, verdict.Say("session.not_measured_apart", "not measured: {causes}").From(why))
 	}
 	p, why := s.Recorded(s.Key, b.lab.TreesChanged(s, vs...))
-	own, err := b.lab.member(s, b.feature)
+	own, err := b.member(s)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +195,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	}
 	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
 	if err := run.looks(); err != nil {
-		return nil, err
+		return out, err
 	}
 	if own.Open || p.DecisionKey != s.Judged {
 		out.Outcome, out.Why = nil, verdict.Say("rules_changed", "rules changed")
@@ -241,21 +257,30 @@ func answersKey(workloads []*plans.Workload) (parts []any) {
 // parent shared by siblings belong to the first sibling.
 func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	out, err := b.recorded(s)
-	if err != nil || out.Outcome != nil {
-		return out, err
+	if err == nil && out.Outcome == nil {
+		err = b.lacking(s, out)
 	}
+	if err != nil && out != nil { // what its launches left cannot be read
+		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}
+		err = nil
+	}
+	return out, err
+}
+
+// lacking adds the launches that the session lacks, or its outcome if it lacks none.
+func (b *benchmark) lacking(s *runtime.Scope, out *runtime.Derived) error {
 	run, own, fresh, err := b.session(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	run.members = []*member{own}
 	if err := run.looks(); err != nil {
-		return nil, err
+		return err
 	}
 	view, parent := b.lab.View(s), own.variants[0]
 	switch q, err := run.question(); {
 	case err != nil:
-		return nil, err
+		return err
 	case own.Open:
 		next, before := own.NextLook(view, run.id, run.work), b.launchedBefore(s)
 		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Sound(l) })
@@ -289,13 +314,13 @@ func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		out.Outcome = &ledger.Decision{Variant: out.Variant}
 		level := ledger.Level{Name: plans.BenchmarkLevel}
 		if err := run.conclude(runtime.ContextOf(s), own, out.Outcome, &level); err != nil {
-			return nil, err
+			return err
 		}
 		concluded(out.Outcome, level)
 	}
 	out.Notes = append(out.Notes, own.Resolvable(view, run.id, run.work)...)
 	out.Launches = b.lab.alone(out.Launches, own.launched())
-	return out, nil
+	return nil
 }
 
 // concluded joins the level to a benchmark's outcome.
@@ -372,7 +397,7 @@ func (b *benchmark) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 
 // session is the one that the benchmark continues, or a fresh one, with its own member.
 func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh bool, err error) {
-	own, members, err := b.lab.sessionOf(s, b.feature)
+	own, members, err := b.sessionOf(s)
 	if err != nil {
 		return nil, nil, false, err
 	}

@@ -101,7 +101,8 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		out.Key = runtime.Digest("compared", out.Key, sub.arms.Parent.Key)
 	}
 	if !sub.spared.IsZero() {
-		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Invalid, Reasons: []verdict.Reason{sub.spared}, Derived: true}
+		out.Notes = []verdict.Reason{sub.spared}
+		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Invalid, Reasons: out.Notes, Derived: true}
 		return out, nil
 	}
 	out.Outcome, out.Why = s.Recorded(out.Key, q.lab.TreesChanged(s, sub.variants...))

@@ -51,34 +51,26 @@ func (m *member) launched() []*variant.Variant {
 // pair is the parent and the candidate.
 func (m *member) pair() []*variant.Variant { return m.variants[:2] }
 
-// member returns what one feature needs of a session.
-func (l *Lab) member(s *runtime.Scope, f *plans.Feature) (*member, error) {
-	vs, a, err := (&benchmark{lab: l, feature: f}).arms(s)
-	if err != nil {
-		return nil, err
-	}
-	return newMember(l.Plan, f, a, vs), nil
-}
-
-// sessionOf returns f as a member and all that are measured together with it, f included,
-// in graph order: its siblings that are qualified and must be measured too.
-func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []*member, err error) {
-	if own, err = l.member(s, f); err != nil {
+// sessionOf returns the candidate as a member and all that are measured together with it,
+// itself included, in graph order: its siblings that are qualified and must be measured too.
+func (b *benchmark) sessionOf(s *runtime.Scope) (own *member, all []*member, err error) {
+	if own, err = b.member(s); err != nil {
 		return nil, nil, err
 	}
-	for _, other := range l.Graph.Siblings(f) {
-		if other.Name == f.Name {
+	for _, f := range b.lab.Graph.Siblings(b.feature) {
+		if f.Name == b.feature.Name {
 			all = append(all, own)
 			continue
 		}
-		wanted, err := l.toMeasure(s, other)
+		other := &benchmark{lab: b.lab, feature: f}
+		wanted, err := other.wanted(s)
 		if err != nil {
 			return nil, nil, err
 		}
 		if !wanted {
 			continue
 		}
-		m, err := l.member(s, other)
+		m, err := other.member(s)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -90,17 +82,16 @@ func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []
 	return own, all, nil
 }
 
-// toMeasure reports whether an apply still has to measure a sibling.
-func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
-	id := runtime.BenchmarkID(f.Name)
-	n := l.Graph.Node(id)
-	if n == nil || s.Outcome(id) != nil || !s.LockedBy(id).IsZero() {
+// wanted reports whether an apply still has to measure a sibling.
+func (b *benchmark) wanted(s *runtime.Scope) (bool, error) {
+	n := b.lab.Graph.Node(runtime.BenchmarkID(b.feature.Name))
+	if n == nil || s.Outcome(n.ID) != nil || !s.LockedBy(n.ID).IsZero() {
 		return false, nil
 	}
-	if q := s.Outcome(runtime.QualifyID(f.Name)); q == nil || q.Verdict != verdict.Pass {
+	if q := s.Outcome(runtime.QualifyID(b.feature.Name)); q == nil || q.Verdict != verdict.Pass {
 		return false, nil
 	}
-	d, err := (&benchmark{lab: l, feature: f}).recorded(s.Beside(n))
+	d, err := b.recorded(s.Beside(n))
 	return err == nil && d.Outcome == nil, err
 }
 

@@ -168,7 +168,7 @@ func tellStory(t *testing.T, words string) *story {
 	for _, r := range s.lab.Store.Records() {
 		s.keep(r)
 		if d := r.Decision; d != nil {
-			s.said = append(s.said, append(d.Reasons, d.Because)...)
+			s.said = append(s.said, append(d.Why(), d.Because)...)
 			s.keys = append(s.keys, fmt.Sprint(d.Node, d.Attempt, d.Verdict, d.Accepted, d.MeasureKey, d.DecisionKey, d.Session, d.Launches))
 		}
 	}
@@ -401,7 +401,7 @@ func TestWordsBearOnNothing(t *testing.T) {
 	for _, c := range []code.Kind{
 		code.Rule.Kind, code.Level.Kind, code.Missing.Kind, "session.launch_lost", code.CrashedAgain.Kind, code.LaunchReplaced.Kind, code.LaunchesPerArm.Kind, "session.not_measured", "choice.wins", code.Confirmed.Kind,
 		"waiver.covers", "waiver.expired", "retraction", "retraction.below", "step.alone", code.Outcome.Kind,
-		"first", "evidence_changed", "whatif.starts_other", "whatif.would_be",
+		"first", "evidence_changed",
 	} {
 		if !verdict.Holds(plain.said, c) {
 			t.Errorf("nothing in it is %s", c)

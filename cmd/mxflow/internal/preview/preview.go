@@ -151,12 +151,12 @@ func why(st *runtime.State) string {
 		case !st.Why.IsZero():
 			text = string(d.Verdict) + ", " + st.Why.String()
 		}
-		text += verdict.Behind("; ", st.Overruled.String())
-	case d != nil:
-		text += "; comes out " + string(d.Verdict)
-	}
-	if st.If != "" {
+		return text + verdict.Behind("; ", st.Overruled.String())
+	case st.If != "":
 		text += ", if " + st.If
+	}
+	if st.Decision != nil {
+		text += "; comes out " + string(st.Decision.Verdict)
 	}
 	return text
 }
