@@ -27,9 +27,7 @@ func Lacks(s measure.Summary, stat string) verdict.Reason {
 func Absent(metrics map[string]measure.Summary, address string) verdict.Reason {
 	m, known := measure.LookupAddress(address)
 	cell, name := measure.SplitAddress(address)
-	switch cell {
-	case "engine", string(measure.PerGPU), string(measure.PerHost):
-	default:
+	if !ofMachine(address) {
 		if why := absentIn(metrics, cell, name); !why.IsZero() {
 			return why
 		}
@@ -48,53 +46,35 @@ func absentIn(metrics map[string]measure.Summary, cell, name string) verdict.Rea
 			of[name] = s
 		}
 	}
-	if len(of) == 0 {
-		return verdict.Say("absent.cell", "nothing of {subject} was measured in it").On(cell)
-	}
-	m, ok := measure.LookupIn(name, measure.PerRequest)
-	if !ok {
-		return verdict.Reason{}
-	}
+	m, known := measure.LookupIn(name, measure.PerRequest)
 	_, responded := of["ttfr"]
 	_, wrote := of["ttft"]
+	prefill, decode := name == "pp" || name == "pp_corrected", name == "tg" || name == "tpot" || name == "itl"
+	prompts, counted := of["prompt_tokens"]
+	cached, said := of["cached_tokens"]
+	tokens, written := of["output_tokens"]
+	first, last := of["ttft"], of["e2e"]
 	switch failed := of["errors"].Stats["max"]; {
+	case len(of) == 0:
+		return verdict.Say("absent.cell", "nothing of {subject} was measured in it").On(cell)
+	case !known:
 	case !responded && failed > 0:
 		return verdict.Say("absent.failed", "all {requests} requests failed",
 			verdict.Num("requests", failed, "count"))
 	case responded && !wrote && m.OfText:
 		return verdict.Say("absent.text", "no answer had any text")
-	}
-	switch name {
-	case "pp", "pp_corrected":
-		return absentPrefill(of)
-	case "tg", "tpot", "itl":
-		return absentDecode(of)
-	}
-	return verdict.Reason{}
-}
-
-func absentPrefill(of map[string]measure.Summary) verdict.Reason {
-	prompts, counted := of["prompt_tokens"]
-	if !counted {
+	case prefill && !counted:
 		return verdict.Say("absent.count", "the server does not report how many tokens prompts have")
-	}
-	if again := of["retries"]; again.Stats["min"] >= 1 {
+	case prefill && of["retries"].Stats["min"] >= 1:
 		return verdict.Say("absent.retried",
 			"each of its {requests} requests was sent again, so it is unknown when its prefill began",
-			verdict.Int("requests", again.N))
-	}
-	if cached, said := of["cached_tokens"]; said && cached.N == prompts.N && cached.Stats["min"] >= prompts.Stats["max"] {
+			verdict.Int("requests", of["retries"].N))
+	case prefill && said && cached.N == prompts.N && cached.Stats["min"] >= prompts.Stats["max"]:
 		return verdict.Say("absent.cached", "every prompt was cached in full")
-	}
-	return verdict.Reason{}
-}
-
-func absentDecode(of map[string]measure.Summary) verdict.Reason {
-	if tokens, counted := of["output_tokens"]; counted && tokens.Stats["max"] <= 1 {
+	case decode && written && tokens.Stats["max"] <= 1:
 		return verdict.Say("absent.one_token", "no answer has more than one token")
-	}
-	// No request ended before its first token, so equal means are equal times.
-	if first, last := of["ttft"], of["e2e"]; first.N > 0 && first.N == last.N && first.Stats["mean"] == last.Stats["mean"] {
+	case decode && first.N > 0 && first.N == last.N && first.Stats["mean"] == last.Stats["mean"]:
+		// No request ended before its first token, so equal means are equal times.
 		return verdict.Say("absent.one_piece",
 			"each answer came in one piece, with no time between tokens: ask for more tokens")
 	}

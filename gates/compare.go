@@ -78,9 +78,13 @@ func (c Contender) row(served, where []string) verdict.Row {
 	row.Verdict, row.Cells = verdict.Pass, inColumns(cells, c, served)
 	if where != nil {
 		row.Places = c.places()
-		if round, on := apart(row.Places, where); round > 0 {
+	}
+	for i := range max(len(row.Places), len(where)) {
+		// Launches of a round ran on one place, or the reference's has none beside it.
+		at := func(list []string) []string { return list[min(i, len(list)):min(i+1, len(list))] }
+		if own, of := at(row.Places), at(where); !slices.Equal(own, of) {
 			row.Verdict, row.Cells = verdict.Invalid, nil
-			row.Why = verdict.New(code.RoundApart, verdict.Int("round", round), verdict.List("places", on)).On(c.Name)
+			row.Why = verdict.New(code.RoundApart, verdict.Int("round", i+1), verdict.List("places", slices.Concat(own, of))).On(c.Name)
 			return row
 		}
 	}
@@ -88,28 +92,6 @@ func (c Contender) row(served, where []string) verdict.Row {
 		row.Verdict, row.Why = verdict.Inconclusive, verdict.New(code.RowNotFresh)
 	}
 	return row
-}
-
-// places lists where the launches of an arm ran.
-func (a Arm) places() (on []string) {
-	for _, l := range a.Launches {
-		on = append(on, l.Place)
-	}
-	return on
-}
-
-// apart is the first round in which two rows' launches ran on different places, or one
-// row has none; 0 if there is none.
-func apart(own, of []string) (round int, on []string) {
-	for i := range max(len(own), len(of)) {
-		if i >= len(own) || i >= len(of) {
-			return i + 1, slices.Concat(own[i:min(i+1, len(own))], of[i:min(i+1, len(of))])
-		}
-		if own[i] != of[i] {
-			return i + 1, []string{own[i], of[i]}
-		}
-	}
-	return 0, nil
 }
 
 // inColumns moves a metric that a command prints of a workload into that metric's column:

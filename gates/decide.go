@@ -6,6 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -30,6 +31,9 @@ type Settings struct {
 // Every input is checked to be present, finite and from enough samples before anything is
 // compared: expr-lang calls !(NaN < 0.95) true, so nothing missing may reach it.
 func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
+	if ev == nil {
+		ev = &Evidence{}
+	}
 	d := &decider{rules: rules, ev: ev, settings: s, shares: shares(rules, s.Alternatives)}
 	out := make([]verdict.Rule, len(rules))
 	for i, rule := range rules {
@@ -44,16 +48,11 @@ type decider struct {
 	ev       *Evidence
 	settings Settings
 	shares   map[*plans.Compare]share
-	// cache holds the comparisons of a cell that several rules ask for.
-	cache map[string]*shift
+	// shifts holds the comparisons of a cell that several rules ask for.
+	shifts map[string]*shift
 }
 
-func (d *decider) feature(in *plans.Input) *Feature {
-	if d.ev == nil || in == nil {
-		return nil
-	}
-	return d.ev.Features[in.Feature]
-}
+func (d *decider) feature(in *plans.Input) *Feature { return d.ev.Features[in.Feature] }
 
 // most is the maximum of launches per arm in the benchmark behind an input.
 func (d *decider) most(in *plans.Input) int {
@@ -63,61 +62,269 @@ func (d *decider) most(in *plans.Input) int {
 	return d.settings.Max
 }
 
-// design is the looks for a test of an input, none before first, and their error rates.
-func (d *decider) design(in *plans.Input, first int) (stats.Design, error) {
-	most, falsePass := d.most(in), d.settings.FalsePass
-	if f := d.feature(in); f != nil && f.Try > 1 {
-		left := false
-		if falsePass, left = stats.Rung(falsePass, f.Try); !left {
-			return stats.Design{}, fault(Tried(in.Feature, f.Try, d.settings.FalsePass))
-		}
-	}
-	return stats.Offer(falsePass, d.settings.FalseFail, min(d.settings.Min, most), most, first)
+// ruling is one rule while it is being decided.
+type ruling struct {
+	*decider
+	out      verdict.Rule
+	readings map[*plans.Input]*reading
+	findings map[*plans.Compare]*finding
+	absent   []verdict.Verdict
 }
 
-// rule decides one rule.
+// rule reads the inputs of a rule, decides each comparison and joins them. One absent input
+// decides for the whole rule, even if an or could do without it: the author believed that
+// both sides were watched, and a metric that disappears must not make a rule easier to
+// pass.
 func (d *decider) rule(rule *plans.Rule) verdict.Rule {
-	if rule == nil {
-		return broke(verdict.Rule{Decides: true}, verdict.Say("undecidable.no_rule",
-			"there is no rule (a bug in mxflow, not in the plan)"))
+	inputs, compares := rule.Inputs(), rule.Compares()
+	c := &ruling{decider: d, readings: map[*plans.Input]*reading{}, findings: map[*plans.Compare]*finding{}}
+	if c.out.Decides = true; rule != nil {
+		at := rule.ExprRange
+		c.out.Name, c.out.Expr = rule.Name, rule.Expr
+		c.out.Source = fmt.Sprintf("%s:%d:%d", at.File, at.Start.Line, at.Start.Column)
 	}
-	c := &ruling{decider: d, rule: rule, inputs: rule.Inputs(), compares: rule.Compares(), readings: map[*plans.Input]*reading{}, leaves: map[*plans.Compare]*finding{}}
-	c.out = verdict.Rule{
-		Name: rule.Name, Expr: rule.Expr, Decides: true,
-		Source: fmt.Sprintf("%s:%d:%d", rule.ExprRange.File, rule.ExprRange.Start.Line, rule.ExprRange.Start.Column),
+	unknown := func(leaf *plans.Compare) bool { return leaf.Form != verdict.Exact && leaf.Metric == nil }
+	if len(inputs) == 0 || slices.ContainsFunc(compares, unknown) {
+		c.out.Verdict = verdict.Error
+		c.out.Reasons = []verdict.Reason{verdict.Say("undecidable.not_compiled",
+			"the rule was not compiled (a bug in mxflow, not in the plan)")}
+		return c.out
 	}
-	if !sound(c) {
-		return broke(c.out, verdict.Say("undecidable.not_compiled",
-			"the rule was not compiled (a bug in mxflow, not in the plan)"))
+	for _, in := range inputs {
+		c.out.Inputs = append(c.out.Inputs, c.read(in).Input)
 	}
-	return c.decide()
-}
-
-// sound reports whether a rule has everything needed to decide it.
-func sound(c *ruling) bool {
-	return len(c.inputs) > 0 && !slices.ContainsFunc(c.compares, func(leaf *plans.Compare) bool {
-		in := leaf.Metric
-		switch leaf.Form {
-		case verdict.Exact:
-			return false
-		case verdict.Range:
-			return in == nil || in.Kind != plans.InputMetric
-		case verdict.Ratio:
-			return in == nil || in.Kind != plans.InputMetric || !in.Ratio()
-		case verdict.Difference:
-			return in == nil || in.Kind != plans.InputMetric || in.Relation != plans.Delta
-		case verdict.Level, verdict.LogLevel:
-			return in == nil || in.Kind != plans.InputMetric || in.Comparing()
+	for _, leaf := range compares {
+		f, err := c.find(leaf)
+		if err != nil && len(c.absent) > 0 {
+			break
 		}
-		return true
-	})
+		if err != nil {
+			c.out.Verdict, c.out.Comparisons = verdict.Invalid, nil
+			c.out.Reasons = append(c.out.Reasons, verdict.OfError(err))
+			return c.out
+		}
+		c.findings[leaf] = f
+	}
+	if len(c.absent) > 0 {
+		c.out.Verdict = verdict.Join(c.absent...)
+		_, c.out.Open = c.join(rule.Cond)
+		return c.out
+	}
+	var compared []*plans.Input
+	for _, leaf := range compares {
+		compared = append(compared, leaf.Inputs()...)
+		c.out.Comparisons = append(c.out.Comparisons, c.findings[leaf].Comparison)
+		c.out.Reasons = append(c.out.Reasons, c.findings[leaf].reason)
+	}
+	for _, in := range inputs {
+		if in.Type == plans.BoolInput && !slices.Contains(compared, in) {
+			c.out.Reasons = append(c.out.Reasons, verdict.Say("comparison.truth", "{subject} is {is}",
+				verdict.Text("is", fmt.Sprint(c.readings[in].value(in)))).On(in.Path))
+		}
+	}
+	c.out.Verdict, c.out.Open = c.join(rule.Cond)
+	c.withdrawStale(compares)
+	return c.out
 }
 
-func broke(out verdict.Rule, why verdict.Reason) verdict.Rule {
-	out.Verdict = verdict.Error
-	out.Reasons = append(out.Reasons, why)
+// read reads an input once.
+func (c *ruling) read(in *plans.Input) *reading {
+	if r := c.readings[in]; r != nil {
+		return r
+	}
+	r := read(in, c.ev)
+	c.readings[in] = r
+	if r.absent != "" {
+		c.absent = append(c.absent, r.absent)
+		c.out.Reasons = append(c.out.Reasons, r.Absence())
+	}
+	return r
+}
+
+// withdrawStale withdraws the decision of a rule that read numbers of an engine that was not
+// started for them. Launches are the replicates: two measurements of one start differ by
+// less than two starts do, so neither yes nor no follows. The computed numbers stay, for
+// the reader.
+func (c *ruling) withdrawStale(compares []*plans.Compare) {
+	var names []string
+	for _, r := range c.readings {
+		if r.stale != "" {
+			names = union(names, r.stale)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	for i, leaf := range compares {
+		if c.findings[leaf].stale {
+			c.out.Comparisons[i].Verdict = verdict.Inconclusive
+		}
+	}
+	args := []verdict.Arg{verdict.List("arms", names)}
+	if c.out.Verdict != verdict.Inconclusive {
+		args = append(args, verdict.Text("would", string(c.out.Verdict)))
+	}
+	why := verdict.Say("launches.not_fresh",
+		"{would?{would} by the numbers, but }launches of {arms:and} were not fresh starts: the server was "+
+			"already running, so launch-to-launch variance is unknown; give its endpoint a restart command",
+		args...)
+	c.out.Reasons = append([]verdict.Reason{why}, c.out.Reasons...)
+	c.out.Verdict, c.out.Open = verdict.Inconclusive, nil
+}
+
+// join is the verdict of a part of a rule in three-valued logic, and the features for
+// which more launches could change it. Parts of a settled and or or keep nothing open.
+func (c *ruling) join(l *plans.Cond) (verdict.Verdict, []string) {
+	switch {
+	case l.Compare != nil:
+		if f := c.findings[l.Compare]; f != nil {
+			return f.Verdict, f.open
+		}
+		return verdict.Inconclusive, nil
+	case l.Truth != nil:
+		switch r := c.read(l.Truth); {
+		case r.unmeasured:
+			return verdict.Inconclusive, []string{l.Truth.Feature}
+		case r.absent != "":
+			return verdict.Inconclusive, nil
+		case (r.value(l.Truth) == true) != l.Negated:
+			return verdict.Pass, nil
+		}
+		return verdict.Fail, nil
+	}
+	settles, all := verdict.Fail, verdict.Pass
+	if l.Op == plans.Or {
+		settles, all = all, settles
+	}
+	joined := all
+	var open []string
+	for _, part := range l.Args {
+		v, o := c.join(part)
+		if v == settles {
+			return settles, nil
+		}
+		if v != all {
+			joined = verdict.Inconclusive
+		}
+		open = union(open, o...)
+	}
+	return joined, open
+}
+
+// union returns the names of both lists, each once, in order.
+func union(a []string, b ...string) []string {
+	for _, name := range b {
+		if i, there := slices.BinarySearch(a, name); !there {
+			a = slices.Insert(slices.Clone(a), i, name)
+		}
+	}
+	return a
+}
+
+// Open lists the features for which more launches could settle what is undecided, given
+// how the rules came out: none once a rule has failed or can never be decided, as no
+// launch changes that. A rule that does not decide ends nothing, but its own question
+// keeps launches coming; nor does one that reads what is decided later, such as the
+// benchmark's own verdict.
+func Open(rules []verdict.Rule) []string {
+	var open []string
+	for _, r := range rules {
+		pending := slices.ContainsFunc(r.Inputs, func(in verdict.Input) bool { return in.Pending })
+		if r.Decides && !pending && r.Verdict != verdict.Pass && r.Verdict != verdict.Inconclusive {
+			return nil
+		}
+		open = union(open, r.Open...)
+	}
+	return open
+}
+
+// share is a comparison's share of the chances of a wrong verdict: the levels of p are
+// divided by pass and fail.
+type share struct {
+	pass, fail int
+	parts      []verdict.Share
+}
+
+// shares divides the budget among the comparisons of rules that must all hold. Parts
+// decided on exact values, or on the whole range of launches, take none of it.
+func shares(rules []*plans.Rule, alternatives int) map[*plans.Compare]share {
+	out := map[*plans.Compare]share{}
+	all := share{pass: 1, fail: 1}
+	if alternatives > 1 {
+		all.pass = alternatives
+		all.parts = []verdict.Share{{Of: verdict.ShareAlternatives, N: alternatives}}
+	}
+	var roots []*plans.Cond
+	for _, r := range rules {
+		if r != nil && r.Cond != nil {
+			roots = append(roots, r.Cond)
+		}
+	}
+	all.split(plans.And, roots, out)
 	return out
+}
+
+// split divides a share among the parts of a condition that a test decides. Where all
+// parts must hold, a false pass of the whole requires one of the part that does not hold,
+// so its level stays; a false fail of any part is one of the whole, so their levels add
+// up. Where one part is enough, it is the reverse.
+func (s share) split(op string, parts []*plans.Cond, out map[*plans.Compare]share) {
+	n := 0
+	for _, part := range parts {
+		if slices.ContainsFunc(part.Compares(), (*plans.Compare).Tested) {
+			n++
+		}
+	}
+	switch {
+	case n < 2:
+	case op == plans.Or:
+		s.pass, s.parts = s.pass*n, append(slices.Clone(s.parts), verdict.Share{Of: verdict.ShareOne, N: n})
+	default:
+		s.fail, s.parts = s.fail*n, append(slices.Clone(s.parts), verdict.Share{Of: verdict.ShareAll, N: n})
+	}
+	for _, part := range parts {
+		if part.Compare != nil {
+			out[part.Compare] = s
+		} else {
+			s.split(part.Op, part.Args, out)
+		}
+	}
+}
+
+// Tried says which try at a feature a measurement is, and what false pass rate is left
+// for it.
+func Tried(feature string, try int, falsePass float64) verdict.Reason {
+	rate, left := stats.Rung(falsePass, try)
+	bound, most := stats.Bound(falsePass)
+	args := []verdict.Arg{verdict.Int("try", try), verdict.Num("of", falsePass, "share"), verdict.Num("bound", bound, "share")}
+	if !left {
+		return verdict.New(code.TriesSpent, append(args, verdict.Int("tries", most))...).On(feature)
+	}
+	return verdict.New(code.Tried, append(args, verdict.Num("rate", rate, "share"))...).On(feature)
 }
 
 // fault is the error for a fact that keeps a rule from being decided.
 func fault(why verdict.Reason) error { return &verdict.Fault{Reason: why} }
+
+// Outcomes of a hypothesis.
+const (
+	Confirmed = "confirmed"
+	Refuted   = "refuted"
+	Unsettled = "open"
+)
+
+// Claimed holds a hypothesis against what was measured: the rule is its claim as Load
+// compiled it. It decides nothing else, so it takes no part of the criteria's error
+// budget. The hypothesis of the best of several alternatives has one chance per
+// alternative to be confirmed by luck.
+func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule) {
+	decided = Decide([]*plans.Rule{rule}, ev, s)[0]
+	decided.Role, decided.Decides = verdict.RoleHypothesis, false
+	switch decided.Verdict {
+	case verdict.Pass:
+		return Confirmed, decided
+	case verdict.Fail:
+		return Refuted, decided
+	}
+	return Unsettled, decided
+}

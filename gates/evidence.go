@@ -8,7 +8,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -114,16 +113,12 @@ func (a Arm) stale() string {
 	return ""
 }
 
-// found is the number that a level found for the arm, or why there is none.
-func (a Arm) found(in *plans.Input) (float64, verdict.Reason) {
-	if a.Qualified == nil {
-		return 0, verdict.New(code.Unqualified, verdict.Text("metric", in.LaunchAddress())).On(a.Name)
+// places lists where the launches of an arm ran.
+func (a Arm) places() (on []string) {
+	for _, l := range a.Launches {
+		on = append(on, l.Place)
 	}
-	v, ok := a.Qualified.Metrics[in.LaunchAddress()].Stats["median"]
-	if !ok {
-		return 0, a.Qualified.without(in.LaunchAddress())
-	}
-	return v, verdict.Reason{}
+	return on
 }
 
 // without is the reason that a launch lacks a metric: why, and where to look.

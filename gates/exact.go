@@ -17,18 +17,14 @@ const fewLaunches = 2
 // exact decides a comparison on its values, which have no noise. A count must hold in
 // every launch and takes more than one. A number of launches or requests that is not
 // reached may still be; one that exceeds the plan's limit stays there, as they only grow.
-func (c *ruling) exact(f *finding, leaf *plans.Compare) error {
-	f.Test = &verdict.Test{Form: verdict.Exact, Negated: leaf.Negated}
-	// why is what decided it, after the evidence behind its values.
-	var why []verdict.Reason
+func (c *ruling) exact(f *finding, leaf *plans.Compare) (err error) {
+	why := c.restsOn(leaf)
+	f.settle(leaf, f.Holds != leaf.Negated)
+	f.reason = f.statement(leaf, f.Verdict == verdict.Pass)
 	if slices.ContainsFunc(leaf.Inputs(), (*plans.Input).Counted) {
-		if err := c.counted(f, leaf); err != nil {
+		if why, err = c.counted(f, leaf); err != nil {
 			return err
 		}
-		why = f.reason.Causes
-	} else {
-		f.settle(leaf, f.Holds != leaf.Negated)
-		f.reason, why = f.found(leaf, f.Holds != leaf.Negated), c.rests(leaf.Inputs())
 	}
 	pass := f.Verdict == verdict.Pass
 	exceeded := leaf.Metric != nil && leaf.Metric.Counts() && !leaf.AtLeast
@@ -56,7 +52,7 @@ func (c *ruling) exact(f *finding, leaf *plans.Compare) error {
 		}
 		if n < c.most(in) && r.stale == "" {
 			f.Test.Stop = verdict.StopOpen
-			f.open = merged(f.open, []string{in.Feature})
+			f.open = union(f.open, in.Feature)
 		}
 		f.reason = f.reason.Is(f.Verdict).From(append(why, f.Test.Note)...)
 		return nil
@@ -76,12 +72,14 @@ func (c *ruling) exact(f *finding, leaf *plans.Compare) error {
 	return nil
 }
 
-// settle decides for good.
-func (f *finding) settle(leaf *plans.Compare, wanted bool) {
-	f.Verdict, f.Test.Stop, f.Holds = verdict.Fail, verdict.StopFail, leaf.Negated
-	if wanted {
-		f.Verdict, f.Test.Stop, f.Holds = verdict.Pass, verdict.StopPass, !leaf.Negated
+// restsOn lists the evidence behind the values of a comparison.
+func (c *ruling) restsOn(leaf *plans.Compare) (on []verdict.Reason) {
+	for _, in := range leaf.Inputs() {
+		if r := c.readings[in]; r.N > 0 {
+			on = append(on, verdict.New(code.RestsOn, r.evidence(in)...).On(in.Path))
+		}
 	}
+	return on
 }
 
 // crashed is how many launches crashed, and how little it means that the others did not;
@@ -123,7 +121,17 @@ func (c *ruling) counts(o plans.Operand) (all []any, err error) {
 	default:
 		for _, own := range c.readings[in].own.values {
 			for _, base := range c.readings[in].base.values {
-				values = append(values, changed(in, own, base))
+				change := own/base - 1
+				switch {
+				case in.Relation == plans.Delta:
+					change = own - base
+				case saving(in):
+					change = -change
+				}
+				if in.Relation != plans.Delta {
+					change = math.Round(change*1e12) / 1e12 // clear of floating-point rounding
+				}
+				values = append(values, change)
 			}
 		}
 	}
@@ -136,29 +144,18 @@ func (c *ruling) counts(o plans.Operand) (all []any, err error) {
 	return all, nil
 }
 
-// changed relates the counts of two launches, clear of floating-point rounding.
-func changed(in *plans.Input, own, base float64) float64 {
-	change := own/base - 1
-	switch {
-	case in.Relation == plans.Delta:
-		return own - base
-	case saving(in):
-		change = -change
-	}
-	return math.Round(change*1e12) / 1e12
-}
-
 // counted decides a comparison of per-launch counts: it must hold in every launch, and
 // one violation fails it for good. Between two arms it passes if it holds for every pair
-// of launches, fails if for none, and stays undecided in between, as a range does.
-func (c *ruling) counted(f *finding, leaf *plans.Compare) error {
+// of launches, fails if for none, and stays undecided in between, as a range does. It
+// returns the evidence behind its values.
+func (c *ruling) counted(f *finding, leaf *plans.Compare) (why []verdict.Reason, err error) {
 	left, err := c.counts(leaf.Left)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	right, err := c.counts(leaf.Right)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n, off, far := len(left)*len(right), 0, -1.0
 	var worst [2]any // the values farthest from what is required, or the first
@@ -167,7 +164,7 @@ func (c *ruling) counted(f *finding, leaf *plans.Compare) error {
 		for j, r := range right {
 			is, err := holds(leaf.Op, l, r)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if is != leaf.Negated {
 				continue
@@ -189,35 +186,33 @@ func (c *ruling) counted(f *finding, leaf *plans.Compare) error {
 			f.Test.Note = verdict.Say("count.some_pairs", "undecided: true for some launches, false for others")
 		}
 	}
-	f.Left, f.Right = span(leaf, left, right)
+	f.Left, f.Right = sides(leaf, left[0], right[0])
+	f.Left, f.Right = span(f.Left, left), span(f.Right, right)
 	var each []verdict.Arg
 	if f.Left.To != nil || f.Right.To != nil {
 		each = []verdict.Arg{verdict.Text("each", f.Test.Each)}
 		if f.Test.Each == "launch" && off > 0 {
 			f.Left, f.Right = sides(leaf, worst[0], worst[1])
 			f.Launch, f.Launches = launch, n
-			f.reason = f.found(leaf, false, append(each, verdict.Int("launch", launch), verdict.Int("launches", n))...)
-			return nil
+			f.reason = f.statement(leaf, false, append(each, verdict.Int("launch", launch), verdict.Int("launches", n))...)
+			return nil, nil
 		}
 	}
-	f.reason = f.found(leaf, f.Verdict == verdict.Pass, each...).From(c.rests(leaf.Inputs())...)
-	return nil
+	f.reason = f.statement(leaf, f.Verdict == verdict.Pass, each...)
+	return c.restsOn(leaf), nil
 }
 
-// span returns both sides, numbers from minimum to maximum.
-func span(leaf *plans.Compare, lefts, rights []any) (left, right verdict.Value) {
-	left, right = sides(leaf, lefts[0], rights[0])
-	for side, values := range map[*verdict.Value][]any{&left: lefts, &right: rights} {
-		var numbers []float64
-		for _, v := range values {
-			if x, ok := v.(float64); ok {
-				numbers = append(numbers, x)
-			}
-		}
-		if len(numbers) > 1 && slices.Min(numbers) < slices.Max(numbers) {
-			low, high := slices.Min(numbers), slices.Max(numbers)
-			side.Number, side.To = &low, &high
+// span is the value of one side, from the minimum of its counts to the maximum.
+func span(side verdict.Value, counts []any) verdict.Value {
+	var numbers []float64
+	for _, v := range counts {
+		if x, ok := v.(float64); ok {
+			numbers = append(numbers, x)
 		}
 	}
-	return left, right
+	if len(numbers) > 1 && slices.Min(numbers) < slices.Max(numbers) {
+		low, high := slices.Min(numbers), slices.Max(numbers)
+		side.Number, side.To = &low, &high
+	}
+	return side
 }

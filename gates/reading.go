@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -48,14 +49,6 @@ func impossible(why verdict.Reason) *absence { return &absence{verdict: verdict.
 
 // notYet is an absence that is decided or measured later.
 func (a *absence) notYet() *absence { a.pending = true; return a }
-
-// awaited names the feature of an input that is absent because nothing was launched yet.
-func (r *reading) awaited(in *plans.Input) []string {
-	if !r.unmeasured {
-		return nil
-	}
-	return []string{in.Feature}
-}
 
 func (r *reading) word(w string) *absence { r.Text = &w; return nil }
 
@@ -112,10 +105,7 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	if ev.exact() && ev.Set[in] == nil {
 		return unknown(verdict.Say("missing.not_set", "the case does not set it"))
 	}
-	var f *Feature
-	if ev != nil {
-		f = ev.Features[in.Feature]
-	}
+	f := ev.Features[in.Feature]
 	if f == nil {
 		return invalid(verdict.New(code.FeatureNotRun).On(in.Feature)).notYet()
 	}
@@ -139,7 +129,19 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	case f.Broken != "": // nothing to read, set or measured
 		return &absence{verdict: f.Broken, reason: f.Cause}
 	case ev.exact():
-		return r.set(in, ev.Set[in])
+		var why *absence
+		switch v := ev.Set[in].(type) {
+		case float64:
+			why = r.number(v)
+		case string:
+			why = r.word(v)
+		case bool:
+			why = r.word(strconv.FormatBool(v))
+		}
+		if why == nil && r.value(in) == nil {
+			return impossible(wrongKind(ev.Set[in], in, in.Path))
+		}
+		return why
 	case in.Kind == plans.InputObserved:
 		return r.observed(in, f)
 	case in.Kind == plans.InputMetric:
@@ -155,30 +157,6 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	return impossible(verdict.New(code.NoReader, verdict.Text("kind", string(in.Kind))))
 }
 
-// set reads a value that is set rather than measured.
-func (r *reading) set(in *plans.Input, value any) (why *absence) {
-	switch v := value.(type) {
-	case float64:
-		why = r.number(v)
-	case string:
-		why = r.word(v)
-	case bool:
-		why = r.word(strconv.FormatBool(v))
-	}
-	if why == nil && r.value(in) == nil {
-		return impossible(verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Path))
-	}
-	return why
-}
-
-// from adds to a reason what a feature says about why it was not measured.
-func (f *Feature) from(r verdict.Reason) verdict.Reason {
-	if f.Cause.IsZero() {
-		return r
-	}
-	return r.From(f.Cause)
-}
-
 // level reads the verdict of a level. Levels that were skipped or broke get invalid or
 // error: no evidence either way, so levels.x != 'fail' must not hold for them.
 func (r *reading) level(in *plans.Input, f *Feature) *absence {
@@ -188,10 +166,10 @@ func (r *reading) level(in *plans.Input, f *Feature) *absence {
 	case f.Broken == verdict.Fail && v != verdict.Pass:
 		return &absence{verdict: f.Broken, reason: f.Cause}
 	case !ok:
-		return invalid(f.from(verdict.Say("missing.level_not_run", "level {subject} of feature {feature} was not run",
-			verdict.Text("feature", in.Feature)).On(in.Name))).notYet()
+		return invalid(verdict.Say("missing.level_not_run", "level {subject} of feature {feature} was not run",
+			verdict.Text("feature", in.Feature)).On(in.Name).From(f.Cause)).notYet()
 	case !v.Decided():
-		return &absence{verdict: v, reason: f.from(verdict.New(code.NoOutcome, level).On(in.Feature).Is(v))}
+		return &absence{verdict: v, reason: verdict.New(code.NoOutcome, level).On(in.Feature).Is(v).From(f.Cause)}
 	}
 	return r.word(string(v))
 }
@@ -208,11 +186,17 @@ func (r *reading) found(in *plans.Input, f *Feature) *absence {
 	}
 	values := make([]float64, len(arms))
 	for i, a := range arms {
-		v, why := a.found(in)
-		level, ran := f.Levels[in.Name]
-		switch {
-		case why.IsZero():
-			values[i] = v
+		address := in.LaunchAddress()
+		why := verdict.New(code.Unqualified, verdict.Text("metric", address)).On(a.Name)
+		if q := a.Qualified; q != nil {
+			v, ok := q.Metrics[address].Stats["median"]
+			if ok {
+				values[i] = v
+				continue
+			}
+			why = q.without(address)
+		}
+		switch level, ran := f.Levels[in.Name]; {
 		case ran && a.Name == f.Candidate.Name && !level.Unlocks():
 			return invalid(verdict.New(code.NoOutcome, verdict.Text("level", in.Name)).On(in.Feature).Is(level))
 		case f.Broken != "":
@@ -236,9 +220,9 @@ func (r *reading) found(in *plans.Input, f *Feature) *absence {
 func (r *reading) outcome(in *plans.Input, f *Feature) *absence {
 	switch {
 	case f.Outcome == "":
-		return invalid(f.from(verdict.Say("missing.feature_undecided", "feature {subject} is undecided").On(in.Feature))).notYet()
+		return invalid(verdict.Say("missing.feature_undecided", "feature {subject} is undecided").On(in.Feature).From(f.Cause)).notYet()
 	case !f.Outcome.Decided():
-		return &absence{verdict: f.Outcome, reason: f.from(verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome))}
+		return &absence{verdict: f.Outcome, reason: verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome).From(f.Cause)}
 	case f.Accepted && !f.Outcome.Unlocks():
 		return impossible(verdict.Say("missing.accepted_anyway",
 			"feature {subject} was accepted although it {verdict:did}").On(in.Feature).Is(f.Outcome))
@@ -259,33 +243,26 @@ func (r *reading) metric(in *plans.Input, f *Feature) (why *absence) {
 		arm = base
 	}
 	r.own, why = collect(arm, in)
-	own := r.own
-	r.N, r.NRequests, r.PerLaunch, r.Samples = len(own.values), own.requests, own.values, own.digests()
+	r.N, r.NRequests, r.PerLaunch = len(r.own.values), r.own.requests, r.own.values
+	r.Samples = r.own.digests(nil)
 	if why != nil {
 		return why
 	}
-	if r.stale = arm.stale(); !in.Comparing() {
-		return r.single(in)
+	if r.stale = arm.stale(); in.Comparing() {
+		r.base, why = collect(base, in)
+		r.BaseN, r.BasePerLaunch = len(r.base.values), r.base.values
+		r.Samples = r.base.digests(r.Samples)
+		if why == nil {
+			why = r.own.incomparable(r.base, in)
+		}
+		if why != nil {
+			return why
+		}
+		r.stale = cmp.Or(r.stale, base.stale())
+		return r.relate(in, r.own.values, r.base.values)
 	}
-	r.base, why = collect(base, in)
-	r.BaseN, r.BasePerLaunch = len(r.base.values), r.base.values
-	r.Samples = append(r.Samples, r.base.digests()...)
-	if why == nil {
-		why = own.incomparable(r.base, in)
-	}
-	if why != nil {
-		return why
-	}
-	if r.stale == "" {
-		r.stale = base.stale()
-	}
-	return r.relate(in, own.values, r.base.values)
-}
-
-// single turns the launches' values of one arm into the number that a rule sees.
-// Counts and spreads are not averaged in logs, as speeds, times and sizes are: a geometric
-// mean would hide the one launch that crashed a hundred times.
-func (r *reading) single(in *plans.Input) *absence {
+	// Counts and spreads are not averaged in logs, as speeds, times and sizes are: a
+	// geometric mean would hide the one launch that crashed a hundred times.
 	mean := stats.ArithmeticMean
 	switch {
 	case in.Stat == "n":
@@ -309,9 +286,20 @@ func (r *reading) relate(in *plans.Input, own, base []float64) *absence {
 	if logs {
 		number = func(x float64) float64 { return ratio(in, x) }
 	}
-	d, err := difference(own, base, places(r.own.arm, r.base.arm), logs)
+	places := r.own.arm.places()
+	if !slices.Equal(places, r.base.arm.places()) {
+		places = nil
+	}
+	d, err := difference(own, base, places, logs)
 	if err != nil && logs {
-		err = notAboveZero(err, r.own, r.base)
+		for _, s := range []sample{r.own, r.base} {
+			for i, v := range s.values {
+				if !(v > 0) {
+					return invalid(verdict.New(code.NotAboveZero, verdict.Text("arm", s.arm.Name),
+						verdict.Num("value", v, "")).On(s.arm.Launches[i].ID))
+				}
+			}
+		}
 	}
 	if err != nil {
 		return invalid(verdict.OfError(err))
@@ -327,19 +315,7 @@ func (r *reading) relate(in *plans.Input, own, base []float64) *absence {
 // bounds: of the means of their logs, or of their values. If rounds ran on several places
 // it is one within rounds, as places may differ by more than the arms.
 func difference(own, base []float64, places []string, logs bool) (stats.Difference, error) {
-	rounds := len(distinct(places)) > 1 && len(own) == len(base)
-	if logs {
-		return stats.LogDifference(own, base, rounds)
-	}
-	return stats.RawDifference(own, base, rounds)
-}
-
-// places are where the rounds of two arms ran; nil if not each round of both in one place.
-func places(own, base Arm) []string {
-	if on := own.places(); slices.Equal(on, base.places()) {
-		return on
-	}
-	return nil
+	return stats.Differ(own, base, logs, len(distinct(places)) > 1 && len(own) == len(base))
 }
 
 // ratio turns a difference of logs (candidate − base) into a gain or a change. Where
@@ -400,7 +376,12 @@ func (r *reading) observed(in *plans.Input, f *Feature) *absence {
 			return r.word(strconv.FormatBool(v))
 		}
 	}
-	return invalid(verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Name))
+	return invalid(wrongKind(value, in, in.Name))
+}
+
+// wrongKind is the fact that a value is not of the kind that a rule reads.
+func wrongKind(value any, in *plans.Input, subject string) verdict.Reason {
+	return verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(subject)
 }
 
 // literal is an observed value in plan syntax.
@@ -411,125 +392,40 @@ func literal(value any) string {
 	return fmt.Sprint(value)
 }
 
-// sample is one statistic of every launch of an arm.
-type sample struct {
-	arm      Arm
-	values   []float64
-	requests int
-	// unit and correction are those of all its launches.
-	unit, correction string
+// Measured is the measured value that a rule reads, with its evidence; no fact if it
+// cannot be given.
+func Measured(rule *plans.Rule, ev *Evidence) verdict.Reason {
+	inputs := rule.Inputs()
+	if len(inputs) != 1 {
+		return verdict.Reason{}
+	}
+	in := inputs[0]
+	r := read(in, ev)
+	if r.Value == nil {
+		return verdict.Reason{}
+	}
+	return verdict.Say("value.seen",
+		"{value}, {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% CI "+
+			"{interval}}",
+		append(r.evidence(in), verdict.Num("value", *r.Value, unitOf(in)))...).On(in.Path)
 }
 
-// digests are those of the raw samples that the values rest on.
-func (s sample) digests() (list []string) {
-	for i := range s.values {
-		if sum := s.arm.Launches[i].Samples; sum != "" {
-			list = append(list, sum)
-		}
+// evidence is how many launches a value comes from, and how certain it is.
+func (r *reading) evidence(in *plans.Input) []verdict.Arg {
+	args := []verdict.Arg{verdict.Int("n", r.N)}
+	if r.BaseN > 0 {
+		args = append(args, verdict.Int("base_n", r.BaseN))
 	}
-	return list
+	if r.Low != nil && r.High != nil && !in.Counted() {
+		args = append(args, verdict.Span("interval", *r.Low, *r.High, unitOf(in)))
+	}
+	return args
 }
 
-// collect takes one statistic from every launch of an arm. A launch without it makes the
-// whole arm incomplete: the missing value might have been the bad one.
-func collect(a Arm, in *plans.Input) (sample, *absence) {
-	s := sample{arm: a}
-	address := in.LaunchAddress()
-	metric := verdict.Text("metric", address)
-	if !a.Lost.IsZero() {
-		return s, unknown(a.Lost)
+// unitOf is the unit of an input's own number.
+func unitOf(in *plans.Input) string {
+	if in.Ratio() || in.Stat == "cv" {
+		return plans.RatioUnit
 	}
-	if len(a.Launches) == 0 {
-		return s, &absence{verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(a.Name), unmeasured: in.Unsent == nil}
-	}
-	first := a.Launches[0].Metrics[address]
-	s.unit, s.correction = first.Unit, first.Correction
-	s.values = make([]float64, 0, len(a.Launches))
-	for i := range a.Launches {
-		l := &a.Launches[i]
-		m := l.Metrics[address]
-		v, why := valueOf(l, m, in)
-		switch {
-		case why != nil:
-			return sample{arm: a}, why
-		case m.Correction != s.correction:
-			return sample{arm: a}, invalid(verdict.Say("launches.corrected_apart",
-				"launch {subject} corrected {metric} by latency mode {is:q}, earlier ones by mode {was:q}: not "+
-					"comparable",
-				metric, verdict.Text("is", m.Correction), verdict.Text("was", s.correction)).On(l.ID))
-		case m.Unit != s.unit:
-			return sample{arm: a}, invalid(verdict.Say("launches.units_apart",
-				"launch {subject} gives {metric} in {is:q}, earlier ones in {was:q}: measure all of them the "+
-					"same way",
-				metric, verdict.Text("is", m.Unit), verdict.Text("was", s.unit)).On(l.ID))
-		}
-		s.values = append(s.values, v)
-		s.requests += m.Requests
-	}
-	return s, nil
-}
-
-// valueOf is the statistic of one launch. Counts rest on the median: a launch without one
-// measured nothing that could be counted.
-func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *absence) {
-	stat := in.Stat
-	if in.Counts() || stat == "" {
-		stat = "median"
-	}
-	if s.N == 0 {
-		return 0, unknown(l.without(in.LaunchAddress()))
-	}
-	v, ok := s.Stats[stat]
-	switch least := measure.LeastToDecide(stat); {
-	case !ok && s.N >= least:
-		return 0, unknown(verdict.Say("launches.stat_lacking",
-			"not enough samples in launch {subject}: no {stat} of {samples}",
-			verdict.Text("stat", stat), verdict.Int("samples", s.N)).On(l.ID))
-	case s.N < least:
-		return 0, unknown(verdict.Say("launches.samples_lacking",
-			"not enough samples in launch {subject}: {samples} of at least {least}",
-			verdict.Int("samples", s.N), verdict.Int("least", least)).On(l.ID))
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, unknown(verdict.Say("launches.stat_not_finite",
-			"{metric}.{stat} of launch {subject} is not a finite number",
-			verdict.Text("metric", in.LaunchAddress()), verdict.Text("stat", stat)).On(l.ID))
-	case in.Stat == "n_requests" && s.Requests < 1:
-		return 0, unknown(verdict.Say("launches.requests_unknown",
-			"launch {subject} does not say how many requests {metric} comes from",
-			verdict.Text("metric", in.LaunchAddress())).On(l.ID))
-	}
-	return v, nil
-}
-
-// incomparable says why two arms do not compare; nil if they do.
-func (s sample) incomparable(base sample, in *plans.Input) *absence {
-	apart := func(c code.Fact, is, was string) *absence {
-		return invalid(verdict.New(c, verdict.Text("metric", in.LaunchAddress()), verdict.Text("is", is), verdict.Text("was", was), verdict.Text("against", base.arm.Name)).On(s.arm.Name))
-	}
-	switch {
-	case s.unit != base.unit:
-		return apart(code.Of("arms.units_apart",
-			"launches of {subject} give {metric} in {is:q}, those of {against} in {was:q}: measure both the same "+
-				"way"),
-			s.unit, base.unit)
-	case s.correction != base.correction:
-		return apart(code.Of("arms.corrected_apart",
-			"launches of {subject} corrected {metric} by latency mode {is:q}, those of {against} by mode "+
-				"{was:q}: not comparable"),
-			s.correction, base.correction)
-	}
-	return nil
-}
-
-// notAboveZero names the launch whose value has no log, or returns the error unchanged if
-// there is none.
-func notAboveZero(err error, arms ...sample) error {
-	for _, s := range arms {
-		for i, v := range s.values {
-			if !(v > 0) {
-				return fault(verdict.New(code.NotAboveZero, verdict.Text("arm", s.arm.Name), verdict.Num("value", v, "")).On(s.arm.Launches[i].ID))
-			}
-		}
-	}
-	return err
+	return in.Unit
 }

@@ -38,7 +38,7 @@ func TestThreeValues(t *testing.T) {
 	for range 400 {
 		n := 1 + r.IntN(5)
 		leaves := make([]*plans.Compare, n)
-		c := &ruling{leaves: map[*plans.Compare]*finding{}}
+		c := &ruling{findings: map[*plans.Compare]*finding{}}
 		names := map[*plans.Compare]string{}
 		var undecided []*plans.Compare
 		for i := range leaves {
@@ -50,7 +50,7 @@ func TestThreeValues(t *testing.T) {
 				undecided = append(undecided, leaves[i])
 				f.open = []string{names[leaves[i]]}
 			}
-			c.leaves[leaves[i]] = f
+			c.findings[leaves[i]] = f
 		}
 		l := tree(r, leaves, []string{plans.And, plans.Or}[r.IntN(2)])
 		holds := func(assigned int) bool {
@@ -65,7 +65,7 @@ func TestThreeValues(t *testing.T) {
 				if i := slices.Index(undecided, l.Compare); i >= 0 {
 					return assigned>>i&1 == 1
 				}
-				return c.leaves[l.Compare].Verdict == verdict.Pass
+				return c.findings[l.Compare].Verdict == verdict.Pass
 			}
 			return of(l)
 		}

@@ -28,21 +28,20 @@ type scale struct {
 }
 
 // scaleOf is the scale of a claim that a t-test decides. It returns an error if the
-// threshold cannot be reached: a change of −100%.
+// threshold cannot be reached, such as a change of −100%, or no test has this form.
 func scaleOf(c *plans.Compare) (scale, error) {
 	s := scale{sign: 1, theta: c.Threshold, number: func(y float64) float64 { return y }}
-	switch c.Form {
-	case verdict.Ratio:
-		s.logs = true
-		if saving(c.Metric) {
-			// Candidate over base is 1 − gain: its logs, turned.
-			s.sign, s.theta = -1, -math.Log1p(-c.Threshold)
-			s.number = func(y float64) float64 { return -math.Expm1(-y) }
-		} else {
-			s.theta, s.number = math.Log1p(c.Threshold), math.Expm1
-		}
-	case verdict.LogLevel:
+	switch {
+	case c.Form == verdict.Ratio && saving(c.Metric):
+		// Candidate over base is 1 − gain: its logs, turned.
+		s.logs, s.sign, s.theta = true, -1, -math.Log1p(-c.Threshold)
+		s.number = func(y float64) float64 { return -math.Expm1(-y) }
+	case c.Form == verdict.Ratio && c.Metric.Ratio():
+		s.logs, s.theta, s.number = true, math.Log1p(c.Threshold), math.Expm1
+	case c.Form == verdict.LogLevel:
 		s.logs, s.theta, s.number = true, math.Log(c.Threshold), math.Exp
+	case c.Form != verdict.Level && c.Form != verdict.Difference:
+		s.theta = math.NaN()
 	}
 	if math.IsNaN(s.theta) || math.IsInf(s.theta, 0) {
 		return s, fault(verdict.Say("undecidable.out_of_reach",
@@ -86,16 +85,6 @@ func (s scale) gap(p pairs, logs float64) (most float64) {
 	return most
 }
 
-// bounds are the largest threshold a look would pass and the smallest it would fail, low
-// before high; nil if there is none.
-func (s scale) bounds(pass, fail float64) (low, high *float64) {
-	low, high = s.finite(pass), s.finite(fail)
-	if s.falls {
-		low, high = high, low
-	}
-	return low, high
-}
-
 func (s scale) finite(y float64) *float64 {
 	v := s.number(y)
 	if math.IsInf(y, 0) || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -106,6 +95,23 @@ func (s scale) finite(y float64) *float64 {
 
 // shareUnit is the catalogue's unit of parts of a whole, 0 to 1.
 const shareUnit = "share"
+
+// tick is the resolution of the measurement, on the scale of the test. In logs it weighs
+// most where values are smallest.
+func (s scale) tick(in *plans.Input, unit string, p pairs) float64 {
+	if len(p.own) == 0 {
+		return 0
+	}
+	values := slices.Concat(p.own, p.base)
+	tick := resolution(unit, wholeByName(in), values)
+	if measure.OfCommand(in.Cell) {
+		tick = max(tick, printed(unit, values))
+	}
+	if s.logs {
+		return tick / slices.Min(values)
+	}
+	return tick
+}
 
 // resolution is the smallest difference that a measurement of a unit shows around some
 // values, in that unit: the spread of launches that all tie is not known any better.

@@ -1,23 +1,21 @@
 package gates
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
-// ttest decides a claim by the sequential t-test over the launches that it reads. It
+// ttest tests a claim by the sequential t-test over the launches that it reads. It
 // returns an error if the claim cannot be tested with them, which makes the rule invalid.
-func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict, *verdict.Test, error) {
+func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, error) {
 	q, err := d.question(c, r.own, r.base)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	first := stats.Unrecorded
 	switch {
@@ -26,15 +24,19 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict
 	case q.recorded:
 		first = stats.Recorded
 	}
-	design, err := d.design(c.Metric, first)
-	if err != nil {
-		return "", nil, err
-	}
-	q.test.Pass, q.test.Fail = design.Pass/float64(sh.pass), design.Fail/float64(sh.fail)
-	f := d.feature(c.Metric)
+	f, most, falsePass := d.feature(c.Metric), d.most(c.Metric), d.settings.FalsePass
 	if f != nil && f.Try > 1 {
+		left := false
+		if falsePass, left = stats.Rung(falsePass, f.Try); !left {
+			return nil, fault(Tried(c.Metric.Feature, f.Try, d.settings.FalsePass))
+		}
 		sh.parts = append(slices.Clone(sh.parts), verdict.Share{Of: verdict.ShareTry, N: f.Try})
 	}
+	design, err := stats.Offer(falsePass, d.settings.FalseFail, min(d.settings.Min, most), most, first)
+	if err != nil {
+		return nil, err
+	}
+	q.test.Pass, q.test.Fail = design.Pass/float64(sh.pass), design.Fail/float64(sh.fail)
 	t := describe(c, r, q.pairs)
 	t.Theta, t.Pass, t.Fail, t.Share = q.test.Theta, q.test.Pass, q.test.Fail, sh.parts
 	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, q.noise.SD, q.noise.DF
@@ -53,11 +55,11 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict
 			places))
 	}
 	if len(t.Values) == 0 {
-		return verdict.Inconclusive, t, nil
+		return t, nil
 	}
 	outcome, looks, err := stats.Sequential(q.test, design)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	t.Stop = verdict.Stop(outcome)
 	for _, l := range looks {
@@ -65,11 +67,14 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict
 		if l.Estimate < t.Theta {
 			margin = l.Below
 		}
-		t.Looks = append(t.Looks, verdict.Look{
-			N: l.N, Estimate: l.Estimate, Own: q.scale.finite(l.Estimate), SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance, Margin: margin,
-		})
 		t.Estimate = q.scale.finite(l.Estimate) // and bounds of the last
-		t.Low, t.High = q.scale.bounds(l.Low, l.High)
+		t.Low, t.High = q.scale.finite(l.Low), q.scale.finite(l.High)
+		t.Looks = append(t.Looks, verdict.Look{
+			N: l.N, Estimate: l.Estimate, Own: t.Estimate, SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance, Margin: margin,
+		})
+	}
+	if q.scale.falls {
+		t.Low, t.High = t.High, t.Low
 	}
 	if n := q.noise; n.SD > 0 {
 		known := []verdict.Arg{verdict.Num("sd", n.SD, shareUnit), verdict.Num("df", n.DF, ""), verdict.List("sessions", n.Sessions)}
@@ -89,13 +94,7 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (verdict.Verdict
 		t.Beside = append(t.Beside, by)
 	}
 	foresee(t, q.scale, design)
-	switch outcome {
-	case stats.Passed:
-		return verdict.Pass, t, nil
-	case stats.Failed, stats.Screened:
-		return verdict.Fail, t, nil
-	}
-	return verdict.Inconclusive, t, nil
+	return t, nil
 }
 
 // question is a claim about launches as the sequential test takes it, but for its levels.
@@ -103,8 +102,8 @@ type question struct {
 	test  stats.Question
 	scale scale
 	pairs pairs
-	// noise is the launch noise on record; recorded is set if it is known well enough to
-	// plan with.
+	// noise is the launch noise on record, in logs; recorded is set if it is known well
+	// enough to plan with. Else only its gap is, which is in logs whatever the form.
 	noise    verdict.Noise
 	recorded bool
 }
@@ -113,13 +112,21 @@ func (d *decider) question(c *plans.Compare, own, base sample) (q question, err 
 	if q.scale, err = scaleOf(c); err != nil {
 		return q, err
 	}
-	if q.pairs, err = paired(own, base, !c.Metric.Comparing()); err != nil {
+	if q.pairs, err = pairUp(own, base, !c.Metric.Comparing()); err != nil {
 		return q, err
 	}
-	q.noise, q.recorded = d.noise(c)
+	q.noise = d.settings.Noise[NoiseKey(c.Metric)]
+	if f := d.feature(c.Metric); f != nil && f.Noise != nil {
+		q.noise = f.Noise[NoiseKey(c.Metric)]
+	}
+	n := q.noise
+	q.recorded = q.scale.logs && n.DF >= LeastFreedom && n.SD > 0 && !math.IsInf(n.SD, 0)
+	if !q.recorded {
+		q.noise = verdict.Noise{Gap: n.Gap}
+	}
 	q.test = stats.Question{
 		Single: !c.Metric.Comparing(), Theta: q.scale.theta, Blocks: q.pairs.blocks(),
-		Floor: max(q.noise.SD, tickOf(c.Metric, own.unit, q.scale, q.pairs)/math.Sqrt(12)),
+		Floor: max(q.noise.SD, q.scale.tick(c.Metric, own.unit, q.pairs)/math.Sqrt(12)),
 	}
 	if q.scale.logs {
 		q.test.Screen = math.Log(0.75)
@@ -188,20 +195,6 @@ func describe(c *plans.Compare, r *reading, p pairs) *verdict.Test {
 	return t
 }
 
-// noise is the stored launch noise, in logs, of the metric that a claim tests; recorded
-// reports whether it is known well enough to plan with. Gap is in logs whatever the form.
-func (d *decider) noise(c *plans.Compare) (n verdict.Noise, recorded bool) {
-	key := NoiseKey(c.Metric)
-	n = d.settings.Noise[key]
-	if f := d.feature(c.Metric); f != nil && f.Noise != nil {
-		n = f.Noise[key]
-	}
-	if c.Form != verdict.Ratio && c.Form != verdict.LogLevel || !(n.DF >= LeastFreedom) || !(n.SD > 0) || math.IsInf(n.SD, 0) {
-		return verdict.Noise{Gap: n.Gap}, false
-	}
-	return n, true
-}
-
 // NoiseKey is the key under which an input's noise is stored: its address, with the
 // statistic if that is not the median.
 func NoiseKey(in *plans.Input) string {
@@ -216,130 +209,15 @@ func NoiseKey(in *plans.Input) string {
 // serves as a floor and permits an earlier first look.
 const LeastFreedom = 8
 
-// tickOf is the resolution of the measurement, on the scale of the test. In logs it
-// weighs most where values are smallest.
-func tickOf(in *plans.Input, unit string, sc scale, p pairs) float64 {
-	if len(p.own) == 0 {
-		return 0
-	}
-	values := slices.Concat(p.own, p.base)
-	tick := resolution(unit, wholeByName(in), values)
-	if measure.OfCommand(in.Cell) {
-		tick = max(tick, printed(unit, values))
-	}
-	if sc.logs {
-		return tick / slices.Min(values)
-	}
-	return tick
-}
-
-// pairs are the launches that a test may look at, by round: those of one arm, or of two
-// arms that ran side by side.
-type pairs struct {
-	own, base       []float64
-	ownIDs, baseIDs []string
-	rounds          []int
-	// places are where the rounds ran.
-	places []string
-	// left are launches of a round that only one arm has.
-	left []string
-}
-
-// paired sorts one arm's launches by round, or pairs those of two arms.
-func paired(own, base sample, single bool) (p pairs, err error) {
-	of, err := own.byRound()
-	if err != nil {
-		return p, err
-	}
-	others, err := base.byRound()
-	if err != nil {
-		return p, err
-	}
-	n := len(of)
-	p.own, p.ownIDs, p.rounds, p.places = make([]float64, 0, n), make([]string, 0, n), make([]int, 0, n), make([]string, 0, n)
-	if !single {
-		p.base, p.baseIDs = make([]float64, 0, n), make([]string, 0, n)
-	}
-	var left []string // of the base
-	for _, i := range of {
-		l := &own.arm.Launches[i]
-		for ; len(others) > 0 && base.arm.Launches[others[0]].Round < l.Round; others = others[1:] {
-			left = append(left, base.arm.Launches[others[0]].ID)
-		}
-		if !single {
-			if len(others) == 0 || base.arm.Launches[others[0]].Round != l.Round {
-				p.left = append(p.left, l.ID)
-				continue
-			}
-			o := &base.arm.Launches[others[0]]
-			// One that has no place cannot be moved, and stood where there is one alone.
-			if l.Place != o.Place && l.Place != "" && o.Place != "" {
-				return p, fault(verdict.New(code.RoundApart, verdict.Int("round", l.Round), verdict.List("places", []string{l.Place, o.Place})).On(own.arm.Name))
-			}
-			p.base, p.baseIDs = append(p.base, base.values[others[0]]), append(p.baseIDs, o.ID)
-			others = others[1:]
-		}
-		p.own, p.ownIDs = append(p.own, own.values[i]), append(p.ownIDs, l.ID)
-		p.rounds, p.places = append(p.rounds, l.Round), append(p.places, l.Place)
-	}
-	for _, j := range others {
-		left = append(left, base.arm.Launches[j].ID)
-	}
-	p.left = append(p.left, left...)
-	return p, nil
-}
-
-// blocks are the places of the rounds as numbers; nil if there is only one.
-func (p pairs) blocks() (out []int) {
-	seen := distinct(p.places)
-	if len(seen) < 2 {
-		return nil
-	}
-	for _, place := range p.places {
-		out = append(out, slices.Index(seen, place))
-	}
-	return out
-}
-
-// distinct returns the names of places, each once.
-func distinct(places []string) (names []string) {
-	for _, on := range places {
-		if !slices.Contains(names, on) {
-			names = append(names, on)
-		}
-	}
-	return names
-}
-
-// byRound are the indexes of an arm's launches by round. It returns an error if it has a
-// round twice: then it is unknown which one ran beside the other arm's.
-func (s sample) byRound() ([]int, error) {
-	all := s.arm.Launches
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all[i].Round, all[j].Round) })
-	for n := 1; n < len(order); n++ {
-		if l, o := &all[order[n]], &all[order[n-1]]; l.Round == o.Round {
-			return nil, fault(verdict.Say("launches.round_twice",
-				"{subject} has two launches of round {round}, {launches:and}: unknown which one is paired with "+
-					"the other arm's",
-				verdict.Int("round", l.Round), verdict.List("launches", []string{o.ID, l.ID})).On(s.arm.Name))
-		}
-	}
-	return order, nil
-}
-
 // rangeLaunches is how many launches per arm a range needs: with three of each, the whole
 // of one lies beyond the whole of the other one time in twenty by chance.
 const rangeLaunches = 3
 
-// wholeRange decides a claim about a value that a launch has once and that hardly varies,
+// wholeRange tests a claim about a value that a launch has once and that hardly varies,
 // such as memory: it passes if the worst launch of one arm keeps to the limit against the
 // best of the other, and fails if even the best against the worst does not. More launches
 // only widen the range, so in between it stays undecided.
-func (d *decider) wholeRange(c *plans.Compare, r *reading) (verdict.Verdict, *verdict.Test, error) {
+func (d *decider) wholeRange(c *plans.Compare, r *reading) (*verdict.Test, error) {
 	own, base := r.own, r.base
 	q := stats.RangeQuestion{
 		Candidate: own.values, Base: base.values, Single: !c.Metric.Comparing(), Relative: c.Metric.Ratio(),
@@ -350,7 +228,7 @@ func (d *decider) wholeRange(c *plans.Compare, r *reading) (verdict.Verdict, *ve
 	}
 	outcome, low, high, err := stats.Range(q)
 	if err != nil {
-		return "", nil, fault(verdict.Say("launches.no_ratio", "{error}; for values that may be zero use .delta",
+		return nil, fault(verdict.Say("launches.no_ratio", "{error}; for values that may be zero use .delta",
 			verdict.Err(err)))
 	}
 	if saving(c.Metric) {
@@ -368,20 +246,8 @@ func (d *decider) wholeRange(c *plans.Compare, r *reading) (verdict.Verdict, *ve
 		t.Stop = verdict.StopFutile
 	case n < t.First && t.First > most:
 		t.Stop = verdict.StopEnd
-	case n < t.First:
-	case outcome == stats.Passed:
-		t.Stop = verdict.StopPass
-		return verdict.Pass, t, nil
-	case outcome == stats.Failed:
-		t.Stop = verdict.StopFail
-		return verdict.Fail, t, nil
+	case n >= t.First:
+		t.Stop = verdict.Stop(outcome)
 	}
-	return verdict.Inconclusive, t, nil
-}
-
-func (s sample) ids() (list []string) {
-	for _, l := range s.arm.Launches {
-		list = append(list, l.ID)
-	}
-	return list
+	return t, nil
 }

@@ -20,14 +20,45 @@ const (
 	// farWorse is the same with fewer launches than decide a rule: more than the gap
 	// between the two speeds at which engines have been seen to start.
 	farWorse = 0.1
+	// sameChange is the part of another metric's change from which one tells the same.
+	sameChange = 0.8
 	// mostWorse limits how many such metrics are shown with a verdict.
 	mostWorse = 5
-	// certain is the false positive rate of what is compared whether a rule asks or not,
+	// findingRate is the false positive rate of what is compared whether a rule asks or not,
 	// whatever a plan allows its rules.
-	certain = 0.01
+	findingRate = 0.01
+	// contradictionRate is the chance, at one look, that a statement about one number of a
+	// contradiction is wrong: it takes two of them, and a cell has eight.
+	contradictionRate = findingRate / 8
+	// leastPart is the part of a gain that must show in the whole.
+	leastPart = 0.5
+	// mostTail is the factor by which a tail may grow behind a median that improves.
+	mostTail = 2
 	// tail is the statistic that shows how the slowest tokens and requests fare.
 	tail = "p99"
+	// ownText is where a gain in the first text has to show: otherwise it is not known to
+	// be one.
+	ownText = "ttft_own"
 )
+
+// wholes are the numbers in which a gain has to show, by the metric that is a part of
+// them. If it does not, the time was moved to where the part does not count it: before the
+// first token, behind the median gap, between a first token, or an opening that could be
+// sent uncomputed, and what follows. Level is the chance that either number is beyond its
+// bounds.
+var wholes = map[string]struct {
+	metric string
+	level  float64
+}{
+	"tg":  {"e2e", contradictionRate},
+	"itl": {"e2e", contradictionRate},
+	// What is known beforehand costs nothing to send, so less certainty is enough.
+	"ttft": {ownText, 0.05},
+}
+
+// tails are the metrics whose p99 shows how the slowest tokens and requests fare when the
+// median of a metric improves.
+var tails = map[string]string{"tg": "tpot", "itl": "itl", "ttft": "ttft", "e2e": "e2e"}
 
 // shift is how a metric of a workload differs between a candidate and another arm, in one
 // statistic: a single look at all launches that ran side by side, by the test of rules.
@@ -100,12 +131,12 @@ func (d *decider) shift(feature, cell, metric, stat string, better measure.Bette
 		s.first = stats.Recorded
 	}
 	most := d.most(in)
-	design, err := stats.Offer(certain, d.settings.FalseFail, min(d.settings.Min, most), most, s.first)
+	design, err := stats.Offer(findingRate, d.settings.FalseFail, min(d.settings.Min, most), most, s.first)
 	if err != nil {
 		return nil
 	}
 	s.level = design.Pass
-	q.test.Pass, q.test.Fail = certain, certain
+	q.test.Pass, q.test.Fail = findingRate, findingRate
 	look, err := q.test.At(s.n)
 	if err != nil || !(look.DF > 0) && s.n != stats.Clear {
 		return nil
@@ -156,7 +187,7 @@ func (s *shift) direction(of int) int {
 
 // shifts are those of all metrics of a feature against its parent, cell by cell; none of a
 // server that was already running.
-func (d *decider) shifts(feature string) (all []*shift) {
+func (d *decider) allShifts(feature string) (all []*shift) {
 	f := d.ev.Features[feature]
 	if f == nil || f.Broken != "" || len(f.Candidate.Launches) == 0 || f.Candidate.stale() != "" || f.Parent.stale() != "" {
 		return nil
@@ -192,39 +223,222 @@ func (d *decider) shifts(feature string) (all []*shift) {
 // reads reports whether a rule of the decision reads such a metric of a cell.
 func (d *decider) reads(feature, cell string, which func(*plans.Input) bool) bool {
 	return slices.ContainsFunc(d.rules, func(r *plans.Rule) bool {
-		return r != nil && slices.ContainsFunc(r.Inputs(), func(in *plans.Input) bool {
+		return slices.ContainsFunc(r.Inputs(), func(in *plans.Input) bool {
 			return in.Kind == plans.InputMetric && in.Feature == feature && in.Cell == cell && which(in)
 		})
 	})
 }
 
+// contradiction is why a pass does not count: it rests on a metric that others of its cell
+// contradict, and no rule of the decision reads the contradicting metric, by which the
+// author would have weighed it. Like a drift it is read from all launches; open is set
+// where more can tell.
+func (c *ruling) contradiction(f *finding, leaf *plans.Compare) (why verdict.Reason, open bool) {
+	in := leaf.Metric
+	better := in.Better != "" && leaf.AtLeast == (in.Relation == plans.Gain || in.Better == string(measure.Higher))
+	central := slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat)
+	if f.Verdict != verdict.Pass || in.Cell == "" || in.Relation == plans.Base || !better || !central {
+		return why, false
+	}
+	of := func(metric, stat string) *shift {
+		key := strings.Join([]string{in.Feature, in.Cell, metric, stat, string(in.Against)}, " ")
+		s, done := c.shifts[key]
+		if !done {
+			m, _ := measure.LookupIn(metric, measure.PerRequest)
+			s = c.shift(in.Feature, in.Cell, metric, stat, m.Better, c.feature(in).base(in.Against))
+			if c.shifts == nil {
+				c.shifts = map[string]*shift{}
+			}
+			c.shifts[key] = s
+		}
+		return s
+	}
+	required, metric := c.requiredGain(leaf), representative(in.Metric)
+	v := of(metric, "median")
+	if v == nil || !v.logs {
+		return why, false
+	}
+	if why, open = c.missingGain(of, v, metric, required); !why.IsZero() {
+		return why, open
+	}
+	// Else the median of the metric may improve while its worst hundredth at least doubles.
+	worst := of(tails[metric], tail)
+	declared := func(in *plans.Input) bool {
+		return representative(in.Metric) == metric && facetOf(in.Cell, in.Metric, in.Stat).tail
+	}
+	switch {
+	case worst == nil || !worst.logs || worst.gain > -math.Log(mostTail) || worst.most(contradictionRate) >= 0:
+		return why, false
+	case required < 0 || v.least(contradictionRate) <= 0 || c.reads(in.Feature, in.Cell, declared):
+		return why, false
+	}
+	return verdict.Say("finding.tail_grew",
+		"only the median improves: {subject}.gain {gain}, while {tail} changed by {change}: the slowest requests "+
+			"pay for it; a rule on {tail} would decide this trade-off",
+		verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
+		verdict.Text("tail", worst.in.Path),
+		verdict.Num("change", math.Expm1(-worst.gain), plans.RatioUnit)).On(v.in.Path), v.n == stats.Clear
+}
+
+// missingGain is the reason if too little of a gain shows in the whole; open is set if more
+// launches can tell. How much must show follows from the lower bound of the gain, so a
+// barely proven one asks for hardly anything. A rule that only asks the metric not to get
+// worse is contradicted if the whole got worse by more than that.
+func (c *ruling) missingGain(
+	of func(metric, stat string) *shift, v *shift, metric string, required float64,
+) (why verdict.Reason, open bool) {
+	w, part := wholes[metric]
+	declared := func(in *plans.Input) bool { return in.Metric == "e2e" || in.Metric == w.metric }
+	if !part || v.gain <= 0 || c.reads(v.in.Feature, v.in.Cell, declared) {
+		return why, false
+	}
+	whole := of(w.metric, "median")
+	if whole == nil || !whole.logs {
+		return why, false
+	}
+	// time is what of the whole the metric covers, by the parent's means; longer how many
+	// times as long the candidate's answers are, after the first token.
+	time, longer := v.base, 1.0
+	if w.metric == "e2e" {
+		first := of("ttft", "median")
+		if first == nil {
+			return why, false
+		}
+		time = whole.base - first.base
+		if tokens := of("output_tokens", "mean"); tokens != nil && tokens.base > 1 && tokens.own > 1 {
+			longer = (tokens.own - 1) / (tokens.base - 1)
+		}
+	}
+	if !(time > 0) || time > whole.base {
+		return why, false
+	}
+	// saves is what the whole gains, in logs, if this part of a gain shows.
+	saves := func(gain, part float64) float64 {
+		return -math.Log1p(-part * time * (1 - longer*math.Exp(-gain)) / whole.base)
+	}
+	// Quantiles are what takes time here, and most gains show whatever they are.
+	if w.metric != ownText && whole.gain >= saves(v.gain, leastPart) || v.least(w.level) <= 0 {
+		return why, false
+	}
+	least := saves(v.least(w.level), leastPart)
+	lost := whole.most(w.level) < least
+	switch e2e := of("e2e", "median"); {
+	case least <= 0, !lost && (w.metric != ownText || whole.least(w.level) > 0):
+		return why, false
+	case w.metric == ownText && e2e != nil && e2e.least(contradictionRate) >= -math.Log1p(-leastPart*time*(1-math.Exp(-v.gain))/e2e.base):
+		return why, false // the next token waits for a draft to be verified, yet whole answers are faster
+	case required < 0 && whole.most(w.level) >= saves(required, 1):
+		return why, false
+	}
+	is := code.Of("finding.promise_unshown",
+		"{subject}.gain {gain} alone would give {whole}.gain {promised}, but that is {shows}, which may be none: "+
+			"more launches, or a quieter machine, can show it")
+	if lost {
+		is = code.Of("finding.promise_broken",
+			"{subject}.gain {gain} alone would give {whole}.gain {promised}, but that is {shows} (upper bound "+
+				"{at_most}): the gain is lost elsewhere; a rule on {whole} would decide this trade-off")
+	}
+	return verdict.New(is,
+		verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
+		verdict.Text("whole", whole.in.Path),
+		verdict.Num("shows", gainOf(whole, whole.gain), plans.RatioUnit),
+		verdict.Num("at_most", gainOf(whole, whole.most(w.level)), plans.RatioUnit),
+		verdict.Num("promised", gainOf(whole, saves(v.gain, 1)), plans.RatioUnit)).On(v.in.Path), !lost || v.n == stats.Clear
+}
+
+// gainOf is a gain in logs as rules write it.
+func gainOf(s *shift, gain float64) float64 {
+	if saving(s.in) {
+		gain = -gain
+	}
+	return ratio(s.in, gain)
+}
+
+// representative is the metric by which a metric is compared: those of one facet are the same
+// number in another form; "" if there is none.
+func representative(metric string) string {
+	switch m, _ := measure.LookupIn(metric, measure.PerRequest); {
+	case metric == "itl":
+		return metric
+	case metric == "ttfr", metric == ownText:
+		return "" // a first event may be empty, and the first own token is behind what is promised
+	case m.Facet == measure.OfDecode:
+		return "tg"
+	case m.Facet == measure.OfFirstText:
+		return "ttft"
+	case m.Facet == measure.OfWhole:
+		return "e2e"
+	}
+	return ""
+}
+
+// requiredGain is the gain over the other arm that a claim asks for, in logs; 0 if unknown.
+func (c *ruling) requiredGain(claim *plans.Compare) float64 {
+	in, sign := claim.Metric, 1.0
+	if in.Better == string(measure.Lower) {
+		sign = -1
+	}
+	base := math.NaN()
+	if f := c.feature(in); f != nil && !in.Ratio() {
+		if s, lacks := collect(f.base(in.Against), in); lacks == nil {
+			base, _ = stats.ArithmeticMean(s.values)
+		}
+	}
+	ratio := claim.Threshold / base // of the candidate's number to the other's
+	switch in.Relation {
+	case plans.Gain:
+		ratio = 1 + sign*claim.Threshold
+	case plans.Change:
+		ratio = 1 + claim.Threshold
+	case plans.Delta:
+		ratio++
+	}
+	if !(ratio > 0) || math.IsInf(ratio, 0) {
+		return 0
+	}
+	return sign * math.Log(ratio)
+}
+
 // Findings returns what no rule reads but a reader of the verdicts should know: of the
-// features that rules read, the metrics that got demonstrably worse, worst first. They
-// change no verdict.
+// features that rules read, the metrics that got demonstrably worse, worst first. Of those
+// that tell the same it is the first in the catalogue, unless another got far worse, and
+// none where a rule reads one. They change no verdict.
 func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Settings) (found []verdict.Reason) {
 	d := &decider{rules: rules, ev: ev, settings: s}
 	var features []string
 	for _, r := range rules {
-		if r == nil {
-			continue
-		}
 		for _, in := range r.Inputs() {
 			if in.Kind == plans.InputMetric && !slices.Contains(features, in.Feature) {
 				features = append(features, in.Feature)
 			}
 		}
 	}
-	var worse []*shift
+	var all, worse []*shift
+	worst := map[facet]*shift{}
 	for _, feature := range features {
-		all := d.shifts(feature)
-		for _, s := range all {
-			if s.direction(len(all)) < 0 {
-				worse = append(worse, s)
+		of := d.allShifts(feature)
+		for _, s := range of {
+			if s.direction(len(of)) >= 0 {
+				continue
+			}
+			all = append(all, s)
+			if o := worst[s.facet]; o == nil || sameChange*s.size() > o.size() {
+				worst[s.facet] = s
 			}
 		}
 	}
+	for _, s := range all {
+		rest := s.facet
+		rest.tail = false
+		tells := func(in *plans.Input) bool { return facetOf(s.in.Cell, in.Metric, in.Stat) == s.facet }
+		switch o := worst[rest]; {
+		case worst[s.facet] != s:
+		case s.facet.tail && o != nil && sameChange*s.size() <= o.size(): // a tail that is no worse than the rest
+		case !d.reads(s.in.Feature, s.in.Cell, tells):
+			worse = append(worse, s)
+		}
+	}
 	slices.SortStableFunc(worse, func(a, b *shift) int { return cmp.Compare(b.size(), a.size()) })
-	worse = d.distinctFacets(worse)
 	for _, s := range worse[:min(len(worse), mostWorse)] {
 		m := s.movement()
 		args := []verdict.Arg{verdict.Num("was", m.Parent, m.Unit), verdict.Num("is", m.Own, m.Unit)}
@@ -246,48 +460,12 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 		found = append(found, verdict.Say("finding.not_compared",
 			"other metrics not compared: that takes 3 launches per arm, and 2 were enough to decide"))
 	}
-	return append(found, unchecked(ev)...)
-}
-
-// distinctFacets keeps one of the metrics that tell the same and that no rule reads: the
-// first in the catalogue, unless another got far worse. The worst come first.
-func (d *decider) distinctFacets(worse []*shift) (out []*shift) {
-	const alike = 0.8
-	order := measure.Catalogue()
-	place := func(s *shift) int {
-		return slices.IndexFunc(order, func(m measure.Metric) bool { return m.Name == s.in.Metric })
-	}
-	worst := map[facet]*shift{}
-	for _, s := range worse {
-		if o := worst[s.facet]; o == nil || s.size() >= alike*o.size() && place(s) < place(o) {
-			worst[s.facet] = s
-		}
-	}
-	for _, s := range worse {
-		rest := s.facet
-		rest.tail = false
-		o := worst[rest]
-		switch {
-		case worst[s.facet] != s:
-		case s.facet.tail && o != nil && alike*s.size() <= o.size(): // a tail that is no worse than the rest
-		case d.reads(s.in.Feature, s.in.Cell, func(in *plans.Input) bool { return facetOf(s.in.Cell, in.Metric, in.Stat) == s.facet }):
-		default:
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// unchecked reports workloads whose answers a plan declares not to be text, so only their
-// speed is known.
-func unchecked(ev *Evidence) (found []verdict.Reason) {
-	var names []string
+	// Of workloads whose answers a plan declares not to be text, only the speed is known.
 	for _, name := range slices.Sorted(maps.Keys(ev.Features)) {
 		for _, l := range ev.Features[name].Candidate.Launches {
 			for _, w := range l.Unread {
-				if !slices.Contains(names, w) {
-					names = append(names, w)
-					found = append(found, verdict.New(code.Unlooked).On(w))
+				if r := verdict.New(code.Unlooked).On(w); !slices.ContainsFunc(found, r.Equal) {
+					found = append(found, r)
 				}
 			}
 		}
@@ -321,7 +499,7 @@ func (s *shift) movement() Movement {
 // from its parent, for better or worse, whether rules read them or not.
 func Moved(name string, f *Feature, s Settings) (list []Movement) {
 	d := &decider{ev: &Evidence{Features: map[string]*Feature{name: f}}, settings: s}
-	all := d.shifts(name)
+	all := d.allShifts(name)
 	for _, s := range all {
 		if s.direction(len(all)) != 0 {
 			list = append(list, s.movement())

@@ -36,8 +36,6 @@ type Difference struct {
 	// or is absent now. Sensitive values are marked.
 	Was string `json:"was,omitempty"`
 	Is  string `json:"is,omitempty"`
-	// Measured means that launches depend on it, not only decisions.
-	Measured bool `json:"measured,omitempty"`
 }
 
 // Differences are the differences of a plan from an earlier version: what is new or
@@ -46,7 +44,8 @@ type Difference struct {
 func (p *Plan) Differences(was *Plan) (all []Difference) {
 	w := lister{hide: redact.New(append(slices.Clone(p.Hidden), was.Hidden...)), blocks: true}
 	before, now := w.list(was), w.list(p)
-	compare := func(list, other []Judged, difference func(path, own, others string, gone bool)) {
+	// each calls difference for what of a list another has not, or otherwise.
+	each := func(list, other []Judged, difference func(j Judged, others string, gone bool)) {
 		values, block := map[string]string{}, ""
 		for _, j := range other {
 			values[j.Path] = j.Value
@@ -59,15 +58,13 @@ func (p *Plan) Differences(was *Plan) (all []Difference) {
 			if block = ""; !there {
 				block = j.Path
 			}
-			difference(j.Path, j.Value, value, !there)
+			difference(j, value, !there)
 		}
 	}
-	compare(now, before, func(path, is, was string, _ bool) {
-		all = append(all, Difference{path, was, is, measured(path)})
-	})
-	compare(before, now, func(path, was, _ string, gone bool) {
+	each(now, before, func(j Judged, was string, _ bool) { all = append(all, Difference{j.Path, was, j.Value}) })
+	each(before, now, func(j Judged, _ string, gone bool) {
 		if gone {
-			all = append(all, Difference{path, was, "", measured(path)})
+			all = append(all, Difference{j.Path, j.Value, ""})
 		}
 	})
 	return all
@@ -79,22 +76,6 @@ var blockNames = map[string]string{
 	"engines": "engine", "knobs": "knob", "workloads": "workload", "suites": "suite", "protocols": "protocol", "targets": "target",
 	"phases": "phase", "features": "feature", "criteria": "criterion", "rules": "rule", "values": "value", "levels": "level",
 	"steps": "step", "alternatives": "alternative", "variables": "variable", "attrs": "", "parts": "", "summary": "summary",
-}
-
-// measured reports whether launches depend on the value at a path.
-func measured(path string) bool {
-	parts := strings.Split(path, ".")
-	switch last := parts[len(parts)-1]; parts[0] {
-	case "engine", "knob", "suite":
-		return last != "summary"
-	case "workload":
-		return last != "summary" && last != "coherence" && !strings.HasSuffix(last, "_timeout")
-	case "baseline":
-		return true
-	case "phase":
-		return slices.Contains(parts, "set") || slices.Contains(parts, "builds_on")
-	}
-	return false
 }
 
 // lister walks a plan; with blocks it lists each of them before what is in it.
@@ -131,7 +112,11 @@ func (w *lister) value(path string, v reflect.Value, at Range) {
 		}
 		return
 	case v.Kind() == reflect.Map:
-		w.named(path, entries(v), at)
+		all := map[string]reflect.Value{}
+		for _, key := range v.MapKeys() {
+			all[fmt.Sprint(key)] = v.MapIndex(key)
+		}
+		w.named(path, all, at)
 		return
 	case v.Kind() == reflect.Slice && blocks(v):
 		w.named(path, listed(v), at)
@@ -190,14 +175,6 @@ func listed(list reflect.Value) map[string]reflect.Value {
 			name = strings.TrimPrefix(fmt.Sprintf("%s[%d]", name, i), ".")
 		}
 		out[name] = v
-	}
-	return out
-}
-
-func entries(m reflect.Value) map[string]reflect.Value {
-	out := map[string]reflect.Value{}
-	for _, key := range m.MapKeys() {
-		out[fmt.Sprint(key)] = m.MapIndex(key)
 	}
 	return out
 }

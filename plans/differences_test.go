@@ -29,16 +29,16 @@ func TestDifferences(t *testing.T) {
 	}{
 		{"nothing", func(*Plan) {}, nil},
 		{"order", func(p *Plan) { slices.Reverse(p.Knobs[0].Values) }, nil},
-		{"a number", func(p *Plan) { p.Workloads[0].OutputTokens = []int{32} }, []Difference{{"workload.chat.output_tokens", "24", "32", true}}},
-		{"a list", func(p *Plan) { p.Workloads[0].Concurrency = []int{1, 8} }, []Difference{{"workload.chat.concurrency", "[1, 4]", "[1, 8]", true}}},
-		{"a timeout", func(p *Plan) { p.Engines[0].ReadyTimeout = time.Hour }, []Difference{{"engine.vllm.a.ready_timeout", `"1m0s"`, `"1h0m0s"`, true}}},
-		{"a secret", func(p *Plan) { p.Engines[0].Env["KEY"] = "other" }, []Difference{{"engine.vllm.a.env.KEY", `"[redacted]"`, `"other"`, true}}},
-		{"an entry", func(p *Plan) { delete(p.Engines[0].Env, "X") }, []Difference{{"engine.vllm.a.env.X", `"1"`, "", true}}},
-		{"a threshold", func(p *Plan) { p.Phases[0].Gate.Rules[0].Expr = "chat.tg.gain >= 1" }, []Difference{{"phase.one.gate.rule.ok.expr", `"chat.tg.gain >= 0"`, `"chat.tg.gain >= 1"`, false}}},
-		{"a phrase as a name", func(p *Plan) { p.Phases[0].Gate.Rules[0].Name = "not slower" }, []Difference{{`phase.one.gate.rule["not slower"]`, "", "{…}", false}, {"phase.one.gate.rule.ok", "{…}", "", false}}},
-		{"what a level expects", func(p *Plan) { p.Protocols[0].Levels[0].Attrs["expect"] = "Rome" }, []Difference{{"protocol.q.level.smoke.expect", `"Paris"`, `"Rome"`, false}}},
-		{"a block", func(p *Plan) { p.Phases[0].Features = nil }, []Difference{{"phase.one.feature.f", "{…}", "", false}}},
-		{"what is set", func(p *Plan) { p.Phases[0].Features[0].Set["moe"] = "a" }, []Difference{{"phase.one.feature.f.set.moe", `"b"`, `"a"`, true}}},
+		{"a number", func(p *Plan) { p.Workloads[0].OutputTokens = []int{32} }, []Difference{{"workload.chat.output_tokens", "24", "32"}}},
+		{"a list", func(p *Plan) { p.Workloads[0].Concurrency = []int{1, 8} }, []Difference{{"workload.chat.concurrency", "[1, 4]", "[1, 8]"}}},
+		{"a timeout", func(p *Plan) { p.Engines[0].ReadyTimeout = time.Hour }, []Difference{{"engine.vllm.a.ready_timeout", `"1m0s"`, `"1h0m0s"`}}},
+		{"a secret", func(p *Plan) { p.Engines[0].Env["KEY"] = "other" }, []Difference{{"engine.vllm.a.env.KEY", `"[redacted]"`, `"other"`}}},
+		{"an entry", func(p *Plan) { delete(p.Engines[0].Env, "X") }, []Difference{{"engine.vllm.a.env.X", `"1"`, ""}}},
+		{"a threshold", func(p *Plan) { p.Phases[0].Gate.Rules[0].Expr = "chat.tg.gain >= 1" }, []Difference{{"phase.one.gate.rule.ok.expr", `"chat.tg.gain >= 0"`, `"chat.tg.gain >= 1"`}}},
+		{"a phrase as a name", func(p *Plan) { p.Phases[0].Gate.Rules[0].Name = "not slower" }, []Difference{{`phase.one.gate.rule["not slower"]`, "", "{…}"}, {"phase.one.gate.rule.ok", "{…}", ""}}},
+		{"what a level expects", func(p *Plan) { p.Protocols[0].Levels[0].Attrs["expect"] = "Rome" }, []Difference{{"protocol.q.level.smoke.expect", `"Paris"`, `"Rome"`}}},
+		{"a block", func(p *Plan) { p.Phases[0].Features = nil }, []Difference{{"phase.one.feature.f", "{…}", ""}}},
+		{"what is set", func(p *Plan) { p.Phases[0].Features[0].Set["moe"] = "a" }, []Difference{{"phase.one.feature.f.set.moe", `"b"`, `"a"`}}},
 	} {
 		is := base()
 		c.change(is)

@@ -62,26 +62,21 @@ func (p *Plan) canonical() Plan {
 	return canonical
 }
 
-// sortedLines have their globs in order.
-func sortedLines(lines []Lines) (out []Lines) {
-	for _, l := range lines {
-		out = append(out, Lines{sortedTexts(l.AnyOf), l.AtLeast})
-	}
-	return out
-}
-
 func canonicalKnob(k *Knob) *Knob {
 	c := *k
 	c.Changes = slices.Sorted(slices.Values(k.Changes))
 	c.Values = sortedBy(k.Values, func(v *KnobValue) string { return v.Name })
 	for i, v := range c.Values {
 		value := *v
-		value.MustSee.Log = sortedTexts(v.MustSee.Log)
-		value.MustNotSee.Log = sortedTexts(v.MustNotSee.Log)
-		value.MustSee.Trace = sortedTexts(v.MustSee.Trace)
-		value.MustNotSee.Trace = sortedTexts(v.MustNotSee.Trace)
-		value.MustSee.Lines = sortedLines(v.MustSee.Lines)
-		value.MustSee.Kernels = sortedLines(v.MustSee.Kernels)
+		value.MustNotSee.Log, value.MustNotSee.Trace = sortedTexts(v.MustNotSee.Log), sortedTexts(v.MustNotSee.Trace)
+		value.MustSee.Log, value.MustSee.Trace = sortedTexts(v.MustSee.Log), sortedTexts(v.MustSee.Trace)
+		for _, lines := range []*[]Lines{&value.MustSee.Lines, &value.MustSee.Kernels} {
+			var out []Lines
+			for _, l := range *lines {
+				out = append(out, Lines{sortedTexts(l.AnyOf), l.AtLeast})
+			}
+			*lines = out
+		}
 		c.Values[i] = &value
 	}
 	return &c

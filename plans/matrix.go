@@ -45,34 +45,12 @@ const maxCells = 1000
 
 // MatrixCells are the cells of a matrix except the baseline. The error says that there
 // are too many.
-func (p *Plan) MatrixCells(m *Matrix) ([]MatrixCell, error) {
-	combinations, err := p.combinations(m)
-	if err != nil {
-		return nil, err
+func (p *Plan) MatrixCells(m *Matrix) (cells []MatrixCell, err error) {
+	tooMany := func(n float64) error {
+		return fmt.Errorf("%.10g cells, more than the limit of %d", n, maxCells)
 	}
-	defaults := p.DefaultKnobs()
-	var cells []MatrixCell
-	for _, c := range combinations {
-		cell := MatrixCell{Set: map[string]string{}}
-		for knob, value := range c {
-			if value != defaults[knob] {
-				cell.Set[knob] = value
-			}
-		}
-		cell.Name = p.SetName(cell.Set)
-		if len(cell.Set) > 0 && !slices.ContainsFunc(cells, func(o MatrixCell) bool { return o.Name == cell.Name }) {
-			cells = append(cells, cell)
-		}
-	}
-	if len(cells) > maxCells {
-		return nil, tooManyCells(float64(len(cells)))
-	}
-	return cells, nil
-}
-
-// combinations are those of a matrix, each with a value of every knob that it varies, the
-// first of which is the baseline's value if that is listed.
-func (p *Plan) combinations(m *Matrix) ([]map[string]string, error) {
+	// Each combination has a value of every knob that is varied; first has the baseline's
+	// where they are listed.
 	defaults, first := p.DefaultKnobs(), map[string]string{}
 	all, product := []map[string]string{{}}, 1.0
 	for _, k := range p.Knobs {
@@ -98,14 +76,31 @@ func (p *Plan) combinations(m *Matrix) ([]map[string]string, error) {
 			all = append(all, times([]map[string]string{first}, k.Name, m.Knobs[k.Name])...)
 		}
 	case product > maxCells:
-		return nil, tooManyCells(product)
+		return nil, tooMany(product)
 	}
 	for _, set := range m.Include {
 		all = append(all, merged(first, set))
 	}
-	return slices.DeleteFunc(all, func(c map[string]string) bool {
-		return slices.ContainsFunc(m.Exclude, func(ex map[string]string) bool { return len(ex) > 0 && maps.Equal(merged(c, ex), c) })
-	}), nil
+	for _, c := range all {
+		leaves := func(ex map[string]string) bool { return len(ex) > 0 && maps.Equal(merged(c, ex), c) }
+		if slices.ContainsFunc(m.Exclude, leaves) {
+			continue
+		}
+		cell := MatrixCell{Set: map[string]string{}}
+		for knob, value := range c {
+			if value != defaults[knob] {
+				cell.Set[knob] = value
+			}
+		}
+		cell.Name = p.SetName(cell.Set)
+		if len(cell.Set) > 0 && !slices.ContainsFunc(cells, func(o MatrixCell) bool { return o.Name == cell.Name }) {
+			cells = append(cells, cell)
+		}
+	}
+	if len(cells) > maxCells {
+		return nil, tooMany(float64(len(cells)))
+	}
+	return cells, nil
 }
 
 // times combines each set with each value of a knob.
@@ -122,10 +117,6 @@ func merged(set, over map[string]string) map[string]string {
 	both := maps.Clone(set)
 	maps.Copy(both, over)
 	return both
-}
-
-func tooManyCells(n float64) error {
-	return fmt.Errorf("%.10g cells, more than the limit of %d", n, maxCells)
 }
 
 // SetName is the name of a combination, such as "moe_kernel=gemm+activation=mxfp8", in

@@ -417,18 +417,16 @@ func (in *Input) Quantity() Input {
 }
 
 // Exact reports whether an input has no noise that a threshold would have to stay clear
-// of: words, outcomes and counts. Numbers of the plan are exact too.
+// of: words, outcomes and counts, of what occurs or does not: crashes, errors, tokens of
+// requests. Tokens per step (accept_length) are an average. Numbers of the plan are exact
+// too.
 func (in *Input) Exact() bool {
-	if in.Kind != InputMetric {
+	switch {
+	case in.Kind != InputMetric, in.Counts():
 		return true
-	}
-	return in.Counts() || in.Stat != "std" && in.Stat != "cv" && in.Occurs()
-}
-
-// Occurs reports whether the input is something that occurs or does not: crashes, errors,
-// tokens of requests. Tokens per step (accept_length) are an average.
-func (in *Input) Occurs() bool {
-	if in.Of == "count" {
+	case in.Stat == "std", in.Stat == "cv":
+		return false
+	case in.Of == "count":
 		return true
 	}
 	m, ok := measure.LookupIn(in.Metric, measure.PerRequest)

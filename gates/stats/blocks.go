@@ -2,6 +2,7 @@ package stats
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -34,7 +35,7 @@ func (q *Question) lookInBlocks(l *Look, n int) error {
 		if df = float64(n - len(blocks)); df < 2 {
 			return nil
 		}
-		next, high := blocks[0], blocks[len(blocks)-1]
+		next, high := extremes(blocks)
 		if next.mean < q.Theta {
 			if next = high; high.mean > q.Theta {
 				return nil
@@ -60,33 +61,39 @@ func (q *Question) lookInBlocks(l *Look, n int) error {
 // block is the mean of so many launches of one arm.
 type block struct{ mean, n float64 }
 
-// blocks are those of the first n launches, lowest mean first, and the sum of the squares
-// of launches about them.
+// blocks are those of the first n launches, and the sum of the squares of launches about
+// them, in one order: sums and ties must not depend on chance.
 func (q *Question) blocks(n int) (all []block, squares float64) {
 	of := map[int][]float64{}
 	for i, x := range q.Candidate[:n] {
 		of[q.Blocks[i]] = append(of[q.Blocks[i]], x)
 	}
-	for _, values := range of {
-		mean, variance := stat.PopMeanVariance(values, nil)
-		all = append(all, block{mean, float64(len(values))})
-		squares += variance * float64(len(values))
+	for _, b := range slices.Sorted(maps.Keys(of)) {
+		mean, variance := stat.PopMeanVariance(of[b], nil)
+		all = append(all, block{mean, float64(len(of[b]))})
+		squares += variance * float64(len(of[b]))
 	}
-	slices.SortFunc(all, func(a, b block) int { return cmp.Compare(a.mean, b.mean) })
 	return all, squares
+}
+
+// extremes are the blocks with the lowest and the highest mean; of several alike, that with
+// the fewest launches, which shows the least.
+func extremes(all []block) (low, high block) {
+	low = slices.MinFunc(all, func(a, b block) int { return cmp.Or(cmp.Compare(a.mean, b.mean), cmp.Compare(a.n, b.n)) })
+	high = slices.MaxFunc(all, func(a, b block) int { return cmp.Or(cmp.Compare(a.mean, b.mean), cmp.Compare(b.n, a.n)) })
+	return low, high
 }
 
 // boundInBlocks adds the bounds of a look at one arm: what holds in its worst block, and
 // what fails in its best.
 func (q *Question) boundInBlocks(l *Look) {
 	blocks, _ := q.blocks(l.N)
-	low, high := blocks[0], blocks[len(blocks)-1]
-	sd := 0.0
-	for _, b := range blocks {
-		if b.mean == l.Estimate {
-			sd = l.SE * math.Sqrt(b.n)
-		}
+	low, high := extremes(blocks)
+	next := low
+	if low.mean != l.Estimate {
+		next = high
 	}
+	sd := l.SE * math.Sqrt(next.n)
 	l.Low = low.mean - Reach(q.Pass, sd/math.Sqrt(low.n), l.DF, l.Above)
 	l.High = high.mean + Reach(q.Fail, sd/math.Sqrt(high.n), l.DF, l.Below)
 }

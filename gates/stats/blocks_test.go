@@ -154,3 +154,22 @@ func TestLookInBlocks(t *testing.T) {
 		t.Errorf("a level between two devices has p %s", s)
 	}
 }
+
+// TestBlocksAlike: devices with the same mean are taken in one order, and the one with the
+// fewest launches bounds the level on either side.
+func TestBlocksAlike(t *testing.T) {
+	q := Question{
+		Candidate: []float64{0, 0, 0, 0, 0, 0}, Single: true, Blocks: []int{0, 1, 1, 2, 2, 2},
+		Theta: -1, Pass: 0.002, Fail: 0.015, Floor: 0.1,
+	}
+	d := Design{Pass: 0.002, Fail: 0.015, Looks: []int{6}, First: 6}
+	for range 20 {
+		_, looks, err := Sequential(q, d)
+		if err != nil || len(looks) != 1 {
+			t.Fatal(looks, err)
+		}
+		if l := looks[0]; l.SE != 0.1 || l.Low != -0.1*Quantile(0.002, 3) || l.High != 0.1*Quantile(0.015, 3) {
+			t.Fatalf("%+v", l)
+		}
+	}
+}

@@ -80,48 +80,42 @@ func Bound(falsePass float64) (bound float64, tries int) {
 	return bound, tries
 }
 
-// Offer is the design that keeps to the error rates with min to max launches per arm, and
+// Offer is the design that keeps to the error rates with least to most launches per arm, and
 // the first look not before first: Unrecorded, Recorded or Clear. It returns an error
 // that lists what is offered if nothing was calibrated.
 //
-// With min 1 there is a look at 1, which only screens. If max is less than Design.First,
+// With least 1 there is a look at 1, which only screens. If most is less than Design.First,
 // only that look can decide.
-func Offer(falsePass, falseFail float64, min, max, first int) (Design, error) {
+func Offer(falsePass, falseFail float64, least, most, first int) (Design, error) {
 	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: first}
 	switch {
-	case min < 1:
-		return Design{}, fmt.Errorf("at least %d launches per arm are not offered: the least is 1, which only screens", min)
-	case max < min:
-		return Design{}, fmt.Errorf("at most %d launches per arm are fewer than at least %d", max, min)
-	case max > MostLaunches:
-		return Design{}, fmt.Errorf("at most %d launches per arm are not offered: the levels are calibrated for at most %d", max, MostLaunches)
+	case least < 1:
+		return Design{}, fmt.Errorf("at least %d launches per arm are not offered: the least is 1, which only screens", least)
+	case most < least:
+		return Design{}, fmt.Errorf("at most %d launches per arm are fewer than at least %d", most, least)
+	case most > MostLaunches:
+		return Design{}, fmt.Errorf("at most %d launches per arm are not offered: the levels are calibrated for at most %d", most, MostLaunches)
 	}
 	var err error
-	if d.Pass, err = levelOf("false_pass", passLevels, falsePass, max); err != nil {
+	if d.Pass, err = levelOf("false_pass", passLevels, falsePass, most); err != nil {
 		return Design{}, err
 	}
-	if d.Fail, err = levelOf("false_fail", failLevels, falseFail, max); err != nil {
+	if d.Fail, err = levelOf("false_fail", failLevels, falseFail, most); err != nil {
 		return Design{}, err
 	}
-	d.Looks = looksBetween(min, max, d.First)
-	return d, nil
-}
-
-// looksBetween returns the standard looks, from the first allowed, with the declared
-// ends.
-func looksBetween(least, most, from int) (looks []int) {
+	// The standard looks, from the first allowed, with the declared ends.
 	if least == 1 {
-		looks = append(looks, 1)
+		d.Looks = append(d.Looks, 1)
 	}
-	for n := max(least, from); n < most; n++ {
+	for n := max(least, first); n < most; n++ {
 		if n == least || slices.Contains(standard, n) {
-			looks = append(looks, n)
+			d.Looks = append(d.Looks, n)
 		}
 	}
 	if most > 1 {
-		looks = append(looks, most)
+		d.Looks = append(d.Looks, most)
 	}
-	return looks
+	return d, nil
 }
 
 func levelOf(name string, levels []level, rate float64, last int) (float64, error) {

@@ -66,11 +66,11 @@ type Comparison struct {
 // side.
 func Compare(own, base []float64, rounds bool) (Comparison, error) {
 	c, back := Comparison{}, math.Expm1
-	d, err := LogDifference(own, base, rounds)
+	d, err := Differ(own, base, true, rounds)
 	if err != nil {
 		// A value is zero: no ratio to it.
 		c.Absolute, back = true, func(x float64) float64 { return x }
-		if d, err = RawDifference(own, base, rounds); err != nil {
+		if d, err = Differ(own, base, false, rounds); err != nil {
 			return Comparison{}, err
 		}
 	}

@@ -9,6 +9,7 @@ package stats
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/stat"
@@ -78,35 +79,23 @@ type Difference struct {
 // only if the difference is Bounded.
 func (d Difference) P() float64 { return min(1, 2*Tail(math.Abs(d.Estimate)/d.SE, d.DF)) }
 
-// LogDifference is the difference of the mean logs of a and b, whose exponential is the
-// ratio of their geometric means; within rounds, values of one index ran side by side.
-func LogDifference(a, b []float64, rounds bool) (Difference, error) {
-	logsA, err := logsOf(a)
-	if err != nil {
-		return Difference{}, err
+// Differ is the difference of the means of a and b, within rounds that of the values of one
+// index, which ran side by side; in logs that of the means of their logs, whose exponential
+// is the ratio of their geometric means.
+func Differ(a, b []float64, inLogs, rounds bool) (d Difference, err error) {
+	read := func(values []float64) ([]float64, error) { return values, check(values) }
+	if inLogs {
+		read = logsOf
 	}
-	logsB, err := logsOf(b)
-	if err != nil {
-		return Difference{}, err
+	if a, err = read(a); err != nil {
+		return d, err
 	}
-	return differ(logsA, logsB, rounds), nil
-}
-
-// RawDifference is the difference of the arithmetic means of a and b.
-func RawDifference(a, b []float64, rounds bool) (Difference, error) {
-	for _, arm := range [][]float64{a, b} {
-		if err := check(arm); err != nil {
-			return Difference{}, err
-		}
+	if b, err = read(b); err != nil {
+		return d, err
 	}
-	return differ(a, b, rounds), nil
-}
-
-// differ is Welch's interval, or within rounds that of the mean of their differences.
-func differ(a, b []float64, rounds bool) Difference {
-	d := Difference{Estimate: stat.Mean(a, nil) - stat.Mean(b, nil)}
+	d.Estimate = stat.Mean(a, nil) - stat.Mean(b, nil)
 	if len(a) < 2 || len(b) < 2 {
-		return d
+		return d, nil
 	}
 	va := stat.Variance(a, nil) / float64(len(a))
 	vb := stat.Variance(b, nil) / float64(len(b))
@@ -116,12 +105,12 @@ func differ(a, b []float64, rounds bool) Difference {
 	}
 	se := math.Sqrt(va + vb)
 	if !(se > 0) || math.IsInf(se, 0) {
-		return d
+		return d, nil
 	}
 	t := Quantile(0.025, df)
 	d.SE, d.DF = se, df
 	d.Low, d.High, d.Bounded = d.Estimate-t*se, d.Estimate+t*se, true
-	return d
+	return d, nil
 }
 
 // differences are those of a and b, element by element.
@@ -131,4 +120,67 @@ func differences(a, b []float64) []float64 {
 		out[i] = a[i] - b[i]
 	}
 	return out
+}
+
+// logsOf returns the natural logs of launches. It returns ErrEmpty, ErrNotFinite, or an
+// error that names the first value without a log.
+func logsOf(values []float64) ([]float64, error) {
+	if err := check(values); err != nil {
+		return nil, err
+	}
+	for i, v := range values {
+		if !(v > 0) {
+			return nil, fmt.Errorf("a ratio needs values above zero, and number %d of %d is %v", i+1, len(values), v)
+		}
+	}
+	return logs(values), nil
+}
+
+func logs(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = math.Log(v)
+	}
+	return out
+}
+
+// satterthwaite is the degrees of freedom of a sum of variances (of means, or of arms
+// with as many launches each), given those of each. The usual formula divides sums of
+// squares; shares of the sum neither overflow nor vanish. It is NaN if nothing varies.
+func satterthwaite(variances, df []float64) float64 {
+	var sum, inverse float64
+	for _, v := range variances {
+		sum += v
+	}
+	for i, v := range variances {
+		if v > 0 {
+			inverse += (v / sum) * (v / sum) / df[i]
+		}
+	}
+	if !(sum > 0) {
+		return math.NaN()
+	}
+	return 1 / inverse
+}
+
+// Pool is the standard deviation of the logs of launches within groups, and its degrees
+// of freedom: one less than the launches of each group. A group is the launches of one
+// variant in one session, so differences between variants and sessions do not count as
+// noise. Groups of one launch, or with values that have no log, add nothing; without any
+// other the degrees of freedom are 0.
+func Pool(groups [][]float64) (sd, df float64) {
+	var squares float64
+	for _, g := range groups {
+		xs, err := logsOf(g)
+		if err != nil || len(xs) < 2 {
+			continue
+		}
+		free := float64(len(xs) - 1)
+		squares += free * stat.Variance(xs, nil)
+		df += free
+	}
+	if df == 0 {
+		return 0, 0
+	}
+	return math.Sqrt(squares / df), df
 }

@@ -47,10 +47,10 @@ func TestNothingAndNoNumbers(t *testing.T) {
 		}
 		_, mean := Mean(bad)
 		_, arithmetic := ArithmeticMean(bad)
-		_, logs := LogDifference(bad, some, false)
-		_, logsOf := LogDifference(some, bad, false)
-		_, raw := RawDifference(bad, some, false)
-		_, rawOf := RawDifference(some, bad, false)
+		_, logs := Differ(bad, some, true, false)
+		_, logsOf := Differ(some, bad, true, false)
+		_, raw := Differ(bad, some, false, false)
+		_, rawOf := Differ(some, bad, false, false)
 		for i, err := range []error{mean, arithmetic, logs, logsOf, raw, rawOf} {
 			if !errors.Is(err, want) {
 				t.Errorf("%v, %d: %v", bad, i, err)
@@ -58,10 +58,10 @@ func TestNothingAndNoNumbers(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]float64{{0, 1}, {-1, 1}} {
-		if _, err := LogDifference(bad, some, false); err == nil {
+		if _, err := Differ(bad, some, true, false); err == nil {
 			t.Errorf("%v has a ratio", bad)
 		}
-		if _, err := LogDifference(some, bad, false); err == nil {
+		if _, err := Differ(some, bad, true, false); err == nil {
 			t.Errorf("%v has a ratio", bad)
 		}
 	}
@@ -73,7 +73,7 @@ func TestNothingAndNoNumbers(t *testing.T) {
 func TestWelchAgainstWorkedCases(t *testing.T) {
 	for _, c := range readWorked(t).Golden {
 		t.Run(c.Name, func(t *testing.T) {
-			d, err := LogDifference(c.Candidate, c.Baseline, false)
+			d, err := Differ(c.Candidate, c.Baseline, true, false)
 			if err != nil || !d.Bounded {
 				t.Fatal(err, d)
 			}
@@ -98,7 +98,7 @@ func TestIntervalsByHand(t *testing.T) {
 		{[]float64{1, 2, 3, 4, 5, 6}, []float64{6, 5, 4, 3, 2, 1}, 0, math.Sqrt(3.5 / 3), 2.2281388519649385}, // df 10
 		{[]float64{5, 5, 5}, []float64{1, 2, 3}, 3, math.Sqrt(1.0 / 3), 4.302652729911275},                    // one side without noise: df 2
 	} {
-		d, err := RawDifference(c.a, c.b, false)
+		d, err := Differ(c.a, c.b, false, false)
 		if err != nil || !d.Bounded {
 			t.Fatal(err, d)
 		}
@@ -115,13 +115,13 @@ func TestNoIntervalWhereNothingCanBeSaid(t *testing.T) {
 		{{3, 3}, {2, 2}},
 		{{math.MaxFloat64, -math.MaxFloat64}, {1, 2}},
 	} {
-		if d, err := RawDifference(c[0], c[1], false); err != nil || d.Bounded {
+		if d, err := Differ(c[0], c[1], false, false); err != nil || d.Bounded {
 			t.Errorf("%v: %+v %v", c, d, err)
 		}
 	}
 	// Very small and very large numbers neither panic nor lose their interval.
 	for _, scale := range []float64{1e-150, 1e-100, 1e100, 1e150} {
-		d, err := RawDifference([]float64{1 * scale, 2 * scale}, []float64{3 * scale, 4 * scale}, false)
+		d, err := Differ([]float64{1 * scale, 2 * scale}, []float64{3 * scale, 4 * scale}, false, false)
 		if err != nil || !d.Bounded || math.IsNaN(d.Low) || math.Abs(d.DF-2) > 1e-9 {
 			t.Errorf("%g: %+v %v", scale, d, err)
 		}

@@ -45,22 +45,17 @@ func Digits(x float64, unit string, more int) string {
 	return significant(x, 4+more) + " " + unit
 }
 
-// Apart writes two numbers so that they look different if they are: a gain of 9.97%
-// that fails a rule of 10% must not read as 10.0%.
+// Apart writes two numbers so that they look different if they are, but for rounding (the
+// mean in logs of three times 100 is not quite 100): a gain of 9.97% that fails a rule of
+// 10% must not read as 10.0%.
 func Apart(a, b float64, unit string) (string, string) {
 	for digits := range 12 {
 		x, y := Digits(a, unit, digits), Digits(b, unit, digits)
-		if x != y || alike(a, b) {
+		if x != y || a == b || math.Abs(a-b) <= 1e-14*math.Max(math.Abs(a), math.Abs(b)) {
 			return x, y
 		}
 	}
 	return strconv.FormatFloat(a, 'g', -1, 64), strconv.FormatFloat(b, 'g', -1, 64)
-}
-
-// alike reports whether numbers are equal but for rounding: the mean in logs of three
-// times 100 is not quite 100.
-func alike(a, b float64) bool {
-	return a == b || math.Abs(a-b) <= 1e-14*math.Max(math.Abs(a), math.Abs(b))
 }
 
 // significant prints whole numbers whole, and others with some significant digits, but
@@ -214,3 +209,47 @@ func Second(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // Minute is a time to the minute, in this machine's time zone.
 func Minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// Rough formats seconds for people: "41 s", "2 min 05 s".
+func Rough(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d < time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// Between formats a range of seconds, in one unit if that tells the ends apart.
+func Between(low, high float64) string {
+	most, unit := inUnit(high, high)
+	least, of := inUnit(low, high)
+	if least == "0" {
+		least, of = inUnit(low, low)
+	}
+	switch {
+	case least == most && of == unit:
+		return "about " + most + " " + unit
+	case of != unit:
+		return least + " " + of + " to " + most + " " + unit
+	}
+	return least + "–" + most + " " + unit
+}
+
+// Lasting formats seconds in one unit: "12 min", "3.5 h".
+func Lasting(seconds float64) string {
+	n, unit := inUnit(seconds, seconds)
+	return n + " " + unit
+}
+
+// inUnit converts seconds to the unit used for a duration of this size.
+func inUnit(seconds, size float64) (number, unit string) {
+	switch {
+	case size < 90:
+		return fmt.Sprintf("%.0f", seconds), "s"
+	case size < 90*60:
+		return fmt.Sprintf("%.0f", seconds/60), "min"
+	case size < 10*3600:
+		return fmt.Sprintf("%.1f", seconds/3600), "h"
+	}
+	return fmt.Sprintf("%.0f", seconds/3600), "h"
+}

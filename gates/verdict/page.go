@@ -104,7 +104,11 @@ func (p *Page) short(r Reason, where string) (line string, cut bool) {
 		return r.String(), false
 	}
 	if !slices.ContainsFunc(r.Causes, func(c Reason) bool { return !p.told.has(c) }) && len(Semicolons(r.Causes)) >= shortCause {
-		return text + cameTo(r.Causes) + ", see " + where, true
+		if c := r.Causes[0]; len(r.Causes) == 1 && c.Kind == code.Level.Kind && len(c.Causes) > 0 {
+			came, _ := c.text() // the level's verdict is repeated
+			text += ": " + came
+		}
+		return text + ", see " + where, true
 	}
 	causes := make([]string, len(r.Causes))
 	for i, c := range r.Causes {
@@ -113,15 +117,6 @@ func (p *Page) short(r Reason, where string) (line string, cut bool) {
 		cut = cut || short
 	}
 	return text + ": " + semicolons(r.Causes, causes), cut
-}
-
-// cameTo is ": level X is V" if that is the cause: its verdict is repeated.
-func cameTo(causes []Reason) string {
-	if c := causes[0]; len(causes) == 1 && c.Kind == code.Level.Kind && len(c.Causes) > 0 {
-		text, _ := c.text()
-		return ": " + text
-	}
-	return ""
 }
 
 // more is the kind of the number of reasons left out.

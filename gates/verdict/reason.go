@@ -300,11 +300,9 @@ func Because(f code.Fact, values ...Arg) []Reason { return []Reason{New(f, value
 
 // Line is an argument with the first line of an error, without what follows, such as the
 // end of a log.
-func Line(err error) Arg { return Text("error", firstLine(err)) }
-
-func firstLine(err error) string {
+func Line(err error) Arg {
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
+	return Text("error", line)
 }
 
 // Fault is a fact returned as an error, where there is no decision to put it into. Its

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -22,11 +21,11 @@ func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) 
 		return nil, Wrong("not-measured", "Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).ofProtocol()
 	}
 	in.Unsent = ns.unsent(ns.Sent[f.Protocol], f.Protocol, name)
-	return ns.ofWorkload(in, rest)
+	return ns.measurement(in, rest)
 }
 
-// ofWorkload resolves a measurement of a workload that is sent.
-func (ns *Namespace) ofWorkload(in *plans.Input, rest []string) (*plans.Input, *Error) {
+// measurement resolves a measurement of a workload that is sent.
+func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	name := rest[0]
 	cells, m, rest, err := Measured(name, ns.Cells[name], rest[1:])
 	if err != nil {
@@ -35,8 +34,12 @@ func (ns *Namespace) ofWorkload(in *plans.Input, rest []string) (*plans.Input, *
 	if len(cells) != 1 {
 		return nil, Wrong("invalid-address", "Which cell?", "Workload %q has several cells; put one of %s before the metric.", name, addresses(cells))
 	}
-	if err := lacks(ns.Workloads[name], m); err != nil {
-		return nil, err
+	w := ns.Workloads[name]
+	switch short, corrected := strings.CutSuffix(m.Name, "_corrected"); {
+	case (m.Name == "goodput" || m.Name == "slo_attainment") && len(w.SLO) == 0:
+		return nil, Wrong("not-measured", "Workload has no SLO", "%s counts requests within limits, and workload %q declares none. Add an slo block, such as slo { ttft = \"300ms\" }, on separate lines.", m.Name, w.Name)
+	case corrected && w.LatencyCorrection == "none":
+		return nil, Wrong("not-measured", "No latency correction", "Workload %q has no latency correction, so it has no %s. Use %s, or set latency_correction.", w.Name, m.Name, short)
 	}
 	return ns.metric(in, cells[0].Address, m, rest)
 }
@@ -51,30 +54,30 @@ func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell,
 		return nil, measure.Metric{}, nil, Wrong("invalid-address", "Incomplete address", "Name a metric: %s.tg, %s.ttft, ….", path, path)
 	}
 	word := rest[0]
-	if named := byFieldName(cells, word); len(named) > 0 {
+	// The field's names: tg32 is tg of the cell with 32 output tokens, pp2048 is pp of the
+	// cell with 2048 prompt tokens.
+	var named []plans.Cell
+	for _, c := range cells {
+		if c.Output > 0 && word == fmt.Sprintf("tg%d", c.Output) || c.Prompt > 0 && word == fmt.Sprintf("pp%d", c.Prompt) {
+			named = append(named, c)
+		}
+	}
+	if len(named) > 0 {
 		cells, word = named, word[:2]
 	}
-	m, ok := metricOfWorkload(word)
-	if !ok {
-		return nil, m, nil, notAMetric(workload, word, cells)
+	m, ok := measure.LookupIn(word, ofWorkload...)
+	switch {
+	case ok:
+		return cells, m, rest[1:], nil
+	case len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "":
+		return nil, m, nil, Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; it has %s. An address has all elements, in the order prompt, output, depth, concurrency, rate.", workload, word, addresses(cells))
 	}
-	return cells, m, rest[1:], nil
+	return nil, m, nil, Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, nearest(word, metricNames(ofWorkload...)))
 }
 
-// lacks refuses a metric that needs something that the workload does not set.
-func lacks(w *plans.Workload, m measure.Metric) *Error {
-	switch m.Name {
-	case "goodput", "slo_attainment":
-		if len(w.SLO) == 0 {
-			return Wrong("not-measured", "Workload has no SLO", "%s counts requests within limits, and workload %q declares none. Add an slo block, such as slo { ttft = \"300ms\" }, on separate lines.", m.Name, w.Name)
-		}
-	case "ttft_corrected", "pp_corrected":
-		if w.LatencyCorrection == "none" {
-			return Wrong("not-measured", "No latency correction", "Workload %q has no latency correction, so it has no %s. Use %s, or set latency_correction.", w.Name, m.Name, strings.TrimSuffix(m.Name, "_corrected"))
-		}
-	}
-	return nil
-}
+// ofWorkload are the scopes of metrics in addresses below a workload: power_w is one metric
+// there, and another below gpu.
+var ofWorkload = []measure.Scope{measure.PerRequest, measure.PerCell}
 
 // narrow follows the elements of a cell's address ("p512", "o32") and returns the
 // remaining cells and what follows. A workload without list-valued dimensions has one
@@ -93,25 +96,6 @@ func narrow(cells []plans.Cell, rest []string) ([]plans.Cell, []string) {
 		cells, rest = left, rest[1:]
 	}
 	return cells, rest
-}
-
-// byFieldName are the cells that the field's name for a metric leads to: tg32 is tg of
-// the cell with 32 output tokens, pp2048 is pp of the cell with 2048 prompt tokens.
-func byFieldName(cells []plans.Cell, word string) (named []plans.Cell) {
-	for _, c := range cells {
-		if c.Output > 0 && word == fmt.Sprintf("tg%d", c.Output) || c.Prompt > 0 && word == fmt.Sprintf("pp%d", c.Prompt) {
-			named = append(named, c)
-		}
-	}
-	return named
-}
-
-// notAMetric refuses an element that is neither cell nor metric.
-func notAMetric(workload, word string, cells []plans.Cell) *Error {
-	if len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "" {
-		return Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; it has %s. An address has all elements, in the order prompt, output, depth, concurrency, rate.", workload, word, addresses(cells))
-	}
-	return Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, nearest(word, workloadMetrics()))
 }
 
 func addresses(cells []plans.Cell) string {
@@ -175,20 +159,6 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	return in, nil
 }
 
-func (ns *Namespace) property(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
-	if !strings.HasPrefix(in.Path, "feature[") {
-		return nil, Wrong("whose-value", "Whose value?", "Write feature[%q].%s.", f.Name, rest[0])
-	}
-	if len(rest) > 1 {
-		return nil, Wrong("invalid-address", "Unknown address", "%s has no member %q.", rest[0], rest[1])
-	}
-	in.Kind, in.Name, in.Type = plans.InputFeature, rest[0], plans.BoolInput
-	if rest[0] == "verdict" {
-		in.Type = plans.WordInput
-	}
-	return in, nil
-}
-
 func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	names := ns.plan.Protocol(f.Protocol).LevelNames()
 	if len(rest) < 2 {
@@ -241,16 +211,21 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 		return ns.observed(in, rest[2:])
 	}
 	in, err := ns.machine(in, rest, measure.PerLaunch)
+	if err != nil {
+		return nil, err
+	}
+	m, _ := measure.LookupIn(in.Metric, measure.PerLaunch)
+	e := ns.plan.UnderTest()
 	switch {
-	case err != nil:
-		return nil, err
-	case (in.Metric == "startup_s" || in.Metric == "first_request_s") && ns.plan.CommandEngine() != nil:
+	case (in.Metric == "startup_s" || in.Metric == "first_request_s") && e.IsCommand():
 		return nil, Wrong("unknown-metric", "Unknown metric", "A command never becomes ready and gets no requests, so it has no %s. Let it print its own time, and declare that as a metric.", in.Metric)
+	case !m.Observed || e == nil:
+		return in, nil
 	}
-	if err := ns.unobserved(in.Metric); err != nil {
-		return nil, err
+	if o, _, ok := plans.FindObserved(e.Observed, m.Name); ok && o.Unit == m.Unit && InputType(o.Type) == plans.NumberInput {
+		return in, nil
 	}
-	return in, nil
+	return nil, Wrong("not-measured", "Not observed", "engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each argument on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
 }
 
 // machine resolves gpu.<metric>…, host.<metric>… and engine.<metric>….
@@ -280,7 +255,14 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 		}
 		v, ok := t.Metrics[of][metric]
 		if !ok {
-			return nil, Wrong("invalid-address", "Target has no such number", "Target %q declares no %s.%s; it declares %s.", t.Name, of, metric, listed(numbersOf(t)))
+			var numbers []string
+			for of, metrics := range t.Metrics {
+				for metric := range metrics {
+					numbers = append(numbers, of+"."+metric)
+				}
+			}
+			slices.Sort(numbers)
+			return nil, Wrong("invalid-address", "Target has no such number", "Target %q declares no %s.%s; it declares %s.", t.Name, of, metric, listed(numbers))
 		}
 		if math.IsInf(v, 0) || math.IsNaN(v) {
 			return nil, Wrong("rule-type", "Not a number", "Target %q has no finite %s.%s.", t.Name, of, metric)
@@ -301,16 +283,6 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 		hint = " The plan declares none. Declare numbers to beat in target \"name\" { … }."
 	}
 	return nil, Wrong("unknown-reference", "Unknown target", "There is no target %q.%s", path[1], hint)
-}
-
-// numbersOf are the numbers that a target declares, as rules write them after its name.
-func numbersOf(t *plans.Target) (list []string) {
-	for _, of := range slices.Sorted(maps.Keys(t.Metrics)) {
-		for _, metric := range slices.Sorted(maps.Keys(t.Metrics[of])) {
-			list = append(list, of+"."+metric)
-		}
-	}
-	return list
 }
 
 // printed resolves command.<metric>…: what the engine, a command, prints.
@@ -354,19 +326,6 @@ func (ns *Namespace) observed(in *plans.Input, rest []string) (*plans.Input, *Er
 		return in, nil
 	}
 	return ns.metric(in, "", measure.Metric{Name: "observed." + o.Name, Unit: o.Unit, Scope: measure.PerLaunch}, rest[1:])
-}
-
-// unobserved refuses a metric that is an observation, if the engine does not report it.
-func (ns *Namespace) unobserved(name string) *Error {
-	m, _ := measure.LookupIn(name, measure.PerLaunch)
-	e := ns.plan.UnderTest()
-	if !m.Observed || e == nil {
-		return nil
-	}
-	if o, _, ok := plans.FindObserved(e.Observed, m.Name); ok && o.Unit == m.Unit && InputType(o.Type) == plans.NumberInput {
-		return nil
-	}
-	return Wrong("not-measured", "Not observed", "engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each argument on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
 }
 
 // InputType is the type that a rule sees of an observation.
@@ -446,21 +405,13 @@ func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.Uns
 	return u
 }
 
-// metricOfWorkload is a metric in addresses below a workload: power_w is one metric
-// there, and another below gpu.
-func metricOfWorkload(name string) (measure.Metric, bool) {
-	return measure.LookupIn(name, measure.PerRequest, measure.PerCell)
-}
-
-// workloadMetrics are the names of these metrics, in the order of the catalogue.
-func workloadMetrics() []string {
-	return append(metricNames(measure.PerRequest), metricNames(measure.PerCell)...)
-}
-
-func metricNames(scope measure.Scope) (names []string) {
-	for _, m := range measure.Catalogue() {
-		if m.Scope == scope {
-			names = append(names, m.Name)
+// metricNames are the names of the metrics of scopes, in the order of the catalogue.
+func metricNames(scopes ...measure.Scope) (names []string) {
+	for _, scope := range scopes {
+		for _, m := range measure.Catalogue() {
+			if m.Scope == scope {
+				names = append(names, m.Name)
+			}
 		}
 	}
 	return names

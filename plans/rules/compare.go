@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +24,13 @@ func newCompare(left *plans.Operand, op string, right *plans.Operand, negated bo
 	}
 	_, ordered := plans.Flipped[op]
 	inputs := c.Inputs()
+	// A plain number has the unit of the other side, and a share may be given in per cent.
+	number, other := left, right
+	if right.Constant != nil {
+		number, other = right, left
+	}
+	sameUnit := number.Unit == "" || other.Unit == "" || number.Unit == other.Unit ||
+		number.Constant != nil && other.Unit == "share"
 	switch {
 	case left.Type != of:
 		return nil, Wrong("rule-type", "Cannot compare", "%s is a %s, but %s is a %s. Numbers and percentages have no quotes, words have them.", left.Text, left.Type, right.Text, right.Type)
@@ -39,24 +45,15 @@ func newCompare(left *plans.Operand, op string, right *plans.Operand, negated bo
 		return nil, Wrong("comparison-proves-nothing", "Compare with a word", "%s compares two measured words, which also holds when both are bad. Compare each with the word that you require.", c.Text)
 	case of == plans.NumberInput && op == "!=":
 		return nil, Wrong("comparison-proves-nothing", "Always different", "Two measurements are never exactly equal, so != almost always holds. Write < or >.")
-	case !sameUnit(left, right):
+	case !sameUnit:
 		return nil, Wrong("unit-mismatch", "Units do not match", "%s compares %s with %s.", c.Text, unitWord(left), unitWord(right))
 	}
 	for _, o := range []*plans.Operand{&c.Left, &c.Right} {
 		if o.Constant != nil {
-			o.Unit = "" // a number has the unit of the other side
+			o.Unit = ""
 		}
 	}
 	return c, decidable(c)
-}
-
-// sameUnit reports whether two sides have one unit, or one of them is a plain number. A
-// share may be given in per cent.
-func sameUnit(a, b *plans.Operand) bool {
-	if a.Constant != nil {
-		a, b = b, a
-	}
-	return a.Unit == "" || b.Unit == "" || a.Unit == b.Unit || b.Constant != nil && a.Unit == "share"
 }
 
 func unitWord(o *plans.Operand) string {
@@ -109,10 +106,18 @@ func decidable(c *plans.Compare) *Error {
 		if in.Relation == plans.Base {
 			in, factor, base, times, op = base, times, in, factor, plans.Turned(op)
 		}
-		if !baseOf(in, base) {
+		own, other := in.Quantity(), base.Quantity()
+		other.Relation, other.Against = plans.Own, plans.Parent
+		if in.Kind != plans.InputMetric || in.Relation != plans.Own || base.Relation != plans.Base || own != other {
 			return Wrong("undecidable-comparison", "Different measurements compared", "%s compares %s and %s, but only the candidate and the base of one metric can be tested against each other. Compare each with its own base, as in chat.tg.gain >= 5%%, or with a number.", c.Text, in.Path, base.Path)
 		}
-		in, limit = withBase(in, base, Rounded(times/factor))
+		// With the base of the same number: their difference, or the change.
+		if ratio := Rounded(times / factor); ratio == 1 && !in.Positive() && !in.Once() {
+			in = related(in, base.Against, plans.Delta)
+		} else {
+			// A difference from 1 has more digits that nobody wrote than other numbers.
+			in, limit = related(in, base.Against, plans.Change), Rounded(math.Round((ratio-1)*1e12)/1e12)
+		}
 	}
 	if math.IsNaN(limit) || math.IsInf(limit, 0) {
 		return Wrong("rule-type", "Not a number", "%s is not compared with a finite number in %s.", in.Path, c.Text)
@@ -124,16 +129,20 @@ func decidable(c *plans.Compare) *Error {
 		return nil
 	}
 	c.Form = in.Form(limit)
-	return impossible(c)
-}
-
-// withBase compares a number with a multiple of that of the other arm.
-func withBase(own, base *plans.Input, ratio float64) (in *plans.Input, limit float64) {
-	if ratio == 1 && !own.Positive() && !own.Once() {
-		return related(own, base.Against, plans.Delta), 0
+	// A threshold that no ratio can have has no logarithm to test with, and no measurement
+	// decides it, whichever side of it the rule wants.
+	saved := in.Relation == plans.Gain && in.Better == string(measure.Lower)
+	limits := "always more than -1, as at most all of it can be lost"
+	if saved {
+		limits = "always less than 1, as at most all of it can be saved"
 	}
-	// A difference from 1 has more digits that nobody wrote than other numbers.
-	return related(own, base.Against, plans.Change), Rounded(math.Round((ratio-1)*1e12) / 1e12)
+	switch {
+	case !in.Ratio() || saved && limit < 1 || !saved && limit > -1:
+		return nil
+	case saved == c.AtLeast:
+		return Wrong("never-holds", "Comparison can never hold", "%s is %s, so %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, c.Text)
+	}
+	return Wrong("always-holds", "Comparison always holds", "%s is %s, so %s decides nothing. Ratios are fractions: compare with one that you would not accept, such as -0.03 for a loss of 3%%.", in.Path, limits, c.Text)
 }
 
 // Rounded removes the error that arithmetic adds to decimal fractions.
@@ -146,16 +155,6 @@ func Rounded(v float64) float64 {
 		return v
 	}
 	return r
-}
-
-// baseOf reports whether base is the same number as own, of the other arm.
-func baseOf(own, base *plans.Input) bool {
-	if own.Kind != plans.InputMetric || own.Relation != plans.Own || base.Relation != plans.Base {
-		return false
-	}
-	a, b := own.Quantity(), base.Quantity()
-	b.Relation, b.Against = plans.Own, plans.Parent
-	return a == b
 }
 
 // related makes the input that compares own with its base.
@@ -173,28 +172,6 @@ func related(own *plans.Input, against plans.Against, rel plans.Relation) *plans
 	return &in
 }
 
-// impossible refuses a threshold that no ratio can have, whichever side of it the rule
-// wants: there is no logarithm to test it with, and no measurement could decide it.
-func impossible(c *plans.Compare) *Error {
-	in := c.Metric
-	saved := in.Relation == plans.Gain && in.Better == string(measure.Lower)
-	var limits string
-	switch {
-	case !in.Ratio():
-		return nil
-	case saved && c.Threshold >= 1:
-		limits = "always less than 1, as at most all of it can be saved"
-	case !saved && c.Threshold <= -1:
-		limits = "always more than -1, as at most all of it can be lost"
-	default:
-		return nil
-	}
-	if saved == c.AtLeast {
-		return Wrong("never-holds", "Comparison can never hold", "%s is %s, so %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, c.Text)
-	}
-	return Wrong("always-holds", "Comparison always holds", "%s is %s, so %s decides nothing. Ratios are fractions: compare with one that you would not accept, such as -0.03 for a loss of 3%%.", in.Path, limits, c.Text)
-}
-
 // bound compares one metric with a number, for what is not written as a rule.
 func bound(in *plans.Input, op string, limit float64) (*plans.Cond, *Error) {
 	number := &plans.Operand{Text: fmt.Sprint(limit), Type: plans.NumberInput, Factor: 1, Constant: limit}
@@ -203,61 +180,4 @@ func bound(in *plans.Input, op string, limit float64) (*plans.Cond, *Error) {
 		return nil, err
 	}
 	return &plans.Cond{Compare: c}, nil
-}
-
-// claim makes the comparison that a hypothesis stands for: of the metric's change, if
-// expect is in per cent, else of its value. number is signed, and without an operator the
-// sign says which way it goes.
-func (ns *Namespace) claim(h *plans.Hypothesis, in *plans.Input) *Error {
-	number := strings.TrimLeft(h.Expect, "<>= ")
-	op := strings.TrimSpace(strings.TrimSuffix(h.Expect, number))
-	digits, relative := strings.CutSuffix(number, "%")
-	limit, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return nil // reported by the decoder
-	}
-	if relative {
-		in = related(in, plans.Parent, plans.Change)
-		cell := in.Cell
-		if cell == "" {
-			cell = "engine"
-		}
-		in.Path = strings.Replace(cell+"."+in.Metric+"."+in.Stat+".change", ".median.", ".", 1)
-		limit = Rounded(limit / 100)
-	}
-	switch {
-	case op == "" && strings.HasPrefix(number, "-"):
-		op = "<="
-	case op == "":
-		op = ">="
-	}
-	cond, wrong := bound(in, op, limit)
-	if wrong == nil {
-		h.Probe = &plans.Rule{Name: "hypothesis", Expr: cond.Compare.Text, Cond: cond, Range: h.Range, ExprRange: h.Range}
-	}
-	return wrong
-}
-
-// compared is the address of the first metric that a decisive criterion compares with the
-// parent; empty if none does. known is false if one of the criteria is wrong.
-func compared(f *plans.Feature) (metric string, known bool) {
-	decides := plans.Decisive(f)
-	for _, r := range f.Criteria {
-		if !decides[r.Name] {
-			continue
-		}
-		if r.Cond == nil {
-			return "", false
-		}
-		for _, in := range r.Inputs() {
-			if in.Kind != plans.InputMetric || in.Relation == plans.Own || !slices.Contains([]string{"higher", "lower"}, in.Better) {
-				continue
-			}
-			if in.Cell == "" {
-				return "engine." + in.Metric, true
-			}
-			return in.Cell + "." + in.Metric, true
-		}
-	}
-	return "", true
 }

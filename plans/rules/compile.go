@@ -2,10 +2,12 @@ package rules
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -58,25 +60,49 @@ func (ns *Namespace) bounded(b *plans.Bound, sc *Scope) (*plans.Cond, *Error) {
 	return bound(in, b.Op, b.Limit)
 }
 
-// hypothesis makes the comparison that a feature's hypothesis stands for.
+// hypothesis makes the comparison that a feature's hypothesis stands for: of the metric's
+// change, if expect is in per cent, else of its value. The number is signed, and without an
+// operator the sign says which way it goes.
 func (ns *Namespace) hypothesis(f *plans.Feature, sc *Scope) hcl.Diagnostics {
 	h := f.Hypothesis
 	if h == nil || h.Metric == "" {
 		return nil
 	}
-	in, err := ns.Resolve(strings.Split(h.Metric, "."), sc)
-	at := h.MetricRange
+	in, wrong := ns.Resolve(strings.Split(h.Metric, "."), sc)
+	if wrong == nil && (in.Kind != plans.InputMetric || in.Relation != plans.Own) {
+		wrong = Wrong("invalid-address", "Hypothesis without a metric", "%q is not a metric. Write a workload and a metric, such as \"chat.tg\"; expect says by how much it changes.", h.Metric)
+	}
+	if wrong != nil {
+		return hcl.Diagnostics{wrong.Diagnostic(h.MetricRange, "", nil)}
+	}
+	number := strings.TrimLeft(h.Expect, "<>= ")
+	op := strings.TrimSpace(strings.TrimSuffix(h.Expect, number))
+	digits, relative := strings.CutSuffix(number, "%")
+	limit, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		return nil // reported by the decoder
+	}
+	if relative {
+		in = related(in, plans.Parent, plans.Change)
+		cell := in.Cell
+		if cell == "" {
+			cell = "engine"
+		}
+		in.Path = strings.Replace(cell+"."+in.Metric+"."+in.Stat+".change", ".median.", ".", 1)
+		limit = Rounded(limit / 100)
+	}
 	switch {
-	case err != nil:
-	case in.Kind != plans.InputMetric || in.Relation != plans.Own:
-		err = Wrong("invalid-address", "Hypothesis without a metric", "%q is not a metric. Write a workload and a metric, such as \"chat.tg\"; expect says by how much it changes.", h.Metric)
-	default:
-		at, err = h.ExpectRange, ns.claim(h, in)
+	case op == "" && strings.HasPrefix(number, "-"):
+		op = "<="
+	case op == "":
+		op = ">="
 	}
-	if err == nil {
-		return nil
+	cond, wrong := bound(in, op, limit)
+	if wrong != nil {
+		return hcl.Diagnostics{wrong.Diagnostic(h.ExpectRange, "", nil)}
 	}
-	return hcl.Diagnostics{err.Diagnostic(at, "", nil)}
+	h.Probe = &plans.Rule{Name: "hypothesis", Expr: cond.Compare.Text, Cond: cond, Range: h.Range, ExprRange: h.Range}
+	return nil
 }
 
 // preference makes the comparison that picks the winner of a choice: on the metric that
@@ -86,10 +112,19 @@ func (ns *Namespace) preference(f *plans.Feature, sc *Scope) hcl.Diagnostics {
 	if c == nil {
 		return nil
 	}
-	if c.Prefer == "" {
-		var known bool
-		if c.Prefer, known = compared(f); !known {
-			return nil // a criterion is wrong, which has been reported
+	decides := plans.Decisive(f)
+	for _, r := range f.Criteria {
+		switch {
+		case c.Prefer != "" || !decides[r.Name]:
+			continue
+		case r.Cond == nil:
+			return nil // it is wrong, which has been reported
+		}
+		for _, in := range r.Inputs() {
+			directed := in.Better == string(measure.Higher) || in.Better == string(measure.Lower)
+			if c.Prefer == "" && in.Kind == plans.InputMetric && in.Relation != plans.Own && directed {
+				c.Prefer = in.LaunchAddress()
+			}
 		}
 	}
 	if c.Prefer == "" {

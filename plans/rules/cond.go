@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,34 +41,19 @@ func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Cond, []*Error) {
 	return cond, nil
 }
 
+// perCent matches texts in quotes, which stay, and words and numbers with a % behind them.
+var perCent = regexp.MustCompile(`(?s)'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|` + "`(?:\\\\.|[^`\\\\])*`" + `|[\w.]+%`)
+
 // plainNumbers blanks the % of each number in per cent, which expr-lang reads as a
 // remainder: every character keeps its place, and the reader finds the % in the text. A
 // number starts with a digit or a point; words may end in digits.
 func plainNumbers(src string) string {
-	text := []rune(src)
-	quote, token := rune(0), 0
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quote != 0:
-			switch c {
-			case quote:
-				quote = 0
-			case '\\':
-				i++
-			}
-			token = i + 1
-		case strings.ContainsRune("'\"`", c):
-			quote = c
-		case c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
-		default:
-			if c == '%' && token < i && (text[token] == '.' || '0' <= text[token] && text[token] <= '9') {
-				text[i] = ' '
-			}
-			token = i + 1
+	return perCent.ReplaceAllStringFunc(src, func(text string) string {
+		if number, ok := strings.CutSuffix(text, "%"); ok && strings.IndexByte(".0123456789", text[0]) >= 0 {
+			return number + " "
 		}
-	}
-	return string(text)
+		return text
+	})
 }
 
 // reader walks a parsed rule once: it refuses what is not plainly a comparison, resolves

@@ -68,29 +68,24 @@ func (ns *Namespace) LaunchesOf(feature string) int {
 // and in another what to do.
 func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error) {
 	in := &plans.Input{Path: spell(elements), Type: plans.NumberInput}
-	if elements[0] == "feature" {
+	switch head, workload := elements[0], ns.Workloads[elements[0]] != nil; {
+	case head == "feature":
 		return ns.feature(in, elements, sc)
-	}
-	if elements[0] == "target" {
+	case head == "target":
 		return ns.target(in, elements)
-	}
-	if elements[0] == "imported" {
+	case head == "imported":
 		return ns.imported(in, elements)
-	}
-	if elements[0] == plans.CompareStep && ns.Workloads[plans.CompareStep] == nil {
+	case workload:
+	case head == plans.CompareStep:
 		return ns.row(in, elements, sc)
-	}
-	if elements[0] == plans.MatrixStep && ns.Workloads[plans.MatrixStep] == nil {
+	case head == plans.MatrixStep:
 		return ns.matrix(in, elements, sc)
-	}
-	if word := elements[0]; len(elements) == 1 && slices.Contains(DecidedWords, word) && ns.Workloads[word] == nil {
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word; put words in single quotes: '%s'.", word, word)
-	}
-	if elements[0] == "step" && ns.Workloads["step"] == nil {
+	case head == "step":
 		return ns.stepNumber(in, elements, sc)
-	}
-	if elements[0] == "baseline" && len(elements) > 1 && elements[1] == "levels" && ns.Workloads["baseline"] == nil {
+	case head == "baseline" && len(elements) > 1 && elements[1] == "levels":
 		return ns.ofBaseline(in, elements[1:], sc)
+	case len(elements) == 1 && slices.Contains(DecidedWords, head):
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word; put words in single quotes: '%s'.", head, head)
 	}
 	if sc.Own == nil {
 		return nil, ns.whose(in.Path, sc)
@@ -122,7 +117,7 @@ func (ns *Namespace) whose(path string, sc *Scope) *Error {
 		why = fmt.Sprintf("this gate decides on %d features (%s)", n, listed(names))
 	} else {
 		for _, f := range ns.plan.Features() {
-			if ns.decidedBefore(sc, f) {
+			if ns.before(sc, f.Phase) {
 				readable = append(readable, f)
 			}
 		}
@@ -145,7 +140,7 @@ func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.
 	if f == nil {
 		return nil, Wrong("unknown-reference", "Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], plans.Names(ns.plan.Features(), func(f *plans.Feature) string { return f.Name })))
 	}
-	if !ns.decidedBefore(sc, f) {
+	if !ns.before(sc, f.Phase) {
 		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q is in phase %q, which this phase does not come after. Add after = [phase.%s], or move the rule to a later gate.", f.Name, f.Phase, f.Phase)
 	}
 	return ns.ofFeature(in, path[2:], f)
@@ -156,7 +151,17 @@ func (ns *Namespace) ofFeature(in *plans.Input, rest []string, f *plans.Feature)
 	in.Feature = f.Name
 	switch head := rest[0]; head {
 	case "verdict", "accepted", "decided":
-		return ns.property(in, rest, f)
+		switch {
+		case !strings.HasPrefix(in.Path, "feature["):
+			return nil, Wrong("whose-value", "Whose value?", "Write feature[%q].%s.", f.Name, head)
+		case len(rest) > 1:
+			return nil, Wrong("invalid-address", "Unknown address", "%s has no member %q.", head, rest[1])
+		}
+		in.Kind, in.Name, in.Type = plans.InputFeature, head, plans.BoolInput
+		if head == "verdict" {
+			in.Type = plans.WordInput
+		}
+		return in, nil
 	case "levels":
 		return ns.level(in, rest, f)
 	case "knob":
@@ -181,16 +186,12 @@ func (ns *Namespace) ofFeature(in *plans.Input, rest []string, f *plans.Feature)
 			path := strings.Join(rest, ".")
 			return nil, Wrong("invalid-address", "Unknown name in a rule", "A rule only names measured values. Interpolate values of the plan: write \"${%s}\" in place of %s.", path, path)
 		}
-		names := append(workloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
+		names := append(plans.Names(ns.plan.Workloads, func(w *plans.Workload) string { return w.Name }), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.CommandEngine() != nil {
 			names = append(names, plans.CommandKind)
 		}
 		return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature. A metric follows one of these, and base or root follows the metric, as in chat.tg.base.%s", head, lang.DidYouMean(head, names))
 	}
-}
-
-func workloadNames(p *plans.Plan) []string {
-	return plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name })
 }
 
 // Scope is the place of a rule.
@@ -213,11 +214,8 @@ func (ns *Namespace) GateScope(ph *plans.Phase) *Scope {
 	return sc
 }
 
-// decidedBefore reports whether f is decided when the gate is: it belongs to the gate's
-// phase or to one before it, directly or not.
-func (ns *Namespace) decidedBefore(sc *Scope, f *plans.Feature) bool { return ns.before(sc, f.Phase) }
-
-// before reports whether the content of a phase is decided when the gate is.
+// before reports whether the content of a phase is decided when the gate is: it is the
+// gate's phase or one before it, directly or not.
 func (ns *Namespace) before(sc *Scope, phase string) bool {
 	if sc.phase == nil || phase == sc.phase.Name {
 		return true

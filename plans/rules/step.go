@@ -172,13 +172,13 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, launches int, eng
 	switch e := ns.plan.Engine(engine); {
 	case slices.Contains(sendable, head):
 		in.Unsent = ns.unsent(ns.plan.Sent(step), step.Name, head)
-		in, err = ns.ofWorkload(in, rest)
+		in, err = ns.measurement(in, rest)
 	case ofMachine:
 		in, err = ns.machine(in, rest, scope)
 	case head == plans.CommandKind && e != nil:
 		in, err = ns.printed(in, e, rest)
 	default:
-		if _, ok := metricOfWorkload(head); ok && len(sendable) > 0 {
+		if _, ok := measure.LookupIn(head, ofWorkload...); ok && len(sendable) > 0 {
 			return nil, Wrong("invalid-address", "Of which workload?", "Put the workload before the metric: %s.%s.", sendable[0], strings.Join(rest, "."))
 		}
 		names := append(slices.Clone(sendable), "engine", "gpu", "host", plans.CommandKind)

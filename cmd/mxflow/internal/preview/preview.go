@@ -4,20 +4,18 @@ package preview
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// Changes lists what changed, with the previous value, and that it causes launches.
-func Changes(on table.Screen, changes []plans.Difference, measures bool) {
+// Changes lists what changed, with the previous value.
+func Changes(on table.Screen, changes []plans.Difference) {
 	if len(changes) == 0 {
 		return
 	}
@@ -29,9 +27,6 @@ func Changes(on table.Screen, changes []plans.Difference, measures bool) {
 			line = "+ " + c.Path + verdict.Behind(" = ", strings.TrimSuffix(c.Is, "{…}"))
 		case c.Is == "":
 			line = "- " + c.Path
-		}
-		if c.Measured && measures {
-			line += "  # forces measuring"
 		}
 		fmt.Fprintln(on, "  "+line)
 	}
@@ -98,7 +93,7 @@ func All(p *plans.Plan, states []*runtime.State, e apply.Estimate, changes []pla
 // Print prints a preview. If it has more nodes than half a screen has lines, the kept
 // ones are only counted.
 func Print(on table.Screen, p *plans.Plan, states []*runtime.State, e apply.Estimate, changes []plans.Difference) {
-	Changes(on, changes, slices.ContainsFunc(states, func(st *runtime.State) bool { return st.Why.Kind == code.MeasurementChanged.Kind }))
+	Changes(on, changes)
 	var rows [][]string
 	kept, most := 0, on.Lines
 	for _, st := range states {

@@ -1,0 +1,92 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Signs is the one-sided sign test (Dixon and Mood, 1946) that the differences of pairs
+// lie above zero: the chance that as many are positive by luck, if both signs are equally
+// likely. Differences of zero say nothing and are left out; of is how many remain. If
+// none does, the chance is 1.
+//
+// The pairs must be independent. The prompts of one launch are, as far as its noise comes
+// from each request, and are not if a launch as a whole differs (a kernel tuned
+// differently).
+func Signs(differences []float64) (p float64, of int, err error) {
+	if len(differences) == 0 {
+		return 1, 0, ErrEmpty
+	}
+	above := 0
+	for _, d := range differences {
+		switch {
+		case math.IsNaN(d):
+			return 1, 0, ErrNotFinite
+		case d > 0:
+			above++
+			of++
+		case d < 0:
+			of++
+		}
+	}
+	return heads(above, of), of, nil
+}
+
+// PairedLoss is the chance of at least so many losses among items that only one of two
+// variants gets right, if neither is better: the one-sided exact form of McNemar's test
+// (Psychometrika 12, 1947), which is the sign test of such items. It is 1 without losses.
+func PairedLoss(lost, gained int) float64 { return heads(lost, lost+gained) }
+
+// heads is the chance of at least k heads in n throws.
+func heads(k, n int) float64 {
+	if k <= 0 {
+		return 1
+	}
+	return distuv.Binomial{N: float64(n), P: 0.5}.Survival(float64(k) - 1)
+}
+
+// Share is Yes of Of things that were looked at, none twice, among All.
+type Share struct{ Yes, Of, All int }
+
+// Value is the share; NaN of none.
+func (s Share) Value() float64 { return float64(s.Yes) / float64(s.Of) }
+
+// Bounds are those of the share among all, at so many standard errors: the score interval
+// of Wilson (Journal of the American Statistical Association 22, 1927), with the number
+// looked at corrected for a finite population. What was looked at in full has none.
+func (s Share) Bounds(z float64) (low, high float64) {
+	switch {
+	case s.Of == 0:
+		return 0, 1
+	case s.Of >= s.All:
+		return s.Value(), s.Value()
+	}
+	n := float64(s.Of) * float64(s.All-1) / float64(s.All-s.Of)
+	p, z2 := s.Value(), z*z/n
+	half := z * math.Sqrt(p*(1-p)/n+z2/(4*n))
+	return max(0, (p+z2/2-half)/(1+z2)), min(1, (p+z2/2+half)/(1+z2))
+}
+
+// Excess are bounds of how much greater a share is than another, at so many standard
+// errors: method 10 of Newcombe (Statistics in Medicine 17, 1998).
+func (s Share) Excess(over Share, z float64) (low, high float64) {
+	l1, u1 := s.Bounds(z)
+	l2, u2 := over.Bounds(z)
+	if s.Of == 0 || over.Of == 0 {
+		return -1, 1
+	}
+	d := s.Value() - over.Value()
+	return d - math.Hypot(s.Value()-l1, u2-over.Value()), d + math.Hypot(u1-s.Value(), over.Value()-l2)
+}
+
+// AtMost is the upper bound, at this confidence (0.95), of the crash rate after so many
+// crashes in n tries: the exact bound of Clopper and Pearson, 3/n for none in many. It is
+// 1, which says nothing, without tries or for impossible numbers.
+func AtMost(crashes, n int, confidence float64) float64 {
+	if crashes < 0 || crashes >= n || !(confidence > 0 && confidence < 1) {
+		return 1
+	}
+	return mathext.InvRegIncBeta(float64(crashes+1), float64(n-crashes), confidence)
+}
