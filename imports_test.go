@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"plans/lang":               {"plans", "plans/redact", "plans/yamlbody"},
 	"plans/seal":               {"plans"},
 	"plans/rules":              {"engine/measure", "gates/verdict", "plans", "plans/lang"},
-	"plans/eval":               {"engine/measure", "plans", "plans/lang", "plans/redact", "plans/yamlbody"},
+	"plans/eval":               {"plans", "plans/lang", "plans/redact", "plans/yamlbody"},
 	"plans/lint":               {"engine/measure", "plans", "plans/eval", "plans/lang", "plans/rules"},
 	"plans/load":               {"engine/measure", "engine/measure/imported", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/lint", "plans/redact", "plans/rules"},
 	"plans/planstest":          {"gates/stats", "plans", "plans/lang"},

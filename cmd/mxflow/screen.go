@@ -148,11 +148,8 @@ func (p *prints) diagnostics(res *lang.Findings) {
 	if err := res.WriteDiagnostics(p.stderr, p.width(), colours(p.stderr)); err != nil {
 		fmt.Fprintln(p.stderr, res.Diagnostics.Error())
 	}
-	if len(res.Diagnostics) > 0 && res.OK() {
-		fmt.Fprintln(p.stderr) // what follows warnings is something else
-	}
 	if n := len(res.Diagnostics.Errs()); !res.OK() {
-		fmt.Fprintf(p.stderr, "\n%s. Nothing was started.\n", verdict.Count(n, "error"))
+		fmt.Fprintf(p.stderr, "%s. Nothing was started.\n", verdict.Count(n, "error"))
 	}
 }
 

@@ -66,70 +66,77 @@ func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl
 // content is Content; misspelled are the names that wrong ones were meant to be.
 func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (content *hcl.BodyContent, misspelled map[string]bool) {
 	content, diags := body.Content(schema)
-	types := map[string]string{}
+	l.Diags = append(l.Diags, diags...)
 	misspelled = map[string]bool{}
-	unknown := false
+	types, unknown := map[string]string{}, false
+	wider := *schema
 	for _, d := range diags {
 		code := lang.CodeOf(d)
-		if code != "unknown-block" && code != "unknown-attribute" {
+		if code != "unknown-block" && code != "unknown-attribute" || d.Subject == nil {
 			continue
 		}
 		unknown = unknown || code == "unknown-block"
-		if d.Subject == nil {
-			continue
-		}
 		text := l.TextAt(*d.Subject)
 		word := strings.Trim(string(text[:min(len(text), max(0, d.Subject.End.Byte-d.Subject.Start.Byte))]), `"'`)
-		if word != "" {
-			best := l.misplaced(d, word, schema, what)
-			misspelled[best] = true
-			if types[word] == "" && hasBlock(schema, best) {
-				types[word] = best
-			}
+		if word == "" {
+			continue
+		}
+		best := l.misplaced(d, word, schema, what)
+		misspelled[best] = true
+		if i := blockIn(schema, best); i >= 0 && types[word] == "" {
+			types[word] = best
+			wider.Blocks = append(slices.Clip(wider.Blocks), hcl.BlockHeaderSchema{Type: word, LabelNames: schema.Blocks[i].LabelNames})
 		}
 	}
-	l.Diags = append(l.Diags, diags...)
 	if len(types) > 0 {
-		return meant(body, schema, types), misspelled
-	}
-	if unknown {
-		l.doubtMissing(schema, what, content)
+		content, _ = body.Content(&wider)
+		for _, b := range content.Blocks {
+			b.Type = lang.OrElse(types[b.Type], b.Type)
+		}
+	} else if unknown && l.Whole != nil && what == WholePlan {
+		// It may be one of those that the plan lacks.
+		have := content.Blocks.ByType()
+		for _, b := range schema.Blocks {
+			if len(have[b.Type]) == 0 && len(b.LabelNames) > 0 {
+				l.Doubt(b.Type)
+			}
+		}
 	}
 	return content, misspelled
 }
 
+// WholePlan is what messages call what is outside all blocks.
+const WholePlan = "a plan"
+
 // misplaced explains, for a name that does not belong in its place, what does, and
 // returns the name that was meant, if any.
 func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema, what string) (best string) {
-	var names []string
+	var names, forms []string
 	attribute := false
 	for _, a := range schema.Attributes {
-		names = append(names, a.Name)
+		names, forms = append(names, a.Name), append(forms, a.Name)
 		attribute = attribute || a.Name == word
 	}
 	for _, b := range schema.Blocks {
-		names = append(names, b.Type)
+		names, forms = append(names, b.Type), append(forms, b.Type+" { }")
+	}
+	if best = lang.Nearest(word, names); slices.Contains(names, usualNames[word]) {
+		best = usualNames[word]
 	}
 	d.Detail = fmt.Sprintf("%q is not expected here.", word)
 	switch {
 	case attribute:
 		d.Detail += fmt.Sprintf(" It is an argument: write %s = ….", word)
-	case hasBlock(schema, word):
+		best = ""
+	case blockIn(schema, word) >= 0:
 		d.Detail += fmt.Sprintf(" It is a block: write %s { … }.", word)
+		best = ""
+	case best != "":
+		d.Detail += " Did you mean " + lang.Quoted(best) + "?"
 	default:
-		if l.Suggestions--; l.Suggestions >= 0 {
-			best = lang.Nearest(word, names)
-		}
-		if usual := usualNames[word]; slices.Contains(names, usual) {
-			best = usual
-		}
-		if best != "" {
-			d.Detail += " Did you mean " + lang.Quoted(best) + "?"
-		} else {
-			d.Detail += " " + accepts(what, schema)
-			if blocks := l.Whole.Having(word); len(blocks) > 0 && len(blocks) <= mostBlocks {
-				d.Detail += fmt.Sprintf(" %s belongs in %s.", word, strings.Join(blocks, ", "))
-			}
+		d.Detail += " Expected in " + what + ": " + lang.OrNothing(forms) + "."
+		if blocks := l.Whole.Having(word); len(blocks) > 0 && len(blocks) <= mostBlocks {
+			d.Detail += fmt.Sprintf(" %s belongs in %s.", word, strings.Join(blocks, ", "))
 		}
 	}
 	if word == "for_each" {
@@ -148,22 +155,9 @@ var usualNames = map[string]string{
 // mostBlocks is in how many blocks a name may be known to say in which.
 const mostBlocks = 4
 
-func hasBlock(schema *hcl.BodySchema, name string) bool {
-	return slices.ContainsFunc(schema.Blocks, func(b hcl.BlockHeaderSchema) bool { return b.Type == name })
-}
-
-func accepts(what string, schema *hcl.BodySchema) string {
-	var words []string
-	for _, a := range schema.Attributes {
-		words = append(words, a.Name)
-	}
-	for _, b := range schema.Blocks {
-		words = append(words, b.Type+" { }")
-	}
-	if len(words) == 0 {
-		return "Nothing can be set in " + what + "."
-	}
-	return "Expected in " + what + ": " + strings.Join(words, ", ") + "."
+// blockIn is the index of a type of block in a schema, or -1.
+func blockIn(schema *hcl.BodySchema, name string) int {
+	return slices.IndexFunc(schema.Blocks, func(b hcl.BlockHeaderSchema) bool { return b.Type == name })
 }
 
 // Single is the one block of its type; more than one is an error at the second.
@@ -247,41 +241,6 @@ func (f *Body) NeedText(name, why string) string {
 		f.Scope.Fail(f.At(name), code, "Empty "+name, "%s needs %s: %s", f.What, name, why)
 	}
 	return s
-}
-
-// meant reads blocks of misspelled types as the types that were meant.
-func meant(body hcl.Body, schema *hcl.BodySchema, types map[string]string) *hcl.BodyContent {
-	wider := *schema
-	wider.Blocks = slices.Clone(schema.Blocks)
-	for _, b := range schema.Blocks {
-		for written, meant := range types {
-			if meant == b.Type {
-				wider.Blocks = append(wider.Blocks, hcl.BlockHeaderSchema{Type: written, LabelNames: b.LabelNames})
-			}
-		}
-	}
-	content, _ := body.Content(&wider)
-	for _, b := range content.Blocks {
-		b.Type = lang.OrElse(types[b.Type], b.Type)
-	}
-	return content
-}
-
-// WholePlan is what messages call what is outside all blocks.
-const WholePlan = "a plan"
-
-// doubtMissing notes that a block of an unknown type may be one of those that a plan
-// lacks.
-func (l *Scope) doubtMissing(schema *hcl.BodySchema, what string, content *hcl.BodyContent) {
-	if l.Whole == nil || what != WholePlan {
-		return
-	}
-	have := content.Blocks.ByType()
-	for _, b := range schema.Blocks {
-		if len(have[b.Type]) == 0 && len(b.LabelNames) > 0 {
-			l.Doubt(b.Type)
-		}
-	}
 }
 
 // Ref is a reference to a block of one of some types; nil if there is none.

@@ -3,7 +3,6 @@ package eval
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,18 +42,6 @@ func (o *outside) envFunc() function.Function {
 	})
 }
 
-func (o *outside) fileFunc() function.Function {
-	return function.New(&function.Spec{
-		Description: "The text of a file below the plan's folder.",
-		Params:      []function.Parameter{{Name: "path", Type: cty.String}},
-		Type:        function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			text, err := o.readBelow(args[0].AsString())
-			return cty.StringVal(text), err
-		},
-	})
-}
-
 // readBelow reads a file below the plan's folder, once per load. Links that lead out of
 // it are not followed: a plan reads only what travels with it.
 func (o *outside) readBelow(path string) (string, error) {
@@ -70,6 +57,10 @@ func (o *outside) readBelow(path string) (string, error) {
 	}
 	defer root.Close()
 	info, err := root.Stat(path)
+	var data []byte
+	if err == nil && info.Mode().IsRegular() && info.Size() <= maxFile {
+		data, err = root.ReadFile(path)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.Replays:
 		return "", fmt.Errorf("the run kept no file %q: files that hold or may hold secrets are not recorded", path)
@@ -79,17 +70,7 @@ func (o *outside) readBelow(path string) (string, error) {
 		return "", fmt.Errorf("cannot read %q: %v; only files in the plan's folder can be read", path, lang.Reason(err))
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%q is not a regular file", path)
-	}
-	f, err := root.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("cannot read %q: %v", path, lang.Reason(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("cannot read %q: %v", path, lang.Reason(err))
-	case len(data) > maxFile:
+	case info.Size() > maxFile:
 		return "", fmt.Errorf("%q is larger than %d KiB", path, maxFile>>10)
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("%q is not valid UTF-8", path)

@@ -105,67 +105,65 @@ func (l *Scope) Functions() map[string]function.Function {
 	all := maps.Clone(Pure)
 	all["try"] = tryfunc.TryFunc.WithNewDescriptions("The first argument that can be evaluated.", []string{""})
 	all["can"] = tryfunc.CanFunc.WithNewDescriptions("Whether an expression can be evaluated.", []string{""})
-	all["env"], all["file"] = l.Inputs.envFunc(), l.Inputs.fileFunc()
-	all["sensitive"], all["nonsensitive"] = l.Secrets.sensitiveFunc(), nonsensitiveFunc
+	all["env"] = l.Inputs.envFunc()
+	all["file"] = onTexts("The text of a file below the plan's folder.", cty.String, []string{"path"}, func(a []string) (cty.Value, error) {
+		text, err := l.Inputs.readBelow(a[0])
+		return cty.StringVal(text), err
+	})
+	all["sensitive"] = onValue("Marks a value as secret: it is never shown or recorded.", func(v cty.Value) cty.Value {
+		l.Secrets.Marked = true
+		v = v.Mark(Sensitive)
+		l.Secrets.Collect(v)
+		return v
+	})
+	all["nonsensitive"] = onValue("Declares that a value computed from a secret is not secret.", func(v cty.Value) cty.Value {
+		v, _ = v.UnmarkDeep()
+		return v
+	})
 	return all
 }
 
-// onText is a function from one text to another.
-func onText(doc string, do func(string) (string, error)) function.Function {
-	return function.New(&function.Spec{
-		Description: doc,
-		Params:      []function.Parameter{{Name: "text", Type: cty.String}},
-		Type:        function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			s, err := do(args[0].AsString())
-			return cty.StringVal(s), err
-		},
-	})
-}
-
-// onTexts is a yes-or-no function of two texts.
-func onTexts(doc, second string, do func(a, b string) bool) function.Function {
-	return function.New(&function.Spec{
-		Description: doc,
-		Params:      []function.Parameter{{Name: "text", Type: cty.String}, {Name: second, Type: cty.String}},
-		Type:        function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.BoolVal(do(args[0].AsString(), args[1].AsString())), nil
-		},
-	})
+// onTexts is a function of texts.
+func onTexts(doc string, result cty.Type, params []string, do func(args []string) (cty.Value, error)) function.Function {
+	spec := &function.Spec{Description: doc, Type: function.StaticReturnType(result)}
+	for _, name := range params {
+		spec.Params = append(spec.Params, function.Parameter{Name: name, Type: cty.String})
+	}
+	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		var texts []string
+		for _, a := range args {
+			texts = append(texts, a.AsString())
+		}
+		return do(texts)
+	}
+	return function.New(spec)
 }
 
 var (
-	startsWithFunc = onTexts("Whether a text starts with another.", "prefix", strings.HasPrefix)
-	endsWithFunc   = onTexts("Whether a text ends with another.", "suffix", strings.HasSuffix)
-
-	base64EncodeFunc = onText("Encodes a text in base64.", func(s string) (string, error) {
-		return base64.StdEncoding.EncodeToString([]byte(s)), nil
+	startsWithFunc = onTexts("Whether a text starts with another.", cty.Bool, []string{"text", "prefix"}, func(a []string) (cty.Value, error) {
+		return cty.BoolVal(strings.HasPrefix(a[0], a[1])), nil
 	})
-	sha256Func = onText("The SHA-256 of a text, in hex.", func(s string) (string, error) {
-		sum := sha256.Sum256([]byte(s))
-		return hex.EncodeToString(sum[:]), nil
+	endsWithFunc = onTexts("Whether a text ends with another.", cty.Bool, []string{"text", "suffix"}, func(a []string) (cty.Value, error) {
+		return cty.BoolVal(strings.HasSuffix(a[0], a[1])), nil
 	})
-	urlEncodeFunc = onText("Escapes a text for a URL's query.", func(s string) (string, error) {
-		return url.QueryEscape(s), nil
+	base64EncodeFunc = onTexts("Encodes a text in base64.", cty.String, []string{"text"}, func(a []string) (cty.Value, error) {
+		return cty.StringVal(base64.StdEncoding.EncodeToString([]byte(a[0]))), nil
 	})
+	sha256Func = onTexts("The SHA-256 of a text, in hex.", cty.String, []string{"text"}, func(a []string) (cty.Value, error) {
+		sum := sha256.Sum256([]byte(a[0]))
+		return cty.StringVal(hex.EncodeToString(sum[:])), nil
+	})
+	urlEncodeFunc = onTexts("Escapes a text for a URL's query.", cty.String, []string{"text"}, func(a []string) (cty.Value, error) {
+		return cty.StringVal(url.QueryEscape(a[0])), nil
+	})
+	replaceFunc = onTexts("Replaces each occurrence of a text, or of a regular expression between slashes.",
+		cty.String, []string{"text", "old", "new"}, func(a []string) (cty.Value, error) {
+			if old := a[1]; len(old) > 2 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
+				return stdlib.RegexReplace(cty.StringVal(a[0]), cty.StringVal(old[1:len(old)-1]), cty.StringVal(a[2]))
+			}
+			return cty.StringVal(strings.ReplaceAll(a[0], a[1], a[2])), nil
+		})
 )
-
-// replaceFunc replaces a text, or the matches of /…/.
-var replaceFunc = function.New(&function.Spec{
-	Description: "Replaces each occurrence of a text, or of a regular expression between slashes.",
-	Params: []function.Parameter{
-		{Name: "text", Type: cty.String}, {Name: "old", Type: cty.String}, {Name: "new", Type: cty.String},
-	},
-	Type: function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		old := args[1].AsString()
-		if len(old) > 2 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
-			return stdlib.RegexReplace(args[0], cty.StringVal(old[1:len(old)-1]), args[2])
-		}
-		return cty.StringVal(strings.ReplaceAll(args[0].AsString(), old, args[2].AsString())), nil
-	},
-})
 
 // lengthFunc is the length of a list or map, or of a text in characters.
 var lengthFunc = function.New(&function.Spec{
@@ -184,38 +182,20 @@ var lengthFunc = function.New(&function.Spec{
 	},
 })
 
-// sensitiveFunc marks a value that is a secret, such as one from env().
-func (s *secrets) sensitiveFunc() function.Function {
+// onValue is a function of one value of any type, which it keeps.
+func onValue(doc string, do func(cty.Value) cty.Value) function.Function {
 	return function.New(&function.Spec{
-		Description: "Marks a value as secret: it is never shown or recorded.",
-		Params:      anything,
-		Type:        func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			s.Marked = true
-			v := args[0].Mark(Sensitive)
-			s.Collect(v)
-			return v, nil
+		Description: doc,
+		Params: []function.Parameter{{
+			Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true, AllowMarked: true,
+		}},
+		Type: func(args []cty.Value) (cty.Type, error) {
+			v, _ := args[0].UnmarkDeep()
+			return v.Type(), nil
 		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return do(args[0]), nil },
 	})
 }
-
-// nonsensitiveFunc removes the mark from a value that gives nothing away.
-var nonsensitiveFunc = function.New(&function.Spec{
-	Description: "Declares that a value computed from a secret is not secret.",
-	Params:      anything,
-	Type: func(args []cty.Value) (cty.Type, error) {
-		v, _ := args[0].UnmarkDeep()
-		return v.Type(), nil
-	},
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		v, _ := args[0].UnmarkDeep()
-		return v, nil
-	},
-})
-
-var anything = []function.Parameter{{
-	Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true, AllowMarked: true,
-}}
 
 // unoffered are functions that people look for, and why there are none.
 var unoffered = map[string]string{

@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"sort"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
@@ -43,15 +41,6 @@ func (g *Group) Repeated() bool {
 
 func (gs groups) ByKey(kind, key string) *Group { return gs.keys[kind+"."+key] }
 
-// value is what a reference to the group evaluates to: one reference, or a map
-// of them.
-func (g *Group) value() cty.Value {
-	if !g.Repeated() {
-		return g.reference(g.Block)
-	}
-	return g.tree(g.Instances, 0)
-}
-
 func (g *Group) reference(b *hcl.Block) cty.Value {
 	if g.Kind == "engine" {
 		return lang.Reference(g.Kind, b.Labels[0], b.Labels[1])
@@ -81,13 +70,6 @@ func (g *Group) tree(list []*Instance, level int) cty.Value {
 // Object is the value of a block type's name in expressions: the groups of some keys, or
 // all of them, and each instance also by its own name.
 func (gs groups) Object(kind string, keys []string, all bool) cty.Value {
-	list := gs.Of[kind]
-	if !all {
-		list = nil
-		for _, key := range keys {
-			list = append(list, gs.ByKey(kind, key))
-		}
-	}
 	byName := map[string]cty.Value{}
 	byKind := map[string]map[string]cty.Value{}
 	put := func(labels []string, v cty.Value) {
@@ -100,15 +82,24 @@ func (gs groups) Object(kind string, keys []string, all bool) cty.Value {
 		}
 		byKind[labels[0]][labels[1]] = v
 	}
-	for _, g := range list {
-		if g.Repeated() {
-			for _, i := range g.Instances {
-				put(i.Block.Labels, g.reference(i.Block))
-			}
+	list := gs.Of[kind]
+	if !all {
+		list = nil
+		for _, key := range keys {
+			list = append(list, gs.ByKey(kind, key))
 		}
 	}
 	for _, g := range list {
-		put(g.Block.Labels, g.value())
+		for _, i := range g.Instances {
+			put(i.Block.Labels, g.reference(i.Block))
+		}
+	}
+	for _, g := range list { // a name in the plan comes before that of an instance
+		if g.Repeated() {
+			put(g.Block.Labels, g.tree(g.Instances, 0))
+		} else {
+			put(g.Block.Labels, g.reference(g.Block))
+		}
 	}
 	for engine, names := range byKind {
 		byName[engine] = cty.ObjectVal(names)
@@ -136,24 +127,6 @@ func references(v cty.Value) (list []cty.Value, ok bool) {
 		list = append(list, below...)
 	}
 	return list, true
-}
-
-// instanceNames are the names of the instances of a repeated block of the plan.
-func (gs groups) instanceNames(kind, key string) []string {
-	g := gs.ByKey(kind, key)
-	if g == nil || !g.Repeated() {
-		return nil
-	}
-	var names []string
-	for _, i := range g.Instances {
-		name := kind + "." + key
-		for _, k := range i.Keys {
-			name += `["` + k + `"]`
-		}
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
 }
 
 // Instance is one block of the plan: as written, or made by for_each.

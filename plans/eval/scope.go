@@ -20,11 +20,8 @@ type Scope struct {
 	Groups  groups
 	// Doubted are the block types of which some blocks could not be made.
 	Doubted map[string]bool
-	// Used are the blocks that expressions and rules name.
-	Used map[string]bool
-	// Language describes the blocks that references name, Whole a plan as a whole.
-	Language func(kind string) *lang.BlockDoc
-	Whole    *lang.BlockDoc
+	// Whole describes a plan as a whole.
+	Whole *lang.BlockDoc
 	// each is the current one, cty.NilVal if there is none; see Within.
 	each cty.Value
 	// Before is called before an expression that uses names is evaluated, and may bring
@@ -40,7 +37,7 @@ type Scope struct {
 // NewScope starts with only the functions and the words that always mean the same.
 func NewScope(path string) *Scope {
 	l := &Scope{
-		Report: lang.Report{Suggestions: lang.MostSuggestions}, Symbols: symbols{}, Doubted: map[string]bool{}, Used: map[string]bool{},
+		Symbols: symbols{}, Doubted: map[string]bool{},
 		Groups: groups{map[string][]*Group{}, map[string]*Group{}, map[string]bool{}},
 		Texts:  lang.Texts{Named: path, Sources: map[string]*lang.Source{}},
 		Inputs: outside{Variables: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{}, Read: map[string]string{}},
@@ -83,7 +80,9 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 		return cty.DynamicVal, false
 	}
 	l.Secrets.Collect(v)
-	l.trace(expr, v)
+	if l.Secrets.Hidden(v) {
+		l.Inputs.markPrivate(expr)
+	}
 	return v, true
 }
 

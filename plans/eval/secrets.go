@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -24,63 +25,49 @@ type secrets struct {
 	// Marked is set as soon as there is a sensitive value, so that all other plans do not
 	// pay for the search.
 	Marked bool
-	Known  map[string]bool
-	order  []string
+	texts  []string
 	// Unseen are texts, as given, from which no value could be made.
 	Unseen []string
 }
 
 // List is all of them, none twice.
-func (s *secrets) List() []string { return append([]string(nil), s.order...) }
+func (s *secrets) List() []string { return slices.Clone(s.texts) }
 
 // Collect notes every sensitive text and number in v.
 func (s *secrets) Collect(v cty.Value) {
 	if !s.Marked {
 		return
 	}
-	eachSecret(v, false, func(leaf cty.Value) {
-		text, ok := secretText(leaf)
-		if !ok || text == "" || s.Known[text] {
-			return
+	texts, _ := secretTexts(v, false)
+	for _, text := range texts {
+		if text != "" && !slices.Contains(s.texts, text) {
+			redact.Know([]string{text}) // mistakes in the plan may be reported before it is loaded
+			s.texts = append(s.texts, text)
 		}
-		if s.Known == nil {
-			s.Known = map[string]bool{}
-		}
-		s.Known[text] = true
-		redact.Know([]string{text}) // mistakes in the plan may be reported before it is loaded
-		s.order = append(s.order, text)
-	})
+	}
 }
 
-// eachSecret visits the leaves of v that are sensitive, without their marks.
-func eachSecret(v cty.Value, inside bool, visit func(cty.Value)) {
-	inside = inside || v.HasMark(Sensitive)
+// secretTexts are the texts by which the sensitive parts of v are recognised; all is false
+// if one has none.
+func secretTexts(v cty.Value, inside bool) (texts []string, all bool) {
+	inside, all = inside || v.HasMark(Sensitive), true
 	v, _ = v.Unmark()
-	if v.IsNull() || !v.IsKnown() {
-		return
-	}
-	if !v.CanIterateElements() {
-		if inside {
-			visit(v)
+	switch {
+	case v.IsNull() || !v.IsKnown():
+	case v.CanIterateElements():
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			list, complete := secretTexts(e, inside)
+			texts, all = append(texts, list...), all && complete
 		}
-		return
+	case inside:
+		text, err := convert.Convert(v, cty.String)
+		if err != nil || v.Type() == cty.Bool {
+			return nil, false
+		}
+		texts = []string{text.AsString()}
 	}
-	for it := v.ElementIterator(); it.Next(); {
-		_, e := it.Element()
-		eachSecret(e, inside, visit)
-	}
-}
-
-// secretText is the text by which a secret is recognised; false if it has none.
-func secretText(leaf cty.Value) (string, bool) {
-	if leaf.Type() == cty.Bool || !leaf.Type().IsPrimitiveType() {
-		return "", false
-	}
-	text, err := convert.Convert(leaf, cty.String)
-	if err != nil {
-		return "", false
-	}
-	return text.AsString(), true
+	return texts, all
 }
 
 // Hidden reports whether v is sensitive or holds anything that is.
@@ -102,125 +89,74 @@ func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 		return v, true
 	}
 	why := ""
-	eachSecret(v, false, func(leaf cty.Value) {
-		text, ok := secretText(leaf)
-		switch {
-		case !ok:
-			why = "true and false occur everywhere"
-		case text != "" && len(text) < redact.MinLength:
+	texts, all := secretTexts(v, false)
+	if !all {
+		why = "true and false occur everywhere"
+	}
+	for _, text := range texts {
+		if text != "" && len(text) < redact.MinLength {
 			why = fmt.Sprintf("a text of fewer than %d characters occurs everywhere", redact.MinLength)
 		}
-	})
-	v, _ = v.UnmarkDeep()
-	if why == "" {
+	}
+	if v, _ = v.UnmarkDeep(); why == "" {
 		return v, true
 	}
 	l.Fail(at, "sensitive", "Sensitive value cannot be hidden", "Sensitive values are redacted in logs and records by their text, and %s. Use a longer value, or wrap it in nonsensitive(…) if it is not secret.", why)
 	return cty.DynamicVal, false
 }
 
-// unknownOrigin is the origin of a value whose origin is unknown.
-const unknownOrigin = "*"
+// anyOrigin stands for all that was read, where what a value is made of cannot be seen.
+const anyOrigin = "*"
 
-// trace notes what a sensitive value was made of: a variable that is not itself sensitive
-// may contain the secret. Of a list or a map only the sensitive elements count, so that
-// one secret in an engine's env does not affect the rest of it.
-func (l *Scope) trace(expr hcl.Expression, v cty.Value) {
-	if !l.Secrets.Hidden(v) {
-		return
-	}
-	if elements, of := elementsOf(expr, v, l.Context()); of != nil {
-		for i, e := range of {
-			l.trace(e, elements[i])
-		}
-		return
-	}
-	l.Inputs.origins(expr, l.Inputs.Private)
-}
-
-// elementsOf splits a list or a map that is written out; nothing for another expression.
-func elementsOf(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) (elements []cty.Value, of []hcl.Expression) {
-	if v.IsMarked() || v.IsNull() {
-		return nil, nil
-	}
-	if list, diags := hcl.ExprList(expr); !diags.HasErrors() && v.Type().IsTupleType() && len(list) == v.LengthInt() {
-		return v.AsValueSlice(), list
-	}
-	pairs, diags := hcl.ExprMap(expr)
-	if diags.HasErrors() || !v.Type().IsObjectType() || len(pairs) != v.LengthInt() {
-		return nil, nil
-	}
-	values := v.AsValueMap()
-	for _, p := range pairs {
-		key, diags := p.Key.Value(ctx)
-		if diags.HasErrors() || key.IsMarked() || !key.IsKnown() || key.IsNull() || key.Type() != cty.String {
-			return nil, nil
-		}
-		element, there := values[key.AsString()]
-		if !there {
-			return nil, nil
-		}
-		elements, of = append(elements, element), append(of, p.Value)
-	}
-	return elements, of
-}
-
-// origins adds what an expression is made of: "var.x", "env.X", "file.x", and the locals
-// in between. The value that a loop of blocks iterates over may be anything.
-func (o *outside) origins(expr hcl.Expression, into map[string]bool) {
-	for _, t := range expr.Variables() {
-		root := t.RootName()
-		name, static := lang.StepName(t, 1)
-		switch {
-		case root == "local" && static && o.Locals[name] != nil:
-			if id := "local." + name; !into[id] {
-				into[id] = true
-				o.origins(o.Locals[name].Expr, into)
+// markPrivate marks what the arguments of sensitive() are made of in an expression as
+// private: "var.x", "env.X", "file.x", and the locals in between.
+func (o *outside) markPrivate(expr hcl.Expression) {
+	eachCall(expr, func(call *hclsyntax.FunctionCallExpr) {
+		if call.Name == "sensitive" {
+			for _, arg := range call.Args {
+				o.markOrigins(arg)
 			}
-		case root == "var" && static:
-			into[OfVariable+name] = true
-		case !IsReferable(root) && root != "baseline" && root != "accepted":
-			into[unknownOrigin] = true
 		}
-	}
-	for u, ok := expr.(interface{ UnwrapExpression() hcl.Expression }); ok; u, ok = expr.(interface{ UnwrapExpression() hcl.Expression }) {
-		expr = u.UnwrapExpression()
-	}
-	node, ok := expr.(hclsyntax.Node)
-	if !ok {
-		o.originsUnseen(into)
-		return
-	}
-	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
-		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok {
-			o.originsOfCall(call, into)
-		}
-		return nil
 	})
 }
 
-// originsOfCall adds what a function reads besides its arguments.
-func (o *outside) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string]bool) {
-	kind := map[string]string{"env": OfEnvironment, "file": OfFile}[call.Name]
-	if kind == "" || len(call.Args) == 0 {
-		return
+func (o *outside) markOrigins(expr hcl.Expression) {
+	for _, t := range expr.Variables() {
+		root := t.RootName()
+		name, static := lang.StepName(t, 1)
+		switch id := root + "." + name; {
+		case IsReferable(root) || root == "baseline" || root == "accepted":
+		case !static || root != "var" && root != "local":
+			o.Private[anyOrigin] = true // what a loop of blocks iterates over
+		case !o.Private[id]:
+			o.Private[id] = true
+			if a := o.Locals[name]; root == "local" && a != nil {
+				o.markOrigins(a.Expr)
+			}
+		}
 	}
-	name, diags := call.Args[0].Value(nil)
-	if diags.HasErrors() || !name.IsKnown() || name.IsNull() || name.Type() != cty.String {
-		o.originsUnseen(into)
-		return
-	}
-	into[kind+name.AsString()] = true
+	eachCall(expr, func(call *hclsyntax.FunctionCallExpr) {
+		kind := map[string]string{"env": OfEnvironment, "file": OfFile}[call.Name]
+		if kind == "" || len(call.Args) == 0 {
+			return
+		}
+		name, diags := call.Args[0].Value(nil)
+		if diags.HasErrors() || !name.IsKnown() || name.IsNull() || name.Type() != cty.String {
+			o.Private[anyOrigin] = true
+			return
+		}
+		o.Private[kind+name.AsString()] = true
+	})
 }
 
-// originsUnseen adds everything read so far, for cases where the actual origin cannot be
-// seen: what is read later cannot be in it, as the expression had no use for it.
-func (o *outside) originsUnseen(into map[string]bool) {
-	for name := range o.Env {
-		into[OfEnvironment+name] = true
-	}
-	for path := range o.Read {
-		into[OfFile+path] = true
+func eachCall(expr hcl.Expression, visit func(*hclsyntax.FunctionCallExpr)) {
+	if node, ok := hcl.UnwrapExpression(expr).(hclsyntax.Node); ok {
+		_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+			if call, ok := n.(*hclsyntax.FunctionCallExpr); ok {
+				visit(call)
+			}
+			return nil
+		})
 	}
 }
 
@@ -236,7 +172,7 @@ type outside struct {
 	Replays bool
 	// Variables are the given ones, Env the environment that was read.
 	Variables, Env map[string]string
-	// Private are the origins of sensitive values, see origins.
+	// Private are the origins of sensitive values, see markPrivate.
 	Private map[string]bool
 	Locals  map[string]*hcl.Attribute
 }
@@ -248,5 +184,5 @@ const (
 )
 
 func (o *outside) IsPrivate(origin string) bool {
-	return o.Private[unknownOrigin] || o.Private[origin]
+	return o.Private[anyOrigin] || o.Private[origin]
 }

@@ -7,9 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -74,18 +72,23 @@ func (l *Scope) CheckUses(uses []hcl.Traversal) bool {
 
 func (l *Scope) checkUse(t hcl.Traversal) bool {
 	root := t.RootName()
-	switch root {
-	case "baseline", "accepted":
+	kind := root
+	switch {
+	case root == "baseline" || root == "accepted":
 		return l.checkMember(t, 1)
-	case "each":
-		return l.checkRepeated(t)
-	case "var", "local", "engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload":
-	default:
+	case root == "each":
+		if l.each == cty.NilVal {
+			l.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "each is only defined in a block with for_each. Add it to the block, or remove the reference.")
+		}
+		return l.each != cty.NilVal
+	case root == "var":
+		kind = "variable"
+	case root != "local" && !IsReferable(root):
 		l.unknownRoot(t)
 		return false
 	}
-	if len(t) == 1 && (root == "var" || root == "local") {
-		l.Fail(t[0].SourceRange(), "not-a-reference", "Incomplete reference", "Name one %s: %s.name.", kindOf(root), root)
+	if len(t) == 1 && !IsReferable(root) {
+		l.Fail(t[0].SourceRange(), "not-a-reference", "Incomplete reference", "Name one %s: %s.name.", kind, root)
 		return false
 	}
 	key, static := lang.StepName(t, 1)
@@ -95,131 +98,55 @@ func (l *Scope) checkUse(t hcl.Traversal) bool {
 		name, static = lang.StepName(t, 2)
 		key, last = key+"."+name, 2
 	}
-	if static && len(t) > 1 {
-		l.Use(root + "." + key)
-	} else {
-		l.Use(root) // any of them
-	}
 	if !static || len(t) == 1 {
 		return true // the evaluator reports what is wrong, if anything
 	}
-	if root == "engine" && len(t) == 2 {
-		// All engines of a kind; an index may choose one.
+	var names []string
+	if !IsReferable(root) {
+		if l.Symbols.Has(kind, key) {
+			return true
+		}
+		names = l.Symbols.Of(kind).Order
+	} else {
+		g := l.Groups.ByKey(root, key)
+		switch {
+		case g != nil && g.Repeated():
+			var keys []string
+			for _, i := range g.Instances {
+				if !slices.Contains(keys, i.Keys[0]) {
+					keys = append(keys, i.Keys[0])
+				}
+			}
+			name, static := lang.StepName(t, last+1)
+			if static && !slices.Contains(keys, name) && !l.Doubted[root] {
+				l.Fail(t.SourceRange(), "unknown-reference", "Unknown "+kind, "%s.%s is repeated by for_each, and has no instance %q.%s", root, key, name, l.DidYouMean(name, keys))
+				return false
+			}
+			return !l.Doubted[root] && (len(keys) == 0 || l.checkMember(t, last+1+len(g.Instances[0].Keys)))
+		case g != nil || l.Groups.Names[root+"."+key]:
+			return l.checkMember(t, last+1)
+		}
 		for _, g := range l.Groups.Of[root] {
-			if strings.HasPrefix(g.Key, key+".") {
-				return true
+			names = append(names, g.Key)
+			if root == "engine" && len(t) == 2 && strings.HasPrefix(g.Key, key+".") {
+				return true // all engines of a kind; an index may choose one
 			}
 		}
-	}
-	if g := l.Groups.ByKey(root, key); g != nil && g.Repeated() {
-		return l.checkInstance(t, last, g)
-	}
-	if l.knows(root, key) {
-		return root == "var" || root == "local" || l.checkMember(t, last+1)
 	}
 	if l.Doubted[root] {
 		return false // it may be one that could not be made
 	}
-	at := hcl.RangeBetween(t[0].SourceRange(), t[last].SourceRange())
-	hint := l.DidYouMean(key, l.namesOf(root))
+	hint := l.DidYouMean(key, names)
 	if hint == "" {
-		hint = fmt.Sprintf(" The plan declares no %s.", kindOf(root))
+		hint = fmt.Sprintf(" The plan declares no %s.", kind)
 	}
-	l.Fail(at, "unknown-reference", "Unknown "+kindOf(root), "There is no %s.%s.%s", root, key, hint)
+	at := hcl.RangeBetween(t[0].SourceRange(), t[last].SourceRange())
+	l.Fail(at, "unknown-reference", "Unknown "+kind, "There is no %s.%s.%s", root, key, hint)
 	return false
-}
-
-func kindOf(root string) string {
-	if root == "var" {
-		return "variable"
-	}
-	return root
-}
-
-// knows reports whether a name exists: that of a block as written, or of one that
-// for_each made.
-func (l *Scope) knows(root, key string) bool {
-	if !IsReferable(root) {
-		return l.Symbols.Has(kindOf(root), key)
-	}
-	return l.Groups.ByKey(root, key) != nil || l.Groups.Names[root+"."+key]
-}
-
-func (l *Scope) namesOf(root string) (all []string) {
-	if !IsReferable(root) {
-		return l.Symbols.Of(kindOf(root)).Order
-	}
-	for _, g := range l.Groups.Of[root] {
-		all = append(all, g.Key)
-	}
-	return all
-}
-
-// checkRepeated checks each.key and each.value.
-func (l *Scope) checkRepeated(t hcl.Traversal) bool {
-	if l.each == cty.NilVal {
-		l.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "each is only defined in a block with for_each. Add it to the block, or remove the reference.")
-		return false
-	}
-	return true
-}
-
-// checkInstance checks the key after the name of a repeated block.
-func (l *Scope) checkInstance(t hcl.Traversal, last int, g *Group) bool {
-	if len(t) == last+1 {
-		return true
-	}
-	depth := 0
-	if len(g.Instances) > 0 {
-		depth = len(g.Instances[0].Keys)
-	}
-	at := hcl.RangeBetween(t[0].SourceRange(), t[last+1].SourceRange())
-	switch step := t[last+1].(type) {
-	case hcl.TraverseSplat:
-		return true
-	case hcl.TraverseAttr:
-		if measured(step.Name) {
-			l.measured(t, step.Name)
-			return false
-		}
-	}
-	found := false
-	for _, i := range g.Instances {
-		found = found || len(i.Keys) > 0 && sameKey(t[last+1], i.Keys[0])
-	}
-	if !found && l.Doubted[g.Kind] {
-		return false
-	}
-	if !found {
-		hint := ""
-		if made := l.Groups.instanceNames(g.Kind, g.Key); len(made) > 0 {
-			hint = " There is " + plans.OrList(made[:min(len(made), 6)]) + "."
-		}
-		l.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is repeated by for_each, and has no instance with this key.%s", g.Kind, g.Key, hint)
-		return false
-	}
-	return l.checkMember(t, last+1+depth)
-}
-
-func sameKey(step hcl.Traverser, key string) bool {
-	switch step := step.(type) {
-	case hcl.TraverseAttr:
-		return key == step.Name
-	case hcl.TraverseIndex:
-		k, err := convert.Convert(step.Key, cty.String)
-		return err == nil && k.IsKnown() && !k.IsNull() && k.AsString() == key
-	}
-	return true
 }
 
 func (l *Scope) unknownRoot(t hcl.Traversal) {
 	name := t.RootName()
-	at := t[0].SourceRange()
-	second, _ := lang.StepName(t, 1)
-	if len(t) > 1 && (l.Groups.ByKey("workload", name) != nil || measured(name) || measured(second)) {
-		l.measured(t, lang.TraversalText(t))
-		return
-	}
 	roots := append([]string{"accepted", "baseline", "local", "var"}, Referable...)
 	hint := ""
 	switch best := lang.Nearest(name, roots); {
@@ -228,9 +155,9 @@ func (l *Scope) unknownRoot(t hcl.Traversal) {
 	case len(t) == 1:
 		hint = fmt.Sprintf(" If you meant the text, write it in quotes: %q.", name)
 	default:
-		hint = " An expression may refer to " + plans.OrList(roots) + "."
+		hint = " An expression may refer to " + plans.OrList(roots) + ". What is measured is read by rules, in quotes."
 	}
-	l.Fail(at, "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
+	l.Fail(t[0].SourceRange(), "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
 }
 
 // checkMember checks what follows a reference to a block, of which only the name is known
@@ -240,36 +167,9 @@ func (l *Scope) checkMember(t hcl.Traversal, i int) bool {
 	if !static || name == "name" || name == "type" || name == "block" {
 		return true
 	}
-	if doc := l.Language(t.RootName()); doc == nil || doc.Attr(name) == nil {
-		for j := i; j < len(t); j++ {
-			if word, static := lang.StepName(t, j); static && measured(word) {
-				l.measured(t, word)
-				return false
-			}
-		}
-	}
-	at := t.SourceRange()
-	l.Fail(at, "reference-member", "A reference has no attributes", "A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in both places.", name)
+	l.Fail(t.SourceRange(), "reference-member", "A reference has no attributes", "A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in both places. What is measured is read by rules, in quotes.", name)
 	return false
 }
-
-func (l *Scope) measured(t hcl.Traversal, name string) {
-	l.Fail(t.SourceRange(), "not-known-yet", "Only known after measuring", "%q is only known after the plan has run; expressions are evaluated before. Use it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
-}
-
-// measuredWords are what addresses in rules are made of, besides metrics.
-var measuredWords = lang.WordSet("gain change delta base root verdict accepted decided levels mean median p50 p90 p95 p99 min max std cv n n_requests gpu quality kernels stats")
-
-func measured(name string) bool {
-	if measuredWords[name] {
-		return true
-	}
-	_, metric := measure.Lookup(name)
-	return metric
-}
-
-// Use notes that something in the plan refers to a block.
-func (l *Scope) Use(node string) { l.Used[node] = true }
 
 // Ref is a reference found in the plan: the block that it names, and its place.
 type Ref struct {

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/mitchellh/go-wordwrap"
 
 	"github.com/mxflow/mxflow/plans/redact"
 )
@@ -47,22 +46,19 @@ type DiagnosticJSON struct {
 	EndColumn int    `json:"end_column,omitempty"`
 	// Snippet is the line on which it begins.
 	Snippet string `json:"snippet,omitempty"`
-	// Values are what the expression at that place uses.
-	Values []DiagnosticValue `json:"values,omitempty"`
 }
 
 // DiagnosticsJSON is the diagnostics for programs; never nil, so that it
 // encodes as a list.
 func (r *Findings) DiagnosticsJSON() []DiagnosticJSON {
-	snippet := r.snippets()
 	list := make([]DiagnosticJSON, 0, len(r.Diagnostics))
 	for _, d := range r.Diagnostics {
-		j := DiagnosticJSON{Severity: "error", Code: CodeOf(d), Summary: d.Summary, Detail: d.Detail, Values: valuesOf(d)}
+		j := DiagnosticJSON{Severity: "error", Code: CodeOf(d), Summary: d.Summary, Detail: d.Detail}
 		if d.Severity == hcl.DiagWarning {
 			j.Severity = "warning"
 		}
 		if s := d.Subject; s != nil {
-			j.File, j.Snippet = s.Filename, snippet(s)
+			j.File, j.Snippet = s.Filename, r.snippet(s)
 			j.Line, j.Column = s.Start.Line, s.Start.Column
 			j.EndLine, j.EndColumn = s.End.Line, s.End.Column
 		}
@@ -105,114 +101,78 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) (kept hcl.Diagnostic
 // and most of the rest often follows from them.
 const MaxShown = 20
 
-// WriteDiagnostics prints the diagnostics for people: what is wrong, the line with carets
-// under the place, and how to fix it, wrapped at width columns (0 does not wrap). HCL's own
-// writer shows no columns, and without colour no place within the line.
+// WriteDiagnostics prints the diagnostics for people, as HCL does: what is wrong, the line
+// with its place, and how to fix it, wrapped at width columns (0 does not wrap). Below are
+// the code and the place, as only colour shows where on the line it is.
 func (r *Findings) WriteDiagnostics(w io.Writer, width int, color bool) error {
 	shown, more := r.Diagnostics, ""
 	if n := len(shown) - MaxShown; n > 0 {
 		shown = slices.Clone(shown)
 		slices.SortStableFunc(shown, func(a, b *hcl.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
 		shown = shown[:MaxShown]
-		more = fmt.Sprintf("\n… and %d more. Fix these first; mxflow validate --json lists them all.\n", n)
+		more = fmt.Sprintf("… and %d more. Fix these first; mxflow validate --json lists them all.\n\n", n)
 	}
+	files := map[string]*hcl.File{}
 	var b strings.Builder
-	snippet := r.snippets()
-	for i, d := range shown {
-		if i > 0 {
-			b.WriteByte('\n')
+	out := hcl.NewDiagnosticTextWriter(&b, files, uint(max(0, width)), color)
+	for _, d := range shown {
+		d := *d
+		d.Summary, d.Context = printable(d.Summary), nil
+		place := CodeOf(&d)
+		if at := d.Subject; at != nil {
+			place += fmt.Sprintf(" at %s:%d:%d", at.Filename, at.Start.Line, at.Start.Column)
+			d.Subject, files[at.Filename] = onItsLine(*at, r.Files[at.Filename])
 		}
-		writeDiagnostic(&b, d, snippet, width, color)
+		d.Detail = printable(strings.TrimRight(d.Detail, "\n") + "\n[" + place + "]")
+		if err := out.WriteDiagnostic(&d); err != nil {
+			return err
+		}
 	}
-	_, err := io.WriteString(w, b.String()+more)
+	_, err := io.WriteString(w, redact.Known().Text(b.String())+more)
 	return err
 }
 
-func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, snippet func(*hcl.Range) string, width int, color bool) {
-	paint := func(code, s string) string {
-		if !color || s == "" {
-			return s
-		}
-		return "\x1b[" + code + "m" + s + "\x1b[0m"
+// onItsLine is the part of a range that is on the line on which it begins, with a
+// character to point at: a range may be a whole block, or the end of a line. The text ends
+// with the line; there is none if it could drive a terminal, or is none.
+func onItsLine(at hcl.Range, file *hcl.File) (*hcl.Range, *hcl.File) {
+	if file == nil || at.Start.Byte > len(file.Bytes) {
+		return &at, nil
 	}
-	tone, word := "31", "Error"
-	if d.Severity == hcl.DiagWarning {
-		tone, word = "33", "Warning"
+	line, _, _ := bytes.Cut(file.Bytes[at.Start.Byte:], []byte("\n"))
+	end := at.Start.Byte + len(line)
+	at.End.Byte, at.End.Line = min(max(at.End.Byte, at.Start.Byte), end), at.Start.Line
+	text := file.Bytes[:end]
+	from := bytes.LastIndexByte(text, '\n') + 1
+	if at.Start.Byte == end && from < end {
+		at.Start.Byte--
 	}
-	fmt.Fprintf(b, "%s %s\n", paint(tone+";1", word+":"), paint("1", printable(d.Summary)))
-	if s := d.Subject; s != nil {
-		fmt.Fprintf(b, "  on %s:%d:%d\n", printable(s.Filename), s.Start.Line, s.Start.Column)
-		if text := snippet(s); text != "" {
-			margin := paint("2", "      │ ")
-			fmt.Fprintf(b, "%s%s\n", paint("2", fmt.Sprintf("%5d │ ", s.Start.Line)), redact.Known().Text(text))
-			if redact.Known().Text(text) == text { // redaction moves text, so there would be no place to point at
-				before, under := caretsFor(text, s)
-				fmt.Fprintf(b, "%s%s%s\n", margin, before, paint(tone+";1", under))
-			}
-			for _, v := range valuesOf(d) {
-				fmt.Fprintf(b, "%s%s\n", margin, printable(v.Name+" is "+v.Value))
-			}
-		}
+	if shown := bytes.TrimSuffix(text[from:], []byte("\r")); !utf8.Valid(shown) || bytes.ContainsFunc(shown, drivesTerminal) {
+		return &at, nil
 	}
-	detail := redact.Known().Text(strings.TrimRight(d.Detail, "\n"))
-	if width > 2 {
-		detail = wordwrap.WrapString(detail, uint(width-2))
-	}
-	for line := range strings.SplitSeq(detail, "\n") {
-		fmt.Fprintf(b, "  %s\n", printable(line))
-	}
+	return &at, &hcl.File{Bytes: text, Nav: file.Nav}
 }
 
-// caretsFor is the white space before the carets, which repeats the tabs of the
-// line so that it aligns, and the carets.
-func caretsFor(line string, at *hcl.Range) (before, carets string) {
-	runes := []rune(line)
-	start := min(max(at.Start.Column-1, 0), len(runes))
-	end := len(runes)
-	if at.End.Line == at.Start.Line {
-		end = min(at.End.Column-1, len(runes))
+// snippet is the line on which a range begins.
+func (r *Findings) snippet(at *hcl.Range) string {
+	file := r.Files[at.Filename]
+	if file == nil || at.Start.Byte > len(file.Bytes) || !utf8.Valid(file.Bytes) {
+		return ""
 	}
-	for _, c := range runes[:start] {
-		if c != '\t' {
-			c = ' '
-		}
-		before += string(c)
-	}
-	return before, strings.Repeat("^", max(1, end-start))
+	from := bytes.LastIndexByte(file.Bytes[:at.Start.Byte], '\n') + 1
+	line, _, _ := bytes.Cut(file.Bytes[from:], []byte("\n"))
+	return printable(strings.TrimPrefix(strings.TrimSuffix(string(line), "\r"), "\uFEFF"))
 }
 
-// snippets finds the line on which a range begins; each file is split once.
-func (r *Findings) snippets() func(*hcl.Range) string {
-	split := map[string][]string{}
-	return func(at *hcl.Range) string {
-		lines, done := split[at.Filename]
-		if file := r.Files[at.Filename]; file != nil && !done {
-			lines = splitLines(file.Bytes)
-			split[at.Filename] = lines
-		}
-		if at.Start.Line < 1 || at.Start.Line > len(lines) {
-			return ""
-		}
-		return printable(lines[at.Start.Line-1])
-	}
-}
+// drivesTerminal reports whether a character may do more to a terminal than show.
+func drivesTerminal(c rune) bool { return c != '\t' && c != '\n' && unicode.IsControl(c) }
 
-// splitLines are the lines of a text without their ends; none if it is no text, so that
-// there is nothing to show.
-func splitLines(src []byte) []string {
-	text := bytes.TrimPrefix(src, []byte("\uFEFF"))
-	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 || len(text) > MaxSource {
-		return nil
-	}
-	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-}
-
-// printable keeps text from a plan from driving the terminal.
-func printable(line string) string {
+// printable is a text that cannot drive a terminal.
+func printable(text string) string {
 	return strings.Map(func(c rune) rune {
-		if c != '\t' && unicode.IsControl(c) {
+		if drivesTerminal(c) {
 			return '�'
 		}
 		return c
-	}, line)
+	}, text)
 }

@@ -25,7 +25,7 @@ func checkNesting(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 	for _, t := range tokens {
 		switch {
 		case t.Type == hclsyntax.TokenNumberLit && HugeNumber(string(t.Bytes)):
-			return problem(t.Range, "invalid-value", "Number too large", "A number may have up to 40 characters and an exponent of up to three digits.")
+			return problem(t.Range, "invalid-value", "Number too large", "A number may have an exponent of up to three digits.")
 		case opens[t.Type]:
 			depth++
 			if t.Type == hclsyntax.TokenTemplateControl {
@@ -65,7 +65,7 @@ var (
 		hclsyntax.TokenGreaterThanEq, hclsyntax.TokenQuestion)
 )
 
-// HugeNumber reports whether a number would take long to read, or to write out.
-func HugeNumber(text string) bool { return len(text) > 40 || hugeExponent.MatchString(text) }
+// HugeNumber reports whether a number would take minutes to write out as text.
+func HugeNumber(text string) bool { return hugeExponent.MatchString(text) }
 
 var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4}`)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mxflow/mxflow/plans"
 )
@@ -12,12 +11,7 @@ import (
 // Report collects the mistakes that a load finds.
 type Report struct {
 	Diags hcl.Diagnostics
-	// Suggestions is how many more misspelled names this load compares with all others.
-	Suggestions int
 }
-
-// MostSuggestions is how many a load starts with.
-const MostSuggestions = 200
 
 // Fail reports an error: what is wrong in a few words, then how to fix it.
 func (l *Report) Fail(at hcl.Range, code, summary, format string, args ...any) {
@@ -46,56 +40,6 @@ func SeenAt(first, now hcl.Range) string {
 		return fmt.Sprintf("on line %d of %s", first.Start.Line, first.Filename)
 	}
 	return fmt.Sprintf("on line %d", first.Start.Line)
-}
-
-// DiagnosticValue is something that a mistaken expression uses, and its value, shortened,
-// as a person would write it.
-type DiagnosticValue struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-const (
-	// maxShownValues and maxShownText keep a diagnostic from burying its point.
-	maxShownValues = 8
-	maxShownText   = 60
-)
-
-// valuesOf lists what the expression of a diagnostic uses. References to blocks
-// are left out: they have no value that would help.
-func valuesOf(d *hcl.Diagnostic) (list []DiagnosticValue) {
-	if d.Expression == nil || d.EvalContext == nil {
-		return nil
-	}
-	seen := map[string]bool{}
-	for _, t := range d.Expression.Variables() {
-		name, v, ok := lookUp(t, d.EvalContext)
-		if !ok || seen[name] || len(list) == maxShownValues {
-			continue
-		}
-		seen[name] = true
-		if text, ok := shown(v); ok {
-			list = append(list, DiagnosticValue{name, text})
-		}
-	}
-	return list
-}
-
-// lookUp follows a traversal as far as values exist.
-func lookUp(t hcl.Traversal, ctx *hcl.EvalContext) (string, cty.Value, bool) {
-	least := 1
-	switch t.RootName() {
-	case "var", "local", "each", "self":
-		least = 2
-	}
-	for n := len(t); n >= least; n-- {
-		v, diags := t[:n].TraverseAbs(ctx)
-		if diags.HasErrors() {
-			continue
-		}
-		return TraversalText(t[:n]), v, true
-	}
-	return "", cty.NilVal, false
 }
 
 // RangeOf is an HCL range as a plans.Range, so that no HCL type reaches the users of a

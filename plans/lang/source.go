@@ -48,7 +48,7 @@ func (l *Texts) TextAt(at hcl.Range) []byte {
 func (l *Texts) Files() map[string]*hcl.File {
 	files := map[string]*hcl.File{}
 	for name, s := range l.Sources {
-		files[name] = &hcl.File{Body: s.Body, Bytes: s.Text}
+		files[name] = &hcl.File{Body: s.Body, Bytes: s.Text, Nav: s.nav}
 	}
 	return files
 }
@@ -63,36 +63,43 @@ type Source struct {
 	Body hcl.Body
 	// From is where the file is included; nil for a file that the user named.
 	From *hcl.Range
+	// nav tells HCL's writer in which block a place is.
+	nav any
 }
 
 // Parse reads one file in the syntax that its name implies.
 func Parse(name string, text []byte) (*Source, hcl.Diagnostics) {
 	s := &Source{Name: name, Text: text}
-	diags := s.parse()
+	check := CheckSource
+	if IsYAML(name) {
+		check = checkText
+		s.Text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	}
+	var diags hcl.Diagnostics
+	if diag := check("plan", name, text); diag != nil {
+		diags = hcl.Diagnostics{diag}
+	} else if IsYAML(name) {
+		var root *yamlbody.Node
+		if root, diags = yamlbody.Parse(s.Text, name, checkNesting); root != nil {
+			s.Body = root.Body()
+		}
+	} else {
+		var file *hcl.File
+		file, diags = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+		s.Body, s.nav = file.Body, file.Nav
+		if body, ok := file.Body.(*hclsyntax.Body); ok {
+			padded(body)
+		}
+		for _, d := range diags {
+			s.clearer(d)
+		}
+	}
 	if BrokenSyntax(diags) {
 		if other := OtherSyntax(name, s.Text); other != nil {
 			return s, hcl.Diagnostics{other}
 		}
 	}
 	return s, diags
-}
-
-func (s *Source) parse() hcl.Diagnostics {
-	if IsYAML(s.Name) {
-		return s.parseYAML()
-	}
-	if diag := CheckSource("plan", s.Name, s.Text); diag != nil {
-		return hcl.Diagnostics{diag}
-	}
-	file, diags := hclsyntax.ParseConfig(s.Text, s.Name, hcl.InitialPos)
-	s.Body = file.Body
-	if body, ok := file.Body.(*hclsyntax.Body); ok {
-		padded(body)
-	}
-	for _, d := range diags {
-		s.clearer(d)
-	}
-	return diags
 }
 
 // clearer rewords findings of the HCL parser for cases in which people meant something
@@ -242,25 +249,13 @@ func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
 	}
 	base := filepath.Base(name)
 	base = strings.TrimSuffix(base, filepath.Ext(base)) + end
-	at := hcl.Range{Filename: name, Start: hcl.Pos{Line: number, Column: 1}, End: hcl.Pos{Line: number, Column: 1 + len([]rune(first))}}
+	at := hcl.Range{Filename: name, Start: hcl.Pos{Line: number, Column: 1, Byte: len(before)}}
+	at.End = hcl.Pos{Line: number, Column: 1 + len([]rune(first)), Byte: len(before) + len(first)}
 	return problem(at, "other-syntax", is+" in a file named as "+says, fmt.Sprintf("The content is %s, but the file name says %s. Rename it to %s.", is, says, base))
 }
 
 // leadingComments matches what is before the first line of content, in either syntax.
 var leadingComments = regexp.MustCompile(`^(\x{FEFF}|\s*\n|\s*#.*\n|\s*//.*\n|\s*/\*(?s:.*?)\*/)*`)
-
-// parseYAML reads a plan file in YAML into the body that the decoders read.
-func (s *Source) parseYAML() hcl.Diagnostics {
-	if diag := checkText("plan", s.Name, s.Text); diag != nil {
-		return hcl.Diagnostics{diag}
-	}
-	s.Text = bytes.TrimPrefix(s.Text, []byte("\uFEFF"))
-	root, diags := yamlbody.Parse(s.Text, s.Name, checkNesting)
-	if root != nil {
-		s.Body = root.Body()
-	}
-	return diags
-}
 
 // IsYAML reports whether a plan file is YAML, by its name.
 func IsYAML(filename string) bool {

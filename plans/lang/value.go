@@ -1,15 +1,8 @@
 package lang
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
-	"unicode/utf8"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // Plain is a value as plain data: string, bool, float64, []any, map[string]any
@@ -88,62 +81,4 @@ func StepName(t hcl.Traversal, i int) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// sensitiveText stands in place of what must not be shown.
-const sensitiveText = "(sensitive)"
-
-// TraversalText is a traversal as written.
-func TraversalText(t hcl.Traversal) string {
-	var b strings.Builder
-	for _, step := range t {
-		switch step := step.(type) {
-		case hcl.TraverseRoot:
-			b.WriteString(step.Name)
-		case hcl.TraverseAttr:
-			b.WriteString("." + step.Name)
-		case hcl.TraverseIndex:
-			text, _ := shown(step.Key)
-			b.WriteString("[" + text + "]")
-		}
-	}
-	return b.String()
-}
-
-// shown is a value in a few words; false if they would say nothing.
-func shown(v cty.Value) (string, bool) {
-	if v.IsMarked() {
-		return sensitiveText, true
-	}
-	ty := v.Type()
-	switch {
-	case !v.IsKnown():
-		return "", false
-	case v.IsNull():
-		return "null", true
-	case ty.Equals(ReferenceType):
-		return "", false
-	case ty == cty.String:
-		return strconv.Quote(shorten(v.AsString(), maxShownText)), true
-	case ty == cty.Number:
-		if f := v.AsBigFloat(); f.IsInt() && f.MantExp(nil) <= 128 {
-			return f.Text('f', 0), true // with all its digits
-		}
-		return v.AsBigFloat().Text('g', 15), true
-	case ty == cty.Bool:
-		return strconv.FormatBool(v.True()), true
-	case ty.IsObjectType(), ty.IsMapType():
-		return "a map with " + shorten(strings.Join(KeysOf(v.AsValueMap()), ", "), maxShownText), v.LengthInt() > 0
-	case ty.IsTupleType(), ty.IsListType(), ty.IsSetType():
-		return fmt.Sprintf("a list of %d elements", v.LengthInt()), true
-	}
-	return "", false
-}
-
-func shorten(s string, most int) string {
-	s = redact.Known().Text(s) // first, as nothing finds a secret that is cut
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
 }

@@ -1,13 +1,11 @@
 // Package lint checks a plan without mistakes for what would cost GPU time and show
-// nothing: rules that never or always hold, too few launches, blocks that nothing uses.
+// nothing: rules that never or always hold, too few launches, evidence that nothing checks.
 // It changes nothing and decides no rule.
 package lint
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -45,7 +43,6 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.
 	c.gatesThatLockNothing()
 	if len(plan.Features()) > 0 { // else it is a beginning, or a part that others include
 		c.protocols()
-		c.unused()
 	}
 	c.evidence()
 	if plan.Baseline == nil && len(plan.Phases) == 0 && len(plan.Engines) == 0 { // one of only engines is for engine check
@@ -59,12 +56,6 @@ func (c *check) warn(at plans.Range, code, summary, format string, args ...any) 
 	c.Warn(lang.HCL(at), code, summary, format, args...)
 }
 
-// included reports whether something comes from a file that others share.
-func (c *check) included(at plans.Range) bool {
-	s := c.scope.Sources[at.File]
-	return s != nil && s.From != nil
-}
-
 // protocols warns of a protocol in use that checks nothing before it measures, or that
 // makes fewer launches per arm than rules on values that vary between them need. A wrong
 // kernel path is not noticed in the benchmark.
@@ -74,11 +65,22 @@ func (c *check) protocols() {
 		if b == nil || !c.used(p) {
 			continue
 		}
-		_, most := c.plan.LaunchesUnder(p.Name)
-		if r := c.readsNumbers(p.Name); r != nil && most < plans.FirstLook {
-			c.warn(b.Range, "too-few-values", "Too few launches", "With %d per arm, rules on numbers, such as %q, are inconclusive unless launch-to-launch variance is already recorded in this environment. Set launches to %d or more.", most, r.Name, plans.FirstLook)
+		varies := func(cmp *plans.Compare) bool { // between its launches
+			if !cmp.Tested() {
+				return false
+			}
+			f := c.ns.Features[cmp.Metric.Feature]
+			return f != nil && f.Protocol == p.Name
 		}
-		if len(p.Levels) == 1 && c.plan.CommandEngine() == nil && !c.included(p.Range) {
+		_, most := c.plan.LaunchesUnder(p.Name)
+		for _, r := range c.plan.Rules() {
+			if most >= plans.FirstLook || !slices.ContainsFunc(r.Compares(), varies) {
+				continue
+			}
+			c.warn(b.Range, "too-few-values", "Too few launches", "With %d per arm, rules on numbers, such as %q, are inconclusive unless launch-to-launch variance is already recorded in this environment. Set launches to %d or more.", most, r.Name, plans.FirstLook)
+			break
+		}
+		if len(p.Levels) == 1 && c.plan.CommandEngine() == nil {
 			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
 		}
 	}
@@ -88,22 +90,6 @@ func (c *check) protocols() {
 func (c *check) used(p *plans.Protocol) bool {
 	goes := func(f *plans.Feature) bool { return f.Protocol == p.Name }
 	return c.plan.Baseline != nil && c.plan.Baseline.Protocol == p.Name || slices.ContainsFunc(c.plan.Features(), goes)
-}
-
-// readsNumbers is a rule that tests what varies between the launches of a protocol; nil
-// if there is none.
-func (c *check) readsNumbers(protocol string) *plans.Rule {
-	for _, r := range c.plan.Rules() {
-		for _, cmp := range r.Compares() {
-			if !cmp.Tested() {
-				continue
-			}
-			if f := c.ns.Features[cmp.Metric.Feature]; f != nil && f.Protocol == protocol {
-				return r
-			}
-		}
-	}
-	return nil
 }
 
 // The settings that every kind of engine with such limits uses for them.
@@ -132,7 +118,7 @@ func (c *check) engineLimits(levels map[string]plans.Schema) {
 			of, longest, name, limit, mostTokens)
 		return true
 	}
-	seen := map[string]bool{}
+	slots, bounded := c.mostOf(e, mostAtOnce)
 	for _, p := range c.plan.Protocols {
 		if !c.used(p) {
 			continue
@@ -144,12 +130,10 @@ func (c *check) engineLimits(levels map[string]plans.Schema) {
 		}
 		for _, sent := range c.ns.Sent[p.Name] {
 			w := c.ns.Workloads[sent]
-			if w == nil || seen[sent] {
+			if w == nil {
 				continue
 			}
-			seen[sent] = true
 			for _, cell := range c.ns.Cells[sent] {
-				slots, bounded := c.mostOf(e, mostAtOnce)
 				if bounded && !w.Open() && float64(cell.Concurrency) > slots {
 					c.warn(w.Range, "engine-limits", "Concurrency above the engine's limit", "%s keeps %d requests in flight, but %s runs %g at once (%s): the others wait in its queue. Lower concurrency, or raise %[5]s.",
 						cell.Address, cell.Concurrency, name, slots, mostAtOnce)
@@ -167,24 +151,15 @@ func (c *check) engineLimits(levels map[string]plans.Schema) {
 // to the engine.
 func (c *check) mostOf(e *plans.Engine, setting string) (most float64, known bool) {
 	most, known = e.Settings[setting].(float64)
-	set := false // by a knob whose values all have it
 	for _, k := range c.plan.Knobs {
-		all := true
 		for _, v := range k.Values {
-			own, here := v.Settings[setting]
-			n, number := own.(float64)
-			switch {
-			case !here:
-				all = false
-			case !number:
-				return 0, false
-			default:
-				most = max(most, n)
+			if own, sets := v.Settings[setting]; sets {
+				n, number := own.(float64)
+				most, known = max(most, n), known && number
 			}
 		}
-		set = set || all
 	}
-	return most, known || set
+	return most, known
 }
 
 // gatesThatLockNothing warns of a gate that no phase waits for if a later phase waits for
@@ -219,9 +194,6 @@ func (c *check) gatesThatLockNothing() {
 func (c *check) evidence() {
 	checked := len(c.plan.Features()) == 0 || slices.ContainsFunc(c.plan.Protocols, func(p *plans.Protocol) bool { return p.Level("kernels") != nil && c.used(p) })
 	for _, k := range c.plan.Knobs {
-		if c.included(k.Range) {
-			continue
-		}
 		for _, v := range k.Values {
 			if !checked && (!v.MustSee.Empty() || !v.MustNotSee.Empty()) {
 				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked", "Knob %q declares evidence, but no protocol in use has a kernels level. Add one: level \"kernels\" { from = [\"log\"] }.", k.Name)
@@ -248,56 +220,4 @@ func (c *check) asked(name string) (asked bool) {
 		}
 	}
 	return asked
-}
-
-// unused warns of what a plan declares but nothing in it refers to.
-func (c *check) unused() {
-	sets := []map[string]string{}
-	if c.plan.Baseline != nil {
-		sets = append(sets, c.plan.Baseline.Set)
-	}
-	for _, f := range c.plan.Features() {
-		sets = append(sets, f.Set)
-		if f.Choose != nil {
-			c.scope.Use("knob." + f.Choose.Knob)
-		}
-	}
-	for _, set := range sets {
-		for knob := range maps.Keys(set) {
-			c.scope.Use("knob." + knob)
-		}
-	}
-	for _, r := range c.plan.Rules() {
-		for _, in := range r.Inputs() {
-			switch {
-			case in.Block != "":
-				c.scope.Use(in.Block + "." + in.Name)
-			case in.Kind == plans.InputTarget || in.Kind == plans.InputKnob:
-				c.scope.Use(string(in.Kind) + "." + in.Name)
-			}
-		}
-	}
-	for _, kind := range []string{"engine", "knob", "workload", "protocol", "imported"} {
-		for _, g := range c.scope.Groups.Of[kind] {
-			if at := lang.RangeOf(g.Block.DefRange); !c.included(at) && !c.refersTo(g) {
-				c.warn(at, "unused", "Unused "+kind, "Nothing refers to %s.%s. Use it, or remove it.", kind, g.Key)
-			}
-		}
-	}
-}
-
-// refersTo reports whether an expression or rule names a block, any block that it makes,
-// or all of its kind.
-func (c *check) refersTo(g *eval.Group) bool {
-	used := c.scope.Used
-	kind, _, _ := strings.Cut(g.Key, ".")
-	if used[g.Node()] || used[g.Kind] || g.Kind == "engine" && used["engine."+kind] {
-		return true
-	}
-	for _, i := range g.Instances {
-		if used[g.Kind+"."+strings.Join(i.Block.Labels, ".")] {
-			return true
-		}
-	}
-	return len(g.Instances) == 0 // nothing was made of it
 }

@@ -2,8 +2,6 @@ package lint_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +19,7 @@ func TestWarningsPointAtTheComparison(t *testing.T) {
 	} {
 		var got []string
 		for _, d := range load.Bytes("plan.hcl", planstest.RulePlanWith(c.attribute), planstest.Registry(), load.Options{}).Diagnostics {
-			if !strings.HasPrefix(d.Summary, "Unused") && d.Summary != "Nothing is qualified" {
+			if d.Summary != "Nothing is qualified" {
 				got = append(got, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
 			}
 		}
@@ -76,37 +74,14 @@ func places(r *load.Result) string {
 	return strings.Join(list, "; ")
 }
 
-// TestIncludedBlocksMayBeUnused: what a team keeps in one place serves several plans.
-func TestIncludedBlocksMayBeUnused(t *testing.T) {
-	dir := t.TempDir()
-	shared := "engine \"openai\" \"spare\" {\n  process {\n    command = [\"serve\"]\n  }\n}\n"
-	for name, text := range map[string]string{"shared.hcl": shared, "plan.hcl": "include = [\"shared.hcl\"]\n" + planstest.RulePlan} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	res := load.Path(filepath.Join(dir, "plan.hcl"), planstest.Registry(), load.Options{})
-	var found []string
-	for _, d := range res.Diagnostics {
-		found = append(found, d.Summary)
-	}
-	if got := strings.Join(found, " | "); got != "Unused workload | Nothing is qualified" {
-		t.Errorf("got %s\n%s", got, planstest.Text(&res.Findings))
-	}
-}
-
-// slips loads a plan with one criterion and, unless expect is empty, a hypothesis on
-// chat.ttft, and returns the warnings about what passes on a loss.
-func slips(t *testing.T, criterion, expect string) (said []string) {
+// slips loads a plan with one criterion, and returns the warnings about what passes on a
+// loss.
+func slips(t *testing.T, criterion string) (said []string) {
 	t.Helper()
-	const plain = "    criterion \"decode\" { rule = \"chat.tg.gain >= 0.1\" }\n"
-	text := fmt.Sprintf("    criterion \"decode\" { rule = %q }\n", criterion)
-	if expect != "" {
-		text += fmt.Sprintf("    hypothesis {\n      metric = \"chat.ttft\"\n      expect = %q\n      because = \"of it\"\n    }\n", expect)
-	}
-	res := load.Bytes("plan.hcl", []byte(strings.Replace(planstest.RulePlan, plain, text, 1)), planstest.Registry(), load.Options{})
+	text := planstest.RulePlanWith(fmt.Sprintf("rule = %q", criterion))
+	res := load.Bytes("plan.hcl", text, planstest.Registry(), load.Options{})
 	if !res.OK() {
-		t.Fatalf("%q %q: %s", criterion, expect, planstest.Text(&res.Findings))
+		t.Fatalf("%q: %s", criterion, planstest.Text(&res.Findings))
 	}
 	for _, d := range res.Diagnostics {
 		if lang.CodeOf(d) == "only-when-worse" {
@@ -120,11 +95,11 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 	for _, c := range []struct{ rule, says string }{
 		{"chat.ttft.gain <= -0.05", "chat.ttft.gain <= -0.05 passes only if ttft is worse|a positive gain is better"},
 		{"-0.05 > chat.ttft.gain", "-0.05 > chat.ttft.gain passes only"},
-		{"chat.e2e.change >= 0.1", "a change has the sign of the number, and for e2e less is better"},
-		{"chat.ttft >= 1.1 * chat.ttft.base", "for ttft less is better"},
+		{"chat.e2e.change >= 0.1", "a change or delta has the sign of the number"},
+		{"chat.ttft >= 1.1 * chat.ttft.base", "passes only if ttft is worse"},
 		{"chat.ttft.max >= 1.1 * chat.ttft.base.max", "passes only if ttft is worse"},
-		{"chat.ttft.delta >= 30", "a delta has the sign of the number"},
-		{"chat.tg <= 0.9 * chat.tg.base", "for tg more is better"},
+		{"chat.ttft.delta >= 30", "passes only if ttft is worse"},
+		{"chat.tg <= 0.9 * chat.tg.base", "passes only if tg is worse"},
 		{"chat.tg.root.change <= -0.1", "passes only if tg is worse"},
 		{"chat.tg.gain < 0", "passes only if tg is worse"},
 		{"chat.tg.gain <= 0", "passes only if tg is worse"},
@@ -132,7 +107,7 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 		{"chat.errors.delta >= 1", "passes only if errors is worse"},
 		{"chat.pp.gain >= 0 and chat.tg.gain <= -0.05", "chat.tg.gain <= -0.05 passes only"},
 	} {
-		said := slips(t, c.rule, "")
+		said := slips(t, c.rule)
 		if len(said) != 1 {
 			t.Errorf("%s: %q", c.rule, said)
 			continue
@@ -171,33 +146,8 @@ func TestPassesOnlyWhenWorseSilent(t *testing.T) {
 		"not (chat.ttft.gain > -0.05)", "not (chat.ttft.gain < -0.05)", "chat.tg.gain >= 0.1 or chat.ttft.gain <= -0.05", "engine.memory_gb.delta >= 0",
 		"chat.ttft <= 1.1 * chat.ttft.base", "chat.ttft >= 30", "chat.tg.gain >= 0",
 	} {
-		if said := slips(t, rule, ""); len(said) > 0 {
+		if said := slips(t, rule); len(said) > 0 {
 			t.Errorf("%s: %q", rule, said)
-		}
-	}
-}
-
-// A hypothesis may foresee a loss if a criterion allows for it.
-func TestHypothesisExpectsALoss(t *testing.T) {
-	for _, c := range []struct{ rule, expect, says string }{
-		{"chat.ttft.gain >= 0.1", "+100%", `criterion "decode" then fails|for ttft less is better`},
-		{"chat.ttft.change <= 0.05", "+20%", "Write the other sign"},
-		{"chat.tg.gain >= 0.1", "+20%", ""}, // not tested at all, which is said instead
-		{"chat.ttft.change <= 0.2", "+10%", ""},
-		{"chat.ttft <= 300", "+10%", ""},
-		{"not (chat.ttft.change < 0.1)", "+10%", ""},
-		{"chat.ttft.gain >= 0.1", "-10%", ""},
-		{"chat.ttft.gain >= 0.1", "<= 300", ""},
-	} {
-		said := slips(t, c.rule, c.expect)
-		if (c.says == "") != (len(said) == 0) {
-			t.Errorf("%s, %s: %q", c.rule, c.expect, said)
-			continue
-		}
-		for _, part := range strings.Split(c.says, "|") {
-			if part != "" && !strings.Contains(said[0], part) {
-				t.Errorf("%s, %s: no %q in\n%s", c.rule, c.expect, part, said[0])
-			}
 		}
 	}
 }

@@ -41,23 +41,38 @@ func (c *check) rules(list []*plans.Rule) {
 	}
 }
 
+// signs explains which sign is better.
+const signs = "a positive gain is better, for every metric; a change or delta has the sign of the number."
+
 // direction warns of a comparison that only a loss satisfies, which is commonly a slipped
 // sign and passes exactly when it must not, and of one that caps an improvement. One side
 // of an or may well ask for a loss, a not was turned with care, and a cap with a least
 // beside it is a range.
 func (c *check) direction(r *plans.Rule, cmp *plans.Compare, list []*plans.Rule) {
 	atLeast, limit, ok := improves(cmp)
-	switch {
-	case !ok || atLeast:
-	case onlyLoss(cmp, limit):
-		c.compare(r, cmp, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s passes only if %s is worse than what it is compared with: %s Turn the comparison round, or write not (…) if the loss itself is required.", cmp.Text, cmp.Metric.Metric, signOf(cmp.Metric))
-	case limit > 0 && !slices.ContainsFunc(list, func(other *plans.Rule) bool {
-		return slices.ContainsFunc(other.Compares(), func(o *plans.Compare) bool {
-			least, _, ok := improves(o)
-			return ok && least && quantity(o) == quantity(cmp)
-		})
-	}):
-		c.compare(r, cmp, hcl.DiagWarning, "caps-improvement", "Caps an improvement", "%s fails if %s improves by more than that: %s Turn the comparison round, or require a least improvement as well, if a range is meant.", cmp.Text, cmp.Metric.Metric, signOf(cmp.Metric))
+	if !ok || atLeast {
+		return
+	}
+	if limit < 0 || limit == 0 && (cmp.Strict || cmp.Tested()) {
+		c.compare(r, cmp, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s passes only if %s is worse than what it is compared with: %s Turn the comparison round, or write not (…) if the loss itself is required.", cmp.Text, cmp.Metric.Metric, signs)
+		return
+	}
+	quantity := func(cmp *plans.Compare) plans.Input { // whether written as a gain or as a change
+		q := cmp.Metric.Quantity()
+		if q.Relation == plans.Gain {
+			q.Relation = plans.Change
+		}
+		return q
+	}
+	for _, other := range list {
+		for _, o := range other.Compares() {
+			if least, _, ok := improves(o); ok && least && quantity(o) == quantity(cmp) {
+				return
+			}
+		}
+	}
+	if limit > 0 {
+		c.compare(r, cmp, hcl.DiagWarning, "caps-improvement", "Caps an improvement", "%s fails if %s improves by more than that: %s Turn the comparison round, or require a least improvement as well, if a range is meant.", cmp.Text, cmp.Metric.Metric, signs)
 	}
 }
 
@@ -73,32 +88,6 @@ func improves(cmp *plans.Compare) (atLeast bool, limit float64, ok bool) {
 		return !cmp.AtLeast, 0 - cmp.Threshold, true
 	}
 	return false, 0, false
-}
-
-// onlyLoss reports whether at most limit of an improvement leaves only a loss.
-func onlyLoss(cmp *plans.Compare, limit float64) bool {
-	return limit < 0 || limit == 0 && (cmp.Strict || cmp.Tested())
-}
-
-// quantity is what is compared, whether written as a gain or as a change.
-func quantity(cmp *plans.Compare) plans.Input {
-	q := cmp.Metric.Quantity()
-	if q.Relation == plans.Gain {
-		q.Relation = plans.Change
-	}
-	return q
-}
-
-// signOf explains which sign is better.
-func signOf(in *plans.Input) string {
-	if in.Relation == plans.Gain {
-		return "a positive gain is better, for every metric."
-	}
-	less := "more"
-	if in.Better == string(measure.Lower) {
-		less = "less"
-	}
-	return fmt.Sprintf("a %s has the sign of the number, and for %s %s is better.", in.Relation, in.Metric, less)
 }
 
 // possible reports whether a comparison can come out either way, and warns if not.
@@ -241,37 +230,17 @@ func (c *check) notOwn(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool 
 	return true
 }
 
-// hypothesis warns of a claim that no criterion tests, and of one that only a loss
-// confirms if a criterion forbids that loss.
+// hypothesis warns of a claim that no criterion tests.
 func (c *check) hypothesis(f *plans.Feature) {
 	h := f.Hypothesis
 	if h == nil || h.Probe == nil {
 		return
 	}
-	claim := h.Probe.Cond.Compare
+	claim := h.Probe.Cond.Compare.Metric
 	reads := func(in *plans.Input) bool {
-		return in.Kind == plans.InputMetric && in.Metric == claim.Metric.Metric && in.Cell == claim.Metric.Cell
+		return in.Kind == plans.InputMetric && in.Metric == claim.Metric && in.Cell == claim.Cell
 	}
 	if !slices.ContainsFunc(f.Criteria, func(r *plans.Rule) bool { return slices.ContainsFunc(r.Inputs(), reads) }) {
 		c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, which no criterion of feature %q reads. Add a criterion on it, or claim a metric that is tested.", h.Metric, f.Name)
-		return
-	}
-	atLeast, limit, ok := improves(claim)
-	if !ok || atLeast || !onlyLoss(claim, limit) {
-		return
-	}
-	for _, r := range f.Criteria {
-		if r.Cond == nil {
-			continue
-		}
-		for _, part := range r.Cond.Parts() {
-			if part.Compare == nil {
-				continue
-			}
-			if least, required, ok := improves(part.Compare); ok && least && required > limit && quantity(part.Compare) == quantity(claim) {
-				c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only if %s is worse, and criterion %q then fails: %s Write the other sign, or let the criterion allow that loss.", h.Expect, h.Metric, r.Name, signOf(claim.Metric))
-				return
-			}
-		}
 	}
 }

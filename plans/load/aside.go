@@ -40,13 +40,15 @@ func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics
 func (r *Result) Aside(names []string, work func()) *lang.Findings {
 	l := r.loaded
 	before, sources, order := l.Diags, l.Sources, l.Order
-	l.Diags, l.Sources, l.Suggestions = nil, maps.Clone(sources), lang.MostSuggestions
+	l.Diags, l.Sources = nil, maps.Clone(sources)
 	l.survive(names[0], work)
 	found := &lang.Findings{Files: maps.Clone(r.Files)}
 	hide := l.tidy(names, found)
+	texts := l.Files()
 	for _, name := range names {
-		if s := l.Sources[name]; s != nil {
-			found.Files[name] = &hcl.File{Body: s.Body, Bytes: hide.Bytes(s.Text)}
+		if f := texts[name]; f != nil {
+			f.Bytes = hide.Mask(f.Bytes)
+			found.Files[name] = f
 		}
 	}
 	l.Diags, l.Sources, l.Order = before, sources, order

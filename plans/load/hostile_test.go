@@ -96,10 +96,6 @@ func numbered(n int, line func(i int) string) string {
 	return b.String()
 }
 
-func unknowns(n int) string {
-	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = local.b%d\n", i, i) })
-}
-
 func attributes(n int) string {
 	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = %d\n", i, i) })
 }

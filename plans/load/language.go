@@ -35,11 +35,3 @@ func Describe(reg *plans.Registry) *lang.BlockDoc {
 func JSONSchema(reg *plans.Registry) ([]byte, error) {
 	return json.MarshalIndent(lang.JSONSchema(Describe(reg), "mxflow plan"), "", "  ")
 }
-
-// planBlock describes the blocks that a root of references names.
-func planBlock(root string) *lang.BlockDoc {
-	if root == "feature" {
-		return featureDoc
-	}
-	return fileDoc.Block(root)
-}

@@ -99,7 +99,7 @@ func (l *loader) whole(read func()) *Result {
 			res.Source = s.Text
 		}
 		res.Sources[name] = s.Text
-		res.Files[name].Bytes = hide.Bytes(s.Text)
+		res.Files[name].Bytes = hide.Mask(s.Text)
 	}
 	return res
 }
@@ -191,7 +191,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 		byName: map[string]*plans.Knob{}, features: map[string]*featureNotes{},
 	}
 	l.Inputs.Dir, l.Inputs.Replays, l.Inputs.Lookup = l.plan.Dir, opts.As != nil, l.environment
-	l.Language, l.Whole = planBlock, fileDoc
+	l.Whole = fileDoc
 	l.Before = func(uses []hcl.Traversal) bool { return !l.settling || l.need(uses) }
 	return l
 }

@@ -326,7 +326,6 @@ func TestHostilePlansAreRefusedQuickly(t *testing.T) {
 		"huge remainder":    summary("1e900 % 3"),
 		"long number":       summary(many("9", 5000)),
 		"names":             many("workload \"a\" {\n}\n", 50_000),
-		"unknown names":     "plan \"p\" {}\nlocals {\n" + unknowns(20_000) + "}\n",
 		"unknown in rules":  unknownRules(9000),
 		"attributes":        "plan \"p\" {\n" + attributes(40_000) + "}\n",
 		"types":             "variable \"x\" {\n type = " + many("list(", 99) + "any" + many(")", 99) + "\n default = []\n}\n",

@@ -90,13 +90,3 @@ func TestSuiteIsPartOfTheDigest(t *testing.T) {
 		t.Error("the order of suites counts")
 	}
 }
-
-// TestWorkloadsOfSuitesAreUsed by them.
-func TestWorkloadsOfSuitesAreUsed(t *testing.T) {
-	with := strings.Replace(planstest.RulePlan, "protocol \"", "suite \"all\" {\n  workloads = [workload.unsent]\n}\n\nprotocol \"", 1)
-	before := Bytes("plan.hcl", []byte(planstest.RulePlan), planstest.Registry(), Options{})
-	after := Bytes("plan.hcl", []byte(with), planstest.Registry(), Options{})
-	if !strings.Contains(planstest.Text(&before.Findings), "workload.unsent") || strings.Contains(planstest.Text(&after.Findings), "Nothing refers to workload.unsent") || !after.OK() {
-		t.Errorf("before:\n%s\nafter:\n%s", planstest.Text(&before.Findings), planstest.Text(&after.Findings))
-	}
-}

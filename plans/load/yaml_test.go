@@ -29,13 +29,14 @@ func loadYAML(src string) *Result {
 // TestDiagnosticsPointIntoYAML renders mistakes in each style of scalar.
 func TestDiagnosticsPointIntoYAML(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
-		{"plan:\n  p:\n    summary: x ${local.b}\n", "plan.yaml:3:18\n    3 │     summary: x ${local.b}\n      │                  ^^^^^^^"},
-		{"plan:\n  p:\n    summary: >-\n      x\n      é ${local.b}\n", "plan.yaml:3:14\n    3 │     summary: >-\n      │              ^^"},
-		{"plan: {p: {}}\nlocals: {a: [1, \"\\u00e9 ${local.b}\"]}\n", "plan.yaml:2:17\n    2 │ locals: {a: [1, \"\\u00e9 ${local.b}\"]}\n      │                 ^^^^^^^^^^^^^^^^^^^"},
-		{"\uFEFFplan: {p: {sum: 1}}\r\n", "plan.yaml:1:12\n    1 │ plan: {p: {sum: 1}}\n      │            ^^^"},
+		{"plan:\n  p:\n    summary: x ${local.b}\n", "   3:     summary: x ${\x1b[1;4mlocal.b\x1b[0m}\n"},
+		{"plan:\n  p:\n    summary: >-\n      x\n      é ${local.b}\n", "   3:     summary: \x1b[1;4m>-\x1b[0m\n"},
+		{"plan: {p: {}}\nlocals: {a: [1, \"\\u00e9 ${local.b}\"]}\n", "   2: locals: {a: [1, \x1b[1;4m\"\\u00e9 ${local.b}\"]}\x1b[0m\n"},
+		{"\uFEFFplan: {p: {sum: 1}}\r\n", "   1: plan: {p: {\x1b[1;4msum\x1b[0m: 1}}\n"},
 	} {
-		if got := planstest.Text(&loadYAML(c.src).Findings); !strings.Contains(got, c.want) {
-			t.Errorf("%q:\n%s\nwant\n%s", c.src, got, c.want)
+		var b strings.Builder
+		if err := loadYAML(c.src).WriteDiagnostics(&b, 0, true); err != nil || !strings.Contains(b.String(), c.want) {
+			t.Errorf("%q: %v\n%s\nwant\n%s", c.src, err, b.String(), c.want)
 		}
 	}
 }

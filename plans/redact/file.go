@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// File removes sensitive values from a text file, in place. A file without any is not
+// File removes sensitive values from a text file, in place, line by line: the redactor
+// knows a sensitive value of several lines by each of them. A file without any is not
 // touched.
 func File(path string, r *Redactor) error {
 	if !r.Active() {
@@ -24,30 +25,22 @@ func File(path string, r *Redactor) error {
 		return err
 	}
 	defer os.Remove(out.Name()) // gone after the rename
-	changed, err := redactLines(in, out, r)
+	lines, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
+	changed := false
+	for err == nil {
+		var line string
+		line, err = lines.ReadString('\n')
+		clean := r.Text(line)
+		changed = changed || clean != line
+		if _, wrong := w.WriteString(clean); wrong != nil {
+			err = wrong
+		}
+	}
+	if err == io.EOF {
+		err = w.Flush()
+	}
 	if err = errors.Join(err, out.Close()); err != nil || !changed {
 		return err
 	}
 	return os.Rename(out.Name(), path)
-}
-
-// redactLines copies line by line: the redactor knows a sensitive value of several lines
-// by each of them.
-func redactLines(in io.Reader, out io.Writer, r *Redactor) (changed bool, err error) {
-	lines := bufio.NewReaderSize(in, 64<<10)
-	w := bufio.NewWriterSize(out, 64<<10)
-	for {
-		line, readErr := lines.ReadString('\n')
-		clean := r.Text(line)
-		changed = changed || clean != line
-		if _, err := w.WriteString(clean); err != nil {
-			return changed, err
-		}
-		if readErr == io.EOF {
-			return changed, w.Flush()
-		}
-		if readErr != nil {
-			return changed, readErr
-		}
-	}
 }

@@ -162,6 +162,26 @@ func (r *Redactor) next(text string, low []byte, from int) (begin, end int, mark
 	return begin, end, mark
 }
 
+// Mask is a text with stars in place of the lines that hold a secret, so that places in it
+// stay; nil if that does not remove all.
+func (r *Redactor) Mask(text []byte) []byte {
+	if r == nil || r.Text(string(text)) == string(text) {
+		return text
+	}
+	var masked strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if r.Text(line) != line {
+			end := line[len(strings.TrimRight(line, "\r\n")):]
+			line = strings.Repeat("*", len(line)-len(end)) + end
+		}
+		masked.WriteString(line)
+	}
+	if r.Text(masked.String()) != masked.String() {
+		return nil
+	}
+	return []byte(masked.String())
+}
+
 // Bytes is Text for bytes, such as a JSON document.
 func (r *Redactor) Bytes(b []byte) []byte {
 	if r == nil {

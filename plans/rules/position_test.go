@@ -70,12 +70,15 @@ func TestMistakesAreShownWhereTheyStand(t *testing.T) {
 	}
 }
 
-func TestCaretsOfARule(t *testing.T) {
+func TestPlaceOfARule(t *testing.T) {
 	const want = `Error: Unknown metric
-  on plan.hcl:58:11
-   58 │   rule = "chat.ttf <= 0.5 or chat.tg.gain >= 0.1"
-      │           ^^^^^^^^
-  "ttf" is not a metric of a workload. Did you mean "ttft"?
+
+  on plan.hcl line 58, in phase "one":
+  58:   rule = "chat.ttf <= 0.5 or chat.tg.gain >= 0.1"
+
+"ttf" is not a metric of a workload. Did you mean "ttft"?
+[unknown-metric at plan.hcl:58:11]
+
 `
 	if got := planstest.Text(&loadRule(`  rule = "chat.ttf <= 0.5 or chat.tg.gain >= 0.1"`).Findings); got != want && got != strings.Replace(want, `"ttft"`, `"ttfr"`, 1) {
 		t.Errorf("got\n%s", got)

@@ -94,7 +94,10 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 	if limits.Features < 0 || limits.Launches < 0 || limits.Hours < 0 || math.IsNaN(limits.Hours) || math.IsInf(limits.Hours, 0) {
 		return nil, errors.New("limits of a seal must be finite and not negative")
 	}
-	s := &Seal{Format: Format, Plan: p.Name, Limits: limits, FalsePass: falsePass(p), Judged: []Part{}}
+	s := &Seal{Format: Format, Plan: p.Name, Limits: limits, FalsePass: plans.UsualDecision().FalsePass, Judged: []Part{}}
+	if p.Decision != nil {
+		s.FalsePass = p.Decision.FalsePass
+	}
 	all, err := parts(p)
 	if err != nil {
 		return nil, err
@@ -174,7 +177,7 @@ func (s *Seal) Moved(p *plans.Plan) ([]Moved, error) {
 
 // Proposed are the features that are not in the seal.
 func (s *Seal) Proposed(p *plans.Plan) (list []*plans.Feature) {
-	sealed := s.features()
+	sealed := s.features("")
 	for _, f := range p.Features() {
 		if !slices.Contains(sealed, pathOf(f)) {
 			list = append(list, f)
@@ -194,53 +197,35 @@ func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
 		if name == "choose.knob" {
 			knob, sets = strings.Trim(j.Value, `"`), true
 		}
-		if sets && !s.mayTurn(knob) {
+		allowed := func(k string) bool { name, _, _ := strings.Cut(k, "."); return name == knob }
+		if sets && !slices.ContainsFunc(s.Limits.Knobs, allowed) {
 			moved = append(moved, Moved{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line, Limit: fmt.Sprintf("knobs = [%s]", strings.Join(s.Limits.Knobs, ", "))})
 		}
 	}
-	var nearest []Moved
-	for _, like := range s.features() {
-		if !strings.HasPrefix(like, "phase."+f.Phase+".feature.") {
-			continue
+	nearest := []Moved{{Path: path, Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: "phases with a sealed feature"}}
+	for i, sealed := range s.features(f.Phase) {
+		like := below(byPath(s.Judged), sealed)
+		names := maps.Clone(like)
+		maps.Copy(names, own)
+		var differs []Moved
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			root, _, _ := strings.Cut(name, ".")
+			free := slices.Contains([]string{"name", "summary", "phase", "priority", "set", "hypothesis", "choose"}, root) ||
+				root == "builds_on" && own["builds_on.kind"].Value == fmt.Sprintf("%q", plans.OnAccepted)
+			if free || like[name].Value == own[name].Value {
+				continue
+			}
+			at := own[name]
+			if at.File == "" {
+				at = own["name"]
+			}
+			differs = append(differs, Moved{Path: path + "." + name, Was: like[name].Value, Is: own[name].Value, File: at.File, Line: at.Line})
 		}
-		differs := otherwise(below(byPath(s.Judged), like), own, path)
-		if len(differs) == 0 {
-			return moved
-		}
-		if nearest == nil || len(differs) < len(nearest) {
+		if i == 0 || len(differs) < len(nearest) {
 			nearest = differs
 		}
 	}
-	if nearest == nil {
-		nearest = []Moved{{Path: path, Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: "phases with a sealed feature"}}
-	}
 	return append(moved, nearest...)
-}
-
-// otherwise is where a proposed feature is judged differently from a sealed one.
-func otherwise(like, own map[string]Part, path string) (moved []Moved) {
-	names := maps.Clone(like)
-	maps.Copy(names, own)
-	onAccepted := own["builds_on.kind"].Value == fmt.Sprintf("%q", plans.OnAccepted)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		free := slices.ContainsFunc([]string{"name", "summary", "phase", "priority", "set", "hypothesis", "choose"}, func(root string) bool {
-			return name == root || strings.HasPrefix(name, root+".")
-		})
-		if free || onAccepted && strings.HasPrefix(name, "builds_on.") || like[name].Value == own[name].Value {
-			continue
-		}
-		at := own[name]
-		if at.File == "" {
-			at = own["name"]
-		}
-		moved = append(moved, Moved{Path: path + "." + name, Was: like[name].Value, Is: own[name].Value, File: at.File, Line: at.Line})
-	}
-	return moved
-}
-
-// mayTurn reports whether a proposed feature may set a knob.
-func (s *Seal) mayTurn(knob string) bool {
-	return slices.ContainsFunc(s.Limits.Knobs, func(k string) bool { name, _, _ := strings.Cut(k, "."); return name == knob })
 }
 
 // free reports whether a proposer may change what is at a path.
@@ -261,17 +246,21 @@ func (s *Seal) free(p *plans.Plan, path string) bool {
 	})
 }
 
-// features are the paths of the sealed features.
-func (s *Seal) features() (paths []string) {
+// features are the paths of the sealed features, of one phase or of all.
+func (s *Seal) features(phase string) (paths []string) {
 	for _, j := range s.Judged {
-		if parts := strings.Split(j.Path, "."); len(parts) >= 5 && parts[0] == "phase" && parts[2] == "feature" && parts[4] == "name" {
+		parts := strings.Split(j.Path, ".")
+		if len(parts) >= 5 && parts[0] == "phase" && (phase == "" || parts[1] == phase) && parts[2] == "feature" && parts[4] == "name" {
 			paths = append(paths, strings.Join(parts[:4], "."))
 		}
 	}
 	return paths
 }
 
-// parts are what a plan sets, and the digests of the files that its commands name.
+// parts are what a plan sets, and the digests of the files and folders that its commands
+// name: an added test judges as much as a changed one. For a link in a folder, its target
+// counts. Folders outside the plan's, such as those of models and of the system, are not
+// part of what judges.
 func parts(p *plans.Plan) (list []Part, err error) {
 	for _, j := range p.Judged() {
 		list = append(list, Part{j.Path, j.Value, filepath.ToSlash(j.At.File), j.At.Start.Line})
@@ -286,74 +275,42 @@ func parts(p *plans.Plan) (list []Part, err error) {
 				continue
 			}
 			seen[path] = true
-			files := map[string]string{}
-			switch {
-			case info.Mode().IsRegular():
-				files[name], err = sumOf(path)
-			case info.IsDir() && beside(p, path):
-				files, err = folder(name, path)
+			within, outside := filepath.Rel(p.Abs("."), path)
+			if !info.Mode().IsRegular() && (!info.IsDir() || outside != nil || within == "." || !filepath.IsLocal(within)) {
+				continue
 			}
+			err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				below, err := filepath.Rel(path, at)
+				sum := "no file: " + d.Type().String()
+				if d.Type()&fs.ModeSymlink != 0 && (at != path || info.IsDir()) {
+					sum, err = os.Readlink(at)
+					sum = "link to " + sum
+				} else if d.Type().IsRegular() || at == path {
+					sum, err = digestOf(at)
+				}
+				list = append(list, Part{"file." + filepath.ToSlash(filepath.Join(name, below)), sum, filepath.ToSlash(block.Range.File), block.Range.Start.Line})
+				return err
+			})
 			if err != nil {
 				return nil, err
-			}
-			for _, f := range slices.Sorted(maps.Keys(files)) {
-				list = append(list, Part{"file." + filepath.ToSlash(f), files[f], filepath.ToSlash(block.Range.File), block.Range.Start.Line})
 			}
 		}
 	}
 	return list, nil
 }
 
-// mostFiles is how many files may be in a folder that a command names.
-const mostFiles = 1000
-
-// beside reports whether a folder is below the plan's: others, such as those of models
-// and of the system, are not part of what judges.
-func beside(p *plans.Plan, path string) bool {
-	within, err := filepath.Rel(p.Abs("."), path)
-	return err == nil && within != "." && filepath.IsLocal(within)
-}
-
-// folder are the digests of all files below a folder, by name: an added test judges as
-// much as a changed one. For a link, its target counts.
-func folder(name, path string) (files map[string]string, err error) {
-	files = map[string]string{}
-	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		below, err := filepath.Rel(path, at)
-		if err != nil {
-			return err
-		}
-		if len(files) == mostFiles {
-			return fmt.Errorf("%s has more than %d files: name the files that judge, or a smaller folder, in the command", name, mostFiles)
-		}
-		sum := "no file: " + d.Type().String()
-		switch {
-		case d.Type().IsRegular():
-			sum, err = sumOf(at)
-		case d.Type()&fs.ModeSymlink != 0:
-			sum, err = os.Readlink(at)
-			sum = "link to " + sum
-		}
-		files[filepath.Join(name, below)] = sum
-		return err
-	})
-	return files, err
-}
-
-func sumOf(path string) (string, error) {
+func digestOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // commands are the blocks whose programs judge: levels, steps, and engines that measure
@@ -375,13 +332,6 @@ func commands(p *plans.Plan) (blocks []*plans.Block) {
 		}
 	}
 	return blocks
-}
-
-func falsePass(p *plans.Plan) float64 {
-	if p.Decision != nil {
-		return p.Decision.FalsePass
-	}
-	return plans.UsualDecision().FalsePass
 }
 
 func pathOf(f *plans.Feature) string { return "phase." + f.Phase + ".feature." + f.Name }

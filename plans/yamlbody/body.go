@@ -1,8 +1,13 @@
 package yamlbody
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"gopkg.in/yaml.v3"
 )
 
 // body is a mapping read as a body.
@@ -52,8 +57,9 @@ func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Bod
 			content.Attributes[key] = attribute(e)
 		case header != nil:
 			rest.hidden[key] = true
-			list, d := blocksOf(e, header)
-			content.Blocks, diags = append(content.Blocks, list...), append(diags, d...)
+			u := unpacking{header: header, typeAt: e.Key.Range}
+			u.unpack(e.Value, e.Key.Range, nil, nil)
+			content.Blocks, diags = append(content.Blocks, u.found...), append(diags, u.diags...)
 		}
 	}
 	for _, a := range schema.Attributes {
@@ -88,9 +94,82 @@ func (b *body) MissingItemRange() hcl.Range {
 	return r
 }
 
-func attribute(e *Entry) *hcl.Attribute {
+func attribute(e Entry) *hcl.Attribute {
 	return &hcl.Attribute{
-		Name: e.Key.Text, Expr: own(e.Value.Expr), NameRange: e.Key.Range,
+		Name: e.Key.Text, Expr: e.Value.Expr, NameRange: e.Key.Range,
 		Range: hcl.RangeBetween(e.Key.Range, e.Value.Range),
+	}
+}
+
+// LabelOf is the name of a label that only blocks of some kinds (first labels) have; nil
+// means all. A schema of HCL can hold no more than its name.
+func LabelOf(name string, only []string) string {
+	if only == nil {
+		return name
+	}
+	return name + below + strings.Join(only, ",")
+}
+
+const below = " of "
+
+// unpacking goes from a key that is a type of block down the levels of labels, and finds
+// the blocks there, in order.
+type unpacking struct {
+	header *hcl.BlockHeaderSchema
+	typeAt hcl.Range
+	found  hcl.Blocks
+	diags  hcl.Diagnostics
+}
+
+// unpack reads what is below a key (or in a list below it) at a place.
+func (u *unpacking) unpack(n *Node, at hcl.Range, labels []string, places []hcl.Range) {
+	var names []string // of the labels of blocks below these
+	for _, label := range u.header.LabelNames {
+		name, kinds, some := strings.Cut(label, below)
+		if !some || len(labels) > 0 && slices.Contains(strings.Split(kinds, ","), labels[0]) {
+			names = append(names, name)
+		}
+	}
+	missing := names[len(labels):]
+	value, constant := n.Expr.(*hclsyntax.LiteralValueExpr)
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Items {
+			if item.Kind == yaml.SequenceNode {
+				u.diags = append(u.diags, problem(item.Range, "yaml-shape", "List within a list", "Each element of this list is a %s, so it must be a mapping.", u.header.Type))
+				continue
+			}
+			from := at
+			if len(missing) == 0 && len(labels) == 0 {
+				from = hcl.Range{Filename: at.Filename, Start: item.Range.Start, End: item.Range.Start}
+			}
+			u.unpack(item, from, labels, places)
+		}
+	case len(missing) > 0 && n.Kind == yaml.MappingNode:
+		for _, e := range n.Entries {
+			u.unpack(e.Value, e.Key.Range, append(slices.Clip(labels), e.Key.Text), append(slices.Clip(places), e.Key.Range))
+		}
+	case len(missing) > 0:
+		code := "missing-attribute"
+		if missing[0] == "name" {
+			code = "invalid-name"
+		}
+		u.diags = append(u.diags, problem(at, code, "Missing "+missing[0], "The %s of a %s is the key below it. Write %s: {%s: {…}}, or the same as indented lines.", missing[0], u.header.Type, u.header.Type, missing[0]))
+	default:
+		if n.Kind != yaml.MappingNode && !(constant && value.Val.IsNull()) {
+			what, hint := u.header.Type, ""
+			for _, l := range labels {
+				what += fmt.Sprintf(" %q", l)
+				hint = fmt.Sprintf(" If %q is a setting, the name of the %s above it is missing.", l, u.header.Type)
+			}
+			u.diags = append(u.diags, problem(n.Range, "yaml-shape", "Not a mapping", "%s takes settings, so it must be a mapping: indented lines of key: value. A colon needs a space after it.%s", what, hint))
+		}
+		// A block with a mistaken body counts too, so that it is not reported as missing.
+		for len(labels) < len(u.header.LabelNames) { // which blocks of this kind do not have
+			labels, places = append(slices.Clip(labels), ""), append(slices.Clip(places), places[len(places)-1])
+		}
+		u.found = append(u.found, &hcl.Block{
+			Type: u.header.Type, Labels: labels, Body: n.Body(), DefRange: at, TypeRange: u.typeAt, LabelRanges: places,
+		})
 	}
 }

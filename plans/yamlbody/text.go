@@ -12,78 +12,59 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
-	n.Text, n.IsText = y.Value, true
-	block := y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	quoted := y.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
-	n.Range = b.scalarRange(from, y.Value, quoted)
-	n.weight.bytes = len(y.Value) + 1
-	if !block && !quoted && b.plain(n, y) {
+func (b *builder) scalarNode(n *Node, y *yaml.Node, from int) {
+	quotes := 0
+	if y.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		quotes = 1
+	}
+	n.Text, n.Range = y.Value, b.scalar(from, y.Value, quotes)
+	if quotes == 0 && y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && b.plain(n, y) {
 		return
 	}
+	n.IsText = true
 	t := &text{
 		ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: literal(cty.StringVal(n.Text), n.Range), SrcRange: n.Range},
-		value:           n.Text, start: n.Range.Start, guard: b.guard,
+		value:           n.Text, start: b.pos(from + quotes), asWritten: b.asWritten(from+quotes, n.Text), guard: b.guard,
 	}
-	if quoted {
-		t.start.Byte, t.start.Column = t.start.Byte+1, t.start.Column+1
-	}
-	t.asWritten = asWritten(b.text[t.start.Byte:], n.Text)
 	n.Expr = t
-	if !strings.Contains(n.Text, "${") && !strings.Contains(n.Text, "%{") {
-		return
-	}
-	if strings.Contains(strings.ReplaceAll(n.Text, "\r\n", ""), "\r") {
+	switch {
+	case !strings.Contains(n.Text, "${") && !strings.Contains(n.Text, "%{"):
+	case strings.Contains(strings.ReplaceAll(n.Text, "\r\n", ""), "\r"):
 		// HCL's scanner reads everything after one as text, including sequences.
 		b.fail(n.Range, "invalid-yaml", "Carriage return in template", `A text with ${ } or %%{ } cannot contain a raw carriage return. Write it as ${"\r"}.`)
-		return
+	default:
+		expr, diags := t.parse(hclsyntax.LexTemplate, hclsyntax.ParseTemplate)
+		b.diags = append(b.diags, diags...)
+		if wrap, ok := expr.(*hclsyntax.TemplateWrapExpr); ok {
+			expr = wrap.Wrapped // its type is that of what is in it
+		}
+		if !diags.HasErrors() {
+			t.Expression = expr
+		}
 	}
-	expr, diags := t.parse(hclsyntax.LexTemplate, hclsyntax.ParseTemplate)
-	b.diags = append(b.diags, diags...)
-	if diags.HasErrors() {
-		return
-	}
-	if wrap, ok := expr.(*hclsyntax.TemplateWrapExpr); ok {
-		expr = wrap.Wrapped // its type is that of what is in it
-	}
-	t.Expression = expr
 }
 
 // decimal is the one form of number that YAML 1.1, YAML 1.2 and HCL agree about.
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// plain reads an unquoted scalar; false if it is text.
+// plain reads an unquoted scalar that is no text; false if it is one.
 func (b *builder) plain(n *Node, y *yaml.Node) bool {
-	switch y.Tag {
-	case "!!null":
-	case "!!bool":
+	switch {
+	case y.Tag == "!!null":
+	case y.Tag == "!!bool":
 		n.Expr = literal(cty.BoolVal(strings.EqualFold(y.Value, "true")), n.Range)
-	case "!!int", "!!float":
-		b.number(n)
-	default:
-		// YAML 1.2 has no dates; what looks like one is text. A number that no float
-		// holds is still meant as a number.
-		if !decimal.MatchString(y.Value) {
+	case decimal.MatchString(y.Value): // a number that no float holds is tagged as text
+		v, err := cty.ParseNumberVal(y.Value)
+		if err != nil {
 			return false
 		}
-		b.number(n)
-	}
-	n.IsText = false
-	return true
-}
-
-func (b *builder) number(n *Node) {
-	if refused := b.guard(hclsyntax.Tokens{{Type: hclsyntax.TokenNumberLit, Bytes: []byte(n.Text), Range: n.Range}}); refused != nil {
-		refused.Detail += " If it is meant as text, put it in quotes."
-		b.diags = append(b.diags, refused)
-		return
-	}
-	v, err := cty.ParseNumberVal(n.Text)
-	if err != nil || !decimal.MatchString(n.Text) {
+		n.Expr = literal(v, n.Range)
+	case y.Tag == "!!int", y.Tag == "!!float":
 		b.fail(n.Range, "yaml-value", "Ambiguous number", "YAML parsers disagree on what %s is. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
-		return
+	default:
+		return false // YAML 1.2 has no dates; what looks like one is text
 	}
-	n.Expr = literal(v, n.Range)
+	return true
 }
 
 // Guard checks what a text consists of before HCL's parser sees it; nil if it may be
@@ -100,11 +81,6 @@ type text struct {
 	start     hcl.Pos
 	asWritten bool
 	guard     Guard
-}
-
-// asWritten reports whether a file has a text at a place just as it is.
-func asWritten(file, text string) bool {
-	return strings.HasPrefix(file, text) && !strings.Contains(text, "\n")
 }
 
 // parse reads the text as a template or an expression.
@@ -217,22 +193,4 @@ func ReadReferences(expr hcl.Expression, words ...string) (changed bool) {
 		}
 	}
 	return changed
-}
-
-// own is an expression for one attribute, apart from those of other aliases of its node.
-func own(expr hclsyntax.Expression) hclsyntax.Expression {
-	switch e := expr.(type) {
-	case *text:
-		t, inner := *e, *e.ParenthesesExpr
-		t.ParenthesesExpr = &inner
-		return &t
-	case *hclsyntax.TupleConsExpr:
-		list := *e
-		list.Exprs = nil
-		for _, item := range e.Exprs {
-			list.Exprs = append(list.Exprs, own(item))
-		}
-		return &list
-	}
-	return expr
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -55,28 +56,24 @@ func Files(r *load.Result) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The stems of files that are separate plans.
-	other := map[string]bool{}
+	others := map[string]bool{} // the stems of files that are separate plans
+	var files []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if !e.IsDir() && lang.IsPlanFile(e.Name()) && r.Sources[path] == nil {
-			other[stemOf(e.Name())] = true
+		switch {
+		case e.IsDir():
+		case lang.IsPlanFile(e.Name()) && r.Sources[path] == nil:
+			others[stemOf(path)] = true
+		case lang.IsCaseFile(e.Name()) && !strings.HasPrefix(e.Name(), "."):
+			files = append(files, path)
 		}
 	}
 	for name := range r.Sources {
 		if filepath.Dir(name) == filepath.Clean(dir) {
-			delete(other, stemOf(name)) // plan.yaml beside plan.hcl
+			delete(others, stemOf(name)) // plan.yaml beside plan.hcl
 		}
 	}
-	var files []string
-	for _, e := range entries {
-		name := e.Name()
-		if e.IsDir() || strings.HasPrefix(name, ".") || !lang.IsCaseFile(name) || other[stemOf(name)] {
-			continue
-		}
-		files = append(files, filepath.Join(dir, name))
-	}
-	return files, nil
+	return slices.DeleteFunc(files, func(path string) bool { return others[stemOf(path)] }), nil
 }
 
 // stemOf is a file name without the part that shows its type.
@@ -124,12 +121,5 @@ case "kernels that were not proven" {
 
 // JSONSchema describes files of cases.
 func JSONSchema() ([]byte, error) {
-	root := lang.JSONSchema(fileDoc.With(&plans.Registry{}), "mxflow cases")
-	delete(root["properties"].(lang.Object), "dynamic") // cases are written one by one
-	for _, def := range root["$defs"].(lang.Object) {
-		if properties, ok := def.(lang.Object)["properties"].(lang.Object); ok {
-			delete(properties, "dynamic")
-		}
-	}
-	return json.MarshalIndent(root, "", "  ")
+	return json.MarshalIndent(lang.JSONSchema(fileDoc.With(&plans.Registry{}), "mxflow cases"), "", "  ")
 }

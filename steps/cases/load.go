@@ -1,7 +1,6 @@
 package cases
 
 import (
-	"bytes"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,13 +51,9 @@ func Load(r *load.Result, files []string) ([]*Case, *lang.Findings) {
 
 // file reads one file of cases.
 func (l *loader) file(name string, text []byte) {
-	s, diags := &lang.Source{Name: name, Text: text}, hcl.Diagnostics(nil)
-	var blocks hcl.Blocks
-	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))) > 0 {
-		s, diags = lang.Parse(name, text)
-	}
+	s, diags := lang.Parse(name, text)
 	l.Sources[name] = s
-	l.Diags = append(l.Diags, diags...)
+	var blocks hcl.Blocks
 	if s.Body != nil && !lang.BrokenSyntax(diags) {
 		blocks = l.Content(s.Body, fileDoc.Schema(), "a file of cases").Blocks
 	}
@@ -67,7 +62,11 @@ func (l *loader) file(name string, text []byte) {
 			l.cases = append(l.cases, c)
 		}
 	}
-	if len(blocks) == 0 && !l.Diags.HasErrors() {
+	empty := slices.ContainsFunc(diags, func(d *hcl.Diagnostic) bool { return lang.CodeOf(d) == "plan-empty" })
+	if !empty {
+		l.Diags = append(l.Diags, diags...)
+	}
+	if empty || len(blocks) == 0 && !l.Diags.HasErrors() {
 		example := `case "what it shows" { feature = feature.name }`
 		if lang.IsYAML(name) {
 			example = "case: {what it shows: {feature: feature.name}}"
@@ -155,7 +154,9 @@ func (l *loader) set(c *Case, scope *rules.Scope, p eval.Pair) {
 			if other.Kind == plans.InputTarget {
 				continue // which the plan itself sets
 			}
-			if sameValue(in, other) {
+			same := *other
+			same.Path = in.Path
+			if reflect.DeepEqual(*in, same) { // under any spelling
 				readers = append(readers, other)
 			} else if !slices.Contains(others, other.Path) {
 				others = append(others, other.Path)
@@ -176,13 +177,6 @@ func (l *loader) set(c *Case, scope *rules.Scope, p eval.Pair) {
 			c.Set[in] = value
 		}
 	}
-}
-
-// sameValue reports whether two addresses lead to the same value.
-func sameValue(a, b *plans.Input) bool {
-	x, y := *a, *b
-	x.Path, y.Path = "", ""
-	return reflect.DeepEqual(x, y)
 }
 
 // value reads what an input is set to.

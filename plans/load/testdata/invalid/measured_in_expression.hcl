@@ -1,16 +1,16 @@
 plan "p" {
-  summary = "${feature.x.gain} ${chat.tg.gain}" # ERROR: Only known after measuring | Only known after measuring
+  summary = "${feature.x.gain} ${chat.tg.gain}" # ERROR: A reference has no attributes | Unknown name
 }
 workload "chat" {
   prompt_tokens = 8
   output_tokens = 8
 }
 target "t" {
-  metrics = { chat = { tg = workload.chat.tg } } # ERROR: Only known after measuring
+  metrics = { chat = { tg = workload.chat.tg } } # ERROR: A reference has no attributes
 }
 locals {
-  a = baseline.chat.tg # ERROR: Only known after measuring
-  b = baseline.tg      # ERROR: Only known after measuring
+  a = baseline.chat.tg # ERROR: A reference has no attributes
+  b = baseline.tg      # ERROR: A reference has no attributes
   c = workload.chat.prompt_tokens # ERROR: A reference has no attributes
 }
 engine "embedded" "tiny" {}

@@ -127,7 +127,7 @@ protocol "standard" {
   }
 }
 
-protocol "quick" { # WARNING: Unused protocol
+protocol "quick" {
   level "benchmark" {
     workloads = [workload.chat]
   }
