@@ -7,29 +7,23 @@ import (
 
 // Knob is one independently switchable feature gate.
 type Knob struct {
-	Name    string
-	Summary string
-	Default string
+	Name    string `hcl:"name,label" doc:"Its name in 'set' and rules."`
+	Summary string `hcl:"summary,optional" doc:"What it switches, in one sentence."`
+	Default string `hcl:"default" needs:"the baseline's value." doc:"Name of the baseline's value."`
 	Values  []*KnobValue
-	// Changes are the observations that its values are expected to change; arms must
-	// agree in all others.
-	Changes []string `json:",omitempty"`
+	Changes []string `json:",omitempty" hcl:"changes,optional" doc:"Observations that its values are expected to change, such as 'attention'. Arms that differ in any other observation make their comparison invalid. Those in a value's 'must_see' are included automatically."`
 	Range   Range    `json:"-"`
 }
 
 // KnobValue is one setting of a knob: what it changes and how it is proved.
 type KnobValue struct {
-	Name string
+	Name string `hcl:"name,label" doc:"Its name in 'default' and 'set': letters, digits and '_ . : + -'."`
 	// Env and Settings override the engine's; a nil value unsets.
-	Env      map[string]*string
-	Settings map[string]any
-	// Args are appended after the engine's.
-	Args []string
-	// Command replaces the command of the engine's process block; empty leaves it.
-	Command []string `json:",omitempty"`
-	// Image replaces the image of an engine that runs in a container; empty
-	// leaves it.
-	Image string `json:",omitempty"`
+	Env      map[string]*string `hcl:"env,optional" type:"map of strings or null" program:"true" doc:"Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, or what would be inherited."`
+	Settings map[string]any     `hcl:"settings,optional" program:"true" doc:"Options in the engine kind's words, on top of the engine's. A null unsets."`
+	Args     []string           `hcl:"args,optional" program:"true" doc:"Appended after the engine's."`
+	Command  []string           `json:",omitempty" hcl:"command,optional" program:"true" doc:"The program and its arguments, replacing the 'command' of the engine's 'process' block; flags and args are appended to it."`
+	Image    string             `json:",omitempty" hcl:"image,optional" doc:"The container image, replacing the engine's."`
 	// Parts are the blocks that the Registry declares, by keyword.
 	Parts map[string][]*Block `json:",omitempty"`
 	// MustSee and MustNotSee are kernel evidence.
@@ -41,19 +35,12 @@ type KnobValue struct {
 // Evidence is what shows that a value took effect. Globs are unanchored and
 // case-insensitive, and * crosses every character.
 type Evidence struct {
-	// Log globs are matched against the lines of the engine's log.
-	Log []string
-	// Lines are lines of the log that are counted.
-	Lines []Lines `json:",omitempty"`
-	// Observed are observations with the value that they must, or must not, have.
-	Observed map[string]any `json:",omitempty"`
-	// Trace are families of kernels, or globs of their names, in a profile; Kernels are
-	// those whose launches are counted.
-	Trace   []string `json:",omitempty"`
-	Kernels []Lines  `json:",omitempty"`
-	// AtStart also accepts evidence from before the first request to the engine, which
-	// only repeats the configuration.
-	AtStart bool `json:",omitempty"`
+	Log      []string       `hcl:"log,optional" doc:"Globs for lines of the engine's log: unanchored, case-insensitive, '*' matches anything."`
+	Lines    []Lines        `json:",omitempty"`
+	Observed map[string]any `json:",omitempty" hcl:"observed,optional" doc:"Observations with their value, as in '{ moe_kernel = \"marlin\" }'. One that is not observed proves nothing."`
+	Trace    []string       `json:",omitempty" hcl:"trace,optional" doc:"Kernels in the profile that the level 'profile' takes: families of them, such as \"marlin\", or globs of their whole names. This shows what ran; a log shows what the engine meant to run."`
+	Kernels  []Lines        `json:",omitempty"`
+	AtStart  bool           `json:",omitempty" hcl:"at_start,optional" doc:"Accept lines from before the first request, which repeat the configuration. A weaker proof, and shown as one: for an engine that logs nothing while it works."`
 }
 
 // Empty reports whether there is nothing to look for.
@@ -65,8 +52,8 @@ func (e Evidence) Traced() bool { return len(e.Trace)+len(e.Kernels) > 0 }
 // Lines ask for at least AtLeast lines of a log, or launches of kernels, that match any
 // of the globs; one that matches several counts once.
 type Lines struct {
-	AnyOf   []string
-	AtLeast int
+	AnyOf   []string `hcl:"any_of" needs:"globs of lines to count, such as [\"*gemv_fp4_*\", \"*fallback_*\"]." doc:"Globs as in 'log', or of kernels as in 'trace'. What several of them match counts once."`
+	AtLeast int      `hcl:"at_least,optional" default:"1" min:"1" doc:"How many every launch must have: lines, where those from before the first request count as in 'log', or launches in the profile, prefill and decoding together."`
 }
 
 // DefaultKnobs is every knob at its default, or as the baseline sets it.

@@ -17,8 +17,8 @@ import (
 // Plan is a decoded, checked plan. Everything in it is resolved: variables and
 // locals are gone, references are names that exist.
 type Plan struct {
-	Name    string
-	Summary string
+	Name    string `hcl:"name,label" doc:"Its name, part of file names: letters, digits and '_ . -'."`
+	Summary string `hcl:"summary,optional" doc:"What the effort is for, in one sentence."`
 	// File is the path as given; Dir is its folder.
 	File string `json:"-"`
 	Dir  string `json:"-"`
@@ -142,28 +142,29 @@ func Find[T any](list []*T, fits func(*T) bool) *T {
 
 // Variable is an input of the plan with the value it has in this load.
 type Variable struct {
-	Name        string
-	Description string
+	Name        string   `hcl:"name,label" doc:"Its name in expressions: 'var.<name>'."`
+	Description string   `hcl:"description,optional" doc:"What it is for."`
+	_           struct{} `hcl:"type,optional" type:"type" doc:"A type such as 'string', 'number', 'bool', 'list(string)', 'map(number)' or 'object({ … })', whose attributes can be 'optional(type, default)'. Without it, any type, and '--var n=2' is a number if the default is one (a bool likewise)."`
+	_           struct{} `hcl:"default,optional" type:"anything" doc:"The value if none is given. It cannot refer to anything."`
 	// Value is the value in use, as plain data (string, float64, bool, list,
 	// map); nil for a sensitive one.
 	Value any
 	// From is where the value comes from: "default", "MXFLOW_VAR_name", the name of a
 	// file, or "--var".
-	From string
-	// Sensitive values are kept out of everything shown or recorded.
-	Sensitive bool  `json:",omitempty"`
+	From      string
+	Sensitive bool  `json:",omitempty" hcl:"sensitive,optional" default:"false" doc:"Keeps the value, and everything computed from it, out of logs, records, reports and messages. It has no default: secrets do not belong in a plan file."`
 	Range     Range `json:"-"`
 }
 
 // Baseline is the variant with every knob at its default (or as Set says).
 type Baseline struct {
 	// Engine is "kind.name".
-	Engine   string
-	Protocol string
-	Set      map[string]string
+	Engine   string            `hcl:"engine" ref:"engine" needs:"the engine under test, such as engine.kind.name." doc:"The engine under test."`
+	Protocol string            `hcl:"protocol" ref:"protocol" needs:"the tests for it, such as protocol.name." doc:"The levels for it, and for features that name no protocol."`
+	Set      map[string]string `hcl:"set,optional" type:"map of knobs to their values" doc:"Knobs that are not at their default."`
 	// AcceptFingerprint are entries of the environment in which launches may
 	// differ, see FingerprintEntries.
-	AcceptFingerprint []string `json:",omitempty"`
+	AcceptFingerprint []string `json:",omitempty" hcl:"accept_fingerprint,optional" doc:"Fingerprint entries that can differ between compared launches, and whose change needs no new measurement: such as 'kernel', 'driver', 'packages' or 'repo.vllm'; 'repo.*' is all source trees, 'all' everything."`
 	Range             Range    `json:"-"`
 }
 
@@ -192,11 +193,11 @@ func (p *Plan) UnderTest() *Engine {
 
 // Target is a number to beat, measured elsewhere.
 type Target struct {
-	Name    string
-	Tool    string
-	Summary string
+	Name    string `hcl:"name,label" doc:"Its name in rules: 'target.<name>.<workload>[.<cell>].<metric>'."`
+	Tool    string `hcl:"tool,optional" doc:"What measured them, with its version."`
+	Summary string `hcl:"summary,optional" doc:"Where and how, in one sentence."`
 	// Metrics maps a workload or cell to a metric to its value, as written.
-	Metrics map[string]map[string]float64
+	Metrics map[string]map[string]float64 `hcl:"metrics" type:"map of workloads to maps of metrics to numbers" needs:"the numbers to beat by workload, such as { chat = { tg = 57.85 } }." doc:"The numbers, by workload and metric, each in the metric's unit: 'chat = { tg = 57.85 }'. Where the workload has several cells, by cell, '\"chat.o24\" = { tg = 57.85 }', or by the field's name, 'chat = { tg24 = 57.85 }'. Those of an engine of kind 'command' go under 'command', with labels under the cell, '\"command.tp7\" = { tg = 57.85 }'."`
 	// Measured maps a number as rules write it ("chat.tg24") to the addresses under which
 	// launches keep its metric: one for each cell that it may belong to ("chat.o24.tg").
 	Measured map[string][]string `json:"-"`
@@ -206,25 +207,24 @@ type Target struct {
 // Imported is the result file of another tool, whose numbers rules may read like those of
 // a target. They keep the tool's definitions, and do not count as launches.
 type Imported struct {
-	Name    string
-	Summary string
+	Name    string `hcl:"name,label" doc:"Its name in rules: 'imported.<name>.<cell>.<metric>.<stat>'."`
+	Summary string `hcl:"summary,optional" doc:"Where and how it was measured, in one sentence."`
 	// File is as the plan has it; Digest is the SHA-256 of its content, in
 	// hexadecimal.
-	File   string
+	File   string `hcl:"file" needs:"the path of a result file, such as \"results/llama-benchy.json\"." doc:"Path of the file, relative to the plan's folder. Its content shows which tool wrote it; a damaged file is an error. The file's content is part of the plan."`
 	Digest string
-	// Result is the content of the file.
 	Result *imported.File `json:"-"`
 	Range  Range          `json:"-"`
 }
 
 // Phase is a set of steps and feature ports behind one gate.
 type Phase struct {
-	Name    string
-	Summary string
-	// After must have passed; AfterDecided must merely be decided.
-	After, AfterDecided []string
-	Steps               []*Block
-	Features            []*Feature
+	Name         string   `hcl:"name,label" doc:"Its name in references: 'phase.<name>'."`
+	Summary      string   `hcl:"summary,optional" doc:"What it is for, in one sentence."`
+	After        []string `hcl:"after,optional" ref:"phase" doc:"Phases whose gate must pass, or be waived, first."`
+	AfterDecided []string `hcl:"after_decided,optional" ref:"phase" doc:"Phases whose gate must only be decided: pass, fail or inconclusive."`
+	Steps        []*Block
+	Features     []*Feature
 	// Gate is nil for a phase that passes when its steps and features pass.
 	Gate  *Gate
 	Range Range `json:"-"`

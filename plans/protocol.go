@@ -10,7 +10,7 @@ import (
 
 // Protocol is the ordered test levels.
 type Protocol struct {
-	Name   string
+	Name   string `hcl:"name,label" doc:"Its name in references: 'protocol.<name>'."`
 	Levels []*Block
 	// Regression is what must not get worse, nil if the protocol does not say. It runs
 	// nothing: features that go through the protocol get criteria from it.
@@ -122,11 +122,10 @@ const CompareStep = "compare"
 // Suite is a tier of workloads, chosen by --suite: what the benchmark sends in
 // place of the workloads that its level names.
 type Suite struct {
-	Name    string
-	Summary string
-	// Workloads are names, in the order in which they are sent.
-	Workloads []string
-	Range     Range `json:"-"`
+	Name      string   `hcl:"name,label" doc:"Its name in '--suite <name>' and references: 'suite.<name>'."`
+	Summary   string   `hcl:"summary,optional" doc:"What it is for, in one sentence."`
+	Workloads []string `hcl:"workloads" ref:"workload" needs:"what is sent, such as [workload.chat]." doc:"What is sent, in this order."`
+	Range     Range    `json:"-"`
 }
 
 // SuiteOf is the suite of that name, nil if the plan has none.
@@ -188,9 +187,9 @@ func AnyList(v any) []any {
 // Decision is how a plan's gates decide: the error rates that they keep to, and how many
 // launches an arm may take. See docs/statistics.md.
 type Decision struct {
-	// FalsePass and FalseFail bound the chance of a wrong verdict at the
-	// threshold: 0.01 and 0.05 unless the plan says otherwise.
-	FalsePass, FalseFail float64
+	FalsePass float64  `hcl:"false_pass,optional" default:"0.01" min:"0.0001" max:"0.5" doc:"The maximum chance that a rule passes whose claim is just false."`
+	FalseFail float64  `hcl:"false_fail,optional" default:"0.05" min:"0.0001" max:"0.5" doc:"The maximum chance that a rule fails whose claim is just true."`
+	_         struct{} `hcl:"launches,optional" type:"map of min and max to numbers" default:"{\"min\":2,\"max\":8}" unit:"launches per arm" min:"1" max:"1000" doc:"The first look at the rules is at 'min' launches per arm, or at 4 if no launch-to-launch variance is recorded; the last is at 'max'. Two launches decide only what is clear by recorded variance. A benchmark's own 'launches' replaces 'max'."`
 	// Min and Max are launches per arm: the first look is at Min (at two only if launch
 	// noise is recorded; otherwise it is later), the last at Max.
 	Min, Max int
@@ -198,7 +197,11 @@ type Decision struct {
 
 // usualDecision is how gates decide in a plan without a decision block. If one of these
 // numbers changes, digestVersion must change too: a plan's digest leaves them out.
-var usualDecision = Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}
+var usualDecision = func() Decision {
+	d := Decision{Min: 2, Max: 8}
+	Fill(&d)
+	return d
+}()
 
 // UsualDecision is how gates decide in a plan without a decision block.
 func UsualDecision() Decision { return usualDecision }

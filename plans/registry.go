@@ -94,6 +94,9 @@ type Attr struct {
 	// Ref is the block type a reference must name ("workload").
 	Ref string
 	Doc string
+	// Needs is what a required attribute is for, in the message that it is missing; empty
+	// is Doc.
+	Needs string
 }
 
 // AttrType is the type of an attribute, in words that docs show.

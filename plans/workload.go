@@ -9,76 +9,63 @@ import (
 )
 
 // Workload is what is sent. Each combination of its list-valued dimensions is
-// a Cell.
+// a Cell. The tags of the structs in this package are those that Fields reads.
 type Workload struct {
-	Name    string
-	Summary string
-	// PromptTokens and OutputTokens hold one value, or several if the plan gave a list.
-	PromptTokens []int
-	OutputTokens []int
-	// PromptList and OutputList are set if the plan wrote a list: the dimension is then
-	// part of the cells' addresses even with one element.
-	PromptList, OutputList bool
-	// Requests are measured, Warmup requests go before them, per cell and launch; with
-	// Requests are measured, Warmup requests go before them, per cell and launch; with
-	// Turns they are conversations. RequestsByCell and WarmupByCell are set if the plan
-	// gives no number and not all cells get these: each Cell has its own numbers.
-	Requests, Warmup             int
-	RequestsByCell, WarmupByCell bool `json:",omitempty"`
-	// API is "completions" or "chat".
-	API         string
-	Temperature float64
-	Seed        int
-	// IgnoreEOS enforces the output length.
-	IgnoreEOS bool
-	// RequestTimeout limits one request; FirstTimeout the first one after a
-	// start, which may compile kernels; StallTimeout the wait between events.
-	RequestTimeout, FirstTimeout, StallTimeout time.Duration
+	Name    string `hcl:"name,label" doc:"Its name in references and rules: 'workload.<name>', '<name>.tg.gain'."`
+	Summary string `hcl:"summary,optional" doc:"What it represents, in one sentence."`
+	// A dimension that the plan wrote as a list is part of the cells' addresses even with
+	// one element: its List is set.
+	PromptTokens []int `hcl:"prompt_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" doc:"Length of each prompt, or several lengths. Required unless 'prompt_lengths' or 'dataset' is given."`
+	OutputTokens []int `hcl:"output_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" doc:"Length of each answer, or several lengths. Required unless 'output_lengths' is given; with a 'dataset', the length for lines that give none."`
+	PromptList   bool
+	OutputList   bool
+	Requests     int `hcl:"requests,optional" group:"pace" default:"10" unit:"requests" min:"1" max:"1000000" doc:"Measured requests per cell and launch; with 'turns', conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a 'duration' it is the upper bound."`
+	Warmup       int `hcl:"warmup,optional" group:"pace" default:"3" unit:"requests" min:"0" max:"1000000" doc:"Unmeasured requests before them. Without it, at least one for each in flight."`
+	// RequestsByCell and WarmupByCell are set if the plan gives no number and not all cells
+	// get these: each Cell has its own numbers.
+	RequestsByCell, WarmupByCell bool          `json:",omitempty"`
+	API                          string        `hcl:"api,optional" group:"prompt" oneof:"completions|chat" default:"completions" doc:"The endpoint."`
+	Temperature                  float64       `hcl:"temperature,optional" group:"sampling" default:"0" min:"0" max:"100" doc:"Sampling temperature; 0 takes the likeliest token."`
+	Seed                         int           `hcl:"seed,optional" group:"sampling" default:"42" min:"0" max:"2147483647" doc:"Seed of prompts, lengths, arrivals and sampling."`
+	IgnoreEOS                    bool          `hcl:"ignore_eos,optional" group:"sampling" default:"true" doc:"Continue past the end of text, which enforces the length of the answer."`
+	RequestTimeout               time.Duration `hcl:"request_timeout,optional" group:"judging" default:"2m" doc:"Time limit of one request."`
+	FirstTimeout                 time.Duration `hcl:"first_timeout,optional" group:"judging" default:"10m" doc:"Time limit of the first request after a start, which can compile kernels, to its first token."`
+	StallTimeout                 time.Duration `hcl:"stall_timeout,optional" group:"judging" default:"30s" doc:"Maximum wait between two events of a stream, from the first token on."`
 
 	// PromptLengths and OutputLengths draw lengths in place of PromptTokens and
 	// OutputTokens, which are then empty.
 	PromptLengths, OutputLengths *Lengths
-	// Depth is tokens of context before each prompt; it always has a value, 0 if the plan
-	// gives none. DepthCached puts the context into the prefix cache first.
-	Depth       []int
-	DepthList   bool
-	DepthCached bool
-	// Concurrency always has a value in a closed loop, 1 if the plan gives none, and is
-	// empty in an open loop, which Rate (requests per second) makes.
-	Concurrency     []int
+	Depth                        []int `hcl:"depth,optional" group:"length" default:"0" unit:"tokens" min:"0" max:"20000000" doc:"Context before each prompt, or several lengths. It is not counted as prompt."`
+	DepthList                    bool
+	DepthCached                  bool `hcl:"depth_cached,optional" group:"length" default:"false" doc:"Send only the context first, so the engine has it in its prefix cache and computes only the prompt."`
+	// Concurrency is empty in an open loop, which Rate makes.
+	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" doc:"How many requests are kept in flight (closed loop): each answer makes room for the next request. A list makes one cell per value."`
 	ConcurrencyList bool
-	Rate            []float64
+	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" doc:"Send on schedule, however slow the answers (open loop), and count latencies from the scheduled send time. Instead of 'concurrency'."`
 	RateList        bool
-	// Arrival is "constant" or "poisson", empty in a closed loop; MaxConcurrency
-	// the cap of an open loop.
-	Arrival        string
-	MaxConcurrency int
-	// Duration ends sending even before all Requests are sent; 0 is no limit.
-	Duration time.Duration
-	// Turns of each conversation, at least 1, and the length of the system prompt
-	// that all of a cell share, 0 for none.
-	Turns, SystemTokens int
-	// Prompts is "text" or "random" (token ids); Data is read in their place.
-	Prompts string
-	Data    *Dataset
-	// CountTemplate means that prompt lengths include the chat template.
-	CountTemplate bool
-	// Sampling; 0 sends none.
-	TopP, MinP, RepetitionPenalty float64
-	TopK                          int
+	// Arrival is empty in a closed loop.
+	Arrival        string        `hcl:"arrival,optional" group:"pace" oneof:"poisson|constant" doc:"How requests of an open loop arrive. With a rate, poisson by default: like many independent users."`
+	MaxConcurrency int           `hcl:"max_concurrency,optional" group:"pace" unit:"requests" min:"1" max:"100000" doc:"Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."`
+	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stop sending after this time; requests in flight are still answered and measured."`
+	Turns          int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" doc:"Turns of each conversation (chat only): each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
+	SystemTokens   int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" doc:"Length of a system prompt that all requests of a cell share (chat only). Prefix caches can hold it."`
+	Prompts        string        `hcl:"prompts,optional" group:"prompt" oneof:"text|random" default:"text" doc:"What prompts consist of: English sentences drawn word by word, or random token ids, which only completions take."`
+	// Data is read in place of Prompts.
+	Data              *Dataset
+	CountTemplate     bool    `hcl:"count_template,optional" group:"length" default:"true" doc:"Prompt lengths include the tokens that a chat template adds."`
+	TopP              float64 `hcl:"top_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Sample from the likeliest tokens that make up this share; 0 does not send it."`
+	MinP              float64 `hcl:"min_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Sample from tokens with at least this share of the likeliest one's probability; 0 does not send it."`
+	RepetitionPenalty float64 `hcl:"repetition_penalty,optional" group:"sampling" default:"0" min:"0" max:"10" doc:"Divides the score of tokens that came before; 1 changes nothing, 0 does not send it."`
+	TopK              int     `hcl:"top_k,optional" group:"sampling" default:"0" unit:"tokens" min:"0" max:"10000000" doc:"Sample from this many of the likeliest tokens; 0 does not send it."`
 	// SLO are the limits of a good request by metric: "ttft", "tpot", "itl", "e2e".
-	SLO map[string]time.Duration
-	// LatencyCorrection is "none", "api" or "generation".
-	LatencyCorrection string
-	// SameTexts means that the arms of a round are sent the same texts after different
-	// beginnings.
-	SameTexts bool `json:",omitempty"`
-	// Coherence is "absolute", "baseline" or "off": how answers are checked.
-	Coherence string
-	// Retries and MaxErrors are of requests; MaxLag is how late the client may be, 0 if
-	// the kind of engine decides.
-	Retries, MaxErrors int
-	MaxLag             time.Duration
+	SLO               map[string]time.Duration
+	LatencyCorrection string `hcl:"latency_correction,optional" group:"judging" oneof:"none|api|generation" default:"none" doc:"What corrected metrics subtract from the time to the first token, as llama-benchy does: the time of a call that generates nothing (api) or one token (generation)."`
+	SameTexts         bool   `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Send all arms of a round the same texts, each after a unique prefix: for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
+	Coherence         string `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so garbage cannot win: absolute checks each answer, baseline requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
+	Retries           int    `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"How often a request is retried when the engine defers it (status 429 or 503 with Retry-After). The time counts."`
+	MaxErrors         int    `hcl:"max_errors,optional" group:"judging" default:"0" unit:"requests" min:"0" max:"1000000" doc:"How many measured requests of a cell can fail before the launch does."`
+	// MaxLag is 0 if the kind of engine decides.
+	MaxLag time.Duration `hcl:"max_lag,optional" group:"judging" doc:"How late the measuring client can send or wake (99th percentiles) before its measurements are invalid. Without it, 10ms; 100ms for the embedded engine, which shares the client's CPUs."`
 
 	Range Range `json:"-"`
 }
@@ -88,17 +75,17 @@ func (w *Workload) Open() bool { return w.Arrival != "" }
 
 // Lengths draws a number of tokens for each request.
 type Lengths struct {
-	// Distribution is "uniform" (Min to Max), "normal", "lognormal" (Mean and Std
-	// of the length itself, kept within Min and Max).
-	Distribution string
-	Min, Max     int
-	Mean, Std    float64
+	Distribution string  `hcl:"distribution" oneof:"uniform|normal|lognormal" needs:"one of \"uniform\", \"normal\" and \"lognormal\"." doc:"Uniform is any length from 'min' to 'max'; the others have a 'mean' and an 'std'."`
+	Min          int     `hcl:"min,optional" unit:"tokens" min:"1" max:"20000000" doc:"Minimum length. Uniform needs it; otherwise the default is 1."`
+	Max          int     `hcl:"max,optional" unit:"tokens" min:"1" max:"20000000" doc:"Maximum length. Uniform needs it; otherwise the default is four times 'std' above 'mean'."`
+	Mean         float64 `hcl:"mean,optional" unit:"tokens" min:"1" max:"20000000" doc:"Mean of the lengths, for normal and lognormal."`
+	Std          float64 `hcl:"std,optional" unit:"tokens" min:"0" max:"20000000" doc:"Their standard deviation; for lognormal too, that of the lengths, not of their logarithms."`
 }
 
 // Dataset is a file of prompts.
 type Dataset struct {
 	// File is absolute; Digest is the SHA-256 of its content, in hexadecimal.
-	File   string `json:"-"`
+	File   string `json:"-" hcl:"file" needs:"the path of a prompt file, one JSON object per line." doc:"Path of the file, relative to the plan's folder: JSON Lines, one object per row. A row has a 'prompt', 'messages' or 'conversations'. 'output_tokens' is the length of the answer."`
 	Digest string
 	// DataRows are what the file holds, which its digest covers.
 	DataRows `json:"-"`
@@ -118,12 +105,10 @@ var Objectives = []string{"ttft", "tpot", "itl", "e2e"}
 // NewWorkload is a workload with everything at its default and nothing to send, for
 // callers without a plan.
 func NewWorkload(name string) *Workload {
-	return &Workload{
-		Name: name, Requests: 10, Warmup: 3, API: "completions", Seed: 42, IgnoreEOS: true,
-		RequestTimeout: 2 * time.Minute, FirstTimeout: 10 * time.Minute, StallTimeout: 30 * time.Second,
-		Depth: []int{0}, Concurrency: []int{1}, Turns: 1, Prompts: "text", CountTemplate: true,
-		LatencyCorrection: "none", Coherence: "baseline",
-	}
+	w := &Workload{}
+	Fill(w)
+	w.Name, w.Coherence = name, "baseline"
+	return w
 }
 
 // MaxTokens is the longest prompt that the client makes (engine/load/prompt: mostInOne),

@@ -30,6 +30,8 @@ type Body struct {
 	misspelled map[string]bool
 	// values are the attributes evaluated so far.
 	values map[string]cty.Value
+	// before is how many mistakes there were when it had been opened.
+	before int
 }
 
 // Fields opens the body of b, whose permitted content doc describes.
@@ -43,7 +45,7 @@ func (l *Scope) Fields(b *hcl.Block, doc *lang.BlockDoc) *Body {
 	content, misspelled := l.content(b.Body, doc.Schema(), what)
 	return &Body{
 		Scope: l, What: what, Def: b.DefRange, doc: doc, misspelled: misspelled,
-		Attrs: content.Attributes, Blocks: content.Blocks, values: map[string]cty.Value{},
+		Attrs: content.Attributes, Blocks: content.Blocks, values: map[string]cty.Value{}, before: len(l.Diags),
 	}
 }
 
@@ -230,17 +232,8 @@ func (f *Body) WrongType(name, want string, v cty.Value) {
 
 // NeedText is a required text that must not be blank.
 func (f *Body) NeedText(name, why string) string {
-	f.Required(name, why)
-	v, ok := f.Value(name)
-	s := f.Text(name)
-	if ok && v.Type() == cty.String && strings.TrimSpace(s) == "" {
-		code := "empty-value"
-		if name == "rule" {
-			code = "empty-rule"
-		}
-		f.Scope.Fail(f.At(name), code, "Empty "+name, "%s needs %s: %s", f.What, name, why)
-	}
-	return s
+	f.needText(name, why)
+	return f.Text(name)
 }
 
 // Ref is a reference to a block of one of some types; nil if there is none.

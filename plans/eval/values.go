@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -92,26 +91,6 @@ func (l *Scope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 	return placed
 }
 
-// Texts is a list of strings.
-func (f *Body) Texts(name string) []string {
-	v, ok := f.Value(name)
-	if !ok {
-		return nil
-	}
-	elems, ok := Elements(f.Attrs[name].Expr, v)
-	if !ok {
-		f.WrongType(name, `a list, such as ["one", "two"]`, v)
-		return nil
-	}
-	var list []string
-	for _, e := range elems {
-		if s, ok := f.Scope.AsText(e.V, e.At, "Each element of "+name); ok {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 // Unwrapped is a number or truth value that was written in quotes as text: "${var.port}"
 // alone keeps the type of what it refers to, although the quotes ask for text.
 func (l *Scope) Unwrapped(v cty.Value, at hcl.Range) (string, bool) {
@@ -144,20 +123,6 @@ func (l *Scope) AsText(v cty.Value, at hcl.Range, what string) (string, bool) {
 	return v.AsString(), true
 }
 
-// TextMap is a map of strings.
-func (f *Body) TextMap(name string) map[string]string {
-	set := map[string]string{}
-	for _, p := range f.Pairs(name) {
-		if s, ok := f.Scope.AsText(p.V, p.At, fmt.Sprintf("%s in %s", p.Key, name)); ok {
-			set[p.Key] = s
-		}
-	}
-	if len(set) == 0 {
-		return nil
-	}
-	return set
-}
-
 func (f *Body) Pairs(name string) []Pair {
 	v, ok := f.Value(name)
 	if !ok {
@@ -168,36 +133,6 @@ func (f *Body) Pairs(name string) []Pair {
 		f.WrongType(name, `a map, such as { name = "value" }`, v)
 	}
 	return pairs
-}
-
-// Text is an attribute of one text; its default if it is absent or wrong.
-func (f *Body) Text(name string) string { return scalar[string](f, name) }
-
-// Truth is an attribute that is true or false.
-func (f *Body) Truth(name string) bool { return scalar[bool](f, name) }
-
-// Number is an attribute of one number.
-func (f *Body) Number(name string) float64 { return scalar[float64](f, name) }
-
-// Whole is an attribute of one whole number.
-func (f *Body) Whole(name string) int { return int(scalar[float64](f, name)) }
-
-// Duration is an attribute of one duration.
-func (f *Body) Duration(name string) time.Duration { return scalar[time.Duration](f, name) }
-
-func scalar[T any](f *Body, name string) T {
-	a := f.attr(name)
-	if v, ok := f.Value(name); ok {
-		if value, ok := f.Scope.Scalar(*a, v, f.At(name)); ok {
-			return value.(T)
-		}
-	}
-	fallback := a.Default
-	if text, ok := fallback.(string); ok && a.Type == plans.Duration {
-		fallback, _ = time.ParseDuration(text)
-	}
-	value, _ := fallback.(T)
-	return value
 }
 
 // scalars are the types of attributes of one value: their names in messages, and their
@@ -214,8 +149,100 @@ var scalars = map[plans.AttrType]struct {
 	plans.Duration: {`a duration in quotes, such as "30s" or "15m"`, cty.String},
 }
 
-// Scalar converts a value for an attribute of one value: to a string, a bool, a float64
-// or a time.Duration. It reports a mistake in the value.
+// Decode is the value of an attribute as plain data: a string, a bool, a float64, a []any
+// or a map[string]any; a duration is a text such as "30s", a reference the name of its
+// block. It reports mistakes; a list then has what is right.
+func (l *Scope) Decode(a plans.Attr, v cty.Value, expr hcl.Expression) (decoded any, ok bool) {
+	switch of := a; a.Type {
+	case plans.Ints:
+		of.Type = plans.Int
+		return l.list(of, v, expr, "a whole number, or a list of them")
+	case plans.Numbers:
+		of.Type = plans.Number
+		return l.list(of, v, expr, "a number, or a list of them")
+	case plans.Strings:
+		of.Type = plans.String
+		return l.list(of, v, expr, `a list, such as ["one", "two"]`)
+	case plans.Refs:
+		refs, ok := l.AsRefs(v, expr, a.Name, a.Ref)
+		list := make([]any, len(refs))
+		for i, r := range refs {
+			list[i] = r.Key
+		}
+		return list, l.filled(a, len(list), expr, ok)
+	case plans.Reference:
+		r, ok := l.AsRef(v, expr.Range(), a.Name, append([]string{a.Ref}, a.OneOf...)...)
+		if !ok {
+			return nil, false
+		}
+		return r.Key, true
+	case plans.Map, plans.Overrides:
+		pairs, ok := l.Pairs(expr, v)
+		if !ok {
+			l.WrongType(expr.Range(), a.Name, `a map, such as { name = "value" }`, v)
+			return nil, false
+		}
+		m := map[string]any{}
+		for _, p := range pairs {
+			if a.Type == plans.Overrides && p.V.IsNull() {
+				m[p.Key] = nil
+			} else if s, fine := l.AsText(p.V, p.At, p.Key+" in "+a.Name); fine {
+				m[p.Key] = s
+			} else {
+				ok = false
+			}
+		}
+		return m, ok
+	}
+	if _, isScalar := scalars[a.Type]; isScalar {
+		return l.Scalar(a, v, expr.Range())
+	}
+	return lang.Plain(v), true
+}
+
+// list decodes a list of scalars; a number alone is a list of one.
+func (l *Scope) list(of plans.Attr, v cty.Value, expr hcl.Expression, want string) (any, bool) {
+	elems, ok := Elements(expr, v)
+	if v.Type() == cty.Number && of.Type != plans.String {
+		elems, ok = []Element{{v, expr.Range()}}, true
+	}
+	if !ok {
+		l.WrongType(expr.Range(), of.Name, want, v)
+		return nil, false
+	}
+	list := make([]any, 0, len(elems))
+	for _, e := range elems {
+		fine := true
+		if of.Type == plans.String {
+			var text string
+			text, fine = l.AsText(e.V, e.At, "Each element of "+of.Name)
+			e.V = cty.StringVal(text)
+		}
+		var decoded any
+		if fine {
+			decoded, fine = l.Scalar(of, e.V, e.At)
+		}
+		if ok = ok && fine; fine {
+			list = append(list, decoded)
+		}
+	}
+	return list, l.filled(of, len(elems), expr, ok)
+}
+
+// filled refuses an empty list where something is required.
+func (l *Scope) filled(a plans.Attr, n int, expr hcl.Expression, ok bool) bool {
+	if !ok || n > 0 || !a.Required {
+		return ok
+	}
+	why := a.Doc
+	if a.Needs != "" {
+		why = "Give it " + a.Needs
+	}
+	l.Fail(expr.Range(), "empty-value", "Empty "+a.Name, "The list is empty. %s", why)
+	return false
+}
+
+// Scalar decodes an attribute of one value.
 func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	want := scalars[a.Type]
 	if s, ok := l.Unwrapped(v, at); ok && want.ty == cty.String {
@@ -232,7 +259,7 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 			l.Fail(at, "invalid-duration", "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m", not %q.`, a.Name, v.AsString())
 			return nil, false
 		}
-		return d, true
+		return d.String(), true
 	case plans.String, plans.RuleText:
 		s := v.AsString()
 		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
@@ -267,58 +294,6 @@ func bounds(a plans.Attr) string {
 // WrongType reports a value of the wrong type for name.
 func (l *Scope) WrongType(at hcl.Range, name, want string, v cty.Value) {
 	l.Fail(at, "wrong-type", "Wrong type for "+name, "%s must be %s, not %s.", name, want, lang.Describe(v))
-}
-
-// Wholes is one whole number, or a list of different ones.
-func (f *Body) Wholes(name string) (ns []int, list bool) { return oneOrMany[int](f, name, plans.Int) }
-
-// Numbers is Wholes for numbers that may have a fraction.
-func (f *Body) Numbers(name string) (ns []float64, list bool) {
-	return oneOrMany[float64](f, name, plans.Number)
-}
-
-// oneOrMany reads one number, or a list of different ones.
-func oneOrMany[T int | float64](f *Body, name string, ty plans.AttrType) (ns []T, list bool) {
-	a := *f.attr(name)
-	a.Type = ty
-	read := func(v cty.Value, at hcl.Range) (T, bool) {
-		n, ok := f.Scope.Scalar(a, v, at)
-		if !ok {
-			return 0, false
-		}
-		return T(n.(float64)), true
-	}
-	v, ok := f.Value(name)
-	if !ok {
-		return nil, false
-	}
-	if v.Type() == cty.Number {
-		n, ok := read(v, f.At(name))
-		if !ok {
-			return nil, false
-		}
-		return []T{n}, false
-	}
-	elems, ok := Elements(f.Attrs[name].Expr, v)
-	switch {
-	case !ok:
-		f.WrongType(name, scalars[ty].words+", or a list of them", v)
-		return nil, false
-	case len(elems) == 0:
-		f.Scope.Fail(f.At(name), "empty-value", "Empty "+name, "The list is empty. Give it at least one number.")
-	}
-	seen := map[T]bool{}
-	for _, e := range elems {
-		n, ok := read(e.V, e.At)
-		if ok && seen[n] {
-			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%s is already in the list. Remove one.", plans.NumberText(float64(n)))
-		}
-		if ok && !seen[n] {
-			seen[n] = true
-			ns = append(ns, n)
-		}
-	}
-	return ns, true
 }
 
 // ValueAt is the expression of a map's value if it is written out, for the places of what

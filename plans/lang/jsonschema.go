@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -52,8 +51,8 @@ func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	for _, a := range d.RepeatAttrs() {
 		properties[a.Name] = w.attr(a, d)
 	}
-	if path != "" && len(d.Blocks) > 0 || path == "" {
-		properties["dynamic"] = Object{"type": []string{"object", "array"}, "description": dynamicText}
+	if path == "" || len(d.Blocks) > 0 {
+		properties[DynamicType] = Object{"type": []string{"object", "array"}, "description": dynamicText}
 		// A dynamic block may make a block that would be missing.
 		required = slices.DeleteFunc(required, func(name string) bool { return d.Attr(name) == nil })
 	}
@@ -117,11 +116,9 @@ func join(path, name string) string {
 // attr is the schema of an attribute: its type, a template, or null, which
 // counts as not written.
 func (w *schemaWriter) attr(a plans.Attr, d *BlockDoc) Object {
-	var options []any
+	options := valueSchemas(a)
 	if a.Name == "settings" && d.Settings != nil {
 		options = []any{w.settings(d.Settings)}
-	} else {
-		options = valueSchemas(a)
 	}
 	if options == nil {
 		return Object{"description": attrText(a)}
@@ -147,6 +144,9 @@ func valueSchemas(a plans.Attr) []any {
 	if len(a.OneOf) > 0 {
 		text["enum"] = a.OneOf
 	}
+	if a.Type == plans.Int || a.Type == plans.Ints || a.Type == plans.Bounds {
+		number["type"] = "integer"
+	}
 	mapOf := func(values ...any) Object {
 		return Object{"type": "object", "additionalProperties": Object{"anyOf": values}}
 	}
@@ -157,30 +157,25 @@ func valueSchemas(a plans.Attr) []any {
 	switch a.Type {
 	case plans.String, plans.RuleText, plans.TypeExpr:
 		return []any{text}
-	case plans.Bool:
+	case plans.Bool, plans.Condition:
 		return []any{Object{"type": "boolean"}}
-	case plans.Number:
+	case plans.Number, plans.Int:
 		return []any{number}
-	case plans.Int:
-		number["type"] = "integer"
-		return []any{number}
-	case plans.Ints:
-		number["type"] = "integer"
+	case plans.Numbers, plans.Ints:
 		return []any{number, listOf(number)}
-	case plans.Numbers:
-		return []any{number, listOf(number)}
+	case plans.Bounds:
+		bound := Object{"anyOf": []any{number, template}}
+		return []any{Object{"type": "object", "properties": Object{"min": bound, "max": bound}, "additionalProperties": false}}
 	case plans.Duration:
 		return []any{Object{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}}
 	case plans.Strings:
 		return []any{listOf(text)}
 	case plans.Refs:
 		return []any{listOf(referenceSchema(a)), referenceSchema(a)} // or the name of a list
+	case plans.Reference:
+		return []any{referenceSchema(a)}
 	case plans.Map, plans.Choices:
 		return []any{mapOf(Object{"type": "string"})}
-	case plans.Bounds:
-		number["type"] = "integer"
-		bound := Object{"anyOf": []any{number, template}}
-		return []any{Object{"type": "object", "properties": Object{"min": bound, "max": bound}, "additionalProperties": false}}
 	case plans.Alternatives:
 		return []any{mapOf(listOf(Object{"type": "string"}), template)}
 	case plans.Overrides:
@@ -191,10 +186,6 @@ func valueSchemas(a plans.Attr) []any {
 		return []any{Object{"type": "object"}}
 	case plans.Beaten:
 		return []any{mapOf(mapOf(number, template), template)}
-	case plans.Condition:
-		return []any{Object{"type": "boolean"}}
-	case plans.Reference:
-		return []any{referenceSchema(a)}
 	}
 	return nil
 }
@@ -210,15 +201,14 @@ func referenceSchema(a plans.Attr) Object {
 
 // attrText is what an editor shows about an attribute.
 func attrText(a plans.Attr) string {
-	var notes []string
-	notes = append(notes, a.TypeText())
+	notes := a.TypeText()
 	if a.Required {
-		notes = append(notes, "required")
+		notes += "; required"
 	}
 	if a.Default != nil {
-		notes = append(notes, "default "+plans.Written(a.Default))
+		notes += "; default " + plans.Written(a.Default)
 	}
-	return fmt.Sprintf("%s (%s)", a.Doc, strings.Join(notes, "; "))
+	return a.Doc + " (" + notes + ")"
 }
 
 // settings are the options of an engine kind.

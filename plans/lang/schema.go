@@ -5,7 +5,6 @@
 package lang
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -19,10 +18,9 @@ import (
 // DynamicType is the block that makes other blocks; it may be in any block.
 const DynamicType = "dynamic"
 
-// BlockDoc describes one block of the plan language as data. It is declared in
-// the block's own file, beside struct and decoder, and everything that knows the
-// shape of a plan is made from it: what decoders accept, the reference in docs/,
-// and the JSON Schema that editors use.
+// BlockDoc describes one block of the plan language as data, which everything that knows
+// the shape of a plan is made from: what decoders accept, the reference in docs/, and the
+// JSON Schema that editors use.
 type BlockDoc struct {
 	// Type is the block's keyword; empty for a plan file as a whole.
 	Type   string
@@ -59,28 +57,21 @@ type Label struct {
 var mayLack = map[string]int{"level": 2}
 
 // padded gives blocks that may lack their last label an empty one in its place, since HCL
-// wants the same number from every block of a type.
+// wants the same number from every block of a type; so it does to the labels that a
+// dynamic block gives.
 func padded(b *hclsyntax.Body) {
 	for _, block := range b.Blocks {
-		switch n := mayLack[block.Type]; {
-		case n > 1 && len(block.Labels) == n-1:
+		if n := mayLack[block.Type]; n > 1 && len(block.Labels) == n-1 {
 			block.Labels = append(block.Labels, "")
 			block.LabelRanges = append(block.LabelRanges, block.LabelRanges[n-2])
-		case block.Type == DynamicType && len(block.Labels) == 1:
-			padDynamic(block, mayLack[block.Labels[0]])
+		}
+		if labels := block.Body.Attributes["labels"]; labels != nil && block.Type == DynamicType && len(block.Labels) == 1 {
+			list, ok := labels.Expr.(*hclsyntax.TupleConsExpr)
+			if n := mayLack[block.Labels[0]]; ok && n > 1 && len(list.Exprs) == n-1 {
+				list.Exprs = append(list.Exprs, &hclsyntax.LiteralValueExpr{Val: cty.StringVal(""), SrcRange: list.SrcRange})
+			}
 		}
 		padded(block.Body)
-	}
-}
-
-// padDynamic does the same to the labels that a dynamic block gives.
-func padDynamic(block *hclsyntax.Block, n int) {
-	labels := block.Body.Attributes["labels"]
-	if labels == nil {
-		return
-	}
-	if list, ok := labels.Expr.(*hclsyntax.TupleConsExpr); ok && n > 1 && len(list.Exprs) == n-1 {
-		list.Exprs = append(list.Exprs, &hclsyntax.LiteralValueExpr{Val: cty.StringVal(""), SrcRange: list.SrcRange})
 	}
 }
 
@@ -124,19 +115,18 @@ func (d *BlockDoc) Block(kind string) *BlockDoc {
 
 // Walk visits d and all blocks in it, each with the keywords that lead to it.
 // The bodies that a label chooses between are visited as path "level.smoke".
-func (d *BlockDoc) Walk(visit func(path string, d *BlockDoc)) { d.walk("", visit) }
-
-func (d *BlockDoc) walk(path string, visit func(string, *BlockDoc)) {
-	visit(path, d)
-	if path != "" {
-		path += "."
+func (d *BlockDoc) Walk(visit func(path string, d *BlockDoc)) {
+	var walk func(path string, d *BlockDoc)
+	walk = func(path string, d *BlockDoc) {
+		visit(path, d)
+		for _, kind := range KeysOf(d.Kinds) {
+			visit(join(path, kind), d.Kinds[kind])
+		}
+		for _, b := range d.Blocks {
+			walk(join(path, b.Type), b)
+		}
 	}
-	for _, kind := range KeysOf(d.Kinds) {
-		visit(path+kind, d.Kinds[kind])
-	}
-	for _, b := range d.Blocks {
-		b.walk(path+b.Type, visit)
-	}
+	walk("", d)
 }
 
 // Schema is the description in HCL's terms. Required attributes are left to the decoders,
@@ -147,18 +137,13 @@ func (d *BlockDoc) Schema() *hcl.BodySchema {
 		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: a.Name})
 	}
 	for _, b := range d.Blocks {
-		s.Blocks = append(s.Blocks, b.Header(b.Type))
+		h := hcl.BlockHeaderSchema{Type: b.Type}
+		for _, label := range b.Labels {
+			h.LabelNames = append(h.LabelNames, yamlbody.LabelOf(label.Name, label.Only))
+		}
+		s.Blocks = append(s.Blocks, h)
 	}
 	return s
-}
-
-// Header is the block's header in HCL's terms, under that keyword.
-func (d *BlockDoc) Header(keyword string) hcl.BlockHeaderSchema {
-	h := hcl.BlockHeaderSchema{Type: keyword}
-	for _, label := range d.Labels {
-		h.LabelNames = append(h.LabelNames, yamlbody.LabelOf(label.Name, label.Only))
-	}
-	return h
 }
 
 // Having are the types of the blocks in d, at any depth, that have an attribute or a
@@ -187,7 +172,7 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 	}
 	switch d.Type {
 	case "value":
-		c.Blocks = c.WithParts(reg.ValueParts).Blocks
+		return c.WithParts(reg.ValueParts)
 	case "level":
 		c.Labels = slices.Clone(d.Labels)
 		only := []string{} // the kinds whose blocks have a name
@@ -197,60 +182,45 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 			}
 		}
 		c.Labels[len(c.Labels)-1].Only = only
-		c.Kinds = kindsOf(&c, reg.Levels)
+		c.kindsOf(reg.Levels)
 	case "step":
-		c.Kinds = kindsOf(d, reg.Steps)
+		c.kindsOf(reg.Steps)
 	case "engine":
-		c.Blocks = c.WithParts(reg.EngineParts).Blocks
-		c.Kinds = map[string]*BlockDoc{}
+		c.Blocks, c.Kinds = c.WithParts(reg.EngineParts).Blocks, map[string]*BlockDoc{}
 		for name, kind := range reg.Engines {
 			body := c
 			body.Kinds, body.Doc, body.Settings, body.Example = nil, kind.Doc, kind.Settings, kind.Example
-			// Unless one of the parts may replace a process.
-			replaced := slices.ContainsFunc(slices.Collect(maps.Values(reg.EngineParts)), func(p plans.Part) bool { return p.Launcher })
-			if kind.NeedsProcess && !replaced {
-				body.Blocks = append([]*BlockDoc(nil), c.Blocks...)
-				for i, b := range body.Blocks {
-					if b.Type == "process" {
-						required := *b
-						required.Times = plans.Once
-						body.Blocks[i] = &required
-					}
-				}
-			}
 			c.Kinds[name] = &body
 		}
 	}
 	return &c
 }
 
-func kindsOf(d *BlockDoc, schemas map[string]plans.Schema) map[string]*BlockDoc {
-	kinds := map[string]*BlockDoc{}
+// kindsOf makes a body of each schema.
+func (d *BlockDoc) kindsOf(schemas map[string]plans.Schema) {
+	d.Kinds = map[string]*BlockDoc{}
 	for name, s := range schemas {
-		labels := slices.DeleteFunc(slices.Clone(d.Labels), func(l Label) bool { return l.Only != nil && !slices.Contains(l.Only, name) })
-		body := &BlockDoc{
-			Type: d.Type, Labels: labels, Times: d.Times, Doc: s.Doc, Attrs: s.Attrs, Example: s.Example,
+		body := &BlockDoc{Type: d.Type, Times: d.Times, Doc: s.Doc, Attrs: s.Attrs, Example: s.Example}
+		for _, label := range d.Labels {
+			if label.Only == nil || slices.Contains(label.Only, name) {
+				body.Labels = append(body.Labels, label)
+			}
 		}
-		kinds[name] = body.WithParts(s.Parts)
+		d.Kinds[name] = body.WithParts(s.Parts)
 	}
-	return kinds
-}
-
-// doc describes the part as a block of the language.
-func doc(p plans.Part, kind string) *BlockDoc {
-	d := &BlockDoc{Type: kind, Times: p.Times, Doc: p.Doc, Attrs: p.Attrs, Example: p.Example, AddsSettings: p.AddsSettings}
-	if p.Label != "" {
-		d.Labels = []Label{{Name: "name", Doc: p.Label}}
-	}
-	return d
 }
 
 // WithParts is a copy of d with parts after its own blocks.
 func (d *BlockDoc) WithParts(parts map[string]plans.Part) *BlockDoc {
 	c := *d
-	c.Blocks = append([]*BlockDoc(nil), d.Blocks...)
+	c.Blocks = slices.Clone(d.Blocks)
 	for _, kind := range KeysOf(parts) {
-		c.Blocks = append(c.Blocks, doc(parts[kind], kind))
+		p := parts[kind]
+		b := &BlockDoc{Type: kind, Times: p.Times, Doc: p.Doc, Attrs: p.Attrs, Example: p.Example, AddsSettings: p.AddsSettings}
+		if p.Label != "" {
+			b.Labels = []Label{{Name: "name", Doc: p.Label}}
+		}
+		c.Blocks = append(c.Blocks, b)
 	}
 	return &c
 }

@@ -17,47 +17,47 @@ type phaseEdge struct {
 	at            hcl.Range
 }
 
-func (l *loader) edge(from, to, why string, at hcl.Range) {
-	l.edges = append(l.edges, phaseEdge{from, to, why, at})
-}
-
 // checkPlan is the last pass: it checks what needs the whole plan.
 func (l *loader) checkPlan() {
 	if len(l.order) > 0 && l.plan.Baseline == nil {
 		first := l.order[0]
 		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
 	}
-	onCycle := l.checkLineage()
-	l.checkPhaseOrder(onCycle)
-	if !l.circular {
+	if l.checkCycles(); !l.circular {
 		l.checkChanges()
 	}
 	l.checkProof()
 	l.checkCommands()
-	l.checkMatrices()
 	l.checkFits()
 	l.checkEndpoints()
 	l.checkExecutor()
 	l.checkConfirmations()
 	l.checkObserved()
 	l.checkOffered()
+	for _, ph := range l.plan.Phases {
+		for _, b := range ph.Steps {
+			if b.Kind != plans.MatrixStep {
+				continue
+			}
+			for _, e := range l.plan.CheckMatrix(b) {
+				l.Fail(lang.HCL(b.Range), e.Code, e.Summary, "%s", e.Detail)
+			}
+		}
+	}
 }
 
-// checkLineage finds features that are their own ancestors.
-func (l *loader) checkLineage() map[string]bool {
-	next := func(name string) []phaseEdge {
-		n := l.features[name]
-		if n == nil || n.feature.BuildsOn.Kind != plans.OnFeature {
-			return nil
-		}
-		return []phaseEdge{{name, n.feature.BuildsOn.Feature, "", n.parentAt}}
-	}
+// checkCycles finds features that are their own ancestors, and phases that wait for
+// themselves, by after or because a feature builds on one of a later phase.
+func (l *loader) checkCycles() {
+	parents, waits, onCycle := map[string][]phaseEdge{}, map[string][]phaseEdge{}, map[string]bool{}
 	var names []string
 	for _, n := range l.order {
 		names = append(names, n.feature.Name)
+		if n.feature.BuildsOn.Kind == plans.OnFeature {
+			parents[n.feature.Name] = []phaseEdge{{n.feature.Name, n.feature.BuildsOn.Feature, "", n.parentAt}}
+		}
 	}
-	onCycle := map[string]bool{}
-	for _, cycle := range cycles(names, next) {
+	for _, cycle := range cycles(names, parents) {
 		path := ""
 		for _, e := range cycle {
 			onCycle[e.from] = true
@@ -66,29 +66,18 @@ func (l *loader) checkLineage() map[string]bool {
 		l.circular = true
 		l.Fail(cycle[0].at, "cycle", "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
 	}
-	return onCycle
-}
-
-// checkPhaseOrder finds phases that wait for themselves, by after or because a
-// feature builds on one of a later phase.
-func (l *loader) checkPhaseOrder(skip map[string]bool) {
-	edges := map[string][]phaseEdge{}
 	for _, e := range l.edges {
-		edges[e.from] = append(edges[e.from], e)
+		waits[e.from] = append(waits[e.from], e)
 	}
 	for _, n := range l.order {
-		f := n.feature
-		if f.BuildsOn.Kind != plans.OnFeature || skip[f.Name] {
-			continue
-		}
-		parent := l.features[f.BuildsOn.Feature]
-		if parent == nil || parent.feature.Phase == f.Phase {
+		f, parent := n.feature, l.features[n.feature.BuildsOn.Feature]
+		if f.BuildsOn.Kind != plans.OnFeature || onCycle[f.Name] || parent == nil || parent.feature.Phase == f.Phase {
 			continue
 		}
 		why := fmt.Sprintf("feature.%s builds on feature.%s", f.Name, parent.feature.Name)
-		edges[f.Phase] = append(edges[f.Phase], phaseEdge{f.Phase, parent.feature.Phase, why, n.parentAt})
+		waits[f.Phase] = append(waits[f.Phase], phaseEdge{f.Phase, parent.feature.Phase, why, n.parentAt})
 	}
-	for _, cycle := range cycles(l.Symbols.Of("phase").Order, func(name string) []phaseEdge { return edges[name] }) {
+	for _, cycle := range cycles(l.Symbols.Of("phase").Order, waits) {
 		path := ""
 		for _, e := range cycle {
 			path += fmt.Sprintf("phase.%s (%s) → ", e.from, e.why)
@@ -99,12 +88,12 @@ func (l *loader) checkPhaseOrder(skip map[string]bool) {
 }
 
 // cycles finds cycles in a graph: at least one of any that share nodes.
-func cycles(names []string, next func(string) []phaseEdge) (found [][]phaseEdge) {
+func cycles(names []string, next map[string][]phaseEdge) (found [][]phaseEdge) {
 	var path []phaseEdge
 	done := map[string]bool{}
 	var visit func(string)
 	visit = func(name string) {
-		for _, e := range next(name) {
+		for _, e := range next[name] {
 			path = append(path, e)
 			if from := slices.IndexFunc(path, func(p phaseEdge) bool { return p.from == e.to }); from >= 0 {
 				found = append(found, slices.Clone(path[from:]))
@@ -139,6 +128,15 @@ func (l *loader) checkChanges() {
 			children[n.feature.BuildsOn.Feature] = append(children[n.feature.BuildsOn.Feature], n)
 		}
 	}
+	parent := func(f *plans.Feature) string {
+		switch f.BuildsOn.Kind {
+		case plans.OnFeature:
+			return "feature." + f.BuildsOn.Feature
+		case plans.OnAccepted:
+			return "accepted, in any case: no other feature sets it to anything else"
+		}
+		return string(f.BuildsOn.Kind)
+	}
 	// One map of values serves the whole walk: each feature changes it on the
 	// way down and puts it back on the way up.
 	var walk func(n *featureNotes, values map[string]string)
@@ -153,14 +151,14 @@ func (l *loader) checkChanges() {
 		for _, knob := range lang.KeysOf(f.Set) {
 			before[knob] = values[knob]
 			if values[knob] == f.Set[knob] {
-				same(n.setAt[knob], "Knob %q is already %q in the parent (%s), so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
+				same(n.setAt[knob], "Knob %q is already %q in the parent (%s), so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parent(f))
 			}
 			values[knob] = f.Set[knob]
 		}
 		if choose := f.Choose; choose != nil {
 			before[choose.Knob] = values[choose.Knob]
 			if at, tried := n.chooseAt[values[choose.Knob]]; tried {
-				same(at, "Knob %q is already %q in the parent (%s), so this alternative tests nothing: every alternative is compared with it anyway. Remove it from choose.", choose.Knob, values[choose.Knob], parentName(f))
+				same(at, "Knob %q is already %q in the parent (%s), so this alternative tests nothing: every alternative is compared with it anyway. Remove it from choose.", choose.Knob, values[choose.Knob], parent(f))
 			}
 			// Which of them a child builds on is known only in a run.
 			values[choose.Knob] = ""
@@ -170,57 +168,38 @@ func (l *loader) checkChanges() {
 		}
 		maps.Copy(values, before)
 	}
+	// Which features are accepted is known only in a run, but a knob that no other feature
+	// sets to anything else has the baseline's value in every stack.
+	changed := func(f *plans.Feature) (knobs []string) {
+		for knob, value := range f.Set {
+			if value != base[knob] {
+				knobs = append(knobs, knob)
+			}
+		}
+		if f.Choose != nil {
+			knobs = append(knobs, f.Choose.Knob)
+		}
+		return knobs
+	}
+	certain, by := maps.Clone(base), map[string]int{}
+	for _, n := range l.order {
+		for _, knob := range changed(n.feature) {
+			delete(certain, knob)
+			by[knob]++
+		}
+	}
 	for _, n := range l.order {
 		switch n.feature.BuildsOn.Kind {
 		case plans.OnBaseline:
 			walk(n, base)
 		case plans.OnAccepted:
-			walk(n, l.underAny(n.feature, base))
-		}
-	}
-}
-
-// underAny is what the stack below a feature is certain to have: which features are
-// accepted is known only in a run, but a knob that no other feature sets to anything else
-// has the baseline's value in every stack.
-func (l *loader) underAny(f *plans.Feature, base map[string]string) map[string]string {
-	values := maps.Clone(base)
-	for _, n := range l.order {
-		if n.feature == f {
-			continue
-		}
-		for knob, value := range n.feature.Set {
-			if value != base[knob] {
-				delete(values, knob)
+			own := slices.DeleteFunc(changed(n.feature), func(knob string) bool { return by[knob] > 1 })
+			for _, knob := range own {
+				certain[knob] = base[knob]
 			}
-		}
-		if choose := n.feature.Choose; choose != nil {
-			delete(values, choose.Knob)
-		}
-	}
-	return values
-}
-
-func parentName(f *plans.Feature) string {
-	switch f.BuildsOn.Kind {
-	case plans.OnFeature:
-		return "feature." + f.BuildsOn.Feature
-	case plans.OnAccepted:
-		return "accepted, in any case: no other feature sets it to anything else"
-	}
-	return string(f.BuildsOn.Kind)
-}
-
-// checkMatrices checks the combinations of knobs that steps measure, once all knobs are
-// known.
-func (l *loader) checkMatrices() {
-	for _, ph := range l.plan.Phases {
-		for _, b := range ph.Steps {
-			if b.Kind != plans.MatrixStep {
-				continue
-			}
-			for _, e := range l.plan.CheckMatrix(b) {
-				l.Fail(lang.HCL(b.Range), e.Code, e.Summary, "%s", e.Detail)
+			walk(n, certain)
+			for _, knob := range own {
+				delete(certain, knob)
 			}
 		}
 	}

@@ -55,23 +55,21 @@ func (l *loader) checkCommands() {
 // checkFits checks that the engines which go through a protocol can do what its levels
 // need.
 func (l *loader) checkFits() {
-	under := map[string][]string{}
+	under := map[string]map[string]bool{}
 	add := func(protocol, engine string) {
 		if engine == "" && l.plan.Baseline != nil {
 			engine = l.plan.Baseline.Engine
 		}
-		if !slices.Contains(under[protocol], engine) {
-			under[protocol] = append(under[protocol], engine)
+		if under[protocol] == nil {
+			under[protocol] = map[string]bool{}
 		}
+		under[protocol][engine] = true
 	}
 	if l.plan.Baseline != nil {
 		add(l.plan.Baseline.Protocol, "")
 	}
-	for _, n := range l.order {
-		add(n.feature.Protocol, n.feature.Engine)
-		for _, confirm := range n.feature.Confirm {
-			add(confirm.Protocol, confirm.Engine)
-		}
+	for _, f := range l.plan.Candidates() {
+		add(f.Protocol, f.Engine)
 	}
 	for _, ph := range l.plan.Phases {
 		for _, b := range ph.Steps {
@@ -91,7 +89,7 @@ func (l *loader) checkFits() {
 	for _, p := range l.plan.Protocols {
 		for _, b := range p.Levels {
 			fits := l.reg.Levels[b.Kind].Fits
-			for _, key := range under[p.Name] {
+			for _, key := range lang.KeysOf(under[p.Name]) {
 				e := l.plan.Engine(key)
 				if fits == nil || e == nil || e.IsCommand() {
 					continue
@@ -130,41 +128,33 @@ func (l *loader) checkQualifies(b *plans.Block, compared plans.Compared) {
 }
 
 // checkTargets checks numbers to beat against the cells, or the metrics of the command,
-// that must beat them.
+// that must beat them, and notes the addresses of those.
 func (l *loader) checkTargets(e *plans.Engine) {
 	for _, t := range l.targets {
-		if !measure.OfCommand(t.of) {
-			l.checkTarget(t)
+		if measure.OfCommand(t.of) {
+			name := strings.TrimPrefix(t.of+"."+t.metric, plans.CommandKind+".")
+			if e == nil {
+				l.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
+			} else if _, rest, names, ok := plans.PrintedAt(e.Prints(), strings.Split(name, ".")); !ok || len(rest) > 0 {
+				l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, name, lang.Suggest(name, names))
+			}
 			continue
 		}
-		if e == nil {
-			l.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
-			continue
-		}
-		name := strings.TrimPrefix(t.of+"."+t.metric, plans.CommandKind+".")
-		if _, rest, names, ok := plans.PrintedAt(e.Prints(), strings.Split(name, ".")); !ok || len(rest) > 0 {
-			l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, name, lang.Suggest(name, names))
-		}
-	}
-}
-
-// checkTarget checks a workload's number to beat, and notes the addresses of what must
-// beat it.
-func (l *loader) checkTarget(t targetNote) {
-	path := append(strings.Split(t.of, "."), t.metric)
-	w := l.plan.Workload(path[0])
-	if w == nil {
-		return // reported
-	}
-	cells, m, rest, err := rules.Measured(w.Name, w.Cells(), path[1:])
-	switch {
-	case err != nil:
-		l.Fail(t.at, err.Code, err.Summary, "%s", err.Detail)
-	case len(rest) > 0:
-		l.Fail(t.at, "invalid-address", "Unknown address", "A target has one number per metric. Write %s = { %s = … }.", t.of, m.Name)
-	}
-	for _, cell := range cells {
 		number := t.of + "." + t.metric
-		t.target.Measured[number] = append(t.target.Measured[number], cell.Address+"."+m.Name)
+		path := append(strings.Split(t.of, "."), t.metric)
+		w := l.plan.Workload(path[0])
+		if w == nil {
+			continue // reported
+		}
+		cells, m, rest, err := rules.Measured(w.Name, w.Cells(), path[1:])
+		switch {
+		case err != nil:
+			l.Fail(t.at, err.Code, err.Summary, "%s", err.Detail)
+		case len(rest) > 0:
+			l.Fail(t.at, "invalid-address", "Unknown address", "A target has one number per metric. Write %s = { %s = … }.", t.of, m.Name)
+		}
+		for _, cell := range cells {
+			t.target.Measured[number] = append(t.target.Measured[number], cell.Address+"."+m.Name)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -20,14 +21,9 @@ func (l *loader) checkEndpoints() {
 			continue
 		}
 		restarts := len(plans.AnyList(e.Launch.Attrs["restart"])) > 0
-		lost := holding([]held{
-			{"settings", len(e.Settings) > 0},
-			{"args", len(e.Args) > 0},
-			{"env", len(e.Env) > 0 && !restarts},
-			{"caches", len(e.Parts["caches"]) > 0},
-			{"source", len(e.Parts["source"]) > 0},
-			{"tree", len(e.Parts["tree"]) > 0},
-			{"stop", e.StopGrace != 0},
+		lost := holding(map[string]bool{
+			"settings": len(e.Settings) > 0, "args": len(e.Args) > 0, "env": len(e.Env) > 0 && !restarts, "stop": e.StopGrace != 0,
+			"caches": len(e.Parts["caches"]) > 0, "source": len(e.Parts["source"]) > 0, "tree": len(e.Parts["tree"]) > 0,
 		})
 		if len(lost) > 0 {
 			l.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is not started by mxflow, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is passed to the restart command of the endpoint block, if there is one.",
@@ -51,12 +47,9 @@ func (l *loader) checkEndpoints() {
 		}
 		for _, k := range l.plan.Knobs {
 			for _, v := range k.Values {
-				lost := append(holding([]held{
-					{"settings", len(v.Settings) > 0},
-					{"args", len(v.Args) > 0},
-					{"command", len(v.Command) > 0},
-					{"image", v.Image != ""},
-					{"env", len(v.Env) > 0 && !restarts},
+				lost := append(holding(map[string]bool{
+					"settings": len(v.Settings) > 0, "args": len(v.Args) > 0, "command": len(v.Command) > 0,
+					"image": v.Image != "", "env": len(v.Env) > 0 && !restarts,
 				}), lang.KeysOf(v.Parts)...)
 				if len(lost) > 0 {
 					l.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is not started by mxflow, so %s of value %q of knob %q would have no effect. %s",
@@ -67,17 +60,8 @@ func (l *loader) checkEndpoints() {
 	}
 }
 
-// held is whether something in a plan is set, by its name.
-type held struct {
-	name string
-	says bool
-}
-
-func holding(all []held) (names []string) {
-	for _, h := range all {
-		if h.says {
-			names = append(names, h.name)
-		}
-	}
-	return names
+// holding are the names of what is set, sorted.
+func holding(set map[string]bool) []string {
+	maps.DeleteFunc(set, func(_ string, is bool) bool { return !is })
+	return lang.KeysOf(set)
 }

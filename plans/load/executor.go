@@ -15,9 +15,6 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// mostSlots bounds the launches that run at once.
-const mostSlots = 64
-
 // usualCommands are the default commands with which executors start workers.
 var usualCommands = map[string][]string{
 	plans.SSHExecutor:        {"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "{host}"},
@@ -25,83 +22,19 @@ var usualCommands = map[string][]string{
 	plans.KubernetesExecutor: {"kubectl"},
 }
 
-// Attributes of several kinds of executor.
-var (
-	perLaunchAttr = plans.Attr{Name: "per_launch", Type: plans.Int, Default: 1.0, Unit: "GPUs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many of them each launch gets, adjacent by index: as many as `tensor_parallel_size` and similar settings need."}
-	programAttr   = plans.Attr{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow on the other machine, which must be the same file, byte for byte."}
-)
-
-var executorLabels = []lang.Label{{Name: "kind", Doc: "How launches get there."}}
-
 var executorDoc = &lang.BlockDoc{
-	Type: "executor", Times: plans.AtMost1,
-	Labels: executorLabels,
-	Doc:    "Where the launches of benchmarks, and of `compare` and `matrix` steps, run. Without it they run one after the other. With it, rounds (one launch of every arm) run in parallel, each in its own place. Arms are compared within their rounds, so places can differ. docs/executors.md has the costs and limits.",
+	Type: "executor", Times: plans.AtMost1, Labels: []lang.Label{{Name: "kind", Doc: "How launches get there."}},
+	Doc: "Where the launches of benchmarks, and of `compare` and `matrix` steps, run. Without it they run one after the other. With it, rounds (one launch of every arm) run in parallel, each in its own place. Arms are compared within their rounds, so places can differ. docs/executors.md has the costs and limits.",
 	Kinds: map[string]*lang.BlockDoc{
-		plans.LocalExecutor: {
-			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
-			Doc: "Places on this host: GPUs, and CPUs of the same NUMA node.",
-			Attrs: []plans.Attr{
-				{Name: "devices", Type: plans.Strings, Doc: "GPUs to share out, by index or UUID as nvidia-smi shows them. They must be the same model. Without it only CPUs are shared out, for engines that use no GPU."},
-				perLaunchAttr,
-				{Name: "slots", Type: plans.Int, Unit: "launches", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many launches run at once. Without it, one per place. Neighbours share memory bandwidth, PCIe and power: fewer slots than devices leave some idle, in turn."},
-				{Name: "bind", Type: plans.Bool, Default: true, Doc: "Give each place its own CPUs, near its GPUs where that is known. The engine gets them; mxflow's client uses all CPUs."},
-			},
-			Example: `executor "local" {
-  devices = ["0", "1", "2", "3"]
-}`,
-		},
-		plans.SSHExecutor: {
-			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
-			Doc: "Other hosts with a shell. mxflow copies itself there, makes each launch there, client included, and brings the result back over the same connection. The plan's folder and the engine must be there under the same paths.",
-			Attrs: []plans.Attr{
-				{Name: "hosts", Type: plans.Strings, Required: true, Doc: "Names as ssh knows them. Login must work without a prompt."},
-				{Name: "devices", Type: plans.Strings, Doc: "GPUs of each host, by index. Without it, a host is one place."},
-				perLaunchAttr,
-				{Name: "command", Type: plans.Strings, Doc: "Command that runs what follows it on `{host}`, with its input and output. Without it: `ssh -o BatchMode=yes -o ServerAliveInterval=15 {host}`."},
-				programAttr,
-			},
-			Example: `executor "ssh" {
-  hosts   = ["gpu-a", "gpu-b"]
-  devices = ["0", "1"]
-}`,
-		},
-		plans.SlurmExecutor: {
-			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
-			Doc: "Jobs of Slurm, one per slot, each kept for many launches (`srun`). The plan's folder, the engine and mxflow must be on a file system that the nodes share.",
-			Attrs: []plans.Attr{
-				{Name: "slots", Type: plans.Int, Default: 1.0, Unit: "jobs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many jobs run at once, each on its own devices."},
-				{Name: "partition", Type: plans.String, Doc: "Partition. Without it, Slurm's default."},
-				{Name: "account", Type: plans.String, Doc: "Account to charge."},
-				{Name: "gres", Type: plans.String, Doc: "Devices of each job, such as `gpu:h100:1`."},
-				{Name: "time", Type: plans.String, Doc: "Time limit of each job, as Slurm writes it: `2:00:00`. A job that reaches it loses its current launch, and another job continues."},
-				{Name: "args", Type: plans.Strings, Doc: "More arguments of srun, such as `--cpus-per-task=16`, `--exclusive` or `--container-image=…`."},
-				{Name: "command", Type: plans.Strings, Doc: "Command instead of srun, with the same arguments."},
-				programAttr,
-			},
-			Example: `executor "slurm" {
-  partition = "gpu"
-  gres      = "gpu:1"
-  time      = "4:00:00"
-  slots     = 4
-  args      = ["--cpus-per-task=16"]
-}`,
-		},
-		plans.KubernetesExecutor: {
-			Type: "executor", Times: plans.AtMost1, Labels: executorLabels,
-			Doc: "Jobs of Kubernetes, one per slot, each kept for many launches. mxflow starts itself in the first container of the Job's pod (`kubectl exec`), which needs a shell, the engine, and the plan's folder under the same path.",
-			Attrs: []plans.Attr{
-				{Name: "job", Type: plans.String, Required: true, Doc: "The Job, as YAML or JSON, usually from a file: `file(\"job.yaml\")`. Its image, devices, volumes, queue, namespace and time limit are used unchanged. mxflow sets name, labels, the command of the first container, and that no pod is restarted."},
-				{Name: "slots", Type: plans.Int, Default: 1.0, Unit: "jobs", Min: 1, MinSet: true, Max: mostSlots, Doc: "How many Jobs run at once, each on its own devices."},
-				{Name: "command", Type: plans.Strings, Doc: "Command instead of `kubectl`, with the same arguments: `[\"kubectl\", \"--context=gpu\"]`."},
-				{Name: "mxflow", Type: plans.String, Doc: "Path of mxflow in the container, which must be the same file, byte for byte. Without it, mxflow is copied there."},
-			},
-			Example: `executor "kubernetes" {
-  job   = file("job.yaml")
-  slots = 4
-}`,
-		},
+		plans.LocalExecutor:      executorOf(plans.LocalExecutor, "Places on this host: GPUs, and CPUs of the same NUMA node."),
+		plans.SSHExecutor:        executorOf(plans.SSHExecutor, "Other hosts with a shell. mxflow copies itself there, makes each launch there, client included, and brings the result back over the same connection. The plan's folder and the engine must be there under the same paths."),
+		plans.SlurmExecutor:      executorOf(plans.SlurmExecutor, "Jobs of Slurm, one per slot, each kept for many launches (`srun`). The plan's folder, the engine and mxflow must be on a file system that the nodes share."),
+		plans.KubernetesExecutor: executorOf(plans.KubernetesExecutor, "Jobs of Kubernetes, one per slot, each kept for many launches. mxflow starts itself in the first container of the Job's pod (`kubectl exec`), which needs a shell, the engine, and the plan's folder under the same path."),
 	},
+}
+
+func executorOf(kind, doc string) *lang.BlockDoc {
+	return blockOfKind(kind, plans.Executor{}, lang.BlockDoc{Type: "executor", Times: plans.AtMost1, Doc: doc})
 }
 
 func (l *loader) decodeExecutor(blocks hcl.Blocks) {
@@ -116,11 +49,10 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		l.Fail(b.LabelRanges[0], "unknown-reference", "Unknown executor", "There is no executor %q. Use one of %s.", kind, strings.Join(lang.KeysOf(executorDoc.Kinds), ", "))
 		return
 	}
-	f := l.Fields(b, doc)
-	e := &plans.Executor{
-		Kind: kind, Devices: f.Texts("devices"), PerLaunch: max(1, f.Whole("per_launch")), Slots: f.Whole("slots"), Bind: f.Truth("bind"), Range: lang.RangeOf(b.DefRange),
-		Hosts: f.Texts("hosts"), Partition: f.Text("partition"), Account: f.Text("account"), GRES: f.Text("gres"), Time: f.Text("time"),
-		Job: f.Text("job"), Command: f.Texts("command"), Args: f.Texts("args"), Program: f.Text("mxflow"),
+	e := &plans.Executor{PerLaunch: 1}
+	f := l.Read(b, doc, e)
+	if e.Slots == 0 && (kind == plans.SlurmExecutor || kind == plans.KubernetesExecutor) {
+		e.Slots = 1
 	}
 	if kind == plans.KubernetesExecutor && len(l.Diags) == before {
 		var wrong string
@@ -164,8 +96,6 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		l.Fail(f.At("per_launch"), "executor", "GPUs of no devices", "per_launch counts GPUs, but devices names none. Add devices, or remove it.")
 	case listed && e.Slots > e.Places():
 		l.Fail(f.At("slots"), "executor", "More slots than places", "The devices make %d places, but slots is %d. Lower slots, or name more devices.", e.Places(), e.Slots)
-	case kind == plans.SSHExecutor && len(e.Hosts) == 0:
-		l.Fail(f.At("hosts"), "executor", "No hosts", "The list is empty. Name hosts as ssh knows them, such as [\"gpu-a\"].")
 	case kind == plans.SSHExecutor && (len(e.Command) == 0 || !strings.Contains(strings.Join(e.Command, " "), "{host}")):
 		l.Fail(f.At("command"), "executor", "Command names no host", "All hosts would be the same. Write {host} where the host name belongs: [\"ssh\", \"-J\", \"login\", \"{host}\"].")
 	case kind != plans.LocalExecutor && len(e.Command) == 0:
@@ -225,9 +155,6 @@ func (l *loader) checkExecutor() {
 	refuse := func(summary, format string, args ...any) {
 		l.Fail(lang.HCL(x.Range), "executor", summary, format, args...)
 	}
-	if x.Elsewhere() {
-		l.checkElsewhere(refuse)
-	}
 	compared := map[string]bool{}
 	for _, ph := range l.plan.Phases {
 		for _, step := range ph.Steps {
@@ -238,9 +165,17 @@ func (l *loader) checkExecutor() {
 			}
 		}
 	}
-	const onePlace = "Engine that has one place"
+	const onePlace, here = "Engine that has one place", "Cannot be launched elsewhere"
 	for _, e := range l.plan.Engines {
 		name := e.Kind + "." + e.Name
+		if x.Elsewhere() && e.Launch != nil && e.Launch.Kind == "docker" {
+			refuse(here, "Engine %s is launched by docker, but executor %q launches only processes. Launch it as a process; a container around the whole job is an argument of srun (--container-image), or the image of the Job.", name, x.Kind)
+		}
+		for _, part := range []string{"source", "caches", "tree"} {
+			if x.Elsewhere() && len(e.Parts[part]) > 0 {
+				refuse(here, "Engine %s has a %s block, which is built in the state directory of this host. Build it where all hosts see it, and remove the block.", name, part)
+			}
+		}
 		if e != under && !compared[name] {
 			continue
 		}
@@ -254,25 +189,9 @@ func (l *loader) checkExecutor() {
 			refuse(onePlace, "Both the executor and CUDA_VISIBLE_DEVICES of engine %s say which GPUs it uses. Remove that from env.", name)
 		}
 	}
-}
-
-// checkElsewhere refuses what works on this machine alone.
-func (l *loader) checkElsewhere(refuse func(summary, format string, args ...any)) {
-	const here = "Cannot be launched elsewhere"
-	for _, e := range l.plan.Engines {
-		name := e.Kind + "." + e.Name
-		if e.Launch != nil && e.Launch.Kind == "docker" {
-			refuse(here, "Engine %s is launched by docker, but executor %q launches only processes. Launch it as a process; a container around the whole job is an argument of srun (--container-image), or the image of the Job.", name, l.plan.Executor.Kind)
-		}
-		for _, part := range []string{"source", "caches", "tree"} {
-			if len(e.Parts[part]) > 0 {
-				refuse(here, "Engine %s has a %s block, which is built in the state directory of this host. Build it where all hosts see it, and remove the block.", name, part)
-			}
-		}
-	}
 	for _, k := range l.plan.Knobs {
 		for _, v := range k.Values {
-			if len(v.Parts["source"]) > 0 {
+			if x.Elsewhere() && len(v.Parts["source"]) > 0 {
 				refuse(here, "Value %s of knob %s has a source block, which is built in the state directory of this host. Build it where all hosts see it, and refer to it by command or env.", v.Name, k.Name)
 			}
 		}

@@ -41,7 +41,20 @@ func (l *loader) readPlan(path string) {
 		l.unreadable = true
 		l.Fail(lang.StartOf(path), "plan-folder", "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
 	}
-	l.severalPlans(path)
+	// Merged, everything that several plans share would be a duplicate.
+	var plansIn []*hcl.Block
+	for _, name := range l.Order {
+		if s := l.Sources[name]; s.Body != nil && s.From == nil {
+			content, _, _ := s.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", LabelNames: []string{"name"}}}})
+			plansIn = append(plansIn, content.Blocks[:min(1, len(content.Blocks))]...)
+		}
+	}
+	if len(plansIn) > 1 {
+		l.unreadable = true
+		names := plans.Names(plansIn, func(b *hcl.Block) string { return filepath.Base(b.DefRange.Filename) })
+		l.Fail(plansIn[1].DefRange, "several-plans", "Several plans in a folder", "%s of %q each have a plan block, so there is more than one plan here. Name one: %s or %s.",
+			verdict.And(names), path, filepath.Join(path, names[0]), filepath.Join(path, names[1]))
+	}
 }
 
 // readFile reads one file; from is where it is included.
@@ -124,57 +137,35 @@ func (l *loader) fileBlocks() (all hcl.Blocks) {
 	return all
 }
 
-// severalPlans refuses a folder with more than one plan: merged, everything that they
-// share would be a duplicate.
-func (l *loader) severalPlans(folder string) {
-	var names []string
-	var second hcl.Range
-	for _, name := range l.Order {
-		s := l.Sources[name]
-		if s.Body == nil || s.From != nil {
-			continue
-		}
-		content, _, _ := s.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", LabelNames: []string{"name"}}}})
-		if len(content.Blocks) == 0 {
-			continue
-		}
-		if names = append(names, filepath.Base(name)); len(names) == 2 {
-			second = content.Blocks[0].DefRange
-		}
-	}
-	if len(names) > 1 {
-		l.unreadable = true
-		l.Fail(second, "several-plans", "Several plans in a folder", "%s of %q each have a plan block, so there is more than one plan here. Name one: %s or %s.",
-			verdict.And(names), folder, filepath.Join(folder, names[0]), filepath.Join(folder, names[1]))
-	}
-}
-
 // readNamed reads a file that the plan names, with at most that many bytes, and returns
 // the SHA-256 of its content in hexadecimal. Errors start with the name, to become part
 // of a sentence.
 func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest string, err error) {
 	path := p.Abs(name)
+	cannot := func(err error) error {
+		if err != nil {
+			err = fmt.Errorf("cannot read %s: %w", name, lang.Reason(err))
+		}
+		return err
+	}
 	info, err := os.Stat(path) // first, since opening a pipe may block forever
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, "", fmt.Errorf("%s does not exist: the path is relative to the plan's folder", name)
 	case err != nil:
-		return nil, "", fmt.Errorf("cannot read %s: %w", name, lang.Reason(err))
+		return nil, "", cannot(err)
 	case !info.Mode().IsRegular():
 		return nil, "", fmt.Errorf("%s is not a regular file", name)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot read %s: %w", name, lang.Reason(err))
+		return nil, "", cannot(err)
 	}
 	defer file.Close()
 	data, err = io.ReadAll(io.LimitReader(file, most+1))
-	switch {
-	case err != nil:
-		return nil, "", fmt.Errorf("cannot read %s: %w", name, lang.Reason(err))
-	case int64(len(data)) > most:
+	if err == nil && int64(len(data)) > most {
 		return nil, "", fmt.Errorf("%s exceeds the limit of %d MiB: use a smaller file", name, most>>20)
 	}
 	sum := sha256.Sum256(data)
-	return data, hex.EncodeToString(sum[:]), nil
+	return data, hex.EncodeToString(sum[:]), cannot(err)
 }

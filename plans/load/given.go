@@ -3,14 +3,13 @@ package load
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
@@ -45,9 +44,9 @@ type givenValue struct {
 // readGiven reads the values from outside, the last one of each variable: environment,
 // automatic files in lexical order, then the command line in its own order.
 func (l *loader) readGiven() {
-	for name := range l.declared {
+	for name, in := range l.declared {
 		if text, ok := l.Inputs.Lookup(varPrefix + name); ok {
-			l.given[name] = &givenValue{from: varPrefix + name, text: text, isText: true}
+			in.given = &givenValue{from: varPrefix + name, text: text, isText: true}
 		}
 	}
 	autos, _ := filepath.Glob(filepath.Join(l.plan.Dir, "*"+autoSuffix))
@@ -55,39 +54,24 @@ func (l *loader) readGiven() {
 	for _, path := range autos {
 		l.varFile(path, filepath.Base(path), l.Warn)
 	}
-	for _, in := range l.opts.Inputs {
-		if in.File != "" {
-			l.varFile(in.File, "--var-file "+in.File, l.Fail)
-			continue
-		}
-		name, text, _ := strings.Cut(in.Var, "=")
-		l.varText(name, text)
-	}
+	inputs := slices.Clone(l.opts.Inputs)
 	for _, name := range lang.KeysOf(l.opts.Vars) {
-		l.varText(name, l.opts.Vars[name])
+		inputs = append(inputs, Given{Var: name + "=" + l.opts.Vars[name]})
+	}
+	for _, given := range inputs {
+		name, text, _ := strings.Cut(given.Var, "=")
+		switch in := l.declared[name]; {
+		case given.File != "":
+			l.varFile(given.File, "--var-file "+given.File, l.Fail)
+		case in != nil:
+			in.given = &givenValue{from: "--var", text: text, isText: true}
+		case l.opts.As == nil: // else it is meant for the current plan
+			l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
+		}
 	}
 	if l.opts.As != nil {
 		l.asBefore()
 	}
-}
-
-// lookUp finds a variable in the current environment.
-func (l *loader) lookUp(name string) (string, bool) {
-	if l.opts.Env != nil {
-		return l.opts.Env(name)
-	}
-	return os.LookupEnv(name)
-}
-
-func (l *loader) varText(name, text string) {
-	if l.declared[name] == nil {
-		if l.opts.As != nil {
-			return // it is meant for the current plan
-		}
-		l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
-		return
-	}
-	l.given[name] = &givenValue{from: "--var", text: text, isText: true}
 }
 
 // varFile reads a file of variables: lines of name = value.
@@ -115,15 +99,15 @@ func (l *loader) varFile(path, from string, unknown func(at hcl.Range, code, sum
 	}
 	l.Diags = append(l.Diags, diags...)
 	for _, name := range lang.KeysOf(attrs) {
-		a := attrs[name]
-		if l.declared[name] == nil && l.opts.As != nil {
-			continue // it is meant for the current plan
-		}
-		if l.declared[name] == nil {
+		a, in := attrs[name], l.declared[name]
+		uses := a.Expr.Variables()
+		switch {
+		case in == nil && l.opts.As != nil: // it is meant for the current plan
+			continue
+		case in == nil:
 			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
 			continue
-		}
-		if uses := a.Expr.Variables(); len(uses) > 0 {
+		case len(uses) > 0:
 			l.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A variable file holds only values; text goes in quotes: %s = \"…\".", name)
 			continue
 		}
@@ -132,61 +116,38 @@ func (l *loader) varFile(path, from string, unknown func(at hcl.Range, code, sum
 		switch {
 		case diags.HasErrors():
 		case eval.Finite(v):
-			l.given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
+			in.given = &givenValue{from: from, value: v, at: a.Expr.Range()}
 		default:
 			l.Fail(a.Expr.Range(), "variables-file", "Value too large", "Numbers must fit a 64-bit float.")
 		}
 	}
 }
 
-// givenTo is the value that was given to a variable.
+// givenTo is the value that was given to a variable. The text of a --var stays text for a
+// simple type, and anything else is written as in a plan.
 func (l *loader) givenTo(in *input, g *givenValue) (cty.Value, bool) {
-	if !g.isText {
-		if in.Sensitive {
-			l.Secrets.Collect(g.value.Mark(eval.Sensitive))
-		}
-		return g.value, true
-	}
-	if in.Sensitive {
+	switch {
+	case !g.isText && in.Sensitive:
+		l.Secrets.Collect(g.value.Mark(eval.Sensitive))
+	case in.Sensitive:
 		l.Secrets.Unseen = append(l.Secrets.Unseen, g.text)
 	}
-	return l.parseVar(in, g)
-}
-
-// parseVar reads the text of a --var: text stays text, and anything else is
-// written as in a plan.
-func (l *loader) parseVar(in *input, g *givenValue) (cty.Value, bool) {
-	bad := func(code, summary, format string, args ...any) (cty.Value, bool) {
-		l.Fail(in.at, code, summary, format, args...)
-		return cty.DynamicVal, false
-	}
-	unreadable := "variable-value"
-	if in.From == "--var" {
-		unreadable = "invalid-variable-value"
-	}
-	if in.ty.IsPrimitiveType() || in.ty == cty.DynamicPseudoType {
-		if in.ty == cty.Number && lang.HugeNumber(g.text) {
-			return bad("invalid-variable-value", "Wrong type for variable", "The value of variable %q (%s) is not a number that fits.", in.Name, in.From)
-		}
+	switch {
+	case !g.isText:
+		return g.value, true
+	case in.ty.IsPrimitiveType() || in.ty == cty.DynamicPseudoType:
 		return cty.StringVal(g.text), true
 	}
 	value, problem := constant(in.From+" "+in.Name, g.text)
-	if problem != "" {
-		return bad(unreadable, "Cannot read "+in.From, `The value of variable %q must be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
+	if problem == "" {
+		return value, true
 	}
-	return value, true
-}
-
-// likeDefault reads the text given to a variable without a type as the number or bool that
-// its default is. Other text stays text.
-func likeDefault(text cty.Value, of cty.Type) cty.Value {
-	if !of.IsPrimitiveType() || of == cty.Number && lang.HugeNumber(text.AsString()) {
-		return text
+	code := "variable-value"
+	if in.From == "--var" {
+		code = "invalid-variable-value"
 	}
-	if read, err := convert.Convert(text, of); err == nil {
-		return read
-	}
-	return text
+	l.Fail(in.at, code, "Cannot read "+in.From, `The value of variable %q must be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
+	return cty.DynamicVal, false
 }
 
 // Inputs are the inputs of this load, including private ones.
@@ -214,18 +175,6 @@ func (r *Result) ReadFiles() map[string]string {
 	return all
 }
 
-// give notes the value of a variable, and whether it was given.
-func (l *loader) give(in *input, v cty.Value) {
-	if in.From == "default" {
-		return
-	}
-	v, _ = v.UnmarkDeep()
-	l.Inputs.Variables[in.Name] = string(hclwrite.TokensForValue(v).Bytes())
-	if in.Sensitive {
-		l.Inputs.Private[eval.OfVariable+in.Name] = true
-	}
-}
-
 // environment looks up a variable: for a load that must come out as before, only private
 // ones, which are not on record, are taken from the current environment.
 func (l *loader) environment(name string) (string, bool) {
@@ -238,29 +187,30 @@ func (l *loader) environment(name string) (string, bool) {
 			return "", false
 		}
 	}
-	return l.lookUp(name)
+	if l.opts.Env != nil {
+		return l.opts.Env(name)
+	}
+	return os.LookupEnv(name)
 }
 
 // asBefore replaces the given values of variables with the recorded ones, except for
 // private ones, which are not on record.
 func (l *loader) asBefore() {
-	for name := range l.given {
-		if !l.opts.As.Private[eval.OfVariable+name] {
-			delete(l.given, name)
-		}
-	}
-	for _, name := range lang.KeysOf(l.opts.As.Variables) {
+	const from = "the record of the run"
+	for _, name := range lang.KeysOf(l.declared) {
 		in := l.declared[name]
-		if in == nil {
+		if !l.opts.As.Private[eval.OfVariable+name] {
+			in.given = nil
+		}
+		text, recorded := l.opts.As.Variables[name]
+		if !recorded {
 			continue
 		}
-		from := "the record of the run"
-		v, problem := constant(from+" "+name, l.opts.As.Variables[name])
-		if problem != "" {
+		if v, problem := constant(from+" "+name, text); problem != "" {
 			l.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
-			continue
+		} else {
+			in.given = &givenValue{from: from, value: v}
 		}
-		l.given[name] = &givenValue{from: from, value: v}
 	}
 }
 

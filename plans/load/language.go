@@ -1,19 +1,54 @@
 package load
 
 import (
+	_ "embed"
 	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
+//go:embed examples.hcl
+var examples string
+
+// block describes a block of the plan: the tags of its struct say which labels and
+// attributes it has (see plans.Fields), examples.hcl shows one.
+func block(of any, d lang.BlockDoc) *lang.BlockDoc { return blockOfKind("", of, d) }
+
+// blockOfKind is block for those with this first label.
+func blockOfKind(kind string, of any, d lang.BlockDoc) *lang.BlockDoc {
+	for _, f := range plans.Fields(reflect.TypeOf(of)) {
+		switch {
+		case f.Label:
+			d.Labels = append(d.Labels, lang.Label{Name: f.Name, Doc: f.Doc})
+		case f.Kinds == nil || slices.Contains(f.Kinds, kind):
+			d.Attrs = append(d.Attrs, f.Attr)
+		}
+	}
+	// The first example that starts with these words.
+	words := d.Type + " "
+	if kind != "" {
+		words += lang.Quoted(kind)
+	}
+	_, text, _ := strings.Cut(examples, "\n\n"+words)
+	text, _, _ = strings.Cut(text, "\n}\n")
+	d.Example = words + text + "\n}"
+	return &d
+}
+
+// topLevel is what stands in a plan outside all blocks.
+type topLevel struct {
+	Include []string `hcl:"include,optional" doc:"Files whose blocks are part of the plan, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."`
+}
+
 // fileDoc is what may be at the top level of a plan.
 var fileDoc = &lang.BlockDoc{
 	Times: plans.Once,
 	Doc:   "A plan of mxflow: which performance features are ported, how each is measured, and which rules decide.",
-	Attrs: []plans.Attr{
-		{Name: "include", Type: plans.Strings, Doc: "Files whose blocks are part of the plan, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."},
-	},
+	Attrs: plans.Attrs(topLevel{}),
 	Blocks: []*lang.BlockDoc{
 		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, executorDoc, decisionDoc, phaseDoc,
 	},

@@ -88,7 +88,8 @@ func (l *loader) whole(read func()) *Result {
 		whole = true
 	})
 	if !whole {
-		l.plan = &plans.Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: ownDecision()}
+		decision := plans.UsualDecision()
+		l.plan = &plans.Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: &decision}
 	}
 	l.plan.Hidden = l.Secrets.List()
 	res := &Result{Plan: l.plan, Findings: lang.Findings{Files: l.Files()}, Sources: map[string][]byte{}, loaded: l}
@@ -112,21 +113,15 @@ func (l *loader) check() {
 		return
 	}
 	ns := rules.New(l.plan)
-	l.Diags = append(l.Diags, l.withoutEchoes(rules.CompileAll(ns, l.Files()))...)
+	for _, d := range rules.CompileAll(ns, l.Files()) {
+		// A mistake in a protocol, or in the choice of one, has been reported at its place.
+		if !l.protocolsInDoubt || !rules.OfProtocol(d) {
+			l.Diags = append(l.Diags, d)
+		}
+	}
 	if !l.Diags.HasErrors() {
 		l.Diags = append(l.Diags, lint.Check(l.plan, ns, l.Scope, l.reg)...)
 	}
-}
-
-// withoutEchoes drops complaints that only repeat a mistake in a protocol, or in the
-// choice of one, which has been reported at its own place.
-func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
-	for _, d := range diags {
-		if !l.protocolsInDoubt || !rules.OfProtocol(d) {
-			kept = append(kept, d)
-		}
-	}
-	return kept
 }
 
 // loader is one load in progress: what it has found so far.
@@ -140,7 +135,6 @@ type loader struct {
 	unreadable bool
 	// declared are the plan's variables, given what they got from outside.
 	declared map[string]*input
-	given    map[string]*givenValue
 
 	// Locals may refer to blocks, and for_each uses locals to decide which blocks there
 	// are, so both are evaluated in the order of their dependencies: each node when
@@ -157,13 +151,8 @@ type loader struct {
 	phases map[*eval.Instance]*phaseBlock
 	made   int
 
-	// added are the settings that blocks of engines add to their kinds, and unknown those
-	// of knobs that no kind has; see checkUnknownSettings.
-	added   map[string]bool
-	unknown []unknownSetting
-	byName  map[string]*plans.Knob
-	// settings are what knobs may set; see knobSettings.
-	settings *knobSettings
+	byName   map[string]*plans.Knob
+	settings knobSettings
 	// observed are the observations that knobs name.
 	observed []observedName
 
@@ -182,12 +171,13 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	if reg == nil {
 		reg = &plans.Registry{}
 	}
+	decision := plans.UsualDecision()
 	l := &loader{
 		Scope: eval.NewScope(path), reg: reg, opts: opts,
-		plan:     &plans.Plan{File: path, Dir: filepath.Clean(lang.FolderOf(path)), Decision: ownDecision()},
-		declared: map[string]*input{}, given: map[string]*givenValue{},
+		plan:        &plans.Plan{File: path, Dir: filepath.Clean(lang.FolderOf(path)), Decision: &decision},
+		declared:    map[string]*input{},
 		localValues: map[string]cty.Value{}, done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
-		phases: map[*eval.Instance]*phaseBlock{}, added: map[string]bool{},
+		phases: map[*eval.Instance]*phaseBlock{},
 		byName: map[string]*plans.Knob{}, features: map[string]*featureNotes{},
 	}
 	l.Inputs.Dir, l.Inputs.Replays, l.Inputs.Lookup = l.plan.Dir, opts.As != nil, l.environment
@@ -211,10 +201,12 @@ func (l *loader) load() {
 
 	decodePlan(l.Scope, l.plan, blocks["plan"])
 	l.chooseSuite()
-	for _, g := range generated {
-		l.decodeGroup(g)
+	decode := map[string]func(*hcl.Block){
+		"knob": l.decodeKnob, "workload": l.decodeWorkload, "suite": l.decodeSuite,
+		"protocol": l.decodeProtocol, "target": l.decodeTarget, "imported": l.decodeImported,
 	}
-	l.checkUnknownSettings()
+	l.decodeGroups(generated, map[string]func(*hcl.Block){"engine": l.decodeEngine}) // first, as knobs set what they accept
+	l.decodeGroups(generated, decode)
 	l.decodeBaseline(blocks["baseline"])
 	l.decodeExecutor(blocks["executor"])
 	l.decodeDecision(blocks["decision"])
@@ -228,23 +220,21 @@ func (l *loader) load() {
 	l.checkPlan()
 }
 
-// decodeGroup decodes the blocks that one block has made.
-func (l *loader) decodeGroup(g *eval.Group) {
-	decode := map[string]func(*hcl.Block){
-		"engine": l.decodeEngine, "knob": l.decodeKnob, "workload": l.decodeWorkload,
-		"suite": l.decodeSuite, "protocol": l.decodeProtocol, "target": l.decodeTarget,
-		"imported": func(b *hcl.Block) { decodeImported(l.Scope, l.plan, b) },
-	}[g.Kind]
-	if decode == nil {
-		return
-	}
-	for _, i := range g.Instances {
-		l.Within(i, func() { decode(l.expanded(i.Block)) })
+// decodeGroups decodes the blocks of some types.
+func (l *loader) decodeGroups(groups []*eval.Group, decode map[string]func(*hcl.Block)) {
+	for _, g := range groups {
+		if decode[g.Kind] == nil {
+			continue
+		}
+		for _, i := range g.Instances {
+			l.Within(i, func() { decode[g.Kind](l.expanded(i.Block)) })
+		}
 	}
 }
 
-// ownDecision is the usual decision, for a plan to change.
-func ownDecision() *plans.Decision {
-	d := usual
-	return &d
+// add puts what a block describes into the plan, unless another has its name.
+func add[T any](l *loader, b *hcl.Block, list *[]T, e T) {
+	if l.First(b) {
+		*list = append(*list, e)
+	}
 }

@@ -385,9 +385,8 @@ func TestDescriptionIsWhole(t *testing.T) {
 func TestDescribeReturnsACopy(t *testing.T) {
 	d := Describe(planstest.Registry())
 	d.Block("workload").Attrs[0].Name = "changed"
-	d.Block("engine").Kinds["openai"].Block("process").Times = plans.AnyTimes
 	again := Describe(planstest.Registry())
-	if again.Block("workload").Attr("changed") != nil || again.Block("engine").Kinds["openai"].Block("process").Times != plans.Once {
+	if again.Block("workload").Attr("changed") != nil {
 		t.Error("what a caller changes shows in the next description")
 	}
 }
@@ -403,17 +402,5 @@ func TestDescriptionKnowsKinds(t *testing.T) {
 	engines := d.Block("engine").Kinds
 	if engines["openai"].Settings != nil || len(engines["embedded"].Settings) != 4 {
 		t.Error("settings of engine kinds")
-	}
-	if engines["openai"].Block("process").Times != plans.Once || engines["embedded"].Block("process").Times != plans.AtMost1 {
-		t.Error("a process block is required where the kind needs one")
-	}
-}
-
-// If another block may launch an engine, none needs a process.
-func TestLaunchersStandInForProcess(t *testing.T) {
-	reg := planstest.Registry()
-	reg.EngineParts = map[string]plans.Part{"docker": {Times: plans.AtMost1, Launcher: true}}
-	if times := Describe(reg).Block("engine").Kinds["openai"].Block("process").Times; times != plans.AtMost1 {
-		t.Errorf("process stands %s in it", times)
 	}
 }

@@ -10,15 +10,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-var planDoc = &lang.BlockDoc{
-	Type: "plan", Times: plans.Once,
-	Labels: []lang.Label{{Name: "name", Doc: "Its name, part of file names: letters, digits and `_ . -`."}},
-	Doc:    "Names the plan.",
-	Attrs:  []plans.Attr{{Name: "summary", Type: plans.String, Doc: "What the effort is for, in one sentence."}},
-	Example: `plan "mxfp4_v2" {
-  summary = "Make vLLM the fastest engine for gpt-oss-120b on GB10"
-}`,
-}
+var planDoc = block(plans.Plan{}, lang.BlockDoc{Type: "plan", Times: plans.Once, Doc: "Names the plan."})
 
 // planName also becomes part of file names, so it is limited to characters that are safe
 // in every file system.
@@ -31,11 +23,8 @@ func decodePlan(s *eval.Scope, p *plans.Plan, blocks hcl.Blocks) {
 		return
 	}
 	b := s.Single(blocks)
-	name := b.Labels[0]
-	if !planName.MatchString(name) {
+	s.Read(b, planDoc, p)
+	if !planName.MatchString(p.Name) {
 		s.Fail(b.LabelRanges[0], "invalid-name", "Invalid plan name", "A plan's name becomes part of file names: up to 64 letters, digits, underscores, hyphens and dots.")
 	}
-	f := s.Fields(b, planDoc)
-	p.Name, p.Summary = name, f.Text("summary")
-	p.Range = lang.RangeOf(b.DefRange)
 }

@@ -2,8 +2,6 @@ package load
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -12,10 +10,18 @@ import (
 // checkProof refuses knob values without evidence that a variant uses under a protocol
 // that proves kernels, and evidence from a profile under a protocol that takes none.
 func (l *loader) checkProof() {
+	values := func(users map[[2]string]string) map[[2]string]*plans.KnobValue {
+		used := map[[2]string]*plans.KnobValue{}
+		for key := range users {
+			if k := l.byName[key[0]]; k != nil && k.Value(key[1]) != nil {
+				used[key] = k.Value(key[1])
+			}
+		}
+		return used
+	}
 	users := l.users(func(p *plans.Protocol) bool { return p.Level("kernels") != nil })
-	for _, key := range sortedUsers(users) {
-		v := l.used(key)
-		if v == nil || !v.MustSee.Empty() || !v.MustNotSee.Empty() {
+	for key, v := range values(users) {
+		if !v.MustSee.Empty() || !v.MustNotSee.Empty() {
 			continue
 		}
 		where := lang.HCL(v.Range)
@@ -27,23 +33,11 @@ func (l *loader) checkProof() {
 		l.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 	}
 	users = l.users(func(p *plans.Protocol) bool { return p.Level("profile") == nil })
-	for _, key := range sortedUsers(users) {
-		if v := l.used(key); v != nil && (v.MustSee.Traced() || v.MustNotSee.Traced()) {
+	for key, v := range values(users) {
+		if v.MustSee.Traced() || v.MustNotSee.Traced() {
 			l.Fail(lang.HCL(v.Range), "trace-without-profile", "No profile for evidence", `%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
 		}
 	}
-}
-
-func sortedUsers(users map[[2]string]string) [][2]string {
-	return slices.SortedFunc(maps.Keys(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
-}
-
-// used is the value of a knob that key names; nil if there is none.
-func (l *loader) used(key [2]string) *plans.KnobValue {
-	if k := l.byName[key[0]]; k != nil {
-		return k.Value(key[1])
-	}
-	return nil
 }
 
 // users names, by knob and value, one user of it under a protocol for which of holds.

@@ -7,24 +7,11 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-var protocolDoc = &lang.BlockDoc{
+var protocolDoc = block(plans.Protocol{}, lang.BlockDoc{
 	Type: "protocol", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "name", Doc: "Its name in references: `protocol.<name>`."}},
 	Doc:    "The test levels for a variant, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
 	Blocks: []*lang.BlockDoc{levelDoc},
-	Example: `protocol "standard" {
-  level "smoke" {
-    prompt = "The capital of France is"
-    expect = "Paris"
-  }
-  level "kernels" {
-    from = ["log"]
-  }
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}`,
-}
+})
 
 var levelDoc = &lang.BlockDoc{
 	Type: "level", Times: plans.AtLeast1,
@@ -38,8 +25,8 @@ var levelDoc = &lang.BlockDoc{
 func (l *loader) decodeProtocol(b *hcl.Block) {
 	before := len(l.Diags)
 	defer func() { l.protocolsInDoubt = l.protocolsInDoubt || len(l.Diags) > before }()
-	f := l.Fields(b, protocolDoc.With(l.reg))
-	p := &plans.Protocol{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange)}
+	p := &plans.Protocol{}
+	f := l.Read(b, protocolDoc.With(l.reg), p)
 	lines := map[string]int{}
 	for _, lb := range f.Blocks {
 		kind := lb.Labels[0]
@@ -78,7 +65,5 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 	if len(f.Blocks) == 0 {
 		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels", `A protocol lists the tests for a variant, in order. Add at least one: level "smoke" { … }.`)
 	}
-	if l.First(b) {
-		l.plan.Protocols = append(l.plan.Protocols, p)
-	}
+	add(l, b, &l.plan.Protocols, p)
 }

@@ -1,8 +1,8 @@
 package load
 
 import (
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -15,7 +15,16 @@ import (
 
 // settle evaluates all locals and makes all blocks, and declares their names.
 func (l *loader) settle(all hcl.Blocks) []*eval.Group {
-	l.locals, l.settling = l.declareLocals(all), true
+	l.locals, l.settling = map[string]*hcl.Attribute{}, true
+	for _, b := range all.OfType("locals") {
+		attrs, diags := b.Body.JustAttributes()
+		l.Diags = append(l.Diags, diags...)
+		for _, a := range slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int { return a.Range.Start.Byte - b.Range.Start.Byte }) {
+			if l.declare("local", a.Name, a.NameRange) {
+				l.locals[a.Name] = a
+			}
+		}
+	}
 	l.Inputs.Locals = l.locals
 	var generated []*eval.Group
 	for _, b := range all {
@@ -95,7 +104,17 @@ func (l *loader) need(uses []hcl.Traversal) bool {
 // visit settles one node; false if it cannot be settled, which has been reported.
 func (l *loader) visit(node string, at hcl.Range) bool {
 	if l.open[node] {
-		l.cycle(node, at)
+		circle, locals := l.path[slices.Index(l.path, node):], true
+		for _, n := range circle {
+			l.failed[n] = true
+			locals = locals && strings.HasPrefix(n, "local.")
+		}
+		words := strings.Join(circle, " → ") + " → " + node
+		if locals {
+			l.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the cycle.", words)
+		} else {
+			l.Fail(at, "repetition", "Cycle of for_each", "The blocks that exist cannot depend on themselves: %s. Base for_each on something else.", words)
+		}
 		return false
 	}
 	if l.done[node] {
@@ -127,54 +146,11 @@ func (l *loader) visit(node string, at hcl.Range) bool {
 	return !l.failed[node]
 }
 
-func (l *loader) cycle(node string, at hcl.Range) {
-	from := 0
-	for l.path[from] != node {
-		from++
-	}
-	circle := append(append([]string(nil), l.path[from:]...), node)
-	locals := true
-	for _, n := range l.path[from:] {
-		l.failed[n] = true
-		locals = locals && strings.HasPrefix(n, "local.")
-	}
-	words := strings.Join(circle, " → ")
-	if locals {
-		l.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the cycle.", words)
-		return
-	}
-	l.Fail(at, "repetition", "Cycle of for_each", "The blocks that exist cannot depend on themselves: %s. Base for_each on something else.", words)
-}
-
-var localsDoc = &lang.BlockDoc{
+var localsDoc = block(struct{}{}, lang.BlockDoc{
 	Type: "locals", Times: plans.AnyTimes,
 	Doc:  "Named values, read as `local.<name>`. They can be in any order and refer to each other, but not in a cycle.",
 	Open: &plans.Attr{Name: "name", Type: plans.Anything, Doc: "Any expression."},
-	Example: `locals {
-  lengths = [512, 2048]
-  longest = max(local.lengths...)
-}`,
-}
-
-// declareLocals declares all locals, in whatever order they are written.
-func (l *loader) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
-	locals := map[string]*hcl.Attribute{}
-	for _, b := range all.OfType("locals") {
-		attrs, diags := b.Body.JustAttributes()
-		l.Diags = append(l.Diags, diags...)
-		var list []*hcl.Attribute
-		for _, a := range attrs {
-			list = append(list, a)
-		}
-		sort.Slice(list, func(i, j int) bool { return list[i].Range.Start.Byte < list[j].Range.Start.Byte })
-		for _, a := range list {
-			if l.declare("local", a.Name, a.NameRange) {
-				locals[a.Name] = a
-			}
-		}
-	}
-	return locals
-}
+})
 
 // declare notes a name and reports whether it is new.
 func (l *loader) declare(kind, key string, at hcl.Range) bool {
@@ -254,8 +230,12 @@ func (l *loader) newGroup(b *hcl.Block) *eval.Group {
 	if !eval.IsReferable(b.Type) || b.Type == "feature" {
 		return nil
 	}
-	if b.Type == "engine" {
-		l.checkKind(b)
+	if known := lang.KeysOf(l.reg.Engines); b.Type == "engine" && !slices.Contains(known, b.Labels[0]) {
+		l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], l.DidYouMean(b.Labels[0], known))
+		// What refers to the engine by the right name is no mistake.
+		if kind := lang.Nearest(b.Labels[0], known); kind != "" {
+			b.Labels = []string{kind, b.Labels[1]}
+		}
 	}
 	g := &eval.Group{Kind: b.Type, Key: strings.Join(b.Labels, "."), Block: b}
 	if l.Groups.ByKey(b.Type, g.Key) != nil {
@@ -267,18 +247,4 @@ func (l *loader) newGroup(b *hcl.Block) *eval.Group {
 	}
 	l.Groups.Add(g)
 	return g
-}
-
-// checkKind reports an engine of an unknown kind, and makes it one of the kind that was
-// meant: the mistake is reported here, and what refers to the engine by the right name is
-// none.
-func (l *loader) checkKind(b *hcl.Block) {
-	given, known := b.Labels[0], lang.KeysOf(l.reg.Engines)
-	if slices.Contains(known, given) {
-		return
-	}
-	l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", given, l.DidYouMean(given, known))
-	if kind := lang.Nearest(given, known); kind != "" {
-		b.Labels = []string{kind, b.Labels[1]}
-	}
 }

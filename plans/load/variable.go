@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
@@ -14,28 +15,11 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-var variableDoc = &lang.BlockDoc{
+var variableDoc = block(plans.Variable{}, lang.BlockDoc{
 	Type: "variable", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "name", Doc: "Its name in expressions: `var.<name>`."}},
 	Doc:    "An input of the plan. One without a default must be given.",
-	Attrs: []plans.Attr{
-		{Name: "description", Type: plans.String, Doc: "What it is for."},
-		{Name: "type", Type: plans.TypeExpr, Doc: "A type such as `string`, `number`, `bool`, `list(string)`, `map(number)` or `object({ … })`, whose attributes can be `optional(type, default)`. Without it, any type, and `--var n=2` is a number if the default is one (a bool likewise)."},
-		{Name: "default", Type: plans.Anything, Doc: "The value if none is given. It cannot refer to anything."},
-		{Name: "sensitive", Type: plans.Bool, Default: false, Doc: "Keeps the value, and everything computed from it, out of logs, records, reports and messages. It has no default: secrets do not belong in a plan file."},
-	},
 	Blocks: []*lang.BlockDoc{validationDoc},
-	Example: `variable "threads" {
-  type        = number
-  default     = 2
-  description = "CPU threads of the engine"
-
-  validation {
-    condition     = var.threads >= 1
-    error_message = "An engine without threads does nothing."
-  }
-}`,
-}
+})
 
 // input is a variable in the making.
 type input struct {
@@ -44,6 +28,8 @@ type input struct {
 	fields   *eval.Body
 	ty       cty.Type
 	defaults *typeexpr.Defaults
+	// given is what came from outside, nil for nothing.
+	given *givenValue
 	// value is cty.DynamicVal until it has one.
 	value cty.Value
 	// at is where a mistake in the value is reported.
@@ -63,7 +49,7 @@ func (l *loader) decodeVariables(blocks hcl.Blocks) {
 	l.readGiven()
 	values := map[string]cty.Value{}
 	for _, in := range order {
-		l.settleVariable(in, l.given[in.Name])
+		l.settleVariable(in)
 		if l.declared[in.Name] != in {
 			continue
 		}
@@ -80,16 +66,10 @@ func (l *loader) decodeVariables(blocks hcl.Blocks) {
 
 // declareVariable reads everything about a variable except its value.
 func (l *loader) declareVariable(b *hcl.Block) *input {
-	f := l.Fields(b, variableDoc)
-	in := &input{
-		Variable: &plans.Variable{
-			Name: b.Labels[0], Description: f.Text("description"),
-			Sensitive: f.Truth("sensitive"), Range: lang.RangeOf(b.DefRange),
-		},
-		block: b, fields: f, ty: cty.DynamicPseudoType, value: cty.DynamicVal, at: b.DefRange,
-	}
+	in := &input{Variable: &plans.Variable{}, block: b, ty: cty.DynamicPseudoType, value: cty.DynamicVal, at: b.DefRange}
+	in.fields = l.Read(b, variableDoc, in.Variable)
 	l.Secrets.Marked = l.Secrets.Marked || in.Sensitive
-	if a := f.Attrs["type"]; a != nil {
+	if a := in.fields.Attrs["type"]; a != nil {
 		expr := a.Expr
 		for p, ok := expr.(*hclsyntax.ParenthesesExpr); ok; p, ok = expr.(*hclsyntax.ParenthesesExpr) {
 			expr = p.Expression
@@ -103,35 +83,69 @@ func (l *loader) declareVariable(b *hcl.Block) *input {
 	return in
 }
 
-// settleVariable takes the value that was given last, or the default.
-func (l *loader) settleVariable(in *input, g *givenValue) {
-	fallback, hasDefault := l.defaultOf(in)
+// settleVariable takes the value that was given last, or the default, and makes it fit the
+// type.
+func (l *loader) settleVariable(in *input) {
+	value, hasDefault := l.defaultOf(in)
 	if in.ty == cty.NilType {
 		return // reported
 	}
-	value := fallback
-	switch {
+	switch g := in.given; {
 	case g != nil:
 		if in.From, in.at = g.from, g.at; in.at.Filename == "" {
 			in.at = in.block.DefRange
 		}
-		var ok bool
-		if value, ok = l.givenTo(in, g); !ok {
+		given, ok := l.givenTo(in, g)
+		if !ok {
 			return
 		}
-		if g.isText && in.ty == cty.DynamicPseudoType && hasDefault {
-			value = likeDefault(value, fallback.Type())
+		if fallback := value; g.isText && in.ty == cty.DynamicPseudoType && hasDefault && fallback.Type().IsPrimitiveType() {
+			// Without a type, text is the number or bool that the default is.
+			if read, err := convert.Convert(given, fallback.Type()); err == nil && eval.Finite(read) {
+				given = read
+			}
 		}
+		value = given
 	case hasDefault:
-		in.From = "default"
-		in.at = in.fields.At("default")
+		in.From, in.at = "default", in.fields.At("default")
 	case in.fields.Attrs["default"] != nil:
 		return // reported
 	default:
 		l.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a variable file (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
 		return
 	}
-	l.convertVariable(in, value)
+	if in.defaults != nil && !value.IsNull() {
+		value = in.defaults.Apply(value)
+	}
+	converted, err := convert.Convert(value, in.ty)
+	if err != nil {
+		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
+		return
+	}
+	if !eval.Finite(converted) {
+		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "The value of variable %q (%s) is not a number that fits a 64-bit float.", in.Name, in.From)
+		return
+	}
+	plain := converted
+	if in.Sensitive {
+		converted = converted.Mark(eval.Sensitive)
+		l.Secrets.Collect(converted)
+		if converted.Type().IsPrimitiveType() {
+			// A secret that cannot be hidden is better refused before it is used.
+			if _, ok := l.Private(converted, in.at); !ok {
+				return
+			}
+		}
+	} else {
+		in.Value = lang.Plain(converted)
+	}
+	if in.value = converted; in.From != "default" {
+		plain, _ = plain.UnmarkDeep()
+		l.Inputs.Variables[in.Name] = string(hclwrite.TokensForValue(plain).Bytes())
+		if in.Sensitive {
+			l.Inputs.Private[eval.OfVariable+in.Name] = true
+		}
+	}
 }
 
 // defaultOf is the default; false if there is none, or a mistake in it.
@@ -153,46 +167,20 @@ func (l *loader) defaultOf(in *input) (cty.Value, bool) {
 	return v, ok || isNull
 }
 
-// convertVariable makes the value fit the type.
-func (l *loader) convertVariable(in *input, value cty.Value) {
-	if in.defaults != nil && !value.IsNull() {
-		value = in.defaults.Apply(value)
-	}
-	converted, err := convert.Convert(value, in.ty)
-	if err != nil {
-		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
-		return
-	}
-	if in.Sensitive {
-		converted = converted.Mark(eval.Sensitive)
-		l.Secrets.Collect(converted)
-		if converted.Type().IsPrimitiveType() {
-			// A secret that cannot be hidden is better refused before it is used.
-			if _, ok := l.Private(converted, in.at); !ok {
-				return
-			}
-		}
-	} else {
-		in.Value = lang.Plain(converted)
-	}
-	in.value = converted
-	l.give(in, converted)
+// validation is a condition of a variable. It decides nothing by itself, so both are read
+// as expressions.
+type validation struct {
+	_ struct{} `hcl:"condition" type:"condition" doc:"True for a valid value."`
+	_ struct{} `hcl:"error_message" type:"string" doc:"What is wrong with other values, and what to do."`
 }
 
-var validationDoc = &lang.BlockDoc{
+var validationDoc = block(validation{}, lang.BlockDoc{
 	Type: "validation", Times: plans.AnyTimes,
 	Doc: "A condition that the value must meet, checked before anything is started. It can refer to this and other variables.",
-	Attrs: []plans.Attr{
-		{Name: "condition", Type: plans.Condition, Required: true, Doc: "True for a valid value."},
-		{Name: "error_message", Type: plans.String, Required: true, Doc: "What is wrong with other values, and what to do."},
-	},
-	Example: `validation {
-  condition     = contains(["small", "large"], var.model)
-  error_message = "model is small or large."
-}`,
-}
+})
 
-// validate checks a variable's own conditions.
+// validate checks a variable's own conditions. They need no more than variables: nothing
+// else is known when values are checked.
 func (l *loader) validate(in *input) {
 	for _, b := range in.fields.Blocks.OfType("validation") {
 		f := l.Fields(b, validationDoc)
@@ -203,22 +191,26 @@ func (l *loader) validate(in *input) {
 		if message == nil {
 			f.Required("error_message", "what is wrong with a value that does not meet the condition, and what to do.")
 		}
-		if condition == nil || message == nil || !l.onlyVariables(condition.Expr) || !l.onlyVariables(message.Expr) {
+		if condition == nil || message == nil {
 			continue
 		}
-		if !in.value.IsKnown() {
+		limited := true
+		for _, t := range append(condition.Expr.Variables(), message.Expr.Variables()...) {
+			if limited && t.RootName() != "var" {
+				limited = false
+				l.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it can only refer to var.…")
+			}
+		}
+		if !limited || !in.value.IsKnown() {
 			continue // reported
 		}
 		v, ok := l.Marked(condition.Expr)
-		if !ok {
-			continue
-		}
 		v, _ = v.Unmark()
-		if v.IsNull() || v.Type() != cty.Bool {
+		switch {
+		case !ok:
+		case v.IsNull() || v.Type() != cty.Bool:
 			l.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition must be true or false, such as var.%s > 0, not %s.", in.Name, lang.Describe(v))
-			continue
-		}
-		if v.False() {
+		case v.False():
 			l.invalid(in, message.Expr)
 		}
 	}
@@ -240,16 +232,4 @@ func (l *loader) invalid(in *input, message hcl.Expression) {
 		text = strings.TrimSpace(v.AsString())
 	}
 	l.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is invalid. %s", in.Name, in.From, text)
-}
-
-// onlyVariables refuses a condition that needs more than variables: nothing else is known
-// when values are checked.
-func (l *loader) onlyVariables(expr hcl.Expression) bool {
-	for _, t := range expr.Variables() {
-		if t.RootName() != "var" {
-			l.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it can only refer to var.…")
-			return false
-		}
-	}
-	return true
 }

@@ -59,7 +59,7 @@ knob "moe" {
     }
     must_not_see {
       log = ["*b*"]
-      lines { # ERROR: Count in must_not_see
+      lines { # ERROR: Unsupported block type
         any_of = ["*a*"]
       }
     }

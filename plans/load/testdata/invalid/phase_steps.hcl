@@ -15,6 +15,6 @@ phase "build" {
     command = ["make", "test"]
   }
   step "exec" "in-between" { # ERROR: Name is not an identifier
-    command = ["make", 2] # ERROR: Wrong type for command
+    command = ["make", 2] # ERROR: Not text
   }
 }
