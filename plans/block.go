@@ -2,7 +2,9 @@ package plans
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -55,12 +57,25 @@ func FoundAddress(level, name string) string { return FoundRoot + level + "." + 
 // FoundRoot is the prefix of the addresses of such numbers.
 const FoundRoot = "levels."
 
-// Decode decodes the attributes into a struct with json tags. A duration goes into a Dur,
-// a reference into a string.
-func (b *Block) Decode(into any) error {
-	text, err := json.Marshal(b.Attrs)
-	if err == nil {
-		err = json.Unmarshal(text, into)
+// Decode decodes the attributes into the struct whose tags declare them (see Fields), or
+// else into one with json tags. A duration goes into a Dur, a reference into a string.
+func (b *Block) Decode(into any) (err error) {
+	decode := func(v, into any) {
+		text, wrong := json.Marshal(v)
+		if wrong == nil {
+			wrong = json.Unmarshal(text, into)
+		}
+		err = errors.Join(err, wrong)
+	}
+	v := reflect.ValueOf(into).Elem()
+	fields := Fields(v.Type())
+	for _, f := range fields {
+		if value, given := b.Attrs[f.Name]; given && v.Field(f.Index).CanSet() {
+			decode(value, v.Field(f.Index).Addr().Interface())
+		}
+	}
+	if len(fields) == 0 {
+		decode(b.Attrs, into)
 	}
 	if err != nil {
 		return fmt.Errorf("decode %s %q: %w", b.Kind, b.Name, err)

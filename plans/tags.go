@@ -83,6 +83,7 @@ var goTypes = map[reflect.Type]AttrType{
 	reflect.TypeFor[float64]():           Number,
 	reflect.TypeFor[int]():               Int,
 	reflect.TypeFor[time.Duration]():     Duration,
+	reflect.TypeFor[Dur]():               Duration,
 	reflect.TypeFor[[]string]():          Strings,
 	reflect.TypeFor[[]int]():             Ints,
 	reflect.TypeFor[[]float64]():         Numbers,
@@ -117,6 +118,8 @@ func attrOf(f reflect.StructField) Attr {
 		a.Type = Refs
 	case a.Ref != "":
 		a.Type = Reference
+	case f.Type.Kind() == reflect.Pointer:
+		a.Type = goTypes[f.Type.Elem()]
 	default:
 		a.Type = goTypes[f.Type]
 	}
@@ -183,4 +186,12 @@ func Set(to reflect.Value, value any) {
 			to.SetMapIndex(reflect.ValueOf(key), element)
 		}
 	}
+}
+
+// Example is the first block of some HCL that starts with these words: what the manual
+// shows of it.
+func Example(of, words string) string {
+	_, text, _ := strings.Cut("\n\n"+of, "\n\n"+words)
+	text, _, _ = strings.Cut(text, "\n}\n")
+	return words + text + "\n}"
 }

@@ -83,9 +83,9 @@ func newEngineCheckCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check PLAN [NAME]",
 		Short: "Start one engine of a plan, request a token, and show what was recognised",
-		Long: `Starts one engine of the plan as a run would, sends every kind of request that
-measuring needs, prints its answers and what was recognised, and stops it. Nothing
-is recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
+		Long: `Starts one engine of the plan as a run would, sends it a small workload, prints its
+answer, what was recognised and what a measured launch would note, and stops it.
+Nothing is recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
 or the only one.
 
 Ctrl-C shuts the engine down, a second one kills it.

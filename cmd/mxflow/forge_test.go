@@ -203,14 +203,11 @@ protocol "levels" {
     max_kl        = 0.05
   }
   level "exec" "accuracy" {
-    command = ["echo", "{\"right\":12,\"items\":[{\"id\":1,\"right\":true}]}"]
+    command = ["echo", "{\"right\":12}"]
     metric "score" {
       jq     = ".right / 16"
       unit   = "share"
       better = "higher"
-    }
-    items {
-      jq = ".items[]"
     }
   }
 }
@@ -224,7 +221,7 @@ phase "port" {
   feature "cached" {
     set = { kv_cache = "on" }
     criterion "score" {
-      rule = "levels.accuracy.score.delta >= -0.1 and levels.accuracy.lost <= 1"
+      rule = "levels.accuracy.score.delta >= -0.1"
     }
   }
 }

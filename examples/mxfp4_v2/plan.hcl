@@ -341,7 +341,6 @@ protocol "v2" {
     context_tokens = { vllm = [32768, 65536], embedded = [128] }[var.engine]
     prompt_tokens  = { vllm = [16, 256], embedded = [16, 48] }[var.engine]
     output_tokens  = { vllm = [8, 64], embedded = [8, 16] }[var.engine]
-    max_slowdown   = { vllm = 3, embedded = 20 }[var.engine]
   }
   level "benchmark" {
     workloads = [workload.chat]

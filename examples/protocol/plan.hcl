@@ -91,12 +91,9 @@ protocol "whole" {
   level "stress" {
     sequential       = 40
     concurrency      = [2, 4]
-    cancel           = 6
-    burst            = 16
     soak             = "2s"
     prompt_tokens    = [16, 48]
     output_tokens    = [8, 16]
-    max_slowdown     = 20
     max_memory_slope = 100
   }
   # Your own check: the engine still lists its model after all that.

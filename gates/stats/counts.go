@@ -34,11 +34,6 @@ func Signs(differences []float64) (p float64, of int, err error) {
 	return heads(above, of), of, nil
 }
 
-// PairedLoss is the chance of at least so many losses among items that only one of two
-// variants gets right, if neither is better: the one-sided exact form of McNemar's test
-// (Psychometrika 12, 1947), which is the sign test of such items. It is 1 without losses.
-func PairedLoss(lost, gained int) float64 { return heads(lost, lost+gained) }
-
 // heads is the chance of at least k heads in n throws.
 func heads(k, n int) float64 {
 	if k <= 0 {

@@ -31,16 +31,3 @@ func TestSigns(t *testing.T) {
 		t.Errorf("NaN: %v, %v", p, err)
 	}
 }
-
-// TestPairedLoss compares the chance of at least that many losses with values calculated
-// by hand.
-func TestPairedLoss(t *testing.T) {
-	for _, c := range []struct {
-		lost, gained int
-		want         float64
-	}{{0, 0, 1}, {0, 3, 1}, {1, 0, 0.5}, {2, 0, 0.25}, {9, 1, 11.0 / 1024}} {
-		if got := PairedLoss(c.lost, c.gained); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%d lost, %d gained: %v, want %v", c.lost, c.gained, got, c.want)
-		}
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -28,14 +27,11 @@ func blockOfKind(kind string, of any, d lang.BlockDoc) *lang.BlockDoc {
 			d.Attrs = append(d.Attrs, f.Attr)
 		}
 	}
-	// The first example that starts with these words.
 	words := d.Type + " "
 	if kind != "" {
 		words += lang.Quoted(kind)
 	}
-	_, text, _ := strings.Cut(examples, "\n\n"+words)
-	text, _, _ = strings.Cut(text, "\n}\n")
-	d.Example = words + text + "\n}"
+	d.Example = plans.Example(examples, words)
 	return &d
 }
 

@@ -100,7 +100,20 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 				answers := talks[talk{cell.Address, s.Index}]
 				for turn, a := range answers {
 					r, ok := record.LoadPlan(w, cell).Turn(&s.Prompt, answers[:turn])
-					if one := answerOf(l.ID, r, a); ok && one.Text != "" {
+					one := Answer{
+						Launch: l.ID, Cell: a.Workload, Request: a.Index, Turn: a.Turn, Text: a.Reasoning + a.Text + a.Tools,
+						Prompt:       prompt.Prompt{Text: r.Prompt, IDs: r.Tokens, Before: r.Before, Extra: r.Extra},
+						PromptTokens: a.PromptTokens, OutputTokens: a.OutputTokens,
+						Whole: len(r.Tokens) > 0 || a.Reasoning+a.Tools != "", Chat: r.API == openai.Chat,
+						CountedPrompt: r.API != openai.Chat && len(r.Tokens)+a.Turn == 0,
+						CountedAnswer: a.Reasoning+a.Tools == "" && a.TokenSource != measure.SourceEvents,
+					}
+					for _, e := range a.Events {
+						if e.HasText() {
+							one.Took = e.At.Seconds() * 1e3 / float64(max(a.OutputTokens, 1))
+						}
+					}
+					if one.Starts = starts(one.Text, a); ok && one.Text != "" {
 						all = append(all, one)
 					}
 				}
@@ -108,23 +121,6 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 		}
 	}
 	return all, nil
-}
-
-func answerOf(launch string, r openai.Request, s measure.Sample) Answer {
-	a := Answer{
-		Launch: launch, Cell: s.Workload, Request: s.Index, Turn: s.Turn, Text: s.Reasoning + s.Text + s.Tools, PromptTokens: s.PromptTokens, OutputTokens: s.OutputTokens,
-		Prompt: prompt.Prompt{Text: r.Prompt, IDs: r.Tokens, Before: r.Before, Extra: r.Extra},
-		Whole:  len(r.Tokens) > 0 || s.Reasoning+s.Tools != "", Chat: r.API == openai.Chat,
-	}
-	for _, e := range s.Events {
-		if e.HasText() {
-			a.Took = e.At.Seconds() * 1e3 / float64(max(s.OutputTokens, 1))
-		}
-	}
-	a.CountedPrompt = r.API != openai.Chat && len(r.Tokens)+s.Turn == 0
-	a.CountedAnswer = s.Reasoning+s.Tools == "" && s.TokenSource != measure.SourceEvents
-	a.Starts = starts(a.Text, s)
-	return a
 }
 
 // starts are the offsets at which tokens of an answer start: those of its events or, if

@@ -178,7 +178,14 @@ func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Asked, most int)
 			})
 			if len(c.counted) < counted && !c.counted[p.Answer] {
 				c.counted[p.Answer] = true
-				if again := p.Answer.recount(ctx, st); again != (Recount{Launch: again.Launch, Cell: again.Cell}) {
+				again := Recount{Launch: p.Answer.Launch, Cell: p.Answer.Cell}
+				if p.Answer.CountedPrompt {
+					again.Prompt = count(ctx, st, p.Answer.Prompt.Text, p.Answer.PromptTokens)
+				}
+				if p.Answer.CountedAnswer {
+					again.Answer = count(ctx, st, p.Answer.Text, p.Answer.OutputTokens)
+				}
+				if again.Prompt.Billed+again.Answer.Billed > 0 {
 					a.Recounts = append(a.Recounts, again)
 				}
 			}
@@ -340,18 +347,6 @@ func (a *Answer) score(ctx context.Context, st *launch.Started, r openai.Request
 		likeliest[at] = best
 	}
 	return likeliest
-}
-
-// recount has the running engine count what was billed for an answer.
-func (a *Answer) recount(ctx context.Context, st *launch.Started) Recount {
-	c := Recount{Launch: a.Launch, Cell: a.Cell}
-	if a.CountedPrompt {
-		c.Prompt = count(ctx, st, a.Prompt.Text, a.PromptTokens)
-	}
-	if a.CountedAnswer {
-		c.Answer = count(ctx, st, a.Text, a.OutputTokens)
-	}
-	return c
 }
 
 // count has the engine's tokenizer count a text whose tokens were billed. Zero if either

@@ -150,11 +150,10 @@ func (l looked) half(value func(Look) float64, above bool) looked {
 	return out
 }
 
-func took(l Look) float64   { return l.Took }
-func length(l Look) float64 { return float64(l.Prompt) }
-
 // Judge is what was asked so far shows of a claim.
 func (c Claim) Judge(a *Asked) (r Result) {
+	took := func(l Look) float64 { return l.Took }
+	length := func(l Look) float64 { return float64(l.Prompt) }
 	own, other := a.by(c.Own), a.by(c.Other)
 	cells := map[string]bool{}
 	for _, id := range slices.Concat(c.Own, c.Other) {
@@ -174,13 +173,12 @@ func (c Claim) Judge(a *Asked) (r Result) {
 				r.Missing = append(r.Missing, id)
 			}
 		}
-		one, two := own[cell], other[cell]
 		var ownRest, rest, ownAll looked
 		for _, part := range parts {
-			ownAll.add(one[part])
+			ownAll.add(own[place{cell, part}])
 		}
 		for _, part := range parts {
-			mine, theirs := one[part], two[part]
+			mine, theirs := own[place{cell, part}], other[place{cell, part}]
 			if theirs.all == 0 {
 				continue // answers of few tokens
 			}
@@ -189,12 +187,12 @@ func (c Claim) Judge(a *Asked) (r Result) {
 			}
 			r.Parts = append(r.Parts, c.part(a, cell, string(part), mine, theirs))
 			if part != First {
-				ownRest.add(one[part])
+				ownRest.add(own[place{cell, part}])
 				rest.add(theirs)
 			}
 		}
 		if rest.all == 0 { // answers of one token
-			rest = two[First]
+			rest = other[place{cell, First}]
 		}
 		if len(ownRest.looks) == 0 {
 			ownRest = ownAll
@@ -271,29 +269,29 @@ func endless(s stats.Share) stats.Share {
 	return s
 }
 
-// by are the looks at an arm's launches, by cell and part.
-func (a *Asked) by(launches []string) map[string]map[Part]looked {
-	out := map[string]map[Part]looked{}
-	at := func(cell string) map[Part]looked {
-		if out[cell] == nil {
-			out[cell] = map[Part]looked{}
-		}
-		return out[cell]
-	}
+// place is a part of the answers to a cell.
+type place struct {
+	cell string
+	part Part
+}
+
+// by are the looks at an arm's launches, by place.
+func (a *Asked) by(launches []string) map[place]looked {
+	out := map[place]looked{}
 	for _, id := range launches {
 		for cell, all := range a.All[id] {
 			for part, n := range all {
-				l := at(cell)[part]
+				l := out[place{cell, part}]
 				l.all += n
-				at(cell)[part] = l
+				out[place{cell, part}] = l
 			}
 		}
 	}
 	for _, look := range a.Looks {
 		if slices.Contains(launches, look.Launch) {
-			l := at(look.Cell)[look.Part]
+			l := out[place{look.Cell, look.Part}]
 			l.looks = append(l.looks, look)
-			at(look.Cell)[look.Part] = l
+			out[place{look.Cell, look.Part}] = l
 		}
 	}
 	return out

@@ -105,13 +105,22 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 		name += "-cold"
 	}
 	dir := filepath.Join(base, name)
-	if c.State == "cold" || c.Tuning == "drawn" && forget(dir) != nil {
+	empty := c.State == "cold"
+	if !empty && c.Tuning == "drawn" { // forget what an earlier launch timed and chose
+		files, err := timedFiles(dir)
+		for _, file := range files {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, file)))
+		}
+		empty = err != nil
+	}
+	if empty {
 		if err := setAside(dir, runtime.ShortID(record.ID, record.Started, record.Order)); err != nil {
 			return failed("engine", "start", "its caches should be empty, but cannot be moved: %v: remove the folder", err)
 		}
 	}
 	actual := c.State
-	if c.State == "warm" && !l.warmed(dir, key) {
+	// Caches of launches that broke may be compiled only half.
+	if _, err := os.Stat(dir); err != nil || l.Store == nil || len(l.Store.Launches(store.LaunchFilter{VariantKey: key, OK: true})) == 0 {
 		actual = "cold"
 	}
 	inside := dir
@@ -152,24 +161,6 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	spec.Caches = &engine.Caches{State: c.State, Tuning: c.Tuning, Dir: dir, Mount: inside}
 	record.Engine["caches"], record.Engine["caches.tuning"] = actual, c.Tuning
 	return nil
-}
-
-// warmed reports whether a launch of this variant succeeded with these caches: one that
-// broke may have compiled only half.
-func (l *Lab) warmed(dir, key string) bool {
-	if _, err := os.Stat(dir); err != nil || l.Store == nil {
-		return false
-	}
-	return len(l.Store.Launches(store.LaunchFilter{VariantKey: key, OK: true})) > 0
-}
-
-// forget removes what an engine timed and chose in an earlier launch.
-func forget(dir string) error {
-	files, err := timedFiles(dir)
-	for _, file := range files {
-		err = errors.Join(err, os.Remove(filepath.Join(dir, file)))
-	}
-	return err
 }
 
 // setAside moves caches away and removes them as far as it can: what a container wrote as

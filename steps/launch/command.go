@@ -48,7 +48,33 @@ type commandUse struct {
 // *engine.Failure, or ctx's.
 func (st *Started) Execute(ctx context.Context, c *variant.Command) error {
 	out := outPath(st.Inst.LogPath())
-	err := st.await(ctx, c, out)
+	limit := time.NewTimer(c.Timeout)
+	defer limit.Stop()
+	look := time.NewTicker(outputEvery)
+	defer look.Stop()
+	var err error
+	for ended := false; !ended; {
+		ended = true
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-limit.C:
+			err = st.unfinished("it was stopped after its time limit of %s; if it needs longer, set run { timeout = … }", c.Timeout)
+		case <-look.C:
+			if info, unread := os.Stat(out); unread == nil && info.Size() > variant.MaxOutput {
+				err = st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; log to standard error instead", variant.MaxOutput>>20)
+			} else {
+				ended = false
+			}
+		case <-st.Inst.Exited():
+			if exit := st.Inst.Exit(); exit == nil || exit.Code != 0 || exit.Signal != "" {
+				err = st.unfinished("it failed")
+				break
+			}
+			st.Record.Windows = []measure.Window{{From: st.command.started.Sub(st.Began), To: time.Since(st.Began)}}
+			st.settleLog(ctx) // its last lines may not have arrived yet
+		}
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -67,37 +93,6 @@ func (st *Started) Execute(ctx context.Context, c *variant.Command) error {
 		return err
 	}
 	return st.collect(ctx, c, out)
-}
-
-// await waits for the end of a command, within its bounds of time and output.
-func (st *Started) await(ctx context.Context, c *variant.Command, out string) error {
-	limit := time.NewTimer(c.Timeout)
-	defer limit.Stop()
-	look := time.NewTicker(outputEvery)
-	defer look.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-limit.C:
-			err := st.unfinished("it was stopped after its time limit of %s; if it needs longer, set run { timeout = … }", c.Timeout)
-			_ = st.Inst.Stop(ctx)
-			return err
-		case <-look.C:
-			if info, err := os.Stat(out); err == nil && info.Size() > variant.MaxOutput {
-				err := st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; log to standard error instead", variant.MaxOutput>>20)
-				_ = st.Inst.Stop(ctx)
-				return err
-			}
-		case <-st.Inst.Exited():
-			if exit := st.Inst.Exit(); exit == nil || exit.Code != 0 || exit.Signal != "" {
-				return st.unfinished("it failed")
-			}
-			st.Record.Windows = []measure.Window{{From: st.command.started.Sub(st.Began), To: time.Since(st.Began)}}
-			st.settleLog(ctx) // its last lines may not have arrived yet
-			return nil
-		}
-	}
 }
 
 // unfinished is a command that did not succeed, with its last words.
@@ -123,8 +118,25 @@ func (st *Started) unmeasured(text []byte, format string, args ...any) *engine.F
 // collect keeps the output of a command that ended well and extracts its metrics.
 func (st *Started) collect(ctx context.Context, c *variant.Command, out string) error {
 	if c.File != "" {
-		if err := st.fetch(c, out); err != nil {
-			return err
+		// A file that existed before and was not rewritten is from another execution.
+		path, before := c.Path(st.command.dir), st.command.before
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return st.unmeasured(nil, "it did not write %s", c.File)
+		case err != nil:
+			return st.unmeasured(nil, "cannot read %s: %v", c.File, err)
+		case !info.Mode().IsRegular():
+			return st.unmeasured(nil, "%s is not a file", c.File)
+		case before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size():
+			return st.unmeasured(nil, "%s existed before and was not written by this execution", c.File)
+		}
+		text, err := variant.ReadOutput(path)
+		if err != nil {
+			return st.unmeasured(nil, "%v", err)
+		}
+		if err := os.WriteFile(out, text, 0o600); err != nil {
+			return st.unmeasured(nil, "cannot keep %s: %v", c.File, err)
 		}
 	}
 	if err := redact.File(out, st.Lab.Redact); err != nil {
@@ -152,31 +164,6 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 		st.Record.Metrics = map[string]measure.Summary{}
 	}
 	maps.Copy(st.Record.Metrics, metrics)
-	return nil
-}
-
-// fetch copies the file that the command wrote. One that existed before and was not
-// rewritten is from another execution.
-func (st *Started) fetch(c *variant.Command, out string) error {
-	path, before := c.Path(st.command.dir), st.command.before
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return st.unmeasured(nil, "it did not write %s", c.File)
-	case err != nil:
-		return st.unmeasured(nil, "cannot read %s: %v", c.File, err)
-	case !info.Mode().IsRegular():
-		return st.unmeasured(nil, "%s is not a file", c.File)
-	case before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size():
-		return st.unmeasured(nil, "%s existed before and was not written by this execution", c.File)
-	}
-	text, err := variant.ReadOutput(path)
-	if err != nil {
-		return st.unmeasured(nil, "%v", err)
-	}
-	if err := os.WriteFile(out, text, 0o600); err != nil {
-		return st.unmeasured(nil, "cannot keep %s: %v", c.File, err)
-	}
 	return nil
 }
 

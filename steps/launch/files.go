@@ -3,8 +3,6 @@ package launch
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -155,19 +153,6 @@ func (l *Lab) onHost(spec engine.Spec) func(path string) string {
 		}
 		return path
 	}
-}
-
-// namedNow are the files of a variant's command as they are now.
-func (l *Lab) namedNow(v *variant.Variant) []source.File {
-	files := slices.Clone(v.Spec.Files)
-	for i, f := range files {
-		now, err := l.Read.File(f.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			now = source.File{Path: f.Path, Digest: source.Replaced}
-		}
-		files[i] = now
-	}
-	return files
 }
 
 // used are the files on record of a launch; none if they are not.

@@ -40,7 +40,23 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 		limit = e.FirstTimeout
 	}
 	r := openai.Request{Prompt: firstPrompt, MaxTokens: 1, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit}}
-	sample, waited, err := st.patiently(ctx, r, limit)
+	began := time.Now()
+	var sample measure.Sample
+	var waited time.Duration // from the first send to the last
+	var err error
+	// It is busy, not broken, for as long as it says when to come back.
+	for pause := time.Nanosecond; pause > 0; {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		waited = time.Since(began)
+		sample, err = st.Client.Stream(ctx, r)
+		if pause = load.PutOff(err); time.Since(began)+pause > limit {
+			break
+		}
+	}
 	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
 		// Some servers have only chat. If they have neither, the first error is more
 		// useful.
@@ -49,11 +65,25 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 			sample, err, st.API = chat, nil, openai.Chat
 		}
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return err
+	if err != nil && ctx.Err() == nil {
+		hint := "" // what to check after an answer that rejects the request itself
+		switch statusOf(err) {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			hint = "; check the key: api_key or headers of an endpoint block"
+		case http.StatusNotFound, http.StatusBadRequest:
+			var listed []string
+			models, _ := st.Client.Models(ctx)
+			for _, m := range models {
+				listed = append(listed, m.ID)
+			}
+			if other := st.Unlisted(listed); other != nil {
+				hint = "; " + other.Error()
+			}
 		}
-		return fmt.Errorf("the engine reported ready but could not answer one token: %w%s", err, st.hint(ctx, err))
+		err = fmt.Errorf("the engine reported ready but could not answer one token: %w%s", err, hint)
+	}
+	if err != nil {
+		return err
 	}
 	if n := len(sample.Events); n > 0 {
 		st.perLaunch("first_request_s", (waited + sample.Events[n-1].At).Seconds())
@@ -76,26 +106,6 @@ func (st *Started) mark(ctx context.Context, spec engine.Spec) error {
 	return nil
 }
 
-// patiently sends a request again for as long as the server says when to come back and
-// the limit allows: it is busy, not broken. Waited is the time from the first send to the
-// last.
-func (st *Started) patiently(ctx context.Context, r openai.Request, limit time.Duration) (sample measure.Sample, waited time.Duration, err error) {
-	began := time.Now()
-	for {
-		waited = time.Since(began)
-		sample, err = st.Client.Stream(ctx, r)
-		pause := load.PutOff(err)
-		if pause == 0 || time.Since(began)+pause > limit {
-			return sample, waited, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return sample, waited, context.Cause(ctx)
-		}
-	}
-}
-
 // answers reports whether an engine is a server that takes requests.
 func answers(spec engine.Spec) bool {
 	kind, ok := kinds.Lookup(spec.Kind)
@@ -110,27 +120,6 @@ func statusOf(err error) int {
 		return status.Status
 	}
 	return 0
-}
-
-// hint says what to check after an answer that rejects the request itself.
-func (st *Started) hint(ctx context.Context, err error) string {
-	switch status := statusOf(err); {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return "; check the key: api_key or headers of an endpoint block"
-	case status == http.StatusNotFound || status == http.StatusBadRequest:
-		models, err := st.Client.Models(ctx)
-		if err != nil {
-			return ""
-		}
-		var listed []string
-		for _, m := range models {
-			listed = append(listed, m.ID)
-		}
-		if err := st.Unlisted(listed); err != nil {
-			return "; " + err.Error()
-		}
-	}
-	return ""
 }
 
 // Unlisted is the error that the requested model is none of those that the server lists.

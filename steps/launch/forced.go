@@ -25,37 +25,33 @@ func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 	command := append(slices.Clone(v.Spec.Command), slices.Sorted(maps.Values(st.Inst.About()))...)
 	by := kinds.ForcedBy(strings.Join(command, " "))
 	if by == "" {
-		by = kinds.ForcedIn(st.environ(ctx, v.Spec))
+		// The environment of its processes, as far as known: what the plan sets, what a
+		// command sees where the engine runs, and what its processes were started with, as a
+		// script may set more.
+		var all []string
+		for name, value := range v.Spec.Env {
+			all = append(all, name+"="+value)
+		}
+		if v.Spec.Endpoint == nil {
+			ctx, cancel := context.WithTimeout(ctx, environLimit)
+			defer cancel()
+			if out, err := st.Inst.Output(ctx, "env"); err == nil {
+				all = append(all, strings.Split(string(out), "\n")...)
+			}
+			if own, ok := st.Inst.(engine.Resident); ok {
+				for _, pid := range own.PIDs() {
+					out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // none for processes of other systems than Linux
+					all = append(all, strings.Split(string(out), "\x00")...)
+				}
+			}
+		}
+		by = kinds.ForcedIn(all)
 	}
 	if by != "" {
 		st.invalidate(verdict.Say("work.forced",
 			"drafted tokens are accepted by force ({by}): not what the model says",
 			verdict.Text("by", by)))
 	}
-}
-
-// environ is the known environment of an engine's processes: what the plan sets, what a
-// command sees where the engine runs, and what its processes were started with, as a
-// script may set more.
-func (st *Started) environ(ctx context.Context, spec engine.Spec) (all []string) {
-	for name, value := range spec.Env {
-		all = append(all, name+"="+value)
-	}
-	if spec.Endpoint != nil {
-		return all
-	}
-	ctx, cancel := context.WithTimeout(ctx, environLimit)
-	defer cancel()
-	if out, err := st.Inst.Output(ctx, "env"); err == nil {
-		all = append(all, strings.Split(string(out), "\n")...)
-	}
-	if own, ok := st.Inst.(engine.Resident); ok {
-		for _, pid := range own.PIDs() {
-			out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // none for processes of other systems than Linux
-			all = append(all, strings.Split(string(out), "\x00")...)
-		}
-	}
-	return all
 }
 
 // loggedForce checks the engine's complete log for the same.

@@ -75,7 +75,24 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 	if !o.Free() {
 		return u, fmt.Errorf("the GPU is not free after waiting %s: %s; stop it, allow it with ignore in the engine's gpu block, or set a longer wait there", wait, o)
 	}
-	return u, u.calm(ctx, note)
+	c := u.Config
+	if c.MaxTemperature == 0 && c.MaxPower == 0 && c.MinClock == 0 && c.MaxClock == 0 {
+		return u, nil
+	}
+	said := false
+	err = telemetry.Settle(ctx, u.UUIDs(), telemetry.Calm{
+		MaxTemperature: c.MaxTemperature, MaxPower: c.MaxPower, MinClock: c.MinClock, MaxClock: c.MaxClock, Timeout: wait,
+		Waiting: func(what string) {
+			if !said {
+				note(gpuWait(code.GPUWait, wait, what))
+			}
+			said = true
+		},
+	})
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the GPU does not meet the engine's gpu block before a launch: %w", err)
+	}
+	return u, err
 }
 
 // Unified reports whether a GPU of this machine shares the host's memory. It is false if
@@ -101,7 +118,11 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 			more = append(more, g)
 		}
 	}
-	me := gpu.Holder{PID: os.Getpid(), User: userName(), State: l.Owner, Since: time.Now().UTC()}
+	name := ""
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	me := gpu.Holder{PID: os.Getpid(), User: name, State: l.Owner, Since: time.Now().UTC()}
 	locks, err := gpu.Acquire(ctx, gpu.LockDir(), more, me, time.Duration(u.Config.Wait), func(held *gpu.HeldError) {
 		note(gpuWait(code.Of("gpu.lock_wait", "waiting up to {wait}: {until}"),
 			time.Duration(u.Config.Wait), held.Error()))
@@ -147,28 +168,6 @@ func gpuWait(c code.Fact, wait time.Duration, until string) verdict.Reason {
 	return verdict.New(c, verdict.Dur("wait", wait), verdict.Text("until", until))
 }
 
-// calm waits until the GPUs meet the plan's conditions for a launch.
-func (u gpuUse) calm(ctx context.Context, note func(verdict.Reason)) error {
-	c := u.Config
-	if c.MaxTemperature == 0 && c.MaxPower == 0 && c.MinClock == 0 && c.MaxClock == 0 {
-		return nil
-	}
-	said := false
-	err := telemetry.Settle(ctx, u.UUIDs(), telemetry.Calm{
-		MaxTemperature: c.MaxTemperature, MaxPower: c.MaxPower, MinClock: c.MinClock, MaxClock: c.MaxClock, Timeout: time.Duration(c.Wait),
-		Waiting: func(what string) {
-			if !said {
-				note(gpuWait(code.GPUWait, time.Duration(c.Wait), what))
-			}
-			said = true
-		},
-	})
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the GPU does not meet the engine's gpu block before a launch: %w", err)
-	}
-	return err
-}
-
 // gpusOf determines which of this machine's GPUs a variant uses. A GPU that the plan
 // names but does not exist is an error.
 func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, note func(verdict.Reason)) (u gpuUse, err error) {
@@ -197,8 +196,15 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 	if u.Config.Devices == nil && len(all) == 0 {
 		return u, nil
 	}
+	// If a part of a GPU is requested, the GPU must be found.
+	asked, _ := variant.Variable(v.Spec, "CUDA_VISIBLE_DEVICES")
+	if u.Config.Devices != nil {
+		asked = strings.Join(*u.Config.Devices, ",")
+	} else if v.Spec.Docker != nil {
+		asked = fmt.Sprint(v.Spec.Docker.GPUs)
+	}
 	var parents map[string]string
-	if namesMIG(v.Spec, u.Config.Devices) {
+	if strings.Contains(asked, "MIG-") {
 		if parents, err = gpu.Parents(ctx); err != nil {
 			return u, err
 		}
@@ -214,18 +220,6 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 				`taken. Set CUDA_DEVICE_ORDER = "PCI_BUS_ID", or use UUIDs`))
 	}
 	return u, err
-}
-
-// namesMIG reports whether a part of a GPU is requested, so the GPU must be found.
-func namesMIG(spec engine.Spec, devices *[]string) bool {
-	visible, _ := variant.Variable(spec, "CUDA_VISIBLE_DEVICES")
-	asked := visible
-	if devices != nil {
-		asked = strings.Join(*devices, ",")
-	} else if spec.Docker != nil {
-		asked = fmt.Sprint(spec.Docker.GPUs)
-	}
-	return strings.Contains(asked, "MIG-")
 }
 
 // usesGPU reports whether an engine may use a GPU of this machine at all.
@@ -293,11 +287,4 @@ func containerGPUs(gpus any, all []gpu.GPU, parents map[string]string) ([]gpu.GP
 		return gpu.Choose(all, parents, asked)
 	}
 	return all, nil
-}
-
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -21,20 +22,18 @@ const (
 	logLook   = 50 * time.Millisecond
 )
 
-// lagging reports whether the engine's log reaches its file through a daemon or a
-// network, and so later than the answers that it is about.
-func (st *Started) lagging() bool { return st.How != "process" && st.Inst.LogPath() != "" }
-
-// settleLog waits until a lagging log is quiet: lines that must not be seen may still
-// arrive.
+// settleLog waits until the log is quiet if it reaches its file through a daemon or a
+// network, and so later than the answers that it is about: lines that must not be seen may
+// still arrive.
 func (st *Started) settleLog(ctx context.Context) {
-	if !st.lagging() {
+	path := st.Inst.LogPath()
+	if st.How == engine.HowProcess || path == "" {
 		return
 	}
-	size, since := logSize(st.Inst.LogPath()), time.Now()
+	size, since := int64(-1), time.Now()
 	for begin := since; time.Since(begin) < lateLines && time.Since(since) < quietLog && pauseFor(ctx, logLook); {
-		if now := logSize(st.Inst.LogPath()); now != size {
-			size, since = now, time.Now()
+		if info, err := os.Stat(path); err == nil && info.Size() != size {
+			size, since = info.Size(), time.Now()
 		}
 	}
 }
@@ -76,14 +75,6 @@ func allSeen(wanted []variant.Evidence, seen map[string]logscan.Match) bool {
 		}
 	}
 	return true
-}
-
-func logSize(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return -1
-	}
-	return info.Size()
 }
 
 // pauseFor waits and reports whether ctx is still active.

@@ -24,8 +24,12 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// metadataLimit bounds all queries about one launch.
-const metadataLimit = 5 * time.Minute
+const (
+	// metadataLimit bounds all queries about one launch, and maxInfo a page that is kept, in
+	// bytes.
+	metadataLimit = 5 * time.Minute
+	maxInfo       = 64 << 10
+)
 
 // describe collects what a launch runs on and from, and keeps it: as YAML beside the log,
 // as an artifact, and what numbers depend on in the record. It never fails: what is
@@ -37,11 +41,37 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	}
 	asked, cancel := context.WithTimeout(ctx, metadataLimit)
 	defer cancel()
-	doc := l.document(s, v, st)
+	r := st.Record
+	doc := &metadata.Document{
+		Launch: metadata.Launch{
+			ID: r.ID, Session: r.Session, Purpose: r.Purpose, Variant: r.Variant, Ordinal: r.Ordinal,
+			Started: r.Started, Boot: machine.BootID(), Run: s.Run, Plan: l.Plan.Name,
+		},
+		Engine: metadata.Engine{
+			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.KindVersions[v.Spec.Kind], Program: r.Engine["program"],
+			Command: slices.Clone(v.Spec.Command), Dir: v.Spec.Dir, Knobs: v.Knobs,
+			Env: shownEnv(v.Spec.Env), Inherited: inheritedEnv(v.Spec), Unset: v.Spec.Unset,
+		},
+		Host: machine.Environment(),
+	}
+	if st.Inst != nil {
+		doc.Engine.About = st.Inst.About()
+	}
 	if doc.Engine.Version == "" {
 		doc.Engine.Version = engineVersion(asked, v, st.Inst, doc)
 	}
-	doc.Pages = infoPages(asked, v, st.Inst)
+	if st.Inst != nil && st.Inst.Exit() == nil {
+		// Pages on which the engine reports what runs and how. One that does not answer, or
+		// not in JSON, is left out: not every version has every page.
+		doc.Pages = map[string]string{}
+		for _, path := range variant.KindOf(v.Spec).Info {
+			text, err := observe.Page(asked, st.Inst.Access(), path)
+			var line bytes.Buffer
+			if err == nil && len(text) <= maxInfo && json.Compact(&line, text) == nil {
+				doc.Pages[path] = line.String()
+			}
+		}
+	}
 	l.metadata.Collect(asked, l.metadataRequest(v, st), doc)
 	if doc.Model != nil && v.Spec.How() == engine.HowProcess {
 		l.usedMu.Lock()
@@ -61,48 +91,20 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 		delete(doc.Fingerprint, "host") // its place says which
 	}
 	st.Record.Fingerprint = doc.Fingerprint
-	if err := l.keepMetadata(doc, st); err != nil {
-		st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("metadata"))
-	}
-}
-
-// keepMetadata writes the YAML file, redacted: the document's own texts, and once more
-// the result.
-func (l *Lab) keepMetadata(doc *metadata.Document, st *Started) error {
+	// The YAML file is redacted: the document's own texts, and once more the result.
 	l.Redact.Clean(doc)
 	text, err := doc.YAML()
+	if err == nil {
+		text = l.Redact.Bytes(text)
+		err = os.WriteFile(filepath.Join(l.RunDir, "launches", runtime.FileName(st.Record.ID)+".yaml"), text, 0o644)
+		if l.Store != nil {
+			sum, putErr := l.Store.Put(text)
+			st.Record.Metadata, err = sum, errors.Join(err, putErr)
+		}
+	}
 	if err != nil {
-		return err
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("metadata"))
 	}
-	text = l.Redact.Bytes(text)
-	path := filepath.Join(l.RunDir, "launches", runtime.FileName(st.Record.ID)+".yaml")
-	err = os.WriteFile(path, text, 0o644)
-	if l.Store != nil {
-		sum, putErr := l.Store.Put(text)
-		st.Record.Metadata, err = sum, errors.Join(err, putErr)
-	}
-	return err
-}
-
-// document is what is known without queries.
-func (l *Lab) document(s *runtime.Scope, v *variant.Variant, st *Started) *metadata.Document {
-	r := st.Record
-	doc := &metadata.Document{
-		Launch: metadata.Launch{
-			ID: r.ID, Session: r.Session, Purpose: r.Purpose, Variant: r.Variant, Ordinal: r.Ordinal,
-			Started: r.Started, Boot: machine.BootID(), Run: s.Run, Plan: l.Plan.Name,
-		},
-		Engine: metadata.Engine{
-			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.KindVersions[v.Spec.Kind], Program: r.Engine["program"],
-			Command: slices.Clone(v.Spec.Command), Dir: v.Spec.Dir, Knobs: v.Knobs,
-			Env: shownEnv(v.Spec.Env), Inherited: inheritedEnv(v.Spec), Unset: v.Spec.Unset,
-		},
-		Host: machine.Environment(),
-	}
-	if st.Inst != nil {
-		doc.Engine.About = st.Inst.About()
-	}
-	return doc
 }
 
 // metadataRequest is what to collect, and how.
@@ -201,24 +203,4 @@ func engineVersion(ctx context.Context, v *variant.Variant, inst engine.Instance
 		doc.Lack("engine.version", o.Missing)
 	}
 	return ""
-}
-
-// maxInfo bounds a page that is kept, in bytes.
-const maxInfo = 64 << 10
-
-// infoPages are the kind's pages on which the engine reports what runs and how. One that
-// does not answer, or not in JSON, is left out: not every version has every page.
-func infoPages(ctx context.Context, v *variant.Variant, inst engine.Instance) map[string]string {
-	if inst == nil || inst.Exit() != nil {
-		return nil
-	}
-	pages := map[string]string{}
-	for _, path := range variant.KindOf(v.Spec).Info {
-		text, err := observe.Page(ctx, inst.Access(), path)
-		var line bytes.Buffer
-		if err == nil && len(text) <= maxInfo && json.Compact(&line, text) == nil {
-			pages[path] = line.String()
-		}
-	}
-	return pages
 }

@@ -63,8 +63,10 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 		if len(chosen) != len(x.Devices) {
 			return nil, fmt.Errorf("the executor's devices %s name %d GPUs, some of them twice", strings.Join(x.Devices, ", "), len(chosen))
 		}
-		if err := alike(chosen); err != nil {
-			return nil, err
+		for _, g := range chosen[1:] { // rounds on other models would not be comparable
+			if g.Name != chosen[0].Name {
+				return nil, fmt.Errorf("the executor's devices are different models: GPU %d is %s and GPU %d is %s", chosen[0].Index, chosen[0].Name, g.Index, g.Name)
+			}
 		}
 		for i, p := range places {
 			var indices []string
@@ -81,17 +83,6 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 		}
 	}
 	return places, nil
-}
-
-// alike returns an error that names two GPUs of different models: rounds on them would
-// not be comparable.
-func alike(gpus []gpu.GPU) error {
-	for _, g := range gpus[1:] {
-		if g.Name != gpus[0].Name {
-			return fmt.Errorf("the executor's devices are different models: GPU %d is %s and GPU %d is %s", gpus[0].Index, gpus[0].Name, g.Index, g.Name)
-		}
-	}
-	return nil
 }
 
 // placed is a variant as started on a place.

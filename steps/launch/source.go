@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -149,23 +148,6 @@ func gitFailure(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return &engine.Failure{Of: "source", Op: "be checked out", Reason: err.Error(), Err: err}
-}
-
-// trackedChanges are files of a worktree that differ from its commit.
-func trackedChanges(ctx context.Context, dir, commit string) ([]string, error) {
-	r, err := git.Open(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	head, _, err := r.Head(ctx)
-	if err != nil {
-		return nil, err
-	}
-	state, err := r.Status(ctx)
-	if err == nil && head != commit {
-		state.Changed = append(state.Changed, "HEAD, which is at "+git.Short(head)+",")
-	}
-	return state.Changed, err
 }
 
 // stateFolder is a folder of the state directory, or of the run if there is none.

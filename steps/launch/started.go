@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"net/http"
@@ -137,16 +138,32 @@ type Started struct {
 	broke kinds.Class
 }
 
+// LogFile is where the engine of a launch logs to, unless it is an endpoint.
+func (l *Lab) LogFile(record *ledger.Launch) string {
+	return filepath.Join(l.RunDir, "launches", runtime.FileName(record.ID)+".log")
+}
+
 // Launch starts a variant and waits until it is ready. If it never is, everything started
 // is stopped, and the record says why.
 func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*Started, error) {
 	l.identify(ctx, s, v, record)
-	log := filepath.Join(l.RunDir, "launches", runtime.FileName(record.ID)+".log")
+	log := l.LogFile(record)
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, fmt.Errorf("no folder for engine logs: %w", err)
 	}
 	st := &Started{Record: record, Run: s.Run, Lab: l, Kind: variant.KindOf(v.Spec), log: log, How: v.Spec.How()}
-	err := l.running.end(s.Hard)
+	// What earlier launches could not end is ended first: while any of it runs no launch
+	// counts, so none is made.
+	var err error
+	l.running.mu.Lock()
+	for len(l.running.list) > 0 && err == nil {
+		if stopping := l.running.list[0].Stop(s.Hard); stopping != nil {
+			err = &verdict.Fault{Reason: verdict.New(code.Unstopped, verdict.Line(stopping))}
+		} else {
+			l.running.list = l.running.list[1:]
+		}
+	}
+	l.running.mu.Unlock()
 	if err == nil {
 		err = l.altered(machine.Inherited())
 	}
@@ -181,7 +198,13 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		st.Broke(err)
 		return st, err
 	}
-	st.named = l.namedNow(v)
+	for _, f := range v.Spec.Files { // as they are now
+		now, err := l.Read.File(f.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			now = source.File{Path: f.Path, Digest: source.Replaced}
+		}
+		st.named = append(st.named, now)
+	}
 	st.opened = func() func() { return st.keepFiles(v) }
 	l.usedMu.Lock()
 	if l.models == nil {
@@ -194,7 +217,8 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	ev := runtime.Event{Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, LaunchID: record.ID}
 	for tries := 1; ; tries++ {
 		err = st.start(ctx, s, v, ev)
-		if err == nil || tries == portTries || !st.portTaken() {
+		// Another program listens on a port that it needs: another start may get another.
+		if err == nil || tries == portTries || st.How == engine.HowEndpoint || st.broke != kinds.Port {
 			break
 		}
 		if st.Inst != nil {
@@ -262,12 +286,6 @@ func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Varia
 	return err
 }
 
-// portTaken reports whether the launch broke since another program listens on a port that
-// the engine needs, so that another start may get another.
-func (st *Started) portTaken() bool {
-	return st.How != engine.HowEndpoint && st.broke == kinds.Port
-}
-
 // ClientOf is a client for a running engine whose prompts bypass caches if the kind
 // supports that.
 func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Client {
@@ -323,6 +341,16 @@ func (st *Started) Origin() store.Origin {
 // it belongs to.
 func (st *Started) Leave(path string, content []byte) error {
 	sum, err := st.Lab.Store.Put(content)
+	return st.left(path, sum, err)
+}
+
+// LeaveFile is Leave for the content of a file.
+func (st *Started) LeaveFile(path, file string) error {
+	sum, err := st.Lab.Store.PutFile(file)
+	return st.left(path, sum, err)
+}
+
+func (st *Started) left(path, sum string, err error) error {
 	if err != nil {
 		return fmt.Errorf("cannot keep %s: %w", path, err)
 	}
@@ -424,7 +452,12 @@ func (st *Started) Stop(s *runtime.Scope) {
 		crashes++
 	}
 	st.perLaunch("crashes", float64(crashes))
-	st.keepLog()
+	if log := st.Inst.LogPath(); log != "" && st.redactLog(log) && st.Lab.Store != nil {
+		var err error
+		if st.Record.Log, err = st.Lab.Store.PutFile(log); err != nil {
+			st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("log"))
+		}
+	}
 	st.Record.Notes = append(st.Record.Notes, st.Lab.gpuAfter(s, st.GPU)...)
 }
 
@@ -450,7 +483,9 @@ func (st *Started) overheard() {
 // ended handles the result of stopping the engine, and records what it left running.
 func (st *Started) ended(err error) {
 	if err != nil {
-		st.Lab.running.add(st.Inst)
+		st.Lab.running.mu.Lock()
+		st.Lab.running.list = append(st.Lab.running.list, st.Inst)
+		st.Lab.running.mu.Unlock()
 		if st.Record.OK {
 			st.Record.Notes = append(st.Record.Notes, verdict.Say("launch.stopping", "stopping: {error}",
 				verdict.Line(err)))
@@ -482,25 +517,6 @@ type unended struct {
 	list []engine.Instance
 }
 
-func (u *unended) add(inst engine.Instance) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.list = append(u.list, inst)
-}
-
-// end tries again. While any of them runs no launch counts, so none is made.
-func (u *unended) end(ctx context.Context) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for len(u.list) > 0 {
-		if err := u.list[0].Stop(ctx); err != nil {
-			return &verdict.Fault{Reason: verdict.New(code.Unstopped, verdict.Line(err))}
-		}
-		u.list = u.list[1:]
-	}
-	return nil
-}
-
 // altered reports in what engines would inherit something else than before any ran. A
 // change that one made to mxflow outlasts it and slows others' launches; so no more are
 // made, and the launch in which it happened is broken.
@@ -525,18 +541,6 @@ func (l *Lab) altered(now map[string]string) error {
 			"not be comparable. Find out what changed it (an engine may have), then apply again from a new shell").From(changes...)}
 }
 
-// keepLog stores the log of a stopped engine.
-func (st *Started) keepLog() {
-	if st.Inst.LogPath() == "" || !st.redactLog(st.Inst.LogPath()) || st.Lab.Store == nil {
-		return
-	}
-	sum, err := st.Lab.Store.PutFile(st.Inst.LogPath())
-	if err != nil {
-		st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("log"))
-	}
-	st.Record.Log = sum
-}
-
 // redactLog removes sensitive values from a log. If that fails the log is deleted:
 // without it there is less to see, with it too much.
 func (st *Started) redactLog(path string) bool {
@@ -553,11 +557,15 @@ func (st *Started) redactLog(path string) bool {
 // perLaunch adds a metric that has one value per launch.
 func (st *Started) perLaunch(name string, value float64) {
 	if summary, ok := measure.SummaryOf(name, []float64{value}); ok {
-		if st.Record.Metrics == nil {
-			st.Record.Metrics = map[string]measure.Summary{}
-		}
-		st.Record.Metrics["engine."+name] = summary
+		st.addMetric("engine."+name, summary)
 	}
+}
+
+func (st *Started) addMetric(address string, value measure.Summary) {
+	if st.Record.Metrics == nil {
+		st.Record.Metrics = map[string]measure.Summary{}
+	}
+	st.Record.Metrics[address] = value
 }
 
 // observing bounds all queries to one launch.
@@ -606,8 +614,17 @@ func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
 	st.unused(v.Uses)
 	st.implausible()
 	for name, o := range seen {
-		if number, ok := o.Value.(float64); ok {
-			st.keepNumber(name, o.Unit, number)
+		number, ok := o.Value.(float64)
+		if !ok {
+			continue
+		}
+		// It is a metric of the launch, also under its catalogue name if it has one.
+		m := measure.Metric{Name: name, Unit: o.Unit, Scope: measure.PerLaunch}
+		if summary, ok := m.Summary([]float64{number}); ok {
+			st.addMetric("engine.observed."+name, summary)
+		}
+		if m, ok := measure.Lookup(name); ok && m.Observed && m.Unit == o.Unit {
+			st.perLaunch(name, number)
 		}
 	}
 }
@@ -642,21 +659,6 @@ func (st *Started) unused(uses []kinds.Use) {
 func (st *Started) invalidate(why verdict.Reason) {
 	st.Record.Invalid = append(st.Record.Invalid, why.Map(st.Lab.Redact.Text))
 	st.Record.Disturbed = false
-}
-
-// keepNumber makes an observed number a metric of the launch, also under its catalogue
-// name if it has one.
-func (st *Started) keepNumber(name, unit string, value float64) {
-	m := measure.Metric{Name: name, Unit: unit, Scope: measure.PerLaunch}
-	if summary, ok := m.Summary([]float64{value}); ok {
-		if st.Record.Metrics == nil {
-			st.Record.Metrics = map[string]measure.Summary{}
-		}
-		st.Record.Metrics["engine.observed."+name] = summary
-	}
-	if m, ok := measure.Lookup(name); ok && m.Observed && m.Unit == unit {
-		st.perLaunch(name, value)
-	}
 }
 
 // diagnose adds to the error what the log says about how the engine broke, or else what

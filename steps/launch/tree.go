@@ -23,8 +23,31 @@ import (
 // recordTrees hashes the trees of a launch and keeps uncommitted changes. A declared tree
 // that cannot be hashed fails the launch; one that mxflow only noticed is a note.
 func (l *Lab) recordTrees(ctx context.Context, v *variant.Variant, record *ledger.Launch) error {
+	snapshot := func(t engine.Tree) (out ledger.Tree, err error) {
+		file, err := os.CreateTemp("", "mxflow-diff-*")
+		if err != nil {
+			return out, err
+		}
+		defer os.Remove(file.Name())
+		state, err := variant.Snapshot(ctx, t, file)
+		if closeErr := file.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			return out, err
+		}
+		out = ledger.Tree{Path: t.Path, Commit: state.Commit, Hash: state.Hash}
+		if state.Clean || l.Store == nil {
+			return out, nil
+		}
+		if err := redact.File(file.Name(), l.Redact); err != nil {
+			return out, fmt.Errorf("cannot redact sensitive values in its diff: %w", err)
+		}
+		out.Diff, err = l.Store.PutFile(file.Name())
+		return out, err
+	}
 	for _, t := range v.Spec.Trees {
-		state, err := l.recordTree(ctx, t)
+		state, err := snapshot(t)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -41,41 +64,6 @@ func (l *Lab) recordTrees(ctx context.Context, v *variant.Variant, record *ledge
 	return nil
 }
 
-func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, err error) {
-	file, err := os.CreateTemp("", "mxflow-diff-*")
-	if err != nil {
-		return out, err
-	}
-	defer os.Remove(file.Name())
-	state, err := variant.Snapshot(ctx, t, file)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return out, err
-	}
-	out = ledger.Tree{Path: t.Path, Commit: state.Commit, Hash: state.Hash}
-	if state.Clean || l.Store == nil {
-		return out, nil
-	}
-	if err := redact.File(file.Name(), l.Redact); err != nil {
-		return out, fmt.Errorf("cannot redact sensitive values in its diff: %w", err)
-	}
-	out.Diff, err = l.Store.PutFile(file.Name())
-	return out, err
-}
-
-// lastTree is the state of a tree at the latest successful launch on record; nil if there
-// is none.
-func (l *Lab) lastTree(name, path string) *ledger.Tree {
-	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{OK: true})) {
-		if t, ok := launch.Trees[name]; ok && t.Path == path && t.Hash != "" {
-			return &t
-		}
-	}
-	return nil
-}
-
 // TreesChanged reports for `mxflow plan` which tree causes a node to be measured again;
 // no fact if none does.
 func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reason {
@@ -84,7 +72,13 @@ func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Rea
 	}
 	for _, v := range vs {
 		for _, t := range v.Spec.Trees {
-			was := l.lastTree(t.Name, t.Path)
+			var was *ledger.Tree // at the latest successful launch on record
+			for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{OK: true})) {
+				if known, ok := launch.Trees[t.Name]; ok && known.Path == t.Path && known.Hash != "" {
+					was = &known
+					break
+				}
+			}
 			if was == nil || was.Hash == t.Hash {
 				continue
 			}

@@ -111,7 +111,17 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	if err != nil {
 		return gitFailure(ctx, err)
 	}
-	return w.finish(changed)
+	text, err := json.Marshal(built{Key: w.key, Commit: w.src.Commit, Built: time.Now().UTC(), Changed: changed})
+	if err == nil {
+		err = os.WriteFile(w.mark()+".new", text, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(w.mark()+".new", w.mark())
+	}
+	if err != nil {
+		return failed("source", "be checked out", "cannot record the finished build: %v", err)
+	}
+	return nil
 }
 
 // whole reports whether the worktree is built and as the build left it. Manual edits are
@@ -150,9 +160,20 @@ func (w worktree) whole(ctx context.Context) (bool, error) {
 
 // changed are tracked files that differ from the commit, with their digests.
 func (w worktree) changed(ctx context.Context) (map[string]string, error) {
-	files, err := trackedChanges(ctx, w.dir(), w.src.Commit)
+	r, err := git.Open(ctx, w.dir())
+	if err != nil {
+		return nil, err
+	}
+	head, _, err := r.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.Status(ctx)
+	if err == nil && head != w.src.Commit {
+		state.Changed = append(state.Changed, "HEAD, which is at "+git.Short(head)+",")
+	}
 	sums := map[string]string{}
-	for _, f := range files {
+	for _, f := range state.Changed {
 		sums[f] = runtime.FileDigest(filepath.Join(w.dir(), f))
 	}
 	return sums, err
@@ -213,19 +234,4 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 		}
 	}
 	return failure
-}
-
-// finish marks the worktree complete.
-func (w worktree) finish(changed map[string]string) error {
-	text, err := json.Marshal(built{Key: w.key, Commit: w.src.Commit, Built: time.Now().UTC(), Changed: changed})
-	if err == nil {
-		err = os.WriteFile(w.mark()+".new", text, 0o644)
-	}
-	if err == nil {
-		err = os.Rename(w.mark()+".new", w.mark())
-	}
-	if err != nil {
-		return failed("source", "be checked out", "cannot record the finished build: %v", err)
-	}
-	return nil
 }

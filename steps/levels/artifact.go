@@ -48,12 +48,10 @@ type artifact struct {
 	Limit   *limit.Basis       `json:"limit,omitempty"`
 
 	// What a running launch has at hand, and a recorded one keeps elsewhere: the lines of
-	// its log, the log's path, and where a person finds it; its answers; what it received
-	// under load; the folder of its profiles.
+	// its log, the log's path, and where a person finds it; its answers; the folder of its profiles.
 	scan    *logscan.Scan
 	log, at string
 	answers *quality.Recording
-	tape    *stress.Tape
 	folder  string
 }
 

@@ -24,65 +24,47 @@ const Correctness = plans.CorrectnessLevel
 var correctnessKind = Kind{
 	Schema: plans.Schema{
 		Asks: true, Against: true,
-		Doc: "The engine answers as its parent does. After measuring, the parent is asked what it says at random positions of the candidate's measured answers and of its own, and must be shown to agree with the candidate about as often. A protocol without this level has it with its defaults. With a limit on log-probabilities, both also get the same prompts at temperature 0 when they are qualified; a broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out.",
-		Example: `level "correctness" {
-  max_kl           = 0.02
-  min_argmax_match = 0.99
-}`,
-		Attrs: []plans.Attr{
-			{Name: "prompts", Type: plans.Int, Default: 32.0, Min: 4, MinSet: true, Max: 1024, Doc: "How many prompts are sent."},
-			{Name: "output_tokens", Type: plans.Int, Default: 64.0, Unit: "tokens", Min: 1, MinSet: true, Max: 4096, Doc: "Maximum length of each answer."},
-			{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Lengths of the prompts. By default those of the benchmark's workloads, at most 512."},
-			{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many prompts are sent at a time. By default as many as the benchmark's workloads send, at most 16."},
-			{Name: "top", Type: plans.Int, Default: 20.0, Unit: "tokens", Min: 1, MinSet: true, Max: 1024, Doc: "How many of the likeliest tokens are compared at each position, if the engine lists that many."},
-			{Name: "within", Type: plans.Duration, Default: "20s", Doc: "Once the parent has answered for this long (a quarter of it at the end of a measured launch), no more prompts are sent, so a slow engine gets fewer. The other arms get the same ones."},
-			{Name: "max_kl", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "Maximum Kullback-Leibler divergence from the parent, as the mean over positions: of prefill or decode, whichever is worse."},
-			{Name: "max_kl_p99", Type: plans.Number, Unit: "nats/token", MinSet: true, Doc: "Maximum of its 99th percentile."},
-			{Name: "min_argmax_match", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "Minimum share of positions where both have the same likeliest token; near-ties count as the same."},
-			{Name: "min_agreement", Type: plans.Number, Unit: "share", MinSet: true, Max: 1, Doc: "For a port that changes answers on purpose (quantisation, sampling): the share of positions of its measured answers at which the parent must be shown to say the same token. It stands in the verdict. Without it, no more than 15 points below the parent's agreement with itself."},
-			{Name: "answers", Type: plans.String, Default: "checked", OneOf: []string{"checked", "unchecked"}, Doc: "`unchecked`: nobody asks whether the measured answers are the parent's model's. Every verdict says so."},
-			{Name: "max_perplexity_increase", Type: plans.Number, Unit: "ratio", MinSet: true, Doc: "How much perplexity on a built-in text may exceed the parent's: 0.01 is 1%."},
-		},
+		Doc:     "The engine answers as its parent does. After measuring, the parent is asked what it says at random positions of the candidate's measured answers and of its own, and must be shown to agree with the candidate about as often. A protocol without this level has it with its defaults. With a limit on log-probabilities, both also get the same prompts at temperature 0 when they are qualified; a broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out.",
+		Example: plans.Example(examples, `level "correctness" {`),
+		Attrs:   plans.Attrs(quality.Settings{}),
 		Check: func(b *plans.Block) []plans.AttrError {
 			if b.Attrs["answers"] == "unchecked" && b.Attrs["min_agreement"] != nil {
 				return []plans.AttrError{{Attr: "answers", Code: "correctness-contradiction", Summary: "Conflicting arguments", Detail: "min_agreement is a limit for answers that are checked. Remove one."}}
 			}
 			return nil
 		},
-		Fits:  fitsCorrectness,
+		Fits: func(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
+			// Limits on what an engine of that kind does not provide.
+			k, ok := kinds.Lookup(e.Kind)
+			if !ok {
+				return nil
+			}
+			refuse := func(attr, format string, args ...any) {
+				if b.Written[attr] && b.Attrs[attr] != nil { // null takes it back
+					detail := fmt.Sprintf(format, args...)
+					errs = append(errs, plans.AttrError{Attr: attr, Code: "not-given-by-engine", Summary: "Engine does not give that", Detail: fmt.Sprintf("engine.%s.%s is of kind %q, %s", e.Kind, e.Name, e.Kind, detail)})
+				}
+			}
+			gives := k.Ask.LogProbs
+			if gives.Top == 0 {
+				for _, attr := range []string{"max_kl", "max_kl_p99", "min_argmax_match"} {
+					refuse(attr, "which gives no log-probabilities, and %s needs them. Remove it.", attr)
+				}
+			}
+			if gives.Prompt == "" {
+				refuse("max_perplexity_increase", "which gives no log-probabilities of prompts, and max_perplexity_increase needs them. Remove it.")
+			}
+			if top, _ := b.Attrs["top"].(float64); gives.Top > 0 && int(top) > gives.Most(e.Settings) {
+				refuse("top", "which lists at most %d tokens of a position. Set top to that.", gives.Most(e.Settings))
+			}
+			return errs
+		},
 		Finds: func(*plans.Block) []plans.Found { return quality.Finds },
 	},
 	make: func(b *plans.Block) (level, error) {
 		c := &correctness{}
-		return c, b.Decode(c)
+		return c, b.Decode(&c.Settings)
 	},
-}
-
-// fitsCorrectness rejects limits on what an engine of that kind does not provide.
-func fitsCorrectness(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
-	k, ok := kinds.Lookup(e.Kind)
-	if !ok {
-		return nil
-	}
-	refuse := func(attr, format string, args ...any) {
-		if b.Written[attr] && b.Attrs[attr] != nil { // null takes it back
-			detail := fmt.Sprintf(format, args...)
-			errs = append(errs, plans.AttrError{Attr: attr, Code: "not-given-by-engine", Summary: "Engine does not give that", Detail: fmt.Sprintf("engine.%s.%s is of kind %q, %s", e.Kind, e.Name, e.Kind, detail)})
-		}
-	}
-	gives := k.Ask.LogProbs
-	if gives.Top == 0 {
-		for _, attr := range []string{"max_kl", "max_kl_p99", "min_argmax_match"} {
-			refuse(attr, "which gives no log-probabilities, and %s needs them. Remove it.", attr)
-		}
-	}
-	if gives.Prompt == "" {
-		refuse("max_perplexity_increase", "which gives no log-probabilities of prompts, and max_perplexity_increase needs them. Remove it.")
-	}
-	if top, _ := b.Attrs["top"].(float64); gives.Top > 0 && int(top) > gives.Most(e.Settings) {
-		refuse("top", "which lists at most %d tokens of a position. Set top to that.", gives.Most(e.Settings))
-	}
-	return errs
 }
 
 // correctness is the level of that name.
@@ -171,7 +153,7 @@ func correctnessOf(p *plans.Protocol) (*correctness, error) {
 		return nil, nil
 	}
 	c := &correctness{}
-	if err := p.Level(Correctness).Decode(c); err != nil || !c.Limited() {
+	if err := p.Level(Correctness).Decode(&c.Settings); err != nil || !c.Limited() {
 		return nil, err
 	}
 	return c, nil
@@ -282,9 +264,7 @@ type answering struct {
 }
 
 // answers makes such launches.
-var answers = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: answerHere}
-
-func answerHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
+var answers = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
 	protocol := lab.Plan.Protocol(with.Protocol)
 	c, err := correctnessOf(protocol)
 	if err != nil {
@@ -294,4 +274,4 @@ func answerHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *varia
 		_, err := c.record(ctx, st, protocol, with.Before)
 		return err
 	})
-}
+}}

@@ -2,3 +2,10 @@
 // and how it runs, and Run, which runs them in order until one does not pass. Checking an
 // engine outside any run uses the same levels. It measures nothing.
 package levels
+
+import _ "embed"
+
+// examples has one of each block, for the manual.
+//
+//go:embed examples.hcl
+var examples string

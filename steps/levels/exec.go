@@ -16,7 +16,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/process"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -40,42 +39,19 @@ const (
 
 var execKind = Kind{
 	Schema: plans.Schema{
-		Asks:  true,
-		Label: "What rules and reports call it: `levels.<name>`.",
-		Doc:   "Runs your own program against the engine under test, in the qualification launch. Exit status 0 passes, any other status or the time limit fails, and a program that cannot be started is an error. The engine is given in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON). Files written to `$MXFLOW_OUT` become artifacts; those of the parent's run are in `$MXFLOW_PARENT_OUT`.",
-		Example: `level "exec" "accuracy" {
-  command = ["python3", "eval.py"]
-  timeout = "20m"
-
-  metric "exact_match" {
-    jq     = ".exact_match"
-    unit   = "share"
-    better = "higher"
-  }
-}`,
-		Attrs: []plans.Attr{
-			{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."},
-			{Name: "dir", Type: plans.String, Default: ".", Doc: "Working directory, relative to the plan's folder."},
-			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment."},
-			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this time the program is stopped and the level fails."},
-		},
-		Parts: execParts(),
-		Check: program.CheckCommand,
-		Finds: func(b *plans.Block) (found []plans.Found) {
-			found = program.Finds(b)
-			if len(b.Parts["items"]) > 0 {
-				found = append(found, pairedFinds...)
-			}
-			return found
-		},
+		Asks:    true,
+		Label:   "What rules and reports call it: `levels.<name>`.",
+		Doc:     "Runs your own program against the engine under test, in the qualification launch. Exit status 0 passes, any other status or the time limit fails, and a program that cannot be started is an error. The engine is given in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON). Files written to `$MXFLOW_OUT` become artifacts; those of the parent's run are in `$MXFLOW_PARENT_OUT`.",
+		Example: plans.Example(examples, `level "exec" "accuracy" {`),
+		Attrs:   plans.Attrs(exec{}),
+		Parts:   variant.ProgramParts("Its name in rules: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`."),
+		Check:   program.CheckCommand,
+		Finds:   program.Finds,
 	},
 	make: func(b *plans.Block) (level, error) {
 		e := &exec{}
 		if err := b.Decode(e); err != nil {
 			return nil, err
-		}
-		for _, items := range b.Parts["items"] {
-			e.items, _ = items.Attrs["jq"].(string)
 		}
 		reads, err := variant.ReadsOf(b.Parts)
 		e.reads = reads
@@ -83,28 +59,14 @@ var execKind = Kind{
 	},
 }
 
-// pairedFinds are the numbers of items paired with the parent's.
-var pairedFinds = []plans.Found{
-	{Name: "lost", Unit: "count", Better: "lower", Doc: "Items that the parent gets right and this variant wrong."},
-	{Name: "gained", Unit: "count", Better: "higher", Doc: "Items that the parent gets wrong and this variant right."},
-	{Name: "lost_p", Unit: "share", Better: "higher", Doc: "The chance of at least this many losses if neither is better."},
-}
-
-func execParts() map[string]plans.Part {
-	parts := variant.ProgramParts("Its name in rules: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`.")
-	parts["items"] = variant.ItemsPart
-	return parts
-}
-
 // exec is a level that runs the user's program.
 type exec struct {
-	Command []string          `json:"command"`
-	Dir     string            `json:"dir"`
-	Env     map[string]string `json:"env"`
-	Timeout plans.Dur         `json:"timeout"`
+	Command []string          `hcl:"command" doc:"The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."`
+	Dir     string            `hcl:"dir,optional" default:"." doc:"Working directory, relative to the plan's folder."`
+	Env     map[string]string `hcl:"env,optional" doc:"Set on top of the inherited environment."`
+	Timeout plans.Dur         `hcl:"timeout,optional" default:"30m" doc:"After this time the program is stopped and the level fails."`
 
 	reads *variant.Command
-	items string
 }
 
 func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
@@ -122,11 +84,26 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	env, err := e.environ(ctx, q)
-	if err != nil {
-		return nil, err
+	knobs := []byte("{}")
+	if q.variant.Knobs != nil {
+		if knobs, err = json.Marshal(q.variant.Knobs); err != nil {
+			return nil, err
+		}
 	}
-	env[envURL], env[envLog], env[program.OutVariable], env[envParentOut] = q.Inst.Access().BaseURL, q.Inst.LogPath(), out, left
+	model := q.Client.Model
+	if model == "" {
+		models, err := q.Client.Models(ctx)
+		if err != nil {
+			return nil, err
+		}
+		model = models[0].ID
+	}
+	access := q.Inst.Access()
+	key, _ := strings.CutPrefix(access.Header.Get("Authorization"), "Bearer ")
+	env := map[string]string{
+		envURL: access.BaseURL, envModel: model, envAPIKey: key, envLog: q.Inst.LogPath(), program.OutVariable: out, envParentOut: left,
+		envVariant: q.variant.Name, envKnobs: string(knobs),
+	}
 	maps.Copy(env, e.Env) // the plan's values come last
 	run, err := process.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: env, StopGrace: stopGrace}, l)
 	if ctx.Err() != nil {
@@ -143,7 +120,7 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 	select {
 	case <-q.Inst.Exited():
 		// The program's result for an engine that died says nothing about its answers.
-		return nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", exitOf(q.Inst).String()))}
+		return nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", cmp.Or(q.Inst.Exit(), &engine.Exit{Code: -1}).String()))}
 	default:
 	}
 	if err := e.keepFiles(q, l, out); err != nil {
@@ -154,32 +131,33 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 	}
 	a := &artifact{Ended: ended.Verdict, Why: ended.Reasons}
 	if a.Ended != verdict.Pass {
-		a.Why = append(a.Why, lastWords(ended.LogTail)...)
-	} else if err := e.keepOutput(q, l.OutPath, out); err != nil {
-		a.Ended, a.Why = verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err))
+		for _, line := range slices.Backward(ended.LogTail) {
+			if line = strings.TrimSpace(line); line != "" {
+				a.Why = append(a.Why, verdict.Say("exec.last_words", "its last output: {line}", verdict.Text("line", line)))
+				break
+			}
+		}
+		return a, nil
+	}
+	if len(e.reads.Metrics) > 0 { // what numbers are read from is kept: an output, or a file
+		path := l.OutPath
+		if e.reads.File != "" {
+			path = filepath.Join(out, e.reads.File)
+		}
+		text, err := variant.ReadOutput(path)
+		if err == nil && e.reads.File == "" {
+			err = q.keep(outputFile, text)
+		}
+		if err != nil {
+			a.Ended, a.Why = verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err))
+		}
 	}
 	return a, nil
 }
 
-// keepOutput keeps what numbers are read from: the program's output, or one of its files.
-func (e *exec) keepOutput(q *qualification, printed, out string) error {
-	if !e.reading() {
-		return nil
-	}
-	if e.reads.File != "" {
-		_, err := variant.ReadOutput(filepath.Join(out, e.reads.File))
-		return err
-	}
-	text, err := variant.ReadOutput(printed)
-	if err != nil {
-		return err
-	}
-	return q.keep(outputFile, text)
-}
-
 // judge reads the numbers of a program that passed.
 func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verdict.Reason, error) {
-	if of.Ended != verdict.Pass || !e.reading() {
+	if of.Ended != verdict.Pass || len(e.reads.Metrics) == 0 {
 		return of.Ended, of.Why, nil
 	}
 	path := outputFile
@@ -190,7 +168,7 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 	if err != nil {
 		return "", nil, err
 	}
-	paired, err := e.readNumbers(ctx, of, text)
+	values, err := e.reads.Values(ctx, text)
 	switch {
 	case ctx.Err() != nil:
 		return "", nil, ctx.Err()
@@ -199,49 +177,14 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 	}
 	reasons := slices.Clone(of.Why)
 	for _, m := range e.reads.Prints() {
+		of.Number(m.Called(), values[m.Address()]...)
 		reasons = append(reasons, program.Said(of.numbers[plans.FoundAddress(of.block.Level(), m.Called())], m.Called()))
 	}
-	return verdict.Pass, append(reasons, paired...), nil
-}
-
-// exitOf is how an engine that has ended did.
-func exitOf(inst engine.Instance) *engine.Exit { return cmp.Or(inst.Exit(), &engine.Exit{Code: -1}) }
-
-// lastWords is the last output of a failed program.
-func lastWords(tail []string) []verdict.Reason {
-	for _, line := range slices.Backward(tail) {
-		if line = strings.TrimSpace(line); line != "" {
-			return []verdict.Reason{verdict.Say("exec.last_words", "its last output: {line}",
-				verdict.Text("line", line))}
-		}
-	}
-	return nil
+	return verdict.Pass, reasons, nil
 }
 
 // stopGrace is how long a program may take to stop.
 const stopGrace = 10 * time.Second
-
-// environ is what the program is told about the variant and the engine's API.
-func (e *exec) environ(ctx context.Context, q *qualification) (map[string]string, error) {
-	set := q.variant.Knobs
-	if set == nil {
-		set = map[string]string{}
-	}
-	knobs, err := json.Marshal(set)
-	if err != nil {
-		return nil, err
-	}
-	model := q.Client.Model
-	if model == "" {
-		models, err := q.Client.Models(ctx)
-		if err != nil {
-			return nil, err
-		}
-		model = models[0].ID
-	}
-	key, _ := strings.CutPrefix(q.Inst.Access().Header.Get("Authorization"), "Bearer ")
-	return map[string]string{envModel: model, envAPIKey: key, envVariant: q.variant.Name, envKnobs: string(knobs)}, nil
-}
 
 // fromParent puts the program's files for the parent into a folder, and returns it; empty
 // if there are none.
@@ -276,8 +219,6 @@ const (
 	filesFolder = "files/"
 	// outputFile is its output, if numbers are read from that.
 	outputFile = "output"
-	// itemsFile are its results item by item.
-	itemsFile = "items.json"
 	// maxFile and maxFiles limit a program's files: larger ones are named but not kept.
 	maxFile  = 256 << 20
 	maxFiles = 1000
@@ -321,62 +262,4 @@ func (e *exec) keepFiles(q *qualification, l engine.Launch, out string) error {
 		}
 		return q.keep(filesFolder+filepath.ToSlash(name), content)
 	})
-}
-
-// reading reports whether numbers are read from the program.
-func (e *exec) reading() bool { return len(e.reads.Metrics) > 0 || e.items != "" }
-
-// readNumbers reads the level's numbers from an output, and pairs its items with the
-// parent's, which it returns. What was read before an error counts.
-func (e *exec) readNumbers(ctx context.Context, of *evidence, text []byte) ([]verdict.Reason, error) {
-	values, err := e.reads.Values(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range e.reads.Prints() {
-		of.Number(m.Called(), values[m.Address()]...)
-	}
-	if e.items == "" {
-		return nil, nil
-	}
-	items, err := e.reads.Items(ctx, e.items, text)
-	if err != nil {
-		return nil, err
-	}
-	if of.derived[itemsFile], err = json.Marshal(items); err != nil {
-		return nil, err
-	}
-	if len(of.against) == 0 || of.against[0].Left[of.block.Level()+"/"+itemsFile] == "" {
-		return nil, nil // the baseline has none to compare with
-	}
-	before, err := of.store.Get(of.against[0].Left[of.block.Level()+"/"+itemsFile])
-	if err != nil {
-		return nil, err
-	}
-	parent := map[string]bool{}
-	if err := json.Unmarshal(before, &parent); err != nil {
-		return nil, err
-	}
-	lost, gained, alone := 0, 0, 0
-	for id, right := range items {
-		was, both := parent[id]
-		switch {
-		case !both:
-			alone++
-		case was && !right:
-			lost++
-		case right && !was:
-			gained++
-		}
-	}
-	if alone > 0 || len(parent) != len(items) {
-		return nil, fmt.Errorf("%d of its %d items are not among the %d of the parent, so the two cannot be paired: give every variant the same items", alone, len(items), len(parent))
-	}
-	p := stats.PairedLoss(lost, gained)
-	of.Number("lost", float64(lost))
-	of.Number("gained", float64(gained))
-	of.Number("lost_p", p)
-	return verdict.Because(code.Of("exec.items_paired",
-		"{items} items: {lost} lost, {gained} gained against the parent (p {p})"),
-		verdict.Int("items", len(items)), verdict.Int("lost", lost), verdict.Int("gained", gained), verdict.Num("p", p, "")), nil
 }

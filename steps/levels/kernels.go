@@ -23,14 +23,9 @@ import (
 
 var kernelsKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Proves that every knob value of the variant took effect: each must_see glob is in the engine's log, no must_not_see glob is, and the engine reports what must_see observes.",
-		Example: `level "kernels" {
-  from = ["log"]
-}`,
-		Attrs: []plans.Attr{
-			{Name: "from", Type: plans.Strings, Default: []any{"log"}, OneOf: []string{"log"}, Doc: "Where to look for evidence. Evidence in profiles is checked by the level `profile`."},
-			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request that is sent if no earlier level sent one."},
-		},
+		Doc:     "Proves that every knob value of the variant took effect: each must_see glob is in the engine's log, no must_not_see glob is, and the engine reports what must_see observes.",
+		Example: plans.Example(examples, `level "kernels" {`),
+		Attrs:   plans.Attrs(kernels{}),
 	},
 	make: func(b *plans.Block) (level, error) {
 		k := &kernels{}
@@ -39,7 +34,8 @@ var kernelsKind = Kind{
 }
 
 type kernels struct {
-	Timeout plans.Dur `json:"timeout"`
+	Timeout plans.Dur `hcl:"timeout,optional" default:"5m" doc:"Time limit of the request that is sent if no earlier level sent one."`
+	_       []string  `hcl:"from,optional" oneof:"log" default:"[\"log\"]" doc:"Where to look for evidence. Evidence in profiles is checked by the level 'profile'."`
 }
 
 func (k *kernels) run(ctx context.Context, q *qualification) (*artifact, error) {
@@ -53,7 +49,13 @@ func (k *kernels) run(ctx context.Context, q *qualification) (*artifact, error) 
 		}
 		q.answered = true
 	}
-	a, wanted := &artifact{at: q.logAt()}, besidesProfile(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs))
+	a, wanted := &artifact{}, besidesProfile(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs))
+	if dir, err := filepath.Abs(q.Lab.Store.Dir()); err == nil {
+		// Where a person finds it: below the state directory.
+		if at, err := filepath.Rel(dir, q.Inst.LogPath()); err == nil && q.Inst.LogPath() != "" && filepath.IsLocal(at) {
+			a.at = filepath.ToSlash(filepath.Join(filepath.Base(dir), at))
+		}
+	}
 	if err := a.search(ctx, q, wanted); err != nil || !observes(wanted) {
 		return a, err
 	}
@@ -88,12 +90,23 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 	}
 	if inLog(wanted) && e.scan == nil {
 		wanted = redacted(wanted, e.redact)
-		log, err := e.seenLog()
-		if err == nil && log != nil {
-			e.scan, err = launch.ScanEvidence(log, wanted, e.launch, variant.EngineKind(e.plan.Engine(e.launch.Block)))
-		}
-		if err != nil {
-			return "", nil, err
+		if e.launch.Log != "" {
+			log, err := e.store.Get(e.launch.Log)
+			end := 0 // of what the level saw
+			for range e.Lines {
+				if n := bytes.IndexByte(log[end:], '\n'); n >= 0 {
+					end += n + 1
+				} else {
+					end = len(log)
+				}
+			}
+			if err == nil {
+				kind := variant.EngineKind(e.plan.Engine(e.launch.Block))
+				e.scan, err = launch.ScanEvidence(bytes.NewReader(log[:end]), wanted, e.launch, kind)
+			}
+			if err != nil {
+				return "", nil, err
+			}
 		}
 		if e.scan != nil && e.scan.Cut() && e.Partial.Kind == "" { // what the level saw was dropped later
 			return "", nil, &verdict.Fault{Reason: verdict.New(code.LevelUnreplayed).On(e.block.Level())}
@@ -115,24 +128,6 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 	return v, reasons, nil
 }
 
-// seenLog is the kept log of a recorded launch, as far as the level saw it; nil if there is
-// none.
-func (e *evidence) seenLog() (io.Reader, error) {
-	if e.launch.Log == "" {
-		return nil, nil
-	}
-	log, err := e.store.Get(e.launch.Log)
-	end := 0
-	for range e.Lines {
-		if n := bytes.IndexByte(log[end:], '\n'); n >= 0 {
-			end += n + 1
-		} else {
-			end = len(log)
-		}
-	}
-	return bytes.NewReader(log[:end]), err
-}
-
 // besidesProfile is the evidence except that of values which only a profile proves; values without
 // any stay, as nothing proves them.
 func besidesProfile(wanted []variant.Evidence) []variant.Evidence {
@@ -142,23 +137,6 @@ func besidesProfile(wanted []variant.Evidence) []variant.Evidence {
 // inLog reports whether any of the evidence is a line of the log.
 func inLog(wanted []variant.Evidence) bool {
 	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.Globs()) > 0 })
-}
-
-// logAt is where the log is kept, below the state directory; empty if there is none.
-func (q *qualification) logAt() string {
-	path := q.Inst.LogPath()
-	if path == "" || q.Lab.Store == nil {
-		return ""
-	}
-	dir, err := filepath.Abs(q.Lab.Store.Dir())
-	if err != nil {
-		return ""
-	}
-	rel, err := filepath.Rel(dir, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return ""
-	}
-	return filepath.ToSlash(filepath.Join(filepath.Base(dir), rel))
 }
 
 // partOf is why a log is incomplete; empty if it is complete.
@@ -394,10 +372,14 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 				name, is, from := verdict.Text("name", what), verdict.Text("is", o.String()), verdict.Text("from", o.From)
 				switch {
 				case !ok:
+					why := not[what]
+					if why.IsZero() {
+						why = verdict.Say("kernels.unasked", "this engine has no observation of that name")
+					}
 					own = verdict.Join(own, verdict.Inconclusive)
 					against = append(against, factOf(e, code.Of("kernels.not_observed",
 						"{subject} = {value:q} is unproven: {name} was not observed"),
-						name).From(orUnasked(not[what])))
+						name).From(why))
 				case must && o.Value != want[what]:
 					own = verdict.Fail
 					against = append(against, factOf(e, code.Of("kernels.observed_other",
@@ -437,13 +419,6 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 		return own, against // what the log proves is not missing
 	}
 	return verdict.Join(v, own), append(against, reasons...)
-}
-
-func orUnasked(why verdict.Reason) verdict.Reason {
-	if why.IsZero() {
-		return verdict.Say("kernels.unasked", "this engine has no observation of that name")
-	}
-	return why
 }
 
 // judgePartial is the verdict on an incomplete log: it starts in the middle, because the

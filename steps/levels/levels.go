@@ -1,11 +1,11 @@
 package levels
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -48,10 +48,10 @@ type qualification struct {
 	parent Parent
 	// hard cuts graceful stops short.
 	hard context.Context
-	// profiles is where profiles are written, nil if none are taken; pending is a level
-	// that is judged late.
+	// profiles is where profiles are written, nil if none are taken.
 	profiles *profileFolders
-	pending  *pending
+	// finish judges a late level, once the engine has stopped; nil if there is none.
+	finish func() (ledger.Level, error)
 	// against are the launches that the running level compares its own with.
 	against []*ledger.Launch
 	// answered is true once the engine has generated a token: what it logs at its first
@@ -73,14 +73,6 @@ type Parent struct {
 // level's name.
 func (q *qualification) keep(path string, content []byte) error {
 	return q.Leave(q.level.Level()+"/"+path, content)
-}
-
-// left records an artifact under a path that starts with the level's name.
-func (q *qualification) left(path, sum string) {
-	if q.Record.Left == nil {
-		q.Record.Left = map[string]string{}
-	}
-	q.Record.Left[q.level.Level()+"/"+path] = sum
 }
 
 // Run qualifies one variant in one launch, which runs all levels of the protocol but the
@@ -112,7 +104,11 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	}
 	record.ID, record.Session, ev.LaunchID = id, id, id
 	s.Emit(ev)
-	levels, err := qualifies.Make(ctx, lab, lab, s, v, record, qualifying{protocol.Name, parent, fit}, parent.launches()...)
+	reads := parent.Answered // launches whose artifacts a level may read
+	if parent.Qualified != nil {
+		reads = append([]*ledger.Launch{parent.Qualified}, reads...)
+	}
+	levels, err := qualifies.Make(ctx, lab, lab, s, v, record, qualifying{protocol.Name, parent, fit}, reads...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,14 +164,6 @@ func onRecord(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Lau
 	return last
 }
 
-// launches are those whose artifacts a level may read.
-func (p Parent) launches() []*ledger.Launch {
-	if p.Qualified == nil {
-		return p.Answered
-	}
-	return append([]*ledger.Launch{p.Qualified}, p.Answered...)
-}
-
 // qualifying is the work of a qualification launch.
 type qualifying struct {
 	Protocol string `json:"protocol"`
@@ -186,22 +174,24 @@ type qualifying struct {
 
 // qualifies runs the levels of a protocol in one launch. There are none if the engine did
 // not start.
-var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: ledger.ForQualification, Here: qualifyHere}
-
-func qualifyHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with qualifying) ([]ledger.Level, error) {
+var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: ledger.ForQualification, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, r *ledger.Launch, with qualifying) ([]ledger.Level, error) {
 	protocol := lab.Plan.Protocol(with.Protocol)
 	blocks := Of(protocol, v)
 	as := v
 	var profiles *profileFolders
 	if slices.ContainsFunc(blocks, func(b *plans.Block) bool { return b.Kind == Profile }) {
-		var err error
-		if profiles, err = newProfileFolders(lab.RunDir); err != nil {
-			return nil, err
+		folder, err := os.MkdirTemp(lab.RunDir, "profiles-")
+		if err == nil {
+			err = os.Chmod(folder, 0o777) // the user in a container differs
 		}
-		defer profiles.remove()
+		if err != nil {
+			return nil, fmt.Errorf("no folder for profiles: %w", err)
+		}
+		defer os.RemoveAll(folder) // what counts is stored as artifacts
+		profiles = &profileFolders{folder: folder}
 		as, profiles.inside = v.Profiled(profiles.folder)
 	}
-	st, err := lab.Launch(ctx, s, as, record)
+	st, err := lab.Launch(ctx, s, as, r)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return nil, ctx.Err()
@@ -213,35 +203,34 @@ func qualifyHere(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *vari
 	q := &qualification{Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Hard, profiles: profiles}
 	levels, err := q.each(ctx, s, blocks)
 	if passed := !slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }); err == nil && passed && len(with.Fit) > 0 {
-		levels, err = q.fit(ctx, lab, with.Fit, levels)
+		var ws []*plans.Workload
+		for _, name := range with.Fit {
+			ws = append(ws, lab.Plan.Workload(name))
+		}
+		switch failed := record.Fit(ctx, q.Started, ws); {
+		case failed == nil:
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		default: // the engine counts as broken
+			q.Broke(failed)
+			levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{q.Record.Error}})
+		}
 	}
 	if err == nil {
 		st.Observe(ctx, v)
 	}
 	st.Stop(s)
-	if err == nil {
-		levels, err = q.later(ctx, s, levels)
+	if err == nil && q.finish != nil {
+		var l ledger.Level
+		if l, err = q.finish(); err == nil {
+			levels = append(levels, l)
+		}
 	}
-	return levels, err
-}
-
-// fit makes the prompts of some workloads. If that fails, the engine counts as broken.
-func (q *qualification) fit(ctx context.Context, lab *launch.Lab, workloads []string, done []ledger.Level) ([]ledger.Level, error) {
-	var ws []*plans.Workload
-	for _, name := range workloads {
-		ws = append(ws, lab.Plan.Workload(name))
+	if err != nil {
+		return nil, err
 	}
-	err := record.Fit(ctx, q.Started, ws)
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	default:
-		q.Broke(err)
-		done = append(done, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{q.Record.Error}})
-	}
-	return done, nil
-}
+	return levels, nil
+}}
 
 // Carry executes an order for a qualification launch, or one that answers for others.
 func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Variant, o *launch.Order) (json.RawMessage, error) {
@@ -253,7 +242,7 @@ func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Va
 
 // each runs one level after the other and stops at the first that does not pass: later
 // ones are recorded as invalid, with the root cause. One that is judged late is left to
-// later.
+// finish.
 func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level, error) {
 	var done []ledger.Level
 	for i, b := range blocks {
@@ -282,7 +271,18 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{q.Record.Error}
 		}
 		if isLate {
-			q.pending = &pending{at, l, a}
+			q.finish = func() (ledger.Level, error) {
+				began := time.Now()
+				err := at.complete(q, a)
+				if err == nil {
+					l.Verdict, l.Reasons, err = q.judge(ctx, lv, a)
+				}
+				l.Seconds += time.Since(began).Seconds()
+				if err == nil {
+					q.ended(s, l)
+				}
+				return l, err
+			}
 			return done, nil // Of puts it after all others
 		}
 		q.ended(s, l)
@@ -292,31 +292,6 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 		done = append(done, l)
 	}
 	return done, nil
-}
-
-// pending is a level that has run and is judged late.
-type pending struct {
-	late
-	is       ledger.Level
-	artifact *artifact
-}
-
-// later judges the remaining level, now that the engine has stopped.
-func (q *qualification) later(ctx context.Context, s *runtime.Scope, done []ledger.Level) ([]ledger.Level, error) {
-	if q.pending == nil {
-		return done, nil
-	}
-	l, began := q.pending.is, time.Now()
-	err := q.pending.complete(q, q.pending.artifact)
-	if err == nil {
-		l.Verdict, l.Reasons, err = q.judge(ctx, q.pending.late, q.pending.artifact)
-	}
-	if err != nil {
-		return nil, err
-	}
-	l.Seconds += time.Since(began).Seconds()
-	q.ended(s, l)
-	return append(done, l), nil
 }
 
 // ended reports to the observer how a level ended.
@@ -393,15 +368,10 @@ func Of(p *plans.Protocol, v *variant.Variant) []*plans.Block {
 		return slices.Insert(blocks, 0, &plans.Block{Kind: executionLevel})
 	}
 	// A profiler disturbs later levels, and may write once the engine has stopped.
-	slices.SortStableFunc(blocks, func(a, b *plans.Block) int { return cmp.Compare(last(a), last(b)) })
-	return blocks
-}
-
-func last(b *plans.Block) int {
-	if b.Kind == Profile {
-		return 1
+	if i := slices.IndexFunc(blocks, func(b *plans.Block) bool { return b.Kind == Profile }); i >= 0 {
+		blocks = append(slices.Delete(slices.Clone(blocks), i, i+1), blocks[i])
 	}
-	return 0
+	return blocks
 }
 
 // levelFor makes the level of a block.

@@ -81,21 +81,6 @@ type profiled struct{ *profiling.Config }
 // the engine.
 type profileFolders struct{ folder, inside string }
 
-func newProfileFolders(run string) (*profileFolders, error) {
-	folder, err := os.MkdirTemp(run, "profiles-")
-	if err == nil {
-		// The user in a container differs.
-		err = os.Chmod(folder, 0o777)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("no folder for profiles: %w", err)
-	}
-	return &profileFolders{folder: folder}, nil
-}
-
-// remove removes it: what counts is stored as artifacts.
-func (p *profileFolders) remove() { _ = os.RemoveAll(p.folder) }
-
 func (p *profiled) run(ctx context.Context, q *qualification) (*artifact, error) {
 	q.answered = true
 	windows, err := p.Capture(ctx, q.Started, q.variant.Profiler.Profiler, q.profiles.folder, q.profiles.inside)
@@ -109,8 +94,12 @@ func (p *profiled) run(ctx context.Context, q *qualification) (*artifact, error)
 func (p *profiled) complete(q *qualification, a *artifact) error {
 	files, err := profiling.FilesBelow(a.folder)
 	for _, file := range files {
+		var name string
 		if err == nil {
-			err = q.keepFile(file)
+			name, err = filepath.Rel(a.folder, file)
+		}
+		if err == nil {
+			err = q.LeaveFile(q.level.Level()+"/"+filepath.ToSlash(name), file)
 		}
 	}
 	a.Windows = below(a.Windows, a.folder, filepath.Rel)
@@ -201,31 +190,6 @@ func basisOf(known *limit.Basis) (on roofline.Basis) {
 	return roofline.Basis{Model: known.Model, Machine: machine}
 }
 
-// keepFile stores a profiler's file as an artifact.
-func (q *qualification) keepFile(file string) error {
-	name, err := filepath.Rel(q.profiles.folder, file)
-	if err != nil {
-		return err
-	}
-	sum, err := q.Lab.Store.PutFile(file)
-	if err != nil {
-		return err
-	}
-	q.left(filepath.ToSlash(name), sum)
-	return nil
-}
-
-// hidden are the arguments for what a profile hides, of which one is set.
-func hidden(graphs, unnamed int) (args []verdict.Arg) {
-	if graphs > 0 {
-		args = append(args, verdict.Int("graphs", graphs))
-	}
-	if unnamed > 0 {
-		args = append(args, verdict.Int("unnamed", unnamed))
-	}
-	return args
-}
-
 // judgeTrace is the verdict on kernels that must and must not be in profiles. Names that
 // a profile hides could be any.
 func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Verdict, []verdict.Reason) {
@@ -236,7 +200,14 @@ func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Ver
 	lacking := func(e variant.Evidence, fact verdict.Reason) {
 		own := verdict.Fail
 		if !whole {
-			own, fact = verdict.Inconclusive, fact.From(verdict.New(code.ProfileHidden, hidden(graphs, unnamed)...))
+			var hidden []verdict.Arg
+			if graphs > 0 {
+				hidden = append(hidden, verdict.Int("graphs", graphs))
+			}
+			if unnamed > 0 {
+				hidden = append(hidden, verdict.Int("unnamed", unnamed))
+			}
+			own, fact = verdict.Inconclusive, fact.From(verdict.New(code.ProfileHidden, hidden...))
 		}
 		v = verdict.Join(v, own)
 		against = append(against, fact)

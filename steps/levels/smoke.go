@@ -18,21 +18,22 @@ import (
 
 var smokeKind = Kind{
 	Schema: plans.Schema{
-		Asks: true,
-		Doc:  "The engine starts, answers one request, and the answer is as expected.",
-		Example: `level "smoke" {
-  prompt = "The capital of France is"
-  expect = "Paris"
-}`,
-		Attrs: []plans.Attr{
-			{Name: "prompt", Type: plans.String, Default: "The capital of France is", Doc: "The prompt."},
-			{Name: "expect", Type: plans.String, Doc: "Text that the answer must contain, ignoring case."},
-			{Name: "pattern", Type: plans.String, Doc: "RE2 regular expression that the answer must match."},
-			{Name: "max_tokens", Type: plans.Int, Default: 16.0, Unit: "tokens", Min: 1, MinSet: true, Doc: "Length of the answer."},
-			{Name: "api", Type: plans.String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "Endpoint to use."},
-			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request."},
+		Asks:    true,
+		Doc:     "The engine starts, answers one request, and the answer is as expected.",
+		Example: plans.Example(examples, `level "smoke" {`),
+		Attrs:   plans.Attrs(smoke{}),
+		Check: func(b *plans.Block) []plans.AttrError {
+			var errs []plans.AttrError
+			pattern, _ := b.Attrs["pattern"].(string)
+			expect, _ := b.Attrs["expect"].(string)
+			if _, err := regexp.Compile(pattern); err != nil {
+				errs = append(errs, plans.AttrError{Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)})
+			}
+			if strings.TrimSpace(pattern) == "" && strings.TrimSpace(expect) == "" {
+				errs = append(errs, plans.AttrError{Code: "smoke-expects-nothing", Summary: "Smoke level expects nothing", Detail: "Define a right answer with expect or pattern: an engine that answers garbage must not pass."})
+			}
+			return errs
 		},
-		Check: checkSmoke,
 	},
 	make: func(b *plans.Block) (level, error) {
 		s := &smoke{}
@@ -50,26 +51,13 @@ var smokeKind = Kind{
 	},
 }
 
-func checkSmoke(b *plans.Block) []plans.AttrError {
-	var errs []plans.AttrError
-	pattern, _ := b.Attrs["pattern"].(string)
-	expect, _ := b.Attrs["expect"].(string)
-	if _, err := regexp.Compile(pattern); err != nil {
-		errs = append(errs, plans.AttrError{Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)})
-	}
-	if strings.TrimSpace(pattern) == "" && strings.TrimSpace(expect) == "" {
-		errs = append(errs, plans.AttrError{Code: "smoke-expects-nothing", Summary: "Smoke level expects nothing", Detail: "Define a right answer with expect or pattern: an engine that answers garbage must not pass."})
-	}
-	return errs
-}
-
 type smoke struct {
-	Prompt    string    `json:"prompt"`
-	Expect    string    `json:"expect"`
-	Pattern   string    `json:"pattern"`
-	MaxTokens int       `json:"max_tokens"`
-	API       string    `json:"api"`
-	Timeout   plans.Dur `json:"timeout"`
+	Prompt    string    `hcl:"prompt,optional" default:"The capital of France is" doc:"The prompt."`
+	Expect    string    `hcl:"expect,optional" doc:"Text that the answer must contain, ignoring case."`
+	Pattern   string    `hcl:"pattern,optional" doc:"RE2 regular expression that the answer must match."`
+	MaxTokens int       `hcl:"max_tokens,optional" default:"16" unit:"tokens" min:"1" doc:"Length of the answer."`
+	API       string    `hcl:"api,optional" oneof:"completions|chat" default:"completions" doc:"Endpoint to use."`
+	Timeout   plans.Dur `hcl:"timeout,optional" default:"5m" doc:"Time limit of the request."`
 
 	re *regexp.Regexp
 }

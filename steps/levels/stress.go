@@ -33,7 +33,7 @@ func (l *underStress) run(ctx context.Context, q *qualification) (*artifact, err
 	if err = errors.Join(samplesErr, seriesErr); err == nil {
 		err = errors.Join(q.keep(samplesFile, samples), q.keep(seriesFile, series))
 	}
-	return &artifact{Load: tape, tape: tape}, err
+	return &artifact{Load: tape}, err
 }
 
 // samplesFile and seriesFile are where a level keeps its own raw data.
@@ -43,18 +43,17 @@ func (l *underStress) judge(_ context.Context, e *evidence) (v verdict.Verdict, 
 	if e.Load == nil {
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.LevelUnreplayed).On(e.block.Level())}
 	}
-	if e.tape == nil {
-		e.tape = e.Load
+	if e.Load.Samples == nil { // of a recorded launch
 		raw := *e.launch
 		raw.Samples, raw.Series = raw.Left[e.block.Level()+"/"+samplesFile], raw.Left[e.block.Level()+"/"+seriesFile]
-		if e.tape.Samples, err = e.store.ReadSamples(&raw); err == nil {
-			e.tape.Series, err = e.store.ReadSeries(&raw)
+		if e.Load.Samples, err = e.store.ReadSamples(&raw); err == nil {
+			e.Load.Series, err = e.store.ReadSeries(&raw)
 		}
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	return l.Judge(*e.tape, e.Number)
+	return l.Judge(*e.Load, e.Number)
 }
 
 // Paced is how long a protocol's levels take by the clock, however fast the engine is:

@@ -54,7 +54,21 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 			return nil, &verdict.Fault{Reason: unread(w, files, err)}
 		}
 		if w.Phase == profile.Prefill {
-			a = batch(a, w.Requests)
+			// One part of the steps in which the engine processed prompts: sent at once, they
+			// arrive one after another, and one step with one of eight says little about the
+			// other seven.
+			gpus := 0
+			for i := range a.Parts {
+				if p := &a.Parts[i]; p.Phase == profile.Prefill {
+					p.Requests, gpus = w.Requests, max(gpus, p.GPUs)
+				}
+			}
+			a = profile.Join(a)
+			for i := range a.Parts {
+				if p := &a.Parts[i]; p.Phase == profile.Prefill {
+					p.GPUs, p.Batch = gpus, true // each step counts its own
+				}
+			}
 		}
 		t := Taken{w, a}
 		if p := t.main(); p != nil && w.Unprofiled > 0 {
@@ -77,25 +91,6 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 		taken = append(taken, t)
 	}
 	return taken, nil
-}
-
-// batch makes one part of the steps in which an engine processed prompts: sent at once,
-// they arrive one after another, and one step with one of eight says little about the
-// other seven.
-func batch(a *profile.Analysis, requests int) *profile.Analysis {
-	gpus := 0
-	for i := range a.Parts {
-		if p := &a.Parts[i]; p.Phase == profile.Prefill {
-			p.Requests, gpus = requests, max(gpus, p.GPUs)
-		}
-	}
-	a = profile.Join(a)
-	for i := range a.Parts {
-		if p := &a.Parts[i]; p.Phase == profile.Prefill {
-			p.GPUs, p.Batch = gpus, true // each step counts its own
-		}
-	}
-	return a
 }
 
 // notProfile reports files that profilers write beside their profiles.

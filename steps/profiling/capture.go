@@ -39,9 +39,6 @@ const (
 	quiet, look = 200 * time.Millisecond, 20 * time.Millisecond
 )
 
-// decoded is the length in tokens of an answer that is decoded for a profile.
-func (c *Config) decoded() int { return settling + 2*c.Steps + spare }
-
 // Window is a profiled stretch of an engine's work.
 type Window struct {
 	Phase    string
@@ -70,7 +67,9 @@ func (w Window) Name() string { return fmt.Sprintf("%s at %d", w.Phase, w.Reques
 // the engine broke.
 func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profiler, folder, inside string) (windows []Window, err error) {
 	t := &taking{Config: c, Started: st, pages: p, folder: folder, inside: inside, learned: &prompt.Knowledge{}}
-	t.longest = t.serves(ctx)
+	if models, err := st.Client.Models(ctx); err == nil {
+		t.longest = models[0].MaxLen
+	}
 	for _, n := range c.Concurrency {
 		for _, take := range []func(context.Context, int) (Window, error){t.decode, t.prefill} {
 			w, err := take(ctx, n)
@@ -92,13 +91,6 @@ type taking struct {
 	learned        *prompt.Knowledge
 	longest        int // the engine's maximum length in tokens, 0 if unknown
 	sets           int
-}
-
-func (t *taking) serves(ctx context.Context) int {
-	if models, err := t.Client.Models(ctx); err == nil {
-		return models[0].MaxLen
-	}
-	return 0
 }
 
 // prompts are n new ones.
@@ -160,7 +152,7 @@ func (t *taking) prefill(ctx context.Context, n int) (Window, error) {
 			took = append(took, time.Since(sent))
 			continue
 		}
-		w.Unprofiled = middle(took[1:])
+		w.Unprofiled = slices.Sorted(slices.Values(took[1:]))[len(took[1:])/2]
 		for _, p := range prompts {
 			w.Tokens += p.Tokens
 		}
@@ -169,11 +161,6 @@ func (t *taking) prefill(ctx context.Context, n int) (Window, error) {
 		}
 	}
 	return w, nil
-}
-
-// middle is the median of an odd number of times.
-func middle(took []time.Duration) time.Duration {
-	return slices.Sorted(slices.Values(took))[len(took)/2]
 }
 
 // stream is an answer being decoded.
@@ -190,7 +177,7 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 	if err != nil {
 		return w, err
 	}
-	tokens := t.decoded()
+	tokens := settling + 2*t.Steps + spare
 	if t.longest > 0 {
 		tokens = min(tokens, t.longest-t.PromptTokens-1)
 	}

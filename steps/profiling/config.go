@@ -12,10 +12,10 @@ import (
 
 // Config is the level `profile` as a plan has it.
 type Config struct {
-	PromptTokens int       `json:"prompt_tokens"`
-	Steps        int       `json:"steps"`
-	Concurrency  []int     `json:"concurrency"`
-	Timeout      plans.Dur `json:"timeout"`
+	PromptTokens int       `hcl:"prompt_tokens,optional" default:"512" unit:"tokens" min:"8" max:"20000000" doc:"Length of prompts: what prefill computes, and the context for decoding."`
+	Steps        int       `hcl:"steps,optional" default:"32" unit:"steps" min:"4" max:"4096" doc:"How many tokens of each answer are decoded while the profiler runs. Traces grow with it: about 100 kB per step of a large model."`
+	Concurrency  []int     `hcl:"concurrency,optional" default:"[1]" unit:"requests" min:"1" max:"1024" doc:"How many requests are served at once; each value gets a profile of decoding and one of prefill. Numbers of the first are 'levels.profile.moe_us', those of another 'levels.profile.moe_us_c8'."`
+	Timeout      plans.Dur `hcl:"timeout,optional" default:"10m" doc:"Time limit of each request to the engine, and for the profiler to write its files."`
 
 	// categories are the plan's own, which precede the built-in ones.
 	categories symbol.Rules
@@ -71,15 +71,47 @@ var Schema = plans.Schema{
   steps         = 32
   concurrency   = [1, 8]
 }`,
-	Attrs: []plans.Attr{
-		{Name: "prompt_tokens", Type: plans.Int, Default: 512.0, Unit: "tokens", Min: 8, MinSet: true, Max: plans.MaxTokens, Doc: "Length of prompts: what prefill computes, and the context for decoding."},
-		{Name: "steps", Type: plans.Int, Default: 32.0, Unit: "steps", Min: 4, MinSet: true, Max: 4096, Doc: "How many tokens of each answer are decoded while the profiler runs. Traces grow with it: about 100 kB per step of a large model."},
-		{Name: "concurrency", Type: plans.Ints, Default: []any{1.0}, Unit: "requests", Min: 1, MinSet: true, Max: 1024, Doc: "How many requests are served at once; each value gets a profile of decoding and one of prefill. Numbers of the first are `levels.profile.moe_us`, those of another `levels.profile.moe_us_c8`."},
-		{Name: "timeout", Type: plans.Duration, Default: "10m", Doc: "Time limit of each request to the engine, and for the profiler to write its files."},
-	},
+	Attrs: plans.Attrs(Config{}),
 	Parts: map[string]plans.Part{"category": categoryPart},
-	Check: plans.Checked(check),
-	Fits:  fits,
+	Check: plans.Checked(func(_ *plans.Block, c Config) (errs []plans.AttrError) {
+		seen := map[int]bool{}
+		for _, n := range c.Concurrency {
+			if seen[n] {
+				errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "invalid-value", Summary: "Concurrency given twice", Detail: fmt.Sprintf("%d requests at once are listed twice. Remove one.", n)})
+			}
+			seen[n] = true
+		}
+		if len(c.Concurrency) == 0 {
+			errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "empty-value", Summary: "Empty concurrency", Detail: "Nothing would be profiled. Write concurrency = [1]."})
+		}
+		if c.Timeout <= 0 {
+			errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "Without a limit, a hanging profiler would block the level forever. Write more than 0, such as \"10m\"."})
+		}
+		return errs
+	}),
+	Fits: func(_ *plans.Block, e *plans.Engine) []plans.AttrError {
+		p, err := variant.ProfilerOf(e)
+		if err != nil {
+			return nil // which is reported elsewhere
+		}
+		name := "engine." + e.Kind + "." + e.Name
+		refuse := func(detail string, args ...any) []plans.AttrError {
+			return []plans.AttrError{{Code: "not-given-by-engine", Summary: "No profile of that engine", Detail: fmt.Sprintf(detail, args...)}}
+		}
+		how := "process"
+		if e.Launch != nil {
+			how = e.Launch.Kind
+		}
+		switch {
+		case !p.Any():
+			return refuse(`%s is of kind %q, which takes no profile of itself. Add profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] } to it, or remove the level.`, name, e.Kind)
+		case how != "process" && how != "docker":
+			return refuse("%s is launched by %s, where its profiler's files cannot be found. Launch it as a process or with docker, or remove the level.", name, how)
+		case how == "docker" && len(p.Wrap) > 0:
+			return refuse("%s runs in a container, where wrap does not reach. Write the profiler into the container's entrypoint, or use start and stop.", name)
+		}
+		return nil
+	},
 	Finds: func(b *plans.Block) []plans.Found {
 		c, err := Of(b)
 		if err != nil {
@@ -94,46 +126,4 @@ var Schema = plans.Schema{
 		}
 		return c.PromptTokens + settling + 2*c.Steps
 	},
-}
-
-// fits rejects engines of which no profile can be taken.
-func fits(_ *plans.Block, e *plans.Engine) []plans.AttrError {
-	p, err := variant.ProfilerOf(e)
-	if err != nil {
-		return nil // which is reported elsewhere
-	}
-	name := "engine." + e.Kind + "." + e.Name
-	refuse := func(detail string, args ...any) []plans.AttrError {
-		return []plans.AttrError{{Code: "not-given-by-engine", Summary: "No profile of that engine", Detail: fmt.Sprintf(detail, args...)}}
-	}
-	how := "process"
-	if e.Launch != nil {
-		how = e.Launch.Kind
-	}
-	switch {
-	case !p.Any():
-		return refuse(`%s is of kind %q, which takes no profile of itself. Add profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] } to it, or remove the level.`, name, e.Kind)
-	case how != "process" && how != "docker":
-		return refuse("%s is launched by %s, where its profiler's files cannot be found. Launch it as a process or with docker, or remove the level.", name, how)
-	case how == "docker" && len(p.Wrap) > 0:
-		return refuse("%s runs in a container, where wrap does not reach. Write the profiler into the container's entrypoint, or use start and stop.", name)
-	}
-	return nil
-}
-
-func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
-	seen := map[int]bool{}
-	for _, n := range c.Concurrency {
-		if seen[n] {
-			errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "invalid-value", Summary: "Concurrency given twice", Detail: fmt.Sprintf("%d requests at once are listed twice. Remove one.", n)})
-		}
-		seen[n] = true
-	}
-	if len(c.Concurrency) == 0 {
-		errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "empty-value", Summary: "Empty concurrency", Detail: "Nothing would be profiled. Write concurrency = [1]."})
-	}
-	if c.Timeout <= 0 {
-		errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "Without a limit, a hanging profiler would block the level forever. Write more than 0, such as \"10m\"."})
-	}
-	return errs
 }

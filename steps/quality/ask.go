@@ -212,8 +212,15 @@ func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before
 			if from == to || from > 0 && time.Since(began) > within {
 				continue
 			}
-			answers, err := a.together(ctx, st, c.API, out.Prompts[i][from:to])
-			if err != nil {
+			// At once, and waiting for all: what is computed in one batch is the same in every
+			// launch, as far as an engine allows.
+			answers, errs := make([]logprob.Answer, to-from), make([]error, to-from)
+			var all sync.WaitGroup
+			for j, p := range out.Prompts[i][from:to] {
+				all.Go(func() { answers[j], errs[j] = a.answer(ctx, st, c.API, p) })
+			}
+			all.Wait()
+			if err := errors.Join(errs...); err != nil {
 				return nil, err
 			}
 			out.Answers[i], asked = append(out.Answers[i], answers...), true
@@ -241,18 +248,6 @@ func (r *Recording) make(ctx context.Context, st *launch.Started, draw string) e
 	return nil
 }
 
-// together asks prompts at once, and waits for all: what is computed in one batch is the
-// same in every launch, as far as an engine allows.
-func (a Ask) together(ctx context.Context, st *launch.Started, api openai.API, prompts []prompt.Prompt) ([]logprob.Answer, error) {
-	out, errs := make([]logprob.Answer, len(prompts)), make([]error, len(prompts))
-	var all sync.WaitGroup
-	for i, p := range prompts {
-		all.Go(func() { out[i], errs[i] = a.answer(ctx, st, api, p) })
-	}
-	all.Wait()
-	return out, errors.Join(errs...)
-}
-
 // Alone adds what is asked alone: the first prompt, twice, and a text to read.
 func (r *Recording) Alone(ctx context.Context, st *launch.Started) error {
 	for range 2 {
@@ -262,28 +257,19 @@ func (r *Recording) Alone(ctx context.Context, st *launch.Started) error {
 		}
 		r.Twice = append(r.Twice, answer)
 	}
-	return r.read(ctx, st)
-}
-
-// answer asks one prompt.
-func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (logprob.Answer, error) {
-	r := openai.Request{API: api, MaxTokens: a.OutputTokens, LogProbs: a.top(st), Timeouts: openai.Timeouts{Total: answerLimit}}
-	p.Fill(&r)
-	return st.Client.Answer(ctx, r)
-}
-
-// top is how many of the likeliest tokens an engine is asked for.
-func (a Ask) top(st *launch.Started) int { return min(a.Top, st.Kind.Ask.LogProbs.Top) }
-
-// read has the engine score a text that ships with mxflow, if it gives the
-// log-probabilities of prompts.
-func (r *Recording) read(ctx context.Context, st *launch.Started) error {
-	if st.Kind.Ask.LogProbs.Prompt == "" || r.Ask.top(st) == 0 {
-		return nil
+	if st.Kind.Ask.LogProbs.Prompt == "" || min(r.Ask.Top, st.Kind.Ask.LogProbs.Top) == 0 {
+		return nil // it gives no log-probabilities of prompts
 	}
 	out, err := st.Client.Answer(ctx, openai.Request{
 		Prompt: strings.Join(prompt.Prose()[:textSentences], " "), MaxTokens: 1, LogProbs: 1, PromptLogProbs: true, Timeouts: openai.Timeouts{Total: answerLimit},
 	})
 	r.Text = &out
 	return err
+}
+
+// answer asks one prompt.
+func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (logprob.Answer, error) {
+	r := openai.Request{API: api, MaxTokens: a.OutputTokens, LogProbs: min(a.Top, st.Kind.Ask.LogProbs.Top), Timeouts: openai.Timeouts{Total: answerLimit}}
+	p.Fill(&r)
+	return st.Client.Answer(ctx, r)
 }

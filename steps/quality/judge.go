@@ -14,17 +14,19 @@ import (
 
 // Settings are the attributes of a level "correctness".
 type Settings struct {
-	Prompts      int   `json:"prompts"`
-	OutputTokens int   `json:"output_tokens"`
-	PromptTokens []int `json:"prompt_tokens"`
-	Concurrency  []int `json:"concurrency"`
-	Top          int   `json:"top"`
+	Prompts      int   `hcl:"prompts,optional" default:"32" min:"4" max:"1024" doc:"How many prompts are sent."`
+	OutputTokens int   `hcl:"output_tokens,optional" default:"64" unit:"tokens" min:"1" max:"4096" doc:"Maximum length of each answer."`
+	PromptTokens []int `hcl:"prompt_tokens,optional" unit:"tokens" min:"1" max:"20000000" doc:"Lengths of the prompts. By default those of the benchmark's workloads, at most 512."`
+	Concurrency  []int `hcl:"concurrency,optional" unit:"requests" min:"1" max:"1024" doc:"How many prompts are sent at a time. By default as many as the benchmark's workloads send, at most 16."`
+	Top          int   `hcl:"top,optional" default:"20" unit:"tokens" min:"1" max:"1024" doc:"How many of the likeliest tokens are compared at each position, if the engine lists that many."`
 	// Within is the time limit for asking a launch.
-	Within                plans.Dur `json:"within"`
-	MaxKL                 *float64  `json:"max_kl"`
-	MaxKLP99              *float64  `json:"max_kl_p99"`
-	MinArgmaxMatch        *float64  `json:"min_argmax_match"`
-	MaxPerplexityIncrease *float64  `json:"max_perplexity_increase"`
+	Within                plans.Dur `hcl:"within,optional" default:"20s" doc:"Once the parent has answered for this long (a quarter of it at the end of a measured launch), no more prompts are sent, so a slow engine gets fewer. The other arms get the same ones."`
+	MaxKL                 *float64  `hcl:"max_kl,optional" unit:"nats/token" min:"0" doc:"Maximum Kullback-Leibler divergence from the parent, as the mean over positions: of prefill or decode, whichever is worse."`
+	MaxKLP99              *float64  `hcl:"max_kl_p99,optional" unit:"nats/token" min:"0" doc:"Maximum of its 99th percentile."`
+	MinArgmaxMatch        *float64  `hcl:"min_argmax_match,optional" unit:"share" min:"0" max:"1" doc:"Minimum share of positions where both have the same likeliest token; near-ties count as the same."`
+	MaxPerplexityIncrease *float64  `hcl:"max_perplexity_increase,optional" unit:"ratio" min:"0" doc:"How much perplexity on a built-in text may exceed the parent's: 0.01 is 1%."`
+	_                     *float64  `hcl:"min_agreement,optional" unit:"share" min:"0" max:"1" doc:"For a port that changes answers on purpose (quantisation, sampling): the share of positions of its measured answers at which the parent must be shown to say the same token. It stands in the verdict. Without it, no more than 15 points below the parent's agreement with itself."`
+	_                     string    `hcl:"answers,optional" oneof:"checked|unchecked" default:"checked" doc:"'unchecked': nobody asks whether the measured answers are the parent's model's. Every verdict says so."`
 }
 
 // words are the findings as texts name them.
@@ -57,15 +59,6 @@ func flat(r *Recording) (all []logprob.Answer) {
 	return all
 }
 
-// compare compares one launch's answers with another's.
-func compare(own, against *Recording) (logprob.Comparison, error) {
-	if !own.Same(against) {
-		return logprob.Comparison{}, &verdict.Fault{Reason: verdict.Say("quality.other_prompts",
-			"the launches compared were asked other prompts")}
-	}
-	return logprob.Compare(flat(against), flat(own), logprob.Options{NearTie: nearTie})
-}
-
 // distances are how answers compare with others, over all pairs of launches.
 type distances struct {
 	pairs []logprob.Comparison
@@ -86,7 +79,11 @@ func compareAll(own, against []*Recording) (f distances, err error) {
 			if o == a {
 				continue
 			}
-			h, err := compare(o, a)
+			if !o.Same(a) {
+				return f, &verdict.Fault{Reason: verdict.Say("quality.other_prompts",
+					"the launches compared were asked other prompts")}
+			}
+			h, err := logprob.Compare(flat(a), flat(o), logprob.Options{NearTie: nearTie})
 			if err != nil {
 				return f, err
 			}
@@ -139,9 +136,15 @@ func (f *distances) sum() {
 				off = max(off, 1) // whatever its list says, its answer differed, or had ended
 			}
 			apart += off
-			f.add(KL, i, sum/float64(max(n, 1)))
-			f.add(KLP99, i, max(divergence(p.Prefill.P99), divergence(p.Decode.P99)))
-			f.add(Argmax, i, float64(off)/float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)))
+			for name, distance := range map[string]float64{
+				KL: sum / float64(max(n, 1)), KLP99: max(divergence(p.Prefill.P99), divergence(p.Decode.P99)),
+				Argmax: float64(off) / float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)),
+			} {
+				for len(f.apart[name]) <= i {
+					f.apart[name] = append(f.apart[name], 0)
+				}
+				f.apart[name][i] += distance / float64(len(f.pairs))
+			}
 		}
 	}
 	for i, p := range parts {
@@ -154,22 +157,8 @@ func (f *distances) sum() {
 		}
 	}
 	if ranked > 0 {
-		f.by[Argmax] = share(max(0, ranked-apart), ranked)
+		f.by[Argmax] = float64(max(0, ranked-apart)) / float64(ranked)
 	}
-}
-
-func share(n, of int) float64 {
-	if of == 0 {
-		return 1
-	}
-	return float64(n) / float64(of)
-}
-
-func (f *distances) add(name string, prompt int, apart float64) {
-	for len(f.apart[name]) <= prompt {
-		f.apart[name] = append(f.apart[name], 0)
-	}
-	f.apart[name][prompt] += apart / float64(len(f.pairs))
 }
 
 // perplexity is that of the shipped text, averaged over launches in logs.
@@ -190,13 +179,6 @@ func perplexity(all []*Recording) (float64, bool) {
 	return math.Exp(sum / float64(len(all))), len(all) > 0
 }
 
-// flaws are impossible values of distributions, in all answers of a launch.
-func flaws(r *Recording) (logprob.Flaws, error) {
-	all := flat(r)
-	c, err := logprob.Compare(all, all, logprob.Options{})
-	return c.Got.Flaws, err
-}
-
 // Values are what a level found for a variant, by name.
 type Values map[string]float64
 
@@ -211,11 +193,11 @@ var Finds = []plans.Found{
 // Sound reports what is wrong with answers by themselves, and notes what is unusual; no
 // verdict if nothing is wrong.
 func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
-	f, err := flaws(r)
+	c, err := logprob.Compare(flat(r), flat(r), logprob.Options{})
 	if err != nil {
 		return verdict.Error, []verdict.Reason{verdict.OfError(err)}
 	}
-	if f.Any() {
+	if f := c.Got.Flaws; f.Any() {
 		return verdict.Fail, verdict.Because(code.Of("quality.flaws",
 			"impossible log-probabilities: {nan} NaN, {inf} infinite, {above} above 0, {sums} lists that sum to "+
 				"more than 1, {repeated} that list a token twice"),
@@ -301,7 +283,7 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 			args = append(args, verdict.Text("parent", name), verdict.Num("noise", least, l.unit))
 		}
 		switch {
-		case l.kept(value):
+		case l.least && value >= l.limit || !l.least && value <= l.limit:
 			notes = append(notes, verdict.Say("quality.within",
 				"{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} "+
 					"against itself {noise}})",
@@ -413,13 +395,6 @@ func (s *Settings) limits() (all []limit) {
 // needsLists reports whether a limit needs the log-probabilities of several tokens.
 func (s *Settings) needsLists() bool {
 	return s.MaxKL != nil || s.MaxKLP99 != nil || s.MinArgmaxMatch != nil
-}
-
-func (l limit) kept(value float64) bool {
-	if l.least {
-		return value >= l.limit
-	}
-	return value <= l.limit
 }
 
 // beyond reports whether a value exceeds the difference among the parent's launches: by

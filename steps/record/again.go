@@ -1,8 +1,6 @@
 package record
 
 import (
-	"slices"
-
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -22,8 +20,14 @@ type Judged struct {
 // with cells that the plan does not have.
 func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Recording) (Judged, bool) {
 	r := &recording{Subject: Subject{Kind: kind}, taken: &Taken{Recording: kept, Metrics: l.Metrics}}
+	cells := map[string]sentCell{}
+	for _, w := range p.Workloads {
+		for _, cell := range w.Cells() {
+			cells[cell.Address] = sentCell{w: w, cell: cell}
+		}
+	}
 	for _, run := range l.Cells {
-		c, ok := cellOf(p, run.Cell)
+		c, ok := cells[run.Cell]
 		if !ok || run.Prompts.Method == "" {
 			return Judged{}, false
 		}
@@ -44,23 +48,9 @@ func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Record
 	return Judged{r.taken.Invalid, r.taken.Incoherent, r.taken.Disturbed}, true
 }
 
-// cellOf returns a cell of a plan's workloads by its address.
-func cellOf(p *plans.Plan, address string) (sentCell, bool) {
-	for _, w := range p.Workloads {
-		for _, cell := range w.Cells() {
-			if cell.Address == address {
-				return sentCell{w: w, cell: cell}, true
-			}
-		}
-	}
-	return sentCell{}, false
-}
-
 // OfSamples reports whether a reason for a launch not to count comes from its samples, so
 // judging them again must find it.
-func OfSamples(why verdict.Reason) bool { return why.AnyOf(ofSamples...) }
-
-var ofSamples = slices.Concat(disturbing, []code.Fact{
-	code.Unusable, code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted, code.Overlong, code.TooFast, code.DecodeBeyond,
-	code.PrefillBeyond,
-})
+func OfSamples(why verdict.Reason) bool {
+	return why.AnyOf(disturbing...) || why.AnyOf(code.Unusable, code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted,
+		code.Overlong, code.TooFast, code.DecodeBeyond, code.PrefillBeyond)
+}

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -73,24 +72,6 @@ var slowdowns = map[string]string{
 	"hw_power_brake_slowdown": "power brake", "hw_slowdown": "hardware slowdown",
 }
 
-// disturbance is a disturbance of the machine as a fact.
-func disturbance(d measure.Disturbance) verdict.Reason {
-	gpu, share := verdict.Text("gpu", d.GPU), verdict.Num("share", d.Share, "share")
-	switch d.Code {
-	case measure.Slowed:
-		by := slices.Clone(d.Slowed)
-		for i, name := range by {
-			by[i] = cmp.Or(slowdowns[name], "unknown reason "+name)
-		}
-		return verdict.New(code.GPUSlowed, gpu, share, verdict.List("by", by)).On(d.Cell)
-	case measure.Shared:
-		return verdict.New(code.GPUNeighbours, gpu, share, verdict.Int("most", d.Most)).On(d.Cell)
-	case measure.Wandered:
-		return verdict.New(code.ClockWandered, gpu, verdict.Num("low", d.Low, "MHz"), verdict.Num("high", d.High, "MHz")).On(d.Cell)
-	}
-	return verdict.New(code.ReadingsDamaged).On(d.Series)
-}
-
 func (r *recording) invalid(why verdict.Reason) { r.taken.Invalid = append(r.taken.Invalid, why) }
 
 func (r *recording) note(what verdict.Reason) { r.taken.Notes = append(r.taken.Notes, what) }
@@ -128,7 +109,26 @@ func (r *recording) cached(c sentCell) {
 			"{requests} of {of} requests of {subject} had a few cached tokens, as from a fixed chat template"),
 			verdict.Int("requests", found.Requests), verdict.Int("of", found.Of)))
 	case found.Unknown > 0:
-		r.uncounted(c, found)
+		// The engine does not report per request how much of the prompt was cached, so its own
+		// counters are checked. If contexts are cached on purpose these are counted too, and
+		// nothing follows from a hit.
+		template := 0.0 // the chat template's share of the shortest prompt
+		for _, s := range c.samples {
+			if s.Measured() && s.PromptTokens > 0 {
+				template = max(template, float64(c.run.Prompts.Template)/float64(s.PromptTokens))
+			}
+		}
+		hits, known := r.taken.Metrics[c.cell.Address+".prefix_hit_rate"].Stats["median"]
+		switch {
+		case known && !cachesOnPurpose(c.w) && hits > templateShare+template:
+			r.invalid(c.fact(code.PrefixHits, verdict.Num("share", hits, "share")))
+		case known && hits <= templateShare:
+		case r.Kind.Ask.CachedTokens != "":
+			r.note(c.fact(code.Of("prompts.cache_unknown",
+				"unknown for {unknown} of {of} requests of {subject} whether a cache answered the prompt: start the "+
+					"engine with {flag}"),
+				verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of), verdict.Text("flag", r.Kind.Ask.CachedTokens)))
+		}
 	}
 	if !c.w.DepthCached || c.cell.Depth == 0 {
 		return
@@ -259,8 +259,6 @@ func SignOf(s coherence.Sign) verdict.Reason {
 	return verdict.Say(f.Kind, f.Text+"{from_start?, from its beginning}", args...)
 }
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
 // heldShare of the answers may come in one piece, or be unusable, before a cell does not
 // count: so few do not move medians, and each is named.
 const heldShare = 0.1
@@ -281,33 +279,6 @@ func (r *recording) held(c sentCell) {
 		tell = r.invalid
 	}
 	tell(c.fact(code.HeldBack, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Millis("longest", found.Longest)))
-}
-
-// uncounted checks the engine's own counters if it does not report per request how much
-// of the prompt was cached. If contexts are cached on purpose, these are counted too, so
-// nothing follows from a hit.
-func (r *recording) uncounted(c sentCell, found load.Contamination) {
-	hits, known := r.taken.Metrics[c.cell.Address+".prefix_hit_rate"].Stats["median"]
-	switch {
-	case known && !cachesOnPurpose(c.w) && hits > templateShare+templateOf(c):
-		r.invalid(c.fact(code.PrefixHits, verdict.Num("share", hits, "share")))
-	case known && hits <= templateShare:
-	case r.Kind.Ask.CachedTokens != "":
-		r.note(c.fact(code.Of("prompts.cache_unknown",
-			"unknown for {unknown} of {of} requests of {subject} whether a cache answered the prompt: start the "+
-				"engine with {flag}"),
-			verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of), verdict.Text("flag", r.Kind.Ask.CachedTokens)))
-	}
-}
-
-// templateOf is the chat template's share of a cell's shortest prompt.
-func templateOf(c sentCell) (share float64) {
-	for _, s := range c.samples {
-		if s.Measured() && s.PromptTokens > 0 {
-			share = max(share, float64(c.run.Prompts.Template)/float64(s.PromptTokens))
-		}
-	}
-	return share
 }
 
 // overlongRoom is how many tokens more than requested an answer may have, and
@@ -361,7 +332,18 @@ func (r *recording) bound() {
 	}
 	for i := range r.sent {
 		c := &r.sent[i]
-		l := r.Limit.Model.Limit(machine, max(c.cell.Concurrency, 1), contextOf(c))
+		var tokens []float64 // that precede an answer, by the engine's counts
+		for _, s := range c.samples {
+			if s.Measured() && s.Err == "" && s.PromptTokens > 0 {
+				tokens = append(tokens, float64(s.PromptTokens))
+			}
+		}
+		before := float64(c.cell.Prompt + c.cell.Depth)
+		if len(tokens) > 0 {
+			slices.Sort(tokens)
+			before = measure.Quantile(tokens, 0.5)
+		}
+		l := r.Limit.Model.Limit(machine, max(c.cell.Concurrency, 1), before)
 		if l == nil {
 			continue
 		}
@@ -371,22 +353,6 @@ func (r *recording) bound() {
 		}
 		c.run.Limit, r.taken.Cells[i].Limit = l, l
 	}
-}
-
-// contextOf is how many tokens precede a request's answer: the median of the engine's
-// counts.
-func contextOf(c *sentCell) float64 {
-	var tokens []float64
-	for _, s := range c.samples {
-		if s.Measured() && s.Err == "" && s.PromptTokens > 0 {
-			tokens = append(tokens, float64(s.PromptTokens))
-		}
-	}
-	if len(tokens) == 0 {
-		return float64(c.cell.Prompt + c.cell.Depth)
-	}
-	slices.Sort(tokens)
-	return measure.Quantile(tokens, 0.5)
 }
 
 // possible looks for speeds that no machine of this kind can have.

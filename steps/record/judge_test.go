@@ -1,12 +1,12 @@
 package record
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -126,9 +126,9 @@ func TestUncounted(t *testing.T) {
 		}
 		cell := sentCell{
 			w: &plans.Workload{DepthCached: c.depthCached}, cell: plans.Cell{Address: "chat"},
-			run: measure.CellRun{Prompts: measure.PromptsMade{Template: c.template}}, samples: []measure.Sample{{PromptTokens: 128}},
+			run: measure.CellRun{Prompts: measure.PromptsMade{Template: c.template}}, samples: slices.Repeat([]measure.Sample{{PromptTokens: 128, CachedTokens: unknown}}, 4),
 		}
-		r.uncounted(cell, load.Contamination{Unknown: 4, Of: 4})
+		r.cached(cell)
 		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.invalid)
 		}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -73,10 +75,24 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 		}
 	}
 	began := time.Now()
-	if r.watch, err = telemetry.Start(ctx, s.watched()); err != nil {
+	watched := s.Machine
+	watched.Zero = s.Zero
+	if s.Kind.Metrics.Path != "" && len(s.Kind.Metrics.Names) > 0 {
+		watched.Metrics = &telemetry.Page{
+			URL: s.Client.BaseURL + s.Kind.Metrics.Path, Header: s.Client.Header, Client: s.Client.HTTP, Names: s.Kind.Metrics.Names, Needs: s.Kind.Metrics.Needs,
+		}
+	}
+	if r.watch, err = telemetry.Start(ctx, watched); err != nil {
 		return t, err
 	}
-	err = r.all(ctx, began, ws)
+	err = r.watch.Lead(ctx, began)
+	for _, w := range ws {
+		for _, cell := range w.Cells() {
+			if err == nil {
+				err = r.cell(ctx, w, cell)
+			}
+		}
+	}
 	if err == nil {
 		r.watch.Rest(ctx)
 	}
@@ -103,7 +119,21 @@ func (t *Taken) stop(watch *telemetry.Recorder) {
 // disturb adds the machine's disturbances as reasons not to count.
 func (t *Taken) disturb() {
 	for _, d := range measure.Disturbances(t.Recording) {
-		t.Invalid = append(t.Invalid, disturbance(d))
+		gpu, share := verdict.Text("gpu", d.GPU), verdict.Num("share", d.Share, "share")
+		why := verdict.New(code.ReadingsDamaged).On(d.Series)
+		switch d.Code {
+		case measure.Slowed:
+			by := slices.Clone(d.Slowed)
+			for i, name := range by {
+				by[i] = cmp.Or(slowdowns[name], "unknown reason "+name)
+			}
+			why = verdict.New(code.GPUSlowed, gpu, share, verdict.List("by", by)).On(d.Cell)
+		case measure.Shared:
+			why = verdict.New(code.GPUNeighbours, gpu, share, verdict.Int("most", d.Most)).On(d.Cell)
+		case measure.Wandered:
+			why = verdict.New(code.ClockWandered, gpu, verdict.Num("low", d.Low, "MHz"), verdict.Num("high", d.High, "MHz")).On(d.Cell)
+		}
+		t.Invalid = append(t.Invalid, why)
 	}
 }
 
@@ -131,39 +161,24 @@ type sentCell struct {
 	delay   measure.Series
 }
 
-func (r *recording) all(ctx context.Context, began time.Time, ws []*plans.Workload) error {
-	if err := r.watch.Lead(ctx, began); err != nil {
-		return err
-	}
-	for _, w := range ws {
-		for _, cell := range w.Cells() {
-			if err := r.cell(ctx, w, cell); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// watched is what telemetry watches.
-func (s Subject) watched() telemetry.Config {
-	c := s.Machine
-	c.Zero = s.Zero
-	if s.Kind.Metrics.Path != "" && len(s.Kind.Metrics.Names) > 0 {
-		c.Metrics = &telemetry.Page{
-			URL: s.Client.BaseURL + s.Kind.Metrics.Path, Header: s.Client.Header, Client: s.Client.HTTP, Names: s.Kind.Metrics.Names, Needs: s.Kind.Metrics.Needs,
-		}
-	}
-	return c
-}
-
 // cell sends one cell.
 func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell) error {
 	client := r.Client
 	if len(client.Extra) > 0 && cachesOnPurpose(w) {
 		client = client.Bare() // which does not ask the engine to bypass its cache
 	}
-	prompts, err := r.prompts(ctx, client, w, cell)
+	made := r.Prompts
+	if made == nil {
+		made = func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+			spec, err := promptSpec(w, cell, r.Draw, "", &r.datasets)
+			if err != nil {
+				return prompt.Prompts{}, err
+			}
+			spec.Learned = r.learned
+			return prompt.Build(ctx, client, spec)
+		}
+	}
+	prompts, err := made(ctx, client, w, cell)
 	if err != nil {
 		return err
 	}
@@ -206,9 +221,19 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	if err != nil {
 		return err
 	}
-	run := cellRun(w, cell, result)
-	run.ExactOutput, run.Latency = p.IgnoreEOS, latency
-	run.Prompts = measure.PromptsMade{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template}
+	run := measure.CellRun{
+		Cell: cell.Address, From: result.From, To: result.To,
+		Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
+		Correction: w.LatencyCorrection, UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
+		ExactOutput: p.IgnoreEOS, Latency: latency,
+		Prompts: measure.PromptsMade{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},
+	}
+	for metric, limit := range w.SLO {
+		if run.SLO == nil {
+			run.SLO = map[string]float64{}
+		}
+		run.SLO[metric] = float64(limit) / float64(time.Millisecond)
+	}
 	run.ByEvents = slices.ContainsFunc(result.Samples, func(s measure.Sample) bool {
 		return s.Measured() && s.TokenSource == measure.SourceEvents
 	})
@@ -220,34 +245,6 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 // cachesOnPurpose reports whether a workload is about what the engine has cached.
 func cachesOnPurpose(w *plans.Workload) bool {
 	return w.DepthCached || w.Turns > 1 || w.SystemTokens > 0
-}
-
-func (r *recording) prompts(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
-	if r.Prompts != nil {
-		return r.Prompts(ctx, client, w, cell)
-	}
-	spec, err := promptSpec(w, cell, r.Draw, "", &r.datasets)
-	if err != nil {
-		return prompt.Prompts{}, err
-	}
-	spec.Learned = r.learned
-	return prompt.Build(ctx, client, spec)
-}
-
-// cellRun is what was sent, for Evaluate.
-func cellRun(w *plans.Workload, cell plans.Cell, result load.Result) measure.CellRun {
-	c := measure.CellRun{
-		Cell: cell.Address, From: result.From, To: result.To,
-		Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
-		Correction: w.LatencyCorrection, UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
-	}
-	for metric, limit := range w.SLO {
-		if c.SLO == nil {
-			c.SLO = map[string]float64{}
-		}
-		c.SLO[metric] = ms(limit)
-	}
-	return c
 }
 
 // LoadPlan is how one cell of a workload is sent, whatever its prompts.

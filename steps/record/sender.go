@@ -75,7 +75,7 @@ func keep(st *launch.Started, taken Taken) (err error) {
 // subject is the running engine as the subject of a measurement.
 func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, progress func(done, total int)) Subject {
 	return Subject{
-		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
+		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { Redact(all, st.Lab.Redact) }, Progress: progress,
 		Limit: st.Limit, Machine: st.Machine(),
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return l.prompts(ctx, client, same, st.Record, w, cell)
@@ -83,8 +83,8 @@ func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, pro
 	}
 }
 
-// redactSamples removes sensitive values that an engine repeats from the raw samples.
-func redactSamples(all []measure.Sample, r *redact.Redactor) {
+// Redact removes sensitive values that an engine repeats from the raw samples.
+func Redact(all []measure.Sample, r *redact.Redactor) {
 	if !r.Active() {
 		return
 	}
@@ -125,21 +125,16 @@ func (l *Sender) prompts(ctx context.Context, client *openai.Client, same map[st
 	if err != nil {
 		return prompt.Prompts{}, err
 	}
-	spec.Learned = l.learn(of.VariantKey)
-	return prompt.Build(ctx, client, spec)
-}
-
-// learn returns what is known of a tokenizer.
-func (l *Sender) learn(name string) *prompt.Knowledge {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.learned == nil {
 		l.learned = map[string]*prompt.Knowledge{}
 	}
-	if l.learned[name] == nil {
-		l.learned[name] = &prompt.Knowledge{}
+	if l.learned[of.VariantKey] == nil {
+		l.learned[of.VariantKey] = &prompt.Knowledge{}
 	}
-	return l.learned[name]
+	spec.Learned = l.learned[of.VariantKey]
+	l.mu.Unlock()
+	return prompt.Build(ctx, client, spec)
 }
 
 // Work does what a benchmark launch is for: a command runs to its end; a server is sent

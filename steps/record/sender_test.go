@@ -14,7 +14,7 @@ func TestRedactSamples(t *testing.T) {
 	const secret = "hunter2-hunter2"
 	said := "it said " + secret
 	s := []measure.Sample{{Text: said, Reasoning: said, Tools: said, Doubts: said, Err: said}}
-	redactSamples(s, redact.New([]string{secret}))
+	Redact(s, redact.New([]string{secret}))
 	v, texts := reflect.ValueOf(s[0]), 0
 	for i := range v.NumField() {
 		if v.Field(i).Kind() != reflect.String {

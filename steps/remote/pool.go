@@ -97,16 +97,6 @@ func (p *Pool) live() []*worker {
 	return all
 }
 
-// slotAt is a slot, counted from 0.
-func (p *Pool) slotAt(n int) *slot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.slots) <= n {
-		p.slots = append(p.slots, &slot{})
-	}
-	return p.slots[n]
-}
-
 // Stand implements launch.Remote.
 func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error) {
 	for _, w := range p.live() {
@@ -114,7 +104,12 @@ func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note fu
 			return w.ready.Place, nil
 		}
 	}
-	s := p.slotAt(n)
+	p.mu.Lock()
+	for len(p.slots) <= n {
+		p.slots = append(p.slots, &slot{})
+	}
+	s := p.slots[n]
+	p.mu.Unlock()
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	p.mu.Lock()

@@ -10,33 +10,16 @@ import (
 // Schema is the level's schema.
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "The engine survives load beyond a benchmark: many requests in sequence, rising concurrency, long contexts, requests cancelled in mid-answer, more at once than it takes, hours of it. Each part is optional, and they run in the order of the attributes. " +
-		"It passes if the engine neither dies nor hangs, every answer is complete and reads like its answers without load, cancelled requests end, requests are answered as fast after the load as before it, and memory does not grow beyond its limit.",
+	Doc: "The engine survives load beyond a benchmark: many requests in sequence, rising concurrency, long contexts, hours of it. Each part is optional, and they run in the order of the attributes. " +
+		"It passes if the engine neither dies nor hangs, every answer is complete and reads like its answers without load, and memory does not grow beyond its limit.",
 	Example: `level "stress" {
   sequential       = 200
   concurrency      = [2, 8, 32]
   context_tokens   = [32768]
-  cancel           = 16
-  burst            = 128
   soak             = "10m"
   max_memory_slope = 20
 }`,
-	Attrs: []plans.Attr{
-		{Name: "sequential", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: most, Doc: "Requests sent one after the other."},
-		{Name: "concurrency", Type: plans.Ints, Unit: "requests", Min: 1, MinSet: true, Max: mostAtOnce, Doc: "A ramp: each number in turn is how many requests are kept in flight."},
-		{Name: "requests_per_stream", Type: plans.Int, Default: 4.0, Unit: "requests", Min: 1, MinSet: true, Max: most, Doc: "How many requests each stream of the ramp sends."},
-		{Name: "context_tokens", Type: plans.Ints, Unit: "tokens", Min: leastContext, MinSet: true, Doc: "Long contexts: one request of each length, prompt and answer together. A length beyond the engine's limit is refused by `validate` if the plan sets `max_model_len`, and otherwise fails."},
-		{Name: "cancel", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: most, Doc: "Requests cancelled while they are answered, some before their first token and some after it."},
-		{Name: "burst", Type: plans.Int, Unit: "requests", Min: 2, MinSet: true, Max: mostAtOnce, Doc: "Requests sent at once: more than the engine takes. It may refuse some with HTTP status 429 or 503, but not all."},
-		{Name: "soak", Type: plans.Duration, Doc: "How long requests continue, at the last number of `concurrency`, or 1."},
-		{Name: "prompt_tokens", Type: plans.Ints, Default: []any{16.0, 256.0}, Unit: "tokens", Min: 8, MinSet: true, Doc: "Length of prompts: drawn uniformly between two numbers, or one number for all."},
-		{Name: "output_tokens", Type: plans.Ints, Default: []any{8.0, 64.0}, Unit: "tokens", Min: 1, MinSet: true, Doc: "Length of answers, drawn the same way; an engine may end one earlier."},
-		{Name: "max_slowdown", Type: plans.Number, Default: 3.0, Unit: "times", Min: 1, MinSet: true, Doc: "How many times longer a lone request may take after cancellations and after a burst than before all load; 100 ms more are always allowed."},
-		{Name: "max_memory_slope", Type: plans.Number, Unit: "MB per 1000 requests", Min: 0, MinSet: true, Doc: "How fast the memory of the engine's processes, its container and each GPU may grow during the soak, or without `soak` during `sequential`; the first third, in which pools fill, is left out. Without it, the slope is shown and decides nothing."},
-		{Name: "coherence", Type: plans.String, Default: "absolute", OneOf: []string{"absolute", "off"}, Doc: "How answers are checked: absolute requires most of those before all load to read as text, and those under load to be no worse; off checks no text, for random weights, and notes it."},
-		{Name: "request_timeout", Type: plans.Duration, Default: "5m", Doc: "A request not answered within this time is stuck, including those waiting in a burst."},
-		{Name: "stall_timeout", Type: plans.Duration, Default: "1m", Doc: "So is one whose answer pauses for longer than this, and a cancelled one that the engine still counts as running after it."},
-	},
+	Attrs: plans.Attrs(Config{}),
 	Finds: func(b *plans.Block) []plans.Found {
 		var c Config
 		if b.Decode(&c) != nil {
@@ -54,28 +37,20 @@ var Schema = plans.Schema{
 	Check: plans.Checked(check),
 }
 
-const (
-	most, mostAtOnce = 100_000, 4096
-	// leastContext is the shortest long context: an answer and a prompt before it.
-	leastContext = 2 * contextOutput
-)
-
 // Config is the level as a plan has it.
 type Config struct {
-	Sequential     int       `json:"sequential"`
-	Concurrency    []int     `json:"concurrency"`
-	PerStream      int       `json:"requests_per_stream"`
-	Contexts       []int     `json:"context_tokens"`
-	Cancel         int       `json:"cancel"`
-	Burst          int       `json:"burst"`
-	Soak           plans.Dur `json:"soak"`
-	Prompt         []int     `json:"prompt_tokens"`
-	Output         []int     `json:"output_tokens"`
-	MaxSlowdown    float64   `json:"max_slowdown"`
-	MaxMemorySlope *float64  `json:"max_memory_slope"`
-	Coherence      string    `json:"coherence"`
-	RequestTimeout plans.Dur `json:"request_timeout"`
-	StallTimeout   plans.Dur `json:"stall_timeout"`
+	Sequential  int   `hcl:"sequential,optional" unit:"requests" min:"1" max:"100000" doc:"Requests sent one after the other."`
+	Concurrency []int `hcl:"concurrency,optional" unit:"requests" min:"1" max:"4096" doc:"A ramp: each number in turn is how many requests are kept in flight."`
+	PerStream   int   `hcl:"requests_per_stream,optional" default:"4" unit:"requests" min:"1" max:"100000" doc:"How many requests each stream of the ramp sends."`
+	// Contexts have room for an answer (contextOutput) and a prompt before it.
+	Contexts       []int     `hcl:"context_tokens,optional" unit:"tokens" min:"64" doc:"Long contexts: one request of each length, prompt and answer together. A length beyond the engine's limit is refused by 'validate' if the plan sets 'max_model_len', and otherwise fails."`
+	Soak           plans.Dur `hcl:"soak,optional" doc:"How long requests continue, at the last number of 'concurrency', or 1."`
+	Prompt         []int     `hcl:"prompt_tokens,optional" default:"[16, 256]" unit:"tokens" min:"8" doc:"Length of prompts: drawn uniformly between two numbers, or one number for all."`
+	Output         []int     `hcl:"output_tokens,optional" default:"[8, 64]" unit:"tokens" min:"1" doc:"Length of answers, drawn the same way; an engine may end one earlier."`
+	MaxMemorySlope *float64  `hcl:"max_memory_slope,optional" unit:"MB per 1000 requests" min:"0" doc:"How fast the memory of the engine's processes, its container and each GPU may grow during the soak, or without 'soak' during 'sequential'; the first third, in which pools fill, is left out. Without it, the slope is shown and decides nothing."`
+	Coherence      string    `hcl:"coherence,optional" oneof:"absolute|off" default:"absolute" doc:"How answers are checked: absolute requires most of those before all load to read as text, and those under load to be no worse; off checks no text, for random weights, and notes it."`
+	RequestTimeout plans.Dur `hcl:"request_timeout,optional" default:"5m" doc:"A request not answered within this time is stuck."`
+	StallTimeout   plans.Dur `hcl:"stall_timeout,optional" default:"1m" doc:"So is one whose answer pauses for longer than this."`
 }
 
 // check checks what types cannot express.
@@ -83,8 +58,8 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 	wrong := func(attr, summary, detail string, args ...any) {
 		errs = append(errs, plans.AttrError{Attr: attr, Code: "stress-parts", Summary: summary, Detail: fmt.Sprintf(detail, args...)})
 	}
-	if c.Sequential == 0 && len(c.Concurrency) == 0 && len(c.Contexts) == 0 && c.Cancel == 0 && c.Burst == 0 && c.Soak == 0 {
-		wrong("", "Stress level does nothing", "Give it at least one of sequential, concurrency, context_tokens, cancel, burst and soak.")
+	if c.Sequential == 0 && len(c.Concurrency) == 0 && len(c.Contexts) == 0 && c.Soak == 0 {
+		wrong("", "Stress level does nothing", "Give it at least one of sequential, concurrency, context_tokens and soak.")
 	}
 	for _, drawn := range []struct {
 		name string
@@ -105,7 +80,7 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 
 // longest is the maximum of tokens per request, prompt and answer together.
 func (c Config) longest() int {
-	return max(c.Prompt[len(c.Prompt)-1]+c.Output[len(c.Output)-1], probePrompt+cancelledOutput, slices.Max(append(c.Contexts, 0)))
+	return max(c.Prompt[len(c.Prompt)-1]+c.Output[len(c.Output)-1], slices.Max(append(c.Contexts, 0)))
 }
 
 // finds are the numbers that such a level finds.
@@ -119,9 +94,6 @@ func (c Config) finds() (found []plans.Found) {
 		number("ttft_p99", "ms", "Its 99th percentile, of 299 requests or more.")
 		number("e2e", "ms", "Median end-to-end latency"+of+".")
 		number("e2e_p99", "ms", "Its 99th percentile, of 299 requests or more.")
-	}
-	if c.Cancel > 0 || c.Burst > 0 {
-		number("slowdown", "times", "How many times longer a lone request took after cancellations or a burst, whichever is greater.")
 	}
 	if c.Sequential > 0 || c.Soak > 0 {
 		number("memory_slope", "MB", "How much the engine's memory on the host grew per 1000 requests.")

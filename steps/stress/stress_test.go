@@ -32,32 +32,19 @@ import (
 type fake struct {
 	engine.Instance // nil: what is not below is not asked
 	url, log        string
-	ended, over     chan struct{} // of the engine, and of the test
+	ended           chan struct{}
 
 	running atomic.Int64
-	// counts is what it says of them in place of their number, once one was cancelled
-	// where late is set.
-	counts string
-	late   bool
-	left   atomic.Bool
-	// keeps has it go on with requests whose client has left.
-	keeps bool
 	// places is how many requests it takes at once; more are refused with status, 0 is
 	// any number.
 	places int64
 	status int
-	// sulks has it refuse all after so many answers.
-	sulks   int64
-	answers atomic.Int64
 	// word answers instead of a word, once more than one request is there.
 	word string
-	// unended leaves out how an answer ended, tired slows it down with every request after
-	// the first busy one, mute says nothing to
-	// requests that are cancelled.
-	unended, tired, mute bool
+	// unended leaves out how an answer ended.
+	unended bool
 	// stuck answers nothing, once more than one request is there; dies ends.
 	stuck, dies bool
-	busy        atomic.Bool
 	maxLen      int
 	// leak is how many bytes it keeps of every request.
 	leak int
@@ -82,12 +69,6 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/v1/models":
 		fmt.Fprintf(w, `{"data":[{"id":"fake","max_model_len":%d}]}`, f.maxLen)
-	case "/metrics":
-		if f.counts != "" && (!f.late || f.left.Load()) {
-			fmt.Fprintf(w, "running %s\n", f.counts)
-			return
-		}
-		fmt.Fprintf(w, "running %d\n", f.running.Load())
 	case "/tokenize":
 		var q struct{ Prompt string }
 		_ = json.NewDecoder(r.Body).Decode(&q)
@@ -111,9 +92,6 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	n := f.running.Add(1)
 	defer f.running.Add(-1)
-	if n > 1 {
-		f.busy.Store(true)
-	}
 	if f.leak > 0 {
 		mu.Lock()
 		kept = append(kept, bytes.Repeat([]byte{1}, f.leak))
@@ -122,12 +100,6 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case f.places > 0 && n > f.places:
 		http.Error(w, "too many", f.status)
-		return
-	case f.sulks > 0 && q.MaxTokens > 1 && f.answers.Add(1) > f.sulks:
-		http.Error(w, "no more", f.status)
-		return
-	case f.mute && q.MaxTokens == cancelledOutput:
-		<-r.Context().Done()
 		return
 	case f.stuck && n > 1:
 		<-r.Context().Done()
@@ -141,13 +113,9 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	pace := time.Millisecond
-	if f.tired && f.busy.Load() {
-		pace *= 15
-	}
 	words := prompt.Prose()
 	said := strings.Fields(words[len(q.Prompt)%len(words)] + " " + words[q.MaxTokens%len(words)])
-	tick := time.NewTicker(pace)
+	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for i := range q.MaxTokens {
 		word := said[i%len(said)]
@@ -162,10 +130,6 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		select {
 		case <-r.Context().Done():
-			f.left.Store(true)
-			if f.keeps {
-				<-f.over
-			}
 			return
 		case <-tick.C:
 		}
@@ -180,14 +144,13 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 func start(t *testing.T, f *fake) *launch.Started {
 	t.Helper()
 	server := httptest.NewServer(f)
-	f.url, f.ended, f.over, f.log = server.URL, make(chan struct{}), make(chan struct{}), filepath.Join(t.TempDir(), "log")
+	f.url, f.ended, f.log = server.URL, make(chan struct{}), filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(f.log, []byte("torch.OutOfMemoryError: CUDA out of memory\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	client := openai.New(f.url, "fake")
-	t.Cleanup(func() { close(f.over); client.Close(); server.CloseClientConnections(); server.Close() })
+	t.Cleanup(func() { client.Close(); server.CloseClientConnections(); server.Close() })
 	kind := kinds.Kind{Name: "fake", Crashes: []kinds.Signature{{Glob: "*OutOfMemoryError*", Class: "oom", Means: "out of memory"}}}
-	kind.Metrics.Path, kind.Metrics.Names = "/metrics", map[string][]string{"running": {"running"}}
 	return &launch.Started{Inst: f, Client: client, Record: &ledger.Launch{ID: "q"}, Lab: &launch.Lab{}, API: openai.Completions, Kind: kind}
 }
 
@@ -220,29 +183,20 @@ func config(t *testing.T, attrs map[string]any) *Config {
 func none(string, ...float64) {}
 
 func TestStress(t *testing.T) {
-	all := map[string]any{"sequential": 20.0, "concurrency": []any{2.0, 4.0}, "context_tokens": []any{128.0}, "cancel": 8.0, "burst": 12.0, "soak": "200ms"}
+	all := map[string]any{"sequential": 20.0, "concurrency": []any{2.0, 4.0}, "context_tokens": []any{128.0}, "soak": "200ms"}
 	for name, c := range map[string]struct {
 		fake  *fake
 		attrs map[string]any
 		want  verdict.Verdict
 		why   code.Kind
 	}{
-		"honest":                 {fake: &fake{}, want: verdict.Pass, attrs: all, why: "stress.cancelled"},
-		"refuses some":           {fake: &fake{places: 5, status: 503}, attrs: map[string]any{"burst": 12.0}, want: verdict.Pass, why: "stress.turned_away"},
-		"refuses all":            {fake: &fake{sulks: quietRequests + 1 + probes, status: 429}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: "stress.refused"},
+		"honest":                 {fake: &fake{}, want: verdict.Pass, attrs: all, why: "stress.served"},
 		"refuses the ramp":       {fake: &fake{places: 1, status: 503}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke.Kind},
-		"fails in a burst":       {fake: &fake{places: 5, status: 500}, attrs: map[string]any{"burst": 12.0}, want: verdict.Fail, why: code.StressBroke.Kind},
-		"stuck":                  {fake: &fake{stuck: true}, attrs: map[string]any{"burst": 12.0, "request_timeout": "1500ms"}, want: verdict.Fail, why: "stress.stuck"},
+		"fails in the ramp":      {fake: &fake{places: 1, status: 500}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke.Kind},
 		"stuck at two":           {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "1500ms"}, want: verdict.Fail, why: "stress.stuck"},
 		"garbage under load":     {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressGarbage.Kind},
 		"garbage by declaration": {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}, "coherence": "off"}, want: verdict.Pass, why: "stress.unread"},
 		"ends early":             {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended.Kind},
-		"goes on after a cut":    {fake: &fake{keeps: true}, attrs: map[string]any{"cancel": 6.0, "stall_timeout": "1s"}, want: verdict.Fail, why: "stress.running"},
-		"counts NaN":             {fake: &fake{counts: "NaN"}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: "stress.not_finite"},
-		"counts without end":     {fake: &fake{counts: "+Inf", late: true}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: "stress.not_finite"},
-		"counts below nothing":   {fake: &fake{counts: "-Inf", late: true}, attrs: map[string]any{"cancel": 6.0}, want: verdict.Inconclusive, why: "stress.not_finite"},
-		"too slow to cut":        {fake: &fake{mute: true}, attrs: map[string]any{"cancel": 4.0}, want: verdict.Inconclusive, why: "stress.uncut"},
-		"slower after a burst":   {fake: &fake{tired: true}, attrs: map[string]any{"burst": 4.0}, want: verdict.Fail, why: "stress.slower"},
 		"serves less":            {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: "stress.too_long"},
 		"no memory seen":         {fake: &fake{}, attrs: map[string]any{"sequential": 1.0, "max_memory_slope": 1.0}, want: verdict.Inconclusive, why: "stress.memory_unknown"},
 	} {
@@ -265,7 +219,7 @@ func TestStress(t *testing.T) {
 					if s := silent.Samples[i]; s.Measured() && s.Err == "" {
 						silent.Samples = slices.Clone(tape.Samples)
 						silent.Samples[i].Events, silent.Samples[i].Err = nil, "lost"
-						if v, _, err := l.Judge(silent, none); err == nil && v == verdict.Pass && s.Workload != "cancel" && s.Workload != "burst" {
+						if v, _, err := l.Judge(silent, none); err == nil && v == verdict.Pass {
 							t.Errorf("a tape without an answer of %s passes", s.Workload)
 						}
 					}
@@ -273,9 +227,6 @@ func TestStress(t *testing.T) {
 			}
 			if err != nil || got != c.want || !verdict.Holds(why, c.why) {
 				t.Errorf("%s %+v, %v; want %s for %s", got, why, err, c.want, c.why)
-			}
-			if at := slices.IndexFunc(why, func(r verdict.Reason) bool { return r.Kind == "stress.served" && r.Subject == "burst" }); at >= 0 && *why[at].Values["requests"].Number != c.attrs["burst"] {
-				t.Errorf("%+v of a burst of %v", why[at], c.attrs["burst"])
 			}
 			if got == verdict.Fail && c.why != "stress.too_long" && !verdict.Holds(why, code.Diagnosed.Kind) {
 				t.Errorf("what the log says is not told: %+v", why)
@@ -323,7 +274,7 @@ func TestUnread(t *testing.T) {
 
 // TestFinds: what the level declares to find is what it finds.
 func TestFinds(t *testing.T) {
-	c := config(t, map[string]any{"sequential": 2.0, "cancel": 4.0, "soak": "200ms"})
+	c := config(t, map[string]any{"sequential": 2.0, "soak": "200ms"})
 	got := map[string]bool{}
 	f := &fake{leak: 1}
 	v, why, err := judged(t, c, f, func(name string, values ...float64) { got[name] = len(values) == 1 && values[0] == values[0] })
@@ -359,7 +310,7 @@ func TestStressLeak(t *testing.T) {
 // launch explains by exit status, signature and log.
 func TestStressDeath(t *testing.T) {
 	f := &fake{dies: true}
-	if tape, err := config(t, map[string]any{"burst": 8.0}).Run(t.Context(), start(t, f)); err == nil {
+	if tape, err := config(t, map[string]any{"concurrency": []any{8.0}}).Run(t.Context(), start(t, f)); err == nil {
 		t.Errorf("%+v", tape)
 	}
 }
@@ -369,7 +320,7 @@ func TestStressInterrupted(t *testing.T) {
 	f := &fake{stuck: true}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 600*time.Millisecond, context.Canceled)
 	defer cancel()
-	if _, err := config(t, map[string]any{"burst": 8.0}).Run(ctx, start(t, f)); err != context.Canceled { //nolint:errorlint // the cause itself
+	if _, err := config(t, map[string]any{"concurrency": []any{8.0}}).Run(ctx, start(t, f)); err != context.Canceled { //nolint:errorlint // the cause itself
 		t.Error(err)
 	}
 }
@@ -419,8 +370,8 @@ func TestMemory(t *testing.T) {
 		},
 	} {
 		found := map[string]float64{}
-		r := &run{Config: &Config{MaxMemorySlope: c.limit}, steady: steady, found: func(name string, values ...float64) { found[name] = values[0] }}
-		got, why := r.memory(c.series, c.gpus)
+		level := &Config{MaxMemorySlope: c.limit}
+		got, why := level.memory(steady, c.series, c.gpus, func(name string, values ...float64) { found[name] = values[0] })
 		if len(found) != len(c.series) && name != "container" {
 			t.Errorf("%s: rules read %v", name, found)
 		}
@@ -441,7 +392,7 @@ func TestCheck(t *testing.T) {
 		"no lengths":       {func(c *Config) { c.Prompt = nil }, "prompt_tokens"},
 		"three lengths":    {func(c *Config) { c.Prompt = []int{1, 2, 3} }, "prompt_tokens"},
 		"falling lengths":  {func(c *Config) { c.Output = []int{8, 4} }, "output_tokens"},
-		"slope of nothing": {func(c *Config) { c.Sequential, c.Burst, c.MaxMemorySlope = 0, 4, &limit }, "max_memory_slope"},
+		"slope of nothing": {func(c *Config) { c.Sequential, c.Concurrency, c.MaxMemorySlope = 0, []int{4}, &limit }, "max_memory_slope"},
 		"no time limit":    {func(c *Config) { c.StallTimeout = 0 }, ""},
 	} {
 		changed := usual

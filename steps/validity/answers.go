@@ -124,7 +124,10 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 	case "absolute":
 		for _, v := range vs {
 			for _, launch := range byArm[v.Key] {
-				if i := slices.IndexFunc(launch.Incoherent, func(r verdict.Reason) bool { return ofWorkload(r, w) }); i >= 0 {
+				if i := slices.IndexFunc(launch.Incoherent, func(r verdict.Reason) bool {
+					name, _, _ := strings.Cut(r.Subject, ".") // the address of a cell
+					return name == w.Name
+				}); i >= 0 {
 					return verdict.Say("answers.garbage",
 						"answers of {subject} are not readable text: {causes}, in launch {launch}",
 						verdict.Text("launch", launch.ID)).On(v.Name).From(launch.Incoherent[i]), nil, nil
@@ -176,13 +179,6 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 		}
 	}
 	return why, notes, nil
-}
-
-// ofWorkload reports whether an incoherent answer, as launches record it, is from a
-// workload, whose name starts the addresses of its cells.
-func ofWorkload(answer verdict.Reason, w *plans.Workload) bool {
-	name, _, _ := strings.Cut(answer.Subject, ".")
-	return name == w.Name
 }
 
 // samplesOf reads launches' samples of a workload.

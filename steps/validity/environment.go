@@ -48,17 +48,15 @@ func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Varian
 	return verdict.Reason{}
 }
 
-// short is an entry with its digests shortened; they remain distinguishable.
-func short(entry string) string {
-	return longDigest.ReplaceAllStringFunc(entry, func(digest string) string { return digest[:12] })
-}
-
 // longDigest is a digest or a commit.
 var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 
 // differs are the entries in which two launches differ; an entry that one of them
 // lacks differs from any value.
 func differs(one, other *ledger.Launch, free []string) (found []verdict.Reason) {
+	short := func(entry string) string { // its digests remain distinguishable
+		return longDigest.ReplaceAllStringFunc(entry, func(digest string) string { return digest[:12] })
+	}
 	names := slices.Sorted(maps.Keys(one.Fingerprint))
 	for name := range maps.Keys(other.Fingerprint) {
 		if _, both := one.Fingerprint[name]; !both {

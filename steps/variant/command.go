@@ -37,8 +37,8 @@ const (
 type Command struct {
 	// File is the file that the command writes, relative to its working directory; empty
 	// is its standard output.
-	File    string   `json:"file"`
-	Format  string   `json:"format"`
+	File    string   `json:"file" hcl:"file,optional" doc:"The file that the command writes, relative to its working directory. Every execution must write it again. Without it, standard output."`
+	Format  string   `json:"format" hcl:"format,optional" oneof:"json|jsonl|last_line" default:"json" doc:"'json': one document. 'jsonl': one document per line; jq expressions see a list of them. 'last_line': the last line is the document."`
 	Metrics []Metric `json:"metrics"`
 	// Timeout does not affect measurements of a command that has ended.
 	Timeout time.Duration `json:"-"`
@@ -47,13 +47,13 @@ type Command struct {
 // Metric is a metric block.
 type Metric struct {
 	Name   string  `json:"name"`
-	JQ     string  `json:"jq"`
-	Unit   string  `json:"unit"`
-	Better string  `json:"better"`
-	Min    float64 `json:"min"`
+	JQ     string  `json:"jq" hcl:"jq" doc:"jq expression for its values. Anything but finite numbers, or no value, makes the launch fail. Labels are variables in it."`
+	Unit   string  `json:"unit" hcl:"unit,optional" doc:"Its unit, such as 'tok/s', 'ms', 's', 'GB' or 'count'. Required without 'as'."`
+	Better string  `json:"better" hcl:"better,optional" oneof:"higher|lower|neither" doc:"Its better direction. Required without 'as'."`
+	Min    float64 `json:"min" hcl:"min,optional" default:"0" doc:"Values below this are refused as broken. Set it for values that can be negative."`
 	// As is the workload metric that it is, Labels what makes its cells.
-	As     string         `json:"as,omitempty"`
-	Labels map[string]any `json:"labels,omitempty"`
+	As     string         `json:"as,omitempty" hcl:"as,optional" doc:"The workload metric that it corresponds to, such as 'tg': it has the same unit and direction, and is compared with it across engines."`
+	Labels map[string]any `json:"labels,omitempty" hcl:"labels,optional" doc:"What sets cells apart: '{ tp = [1, 2, 7], batch = [1, 2] }' makes six, addressed as 'command.batch1.tp7.<name>' (labels in the order of their names), each with its values as '$tp' and '$batch' in jq: '.results[] | select(.tp == $tp and .batch == $batch) | .tg'."`
 }
 
 // cells returns the metric in each of its cells.
@@ -77,15 +77,9 @@ func (c *Command) Prints() (all []plans.Printed) {
 var outputPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "Where an engine of kind `command` leaves its JSON. Without this block, it is the command's whole standard output. At most 64 MiB are read.",
-		Example: `output {
-  file   = "out/result.json"
-  format = "json"
-}`,
-		Attrs: []plans.Attr{
-			{Name: "file", Type: plans.String, Doc: "The file that the command writes, relative to its working directory. Every execution must write it again. Without it, standard output."},
-			{Name: "format", Type: plans.String, Default: FormatJSON, OneOf: []string{FormatJSON, formatJSONL, formatLastLine}, Doc: "`json`: one document. `jsonl`: one document per line; jq expressions see a list of them. `last_line`: the last line is the document."},
-		},
+		Doc:     "Where an engine of kind `command` leaves its JSON. Without this block, it is the command's whole standard output. At most 64 MiB are read.",
+		Example: plans.Example(examples, `output {`),
+		Attrs:   plans.Attrs(Command{}),
 		Check: func(b *plans.Block) []plans.AttrError {
 			if file, ok := b.Attrs["file"].(string); ok && strings.TrimSpace(file) == "" {
 				return []plans.AttrError{{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the file that the command writes, or remove file to read its standard output."}}
@@ -99,57 +93,44 @@ var metricPart = plans.Part{
 	Label: "Its name in rules: `command.<name>`, with labels `command.<labels>.<name>`.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
-		Doc: "A number in the JSON of an engine of kind `command`. An expression that yields several numbers gives the launch several values, such as one per trial.",
-		Example: `metric "tg" {
-  jq     = ".results[].tg"
-  unit   = "tok/s"
-  better = "higher"
-}`,
-		Attrs: []plans.Attr{
-			{Name: "jq", Type: plans.String, Required: true, Doc: "jq expression for its values. Anything but finite numbers, or no value, makes the launch fail. Labels are variables in it."},
-			{Name: "as", Type: plans.String, Doc: "The workload metric that it corresponds to, such as `tg`: it has the same unit and direction, and is compared with it across engines."},
-			{Name: "unit", Type: plans.String, Doc: "Its unit, such as `tok/s`, `ms`, `s`, `GB` or `count`. Required without `as`."},
-			{Name: "better", Type: plans.String, OneOf: []string{"higher", "lower", "neither"}, Doc: "Its better direction. Required without `as`."},
-			{Name: "labels", Type: plans.Values, Doc: "What sets cells apart: `{ tp = [1, 2, 7], batch = [1, 2] }` makes six, addressed as `command.batch1.tp7.<name>` (labels in the order of their names), each with its values as `$tp` and `$batch` in jq: `.results[] | select(.tp == $tp and .batch == $batch) | .tg`."},
-			{Name: "min", Type: plans.Number, Default: 0.0, Doc: "Values below this are refused as broken. Set it for values that can be negative."},
+		Doc:     "A number in the JSON of an engine of kind `command`. An expression that yields several numbers gives the launch several values, such as one per trial.",
+		Example: plans.Example(examples, `metric "tg" {`),
+		Attrs:   plans.Attrs(Metric{}),
+		Check: func(b *plans.Block) (errs []plans.AttrError) {
+			cells, wrong := plans.PrintedBy(b)
+			if wrong != nil {
+				return append(errs, *wrong)
+			}
+			if text, ok := b.Attrs["jq"].(string); ok {
+				names, _ := variables(cells[0].Labels)
+				if _, err := observe.CompileJQ(text, names...); err != nil {
+					errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
+				}
+				for _, name := range names {
+					several := cells[0].Labels[name[1:]] != cells[len(cells)-1].Labels[name[1:]]
+					if several && !strings.Contains(text, name) {
+						errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Label is not used", Detail: fmt.Sprintf("Label %s has several values, and the expression is the same for each. Use %s in it, as in .results[] | select(.%[1]s == %[2]s) | .tg.", name[1:], name)})
+					}
+				}
+			}
+			if unit, ok := b.Attrs["unit"].(string); ok && strings.TrimSpace(unit) == "" {
+				errs = append(errs, plans.AttrError{Attr: "unit", Code: "empty-value", Summary: "Empty unit", Detail: "Name the unit, such as tok/s, ms or GB; a plain number is a count."})
+			}
+			return errs
 		},
-		Check: checkMetricPart,
 	},
 }
 
-func checkMetricPart(b *plans.Block) (errs []plans.AttrError) {
-	cells, wrong := plans.PrintedBy(b)
-	if wrong != nil {
-		return append(errs, *wrong)
-	}
-	if text, ok := b.Attrs["jq"].(string); ok {
-		names, _ := variables(cells[0].Labels)
-		if _, err := observe.CompileJQ(text, names...); err != nil {
-			errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
-		}
-		for _, name := range names {
-			several := cells[0].Labels[name[1:]] != cells[len(cells)-1].Labels[name[1:]]
-			if several && !strings.Contains(text, name) {
-				errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Label is not used", Detail: fmt.Sprintf("Label %s has several values, and the expression is the same for each. Use %s in it, as in .results[] | select(.%[1]s == %[2]s) | .tg.", name[1:], name)})
-			}
-		}
-	}
-	if unit, ok := b.Attrs["unit"].(string); ok && strings.TrimSpace(unit) == "" {
-		errs = append(errs, plans.AttrError{Attr: "unit", Code: "empty-value", Summary: "Empty unit", Detail: "Name the unit, such as tok/s, ms or GB; a plain number is a count."})
-	}
-	return errs
+type runConfig struct {
+	Timeout plans.Dur `hcl:"timeout,optional" default:"30m" doc:"After this time the command is stopped and the launch is an error."`
 }
 
 var runPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "How an engine of kind `command` is run.",
-		Example: `run {
-  timeout = "30m"
-}`,
-		Attrs: []plans.Attr{
-			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this time the command is stopped and the launch is an error."},
-		},
+		Doc:     "How an engine of kind `command` is run.",
+		Example: plans.Example(examples, `run {`),
+		Attrs:   plans.Attrs(runConfig{}),
 		Check: func(b *plans.Block) []plans.AttrError {
 			text, _ := b.Attrs["timeout"].(string)
 			if d, err := time.ParseDuration(text); err == nil && d <= 0 {
@@ -171,9 +152,7 @@ func commandOf(e *plans.Engine) (*Command, error) {
 	}
 	c.Timeout = 30 * time.Minute
 	for _, b := range e.Parts["run"] {
-		var run struct {
-			Timeout plans.Dur `json:"timeout"`
-		}
+		var run runConfig
 		if err := b.Decode(&run); err != nil {
 			return nil, err
 		}

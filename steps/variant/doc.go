@@ -4,3 +4,10 @@
 // plans, programs and repositories; it starts nothing, sends nothing and knows of no
 // launch.
 package variant
+
+import _ "embed"
+
+// examples has one of each block, for the manual.
+//
+//go:embed examples.hcl
+var examples string

@@ -18,18 +18,8 @@ import (
 var dockerPart = launchPart{schema: dockerSchema, put: putDocker}
 
 var dockerSchema = plans.Schema{
-	Doc: "The engine runs in a container that mxflow starts from an image and removes afterwards, on the docker daemon that DOCKER_HOST names (`unix://` or `tcp://`), else at the default socket. It gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
-	Example: `docker {
-  image    = "vllm/vllm-openai:v0.11.0"
-  gpus     = "all"
-  ipc      = "host"
-  shm_size = "32g"
-  ulimits  = { memlock = "-1", stack = "67108864" }
-  volumes = {
-    "~/.cache/huggingface" = "/root/.cache/huggingface"
-    "../vllm"              = "/workspace/vllm:ro"
-  }
-}`,
+	Doc:     "The engine runs in a container that mxflow starts from an image and removes afterwards, on the docker daemon that DOCKER_HOST names (`unix://` or `tcp://`), else at the default socket. It gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
+	Example: plans.Example(examples, `docker {`),
 	Attrs: []plans.Attr{
 		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest; the tag's digest is recorded at every launch. Without it, the kind's own."},
 		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When to pull the image: if it is missing, once per apply, or never."},
@@ -45,34 +35,32 @@ var dockerSchema = plans.Schema{
 		{Name: "command", Type: plans.Strings, Doc: "Arguments to the image before the flags. Without it, the kind's own."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, the kind's own port."},
 	},
-	Check: plans.Checked(checkDocker),
-}
-
-func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
-	check := func(attr string, err error) {
-		if err != nil {
-			errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: sentence(err)})
+	Check: plans.Checked(func(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
+		check := func(attr string, err error) {
+			if err != nil {
+				errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: sentence(err)})
+			}
 		}
-	}
-	_, err := docker.GPUs(d.GPUs)
-	check("gpus", err)
-	_, err = docker.Size(d.ShmSize)
-	check("shm_size", err)
-	_, err = docker.Ulimits(d.Ulimits)
-	check("ulimits", err)
-	for source, target := range d.Volumes {
-		// The source's path is settled later; the target's form is not.
-		_, err := docker.Volumes(map[string]string{dockerSource("/", source): target})
-		check("volumes", err)
-	}
-	if d.Network == "none" || strings.HasPrefix(d.Network, "container:") {
-		check("network", fmt.Errorf("the engine cannot be reached with network = %q; remove it, or use \"host\" or a network of the daemon", d.Network))
-	}
-	known := []string{"", "private", "shareable", "host", "none"}
-	if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
-		check("ipc", fmt.Errorf(`ipc must be "private", "shareable", "host", "none" or "container:NAME", not %q`, d.IPC))
-	}
-	return append(errs, checkInContainer(slices.Concat(d.Entrypoint, d.Command))...)
+		_, err := docker.GPUs(d.GPUs)
+		check("gpus", err)
+		_, err = docker.Size(d.ShmSize)
+		check("shm_size", err)
+		_, err = docker.Ulimits(d.Ulimits)
+		check("ulimits", err)
+		for source, target := range d.Volumes {
+			// The source's path is settled later; the target's form is not.
+			_, err := docker.Volumes(map[string]string{dockerSource("/", source): target})
+			check("volumes", err)
+		}
+		if d.Network == "none" || strings.HasPrefix(d.Network, "container:") {
+			check("network", fmt.Errorf("the engine cannot be reached with network = %q; remove it, or use \"host\" or a network of the daemon", d.Network))
+		}
+		known := []string{"", "private", "shareable", "host", "none"}
+		if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
+			check("ipc", fmt.Errorf(`ipc must be "private", "shareable", "host", "none" or "container:NAME", not %q`, d.IPC))
+		}
+		return append(errs, checkInContainer(slices.Concat(d.Entrypoint, d.Command))...)
+	}),
 }
 
 // sentence makes one of an error worded to follow a colon.

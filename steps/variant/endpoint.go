@@ -13,62 +13,50 @@ import (
 var endpointPart = launchPart{schema: endpointSchema, put: putEndpoint}
 
 var endpointSchema = plans.Schema{
-	Doc: "The engine is not started by mxflow: it gets requests and is never stopped. Launches are fresh starts only with `restart`; without it nothing is compared, whatever the numbers.",
-	Example: `endpoint {
-  url     = "https://box.example:8000/v1"
-  restart = ["ssh", "box.example", "systemctl", "restart", "vllm"]
-}`,
-	Attrs: []plans.Attr{
-		{Name: "url", Type: plans.String, Required: true, Doc: "Root of its API, with or without `/v1`, such as `https://box.example/llm/v1`. Redirects are not followed."},
-		{Name: "api_key", Type: plans.String, Doc: "Sent as `Authorization: Bearer …`. It must come from a sensitive variable."},
-		{Name: "headers", Type: plans.Map, Doc: "Headers sent with every request, such as another form of key."},
-		{Name: "ca_file", Type: plans.String, Doc: "PEM file of certificates to trust beside the system's, relative to the plan's folder."},
-		{Name: "insecure", Type: plans.Bool, Default: false, Doc: "Does not check the server's certificate."},
-		{Name: "restart", Type: plans.Strings, Doc: "Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the `env` of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."},
-	},
-	Check: plans.Checked(checkEndpoint),
+	Doc:     "The engine is not started by mxflow: it gets requests and is never stopped. Launches are fresh starts only with `restart`; without it nothing is compared, whatever the numbers.",
+	Example: plans.Example(examples, `endpoint {`),
+	Attrs:   plans.Attrs(endpointAttrs{}),
+	Check: plans.Checked(func(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
+		add := func(attr, code, summary, format string, args ...any) {
+			errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+		}
+		if err := endpoint.CheckURL(e.URL); err != nil {
+			add("url", "invalid-value", "Invalid url", "%v.", err)
+		}
+		if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
+			add("api_key", "empty-value", "Empty api_key", "The server would get no key. Give its variable a value, or remove api_key.")
+		} else if err := endpoint.CheckKey(e.APIKey); err != nil {
+			add("api_key", "invalid-value", "Invalid api_key", "The key is invalid: %v.", err)
+		}
+		for name, value := range e.Headers {
+			switch err := endpoint.CheckHeader(name, value); {
+			case err != nil:
+				add("headers", "invalid-value", "Invalid header", "%q is invalid: %v.", name, err)
+			case e.APIKey != "" && strings.EqualFold(name, "Authorization"):
+				add("headers", "endpoint-contradiction", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
+			}
+		}
+		if e.CAFile != "" && e.Insecure {
+			add("insecure", "endpoint-contradiction", "Certificate is not checked", "With insecure = true, ca_file is not used. Remove one of them.")
+		}
+		if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.Insecure) {
+			add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
+		}
+		if _, given := b.Attrs["restart"]; given && (len(e.Restart) == 0 || e.Restart[0] == "") {
+			add("restart", "empty-value", "Empty restart", `Name the program that restarts the server and its arguments, such as ["ssh", "box", "systemctl restart vllm"], or remove restart.`)
+		}
+		return errs
+	}),
 }
 
 // endpointAttrs are the block's attributes by their names in the plan.
 type endpointAttrs struct {
-	URL      string            `json:"url"`
-	APIKey   string            `json:"api_key"`
-	Headers  map[string]string `json:"headers"`
-	CAFile   string            `json:"ca_file"`
-	Insecure bool              `json:"insecure"`
-	Restart  []string          `json:"restart"`
-}
-
-func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
-	add := func(attr, code, summary, format string, args ...any) {
-		errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
-	}
-	if err := endpoint.CheckURL(e.URL); err != nil {
-		add("url", "invalid-value", "Invalid url", "%v.", err)
-	}
-	if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
-		add("api_key", "empty-value", "Empty api_key", "The server would get no key. Give its variable a value, or remove api_key.")
-	} else if err := endpoint.CheckKey(e.APIKey); err != nil {
-		add("api_key", "invalid-value", "Invalid api_key", "The key is invalid: %v.", err)
-	}
-	for name, value := range e.Headers {
-		switch err := endpoint.CheckHeader(name, value); {
-		case err != nil:
-			add("headers", "invalid-value", "Invalid header", "%q is invalid: %v.", name, err)
-		case e.APIKey != "" && strings.EqualFold(name, "Authorization"):
-			add("headers", "endpoint-contradiction", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
-		}
-	}
-	if e.CAFile != "" && e.Insecure {
-		add("insecure", "endpoint-contradiction", "Certificate is not checked", "With insecure = true, ca_file is not used. Remove one of them.")
-	}
-	if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.Insecure) {
-		add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
-	}
-	if _, given := b.Attrs["restart"]; given && (len(e.Restart) == 0 || e.Restart[0] == "") {
-		add("restart", "empty-value", "Empty restart", `Name the program that restarts the server and its arguments, such as ["ssh", "box", "systemctl restart vllm"], or remove restart.`)
-	}
-	return errs
+	URL      string            `hcl:"url" doc:"Root of its API, with or without '/v1', such as 'https://box.example/llm/v1'. Redirects are not followed."`
+	APIKey   string            `hcl:"api_key,optional" doc:"Sent as 'Authorization: Bearer …'. It must come from a sensitive variable."`
+	Headers  map[string]string `hcl:"headers,optional" doc:"Headers sent with every request, such as another form of key."`
+	CAFile   string            `hcl:"ca_file,optional" doc:"PEM file of certificates to trust beside the system's, relative to the plan's folder."`
+	Insecure bool              `hcl:"insecure,optional" default:"false" doc:"Does not check the server's certificate."`
+	Restart  []string          `hcl:"restart,optional" doc:"Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the 'env' of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."`
 }
 
 // putEndpoint adds the block to the spec. There is no command, so flags have nowhere to

@@ -10,45 +10,7 @@ import (
 )
 
 // execPart is an engine that is a command in a running container.
-var execPart = launchPart{schema: execSchema, put: putExec}
-
-var execSchema = plans.Schema{
-	Doc: "The engine is a command inside a running container, such as the one for kernel development. It is stopped with everything that it started; the container keeps running, and needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network if shared, or to the container's own address (not with a remote daemon).",
-	Example: `exec {
-  container = "vllm-dev"
-  command   = ["vllm", "serve", "/models/gpt-oss-20b", "--host", "0.0.0.0", "--port", "{port}"]
-  workdir   = "/workspace/vllm"
-}`,
-	Attrs: []plans.Attr{
-		{Name: "container", Type: plans.String, Required: true, Doc: "Name or ID of the container."},
-		{Name: "command", Type: plans.Strings, Doc: "The program in the container and its arguments, before the flags; no shell is involved. Without it, the kind's own. `{port}` is replaced by the port to listen on, `{config}` by the path of the kind's configuration file."},
-		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the container's."},
-		{Name: "user", Type: plans.String, Doc: "User of the engine: a name or number, optionally with `:group`. Without it, the container's."},
-		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, a port that the container publishes, or else any free one."},
-	},
-	Check: plans.Checked(checkExec),
-}
-
-func checkExec(b *plans.Block, x engine.Exec) (errs []plans.AttrError) {
-	if x.Container == "" {
-		errs = append(errs, plans.AttrError{Attr: "container", Code: "empty-value", Summary: "Empty container", Detail: "Name the container that the engine is started in, as docker ps shows it."})
-	}
-	if _, given := b.Attrs["command"]; given && (len(x.Command) == 0 || x.Command[0] == "") {
-		errs = append(errs, plans.AttrError{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, or leave command out if the kind has its own."})
-	}
-	return append(errs, checkInContainer(x.Command)...)
-}
-
-// checkInContainer checks a command that runs in a container.
-func checkInContainer(command []string) []plans.AttrError {
-	if !slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{mxflow}") }) {
-		return nil
-	}
-	return []plans.AttrError{{Attr: "command", Code: "invalid-value", Summary: "Invalid command", Detail: "{mxflow} is the path of a program on this machine, which is not in the container; name a program of the container."}}
-}
-
-// putExec adds the block to the spec.
-func putExec(_ *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
+var execPart = launchPart{schema: execSchema, put: func(_ *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var x engine.Exec
 	if err := d.engine.Launch.Decode(&x); err != nil {
 		return nil, err
@@ -64,4 +26,33 @@ func putExec(_ *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 		return nil, fmt.Errorf("engine kind %q has no command of its own: set command in the exec block", d.kind.Name)
 	}
 	return d.kind.Command, nil
+}}
+
+var execSchema = plans.Schema{
+	Doc:     "The engine is a command inside a running container, such as the one for kernel development. It is stopped with everything that it started; the container keeps running, and needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network if shared, or to the container's own address (not with a remote daemon).",
+	Example: plans.Example(examples, `exec {`),
+	Attrs: []plans.Attr{
+		{Name: "container", Type: plans.String, Required: true, Doc: "Name or ID of the container."},
+		{Name: "command", Type: plans.Strings, Doc: "The program in the container and its arguments, before the flags; no shell is involved. Without it, the kind's own. `{port}` is replaced by the port to listen on, `{config}` by the path of the kind's configuration file."},
+		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the container's."},
+		{Name: "user", Type: plans.String, Doc: "User of the engine: a name or number, optionally with `:group`. Without it, the container's."},
+		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, a port that the container publishes, or else any free one."},
+	},
+	Check: plans.Checked(func(b *plans.Block, x engine.Exec) (errs []plans.AttrError) {
+		if x.Container == "" {
+			errs = append(errs, plans.AttrError{Attr: "container", Code: "empty-value", Summary: "Empty container", Detail: "Name the container that the engine is started in, as docker ps shows it."})
+		}
+		if _, given := b.Attrs["command"]; given && (len(x.Command) == 0 || x.Command[0] == "") {
+			errs = append(errs, plans.AttrError{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, or leave command out if the kind has its own."})
+		}
+		return append(errs, checkInContainer(x.Command)...)
+	}),
+}
+
+// checkInContainer checks a command that runs in a container.
+func checkInContainer(command []string) []plans.AttrError {
+	if !slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{mxflow}") }) {
+		return nil
+	}
+	return []plans.AttrError{{Attr: "command", Code: "invalid-value", Summary: "Invalid command", Detail: "{mxflow} is the path of a program on this machine, which is not in the container; name a program of the container."}}
 }

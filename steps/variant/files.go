@@ -46,7 +46,14 @@ func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 	for _, folder := range code.Folders {
 		// The plan's own repository changes with every note written: its code counts.
 		if root := rootOf(folder.Dir); root != "" && root != rootOf(l.Plan.Abs(".")) {
-			l.notice(spec, root)
+			// The engine sees a working tree without the plan saying so.
+			if !slices.ContainsFunc(spec.Trees, func(t engine.Tree) bool { return plans.SameFile(t.Path, root) }) {
+				name := filepath.Base(root)
+				if slices.ContainsFunc(spec.Trees, func(t engine.Tree) bool { return t.Name == name }) {
+					name = root
+				}
+				spec.Trees = append(spec.Trees, engine.Tree{Name: name, Path: root, Noticed: true})
+			}
 			continue
 		}
 		found, problem := runtime.Ask(d.scope, fmt.Sprintf("folder %v", folder), func(context.Context) ([]string, error) {
@@ -82,34 +89,6 @@ func startsIn(spec engine.Spec) string {
 		return dir
 	}
 	return filepath.Join("/", spec.Dir)
-}
-
-// notice adds a working tree that the engine sees without the plan saying so.
-func (l *Resolver) notice(spec *engine.Spec, root string) {
-	known := func(t engine.Tree) bool { return plans.SameFile(t.Path, root) }
-	if slices.ContainsFunc(spec.Trees, known) {
-		return
-	}
-	name := filepath.Base(root)
-	if slices.ContainsFunc(spec.Trees, func(t engine.Tree) bool { return t.Name == name }) {
-		name = root
-	}
-	spec.Trees = append(spec.Trees, engine.Tree{Name: name, Path: root, Noticed: true})
-}
-
-// filesKey is what the files of spec add to its key: names in the folder that it starts in
-// are relative to that, as a checkout that was moved measures the same.
-func (l *Resolver) filesKey(spec engine.Spec) (parts []any) {
-	if len(spec.Packages) > 0 && !IsFree("packages", l.AcceptedEntries()) {
-		parts = append(parts, "packages", spec.Packages)
-	}
-	for _, f := range spec.Files {
-		parts = append(parts, "file", strings.TrimPrefix(f.Path, startsIn(spec)+"/"), f.Digest)
-	}
-	if Unidentified(spec) != "" {
-		parts = append(parts, "unidentified", l.Since)
-	}
-	return parts
 }
 
 // Shown is a path as people read it: relative to the plan's folder if it is in there.

@@ -14,23 +14,10 @@ import (
 var gpuPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "Which GPUs of this machine the engine uses. Without the block, those in `CUDA_VISIBLE_DEVICES` or the container's `gpus`, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is released.",
-		Attrs: []plans.Attr{
-			{Name: "devices", Type: plans.Strings, Doc: "Index or UUID of each GPU, as nvidia-smi shows them, or `[\"all\"]`. An empty list means that it uses none. A missing one is an error."},
-			{Name: "wait", Type: plans.Duration, Default: "10m", Doc: "How long to wait for another mxflow or a foreign process before giving up the launch."},
-			{Name: "settle", Type: plans.Duration, Default: "30s", Doc: "How long the memory can take to be released after the engine has stopped."},
-			{Name: "ignore", Type: plans.Strings, Doc: "Globs of programs that are allowed on the GPU, matched against path and name. Those of the desktop and the driver always are."},
-			{Name: "idle_mb", Type: plans.Int, Default: 1024.0, Unit: "MiB", MinSet: true, Doc: "Memory in use on a GPU that is allowed although no process accounts for it: the desktop's, or the driver's own."},
-			{Name: "max_temperature", Type: plans.Number, Unit: "°C", Min: 1, MinSet: true, Max: 150, Doc: "Before each launch, wait until the GPU is no hotter than this, for at most `wait`, so every launch starts alike."},
-			{Name: "max_power", Type: plans.Number, Unit: "W", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the GPU draws no more than this."},
-			{Name: "min_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the SM clock is no lower than this. An idle GPU lowers it, so this is useful only with locked clocks."},
-			{Name: "max_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until that clock is no higher than this."},
-		},
-		Example: `gpu {
-  devices = ["0"]
-  wait    = "30m"
-}`,
-		Check: checkGPU,
+		Doc:     "Which GPUs of this machine the engine uses. Without the block, those in `CUDA_VISIBLE_DEVICES` or the container's `gpus`, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is released.",
+		Attrs:   plans.Attrs(GPU{}),
+		Example: plans.Example(examples, `gpu {`),
+		Check:   checkGPU,
 	},
 }
 
@@ -48,16 +35,16 @@ func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
 }
 
 type GPU struct {
-	Devices *[]string `json:"devices"`
-	Wait    plans.Dur `json:"wait"`
-	Settle  plans.Dur `json:"settle"`
-	Ignore  []string  `json:"ignore"`
-	IdleMB  float64   `json:"idle_mb"`
+	Devices *[]string `hcl:"devices,optional" doc:"Index or UUID of each GPU, as nvidia-smi shows them, or '[\"all\"]'. An empty list means that it uses none. A missing one is an error."`
+	Wait    plans.Dur `hcl:"wait,optional" default:"10m" doc:"How long to wait for another mxflow or a foreign process before giving up the launch."`
+	Settle  plans.Dur `hcl:"settle,optional" default:"30s" doc:"How long the memory can take to be released after the engine has stopped."`
+	Ignore  []string  `hcl:"ignore,optional" doc:"Globs of programs that are allowed on the GPU, matched against path and name. Those of the desktop and the driver always are."`
+	IdleMB  float64   `hcl:"idle_mb,optional" type:"integer" default:"1024" unit:"MiB" min:"0" doc:"Memory in use on a GPU that is allowed although no process accounts for it: the desktop's, or the driver's own."`
 	// The required state of the GPU before a launch; 0 requires nothing.
-	MaxTemperature float64 `json:"max_temperature"`
-	MaxPower       float64 `json:"max_power"`
-	MinClock       float64 `json:"min_clock"`
-	MaxClock       float64 `json:"max_clock"`
+	MaxTemperature float64 `hcl:"max_temperature,optional" unit:"°C" min:"1" max:"150" doc:"Before each launch, wait until the GPU is no hotter than this, for at most 'wait', so every launch starts alike."`
+	MaxPower       float64 `hcl:"max_power,optional" unit:"W" min:"1" max:"100000" doc:"Before each launch, wait until the GPU draws no more than this."`
+	MinClock       float64 `hcl:"min_clock,optional" unit:"MHz" min:"1" max:"100000" doc:"Before each launch, wait until the SM clock is no lower than this. An idle GPU lowers it, so this is useful only with locked clocks."`
+	MaxClock       float64 `hcl:"max_clock,optional" unit:"MHz" min:"1" max:"100000" doc:"Before each launch, wait until that clock is no higher than this."`
 }
 
 // GPUOf reads a gpu block; nil gives the defaults.

@@ -23,7 +23,8 @@ func (l *Resolver) Sealed(parts ...any) string {
 }
 
 // variantKey covers everything that makes two starts the same start. The folder is left
-// out: a checkout that was moved measures the same.
+// out, and names of files in it are relative to it: a checkout that was moved measures the
+// same. If a source's commit or a tree's state is unknown, the key changes when it is known.
 func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.Program(ctx, spec)}
 	if spec.How() != engine.HowProcess {
@@ -37,7 +38,24 @@ func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 		}
 		parts = append(parts, string(spec.How()), spec.Docker, spec.Compose, spec.Exec, spec.Endpoint)
 	}
-	parts = append(append(parts, sourceKey(spec)...), l.filesKey(spec)...)
+	for _, s := range spec.Sources {
+		parts = append(parts, "source", s)
+	}
+	if spec.Caches != nil {
+		parts = append(parts, "caches", spec.Caches)
+	}
+	for _, t := range spec.Trees {
+		parts = append(parts, "tree", t)
+	}
+	if len(spec.Packages) > 0 && !IsFree("packages", l.AcceptedEntries()) {
+		parts = append(parts, "packages", spec.Packages)
+	}
+	for _, f := range spec.Files {
+		parts = append(parts, "file", strings.TrimPrefix(f.Path, startsIn(spec)+"/"), f.Digest)
+	}
+	if Unidentified(spec) != "" {
+		parts = append(parts, "unidentified", l.Since)
+	}
 	if len(spec.Config) > 0 {
 		parts = append(parts, string(spec.Config))
 	}
@@ -171,18 +189,14 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	out := make([]Evidence, 0, len(p.Knobs))
 	for _, k := range p.Knobs {
 		if v := k.Value(knobs[k.Name]); v != nil {
-			out = append(out, evidenceOf(k, v))
+			out = append(out, Evidence{
+				Knob: k.Name, Value: v.Name, MustSee: v.MustSee.Log, MustNotSee: v.MustNotSee.Log, MustCount: v.MustSee.Lines,
+				MustObserve: v.MustSee.Observed, MustNotObserve: v.MustNotSee.Observed,
+				MustTrace: v.MustSee.Trace, MustNotTrace: v.MustNotSee.Trace, MustLaunch: v.MustSee.Kernels, AtStart: v.MustSee.AtStart,
+			})
 		}
 	}
 	return out
-}
-
-func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
-	return Evidence{
-		Knob: k.Name, Value: v.Name, MustSee: v.MustSee.Log, MustNotSee: v.MustNotSee.Log, MustCount: v.MustSee.Lines,
-		MustObserve: v.MustSee.Observed, MustNotObserve: v.MustNotSee.Observed,
-		MustTrace: v.MustSee.Trace, MustNotTrace: v.MustNotSee.Trace, MustLaunch: v.MustSee.Kernels, AtStart: v.MustSee.AtStart,
-	}
 }
 
 // EvidenceKey stands for EvidenceFor in keys.

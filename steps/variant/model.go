@@ -16,7 +16,9 @@ import (
 // before the start. In a container a path is the container's.
 func modelFor(spec *engine.Spec, command []string) string {
 	model := spec.Model
-	if spec.How() != engine.HowProcess || !kinds.NeedsModel(command) || !isPath(model) {
+	// A path, not a name such as "openai/gpt-oss-20b".
+	isPath := strings.HasSuffix(model, ".gguf") || slices.ContainsFunc([]string{"/", "./", "../", "~/"}, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
+	if spec.How() != engine.HowProcess || !kinds.NeedsModel(command) || !isPath {
 		return model
 	}
 	if rest, ok := strings.CutPrefix(model, "~/"); ok {
@@ -26,33 +28,6 @@ func modelFor(spec *engine.Spec, command []string) string {
 	}
 	spec.ModelPath = model
 	return model
-}
-
-// isPath tells a path from the name of a model, such as "openai/gpt-oss-20b".
-func isPath(model string) bool {
-	folders := []string{"/", "./", "../", "~/"}
-	return strings.HasSuffix(model, ".gguf") || slices.ContainsFunc(folders, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
-}
-
-// checkModel rejects an engine without the model that its command needs.
-func checkModel(e *plans.Engine) []plans.AttrError {
-	if e.Model != "" || !kinds.NeedsModel(plannedCommand(e)) {
-		return nil
-	}
-	return []plans.AttrError{{
-		Attr: "model", Code: "missing-attribute", Summary: "Missing model", Detail: "An engine of kind \"" + e.Kind + "\" is started with the name or path of its model. Add: model = \"openai/gpt-oss-20b\", or the model to serve.",
-	}}
-}
-
-// checkExecCommand rejects a container engine without a command.
-func checkExecCommand(e *plans.Engine) []plans.AttrError {
-	if e.Launch == nil || e.Launch.Kind != "exec" || len(plannedCommand(e)) > 0 {
-		return nil
-	}
-	return []plans.AttrError{{
-		Part: e.Launch, Code: "missing-attribute", Summary: "Missing command",
-		Detail: "An engine of kind \"" + e.Kind + "\" has no command of its own. Set command in the exec block, such as command = [\"./server\", \"--port\", \"{port}\"].",
-	}}
 }
 
 // plannedCommand is what starts an engine by its plan, before flags: the command of its

@@ -53,29 +53,25 @@ func Register(r *plans.Registry) {
 		r.Engines = map[string]plans.EngineKind{}
 	}
 	for _, k := range kinds.All() {
-		r.Engines[k.Name] = engineKind(k)
-	}
-}
-
-func engineKind(k kinds.Kind) plans.EngineKind {
-	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Variables: k.Variables, Check: Check}
-	for _, p := range k.Patterns(nil) {
-		out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc, Asked: k.Asked(p.Name)})
-	}
-	for _, s := range k.Settings {
-		a := plans.Attr{Name: s.Name, Type: plans.String, OneOf: s.Choices, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}
-		switch {
-		case s.Type == "bool":
-			a.Type = plans.Bool
-		case s.Whole:
-			a.Type = plans.Int
-		case s.Type == "number":
-			a.Type = plans.Number
-		case s.Type != "string":
-			a.Type = plans.Anything
+		out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Variables: k.Variables, Check: Check}
+		for _, p := range k.Patterns(nil) {
+			out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc, Asked: k.Asked(p.Name)})
 		}
-		a.Min, a.MinSet, a.Max = s.Min, s.Max != 0, s.Max
-		out.Settings = append(out.Settings, a)
+		for _, s := range k.Settings {
+			a := plans.Attr{Name: s.Name, Type: plans.String, OneOf: s.Choices, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}
+			switch {
+			case s.Type == "bool":
+				a.Type = plans.Bool
+			case s.Whole:
+				a.Type = plans.Int
+			case s.Type == "number":
+				a.Type = plans.Number
+			case s.Type != "string":
+				a.Type = plans.Anything
+			}
+			a.Min, a.MinSet, a.Max = s.Min, s.Max != 0, s.Max
+			out.Settings = append(out.Settings, a)
+		}
+		r.Engines[k.Name] = out
 	}
-	return out
 }

@@ -9,89 +9,11 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
-	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/plans"
 )
 
 // profilePart extends or overrides the engine's kind.
-var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1, Extends: profileExtends, AddsSettings: true}
-
-var profileSchema = plans.Schema{
-	Doc: "Extends or overrides the profile of the engine's kind, for a fork, a newer version or a server without its own kind. Everything else stays the kind's.",
-	Example: `profile {
-  ready_path = "/healthz"
-  settings   = { mxfp4_layers = "--mxfp4-layers", fused = "--fused|--no-fused" }
-  crash      = ["*tactic failed*"]
-}`,
-	Attrs: []plans.Attr{
-		{Name: "ready_path", Type: plans.String, Doc: "Page that answers 200 when the engine is ready, instead of all of the kind's checks."},
-		{Name: "ready_contains", Type: plans.String, Doc: "Text that the answer of `ready_path` must have."},
-		{Name: "version_path", Type: plans.String, Doc: "Page with the running version."},
-		{Name: "version_jq", Type: plans.String, Doc: "jq expression for the version in it. Without it, `.version`."},
-		{Name: "metrics_path", Type: plans.String, Doc: "Page with Prometheus metrics."},
-		{Name: "metrics", Type: plans.Map, Doc: "Additional metric names: mxflow's name to the engine's, such as `{ running = \"my:requests\" }`."},
-		{Name: "tokenize_path", Type: plans.String, Doc: "Page that counts the tokens of a text: it gets `{\"prompt\": …}` and answers `{\"count\": …}`."},
-		{Name: "settings", Type: plans.Map, Doc: "Additional settings: name to flag. A bool gives just the flag when true; `\"--on|--off\"` names the flag for false as well."},
-		{Name: "crash", Type: plans.Strings, Doc: "Globs of log lines that show that the engine broke, checked before the kind's own."},
-		{Name: "harmless", Type: plans.Strings, Doc: "Globs of log lines that look like errors but are harmless."},
-		{Name: "ignore_eos", Type: plans.Bool, Doc: "Whether requests can ask to continue past the end of text."},
-		{Name: "min_tokens", Type: plans.Bool, Doc: "Whether requests can ask for a minimum number of tokens."},
-	},
-	Check: plans.Checked(checkProfile),
-}
-
-// Profile are the block's attributes by their names in the plan.
-type Profile struct {
-	ReadyPath     string            `json:"ready_path"`
-	ReadyContains string            `json:"ready_contains"`
-	VersionPath   string            `json:"version_path"`
-	VersionJQ     string            `json:"version_jq"`
-	MetricsPath   string            `json:"metrics_path"`
-	Metrics       map[string]string `json:"metrics"`
-	TokenizePath  string            `json:"tokenize_path"`
-	Settings      map[string]string `json:"settings"`
-	Crash         []string          `json:"crash"`
-	Harmless      []string          `json:"harmless"`
-	IgnoreEOS     *bool             `json:"ignore_eos"`
-	MinTokens     *bool             `json:"min_tokens"`
-}
-
-var flagForm = regexp.MustCompile(`^--?[A-Za-z0-9][^\s|]*(\|--?[A-Za-z0-9][^\s|]*)?$`)
-
-func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
-	add := func(attr, format string, args ...any) {
-		errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: fmt.Sprintf(format, args...)})
-	}
-	for attr, path := range map[string]string{"ready_path": p.ReadyPath, "version_path": p.VersionPath, "metrics_path": p.MetricsPath, "tokenize_path": p.TokenizePath} {
-		if path != "" && !strings.HasPrefix(path, "/") {
-			add(attr, "A page of the engine starts with a slash: write %[2]q instead of %[1]q.", path, "/"+path)
-		}
-	}
-	if p.ReadyContains != "" && p.ReadyPath == "" {
-		add("ready_contains", "It applies to the answer of ready_path, which is missing. Add ready_path.")
-	}
-	if p.VersionJQ != "" {
-		if _, err := observe.CompileJQ(p.VersionJQ); err != nil {
-			add("version_jq", "%v. Correct the expression.", err)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
-		if !flagForm.MatchString(p.Settings[name]) {
-			add("settings", `Setting %s needs a flag, such as "--name" or "--on|--off", not %q.`, name, p.Settings[name])
-		}
-	}
-	for attr, globs := range map[string][]string{"crash": p.Crash, "harmless": p.Harmless} {
-		for _, g := range globs {
-			if _, err := logscan.ParseGlob(g); err != nil {
-				add(attr, "%v. Add the text to look for.", err)
-			}
-		}
-	}
-	return errs
-}
-
-// profileExtends are the settings that the block adds to the kind's.
-func profileExtends(b *plans.Block) (x plans.Extension) {
+var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1, Extends: func(b *plans.Block) (x plans.Extension) {
 	var p Profile
 	if b.Decode(&p) != nil {
 		return x
@@ -100,7 +22,54 @@ func profileExtends(b *plans.Block) (x plans.Extension) {
 		x.Settings = append(x.Settings, plans.Attr{Name: name, Type: plans.Anything, Doc: "Given with " + p.Settings[name] + "."})
 	}
 	return x
+}, AddsSettings: true}
+
+var profileSchema = plans.Schema{
+	Doc:     "Extends or overrides the profile of the engine's kind, for a fork, a newer version or a server without its own kind. Everything else stays the kind's.",
+	Example: plans.Example(examples, `profile {`),
+	Attrs:   plans.Attrs(Profile{}),
+	Check: plans.Checked(func(_ *plans.Block, p Profile) (errs []plans.AttrError) {
+		add := func(attr, format string, args ...any) {
+			errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: fmt.Sprintf(format, args...)})
+		}
+		for attr, path := range map[string]string{"ready_path": p.ReadyPath, "metrics_path": p.MetricsPath, "tokenize_path": p.TokenizePath} {
+			if path != "" && !strings.HasPrefix(path, "/") {
+				add(attr, "A page of the engine starts with a slash: write %[2]q instead of %[1]q.", path, "/"+path)
+			}
+		}
+		if p.ReadyContains != "" && p.ReadyPath == "" {
+			add("ready_contains", "It applies to the answer of ready_path, which is missing. Add ready_path.")
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
+			if !flagForm.MatchString(p.Settings[name]) {
+				add("settings", `Setting %s needs a flag, such as "--name" or "--on|--off", not %q.`, name, p.Settings[name])
+			}
+		}
+		for attr, globs := range map[string][]string{"crash": p.Crash, "harmless": p.Harmless} {
+			for _, g := range globs {
+				if _, err := logscan.ParseGlob(g); err != nil {
+					add(attr, "%v. Add the text to look for.", err)
+				}
+			}
+		}
+		return errs
+	}),
 }
+
+// Profile are the block's attributes by their names in the plan.
+type Profile struct {
+	ReadyPath     string            `hcl:"ready_path,optional" doc:"Page that answers 200 when the engine is ready, instead of all of the kind's checks."`
+	ReadyContains string            `hcl:"ready_contains,optional" doc:"Text that the answer of 'ready_path' must have."`
+	MetricsPath   string            `hcl:"metrics_path,optional" doc:"Page with Prometheus metrics."`
+	Metrics       map[string]string `hcl:"metrics,optional" doc:"Additional metric names: mxflow's name to the engine's, such as '{ running = \"my:requests\" }'."`
+	TokenizePath  string            `hcl:"tokenize_path,optional" doc:"Page that counts the tokens of a text: it gets '{\"prompt\": …}' and answers '{\"count\": …}'."`
+	Settings      map[string]string `hcl:"settings,optional" doc:"Additional settings: name to flag. A bool gives just the flag when true; '\"--on|--off\"' names the flag for false as well."`
+	Crash         []string          `hcl:"crash,optional" doc:"Globs of log lines that show that the engine broke, checked before the kind's own."`
+	Harmless      []string          `hcl:"harmless,optional" doc:"Globs of log lines that look like errors but are harmless."`
+	IgnoreEOS     *bool             `hcl:"ignore_eos,optional" doc:"Whether requests can ask to continue past the end of text."`
+}
+
+var flagForm = regexp.MustCompile(`^--?[A-Za-z0-9][^\s|]*(\|--?[A-Za-z0-9][^\s|]*)?$`)
 
 // changedKind is the kind with the plan's changes to it, and whether there are any.
 func changedKind(e *plans.Engine, k kinds.Kind) (kinds.Kind, bool, error) {
@@ -130,12 +99,6 @@ func (p Profile) Over(k kinds.Kind) kinds.Kind {
 	if p.ReadyPath != "" {
 		k.Ready = []kinds.Probe{{Path: p.ReadyPath, Contains: p.ReadyContains}}
 	}
-	if p.VersionPath != "" {
-		k.Version = kinds.Pattern{Path: p.VersionPath, JQ: ".version"}
-	}
-	if p.VersionJQ != "" {
-		k.Version.JQ = p.VersionJQ
-	}
 	if p.MetricsPath != "" {
 		k.Metrics.Path = p.MetricsPath
 	}
@@ -159,9 +122,6 @@ func (p Profile) Over(k kinds.Kind) kinds.Kind {
 	k.Harmless = slices.Concat(p.Harmless, k.Harmless)
 	if p.IgnoreEOS != nil {
 		k.Ask.IgnoreEOS = *p.IgnoreEOS
-	}
-	if p.MinTokens != nil {
-		k.Ask.MinTokens = *p.MinTokens
 	}
 	return k
 }

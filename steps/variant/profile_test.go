@@ -16,13 +16,11 @@ func TestProfileChangesACopy(t *testing.T) {
 	  model = "m"
 	  profile {
 	    ready_path   = "/ready"
-	    version_path = "/info"
-	    version_jq   = ".build.version"
 	    metrics_path = "/prom"
 	    metrics      = { running = "fork:running" }
 	    crash        = ["tactic failed"]
 	    harmless     = ["tactic skipped"]
-	    min_tokens   = false
+	    ignore_eos   = false
 	  }
 	}`)
 	k := spec.Profile
@@ -30,11 +28,11 @@ func TestProfileChangesACopy(t *testing.T) {
 		t.Fatal("the spec has no profile")
 	}
 	switch {
-	case len(k.Ready) != 1 || k.Ready[0].Path != "/ready", k.Version.Path != "/info" || k.Version.JQ != ".build.version":
-		t.Errorf("ready %v, version %v", k.Ready, k.Version)
+	case len(k.Ready) != 1 || k.Ready[0].Path != "/ready":
+		t.Errorf("ready %v", k.Ready)
 	case k.Metrics.Path != "/prom" || !slices.Equal(k.Metrics.Names["running"], []string{"fork:running", "vllm:num_requests_running"}):
 		t.Errorf("metrics %v", k.Metrics)
-	case k.Ask.MinTokens || !k.Ask.IgnoreEOS:
+	case k.Ask.IgnoreEOS || !k.Ask.MinTokens:
 		t.Errorf("ask %v", k.Ask)
 	case k.Crashes[0].Glob != "tactic failed" || k.Harmless[0] != "tactic skipped":
 		t.Errorf("crashes %v, harmless %v", k.Crashes[0], k.Harmless[0])
@@ -62,7 +60,6 @@ func TestEnginesThatCannotBe(t *testing.T) {
 		"unknown setting":  {vllm("model = \"m\"\n settings = { max_num_seq = 2 }"), "Did you mean"},
 		"a page":           {profile(`ready_path = "health"`), `write "/health"`},
 		"contains nothing": {profile(`ready_contains = "ok"`), `Add ready_path`},
-		"jq":               {profile(`version_jq = ".["`), `Correct the expression`},
 		"no flag":          {profile(`settings = { a = "b c" }`), `Setting a needs a flag`},
 		"a glob":           {profile(`crash = ["*"]`), `matches every line`},
 		"a knob's setting": {vllm(`model = "m"`) + knob, `has no setting "fused"`},

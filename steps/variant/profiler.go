@@ -15,51 +15,40 @@ import (
 var profilerPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "How the level `profile` profiles the engine: with API pages that start and stop a profile, with a profiler around its process, or both. Without the block, the engine's kind decides. Additions to the start apply only to the profiled launch, never to a measured one.",
-		Example: `profiler {
-  wrap = ["nsys", "profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--force-overwrite=true", "-o", "{profile}/engine"]
-}`,
-		Attrs: []plans.Attr{
-			{Name: "wrap", Type: plans.Strings, Doc: "Command that goes before the engine's own, which becomes its arguments. `{profile}` is the folder for profiles as the engine sees it. The engine is profiled from start to end, and requests are told apart by the clock. Only for a process."},
-			{Name: "args", Type: plans.Strings, Doc: "Added to the engine's command, instead of what the kind adds."},
-			{Name: "env", Type: plans.Map, Doc: "Added to its environment, instead of what the kind adds."},
-			{Name: "start", Type: plans.String, Doc: "Page that starts a profile on POST, instead of the kind's."},
-			{Name: "stop", Type: plans.String, Doc: "Page that stops it."},
-			{Name: "body", Type: plans.String, Doc: "Body for `start`, as JSON."},
-		},
-		Check: plans.Checked(checkProfiler),
+		Doc:     "How the level `profile` profiles the engine: with API pages that start and stop a profile, with a profiler around its process, or both. Without the block, the engine's kind decides. Additions to the start apply only to the profiled launch, never to a measured one.",
+		Example: plans.Example(examples, `profiler {`),
+		Attrs:   plans.Attrs(profiler{}),
+		Check: plans.Checked(func(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
+			add := func(attr, detail string, args ...any) {
+				wrong = append(wrong, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid profiler", Detail: fmt.Sprintf(detail, args...)})
+			}
+			for attr, page := range map[string]string{"start": p.Start, "stop": p.Stop} {
+				if page != "" && !strings.HasPrefix(page, "/") {
+					add(attr, "A page of the engine starts with a slash: write %[2]q instead of %[1]q.", page, "/"+page)
+				}
+			}
+			if (p.Start == "") != (p.Stop == "") {
+				add("", "A started profile must be stopped: write both start and stop, or neither.")
+			}
+			if p.Start == "" && p.Body != "" {
+				add("body", "It is the body for start, which is missing. Add start.")
+			}
+			if len(p.Wrap) > 0 && !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
+				add("wrap", "It lacks %s, the folder where profiles are expected. Add for example \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
+			}
+			return wrong
+		}),
 	},
 }
 
 // profiler is the block as a plan has it.
 type profiler struct {
-	Wrap  []string          `json:"wrap"`
-	Args  []string          `json:"args"`
-	Env   map[string]string `json:"env"`
-	Start string            `json:"start"`
-	Stop  string            `json:"stop"`
-	Body  string            `json:"body"`
-}
-
-func checkProfiler(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
-	add := func(attr, detail string, args ...any) {
-		wrong = append(wrong, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid profiler", Detail: fmt.Sprintf(detail, args...)})
-	}
-	for attr, page := range map[string]string{"start": p.Start, "stop": p.Stop} {
-		if page != "" && !strings.HasPrefix(page, "/") {
-			add(attr, "A page of the engine starts with a slash: write %[2]q instead of %[1]q.", page, "/"+page)
-		}
-	}
-	if (p.Start == "") != (p.Stop == "") {
-		add("", "A started profile must be stopped: write both start and stop, or neither.")
-	}
-	if p.Start == "" && p.Body != "" {
-		add("body", "It is the body for start, which is missing. Add start.")
-	}
-	if len(p.Wrap) > 0 && !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
-		add("wrap", "It lacks %s, the folder where profiles are expected. Add for example \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
-	}
-	return wrong
+	Wrap  []string          `hcl:"wrap,optional" doc:"Command that goes before the engine's own, which becomes its arguments. '{profile}' is the folder for profiles as the engine sees it. The engine is profiled from start to end, and requests are told apart by the clock. Only for a process."`
+	Args  []string          `hcl:"args,optional" doc:"Added to the engine's command, instead of what the kind adds."`
+	Env   map[string]string `hcl:"env,optional" doc:"Added to its environment, instead of what the kind adds."`
+	Start string            `hcl:"start,optional" doc:"Page that starts a profile on POST, instead of the kind's."`
+	Stop  string            `hcl:"stop,optional" doc:"Page that stops it."`
+	Body  string            `hcl:"body,optional" doc:"Body for 'start', as JSON."`
 }
 
 // Profiler is how profiles are taken of a variant.
@@ -69,11 +58,8 @@ type Profiler struct {
 	Wrap []string
 }
 
-// ByPages reports whether profiles start and stop by requests to the engine.
-func (p Profiler) ByPages() bool { return p.Start != "" }
-
 // Any reports whether there is any way to take one.
-func (p Profiler) Any() bool { return p.ByPages() || len(p.Wrap) > 0 }
+func (p Profiler) Any() bool { return p.Start != "" || len(p.Wrap) > 0 }
 
 // ProfilerOf is how profiles are taken of an engine of a plan: as its kind does, or as
 // its profiler block says.

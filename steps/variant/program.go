@@ -86,15 +86,6 @@ func PythonOf(spec engine.Spec) []string {
 	} else if !filepath.IsAbs(program) {
 		program = filepath.Join(spec.Dir, program)
 	}
-	return shebang(program)
-}
-
-// interpreter is a Python in the first lines of a program: "#!/venv/bin/python3", or what
-// pip writes if that line would be too long.
-var interpreter = regexp.MustCompile(`^#!\s*(?:/usr/bin/env (python[\d.]*)\s|(/\S*/python[\d.]*)\s|/bin/sh\n'''exec' "?(/\S*/python[\d.]*)"?\s)`)
-
-// shebang is the Python that runs a program, nil if none does.
-func shebang(program string) []string {
 	f, err := os.Open(program)
 	if err != nil {
 		return nil
@@ -109,3 +100,7 @@ func shebang(program string) []string {
 	}
 	return nil
 }
+
+// interpreter is a Python in the first lines of a program: "#!/venv/bin/python3", or what
+// pip writes if that line would be too long.
+var interpreter = regexp.MustCompile(`^#!\s*(?:/usr/bin/env (python[\d.]*)\s|(/\S*/python[\d.]*)\s|/bin/sh\n'''exec' "?(/\S*/python[\d.]*)"?\s)`)

@@ -1,6 +1,7 @@
 package variant
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,7 +87,13 @@ func (l *Resolver) Unidentified() (facts []verdict.Reason) {
 // Resolve applies values of all knobs to an engine of the plan, which is started as
 // written if there are none.
 func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*Variant, error) {
-	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs)})
+	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs)}, false)
+}
+
+// Recorded is the variant of launches recorded under a key, by the plan alone: no file,
+// source or image is read, as they may have changed.
+func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string) (*Variant, error) {
+	return l.resolve(nil, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs), Key: key}, true)
 }
 
 // ResolveWith applies the baseline's knob values to an engine of the plan, except those
@@ -97,11 +104,11 @@ func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map
 		knobs = l.Plan.DefaultKnobs()
 		maps.Copy(knobs, set)
 	}
-	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set})
+	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set}, false)
 }
 
 // resolve completes a variant whose engine and knobs are known.
-func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
+func (l *Resolver) resolve(s *runtime.Scope, v *Variant, recorded bool) (*Variant, error) {
 	e := l.Plan.Engine(v.Engine)
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", v.Engine)
@@ -110,27 +117,31 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.scope = s
+	d.scope, d.recorded = s, recorded
 	if v.Spec, err = l.spec(d); err != nil {
 		return nil, err
+	}
+	v.Uses = d.kind.Uses(d.settings)
+	if v.Command, err = commandOf(e); err != nil || recorded {
+		return v, err
 	}
 	if v.ModelConfig, v.ModelConfigAt, err = l.modelConfig(e); err != nil {
 		return nil, err
 	}
-	v.Uses = d.kind.Uses(d.settings)
 	if v.Profiler, err = ProfilerOf(e); err != nil {
 		return nil, err
 	}
 	v.Key = l.variantKey(runtime.ContextOf(s), v.Spec)
-	if v.Command, err = commandOf(e); err != nil {
-		return nil, err
-	}
 	if v.Command != nil {
 		v.Key = runtime.Digest(v.Key, v.Command)
 	}
 	if own := e.Parts["observe"]; len(own) > 0 {
 		// A launch that did not look for it does not know it.
-		v.Key = l.Sealed(v.Key, "observe", observedKey(own))
+		var parts []any
+		for _, b := range own {
+			parts = append(parts, b.Name, b.Attrs)
+		}
+		v.Key = l.Sealed(v.Key, "observe", parts)
 	}
 	if why := Unidentified(v.Spec); why != "" {
 		l.mu.Lock()
@@ -142,27 +153,6 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	}
 	l.Current(v)
 	return v, nil
-}
-
-// Recorded is the variant of launches recorded under a key, by the plan alone: no file,
-// source or image is read, as they may have changed.
-func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string) (*Variant, error) {
-	v := &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs), Key: key}
-	e := l.Plan.Engine(engineKey)
-	if e == nil {
-		return nil, fmt.Errorf("there is no engine %q", engineKey)
-	}
-	d, err := l.draft(e, v.Knobs)
-	if err != nil {
-		return nil, err
-	}
-	d.recorded = true
-	if v.Spec, err = l.spec(d); err != nil {
-		return nil, err
-	}
-	v.Uses = d.kind.Uses(d.settings)
-	v.Command, err = commandOf(e)
-	return v, err
 }
 
 func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
@@ -244,7 +234,17 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	if spec.Config != nil {
 		spec.ConfigName = d.kind.ConfigName
 	}
-	spec.Env = d.environment(applied.Env)
+	// The engine's environment is over that of the kind and its settings.
+	spec.Env = map[string]string{}
+	maps.Copy(spec.Env, d.kind.Env)
+	if e.Launch != nil && e.Launch.Kind == "docker" {
+		maps.Copy(spec.Env, d.kind.Container.Env)
+	}
+	maps.Copy(spec.Env, applied.Env)
+	for name := range d.unset {
+		delete(spec.Env, name)
+	}
+	maps.Copy(spec.Env, d.env)
 	if err := showGPUs(e, &spec); err != nil {
 		return spec, err
 	}
@@ -258,7 +258,11 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 			}
 		}
 	case e.Launch != nil:
-		if command, err = l.launchPart(d, &spec); err != nil {
+		part, ok := launchParts[e.Launch.Kind]
+		if !ok {
+			return spec, fmt.Errorf("unknown launcher %q", e.Launch.Kind)
+		}
+		if command, err = part.put(l, d, &spec); err != nil {
 			return spec, err
 		}
 	}
@@ -276,13 +280,25 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	if len(command) == 0 && spec.How() == engine.HowProcess {
 		return spec, fmt.Errorf("engine kind %q has no command of its own: set one in the plan", d.kind.Name)
 	}
-	fillIn(&spec, command, slices.Concat(applied.Flags, d.args))
+	host, model := spec.How().Host(), modelFor(&spec, command)
+	for _, arg := range slices.Concat(command, applied.Flags, d.args) {
+		spec.Command = append(spec.Command, kinds.Fill(arg, model, host))
+	}
+	for name, value := range spec.Env {
+		spec.Env[name] = kinds.Fill(value, model, host)
+	}
 	if len(spec.Sources) == 1 {
 		spec.PutMark("{source}", engine.SourceMark(spec.Sources[0].Name))
 	}
 	if !d.recorded {
 		l.putFiles(d, &spec)
-		l.hashTrees(d, &spec)
+		for i := range spec.Trees {
+			t := &spec.Trees[i]
+			t.Hash, t.Problem = runtime.Ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
+				state, err := Snapshot(ctx, *t, nil)
+				return state.Hash, err
+			})
+		}
 	}
 	if d.kind.AskModel {
 		spec.Model = ""
@@ -291,44 +307,6 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 		spec.Model = name
 	}
 	return spec, nil
-}
-
-// fillIn joins a command and its flags, and fills the model and the host into the command
-// and the environment.
-func fillIn(spec *engine.Spec, command, flags []string) {
-	host := spec.How().Host()
-	model := modelFor(spec, command)
-	for _, arg := range slices.Concat(command, flags) {
-		spec.Command = append(spec.Command, kinds.Fill(arg, model, host))
-	}
-	for name, value := range spec.Env {
-		spec.Env[name] = kinds.Fill(value, model, host)
-	}
-}
-
-// environment is the engine's, over that of the kind and its settings.
-func (d *draft) environment(settings map[string]string) map[string]string {
-	env := map[string]string{}
-	maps.Copy(env, d.kind.Env)
-	if d.engine.Launch != nil && d.engine.Launch.Kind == "docker" {
-		maps.Copy(env, d.kind.Container.Env)
-	}
-	maps.Copy(env, settings)
-	for name := range d.unset {
-		delete(env, name)
-	}
-	maps.Copy(env, d.env)
-	return env
-}
-
-// launchPart adds the launcher's block to the spec and returns the command that flags are
-// appended to.
-func (l *Resolver) launchPart(d *draft, spec *engine.Spec) ([]string, error) {
-	part, ok := launchParts[d.engine.Launch.Kind]
-	if !ok {
-		return nil, fmt.Errorf("unknown launcher %q", d.engine.Launch.Kind)
-	}
-	return part.put(l, d, spec)
 }
 
 // Baseline is the plan's baseline variant.
@@ -342,7 +320,11 @@ func (l *Resolver) Baseline(s *runtime.Scope) (*Variant, error) {
 func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
-		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q.%s", engineKey, lang.Suggest(engineKey, engineKeys(l.Plan)))
+		var keys []string
+		for _, e := range l.Plan.Engines {
+			keys = append(keys, e.Kind+"."+e.Name)
+		}
+		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q.%s", engineKey, lang.Suggest(engineKey, keys))
 	}
 	d, err := l.draft(e, knobs)
 	if err != nil {
@@ -350,11 +332,4 @@ func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engin
 	}
 	spec, err := l.spec(d)
 	return spec, d.kind, err
-}
-
-func engineKeys(p *plans.Plan) (keys []string) {
-	for _, e := range p.Engines {
-		keys = append(keys, e.Kind+"."+e.Name)
-	}
-	return keys
 }

@@ -25,32 +25,17 @@ const sourceDoc = "The revision that the engine is built and run from: each comm
 	"In `build` and `env` it refers to a source above this one, which is built first: when that changes, this one is built again."
 
 // sourceAttrs have no defaults: what a knob's value omits is the engine's.
-var sourceAttrs = []plans.Attr{
-	{Name: "repo", Type: plans.String, Doc: "A clone of the repository, relative to the plan's folder; `~` is the home folder. Its own files and branches stay untouched."},
-	{Name: "ref", Type: plans.String, Doc: "The branch, tag or SHA to run."},
-	{Name: "build", Type: plans.Anything, Doc: "Commands that build it, run in the worktree in this order, as in `[[\"make\", \"-j8\"]]`; no shell is involved. They run again when the commit, the commands, `env` or `inputs` change, or after an interruption."},
-	{Name: "env", Type: plans.Map, Doc: "Environment of the build commands, on top of the inherited one."},
-	{Name: "inputs", Type: plans.Strings, Doc: "Files outside the repository that the build reads, relative to the plan's folder, `*` allowed: when one changes, it is built again."},
-	{Name: "timeout", Type: plans.Duration, Doc: "Time limit of each build command. Without it, 2h."},
-	{Name: "dir", Type: plans.String, Doc: "The folder for worktrees, relative to the plan's folder. Without it, in the state directory."},
-	{Name: "mount", Type: plans.String, Doc: "Where a container sees it. With docker, the worktree is mounted there (without it, at /workspace and the name of the repository). With exec and compose, it is where the container sees `dir`."},
-}
+var sourceAttrs = plans.Attrs(SourceConfig{})
 
 var sourcePart = plans.Part{Times: plans.AnyTimes, Label: "Its name in `{source.<name>}` and in knob values.", Schema: plans.Schema{
 	Doc: sourceDoc, Attrs: withRequired(sourceAttrs, "repo", "ref"), Check: checkSource,
-	Example: `source "vllm" {
-  repo  = "~/projects/vllm"
-  ref   = "mxfp4_v2"
-  build = [["python3", "setup.py", "build_ext", "--inplace"]]
-}`,
+	Example: plans.Example(examples, `source "vllm" {`),
 }}
 
 var sourceValuePart = plans.Part{Times: plans.AnyTimes, Label: "The engine's source that it modifies.", Schema: plans.Schema{
 	Doc:   "The revision that the engine is built and run from when the knob has this value: it overrides the engine's source of that name, attribute by attribute.",
 	Attrs: withRequired(sourceAttrs, "ref"), Check: checkSource,
-	Example: `source "vllm" {
-  ref = "mxfp4_v2"
-}`,
+	Example: plans.Example(examples, "source \"vllm\" {\n  ref "),
 }}
 
 func withRequired(attrs []plans.Attr, names ...string) []plans.Attr {
@@ -97,14 +82,16 @@ func notCommands(v any) string {
 	return ""
 }
 
+type cachesConfig struct {
+	State  string `hcl:"state" oneof:"warm|cold" doc:"'warm': kept between launches of a variant; the first one finds them empty and is recorded as cold. 'cold': empty at each launch."`
+	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" doc:"What engines timed and chose, such as FlashInfer's tactics. 'drawn': each launch chooses anew, so a lucky choice is noise like any other. 'pinned': all launches of a variant keep the choice of the first, and the verdict speaks of that one."`
+	Dir    string `hcl:"dir,optional" doc:"Their folder, relative to the plan's folder. Without it, in the state directory."`
+	Mount  string `hcl:"mount,optional" doc:"Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees 'dir'."`
+}
+
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc: "The state of each variant's own compiler caches (torch.compile, Triton, FlashInfer, CUDA and others). Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
-	Attrs: []plans.Attr{
-		{Name: "state", Type: plans.String, Required: true, OneOf: []string{"warm", "cold"}, Doc: "`warm`: kept between launches of a variant; the first one finds them empty and is recorded as cold. `cold`: empty at each launch."},
-		{Name: "tuning", Type: plans.String, Default: "drawn", OneOf: []string{"drawn", "pinned"}, Doc: "What engines timed and chose, such as FlashInfer's tactics. `drawn`: each launch chooses anew, so a lucky choice is noise like any other. `pinned`: all launches of a variant keep the choice of the first, and the verdict speaks of that one."},
-		{Name: "dir", Type: plans.String, Doc: "Their folder, relative to the plan's folder. Without it, in the state directory."},
-		{Name: "mount", Type: plans.String, Doc: "Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees `dir`."},
-	},
+	Doc:   "The state of each variant's own compiler caches (torch.compile, Triton, FlashInfer, CUDA and others). Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
+	Attrs: plans.Attrs(cachesConfig{}),
 	Check: func(b *plans.Block) []plans.AttrError {
 		wrong := checkSource(b)
 		if b.Attrs["state"] == "cold" && b.Attrs["tuning"] == "pinned" {
@@ -112,35 +99,32 @@ var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
 		}
 		return wrong
 	},
-	Example: `caches {
-  state = "cold"
-}`,
+	Example: plans.Example(examples, `caches {`),
 }}
 
+type treeConfig struct {
+	Path  string   `hcl:"path" doc:"A folder of the working tree, relative to the plan's folder; '~' is the home folder."`
+	Paths []string `hcl:"paths,optional" doc:"The files and folders that matter, relative to the repository's root. Without it, everything that git does not ignore."`
+}
+
 var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, Schema: plans.Schema{
-	Doc: "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch and its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Trees that are mounted or that the command runs from are detected without this block.",
-	Attrs: []plans.Attr{
-		{Name: "path", Type: plans.String, Required: true, Doc: "A folder of the working tree, relative to the plan's folder; `~` is the home folder."},
-		{Name: "paths", Type: plans.Strings, Doc: "The files and folders that matter, relative to the repository's root. Without it, everything that git does not ignore."},
-	},
-	Example: `tree "vllm" {
-  path  = "~/projects/vllm"
-  paths = ["csrc", "vllm"]
-}`,
+	Doc:     "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch and its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Trees that are mounted or that the command runs from are detected without this block.",
+	Attrs:   plans.Attrs(treeConfig{}),
+	Example: plans.Example(examples, `tree "vllm" {`),
 }}
 
 // SourceConfig are the attributes of source blocks, overlaid on each other.
 type SourceConfig struct {
 	// Name is the block's label.
 	Name    string            `json:"-"`
-	Repo    string            `json:"repo"`
-	Ref     string            `json:"ref"`
-	Build   [][]string        `json:"build"`
-	Env     map[string]string `json:"env"`
-	Inputs  []string          `json:"inputs"`
-	Timeout plans.Dur         `json:"timeout"`
-	Dir     string            `json:"dir"`
-	Mount   string            `json:"mount"`
+	Repo    string            `hcl:"repo,optional" doc:"A clone of the repository, relative to the plan's folder; '~' is the home folder. Its own files and branches stay untouched."`
+	Ref     string            `hcl:"ref,optional" doc:"The branch, tag or SHA to run."`
+	Build   [][]string        `hcl:"build,optional" type:"anything" doc:"Commands that build it, run in the worktree in this order, as in '[[\"make\", \"-j8\"]]'; no shell is involved. They run again when the commit, the commands, 'env' or 'inputs' change, or after an interruption."`
+	Env     map[string]string `hcl:"env,optional" doc:"Environment of the build commands, on top of the inherited one."`
+	Inputs  []string          `hcl:"inputs,optional" doc:"Files outside the repository that the build reads, relative to the plan's folder, '*' allowed: when one changes, it is built again."`
+	Timeout plans.Dur         `hcl:"timeout,optional" doc:"Time limit of each build command. Without it, 2h."`
+	Dir     string            `hcl:"dir,optional" doc:"The folder for worktrees, relative to the plan's folder. Without it, in the state directory."`
+	Mount   string            `hcl:"mount,optional" doc:"Where a container sees it. With docker, the worktree is mounted there (without it, at /workspace and the name of the repository). With exec and compose, it is where the container sees 'dir'."`
 }
 
 // sourceTimeout is how long a build command may take if the plan does not say.
@@ -150,24 +134,7 @@ const sourceTimeout = 2 * time.Hour
 // sees. What cannot be determined yet (a branch that a step will make) is not an error
 // here: the launch reports what is wrong.
 func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
-	if err := l.putSources(d, spec); err != nil {
-		return err
-	}
-	if len(spec.Sources) > 0 || spec.How() == engine.HowProcess {
-		spec.Caches = &engine.Caches{State: "warm", Tuning: "drawn"}
-	}
-	for _, b := range d.engine.Parts["caches"] {
-		of := struct{ State, Tuning, Dir, Mount string }{}
-		if err := b.Decode(&of); err != nil {
-			return err
-		}
-		spec.Caches = &engine.Caches{State: of.State, Tuning: of.Tuning, Dir: of.Dir, Mount: of.Mount}
-	}
-	return l.putTrees(d, spec)
-}
-
-// putSources overlays the sources of knob values on the engine's, by name.
-func (l *Resolver) putSources(d *draft, spec *engine.Spec) error {
+	// The sources of knob values are over the engine's, by name.
 	configs := map[string]*SourceConfig{}
 	var names []string
 	for _, b := range d.sources {
@@ -182,11 +149,25 @@ func (l *Resolver) putSources(d *draft, spec *engine.Spec) error {
 	for _, name := range names {
 		spec.Sources = append(spec.Sources, l.SourceOf(d.scope, *configs[name], spec.Sources...))
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	if spec.How() == engine.HowProcess && (d.engine.Process == nil || d.engine.Process.Dir == "") {
+	if len(names) > 0 && spec.How() == engine.HowProcess && (d.engine.Process == nil || d.engine.Process.Dir == "") {
 		spec.Dir = engine.SourceMark(names[0])
+	}
+	if len(spec.Sources) > 0 || spec.How() == engine.HowProcess {
+		spec.Caches = &engine.Caches{State: "warm", Tuning: "drawn"}
+	}
+	for _, b := range d.engine.Parts["caches"] {
+		var of cachesConfig
+		if err := b.Decode(&of); err != nil {
+			return err
+		}
+		spec.Caches = &engine.Caches{State: of.State, Tuning: of.Tuning, Dir: of.Dir, Mount: of.Mount}
+	}
+	for _, b := range d.engine.Parts["tree"] {
+		var c treeConfig
+		if err := b.Decode(&c); err != nil {
+			return err
+		}
+		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.Plan.Abs(c.Path), Paths: c.Paths})
 	}
 	return nil
 }
@@ -283,22 +264,6 @@ func BuildKey(l *Resolver, src *engine.Source, all []*engine.Source) string {
 	return l.Sealed(parts...)
 }
 
-// sourceKey is what sources, caches and trees add to a variant's key. It records if the
-// commit or a tree's state is unknown, and changes when it is known.
-func sourceKey(spec engine.Spec) []any {
-	var parts []any
-	for _, s := range spec.Sources {
-		parts = append(parts, "source", s)
-	}
-	if spec.Caches != nil {
-		parts = append(parts, "caches", spec.Caches)
-	}
-	for _, t := range spec.Trees {
-		parts = append(parts, "tree", t)
-	}
-	return parts
-}
-
 // NotBlank rejects texts without a letter, which git would misread.
 func NotBlank(b *plans.Block) (wrong []plans.AttrError) {
 	for _, name := range []string{"repo", "name", "from", "ref", "remote", "branch", "patch", "worktree"} {
@@ -309,41 +274,10 @@ func NotBlank(b *plans.Block) (wrong []plans.AttrError) {
 	return wrong
 }
 
-// putTrees lists the working trees that the plan declares.
-func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
-	for _, b := range d.engine.Parts["tree"] {
-		var c struct {
-			Path  string   `json:"path"`
-			Paths []string `json:"paths"`
-		}
-		if err := b.Decode(&c); err != nil {
-			return err
-		}
-		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.Plan.Abs(c.Path), Paths: c.Paths})
-	}
-	return nil
-}
-
-// hashTrees takes the state of all working trees.
-func (l *Resolver) hashTrees(d *draft, spec *engine.Spec) {
-	for i := range spec.Trees {
-		t := &spec.Trees[i]
-		t.Hash, t.Problem = runtime.Ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
-			state, err := Snapshot(ctx, *t, nil)
-			return state.Hash, err
-		})
-	}
-}
-
-func isRoot(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, ".git"))
-	return err == nil
-}
-
 // rootOf is the root of the working tree around a folder; empty if there is none.
 func rootOf(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
-		if isRoot(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {

@@ -38,13 +38,12 @@ func TestTreesAreNoticed(t *testing.T) {
 			}
 			d := &draft{engine: c.engine}
 			l.putFiles(d, &spec)
-			l.hashTrees(d, &spec)
 			if len(spec.Trees) != c.want {
 				t.Fatalf("%+v", spec.Trees)
 			}
 			for _, tree := range spec.Trees {
-				if tree.Hash == "" || !tree.Noticed || tree.Problem != "" {
-					t.Errorf("%+v", tree)
+				if state, err := Snapshot(t.Context(), tree, nil); err != nil || state.Hash == "" || !tree.Noticed {
+					t.Errorf("%+v: %+v, %v", tree, state, err)
 				}
 			}
 		})

@@ -18,39 +18,21 @@ import (
 
 var dockerBuildKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Builds an image with `docker build`; again when a file of the context (except those in `.dockerignore`), the Dockerfile or an attribute has changed, or the tag names another image than the one built.",
-		Example: `step "docker_build" "vllm" {
-  context = "../vllm"
-  tag     = "vllm-dev:mxfp4"
-  target  = "dev"
-  args    = { max_jobs = "4" }
-}`,
-		Attrs: []plans.Attr{
-			{Name: "tag", Type: plans.String, Required: true, Doc: "The image's name, as in `image` of an engine."},
-			{Name: "context", Type: plans.String, Default: ".", Doc: "The folder that is sent to the builder, relative to the plan's folder."},
-			{Name: "dockerfile", Type: plans.String, Default: "Dockerfile", Doc: "Relative to the context."},
-			{Name: "target", Type: plans.String, Doc: "The stage to build; without it, the last one."},
-			{Name: "args", Type: plans.Map, Doc: "Values for ARG. They stay in the image's history, so a sensitive one is better read from a secret at run time."},
-			{Name: "labels", Type: plans.Map, Doc: "Labels of the image."},
-			{Name: "cache_from", Type: plans.Strings, Doc: "Images whose layers can be reused."},
-			{Name: "no_cache", Type: plans.Bool, Default: false, Doc: "Run every instruction again, without cache."},
-			{Name: "pull", Type: plans.Bool, Default: false, Doc: "Pull newer base images."},
-			{Name: "timeout", Type: plans.Duration, Default: "2h", Doc: "After this time the build is stopped and the step fails."},
+		Doc:     "Builds an image with `docker build`; again when a file of the context (except those in `.dockerignore`), the Dockerfile or an attribute has changed, or the tag names another image than the one built.",
+		Example: plans.Example(examples, `step "docker_build" "vllm" {`),
+		Attrs:   plans.Attrs(dockerBuildConfig{}),
+		Check: func(b *plans.Block) []plans.AttrError {
+			var wrong []plans.AttrError
+			if tag, _ := b.Attrs["tag"].(string); tag == "" || strings.HasPrefix(tag, "-") || strings.ContainsAny(tag, " \t@") {
+				wrong = append(wrong, plans.AttrError{Attr: "tag", Code: "invalid-value", Summary: "Invalid image tag", Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`})
+			}
+			if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") || strings.HasPrefix(folder, "git@") {
+				wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so changes in it are noticed. Fetch the repository in an earlier git step, and name its folder."})
+			}
+			return wrong
 		},
-		Check: checkDockerBuild,
 	},
 	Make: func(l *Site, b *plans.Block) runtime.Step { return &dockerBuild{site: l, block: b} },
-}
-
-func checkDockerBuild(b *plans.Block) []plans.AttrError {
-	var wrong []plans.AttrError
-	if tag, _ := b.Attrs["tag"].(string); tag == "" || strings.HasPrefix(tag, "-") || strings.ContainsAny(tag, " \t@") {
-		wrong = append(wrong, plans.AttrError{Attr: "tag", Code: "invalid-value", Summary: "Invalid image tag", Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`})
-	}
-	if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") || strings.HasPrefix(folder, "git@") {
-		wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so changes in it are noticed. Fetch the repository in an earlier git step, and name its folder."})
-	}
-	return wrong
 }
 
 type dockerBuild struct {
@@ -59,16 +41,16 @@ type dockerBuild struct {
 }
 
 type dockerBuildConfig struct {
-	Tag        string            `json:"tag"`
-	Context    string            `json:"context"`
-	Dockerfile string            `json:"dockerfile"`
-	Target     string            `json:"target"`
-	Args       map[string]string `json:"args"`
-	Labels     map[string]string `json:"labels"`
-	CacheFrom  []string          `json:"cache_from"`
-	NoCache    bool              `json:"no_cache"`
-	Pull       bool              `json:"pull"`
-	Timeout    plans.Dur         `json:"timeout"`
+	Tag        string            `hcl:"tag" doc:"The image's name, as in 'image' of an engine."`
+	Context    string            `hcl:"context,optional" default:"." doc:"The folder that is sent to the builder, relative to the plan's folder."`
+	Dockerfile string            `hcl:"dockerfile,optional" default:"Dockerfile" doc:"Relative to the context."`
+	Target     string            `hcl:"target,optional" doc:"The stage to build; without it, the last one."`
+	Args       map[string]string `hcl:"args,optional" doc:"Values for ARG. They stay in the image's history, so a sensitive one is better read from a secret at run time."`
+	Labels     map[string]string `hcl:"labels,optional" doc:"Labels of the image."`
+	CacheFrom  []string          `hcl:"cache_from,optional" doc:"Images whose layers can be reused."`
+	NoCache    bool              `hcl:"no_cache,optional" default:"false" doc:"Run every instruction again, without cache."`
+	Pull       bool              `hcl:"pull,optional" default:"false" doc:"Pull newer base images."`
+	Timeout    plans.Dur         `hcl:"timeout,optional" default:"2h" doc:"After this time the build is stopped and the step fails."`
 }
 
 func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) {
@@ -117,7 +99,9 @@ func (d *dockerBuild) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	}
 	key := d.site.sealed("docker_build", attrs, inputs)
 	if p := s.Previous; p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
-		if id, err := imageNow(runtime.ContextOf(s), c.Tag); err == nil && id == p.Made[madeImage] {
+		ctx, cancel := context.WithTimeout(runtime.ContextOf(s), daemonPatience)
+		defer cancel()
+		if id, err := docker.ImageID(ctx, c.Tag); err == nil && id == p.Made[madeImage] {
 			key = p.MeasureKey
 		} else {
 			key += "@" + strconv.Itoa(p.Attempt)
@@ -126,13 +110,6 @@ func (d *dockerBuild) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	out := &runtime.Derived{Key: key}
 	out.Outcome, out.Why = s.Recorded(key, verdict.Reason{})
 	return out, nil
-}
-
-// imageNow is the ID of the image with a name; empty if there is none.
-func imageNow(ctx context.Context, name string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
-	defer cancel()
-	return docker.ImageID(ctx, name)
 }
 
 // Do implements runtime.Step.
@@ -172,15 +149,10 @@ func (d *dockerBuild) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decisio
 		return out, nil
 	}
 	out.Made = map[string]string{madeImage: id, "tag": c.Tag}
+	short := strings.TrimPrefix(id, "sha256:") // as docker shortens it
 	out.Reasons = []verdict.Reason{verdict.Say("docker.image_made", "{subject} is {image}",
-		verdict.Text("image", shortImage(id))).On(c.Tag)}
+		verdict.Text("image", short[:min(len(short), 12)])).On(c.Tag)}
 	return out, nil
-}
-
-// shortImage is an image ID shortened as docker does.
-func shortImage(id string) string {
-	id = strings.TrimPrefix(id, "sha256:")
-	return id[:min(len(id), 12)]
 }
 
 // Maker is the docker_build step of the plan that makes an image; empty if there is none.

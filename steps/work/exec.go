@@ -22,20 +22,12 @@ import (
 
 var execKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Runs a command in the plan's folder. Exit status 0 passes, any other fails, and a command that cannot be started is an error.",
-		Example: `step "exec" "backup" {
-  command = ["git", "tag", "--force", "before-the-port"]
-  timeout = "1m"
-}`,
-		Attrs: []plans.Attr{
-			{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."},
-			{Name: "dir", Type: plans.String, Default: ".", Doc: "Working directory, relative to the plan's folder."},
-			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment."},
-			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this time the command is stopped and the step fails."},
-		},
-		Parts: variant.ProgramParts("Its name in gates: `step.<step>.<name>`."),
-		Check: program.CheckCommand,
-		Finds: program.Finds,
+		Doc:     "Runs a command in the plan's folder. Exit status 0 passes, any other fails, and a command that cannot be started is an error.",
+		Example: plans.Example(examples, `step "exec" "backup" {`),
+		Attrs:   plans.Attrs(execConfig{}),
+		Parts:   variant.ProgramParts("Its name in gates: `step.<step>.<name>`."),
+		Check:   program.CheckCommand,
+		Finds:   program.Finds,
 	},
 	Make: func(l *Site, b *plans.Block) runtime.Step { return &execStep{site: l, block: b} },
 }
@@ -46,10 +38,10 @@ type execStep struct {
 }
 
 type execConfig struct {
-	Command []string          `json:"command"`
-	Dir     string            `json:"dir"`
-	Env     map[string]string `json:"env"`
-	Timeout plans.Dur         `json:"timeout"`
+	Command []string          `hcl:"command" doc:"The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."`
+	Dir     string            `hcl:"dir,optional" default:"." doc:"Working directory, relative to the plan's folder."`
+	Env     map[string]string `hcl:"env,optional" doc:"Set on top of the inherited environment."`
+	Timeout plans.Dur         `hcl:"timeout,optional" default:"30m" doc:"After this time the command is stopped and the step fails."`
 }
 
 // Derive implements runtime.Step. A command is identified by itself: what it reads is

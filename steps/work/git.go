@@ -30,19 +30,14 @@ type gitAction interface {
 
 // gitCommon are the attributes that all git steps have.
 type gitCommon struct {
-	Repo    string    `json:"repo"`
-	Timeout plans.Dur `json:"timeout"`
-}
-
-var gitAttrs = []plans.Attr{
-	{Name: "repo", Type: plans.String, Default: ".", Doc: "A working tree of the repository, relative to the plan's folder; `~` is the home folder."},
-	{Name: "timeout", Type: plans.Duration, Default: "10m", Doc: "After this time git is stopped and the step fails."},
+	Repo    string    `hcl:"repo,optional" default:"." doc:"A working tree of the repository, relative to the plan's folder; '~' is the home folder."`
+	Timeout plans.Dur `hcl:"timeout,optional" default:"10m" doc:"After this time git is stopped and the step fails."`
 }
 
 // gitKind is a kind of git step.
-func gitKind(doc, example string, action func() gitAction, attrs ...plans.Attr) Kind {
+func gitKind(doc, example string, action func() gitAction, attrs []plans.Attr) Kind {
 	return Kind{
-		Schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, gitAttrs...), Check: variant.NotBlank},
+		Schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, plans.Attrs(gitCommon{})...), Check: variant.NotBlank},
 		Make: func(l *Site, b *plans.Block) runtime.Step {
 			return &gitStep{site: l, block: b, action: action()}
 		},
@@ -63,10 +58,6 @@ var gitTurn sync.Mutex
 // gitGoal starts the part of a measurement key that names what was reached.
 const gitGoal = "is "
 
-func (g *gitStep) decode() error {
-	return errors.Join(g.block.Decode(&g.common), g.block.Decode(g.action))
-}
-
 // key is the start of the measurement key: what the plan asks for.
 func (g *gitStep) key() string {
 	asked := map[string]any{}
@@ -82,7 +73,7 @@ func (g *gitStep) key() string {
 // what was reached: if the repository is still in that state, the outcome is kept,
 // otherwise the step runs again.
 func (g *gitStep) Derive(s *runtime.Scope) (*runtime.Derived, error) {
-	if err := g.decode(); err != nil {
+	if err := errors.Join(g.block.Decode(&g.common), g.block.Decode(g.action)); err != nil {
 		return nil, err
 	}
 	out, moved := &runtime.Derived{Key: g.key() + "to do"}, verdict.Reason{}
@@ -130,7 +121,12 @@ func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	case limited.Err() != nil:
 		out.Verdict, reasons = verdict.Fail, verdict.Because(code.TimedOut, verdict.Dur("limit", time.Duration(g.common.Timeout)), verdict.Err(err))
 	case err != nil:
-		out.Verdict, reasons = gitVerdict(err), verdict.Because(code.GitRefused, verdict.Err(err))
+		// Git's refusals fail; broken surroundings are an error.
+		out.Verdict, reasons = verdict.Fail, verdict.Because(code.GitRefused, verdict.Err(err))
+		around := []git.Kind{git.NoGit, git.NotRepository, git.Dubious, git.Locked, git.Remote, git.NoIdentity, git.Shallow, git.TooMuch}
+		if slices.ContainsFunc(around, func(kind git.Kind) bool { return git.Is(err, kind) }) {
+			out.Verdict = verdict.Error
+		}
 	default:
 		// What was reached is known only now, and is what later runs check.
 		s.Key = g.key() + gitGoal + goal
@@ -142,15 +138,6 @@ func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 		out.Reasons = append(out.Reasons, r.Map(g.site.Redact.Text))
 	}
 	return out, nil
-}
-
-// gitVerdict tells git's refusals (fail) from broken surroundings (error).
-func gitVerdict(err error) verdict.Verdict {
-	around := []git.Kind{git.NoGit, git.NotRepository, git.Dubious, git.Locked, git.Remote, git.NoIdentity, git.Shallow, git.TooMuch}
-	if slices.ContainsFunc(around, func(kind git.Kind) bool { return git.Is(err, kind) }) {
-		return verdict.Error
-	}
-	return verdict.Fail
 }
 
 // didTo is what a step did to a branch or a tag.

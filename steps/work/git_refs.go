@@ -19,15 +19,13 @@ var gitTagKind = gitKind(
   name = "before-mxfp4"
 }`,
 	func() gitAction { return &gitTag{} },
-	plans.Attr{Name: "name", Type: plans.String, Required: true, Doc: "Name of the tag."},
-	plans.Attr{Name: "from", Type: plans.String, Default: "HEAD", Doc: "The commit to tag: a branch, a tag, a SHA."},
-	plans.Attr{Name: "message", Type: plans.String, Doc: "Makes it an annotated tag with this message."},
+	plans.Attrs(gitTag{}),
 )
 
 type gitTag struct {
-	Name    string `json:"name"`
-	From    string `json:"from"`
-	Message string `json:"message"`
+	Name    string `hcl:"name" doc:"Name of the tag."`
+	From    string `hcl:"from,optional" default:"HEAD" doc:"The commit to tag: a branch, a tag, a SHA."`
+	Message string `hcl:"message,optional" doc:"Makes it an annotated tag with this message."`
 }
 
 func (c *gitTag) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
@@ -70,17 +68,14 @@ var gitBranchKind = gitKind(
   name = "mxfp4_v2"
 }`,
 	func() gitAction { return &gitBranch{} },
-	plans.Attr{Name: "name", Type: plans.String, Required: true, Doc: "Name of the branch."},
-	plans.Attr{Name: "from", Type: plans.String, Required: true, Doc: "Where it starts: a branch, a tag, a SHA, a branch of a remote such as `upstream/main`, or a pull request such as `pull/31740/head` of `remote`. The last two are fetched. To fetch again, apply with `--rerun` and the step's address."},
-	plans.Attr{Name: "remote", Type: plans.String, Default: "origin", Doc: "The remote that has the pull request."},
-	plans.Attr{Name: "checkout", Type: plans.Bool, Default: true, Doc: "Checks the branch out. Without that it is only made, for a `source` block for instance, which has a worktree of its own."},
+	plans.Attrs(gitBranch{}),
 )
 
 type gitBranch struct {
-	Name     string `json:"name"`
-	From     string `json:"from"`
-	Remote   string `json:"remote"`
-	Checkout bool   `json:"checkout"`
+	Name     string `hcl:"name" doc:"Name of the branch."`
+	From     string `hcl:"from" doc:"Where it starts: a branch, a tag, a SHA, a branch of a remote such as 'upstream/main', or a pull request such as 'pull/31740/head' of 'remote'. The last two are fetched. To fetch again, apply with '--rerun' and the step's address."`
+	Remote   string `hcl:"remote,optional" default:"origin" doc:"The remote that has the pull request."`
+	Checkout bool   `hcl:"checkout,optional" default:"true" doc:"Checks the branch out. Without that it is only made, for a 'source' block for instance, which has a worktree of its own."`
 }
 
 func (c *gitBranch) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {

@@ -22,36 +22,31 @@ var todoKind = func() Kind {
   snippet = "kSm12xBlockScaleGranularity = 128"
 }`,
 		func() gitAction { return &todo{} },
-		plans.Attr{Name: "commit", Type: plans.String, Required: true, Doc: "The commit that the note is about: a SHA, a tag."},
-		plans.Attr{Name: "ref", Type: plans.String, Default: "HEAD", Doc: "Where to look today: a branch, a branch of a remote such as `upstream/main`, a SHA. When it moves, the step runs again."},
-		plans.Attr{Name: "file", Type: plans.String, Required: true, Doc: "The file in that commit, or a glob, in which * is any part of a name. Each occurrence is tracked."},
-		plans.Attr{Name: "snippet", Type: plans.String, Required: true, Doc: "What to find: one line or several. Each must be within a line of the file; indentation does not count."},
+		plans.Attrs(todo{}),
 	)
 	k.Schema.Check = func(b *plans.Block) []plans.AttrError {
 		errs := variant.NotBlank(b)
 		if len(errs) > 0 {
 			return errs
 		}
-		return plans.Checked(checkTodo)(b)
+		return plans.Checked(func(_ *plans.Block, c todo) (errs []plans.AttrError) {
+			if _, err := path.Match(c.File, ""); err != nil {
+				errs = append(errs, plans.AttrError{Attr: "file", Code: "invalid-value", Summary: "Invalid glob", Detail: "Write a path, in which * matches any part of a name."})
+			}
+			if !git.HasWord(c.Snippet) {
+				errs = append(errs, plans.AttrError{Attr: "snippet", Code: "invalid-value", Summary: "Nothing to look for", Detail: "The snippet has no word. Give a line with a name or a number in it."})
+			}
+			return errs
+		})(b)
 	}
 	return k
 }()
 
-func checkTodo(_ *plans.Block, c todo) (errs []plans.AttrError) {
-	if _, err := path.Match(c.File, ""); err != nil {
-		errs = append(errs, plans.AttrError{Attr: "file", Code: "invalid-value", Summary: "Invalid glob", Detail: "Write a path, in which * matches any part of a name."})
-	}
-	if !git.HasWord(c.Snippet) {
-		errs = append(errs, plans.AttrError{Attr: "snippet", Code: "invalid-value", Summary: "Nothing to look for", Detail: "The snippet has no word. Give a line with a name or a number in it."})
-	}
-	return errs
-}
-
 type todo struct {
-	Commit  string `json:"commit"`
-	Ref     string `json:"ref"`
-	File    string `json:"file"`
-	Snippet string `json:"snippet"`
+	Commit  string `hcl:"commit" doc:"The commit that the note is about: a SHA, a tag."`
+	Ref     string `hcl:"ref,optional" default:"HEAD" doc:"Where to look today: a branch, a branch of a remote such as 'upstream/main', a SHA. When it moves, the step runs again."`
+	File    string `hcl:"file" doc:"The file in that commit, or a glob, in which * is any part of a name. Each occurrence is tracked."`
+	Snippet string `hcl:"snippet" doc:"What to find: one line or several. Each must be within a line of the file; indentation does not count."`
 }
 
 func (c *todo) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
@@ -75,29 +70,25 @@ func (c *todo) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, e
 		return now, []verdict.Reason{never}, nil
 	}
 	var reasons []verdict.Reason
-	for _, f := range followed {
-		reasons = append(reasons, c.became(f, git.Short(now)))
+	for _, f := range followed { // the fate of one place of the snippet
+		in, was := verdict.Text("now", git.Short(now)), verdict.Text("was", f.Was.String())
+		var r verdict.Reason
+		switch f.Fate {
+		case git.Still:
+			r = verdict.Say("todo.still", "still at {subject} in {now}", in).On(f.Now.String())
+		case git.Moved:
+			r = verdict.Say("todo.moved", "moved from {was} to {subject} in {now}", in, was).On(f.Now.String())
+		case git.Changed:
+			r = verdict.Say("todo.changed", "changed at {subject} in {now}, was {was}: {text}",
+				in, was, verdict.Text("text", f.Now.Text)).On(f.Now.String())
+			r.Verdict = verdict.Fail
+		default:
+			r = verdict.Say("todo.gone", "{subject} is gone in {now}", in).On(f.Was.String())
+			r.Verdict = verdict.Fail
+		}
+		reasons = append(reasons, r)
 	}
 	return now, reasons, nil
-}
-
-// became is the fate of one place of the snippet.
-func (c *todo) became(f git.Followed, now string) verdict.Reason {
-	in, was := verdict.Text("now", now), verdict.Text("was", f.Was.String())
-	var r verdict.Reason
-	switch f.Fate {
-	case git.Still:
-		return verdict.Say("todo.still", "still at {subject} in {now}", in).On(f.Now.String())
-	case git.Moved:
-		return verdict.Say("todo.moved", "moved from {was} to {subject} in {now}", in, was).On(f.Now.String())
-	case git.Changed:
-		r = verdict.Say("todo.changed", "changed at {subject} in {now}, was {was}: {text}",
-			in, was, verdict.Text("text", f.Now.Text)).On(f.Now.String())
-	default:
-		r = verdict.Say("todo.gone", "{subject} is gone in {now}", in).On(f.Was.String())
-	}
-	r.Verdict = verdict.Fail
-	return r
 }
 
 // holds while the ref is unchanged: nothing else can move the snippet.

@@ -39,21 +39,15 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 	on.Section("not reported", rows)
 	rows = nil
 	if c.Answer != "" || c.Prompt != "" {
-		rows = append(rows, [2]string{"  answer", fmt.Sprintf("%q continues as %q", c.Prompt, c.Answer)})
+		rows = append(rows, [2]string{"answer", fmt.Sprintf("%q continues as %q", c.Prompt, c.Answer)})
 	}
-	for _, f := range c.Findings {
-		mark := "  "
-		if !f.Good {
-			mark = "! "
-		}
-		rows = append(rows, [2]string{mark + f.Name, f.Says.String()})
+	for _, r := range c.Invalid {
+		rows = append(rows, [2]string{"!", r.String()})
 	}
-	on.Section("checks (! would disturb a measurement)", rows)
-	rows = nil
 	for _, n := range c.Notes {
 		rows = append(rows, [2]string{"-", n.String()})
 	}
-	on.Section("notes", rows)
+	on.Section("what measuring shows (! would not count)", rows)
 	if c.Log != "" {
 		fmt.Fprintf(on, "\nlog: %s\n", filepath.Clean(c.Log))
 	}
