@@ -306,8 +306,16 @@ func unlike(before, after []*runtime.State, st *store.Store) string {
 			}
 		}
 	}
+	// Where an outcome was not the one that was planned, others are built on other variants.
+	rejected, builds := false, false
+	for _, s := range before {
+		if d, _, done := st.Latest(s.Node.ID); s.Node.Kind == runtime.KindFeature {
+			rejected = rejected || !done || !d.Accepted
+			builds = builds || s.Node.FeatureBlock.BuildsOn.Kind != plans.OnBaseline
+		}
+	}
 	for what, n := range made {
-		if n > most[what] {
+		if n > most[what] && !(rejected && builds) {
 			return fmt.Sprintf("%d launches for %s were made, and %d planned", n, what, most[what])
 		}
 	}

@@ -61,10 +61,12 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 			switch {
 			case a.json && format != "md":
 				return fmt.Errorf("--json and --format %s are two formats: use one", format)
-			case pr && (a.json || dir != "" || since != "" || format != "md"):
-				return errors.New("--pr prints its own page: redirect it with > FILE, without --json, --dir, --since and --format")
 			case dir != "" && (a.json || since != "" || format != "md"):
 				return errors.New("--dir writes its own files: remove --json, --since and --format")
+			}
+			switch {
+			case pr && (a.json || dir != "" || since != "" || format != "md"):
+				return errors.New("--pr prints its own page: redirect it with > FILE, without --json, --dir, --since and --format")
 			case pr:
 				return ci.PullRequest(a.stdout, st)
 			}
@@ -87,8 +89,8 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 	}
 	c.Flags().StringVar(&format, "format", "md", "md, html, junit or github")
 	c.Flags().StringVar(&since, "since", "", "what changed since this `STATE`, a run, a date or a git ref, instead of the page")
-	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask for in a pull request that claims performance")
 	c.Flags().StringVar(&dir, "dir", "", "folder for files that a team commits")
+	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask for in a pull request that claims performance")
 	c.Flags().BoolVar(&force, "force", false, "replace changed files of --dir")
 	a.jsonFlag(c, "print as JSON")
 	return c

@@ -159,7 +159,7 @@ func sameFacts(want, got []string) bool {
 func readFacts(name, dir string) (verdictFacts, error) {
 	type state struct {
 		place string
-		at    *ledger.Snapshot
+		at    *ledger.Index
 		begun time.Time
 	}
 	var states []state
@@ -178,7 +178,7 @@ func readFacts(name, dir string) (verdictFacts, error) {
 		if err != nil {
 			return err
 		}
-		for _, first := range at.Records() {
+		for _, first := range at.Records {
 			states = append(states, state{abFolder.ReplaceAllString(filepath.ToSlash(place), ".mxflow-ab/*/"), at, first.Time})
 			break
 		}
@@ -217,9 +217,9 @@ var aNumber = regexp.MustCompile(`^(benchmark:[^=]*|[a-z0-9_]+)=-?[0-9][-+.e0-9]
 
 // add adds what a ledger says by run, counted from 1. One that was killed or interrupted
 // counts with the next that came to an end: how far it got is chance.
-func (f verdictFacts) add(prefix string, at *ledger.Snapshot) {
+func (f verdictFacts) add(prefix string, at *ledger.Index) {
 	runs, ended, broken, launches := map[string]int{}, 0, false, map[string]int{}
-	for _, r := range at.Records() {
+	for _, r := range at.Records {
 		if runs[r.Run] == 0 { // a retraction belongs to the run that it is about
 			runs[r.Run] = ended + 1
 		}

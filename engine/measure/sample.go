@@ -39,14 +39,14 @@ const (
 // Event is one stream event as the client saw it.
 type Event struct {
 	// At is the monotonic time since the request was sent.
-	At time.Duration
+	At time.Duration `parquet:"at_ns"`
 	// Kind is what the event carried.
-	Kind Kind
+	Kind Kind `parquet:"kind"`
 	// Tokens is the server's count of completion tokens generated up to and including
 	// this event; -1 if the event has none.
-	Tokens int
+	Tokens int `parquet:"tokens"`
 	// Bytes is the length of the generated text it carried.
-	Bytes int
+	Bytes int `parquet:"bytes"`
 }
 
 // TokenSource is where the number of output tokens comes from.
@@ -63,74 +63,81 @@ const (
 )
 
 // Sample is one request as seen by the client. It is kept raw: every metric is
-// derived from samples and can be derived again.
+// derived from samples and can be derived again. Its fields are the columns of the raw
+// samples that are kept, one row a request (runtime/store).
 type Sample struct {
 	// Workload is the address of the cell that was sent: "chat", "chat.o32".
-	Workload string
+	Workload string `parquet:"workload,dict"`
 	// Index is the ordinal of the request within its cell and launch, from 0; warm-up
 	// requests are counted separately.
-	Index int
+	Index int `parquet:"index"`
 	// Warmup requests are kept but never measured.
-	Warmup bool
+	Warmup bool `parquet:"warmup"`
 	// Context marks a request that only put a context into the engine's cache for the
 	// next request; it is kept and never measured.
-	Context bool
+	Context bool `parquet:"context"`
 	// Turn is the position of the request in its conversation, from 0.
-	Turn int
+	Turn int `parquet:"turn"`
 	// Scheduled, Due and Start are on the monotonic clock of the launch's recording, with
 	// its zero. Scheduled is when the request should have been sent: in an open loop by
 	// the arrival process, in a closed loop when its slot became free. Due is when it
 	// could be sent: later than Scheduled if a concurrency cap held it back. Start is
 	// when it was sent. All three are 0 in samples from before this was recorded.
-	Scheduled, Due, Start time.Duration
+	Scheduled time.Duration `parquet:"scheduled_ns"`
+	Due       time.Duration `parquet:"due_ns"`
+	Start     time.Duration `parquet:"start_ns"`
 	// OpenLoop is set if latencies count from Scheduled instead of Start, so a slow
 	// engine cannot hide the requests that it kept waiting (coordinated omission).
-	OpenLoop bool
+	OpenLoop bool `parquet:"open_loop"`
 	// Retries is how often the request was sent again because the engine asked for that
 	// (429 or 503 with Retry-After) or closed a kept connection before answering; the
 	// times of Events are since the first send. Status is the HTTP status that a request
 	// failed with, else 0.
-	Retries, Status int
+	Retries int `parquet:"retries"`
+	Status  int `parquet:"status"`
 	// Sent is the wall clock at the send, to align samples with logs. It is never
 	// subtracted from another time: if a client leaves its monotonic reading in it,
 	// engine/load derives Start from that and removes it.
-	Sent time.Time
+	Sent time.Time `parquet:"sent_ns,optional,timestamp(nanosecond)"`
 	// Late is how much later than it could have the client read at most while the answer
 	// came, as far as noticed: it finds at once what arrived meanwhile. 0 if the workload
 	// accepts as much.
-	Late time.Duration
+	Late time.Duration `parquet:"late_ns"`
 	// Events are the stream events in order of arrival.
-	Events []Event
+	Events []Event `parquet:"events,list"`
 	// PromptTokens and OutputTokens are the server's counts; -1 if unknown.
-	PromptTokens, OutputTokens int
+	PromptTokens int `parquet:"prompt_tokens"`
+	OutputTokens int `parquet:"output_tokens"`
 	// CachedTokens is how much of the prompt the server reports as cached; -1 if it does
 	// not.
-	CachedTokens int
+	CachedTokens int `parquet:"cached_tokens"`
 	// RequestedOutput is the requested number of output tokens, RequestedPrompt that of
 	// prompt tokens without ContextTokens, which precede them (depth, earlier turns, a
 	// shared system prompt). 0 if nothing was requested.
-	RequestedOutput, RequestedPrompt, ContextTokens int
+	RequestedOutput int `parquet:"requested_output"`
+	RequestedPrompt int `parquet:"requested_prompt"`
+	ContextTokens   int `parquet:"context_tokens"`
 	// PromptBytes is the length of the sent text, and PromptSum identifies prompts (the
 	// first 64 bits of their SHA-256, in hex). 0 and empty if not determined.
-	PromptBytes int
-	PromptSum   string
+	PromptBytes int    `parquet:"prompt_bytes"`
+	PromptSum   string `parquet:"prompt_sum"`
 	// TokenSource is who counted OutputTokens.
-	TokenSource TokenSource
+	TokenSource TokenSource `parquet:"token_source,dict"`
 	// Finish is the finish_reason ("stop", "length").
-	Finish string
+	Finish string `parquet:"finish,dict"`
 	// Text is the generated text, reasoning excluded.
-	Text string
+	Text string `parquet:"text"`
 	// Reasoning is the generated reasoning text.
-	Reasoning string
+	Reasoning string `parquet:"reasoning"`
 	// Tools is the generated text of tool calls: names of functions and their
 	// arguments, in order of arrival.
-	Tools string
+	Tools string `parquet:"tools"`
 	// Doubts are contradictions in an answer that could be read nevertheless: counts that
 	// fall or do not fit the events, events after the end marker. Empty if there are
 	// none; findings are derived from them.
-	Doubts string
+	Doubts string `parquet:"doubts"`
 	// Err is what went wrong, empty if the request was completely answered.
-	Err string
+	Err string `parquet:"error"`
 }
 
 // Measured reports whether the request was sent to be measured: it is neither a warm-up

@@ -9,17 +9,17 @@ import (
 // Series is one quantity sampled over the time of a launch.
 type Series struct {
 	// Name is one of the constants below.
-	Name string
+	Name string `parquet:"name,dict"`
 	// Source distinguishes several of one name: a GPU's UUID, a position in the draft,
 	// empty if there is one.
-	Source string
+	Source string `parquet:"source,dict"`
 	// Unit of the values.
-	Unit string
+	Unit string `parquet:"unit,dict"`
 	// At is the monotonic time since the recording's zero, ascending.
-	At []time.Duration
+	At []time.Duration `parquet:"at_ns,list"`
 	// Value has one element per element of At. None is NaN or infinite: an unreadable
 	// value has no element.
-	Value []float64
+	Value []float64 `parquet:"value,list"`
 }
 
 // Names of series. The engine's are "engine." and mxflow's name of a metric in

@@ -26,22 +26,12 @@ type Launch struct {
 	Values    []Value
 }
 
-// Value is one number of a launch.
+// Value is one number of a launch, under the address that Column names.
 type Value struct {
-	// Cell and Metric address it: "chat.c16", "ttft"; Stat is its statistic.
-	Cell, Metric, Stat string
-	Unit               string
-	Better             measure.Better
-	Value              float64
-}
-
-// Address is the form used in rules: "chat.tg", "chat.itl.p99".
-func (v Value) Address() string {
-	address := v.Cell + "." + v.Metric
-	if v.Stat != "median" && v.Stat != "mean" {
-		address += "." + v.Stat
-	}
-	return address
+	report.Column
+	Unit   string
+	Better measure.Better
+	Value  float64
 }
 
 // Formats maps formats to their writers.
@@ -77,10 +67,11 @@ func Launches(st *store.Store) ([]Launch, error) {
 	for _, g := range report.Groups(raw) {
 		for _, cell := range g.Cells {
 			for _, c := range g.Columns {
+				c.Cell = cmp.Or(c.Cell, cell)
 				for i, l := range all {
-					s, _ := c.Of(l.Launch, cell)
+					s, _ := c.Of(l.Launch, "")
 					if v, has := s.Stats[c.Stat]; has {
-						all[i].Values = append(all[i].Values, Value{cmp.Or(c.Cell, cell), c.Metric, c.Stat, s.Unit, s.Better, v})
+						all[i].Values = append(all[i].Values, Value{c, s.Unit, s.Better, v})
 					}
 				}
 			}
@@ -98,8 +89,8 @@ func writeCSV(w io.Writer, launches []Launch) error {
 	columns := map[string]int{}
 	for _, l := range launches {
 		for _, v := range l.Values {
-			if _, known := columns[v.Address()]; !known {
-				columns[v.Address()], head = len(head), append(head, v.Address())
+			if _, known := columns[v.Name()]; !known {
+				columns[v.Name()], head = len(head), append(head, v.Name())
 			}
 		}
 	}
@@ -109,7 +100,7 @@ func writeCSV(w io.Writer, launches []Launch) error {
 		row := append(make([]string, 0, len(head)), l.Started.UTC().Format(time.RFC3339Nano), l.Plan, l.Run, l.Session, l.ID, l.Variant, l.Block)
 		row = append(row, make([]string, len(head)-len(row))...)
 		for _, v := range l.Values {
-			row[columns[v.Address()]] = digits(v.Value)
+			row[columns[v.Name()]] = digits(v.Value)
 		}
 		rows = append(rows, row)
 	}

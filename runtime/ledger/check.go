@@ -79,14 +79,6 @@ func (d *Decision) check() error {
 			return unknown("verdict of rule "+r.Name, string(r.Verdict))
 		}
 	}
-	if err := d.checkChoice(); err != nil {
-		return err
-	}
-	return d.Retraction.check(d)
-}
-
-// checkChoice checks the parts of a feature's decision besides its own rules.
-func (d *Decision) checkChoice() error {
 	chosen := ""
 	for _, a := range d.Alternatives {
 		switch {
@@ -103,7 +95,7 @@ func (d *Decision) checkChoice() error {
 			return unknown("verdict on engine."+c.Engine, string(c.Verdict))
 		}
 	}
-	return nil
+	return d.Retraction.check(d)
 }
 
 func unknown(what, got string, known ...string) error {
@@ -111,75 +103,4 @@ func unknown(what, got string, known ...string) error {
 		known = verdict.Words()
 	}
 	return fmt.Errorf("has unknown %s %q; expected one of %s", what, got, strings.Join(known, ", "))
-}
-
-// history is the state of earlier records that constrains later ones.
-type history struct {
-	newest map[string]*Decision // of each node
-	// retracted are the newest decisions of nodes that people retracted.
-	retracted map[string]*Decision
-	launches  map[string]bool
-	started   map[string]bool
-	ended     map[string]bool
-	// drawn are each run's draws.
-	drawn map[string]*drawn
-}
-
-func newHistory() *history {
-	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]*drawn{}}
-}
-
-// add checks a record against itself and earlier ones, and remembers it. The returned
-// function undoes that.
-func (h *history) add(r *Record) (undo func(), err error) {
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	switch {
-	case r.RunStart != nil:
-		h.drawn[r.Run] = &drawn{last: Draw{Seed: r.RunStart.Draws}, open: map[int]bool{}}
-		return once(h.started, r.Run, "starts run %s a second time")
-	case r.End != nil:
-		return once(h.ended, r.Run, "ends run %s a second time")
-	case r.Launch != nil:
-		if d := r.Launch.Draw; d != (Draw{}) && !h.drawn[r.Run].take(d) {
-			return nil, fmt.Errorf("has a launch whose texts were drawn from a seed that run %s did not commit to", r.Run)
-		}
-		return once(h.launches, r.Launch.ID, "reuses launch ID %s")
-	case r.Waiver != nil:
-		return func() {}, r.Waiver.follows(h)
-	default:
-		d := r.Decision
-		last := h.newest[d.Node]
-		if last != nil && d.Attempt <= last.Attempt {
-			return nil, fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last.Attempt)
-		}
-		if err := d.Retraction.follows(h, d); err != nil {
-			return nil, err
-		}
-		undo = replace(h.newest, d)
-		if d.Retracted() {
-			first, second := undo, replace(h.retracted, d)
-			undo = func() { second(); first() }
-		}
-		return undo, nil
-	}
-}
-
-func replace(of map[string]*Decision, d *Decision) (undo func()) {
-	was, found := of[d.Node]
-	of[d.Node] = d
-	return func() {
-		if of[d.Node] = was; !found {
-			delete(of, d.Node)
-		}
-	}
-}
-
-func once(seen map[string]bool, key, problem string) (undo func(), err error) {
-	if seen[key] {
-		return nil, fmt.Errorf(problem, key)
-	}
-	seen[key] = true
-	return func() { delete(seen, key) }, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // checkpoint is an earlier size of the ledger and its root.
@@ -27,27 +29,6 @@ func formatCheckpoint(size int64, root tlog.Hash) string {
 	return fmt.Sprintf("%s\n%d\n%s\n", header, size, root)
 }
 
-// parseCheckpoint reads what formatCheckpoint wrote. Lines after the third are for
-// signatures.
-func parseCheckpoint(text string) (size int64, root tlog.Hash, err error) {
-	lines := strings.SplitN(text, "\n", 4)
-	if len(lines) < 4 {
-		return 0, root, errors.New("has fewer than three lines")
-	}
-	if err := parseHeader([]byte(lines[0])); err != nil {
-		return 0, root, fmt.Errorf("line 1 %w", err)
-	}
-	size, err = strconv.ParseInt(lines[1], 10, 64)
-	if err != nil || size < 1 || strconv.FormatInt(size, 10) != lines[1] {
-		return 0, root, fmt.Errorf("line 2 is %q, not a number of leaves", lines[1])
-	}
-	root, err = tlog.ParseHash(lines[2])
-	if err != nil || root.String() != lines[2] {
-		return 0, root, fmt.Errorf("line 3 is %q, not a tree hash", lines[2])
-	}
-	return size, root, nil
-}
-
 // readCheckpoint returns nil if there is none. A crash may leave the file empty or full
 // of NUL bytes, which counts as none.
 func readCheckpoint(path string) (*checkpoint, error) {
@@ -59,28 +40,20 @@ func readCheckpoint(path string) (*checkpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint of the ledger: %w", err)
 	}
-	size, root, err := parseCheckpoint(string(text))
+	// Lines after the third are for signatures.
+	cp, lines := &checkpoint{text: text}, append(strings.SplitN(string(text), "\n", 4), "", "", "")
+	err = parseHeader([]byte(lines[0]))
+	if err == nil {
+		cp.size, _ = strconv.ParseInt(lines[1], 10, 64)
+		cp.root, _ = tlog.ParseHash(lines[2])
+		if cp.size < 1 || !strings.HasPrefix(string(text), formatCheckpoint(cp.size, cp.root)) {
+			err = fmt.Errorf("has %q as number of leaves and %q as tree hash, which mxflow did not write", lines[1], lines[2])
+		}
+	}
 	if err != nil {
 		return nil, &DamageError{Path: at, Problem: "the checkpoint " + err.Error(), Hint: "Without it, removed records go unnoticed; if you know that the ledger is complete, remove the checkpoint file, and the next append rewrites it"}
 	}
-	return &checkpoint{size, root, text}, nil
-}
-
-// nextCheckpoint writes the checkpoint of a root to a file of its own, and returns its
-// name: renamed, it takes effect at once.
-func (l *Ledger) nextCheckpoint(root tlog.Hash) (name string, err error) {
-	text := []byte(formatCheckpoint(l.state.tree.n, root))
-	if l.signer != nil {
-		if text, err = l.signer.Sign(text); err != nil {
-			return "", err
-		}
-	}
-	f, err := os.OpenFile(checkpointPath(l.path)+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(text)
-	return f.Name(), errors.Join(err, f.Sync(), f.Close())
+	return cp, nil
 }
 
 // Signer signs checkpoints as signed notes (golang.org/x/mod/sumdb/note).
@@ -107,8 +80,8 @@ func (l *Ledger) resume(cp *checkpoint, s *scanned) (good int64, err error) {
 		if _, err := l.signer.Verify(cp.text); err != nil {
 			return 0, fmt.Errorf("ledger %s: its checkpoint has %w, so nothing is added to it. Find out who signed it: use that key, restore both from a copy, or use another state directory (--state)", l.path, err)
 		}
-		return s.ends[cp.size-1], s.unsigned(l.path, cp)
-	case l.signer != nil && len(s.records) > 0:
+		return s.ends[cp.size-1], s.checkTail(l.path, cp)
+	case l.signer != nil && len(s.Records) > 0:
 		missing := "its checkpoint has no signature"
 		if cp == nil {
 			missing = "there was no " + checkpointPath(l.path)
@@ -119,12 +92,12 @@ func (l *Ledger) resume(cp *checkpoint, s *scanned) (good int64, err error) {
 	return s.good, nil
 }
 
-// unsigned refuses records behind a signed checkpoint that no crash leaves there. One may
+// checkTail refuses records behind a signed checkpoint that no crash leaves there. One may
 // leave the last write of a run that goes on, or the start of a run: the next opening sets
 // them aside, as nobody was told of them.
-func (s *scanned) unsigned(path string, cp *checkpoint) error {
-	tail, run := s.records[cp.size-1:], ""
-	for _, r := range s.records[:cp.size-1] {
+func (s *scanned) checkTail(path string, cp *checkpoint) error {
+	tail, run := s.Records[cp.size-1:], ""
+	for _, r := range s.Records[:cp.size-1] {
 		switch {
 		case r.RunStart != nil:
 			run = r.Run
@@ -157,33 +130,24 @@ func (c *checkpoint) compare(path string, s *scanned) error {
 	if c == nil {
 		return nil
 	}
+	problem := ""
 	if c.size > s.tree.n {
-		return &DamageError{
-			Path: path, Hint: hintRemoved + " (" + checkpointPath(path) + ")",
-			Problem: fmt.Sprintf("records were removed: it has %s, but its checkpoint %s", count(s.tree.n), count(c.size)),
-		}
-	}
-	root, err := s.tree.rootAt(c.size)
-	if err != nil {
+		problem = fmt.Sprintf("records were removed: it has %s, but its checkpoint %s", count(s.tree.n), count(c.size))
+	} else if root, err := tlog.TreeHash(c.size, &s.tree); err != nil {
 		return err
+	} else if root != c.root {
+		problem = fmt.Sprintf("history was rewritten: its tree hash after %s is %s, but its checkpoint has %s", count(c.size), root, c.root)
 	}
-	if root != c.root {
-		return &DamageError{
-			Path: path, Hint: hintRemoved + " (" + checkpointPath(path) + ")",
-			Problem: fmt.Sprintf("history was rewritten: its tree hash after %s is %s, but its checkpoint has %s", count(c.size), root, c.root),
-		}
+	if problem == "" {
+		return nil
 	}
-	return nil
+	return &DamageError{Path: path, Hint: hintRemoved + " (" + checkpointPath(path) + ")", Problem: problem}
 }
 
 // count formats a number of leaves, header included, as records.
 func count(leaves int64) string {
-	switch n := leaves - 1; n {
-	case -1:
+	if leaves == 0 {
 		return "nothing"
-	case 1:
-		return "1 record"
-	default:
-		return fmt.Sprintf("%d records", n)
 	}
+	return verdict.Count(int(leaves-1), "record")
 }

@@ -21,8 +21,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(forge(header, "{}", "null"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := scan(bytes.NewReader(data), "fuzz", nil)
-		if s.good > int64(len(data)) || len(s.records) > 0 && int64(len(s.records)) != s.tree.n-1 {
-			t.Fatalf("%d of %d bytes good, %d records, %d leaves", s.good, len(data), len(s.records), s.tree.n)
+		if s.good > int64(len(data)) || len(s.Records) > 0 && int64(len(s.Records)) != s.tree.n-1 {
+			t.Fatalf("%d of %d bytes good, %d records, %d leaves", s.good, len(data), len(s.Records), s.tree.n)
 		}
 		if err == nil && !s.torn && s.good != int64(len(data)) {
 			t.Fatal("bytes that nothing covers")
@@ -31,7 +31,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		leaves := []string{header}
-		for _, r := range s.records {
+		for _, r := range s.Records {
 			leaf, _, err := encode(r)
 			if err != nil {
 				t.Fatal(err)

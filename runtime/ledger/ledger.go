@@ -5,18 +5,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-
-	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Ledger is a ledger open for appending. Its methods are safe for concurrent use; records
-// that it returns are shared and must not be changed.
+// Ledger is a ledger open for appending. Its methods are safe for concurrent use, but the
+// index, which changes with each append; records in it must not be changed.
 //
 // It is for one writer at a time, and does not lock the file against others: the caller
 // holds the lock of the state directory. The next append notices if the file was changed
@@ -54,7 +51,7 @@ func Open(path string, by Signer) (*Ledger, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := cp.compare(path, &scanned{}); err != nil {
+		if err := cp.compare(path, &scanned{Index: &Index{}}); err != nil {
 			return nil, err
 		}
 	}
@@ -96,13 +93,13 @@ func (l *Ledger) load(f *os.File, cp *checkpoint) error {
 	l.state, l.size = s, s.good
 	var first []byte
 	if s.tree.n == 0 {
-		if s.root, err = s.tree.add([]byte(header)); err != nil {
+		if err := s.tree.add([]byte(header)); err != nil {
 			return err
 		}
-		first = formatLine([]byte(header), s.root)
+		first = formatLine([]byte(header), s.tree.root)
 	}
 	if cp == nil || cp.size < s.tree.n {
-		if err := l.put(first, s.root); err != nil {
+		if err := l.put(first); err != nil {
 			return fmt.Errorf("ledger %s: cannot be opened for writing: %w", l.path, err)
 		}
 	}
@@ -127,22 +124,36 @@ func (l *Ledger) Append(recs ...*Record) error {
 	if len(recs) == 0 {
 		return nil
 	}
-	st, err := l.stage(recs)
-	if err != nil {
-		return err
-	}
-	if err := l.put(st.bytes, st.root); err != nil {
-		st.undo()
+	s, had, batch := l.state, len(l.state.Records), []byte(nil)
+	refuse := func(err error) error {
+		before, wrong := newIndex(s.Records[:had]...)
+		if l.broken = errors.Join(l.broken, wrong, s.tree.cut(int64(had)+1)); wrong == nil {
+			*s.Index = *before
+		}
 		return fmt.Errorf("ledger %s: none of the %d records of this batch was recorded: %w", l.path, len(recs), err)
 	}
-	l.state.root = st.root
-	l.state.records = append(l.state.records, st.records...)
+	for i, r := range recs {
+		leaf, seen, err := encode(r)
+		if err == nil {
+			err = s.add(seen)
+		}
+		if err == nil {
+			err = s.tree.add(leaf)
+		}
+		if err != nil {
+			return refuse(fmt.Errorf("record %d of %d %w", i+1, len(recs), err))
+		}
+		batch = append(batch, formatLine(leaf, s.tree.root)...)
+	}
+	if err := l.put(batch); err != nil {
+		return refuse(err)
+	}
 	return nil
 }
 
-// put writes bytes at the end, after which the tree has this root, with the checkpoint of
-// that, and makes both durable, or undoes the write.
-func (l *Ledger) put(b []byte, root tlog.Hash) error {
+// put writes bytes at the end, which the tree has already, with the checkpoint of the tree,
+// and makes both durable, or undoes the write.
+func (l *Ledger) put(b []byte) error {
 	info, err := l.file.Stat()
 	if err != nil {
 		return err
@@ -151,7 +162,18 @@ func (l *Ledger) put(b []byte, root tlog.Hash) error {
 		l.broken = fmt.Errorf("the file has %d bytes, expected %d: another process writes to it; only one apply at a time may, under the lock of its state directory", info.Size(), l.size)
 		return l.broken
 	}
-	next, err := l.nextCheckpoint(root)
+	// The next checkpoint is a file of its own: renamed, it takes effect at once.
+	text := []byte(formatCheckpoint(l.state.tree.n, l.state.tree.root))
+	if l.signer != nil {
+		if text, err = l.signer.Sign(text); err != nil {
+			return err
+		}
+	}
+	next, err := os.OpenFile(checkpointPath(l.path)+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err == nil {
+		_, err = next.Write(text)
+		err = errors.Join(err, next.Sync(), next.Close())
+	}
 	if err == nil {
 		_, err = l.file.WriteAt(b, l.size)
 	}
@@ -159,7 +181,7 @@ func (l *Ledger) put(b []byte, root tlog.Hash) error {
 		err = l.file.Sync()
 	}
 	if err == nil {
-		err = os.Rename(next, checkpointPath(l.path))
+		err = os.Rename(next.Name(), checkpointPath(l.path))
 	}
 	if err != nil {
 		if back := errors.Join(l.file.Truncate(l.size), l.file.Sync()); back != nil {
@@ -187,62 +209,12 @@ func (l *Ledger) Close() error {
 	return l.file.Close()
 }
 
-// Records yields all records in order, numbered from 0, as of the call.
-func (l *Ledger) Records() iter.Seq2[int, *Record] {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.All(l.state.records)
-}
-
-// From returns the records from position n on, as of the call.
-func (l *Ledger) From(n int) []*Record {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clip(l.state.records[min(max(n, 0), len(l.state.records)):])
-}
+// Index is that of all records. It changes with the next append.
+func (l *Ledger) Index() *Index { return l.state.Index }
 
 // Notices are messages for a person: a tail that was set aside, and why nothing is signed.
 func (l *Ledger) Notices() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.notices)
-}
-
-// staged is a batch ready to be written.
-type staged struct {
-	bytes   []byte
-	root    tlog.Hash
-	records []*Record
-	undo    func()
-}
-
-// stage encodes and checks a batch and adds it to the tree and the history; undo removes
-// it from both.
-func (l *Ledger) stage(recs []*Record) (*staged, error) {
-	s := l.state
-	before := s.tree.n
-	var undos []func()
-	st := &staged{undo: func() {
-		s.tree.cut(before)
-		for i := len(undos) - 1; i >= 0; i-- {
-			undos[i]()
-		}
-	}}
-	for i, r := range recs {
-		leaf, seen, err := encode(r)
-		if err == nil {
-			var undo func()
-			if undo, err = s.history.add(seen); err == nil {
-				undos = append(undos, undo)
-				st.root, err = s.tree.add(leaf)
-			}
-		}
-		if err != nil {
-			st.undo()
-			return nil, fmt.Errorf("ledger %s: none of the batch was recorded: record %d of %d %w", l.path, i+1, len(recs), err)
-		}
-		st.bytes = append(st.bytes, formatLine(leaf, st.root)...)
-		st.records = append(st.records, seen)
-	}
-	return st, nil
 }

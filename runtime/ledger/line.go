@@ -29,17 +29,6 @@ func formatLine(leaf []byte, root tlog.Hash) []byte {
 	return append(line, '\n')
 }
 
-// parseLine splits a line, given without its LF, into the leaf and the text of
-// the root. The root stays text: base64 has spellings that decode alike, and
-// only the one that formatLine writes may pass.
-func parseLine(line []byte) (leaf []byte, root string, err error) {
-	i := bytes.LastIndexByte(line, '\t')
-	if i < 0 {
-		return nil, "", errors.New("has no tab between the record and its tree hash")
-	}
-	return line[:i], string(line[i+1:]), nil
-}
-
 // parseHeader checks leaf 0.
 func parseHeader(leaf []byte) error {
 	switch s := string(leaf); {
@@ -58,19 +47,7 @@ func encode(r *Record) ([]byte, *Record, error) {
 	if r == nil {
 		return nil, nil, errors.New("the record is nil")
 	}
-	utc := *r
-	utc.Time = utc.Time.UTC()
-	if utc.Launch != nil {
-		l := *utc.Launch
-		l.Started = l.Started.UTC()
-		utc.Launch = &l
-	}
-	if utc.Waiver != nil {
-		w := *utc.Waiver
-		w.Expires = w.Expires.UTC()
-		utc.Waiver = &w
-	}
-	first, err := marshal(&utc)
+	first, err := marshal(r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,6 +56,13 @@ func encode(r *Record) ([]byte, *Record, error) {
 	seen, err := unmarshal(first)
 	if err != nil {
 		return nil, nil, err
+	}
+	seen.Time = seen.Time.UTC()
+	if seen.Launch != nil {
+		seen.Launch.Started = seen.Launch.Started.UTC()
+	}
+	if seen.Waiver != nil {
+		seen.Waiver.Expires = seen.Waiver.Expires.UTC()
 	}
 	leaf, err := marshal(seen)
 	if err != nil {
@@ -102,8 +86,10 @@ func decode(leaf []byte) (*Record, error) {
 		return nil, err
 	}
 	if !bytes.Equal(leaf, again) {
-		if err := newer(leaf); err != nil {
-			return nil, err
+		dec := json.NewDecoder(bytes.NewReader(leaf))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(new(Record)); err != nil {
+			return nil, fmt.Errorf("has an unknown field (%w): use a newer mxflow", err)
 		}
 		at := 0
 		for at < len(leaf) && at < len(again) && leaf[at] == again[at] {
@@ -131,14 +117,4 @@ func unmarshal(leaf []byte) (*Record, error) {
 		return nil, fmt.Errorf("is not a record: %w", err)
 	}
 	return r, nil
-}
-
-// newer is the error if a leaf has more than this program reads; nil if not.
-func newer(leaf []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(leaf))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(new(Record)); err != nil {
-		return fmt.Errorf("has an unknown field (%w): use a newer mxflow", err)
-	}
-	return nil
 }

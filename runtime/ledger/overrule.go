@@ -189,8 +189,8 @@ func signed(what, by, reason string) error {
 }
 
 // follows reports whether the decision that the waiver is for exists.
-func (w *Waiver) follows(h *history) error {
-	last := h.newest[w.Node]
+func (w *Waiver) follows(x *Index) error {
+	last := x.Newest(w.Node)
 	switch {
 	case last == nil:
 		return fmt.Errorf("waives %s, which has no decision", w.Node)
@@ -204,17 +204,17 @@ func (w *Waiver) follows(h *history) error {
 
 // follows reports whether the withdrawn outcome exists, and the retraction that it is
 // withdrawn for.
-func (r *Retraction) follows(h *history, d *Decision) error {
+func (r *Retraction) follows(x *Index, d *Decision) error {
 	if r == nil {
 		return nil
 	}
-	last := h.newest[d.Node]
+	last := x.Newest(d.Node)
 	switch {
 	case last == nil:
 		return fmt.Errorf("withdraws %s, which has no decision", d.Node)
-	case !(last.Attempt == r.Attempt && last.Verdict == r.Verdict) && !r.repeats(last) && !r.repeats(h.retracted[d.Node]):
+	case !(last.Attempt == r.Attempt && last.Verdict == r.Verdict) && !r.repeats(last) && !r.repeats(x.retracted[d.Node]):
 		return fmt.Errorf("withdraws attempt %d of %s (%s), but the newest decision is attempt %d (%s)", r.Attempt, d.Node, r.Verdict, last.Attempt, last.Verdict)
-	case r.Node != d.Node && !h.newest[r.Node].Retracted():
+	case r.Node != d.Node && !x.Newest(r.Node).Retracted():
 		return fmt.Errorf("withdraws %s because of %s, which was not retracted", d.Node, r.Node)
 	}
 	return nil

@@ -6,45 +6,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Snapshot is a ledger as read at one time.
-type Snapshot struct{ s *scanned }
-
 // Read reads and verifies a ledger without a lock, also while another process appends: what
 // is not acknowledged is left out, an unfinished last line or, where the ledger is signed,
 // whatever is behind the signed lines. Damage is a *DamageError.
-func Read(path string) (*Snapshot, error) {
+func Read(path string) (*Index, error) {
 	s, cp, err := readOnce(path)
 	if _, ok := errors.AsType[*DamageError](err); ok {
 		// A writer that undoes a failed write and then writes something else can be seen
 		// half before and half after; not twice.
 		s, cp, err = readOnce(path)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil && cp.signed() && len(s.Records) > int(cp.size)-1 {
+		return newIndex(s.Records[:cp.size-1]...)
 	}
-	if cp.signed() {
-		s.records = s.records[:cp.size-1]
-	}
-	return &Snapshot{s}, nil
+	return s.Index, err
 }
 
 func readOnce(path string) (*scanned, *checkpoint, error) {
 	// The checkpoint first: the file can then only be ahead of it.
 	cp, err := readCheckpoint(path)
 	if err != nil {
-		return nil, nil, err
+		return &scanned{Index: &Index{}}, nil, err
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ledger: %w", err)
+		return &scanned{Index: &Index{}}, nil, fmt.Errorf("ledger: %w", err)
 	}
 	defer f.Close()
 	s, err := scan(f, path, cp)
@@ -54,100 +46,96 @@ func readOnce(path string) (*scanned, *checkpoint, error) {
 	return s, cp, cp.compare(path, s)
 }
 
-// Records are all records in order, numbered from 0. They must not be changed.
-func (s *Snapshot) Records() iter.Seq2[int, *Record] { return slices.All(s.s.records) }
-
 // scanned is a ledger that was read and verified from its first byte.
 type scanned struct {
-	tree    tree
-	root    tlog.Hash
-	history *history
-	records []*Record
-	good    int64   // bytes of lines that verified
-	ends    []int64 // of each line, in bytes
-	torn    bool    // something that is a torn tail follows them
+	*Index
+	tree tree
+	good int64   // bytes of lines that verified
+	ends []int64 // of each line, in bytes
+	torn bool    // something that is a torn tail follows them
 }
 
 // scan reads a ledger to its end. It returns what verified even with an error, which is a
 // *DamageError or the reader's. What follows a line that does not verify, behind all that
 // the checkpoint has seen, was never acknowledged: it is a torn tail.
 func scan(r io.Reader, path string, cp *checkpoint) (*scanned, error) {
-	s := &scanned{history: newHistory()}
-	in := bufio.NewReaderSize(r, 64<<10)
-	for {
-		line, err := readLine(in)
-		switch {
-		case errors.Is(err, io.EOF):
+	index, _ := newIndex() // of nothing, in which nothing is wrong
+	s := &scanned{Index: index}
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 64<<10), maxLine)
+	in.Split(func(data []byte, atEOF bool) (advance int, line []byte, err error) {
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			return i + 1, data[:i+1], nil
+		}
+		if atEOF && len(data) > 0 {
+			return len(data), data, nil
+		}
+		return 0, nil, nil
+	})
+	for in.Scan() {
+		line, whole := bytes.CutSuffix(in.Bytes(), []byte("\n"))
+		if !whole && in.Err() != nil {
+			break // this is not how the line ends
+		}
+		if !whole {
 			return s, s.tail(line, path)
-		case errors.Is(err, errLong):
-			return s, s.damage(path, fmt.Sprintf("has more than %d bytes", maxLine))
-		case err != nil:
-			return s, fmt.Errorf("ledger %s: cannot read it: %w", path, err)
 		}
-		before := s.root
-		leaf, problem := s.line(line)
+		n := s.tree.n
+		leaf, problem := s.leaf(line)
+		switch {
+		case problem == nil && n > 0: // the first leaf is the header
+			var rec *Record
+			if rec, problem = decode(leaf); problem == nil {
+				problem = s.add(rec)
+			}
+		case problem != nil && cp != nil && n >= cp.size:
+			s.torn = true
+		}
 		if problem != nil {
-			if s.torn = cp != nil && s.tree.n >= cp.size; s.torn {
-				return s, nil
+			err := s.tree.cut(n)
+			if err == nil && !s.torn {
+				err = s.damage(path, problem.Error())
 			}
-			return s, s.damage(path, problem.Error())
-		}
-		if s.tree.n > 1 { // the first leaf is the header
-			if err := s.record(leaf); err != nil {
-				s.tree.cut(s.tree.n - 1)
-				s.root = before
-				return s, s.damage(path, err.Error())
-			}
+			return s, err
 		}
 		s.good += int64(len(line)) + 1
 		s.ends = append(s.ends, s.good)
 	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return s, s.damage(path, fmt.Sprintf("has more than %d bytes", maxLine))
+	case err != nil:
+		return s, fmt.Errorf("ledger %s: cannot read it: %w", path, err)
+	}
+	return s, nil
 }
 
-// line adds one line, given without its LF, to the tree and returns its leaf.
-func (s *scanned) line(line []byte) ([]byte, error) {
-	leaf, rootText, err := parseLine(line)
-	if err != nil {
+// leaf adds one line, given without its LF, to the tree and returns its leaf. The root is
+// compared as text: base64 has spellings that decode alike, and only the one that formatLine
+// writes may pass.
+func (s *scanned) leaf(line []byte) ([]byte, error) {
+	i := bytes.LastIndexByte(line, '\t')
+	if i < 0 {
+		return nil, errors.New("has no tab between the record and its tree hash")
+	}
+	leaf := line[:i]
+	if err := s.tree.add(leaf); err != nil {
 		return nil, err
 	}
-	n := s.tree.n
-	root, err := s.tree.add(leaf)
-	if err != nil {
-		return nil, err
-	}
-	// Until the whole line is known to be good, the tree stays unchanged.
-	fail := func(err error) ([]byte, error) { s.tree.cut(n); return nil, err }
-	if n == 0 {
+	if s.tree.n == 1 {
 		if err := parseHeader(leaf); err != nil {
-			return fail(err)
+			return nil, err
 		}
 	}
-	if root.String() != rootText {
-		return fail(errors.New("does not match its tree hash: it was changed, or a line before it was added or removed"))
+	if s.tree.root.String() != string(line[i+1:]) {
+		return nil, errors.New("does not match its tree hash: it was changed, or a line before it was added or removed")
 	}
-	s.root = root
 	return leaf, nil
-}
-
-// record decodes the record of a leaf and takes it in.
-func (s *scanned) record(leaf []byte) error {
-	rec, err := decode(leaf)
-	if err != nil {
-		return err
-	}
-	if _, err := s.history.add(rec); err != nil {
-		return err
-	}
-	s.records = append(s.records, rec)
-	return nil
 }
 
 // tail judges the bytes after the last LF.
 func (s *scanned) tail(rest []byte, path string) error {
-	if len(rest) == 0 {
-		return nil
-	}
-	whole := formatLine([]byte(header), headerRoot())
+	whole := formatLine([]byte(header), tlog.RecordHash([]byte(header)))
 	if s.tree.n == 0 && !bytes.HasPrefix(whole, rest) && strings.Trim(string(rest), "\x00") != "" {
 		return s.damage(path, fmt.Sprintf("does not start with %q: this file is not a ledger", header))
 	}
@@ -157,31 +145,6 @@ func (s *scanned) tail(rest []byte, path string) error {
 
 func (s *scanned) damage(path, problem string) error {
 	return &DamageError{Path: path, Line: int(s.tree.n) + 1, Offset: s.good, Problem: problem, Hint: hintDamaged}
-}
-
-func headerRoot() tlog.Hash { return tlog.RecordHash([]byte(header)) }
-
-var errLong = errors.New("line too long")
-
-// readLine returns the next line without its LF, or io.EOF with the bytes that
-// no LF follows. It is valid until the next is read.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	line, err := in.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		line = bytes.Clone(line)
-	}
-	for errors.Is(err, bufio.ErrBufferFull) && len(line) <= maxLine {
-		var part []byte
-		part, err = in.ReadSlice('\n')
-		line = append(line, part...)
-	}
-	switch {
-	case len(line) > maxLine:
-		return nil, errLong
-	case err != nil:
-		return line, err
-	}
-	return line[:len(line)-1], nil
 }
 
 // Report is what Verify found.
@@ -214,9 +177,7 @@ type Report struct {
 func Verify(path string) (Report, error) {
 	rep := Report{Path: path}
 	s, cp, err := readOnce(path)
-	if s != nil {
-		rep.Bytes, rep.Size, rep.Root, rep.Records = s.good, s.tree.n, s.root, len(s.records)
-	}
+	rep.Bytes, rep.Size, rep.Root, rep.Records = s.good, s.tree.n, s.tree.root, len(s.Records)
 	if err != nil {
 		return rep, err
 	}
@@ -229,21 +190,14 @@ func Verify(path string) (Report, error) {
 	if cp != nil {
 		rep.Checkpoint, rep.Note = cp.size, cp.text
 	}
-	rep.count(s.records)
-	return rep, nil
-}
-
-func (rep *Report) count(records []*Record) {
+	rep.Launches, rep.Waivers = len(s.Launches), len(s.Waived)
 	launches := map[string]bool{}
-	for i, r := range records {
+	for i, r := range s.Records {
 		switch {
 		case r.RunStart != nil:
 			rep.Runs++
 		case r.Launch != nil:
-			rep.Launches++
 			launches[r.Launch.ID] = true
-		case r.Waiver != nil:
-			rep.Waivers++
 		case r.Decision != nil:
 			rep.Decisions++
 			if r.Decision.Retracted() {
@@ -256,6 +210,7 @@ func (rep *Report) count(records []*Record) {
 			}
 		}
 	}
+	return rep, nil
 }
 
 // HadRoot returns an error unless a verified ledger once had this tree hash.

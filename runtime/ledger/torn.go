@@ -12,9 +12,12 @@ import (
 // setAside copies what follows the first good bytes of f to <path>.torn-<n> and cuts it
 // off. The copy is on disk before anything is cut.
 func setAside(f *os.File, path string, good int64) (notice string, err error) {
-	aside, err := createNumbered(path + ".torn-")
-	if err != nil {
-		return "", fmt.Errorf("ledger %s: cannot set its torn tail aside: %w", path, err)
+	var aside *os.File
+	for n := 1; aside == nil; n++ {
+		aside, err = os.OpenFile(fmt.Sprintf("%s.torn-%d", path, n), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("ledger %s: cannot set its torn tail aside: %w", path, err)
+		}
 	}
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("ledger %s: cannot set its torn tail aside: %w", path, errors.Join(err, aside.Close(), os.Remove(aside.Name())))
@@ -34,16 +37,6 @@ func setAside(f *os.File, path string, good int64) (notice string, err error) {
 		return "", fmt.Errorf("ledger %s: cannot cut off its torn tail: %w", path, err)
 	}
 	return fmt.Sprintf("ledger %s: the last %d bytes are from a write that crashed before it was acknowledged; they were moved to %s", path, n, aside.Name()), nil
-}
-
-// createNumbered makes the first file prefix1, prefix2, … that does not exist.
-func createNumbered(prefix string) (*os.File, error) {
-	for n := 1; ; n++ {
-		f, err := os.OpenFile(fmt.Sprintf("%s%d", prefix, n), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
 }
 
 // SyncDir makes the names in a directory durable.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -25,7 +24,7 @@ type Arm struct {
 // over launches gets them here: the other launches that a decision names, and those that a
 // variant has besides, are there to be looked at.
 func ArmsOf(st *store.Store, decisions ...*ledger.Decision) (arms []*Arm) {
-	type key struct{ session, variant, block, launch string }
+	type key struct{ session, variant, block string }
 	known := map[key]*Arm{}
 	add := func(variant string, ids []string, of func(*ledger.Launch) bool) {
 		for _, id := range ids {
@@ -33,14 +32,13 @@ func ArmsOf(st *store.Store, decisions ...*ledger.Decision) (arms []*Arm) {
 			if !ok || of != nil && !of(l) {
 				continue
 			}
-			arm, launch := key{l.Session, variant, l.Block, ""}, key{l.Session, variant, l.Block, id}
-			a := known[arm]
-			if a == nil {
-				a = &Arm{Session: l.Session, Variant: variant, Block: l.Block}
-				known[arm], arms = a, append(arms, a)
+			at := key{l.Session, variant, l.Block}
+			if known[at] == nil {
+				known[at] = &Arm{Session: l.Session, Variant: variant, Block: l.Block}
+				arms = append(arms, known[at])
 			}
-			if known[launch] == nil {
-				known[launch], a.Launches = a, append(a.Launches, l)
+			if a := known[at]; !slices.Contains(a.Launches, l) {
+				a.Launches = append(a.Launches, l)
 			}
 		}
 	}
@@ -97,16 +95,6 @@ func Beside(a, b *Arm) (own, base []*ledger.Launch) {
 	own = slices.DeleteFunc(slices.Clone(a.Launches), func(l *ledger.Launch) bool { return !in(l, b) })
 	base = slices.DeleteFunc(slices.Clone(b.Launches), func(l *ledger.Launch) bool { return !in(l, a) })
 	return own, base
-}
-
-// with is the arm of a session that has these knobs on this engine; nil if it has none.
-func with(arms []*Arm, session, block string, knobs map[string]string) *Arm {
-	for _, a := range arms {
-		if l := a.Launches[0]; a.Session == session && (block == "" || a.Block == block) && l.Knobs != nil && maps.Equal(l.Knobs, knobs) {
-			return a
-		}
-	}
-	return nil
 }
 
 // Sample is a statistic of a metric over launches.
@@ -182,23 +170,55 @@ func (s Sample) Bare() string {
 // Headlines are the metrics that people decide by, of each cell, in the order of tables. A
 // metric without a better direction is none.
 func Headlines(arms []*Arm) (out []Column) {
-	var all []*ledger.Launch
-	for _, a := range arms {
-		all = append(all, a.Launches...)
-	}
+	all := launchesOf(arms)
 	for _, g := range Groups(all) {
 		for _, cell := range g.Cells {
 			for _, c := range g.Columns {
 				c.Cell = cmp.Or(c.Cell, cell)
-				directed := func(l *ledger.Launch) bool {
+				directed := slices.ContainsFunc(all, func(l *ledger.Launch) bool {
 					s, has := c.Of(l, "")
 					return has && s.Better != "" && s.Better != measure.Neither
-				}
-				if !slices.ContainsFunc(out, func(o Column) bool { return o.Address("") == c.Address("") && o.Stat == c.Stat }) && slices.ContainsFunc(all, directed) {
+				})
+				if directed && !slices.ContainsFunc(out, func(o Column) bool { return o.Name() == c.Name() }) {
 					out = append(out, c)
 				}
 			}
 		}
 	}
 	return out
+}
+
+func launchesOf(arms []*Arm) (all []*ledger.Launch) {
+	for _, a := range arms {
+		all = append(all, a.Launches...)
+	}
+	return all
+}
+
+// Limits are the share of the machine's limit that arms reached, per cell. There are none
+// if machine or model are unknown.
+func Limits(arms ...*Arm) (shares []verdict.Reason) {
+	for _, cell := range cellsOf(launchesOf(arms)) {
+		for _, a := range arms {
+			share, known := a.Of(cell+".tg_of_limit", "mean")
+			if !known {
+				continue
+			}
+			tg, _ := a.Of(cell+".tg", "median")
+			args := []verdict.Arg{verdict.Text("variant", a.Variant), verdict.Num("tg", tg.Mean, "tok/s"), verdict.Num("share", share.Mean, "share")}
+			for _, c := range a.Launches[0].Cells {
+				if c.Cell == cell && c.Limit != nil {
+					args = append(args, verdict.Num("bandwidth", c.Limit.BandwidthGBs, "GB/s"), verdict.Num("rate", c.Limit.TFLOPs, "TFLOP/s"))
+				}
+			}
+			pp, measured := a.Of(cell+".pp", "median")
+			if share, known := a.Of(cell+".pp_of_limit", "mean"); measured && known {
+				args = append(args, verdict.Num("pp", pp.Mean, "tok/s"), verdict.Num("pp_share", share.Mean, "share"))
+			}
+			shares = append(shares, verdict.Say("work.of_limit",
+				"{subject}, {variant}: tg {tg:3}, {share:2} of what {bandwidth:4} allows{pp?; pp {pp:3}, {pp_share:2} of "+
+					"what {rate:4} allows}", args...).On(cell))
+		}
+	}
+	return shares
 }

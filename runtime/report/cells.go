@@ -24,9 +24,11 @@ type Group struct {
 type Column struct {
 	// Cell is the address above the metric; empty in a workload's table, which has one
 	// row per cell.
-	Cell, Metric, Stat string
+	Cell   string `json:"cell"`
+	Metric string `json:"metric"`
+	Stat   string `json:"stat"`
 	// Head is the column's title, with the unit.
-	Head string
+	Head string `json:"-"`
 }
 
 // headline metrics of a workload are what people decide by, in this order. Those without
@@ -75,11 +77,43 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 		}
 		groups[i].Cells = append(groups[i].Cells, cell)
 	}
-	for i := range groups {
-		groups[i].Columns = headlines(launches, groups[i].Cells)
+	for i, g := range groups {
+		many := slices.ContainsFunc(launches, func(l *ledger.Launch) bool {
+			return slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool {
+				return slices.Contains(g.Cells, c.Cell) && (c.Concurrency > 1 || c.Rate > 0)
+			})
+		})
+		for _, h := range headline {
+			if h.metric == "tg_total" && !many {
+				continue // for one request at a time it is the same as tg
+			}
+			for _, cell := range g.Cells {
+				if unit, there := unitOf(launches, cell+"."+h.metric, !h.always); there {
+					groups[i].Columns = append(groups[i].Columns, Column{Metric: h.metric, Stat: h.stat, Head: head(h.title, unit)})
+					break
+				}
+			}
+		}
 	}
-	if g := labelled(launches); len(g.Cells) > 0 {
-		groups = append(groups, g)
+	// What a command prints with labels is a table, one row per combination.
+	labelled := Group{Name: "command"}
+	for _, address := range addressesBelow(launches, labelled.Name) {
+		cell, metric := measure.SplitAddress(address)
+		if cell == labelled.Name {
+			continue
+		}
+		if !slices.Contains(labelled.Cells, cell) {
+			labelled.Cells = append(labelled.Cells, cell)
+		}
+		unit, _ := unitOf(launches, address, false)
+		if !slices.ContainsFunc(labelled.Columns, func(c Column) bool { return c.Metric == metric }) {
+			labelled.Columns = append(labelled.Columns, Column{Metric: metric, Stat: "median", Head: head(metric, unit)})
+		}
+	}
+	slices.SortFunc(labelled.Cells, byNumbers)
+	slices.SortFunc(labelled.Columns, func(a, b Column) int { return strings.Compare(a.Metric, b.Metric) })
+	if len(labelled.Cells) > 0 {
+		groups = append(groups, labelled)
 	}
 	for _, name := range []string{"command", "engine", "gpu"} {
 		addresses := headlineOfLaunch[name]
@@ -98,26 +132,6 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 		}
 	}
 	return groups
-}
-
-// labelled is the table of what a command prints with labels, one row per combination.
-func labelled(launches []*ledger.Launch) Group {
-	g := Group{Name: "command"}
-	for _, address := range addressesBelow(launches, g.Name) {
-		cell, metric := measure.SplitAddress(address)
-		if cell == g.Name {
-			continue
-		}
-		if !slices.Contains(g.Cells, cell) {
-			g.Cells = append(g.Cells, cell)
-		}
-		if unit, _ := unitOf(launches, address, false); !slices.ContainsFunc(g.Columns, func(c Column) bool { return c.Metric == metric }) {
-			g.Columns = append(g.Columns, Column{Metric: metric, Stat: "median", Head: head(metric, unit)})
-		}
-	}
-	slices.SortFunc(g.Cells, byNumbers)
-	slices.SortFunc(g.Columns, func(a, b Column) int { return strings.Compare(a.Metric, b.Metric) })
-	return g
 }
 
 // byNumbers orders addresses as people count: tp2 before tp10.
@@ -142,22 +156,6 @@ func byNumbers(a, b string) int {
 // ByCell reports whether the table has a row per cell, as a workload's has.
 func (g Group) ByCell() bool { return len(g.Columns) == 0 || g.Columns[0].Cell == "" }
 
-// headlines are the headline metrics that launches have in any of the cells.
-func headlines(launches []*ledger.Launch, cells []string) (columns []Column) {
-	for _, h := range headline {
-		if h.metric == "tg_total" && !many(launches, cells) {
-			continue // for one request at a time it is the same as tg
-		}
-		for _, cell := range cells {
-			if unit, there := unitOf(launches, cell+"."+h.metric, !h.always); there {
-				columns = append(columns, Column{Metric: h.metric, Stat: h.stat, Head: head(h.title, unit)})
-				break
-			}
-		}
-	}
-	return columns
-}
-
 // unitOf is a metric's unit, if any launch has it; with nonzero, at a value other than
 // zero.
 func unitOf(launches []*ledger.Launch, address string, nonzero bool) (unit string, there bool) {
@@ -177,18 +175,6 @@ func head(title, unit string) string {
 	return fmt.Sprintf("%s (%s)", title, unit)
 }
 
-// many reports whether any cell has several requests in flight.
-func many(launches []*ledger.Launch, cells []string) bool {
-	for _, l := range launches {
-		for _, c := range l.Cells {
-			if slices.Contains(cells, c.Cell) && (c.Concurrency > 1 || c.Rate > 0) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // cellsOf are the addresses of all cells, in sending order; for a record without cells,
 // by name.
 func cellsOf(launches []*ledger.Launch) (cells []string) {
@@ -204,16 +190,14 @@ func cellsOf(launches []*ledger.Launch) (cells []string) {
 	}
 	for _, l := range launches {
 		for _, address := range addressesBelow([]*ledger.Launch{l}, "") {
-			if cell, _ := measure.SplitAddress(address); !ofLaunch(cell) && len(l.Cells) == 0 {
+			cell, _ := measure.SplitAddress(address)
+			ofLaunch := slices.Contains([]string{"engine", "gpu", "host"}, cell) || measure.OfCommand(cell)
+			if len(l.Cells) == 0 && !ofLaunch {
 				add(cell)
 			}
 		}
 	}
 	return cells
-}
-
-func ofLaunch(cell string) bool {
-	return slices.Contains([]string{"engine", "gpu", "host"}, cell) || measure.OfCommand(cell)
 }
 
 // addressesBelow are the metrics of launches below an address, or all, sorted.
@@ -231,6 +215,14 @@ func addressesBelow(launches []*ledger.Launch, cell string) (addresses []string)
 
 // Address is the column's address for one cell of its group.
 func (c Column) Address(cell string) string { return cmp.Or(c.Cell, cell) + "." + c.Metric }
+
+// Name is its address in rules, with the statistic if that is not the usual one: "chat.itl.p99".
+func (c Column) Name() string {
+	if c.Stat == "median" || c.Stat == "mean" {
+		return c.Address("")
+	}
+	return c.Address("") + "." + c.Stat
+}
 
 // Of is a column's summary in one launch, for one cell of its group.
 func (c Column) Of(l *ledger.Launch, cell string) (measure.Summary, bool) {

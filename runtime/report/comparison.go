@@ -2,9 +2,13 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -15,11 +19,8 @@ import (
 // Comparison is one metric on two sides: before, after, and the difference. It compares
 // launches, never requests. It decides nothing.
 type Comparison struct {
-	// Cell and Metric address it, Stat is the statistic of each launch: "chat.c16",
-	// "ttft", "p99". Cell is "engine" for what a launch has once.
-	Cell   string         `json:"cell"`
-	Metric string         `json:"metric"`
-	Stat   string         `json:"stat"`
+	// Column is with its cell, which is "engine" for what a launch has once.
+	Column
 	Unit   string         `json:"unit,omitempty"`
 	Better measure.Better `json:"better,omitempty"`
 	Old    Sample         `json:"old"`
@@ -31,15 +32,6 @@ type Comparison struct {
 	Decided int `json:"decided,omitempty"`
 	// Why is why there is no change: the sides cannot be compared in this.
 	Why verdict.Reason `json:"why,omitzero"`
-}
-
-// Improves reports whether a change is for the better; known is false for a metric without
-// a better direction.
-func (c Comparison) Improves() (better, known bool) {
-	if c.Change == nil || c.Better == measure.Neither {
-		return false, false
-	}
-	return *c.Change > 0 == (c.Better == measure.Higher), true
 }
 
 // Comparisons are the headline metrics of two sides, cell by cell in sending order,
@@ -69,23 +61,26 @@ func Compare(a, base *Arm, c Column, by Tests) Comparison {
 // compare is the only function that compares a metric of two sides.
 func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Tests) Comparison {
 	address, all := c.Address(cell), slices.Concat(old, new)
-	d := Comparison{Cell: cmp.Or(c.Cell, cell), Metric: c.Metric, Stat: c.Stat}
+	d := Comparison{Column: c}
+	d.Cell = cmp.Or(c.Cell, cell)
 	d.Old, _ = sampleOf(old, address, c.Stat)
 	d.New, _ = sampleOf(new, address, c.Stat)
 	d.Unit, d.Better = cmp.Or(d.New.Unit, d.Old.Unit), cmp.Or(d.New.Better, d.Old.Better)
 	corrections := map[string]bool{}
 	for _, l := range all {
-		if s := l.Metrics[address]; has(s, c.Stat) {
-			corrections[s.Correction] = true
+		if _, has := l.Metrics[address].Stats[c.Stat]; has {
+			corrections[l.Metrics[address].Correction] = true
 		}
 	}
-	apart := verdict.Reason{}
-	if c.Cell == "" {
-		apart = sentApart(old, new, cell)
-	}
+	was, wasSent := runOf(old, cell)
+	is, isSent := runOf(new, cell)
+	sent := c.Cell == "" && wasSent && isSent // else it is no cell, or nothing is known of it
 	switch t := by.decided(old, new, address, c.Stat); {
-	case !apart.IsZero():
-		d.Why = apart
+	case sent && Sent(old, cell) != Sent(new, cell):
+		d.Why = verdict.Say("compare.sent", "not compared in {subject}: it was sent {was} and {is}",
+			verdict.Text("was", Sent(old, cell)), verdict.Text("is", Sent(new, cell))).On(cell)
+	case sent && (was.Correction != is.Correction || was.ExactOutput != is.ExactOutput || was.ByEvents != is.ByEvents):
+		d.Why = verdict.New(code.MeasuredApart).On(cell)
 	case len(corrections) > 1:
 		d.Why = verdict.New(code.MeasuredApart).On(cell)
 	case d.Old.N()+d.New.N() < len(all) || len(old) == 0 || len(new) == 0:
@@ -103,11 +98,6 @@ func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Te
 		}
 	}
 	return d
-}
-
-func has(s measure.Summary, stat string) bool {
-	_, ok := s.Stats[stat]
-	return ok
 }
 
 // Tests are tests of how arms differ, by the first launch of the first arm, in the order in
@@ -128,9 +118,9 @@ func tests(decisions ...*ledger.Decision) Tests {
 			}
 		}
 	}
-	for _, gates := range []bool{false, true} {
+	for _, ofGates := range []bool{false, true} {
 		for _, d := range slices.Backward(decisions) {
-			if gates != (d.Kind == ledger.KindGate) {
+			if ofGates != (d.Kind == ledger.KindGate) {
 				continue
 			}
 			if r := Deciding(d); r != nil {
@@ -186,22 +176,6 @@ func Deciding(d *ledger.Decision) (of *ledger.Rule) {
 	return of
 }
 
-// sentApart is why the numbers of a cell are not of the same work; no fact if they are.
-func sentApart(old, new []*ledger.Launch, cell string) verdict.Reason {
-	was, wasSent := runOf(old, cell)
-	is, isSent := runOf(new, cell)
-	switch {
-	case !wasSent || !isSent:
-		return verdict.Reason{}
-	case Sent(old, cell) != Sent(new, cell):
-		return verdict.Say("compare.sent", "not compared in {subject}: it was sent {was} and {is}",
-			verdict.Text("was", Sent(old, cell)), verdict.Text("is", Sent(new, cell))).On(cell)
-	case was.Correction != is.Correction || was.ExactOutput != is.ExactOutput || was.ByEvents != is.ByEvents:
-		return verdict.New(code.MeasuredApart).On(cell)
-	}
-	return verdict.Reason{}
-}
-
 func runOf(launches []*ledger.Launch, cell string) (run measure.CellRun, sent bool) {
 	for _, l := range launches {
 		for _, c := range l.Cells {
@@ -211,4 +185,129 @@ func runOf(launches []*ledger.Launch, cell string) (run measure.CellRun, sent bo
 		}
 	}
 	return run, false
+}
+
+// ComparisonTable formats metrics of two sides as benchstat does: name, both means, the change
+// with its bounds, p, and the number of launches.
+func ComparisonTable(all []Comparison, oldName, newName string) Table {
+	t := Table{Head: []string{"metric", oldName, newName, "change", "p", "n"}}
+	for _, d := range all {
+		p, n := "–", strconv.Itoa(d.Old.N())
+		if d.P != nil {
+			p = verdict.P(*d.P)
+		}
+		if d.Old.N() != d.New.N() {
+			n += "+" + strconv.Itoa(d.New.N())
+		}
+		t.Rows = append(t.Rows, []string{d.name(), d.Old.Bare(), d.New.Bare(), d.ChangeText(), p, n})
+	}
+	return t
+}
+
+// name is "chat tg (tok/s)", with the statistic if that is not the usual one.
+func (d Comparison) name() string {
+	name := strings.TrimSpace(d.Cell + " " + d.Metric)
+	if d.Stat != "median" && d.Stat != "mean" {
+		name += " " + d.Stat
+	}
+	return head(name, d.Unit)
+}
+
+// ChangeText is the change with its bounds, which look different where a rule decided by
+// them, prefixed by "~" if the launches do not show it.
+func (d Comparison) ChangeText() string {
+	if d.Change == nil {
+		return "–"
+	}
+	unit := "ratio"
+	if d.Absolute {
+		unit = d.Unit
+	}
+	text, of := verdict.CI(*d.Change, d.Low, d.High, unit), ""
+	if d.Decided > 0 {
+		text = verdict.Interval(*d.Change, d.Low, d.High, unit)
+	}
+	if d.Decided > 0 && d.Decided < min(d.Old.N(), d.New.N()) {
+		of = fmt.Sprintf(", by the first %d", d.Decided)
+	}
+	switch {
+	case d.Low != nil && !d.Shown():
+		text = "~ " + text
+	case !d.Shown() || d.Better == measure.Neither:
+	case *d.Change > 0 == (d.Better == measure.Higher):
+		text += " better"
+	default:
+		text += " worse"
+	}
+	return text + of
+}
+
+// ComparisonNotes are what the table leaves out, each cause once, and how to read it.
+func ComparisonNotes(all []Comparison) (notes []string) {
+	tested := 0
+	for _, d := range all {
+		if d.P != nil {
+			tested++
+		}
+		if d.Why.IsZero() {
+			continue
+		}
+		line := verdict.Sentence(d.Why)
+		if d.Why.Subject == "" {
+			line = fmt.Sprintf("%s not compared: %s.", d.name(), d.Why.String())
+		}
+		if !slices.Contains(notes, line) {
+			notes = append(notes, line)
+		}
+	}
+	if tested > 0 {
+		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged metrics has p ≤ 0.05. ± is the standard deviation over launches (of logs, times the mean). ~ marks changes that are not significant. No verdict is based on this table.", tested))
+	}
+	return notes
+}
+
+// Moved returns what a decided feature demonstrably changed, by its launches.
+type Moved func(d *ledger.Decision) []gates.Movement
+
+// Decided puts the estimate and the bounds of a decision on the changes by which one of its
+// rules was decided.
+func Decided(d *ledger.Decision, all []gates.Movement) []gates.Movement {
+	e := EvidenceOf(d)
+	if len(e.Candidate.Launches) == 0 {
+		return all
+	}
+	decided := tests(d)[e.Candidate.Launches[0]]
+	for i, m := range all {
+		for _, t := range decided {
+			if t.Against == e.Parent.Name && (t.Metric == m.Metric && t.Stat == "median" || t.Metric+"."+t.Stat == m.Metric) {
+				all[i].Change, all[i].Low, all[i].High = t.Change()
+				all[i].Decided = true
+				break
+			}
+		}
+	}
+	return all
+}
+
+// MovedTitle is the title of the table of changed metrics.
+const MovedTitle = "Changed metrics, over all workloads:"
+
+// Movements is the table of what demonstrably changed, whether a rule reads it or not.
+func Movements(all []gates.Movement) Table {
+	t := Table{Head: []string{"metric", "was", "candidate", "change", ""}}
+	for _, m := range all {
+		change, word := "–", "worse"
+		if m.Change != nil {
+			shown := verdict.CI
+			if m.Decided {
+				shown = verdict.Interval
+			}
+			change = shown(*m.Change, m.Low, m.High, "ratio")
+		}
+		if m.Better {
+			word = "better"
+		}
+		t.Rows = append(t.Rows, []string{m.Metric, verdict.Number(m.Parent, m.Unit), verdict.Number(m.Own, m.Unit), change, word})
+	}
+	return t
 }

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/internal/shell"
@@ -27,13 +29,29 @@ func EndsOf(st *store.Store) (e Ends) {
 		return e
 	}
 	for _, top := range stackArms(st, arms, stack) {
-		if base := with(arms, top.Session, top.Block, stack.Baseline); base != nil && base != top {
-			if pair := pairOfArms(st, base, top, TestsOf(st)); len(pair.Metrics) > 0 {
+		i := slices.IndexFunc(arms, func(a *Arm) bool {
+			l := a.Launches[0]
+			beside := a.Session == top.Session && (top.Block == "" || a.Block == top.Block)
+			return beside && l.Knobs != nil && maps.Equal(l.Knobs, stack.Baseline)
+		})
+		if i >= 0 && arms[i] != top {
+			if pair := pairOfArms(st, arms[i], top, TestsOf(st)); len(pair.Metrics) > 0 {
 				return Ends{Pair: &pair}
 			}
 		}
 	}
-	return Ends{Command: together(st, stack)}
+	// The command measures both in one session, once the feature accepted last has a criterion
+	// that reads the baseline.
+	last, metric, plan := stack.Features[len(stack.Features)-1], "METRIC", ""
+	for _, g := range last.Gains {
+		if of, is := strings.CutSuffix(g.What, ".gain"); is {
+			metric = strings.TrimSuffix(of, ".root")
+		}
+	}
+	if runs := st.Runs(); len(runs) > 0 && runs[len(runs)-1].PlanFile != "" {
+		plan = " " + shell.Quote(runs[len(runs)-1].PlanFile)
+	}
+	return Ends{Command: fmt.Sprintf("mxflow apply%s # after a criterion of %s on %s.root.gain", plan, last.Feature, metric)}
 }
 
 // Apart is what readers say of ends with a Command, before it.
@@ -45,19 +63,4 @@ const mostHeadlines = 6
 // Table has the first metrics of both.
 func (e Ends) Table() Table {
 	return ComparisonTable(e.Pair.Metrics[:min(mostHeadlines, len(e.Pair.Metrics))], "Baseline", "Accepted stack")
-}
-
-// together is the command that measures the baseline and the stack in one session, once
-// the feature accepted last has a criterion that reads the baseline.
-func together(st *store.Store, stack Stack) string {
-	last, metric, plan := stack.Features[len(stack.Features)-1], "METRIC", ""
-	for _, g := range last.Gains {
-		if of, is := strings.CutSuffix(g.What, ".gain"); is {
-			metric = strings.TrimSuffix(of, ".root")
-		}
-	}
-	if runs := st.Runs(); len(runs) > 0 && runs[len(runs)-1].PlanFile != "" {
-		plan = " " + shell.Quote(runs[len(runs)-1].PlanFile)
-	}
-	return fmt.Sprintf("mxflow apply%s # after a criterion of %s on %s.root.gain", plan, last.Feature, metric)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -20,7 +19,7 @@ type Gated struct {
 // GatedNow counts the gates as they stand.
 func GatedNow(st *store.Store, now time.Time) (g Gated) {
 	for _, r := range Rows(st) {
-		if _, isPhase := phaseNode(r.Node); !isPhase || r.Gone {
+		if _, isPhase := PhaseNode(r.Node); !isPhase || r.Gone {
 			continue
 		}
 		g.All++
@@ -50,8 +49,8 @@ func (g Gated) Line() string {
 	return fmt.Sprintf("%d of %s unlocked%s", g.Unlocked, verdict.Count(g.All, "gate"), g.Mark())
 }
 
-// headline summarizes the result: the gates, and how far the stack is from the baseline.
-func (p *page) headline() {
+// Headline summarizes the result: the gates, and how far the stack is from the baseline.
+func (p *Writer) Headline() {
 	stack := AcceptedStack(p.st)
 	sum := GatedNow(p.st, p.now).Line() + "."
 	switch {
@@ -60,24 +59,11 @@ func (p *page) headline() {
 	case Stacks(p.st):
 		sum += " Nothing is accepted yet."
 	}
-	p.para("**%s**", sum)
-	if len(stack.Features) == 0 {
-		return
+	p.Line("**%s**\n", sum)
+	switch ends := EndsOf(p.st); {
+	case ends.Pair != nil:
+		p.Table(ends.Table())
+	case ends.Command != "":
+		p.Line("%s\n\n```sh\n%s\n```\n", Raw(Apart), Raw(ends.Command))
 	}
-	ends := EndsOf(p.st)
-	if ends.Pair == nil {
-		p.raw("%s\n\n```sh\n%s\n```\n", Apart, ends.Command)
-		return
-	}
-	p.table(ends.Table())
-}
-
-// Markdown is the table in Markdown, followed by an empty line.
-func (t Table) Markdown() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(cells(t.Head), " | "), strings.Repeat(" --- |", len(t.Head)))
-	for _, row := range t.Rows {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells(row), " | "))
-	}
-	return b.String() + "\n"
 }

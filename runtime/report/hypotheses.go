@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -31,47 +32,41 @@ type Claim struct {
 func Claims(st *store.Store) []Claim {
 	all := []Claim{}
 	for _, d := range Standing(st) {
-		h := d.Hypothesis
-		if d.Kind != ledger.KindFeature || h == nil {
-			continue
+		if d.Kind == ledger.KindFeature && d.Hypothesis != nil {
+			c := claimOf(d.Decision)
+			c.Outcome = cmp.Or(c.Outcome, "open")
+			all = append(all, c)
 		}
-		c := Claim{
-			Feature: d.Feature, Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: h.Measured,
-			Tested: tested(h), Outcome: h.Outcome, PostHoc: h.PostHoc, Verdict: d.Verdict,
-		}
-		if c.Outcome == "" {
-			c.Outcome = "open"
-		}
-		all = append(all, c)
 	}
 	return all
 }
 
-// tested is the number that decided a claim: "+9.8% (bounds +0.7% to +14.8%, 3 launches
-// per arm)". It is not the plain mean of all launches with its 95% interval, which may be
-// beyond a claim that is open.
-func tested(h *ledger.Hypothesis) string {
-	if h.Test == nil || len(h.Test.Comparisons) != 1 {
-		return ""
+func claimOf(d *ledger.Decision) Claim {
+	h := d.Hypothesis
+	c := Claim{
+		Feature: d.Feature, Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: h.Measured,
+		Outcome: h.Outcome, PostHoc: h.PostHoc, Verdict: d.Verdict,
 	}
+	if h.Test == nil || len(h.Test.Comparisons) != 1 {
+		return c
+	}
+	// The number that decided, and not the plain mean of all launches with its 95% interval,
+	// which may be beyond a claim that is open.
 	t, arm := h.Test.Comparisons[0].Test, ""
 	if !t.Bounded() || t.N() == 0 {
-		return ""
+		return c
 	}
 	if t.Against != "" {
 		arm = " per arm"
 	}
 	low, high := verdict.Apart(*t.Low, *t.High, t.OwnUnit())
-	return fmt.Sprintf("%s (bounds %s to %s, %s%s)", verdict.Number(*t.Estimate, t.OwnUnit()), low, high, verdict.Launches(t.N()), arm)
+	c.Tested = fmt.Sprintf("%s (bounds %s to %s, %s%s)", verdict.Number(*t.Estimate, t.OwnUnit()), low, high, verdict.Launches(t.N()), arm)
+	return c
 }
 
-// seen is the measured result to show: the number that decided, if there is one.
-func (c Claim) seen() string {
-	if c.Tested != "" {
-		return c.Tested
-	}
-	return cmp.Or(c.Measured.String(), "–")
-}
+// seen is the measured result to show: the number that decided, if there is one, as in
+// "+9.8% (bounds +0.7% to +14.8%, 3 launches per arm)".
+func (c Claim) seen() string { return cmp.Or(c.Tested, c.Measured.String(), "–") }
 
 // ClaimNotes explain the numbers of the table.
 func ClaimNotes(claims []Claim) []string {
@@ -101,21 +96,18 @@ func ClaimTable(claims []Claim) Table {
 	return t
 }
 
-// hypotheses writes the table of all hypotheses.
-func (p *page) hypotheses() {
+// Hypotheses is the table of all hypotheses.
+func (p *Writer) Hypotheses() {
 	claims := Claims(p.st)
 	if len(claims) == 0 {
 		return
 	}
-	p.para("## Hypotheses")
-	p.table(ClaimTable(claims))
+	p.Line("## Hypotheses\n")
+	p.Table(ClaimTable(claims))
 	for _, n := range ClaimNotes(claims) {
-		p.para("%s", n)
+		p.Line("%s\n", n)
 	}
-	for _, c := range claims {
-		if c.PostHoc {
-			p.para("POST HOC: the claim was made or changed after its launches were measured, so it predicts nothing.")
-			break
-		}
+	if slices.ContainsFunc(claims, func(c Claim) bool { return c.PostHoc }) {
+		p.Line("POST HOC: the claim was made or changed after its launches were measured, so it predicts nothing.\n")
 	}
 }

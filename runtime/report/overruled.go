@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -96,18 +95,4 @@ func Withdrawn(r *ledger.Retraction) string {
 	was := r.Was()
 	was = was.As(code.Of("retraction.withdrawn", "{verdict}{accepted?, accepted} (attempt {attempt})"))
 	return was.String()
-}
-
-// before is the decision withdrawn by a standing one; the decision itself if it withdraws
-// none.
-func (p *page) before(d *ledger.Decision) *ledger.Decision {
-	if d.Retraction == nil {
-		return d
-	}
-	history := p.st.History(d.Node)
-	i := slices.IndexFunc(history, func(was store.Decided) bool { return was.Attempt == d.Retraction.Attempt })
-	if i < 0 {
-		return d
-	}
-	return history[i].Decision
 }

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -23,98 +21,44 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	if len(runs) == 0 {
 		return fmt.Errorf("nothing was applied here, so there is nothing to report")
 	}
-	last := runs[len(runs)-1]
-	view, err := st.Run(last.ID)
+	v, err := st.Run(runs[len(runs)-1].ID)
 	if err != nil {
 		return err
 	}
-	p := &page{w: w, st: st, now: time.Now(), moved: moved}
-	p.para("# Results of plan %s", last.Plan)
-	p.headline()
-	p.header(view)
-	p.gates()
-	p.again()
-	p.comparisons()
-	p.features()
-	p.stack()
-	p.targets()
-	p.hypotheses()
-	p.launches()
-	p.line("Workload labels: pp2048 tg32 @ d4096, c16 means prompts of 2048 tokens after 4096 of context, answers")
-	p.line("of 32, 16 concurrent requests. Each number is the mean over the launches that the decision read, of a launch's value: the")
-	p.line("median, or the percentile or total in the column's name; ± is the standard deviation over launches. The mean is of logs unless")
-	p.line("a value is zero, and ± then the standard deviation of the logs times the mean. Below it is the change from the variant it was")
-	p.line("compared with: [low, high] are the bounds of the decision that a rule made by it, 95%% CI is an interval by which nothing was")
-	p.line("decided, and ~ marks a change that the launches do not show.")
-	return p.err
-}
-
-type page struct {
-	w     io.Writer
-	st    *store.Store
-	now   time.Time
-	moved Moved
-	// told tracks which causes were printed, each once.
-	told verdict.Page
-	err  error
-}
-
-// line writes a line. Its contents may be foreign.
-func (p *page) line(format string, args ...any) {
-	for i, arg := range args {
-		if text, is := arg.(string); is {
-			args[i] = Inert(text)
-		}
-	}
-	p.raw(format, args...)
-}
-
-// raw writes a line that is already Markdown.
-func (p *page) raw(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
-
-// para writes a line and an empty one.
-func (p *page) para(format string, args ...any) {
-	p.line(format+"\n", args...)
-}
-
-// table writes a table, escaping what Markdown would read as a column.
-func (p *page) table(t Table) {
-	p.raw("%s", strings.TrimSuffix(t.Markdown(), "\n"))
-}
-
-func cells(row []string) (out []string) {
-	for _, c := range row {
-		out = append(out, cellEscapes.Replace(Inert(strings.TrimSpace(c))))
-	}
-	return out
-}
-
-var cellEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>")
-
-func (p *page) header(v *store.RunView) {
-	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(p.st).State]
+	p := NewWriter(st, moved)
+	p.Line("# Results of plan %s\n", v.Plan)
+	p.Headline()
+	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(st).State]
 	switch {
 	case v.Done:
 		state = fmt.Sprintf("%s, exit status %d", v.Reason.String(), v.Exit)
 	case state == "":
 		state = "under way, or killed"
 	}
-	p.para("Run `%s` of %s: %s.", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
+	p.Line("Run `%s` of %s: %s.\n", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
 	if s := v.Start; s != nil {
-		var env []string
-		for k, value := range s.Environment {
-			env = append(env, k+" "+value)
-		}
-		sort.Strings(env)
-		p.para("%s, plan digest `%.16s`. Machine: %s.", s.Tool, s.PlanDigest, strings.Join(env, ", "))
+		p.Line("%s, plan digest `%.16s`. Machine: %s.\n", s.Tool, s.PlanDigest, verdict.Pairs(s.Environment, " ", ", "))
 	}
+	p.Gates()
+	p.Again()
+	p.Comparisons()
+	p.Features()
+	p.Stack()
+	p.Targets()
+	p.Hypotheses()
+	p.launches()
+	p.Line("Workload labels: pp2048 tg32 @ d4096, c16 means prompts of 2048 tokens after 4096 of context, answers")
+	p.Line("of 32, 16 concurrent requests. Each number is the mean over the launches that the decision read, of a launch's value: the")
+	p.Line("median, or the percentile or total in the column's name; ± is the standard deviation over launches. The mean is of logs unless")
+	p.Line("a value is zero, and ± then the standard deviation of the logs times the mean. Below it is the change from the variant it was")
+	p.Line("compared with: [low, high] are the bounds of the decision that a rule made by it, 95%% CI is an interval by which nothing was")
+	p.Line("decided, and ~ marks a change that the launches do not show.")
+	_, err = io.WriteString(w, p.String())
+	return err
 }
 
-func (p *page) features() {
+// Features are those with a decision, with what it follows from.
+func (p *Writer) Features() {
 	for _, d := range Standing(p.st) {
 		if d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria {
 			p.feature(d.Decision)
@@ -122,116 +66,106 @@ func (p *page) features() {
 	}
 }
 
-func (p *page) feature(d *ledger.Decision) {
-	p.para("## %s: %s", verdict.Capital(strings.Replace(d.Node, ".", " ", 1)), OverruledOf(d, nil, p.now).Word())
+func (p *Writer) feature(d *ledger.Decision) {
+	p.Line("## %s: %s\n", verdict.Capital(strings.Replace(d.Node, ".", " ", 1)), OverruledOf(d, nil, p.now).Word())
 	for _, line := range verdict.Lines(d.Marks()) {
-		p.para("%s.", line)
+		p.Line("%s.\n", line)
 	}
 	if r := d.Retraction; r != nil {
-		d = p.before(d)
-		p.para("No longer: %s The following was %s.", verdict.Stopped(r.Of(d.Node)), Withdrawn(r))
+		p.Line("No longer: %s The following was %s.\n", verdict.Stopped(r.Of(d.Node)), Withdrawn(r))
+		for _, was := range p.st.History(d.Node) {
+			if was.Attempt == r.Attempt {
+				d = was.Decision
+			}
+		}
 	}
 	if h := d.Hypothesis; h != nil {
-		p.line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
-		if c := (Claim{Measured: h.Measured, Tested: tested(h)}); c.seen() != "–" {
-			p.line("Measured: %s.%s", c.seen(), outcome(h))
+		p.Line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
+		if c := claimOf(d); c.seen() != "–" {
+			outcome := ""
+			if h.Outcome != "" {
+				outcome = " Hypothesis " + c.Words() + "."
+			}
+			p.Line("Measured: %s.%s", c.seen(), outcome)
 		}
-		p.line("")
+		p.Line("")
 	}
 	if len(d.Levels) > 0 {
-		p.para("Levels: %s.", levelWords(d))
+		// Those of the stack that it builds on, qualified beside it, have its name before theirs.
+		var own, under []string
+		on := ""
+		for _, l := range d.Levels {
+			if variant, level, of := strings.Cut(l.Name, "/"); of {
+				on, under = variant, append(under, level+" "+string(l.Verdict))
+				continue
+			}
+			own = append(own, l.Name+" "+string(l.Verdict))
+		}
+		words := strings.Join(own, ", ")
+		if on != "" {
+			words += fmt.Sprintf("; base (%s): %s", on, strings.Join(under, ", "))
+		}
+		p.Line("Levels: %s.\n", words)
 	}
 	t := Table{Head: []string{"Criterion", "Rule", "Verdict", "Evidence"}}
 	for _, r := range d.Rules {
-		label := r.Name
-		if !r.Decides {
-			label += " (recorded only)"
-		}
-		t.Rows = append(t.Rows, []string{label, "`" + r.Expr + "`", string(r.Verdict), strings.Join(Told(&p.told, d, r.Reasons), "\n")})
+		t.Rows = append(t.Rows, []string{RuleLabel(r), "`" + r.Expr + "`", string(r.Verdict), strings.Join(Told(&p.told, d, r.Reasons), "\n")})
 	}
-	p.table(t)
-	for i, line := range verdict.Lines(d.Findings) {
-		if i == 0 {
-			p.para("Besides the criteria:")
-		}
-		p.line("- %s", line)
-	}
+	p.Table(t)
 	if len(d.Findings) > 0 {
-		p.line("")
+		p.Line("Besides the criteria:\n")
 	}
-	p.movements(d)
-	p.arms(d)
+	p.List(verdict.Lines(d.Findings))
+	p.Side(d)
 }
 
-func (p *page) movements(d *ledger.Decision) {
-	if p.moved == nil {
-		return
+// RuleLabel is the name of a rule in tables.
+func RuleLabel(r ledger.Rule) string {
+	if !r.Decides {
+		return r.Name + " (recorded only)"
 	}
-	if all := p.moved(d); len(all) > 0 {
-		p.para(MovedTitle)
-		p.table(Movements(all))
-	}
+	return r.Name
 }
 
-// levelWords are a feature's levels and their outcomes. Those of the stack that it builds
-// on, qualified beside it, are prefixed with its name.
-func levelWords(d *ledger.Decision) string {
-	var own, under []string
-	on := ""
-	for _, l := range d.Levels {
-		if variant, level, of := strings.Cut(l.Name, "/"); of {
-			on, under = variant, append(under, level+" "+string(l.Verdict))
-			continue
+// Side are a decided feature's changed metrics, and its variants side by side.
+func (p *Writer) Side(d *ledger.Decision) {
+	if p.moved != nil {
+		if all := p.moved(d); len(all) > 0 {
+			p.Line(MovedTitle + "\n")
+			p.Table(Movements(all))
 		}
-		own = append(own, l.Name+" "+string(l.Verdict))
 	}
-	words := strings.Join(own, ", ")
-	if on != "" {
-		words += fmt.Sprintf("; base (%s): %s", on, strings.Join(under, ", "))
+	for _, t := range ArmTables(p.st, d) {
+		p.Table(t)
 	}
-	return words
+	p.List(verdict.Lines(Limits(ArmsOf(p.st, d)...)))
 }
 
-// outcome is the hypothesis' outcome, empty if nobody tested it.
-func outcome(h *ledger.Hypothesis) string {
-	if h.Outcome == "" {
-		return ""
-	}
-	return " Hypothesis " + Claim{Outcome: h.Outcome, PostHoc: h.PostHoc}.Words() + "."
-}
-
-// gates lists phases in the plan's order, and the baseline if it did not pass.
-func (p *page) gates() {
-	p.para("## Gates")
+// Gates are the phases in the plan's order, and the baseline if it did not pass.
+func (p *Writer) Gates() {
+	p.Line("## Gates\n")
 	t := Table{Head: []string{"Phase", "Verdict", "Why"}}
 	for _, r := range Rows(p.st) {
-		switch phase, isPhase := phaseNode(r.Node); {
+		switch phase, isPhase := PhaseNode(r.Node); {
 		case r.Gone:
 		case r.Decided != nil && (isPhase || r.Node == ledger.Baseline && !r.Decided.Verdict.Unlocks()):
-			t.Rows = append(t.Rows, p.gate(r.Decided.Decision))
+			d := r.Decided.Decision
+			why, o := strings.Join(Told(&p.told, d, d.Why()), "\n"), OverruledOf(d, p.st.Waiver(d.Node), p.now)
+			if o.State != "" && !slices.EqualFunc(o.Reasons, d.Why(), verdict.Reason.Equal) {
+				why = verdict.Semicolons(o.Reasons) + "\n" + why
+			}
+			t.Rows = append(t.Rows, []string{cmp.Or(d.Phase, d.Node), "**" + o.Word() + "**", why})
 		case !r.Locked.IsZero() && isPhase:
 			t.Rows = append(t.Rows, []string{phase, "locked", r.Locked.String()})
 		}
 	}
-	p.table(t)
+	p.Table(t)
 }
 
-// phaseNode is the phase that a node decides, if it does.
-func phaseNode(node string) (phase string, ok bool) {
+// PhaseNode is the phase that a node decides, if it does.
+func PhaseNode(node string) (phase string, ok bool) {
 	phase, ok = strings.CutPrefix(node, "phase.")
 	return phase, ok && !strings.Contains(phase, ".step.")
-}
-
-func (p *page) gate(d *ledger.Decision) []string {
-	why := strings.Join(Told(&p.told, d, d.Why()), "\n")
-	o := OverruledOf(d, p.st.Waiver(d.Node), p.now)
-	word := "**" + o.Word() + "**"
-	if o.State != "" {
-		if !slices.EqualFunc(o.Reasons, d.Why(), verdict.Reason.Equal) {
-			why = verdict.Semicolons(o.Reasons) + "\n" + why
-		}
-	}
-	return []string{cmp.Or(d.Phase, d.Node), word, why}
 }
 
 // Told are a decision's reasons as lines: its own tests' findings every time, what
@@ -267,27 +201,11 @@ func TestsDecided(d *ledger.Decision) bool {
 	return true
 }
 
-// arms writes the table of a feature's variants side by side.
-func (p *page) arms(d *ledger.Decision) {
-	for _, t := range ArmTables(p.st, d) {
-		p.table(t)
-	}
-	if shares := Limits(ArmsOf(p.st, d)...); len(shares) > 0 {
-		for _, share := range shares {
-			p.line("- %s", share.String())
-		}
-		p.line("")
-	}
-}
-
 // ArmTables are the variants of a decision side by side: a table per workload, and for
 // what a launch has once. Below each number is its change from the parent's in its session.
 func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
 	arms, by := ArmsOf(st, d), tests(d)
-	var all []*ledger.Launch
-	for _, a := range arms {
-		all = append(all, a.Launches...)
-	}
+	all := launchesOf(arms)
 	parent := EvidenceOf(d).Parent.Name
 	for _, g := range Groups(all) {
 		t := Table{Head: []string{"Variant", "Launches"}}
@@ -340,8 +258,8 @@ func across(launches []*ledger.Launch, c Column, cell string) string {
 }
 
 // launches writes the list of individual launches, so nobody has to trust a mean.
-func (p *page) launches() {
-	p.para("## Launches")
+func (p *Writer) launches() {
+	p.Line("## Launches\n")
 	t := Table{Head: []string{"Launch", "Purpose", "Variant", "Seconds", "Outcome"}}
 	for _, l := range p.st.Launches(store.LaunchFilter{}) {
 		outcome := "ok"
@@ -353,21 +271,20 @@ func (p *page) launches() {
 		}
 		t.Rows = append(t.Rows, []string{l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome})
 	}
-	p.table(t)
-	p.para("`mxflow show LAUNCH` prints all metrics of a launch and the paths of its log and samples.")
+	p.Table(t)
+	p.Line("`mxflow show LAUNCH` prints all metrics of a launch and the paths of its log and samples.\n")
 }
 
-// again writes what readers must know about decisions that were not the first.
-func (p *page) again() {
-	var rows [][]string
+// Again is what readers must know about decisions that were not the first.
+func (p *Writer) Again() {
+	t := Table{Head: []string{"Node", "Verdict", "Note"}}
 	for _, d := range Standing(p.st) {
 		if again := d.Tries(); len(again) > 0 {
-			rows = append(rows, []string{d.Node, string(d.Verdict), strings.Join(verdict.Lines(again), "\n")})
+			t.Rows = append(t.Rows, []string{d.Node, string(d.Verdict), strings.Join(verdict.Lines(again), "\n")})
 		}
 	}
-	if len(rows) == 0 {
-		return
+	if len(t.Rows) > 0 {
+		p.Line("## Decided more than once\n")
+		p.Table(t)
 	}
-	p.para("## Decided more than once")
-	p.table(Table{Head: []string{"Node", "Verdict", "Note"}, Rows: rows})
 }

@@ -14,24 +14,45 @@ import (
 // by cell.
 const wideTable = 5
 
-// Table is a table of text.
-type Table struct {
-	Head []string
-	Rows [][]string
-}
-
 // RowTables are the tables of a comparison of engines, or one table per cell of the
 // workloads if one would be too wide. Every number is a mean over launches with its 95%
 // interval, and below it how many times better than the reference it is.
-func RowTables(rows []verdict.Row) []Table {
-	columns := columnsOf(rows)
-	groups := [][]verdict.Cell{columns}
-	if len(columns) > wideTable {
-		groups = byCell(columns)
+func RowTables(rows []verdict.Row) (out []Table) {
+	what := "Engine"
+	if slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.Reference && r.Name == ledger.Baseline }) {
+		what = "Cell"
 	}
-	var out []Table
-	for _, group := range groups {
-		out = append(out, tableOf(rows, group))
+	columns, groups, last := columnsOf(rows), [][]verdict.Cell{nil}, ""
+	for i, c := range columns {
+		cell, _ := measure.SplitAddress(c.Address)
+		if i > 0 && len(columns) > wideTable && cell != last {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1], last = append(groups[len(groups)-1], c), cell
+	}
+	for _, columns := range groups {
+		t := Table{Head: []string{what, "Launches"}}
+		for _, c := range columns {
+			t.Head = append(t.Head, fmt.Sprintf("%s (%s)", columnName(c), c.Unit))
+		}
+		for _, r := range rows {
+			row := []string{r.Name, fmt.Sprint(r.N)}
+			if r.Reference {
+				row[0] += " (reference)"
+			}
+			for _, column := range columns {
+				text := "–"
+				if c := cellOf(r.Cells, column.Address); c != nil {
+					text = verdict.CI(c.Mean, c.Low, c.High, "")
+					if c.Speedup != nil {
+						text += "\n" + verdict.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
+					}
+				}
+				row = append(row, text)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		out = append(out, t)
 	}
 	return out
 }
@@ -39,61 +60,19 @@ func RowTables(rows []verdict.Row) []Table {
 // columnsOf are the metrics of all rows, in the order of the rows.
 func columnsOf(rows []verdict.Row) (columns []verdict.Cell) {
 	for _, r := range rows {
-		for i, c := range r.Cells {
-			if find(columns, c.Address) != nil {
-				continue
+		at := len(columns)
+		for _, c := range r.Cells {
+			i := slices.IndexFunc(columns, func(o verdict.Cell) bool { return o.Address == c.Address })
+			if i < 0 {
+				i, columns = at, slices.Insert(columns, at, c)
 			}
-			// After its predecessor in this row, so cells stay together.
-			at := len(columns)
-			if i > 0 {
-				at = 1 + slices.IndexFunc(columns, func(o verdict.Cell) bool { return o.Address == r.Cells[i-1].Address })
-			}
-			columns = slices.Insert(columns, at, c)
+			at = i + 1 // what follows it in this row comes next, so cells stay together
 		}
 	}
 	return columns
 }
 
-func byCell(columns []verdict.Cell) (groups [][]verdict.Cell) {
-	for _, c := range columns {
-		if n := len(groups); n > 0 && cellName(groups[n-1][0]) == cellName(c) {
-			groups[n-1] = append(groups[n-1], c)
-		} else {
-			groups = append(groups, []verdict.Cell{c})
-		}
-	}
-	return groups
-}
-
-func cellName(c verdict.Cell) string {
-	cell, _ := measure.SplitAddress(c.Address)
-	return cell
-}
-
-func tableOf(rows []verdict.Row, columns []verdict.Cell) Table {
-	what := "Engine"
-	if slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.Reference && r.Name == ledger.Baseline }) {
-		what = "Cell"
-	}
-	t := Table{Head: []string{what, "Launches"}}
-	for _, c := range columns {
-		t.Head = append(t.Head, fmt.Sprintf("%s (%s)", columnName(c), c.Unit))
-	}
-	for _, r := range rows {
-		name := r.Name
-		if r.Reference {
-			name += " (reference)"
-		}
-		row := []string{name, fmt.Sprint(r.N)}
-		for _, c := range columns {
-			row = append(row, cellText(find(r.Cells, c.Address)))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-func find(cells []verdict.Cell, address string) *verdict.Cell {
+func cellOf(cells []verdict.Cell, address string) *verdict.Cell {
 	for i := range cells {
 		if cells[i].Address == address {
 			return &cells[i]
@@ -102,15 +81,10 @@ func find(cells []verdict.Cell, address string) *verdict.Cell {
 	return nil
 }
 
-func cellText(c *verdict.Cell) string {
-	if c == nil {
-		return "–"
-	}
-	text := verdict.CI(c.Mean, c.Low, c.High, "")
-	if c.Speedup != nil {
-		text += "\n" + verdict.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
-	}
-	return text
+// columnName is "chat.c16 tg" for chat.c16.tg.
+func columnName(c verdict.Cell) string {
+	cell, metric := measure.SplitAddress(c.Address)
+	return strings.TrimSpace(cell + " " + metric)
 }
 
 // RowNotes are the rows without numbers, with the reason, and notes on the others.
@@ -167,7 +141,8 @@ func Best(rows []verdict.Row) (lines []string) {
 		var best *verdict.Cell
 		name := ""
 		for _, r := range rows {
-			if own := find(r.Cells, c.Address); own != nil && own.Speedup != nil && (best == nil || *own.Speedup > *best.Speedup) {
+			own := cellOf(r.Cells, c.Address)
+			if own != nil && own.Speedup != nil && (best == nil || *own.Speedup > *best.Speedup) {
 				best, name = own, r.Name
 			}
 		}
@@ -189,35 +164,24 @@ const (
 	BestLegend = "The best of several is optimistic on average: confirm it as a feature, on fresh launches."
 )
 
-// comparisons are the steps that compare engines.
-func (p *page) comparisons() {
+// Comparisons are the steps that compare engines, or cells of a matrix.
+func (p *Writer) Comparisons() {
 	for _, d := range Standing(p.st) {
-		if len(d.Rows) > 0 {
-			p.comparison(d.Decision)
+		if len(d.Rows) == 0 {
+			continue
+		}
+		p.Line("## Comparison %s: %s\n", d.Node[strings.LastIndexByte(d.Node, '.')+1:], d.Verdict)
+		for _, t := range RowTables(d.Rows) {
+			p.Table(t)
+		}
+		for _, n := range RowNotes(d.Rows) {
+			p.Line("- %s", strings.ReplaceAll(n, "\n", " "))
+		}
+		p.Line("\n%s\n", RowLegend)
+		if t := Effects(d.Effects); len(t.Rows) > 0 {
+			p.Line("Best cells: %s. %s\n", strings.Join(Best(d.Rows), "; "), BestLegend)
+			p.Table(t)
+			p.Line("%s\n", EffectsLegend)
 		}
 	}
-}
-
-func (p *page) comparison(d *ledger.Decision) {
-	name := d.Node[strings.LastIndexByte(d.Node, '.')+1:]
-	p.para("## Comparison %s: %s", name, d.Verdict)
-	for _, t := range RowTables(d.Rows) {
-		p.table(t)
-	}
-	for _, n := range RowNotes(d.Rows) {
-		p.line("- %s", strings.ReplaceAll(n, "\n", " "))
-	}
-	p.line("")
-	p.para("%s", RowLegend)
-	if t := Effects(d.Effects); len(t.Rows) > 0 {
-		p.para("Best cells: %s. %s", strings.Join(Best(d.Rows), "; "), BestLegend)
-		p.table(t)
-		p.para("%s", EffectsLegend)
-	}
-}
-
-// columnName is "chat.c16 tg" for chat.c16.tg.
-func columnName(c verdict.Cell) string {
-	cell, metric := measure.SplitAddress(c.Address)
-	return strings.TrimSpace(cell + " " + metric)
 }

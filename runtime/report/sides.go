@@ -43,49 +43,52 @@ func (p Pair) Title() string {
 	return p.Old.Title() + " and " + p.New.Title()
 }
 
-// side is what a name resolves to: arms, or parts of them, by variant, the newest last.
-type side map[string][]*Arm
-
-func (s side) names() []string { return slices.Sorted(maps.Keys(s)) }
-
 // PairsOf are the pairs that two names resolve to, each a feature or "baseline", a run (its
 // ID, a prefix of it, "latest"), or NAME@RUN.
-func PairsOf(st *store.Store, a, b string) ([]Pair, error) {
-	old, err := sideOf(st, a)
-	if err != nil {
-		return nil, err
+func PairsOf(st *store.Store, a, b string) (pairs []Pair, err error) {
+	var sides [2]map[string][]*Arm
+	for i, asked := range []string{a, b} {
+		if sides[i], err = sideOf(st, asked); err != nil {
+			return nil, err
+		}
 	}
-	new, err := sideOf(st, b)
-	if err != nil {
-		return nil, err
-	}
-	var pairs []Pair
-	if len(old) == 1 && len(new) == 1 {
-		pairs = append(pairs, pairOf(st, old[old.names()[0]], new[new.names()[0]]))
-	} else {
-		for _, name := range old.names() {
-			if new[name] != nil {
-				pairs = append(pairs, pairOf(st, old[name], new[name]))
+	names := [2][]string{names(sides[0]), names(sides[1])}
+	alone := len(names[0]) == 1 && len(names[1]) == 1
+	for _, name := range names[0] {
+		old, new := sides[0][name], sides[1][name]
+		if alone {
+			new = sides[1][names[1][0]]
+		}
+		if new == nil {
+			continue
+		}
+		// Of the newest session in which both were measured, or else the newest of each.
+		before, after := old[len(old)-1], new[len(new)-1]
+		for _, own := range slices.Backward(new) {
+			if i := slices.IndexFunc(old, func(a *Arm) bool { return a.Session == own.Session }); i >= 0 {
+				before, after = old[i], own
+				break
 			}
 		}
+		p := pairOfArms(st, before, after, nil)
+		if p.Old.Launches[0].ID == p.New.Launches[0].ID {
+			return nil, fmt.Errorf("%s and %s are the same launches (%s of session %s)", a, b, p.Old.Variant, p.Old.Session)
+		}
+		p.Old.Asked, p.New.Asked = a, b
+		pairs = append(pairs, p)
 	}
 	if len(pairs) == 0 {
-		return nil, fmt.Errorf("%s has launches of %s, %s of %s: no variant is in both. Give one of each, such as %s@RUN", a, strings.Join(old.names(), ", "), b, strings.Join(new.names(), ", "), old.names()[0])
-	}
-	for i := range pairs {
-		if pairs[i].Old.Launches[0].ID == pairs[i].New.Launches[0].ID {
-			return nil, fmt.Errorf("%s and %s are the same launches (%s of session %s)", a, b, pairs[i].Old.Variant, pairs[i].Old.Session)
-		}
-		pairs[i].Old.Asked, pairs[i].New.Asked = a, b
+		return nil, fmt.Errorf("%s has launches of %s, %s of %s: no variant is in both. Give one of each, such as %s@RUN", a, strings.Join(names[0], ", "), b, strings.Join(names[1], ", "), names[0][0])
 	}
 	return pairs, nil
 }
 
-// sideOf resolves a name: a variant goes before a run.
-func sideOf(st *store.Store, asked string) (side, error) {
+// sideOf resolves a name to arms, or parts of them, by variant, the newest last: a variant goes
+// before a run.
+func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
 	all := Arms(st)
-	if s := sideFrom(all, asked); len(s) > 0 {
-		return s, nil
+	if of := byVariant(all, asked); len(of) > 0 {
+		return of, nil
 	}
 	variant, run, at := strings.Cut(asked, "@")
 	if !at {
@@ -93,33 +96,31 @@ func sideOf(st *store.Store, asked string) (side, error) {
 	}
 	view, err := st.Run(run)
 	if err != nil {
-		return nil, fmt.Errorf("no record is named %q: use a variant (%s), a run (the newest is %s), or VARIANT@RUN (%w)", asked, strings.Join(sideFrom(all, "").names(), ", "), latest(st), err)
+		newest := "none"
+		if runs := st.Runs(); len(runs) > 0 {
+			newest = runs[len(runs)-1].ID
+		}
+		return nil, fmt.Errorf("no record is named %q: use a variant (%s), a run (the newest is %s), or VARIANT@RUN (%w)", asked, strings.Join(names(byVariant(all, "")), ", "), newest, err)
 	}
 	made := Parts(all, view.Launches)
-	s := sideFrom(made, variant)
-	if len(s) == 0 {
-		return nil, fmt.Errorf("run %s did not measure %s: it measured %s, and may have reused earlier results", view.ID, cmp.Or(variant, "anything"), cmp.Or(strings.Join(sideFrom(made, "").names(), ", "), "nothing"))
+	of := byVariant(made, variant)
+	if len(of) == 0 {
+		return nil, fmt.Errorf("run %s did not measure %s: it measured %s, and may have reused earlier results", view.ID, cmp.Or(variant, "anything"), cmp.Or(strings.Join(names(byVariant(made, "")), ", "), "nothing"))
 	}
-	return s, nil
+	return of, nil
 }
 
-// sideFrom is of the arms of a variant, or of all.
-func sideFrom(arms []*Arm, variant string) side {
-	s := side{}
+func names(of map[string][]*Arm) []string { return slices.Sorted(maps.Keys(of)) }
+
+// byVariant are the arms of a variant, or of all.
+func byVariant(arms []*Arm, variant string) map[string][]*Arm {
+	of := map[string][]*Arm{}
 	for _, a := range arms {
 		if variant == "" || a.Variant == variant {
-			s[a.Variant] = append(s[a.Variant], a)
+			of[a.Variant] = append(of[a.Variant], a)
 		}
 	}
-	return s
-}
-
-func latest(st *store.Store) string {
-	runs := st.Runs()
-	if len(runs) == 0 {
-		return "none"
-	}
-	return runs[len(runs)-1].ID
+	return of
 }
 
 // Parts are arms with those of their launches that are among some; arms without any are
@@ -135,32 +136,6 @@ func Parts(arms []*Arm, among []*ledger.Launch) (out []*Arm) {
 	return out
 }
 
-// Commits are the revisions that a launch ran from.
-func Commits(l *ledger.Launch) (commits []string) {
-	for _, t := range l.Trees {
-		if t.Commit != "" {
-			commits = append(commits, t.Commit)
-		}
-	}
-	for key, value := range l.Engine {
-		if strings.HasPrefix(key, "source.") && strings.HasSuffix(key, ".commit") {
-			commits = append(commits, value)
-		}
-	}
-	slices.Sort(commits)
-	return slices.Compact(commits)
-}
-
-// pairOf uses the newest session in which both were measured, or else the newest of each.
-func pairOf(st *store.Store, old, new []*Arm) Pair {
-	for _, own := range slices.Backward(new) {
-		if i := slices.IndexFunc(old, func(a *Arm) bool { return a.Session == own.Session }); i >= 0 {
-			return pairOfArms(st, old[i], own, nil)
-		}
-	}
-	return pairOfArms(st, old[len(old)-1], new[len(new)-1], nil)
-}
-
 // pairOfArms compares two arms: of one session by the launches that ran side by side. by
 // are the tests of rules that may have decided a change.
 func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
@@ -168,7 +143,30 @@ func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 	if old.Session == new.Session && old.Variant != new.Variant {
 		p.New.Launches, p.Old.Launches = Beside(new, old)
 	}
-	machine, other := Environments(p.Old.Launches, p.New.Launches)
+	entries := map[string]bool{}
+	for _, l := range slices.Concat(p.Old.Launches, p.New.Launches) {
+		for name := range l.Fingerprint {
+			entries[name] = true
+		}
+	}
+	var machine, other []verdict.Reason // what differs and means another machine, and what does not
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		var args []verdict.Arg
+		was, is := Entries(p.Old.Launches, name), Entries(p.New.Launches, name)
+		if was != "" {
+			args = append(args, verdict.Text("was", was))
+		}
+		if is != "" {
+			args = append(args, verdict.Text("is", is))
+		}
+		switch r := verdict.New(code.SideDiffers, args...).On(name); {
+		case was == is:
+		case slices.Contains(ofMachine, name):
+			machine = append(machine, r)
+		default:
+			other = append(other, r)
+		}
+	}
 	if len(machine) > 0 {
 		p.Notes = append(p.Notes, verdict.Say("compare.machine",
 			"different machines ({causes}): launches show how one machine varies, so the changes have neither "+
@@ -197,17 +195,6 @@ func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 	return p
 }
 
-// PairOf compares a feature's candidate with its parent, as it was decided; nil if one of
-// them has no launches.
-func PairOf(st *store.Store, d *ledger.Decision) *Pair {
-	arms := ArmsOf(st, &ledger.Decision{Kind: d.Kind, Evidence: []ledger.Evidence{EvidenceOf(d)}})
-	if len(arms) < 2 || arms[0].Variant != EvidenceOf(d).Parent.Name {
-		return nil
-	}
-	p := pairOfArms(st, arms[0], arms[1], tests(d))
-	return &p
-}
-
 // EvidenceOf is what a feature's own criteria read; it names no arm if they read none.
 func EvidenceOf(d *ledger.Decision) ledger.Evidence {
 	for _, e := range d.Evidence {
@@ -222,48 +209,50 @@ func EvidenceOf(d *ledger.Decision) ledger.Evidence {
 // it.
 var ofMachine = []string{"arch", "arch_level", "cores", "cpu", "driver", "gpu", "host", "mem_gib", "os"}
 
-// Environments are the entries in which the environments of launches differ: those that
-// mean another machine, and the others.
-func Environments(old, new []*ledger.Launch) (machine, other []verdict.Reason) {
-	names := map[string]bool{}
-	for _, l := range slices.Concat(old, new) {
-		for name := range l.Fingerprint {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, is := Entries(old, name), Entries(new, name)
-		if was == is {
-			continue
-		}
-		var args []verdict.Arg
-		if was != "" {
-			args = append(args, verdict.Text("was", was))
-		}
-		if is != "" {
-			args = append(args, verdict.Text("is", is))
-		}
-		r := verdict.New(code.SideDiffers, args...).On(name)
-		if slices.Contains(ofMachine, name) {
-			machine = append(machine, r)
-		} else {
-			other = append(other, r)
-		}
-	}
-	return machine, other
-}
-
 var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 
 // Entries are the values of an entry of the environment over launches, digests cut; empty
 // if none has it.
 func Entries(launches []*ledger.Launch, name string) string {
+	return Distinct(launches, func(l *ledger.Launch) string {
+		return longDigest.ReplaceAllStringFunc(l.Fingerprint[name], func(d string) string { return d[:12] })
+	})
+}
+
+// Distinct are the texts that launches have of something, each once, in their order.
+func Distinct(launches []*ledger.Launch, of func(*ledger.Launch) string) string {
 	var seen []string
 	for _, l := range launches {
-		text := longDigest.ReplaceAllStringFunc(l.Fingerprint[name], func(d string) string { return d[:12] })
-		if text != "" && !slices.Contains(seen, text) {
+		if text := of(l); text != "" && !slices.Contains(seen, text) {
 			seen = append(seen, text)
 		}
 	}
 	return strings.Join(seen, ", ")
+}
+
+// PairOf compares a feature's candidate with its parent, as it was decided; nil if one of
+// them has no launches.
+func PairOf(st *store.Store, d *ledger.Decision) *Pair {
+	arms := ArmsOf(st, &ledger.Decision{Kind: d.Kind, Evidence: []ledger.Evidence{EvidenceOf(d)}})
+	if len(arms) < 2 || arms[0].Variant != EvidenceOf(d).Parent.Name {
+		return nil
+	}
+	p := pairOfArms(st, arms[0], arms[1], tests(d))
+	return &p
+}
+
+// Commits are the revisions that a launch ran from.
+func Commits(l *ledger.Launch) (commits []string) {
+	for _, t := range l.Trees {
+		if t.Commit != "" {
+			commits = append(commits, t.Commit)
+		}
+	}
+	for key, value := range l.Engine {
+		if strings.HasPrefix(key, "source.") && strings.HasSuffix(key, ".commit") {
+			commits = append(commits, value)
+		}
+	}
+	slices.Sort(commits)
+	return slices.Compact(commits)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -108,43 +109,33 @@ func outcomeWord(d *ledger.Decision) string {
 	if d == nil {
 		return ""
 	}
-	if word := verdictWord(d.Verdict, len(d.OnSeenData) > 0); inStack(d) {
-		return word + ", accepted"
-	} else {
-		return word
+	word := verdictWord(d.Verdict, len(d.OnSeenData) > 0)
+	if inStack(d) {
+		word += ", accepted"
 	}
+	return word
 }
 
 // Markdown writes what changed.
 func (s *Since) Markdown(w io.Writer) error {
-	p := &page{w: w}
-	p.para("# Since %s", s.Name)
+	p := NewWriter(nil, nil)
+	p.Line("# Since %s\n", s.Name)
 	if s.Run != "" {
-		p.para("Run `%s`, which ended %s.", s.Run, ledger.Minute(s.At))
+		p.Line("Run `%s`, which ended %s.\n", s.Run, ledger.Minute(s.At))
 	} else {
-		p.para("Decisions up to %s.", ledger.Minute(s.At))
+		p.Line("Decisions up to %s.\n", ledger.Minute(s.At))
 	}
-	stack := func(features []string) string {
-		if len(features) == 0 {
-			return "baseline"
-		}
-		return strings.Join(features, " + ")
+	then, now := strings.Join(s.Then, " + "), strings.Join(s.Now, " + ")
+	p.Line("Stack then: %s. Now: %s.\n", cmp.Or(then, "baseline"), cmp.Or(now, "baseline"))
+	t := Table{Head: []string{"Node", "Then", "Now", "Why"}}
+	for _, c := range s.Changes {
+		t.Rows = append(t.Rows, []string{c.Node, cmp.Or(c.Was, "–"), cmp.Or(c.Is, "–"), cmp.Or(strings.Join(verdict.Lines(c.Reasons), "\n"), "–")})
 	}
-	p.para("Stack then: %s. Now: %s.", stack(s.Then), stack(s.Now))
-	if len(s.Changes) == 0 {
-		p.para("No feature or gate changed its outcome.")
+	if len(t.Rows) == 0 {
+		p.Line("No feature or gate changed its outcome.\n")
 	} else {
-		t := Table{Head: []string{"Node", "Then", "Now", "Why"}}
-		for _, c := range s.Changes {
-			row := []string{c.Node, c.Was, c.Is, strings.Join(verdict.Lines(c.Reasons), "\n")}
-			for i := range row {
-				if row[i] == "" {
-					row[i] = "–"
-				}
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		p.table(t)
+		p.Table(t)
 	}
-	return p.err
+	_, err := io.WriteString(w, p.String())
+	return err
 }

@@ -79,7 +79,10 @@ func AcceptedStack(st *store.Store) Stack {
 				a.Reasons = append(a.Reasons, r.Reasons...)
 			}
 		}
-		a.Gate = gateOf(st, d.Phase)
+		if g, _, ok := st.Latest("phase." + d.Phase); ok && g.Kind == ledger.KindGate {
+			o := OverruledOf(g, st.Waiver(g.Node), time.Now())
+			a.Gate = strings.TrimSuffix(o.Word()+", "+o.Note(), ", ")
+		}
 		a.On, a.Set, a.Chosen = changes(st, d.Decision, s)
 		if s.Knobs == nil {
 			s.Knobs = map[string]string{}
@@ -88,16 +91,6 @@ func AcceptedStack(st *store.Store) Stack {
 		s.Features = append(s.Features, a)
 	}
 	return s
-}
-
-// gateOf is the outcome of a phase's gate, with people's overrides.
-func gateOf(st *store.Store, phase string) string {
-	d, _, ok := st.Latest("phase." + phase)
-	if !ok || d.Kind != ledger.KindGate {
-		return ""
-	}
-	o := OverruledOf(d, st.Waiver(d.Node), time.Now())
-	return strings.TrimSuffix(o.Word()+", "+o.Note(), ", ")
 }
 
 // Gain is one number by which a feature was accepted.
@@ -146,10 +139,12 @@ const stackVariant = "accepted"
 // the baseline. A feature that chooses sets what its winner does. s are those below it.
 func changes(st *store.Store, d *ledger.Decision, s Stack) (on string, set map[string]string, chosen string) {
 	under := s.Baseline
-	if l := parentOf(st, d); l != nil {
-		on = s.named(l)
-		if l.Knobs != nil {
-			under = l.Knobs
+	for _, id := range EvidenceOf(d).Parent.Launches {
+		if l, ok := st.LaunchByID(id); ok {
+			if on = s.named(l); l.Knobs != nil {
+				under = l.Knobs
+			}
+			break
 		}
 	}
 	for _, a := range d.Alternatives {
@@ -174,8 +169,9 @@ func (s Stack) named(l *ledger.Launch) string {
 	}
 	knobs, names := maps.Clone(s.Baseline), []string(nil)
 	for _, f := range s.Features {
-		if !within(f.Set, l.Knobs) {
-			continue
+		both := maps.Clone(l.Knobs)
+		if maps.Copy(both, f.Set); len(f.Set) == 0 || !maps.Equal(both, l.Knobs) {
+			continue // the variant does not have all its knob values
 		}
 		if knobs == nil {
 			knobs = map[string]string{}
@@ -190,27 +186,6 @@ func (s Stack) named(l *ledger.Launch) string {
 		return ledger.Baseline
 	}
 	return strings.Join(names, " + ")
-}
-
-// within reports whether a variant has all these knob values.
-func within(set, knobs map[string]string) bool {
-	for knob, value := range set {
-		if has, ok := knobs[knob]; !ok || has != value {
-			return false
-		}
-	}
-	return len(set) > 0
-}
-
-// parentOf is a launch of the variant that a feature was measured on; nil if none is on
-// record.
-func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
-	for _, id := range EvidenceOf(d).Parent.Launches {
-		if l, ok := st.LaunchByID(id); ok {
-			return l
-		}
-	}
-	return nil
 }
 
 // StackTable has a row per accepted feature, in order. when formats a time.
@@ -238,20 +213,20 @@ func (s Stack) Sum() string {
 	return text
 }
 
-// stack writes the accepted stack, and how its parts combine.
-func (p *page) stack() {
+// Stack is the accepted stack.
+func (p *Writer) Stack() {
 	if !Stacks(p.st) {
 		return
 	}
-	p.para("## Accepted stack")
+	p.Line("## Accepted stack\n")
 	s := AcceptedStack(p.st)
 	if len(s.Features) == 0 {
-		p.para("Nothing was accepted.")
+		p.Line("Nothing was accepted.\n")
 		return
 	}
-	p.para("%s", s.Sum())
-	p.table(StackTable(s, func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }))
+	p.Line("%s\n", s.Sum())
+	p.Table(StackTable(s, func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }))
 	if len(s.Knobs) > 0 {
-		p.para("Knobs: %s.", verdict.Pairs(s.Knobs, " = ", ", "))
+		p.Line("Knobs: %s.\n", verdict.Pairs(s.Knobs, " = ", ", "))
 	}
 }

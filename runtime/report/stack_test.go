@@ -85,14 +85,11 @@ func TestChosenAlternativeSetsWhatItDoes(t *testing.T) {
 // TestPages compares the sections of the report with their golden.
 func TestPages(t *testing.T) {
 	st := stacked(t).st
-	var out bytes.Buffer
-	p := &page{w: &out, st: st, now: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}
-	p.stack()
-	p.targets()
-	p.hypotheses()
-	if p.err != nil {
-		t.Fatal(p.err)
-	}
+	p := &Writer{st: st, now: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}
+	p.Stack()
+	p.Targets()
+	p.Hypotheses()
+	out := bytes.NewBufferString(p.String())
 	const golden = "testdata/stack.md"
 	if *update {
 		if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {

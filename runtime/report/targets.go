@@ -49,24 +49,26 @@ type Contest struct {
 // baseline while nothing is accepted; never nil.
 func Contests(st *store.Store) []Contest {
 	all := []Contest{}
-	targets := targetsNow(st)
-	if len(targets) == 0 {
+	view, err := st.Run("latest")
+	if err != nil || view.Start == nil || len(view.Start.Targets) == 0 {
 		return all
 	}
 	stack := AcceptedStack(st)
-	name := ledger.Baseline
+	name, none := ledger.Baseline, verdict.New(code.NoLaunch)
 	if len(stack.Features) > 0 {
 		name = stackVariant
 	}
+	if n := len(stack.Features); n > 1 {
+		none = verdict.New(code.NoLaunch, verdict.Int("features", n))
+	}
 	arms := stackArms(st, Arms(st), stack)
-	for _, t := range targets {
+	for _, t := range view.Start.Targets {
 		c := Contest{Target: t, Variant: name, Standing: Open}
-		a, decided := newestOf(st, arms, t)
-		switch {
+		switch a, decided := newestOf(st, arms, t); {
 		case !t.Why.IsZero():
 			c.Note = t.Why
 		case a == nil:
-			c.Note = noLaunch(name, stack)
+			c.Note = none.On(name)
 		default:
 			c.Session = a.Session
 			c.decide(a, decided)
@@ -76,40 +78,36 @@ func Contests(st *store.Store) []Contest {
 	return all
 }
 
-// targetsNow are those of the newest run.
-func targetsNow(st *store.Store) []ledger.Target {
-	view, err := st.Run("latest")
-	if err != nil || view.Start == nil {
-		return nil
-	}
-	return view.Start.Targets
-}
-
-func noLaunch(name string, stack Stack) verdict.Reason {
-	if n := len(stack.Features); n > 1 {
-		return verdict.New(code.NoLaunch, verdict.Int("features", n)).On(name)
-	}
-	return verdict.New(code.NoLaunch).On(name)
-}
-
 // decide compares an arm with the target, by the test that decided on it, if one did.
 func (c *Contest) decide(a *Arm, t *verdict.Test) {
+	cell, _ := measure.SplitAddress(c.Address)
 	for _, l := range a.Launches {
 		s, ok := l.Metrics[c.Address]
 		_, has := s.Stats[c.Stat]
-		switch why := c.sentElse(l); {
-		case !why.IsZero():
-			c.Note = why
+		lacking := verdict.Reason{}
+		switch {
+		case slices.ContainsFunc(l.Cells, func(run measure.CellRun) bool {
+			sent := ledger.Sent{Prompt: run.Prompt, Output: run.Output, Depth: run.Depth, Concurrency: run.Concurrency, Rate: run.Rate}
+			return run.Cell == cell && c.Sent != nil && sent != *c.Sent
+		}):
+			c.Note = verdict.Say("target.sent_else",
+				"launch {subject} was sent {sent} in {cell}, which the plan no longer sends: apply it again",
+				verdict.Text("sent", Sent([]*ledger.Launch{l}, cell)), verdict.Text("cell", cell)).On(l.ID)
+			return
 		case !ok:
-			c.Note = c.lacks(l, gates.Absent(l.Metrics, c.Address))
+			lacking = gates.Absent(l.Metrics, c.Address)
 		case !has:
-			c.Note = c.lacks(l, gates.Lacks(s, c.Stat))
+			lacking = gates.Lacks(s, c.Stat)
 		case s.Unit != "" && c.Unit != "" && s.Unit != c.Unit:
 			c.Note = verdict.Say("target.other_unit",
 				"launch {subject} has {address} in {unit}, the target is in {target}",
 				verdict.Text("address", c.Address), verdict.Text("unit", s.Unit), verdict.Text("target", c.Unit)).On(l.ID)
+			return
 		}
-		if !c.Note.IsZero() {
+		if !has {
+			c.Note = verdict.Say("target.launch_lacks",
+				"launch {subject} has no {address} {stat}{causes?: {causes}} (mxflow show {subject})",
+				verdict.Text("address", c.Address), verdict.Text("stat", c.Stat)).On(l.ID).From(lacking)
 			return
 		}
 		c.Launches = append(c.Launches, l.ID)
@@ -125,88 +123,50 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 		c.Mean, c.Low, c.High, c.Decided = t.Estimate, t.Low, t.High, true
 		c.Launches = t.Launches[:min(len(t.Launches), t.N())]
 	}
+	comparable := c.Value > 0 && *c.Mean > 0 && (c.Better == "higher" || c.Better == "lower")
 	switch {
 	case c.Low == nil:
 		c.Note = verdict.Say("target.no_interval",
 			"no interval: {launches=1?1 launch of at least 2}{launches=1!all {launches} launches have the same "+
 				"value}",
 			verdict.Int("launches", v.N()))
-	case !(c.Value > 0) || !(*c.Mean > 0) || c.Better != "higher" && c.Better != "lower":
+	case !comparable:
 		c.Note = verdict.Say("target.no_ratio",
 			"no ratio: it needs values above zero and a metric with a better direction")
 	}
-	if c.Value > 0 && *c.Mean > 0 && (c.Better == "higher" || c.Better == "lower") {
-		c.compare()
+	if !comparable {
+		return
 	}
-}
-
-func (c *Contest) lacks(l *ledger.Launch, why verdict.Reason) verdict.Reason {
-	return verdict.Say("target.launch_lacks",
-		"launch {subject} has no {address} {stat}{causes?: {causes}} (mxflow show {subject})",
-		verdict.Text("address", c.Address), verdict.Text("stat", c.Stat)).On(l.ID).From(why)
-}
-
-// levelTest is the test by which a rule decided on the level of a metric of these launches,
-// whatever number it asked for; nil if none did.
-func levelTest(st *store.Store, a *Arm, address, stat string) *verdict.Test {
-	for _, d := range Standing(st) {
-		for _, r := range d.Rules {
-			for _, c := range r.Comparisons {
-				t := c.Test
-				if t.Bounded() && t.N() > 0 && t.Against == "" && t.Metric == address && t.Stat == stat && slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return slices.Contains(t.Launches, l.ID) }) {
-					return t
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// sentElse is why a launch measured another load than the target, under the same name; no
-// fact if it did not.
-func (c *Contest) sentElse(l *ledger.Launch) verdict.Reason {
-	cell, _ := measure.SplitAddress(c.Address)
-	for _, run := range l.Cells {
-		sent := ledger.Sent{Prompt: run.Prompt, Output: run.Output, Depth: run.Depth, Concurrency: run.Concurrency, Rate: run.Rate}
-		if run.Cell == cell && c.Sent != nil && sent != *c.Sent {
-			return verdict.Say("target.sent_else",
-				"launch {subject} was sent {sent} in {cell}, which the plan no longer sends: apply it again",
-				verdict.Text("sent", Sent([]*ledger.Launch{l}, cell)), verdict.Text("cell", cell)).On(l.ID)
-		}
-	}
-	return verdict.Reason{}
-}
-
-func (c *Contest) compare() {
-	better := func(x float64) float64 {
+	better := func(x float64) *float64 {
+		ratio := x / c.Value
 		if c.Better == "lower" {
-			return c.Value / x
+			ratio = c.Value / x
 		}
-		return x / c.Value
+		return &ratio
 	}
-	ratio := better(*c.Mean)
-	c.Ratio = &ratio
+	c.Ratio = better(*c.Mean)
 	if c.Low == nil || !(*c.Low > 0) {
 		return
 	}
-	low, high := better(*c.Low), better(*c.High)
-	if low > high {
-		low, high = high, low
+	if c.RatioLow, c.RatioHigh = better(*c.Low), better(*c.High); *c.RatioLow > *c.RatioHigh {
+		c.RatioLow, c.RatioHigh = c.RatioHigh, c.RatioLow
 	}
-	c.RatioLow, c.RatioHigh = &low, &high
 	switch {
-	case low > 1:
+	case *c.RatioLow > 1:
 		c.Standing = Beaten
-	case high < 1:
+	case *c.RatioHigh < 1:
 		c.Standing = NotYet
 	}
 }
 
 // stackArms are the arms that measured the stack, or the baseline while it is empty, on the
-// baseline's engine, newest first: identified by the launch's knob values, whatever the
-// arm's name.
+// engine on which the baseline was last qualified, newest first: identified by the launch's
+// knob values, whatever the arm's name.
 func stackArms(st *store.Store, arms []*Arm, stack Stack) (out []*Arm) {
-	block := baselineBlock(st)
+	block := ""
+	for _, l := range st.Launches(store.LaunchFilter{Node: ledger.Baseline}) {
+		block = cmp.Or(l.Block, block)
+	}
 	for _, a := range slices.Backward(arms) {
 		if l := a.Launches[0]; l.Knobs != nil && maps.Equal(l.Knobs, stack.Knobs) && (block == "" || a.Block == block) {
 			out = append(out, a)
@@ -216,39 +176,40 @@ func stackArms(st *store.Store, arms []*Arm, stack Stack) (out []*Arm) {
 }
 
 // newestOf is the arm to compare with a target: the newest on whose level a rule decided,
-// with its test; or else the newest that was sent the workload, whatever came of it, as a
-// feature's own protocol may send another; or else the newest. It is nil if there is none.
-func newestOf(st *store.Store, arms []*Arm, t ledger.Target) (a *Arm, decided *verdict.Test) {
+// with its test, whatever number that asked for; or else the newest that was sent the workload,
+// whatever came of it, as a feature's own protocol may send another; or else the newest. It is
+// nil if there is none.
+func newestOf(st *store.Store, arms []*Arm, target ledger.Target) (a *Arm, decided *verdict.Test) {
+	if len(arms) == 0 {
+		return nil, nil
+	}
+	standing := Standing(st)
 	for _, a := range arms {
-		if decided := levelTest(st, a, t.Address, t.Stat); decided != nil {
-			return a, decided
+		of := func(id string) bool {
+			return slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return l.ID == id })
+		}
+		for _, d := range standing {
+			for _, r := range d.Rules {
+				for _, c := range r.Comparisons {
+					t := c.Test
+					onLevel := t.Bounded() && t.N() > 0 && t.Against == ""
+					if onLevel && t.Metric == target.Address && t.Stat == target.Stat && slices.ContainsFunc(t.Launches, of) {
+						return a, t
+					}
+				}
+			}
 		}
 	}
+	cell, _ := measure.SplitAddress(target.Address)
 	for _, a := range arms {
-		if slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return measures(l, t.Address) }) {
-			return a, nil
+		for _, l := range a.Launches {
+			_, has := l.Metrics[target.Address]
+			if has || slices.ContainsFunc(l.Cells, func(run measure.CellRun) bool { return run.Cell == cell }) {
+				return a, nil
+			}
 		}
 	}
-	if len(arms) > 0 {
-		return arms[0], nil
-	}
-	return nil, nil
-}
-
-func measures(l *ledger.Launch, address string) bool {
-	cell, _ := measure.SplitAddress(address)
-	_, has := l.Metrics[address]
-	return has || slices.ContainsFunc(l.Cells, func(run measure.CellRun) bool { return run.Cell == cell })
-}
-
-// baselineBlock is the engine on which the baseline was last qualified.
-func baselineBlock(st *store.Store) (block string) {
-	for _, l := range st.Launches(store.LaunchFilter{Node: ledger.Baseline}) {
-		if l.Block != "" {
-			block = l.Block
-		}
-	}
-	return block
+	return arms[0], nil
 }
 
 // ContestTable has a row per number to beat.
@@ -292,15 +253,15 @@ func ContestNotes(all []Contest) []string {
 	return notes
 }
 
-// targets writes the standing table.
-func (p *page) targets() {
+// Targets are the numbers to beat, and how far they are.
+func (p *Writer) Targets() {
 	all := Contests(p.st)
 	if len(all) == 0 {
 		return
 	}
-	p.para("## Targets")
-	p.table(ContestTable(all))
+	p.Line("## Targets\n")
+	p.Table(ContestTable(all))
 	for _, n := range ContestNotes(all) {
-		p.para("%s", n)
+		p.Line("%s\n", n)
 	}
 }

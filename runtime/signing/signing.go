@@ -44,13 +44,6 @@ func Path() (string, error) {
 // Open returns the key in the environment, or that in the file, which is created if
 // missing. A file that others can read is refused.
 func Open(path string) (*Key, error) {
-	if text := os.Getenv(Environment); text != "" {
-		key, err := parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", Environment, err)
-		}
-		return key, nil
-	}
 	key, err := load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return create(path)
@@ -61,41 +54,40 @@ func Open(path string) (*Key, error) {
 // Public is the public part of the key that Open would open; it creates none, and reads
 // the private key only if no public one is beside it.
 func Public(path string) (string, error) {
-	if text := os.Getenv(Environment); text != "" {
-		key, err := parse(text)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", Environment, err)
+	if os.Getenv(Environment) == "" {
+		if text, err := os.ReadFile(publicPath(path)); !errors.Is(err, fs.ErrNotExist) {
+			return strings.TrimSpace(string(text)), err
 		}
-		return key.Public, nil
 	}
-	text, err := os.ReadFile(publicPath(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		key, err := load(path)
-		if err != nil {
-			return "", err
-		}
-		return key.Public, nil
+	key, err := load(path)
+	if err != nil {
+		return "", err
 	}
-	return strings.TrimSpace(string(text)), err
+	return key.Public, nil
 }
 
 func publicPath(path string) string { return strings.TrimSuffix(path, ".key") + ".pub" }
 
+// load reads the key in the environment, or else that in the file.
 func load(path string) (*Key, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+	from, text := Environment, os.Getenv(Environment)
+	if text == "" {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			return nil, fmt.Errorf("%s: mode %04o lets others read the private key; run chmod 600 %s, and create a new key if others may have read it", path, mode, path)
+		}
+		private, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		from, text = path, string(private)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("%s: mode %04o lets others read the private key; run chmod 600 %s, and create a new key if others may have read it", path, mode, path)
-	}
-	text, err := os.ReadFile(path)
+	key, err := parse(text)
 	if err != nil {
-		return nil, err
-	}
-	key, err := parse(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", from, err)
 	}
 	return key, nil
 }

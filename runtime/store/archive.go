@@ -91,7 +91,7 @@ func ArtifactsOf(l *ledger.Launch) (sums []string) {
 // Export writes the signed part of the ledger, and everything that it names, as an
 // archive.
 func (s *Store) Export(w io.Writer, key string) error {
-	text, checkpoint, records, err := ledger.Signed(s.dir.ledger())
+	text, checkpoint, records, err := ledger.Signed(s.dir.path(ledgerFile))
 	if err != nil {
 		return err
 	}
@@ -146,9 +146,6 @@ func OpenArchive(file string) (*Store, error) {
 		return nil, err
 	}
 	s, err := unpack(in, dir)
-	if err == nil {
-		err = endsAsWritten(in)
-	}
 	if damage, ok := errors.AsType[*ledger.DamageError](err); ok {
 		damage.Path = "of it"
 	}
@@ -159,21 +156,8 @@ func OpenArchive(file string) (*Store, error) {
 	return s, nil
 }
 
-// endsAsWritten returns an error if the mark at the end of an archive is missing: more
-// may be, too, and tar would not notice.
-func endsAsWritten(f *os.File) error {
-	end := make([]byte, 1024)
-	info, err := f.Stat()
-	if err == nil {
-		_, err = f.ReadAt(end, info.Size()-int64(len(end)))
-	}
-	if err == nil && len(bytes.Trim(end, "\x00")) > 0 {
-		err = errors.New("it is truncated")
-	}
-	return err
-}
-
-func unpack(in io.Reader, dir string) (*Store, error) {
+// unpack writes the contents of an archive below dir, and opens what is there.
+func unpack(in *os.File, dir string) (*Store, error) {
 	artifacts, err := unpackFiles(in, dir)
 	if err != nil {
 		return nil, fmt.Errorf("not an mxflow export, or damaged: %w", err)
@@ -191,10 +175,19 @@ func unpack(in io.Reader, dir string) (*Store, error) {
 	for sum := range artifacts {
 		return nil, fmt.Errorf("it has artifact %s, which no record refers to", sum)
 	}
-	return s, nil
+	// Without the mark at its end more may be missing, too, and tar would not notice.
+	end := make([]byte, 1024)
+	info, err := in.Stat()
+	if err == nil {
+		_, err = in.ReadAt(end, info.Size()-int64(len(end)))
+	}
+	if err == nil && len(bytes.Trim(end, "\x00")) > 0 {
+		err = errors.New("it is truncated")
+	}
+	return s, err
 }
 
-// unpackFiles writes the contents of an archive below dir, and returns its artifacts.
+// unpackFiles writes the files of an archive below dir, and returns its artifacts.
 func unpackFiles(r io.Reader, dir string) (artifacts map[string]bool, err error) {
 	artifacts = map[string]bool{}
 	in := tar.NewReader(r)
@@ -217,43 +210,34 @@ func unpackFiles(r io.Reader, dir string) (artifacts map[string]bool, err error)
 		if h.Typeflag != tar.TypeReg || len(h.PAXRecords) > 0 {
 			return nil, fmt.Errorf("%s is not a regular file (type %q)", h.Name, h.Typeflag)
 		}
-		if err := unpackFile(in, filepath.Join(dir, filepath.FromSlash(h.Name)), sum); err != nil {
+		to := filepath.Join(dir, filepath.FromSlash(h.Name))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return nil, fmt.Errorf("%s: %w", h.Name, err)
 		}
-	}
-	block := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(block)
-		if len(bytes.Trim(block[:n], "\x00")) > 0 {
-			return nil, errors.New("it has data after its end")
-		}
-		if errors.Is(err, io.EOF) {
-			return artifacts, nil
-		}
+		f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Name, err)
+		}
+		digest := sha256.New()
+		_, err = io.Copy(io.MultiWriter(f, digest), in)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Name, err)
+		}
+		if got := hex.EncodeToString(digest.Sum(nil)); sum != "" && got != sum {
+			return nil, fmt.Errorf("%s: its content has another digest, %s", h.Name, got)
+		}
+	}
+	for block := make([]byte, 32<<10); ; {
+		n, err := r.Read(block)
+		switch {
+		case len(bytes.Trim(block[:n], "\x00")) > 0:
+			return nil, errors.New("it has data after its end")
+		case errors.Is(err, io.EOF):
+			return artifacts, nil
+		case err != nil:
 			return nil, err
 		}
 	}
-}
-
-// unpackFile writes one new file; an artifact must match its digest.
-func unpackFile(in io.Reader, to, sum string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(f, h), in)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if got := hex.EncodeToString(h.Sum(nil)); sum != "" && got != sum {
-		return fmt.Errorf("its content has another digest, %s", got)
-	}
-	return nil
 }
 
 // ArchivedKey is the public key in an archive, for people to compare: it proves nothing.

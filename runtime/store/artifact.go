@@ -36,7 +36,7 @@ func (s *Store) put(r io.Reader) (sum string, err error) {
 		return "", errReadOnly
 	}
 	fail := func(err error) (string, error) { return "", s.dir.explain(fmt.Errorf("artifact: %w", err)) }
-	tmp, err := os.CreateTemp(s.dir.artifacts(), ".new-*")
+	tmp, err := os.CreateTemp(s.dir.path(artifactsDir), ".new-*")
 	if err != nil {
 		return fail(err)
 	}
@@ -51,7 +51,7 @@ func (s *Store) put(r io.Reader) (sum string, err error) {
 		return fail(errors.Join(err, tmp.Close()))
 	}
 	sum = hex.EncodeToString(h.Sum(nil))
-	if s.intact(sum) {
+	if _, err := s.Get(sum); err == nil {
 		return sum, tmp.Close()
 	}
 	if err := errors.Join(tmp.Sync(), tmp.Chmod(0o444), tmp.Close()); err != nil {
@@ -64,7 +64,7 @@ func (s *Store) put(r io.Reader) (sum string, err error) {
 	if err := os.Rename(tmp.Name(), to); err != nil {
 		return fail(err)
 	}
-	if err := errors.Join(ledger.SyncDir(filepath.Dir(to)), ledger.SyncDir(s.dir.artifacts())); err != nil {
+	if err := errors.Join(ledger.SyncDir(filepath.Dir(to)), ledger.SyncDir(s.dir.path(artifactsDir))); err != nil {
 		return fail(err)
 	}
 	return sum, nil
@@ -104,7 +104,7 @@ func (s *Store) Get(sum string) ([]byte, error) {
 }
 
 func (s *Store) artifact(sum string) string {
-	return filepath.Join(s.dir.artifacts(), sum[:2], sum[2:])
+	return filepath.Join(s.dir.path(artifactsDir), sum[:2], sum[2:])
 }
 
 // openRegular opens regular files only: a pipe would block, and a link may lead to an
@@ -125,20 +125,6 @@ func openRegular(path string) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("%s was replaced while being opened: try again", path), err, f.Close())
 	}
 	return f, nil
-}
-
-// intact reports whether an artifact exists and matches its digest.
-func (s *Store) intact(sum string) bool {
-	f, err := openRegular(s.artifact(sum))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return false
-	}
-	return hex.EncodeToString(h.Sum(nil)) == sum
 }
 
 // checkSum keeps anything but a digest out of paths.

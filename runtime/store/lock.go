@@ -62,16 +62,28 @@ func Lock(dir string) (*DirLock, error) {
 	if err := d.make(); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(d.lock(), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(d.path(lockFile), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, d.explain(err)
 	}
-	held, err := tryLock(f)
+	// A process that only looks at the lock holds it for a moment: it is retried while no
+	// writer holds it.
+	held := true
+	for tries := 0; held && err == nil && tries < lookers; tries++ {
+		if held, err = flock.Exclusive(f); !held || err != nil {
+			break
+		}
+		var writer bool
+		if writer, err = isLocked(f); writer {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot lock %s: %w", d.lock(), err), f.Close())
+		return nil, errors.Join(fmt.Errorf("cannot lock %s: %w", d.path(lockFile), err), f.Close())
 	}
 	if held {
-		err := &HeldError{Path: d.lock(), Holder: readHolder(f)}
+		err := &HeldError{Path: d.path(lockFile), Holder: readHolder(f)}
 		f.Close()
 		return nil, err
 	}
@@ -82,23 +94,8 @@ func Lock(dir string) (*DirLock, error) {
 	return l, nil
 }
 
-// lookers is how often a lock is retried that no writer holds: a process that only checks
-// it releases it at once.
+// lookers is how often a lock is retried that no writer holds.
 const lookers = 200
-
-// tryLock locks an open file, or reports that somebody else holds it.
-func tryLock(f *os.File) (held bool, err error) {
-	for range lookers {
-		if held, err = flock.Exclusive(f); !held || err != nil {
-			return held, err
-		}
-		if held, err = isLocked(f); held || err != nil {
-			return held, err
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return true, nil
-}
 
 // isLocked reports whether a writer holds the lock, blocking one only for a moment.
 func isLocked(f *os.File) (bool, error) {
@@ -111,7 +108,7 @@ func isLocked(f *os.File) (bool, error) {
 // AtWork reports whether a process holds the lock of a state directory, and who it is if
 // it has identified itself; it creates and changes nothing.
 func AtWork(dir string) (held bool, by *Holder, err error) {
-	f, err := os.Open(layout(dir).lock())
+	f, err := os.Open(layout(dir).path(lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil, nil
 	}

@@ -63,7 +63,7 @@ func (o Origin) Check(file string, found Origin) error {
 func (s *Store) Origin(of *ledger.Launch) Origin {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return Origin{s.view.runOf[of.ID], of.ID, of.VariantKey}
+	return Origin{s.index.RunOf[of.ID], of.ID, of.VariantKey}
 }
 
 // writeParquet encodes rows as a file, the same bytes for the same rows.
@@ -87,75 +87,55 @@ func writeParquet[R any](k parquetKind, of Origin, rows []R, more ...parquet.Wri
 	return buf.Bytes(), nil
 }
 
-// readParquet passes every row of a file to use, in order, reading atOnce at a time. It
-// is only for data that a digest vouches for: the Parquet library trusts what a file says
-// about itself, and a damaged one has made it read outside its memory, which no recover
-// catches. Do not give it artifacts of a stranger's state directory.
-func readParquet[R any](k parquetKind, of Origin, data []byte, atOnce int, use func(*R) error) (err error) {
+// readParquet returns the rows of an artifact that a launch names, and none with an error. A
+// digest vouches for the data: the Parquet library trusts what a file says about itself, and a
+// damaged one has made it read outside its memory, which no recover catches.
+func readParquet[R any](s *Store, k parquetKind, launch *ledger.Launch, sum string) (rows []R, err error) {
+	data, err := s.Get(sum)
+	if err != nil {
+		return nil, err
+	}
 	defer func() {
 		// Some damage ends in a panic; an error is better.
 		if p := recover(); p != nil {
 			err = fmt.Errorf("not readable as Parquet: %v", p)
 		}
+		if err != nil {
+			rows, err = nil, fmt.Errorf("artifact %s: %w", sum, err)
+		}
 	}()
 	// A file ends with the length of its footer and "PAR1"; the library would allocate
 	// whatever length it finds there.
 	if n := len(data); n < 12 || uint64(binary.LittleEndian.Uint32(data[n-8:])) > uint64(n-12) {
-		return errors.New("not readable as Parquet: its end is missing or damaged")
+		return nil, errors.New("not readable as Parquet: its end is missing or damaged")
 	}
 	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		return fmt.Errorf("not readable as Parquet: %w", err)
+		return nil, fmt.Errorf("not readable as Parquet: %w", err)
 	}
 	if v, ok := f.Lookup(k.key); !ok {
-		return fmt.Errorf("a Parquet file, but not mxflow's %s", k.what)
+		return nil, fmt.Errorf("a Parquet file, but not mxflow's %s", k.what)
 	} else if v != k.version {
-		return fmt.Errorf("%s in version %s, but this mxflow reads %s: use a newer mxflow", k.what, v, k.version)
+		return nil, fmt.Errorf("%s in version %s, but this mxflow reads %s: use a newer mxflow", k.what, v, k.version)
 	}
 	says := func(part string) string {
 		text, _ := f.Lookup(originKey + part)
 		return text
 	}
-	if err := of.Check(k.what, Origin{says("run"), says("launch"), says("arm")}); err != nil {
-		return err
+	if err := s.Origin(launch).Check(k.what, Origin{says("run"), says("launch"), says("arm")}); err != nil {
+		return nil, err
 	}
 	r := parquet.NewGenericReader[R](f)
 	defer r.Close()
-	rows := make([]R, atOnce)
 	for {
-		n, err := r.Read(rows)
-		for i := range rows[:n] {
-			if err := use(&rows[i]); err != nil {
-				return err
-			}
-		}
+		some := make([]R, 64)
+		n, err := r.Read(some)
+		rows = append(rows, some[:n]...)
 		if errors.Is(err, io.EOF) {
-			return nil
+			return rows, nil
 		}
 		if err != nil {
-			return fmt.Errorf("not readable as Parquet: %w", err)
+			return nil, fmt.Errorf("not readable as Parquet: %w", err)
 		}
 	}
-}
-
-// putAs stores values as the file that encode makes of them.
-func putAs[T any](s *Store, of Origin, values []T, encode func(Origin, []T) ([]byte, error)) (sum string, err error) {
-	data, err := encode(of, values)
-	if err != nil {
-		return "", err
-	}
-	return s.Put(data)
-}
-
-// getAs is the inverse of putAs; it returns no values with an error.
-func getAs[T any](s *Store, of Origin, sum string, decode func(Origin, []byte) ([]T, error)) ([]T, error) {
-	data, err := s.Get(sum)
-	if err != nil {
-		return nil, err
-	}
-	values, err := decode(of, data)
-	if err != nil {
-		return nil, fmt.Errorf("artifact %s: %w", sum, err)
-	}
-	return values, nil
 }

@@ -23,8 +23,8 @@ type Store struct {
 	readOnly bool
 	ledger   *ledger.Ledger // nil for readers
 
-	mu   sync.RWMutex
-	view *view
+	mu    sync.RWMutex
+	index *ledger.Index
 
 	// clean removes from a record what must not be kept; see CleanWith.
 	clean func(*ledger.Record)
@@ -52,15 +52,18 @@ func OpenSigned(dir string, by ledger.Signer) (*Store, error) {
 	if err := d.make(); err != nil {
 		return nil, err
 	}
-	l, err := ledger.Open(d.ledger(), by)
+	l, err := ledger.Open(d.path(ledgerFile), by)
 	if err != nil {
 		return nil, d.explain(err)
 	}
-	s := &Store{dir: d, ledger: l, view: newView()}
-	for _, r := range l.Records() {
-		s.view.add(r)
+	s := &Store{dir: d, ledger: l, index: l.Index()}
+	// Artifacts that were incomplete when an earlier run died.
+	left, _ := filepath.Glob(filepath.Join(d.path(artifactsDir), ".new-*"))
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			s.notice("artifact: cannot remove temporary file %s: %v", path, err)
+		}
 	}
-	s.sweep()
 	return s, nil
 }
 
@@ -68,18 +71,24 @@ func OpenSigned(dir string, by ledger.Signer) (*Store, error) {
 // apply is writing to it. Nothing is changed in it.
 func OpenReadOnly(dir string) (*Store, error) {
 	d := layout(dir)
-	if err := d.exists(); err != nil {
-		return nil, err
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
 	}
-	snap, err := ledger.Read(d.ledger())
+	if err == nil {
+		_, err = os.Stat(d.path(ledgerFile))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("state directory %s: %w; nothing was applied here yet: run apply first, or give the state directory", d, err)
+	}
 	if err != nil {
 		return nil, d.explain(err)
 	}
-	s := &Store{dir: d, readOnly: true, view: newView()}
-	for _, r := range snap.Records() {
-		s.view.add(r)
+	index, err := ledger.Read(d.path(ledgerFile))
+	if err != nil {
+		return nil, d.explain(err)
 	}
-	return s, nil
+	return &Store{dir: d, readOnly: true, index: index}, nil
 }
 
 // Append records what was decided. On success, the records are on disk; on an error, none
@@ -95,13 +104,7 @@ func (s *Store) Append(recs ...*ledger.Record) error {
 			s.clean(r)
 		}
 	}
-	if err := s.ledger.Append(recs...); err != nil {
-		return s.dir.explain(err)
-	}
-	for _, r := range s.ledger.From(len(s.view.records)) {
-		s.view.add(r)
-	}
-	return nil
+	return s.dir.explain(s.ledger.Append(recs...))
 }
 
 // CleanWith sets a function that every record passes before it is appended: the last
@@ -116,24 +119,24 @@ func (s *Store) CleanWith(clean func(*ledger.Record)) {
 func (s *Store) Records() iter.Seq2[int, *ledger.Record] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return slices.All(s.view.records)
+	return slices.All(s.index.Records)
 }
 
 // Dir is the state directory.
 func (s *Store) Dir() string { return string(s.dir) }
 
 // LedgerPath is the ledger's file, for ledger.Verify.
-func (s *Store) LedgerPath() string { return s.dir.ledger() }
+func (s *Store) LedgerPath() string { return s.dir.path(ledgerFile) }
 
 // LedgerName is the ledger's name for people: its path, or that of its archive.
-func (s *Store) LedgerName() string { return cmp.Or(s.archive, filepath.Clean(s.dir.ledger())) }
+func (s *Store) LedgerName() string { return cmp.Or(s.archive, filepath.Clean(s.dir.path(ledgerFile))) }
 
 // RunDir is the folder that a run writes to while in progress, created by writers.
 func (s *Store) RunDir(run string) (string, error) {
 	if run == "" || run != filepath.Base(run) || strings.HasPrefix(run, ".") {
 		return "", fmt.Errorf("%q is not a valid name for a run's folder", run)
 	}
-	dir := filepath.Join(s.dir.runs(), run)
+	dir := filepath.Join(s.dir.path(runsDir), run)
 	if s.readOnly {
 		return dir, nil
 	}
@@ -171,33 +174,26 @@ func (s *Store) Close() error {
 	return s.ledger.Close()
 }
 
-// sweep removes artifacts that were incomplete when an earlier run died.
-func (s *Store) sweep() {
-	left, _ := filepath.Glob(filepath.Join(s.dir.artifacts(), ".new-*"))
-	for _, path := range left {
-		if err := os.Remove(path); err != nil {
-			s.notice("artifact: cannot remove temporary file %s: %v", path, err)
-		}
-	}
-}
-
 // layout is the paths of the parts of a state directory.
 type layout string
 
-func (d layout) ledger() string    { return filepath.Join(string(d), "ledger") }
-func (d layout) lock() string      { return filepath.Join(string(d), "lock") }
-func (d layout) artifacts() string { return filepath.Join(string(d), "artifacts", "sha256") }
-func (d layout) runs() string      { return filepath.Join(string(d), "runs") }
-func (d layout) gitignore() string { return filepath.Join(string(d), ".gitignore") }
+func (d layout) path(of string) string { return filepath.Join(string(d), filepath.FromSlash(of)) }
+
+const (
+	ledgerFile   = "ledger"
+	lockFile     = "lock"
+	artifactsDir = "artifacts/sha256"
+	runsDir      = "runs"
+)
 
 // make creates what is missing.
 func (d layout) make() error {
-	for _, dir := range []string{string(d), d.artifacts(), d.runs()} {
+	for _, dir := range []string{string(d), d.path(artifactsDir), d.path(runsDir)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return d.explain(err)
 		}
 	}
-	f, err := os.OpenFile(d.gitignore(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(d.path(".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -206,21 +202,6 @@ func (d layout) make() error {
 	}
 	_, err = f.WriteString("*\n")
 	return d.explain(errors.Join(err, f.Close()))
-}
-
-// exists reports what keeps a reader from using the directory.
-func (d layout) exists() error {
-	info, err := os.Stat(string(d))
-	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "open", Path: string(d), Err: syscall.ENOTDIR}
-	}
-	if err == nil {
-		_, err = os.Stat(d.ledger())
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("state directory %s: %w; nothing was applied here yet: run apply first, or give the state directory", d, err)
-	}
-	return d.explain(err)
 }
 
 // explain rewords an error of the file system for the user.

@@ -178,7 +178,7 @@ func TestABNumbers(t *testing.T) {
 		put(t, st, &l)
 	}
 	r := &Result{}
-	r.number(st.Launches(store.LaunchFilter{Session: "s-1"}))
+	r.gather(st, map[string]*ledger.Decision{runtime.BenchmarkID("B"): {Session: "s-1"}})
 	replaced := verdict.New(code.LaunchReplaced).On("s-1.B.1").From(fact("woken late"))
 	cpu := verdict.Say("environment.entry",
 		"{subject} is {value}{value!unknown} in launch {one} and {other_value}{other_value!unknown} in launch "+
@@ -227,7 +227,7 @@ func TestABPlan(t *testing.T) {
 		},
 		func(q *Question) { q.URL, q.Caches = "http://localhost:8000", "cold"; q.Timeout = 20 * time.Minute },
 		func(q *Question) {
-			q.Accept, q.Changes, q.Expect = []string{"packages"}, []string{"version"}, "Paris"
+			q.Accept, q.Changes = []string{"packages"}, []string{"version"}
 			q.Quick = true
 		},
 	} {
@@ -346,7 +346,7 @@ func TestSecretsInCommands(t *testing.T) {
 func TestBeforeMeasuring(t *testing.T) {
 	for node, want := range map[string]string{runtime.BaselineID: "A", runtime.QualifyID("B"): "B", runtime.BenchmarkID("B"): ""} {
 		r := &Result{Verdict: verdict.Fail, Exit: 2}
-		r.beforeMeasuring(map[string]*ledger.Decision{node: {Verdict: verdict.Fail}})
+		r.causes(map[string]*ledger.Decision{node: {Verdict: verdict.Fail}})
 		if r.Unfit != want || (r.Verdict == verdict.Invalid) != (want != "") {
 			t.Errorf("%s: %q, %s", node, r.Unfit, r.Verdict)
 		}

@@ -95,33 +95,25 @@ func (c Claim) Change(gain float64) float64 {
 }
 
 // Says is the claim as a sentence about B without its subject.
-func (c Claim) Says(label string) string { return c.sentence(label, true) }
+func (c Claim) Says(label string) string { return c.sentence(label, 0) }
 
 // Not is the opposite of the claim as such a sentence.
-func (c Claim) Not(label string) string { return c.sentence(label, false) }
+func (c Claim) Not(label string) string { return c.sentence(label, 1) }
 
-func (c Claim) sentence(label string, holds bool) string {
+func (c Claim) sentence(label string, opposite int) string {
 	size := strconv.FormatFloat(math.Round(math.Abs(c.Gain)*1e6)/1e4, 'f', -1, 64) + "%"
-	pick := func(yes, no string) string {
-		if holds {
-			return yes
-		}
-		return no
-	}
-	text := ""
+	words := [2]string{"is at most " + size + " slower", "is more than " + size + " slower"}
 	switch { // among lower-is-better metrics, all are times
 	case c.Gain > 0 && c.Lower():
-		text = pick("takes at least ", "does not take ") + size + " less time"
+		words = [2]string{"takes at least " + size + " less time", "does not take " + size + " less time"}
 	case c.Gain > 0:
-		text = pick("is at least ", "is less than ") + size + " faster"
+		words = [2]string{"is at least " + size + " faster", "is less than " + size + " faster"}
 	case c.Gain == 0 && c.Lower():
-		text = pick("takes no more time", "takes more time")
+		words = [2]string{"takes no more time", "takes more time"}
 	case c.Gain == 0:
-		text = pick("is not slower", "is slower")
+		words = [2]string{"is not slower", "is slower"}
 	case c.Lower():
-		text = pick("takes at most ", "takes more than ") + size + " more time"
-	default:
-		text = pick("is at most ", "is more than ") + size + " slower"
+		words = [2]string{"takes at most " + size + " more time", "takes more than " + size + " more time"}
 	}
-	return fmt.Sprintf("%s than A (%s)", text, label)
+	return fmt.Sprintf("%s than A (%s)", words[opposite], label)
 }

@@ -30,8 +30,14 @@ func (r *Result) differences(q *Question) {
 	is := "yes: compared"
 	own := q.Shape.Own
 	for _, name := range names(own[0].Env, own[1].Env) {
-		d := Diff{What: name, A: setTo(own[0].Env, name), B: setTo(own[1].Env, name), Intended: is}
-		if tellsPort(d.A) && tellsPort(d.B) {
+		d := Diff{What: name, A: unset, B: unset, Intended: is}
+		if v, set := own[0].Env[name]; set {
+			d.A = v
+		}
+		if v, set := own[1].Env[name]; set {
+			d.B = v
+		}
+		if tellsPort := []string{unset, "{port}"}; slices.Contains(tellsPort, d.A) && slices.Contains(tellsPort, d.B) {
 			d.Intended = "yes: address to listen on"
 		}
 		r.Differs = append(r.Differs, d)
@@ -46,27 +52,33 @@ func (r *Result) differences(q *Question) {
 	r.environments(q)
 }
 
+// unset stands for a variable that a command does not set.
+const unset = "–"
+
 // observations compares what the servers reported about themselves.
 func (r *Result) observations(q *Question) {
-	if !speaks(r.A.All) || !speaks(r.B.All) {
-		return // one of them did not get that far
-	}
-	steady := map[string]bool{}
+	steady, all, spoke := map[string]bool{}, map[string]bool{}, [2]bool{}
 	for _, p := range q.Kind.Observe {
 		steady[p.Name] = !p.Consequence
 	}
-	all := map[string]bool{}
-	for _, l := range slices.Concat(r.A.All, r.B.All) {
-		for name := range l.Observed {
-			if steady[name] {
-				all[name] = true
+	for i, launches := range [][]*ledger.Launch{r.A.All, r.B.All} {
+		for _, l := range launches {
+			spoke[i] = spoke[i] || l.OK && len(l.Observed) > 0
+			for name := range l.Observed {
+				all[name] = all[name] || steady[name]
 			}
 		}
+	}
+	if !spoke[0] || !spoke[1] {
+		return // one of them did not get that far
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		a, inA := Said(r.A.All, name)
 		b, inB := Said(r.B.All, name)
-		if inA == inB && a == b {
+		switch {
+		case !all[name]:
+			continue
+		case inA == inB && a == b:
 			r.Same++
 			continue
 		}
@@ -81,16 +93,11 @@ func (r *Result) observations(q *Question) {
 		switch {
 		case slices.Contains(q.Changes, name):
 			d.Intended = "yes: --changes"
-		case q.shows(r.A.All, name) || q.shows(r.B.All, name):
+		case q.shows(slices.Concat(r.A.All, r.B.All), name):
 			d.Intended = "yes: --must-see"
 		}
 		r.Differs = append(r.Differs, d)
 	}
-}
-
-// speaks reports whether a launch got far enough to be queried.
-func speaks(launches []*ledger.Launch) bool {
-	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK && len(l.Observed) > 0 })
 }
 
 // Said is what launches reported of themselves under a name; false if none did.
@@ -121,13 +128,19 @@ func (r *Result) environments(q *Question) {
 	if len(r.A.All) == 0 || len(r.B.All) == 0 {
 		return
 	}
-	for _, name := range entryNames(slices.Concat(r.A.All, r.B.All)) {
+	var found []map[string]string
+	for _, l := range slices.Concat(r.A.All, r.B.All) {
+		found = append(found, l.Fingerprint)
+	}
+	came := func(l *ledger.Launch) bool { return l.OK }
+	for _, name := range names(found...) {
 		a, b := Entries(r.A.All, name), Entries(r.B.All, name)
 		if a == b {
 			r.Same++
 			continue
 		}
-		if a == UnknownEntry && !cameUp(r.A.All) || b == UnknownEntry && !cameUp(r.B.All) {
+		if a == UnknownEntry && !slices.ContainsFunc(r.A.All, came) ||
+			b == UnknownEntry && !slices.ContainsFunc(r.B.All, came) {
 			continue // it broke before it could be queried
 		}
 		d := Diff{What: name, Name: name, A: a, B: b}
@@ -143,22 +156,8 @@ func (r *Result) environments(q *Question) {
 	}
 }
 
-// entryNames are the environment entries that any launch found.
-func entryNames(launches []*ledger.Launch) []string {
-	var found []map[string]string
-	for _, l := range launches {
-		found = append(found, l.Fingerprint)
-	}
-	return names(found...)
-}
-
 // UnknownEntry stands for a value that could not be determined.
 const UnknownEntry = "unknown"
-
-// cameUp reports whether a server came up at least once.
-func cameUp(launches []*ledger.Launch) bool {
-	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK })
-}
 
 // Entries are the values of an entry over launches.
 func Entries(launches []*ledger.Launch, name string) string {
@@ -171,26 +170,7 @@ func Entries(launches []*ledger.Launch, name string) string {
 
 // Caches are the states of the compilers' caches over launches, as far as known.
 func Caches(launches []*ledger.Launch) string {
-	var seen []string
-	for _, l := range launches {
-		if text := l.Engine["caches"]; text != "" && !slices.Contains(seen, text) {
-			seen = append(seen, text)
-		}
-	}
-	return strings.Join(seen, ", ")
-}
-
-// tellsPort reports whether a variable only tells a server its port, or is absent.
-func tellsPort(value string) bool { return value == unset || value == "{port}" }
-
-// unset stands for a variable that a command does not set.
-const unset = "–"
-
-func setTo(env map[string]string, name string) string {
-	if v, ok := env[name]; ok {
-		return v
-	}
-	return unset
+	return report.Distinct(launches, func(l *ledger.Launch) string { return l.Engine["caches"] })
 }
 
 // names are the keys of maps, sorted.

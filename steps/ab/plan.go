@@ -33,38 +33,6 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	w.line("# B against A, as this command compares them:\n#")
 	w.line("#   %s", strings.ReplaceAll(q.CommandLine, "\n", " "))
 	w.line("\nplan \"ab\" {\nsummary = %s\n}\n", hclText("Whether B ("+strings.Join(strings.Fields(q.Arms[1].Text), " ")+") "+q.Claim.Says(q.Label())))
-	q.planEngine(w, dir)
-	q.planKnob(w)
-	q.planWorkload(w)
-	w.line("protocol \"ab\" {\nlevel \"smoke\" {")
-	if q.Expect != "" {
-		w.text("expect", q.Expect)
-	} else {
-		w.line("pattern = \"[[:alpha:]]{2}\" # any words; answers of B are compared with those of A")
-	}
-	if q.API != "completions" {
-		w.text("api", q.API)
-	}
-	w.line("}")
-	if q.Proves() {
-		w.line("level \"kernels\" {}")
-	}
-	switch least := q.least(); {
-	case q.Answers == "unchecked":
-		w.line("level \"correctness\" {\nanswers = \"unchecked\"\n}")
-	case least > 0:
-		w.line("level \"correctness\" {\nmin_agreement = %v\n}", least)
-	}
-	w.line("level \"benchmark\" {\nworkloads = [workload.bench]")
-	w.number("launches", q.Most())
-	w.line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
-	w.list("accept_fingerprint", q.Accept)
-	w.line("}\n\nphase \"ab\" {\nfeature \"B\" {\nset = { ab = \"B\" }\n")
-	w.line("criterion \"claim\" {\nrule = %s\n}\n}\n}", hclText(q.Claim.Rule()))
-	return hclwrite.Format([]byte(w.b.String())), nil
-}
-
-func (q *Question) planEngine(w *planWriter, dir string) {
 	w.line("engine %s \"ab\" {", hclText(q.Kind.Name))
 	w.text("model", q.Model)
 	w.table("env", q.Shape.Env)
@@ -90,11 +58,9 @@ func (q *Question) planEngine(w *planWriter, dir string) {
 		w.line("ready {\ntimeout = %s\n}", hclText(q.Timeout.String()))
 	}
 	w.line("}\n")
-}
 
-// planKnob is how A and B differ, and how each proves what it is: evidence of one must
-// not be seen in the other.
-func (q *Question) planKnob(w *planWriter) {
+	// How A and B differ, and how each proves what it is: evidence of one must not be seen in
+	// the other.
 	w.line("knob \"ab\" {\ndefault = \"A\"")
 	w.list("changes", q.Changes)
 	signs := [2][]string{q.MustSeeA, q.MustSeeB}
@@ -116,17 +82,7 @@ func (q *Question) planKnob(w *planWriter) {
 		w.line("}")
 	}
 	w.line("}\n")
-}
 
-// least is the declared agreement of B's answers with A's; 0 if there is none.
-func (q *Question) least() float64 {
-	if least, err := strconv.ParseFloat(q.Answers, 64); err == nil && least > 0 && least <= 1 {
-		return least
-	}
-	return 0
-}
-
-func (q *Question) planWorkload(w *planWriter) {
 	w.line("workload \"bench\" {")
 	w.number("prompt_tokens", q.PP)
 	w.number("output_tokens", q.TG)
@@ -145,6 +101,37 @@ func (q *Question) planWorkload(w *planWriter) {
 		w.text("max_lag", q.MaxLag.String())
 	}
 	w.line("}\n")
+
+	w.line("protocol \"ab\" {\nlevel \"smoke\" {")
+	w.line("pattern = \"[[:alpha:]]{2}\" # any words; answers of B are compared with those of A")
+	if q.API != "completions" {
+		w.text("api", q.API)
+	}
+	w.line("}")
+	if q.Proves() {
+		w.line("level \"kernels\" {}")
+	}
+	switch least := q.least(); {
+	case q.Answers == "unchecked":
+		w.line("level \"correctness\" {\nanswers = \"unchecked\"\n}")
+	case least > 0:
+		w.line("level \"correctness\" {\nmin_agreement = %v\n}", least)
+	}
+	w.line("level \"benchmark\" {\nworkloads = [workload.bench]")
+	w.number("launches", q.Most())
+	w.line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
+	w.list("accept_fingerprint", q.Accept)
+	w.line("}\n\nphase \"ab\" {\nfeature \"B\" {\nset = { ab = \"B\" }\n")
+	w.line("criterion \"claim\" {\nrule = %s\n}\n}\n}", hclText(q.Claim.Rule()))
+	return hclwrite.Format([]byte(w.b.String())), nil
+}
+
+// least is the declared agreement of B's answers with A's; 0 if there is none.
+func (q *Question) least() float64 {
+	if least, err := strconv.ParseFloat(q.Answers, 64); err == nil && least > 0 && least <= 1 {
+		return least
+	}
+	return 0
 }
 
 // comparisons is the folder where they are kept, below the working folder.
@@ -163,7 +150,7 @@ func (q *Question) Place(state string) (p Place, err error) {
 		return p, err
 	}
 	// Only strings and numbers, which JSON takes.
-	what, _ := json.Marshal([]any{q.Arms[0].Text, q.Arms[1].Text, q.Env, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches})
+	what, _ := json.Marshal([]any{q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches})
 	sum := sha256.Sum256(what)
 	p.Folder = filepath.Join(comparisons, hex.EncodeToString(sum[:4]))
 	p.State = filepath.Join(p.Folder, store.DirName)

@@ -21,7 +21,6 @@ import (
 	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // Question is what the user asks about two commands.
@@ -35,8 +34,8 @@ type Question struct {
 	Launches                   int
 	Quick                      bool
 	MustSeeA, MustSeeB         []string
-	Changes, Accept, Env       []string
-	Answers, Expect, Caches    string
+	Changes, Accept            []string
+	Answers, Caches            string
 	Timeout, MaxLag            time.Duration
 	// WritePlan is a file for the equivalent plan, and CommandLine the command line that
 	// it names as its source.
@@ -49,6 +48,9 @@ type Question struct {
 	Kind  kinds.Kind
 	Port  int
 }
+
+// address is that of a server, where a command is asked for.
+var address = regexp.MustCompile(`^https?://`)
 
 // UsualLaunches is the default maximum of launches per command.
 const UsualLaunches = 8
@@ -76,9 +78,19 @@ func (q *Question) Check() (err error) {
 	if q.Claim, err = ParseClaim(q.Metric, q.Claimed); err != nil {
 		return err
 	}
-	q.counts()
+	// A launch makes more requests if single ones vary more.
+	if q.Requests == 0 {
+		q.Requests = 10
+		if slices.Contains([]string{"pp", "ttft", "pp_total"}, q.Metric) {
+			q.Requests = 30
+		}
+		q.Requests = max(q.Requests, 4*q.Concurrency)
+	}
+	if q.Warmup == 0 {
+		q.Warmup = max(3, q.Concurrency)
+	}
 	switch {
-	case isURL(q.A) || isURL(q.B):
+	case address.MatchString(q.A) || address.MatchString(q.B):
 		return errors.New("--a and --b are commands that start a server, but this is the address of one: one start of each server decides nothing, and mxflow bench URL shows it")
 	case q.A == "" || q.B == "":
 		return errors.New("give both commands: --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'")
@@ -92,9 +104,6 @@ func (q *Question) Check() (err error) {
 			return err
 		}
 	}
-	if err := q.both(); err != nil {
-		return err
-	}
 	if _, err := ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
 		return err
 	}
@@ -105,23 +114,7 @@ func (q *Question) Check() (err error) {
 	if q.Kind, err = kindOf(q.Asked, q.Arms); err != nil {
 		return err
 	}
-	if err := q.observable(); err != nil {
-		return err
-	}
-	var args []string
-	if q.Port, args, err = settlePorts(&q.Arms, fixed); err != nil {
-		return err
-	}
-	if q.Shape, err = ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
-		return err
-	}
-	q.Shape.Args = args
-	return nil
-}
-
-// observable rejects names of --changes that no server of the kind reports, and evidence
-// that every log contains.
-func (q *Question) observable() error {
+	// Names of --changes that no server of the kind reports, and evidence that every log contains.
 	var names []string
 	for _, p := range q.Kind.Observe {
 		names = append(names, p.Name)
@@ -136,28 +129,18 @@ func (q *Question) observable() error {
 			return fmt.Errorf("--changes: servers of kind %s do not report %q, only %s; choose another kind with --kind", q.Kind.Name, c, strings.Join(names, ", "))
 		}
 	}
-	return nil
-}
-
-// both adds the variables of --env to both arms.
-func (q *Question) both() error {
-	for _, text := range q.Env {
-		m := assignment.FindStringSubmatch(text)
-		if m == nil {
-			return fmt.Errorf("--env: %q is not an assignment: write NAME=value", text)
-		}
-		if redact.SecretName(m[1]) && len(text) > len(m[0]) {
-			return fmt.Errorf("--env: %s looks like a secret, and would be recorded and put into the plan. Export it first instead: the servers inherit mxflow's environment", m[1])
-		}
-		for _, arm := range q.Arms {
-			if _, own := arm.Env[m[1]]; !own {
-				arm.Env[m[1]] = text[len(m[0]):]
-			}
-		}
+	var args []string
+	if q.Port, args, err = settlePorts(&q.Arms, fixed); err != nil {
+		return err
 	}
+	if q.Shape, err = ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
+		return err
+	}
+	q.Shape.Args = args
 	return nil
 }
 
+// numbers rejects numbers and words out of their range.
 func (q *Question) numbers() error {
 	for _, n := range []struct {
 		flag              string
@@ -192,20 +175,6 @@ func (q *Question) numbers() error {
 	return nil
 }
 
-// counts fills in how many requests a launch makes: more if single requests vary more.
-func (q *Question) counts() {
-	if q.Requests == 0 {
-		q.Requests = 10
-		if slices.Contains([]string{"pp", "ttft", "pp_total"}, q.Metric) {
-			q.Requests = 30
-		}
-		q.Requests = max(q.Requests, 4*q.Concurrency)
-	}
-	if q.Warmup == 0 {
-		q.Warmup = max(3, q.Concurrency)
-	}
-}
-
 // Label is the cell in field notation: "pp2048 tg32 @ d4096 c4".
 func (q *Question) Label() string {
 	name := q.Claim.Metric.Name
@@ -215,18 +184,13 @@ func (q *Question) Label() string {
 	case "pp", "pp_total":
 		name = strings.Replace(name, "pp", "pp"+strconv.Itoa(q.PP), 1)
 	}
-	return name + q.load()
-}
-
-// load is the suffix of a metric's name: depth and concurrency.
-func (q *Question) load() (text string) {
 	if q.Depth > 0 {
-		text += fmt.Sprintf(" @ d%d", q.Depth)
+		name += fmt.Sprintf(" @ d%d", q.Depth)
 	}
 	if q.Concurrency > 1 {
-		text += fmt.Sprintf(" c%d", q.Concurrency)
+		name += fmt.Sprintf(" c%d", q.Concurrency)
 	}
-	return text
+	return name
 }
 
 // Proves reports whether logs must contain any evidence.
@@ -255,11 +219,6 @@ func fixedURL(text string) (int, error) {
 	return port, nil
 }
 
-// isURL tells an address from a command.
-func isURL(text string) bool {
-	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
-}
-
 // serverWords identify kinds of servers by what starts them, in a command or a script.
 var serverWords = []struct {
 	kind string
@@ -278,20 +237,6 @@ func startedKind(text string) string {
 	for _, s := range serverWords {
 		if s.MatchString(text) {
 			return s.kind
-		}
-	}
-	return ""
-}
-
-// scriptOf is the text of the script that a command runs, directly or through a shell,
-// without its comments; empty if it runs none.
-func scriptOf(words []string) string {
-	for _, w := range words[:min(len(words), 2)] {
-		if info, err := os.Stat(w); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
-			continue
-		}
-		if text, err := os.ReadFile(w); err == nil && bytes.HasPrefix(text, []byte("#!")) {
-			return scriptComment.ReplaceAllString(string(text), "")
 		}
 	}
 	return ""
@@ -351,7 +296,18 @@ func kindOf(asked string, arms [2]Arm) (kinds.Kind, error) {
 	}
 	found := ""
 	for i, arm := range arms {
-		kind := startedKind(strings.Join(arm.Words, " ") + "\n" + scriptOf(arm.Words))
+		text := strings.Join(arm.Words, " ")
+		// The script that it runs, directly or through a shell, without its comments.
+		for _, w := range arm.Words[:min(len(arm.Words), 2)] {
+			if info, err := os.Stat(w); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+				continue
+			}
+			if script, err := os.ReadFile(w); err == nil && bytes.HasPrefix(script, []byte("#!")) {
+				text += "\n" + scriptComment.ReplaceAllString(string(script), "")
+				break
+			}
+		}
+		kind := startedKind(text)
 		if i > 0 && kind != found {
 			kind = ""
 		}

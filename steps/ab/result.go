@@ -112,6 +112,9 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 	}
 	feature := decided[runtime.FeatureID("B")]
 	r.gather(st, decided)
+	if feature != nil {
+		r.Tries = feature.Tries()
+	}
 	if feature != nil && len(feature.Rules) > 0 {
 		r.Rates = feature.Statistics
 		for _, c := range feature.Rules[0].Comparisons {
@@ -123,10 +126,6 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 	}
 	r.compare()
 	r.causes(decided)
-	r.beforeMeasuring(decided)
-	if feature != nil {
-		r.Tries = feature.Tries()
-	}
 	r.differences(q)
 	return r
 }
@@ -142,7 +141,14 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision) {
 		session = measured[len(measured)-1].Session // interrupted during it
 	}
 	measured = slices.DeleteFunc(measured, func(l *ledger.Launch) bool { return session == "" || l.Session != session })
-	r.number(measured)
+	r.numbers, r.named = ledger.Numbers(measured), map[string]string{}
+	for _, l := range measured {
+		again := ""
+		if l.Replaces != "" {
+			again = " again"
+		}
+		r.named[l.ID] = fmt.Sprintf("%d%s (%s)", r.numbers[l.ID], again, armName(l.Variant))
+	}
 	counts := (*ledger.Launch).Counts
 	if d := decided[runtime.FeatureID("B")]; d != nil {
 		read := map[*ledger.Launch]bool{}
@@ -180,18 +186,6 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision) {
 	}
 }
 
-// number determines the numbers of a session's launches in the progress output.
-func (r *Result) number(launches []*ledger.Launch) {
-	r.numbers, r.named = ledger.Numbers(launches), map[string]string{}
-	for _, l := range launches {
-		again := ""
-		if l.Replaces != "" {
-			again = " again"
-		}
-		r.named[l.ID] = fmt.Sprintf("%d%s (%s)", r.numbers[l.ID], again, armName(l.Variant))
-	}
-}
-
 // compare fills in the difference between B and A, with the decision bounds, and the other
 // metrics of the launches. An earlier claim may have made more launches than the test read:
 // bounds of four do not belong to an estimate of eight.
@@ -218,7 +212,7 @@ func (r *Result) compare() {
 		r.A.Value, r.B.Value = &of.Old.Mean, &of.New.Mean
 	}
 	for _, m := range report.Comparisons(r.A.Counted, r.B.Counted, true, nil) {
-		if m.Cell == column.Cell && m.Metric == column.Metric && m.Stat == column.Stat {
+		if m.Name() == column.Name() {
 			continue
 		}
 		if m.Cell == column.Cell { // the only workload
@@ -244,74 +238,68 @@ func (r *Result) Told() bool {
 	})
 }
 
-// beforeMeasuring checks whether a command, A or B, did not pass the levels before
-// measuring: then nothing was compared, and a fail would read as if B were slower. That B
-// crashes and A does not is a result.
-func (r *Result) beforeMeasuring(decided map[string]*ledger.Decision) {
-	for _, side := range [][2]string{{"A", runtime.BaselineID}, {"B", runtime.QualifyID("B")}} {
-		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail && !verdict.Holds(d.Why(), code.CrashedAgain.Kind) {
-			r.Unfit, r.Verdict, r.Exit = side[0], verdict.Invalid, verdict.Invalid.ExitCode()
-			return
-		}
-	}
-}
-
 // causes are the reasons for the verdict, from the first node that did not pass; and the
-// findings of both commands' levels.
+// findings of both commands' levels. If a command did not pass the levels before measuring,
+// nothing was compared, and a fail would read as if B were slower; that B crashes and A does
+// not is a result.
 func (r *Result) causes(decided map[string]*ledger.Decision) {
-	for _, node := range []string{runtime.BaselineID, runtime.QualifyID("B"), runtime.BenchmarkID("B")} {
+	sides := [][2]string{{runtime.BaselineID, "A"}, {runtime.QualifyID("B"), "B"}, {runtime.BenchmarkID("B"), ""}}
+	for _, side := range sides {
+		node, who := side[0], side[1]
 		d := decided[node]
 		if d == nil {
 			continue
 		}
+		var failed []verdict.Reason
 		for _, l := range d.Levels {
 			if node != runtime.BaselineID {
 				r.Levels = append(r.Levels, l)
 			}
-			if l.Verdict == verdict.Pass && l.Name == "benchmark" {
-				r.Notes = append(r.Notes, r.reasons(l.Reasons)...)
+			switch {
+			case l.Verdict == verdict.Pass && l.Name == "benchmark":
+				r.Notes = append(r.Notes, r.reworded(l.Reasons)...)
+			case l.Verdict != verdict.Pass && failed == nil:
+				failed = append([]verdict.Reason{}, l.Reasons...)
 			}
 		}
 		if d.Verdict == verdict.Pass {
 			continue
 		}
-		who := map[string]string{runtime.BaselineID: "A", runtime.QualifyID("B"): "B"}[node]
-		for _, l := range d.Levels {
-			if l.Verdict != verdict.Pass {
-				for _, reason := range r.reasons(l.Reasons) {
-					if who != "" && reason.Kind != code.CrashedAgain.Kind {
-						reason = verdict.Say("arm.says", "{subject}").On(who).From(reason)
-					}
-					r.Reasons = append(r.Reasons, reason)
-				}
-				break
-			}
+		if who != "" && d.Verdict == verdict.Fail && !verdict.Holds(d.Why(), code.CrashedAgain.Kind) {
+			r.Unfit, r.Verdict, r.Exit = who, verdict.Invalid, verdict.Invalid.ExitCode()
 		}
 		if len(d.Levels) == 0 {
-			r.Reasons = append(r.Reasons, r.reasons(d.Why())...)
+			failed, who = d.Why(), ""
+		}
+		for _, reason := range r.reworded(failed) {
+			if who != "" && reason.Kind != code.CrashedAgain.Kind {
+				reason = verdict.Say("arm.says", "{subject}").On(who).From(reason)
+			}
+			r.Reasons = append(r.Reasons, reason)
 		}
 		r.LogTail = d.LogTail
 		return
 	}
 	d := decided[runtime.FeatureID("B")]
-	if d != nil {
-		r.Notes = append(r.Notes, slices.DeleteFunc(d.Why(), func(why verdict.Reason) bool {
-			return why.Kind != code.TunePinned.Kind && why.Kind != code.Unchecked.Kind && why.Kind != code.Declared.Kind
-		})...)
+	if d == nil {
+		return
 	}
-	if r.Test != nil && r.Stopped != "" {
+	for _, why := range d.Why() {
+		if slices.Contains([]code.Kind{code.TunePinned.Kind, code.Unchecked.Kind, code.Declared.Kind}, why.Kind) {
+			r.Notes = append(r.Notes, why)
+		}
+	}
+	if r.Test != nil && r.Stopped != "" || d.Verdict == verdict.Pass {
 		return // numbers and test show it
 	}
-	if d != nil && d.Verdict != verdict.Pass {
-		for _, rule := range d.Rules {
-			r.Reasons = append(r.Reasons, r.reasons(rule.Reasons)...)
-		}
+	for _, rule := range d.Rules {
+		r.Reasons = append(r.Reasons, r.reworded(rule.Reasons)...)
 	}
 }
 
-// reasons rewords reasons of a decision for a user without a plan, with the session's
+// reworded are reasons of a decision for a user without a plan, with the session's
 // launches named as in the progress output.
-func (r *Result) reasons(list []verdict.Reason) (own []verdict.Reason) {
+func (r *Result) reworded(list []verdict.Reason) (own []verdict.Reason) {
 	for _, of := range list {
 		own = append(own, Reworded(of, r.named))
 	}

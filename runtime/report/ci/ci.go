@@ -1,6 +1,5 @@
 // Package ci writes the contents of a state directory for continuous integration: as
-// JUnit XML, as Markdown for GitHub, and as the description that upstream projects
-// require of a pull request. It decides nothing.
+// JUnit XML, and as Markdown for GitHub. It decides nothing.
 package ci
 
 import (
@@ -13,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -38,18 +36,6 @@ func broken(st *store.Store, run *store.RunView) string {
 		return run.Reason.String()
 	}
 	return ""
-}
-
-// followed are the nodes that people follow: features, gates and what must hold before
-// either. Nodes below them appear in their reasons.
-func followed(r report.Row) bool {
-	if r.Gone {
-		return false
-	}
-	if d := r.Decided; d != nil {
-		return d.Node == ledger.Baseline || d.Kind == ledger.KindFeature || d.Kind == ledger.KindGate || d.Kind == ledger.KindPhase || d.Kind == ledger.KindStep && !d.Verdict.Unlocks()
-	}
-	return r.Node == "phase."+r.Phase || strings.HasPrefix(r.Node, "feature.") && strings.Count(r.Node, ".") == 1 || r.Node == ledger.Baseline
 }
 
 // command is the command that repeats the run's apply. What is sensitive is not on record:

@@ -3,7 +3,6 @@ package ci
 import (
 	"bytes"
 	"encoding/xml"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -162,16 +161,11 @@ func TestGitHub(t *testing.T) {
 	if strings.Contains(text, "<script>") || strings.Contains(text, "| chat.tg |") {
 		t.Error(text)
 	}
-	p := new(longPage)
-	for i := range 5000 {
-		p.line("| %d | a row of a table |", i)
-	}
-	if cut := p.cut(); len(cut) > 65536 || !strings.HasSuffix(cut, "shows everything.\n") || strings.Contains(fmt.Sprint(cut), "row of a ta\n") {
-		t.Errorf("%d bytes", len(cut))
+	short := cut(strings.Repeat("| 1 | a row of a table |\n", 5000))
+	if len(short) > 65536 || !strings.HasSuffix(short, "shows everything.\n") || strings.Contains(short, "row of a ta\n") {
+		t.Errorf("%d bytes", len(short))
 	}
 }
-
-type longPage = page
 
 // TestGitHubTellsOnce: the root cause of what a rule lacks is in the row of the gate, and
 // the features and rules that it also stopped point there.

@@ -88,9 +88,23 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 		apply.Time, apply.Error = 0, &said{why, "error", why}
 	}
 	ofRun.add(apply)
-	unlocked := gatesOf(st, now)
-	for _, r := range report.Rows(st) {
-		if followed(r) {
+	rows, unlocked := report.Rows(st), map[string]bool{} // the phases whose end unlocks later ones
+	for _, r := range rows {
+		if d := r.Decided; d != nil && !r.Gone && r.Node == "phase."+r.Phase {
+			unlocked[r.Phase] = d.Verdict.Unlocks() || st.Waiver(d.Node).Covers(d.Decision, now)
+		}
+	}
+	for _, r := range rows {
+		// People follow features, gates and what must hold before either. Nodes below them appear
+		// in their reasons.
+		phase, isPhase := report.PhaseNode(r.Node)
+		isFeature := strings.HasPrefix(r.Node, "feature.") && strings.Count(r.Node, ".") == 1
+		follow := r.Node == ledger.Baseline || isPhase && phase == r.Phase || isFeature
+		if d := r.Decided; d != nil {
+			follow = d.Node == ledger.Baseline || d.Kind == ledger.KindStep && !d.Verdict.Unlocks() ||
+				slices.Contains([]string{ledger.KindFeature, ledger.KindGate, ledger.KindPhase}, d.Kind)
+		}
+		if follow && !r.Gone {
 			s := of("phase " + cmp.Or(r.Phase, ledger.Baseline))
 			for _, k := range casesOf(st, r, unlocked[r.Phase], now) {
 				s.add(k)
@@ -126,17 +140,7 @@ func (s *suite) add(k testCase) {
 	s.Cases = append(s.Cases, k)
 }
 
-// gatesOf are the phases whose end unlocks later ones.
-func gatesOf(st *store.Store, now time.Time) map[string]bool {
-	unlocked := map[string]bool{}
-	for _, r := range report.Rows(st) {
-		if d := r.Decided; d != nil && !r.Gone && r.Node == "phase."+r.Phase {
-			unlocked[r.Phase] = d.Verdict.Unlocks() || st.Waiver(d.Node).Covers(d.Decision, now)
-		}
-	}
-	return unlocked
-}
-
+// casesOf are the cases of a node: one, or one of each of its rules.
 func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases []testCase) {
 	k := testCase{Class: cmp.Or(r.Phase, ledger.Baseline), Name: r.Node}
 	d := r.Decided
@@ -161,7 +165,15 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 		without = "the gate of phase " + r.Phase + " does not need it"
 	}
 	k.Time = elapsed(d.Seconds)
-	if ruled(d.Decision) {
+	// Its rules are its cases if they cover its whole outcome: what failed before them, or was
+	// withdrawn, is in no rule.
+	worst := verdict.Pass
+	for _, rule := range d.Rules {
+		if !rule.Verdict.Unlocks() && (rule.Decides || d.Kind != ledger.KindFeature) {
+			worst = rule.Verdict
+		}
+	}
+	if len(d.Rules) > 0 && d.Retraction == nil && d.Verdict.Unlocks() == worst.Unlocks() {
 		for _, rule := range d.Rules {
 			one := k
 			one.Name += ": " + rule.Name
@@ -177,18 +189,6 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 	}
 	k.came(d.Verdict, lines(d.Why()), cmp.Or(waived, without))
 	return []testCase{k}
-}
-
-// ruled reports whether the rules of a decision cover its whole outcome: what failed
-// before them, or was withdrawn, is in no rule.
-func ruled(d *ledger.Decision) bool {
-	worst := verdict.Pass
-	for _, r := range d.Rules {
-		if !r.Verdict.Unlocks() && (r.Decides || d.Kind != ledger.KindFeature) {
-			worst = r.Verdict
-		}
-	}
-	return len(d.Rules) > 0 && d.Retraction == nil && d.Verdict.Unlocks() == worst.Unlocks()
 }
 
 // came records an outcome in the case; an excuse is why it blocks nothing.

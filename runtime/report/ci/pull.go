@@ -23,14 +23,14 @@ func PullRequest(w io.Writer, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	p := &page{}
+	p := report.NewWriter(st, nil)
 	features := 0
 	for _, d := range report.Standing(st) {
 		if d.Kind != ledger.KindFeature {
 			continue
 		}
 		features++
-		p.feature(st, run, d.Decision)
+		claim(p, st, run, d.Decision)
 	}
 	if features == 0 {
 		return fmt.Errorf("no feature was decided here, so there is nothing to claim: run mxflow apply first")
@@ -41,14 +41,15 @@ func PullRequest(w io.Writer, st *store.Store) error {
 
 const missing = "**missing**"
 
-func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) {
-	p.line("## %s: %s\n", report.Inert(d.Feature), d.Verdict)
+// claim is what is claimed of a feature.
+func claim(p *report.Writer, st *store.Store, run *store.RunView, d *ledger.Decision) {
+	p.Line("## %s: %s\n", d.Feature, d.Verdict)
 	for _, mark := range d.Marks() {
-		p.line("%s\n", report.Inert(verdict.Sentence(mark)))
+		p.Line("%s\n", verdict.Sentence(mark))
 	}
 	pair := report.PairOf(st, d)
 	if pair == nil {
-		p.line("No launches of both sides are recorded, so there is nothing to claim (%s).\n", report.Inert(verdict.Semicolons(d.Why())))
+		p.Line("No launches of both sides are recorded, so there is nothing to claim (%s).\n", verdict.Semicolons(d.Why()))
 		return
 	}
 	old, new := pair.Old.Launches, pair.New.Launches
@@ -71,15 +72,15 @@ func (p *page) feature(st *store.Store, run *store.RunView, d *ledger.Decision) 
 		{"Commits", "before: " + cmp.Or(strings.Join(report.Commits(old[0]), ", "), missing+" (the engine has no source block)") + "\nafter: " + cmp.Or(strings.Join(report.Commits(l), ", "), missing)},
 		{"Accuracy", accuracy(d)},
 	}}
-	p.table(t)
-	p.table(report.ComparisonTable(pair.Metrics, pair.Old.Variant+" (before)", pair.New.Variant+" (after)"))
+	p.Table(t)
+	p.Table(report.ComparisonTable(pair.Metrics, pair.Old.Variant+" (before)", pair.New.Variant+" (after)"))
 	for _, n := range pair.Notes {
-		p.line("- %s", report.Inert(verdict.Sentence(n)))
+		p.Line("- %s", verdict.Sentence(n))
 	}
 	for _, n := range report.ComparisonNotes(pair.Metrics) {
-		p.line("- %s", n)
+		p.Line("- %s", report.Raw(n))
 	}
-	p.line("\n%s\n", upstream)
+	p.Line("\n%s\n", report.Raw(upstream))
 }
 
 // upstream are the rules that no record of mxflow can meet.

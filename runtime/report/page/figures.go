@@ -107,19 +107,6 @@ func (b *builder) test(title string, t *verdict.Test) (Figure, bool) {
 	return Figure{"tests", len(b.Figures.Tests) - 1, title}, true
 }
 
-// evidence adds the figures of a feature's launches.
-func (b *builder) evidence(d *ledger.Decision) (out []Figure) {
-	e := report.EvidenceOf(d)
-	arms := []ledger.Arm{e.Parent, e.Candidate}
-	of := "all launches"
-	for i := range arms {
-		if n := len(arms[i].Launches); n > b.reads {
-			arms[i].Launches, of = arms[i].Launches[n-b.reads:], "the last "+verdict.Launches(b.reads)
-		}
-	}
-	return slices.Concat(out, b.spreads(arms, of), b.traces(arms), b.kernels(e))
-}
-
 // whose are the launches of a figure, by its first and last arm: one may have no data.
 func whose(first, last string) string {
 	if first == last {
@@ -161,7 +148,12 @@ func (b *builder) spreads(arms []ledger.Arm, of string) (out []Figure) {
 		spread := Spread{Metric: key}
 		for i, arm := range arms {
 			if xs := values[key][i]; len(xs) > 1 {
-				spread.Arms = append(spread.Arms, ArmSpread{arm.Name, i == 0, len(xs), quantilesOf(xs)})
+				slices.Sort(xs)
+				of := ArmSpread{Arm: arm.Name, Base: i == 0, N: len(xs)}
+				for q := range quantiles {
+					of.Quantiles = append(of.Quantiles, short(measure.Quantile(xs, float64(q)/(quantiles-1))))
+				}
+				spread.Arms = append(spread.Arms, of)
 			}
 		}
 		if len(spread.Arms) == 0 {
@@ -169,15 +161,6 @@ func (b *builder) spreads(arms []ledger.Arm, of string) (out []Figure) {
 		}
 		b.Figures.Spreads = append(b.Figures.Spreads, spread)
 		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution in " + of + " of " + whose(spread.Arms[0].Arm, spread.Arms[len(spread.Arms)-1].Arm)})
-	}
-	return out
-}
-
-func quantilesOf(xs []float64) []float64 {
-	slices.Sort(xs)
-	out := make([]float64, quantiles)
-	for i := range out {
-		out[i] = short(measure.Quantile(xs, float64(i)/(quantiles-1)))
 	}
 	return out
 }
@@ -216,7 +199,17 @@ func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
 			if found[s.Name] == nil {
 				found[s.Name] = &Trace{Name: s.Name, Unit: s.Unit}
 			}
-			found[s.Name].Lines = append(found[s.Name].Lines, thinned(ArmTrace{Arm: arm.Name, Base: i == 0, Source: s.Source}, s))
+			// A line is the means of equal stretches.
+			line, every := ArmTrace{Arm: arm.Name, Base: i == 0, Source: s.Source}, (len(s.At)+tracePoints-1)/tracePoints
+			for from := 0; from < len(s.At); from += every {
+				end, sum := min(from+every, len(s.At)), 0.0
+				for _, x := range s.Value[from:end] {
+					sum += x
+				}
+				line.At = append(line.At, short(s.At[(from+end-1)/2].Seconds()))
+				line.Value = append(line.Value, short(sum/float64(end-from)))
+			}
+			found[s.Name].Lines = append(found[s.Name].Lines, line)
 		}
 	}
 	for _, names := range traced {
@@ -233,23 +226,14 @@ func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
 	return out
 }
 
-// thinned gives a line a series, as means of equal stretches.
-func thinned(t ArmTrace, s measure.Series) ArmTrace {
-	every := (len(s.At) + tracePoints - 1) / tracePoints
-	for i := 0; i < len(s.At); i += every {
-		end, sum := min(i+every, len(s.At)), 0.0
-		for _, x := range s.Value[i:end] {
-			sum += x
-		}
-		t.At = append(t.At, short(s.At[(i+end-1)/2].Seconds()))
-		t.Value = append(t.Value, short(sum/float64(end-i)))
-	}
-	return t
-}
-
 // kernels are the profiles of a candidate and of its parent, if both are on record.
 func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
-	before, after := b.profile(e.Parent.Qualified), b.profile(e.Candidate.Qualified)
+	was, had := b.st.LaunchByID(e.Parent.Qualified)
+	is, has := b.st.LaunchByID(e.Candidate.Qualified)
+	if !had || !has {
+		return nil
+	}
+	before, after := report.ProfileOf(b.st, was), report.ProfileOf(b.st, is)
 	if before == nil || after == nil {
 		return nil
 	}
@@ -276,38 +260,4 @@ func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
 		}
 	}
 	return out
-}
-
-// profile is a launch's analysis; nil if there is none.
-func (b *builder) profile(launch string) *profile.Analysis {
-	if l, ok := b.st.LaunchByID(launch); ok {
-		return report.ProfileOf(b.st, l)
-	}
-	return nil
-}
-
-func (b *builder) matrix(d *ledger.Decision) {
-	m := Matrix{Title: d.Node, Rows: d.Rows}
-	for _, r := range d.Rows {
-		for _, c := range r.Cells {
-			if c.Speedup != nil && !slices.Contains(m.Columns, c.Address) {
-				m.Columns = append(m.Columns, c.Address)
-			}
-		}
-	}
-	if len(m.Columns) > 0 {
-		b.Figures.Matrices = append(b.Figures.Matrices, m)
-	}
-}
-
-// figures adds those of all features together.
-func (b *builder) figures() {
-	for _, r := range b.st.Records() {
-		if d := r.Decision; d != nil && (d.Kind == ledger.KindFeature || d.Kind == ledger.KindGate) {
-			b.Figures.Timeline = append(b.Figures.Timeline, Decided{r.Time.UTC(), d.Node, string(d.Verdict), d.Attempt})
-		}
-	}
-	if n := len(b.Figures.Timeline); n > mostDecided {
-		b.Figures.Timeline = b.Figures.Timeline[n-mostDecided:]
-	}
 }

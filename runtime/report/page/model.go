@@ -152,12 +152,52 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 		}
 	}
 	b.reads = max(1, mostRead/2/max(1, features))
-	b.rows(rows)
-	b.figures()
-	stack := report.AcceptedStack(st)
-	ends := report.EndsOf(st)
-	if len(stack.Features) > 0 {
+	for _, r := range rows { // phases and features in the plan's order
+		phase, isPhase := report.PhaseNode(r.Node)
+		switch d := r.Decided; {
+		case r.Gone:
+		case d != nil && d.Kind == ledger.KindFeature:
+			b.feature(d.Decision)
+		case d != nil && isPhase:
+			b.Phases = append(b.Phases, Phase{phase, b.mark(d.Decision), report.Told(&b.told, d.Decision, d.Why())})
+		case d != nil && len(d.Rows) > 1:
+			matrix := Matrix{Title: d.Node, Rows: d.Rows}
+			for _, row := range d.Rows {
+				for _, c := range row.Cells {
+					if c.Speedup != nil && !slices.Contains(matrix.Columns, c.Address) {
+						matrix.Columns = append(matrix.Columns, c.Address)
+					}
+				}
+			}
+			if len(matrix.Columns) > 0 {
+				m.Figures.Matrices = append(m.Figures.Matrices, matrix)
+			}
+		case !isPhase:
+		case !r.Locked.IsZero():
+			b.Phases = append(b.Phases, Phase{phase, Mark{locked, locked}, []string{r.Locked.String()}})
+		default:
+			b.Phases = append(b.Phases, Phase{phase, Mark{open, "not decided yet"}, nil})
+		}
+	}
+	for _, r := range st.Records() {
+		if d := r.Decision; d != nil && (d.Kind == ledger.KindFeature || d.Kind == ledger.KindGate) {
+			m.Figures.Timeline = append(m.Figures.Timeline, Decided{r.Time.UTC(), d.Node, string(d.Verdict), d.Attempt})
+		}
+	}
+	m.Figures.Timeline = m.Figures.Timeline[max(0, len(m.Figures.Timeline)-mostDecided):]
+
+	stack, stacks := report.AcceptedStack(st), report.Stacks(st)
+	ends, gates := report.EndsOf(st), report.GatedNow(st, b.now)
+	m.Headline = gates.Line() + "."
+	switch {
+	case len(stack.Features) > 0:
+		m.Headline += " Accepted: " + stack.Sum() + "."
 		m.Stack = []Table{{"Accepted features", report.StackTable(stack, minute)}}
+	case stacks:
+		m.Headline += " Nothing is accepted yet: the stack is the baseline."
+	}
+	if ends.Command != "" {
+		m.Headline += " " + report.Apart + " " + ends.Command
 	}
 	if ends.Pair != nil {
 		m.Stack = append(m.Stack, Table{"Baseline and accepted stack, side by side", ends.Table()})
@@ -165,11 +205,21 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	if contests := report.Contests(st); len(contests) > 0 {
 		m.Targets, m.TargetNotes = []Table{{"Targets", report.ContestTable(contests)}}, report.ContestNotes(contests)
 	}
-	m.Outcome, m.Headline = b.outcome(view, stack)
-	if ends.Command != "" {
-		m.Headline += " " + report.Apart + " " + ends.Command
+	m.Outcome = Mark{string(view.Verdict), string(view.Verdict)}
+	switch {
+	case report.WorkOn(st).State == report.UnderWay:
+		m.Outcome = Mark{open, "under way"}
+	case !view.Done:
+		m.Outcome = Mark{string(verdict.Error), "did not finish"}
+	case view.Verdict == "":
+		m.Outcome = Mark{open, view.Reason.String()}
 	}
-	m.Facts = b.facts(stack, len(runs))
+	m.Facts = []Fact{{"gates unlocked" + gates.Mark(), fmt.Sprintf("%d of %d", gates.Unlocked, gates.All)}}
+	if stacks {
+		m.Facts = append(m.Facts, Fact{"features accepted", fmt.Sprintf("%d of %d", len(stack.Features), len(m.Features))})
+	}
+	launches := fmt.Sprint(len(st.Launches(store.LaunchFilter{})))
+	m.Facts = append(m.Facts, Fact{"launches", launches}, Fact{"runs", fmt.Sprint(len(runs))})
 	m.Graph = layout(m.Phases, edges)
 	return m, nil
 }
@@ -184,28 +234,6 @@ type builder struct {
 	// reads is how many launches of each arm are read for distributions and traces, equally
 	// many of every feature.
 	reads int
-}
-
-// rows takes in phases and features in the plan's order.
-func (b *builder) rows(rows []report.Row) {
-	for _, r := range rows {
-		phase, isPhase := strings.CutPrefix(r.Node, "phase.")
-		isPhase = isPhase && !strings.Contains(phase, ".step.")
-		switch d := r.Decided; {
-		case r.Gone:
-		case d != nil && d.Kind == ledger.KindFeature:
-			b.feature(d.Decision)
-		case d != nil && isPhase:
-			b.Phases = append(b.Phases, Phase{phase, b.mark(d.Decision), report.Told(&b.told, d.Decision, d.Why())})
-		case d != nil && len(d.Rows) > 1:
-			b.matrix(d.Decision)
-		case !isPhase:
-		case !r.Locked.IsZero():
-			b.Phases = append(b.Phases, Phase{phase, Mark{locked, locked}, []string{r.Locked.String()}})
-		default:
-			b.Phases = append(b.Phases, Phase{phase, Mark{open, "not decided yet"}, nil})
-		}
-	}
 }
 
 // mark is a decision's outcome with people's overrides.
@@ -246,38 +274,16 @@ func (b *builder) feature(d *ledger.Decision) {
 			}
 		}
 	}
-	f.Figures = append(f.Figures, b.evidence(d)...)
+	e, of := report.EvidenceOf(d), "all launches"
+	arms := []ledger.Arm{e.Parent, e.Candidate}
+	for i := range arms {
+		if n := len(arms[i].Launches); n > b.reads {
+			arms[i].Launches, of = arms[i].Launches[n-b.reads:], "the last "+verdict.Launches(b.reads)
+		}
+	}
+	f.Figures = slices.Concat(f.Figures, b.spreads(arms, of), b.traces(arms), b.kernels(e))
 	for i, t := range report.ArmTables(b.st, d) {
 		f.Arms = append(f.Arms, Table{fmt.Sprintf("Measurements of %s, table %d", f.Name, i+1), t})
 	}
 	b.Features = append(b.Features, f)
-}
-
-// outcome is the newest run as a mark and a sentence.
-func (b *builder) outcome(v *store.RunView, s report.Stack) (Mark, string) {
-	text := report.GatedNow(b.st, b.now).Line() + "."
-	switch {
-	case len(s.Features) > 0:
-		text += " Accepted: " + s.Sum() + "."
-	case report.Stacks(b.st):
-		text += " Nothing is accepted yet: the stack is the baseline."
-	}
-	switch w := report.WorkOn(b.st); {
-	case w.State == report.UnderWay:
-		return Mark{open, "under way"}, text
-	case !v.Done:
-		return Mark{string(verdict.Error), "did not finish"}, text
-	case v.Verdict == "":
-		return Mark{open, v.Reason.String()}, text
-	}
-	return Mark{string(v.Verdict), string(v.Verdict)}, text
-}
-
-func (b *builder) facts(s report.Stack, runs int) []Fact {
-	gates := report.GatedNow(b.st, b.now)
-	facts := []Fact{{"gates unlocked" + gates.Mark(), fmt.Sprintf("%d of %d", gates.Unlocked, gates.All)}}
-	if report.Stacks(b.st) {
-		facts = append(facts, Fact{"features accepted", fmt.Sprintf("%d of %d", len(s.Features), len(b.Features))})
-	}
-	return append(facts, Fact{"launches", fmt.Sprint(len(b.st.Launches(store.LaunchFilter{})))}, Fact{"runs", fmt.Sprint(runs)})
 }

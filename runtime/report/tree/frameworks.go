@@ -118,7 +118,7 @@ func (t *writer) sideBySide(d *ledger.Decision, cell string, arms map[string]*en
 		}
 		rows[i] = append(rows[i], speed, why)
 	}
-	t.line("Side by side, %s of %s:\n", cell, d.Node)
+	t.Line("Side by side, %s of %s:\n", cell, d.Node)
 	t.table(head, rows)
 }
 
@@ -133,18 +133,21 @@ func (s side) of(e *engine, cell string) (v report.Sample, ok bool) {
 			if s.stat == "p95" && stat != s.stat {
 				continue // a median is not a percentile
 			}
-			addresses := []string{cell + "." + m, m}
-			if len(e.measured.Launches) > 0 {
-				addresses = append(addresses, asCommand(e.measured.Launches[0], m)...)
-			}
-			for _, address := range addresses {
+			// A command's own numbers are those that the plan maps to the metric.
+			first := e.measured.Launches[:min(1, len(e.measured.Launches))]
+			mapped := addresses(first, func(_, cell, name string, s measure.Summary) bool {
+				return cell == "command" && (s.As == m || s.As == "" && name == m)
+			})
+			for _, address := range append([]string{cell + "." + m, m}, mapped...) {
 				if v, ok = e.measured.Of(address, stat); ok {
 					return v, true
 				}
 			}
 		}
 		for _, a := range []*report.Arm{&e.measured, &e.qualified} {
-			for _, address := range foundAs(a.Launches, m) {
+			for _, address := range addresses(a.Launches, func(address, _, name string, _ measure.Summary) bool {
+				return strings.HasPrefix(address, plans.FoundRoot) && name == m
+			}) {
 				if v, ok = a.Of(address, s.stat); ok {
 					return v, true
 				}
@@ -154,26 +157,17 @@ func (s side) of(e *engine, cell string) (v report.Sample, ok bool) {
 	return report.Sample{}, false
 }
 
-// asCommand are the addresses of a command's own numbers that the plan maps to a metric.
-func asCommand(l *ledger.Launch, metric string) (addresses []string) {
-	for address, s := range l.Metrics {
-		if cell, name := measure.SplitAddress(address); cell == "command" && (s.As == metric || s.As == "" && name == metric) {
-			addresses = append(addresses, address)
-		}
-	}
-	slices.Sort(addresses)
-	return addresses
-}
-
-// foundAs are the addresses of numbers of that name that levels found.
-func foundAs(launches []*ledger.Launch, name string) (addresses []string) {
+// addresses are those of metrics of launches, sorted, that somebody wants.
+func addresses(
+	launches []*ledger.Launch, want func(address, cell, name string, s measure.Summary) bool,
+) (out []string) {
 	for _, l := range launches {
-		for address := range l.Metrics {
-			if _, last := measure.SplitAddress(address); strings.HasPrefix(address, plans.FoundRoot) && last == name {
-				addresses = append(addresses, address)
+		for address, s := range l.Metrics {
+			if cell, name := measure.SplitAddress(address); want(address, cell, name, s) {
+				out = append(out, address)
 			}
 		}
 	}
-	slices.Sort(addresses)
-	return slices.Compact(addresses)
+	slices.Sort(out)
+	return slices.Compact(out)
 }

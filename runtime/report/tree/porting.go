@@ -1,8 +1,6 @@
 package tree
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -19,28 +17,34 @@ import (
 // port writes the page of one feature.
 func (t *writer) port(f *plans.Feature) {
 	path, s := t.names[f.Name], t.states[f.Name]
-	t.line("# Feature: %s\n", f.Name)
+	t.Line("# Feature: %s\n", f.Name)
 	if f.Summary != "" {
-		t.line("%s\n", f.Summary)
+		t.Line("%s\n", f.Summary)
 	}
-	on := string(f.BuildsOn.Kind)
-	if f.BuildsOn.Feature != "" {
-		on = f.BuildsOn.Feature
-	}
-	t.line("Status: **%s**. Phase %s, builds on %s, output %s.\n", s.word, f.Phase, on, s.output)
+	on := cmp.Or(f.BuildsOn.Feature, string(f.BuildsOn.Kind))
+	t.Line("Status: **%s**. Phase %s, builds on %s, output %s.\n", s.word, f.Phase, on, s.output)
 	if f.SupersededBy != "" {
-		t.line("Superseded by %s.\n", t.link(f.SupersededBy, path))
+		t.Line("Superseded by %s.\n", t.link(f.SupersededBy, path))
 	}
 	for _, b := range f.BlockedBy {
-		t.line("Blocked by: %s\n", b)
+		t.Line("Blocked by: %s\n", b)
 	}
-	t.line("## Hypothesis\n")
-	t.hypothesis(f, s)
-	t.line("## Success criteria\n")
+	t.Line("## Hypothesis\n")
+	if h := f.Hypothesis; h == nil {
+		t.Line("None was made.\n")
+	} else {
+		t.Line("%s %s, because %s.\n", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
+		for _, c := range t.claims {
+			if c.Feature == f.Name && s.decided != nil {
+				t.Line("Outcome: %s. Measured: %s.\n", c.Words(), cmp.Or(c.Tested, c.Measured.String(), "–"))
+			}
+		}
+	}
+	t.Line("## Success criteria\n")
 	t.criteria(f, s)
-	t.line("## Source files changed\n")
+	t.Line("## Source files changed\n")
 	t.sources(f)
-	t.line("## Variables, flags and images\n")
+	t.Line("## Variables, flags and images\n")
 	sets := t.sets(f)
 	for _, row := range sets {
 		if summary := t.plan.Knob(row[0]).Summary; summary != "" {
@@ -48,43 +52,45 @@ func (t *writer) port(f *plans.Feature) {
 		}
 	}
 	t.table([]string{"Knob", "Value", "Changes"}, sets)
-	t.line("## Implementation notes\n")
-	t.list(f.Notes)
-	t.keep("notes")
-	t.line("## Areas for improvement\n")
-	t.list(f.Improve)
-	t.keep("improve")
+	t.Line("## Implementation notes\n")
+	t.notes(f.Notes, "notes")
+	t.Line("## Areas for improvement\n")
+	t.notes(f.Improve, "improve")
 	if s.decided != nil {
-		t.evaluation(s.decided.Decision)
-		t.line("## Benchmark results\n")
-		t.parts(report.Side(s.decided.Decision))
+		d := s.decided.Decision
+		t.Line("## Evaluation\n")
+		var rules, levels [][]string
+		for _, r := range d.Rules {
+			rules = append(rules, []string{report.RuleLabel(r), string(r.Verdict), strings.Join(verdict.Lines(r.Reasons), "\n")})
+		}
+		for _, l := range d.Levels {
+			levels = append(levels, []string{l.Name, string(l.Verdict), strings.Join(verdict.Lines(l.Reasons), "\n")})
+		}
+		t.table([]string{"Criterion", "Verdict", "Notes"}, rules)
+		t.table([]string{"Level", "Verdict", "Notes"}, levels)
+		t.List(verdict.Lines(d.Findings))
+		t.Line("## Benchmark results\n")
+		t.Side(d)
 	}
-	t.line("## Links\n")
-	t.line("- [All results](../%s)\n- [All features](../FEATURE_MATRIX.md)", raw(results))
+	t.Line("## Links\n")
+	t.Line("- [All results](../%s)\n- [All features](../FEATURE_MATRIX.md)", report.Raw(results))
 	if s.decided != nil {
 		if session := s.decided.Session; slices.ContainsFunc(t.arms, func(a *report.Arm) bool { return a.Session == session }) {
-			t.line("- [Log of session %s](../%s)", session, raw(logOf(session)))
+			t.Line("- [Log of session %s](../%s)", session, report.Raw(logOf(session)))
 		}
-		t.line("- Run `%s`; why it was decided so: `mxflow explain feature.%s`", raw(s.decided.Run), raw(f.Name))
+		t.Line("- Run `%s`; why it was decided so: `mxflow explain feature.%s`", report.Raw(s.decided.Run), report.Raw(f.Name))
 	}
-	t.line("- Reproduce: `mxflow env %s`", raw(f.Name))
+	t.Line("- Reproduce: `mxflow env %s`", report.Raw(f.Name))
 }
 
-func (t *writer) hypothesis(f *plans.Feature, s state) {
-	if f.Hypothesis == nil {
-		t.line("None was made.\n")
-		return
+// notes are those of the plan, and a region for others.
+func (t *writer) notes(texts []string, region string) {
+	var items []string
+	for _, text := range texts {
+		items = append(items, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  "))
 	}
-	h := f.Hypothesis
-	t.line("%s %s, because %s.\n", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
-	if s.decided == nil || s.decided.Hypothesis == nil {
-		return
-	}
-	for _, c := range t.claims {
-		if c.Feature == f.Name {
-			t.line("Outcome: %s. Measured: %s.\n", c.Words(), cmp.Or(c.Tested, c.Measured.String(), "–"))
-		}
-	}
+	t.List(items)
+	t.keep(region)
 }
 
 // criteria writes a row per number that a criterion reads.
@@ -137,31 +143,6 @@ func meanOf(values []float64, unit string) string {
 	return verdict.Number(mean, unit)
 }
 
-// evaluation writes the outcome of each criterion and level, and why.
-func (t *writer) evaluation(d *ledger.Decision) {
-	t.line("## Evaluation\n")
-	var rows [][]string
-	for _, r := range d.Rules {
-		name := r.Name
-		if !r.Decides {
-			name += " (recorded only)"
-		}
-		rows = append(rows, []string{name, string(r.Verdict), strings.Join(verdict.Lines(r.Reasons), "\n")})
-	}
-	t.table([]string{"Criterion", "Verdict", "Notes"}, rows)
-	rows = nil
-	for _, l := range d.Levels {
-		rows = append(rows, []string{l.Name, string(l.Verdict), strings.Join(verdict.Lines(l.Reasons), "\n")})
-	}
-	t.table([]string{"Level", "Verdict", "Notes"}, rows)
-	for _, line := range verdict.Lines(d.Findings) {
-		t.line("- %s", line)
-	}
-	if len(d.Findings) > 0 {
-		t.line("")
-	}
-}
-
 // sources writes the source trees that the candidate ran from, and the files in which
 // they differ from their commits.
 func (t *writer) sources(f *plans.Feature) {
@@ -176,48 +157,36 @@ func (t *writer) sources(f *plans.Feature) {
 			}
 		}
 	}
-	if own == nil {
-		for _, l := range t.qualified["feature."+f.Name+".qualify"] {
-			own = l
-		}
+	if of := t.qualified["feature."+f.Name+".qualify"]; own == nil && len(of) > 0 {
+		own = of[len(of)-1]
 	}
 	if own == nil || len(own.Trees) == 0 {
-		t.line("No source tree is recorded%s.\n", map[bool]string{true: "", false: ": not launched yet"}[own != nil])
+		t.Line("No source tree is recorded%s.\n", map[bool]string{true: "", false: ": not launched yet"}[own != nil])
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(own.Trees)) {
 		tree := own.Trees[name]
-		t.line("- %s at `%.12s`", name, raw(tree.Commit))
+		t.Line("- %s at `%.12s`", name, report.Raw(tree.Commit))
 		if parent != nil {
 			if was, ok := parent.Trees[name]; ok && was.Commit != tree.Commit {
-				t.line("  - measured against `%.12s`: `git diff --stat %.12s %.12s`", raw(was.Commit), raw(was.Commit), raw(tree.Commit))
+				t.Line("  - measured against `%.12s`: `git diff --stat %.12s %.12s`", report.Raw(was.Commit), report.Raw(was.Commit), report.Raw(tree.Commit))
 			}
 		}
-		for _, file := range t.diffed(tree.Diff) {
-			t.line("  - `%s`, not committed", file)
+		if tree.Diff == "" {
+			continue
+		}
+		text, err := t.st.Get(tree.Diff)
+		if err != nil {
+			t.Line("  - `%s`, not committed", "the recorded diff is missing: "+err.Error())
+		}
+		for line := range strings.Lines(string(text)) {
+			rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "diff --git ")
+			if _, to, cut := strings.Cut(rest, " b/"); ok && cut {
+				t.Line("  - `%s`, not committed", to)
+			}
 		}
 	}
-	t.line("")
-}
-
-// diffed are the files that a recorded diff changes.
-func (t *writer) diffed(sum string) (files []string) {
-	if sum == "" {
-		return nil
-	}
-	text, err := t.st.Get(sum)
-	if err != nil {
-		return []string{"the recorded diff is missing: " + err.Error()}
-	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		rest, ok := strings.CutPrefix(lines.Text(), "diff --git ")
-		if _, to, cut := strings.Cut(rest, " b/"); ok && cut {
-			files = append(files, to)
-		}
-	}
-	return files
+	t.Line("")
 }
 
 // sets are what a feature's knob values change.
@@ -268,18 +237,9 @@ func changesOf(v *plans.KnobValue) (list []string) {
 	return list
 }
 
-func (t *writer) list(texts []string) {
-	for _, text := range texts {
-		t.line("- %s", strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  "))
-	}
-	if len(texts) > 0 {
-		t.line("")
-	}
-}
-
 // matrix writes FEATURE_MATRIX.md.
 func (t *writer) matrix() {
-	t.line("# Features of plan %s\n", t.plan.Name)
+	t.Line("# Features of plan %s\n", t.plan.Name)
 	var rows [][]string
 	for _, f := range t.plan.Features() {
 		var set []string
@@ -290,7 +250,7 @@ func (t *writer) matrix() {
 		rows = append(rows, []string{string(t.link(f.Name, results)), f.Phase, fmt.Sprint(f.Priority), on, strings.Join(set, "\n"), t.states[f.Name].output, t.states[f.Name].word})
 	}
 	t.table([]string{"Feature", "Phase", "Priority", "Builds on", "Sets", "Output", "Status"}, rows)
-	t.line("## Knobs\n")
+	t.Line("## Knobs\n")
 	rows = nil
 	for _, k := range t.plan.Knobs {
 		for _, v := range k.Values {

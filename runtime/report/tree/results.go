@@ -17,27 +17,31 @@ const mostColumns = 6
 
 // results writes BENCHMARK_RESULTS.md.
 func (t *writer) results() {
-	t.line("# Benchmark results of plan %s\n", t.plan.Name)
+	t.Line("# Benchmark results of plan %s\n", t.plan.Name)
 	if t.plan.Summary != "" {
-		t.line("%s\n", t.plan.Summary)
+		t.Line("%s\n", t.plan.Summary)
 	}
-	t.line("Written by `mxflow report --dir`; text between keep marks is yours and is preserved.\n")
+	t.Line("Written by `mxflow report --dir`; text between keep marks is yours and is preserved.\n")
 	t.keep("summary")
-	t.parts(report.Headline, report.Gates, report.Again)
+	t.Headline()
+	t.Gates()
+	t.Again()
 	t.best()
-	t.line("## Comparison matrix\n")
+	t.Line("## Comparison matrix\n")
 	t.comparison()
-	t.parts(report.TargetsPart, report.Compared)
+	t.Targets()
+	t.Comparisons()
 	t.frameworks()
 	t.accepted()
-	t.line("## Configurations\n")
+	t.Line("## Configurations\n")
 	t.configuration(ledger.Baseline)
 	for _, f := range t.plan.Features() {
 		for _, name := range t.variants(f.Name) {
 			t.configuration(name)
 		}
 	}
-	t.parts(report.StackPart, report.Predicted)
+	t.Stack()
+	t.Hypotheses()
 	t.runs()
 	t.keep("notes")
 }
@@ -57,7 +61,7 @@ func (t *writer) variants(feature string) (names []string) {
 // best writes the best of all runs beside the baseline of its session; of the baseline
 // itself if nothing is better.
 func (t *writer) best() {
-	t.line("## Best results\n")
+	t.Line("## Best results\n")
 	var rows [][]string
 	for _, c := range t.metrics {
 		var best *report.Arm
@@ -81,7 +85,7 @@ func (t *writer) best() {
 		if best == nil {
 			continue
 		}
-		row := []string{nameOf(c), "–", value.Text(), report.NotTogether, best.Variant, date(best.Launches[0].Started)}
+		row := []string{c.Name(), "–", value.Text(), report.NotTogether, best.Variant, date(best.Launches[0].Started)}
 		if base := t.inSession(best, ledger.Baseline); best.Variant == ledger.Baseline {
 			row[1], row[3] = value.Text(), "nothing is better"
 		} else if base != nil {
@@ -91,28 +95,20 @@ func (t *writer) best() {
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
-		t.line("Nothing was measured yet.\n")
+		t.Line("Nothing was measured yet.\n")
 		return
 	}
 	t.table([]string{"Metric", "Baseline", "Best of all runs", "Change", "Configuration", "Date"}, rows)
-	t.line("The baseline and the change are of the best's session. The best of many runs is optimistic on average: the gates have the")
-	t.line("demonstrated results. ± is the standard deviation over launches: of their logs, times the mean, where the mean is of logs (no value")
-	t.line("is zero).\n")
-}
-
-// nameOf is a metric's address, with the statistic if that is not the usual one.
-func nameOf(c report.Column) string {
-	if c.Stat == "median" || c.Stat == "mean" {
-		return c.Address("")
-	}
-	return c.Address("") + "." + c.Stat
+	t.Line("The baseline and the change are of the best's session. The best of many runs is optimistic on average: the gates have the")
+	t.Line("demonstrated results. ± is the standard deviation over launches: of their logs, times the mean, where the mean is of logs (no value")
+	t.Line("is zero).\n")
 }
 
 func (t *writer) comparison() {
 	head := []string{"Configuration"}
 	columns := t.metrics[:min(mostColumns, len(t.metrics))]
 	for _, c := range columns {
-		title := nameOf(c)
+		title := c.Name()
 		if _, unit, has := strings.Cut(c.Head, " ("); has {
 			title += " (" + unit
 		}
@@ -130,7 +126,11 @@ func (t *writer) comparison() {
 		}
 		return row
 	}
-	rows := [][]string{append(append([]string{ledger.Baseline}, values(ledger.Baseline)...), t.baselineOutput(), "reference")}
+	output := "–"
+	if d, _, ok := t.st.Latest(ledger.Baseline); ok {
+		output = t.output(d, ledger.Baseline)
+	}
+	rows := [][]string{append(append([]string{ledger.Baseline}, values(ledger.Baseline)...), output, "reference")}
 	for _, f := range t.plan.Features() {
 		s := t.states[f.Name]
 		for _, name := range t.variants(f.Name) {
@@ -159,25 +159,18 @@ func (t *writer) comparison() {
 	t.table(append(head, "Output", "Status"), rows)
 }
 
-func (t *writer) baselineOutput() string {
-	if d, _, ok := t.st.Latest(ledger.Baseline); ok {
-		return t.output(d, ledger.Baseline)
-	}
-	return "–"
-}
-
 // accepted writes the accepted features, each with its gain.
 func (t *writer) accepted() {
-	t.line("## Accepted features\n")
+	t.Line("## Accepted features\n")
 	stack := report.AcceptedStack(t.st)
 	for i, a := range stack.Features {
 		brought := strings.Join(verdict.Lines(a.Reasons), "; ")
-		t.line("%d. %s, %s on %s: %s", i+1, date(a.Time), t.link(a.Feature, results), a.On, brought)
+		t.Line("%d. %s, %s on %s: %s", i+1, date(a.Time), t.link(a.Feature, results), a.On, brought)
 	}
 	if len(stack.Features) == 0 {
-		t.line("Nothing was accepted yet.")
+		t.Line("Nothing was accepted yet.")
 	}
-	t.line("")
+	t.Line("")
 }
 
 // configuration writes the section of one variant.
@@ -187,19 +180,20 @@ func (t *writer) configuration(name string) {
 		return
 	}
 	first := a.Launches[0]
-	t.line("### %s\n", name)
-	t.line("%s of session [%s](%s), %s, on %s.\n", verdict.Launches(len(a.Launches)), a.Session, raw(logOf(a.Session)), date(first.Started), a.Block)
+	t.Line("### %s\n", name)
+	t.Line("%s of session [%s](%s), %s, on %s.\n", verdict.Launches(len(a.Launches)), a.Session, report.Raw(logOf(a.Session)), date(first.Started), a.Block)
 	env := first.Fingerprint
 	if base := t.newest[ledger.Baseline]; base != nil && base != a {
-		env = differing(env, base.Launches[0].Fingerprint)
-		t.line("Environment: as the baseline's%s\n", map[bool]string{true: ".", false: ", but:"}[len(env) == 0])
+		env = maps.Clone(env)
+		maps.DeleteFunc(env, func(name, value string) bool { return base.Launches[0].Fingerprint[name] == value })
+		t.Line("Environment: as the baseline's%s\n", map[bool]string{true: ".", false: ", but:"}[len(env) == 0])
 	} else {
-		t.line("Environment:\n")
+		t.Line("Environment:\n")
 	}
 	if len(env) > 0 {
 		t.settings(env)
 	}
-	t.line("Engine:\n")
+	t.Line("Engine:\n")
 	engine := maps.Clone(first.Engine)
 	if engine == nil {
 		engine = map[string]string{}
@@ -209,7 +203,7 @@ func (t *writer) configuration(name string) {
 	}
 	t.settings(engine)
 	if seen := observed(a); len(seen) > 0 {
-		t.line("Observed at run time:\n")
+		t.Line("Observed at run time:\n")
 		t.settings(seen)
 	}
 	var sent, results [][]string
@@ -223,7 +217,7 @@ func (t *writer) configuration(name string) {
 		if !ok {
 			continue
 		}
-		row := []string{nameOf(c), v.Text(), "–"}
+		row := []string{c.Name(), v.Text(), "–"}
 		if v.Low != nil {
 			unit := ""
 			if v.Unit == "share" { // percent, as the mean beside it
@@ -283,20 +277,9 @@ func (t *writer) reference(a *report.Arm) *report.Arm {
 	return t.arms[i]
 }
 
-// differing are the entries in which one environment differs from another.
-func differing(is, was map[string]string) map[string]string {
-	out := map[string]string{}
-	for k, v := range is {
-		if was[k] != v {
-			out[k] = v
-		}
-	}
-	return out
-}
-
 // runs is the log of sessions, the newest first.
 func (t *writer) runs() {
-	t.line("## Run log\n")
+	t.Line("## Run log\n")
 	var order []string
 	of := map[string][]string{}
 	on := map[string]string{}

@@ -8,7 +8,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,23 +31,58 @@ func Files(p *plans.Plan, st *store.Store, moved report.Moved) ([]File, error) {
 	if len(st.Runs()) == 0 {
 		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
 	}
-	t := &writer{plan: p, st: st, moved: moved, newest: map[string]*report.Arm{}, names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{}}
-	t.gather()
-	t.file(results, t.results)
-	for _, f := range p.Features() {
-		t.file(t.names[f.Name], func() { t.port(f) })
+	t := &writer{
+		plan: p, st: st, arms: report.Arms(st), tests: report.TestsOf(st), claims: report.Claims(st),
+		newest: map[string]*report.Arm{}, names: map[string]string{}, states: map[string]state{},
+		qualified: map[string][]*ledger.Launch{},
 	}
-	t.file("FEATURE_MATRIX.md", t.matrix)
-	t.todos()
-	t.analyses()
+	for _, a := range t.arms {
+		if p.Baseline == nil || a.Block == p.Baseline.Engine {
+			t.own, t.newest[a.Variant] = append(t.own, a), a
+		}
+	}
+	t.metrics = report.Headlines(t.own)
+	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
+		t.qualified[l.Node] = append(t.qualified[l.Node], l)
+	}
+	taken := map[string]string{}
+	for _, f := range p.Features() {
+		name := odd.ReplaceAllString(f.Name, "_")
+		// Names that differ only in characters that file names cannot have, or in case,
+		// which some file systems ignore, get a distinguishing suffix.
+		if other, clash := taken[strings.ToLower(name)]; clash && other != f.Name || name != f.Name {
+			sum := sha256.Sum256([]byte(f.Name))
+			name += "-" + hex.EncodeToString(sum[:3])
+		}
+		taken[strings.ToLower(name)] = f.Name
+		t.names[f.Name] = "porting/FEATURE_" + name + ".md"
+	}
+	t.stand()
+	file := func(path string, write func()) {
+		t.Writer = report.NewWriter(st, moved)
+		if write(); t.Len() > 0 {
+			t.files = append(t.files, File{Path: path, Text: strings.TrimRight(t.String(), "\n") + "\n"})
+		}
+	}
+	file(results, t.results)
+	for _, f := range p.Features() {
+		file(t.names[f.Name], func() { t.port(f) })
+	}
+	file("FEATURE_MATRIX.md", t.matrix)
+	file("UPSTREAM_TODOS.md", t.todos)
+	blocks := t.profiled()
+	for _, block := range slices.Sorted(maps.Keys(blocks)) {
+		name := strings.ToUpper(odd.ReplaceAllString(strings.ReplaceAll(block, ".", "_"), "_"))
+		file("analysis/"+name+"_ANALYSIS.md", func() { t.analysis(block, blocks[block]) })
+	}
 	t.logs()
 	return t.files, t.err
 }
 
 type writer struct {
-	plan  *plans.Plan
-	st    *store.Store
-	moved report.Moved
+	*report.Writer // of the file in hand
+	plan           *plans.Plan
+	st             *store.Store
 
 	// arms are all that sessions measured, and own those on the baseline's engine: a rival
 	// measured beside it is not a configuration of it.
@@ -63,54 +100,10 @@ type writer struct {
 	claims    []report.Claim
 
 	files []File
-	b     strings.Builder
 	err   error
 }
 
-func (t *writer) gather() {
-	t.arms, t.claims, t.tests = report.Arms(t.st), report.Claims(t.st), report.TestsOf(t.st)
-	for _, a := range t.arms {
-		if t.plan.Baseline == nil || a.Block == t.plan.Baseline.Engine {
-			t.own, t.newest[a.Variant] = append(t.own, a), a
-		}
-	}
-	t.metrics = report.Headlines(t.own)
-	for _, l := range t.st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
-		t.qualified[l.Node] = append(t.qualified[l.Node], l)
-	}
-	taken := map[string]string{}
-	for _, f := range t.plan.Features() {
-		name := odd.ReplaceAllString(f.Name, "_")
-		// Names that differ only in characters that file names cannot have, or in case,
-		// which some file systems ignore, get a distinguishing suffix.
-		if other, clash := taken[strings.ToLower(name)]; clash && other != f.Name || name != f.Name {
-			sum := sha256.Sum256([]byte(f.Name))
-			name += "-" + hex.EncodeToString(sum[:3])
-		}
-		taken[strings.ToLower(name)] = f.Name
-		t.names[f.Name] = "porting/FEATURE_" + name + ".md"
-	}
-	t.stand()
-}
-
 var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)
-
-// file adds a file with what a function writes.
-func (t *writer) file(path string, write func()) {
-	t.b.Reset()
-	write()
-	t.files = append(t.files, File{Path: path, Text: strings.TrimRight(t.b.String(), "\n") + "\n"})
-}
-
-// line writes a line of Markdown; foreign texts are made inert.
-func (t *writer) line(format string, args ...any) {
-	for i, arg := range args {
-		if text, is := arg.(string); is {
-			args[i] = report.Inert(text)
-		}
-	}
-	fmt.Fprintf(&t.b, format+"\n", args...)
-}
 
 func (t *writer) table(head []string, rows [][]string) {
 	if len(rows) == 0 {
@@ -126,19 +119,10 @@ func (t *writer) table(head []string, rows [][]string) {
 			}
 		}
 	}
-	t.b.WriteString(text)
+	t.WriteString(text)
 }
 
 var within = regexp.MustCompile(`^\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|analysis/|TEST_LOGS/)?[A-Za-z0-9._#-]+\)$`)
-
-// raw is text that is already Markdown.
-type raw string
-
-func (t *writer) parts(parts ...report.Part) {
-	if err := report.Sections(&t.b, t.st, t.moved, parts...); err != nil && t.err == nil {
-		t.err = err
-	}
-}
 
 // settings are a block of YAML, sorted.
 func (t *writer) settings(values map[string]string) {
@@ -146,12 +130,11 @@ func (t *writer) settings(values map[string]string) {
 	if err != nil && t.err == nil {
 		t.err = err
 	}
-	t.b.WriteString("```yaml\n" + strings.ReplaceAll(string(text), "```", "'''"))
-	t.b.WriteString("```\n\n")
+	t.WriteString("```yaml\n" + strings.ReplaceAll(string(text), "```", "'''") + "```\n\n")
 }
 
 // keep writes a region for people's own text.
-func (t *writer) keep(name string) { t.line("<!-- keep %s -->\n<!-- /keep -->\n", name) }
+func (t *writer) keep(name string) { t.Line("<!-- keep %s -->\n<!-- /keep -->\n", name) }
 
 // state is the state of a feature.
 type state struct {
@@ -163,21 +146,15 @@ type state struct {
 
 // stand determines the state of every feature of the plan.
 func (t *writer) stand() {
-	locked := map[string]verdict.Reason{}
-	decided := map[string]*store.Decided{}
+	rows, now := map[string]report.Row{}, time.Now()
 	for _, r := range report.Rows(t.st) {
-		if r.Gone {
-			continue
-		}
-		decided[r.Node] = r.Decided
-		if !r.Locked.IsZero() {
-			locked[r.Node] = r.Locked
+		if !r.Gone {
+			rows[r.Node] = r
 		}
 	}
-	now := time.Now()
 	for _, f := range t.plan.Features() {
 		node := "feature." + f.Name
-		s := state{decided: decided[node], output: "–"}
+		s := state{decided: rows[node].Decided, output: "–"}
 		switch {
 		case s.decided != nil:
 			s.word = report.OverruledOf(s.decided.Decision, t.st.Waiver(node), now).Word()
@@ -187,8 +164,8 @@ func (t *writer) stand() {
 			s.output = t.output(s.decided.Decision, f.Name)
 		case len(f.BlockedBy) > 0:
 			s.word = "blocked by " + strings.Join(f.BlockedBy, "; ")
-		case !locked[node].IsZero():
-			s.word = "PENDING: " + locked[node].String()
+		case !rows[node].Locked.IsZero():
+			s.word = "PENDING: " + rows[node].Locked.String()
 		default:
 			s.word = "TODO"
 		}
@@ -234,15 +211,15 @@ func (t *writer) output(d *ledger.Decision, variant string) string {
 }
 
 // link leads from the results to the page of a feature, or from one page to another.
-func (t *writer) link(feature, from string) raw {
+func (t *writer) link(feature, from string) report.Raw {
 	to := t.names[feature]
 	if to == "" {
-		return raw(report.Inert(feature))
+		return report.Raw(report.Inert(feature))
 	}
 	if strings.HasPrefix(from, "porting/") {
 		to = strings.TrimPrefix(to, "porting/")
 	}
-	return raw(fmt.Sprintf("[%s](%s)", feature, to))
+	return report.Raw(fmt.Sprintf("[%s](%s)", feature, to))
 }
 
 func date(at time.Time) string { return at.UTC().Format("2006-01-02") }

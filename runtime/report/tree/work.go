@@ -9,7 +9,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -36,20 +35,17 @@ func (t *writer) todos() {
 	if len(rows) == 0 {
 		return
 	}
-	t.file("UPSTREAM_TODOS.md", func() {
-		t.line("# Upstream TODOs of plan %s\n", t.plan.Name)
-		t.table([]string{"TODO", "Noted", "File", "Snippet", "Today", "Checked"}, rows)
-		t.line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then check if it is done.\n")
-		t.keep("notes")
-	})
+	t.Line("# Upstream TODOs of plan %s\n", t.plan.Name)
+	t.table([]string{"TODO", "Noted", "File", "Snippet", "Today", "Checked"}, rows)
+	t.Line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then check if it is done.\n")
+	t.keep("notes")
 }
 
 // mostKernels limits the listed kernels of a part.
 const mostKernels = 10
 
-// analyses writes a page per engine with profiles on record, with what mxflow profile
-// prints of the newest of each variant.
-func (t *writer) analyses() {
+// profiled are the newest launches with a profile on record, by engine and variant.
+func (t *writer) profiled() map[string]map[string]*ledger.Launch {
 	blocks := map[string]map[string]*ledger.Launch{}
 	for _, l := range t.st.Launches(store.LaunchFilter{OK: true}) {
 		if report.ProfileOf(t.st, l) != nil {
@@ -59,29 +55,29 @@ func (t *writer) analyses() {
 			blocks[l.Block][l.Variant] = l
 		}
 	}
-	for _, block := range slices.Sorted(maps.Keys(blocks)) {
-		name := strings.ToUpper(odd.ReplaceAllString(strings.ReplaceAll(block, ".", "_"), "_"))
-		t.file("analysis/"+name+"_ANALYSIS.md", func() {
-			t.line("# Profiles of %s\n", block)
-			for _, variant := range slices.Sorted(maps.Keys(blocks[block])) {
-				l := blocks[block][variant]
-				t.line("## %s\n\nLaunch %s, %s.\n", variant, l.ID, date(l.Started))
-				is := report.ProfileOf(t.st, l)
-				for i := range is.Parts {
-					t.line("### %s\n", report.PartTitle(&is.Parts[i]))
-					for _, table := range report.ProfileTables(&is.Parts[i], mostKernels) {
-						t.table(table.Head, table.Rows)
-					}
-				}
-				if a := t.newest[variant]; a != nil {
-					for _, share := range report.Limits(a) {
-						t.line("- %s", share.String())
-					}
-				}
+	return blocks
+}
+
+// analysis is the page of an engine's profiles: what mxflow profile prints of each variant's.
+func (t *writer) analysis(block string, of map[string]*ledger.Launch) {
+	t.Line("# Profiles of %s\n", block)
+	for _, variant := range slices.Sorted(maps.Keys(of)) {
+		l := of[variant]
+		t.Line("## %s\n\nLaunch %s, %s.\n", variant, l.ID, date(l.Started))
+		is := report.ProfileOf(t.st, l)
+		for i := range is.Parts {
+			t.Line("### %s\n", report.PartTitle(&is.Parts[i]))
+			for _, table := range report.ProfileTables(&is.Parts[i], mostKernels) {
+				t.table(table.Head, table.Rows)
 			}
-			t.keep("notes")
-		})
+		}
+		if a := t.newest[variant]; a != nil {
+			for _, share := range report.Limits(a) {
+				t.Line("- %s", share.String())
+			}
+		}
 	}
+	t.keep("notes")
 }
 
 // logs writes a file per session with what was sent and the results.
@@ -142,10 +138,11 @@ func (t *writer) arm(a *report.Arm) arm {
 	for _, l := range a.Launches {
 		out.Launches = append(out.Launches, l.ID)
 	}
-	for address := range first.Metrics {
+	for address, s := range first.Metrics {
+		_, hasMedian := s.Stats["median"]
 		for _, stat := range []string{"median", "mean", "p95", "p99"} {
 			v, ok := a.Of(address, stat)
-			if !ok || stat == "mean" && len(first.Metrics[address].Stats) > 0 && has(first.Metrics[address], "median") {
+			if !ok || stat == "mean" && hasMedian {
 				continue
 			}
 			key := address
@@ -160,11 +157,6 @@ func (t *writer) arm(a *report.Arm) arm {
 		}
 	}
 	return out
-}
-
-func has(s measure.Summary, stat string) bool {
-	_, ok := s.Stats[stat]
-	return ok
 }
 
 // number is formatted without exponent, with six significant digits: people read these

@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -108,38 +107,40 @@ func replace(root *os.Root, files []File) (changed []string, err error) {
 // renewed is the new text of a file with the keep regions of the old one, and its seal.
 // An error starts with the line, if there is one.
 func renewed(f File, old []byte, force bool) (string, error) {
-	markdown := path.Ext(f.Path) == ".md"
-	kept := []region(nil)
+	markdown, text := path.Ext(f.Path) == ".md", f.Text
 	if old != nil {
-		sealedText, was, found := cutSeal(string(old))
-		if !found {
+		at := seal.FindSubmatchIndex(old)
+		if at == nil {
 			return "", errors.New(" was not written by mxflow, so it was not overwritten. Move it away, or choose another folder")
 		}
-		var err error
+		sealed := string(old[:at[0]])
+		var kept []string
 		if markdown {
-			if kept, err = regions(sealedText); err != nil {
+			if err := checkRegions(sealed); err != nil {
 				return "", err
 			}
+			kept = region.FindAllString(sealed, -1)
 		}
-		if digest(sealedText, kept) != was && !force {
+		if digest(sealed, markdown) != string(old[at[2]:at[3]]) && !force {
 			return "", errors.New(" was edited after mxflow wrote it, so it was not overwritten. Move your text between <!-- keep NAME --> and <!-- /keep -->, or into notes of the plan; --force discards it")
 		}
-	}
-	text := f.Text
-	var own []region
-	if markdown {
-		var err error
-		if own, err = regions(text); err != nil {
-			return "", err
+		// People's text replaces the region of its name; what has no place any more goes to the end.
+		text = region.ReplaceAllStringFunc(text, func(own string) string {
+			i := slices.IndexFunc(kept, func(k string) bool { return regionName(k) == regionName(own) })
+			if i < 0 {
+				return own
+			}
+			own = kept[i]
+			kept = slices.Delete(kept, i, i+1)
+			return own
+		})
+		for _, k := range kept {
+			text += "\n" + k + "\n"
 		}
-		text = withKept(text, own, kept)
-		if own, err = regions(text); err != nil {
-			return "", err
-		}
 	}
-	mark := fmt.Sprintf(sealWords, digest(text, own))
+	mark := fmt.Sprintf(sealWords, digest(text, markdown))
 	if markdown {
-		return text + "\n<!-- " + mark + " -->\n", nil
+		return text + "\n<!-- " + mark + " -->\n", checkRegions(text)
 	}
 	return text + "\n# " + mark + "\n", nil
 }
@@ -148,27 +149,13 @@ const sealWords = "written by mxflow report; keep regions may be edited; SHA-256
 
 var seal = regexp.MustCompile(`\n(?:<!-- |# )written by mxflow report; keep regions may be edited; SHA-256 of the rest: ([0-9a-f]{64})(?: -->)?\n*$`)
 
-// cutSeal takes the last line off a file that mxflow wrote.
-func cutSeal(text string) (rest, sum string, ok bool) {
-	at := seal.FindStringSubmatchIndex(text)
-	if at == nil {
-		return "", "", false
-	}
-	return text[:at[0]], text[at[2]:at[3]], true
-}
-
 // digest is the SHA-256 of a text without its keep regions.
-func digest(text string, kept []region) string {
-	var b bytes.Buffer
-	from := 0
-	for _, r := range kept {
-		b.WriteString(text[from:r.from])
-		b.WriteByte('\n')
-		from = r.to
+func digest(text string, markdown bool) string {
+	if markdown {
+		text = region.ReplaceAllLiteralString(text, "")
 	}
-	b.WriteString(text[from:])
 	h := sha256.New()
-	for line := range strings.Lines(b.String()) {
+	for line := range strings.Lines(text) {
 		// Empty lines come and go with a region that somebody adds.
 		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
 			h.Write([]byte(line + "\n"))
@@ -177,64 +164,37 @@ func digest(text string, kept []region) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// region is people's text in a file: from and to with its marks.
-type region struct {
-	name, text string
-	from, to   int
-}
+var (
+	// region is people's text in a file with its marks, of which keepMark is one.
+	region   = regexp.MustCompile(`(?ms)^<!-- keep [A-Za-z0-9_.-]+ -->[ \t\r]*$.*?^<!-- /keep -->[ \t\r]*$`)
+	keepMark = regexp.MustCompile(`(?m)^<!-- (?:keep ([A-Za-z0-9_.-]+)|(/keep)) -->[ \t\r]*$`)
+)
 
-var keepMark = regexp.MustCompile(`(?m)^<!-- (?:keep ([A-Za-z0-9_.-]+)|(/keep)) -->[ \t\r]*$`)
+func regionName(text string) string { return keepMark.FindStringSubmatch(text)[1] }
 
-// regions are the keep regions of a text in order. One without an end, or two of one
-// name, would lose text: that is an error with its line.
-func regions(text string) (list []region, err error) {
+// checkRegions rejects keep regions without an end, or two of one name, with the line: they
+// would lose text.
+func checkRegions(text string) error {
 	line := func(at int) int { return 1 + strings.Count(text[:at], "\n") }
-	open := -1
+	open, names := -1, []string{""}
 	for _, m := range keepMark.FindAllStringSubmatchIndex(text, -1) {
 		switch begins := m[2] >= 0; {
 		case begins && open >= 0:
-			return nil, fmt.Errorf(":%d: a keep region starts inside %q: end that with <!-- /keep --> first", line(m[0]), list[len(list)-1].name)
+			return fmt.Errorf(":%d: a keep region starts inside %q: end that with <!-- /keep --> first", line(m[0]), names[len(names)-1])
 		case begins:
 			name := text[m[2]:m[3]]
-			if slices.ContainsFunc(list, func(r region) bool { return r.name == name }) {
-				return nil, fmt.Errorf(":%d: duplicate keep region %q: give it another name", line(m[0]), name)
+			if slices.Contains(names, name) {
+				return fmt.Errorf(":%d: duplicate keep region %q: give it another name", line(m[0]), name)
 			}
-			open = m[0]
-			list = append(list, region{name: name, from: m[0]})
+			open, names = m[0], append(names, name)
 		case open < 0:
-			return nil, fmt.Errorf(":%d: <!-- /keep --> without a keep region: remove it, or add <!-- keep NAME --> before it", line(m[0]))
+			return fmt.Errorf(":%d: <!-- /keep --> without a keep region: remove it, or add <!-- keep NAME --> before it", line(m[0]))
 		default:
-			open, list[len(list)-1].to = -1, m[1]
+			open = -1
 		}
 	}
 	if open >= 0 {
-		return nil, fmt.Errorf(":%d: the keep region %q has no end: add <!-- /keep -->", line(open), list[len(list)-1].name)
+		return fmt.Errorf(":%d: the keep region %q has no end: add <!-- /keep -->", line(open), names[len(names)-1])
 	}
-	for i := range list {
-		list[i].text = text[list[i].from:list[i].to]
-	}
-	return list, nil
-}
-
-// withKept replaces the text's own regions by the kept ones; those without a place go to
-// the end.
-func withKept(text string, own, kept []region) string {
-	var b strings.Builder
-	from := 0
-	for _, r := range own {
-		b.WriteString(text[from:r.from])
-		if i := slices.IndexFunc(kept, func(k region) bool { return k.name == r.name }); i >= 0 {
-			b.WriteString(kept[i].text)
-		} else {
-			b.WriteString(r.text)
-		}
-		from = r.to
-	}
-	b.WriteString(text[from:])
-	for _, k := range kept {
-		if !slices.ContainsFunc(own, func(r region) bool { return r.name == k.name }) {
-			b.WriteString("\n" + k.text + "\n")
-		}
-	}
-	return b.String()
+	return nil
 }

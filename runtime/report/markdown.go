@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Writer writes sections of the results as Markdown.
+type Writer struct {
+	strings.Builder
+	st    *store.Store
+	now   time.Time
+	moved Moved
+	// told tracks which causes were printed, each once.
+	told verdict.Page
+}
+
+// NewWriter writes of a state directory; moved may be nil if nothing is known.
+func NewWriter(st *store.Store, moved Moved) *Writer {
+	return &Writer{st: st, now: time.Now(), moved: moved}
+}
+
+// Raw is text that is Markdown already.
+type Raw string
+
+// Line writes a line. Texts in it may be foreign and are made inert, but for those that are Raw.
+func (p *Writer) Line(format string, args ...any) {
+	for i, arg := range args {
+		if text, is := arg.(string); is {
+			args[i] = Inert(text)
+		}
+	}
+	fmt.Fprintf(p, format+"\n", args...)
+}
+
+// Table writes a table and an empty line.
+func (p *Writer) Table(t Table) { p.WriteString(t.Markdown()) }
+
+// List writes items and an empty line, or nothing without items.
+func (p *Writer) List(items []string) {
+	for _, item := range items {
+		p.Line("- %s", item)
+	}
+	if len(items) > 0 {
+		p.Line("")
+	}
+}
+
+// Table is a table of text.
+type Table struct {
+	Head []string
+	Rows [][]string
+}
+
+// Markdown is the table in Markdown, followed by an empty line. What Markdown would read as a
+// column, or as a line of its own, is escaped.
+func (t Table) Markdown() string {
+	var b strings.Builder
+	line := func(row []string) {
+		for _, cell := range row {
+			b.WriteString("| " + cellEscapes.Replace(Inert(strings.TrimSpace(cell))) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	line(t.Head)
+	b.WriteString("|" + strings.Repeat(" --- |", len(t.Head)) + "\n")
+	for _, row := range t.Rows {
+		line(row)
+	}
+	return b.String() + "\n"
+}
+
+var cellEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>")
+
+// Inert escapes foreign text (of an engine, a log, a summary) for Markdown: no tag, link
+// or image starts in it, and nothing controls a terminal. Text that is a single code span
+// stays unchanged, as nothing starts there.
+func Inert(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
+	if inner := strings.Trim(text, "`"); text == "`"+inner+"`" && !strings.Contains(inner, "`") {
+		return text
+	}
+	return strings.ReplaceAll(tagBegins.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
+}
+
+// tagBegins matches the start of HTML in Markdown; "< 5 ms" is not one.
+var tagBegins = regexp.MustCompile(`<([A-Za-z/!?])`)

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// What the index of a ledger has, under the names that readers of a state directory use.
+type (
+	Decided = ledger.Decided
+	Waived  = ledger.Waived
+	RunInfo = ledger.RunInfo
+	RunView = ledger.RunView
+)
+
+// Latest is the newest decision about a node and the run that made it.
+func (s *Store) Latest(node string) (d *ledger.Decision, run string, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	h := s.index.History[node]
+	if len(h) == 0 {
+		return nil, "", false
+	}
+	last := h[len(h)-1]
+	return last.Decision, last.Run, true
+}
+
+// History is every decision about a node, oldest first.
+func (s *Store) History(node string) []Decided {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.index.History[node])
+}
+
+// Decisions is the newest decision about each node, in the order in which they
+// were made.
+func (s *Store) Decisions() []Decided {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]Decided, 0, len(s.index.History))
+	for _, h := range s.index.History {
+		out = append(out, h[len(h)-1])
+	}
+	slices.SortFunc(out, func(a, b Decided) int { return a.Record - b.Record })
+	return out
+}
+
+// LaunchFilter selects launches. An empty field matches any.
+type LaunchFilter struct {
+	Session    string
+	VariantKey string
+	Purpose    string
+	Node       string
+	// OK selects successful launches only.
+	OK bool
+}
+
+// Launches returns the launches that match the filter, oldest first.
+func (s *Store) Launches(f LaunchFilter) []*ledger.Launch {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []*ledger.Launch
+	for _, l := range s.index.Launches {
+		if (f.Session == "" || f.Session == l.Session) && (f.VariantKey == "" || f.VariantKey == l.VariantKey) &&
+			(f.Purpose == "" || f.Purpose == l.Purpose) && (f.Node == "" || f.Node == l.Node) && (!f.OK || l.OK) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// LaunchByID is the launch with this ID.
+func (s *Store) LaunchByID(id string) (*ledger.Launch, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	l, ok := s.index.ByID[id]
+	return l, ok
+}
+
+// Waiver is the newest waiver of a gate, including one that has expired or covers an
+// earlier decision; nil if there is none.
+func (s *Store) Waiver(node string) *ledger.Waiver {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.index.Waivers[node]
+}
+
+// Waivers are all waivers, oldest first; never nil.
+func (s *Store) Waivers() []Waived {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return append([]Waived{}, s.index.Waived...)
+}
+
+// Runs are all runs, oldest first.
+func (s *Store) Runs() []RunInfo {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]RunInfo, 0, len(s.index.Runs))
+	for _, e := range s.index.Runs {
+		out = append(out, e.RunInfo)
+	}
+	return out
+}
+
+// Run is the run with this ID, the only one with this prefix, or the newest for "latest".
+func (s *Store) Run(id string) (*RunView, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	runs, found := s.index.Runs, []*RunView(nil)
+	var names []string
+	for _, r := range runs {
+		if r.ID == id || id == "latest" && r == runs[len(runs)-1] {
+			found = []*RunView{r}
+			break
+		}
+		if id != "" && strings.HasPrefix(r.ID, id) {
+			found, names = append(found, r), append(names, r.ID)
+		}
+	}
+	switch {
+	case len(runs) == 0:
+		return nil, fmt.Errorf("state directory %s: no run is recorded here yet: run apply first", s.dir)
+	case len(found) == 0:
+		return nil, fmt.Errorf(`state directory %s: no run ID starts with %q; the newest is %s, or "latest"`, s.dir, id, runs[len(runs)-1].ID)
+	case len(found) > 1:
+		return nil, fmt.Errorf("state directory %s: %q matches %d runs: %s; give more of the ID", s.dir, id, len(found), strings.Join(names, ", "))
+	}
+	run := *found[0]
+	run.Decisions, run.Launches, run.Waivers = slices.Clone(run.Decisions), slices.Clone(run.Launches), slices.Clone(run.Waivers)
+	return &run, nil
+}
+
+// Journal is a run's access to the outcomes in a state directory.
+type Journal struct{ store *Store }
+
+// Journal is the state directory as a run sees it.
+func (s *Store) Journal() Journal { return Journal{s} }
+
+// Latest is the newest decision about a node, nil if there is none.
+func (j Journal) Latest(node string) *ledger.Decision {
+	d, _, ok := j.store.Latest(node)
+	if !ok {
+		return nil
+	}
+	return d
+}
+
+// History are all decisions about a node, oldest first.
+func (j Journal) History(node string) (out []*ledger.Decision) {
+	for _, d := range j.store.History(node) {
+		out = append(out, d.Decision)
+	}
+	return out
+}
+
+// Retracted are the decisions by which people retracted a feature.
+func (j Journal) Retracted() (out []*ledger.Decision) {
+	for _, r := range j.store.Records() {
+		if r.Decision.RetractedFeature() {
+			out = append(out, r.Decision)
+		}
+	}
+	return out
+}
+
+// Waiver is the standing waiver of a node, nil if there is none.
+func (j Journal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
+
+// Append records.
+func (j Journal) Append(records ...*ledger.Record) error { return j.store.Append(records...) }
