@@ -131,8 +131,9 @@ func (w *walk) overrule(s *Scope, d *ledger.Decision) *ledger.Decision {
 		if by := w.retracted(s.Node); by != nil {
 			switch {
 			case p == nil:
-				d = &ledger.Decision{Verdict: verdict.Invalid, Derived: true, Reasons: []verdict.Reason{by.Of(s.Node.ID)}}
-				return d
+				return &ledger.Decision{Verdict: verdict.Invalid, Derived: true, Reasons: []verdict.Reason{by.Of(s.Node.ID)}}
+			case p.Derived && p.Verdict == verdict.Invalid && p.Retraction == nil && p.MeasureKey == s.Key:
+				return p // as below
 			case p.Retracted(), p.Withdrawn() && p.Retraction.Node == by.Node && p.Retraction.Reason == by.Reason && p.Retraction.By == by.By:
 				return p
 			}

@@ -247,7 +247,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 		d = &Derived{}
 	}
 	s.Key, s.Judged, s.variant = d.Key, d.Judged, d.Variant
-	if unprepared != nil {
+	if unprepared != nil && !p.Retracted() {
 		// It is unknown whether the earlier outcome still holds.
 		st.Decision, st.Why = s.broke(unprepared), verdict.Say("not_prepared", "not prepared")
 		st.Decision.Because = st.Why
@@ -398,7 +398,13 @@ func (w *walk) basis(n *Node) string {
 		case d == nil:
 			parts = append(parts, need.On, w.locked[need.On].Key())
 		case DecidesAlone(Kind(d.Kind)) || Kind(d.Kind) == KindBenchmark:
-			parts = append(parts, need.On, d.MeasureKey, d.Verdict, d.Accepted, d.Session, d.Launches)
+			parts = append(parts, need.On, d.MeasureKey, d.Verdict, d.Accepted, d.Session, d.Launches, d.Statistics)
+			for _, r := range d.Rules { // by other rules it is another decision, and no waiver of what rests on it stays
+				parts = append(parts, r.Name, r.Expr)
+				for _, c := range r.Comparisons {
+					parts = append(parts, c.Op, c.Right)
+				}
+			}
 		default:
 			parts = append(parts, need.On, d.Attempt)
 		}

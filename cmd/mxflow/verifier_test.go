@@ -70,7 +70,7 @@ func (c *recordCopy) forge(key *signing.Key, leaves ...string) {
 	text, root := forged(c.t, leaves...)
 	c.write("ledger", text)
 	if key != nil {
-		signed, err := key.Sign(fmt.Appendf(nil, "mxflow-ledger/3\n%d\n%s\n", len(leaves), root))
+		signed, err := key.Sign(fmt.Appendf(nil, "mxflow-ledger/4\n%d\n%s\n", len(leaves), root))
 		if err != nil {
 			c.t.Fatal(err)
 		}

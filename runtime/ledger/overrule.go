@@ -87,10 +87,10 @@ func (d *Decision) Retracted() bool {
 	return d != nil && d.Retraction != nil && d.Retraction.Node == d.Node
 }
 
-// RetractedFeature reports whether the outcome retracted here is a feature's, or a
-// feature's on another engine.
+// RetractedFeature reports whether the outcome retracted here is a feature's, a feature's on
+// another engine, or that of its benchmark.
 func (d *Decision) RetractedFeature() bool {
-	return d.Retracted() && (d.Kind == KindFeature || d.Kind == KindCriteria)
+	return d.Retracted() && (d.Kind == KindFeature || d.Kind == KindCriteria || d.Kind == KindBenchmark)
 }
 
 // Withdrawn reports whether the outcome was withdrawn because it rests on one

@@ -159,7 +159,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// A checkpoint that is no checkpoint.
-	for _, bad := range []string{"x", "mxflow-ledger/3\n", "mxflow-ledger/1\n-1\nx\n", "mxflow-ledger/1\n07\nx\n", strings.Replace(string(behind), "\n2\n", "\n+2\n", 1)} {
+	for _, bad := range []string{"x", "mxflow-ledger/4\n", "mxflow-ledger/1\n-1\nx\n", "mxflow-ledger/1\n07\nx\n", strings.Replace(string(behind), "\n2\n", "\n+2\n", 1)} {
 		write(t, checkpointPath(path), []byte(bad))
 		if _, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), "checkpoint") {
 			t.Errorf("%q: got %v", bad, err)

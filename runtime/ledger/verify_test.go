@@ -139,7 +139,7 @@ func TestForgedRecords(t *testing.T) {
 
 func TestOtherFiles(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
-		"newer":     {string(forge("mxflow-ledger/4")), "use the mxflow that wrote it, or a newer one"},
+		"newer":     {string(forge("mxflow-ledger/9")), "use the mxflow that wrote it, or a newer one"},
 		"text":      {"dear diary", "not a ledger"},
 		"text line": {"dear\tdiary\n", "not a ledger"},
 		"no tab":    {"dear diary\n", "no tab"},

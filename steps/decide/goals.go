@@ -305,7 +305,7 @@ func (v *View) onSeen(node string, out *ledger.Decision, evidence []ledger.Evide
 		return
 	}
 	why := verdict.New(code.Relaxed).From(loosened...)
-	if v.OnSeenData || v.letDecide(node, out.Launches) {
+	if v.OnSeenData || LetDecide(v.records(), node, out.Launches, why) {
 		out.OnSeenData = append(out.OnSeenData, why)
 		out.Reasons = append([]verdict.Reason{verdict.New(code.OnSeenData).From(why)}, out.Reasons...)
 		return
@@ -314,16 +314,41 @@ func (v *View) onSeen(node string, out *ledger.Decision, evidence []ledger.Evide
 	out.Reasons = append([]verdict.Reason{verdict.New(code.Withheld).From(why)}, out.Reasons...)
 }
 
-// letDecide reports whether a person let these launches decide a node by relaxed rules
-// before: its newest decision rests on them, and says so.
-func (v *View) letDecide(node string, launches []string) bool {
+// LetDecide reports whether a person let these launches decide a candidate or a phase by
+// just these relaxed rules before: the newest decision on that says so, of the feature where
+// the candidate is one of several.
+func LetDecide(records iter.Seq2[int, *ledger.Record], node string, launches []string, why verdict.Reason) bool {
+	nodes, alternative := []string{node}, ""
+	if name := runtime.CandidateOf(node); name != "" {
+		nodes = append(nodes, runtime.FirstID(name), runtime.FeatureID(featureOf(name)), runtime.FirstID(featureOf(name)))
+		if featureOf(name) != name {
+			alternative = name
+		}
+	}
 	var last *ledger.Decision
-	for _, r := range v.records() {
-		if r.Decision != nil && r.Decision.Node == node {
+	for _, r := range records {
+		if r.Decision != nil && slices.Contains(nodes, r.Decision.Node) {
 			last = r.Decision
 		}
 	}
-	return last != nil && len(last.OnSeenData) > 0 && !slices.ContainsFunc(launches, func(id string) bool { return !slices.Contains(last.Launches, id) })
+	if last == nil {
+		return false
+	}
+	among := func(some, all []string) bool {
+		return !slices.ContainsFunc(some, func(id string) bool { return !slices.Contains(all, id) })
+	}
+	if !among(launches, last.Launches) && !among(last.Launches, launches) { // else the session went on
+		return false
+	}
+	reasons := last.Reasons
+	for _, alt := range last.Alternatives {
+		if alt.Name == alternative {
+			reasons = alt.Reasons
+		}
+	}
+	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
+		return r.Kind == code.OnSeenData.Kind && slices.ContainsFunc(r.Causes, why.Equal)
+	})
 }
 
 // restsOnSeen marks a pass that rests on features decided on seen data, unless it has a
@@ -355,16 +380,14 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 		return verdict.Reason{}, nil
 	}
 	relaxed := func(node string) verdict.Reason {
-		if v.letDecide(node, seen.Candidate.Launches) {
-			return verdict.Reason{}
-		}
 		loosened := Relaxed(v.records(), v.goals(), node, []ledger.Evidence{seen})
 		// Among what was measured another preference picks without launches.
 		loosened = slices.DeleteFunc(loosened, func(r verdict.Reason) bool { return r.Kind == code.PreferMoved.Kind })
-		if len(loosened) > 0 {
-			return verdict.New(code.Relaxed).From(loosened...)
+		why := verdict.New(code.Relaxed).From(loosened...)
+		if len(loosened) == 0 || LetDecide(v.records(), node, seen.Candidate.Launches, why) {
+			return verdict.Reason{}
 		}
-		return verdict.Reason{}
+		return why
 	}
 	read, err := m.evidence(v, m.Took(launches))
 	if err != nil {

@@ -322,9 +322,10 @@ func (r *Replay) seenData(out *Replayed, d store.Decided, part rulePart, v verdi
 			}
 		}
 	}
+	relaxed := decide.Relaxed(before, start.Goals, node, evidence)
 	switch {
-	case len(decide.Relaxed(before, start.Goals, node, evidence)) == 0:
-	case !start.OnSeenData:
+	case len(relaxed) == 0:
+	case !start.OnSeenData && !decide.LetDecide(before, node, d.Launches, verdict.New(code.Relaxed).From(relaxed...)):
 		return verdict.Inconclusive
 	case len(d.OnSeenData) == 0 && (part.alternative == nil || part.alternative.Chosen):
 		out.differ("decision", "on_seen_data", "absent", "decided on seen data")

@@ -150,7 +150,7 @@ func (l *Lab) sessionOfRows(s *runtime.Scope, launches int) (string, error) {
 			break
 		}
 	}
-	return l.firstSession([]any{s.Key, s.Attempt}, complete)
+	return l.firstSession([]any{s.Node.ID, s.Key, s.Attempt}, complete)
 }
 
 // firstSession is the first session of that name and a number that may be continued: in

@@ -199,7 +199,23 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	return out
 }
 
-// EvidenceKey stands for EvidenceFor in keys.
+// EvidenceKey stands for EvidenceFor in keys: for that of the defaults, which is worked out
+// once, and of what differs from them. Plans have many knobs, and variants differ in few.
 func (l *Resolver) EvidenceKey(knobs map[string]string) string {
-	return l.Sealed("evidence", EvidenceFor(l.Plan, knobs))
+	l.defaults.Do(func() {
+		if l.base = map[string]string{}; l.Plan.Baseline != nil {
+			l.base = l.Plan.DefaultKnobs()
+		}
+		l.ofDefaults = l.Sealed("evidence", EvidenceFor(l.Plan, l.base))
+	})
+	var differ []any
+	for _, k := range l.Plan.Knobs {
+		if value := knobs[k.Name]; value != l.base[k.Name] {
+			differ = append(differ, k.Name, value, EvidenceFor(&plans.Plan{Knobs: []*plans.Knob{k}}, knobs))
+		}
+	}
+	if differ == nil {
+		return l.ofDefaults
+	}
+	return l.Sealed(l.ofDefaults, differ)
 }

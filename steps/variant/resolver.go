@@ -65,6 +65,11 @@ type Resolver struct {
 	// Since is the run from which on launches count of what cannot be identified.
 	Since string
 
+	// base are the knobs of the baseline, and ofDefaults is their evidence key.
+	defaults   sync.Once
+	base       map[string]string
+	ofDefaults string
+
 	mu sync.Mutex
 	// unknown is why engines are not identified, settled the present keys by those without
 	// open files.

@@ -17,7 +17,7 @@ import os
 import re
 import sys
 
-HEADER = "mxflow-ledger/3"
+HEADER = "mxflow-ledger/4"
 
 
 class Wrong(Exception):
