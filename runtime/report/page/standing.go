@@ -67,7 +67,8 @@ func (b *builder) standing(looks []runtime.Event) {
 }
 
 func (b *builder) standingRule(r verdict.Rule, s *Standing) StandingRule {
-	out := StandingRule{Name: r.Name, Rule: r.Expr, Mark: Mark{string(r.Verdict), string(r.Verdict)}, Evidence: verdict.Lines(r.Reasons)}
+	// A look is no decision: what is wrong with the launches may come to light after it.
+	out := StandingRule{Name: r.Name, Rule: r.Expr, Mark: Mark{string(r.Verdict), string(r.Verdict) + " so far"}, Evidence: verdict.Lines(r.Reasons)}
 	for _, c := range r.Comparisons {
 		t := c.Test
 		if t == nil {
