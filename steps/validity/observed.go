@@ -175,13 +175,15 @@ func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verd
 
 // Freed are the observations that knobs may change, for the decision's key: changing them
 // decides again.
-func (j *Judge) Freed() (free []any) {
-	for _, k := range j.Plan.Knobs {
-		if names := freedBy(k); len(names) > 0 {
-			free = append(free, k.Name, names)
+func (j *Judge) Freed() []any {
+	j.freed.Do(func() {
+		for _, k := range j.Plan.Knobs {
+			if names := freedBy(k); len(names) > 0 {
+				j.free = append(j.free, k.Name, names)
+			}
 		}
-	}
-	return free
+	})
+	return j.free
 }
 
 // freedBy are the observations that a knob may change: those it names, those that its

@@ -24,6 +24,9 @@ type Judge struct {
 
 	// proved caches launches whose evidence was found, see Unproved.
 	proved sync.Map
+	// free are the observations of Freed, worked out once.
+	free  []any
+	freed sync.Once
 }
 
 // Valid judges whether complete launches count: each by itself, then the arms against
