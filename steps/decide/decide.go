@@ -2,7 +2,7 @@
 // before, it derives the outcome of a feature, a gate or a phase, and whether more launches
 // could still settle it. It knows rules, evidence and the
 // records of launches. It starts nothing, opens nothing, reads no clock and waits for
-// nothing, so an apply, its forecast and a replay decide alike, each with its own view.
+// nothing, so Reconcile and a replay decide alike, each with its own view.
 package decide
 
 import (
@@ -27,7 +27,7 @@ type View struct {
 	// Graph is the order of decisions. It may be nil if nothing builds on the stack.
 	Graph *runtime.Graph
 	// Outcome is the outcome of a node, nil while undecided or locked; LockedBy is why it
-	// is locked, no fact if it is not. In a what-if a node may have both.
+	// is locked, no fact if it is not.
 	Outcome  func(node string) *ledger.Decision
 	LockedBy func(node string) verdict.Reason
 	// Launch is a launch on record; nil if there is no record.

@@ -61,7 +61,6 @@ var (
 	MeasurementChanged = Of("measurement_changed", "measurement changed")
 
 	RetryAfter  = Of("retry_after", "retry after {verdict}")
-	Unchanged   = Of("unchanged", "unchanged")
 	Retracted   = Of("retracted", "retracted")
 	OnRetracted = Of("rests_on_retracted", "based on something retracted")
 
@@ -252,14 +251,6 @@ var (
 			"plan}{sealed!although all its inputs are recorded: this version of mxflow reads it differently}. Each "+
 			"rule was compiled from the text recorded with its decision.")
 
-	// NeverMeasured: there are no launches on record.
-	NeverMeasured = Of("whatif.never_measured",
-		"it was never measured: apply would measure it; the outcome is unknown")
-	// StartsUnknown: whether it does is unknown; the cause is why. Values: sealed,
-	// unrecorded.
-	StartsUnknown = Of("whatif.starts_unknown",
-		"unknown whether the changed plan starts, sends and requires what was measured: {causes}{sealed?. "+
-			"Sensitive values are never recorded: give the same {sealed}}")
 
 	// LevelIs: the level Subject came to Verdict; why is shown elsewhere.
 	LevelIs = Of("level.is", "level {subject} {verdict:did}")
