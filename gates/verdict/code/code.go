@@ -251,7 +251,6 @@ var (
 			"plan}{sealed!although all its inputs are recorded: this version of mxflow reads it differently}. Each "+
 			"rule was compiled from the text recorded with its decision.")
 
-
 	// LevelIs: the level Subject came to Verdict; why is shown elsewhere.
 	LevelIs = Of("level.is", "level {subject} {verdict:did}")
 
