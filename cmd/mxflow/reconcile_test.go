@@ -153,10 +153,10 @@ baseline {
 }
 `
 
-// TestKilledAtEveryRecord: an apply that is killed when a record is written goes on to the
-// same decisions, and makes no launch again that is on record. It is killed at so many
-// records of each plan as MXFLOW_TEST_KILLS says, and then of the examples too.
-func TestKilledAtEveryRecord(t *testing.T) {
+// TestKilledAtRecords: an apply that is killed when a record is written goes on to the
+// same decisions, and makes no launch again that is on record. It is killed at six
+// records of each plan; at MXFLOW_TEST_KILLS of them, and the examples too, where that is set.
+func TestKilledAtRecords(t *testing.T) {
 	t.Parallel()
 	kills := 6
 	text := os.Getenv("MXFLOW_TEST_KILLS")

@@ -276,8 +276,8 @@ var (
 	RestsOn = Of("value.rests_on",
 		"{base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% CI {interval}}")
 
-	// VerdictTakes: there will be fewer than a verdict needs. Args also: takes, and
-	// unrecorded if it needs more because no launch noise is recorded.
+	// VerdictTakes: there will be fewer launches than a verdict needs. Values:
+	// launches, against; takes; unrecorded, if it takes more as no launch noise is recorded.
 	VerdictTakes = Of("test.verdict_takes",
 		"{launches|launch|launches}{against? per arm}: a verdict needs {takes}{unrecorded? where no "+
 			"launch-to-launch variance is recorded}")
