@@ -10,8 +10,8 @@ func Lacks(s measure.Summary, stat string) verdict.Reason {
 	if _, there := s.Stats[stat]; there {
 		return verdict.Reason{}
 	}
-	switch least := measure.LeastValues(stat); {
-	case !measure.IsStat(stat):
+	switch least := measure.StatOf(stat).Least; {
+	case measure.StatOf(stat).Name == "":
 		return verdict.Say("absent.no_such_stat", "no statistic is called {subject:q}").On(stat)
 	case s.N < least:
 		return verdict.Say("absent.few_samples", "not enough samples ({samples} of at least {least})",

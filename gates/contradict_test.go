@@ -35,7 +35,7 @@ func (s stream) metrics(speed float64, other func() float64) map[string]measure.
 		"chat.pp":            summary(1000*64/first/speed*other(), "tok/s"),
 		"chat.output_tokens": summary(s.tokens, "tokens"),
 		"chat.tg_total":      summary(30/speed*other(), "tok/s"), "chat.requests_per_s": summary(1/speed*other(), "req/s"),
-		"chat.joules_per_token": summary(3*speed*other(), "J/tok"), "chat.gpu_memory_gb": launchSummary(14*other(), "GB"),
+		"chat.energy_j": summary(3*speed*other(), "J"), "chat.gpu_memory_gb": launchSummary(14*other(), "GB"),
 		"chat.errors": launchSummary(0, "count"), "chat.error_rate": launchSummary(0, "share"),
 		"chat.waiting": launchSummary(max(0, other()-1), "requests"), "chat.accept_rate": launchSummary(0.7*other(), "share"),
 	}

@@ -70,7 +70,7 @@ func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *absence) 
 		return 0, unknown(l.without(in.LaunchAddress()))
 	}
 	v, ok := s.Stats[stat]
-	switch least := measure.LeastToDecide(stat); {
+	switch least := measure.StatOf(stat).Decide; {
 	case !ok && s.N >= least:
 		return 0, unknown(verdict.Say("launches.stat_lacking",
 			"not enough samples in launch {subject}: no {stat} of {samples}",

@@ -94,8 +94,7 @@ func facetOf(cell, metric, stat string) facet {
 		m, _ := measure.LookupIn(metric, measure.PerRequest, measure.PerCell)
 		of = m.Facet
 	}
-	p, _ := measure.Percentile(stat)
-	return facet{cell, of, p > 0.5 || stat == "max"}
+	return facet{cell, of, measure.StatOf(stat).P > 0.5 || stat == "max"}
 }
 
 // shift compares a feature's candidate with an arm in one statistic of a metric; nil if a

@@ -66,13 +66,6 @@ func metricsPart() string {
 			}[scope])
 		}
 		name, definition := strings.TrimPrefix(m.Path(), "<workload>."), m.Definition
-		if stem, numbered := strings.CutPrefix(m.Name, "accept_pos"); numbered {
-			if stem != "0" {
-				continue // explained with the first
-			}
-			name += "` … `accept_pos7"
-			definition = strings.ReplaceAll(definition, "position 0", "that position")
-		}
 		better := ""
 		if m.Better != "" {
 			better = ", " + string(m.Better)

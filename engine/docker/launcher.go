@@ -178,14 +178,14 @@ func (d *Daemon) letRun(ctx context.Context, id string, at *ports) (container.In
 
 // output is where an engine's output goes.
 type output struct {
-	log *logscan.Sink
-	out *logscan.Sink // nil where standard output goes into log
+	log *logscan.File
+	out *logscan.File // nil where standard output goes into log
 }
 
 func openOutput(launch engine.Launch, limit int64) (o output, failure *engine.Failure) {
 	var err error
-	if o.log, err = logscan.OpenSink(launch.LogPath, limit, launch.Evidence); err == nil && launch.OutPath != "" {
-		o.out, err = logscan.OpenSink(launch.OutPath, limit, logscan.Evidence{})
+	if o.log, err = logscan.Open(launch.LogPath, limit, launch.Evidence); err == nil && launch.OutPath != "" {
+		o.out, err = logscan.Open(launch.OutPath, limit, logscan.Evidence{})
 	}
 	if err != nil {
 		o.close()
@@ -195,7 +195,7 @@ func openOutput(launch engine.Launch, limit int64) (o output, failure *engine.Fa
 }
 
 // stdout is where standard output goes.
-func (o output) stdout() *logscan.Sink {
+func (o output) stdout() *logscan.File {
 	if o.out != nil {
 		return o.out
 	}
@@ -203,10 +203,10 @@ func (o output) stdout() *logscan.Sink {
 }
 
 // LogPath implements engine.Instance.
-func (o output) LogPath() string { return o.log.Path() }
+func (o output) LogPath() string { return o.log.Path }
 
 func (o output) close() {
-	for _, to := range []*logscan.Sink{o.log, o.out} {
+	for _, to := range []*logscan.File{o.log, o.out} {
 		if to != nil {
 			to.Close()
 		}

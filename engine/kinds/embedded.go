@@ -44,7 +44,7 @@ func init() {
 		},
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
-			IgnoreEOS: true, MinTokens: true, Usage: true, ContinuousUsage: true,
+			IgnoreEOS: true, Usage: true, ContinuousUsage: true,
 			LogProbs: LogProbs{Top: 20, IDs: true, AskIDs: true, Prompt: "prompt_logprobs"},
 		},
 		// It computes on the processors that the client needs.

@@ -34,9 +34,9 @@ type Kind struct {
 	Container Container
 	// Env is set unless the plan's engine or a knob sets the same name.
 	Env map[string]string
-	// ConfigName is the name of the file for settings with a Key, empty if the kind reads
-	// none. Its extension is the format: .yml, .yaml or .json. ConfigArgs go before the
-	// flags if there is such a file; {config} in them is its path.
+	// ConfigName is the name of the YAML file for settings with a Key, empty if the kind
+	// reads none. ConfigArgs go before the flags if there is such a file; {config} in them
+	// is its path.
 	ConfigName string
 	ConfigArgs []string
 	// Any is set if an engine of any other kind may be behind it.
@@ -145,8 +145,6 @@ const ProfileFolder = "{profile}"
 type Container struct {
 	IPC, ShmSize string
 	Ulimits      map[string]string
-	// Env replaces the kind's Env of the same names, since addresses differ inside.
-	Env map[string]string
 }
 
 // kinds holds every Kind by name. It is filled before main by the kind files
@@ -251,11 +249,7 @@ func (p Pattern) Shows() bool { return p.Chosen || p.Consequence }
 // effect, whenever it logs them. If it may be an engine of any kind, they are those of
 // all.
 func (k Kind) Shown() (exprs []string) {
-	own := []Kind{k}
-	if k.Any {
-		own = All()
-	}
-	for _, k := range own {
+	for _, k := range k.orAll() {
 		for _, p := range k.Observe {
 			if p.Shows() {
 				exprs = append(exprs, p.Log...)
@@ -263,6 +257,14 @@ func (k Kind) Shown() (exprs []string) {
 		}
 	}
 	return exprs
+}
+
+// orAll is the kind, or all of them if it may be any.
+func (k Kind) orAll() []Kind {
+	if k.Any {
+		return All()
+	}
+	return []Kind{k}
 }
 
 // Asked reports whether an observation can only come from log lines that repeat what was
@@ -301,20 +303,16 @@ type Tokenize struct {
 
 // Ask is how requests to a kind differ from other engines'.
 type Ask struct {
-	// IgnoreEOS and MinTokens report whether the request fields of these names work.
-	// Workloads fix the length of answers by the first; the second is for people (`mxflow
-	// engine kinds`), as are Usage, ContinuousUsage and CacheReset.
-	IgnoreEOS, MinTokens bool
-	LogProbs             LogProbs
+	// IgnoreEOS reports whether the request field of this name works, by which workloads
+	// fix the length of answers.
+	IgnoreEOS bool
+	LogProbs  LogProbs
 	// Usage reports whether streams can end with token counts, ContinuousUsage whether
-	// every event can have them.
+	// every event can have them. Both are for people (`mxflow engine kinds`).
 	Usage, ContinuousUsage bool
 	// Extra is merged into every request: members without which a prompt is answered from
-	// a cache, or an answer is cut short whatever length was requested. CacheReset is the
-	// page that empties a cache by a POST. mxflow never uses it: launches are fresh
-	// starts, and their prompts are unique.
-	Extra      map[string]any
-	CacheReset string
+	// a cache, or an answer is cut short whatever length was requested.
+	Extra map[string]any
 	// Continue is what a chat needs for its answer to go on from a last message of the
 	// assistant; nil if it cannot.
 	Continue map[string]any

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,196 +112,146 @@ func usesOf(known []Setting, settings map[string]any, in string) (uses []Use) {
 // Effect is what reaches an engine.
 type Effect struct {
 	Flags []string
-	Env   map[string]string
-	// Config has dotted keys, as Setting.Key.
+	// Env is set unless the plan sets the same names itself.
+	Env map[string]string
+	// Config is the content of the configuration file, nil if none of it is set; see
+	// Render. The keys of a setting's effect have dots, as Setting.Key, those of Apply's
+	// result are nested.
 	Config map[string]any
 }
 
-// apply adds a value's effect to out. all are the other settings of the plan.
-func (s Setting) apply(v any, all map[string]any, out *Result) error {
-	v, err := s.check(v)
-	if err != nil {
-		return err
+// Apply turns settings into what the engine reads, in the order in which the kind
+// declares them, so that equal settings give equal commands. A nil value counts as
+// absent. Values are what a plan decodes to: string, bool, int or float64, []any and
+// map[string]any. An unknown setting or a value that the setting does not accept is
+// an error; all are reported at once.
+func (k Kind) Apply(settings map[string]any) (Effect, error) {
+	var out Effect
+	wrong := out.apply(k.Settings, plain(settings).(map[string]any))
+	hint := "this kind has none; put flags into the command or args"
+	if len(k.Settings) > 0 {
+		hint = "it has " + namesOf(k.Settings)
 	}
-	if on, ok := v.(bool); ok {
-		out.add(s.switched(on))
-		return nil
+	for _, name := range unknown(k.Settings, settings) {
+		wrong = append(wrong, fmt.Sprintf("unknown setting %q: %s", name, hint))
 	}
-	if len(s.Fields) > 0 {
-		return s.applyFields(v.(map[string]any), out)
+	if len(wrong) > 0 {
+		return out, fmt.Errorf("engine kind %q: %s", k.Name, strings.Join(wrong, "; "))
 	}
-	if v, err = s.times(v, all); err != nil {
-		return err
+	if out.Config != nil {
+		out.Flags = append(slices.Clone(k.ConfigArgs), out.Flags...)
+	}
+	return out, nil
+}
+
+// apply adds the effects of settings and returns what is wrong with them.
+func (e *Effect) apply(known []Setting, settings map[string]any) (wrong []string) {
+	for _, s := range known {
+		v := settings[s.Name]
+		if v == nil {
+			continue
+		}
+		if says := s.check(v); says != "" {
+			wrong = append(wrong, fmt.Sprintf("setting %q %s", s.Name, says))
+			continue
+		}
+		if len(s.Fields) > 0 {
+			members := v.(map[string]any)
+			for _, says := range e.apply(s.Fields, members) {
+				wrong = append(wrong, fmt.Sprintf("in setting %q: %s", s.Name, says))
+			}
+			for _, name := range unknown(s.Fields, members) {
+				wrong = append(wrong, fmt.Sprintf("setting %q has no member %q: it has %s", s.Name, name, namesOf(s.Fields)))
+			}
+			continue
+		}
+		if s.Times != "" && settings[s.Times] != nil && (s.TimesUnless == "" || settings[s.TimesUnless] != true) {
+			each, ok1 := v.(int64)
+			many, ok2 := settings[s.Times].(int64)
+			if !ok1 || !ok2 || many < 1 {
+				wrong = append(wrong, fmt.Sprintf("setting %q is multiplied by %s: both must be positive integers", s.Name, s.Times))
+			}
+			v = each * many
+		}
+		e.add(s.effect(v))
+		if w := s.Without; w != nil && settings[w.Member] == nil {
+			e.add(w.Effect)
+		}
+	}
+	return wrong
+}
+
+// effect is that of a value that check accepts.
+func (s Setting) effect(v any) (e Effect) {
+	on, isBool := v.(bool)
+	switch {
+	case on && s.On != nil:
+		return *s.On
+	case isBool && !on && s.Off != nil:
+		return *s.Off
 	}
 	if word, ok := v.(string); ok && s.Words[word] != "" {
 		v = s.Words[word]
 	}
-	text, err := s.text(v)
-	if err != nil {
-		return err
-	}
-	words := []string{text}
-	if s.Apart {
+	text := textOf(v)
+	flags, words := append([]string{s.Flag}, s.Also...), []string{text}
+	switch {
+	case on:
+		words = nil
+	case isBool:
+		flags, words = []string{s.OffFlag}, nil
+	case s.Apart:
 		words = strings.Split(text, ",")
 	}
-	var e Effect
-	for _, flag := range append([]string{s.Flag}, s.Also...) {
+	for _, flag := range flags {
 		if flag != "" {
 			e.Flags = append(append(e.Flags, flag), words...)
 		}
 	}
 	if s.Env != "" {
+		if isBool {
+			text = map[bool]string{true: "1", false: "0"}[on]
+		}
 		e.Env = map[string]string{s.Env: text}
 	}
 	if s.Key != "" {
 		e.Config = map[string]any{s.Key: v}
 	}
-	out.add(e)
-	return nil
-}
-
-// switched is a bool's effect.
-func (s Setting) switched(on bool) Effect {
-	switch {
-	case on && s.On != nil:
-		return *s.On
-	case !on && s.Off != nil:
-		return *s.Off
-	}
-	var e Effect
-	switch {
-	case on && s.Flag != "":
-		e.Flags = []string{s.Flag}
-	case !on && s.OffFlag != "":
-		e.Flags = []string{s.OffFlag}
-	}
-	if s.Env != "" {
-		e.Env = map[string]string{s.Env: map[bool]string{true: "1", false: "0"}[on]}
-	}
-	if s.Key != "" {
-		e.Config = map[string]any{s.Key: on}
-	}
 	return e
 }
 
-// applyFields applies the members of an object, in the order of Fields.
-func (s Setting) applyFields(object map[string]any, out *Result) error {
-	known := map[string]bool{}
-	for _, f := range s.Fields {
-		known[f.Name] = true
-		if v, ok := object[f.Name]; ok && v != nil {
-			if err := f.apply(v, object, out); err != nil {
-				return fmt.Errorf("in setting %q: %w", s.Name, err)
-			}
-			if w := f.Without; w != nil && object[w.Member] == nil {
-				out.add(w.Effect)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if !known[name] {
-			return fmt.Errorf("setting %q has no member %q: it has %s", s.Name, name, namesOf(s.Fields))
-		}
-	}
-	return nil
-}
-
-// times multiplies a number, see Setting.Times.
-func (s Setting) times(v any, all map[string]any) (any, error) {
-	if s.Times == "" || all[s.Times] == nil || s.TimesUnless != "" && all[s.TimesUnless] == true {
-		return v, nil
-	}
-	each, ok1 := plainNumber(v).(int64)
-	many, ok2 := plainNumber(all[s.Times]).(int64)
-	if !ok1 || !ok2 || many < 1 {
-		return nil, fmt.Errorf("setting %q is multiplied by %s: both must be positive integers", s.Name, s.Times)
-	}
-	return each * many, nil
-}
-
-// text is a value in the form of a flag or a variable.
-func (s Setting) text(v any) (string, error) {
+// check is what is wrong with a value; empty if it is of the setting's type.
+func (s Setting) check(v any) string {
+	ok := false
+	is := func(t Type) bool { return s.Type == t || s.Type == TypeAny }
 	switch v := v.(type) {
+	case bool:
+		ok = is(TypeBool)
 	case string:
-		return v, nil
+		ok = is(TypeString)
+		if ok && len(s.Choices) > 0 && !slices.Contains(s.Choices, v) {
+			return fmt.Sprintf("must be one of %s, not %q", quoteList(s.Choices), v)
+		}
+	case int64, float64:
+		n, err := strconv.ParseFloat(textOf(v), 64)
+		_, whole := v.(int64)
+		ok = is(TypeNumber) && err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+		if ok && s.Whole && !whole {
+			return "must be an integer, not " + textOf(v)
+		}
+		if ok && s.Max != 0 && !(s.Min <= n && n <= s.Max) {
+			return fmt.Sprintf("must be between %s and %s, not %s", textOf(s.Min), textOf(s.Max), textOf(v))
+		}
 	case []any:
-		var parts []string
-		for _, e := range v {
-			part, err := s.text(e)
-			if err != nil {
-				return "", err
-			}
-			parts = append(parts, part)
-		}
-		return strings.Join(parts, ","), nil
+		ok = is(TypeList) && !slices.ContainsFunc(v, func(e any) bool { return e == nil })
 	case map[string]any:
-		data, err := json.Marshal(plainNumbers(v))
-		return string(data), err
+		_, err := json.Marshal(v)
+		ok = is(TypeObject) && err == nil
 	}
-	if text, ok := number(v); ok {
-		return text, nil
-	}
-	return "", fmt.Errorf("setting %q cannot hold %v", s.Name, v)
-}
-
-// check checks that a value is of the setting's type, and normalizes it: bool, string, a
-// number, []any or map[string]any.
-func (s Setting) check(v any) (any, error) {
-	mismatch := fmt.Errorf("setting %q must be %s, not %s", s.Name, aType[s.Type], shown(v))
-	switch s.Type {
-	case TypeAny:
-		if _, isBool := v.(bool); isBool {
-			return v, nil
-		}
-		if _, err := s.text(v); err != nil {
-			return nil, mismatch
-		}
-		return plainNumber(v), nil
-	case TypeBool:
-		on, ok := v.(bool)
-		if !ok {
-			return nil, mismatch
-		}
-		return on, nil
-	case TypeNumber:
-		text, ok := number(v)
-		if !ok {
-			return nil, mismatch
-		}
-		if s.Whole && strings.Contains(text, ".") {
-			return nil, fmt.Errorf("setting %q must be an integer, not %s", s.Name, text)
-		}
-		if n, err := strconv.ParseFloat(text, 64); s.Max != 0 && (err != nil || !(s.Min <= n && n <= s.Max)) {
-			return nil, fmt.Errorf("setting %q must be between %v and %v, not %s", s.Name, plainNumber(s.Min), plainNumber(s.Max), text)
-		}
-		return plainNumber(v), nil
-	case TypeList:
-		switch list := v.(type) {
-		case []any:
-			return list, nil
-		case []string:
-			var out []any
-			for _, e := range list {
-				out = append(out, e)
-			}
-			return out, nil
-		}
-		return nil, mismatch
-	case TypeObject:
-		object, ok := v.(map[string]any)
-		if !ok {
-			return nil, mismatch
-		}
-		return object, nil
-	}
-	text, ok := v.(string)
 	if !ok {
-		return nil, mismatch
+		return fmt.Sprintf("must be %s, not %s", aType[s.Type], logscan.CleanTo(fmt.Sprint(v), 60))
 	}
-	if len(s.Choices) > 0 && !slices.Contains(s.Choices, text) {
-		return nil, fmt.Errorf("setting %q must be one of %s, not %q", s.Name, quoteList(s.Choices), text)
-	}
-	return text, nil
+	return ""
 }
 
 var aType = map[Type]string{
@@ -310,56 +259,59 @@ var aType = map[Type]string{
 	TypeAny: "text, a number, a bool, a list or an object",
 }
 
-// shown formats a value for a message, at most one line of it.
-func shown(v any) string {
-	return logscan.CleanTo(fmt.Sprint(v), 60)
-}
-
-// number formats a number as a flag's value, never with an exponent, which some engines'
-// integer parsers reject.
-func number(v any) (string, bool) {
-	switch n := v.(type) {
-	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
-		return fmt.Sprint(n), true
+// textOf is a value in the form of a flag or a variable. Numbers never have an exponent,
+// which some engines' integer parsers reject.
+func textOf(v any) string {
+	switch v := v.(type) {
 	case float64:
-		if math.IsNaN(n) || math.IsInf(n, 0) {
-			return "", false
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		var parts []string
+		for _, e := range v {
+			parts = append(parts, textOf(e))
 		}
-		return strconv.FormatFloat(n, 'f', -1, 64), true
+		return strings.Join(parts, ",")
+	case map[string]any:
+		data, _ := json.Marshal(v) // of plain values
+		return string(data)
 	}
-	return "", false
+	return fmt.Sprint(v)
 }
 
-// plainNumber converts whole numbers to int64, since a decoded plan has only float64 and
-// a configuration file must not have 1e+06; other values stay.
-func plainNumber(v any) any {
-	text, ok := number(v)
-	if !ok {
-		return v
-	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n
+// plain converts whole numbers to int64 throughout lists and objects, as a copy: a decoded
+// plan has only float64, and a configuration file must not have 1e+06.
+func plain(v any) any {
+	switch v := v.(type) {
+	case int:
+		return int64(v)
+	case float64:
+		if n := int64(v); float64(n) == v && math.Abs(v) < 1<<63 {
+			return n
+		}
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, e := range v {
+			out = append(out, plain(e))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, e := range v {
+			out[name] = plain(e)
+		}
+		return out
 	}
 	return v
 }
 
-// plainNumbers applies plainNumber throughout lists and objects, as a copy.
-func plainNumbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, e := range v {
-			out[name] = plainNumbers(e)
+// unknown are the names of settings that are not known, in alphabetical order.
+func unknown(known []Setting, settings map[string]any) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if !slices.ContainsFunc(known, func(s Setting) bool { return s.Name == name }) {
+			names = append(names, name)
 		}
-		return out
-	case []any:
-		out := make([]any, 0, len(v))
-		for _, e := range v {
-			out = append(out, plainNumbers(e))
-		}
-		return out
 	}
-	return plainNumber(v)
+	return names
 }
 
 // namesOf lists settings for a message.
@@ -373,114 +325,55 @@ func namesOf(settings []Setting) string {
 
 // quoteList prints words for a message: "a", "b" and "c".
 func quoteList(words []string) string {
-	quoted := make([]string, 0, len(words))
+	var quoted []string
 	for _, w := range slices.Sorted(slices.Values(words)) {
-		quoted = append(quoted, fmt.Sprintf("%q", w))
-	}
-	if len(quoted) < 2 {
-		return strings.Join(quoted, "")
+		quoted = append(quoted, strconv.Quote(w))
 	}
 	last := len(quoted) - 1
+	if last < 1 {
+		return strings.Join(quoted, "")
+	}
 	return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
 }
 
-// Result is the effect of a plan's settings.
-type Result struct {
-	Flags []string
-	// Env is set unless the plan sets the same names itself.
-	Env map[string]string
-	// Config is the content of the configuration file, nil if none of it is set; see
-	// Render.
-	Config map[string]any
-}
-
-// Apply turns settings into what the engine reads, in the order in which the kind
-// declares them, so that equal settings give equal commands. A nil value counts as
-// absent. Values are what a plan decodes to: string, bool, any integer or float64, []any
-// and map[string]any. An unknown setting or a value that the setting does not accept is
-// an error; all are reported at once.
-func (k Kind) Apply(settings map[string]any) (Result, error) {
-	var out Result
-	var wrong []string
-	known := map[string]bool{}
-	for _, s := range k.Settings {
-		known[s.Name] = true
-		v, ok := settings[s.Name]
-		if !ok || v == nil {
-			continue
+// add merges a setting's effect into what is already there.
+func (e *Effect) add(more Effect) {
+	e.Flags = append(e.Flags, more.Flags...)
+	for name, value := range more.Env {
+		if e.Env == nil {
+			e.Env = map[string]string{}
 		}
-		if err := s.apply(v, settings, &out); err != nil {
-			wrong = append(wrong, err.Error())
-		}
+		e.Env[name] = value
 	}
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		if !known[name] {
-			wrong = append(wrong, fmt.Sprintf("unknown setting %q: %s", name, k.settingsHint()))
+	for _, key := range slices.Sorted(maps.Keys(more.Config)) {
+		if e.Config == nil {
+			e.Config = map[string]any{}
+		}
+		// Maps are merged; anything else in the way is replaced: the later setting wins.
+		into, path := e.Config, strings.Split(key, ".")
+		last := path[len(path)-1]
+		for _, level := range path[:len(path)-1] {
+			next, ok := into[level].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				into[level] = next
+			}
+			into = next
+		}
+		old, held := into[last].(map[string]any)
+		if members, ok := more.Config[key].(map[string]any); ok && held {
+			maps.Copy(old, members)
+		} else {
+			into[last] = plain(more.Config[key])
 		}
 	}
-	if len(wrong) > 0 {
-		return out, fmt.Errorf("engine kind %q: %s", k.Name, strings.Join(wrong, "; "))
-	}
-	if out.Config != nil {
-		out.Flags = append(slices.Clone(k.ConfigArgs), out.Flags...)
-	}
-	return out, nil
-}
-
-func (k Kind) settingsHint() string {
-	if len(k.Settings) == 0 {
-		return "this kind has none; put flags into the command or args"
-	}
-	return "it has " + namesOf(k.Settings)
-}
-
-// add merges an effect into what is already there.
-func (a *Result) add(e Effect) {
-	a.Flags = append(a.Flags, e.Flags...)
-	if len(e.Env) > 0 && a.Env == nil {
-		a.Env = map[string]string{}
-	}
-	maps.Copy(a.Env, e.Env)
-	for _, key := range slices.Sorted(maps.Keys(e.Config)) {
-		if a.Config == nil {
-			a.Config = map[string]any{}
-		}
-		put(a.Config, strings.Split(key, "."), plainNumbers(e.Config[key]))
-	}
-}
-
-// put sets a value at a path of nested maps. Maps are merged; anything else in the way is
-// replaced: the later setting wins.
-func put(into map[string]any, path []string, v any) {
-	for _, level := range path[:len(path)-1] {
-		next, ok := into[level].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			into[level] = next
-		}
-		into = next
-	}
-	last := path[len(path)-1]
-	old, held := into[last].(map[string]any)
-	if more, ok := v.(map[string]any); ok && held {
-		maps.Copy(old, more)
-		return
-	}
-	into[last] = v
 }
 
 // Render returns the configuration file of the kind, nil if none of it is set. Equal
 // settings give equal files: keys are in alphabetical order.
-func (a Result) Render(k Kind) ([]byte, error) {
-	if a.Config == nil {
+func (e Effect) Render() ([]byte, error) {
+	if e.Config == nil {
 		return nil, nil
 	}
-	switch ending := filepath.Ext(k.ConfigName); ending {
-	case ".yml", ".yaml":
-		return yaml.Marshal(a.Config)
-	case ".json":
-		return json.MarshalIndent(a.Config, "", "  ")
-	default:
-		return nil, fmt.Errorf("engine kind %q: mxflow cannot write a configuration file %q; the name must end in .yml, .yaml or .json", k.Name, k.ConfigName)
-	}
+	return yaml.Marshal(e.Config)
 }

@@ -23,7 +23,7 @@ func reached(t *testing.T, kind string, settings map[string]any) string {
 	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
 		parts = append(parts, name+"="+a.Env[name])
 	}
-	file, err := a.Render(k)
+	file, err := a.Render()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,20 +148,6 @@ func TestSettingsTogether(t *testing.T) {
 		if got := reached(t, tc.kind, tc.settings); got != tc.want {
 			t.Errorf("%s: got\n%q, want\n%q", name, got, tc.want)
 		}
-	}
-}
-
-func TestRenderKnowsItsFormats(t *testing.T) {
-	a := Result{Config: map[string]any{"b": map[string]any{"c": int64(1)}, "a": "x"}}
-	tests := map[string]string{"f.yaml": "a: x\nb:\n    c: 1\n", "f.json": "{\n  \"a\": \"x\",\n  \"b\": {\n    \"c\": 1\n  }\n}", "f.ini": ""}
-	for name, want := range tests {
-		got, err := a.Render(Kind{Name: "k", ConfigName: name})
-		if string(got) != want || (err == nil) != (want != "") {
-			t.Errorf("%s: got %q, %v", name, got, err)
-		}
-	}
-	if got, err := (Result{}).Render(Kind{}); got != nil || err != nil {
-		t.Errorf("nothing is rendered as %q, %v", got, err)
 	}
 }
 

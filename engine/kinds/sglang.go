@@ -64,8 +64,8 @@ func init() {
 		},
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
-			IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20, Prompt: "echo"},
-			Usage: true, CacheReset: "/flush_cache", CachedTokens: "--enable-cache-report",
+			IgnoreEOS: true, LogProbs: LogProbs{Top: 20, Prompt: "echo"},
+			Usage: true, CachedTokens: "--enable-cache-report",
 			Continue: map[string]any{"continue_final_message": true, "add_generation_prompt": false},
 		},
 		Profiler:            Profiler{Start: "/start_profile", Stop: "/stop_profile", Body: `{"output_dir":"{profile}","activities":["CPU","GPU"]}`},

@@ -1,6 +1,10 @@
 package kinds
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // Stage is a part of an engine's start that makes people wait. Stages need not come in
 // this order, and one may come twice.
@@ -28,28 +32,19 @@ type StageLines struct {
 // StageOf returns a function that maps a line of the log to the stage that it shows,
 // empty if it shows none. If the kind may be any other, the lines of all kinds count.
 func (k Kind) StageOf() func(line string) Stage {
-	own := []Kind{k}
-	if k.Any {
-		own = All()
-	}
-	type shown struct {
-		stage Stage
-		by    *regexp.Regexp
-	}
-	var all []shown
-	for _, k := range own {
+	var stages []Stage
+	var shownBy []*regexp.Regexp
+	for _, k := range k.orAll() {
 		for _, s := range k.Stages {
-			for _, text := range s.Log {
-				all = append(all, shown{s.Stage, regexp.MustCompile(text)})
-			}
+			stages = append(stages, s.Stage)
+			shownBy = append(shownBy, regexp.MustCompile("(?:"+strings.Join(s.Log, ")|(?:")+")"))
 		}
 	}
 	return func(line string) Stage {
-		for _, s := range all {
-			if s.by.MatchString(line) {
-				return s.stage
-			}
+		i := slices.IndexFunc(shownBy, func(re *regexp.Regexp) bool { return re.MatchString(line) })
+		if i < 0 {
+			return ""
 		}
-		return ""
+		return stages[i]
 	}
 }

@@ -72,7 +72,7 @@ func init() {
 		// It accepts ignore_eos and logs that exllamav3 does not support it, so the end
 		// of text ends an answer. By default it also ends one whose last 800 tokens
 		// repeat themselves.
-		Ask: Ask{MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true, Extra: map[string]any{"loop_detect_window": 0}},
+		Ask: Ask{LogProbs: LogProbs{Top: 20}, Usage: true, Extra: map[string]any{"loop_detect_window": 0}},
 
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,

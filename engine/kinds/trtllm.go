@@ -85,7 +85,7 @@ func init() {
 		},
 		// Its TensorRT back end refuses more than one log-probability without
 		// gather_generation_logits.
-		Ask:                 Ask{IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20}, Usage: true},
+		Ask:                 Ask{IgnoreEOS: true, LogProbs: LogProbs{Top: 20}, Usage: true},
 		DefaultReadyTimeout: 30 * time.Minute,
 		DefaultStopGrace:    60 * time.Second,
 		Settings:            trtllmSettings,

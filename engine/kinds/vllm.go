@@ -45,8 +45,8 @@ func init() {
 		Metrics:  vllmMetrics,
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
-			IgnoreEOS: true, MinTokens: true, LogProbs: LogProbs{Top: 20, Setting: "max_logprobs", IDs: true, AskIDs: true, Prompt: "prompt_logprobs"},
-			Usage: true, ContinuousUsage: true, CacheReset: "/reset_prefix_cache", CachedTokens: "--enable-prompt-tokens-details",
+			IgnoreEOS: true, LogProbs: LogProbs{Top: 20, Setting: "max_logprobs", IDs: true, AskIDs: true, Prompt: "prompt_logprobs"},
+			Usage: true, ContinuousUsage: true, CachedTokens: "--enable-prompt-tokens-details",
 			Continue: map[string]any{"continue_final_message": true, "add_generation_prompt": false},
 		},
 		// Since 0.13; earlier versions used the variable VLLM_TORCH_PROFILER_DIR.

@@ -2,6 +2,7 @@ package logscan
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mxflow/mxflow/plans/redact"
@@ -17,29 +19,32 @@ import (
 const (
 	// defaultLogLimit bounds a log for which its launcher sets no other bound.
 	defaultLogLimit = 256 << 20
-	// keptTail is how much of the end survives when the middle is dropped: the
+	// tailLimit is how much of the end survives when the middle is dropped: the
 	// last thing an engine says is why it died.
-	keptTail = 1 << 20
+	tailLimit = 1 << 20
 )
 
-// logCutMark is the line that replaces the dropped middle of a log, and logCutWords how
+// cutMark is the line that replaces the dropped middle of a log, and cutWords how
 // scans recognise it.
 const (
-	logCutWords = "[mxflow] log limit reached: "
-	logCutMark  = logCutWords + "about %d bytes were dropped here"
-	// logKeptWords follow if the lines after the mark are those of the middle that
+	cutWords = "[mxflow] log limit reached: "
+	cutMark  = cutWords + "about %d bytes were dropped here"
+	// evidenceWords follow if the lines after the mark are those of the middle that
 	// matched the evidence patterns.
-	logKeptWords = ", all but the first and last line of what is looked for"
+	evidenceWords = ", all but the first and last line of what is looked for"
 )
 
-// File is an engine's output. The engine writes straight into the file, in append mode;
-// mxflow only checks now and then whether it has grown too large.
+// File is an engine's output. A process writes straight into Out, in append mode, and
+// mxflow calls Bound now and then; what comes through mxflow is written by Write.
 type File struct {
 	Path  string
 	Out   *os.File
 	limit int64
 	// keep finds the lines that stay when the log is cut; nil keeps none.
 	keep *lineKeeper
+
+	mu      sync.Mutex
+	written int64
 }
 
 // Open creates the file, readable only by its owner (engines print tokens and prompts),
@@ -65,7 +70,7 @@ func Open(path string, limit int64, evidence Evidence) (*File, error) {
 	return &File{Path: path, Out: f, limit: limit, keep: newLineKeeper(evidence)}, nil
 }
 
-// bound drops the middle of a log that has outgrown its limit: the first half stays (what
+// Bound drops the middle of a log that has outgrown its limit: the first half stays (what
 // was loaded, which back ends were chosen), then comes a mark, then the lines of the
 // middle that are evidence, then the end. In append mode whatever the engine writes next
 // follows that. What it writes during the cut is lost, hence "about". Between two checks
@@ -76,38 +81,36 @@ func (l *File) Bound() {
 	if err != nil || info.Size() <= l.limit {
 		return
 	}
-	head, size := l.lineBefore(l.limit/2), info.Size()
-	end := make([]byte, min(keptTail, l.limit/4))
-	from := head
+	head := l.lineBefore(l.limit / 2)
+	dropped, tail := head, min(tailLimit, l.limit/4)
 	// Reading through the middle takes a while, and the log keeps growing meanwhile; what
 	// must then be dropped as well is read in further rounds.
 	for range 4 {
-		to := size - int64(len(end))
-		if err := l.keep.read(io.NewSectionReader(l.Out, from, to-from)); err != nil {
+		to := l.lineBefore(info.Size() - tail)
+		if to <= dropped {
+			break
+		}
+		if err := l.keep.read(io.NewSectionReader(l.Out, dropped, to-dropped)); err != nil {
 			return
 		}
+		dropped = to
 		if info, err = l.Out.Stat(); err != nil {
 			return
 		}
-		if from = to; info.Size() == size {
-			break
-		}
-		size = info.Size()
 	}
-	n, err := l.Out.ReadAt(end, from)
+	end, err := io.ReadAll(io.NewSectionReader(l.Out, dropped, l.limit/2))
 	if err != nil {
 		return
 	}
-	dropped := from - head
 	if err := l.Out.Truncate(head); err != nil {
 		return
 	}
-	mark := fmt.Appendf(nil, "\n"+logCutMark, dropped)
+	text := fmt.Appendf(nil, "\n"+cutMark, dropped-head)
 	if l.keep != nil {
-		mark = append(mark, logKeptWords...)
+		text = append(text, evidenceWords...)
 	}
-	mark = append(append(mark, '\n'), l.keep.lines()...)
-	_, _ = l.Out.Write(append(mark, redact.Known().Begun(string(end[:n]))...))
+	text = append(append(text, '\n'), l.keep.lines()...)
+	_, _ = l.Out.Write(append(text, redact.Known().Begun(string(end))...))
 }
 
 // lineBefore is the end of the last line before a position, so that a cut there leaves no
@@ -120,49 +123,26 @@ func (l *File) lineBefore(at int64) int64 {
 	return at - int64(len(near)-max(0, bytes.LastIndexByte(near, '\n')))
 }
 
-func (l *File) Close() { _ = l.Out.Close() }
-
-// Sink is a log file for output that comes through mxflow, such as a container's. It is
-// bounded like every log: past the limit the middle is dropped. Several goroutines may
-// write to it.
-type Sink struct {
-	mu   sync.Mutex
-	log  *File
-	size int64
-}
-
-// OpenSink opens the log like Open.
-func OpenSink(path string, limit int64, evidence Evidence) (*Sink, error) {
-	log, err := Open(path, limit, evidence)
-	if err != nil {
-		return nil, err
-	}
-	return &Sink{log: log}, nil
-}
-
-// Write writes the bytes unchanged. It never fails: a full disk must not hold up an
-// engine.
-func (s *Sink) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, _ := s.log.Out.Write(p)
-	if s.size += int64(n); s.size > s.log.limit {
-		s.log.Bound()
-		if info, err := s.log.Out.Stat(); err == nil {
-			s.size = info.Size()
+// Write adds output that comes through mxflow, such as a container's, unchanged. Several
+// goroutines may write. It never fails: a full disk must not hold up an engine.
+func (l *File) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, _ := l.Out.Write(p)
+	if l.written += int64(n); l.written > l.limit {
+		l.Bound()
+		if info, err := l.Out.Stat(); err == nil {
+			l.written = info.Size()
 		}
 	}
 	return len(p), nil
 }
 
-// Path is the file.
-func (s *Sink) Path() string { return s.log.Path }
-
 // Close ends the writing. Anything later is dropped.
-func (s *Sink) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.log.Close()
+func (l *File) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.Out.Close()
 }
 
 // Evidence are log patterns that will be looked for later: their lines stay when the
@@ -172,46 +152,42 @@ type Evidence struct {
 	Globs, Expressions []string
 }
 
-// maxKeptLine bounds a kept line, in bytes.
-const maxKeptLine = 4 << 10
+// evidenceLimit bounds a line of evidence, in bytes.
+const evidenceLimit = 4 << 10
 
 // lineKeeper finds the first and the last line of each pattern in a part of a log. That
 // is bounded whatever the log, shows that a line was there, and leaves the last word to
 // the last line; how many there were is lost.
 type lineKeeper struct {
-	scan  *Scan
-	first map[int]keptLine
-	last  map[int]keptLine
+	scan        *Scan
+	first, last map[int]evidenceLine // by pattern
 }
 
-type keptLine struct {
+// evidenceLine is a line by its number; redraws of one line share it.
+type evidenceLine struct {
 	number int
-	text   []byte
+	text   string
 }
 
 // newLineKeeper is nil if there is nothing to keep. A pattern that does not compile is
 // left out: the scan that looks for it reports the error.
 func newLineKeeper(e Evidence) *lineKeeper {
-	k := &lineKeeper{first: map[int]keptLine{}, last: map[int]keptLine{}}
-	k.scan, _ = New(nil)
+	k := &lineKeeper{scan: &Scan{}, first: map[int]evidenceLine{}, last: map[int]evidenceLine{}}
 	for _, g := range e.Globs {
 		_ = k.scan.addGlob(g)
 	}
 	for _, x := range e.Expressions {
-		_, _ = k.scan.Expressions([]string{x})
+		_, _ = k.scan.Add(Expressions{Any: []string{x}})
 	}
-	if len(k.scan.patterns) == 1 { // the mark of a cut, which every scan looks for
+	if len(k.scan.patterns) == 0 {
 		return nil
 	}
-	k.scan.matched = func(pattern int, line []byte) {
-		if k.scan.patterns[pattern].cut {
-			return
-		}
-		kept := keptLine{k.scan.lines, []byte(redact.Known().Cut(string(line), maxKeptLine))}
+	k.scan.matched = func(pattern, number int, line []byte) {
+		found := evidenceLine{number, redact.Known().Cut(string(line), evidenceLimit)}
 		if _, seen := k.first[pattern]; !seen {
-			k.first[pattern] = kept
+			k.first[pattern] = found
 		}
-		k.last[pattern] = kept
+		k.last[pattern] = found
 	}
 	return k
 }
@@ -221,32 +197,20 @@ func (k *lineKeeper) read(r io.Reader) error {
 	if k == nil {
 		return nil
 	}
-	_, err := io.Copy(k.scan, r)
-	return err
+	return k.scan.Read(r)
 }
 
 // lines are the lines to keep, in log order, each with its \n. The keeper starts over.
-func (k *lineKeeper) lines() []byte {
+func (k *lineKeeper) lines() (out []byte) {
 	if k == nil {
 		return nil
 	}
-	k.scan.flush()
-	byNumber := map[int]map[string]bool{}
-	for _, found := range []map[int]keptLine{k.first, k.last} {
-		for _, line := range found {
-			if byNumber[line.number] == nil {
-				byNumber[line.number] = map[string]bool{}
-			}
-			byNumber[line.number][string(line.text)] = true
-		}
+	all := slices.AppendSeq(slices.Collect(maps.Values(k.first)), maps.Values(k.last))
+	slices.SortFunc(all, func(a, b evidenceLine) int { return cmp.Or(a.number-b.number, strings.Compare(a.text, b.text)) })
+	for _, line := range slices.Compact(all) {
+		out = append(append(out, line.text...), '\n')
 	}
 	clear(k.first)
 	clear(k.last)
-	var out bytes.Buffer
-	for _, n := range slices.Sorted(maps.Keys(byNumber)) {
-		for _, text := range slices.Sorted(maps.Keys(byNumber[n])) {
-			out.WriteString(text + "\n")
-		}
-	}
-	return out.Bytes()
+	return out
 }

@@ -15,11 +15,24 @@ type Follower struct {
 	at int64
 }
 
+// tailWindow is how much of a log's end is read at most, in bytes.
+const tailWindow = 256 << 10
+
+// Tail is the last lines of a log, oldest first, as those of a Follower; a file that cannot
+// be read has no lines.
+func Tail(path string, lines int) []string {
+	all := (&Follower{Path: path}).read(true)
+	return all[max(0, len(all)-max(0, lines)):]
+}
+
 // Lines are those added to the log since the last call, each cleaned by Clean and without
 // blank ones; of a line redrawn with \r (a progress bar) the last state. A last line that
 // has not ended is included, and comes again. If much was added at once, only its end is
-// read, as in Tail.
-func (f *Follower) Lines() (lines []string) {
+// read: the last 256 KiB.
+func (f *Follower) Lines() []string { return f.read(false) }
+
+// read is Lines; final is set if the last line does not go on.
+func (f *Follower) read(final bool) (lines []string) {
 	file, err := os.Open(f.Path)
 	if err != nil {
 		return nil
@@ -38,15 +51,24 @@ func (f *Follower) Lines() (lines []string) {
 	if err != nil {
 		return nil
 	}
-	if _, rest, ended := bytes.Cut(text, []byte{'\n'}); skipped && ended {
-		from, text = from+int64(len(text)-len(rest)), rest
+	begun := false // inside a line
+	if skipped {
+		_, rest, ended := bytes.Cut(text, []byte{'\n'})
+		if begun = !ended; ended {
+			from, text = from+int64(len(text)-len(rest)), rest
+		}
 	}
 	for len(text) > 0 {
 		line, rest, ended := bytes.Cut(text, []byte{'\n'})
-		shown := Clean(lastDrawn(line))
+		line = bytes.TrimRight(line, "\r")
+		drawn := string(line[bytes.LastIndexByte(line, '\r')+1:]) // what a terminal would still show
+		if begun {
+			drawn = redact.Known().Begun(drawn)
+		}
+		shown := Clean(drawn)
 		if ended {
 			from += int64(len(text) - len(rest))
-		} else {
+		} else if !final {
 			shown = redact.Known().Finished(shown)
 		}
 		if shown != "" {

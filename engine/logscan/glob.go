@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Glob is a compiled pattern of the plan language: pieces of text that must occur in this
@@ -29,7 +27,7 @@ func ParseGlob(pattern string) (Glob, error) {
 		var pieces [][]byte
 		for piece := range strings.SplitSeq(one, "*") {
 			if piece != "" {
-				pieces = append(pieces, fold(nil, []byte(piece)))
+				pieces = append(pieces, bytes.ToLower([]byte(piece)))
 			}
 		}
 		if len(pieces) == 0 {
@@ -42,11 +40,12 @@ func ParseGlob(pattern string) (Glob, error) {
 
 // Match reports whether text contains the pattern.
 func (g Glob) Match(text string) bool {
-	return g.matchFolded(fold(nil, []byte(text)))
+	return g.matchLower(bytes.ToLower([]byte(text)))
 }
 
-// matchFolded is Match for text already folded.
-func (g Glob) matchFolded(text []byte) bool {
+// matchLower is Match for text that bytes.ToLower made lower case; invalid UTF-8 becomes
+// U+FFFD in both.
+func (g Glob) matchLower(text []byte) bool {
 	return slices.ContainsFunc(g.alternatives, func(pieces [][]byte) bool {
 		rest := text
 		for _, piece := range pieces {
@@ -67,41 +66,14 @@ func (g Glob) Names(line string, at, to int, whole bool) bool {
 	if at < 0 || at >= to || to > len(line) || whole && !g.Match(line) {
 		return false
 	}
-	all := fold(nil, []byte(line[:at]))
+	all := bytes.ToLower([]byte(line[:at]))
 	from := len(all)
-	all = fold(all, []byte(line[at:to]))
+	all = append(all, bytes.ToLower([]byte(line[at:to]))...)
 	until := len(all)
-	all = fold(all, []byte(line[to:]))
+	all = append(all, bytes.ToLower([]byte(line[to:]))...)
 	return slices.ContainsFunc(slices.Concat(g.alternatives...), func(piece []byte) bool {
 		start := max(0, from-len(piece)+1) // the first place whose end is there
 		i := bytes.Index(all[start:], piece)
 		return i >= 0 && start+i < until
 	})
-}
-
-// fold appends text to dst in lower case. Invalid UTF-8 becomes U+FFFD, in
-// patterns as in text.
-func fold(dst, text []byte) []byte {
-	from := len(dst)
-	dst = slices.Grow(dst, len(text))[:from+len(text)]
-	out := dst[from:]
-	for i, c := range text {
-		if c >= utf8.RuneSelf {
-			return foldUnicode(dst[:from+i], text[i:])
-		}
-		if c-'A' < 26 {
-			c += 'a' - 'A'
-		}
-		out[i] = c
-	}
-	return dst
-}
-
-func foldUnicode(dst, text []byte) []byte {
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		dst = utf8.AppendRune(dst, unicode.ToLower(r))
-		text = text[n:]
-	}
-	return dst
 }

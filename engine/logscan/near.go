@@ -1,6 +1,7 @@
 package logscan
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"unicode"
@@ -34,12 +35,13 @@ func Nearest(log io.Reader, glob string) ([]Near, error) {
 		}
 	}
 	var near []Near
-	s, drawn := &Scan{}, 0
-	s.each = func(line, folded []byte) {
+	drawn := 0
+	_, err = eachLine(log, func(number int, line []byte) {
 		drawn++
+		lower := bytes.ToLower(line)
 		shared := 0
-		for i := range max(0, len(folded)-2) {
-			run := [3]byte(folded[i:])
+		for i := range max(0, len(lower)-2) {
+			run := [3]byte(lower[i:])
 			if last, ours := runs[run]; ours && last != drawn {
 				runs[run] = drawn
 				shared++
@@ -48,8 +50,8 @@ func Nearest(log io.Reader, glob string) ([]Near, error) {
 		if shared == 0 || 4*shared < len(runs) || len(near) == nearest && shared <= near[nearest-1].shared {
 			return
 		}
-		l := Near{LineNo: s.lines, Line: Clean(line), shared: shared}
-		for _, r := range string(folded) {
+		l := Near{LineNo: number, Line: Clean(line), shared: shared}
+		for _, r := range string(lower) {
 			if !unicode.IsDigit(r) {
 				l.key += string(r)
 			}
@@ -66,7 +68,6 @@ func Nearest(log io.Reader, glob string) ([]Near, error) {
 		}
 		near = slices.Insert(near, at, l)
 		near = near[:min(len(near), nearest)]
-	}
-	err = s.Read(log)
+	})
 	return near, err
 }

@@ -4,6 +4,7 @@
 package logscan
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -18,12 +19,42 @@ import (
 // prints without ever ending a line.
 const maxScanLine = 1 << 20
 
-// scanChunk is how much of a log is read at once: it fits in a core's cache.
-const scanChunk = 128 << 10
+// eachLine calls a function with every line of a log without its terminal escapes, and the
+// number of the line as an editor shows it, from 1. Each redraw of a progress line (\r) is
+// a line by itself with the same number. It returns how many lines there are; a last one
+// without its \n counts.
+func eachLine(log io.Reader, do func(number int, line []byte)) (lines int, err error) {
+	in := bufio.NewReaderSize(log, maxScanLine)
+	var plain []byte
+	for {
+		line, err := in.ReadSlice('\n')
+		if len(line) > 0 {
+			lines++
+			for drawn := range bytes.SplitSeq(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'}) {
+				if len(drawn) == 0 {
+					continue
+				}
+				if bytes.IndexByte(drawn, 0x1b) >= 0 {
+					plain = stripANSI(plain[:0], drawn)
+					drawn = plain
+				}
+				do(lines, drawn)
+			}
+		}
+		for err == bufio.ErrBufferFull {
+			_, err = in.ReadSlice('\n')
+		}
+		if err == io.EOF {
+			return lines, nil
+		}
+		if err != nil {
+			return lines, err
+		}
+	}
+}
 
 // Scan looks for many patterns in the lines of a log in one pass, as a stream: memory is
-// bounded whatever the log. Terminal escapes are removed before matching, and each redraw
-// of a progress line (\r) is a line by itself. Every pattern is tried on every line.
+// bounded whatever the log. Every pattern is tried on every line.
 type Scan struct {
 	patterns []pattern
 	matches  []Match     // by number of the glob
@@ -33,26 +64,17 @@ type Scan struct {
 	// the lines up to there that count all the same; see Uses.
 	after  int
 	chosen []*regexp.Regexp
-	// matched is called with every line that a pattern matches, without its escapes, and
-	// each with every line, and the same in lower case; either may be nil.
-	matched func(pattern int, line []byte)
-	each    func(line, folded []byte)
+	// matched is called with every line that a pattern matches; nil if nobody asks.
+	matched func(pattern, number int, line []byte)
 
-	lines    int
-	cut      bool
-	kept     bool
-	pending  []byte // a line that has not ended yet
-	skipping bool   // inside the rest of a line that was cut
-
-	buf    []byte // scratch for a line without escapes
-	folded []byte // scratch for the line in lower case
+	lines       int
+	cut         bool
+	hasEvidence bool
 }
 
 // New compiles the globs; see Glob for their syntax.
 func New(globs []string) (*Scan, error) {
 	s := &Scan{}
-	// The marks of a cut log are looked for in every log.
-	s.patterns = append(s.patterns, pattern{cut: true, glob: mustGlob(logCutWords)})
 	for _, p := range globs {
 		if err := s.addGlob(p); err != nil {
 			return nil, err
@@ -106,10 +128,10 @@ func (s *Scan) Lines() int { return s.lines }
 // not seen may have been there all the same.
 func (s *Scan) Cut() bool { return s.cut }
 
-// Kept reports whether the first and last line of each pattern survived in the missing
+// HasEvidence reports whether the first and last line of each pattern survived in the missing
 // part: then what was not seen was not there, except at the moment of the cut, and what
 // was seen last was the last. How often it occurred is not known.
-func (s *Scan) Kept() bool { return s.kept }
+func (s *Scan) HasEvidence() bool { return s.hasEvidence }
 
 // File scans the file at path.
 func (s *Scan) File(path string) error {
@@ -121,82 +143,12 @@ func (s *Scan) File(path string) error {
 	return s.Read(f)
 }
 
-// Read scans r to its end.
+// Read scans r to its end; what is read next goes on behind it.
 func (s *Scan) Read(r io.Reader) error {
-	buf := make([]byte, scanChunk)
-	for {
-		n, err := r.Read(buf)
-		s.feed(buf[:n])
-		if err == io.EOF {
-			s.flush()
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// Write scans the next part of a log that arrives piece by piece. It cannot fail.
-func (s *Scan) Write(p []byte) (int, error) {
-	s.feed(p)
-	return len(p), nil
-}
-
-func (s *Scan) feed(p []byte) {
-	for len(p) > 0 {
-		end := bytes.IndexByte(p, '\n')
-		if end < 0 {
-			s.more(p)
-			return
-		}
-		switch {
-		case s.skipping:
-			s.skipping = false
-		case len(s.pending) > 0:
-			s.more(p[:end])
-			s.flush()
-			s.skipping = false
-		default:
-			s.whole(p[:min(end, maxScanLine)])
-		}
-		p = p[end+1:]
-	}
-}
-
-// more adds to the line that has not ended yet.
-func (s *Scan) more(p []byte) {
-	if s.skipping {
-		return
-	}
-	s.pending = append(s.pending, p[:min(len(p), maxScanLine-len(s.pending))]...)
-	if len(s.pending) == maxScanLine {
-		s.flush()
-		s.skipping = true
-	}
-}
-
-// flush takes what there is of the last line as a line.
-func (s *Scan) flush() {
-	if len(s.pending) > 0 {
-		s.whole(s.pending)
-		s.pending = s.pending[:0]
-	}
-}
-
-// whole takes one line without its \n.
-func (s *Scan) whole(line []byte) {
-	s.lines++
-	for {
-		drawn, rest, more := bytes.Cut(line, []byte{'\r'})
-		if len(drawn) > 0 {
-			s.match(drawn)
-		}
-		if !more {
-			return
-		}
-		line = rest
-	}
+	before := s.lines
+	lines, err := eachLine(r, func(number int, line []byte) { s.match(before+number, line) })
+	s.lines += lines
+	return err
 }
 
 // Match is where a glob was seen in a log.
@@ -225,15 +177,6 @@ type pattern struct {
 	// expr is nil for a glob; group is the number of the group with the value.
 	expr  *regexp.Regexp
 	group int
-	cut   bool
-}
-
-func mustGlob(pattern string) Glob {
-	g, err := ParseGlob(pattern)
-	if err != nil {
-		panic(err) // a constant of this package
-	}
-	return g
 }
 
 func (s *Scan) addGlob(text string) error {
@@ -246,12 +189,28 @@ func (s *Scan) addGlob(text string) error {
 	return nil
 }
 
-// Expressions adds RE2 expressions that belong together and returns the number under
-// which Found returns their result. On each line they are tried in order; the first that
-// matches counts. The error names the invalid expression.
-func (s *Scan) Expressions(exprs []string) (int, error) {
-	n := len(s.found)
-	for _, text := range exprs {
+// Expressions are RE2 expressions that belong together: on each line they are tried in
+// order, and the first that matches counts.
+type Expressions struct {
+	Any []string
+	// First is set if the first line that matches counts, not the last. Anew is an
+	// expression for a line that takes back all matches before it; empty if there is none.
+	First bool
+	Anew  string
+}
+
+// Add adds expressions and returns the number under which Found returns their result. The
+// error names the invalid expression.
+func (s *Scan) Add(e Expressions) (int, error) {
+	last := lastMatch{first: e.First}
+	var err error
+	if e.Anew != "" {
+		if last.anew, err = regexp.Compile(e.Anew); err != nil {
+			return 0, fmt.Errorf("log expression %q: %w", e.Anew, err)
+		}
+	}
+	var patterns []pattern
+	for _, text := range e.Any {
 		re, err := regexp.Compile(text)
 		if err != nil {
 			return 0, fmt.Errorf("log expression %q: %w", text, err)
@@ -260,34 +219,21 @@ func (s *Scan) Expressions(exprs []string) (int, error) {
 		if group < 0 {
 			group = min(1, re.NumSubexp())
 		}
-		s.patterns = append(s.patterns, pattern{name: text, to: n, expr: re, group: group})
+		patterns = append(patterns, pattern{name: text, to: len(s.found), expr: re, group: group})
 	}
-	s.found = append(s.found, lastMatch{})
-	return n, nil
+	s.patterns, s.found = append(s.patterns, patterns...), append(s.found, last)
+	return len(s.found) - 1, nil
 }
 
 // Seen are the globs that have matched so far.
 func (s *Scan) Seen() map[string]Match {
 	seen := make(map[string]Match)
 	for _, p := range s.patterns {
-		if p.expr == nil && !p.cut && s.matches[p.to].Count > 0 {
+		if p.expr == nil && s.matches[p.to].Count > 0 {
 			seen[p.name] = s.matches[p.to]
 		}
 	}
 	return seen
-}
-
-// Narrow says which of the lines count that the expressions of that number match: the
-// first instead of the last, and only those after the last that anew matches, if it is
-// not empty.
-func (s *Scan) Narrow(n int, first bool, anew string) (err error) {
-	s.found[n].first = first
-	if anew != "" {
-		if s.found[n].anew, err = regexp.Compile(anew); err != nil {
-			return fmt.Errorf("log expression %q: %w", anew, err)
-		}
-	}
-	return nil
 }
 
 // Found is the last result of the expressions of that number; its Count is 0 if no line
@@ -296,62 +242,49 @@ func (s *Scan) Found(n int) Found { return s.found[n].found() }
 
 // match tries all patterns on one line as drawn, in the order in which they were added,
 // which is that of the expressions that belong together.
-func (s *Scan) match(line []byte) {
-	if bytes.IndexByte(line, 0x1b) >= 0 {
-		s.buf = stripANSI(s.buf[:0], line)
-		line = s.buf
+func (s *Scan) match(number int, line []byte) {
+	if bytes.HasPrefix(line, []byte(cutWords)) {
+		s.cut, s.hasEvidence = true, bytes.Contains(line, []byte(evidenceWords))
 	}
-	s.folded = fold(s.folded[:0], line)
+	lower := bytes.ToLower(line)
 	for n := range s.found {
 		if f := &s.found[n]; f.count > 0 && f.anew != nil && f.anew.Match(line) {
 			f.count, f.by = 0, nil
 		}
 	}
-	if s.each != nil {
-		s.each(line, s.folded)
-	}
+	here := func(g Glob) bool { return g.matchLower(lower) }
 	taken := -1 // the last number of expressions that one matched
 	for n := range s.patterns {
 		p := &s.patterns[n]
 		if p.expr != nil {
-			if p.to != taken && s.found[p.to].take(p, line, s.lines) {
-				taken = p.to
-				s.tell(n, line)
+			if p.to == taken || !s.found[p.to].take(p, line, number) {
+				continue
 			}
+			taken = p.to
+		} else if !here(p.glob) || slices.ContainsFunc(s.unless, here) {
 			continue
 		}
-		if !p.glob.matchFolded(s.folded) || slices.ContainsFunc(s.unless, func(g Glob) bool { return g.matchFolded(s.folded) }) {
-			continue
+		if s.matched != nil {
+			s.matched(n, number, line)
 		}
-		s.tell(n, line)
-		if p.cut {
-			s.cut, s.kept = true, bytes.Contains(line, []byte(logKeptWords))
+		if p.expr != nil {
 			continue
 		}
 		m := &s.matches[p.to]
 		if m.Count++; m.Count == 1 {
-			m.FirstLine, m.LineNo = Clean(line), s.lines
+			m.FirstLine, m.LineNo = Clean(line), number
 		}
-		if early := s.lines <= s.after; !early || s.chooses(line) {
-			if m.Used++; m.Used == 1 {
-				m.UsedLine, m.UsedNo, m.Chosen = Clean(line), s.lines, early
-			}
+		early := number <= s.after
+		if early && !slices.ContainsFunc(s.chosen, func(re *regexp.Regexp) bool { return re.Match(line) }) {
+			continue
+		}
+		if m.Used++; m.Used == 1 {
+			m.UsedLine, m.UsedNo, m.Chosen = Clean(line), number, early
 		}
 	}
 }
 
-func (s *Scan) chooses(line []byte) bool {
-	return slices.ContainsFunc(s.chosen, func(re *regexp.Regexp) bool { return re.Match(line) })
-}
-
-func (s *Scan) tell(n int, line []byte) {
-	if s.matched != nil {
-		s.matched(n, line)
-	}
-}
-
-// Found is the last line that one of several expressions matched, or the first (see
-// Narrow).
+// Found is the last line that one of several expressions matched, or the first.
 type Found struct {
 	// Count is how many lines matched.
 	Count int
@@ -377,8 +310,8 @@ type lastMatch struct {
 	line, value   []byte
 	grouped       bool
 	by            *pattern
-	first         bool           // the first line counts
-	anew          *regexp.Regexp // a line that it matches takes all before back; nil: none does
+	first         bool
+	anew          *regexp.Regexp // nil if there is none
 }
 
 // take records what a line says, if it matches.
@@ -414,35 +347,29 @@ func (f *lastMatch) found() Found {
 	return found
 }
 
-// around is a line cut to maxLineBytes, with as much of the part from at to to, and of
-// the text before and behind it, as fits; and the position of that part afterwards.
+// around is a line cut to maxLineBytes, with the part from at to to and what is around it;
+// and the position of that part afterwards.
 func around(line string, at, to int) (cut string, from, until int) {
-	const ellipsis = "…"
+	const ellipsis, width = "…", maxLineBytes - 2*len("…")
 	if len(line) <= maxLineBytes {
 		return line, at, to
 	}
-	start := 0
-	if to > maxLineBytes*2/3 {
-		start = max(0, min(at-maxLineBytes/2, len(line)-maxLineBytes+len(ellipsis)))
+	start, before := 0, ""
+	if to > width {
+		start, before = max(0, min(at-width/2, len(line)-width)), ellipsis
 	}
-	for start > 0 && !utf8.RuneStart(line[start]) {
+	for !utf8.RuneStart(line[start]) {
 		start++
 	}
-	cut = line[start:]
-	before := ""
-	if start > 0 {
-		before = ellipsis
+	end, after := min(start+width, len(line)), ""
+	if end < len(line) {
+		after = ellipsis
 	}
-	if most := maxLineBytes - len(before); len(cut) > most {
-		end := most - len(ellipsis)
-		for !utf8.RuneStart(cut[end]) {
-			end--
-		}
-		cut = cut[:end] + ellipsis
+	for end < len(line) && !utf8.RuneStart(line[end]) {
+		end--
 	}
-	cut = before + cut
-	from, until = at-start+len(before), min(to-start+len(before), len(cut))
-	if from >= until {
+	cut = before + line[start:end] + after
+	if from, until = at-start+len(before), min(to, end)-start+len(before); from >= until {
 		return cut, 0, 0
 	}
 	return cut, from, until

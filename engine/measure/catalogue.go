@@ -1,9 +1,6 @@
 package measure
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Better is the direction in which a metric improves.
 type Better string
@@ -96,7 +93,20 @@ const leastPerToken = 0.05
 // catalogue holds every metric in the order of the docs. Lookup finds the first of a
 // name, so metrics addressed below a workload or engine precede a GPU's or the host's of
 // the same name.
-var catalogue = slices.Concat(requestMetrics, cellMetrics, acceptPositions(), launchMetrics, gpuMetrics, hostMetrics)
+var catalogue = slices.Concat(scoped(PerRequest, requestMetrics), scoped(PerCell, cellMetrics), scoped(PerLaunch, launchMetrics),
+	scoped(PerGPU, gpuMetrics), scoped(PerHost, hostMetrics))
+
+func scoped(scope Scope, metrics []Metric) []Metric {
+	for i := range metrics {
+		metrics[i].Scope = scope
+	}
+	return metrics
+}
+
+func define(m Metric, evidence, definition string) Metric {
+	m.Evidence, m.Definition = evidence, definition
+	return m
+}
 
 // Catalogue returns every metric, in the order of the docs. The slice is the caller's.
 func Catalogue() []Metric { return slices.Clone(catalogue) }
@@ -140,36 +150,6 @@ func (m Metric) Path() string {
 	return "<workload>." + m.Name
 }
 
-// Summary is SummaryOf for a metric that need not be in the catalogue, such as one
-// declared by a plan.
-func (m Metric) Summary(values []float64) (Summary, bool) {
-	if len(values) == 0 || slices.ContainsFunc(values, notFinite) {
-		return Summary{}, false
-	}
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	s := Summary{Unit: m.Unit, Better: m.Better, N: len(sorted), Stats: map[string]float64{}}
-	for _, st := range stats {
-		if st.p > 0 && len(sorted) >= st.least {
-			s.put(st.name, Quantile(sorted, st.p))
-		}
-	}
-	lo, hi := sorted[0], sorted[len(sorted)-1]
-	s.put("min", lo)
-	s.put("max", hi)
-	mean := meanOf(sorted)
-	s.put("mean", mean)
-	if len(sorted) < LeastValues("std") {
-		return s, true
-	}
-	std := stdOf(sorted, mean)
-	s.put("std", std)
-	if mean > 0 {
-		s.put("cv", std/mean)
-	}
-	return s, true
-}
-
 // The definitions are printed by reports and docs, so each is self-contained. A "token
 // event" is an event that carried generated text, or one in which the server's own count
 // rose without any text (a buffered or unprintable token). A server that counts only
@@ -178,113 +158,64 @@ func (m Metric) Summary(values []float64) (Summary, bool) {
 // stands for the last token: this can only make an engine look slower, by the time its
 // finish marker took.
 var requestMetrics = []Metric{
-	{
-		Name: "tg", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfDecode, OfText: true,
-		Evidence: "at least two text events and the number of output tokens",
-		Definition: "Decode speed: output tokens after the first text event, divided by the time from it to the last token event. " +
-			"The tokens of the first text event are taken from the server's per-event count; without one, of fewer events than tokens it has its part of the text, and is assumed to hold at least one.",
-	},
-	{
-		Name: "pp", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfFirstText, OfText: true,
-		Evidence: "the server's number of prompt tokens and a text event; after a context that may be cached, also the server's number of cached tokens",
-		Definition: "Prefill speed: prompt tokens, less those the server reports as cached, divided by the time from the send to the first text event, also in an open loop. " +
-			"No latency is subtracted: the time includes the network and the first decode step. " +
-			"Tokens of a context that was not cached count, because they are computed: only after a cached context is the depth excluded. " +
-			"A request that was resent has none, because the start of its prefill is unknown.",
-	},
-	{
-		Name: "pp_corrected", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfFirstText,
-		Evidence: "the evidence of pp, and a workload with a latency correction",
-		Definition: "pp with a measured latency subtracted from its time: that of a request that does nothing (api), or generates one token (generation). " +
-			"Absent if the latency is not smaller than the time. Numbers with different corrections are not comparable.",
-	},
-	{
-		Name: "ttfr", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
-		Evidence:   "a data event",
-		Definition: "Time to first response: from the send to the first data event, which may be empty (the role chunk of a chat)." + sinceScheduled,
-	},
-	{
-		Name: "ttft", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
-		Evidence:   "a text event",
-		Definition: "Time to first token: from the send to the first event with visible generated text, including reasoning and tool calls; leading spaces, line breaks and zero-width characters do not count as text." + sinceScheduled,
-	},
-	{
-		Name: "ttft_own", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
-		Evidence: "at least two text events",
-		Definition: "Time to first own token: from the send to the first token event behind what the answer opens with and shares, as visible text in order of arrival, with a quarter of the cell's answers, at least three, " +
-			"but not before the token event after the first text; to the last one if the whole answer is shared. Sending the first text or a usual opening early does not reduce it." + sinceScheduled,
-	},
-	{
-		Name: "ttft_corrected", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
-		Evidence:   "the evidence of ttft, and a workload with a latency correction",
-		Definition: "ttft less the measured latency, as in pp_corrected. Absent if the latency is not smaller than the time from the send to the first text event.",
-	},
-	{
-		Name: "ttft_reasoning", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
-		Evidence:   "an event with reasoning",
-		Definition: "From the send to the first event with generated reasoning." + sinceScheduled,
-	},
-	{
-		Name: "ttft_answer", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
-		Evidence:   "an event with text of the answer or a tool call",
-		Definition: "From the send to the first event with generated text that is not reasoning: how long a reader waits for the answer." + sinceScheduled,
-	},
-	{
-		Name: "tpot", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest, Facet: OfDecode,
-		Evidence:   "the evidence of tg",
-		Definition: "Time per output token after the first: 1000 / tg.",
-	},
-	{
-		Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest, Facet: OfDecode, OfText: true,
-		Evidence: "at least two text events, and the number of tokens of each",
-		Definition: "Inter-token latency, one value per token: an event of k tokens that follows the previous token event after a gap gives k values of gap/k. " +
-			"Without per-event counts, it only exists if the totals show that every text event held one token.",
-	},
-	{
-		Name: "e2e", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfWhole, OfText: true,
-		Evidence:   "a text event",
-		Definition: "End-to-end latency: from the send to the last token event." + sinceScheduled,
-	},
-	{
-		Name: "schedule_lag", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerRequest,
-		Evidence:   "a recording that says when each request was sent",
-		Definition: "How much later the request was sent than it could have been: the client's own delay. Part of the latencies of an open loop.",
-	},
-	{
-		Name: "queue", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerRequest,
-		Evidence:   "a recording that says when each request was sent",
-		Definition: "How long the cap on concurrency held the request back, from its scheduled time until it could be sent. Part of the latencies of an open loop.",
-	},
-	{
-		Name: "prompt_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
-		Evidence:   "the server's usage",
-		Definition: "Prompt tokens as counted by the server, including context and cached ones.",
-	},
-	{
-		Name: "context_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
-		Evidence:   "a recording that says when each request was sent",
-		Definition: "Intended tokens before the prompt: depth, earlier turns, a shared system prompt. 0 if there are none.",
-	},
-	{
-		Name: "output_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
-		Evidence:   "the server's usage; without it, text events are counted, as the sample's token source says",
-		Definition: "Generated tokens, including reasoning.",
-	},
-	{
-		Name: "cached_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
-		Evidence:   "the server's prompt token details",
-		Definition: "Prompt tokens that the server reports as cached. More than intended contaminate a measurement.",
-	},
-	{
-		Name: "shortfall", Unit: "tokens", Whole: true, Better: Lower, Scope: PerRequest,
-		Evidence:   "the number of output tokens, and a workload that enforces answer length",
-		Definition: "Requested tokens that were not generated; below 0 if more were generated than requested.",
-	},
-	{
-		Name: "retries", Unit: "count", Whole: true, Better: Lower, Scope: PerRequest,
-		Evidence:   "a recording that says when each request was sent",
-		Definition: "How often the request was resent because the engine deferred it (429, or 503 with Retry-After). All waiting is part of its latencies.",
-	},
+	define(Metric{Name: "tg", Unit: "tok/s", Better: Higher, Facet: OfDecode, OfText: true},
+		"at least two text events and the number of output tokens",
+		"Decode speed: output tokens after the first text event, divided by the time from it to the last token event. "+
+			"The tokens of the first text event are taken from the server's per-event count; without one, of fewer events than tokens it has its part of the text, and is assumed to hold at least one."),
+	define(Metric{Name: "pp", Unit: "tok/s", Better: Higher, Facet: OfFirstText, OfText: true},
+		"the server's number of prompt tokens and a text event; after a context that may be cached, also the server's number of cached tokens",
+		"Prefill speed: prompt tokens, less those the server reports as cached, divided by the time from the send to the first text event, also in an open loop. "+
+			"No latency is subtracted: the time includes the network and the first decode step. "+
+			"Tokens of a context that was not cached count, because they are computed: only after a cached context is the depth excluded. "+
+			"A request that was resent has none, because the start of its prefill is unknown."),
+	define(Metric{Name: "pp_corrected", Unit: "tok/s", Better: Higher, Facet: OfFirstText},
+		"the evidence of pp, and a workload with a latency correction",
+		"pp with a measured latency subtracted from its time: that of a request that does nothing (api), or generates one token (generation). "+
+			"Absent if the latency is not smaller than the time. Numbers with different corrections are not comparable."),
+	define(Metric{Name: "ttfr", Unit: "ms", Better: Lower, Facet: OfFirstText},
+		"a data event",
+		"Time to first response: from the send to the first data event, which may be empty (the role chunk of a chat)."+sinceScheduled),
+	define(Metric{Name: "ttft", Unit: "ms", Better: Lower, Facet: OfFirstText, OfText: true},
+		"a text event",
+		"Time to first token: from the send to the first event with visible generated text, including reasoning and tool calls; leading spaces, line breaks and zero-width characters do not count as text."+sinceScheduled),
+	define(Metric{Name: "ttft_own", Unit: "ms", Better: Lower, Facet: OfFirstText, OfText: true},
+		"at least two text events",
+		"Time to first own token: from the send to the first token event behind what the answer opens with and shares, as visible text in order of arrival, with a quarter of the cell's answers, at least three, "+
+			"but not before the token event after the first text; to the last one if the whole answer is shared. Sending the first text or a usual opening early does not reduce it."+sinceScheduled),
+	define(Metric{Name: "ttft_answer", Unit: "ms", Better: Lower, Facet: OfFirstText},
+		"an event with text of the answer or a tool call",
+		"From the send to the first event with generated text that is not reasoning: how long a reader waits for the answer."+sinceScheduled),
+	define(Metric{Name: "tpot", Unit: "ms", Least: leastPerToken, Better: Lower, Facet: OfDecode},
+		"the evidence of tg",
+		"Time per output token after the first: 1000 / tg."),
+	define(Metric{Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Facet: OfDecode, OfText: true},
+		"at least two text events, and the number of tokens of each",
+		"Inter-token latency, one value per token: an event of k tokens that follows the previous token event after a gap gives k values of gap/k. "+
+			"Without per-event counts, it only exists if the totals show that every text event held one token."),
+	define(Metric{Name: "e2e", Unit: "ms", Better: Lower, Facet: OfWhole, OfText: true},
+		"a text event",
+		"End-to-end latency: from the send to the last token event."+sinceScheduled),
+	define(Metric{Name: "queue", Unit: "ms", MayBeZero: true, Better: Lower},
+		"a recording that says when each request was sent",
+		"How long the cap on concurrency held the request back, from its scheduled time until it could be sent. Part of the latencies of an open loop."),
+	define(Metric{Name: "prompt_tokens", Unit: "tokens", Whole: true, Better: Neither},
+		"the server's usage",
+		"Prompt tokens as counted by the server, including context and cached ones."),
+	define(Metric{Name: "context_tokens", Unit: "tokens", Whole: true, Better: Neither},
+		"a recording that says when each request was sent",
+		"Intended tokens before the prompt: depth, earlier turns, a shared system prompt. 0 if there are none."),
+	define(Metric{Name: "output_tokens", Unit: "tokens", Whole: true, Better: Neither},
+		"the server's usage; without it, text events are counted, as the sample's token source says",
+		"Generated tokens, including reasoning."),
+	define(Metric{Name: "cached_tokens", Unit: "tokens", Whole: true, Better: Neither},
+		"the server's prompt token details",
+		"Prompt tokens that the server reports as cached. More than intended contaminate a measurement."),
+	define(Metric{Name: "shortfall", Unit: "tokens", Whole: true, Better: Lower},
+		"the number of output tokens, and a workload that enforces answer length",
+		"Requested tokens that were not generated; below 0 if more were generated than requested."),
+	define(Metric{Name: "retries", Unit: "count", Whole: true, Better: Lower},
+		"a recording that says when each request was sent",
+		"How often the request was resent because the engine deferred it (429, or 503 with Retry-After). All waiting is part of its latencies."),
 }
 
 const sinceScheduled = " In an open loop it counts from the schedule."
@@ -295,298 +226,150 @@ const sinceScheduled = " In an open loop it counts from the schedule."
 // further away than 2 s; if the counter fell in between, the engine restarted counting
 // and there is no difference.
 var cellMetrics = []Metric{
-	{
-		Name: "tg_total", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "the window of the cell, and the output token count of every answered request",
-		Definition: "Output tokens of all answered measured requests, divided by the length of the window: from when the first was due until the last ended, including ramp-up and drain.",
-	},
-	{
-		Name: "pp_total", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "the evidence of tg_total, of prompt tokens; after a context that may be cached, also the server's number of cached tokens",
-		Definition: "Prompt tokens that the server computed (without those reported as cached) for all answered measured requests, divided by the length of the window. A rate of work, not prefill speed: see pp.",
-	},
-	{
-		Name: "tg_total_decoding", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "the send time, text events and output token count of each answered request",
-		Definition: "Output tokens after the first of each answered request, divided by the time from the first token of any of them to the last: llama-benchy's t/s (total). tg_total also counts the time before the first token, and each request's first token.",
-	},
-	{
-		Name: "pp_total_prefilling", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "the evidence of pp_total, and the time of the first text of each answered request",
-		Definition: "Prompt tokens as in pp_total, divided by the time from the first send to the last request's first token: llama-benchy's t/s (total) of pp. With sequential requests it is a rate of work like pp_total; if all are sent at once, the speed of prefilling them together.",
-	},
-	{
-		Name: "tg_peak", Unit: "tok/s", Better: Higher, Scope: PerCell,
-		Evidence:   "a window of 1 s or more, and the number of tokens of every event",
-		Definition: "Maximum output tokens of measured requests within any one second, excluding its end. An event of k tokens counts k when it arrives.",
-	},
-	{
-		Name: "requests_per_s", Unit: "req/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
-		Evidence:   "the window of the cell",
-		Definition: "Answered measured requests, divided by the length of the window.",
-	},
-	{
-		Name: "goodput", Unit: "req/s", MayBeZero: true, Better: Higher, Scope: PerCell, Facet: OfGoals,
-		Evidence:   "the window of the cell, and a workload with limits (slo)",
-		Definition: "Measured requests answered within every limit of the workload, divided by the length of the window. Every itl value must be within its limit. A request without evidence for a limit is not good.",
-	},
-	{
-		Name: "slo_attainment", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfGoals,
-		Evidence:   "a measured request, and a workload with limits (slo)",
-		Definition: "Share of all measured requests, including failed ones, that are good as in goodput.",
-	},
-	{
-		Name: "duration_s", Unit: "s", Better: Neither, Scope: PerCell,
-		Evidence:   "the window of the cell",
-		Definition: "Length of the window: from when the first measured request was due until the last ended.",
-	},
-	{
-		Name: "errors", Unit: "count", Whole: true, Better: Lower, Scope: PerCell, Facet: OfErrors,
-		Evidence:   "a measured request",
-		Definition: "Measured requests that failed, or whose events are contradictory, so nothing was derived from them.",
-	},
-	{
-		Name: "error_rate", Unit: "share", Better: Lower, Scope: PerCell, Facet: OfErrors,
-		Evidence:   "a measured request",
-		Definition: "errors as a share of all measured requests.",
-	},
-	{
-		Name: "retry_count", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
-		Evidence:   "a recording that says when each request was sent",
-		Definition: "How often measured requests, including failed ones, were resent because the engine deferred them.",
-	},
-	{
-		Name: "reached_concurrency", Unit: "requests", Whole: true, Better: Neither, Scope: PerCell,
-		Evidence:   "readings of the engine's number of running requests within the window, while requests were in flight",
-		Definition: "Median number of running requests reported by the engine, over the readings within the window while the client had requests in flight; summed over several engines behind one address.",
-	},
-	{
-		Name: "waiting", Unit: "requests", Better: Lower, Scope: PerCell, Facet: OfWaiting,
-		Evidence:   "readings of the engine's number of waiting requests within the window",
-		Definition: "Mean number of requests waiting in the engine, over the readings within the window.",
-	},
-	{
-		Name: "engine_queue", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerCell, Facet: OfWaiting,
-		Evidence:   "the engine's sum and count of queue times at both edges of the window",
-		Definition: "Mean time that requests waited in the engine before they were first scheduled, by its own count, over the requests that it scheduled in the window.",
-	},
-	{
-		Name: "tg_of_limit", Unit: "share", Better: Higher, Scope: PerCell,
-		Evidence: "tg, a model with known config.json, and GPUs with a known data sheet; a closed loop; with several tokens per event, accept_length",
-		Definition: "Decode speed as a share of what memory bandwidth allows: the median of tg, divided by accept_length if there is one, as a share of the steps per second at which the GPUs can read a step's weights and KV cache. " +
-			"Weights count in the formats of config.json, the KV cache in 16 bits, and experts as many as the concurrent requests use on average. More than 1 is possible if the engine reads smaller formats than those of the config.",
-	},
-	{
-		Name: "pp_of_limit", Unit: "share", Better: Higher, Scope: PerCell,
-		Evidence:   "pp, model and GPUs as for tg_of_limit, and one request at a time",
-		Definition: "Prefill speed as a share of what the GPUs can compute: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations per parameter that a prompt token is multiplied with.",
-	},
-	{
-		Name: "accept_rate", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfDrafts,
-		Evidence:   "the engine's counts of accepted and of drafted tokens at both edges of the window",
-		Definition: "Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates published by an engine are not used: SGLang's has counted the step's own token in some versions.",
-	},
-	{
-		Name: "accept_length", Unit: "tokens", Better: Higher, Scope: PerCell, Facet: OfDrafts,
-		Evidence: "the engine's counts of accepted tokens and of drafts at both edges of the window, or its gauge of the length",
-		Definition: "Speculative decoding: tokens per step, 1 + accepted tokens / drafts, as differences of the engine's counts over the window. " +
-			"For an engine that does not count drafts but publishes this length as a gauge (SGLang), the mean of the readings within the window.",
-	},
-	{
-		Name: "prefix_hit_rate", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfPrefixes,
-		Evidence:   "the engine's counts of tokens looked up and found in its prefix cache at both edges of the window",
-		Definition: "Share of looked-up prompt tokens that the engine found in its prefix cache, as differences of its counts over the window. Requests that only cache a context are looked up too.",
-	},
-	{
-		Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Scope: PerCell, Facet: OfPreempted,
-		Evidence:   "the engine's count of preemptions at both edges of the window",
-		Definition: "Requests that the engine preempted within the window.",
-	},
-	{
-		Name: "kv_cache_usage", Unit: "share", Better: Lower, Scope: PerCell,
-		Evidence:   "readings of the engine's KV cache usage within the window, while requests were in flight, all of them shares (0 to 1)",
-		Definition: "Highest share of the KV cache in use, over the readings within the window while the client had requests in flight; of several caches, the fullest.",
-	},
-	{
-		Name: "power_w", Unit: "W", Better: Lower, Scope: PerCell,
-		Evidence:   "the evidence of energy_j",
-		Definition: "Mean power of the GPUs over the window: energy_j / duration_s.",
-	},
-	{
-		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerCell, Facet: OfEnergy,
-		Evidence: "readings of the power of every GPU in use that reach beyond both edges of the window, with no gap over 2 s",
-		Definition: "Energy of the GPUs over the window, idle power included, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. " +
-			"Uses instantaneous power if the driver reports it, otherwise its average.",
-	},
-	{
-		Name: "joules_per_token", Unit: "J/tok", Better: Lower, Scope: PerCell, Facet: OfEnergy,
-		Evidence:   "the evidence of energy_j and tg_total",
-		Definition: "energy_j divided by the output tokens of tg_total. The energy includes prefill.",
-	},
-	{
-		Name: "tokens_per_joule", Unit: "tok/J", Better: Higher, Scope: PerCell, Facet: OfEnergy,
-		Evidence:   "the evidence of energy_j and tg_total",
-		Definition: "Output tokens of tg_total, divided by energy_j.",
-	},
-	{
-		Name: "gpu_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
-		Evidence:   "readings of the memory in use of every GPU within the window",
-		Definition: "Peak memory in use on the GPUs within the window, by any process, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb.",
-	},
-	{
-		Name: "gpu_memory_in_use_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
-		Evidence:   "readings within the window of the memory in use of every GPU, or of the host's if a GPU shares it",
-		Definition: "Peak of the memory that the GPUs work in, by any process, within the window, in units of 1e9 bytes: gpu_memory_gb, or the host memory in use if a GPU has none of its own (unified memory, as on GB10).",
-	},
-	{
-		Name: "gpu_process_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
-		Evidence:   "readings within the window of the memory of the engine's processes on every GPU",
-		Definition: "Peak memory of the engine's processes on the GPUs within the window: the sum of the GPUs' own peaks.",
-	},
-	{
-		Name: "engine_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfHostMemory,
-		Evidence:   "readings of the engine's memory within the window",
-		Definition: "Peak host memory of the engine's processes within the window, in units of 1e9 bytes: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them.",
-	},
-	{
-		Name: "container_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfHostMemory,
-		Evidence:   "readings of the memory of the engine's control group within the window",
-		Definition: "Peak memory of the engine's container within the window, in units of 1e9 bytes, without inactive page cache. It is host memory.",
-	},
-}
-
-// draftPositions is how many positions of a draft have a metric: more than any published
-// drafter proposes in a row.
-const draftPositions = 8
-
-// acceptPositions are accept_pos0 to accept_pos7.
-func acceptPositions() []Metric {
-	var all []Metric
-	for i := range draftPositions {
-		all = append(all, Metric{
-			Name: fmt.Sprintf("accept_pos%d", i), Unit: "share", Better: Higher, Scope: PerCell,
-			Evidence:   "the engine's count of accepted tokens by position and of drafts at both edges of the window",
-			Definition: fmt.Sprintf("Speculative decoding: share of drafts whose token at position %d, counting from 0, was accepted, as differences of the engine's counts over the window.", i),
-		})
-	}
-	return all
+	define(Metric{Name: "tg_total", Unit: "tok/s", Better: Higher, Facet: OfThroughput},
+		"the window of the cell, and the output token count of every answered request",
+		"Output tokens of all answered measured requests, divided by the length of the window: from when the first was due until the last ended, including ramp-up and drain."),
+	define(Metric{Name: "pp_total", Unit: "tok/s", Better: Higher, Facet: OfThroughput},
+		"the evidence of tg_total, of prompt tokens; after a context that may be cached, also the server's number of cached tokens",
+		"Prompt tokens that the server computed (without those reported as cached) for all answered measured requests, divided by the length of the window. A rate of work, not prefill speed: see pp."),
+	define(Metric{Name: "requests_per_s", Unit: "req/s", Better: Higher, Facet: OfThroughput},
+		"the window of the cell",
+		"Answered measured requests, divided by the length of the window."),
+	define(Metric{Name: "goodput", Unit: "req/s", MayBeZero: true, Better: Higher, Facet: OfGoals},
+		"the window of the cell, and a workload with limits (slo)",
+		"Measured requests answered within every limit of the workload, divided by the length of the window. Every itl value must be within its limit. A request without evidence for a limit is not good."),
+	define(Metric{Name: "slo_attainment", Unit: "share", Better: Higher, Facet: OfGoals},
+		"a measured request, and a workload with limits (slo)",
+		"Share of all measured requests, including failed ones, that are good as in goodput."),
+	define(Metric{Name: "errors", Unit: "count", Whole: true, Better: Lower, Facet: OfErrors},
+		"a measured request",
+		"Measured requests that failed, or whose events are contradictory, so nothing was derived from them."),
+	define(Metric{Name: "error_rate", Unit: "share", Better: Lower, Facet: OfErrors},
+		"a measured request",
+		"errors as a share of all measured requests."),
+	define(Metric{Name: "retry_count", Unit: "count", Whole: true, Better: Lower},
+		"a recording that says when each request was sent",
+		"How often measured requests, including failed ones, were resent because the engine deferred them."),
+	define(Metric{Name: "reached_concurrency", Unit: "requests", Whole: true, Better: Neither},
+		"readings of the engine's number of running requests within the window, while requests were in flight",
+		"Median number of running requests reported by the engine, over the readings within the window while the client had requests in flight; summed over several engines behind one address."),
+	define(Metric{Name: "waiting", Unit: "requests", Better: Lower, Facet: OfWaiting},
+		"readings of the engine's number of waiting requests within the window",
+		"Mean number of requests waiting in the engine, over the readings within the window."),
+	define(Metric{Name: "engine_queue", Unit: "ms", MayBeZero: true, Better: Lower, Facet: OfWaiting},
+		"the engine's sum and count of queue times at both edges of the window",
+		"Mean time that requests waited in the engine before they were first scheduled, by its own count, over the requests that it scheduled in the window."),
+	define(Metric{Name: "tg_of_limit", Unit: "share", Better: Higher},
+		"tg, a model with known config.json, and GPUs with a known data sheet; a closed loop; with several tokens per event, accept_length",
+		"Decode speed as a share of what memory bandwidth allows: the median of tg, divided by accept_length if there is one, as a share of the steps per second at which the GPUs can read a step's weights and KV cache. "+
+			"Weights count in the formats of config.json, the KV cache in 16 bits, and experts as many as the concurrent requests use on average. More than 1 is possible if the engine reads smaller formats than those of the config."),
+	define(Metric{Name: "pp_of_limit", Unit: "share", Better: Higher},
+		"pp, model and GPUs as for tg_of_limit, and one request at a time",
+		"Prefill speed as a share of what the GPUs can compute: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations per parameter that a prompt token is multiplied with."),
+	define(Metric{Name: "accept_rate", Unit: "share", Better: Higher, Facet: OfDrafts},
+		"the engine's counts of accepted and of drafted tokens at both edges of the window",
+		"Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates published by an engine are not used: SGLang's has counted the step's own token in some versions."),
+	define(Metric{Name: "accept_length", Unit: "tokens", Better: Higher, Facet: OfDrafts},
+		"the engine's counts of accepted tokens and of drafts at both edges of the window, or its gauge of the length",
+		"Speculative decoding: tokens per step, 1 + accepted tokens / drafts, as differences of the engine's counts over the window. "+
+			"For an engine that does not count drafts but publishes this length as a gauge (SGLang), the mean of the readings within the window."),
+	define(Metric{Name: "prefix_hit_rate", Unit: "share", Better: Higher, Facet: OfPrefixes},
+		"the engine's counts of tokens looked up and found in its prefix cache at both edges of the window",
+		"Share of looked-up prompt tokens that the engine found in its prefix cache, as differences of its counts over the window. Requests that only cache a context are looked up too."),
+	define(Metric{Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Facet: OfPreempted},
+		"the engine's count of preemptions at both edges of the window",
+		"Requests that the engine preempted within the window."),
+	define(Metric{Name: "kv_cache_usage", Unit: "share", Better: Lower},
+		"readings of the engine's KV cache usage within the window, while requests were in flight, all of them shares (0 to 1)",
+		"Highest share of the KV cache in use, over the readings within the window while the client had requests in flight; of several caches, the fullest."),
+	define(Metric{Name: "power_w", Unit: "W", Better: Lower},
+		"the evidence of energy_j",
+		"Mean power of the GPUs over the window: energy_j divided by the length of the window."),
+	define(Metric{Name: "energy_j", Unit: "J", Better: Lower, Facet: OfEnergy},
+		"readings of the power of every GPU in use that reach beyond both edges of the window, with no gap over 2 s",
+		"Energy of the GPUs over the window, idle power included, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. "+
+			"Uses instantaneous power if the driver reports it, otherwise its average."),
+	define(Metric{Name: "tokens_per_joule", Unit: "tok/J", Better: Higher, Facet: OfEnergy},
+		"the evidence of energy_j and tg_total",
+		"Output tokens of tg_total, divided by energy_j."),
+	define(Metric{Name: "gpu_memory_gb", Unit: "GB", Better: Lower, Facet: OfGPUMemory},
+		"readings of the memory in use of every GPU within the window",
+		"Peak memory in use on the GPUs within the window, by any process, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb."),
+	define(Metric{Name: "gpu_memory_in_use_gb", Unit: "GB", Better: Lower, Facet: OfGPUMemory},
+		"readings within the window of the memory in use of every GPU, or of the host's if a GPU shares it",
+		"Peak of the memory that the GPUs work in, by any process, within the window, in units of 1e9 bytes: gpu_memory_gb, or the host memory in use if a GPU has none of its own (unified memory, as on GB10)."),
+	define(Metric{Name: "engine_memory_gb", Unit: "GB", Better: Lower, Facet: OfHostMemory},
+		"readings of the engine's memory within the window",
+		"Peak host memory of the engine's processes within the window, in units of 1e9 bytes: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them."),
 }
 
 // Metrics of the machine are taken over the windows of all cells of a launch together, so
 // warm-ups and pauses between cells do not count.
 var gpuMetrics = []Metric{
-	{
-		Name: "idle_power_w", Unit: "W", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings of the power of every GPU in use over at least 1 s before the first request",
-		Definition: "Power of the GPUs with the engine loaded and idle: the lowest mean over any second of the last 5 s before the first request (including warm-ups), summed over GPUs.",
-	},
-	{
-		Name: "power_w", Unit: "W", Better: Lower, Scope: PerGPU,
-		Evidence:   "the evidence of energy_j",
-		Definition: "Mean power over the windows of all cells: energy_j divided by their length, summed over GPUs.",
-	},
-	{
-		Name: "peak_power_w", Unit: "W", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings of the power of every GPU in use within the windows",
-		Definition: "Highest reading of power within the windows of all cells: the sum of the GPUs' own peaks, which can occur at different times.",
-	},
-	{
-		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerGPU,
-		Evidence: "readings of the power of every GPU in use that reach beyond the edges of every window, with no gap over 2 s",
-		Definition: "Energy over the windows of all cells, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. " +
-			"Uses instantaneous power if the driver reports it, otherwise its average.",
-	},
-	{
-		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings of the memory in use of every GPU within the windows",
-		Definition: "Peak memory in use within the windows of all cells, by any process, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb.",
-	},
-	{
-		Name: "memory_in_use_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings within the windows of the memory in use of every GPU, or of the host's if a GPU shares it",
-		Definition: "Peak of the memory that the GPUs work in, by any process, within the windows of all cells, in units of 1e9 bytes: gpu.memory_gb, or, if a GPU has none of its own (unified memory, as on GB10), the host memory in use, total less available, counted once. Available on both kinds of machine; process_memory_gb is that of the engine alone.",
-	},
-	{
-		Name: "process_memory_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings within the windows of the memory of the engine's processes on every GPU",
-		Definition: "Peak memory of the engine's processes on the GPUs within the windows of all cells, as listed by nvidia-smi: the sum of the GPUs' own peaks. Also available with unified memory; absent in a container that does not see the machine's processes.",
-	},
-	{
-		Name: "clock_mhz", Unit: "MHz", Whole: true, Better: Neither, Scope: PerGPU,
-		Evidence:   "readings of the SM clock of every GPU within the windows",
-		Definition: "Median SM clock over the readings within the windows of all cells; of several GPUs, the lowest.",
-	},
-	{
-		Name: "temperature_c", Unit: "°C", Whole: true, Better: Lower, Scope: PerGPU,
-		Evidence:   "readings of the temperature of every GPU within the windows",
-		Definition: "Highest temperature read within the windows of all cells, of any GPU.",
-	},
-	{
-		Name: "utilization", Unit: "share", Better: Neither, Scope: PerGPU,
-		Evidence:   "readings of the utilisation of every GPU within the windows",
-		Definition: "Share of time in which a kernel ran, as reported by the driver: the mean of the readings within the windows of all cells, then over GPUs. It does not show how much of a GPU was busy.",
-	},
-	{
-		Name: "throttled_share", Unit: "share", Better: Lower, Scope: PerGPU,
-		Evidence:   "readings of the throttle reasons of every GPU, over the entire windows",
-		Definition: "Share of the windows of all cells in which a GPU was throttled by heat, a power brake, a hardware slowdown or an unknown reason; of several GPUs, the largest. Each reading holds until the next.",
-	},
-	{
-		Name: "power_capped_share", Unit: "share", Better: Lower, Scope: PerGPU,
-		Evidence:   "the evidence of throttled_share",
-		Definition: "Share of the windows of all cells in which a GPU was throttled by its power limit; of several GPUs, the largest. This is normal at full load and invalidates no measurement.",
-	},
+	define(Metric{Name: "idle_power_w", Unit: "W", Better: Lower},
+		"readings of the power of every GPU in use over at least 1 s before the first request",
+		"Power of the GPUs with the engine loaded and idle: the lowest mean over any second of the last 5 s before the first request (including warm-ups), summed over GPUs."),
+	define(Metric{Name: "power_w", Unit: "W", Better: Lower},
+		"the evidence of energy_j",
+		"Mean power over the windows of all cells: energy_j divided by their length, summed over GPUs."),
+	define(Metric{Name: "peak_power_w", Unit: "W", Better: Lower},
+		"readings of the power of every GPU in use within the windows",
+		"Highest reading of power within the windows of all cells: the sum of the GPUs' own peaks, which can occur at different times."),
+	define(Metric{Name: "energy_j", Unit: "J", Better: Lower},
+		"readings of the power of every GPU in use that reach beyond the edges of every window, with no gap over 2 s",
+		"Energy over the windows of all cells, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. "+
+			"Uses instantaneous power if the driver reports it, otherwise its average."),
+	define(Metric{Name: "memory_gb", Unit: "GB", Better: Lower},
+		"readings of the memory in use of every GPU within the windows",
+		"Peak memory in use within the windows of all cells, by any process, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb."),
+	define(Metric{Name: "memory_in_use_gb", Unit: "GB", Better: Lower},
+		"readings within the windows of the memory in use of every GPU, or of the host's if a GPU shares it",
+		"Peak of the memory that the GPUs work in, by any process, within the windows of all cells, in units of 1e9 bytes: gpu.memory_gb, or, if a GPU has none of its own (unified memory, as on GB10), the host memory in use, total less available, counted once. Available on both kinds of machine; process_memory_gb is that of the engine alone."),
+	define(Metric{Name: "process_memory_gb", Unit: "GB", Better: Lower},
+		"readings within the windows of the memory of the engine's processes on every GPU",
+		"Peak memory of the engine's processes on the GPUs within the windows of all cells, as listed by nvidia-smi: the sum of the GPUs' own peaks. Also available with unified memory; absent in a container that does not see the machine's processes."),
+	define(Metric{Name: "clock_mhz", Unit: "MHz", Whole: true, Better: Neither},
+		"readings of the SM clock of every GPU within the windows",
+		"Median SM clock over the readings within the windows of all cells; of several GPUs, the lowest."),
+	define(Metric{Name: "temperature_c", Unit: "°C", Whole: true, Better: Lower},
+		"readings of the temperature of every GPU within the windows",
+		"Highest temperature read within the windows of all cells, of any GPU."),
+	define(Metric{Name: "throttled_share", Unit: "share", Better: Lower},
+		"readings of the throttle reasons of every GPU, over the entire windows",
+		"Share of the windows of all cells in which a GPU was throttled by heat, a power brake, a hardware slowdown or an unknown reason; of several GPUs, the largest. Each reading holds until the next."),
+	define(Metric{Name: "power_capped_share", Unit: "share", Better: Lower},
+		"the evidence of throttled_share",
+		"Share of the windows of all cells in which a GPU was throttled by its power limit; of several GPUs, the largest. This is normal at full load and invalidates no measurement."),
 }
 
 var hostMetrics = []Metric{
-	{
-		Name: "cpu_share", Unit: "share", Better: Lower, Scope: PerHost,
-		Evidence:   "readings of the host's processors within the windows",
-		Definition: "Share of the host's processor cores in use, by any process including the measuring client: the mean of the readings within the windows of all cells.",
-	},
-	{
-		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerHost,
-		Evidence:   "readings of the host's memory within the windows",
-		Definition: "Peak host memory in use, by any process, within the windows of all cells, in units of 1e9 bytes.",
-	},
-	{
-		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerHost,
-		Evidence:   "readings of the host's energy counters (RAPL) that reach beyond the edges of every window, with no gap over 2 s",
-		Definition: "Energy of the host's processor packages over the windows of all cells, summed: differences of their counters, interpolated at the edges.",
-	},
+	define(Metric{Name: "cpu_share", Unit: "share", Better: Lower},
+		"readings of the host's processors within the windows",
+		"Share of the host's processor cores in use, by any process including the measuring client: the mean of the readings within the windows of all cells."),
+	define(Metric{Name: "memory_gb", Unit: "GB", Better: Lower},
+		"readings of the host's memory within the windows",
+		"Peak host memory in use, by any process, within the windows of all cells, in units of 1e9 bytes."),
 }
 
 // launchMetrics come from the start and the end of an engine and from what it reports
 // about itself, not from samples.
 var launchMetrics = []Metric{
-	{
-		Name: "startup_s", Unit: "s", Better: Lower, Scope: PerLaunch,
-		Evidence:   "a launch that became ready",
-		Definition: "Time from the start of the process until the engine answered its readiness check.",
-	},
-	{
-		Name: "first_request_s", Unit: "s", Better: Lower, Scope: PerLaunch,
-		Evidence:   "a server that became ready and answered a request for one token",
-		Definition: "Time of the first request after the start, for one token, including just-in-time compilation. It is sent before anything else and is not part of any other metric.",
-	},
-	{
-		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerLaunch,
-		Evidence:   "the memory of the engine's processes, watched while it ran",
-		Definition: "Peak host memory of the engine's processes, in units of 1e9 bytes, not GPU memory: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them.",
-	},
-	{
-		Name: "crashes", Unit: "count", Whole: true, Better: Lower, Scope: PerLaunch,
-		Evidence:   "a launch",
-		Definition: "How often the engine ended by itself before it was ready or while it should have served. A launch also counts crashes of its variant since the last valid measured launch, including in qualification or an abandoned session.",
-	},
-	{
-		Name: "kv_capacity_tokens", Unit: "tokens", Whole: true, Better: Higher, Scope: PerLaunch, Observed: true,
-		Evidence:   "the observation kv_capacity_tokens",
-		Definition: "Tokens that the KV cache holds, as reported by the engine.",
-	},
-	{
-		Name: "weights_gb", Unit: "GB", Better: Lower, Scope: PerLaunch, Observed: true,
-		Evidence:   "the observation weights_gb",
-		Definition: "Memory of the model's weights, in units of 1e9 bytes, as reported by the engine.",
-	},
+	define(Metric{Name: "startup_s", Unit: "s", Better: Lower},
+		"a launch that became ready",
+		"Time from the start of the process until the engine answered its readiness check."),
+	define(Metric{Name: "first_request_s", Unit: "s", Better: Lower},
+		"a server that became ready and answered a request for one token",
+		"Time of the first request after the start, for one token, including just-in-time compilation. It is sent before anything else and is not part of any other metric."),
+	define(Metric{Name: "memory_gb", Unit: "GB", Better: Lower},
+		"the memory of the engine's processes, watched while it ran",
+		"Peak host memory of the engine's processes, in units of 1e9 bytes, not GPU memory: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them."),
+	define(Metric{Name: "crashes", Unit: "count", Whole: true, Better: Lower},
+		"a launch",
+		"How often the engine ended by itself before it was ready or while it should have served. A launch also counts crashes of its variant since the last valid measured launch, including in qualification or an abandoned session."),
+	define(Metric{Name: "kv_capacity_tokens", Unit: "tokens", Whole: true, Better: Higher, Observed: true},
+		"the observation kv_capacity_tokens",
+		"Tokens that the KV cache holds, as reported by the engine."),
+	define(Metric{Name: "weights_gb", Unit: "GB", Better: Lower, Observed: true},
+		"the observation weights_gb",
+		"Memory of the model's weights, in units of 1e9 bytes, as reported by the engine."),
 }

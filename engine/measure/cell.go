@@ -1,23 +1,40 @@
 package measure
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 )
 
-// totals are what metrics of a cell's window are divided by or computed from.
-type totals struct {
-	// tokens are the output tokens of all answered requests, if known.
-	tokens float64
-	known  bool
+// single adds metrics that have one value per launch.
+type single struct {
+	out    map[string]Summary
+	prefix string
+	scope  Scope
 }
 
-// cell adds the metrics of the cell's requests together.
-func (o single) cell(c CellRun, all []answer) totals {
-	p := newPhases()
+// put adds a metric unless its value is unknown or not finite.
+func (o single) put(name string, x float64, known bool) {
+	m, found := LookupIn(name, o.scope)
+	if !known || !found {
+		return
+	}
+	if s, ok := m.Summary([]float64{x}); ok {
+		o.out[o.prefix+name] = s
+	}
+}
+
+// ratio adds the quotient of a part and a whole, if both are known and the whole is not
+// zero.
+func (o single) ratio(name string, part, whole float64, known bool) {
+	if known && whole > 0 {
+		o.put(name, part/whole, true)
+	}
+}
+
+// cell adds the metrics of the cell's requests together, and returns the output tokens of
+// all answered requests, if they are known.
+func (o single) cell(c CellRun, all []answer) (tokens float64, known bool) {
 	answered, good, prompt, output, retries := 0, 0, 0, 0, 0
 	computedAll, countedAll, recorded, inside := true, true, false, c.window().exists()
 	for _, s := range all {
@@ -36,51 +53,22 @@ func (o single) cell(c CellRun, all []answer) totals {
 		prompt, computedAll = prompt+max(tokens, 0), computedAll && known
 		output, countedAll = output+max(s.OutputTokens, 0), countedAll && plausible(s.OutputTokens)
 		inside = inside && s.inside(c.window())
-		p.add(*s.Sample)
 	}
-	some := answered > 0 && inside
-	length := c.window().seconds()
-	o.put("tg_total", float64(output)/length, some && countedAll)
-	o.put("pp_total", float64(prompt)/length, some && computedAll)
-	o.put("tg_total_decoding", float64(p.decoded)/p.decoding.seconds(), some && p.known && p.decoding.exists())
-	o.put("pp_total_prefilling", float64(prompt)/p.prefilling.seconds(), some && computedAll && p.known && p.prefilling.exists())
-	o.put("requests_per_s", float64(answered)/length, some)
-	o.put("goodput", float64(good)/length, some && len(c.SLO) > 0)
-	o.put("slo_attainment", float64(good)/float64(len(all)), len(all) > 0 && len(c.SLO) > 0)
-	o.put("duration_s", length, some)
-	o.put("errors", float64(len(all)-answered), len(all) > 0)
-	o.put("error_rate", float64(len(all)-answered)/float64(len(all)), len(all) > 0)
 	o.put("retry_count", float64(retries), recorded)
-	peak, known := peakTokens(c, all)
-	o.put("tg_peak", peak, known && some)
-	return totals{tokens: float64(output), known: some && countedAll}
-}
-
-// phases are when the answered requests of a cell were prefilled, from the first send to
-// the last first token, and decoded, from the first first token to the last token.
-type phases struct {
-	prefilling, decoding window
-	// decoded are the tokens after the first of each request.
-	decoded int
-	// known is false if one of them does not report when, or how many.
-	known bool
-}
-
-func newPhases() phases {
-	const never = math.MaxInt64
-	return phases{prefilling: window{from: never}, decoding: window{from: never}, known: true}
-}
-
-func (p *phases) add(s Sample) {
-	t := tokensOf(s)
-	if !s.recorded() || len(t.steps) == 0 || t.after < 0 {
-		p.known = false
-		return
+	if len(all) > 0 {
+		o.put("errors", float64(len(all)-answered), true)
+		o.put("error_rate", float64(len(all)-answered)/float64(len(all)), true)
+		o.put("slo_attainment", float64(good)/float64(len(all)), len(c.SLO) > 0)
 	}
-	first, last := s.Start+t.steps[0].at, s.Start+t.steps[len(t.steps)-1].at
-	p.prefilling = window{min(p.prefilling.from, s.Start), max(p.prefilling.to, first)}
-	p.decoding = window{min(p.decoding.from, first), max(p.decoding.to, last)}
-	p.decoded += t.after
+	if answered == 0 || !inside {
+		return 0, false
+	}
+	length := c.window().seconds()
+	o.put("tg_total", float64(output)/length, countedAll)
+	o.put("pp_total", float64(prompt)/length, computedAll)
+	o.put("requests_per_s", float64(answered)/length, true)
+	o.put("goodput", float64(good)/length, len(c.SLO) > 0)
+	return float64(output), countedAll
 }
 
 // plausible reports whether a count of tokens is known and not absurd.
@@ -96,63 +84,37 @@ func keeps(v Values, limits map[string]float64) bool {
 	return true
 }
 
-// second is the width of the peak's interval.
-const second = time.Second
-
-// peakTokens is the maximum of tokens that arrived within a second, its end excluded.
-func peakTokens(c CellRun, all []answer) (most float64, known bool) {
-	if !c.window().exists() || c.To-c.From < second {
-		return 0, false
-	}
-	var arrived []step
-	for _, s := range all {
-		if s.values == nil {
-			continue
-		}
-		t := tokensOf(*s.Sample)
-		if !s.recorded() || (!t.counted && len(t.steps) > 0) {
-			return 0, false
-		}
-		for _, e := range t.steps {
-			arrived = append(arrived, step{s.Start + e.at, e.tokens})
-		}
-	}
-	slices.SortFunc(arrived, func(a, b step) int { return cmp.Compare(a.at, b.at) })
-	sum, best, first := 0, 0, 0
-	for _, e := range arrived {
-		sum += e.tokens
-		for arrived[first].at <= e.at-second {
-			sum -= arrived[first].tokens
-			first++
-		}
-		best = max(best, sum)
-	}
-	return float64(best), best > 0
-}
-
-// engineSeries is the prefix of the name of a series from the
-// engine's own metrics.
-const engineSeries = "engine."
+// mostUsed is how full a cache may report to be: above 1, it counts a block twice or
+// rounds.
+const mostUsed = 1.01
 
 // engine adds what the engine counted and reported over a cell's window. An engine's page
 // is read four times a second, so all readings of a short cell may be from moments at
 // which nothing was in flight: then how many requests ran and how full the cache was is
 // unknown, not zero.
-func (o single) engine(w window, sent []Sample, all seriesSet) {
+func (o single) engine(w Window, sent []Sample, all seriesSet) {
 	if !w.exists() {
 		return
 	}
-	gauge := func(name string, of func(Series, []window) (float64, bool)) (float64, bool) {
-		return engines(all.by[engineSeries+name], func(s Series) (float64, bool) { return of(s, []window{w}) })
+	windows, busy := []Window{w}, inFlight(w, sent)
+	counted := func(name string) (float64, bool) {
+		return all.engines(name, func(s Series) (float64, bool) { return s.difference(w) })
 	}
-	grown := func(s Series) (float64, bool) { return s.difference(w) }
-	counted := func(name string) (float64, bool) { return engines(all.by[engineSeries+name], grown) }
-	busy := flown(w, sent)
-	running, known := gauge("running", func(s Series, windows []window) (float64, bool) { return s.during(busy).middle(windows) })
+	running, known := all.engines("running", func(s Series) (float64, bool) { return s.during(busy).median(windows) })
 	o.put("reached_concurrency", running, known)
-	waiting, known := gauge("waiting", Series.average)
+	waiting, known := all.engines("waiting", func(s Series) (float64, bool) { return s.average(windows) })
 	o.put("waiting", waiting, known)
-	o.fullest(w, busy, all)
+
+	// A value that is not a share shows that the gauge is something else. Of several
+	// caches, the fullest counts.
+	shares, known := all.each(engineSeries+"kv_cache_usage", func(s Series) (float64, bool) {
+		values := s.within(windows)
+		x, ok := s.during(busy).peak(windows)
+		return x, ok && values[0] >= 0 && values[len(values)-1] <= mostUsed
+	})
+	if known {
+		o.put("kv_cache_usage", min(slices.Max(shares), 1), true)
+	}
 
 	drafts, hasDrafts := counted("spec_drafts")
 	drafted, hasDrafted := counted("spec_draft_tokens")
@@ -161,12 +123,14 @@ func (o single) engine(w window, sent []Sample, all seriesSet) {
 	if drafts > 0 {
 		o.put("accept_length", 1+accepted/drafts, hasAccepted && hasDrafts)
 	} else if !hasDrafts {
-		said, known := gauge("spec_accept_length", Series.spoken)
-		o.put("accept_length", said, known)
-	}
-	for i := range draftPositions {
-		at, known := engines(all.at(engineSeries+"spec_accepted_per_pos", i), grown)
-		o.ratio(fmt.Sprintf("accept_pos%d", i), at, drafts, known && hasDrafts)
+		length, known := all.engines("spec_accept_length", func(s Series) (float64, bool) {
+			values := slices.DeleteFunc(s.within(windows), func(x float64) bool { return x <= 0 }) // zero is no value
+			if len(values) == 0 {
+				return 0, false
+			}
+			return meanOf(values), true
+		})
+		o.put("accept_length", length, known)
 	}
 
 	hits, hasHits := counted("prefix_cache_hits")
@@ -179,86 +143,73 @@ func (o single) engine(w window, sent []Sample, all seriesSet) {
 	o.ratio("engine_queue", 1000*queued, times, hasQueued && hasTimes)
 }
 
-// mostUsed is how full a cache may report to be: above 1, it counts a block twice or
-// rounds.
-const mostUsed = 1.01
-
-// fullest adds the usage of the fullest KV cache. A value that is not a share shows that
-// the gauge is something else, so none is known.
-func (o single) fullest(w window, busy []window, all seriesSet) {
-	most, known := 0.0, false
-	for _, s := range all.by[engineSeries+"kv_cache_usage"] {
-		if slices.ContainsFunc(s.within([]window{w}), func(x float64) bool { return x < 0 || x > mostUsed }) {
-			return
+// inFlight is when requests of a cell were in flight within its window, as ordered,
+// disjoint stretches: warm-ups and contexts included, since the engine works on them like
+// on others. For a request without an event the time in flight is unknown.
+func inFlight(w Window, sent []Sample) []Window {
+	var all []Window
+	for _, s := range sent {
+		if !s.recorded() || len(s.Events) == 0 {
+			continue
 		}
-		x, ok := s.during(busy).peak([]window{w})
-		if !ok {
-			return
+		one := Window{max(s.Start, w.From), min(s.Start+s.Events[len(s.Events)-1].At, w.To)}
+		if one.exists() {
+			all = append(all, one)
 		}
-		most, known = max(most, x), true
 	}
-	o.put("kv_cache_usage", min(most, 1), known)
+	return union(all)
 }
 
-// ratio adds the quotient of a part and a whole, if the whole is not zero.
-func (o single) ratio(name string, part, whole float64, known bool) {
-	if whole > 0 {
-		o.put(name, part/whole, known)
-	}
-}
-
-// resources adds the machine's resources used by a cell over its window.
-func (o single) resources(w window, all seriesSet, t totals) {
+// resources adds the machine's resources used by a cell over its window, in which it
+// gave so many tokens.
+func (o single) resources(w Window, all seriesSet, tokens float64, counted bool) {
 	if !w.exists() {
 		return
 	}
-	windows := []window{w}
-	energy, known := all.energy(windows)
-	o.put("energy_j", energy, known)
-	o.put("power_w", energy/w.seconds(), known)
-	o.ratio("joules_per_token", energy, t.tokens, known && t.known)
-	o.ratio("tokens_per_joule", t.tokens, energy, known && t.known)
-	for name, series := range map[string]string{
-		"gpu_memory_gb": GPUMemory, "gpu_process_memory_gb": GPUProcessMemory,
-		"engine_memory_gb": EngineMemory, "container_memory_gb": ContainerMemory,
-	} {
-		peak, known := all.sum(series, func(s Series) (float64, bool) { return s.peak(windows) })
-		o.put(name, peak, known)
+	energy, known := o.gpus([]Window{w}, all, "gpu_")
+	o.ratio("tokens_per_joule", tokens, energy, known && counted)
+	memory, known := all.sum(EngineMemory, func(s Series) (float64, bool) { return s.peak([]Window{w}) })
+	o.put("engine_memory_gb", memory, known)
+}
+
+// gpus adds the energy and memory of all GPUs over windows, with a prefix for the names of
+// memory, and returns the energy.
+func (o single) gpus(windows []Window, all seriesSet, prefix string) (energy float64, known bool) {
+	var length time.Duration
+	for _, w := range windows {
+		length += w.To - w.From
 	}
-	memory, known := all.memoryInUse(windows)
-	o.put("gpu_memory_in_use_gb", memory, known)
+	memory, known := all.sum(GPUMemory, func(s Series) (float64, bool) { return s.peak(windows) })
+	o.put(prefix+"memory_gb", memory, known)
+	memory, known = all.memoryInUse(windows)
+	o.put(prefix+"memory_in_use_gb", memory, known)
+	energy, known = all.powered(func(s Series) (float64, bool) { return s.integral(windows) })
+	if known {
+		o.put("energy_j", energy, true)
+		o.put("power_w", energy/length.Seconds(), true)
+	}
+	return energy, known
 }
 
 // gpu adds what the GPUs did over the windows of all cells.
-func (o single) gpu(windows []window, all seriesSet) {
+func (o single) gpu(windows []Window, all seriesSet) {
 	if len(windows) == 0 {
 		return
 	}
-	energy, known := all.energy(windows)
-	o.put("energy_j", energy, known)
-	o.put("power_w", energy/totalSeconds(windows), known)
+	o.gpus(windows, all, "")
 	peak := func(s Series) (float64, bool) { return s.peak(windows) }
-	power, known := all.powered(func(s Series) (float64, bool) { return s.peak(windows) })
+	power, known := all.powered(peak)
 	o.put("peak_power_w", power, known)
-	memory, known := all.sum(GPUMemory, peak)
-	o.put("memory_gb", memory, known)
-	memory, known = all.memoryInUse(windows)
-	o.put("memory_in_use_gb", memory, known)
-	memory, known = all.sum(GPUProcessMemory, peak)
+	memory, known := all.sum(GPUProcessMemory, peak)
 	o.put("process_memory_gb", memory, known)
 
-	clocks, known := all.each(GPUClock, func(s Series) (float64, bool) { return s.middle(windows) })
+	clocks, known := all.each(GPUClock, func(s Series) (float64, bool) { return s.median(windows) })
 	if known {
 		o.put("clock_mhz", slices.Min(clocks), true)
 	}
 	degrees, known := all.each(GPUTemperature, peak)
 	if known {
 		o.put("temperature_c", slices.Max(degrees), true)
-	}
-	busy, known := all.each(GPUUtilization, func(s Series) (float64, bool) { return s.average(windows) })
-	if known {
-		slices.Sort(busy)
-		o.put("utilization", meanOf(busy), true)
 	}
 	for name, bad := range map[string]func(Series, int) bool{"throttled_share": throttled, "power_capped_share": powerCapped} {
 		shares, known := all.each(GPUThrottle, func(s Series) (float64, bool) { return s.share(windows, bad) })
@@ -269,32 +220,87 @@ func (o single) gpu(windows []window, all seriesSet) {
 }
 
 // host adds what the machine did over the windows of all cells.
-func (o single) host(windows []window, all seriesSet) {
-	if len(windows) == 0 {
-		return
-	}
+func (o single) host(windows []Window, all seriesSet) {
 	busy, known := all.sum(HostCPU, func(s Series) (float64, bool) { return s.average(windows) })
 	o.put("cpu_share", busy, known && len(all.by[HostCPU]) == 1)
 	memory, known := all.sum(HostMemory, func(s Series) (float64, bool) { return s.peak(windows) })
 	o.put("memory_gb", memory, known && len(all.by[HostMemory]) == 1)
-	energy, known := all.sum(HostEnergy, func(s Series) (float64, bool) { return s.over(windows, Series.growth) })
-	o.put("energy_j", energy, known)
 }
 
-// single adds metrics that have one value per launch.
-type single struct {
-	out    map[string]Summary
-	prefix string
-	scope  Scope
+// Limit is what a machine allows a cell (engine/limit), with its basis: by the formats of
+// the model's config, to which shares refer, and by the smallest and fastest of all
+// formats, which nothing exceeds. GB are 1e9 bytes.
+type Limit struct {
+	// Machine is the engine's GPUs, Model the architecture, and Source where its
+	// config.json was read.
+	Machine string `json:"machine"`
+	Model   string `json:"model"`
+	Source  string `json:"source,omitempty"`
+	// BandwidthGBs is that of all GPUs together. StepGB is what a decoding step reads of
+	// it for Requests at once; 0 if their number is unknown.
+	BandwidthGBs float64 `json:"bandwidth_gb_s"`
+	StepGB       float64 `json:"step_gb,omitempty"`
+	Requests     int     `json:"requests,omitempty"`
+	// LeastGB is the minimum that a step reads; 0 if all of it may stay on the chip.
+	LeastGB float64 `json:"least_gb,omitempty"`
+	// PromptGFLOP is what a prompt token costs, TFLOPs the GPUs' rate for numbers of so
+	// many Bits, and MostTFLOPs for any.
+	PromptGFLOP float64 `json:"prompt_gflop"`
+	Bits        int     `json:"bits"`
+	TFLOPs      float64 `json:"tflops"`
+	MostTFLOPs  float64 `json:"most_tflops"`
+	// Room is how far clocks may exceed those of the data sheets.
+	Room float64 `json:"room"`
 }
 
-// put adds a metric unless its value is unknown or not finite.
-func (o single) put(name string, x float64, known bool) {
-	m, found := LookupIn(name, o.scope)
-	if !known || !found {
+// MostSteps is how many steps per second nothing exceeds; 0 if no limit is known.
+func (l *Limit) MostSteps() float64 {
+	if l == nil || l.LeastGB <= 0 {
+		return 0
+	}
+	return l.Room * l.BandwidthGBs / l.LeastGB
+}
+
+// MostPrompt is how many prompt tokens per second nothing exceeds, 0 as above.
+func (l *Limit) MostPrompt() float64 {
+	if l == nil || l.PromptGFLOP <= 0 {
+		return 0
+	}
+	return l.Room * 1e3 * l.MostTFLOPs / l.PromptGFLOP
+}
+
+// oneEach is the maximum average of tokens per stream event if each step of the engine
+// gives one.
+const oneEach = 1.25
+
+// limit adds the share of the machine's limit that a cell reached. With speculation a
+// step gives several tokens: as many as the engine reports; if it does not and they come
+// several at a time, the number of steps is unknown.
+func (o single) limit(c CellRun, all []answer) {
+	l := c.Limit
+	if l == nil || l.StepGB <= 0 || l.PromptGFLOP <= 0 {
 		return
 	}
-	if s, ok := m.Summary([]float64{x}); ok {
-		o.out[o.prefix+name] = s
+	tokens, events := 0, 0
+	for _, s := range all {
+		if s.values == nil {
+			continue
+		}
+		tokens += max(s.OutputTokens, 0)
+		for _, e := range s.Events {
+			if e.HasText() || e.Kind == KindBlank {
+				events++
+			}
+		}
+	}
+	perStep, known := o.out[o.prefix+"accept_length"].Stats["mean"]
+	if !known {
+		perStep, known = 1, events > 0 && float64(tokens) <= oneEach*float64(events)
+	}
+	if tg, has := o.out[o.prefix+"tg"].Stats["median"]; has {
+		o.put("tg_of_limit", tg/(max(perStep, 1)*l.BandwidthGBs/l.StepGB), known)
+	}
+	if pp, has := o.out[o.prefix+"pp"].Stats["median"]; has {
+		o.put("pp_of_limit", pp/(1e3*l.TFLOPs/l.PromptGFLOP), l.Requests == 1)
 	}
 }

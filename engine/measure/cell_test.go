@@ -44,13 +44,12 @@ func TestCellOfRequests(t *testing.T) {
 	run := CellRun{Cell: "chat", From: time.Second, To: 3 * time.Second, SLO: map[string]float64{"ttft": 150, "itl": 100}}
 	recording := Recording{Cells: []CellRun{run}, Samples: []Sample{warm, a, failed, b, other}}
 	checkMetrics(t, Evaluate(recording), map[string]float64{
-		"chat.ttft": 150, "chat.tg_total": 3, "chat.pp_total": 80, "chat.requests_per_s": 1, "chat.duration_s": 2,
+		"chat.ttft": 150, "chat.tg_total": 3, "chat.pp_total": 80, "chat.requests_per_s": 1,
 		// a has its first token after 100 ms and gaps of 100 ms, b waits longer.
 		"chat.goodput": 0.5, "chat.slo_attainment": 1.0 / 3,
 		"chat.errors": 1, "chat.error_rate": 1.0 / 3, "chat.retry_count": 1,
 		// Tokens at 1.1, 1.2, 1.3, 1.7, 2.8, 2.9 s: four within [1.1, 2.1).
-		"chat.tg_peak": 4,
-	}, "other.ttft", "chat.energy_j", "chat.reached_concurrency", "gpu.power_w", "host.cpu_share", "chat.joules_per_token")
+	}, "other.ttft", "chat.energy_j", "chat.reached_concurrency", "gpu.power_w", "host.cpu_share", "chat.tokens_per_joule")
 
 	for name, change := range map[string]func(*Recording){
 		"a request outside of the window": func(r *Recording) { r.Cells[0].To = 2 * time.Second },
@@ -63,13 +62,13 @@ func TestCellOfRequests(t *testing.T) {
 		change(&r)
 		t.Run(name, func(t *testing.T) {
 			checkMetrics(t, Evaluate(r), map[string]float64{"chat.retry_count": 1},
-				"chat.tg_total", "chat.tg_peak", "chat.requests_per_s", "chat.goodput", "chat.duration_s")
+				"chat.tg_total", "chat.requests_per_s", "chat.goodput")
 		})
 	}
 
 	uncounted := of("chat", sent(sample(100, -1, text(100, -1)), 1000, 1000, 1000))
 	recording.Samples = []Sample{a, uncounted}
-	checkMetrics(t, Evaluate(recording), map[string]float64{"chat.requests_per_s": 1}, "chat.tg_total", "chat.tg_peak")
+	checkMetrics(t, Evaluate(recording), map[string]float64{"chat.requests_per_s": 1}, "chat.tg_total")
 
 	unknown := of("chat", behind(a, 50))
 	recording.Samples = []Sample{a, unknown}
@@ -78,33 +77,6 @@ func TestCellOfRequests(t *testing.T) {
 	recording.Samples, recording.Cells = []Sample{a, b}, []CellRun{run, run}
 	if got := Evaluate(recording); len(got) != 0 {
 		t.Errorf("a cell that was sent twice gave %v", got)
-	}
-}
-
-// The peak is over one second, excluding its end, and an event counts its tokens.
-func TestPeak(t *testing.T) {
-	peak := func(to int, events ...Event) (float64, bool) {
-		last := events[len(events)-1].Tokens
-		return peakTokens(CellRun{To: time.Duration(to) * msec}, answersOf([]Sample{sent(sample(1, last, events...), 0, 0, 1)}, CellRun{}))
-	}
-	for _, tt := range []struct {
-		name   string
-		to     int
-		events []Event
-		want   float64
-		known  bool
-	}{
-		{"a token exactly a second later is not in it", 3000, []Event{text(0, 1), text(500, 2), text(1000, 3)}, 2, true},
-		{"an event of many", 3000, []Event{text(0, 1), text(999, 7), text(2500, 8)}, 7, true},
-		{"a run of less than a second", 999, []Event{text(0, 1), text(500, 2)}, 0, false},
-	} {
-		if got, known := peak(tt.to, tt.events...); got != tt.want || known != tt.known {
-			t.Errorf("%s: %v, %v, want %v, %v", tt.name, got, known, tt.want, tt.known)
-		}
-	}
-	unknown := sent(sample(1, 9, text(0, -1), text(500, -1)), 0, 0, 1)
-	if _, known := peakTokens(CellRun{To: 2 * time.Second}, answersOf([]Sample{unknown}, CellRun{})); known {
-		t.Error("a peak although nobody knows how many tokens the events hold")
 	}
 }
 
@@ -124,15 +96,14 @@ func TestCellOfEngine(t *testing.T) {
 		readings("engine.kv_cache_usage", `engine="0"`, 1500, 0.4, 2000, 0.6, 3500, 0.9),
 		readings("engine.kv_cache_usage", `engine="1"`, 1500, 0.5),
 		counter("spec_drafts", "", 100, 200), counter("spec_draft_tokens", "", 300, 600), counter("spec_accepted_tokens", "", 200, 410),
-		counter("spec_accepted_per_pos", `position="0"`, 90, 180), counter("spec_accepted_per_pos", `position="1"`, 0, 70), counter("spec_accepted_per_pos", `position="10"`, 0, 5),
 		counter("prefix_cache_queries", "", 1000, 3000), counter("prefix_cache_hits", "", 0, 500),
 		counter("preemptions", "", 1, 4), counter("queue_time_sum", "", 1, 1.5), counter("queue_time_count", "", 10, 20),
 	}}
 	checkMetrics(t, Evaluate(recording), map[string]float64{
 		"chat.reached_concurrency": 15.5, "chat.waiting": 1.5, "chat.kv_cache_usage": 0.6,
-		"chat.accept_rate": 0.7, "chat.accept_length": 3.1, "chat.accept_pos0": 0.9, "chat.accept_pos1": 0.7,
+		"chat.accept_rate": 0.7, "chat.accept_length": 3.1,
 		"chat.prefix_hit_rate": 0.25, "chat.preemptions": 3, "chat.engine_queue": 50,
-	}, "chat.accept_pos2")
+	})
 
 	recording.Series = []Series{counter("spec_accepted_tokens", "", 5, 9), counter("spec_draft_tokens", "", 7, 7), readings("engine.spec_accept_length", "", 1100, 0, 1500, 2, 2500, 3, 4000, 9)}
 	checkMetrics(t, Evaluate(recording), map[string]float64{"chat.accept_length": 2.5}, "chat.accept_rate")
@@ -182,29 +153,28 @@ func TestMachine(t *testing.T) {
 			every(GPUUtilization, "1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), every(GPUUtilization, "0", 0, 0, 0, 0, 1, 1, 1, 0, 0.5, 0.5, 0.5),
 			every(GPUThrottle, "1", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), every(GPUThrottle, "0", 0, 0, 0, 0, 0, 32, 4, 64, 0, 0, 0),
 			every(HostCPU, "", 0, 0, 0, 0, 0.1, 0.1, 0.1, 0.9, 0.3, 0.3, 0.3), every(HostMemory, "", 1, 1, 1, 1, 2, 3, 2, 9, 2, 2, 2),
-			every(HostEnergy, "package-0", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), every(HostEnergy, "package-1", 0, 0, 0, 0, 0, 0, 10, 10, 10, 10, 10),
 		},
 	}
 	checkMetrics(t, Evaluate(recording), map[string]float64{
-		"a.energy_j": 100 + 200, "a.power_w": 300, "a.joules_per_token": 60, "a.tokens_per_joule": 1.0 / 60, "a.gpu_memory_gb": 16, "a.gpu_memory_in_use_gb": 16,
+		"a.energy_j": 100 + 200, "a.power_w": 300, "a.tokens_per_joule": 1.0 / 60, "a.gpu_memory_gb": 16, "a.gpu_memory_in_use_gb": 16,
 		"b.energy_j": 50 + 250, "gpu.energy_j": 600, "gpu.power_w": 300, "gpu.peak_power_w": 100 + 300,
 		// The lowest second before 2 s: GPU 1 had 60 W until 0.5 s.
-		"gpu.idle_power_w": 50 + 62.5, "gpu.memory_gb": 16, "gpu.clock_mhz": 1000, "gpu.temperature_c": 45, "gpu.utilization": (0.75 + 1) / 2,
+		"gpu.idle_power_w": 50 + 62.5, "gpu.memory_gb": 16, "gpu.clock_mhz": 1000, "gpu.temperature_c": 45,
 		// Half a second of two was hot; the power limit at 3 s is after the window.
-		"gpu.throttled_share": 0.25, "gpu.power_capped_share": 0, "host.cpu_share": 0.2, "host.memory_gb": 3, "host.energy_j": 14,
-	}, "b.joules_per_token", "gpu.process_memory_gb", "a.engine_memory_gb", "engine.memory_gb")
+		"gpu.throttled_share": 0.25, "gpu.power_capped_share": 0, "host.cpu_share": 0.2, "host.memory_gb": 3,
+	}, "b.tokens_per_joule", "gpu.process_memory_gb", "a.engine_memory_gb", "engine.memory_gb")
 
 	// If the power of one GPU ends too early, the power of all GPUs is unknown.
 	short := recording
 	short.Series = append([]Series{}, recording.Series...)
 	short.Series[2] = every(GPUPowerInstant, "1", 60, 60, 60, 60, 200)
 	short.Series[1] = every(GPUPower, "1", 60, 60, 60, 60, 200)
-	checkMetrics(t, Evaluate(short), nil, "a.energy_j", "gpu.energy_j", "gpu.power_w", "a.power_w", "a.joules_per_token")
+	checkMetrics(t, Evaluate(short), nil, "a.energy_j", "gpu.energy_j", "gpu.power_w", "a.power_w", "a.tokens_per_joule")
 
 	// The memory of one GPU alone is not that of all.
 	one := recording
 	one.Series = append([]Series{every(GPUProcessMemory, "0", 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5), {Name: GPUTemperature, Source: "0"}}, recording.Series...)
-	checkMetrics(t, Evaluate(one), map[string]float64{"gpu.memory_gb": 16, "gpu.temperature_c": 45}, "gpu.process_memory_gb", "a.gpu_process_memory_gb")
+	checkMetrics(t, Evaluate(one), map[string]float64{"gpu.memory_gb": 16, "gpu.temperature_c": 45}, "gpu.process_memory_gb")
 
 	// A cell whose window is unknown leaves the machine's numbers unknown.
 	blind := recording
@@ -241,42 +211,42 @@ func TestDeriveInCell(t *testing.T) {
 		{
 			"a closed loop counts from the send", sent(plain, 1000, 1000, 1003),
 			CellRun{},
-			Values{"ttfr": {100}, "ttft": {100}, "ttft_answer": {100}, "e2e": {200}, "pp": {1000}, "schedule_lag": {3}, "queue": {0}, "retries": {0}, "context_tokens": {0}},
+			Values{"ttfr": {100}, "ttft": {100}, "ttft_answer": {100}, "e2e": {200}, "pp": {1000}, "queue": {0}, "retries": {0}, "context_tokens": {0}},
 		},
 		{
 			"an open loop counts from the schedule, but for the prefill", opened(sent(plain, 1000, 1040, 1045)),
 			CellRun{},
-			Values{"ttfr": {145}, "ttft": {145}, "ttft_answer": {145}, "e2e": {245}, "pp": {1000}, "tg": {20}, "itl": {50, 50}, "schedule_lag": {5}, "queue": {40}},
+			Values{"ttfr": {145}, "ttft": {145}, "ttft_answer": {145}, "e2e": {245}, "pp": {1000}, "tg": {20}, "itl": {50, 50}, "queue": {40}},
 		},
 		{
 			"without a schedule there is no lag", plain,
 			CellRun{},
-			Values{"schedule_lag": nil, "queue": nil, "retries": nil, "context_tokens": nil},
+			Values{"queue": nil, "retries": nil, "context_tokens": nil},
 		},
 		{
 			"an API latency", plain,
 			CellRun{Correction: "api", Latency: 20 * msec},
-			Values{"ttft": {100}, "ttft_corrected": {80}, "pp": {1000}, "pp_corrected": {1250}},
+			Values{"ttft": {100}, "pp": {1000}, "pp_corrected": {1250}},
 		},
 		{
 			"an open loop's latency is subtracted once", opened(sent(plain, 0, 0, 50)),
 			CellRun{Correction: "generation", Latency: 20 * msec},
-			Values{"ttft": {150}, "ttft_corrected": {130}, "pp_corrected": {1250}},
+			Values{"ttft": {150}, "pp_corrected": {1250}},
 		},
 		{
 			"a latency as long as the time corrects nothing", plain,
 			CellRun{Correction: "api", Latency: 100 * msec},
-			Values{"ttft": {100}, "ttft_corrected": nil, "pp": {1000}, "pp_corrected": nil},
+			Values{"ttft": {100}, "pp": {1000}, "pp_corrected": nil},
 		},
 		{
 			"no correction was asked for", plain,
 			CellRun{Correction: "none", Latency: 20 * msec},
-			Values{"ttft_corrected": nil, "pp_corrected": nil},
+			Values{"pp_corrected": nil},
 		},
 		{
 			"a correction that was not measured", plain,
 			CellRun{Correction: "api"},
-			Values{"ttft_corrected": nil, "pp_corrected": nil},
+			Values{"pp_corrected": nil},
 		},
 		{"a short answer", asked, CellRun{ExactOutput: true}, Values{"shortfall": {2}}},
 		{"an answer with a token too many", func() Sample { s := asked; s.OutputTokens = s.RequestedOutput + 1; return s }(), CellRun{ExactOutput: true}, Values{"shortfall": {-1}}},
@@ -289,7 +259,7 @@ func TestDeriveInCell(t *testing.T) {
 		{"a context that may have been cached", behind(plain, 60), CellRun{}, Values{"pp": nil}},
 		{"a context of its own", behind(plain, 60), CellRun{UniqueContext: true}, Values{"pp": {1000}}},
 		{"a cached context", behind(cached(plain, 60), 60), CellRun{}, Values{"pp": {400}, "cached_tokens": {60}}},
-		{"a tool call", tools, CellRun{}, Values{"ttft": {40}, "ttft_answer": {40}, "ttft_reasoning": nil, "tg": {50}, "itl": {20}}},
+		{"a tool call", tools, CellRun{}, Values{"ttft": {40}, "ttft_answer": {40}, "tg": {50}, "itl": {20}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -324,8 +294,8 @@ func TestSummarizeLeavesContextsOut(t *testing.T) {
 	}
 	run := CellRun{Correction: "api", Latency: msec}
 	got := summarize(answersOf([]Sample{good}, run), run)
-	if got["ttft_corrected"].Correction != "api" || got["ttft"].Correction != "" {
-		t.Errorf("corrections %q and %q", got["ttft_corrected"].Correction, got["ttft"].Correction)
+	if got["pp_corrected"].Correction != "api" || got["ttft"].Correction != "" {
+		t.Errorf("corrections %q and %q", got["pp_corrected"].Correction, got["ttft"].Correction)
 	}
 }
 
@@ -345,8 +315,8 @@ func TestCountsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A window includes the time before the first token; the decode phase does not.
-func TestPhases(t *testing.T) {
+// A window includes the time before the first token.
+func TestTotals(t *testing.T) {
 	request := func(start time.Duration, at ...time.Duration) Sample {
 		s := of("a", Sample{Start: start, Due: start, Scheduled: start, PromptTokens: 100, OutputTokens: len(at)})
 		for i, x := range at {
@@ -357,17 +327,10 @@ func TestPhases(t *testing.T) {
 	cell := CellRun{Cell: "a", From: time.Second, To: 6 * time.Second, UniqueContext: true}
 	samples := []Sample{request(time.Second, 2*time.Second, 3*time.Second, 4*time.Second), request(time.Second, 3*time.Second, 4*time.Second, 5*time.Second)}
 	all := Evaluate(Recording{Cells: []CellRun{cell}, Samples: samples})
-	for name, want := range map[string]float64{"tg_total": 6.0 / 5, "pp_total": 200.0 / 5, "tg_total_decoding": 4.0 / 3, "pp_total_prefilling": 200.0 / 3} {
+	for name, want := range map[string]float64{"tg_total": 6.0 / 5, "pp_total": 200.0 / 5} {
 		if got, ok := all["a."+name].Stats["median"]; !ok || got != want {
 			t.Errorf("%s is %v (%v), want %v", name, got, ok, want)
 		}
-	}
-	samples[1].OutputTokens = -1 // nobody counted
-	for i := range samples[1].Events {
-		samples[1].Events[i].Tokens = 0
-	}
-	if s, ok := Evaluate(Recording{Cells: []CellRun{cell}, Samples: samples})["a.tg_total_decoding"]; ok {
-		t.Errorf("a phase with tokens that are not known: %v", s)
 	}
 }
 

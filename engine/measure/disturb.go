@@ -57,22 +57,6 @@ func throttled(s Series, i int) bool {
 
 func powerCapped(s Series, i int) bool { return reasonsAt(s, i)&powerCap != 0 }
 
-// slowdowns are the driver's names of what slows a GPU down, and the bits of unknown
-// reasons.
-func slowdowns(reasons uint64) (names []string) {
-	rest := reasons &^ normal
-	for _, r := range slowing {
-		if rest&r.bit != 0 {
-			names = append(names, r.name)
-		}
-		rest &^= r.bit
-	}
-	if rest != 0 {
-		names = append(names, fmt.Sprintf("0x%x", rest))
-	}
-	return names
-}
-
 // Disturbance is a reason for a launch's measurement not to count: the machine was not in
 // order while requests of a cell were measured.
 type Disturbance struct {
@@ -105,7 +89,7 @@ const (
 // Disturbances are what disturbed a launch. What could not be watched is not among them.
 func Disturbances(r Recording) []Disturbance {
 	var out []Disturbance
-	all := newWatched(r.Series)
+	all := newSeriesSet(r.Series)
 	for _, name := range []string{GPUThrottle, GPUForeign} {
 		if all.by[name] == nil && slices.ContainsFunc(r.Series, func(s Series) bool { return s.Name == name }) {
 			out = append(out, Disturbance{Code: Damaged, Series: name})
@@ -115,74 +99,77 @@ func Disturbances(r Recording) []Disturbance {
 		if !w.exists() {
 			continue
 		}
-		add := func(d Disturbance, gpu string, found bool) {
-			if d.Cell, d.GPU = w.cell, gpu; !found {
-				return
-			}
+		add := func(d Disturbance) {
+			d.Cell = w.cell
 			// A command may have many windows: the worst is representative.
 			i := slices.IndexFunc(out, func(o Disturbance) bool { return o.Code == d.Code && o.Cell == d.Cell && o.GPU == d.GPU })
-			switch {
-			case i < 0:
+			if i < 0 {
 				out = append(out, d)
-			case d.Share > out[i].Share:
+			} else if d.Share > out[i].Share {
 				out[i] = d
 			}
 		}
-		clocks := bySource(all.by[GPUClock])
 		for _, s := range all.by[GPUThrottle] {
-			d, found := slowed(w.window, s)
-			add(d, s.Source, found)
+			var names []string
+			took := s.lasted(w.Window, func(i int) bool {
+				if !throttled(s, i) {
+					return false
+				}
+				rest := reasonsAt(s, i) &^ normal
+				for _, r := range slowing {
+					if rest&r.bit != 0 {
+						names = append(names, r.name)
+					}
+					rest &^= r.bit
+				}
+				if rest != 0 {
+					names = append(names, fmt.Sprintf("0x%x", rest))
+				}
+				return true
+			})
+			if slices.Sort(names); took > 0 {
+				add(Disturbance{Code: Slowed, GPU: s.Source, Share: took.Seconds() / w.seconds(), Slowed: slices.Compact(names)})
+			}
 			if w.cell == commandCell {
 				continue // its phases, including loading, change the clock
 			}
-			d, found = wandered(w.window, clocks[s.Source], s)
-			add(d, s.Source, found)
+			for _, clock := range all.by[GPUClock] {
+				low, high, wanders := wandered(w.Window, clock, s)
+				if clock.Source == s.Source && wanders {
+					add(Disturbance{Code: Wandered, GPU: s.Source, Low: low, High: high})
+				}
+			}
 		}
 		for _, s := range all.by[GPUForeign] {
-			d, found := shared(w.window, s)
-			add(d, s.Source, found)
+			most := 0.0
+			took := s.lasted(w.Window, func(i int) bool {
+				most = max(most, s.Value[i])
+				return s.Value[i] > 0
+			})
+			if took > 0 {
+				add(Disturbance{Code: Shared, GPU: s.Source, Share: took.Seconds() / w.seconds(), Most: int(most)})
+			}
 		}
 	}
 	return out
 }
 
-func slowed(w window, s Series) (Disturbance, bool) {
-	var names []string
-	took := s.standing(w, func(i int) bool {
-		if !throttled(s, i) {
-			return false
-		}
-		names = append(names, slowdowns(reasonsAt(s, i))...)
-		return true
-	})
-	slices.Sort(names)
-	return Disturbance{Code: Slowed, Share: took.Seconds() / w.seconds(), Slowed: slices.Compact(names)}, took > 0
-}
-
-func shared(w window, s Series) (Disturbance, bool) {
-	most := 0.0
-	took := s.standing(w, func(i int) bool {
-		most = max(most, s.Value[i])
-		return s.Value[i] > 0
-	})
-	return Disturbance{Code: Shared, Share: took.Seconds() / w.seconds(), Most: int(most)}, took > 0
-}
-
 const (
-	// wanders is how far a clock may move about its median, from the tenth to the
+	// mostWander is how far a clock may move about its median, from the tenth to the
 	// ninetieth percentile of its means over a second: single readings jump, and a clock
 	// that rises in the first second does not wander.
-	wanders = 0.05
+	mostWander = 0.05
 	// wanderSeconds is how many such means are needed.
 	wanderSeconds = 10
 )
 
-// wandered looks for clock changes of a GPU without a reason from its driver. Seconds
+// wandered looks for clock changes of a GPU without a reason from its driver, and returns
+// the clock's tenth and ninetieth percentile. Seconds
 // with a reading at the power limit are left out, since the clock follows the load there,
 // which is not a disturbance; so are those of an idle GPU, which clocks down, and those
 // already reported as slowed. Without the driver's reasons these seconds are unknown, and
 // nothing is reported.
-func wandered(w window, clock, reasons Series) (Disturbance, bool) {
+func wandered(w Window, clock, reasons Series) (low, high float64, wanders bool) {
 	const steady = normal &^ (1 | powerCap)
 	sums, counts, left := map[int]float64{}, map[int]float64{}, map[int]bool{}
 	at := -1
@@ -193,7 +180,7 @@ func wandered(w window, clock, reasons Series) (Disturbance, bool) {
 		if !w.holds(t) {
 			continue
 		}
-		second := int((t - w.from).Seconds())
+		second := int((t - w.From).Seconds())
 		left[second] = left[second] || at < 0 || t-reasons.At[at] > maxGap || reasonsAt(reasons, at)&^steady != 0
 		sums[second] += clock.Value[i]
 		counts[second]++
@@ -205,9 +192,9 @@ func wandered(w window, clock, reasons Series) (Disturbance, bool) {
 		}
 	}
 	if len(means) < wanderSeconds {
-		return Disturbance{}, false
+		return 0, 0, false
 	}
 	slices.Sort(means)
-	low, high := Quantile(means, 0.1), Quantile(means, 0.9)
-	return Disturbance{Code: Wandered, Low: low, High: high}, high-low > wanders*Quantile(means, 0.5)
+	low, high = Quantile(means, 0.1), Quantile(means, 0.9)
+	return low, high, high-low > mostWander*Quantile(means, 0.5)
 }

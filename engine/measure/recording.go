@@ -25,10 +25,31 @@ type Recording struct {
 	Windows []Window
 }
 
-// Window is a stretch of a recording's time.
+// Window is a stretch of the recording's time.
 type Window struct {
 	From time.Duration `json:"from_ns"`
 	To   time.Duration `json:"to_ns"`
+}
+
+// exists is false for the windows of recordings that do not say when a cell was
+// measured.
+func (w Window) exists() bool { return w.From >= 0 && w.To > w.From }
+
+func (w Window) seconds() float64 { return (w.To - w.From).Seconds() }
+
+func (w Window) holds(at time.Duration) bool { return at >= w.From && at <= w.To }
+
+// union is the same time in order, overlapping stretches merged.
+func union(all []Window) (out []Window) {
+	slices.SortFunc(all, func(a, b Window) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	for _, w := range all {
+		if n := len(out); n > 0 && w.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, w.To)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // CellRun is one cell as sent within one launch: what was requested, and the time in
@@ -67,7 +88,7 @@ type CellRun struct {
 	Unread bool `json:"unread,omitempty"`
 	// Limit is what the machine allows; nil if machine or model are unknown.
 	Limit *Limit `json:"limit,omitempty"`
-	// Prompts is how its prompts were made; zero in older records.
+	// Prompts is how its prompts were made.
 	Prompts PromptsMade `json:"prompts,omitzero"`
 }
 
@@ -82,87 +103,68 @@ type PromptsMade struct {
 	Template int `json:"template,omitempty"`
 }
 
+func (c CellRun) window() Window { return Window{c.From, c.To} }
+
 // Evaluate derives every metric of a launch that the recording has evidence for, by
 // address without statistic: "chat.o32.tg", "gpu.power_w". It is a pure function, and on
 // one architecture the same recording gives the same bits: sums are in a fixed order, and
 // products are rounded before they are added, so no architecture fuses what others do in
 // two steps.
+//
+// A cell that was sent twice has no metrics: which of its samples belong to which window
+// is unknown.
 func Evaluate(r Recording) map[string]Summary {
-	out := map[string]Summary{}
-	samples := bySent(r)
-	watched := newWatched(r.Series)
+	out, series := map[string]Summary{}, newSeriesSet(r.Series)
+	sent, times := map[string][]Sample{}, map[string]int{}
+	var first time.Duration
+	started := false // by the first request, warm-ups and contexts included
+	for _, s := range r.Samples {
+		sent[s.Workload] = append(sent[s.Workload], s)
+		if s.recorded() && (!started || s.Start < first) {
+			first, started = s.Start, true
+		}
+	}
 	for _, c := range r.Cells {
-		sent, once := samples[c.Cell]
-		if !once {
+		times[c.Cell]++
+	}
+	for _, c := range r.Cells {
+		if times[c.Cell] > 1 {
 			continue
 		}
-		answers := answersOf(sent, c)
+		answers := answersOf(sent[c.Cell], c)
 		for name, s := range summarize(answers, c) {
 			out[c.Cell+"."+name] = s
 		}
 		one := single{out: out, prefix: c.Cell + ".", scope: PerCell}
-		totals := one.cell(c, answers)
-		one.engine(c.window(), sent, watched)
-		one.resources(c.window(), watched, totals)
+		tokens, counted := one.cell(c, answers)
+		one.engine(c.window(), sent[c.Cell], series)
+		one.resources(c.window(), series, tokens, counted)
 		one.limit(c, answers)
 	}
-	windows := r.windows()
+	// All measured times; none if one is unknown: what is left out might have been the
+	// bad one.
+	var windows []Window
+	for _, w := range r.measured() {
+		if !w.exists() {
+			windows = nil
+			break
+		}
+		windows = append(windows, w.Window)
+	}
+	windows = union(windows)
 	gpus := single{out: out, prefix: "gpu.", scope: PerGPU}
-	gpus.gpu(windows, watched)
-	if first, sent := firstSend(r.Samples); sent {
-		idle, known := watched.idle(first)
+	gpus.gpu(windows, series)
+	if started {
+		idle, known := series.idle(first)
 		gpus.put("idle_power_w", idle, known)
 	}
-	single{out: out, prefix: "host.", scope: PerHost}.host(windows, watched)
+	single{out: out, prefix: "host.", scope: PerHost}.host(windows, series)
 	return out
 }
-
-// bySent are the samples of each cell. A cell that was sent twice is left out: which of
-// its samples belong to which window is unknown.
-func bySent(r Recording) map[string][]Sample {
-	out, seen := map[string][]Sample{}, map[string]int{}
-	for _, c := range r.Cells {
-		out[c.Cell] = nil
-		seen[c.Cell]++
-	}
-	for _, s := range r.Samples {
-		if seen[s.Workload] == 1 {
-			out[s.Workload] = append(out[s.Workload], s)
-		}
-	}
-	for cell, n := range seen {
-		if n > 1 {
-			delete(out, cell)
-		}
-	}
-	return out
-}
-
-// maxGap is how far apart readings may be for the time between them to count as watched.
-// Telemetry reads ten times a second, and an engine's page four times.
-const maxGap = 2 * time.Second
-
-// window is a stretch of the recording's time.
-type window struct{ from, to time.Duration }
-
-func (c CellRun) window() window { return window{c.From, c.To} }
-
-// corrects reports whether a latency is to be subtracted.
-func (c CellRun) corrects() bool {
-	return c.Correction != "" && c.Correction != "none" && c.Latency > 0
-}
-
-// exists is false for the windows of recordings that do not say when a cell was
-// measured.
-func (w window) exists() bool { return w.from >= 0 && w.to > w.from }
-
-func (w window) seconds() float64 { return (w.to - w.from).Seconds() }
-
-func (w window) holds(at time.Duration) bool { return at >= w.from && at <= w.to }
 
 // cellWindow is a window with the address of the cell that was sent in it.
 type cellWindow struct {
-	window
+	Window
 	cell string
 }
 
@@ -181,82 +183,19 @@ func (r Recording) measured() (all []cellWindow) {
 		all = append(all, cellWindow{c.window(), c.Cell})
 	}
 	for _, w := range r.Windows {
-		all = append(all, cellWindow{window{w.From, w.To}, commandCell})
+		all = append(all, cellWindow{w, commandCell})
 	}
 	return all
 }
 
-// windows are all measured times in order, overlapping ones merged. There are none if one
-// is unknown: what is left out might have been the bad one.
-func (r Recording) windows() []window {
-	var all []window
-	for _, w := range r.measured() {
-		if !w.exists() {
-			return nil
-		}
-		all = append(all, w.window)
-	}
-	return union(all)
-}
-
-func totalSeconds(windows []window) float64 {
-	var sum time.Duration
-	for _, w := range windows {
-		sum += w.to - w.from
-	}
-	return sum.Seconds()
-}
-
-// firstSend is when the first request of a recording was sent, warm-ups and
-// contexts included.
-func firstSend(samples []Sample) (first time.Duration, known bool) {
-	for _, s := range samples {
-		if s.recorded() && (!known || s.Start < first) {
-			first, known = s.Start, true
-		}
-	}
-	return first, known
-}
-
-// flown is when requests of a cell were in flight within its window, as ordered, disjoint
-// stretches: warm-ups and contexts included, since the engine works on them like on
-// others. For a request without an event the time in flight is unknown.
-func flown(w window, sent []Sample) []window {
-	var all []window
-	for _, s := range sent {
-		if !s.recorded() || len(s.Events) == 0 {
-			continue
-		}
-		one := window{max(s.Start, w.from), min(s.Start+s.Events[len(s.Events)-1].At, w.to)}
-		if one.exists() {
-			all = append(all, one)
-		}
-	}
-	return union(all)
-}
-
-// union is the same time in order, overlapping stretches merged.
-func union(all []window) (out []window) {
-	slices.SortFunc(all, func(a, b window) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	for _, w := range all {
-		if n := len(out); n > 0 && w.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, w.to)
-			continue
-		}
-		out = append(out, w)
-	}
-	return out
-}
-
 // Agreement is how stored metrics compare with the same recording evaluated again.
 type Agreement struct {
-	// Metrics counts those compared, Numbers their statistics and counts.
-	Metrics, Numbers int
+	// Evaluated are the metrics of the recording, now.
+	Evaluated map[string]Summary
+	// Numbers counts the statistics and counts compared.
+	Numbers int
 	// Differ are the numbers that came out differently.
 	Differ []Difference
-	// Elsewhere are stored metrics that do not come from the recording
-	// (engine.startup_s).
-	Elsewhere []string
 }
 
 // Difference is one number that a recomputation did not reproduce.
@@ -269,72 +208,56 @@ type Difference struct {
 	Again  string
 }
 
+// Gives reports whether a metric of that address comes from the recording, as
+// engine.startup_s does not.
+func (r Recording) Gives(address string) bool {
+	where, _ := SplitAddress(address)
+	return where == string(PerGPU) || where == string(PerHost) || slices.ContainsFunc(r.Cells, func(c CellRun) bool { return c.Cell == where })
+}
+
 // Agree evaluates a recording and compares the result with what was stored. A tolerance
 // of 0 requires every bit to be equal; else it is relative, for statistics only.
 func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement {
-	var a Agreement
-	again := Evaluate(r)
+	a := Agreement{Evaluated: Evaluate(r)}
 	for _, address := range slices.Sorted(maps.Keys(stored)) {
-		if !r.gives(address) {
-			a.Elsewhere = append(a.Elsewhere, address)
+		if !r.Gives(address) {
 			continue
 		}
-		a.Metrics++
-		now, there := again[address]
+		now, there := a.Evaluated[address]
 		if !there {
 			a.Numbers++
 			a.Differ = append(a.Differ, Difference{address, "metric", fmt.Sprintf("%d values", stored[address].N), "absent"})
 			continue
 		}
-		a.compare(address, stored[address], now, tolerance)
+		was, is := stored[address].numbers(), now.numbers()
+		for what := range was {
+			is[what] = cmp.Or(is[what], "absent")
+		}
+		for _, what := range slices.Sorted(maps.Keys(is)) {
+			a.Numbers++
+			x, y := cmp.Or(was[what], "absent"), cmp.Or(is[what], "absent")
+			if x != y && !(tolerance > 0 && equalWithin(x, y, tolerance)) {
+				a.Differ = append(a.Differ, Difference{address, what, x, y})
+			}
+		}
 	}
 	return a
 }
 
-// gives reports whether a metric of that address comes from the recording.
-func (r Recording) gives(address string) bool {
-	where, _ := SplitAddress(address)
-	return where == string(PerGPU) || where == string(PerHost) || slices.ContainsFunc(r.Cells, func(c CellRun) bool { return c.Cell == where })
+// numbers are what a summary says, exactly.
+func (s Summary) numbers() map[string]string {
+	out := map[string]string{
+		"unit": s.Unit, "better": string(s.Better), "correction": s.Correction, "n": strconv.Itoa(s.N), "requests": strconv.Itoa(s.Requests),
+	}
+	for name, x := range s.Stats {
+		out[name] = strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return out
 }
 
-func (a *Agreement) compare(address string, stored, again Summary, tolerance float64) {
-	differ := func(what, x, y string) {
-		a.Numbers++
-		if x != y {
-			a.Differ = append(a.Differ, Difference{address, what, x, y})
-		}
-	}
-	differ("unit", stored.Unit, again.Unit)
-	differ("better", string(stored.Better), string(again.Better))
-	differ("correction", stored.Correction, again.Correction)
-	differ("n", strconv.Itoa(stored.N), strconv.Itoa(again.N))
-	differ("requests", strconv.Itoa(stored.Requests), strconv.Itoa(again.Requests))
-	names := slices.Concat(slices.Collect(maps.Keys(stored.Stats)), slices.Collect(maps.Keys(again.Stats)))
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		x, hasX := stored.Stats[name]
-		y, hasY := again.Stats[name]
-		if name == Drift && !hasX {
-			continue // recorded before this existed
-		}
-		a.Numbers++
-		if !hasX || !hasY || !same(x, y, tolerance) {
-			a.Differ = append(a.Differ, Difference{address, name, exact(x, hasX), exact(y, hasY)})
-		}
-	}
-}
-
-// same compares bits, or within a relative tolerance.
-func same(x, y, tolerance float64) bool {
-	if math.Float64bits(x) == math.Float64bits(y) {
-		return true
-	}
-	return tolerance > 0 && math.Abs(x-y) <= tolerance*max(math.Abs(x), math.Abs(y))
-}
-
-func exact(x float64, there bool) string {
-	if !there {
-		return "absent"
-	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
+// equalWithin reports whether two numbers are equal within a relative tolerance.
+func equalWithin(a, b string, tolerance float64) bool {
+	x, err := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	return err == nil && err2 == nil && math.Abs(x-y) <= tolerance*max(math.Abs(x), math.Abs(y))
 }

@@ -5,13 +5,16 @@
 package measure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Kind is what an event of a stream carried.
@@ -82,7 +85,7 @@ type Sample struct {
 	// its zero. Scheduled is when the request should have been sent: in an open loop by
 	// the arrival process, in a closed loop when its slot became free. Due is when it
 	// could be sent: later than Scheduled if a concurrency cap held it back. Start is
-	// when it was sent. All three are 0 in samples from before this was recorded.
+	// when it was sent. All three are 0 where that is unknown.
 	Scheduled time.Duration `parquet:"scheduled_ns"`
 	Due       time.Duration `parquet:"due_ns"`
 	Start     time.Duration `parquet:"start_ns"`
@@ -195,7 +198,6 @@ func derive(s Sample, cell CellRun) (Values, error) {
 	v.count("output_tokens", s.OutputTokens)
 	v.count("cached_tokens", s.CachedTokens)
 	if s.recorded() {
-		v.add("schedule_lag", ms(s.Start-s.Due))
 		v.add("queue", ms(s.Due-s.Scheduled))
 		v.count("context_tokens", s.ContextTokens)
 		v.count("retries", s.Retries)
@@ -203,7 +205,19 @@ func derive(s Sample, cell CellRun) (Values, error) {
 	if cell.ExactOutput && s.RequestedOutput > 0 && s.OutputTokens >= 0 {
 		v.add("shortfall", float64(s.RequestedOutput-s.OutputTokens))
 	}
-	v.firsts(s)
+	once := func(name string, at time.Duration) {
+		if _, seen := v[name]; !seen {
+			v.add(name, ms(s.waited()+at))
+		}
+	}
+	for _, e := range s.Events {
+		if e.Kind != KindDone {
+			once("ttfr", e.At)
+		}
+		if e.Kind == KindText || e.Kind == KindTool {
+			once("ttft_answer", e.At)
+		}
+	}
 	t := tokensOf(s)
 	if len(t.steps) == 0 {
 		return v, nil
@@ -211,19 +225,35 @@ func derive(s Sample, cell CellRun) (Values, error) {
 	first, last := t.steps[0], t.steps[len(t.steps)-1]
 	v.add("ttft", ms(s.waited()+first.at))
 	v.add("e2e", ms(s.waited()+last.at))
-	v.prefill(s, cell, first.at)
-	if t.textEvents < 2 {
-		return v, nil
+	if tokens, known := computed(s, cell); known && s.Retries == 0 && first.at > 0 {
+		v.add("pp", float64(tokens)/first.at.Seconds())
+		corrects := cell.Correction != "" && cell.Correction != "none" && cell.Latency > 0
+		if corrects && cell.Latency < first.at {
+			v.add("pp_corrected", float64(tokens)/(first.at-cell.Latency).Seconds())
+		}
 	}
-	if s.readLate(t) {
+	if t.textEvents < 2 || s.readLate(t) {
 		return v, nil
 	}
 	if span := last.at - first.at; span > 0 && t.after > 0 {
 		v.add("tg", float64(t.after)/span.Seconds())
 		v.add("tpot", ms(span)/float64(t.after))
 	}
-	if t.counted {
-		v.gaps(t.steps)
+	if !t.counted {
+		return v, nil
+	}
+	// Tokens that arrive together share the wait for them; a text event without a rise of
+	// the count only passes its wait on to the next.
+	var gaps []float64
+	from := first.at
+	for _, e := range t.steps[1:] {
+		if e.tokens > 0 {
+			gaps = append(gaps, slices.Repeat([]float64{ms(e.at-from) / float64(e.tokens)}, e.tokens)...)
+			from = e.at
+		}
+	}
+	if len(gaps) > 0 {
+		v["itl"] = gaps // finite, as all of them are times over counts
 	}
 	return v, nil
 }
@@ -258,46 +288,8 @@ func (s Sample) waited() time.Duration {
 
 // inside reports whether a request was sent and answered within a window, as far as
 // recorded.
-func (s Sample) inside(w window) bool {
-	return !s.recorded() || (s.Start >= w.from && s.Start+s.Events[len(s.Events)-1].At <= w.to)
-}
-
-// firsts adds the times to the first event of a kind.
-func (v Values) firsts(s Sample) {
-	for _, e := range s.Events {
-		if _, seen := v["ttfr"]; !seen && e.Kind != KindDone {
-			v.add("ttfr", ms(s.waited()+e.At))
-		}
-		name := ""
-		switch e.Kind {
-		case KindReasoning:
-			name = "ttft_reasoning"
-		case KindText, KindTool:
-			name = "ttft_answer"
-		default:
-			continue
-		}
-		if _, seen := v[name]; !seen {
-			v.add(name, ms(s.waited()+e.At))
-		}
-	}
-}
-
-// prefill adds the prefill speed, until the first text came, and both numbers with the
-// cell's latency subtracted.
-func (v Values) prefill(s Sample, cell CellRun, took time.Duration) {
-	tokens, known := computed(s, cell)
-	known = known && s.Retries == 0
-	if known && took > 0 {
-		v.add("pp", float64(tokens)/took.Seconds())
-	}
-	if !cell.corrects() || cell.Latency >= took {
-		return
-	}
-	v.add("ttft_corrected", ms(s.waited()+took-cell.Latency))
-	if known {
-		v.add("pp_corrected", float64(tokens)/(took-cell.Latency).Seconds())
-	}
+func (s Sample) inside(w Window) bool {
+	return !s.recorded() || (s.Start >= w.From && s.Start+s.Events[len(s.Events)-1].At <= w.To)
 }
 
 // computed is how many prompt tokens the server computed. It is known only if the prompt
@@ -311,26 +303,7 @@ func computed(s Sample, cell CellRun) (tokens int, known bool) {
 	return tokens, plausible(s.PromptTokens) && tokens > 0
 }
 
-// gaps adds the time between tokens. Tokens that arrive together share the wait for them;
-// a text event without a rise of the count only passes its wait on to the next.
-func (v Values) gaps(steps []step) {
-	var all []float64
-	from := steps[0].at
-	for _, s := range steps[1:] {
-		if s.tokens <= 0 {
-			continue
-		}
-		gap := ms(s.at-from) / float64(s.tokens)
-		for range s.tokens {
-			all = append(all, gap)
-		}
-		from = s.at
-	}
-	if len(all) > 0 {
-		v["itl"] = all // finite, as all of them are times over counts
-	}
-}
-
+// count adds a number that is -1 if unknown.
 func (v Values) count(name string, n int) {
 	if n >= 0 {
 		v.add(name, float64(n))
@@ -416,26 +389,21 @@ func check(s Sample) error {
 // known: text events are the steps, and if there are fewer of them than tokens, the last
 // event before the closing counts ends the answer.
 func tokensOf(s Sample) timeline {
-	if perEvent(s.Events) {
-		return countedTimeline(s.Events)
-	}
-	return totalTimeline(s)
-}
-
-// perEvent reports whether the server counted in every text event. A count of zero with
-// text is from a server that fills in a number without counting.
-func perEvent(events []Event) bool {
-	seen := false
-	for _, e := range events {
+	perEvent := false
+	for _, e := range s.Events {
 		if !e.HasText() {
 			continue
 		}
-		if e.Tokens < 1 {
-			return false
+		// A count of zero with text is from a server that fills in a number without
+		// counting.
+		if perEvent = e.Tokens >= 1; !perEvent {
+			break
 		}
-		seen = true
 	}
-	return seen
+	if perEvent {
+		return countedTimeline(s.Events)
+	}
+	return totalTimeline(s)
 }
 
 func countedTimeline(events []Event) timeline {
@@ -507,4 +475,88 @@ func totalTimeline(s Sample) timeline {
 		t.steps = append(t.steps, step{end, tokens})
 	}
 	return t
+}
+
+// A quarter of a cell's answers, and fewestSharing, must open alike for that to be an
+// opening which can be sent uncomputed: fewer do so by chance, and do not move a median.
+const (
+	sharing       = 4
+	fewestSharing = 3
+)
+
+// addOwn adds to each answer when its first token came that is its own: behind what it
+// shares with a quarter of the others, in order of arrival and by visible text.
+func addOwn(answers []answer) {
+	type opening struct {
+		answer
+		seen   string // all of it that is visible
+		shared int    // bytes of that which are
+	}
+	var all []*opening
+	for _, a := range answers {
+		if a.values != nil && tokensOf(*a.Sample).textEvents > 1 {
+			raw, _ := a.arrived()
+			all = append(all, &opening{answer: a, seen: Visible(raw)})
+		}
+	}
+	// In alphabetical order those that open alike are neighbours.
+	slices.SortFunc(all, func(a, b *opening) int { return cmp.Compare(a.seen, b.seen) })
+	least := max(fewestSharing, (len(all)+sharing-1)/sharing)
+	for i := range max(0, len(all)-least+1) {
+		first, last, n := all[i].seen, all[i+least-1].seen, 0
+		for n < min(len(first), len(last)) && first[n] == last[n] {
+			n++
+		}
+		for _, o := range all[i : i+least] {
+			o.shared = max(o.shared, n)
+		}
+	}
+	for _, o := range all {
+		o.values.add("ttft_own", ms(o.waited()+o.ownAt(o.shared)))
+	}
+}
+
+// arrived is the text of an answer in order of arrival, and how much of it there was after
+// each event.
+func (s Sample) arrived() (text string, upTo []int) {
+	rest := map[Kind]string{KindText: s.Text, KindReasoning: s.Reasoning, KindTool: s.Tools}
+	for kind, text := range rest {
+		for _, e := range s.Events {
+			if e.Kind == kind {
+				text = text[:max(0, len(text)-e.Bytes)]
+			}
+		}
+		rest[kind] = rest[kind][len(text):] // what is left came in blank events
+	}
+	var b strings.Builder
+	for _, e := range s.Events {
+		if e.HasText() {
+			n := min(e.Bytes, len(rest[e.Kind]))
+			b.WriteString(rest[e.Kind][:n])
+			rest[e.Kind] = rest[e.Kind][n:]
+		}
+		upTo = append(upTo, b.Len())
+	}
+	return b.String(), upTo
+}
+
+// ownAt is when the token came that has the first visible character behind so many bytes,
+// the second token at the earliest; the last one if there is no such character.
+func (s Sample) ownAt(shared int) time.Duration {
+	steps := tokensOf(s).steps
+	text, upTo := s.arrived()
+	if shared == 0 {
+		return steps[1].at // also if the text was not kept
+	}
+	for at, r := range text {
+		if shared -= len(Visible(string(r))); shared >= 0 {
+			continue
+		}
+		for i, e := range s.Events {
+			if upTo[i] >= at+utf8.RuneLen(r) {
+				return max(e.At, steps[1].at)
+			}
+		}
+	}
+	return steps[len(steps)-1].at
 }

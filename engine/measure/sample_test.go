@@ -74,7 +74,7 @@ func TestDerive(t *testing.T) {
 			name: "role chunk first, reasoning counts as text",
 			s:    sample(10, 3, other(20, -1), reasoning(50, -1), reasoning(60, -1), text(80, -1), usage(81, 3), done(81)),
 			want: Values{
-				"ttfr": {20}, "ttft": {50}, "ttft_reasoning": {50}, "ttft_answer": {80}, "e2e": {80}, "tg": {2 / 0.03}, "tpot": {15}, "itl": {10, 20},
+				"ttfr": {20}, "ttft": {50}, "ttft_answer": {80}, "e2e": {80}, "tg": {2 / 0.03}, "tpot": {15}, "itl": {10, 20},
 				"pp": {200}, "prompt_tokens": {10}, "output_tokens": {3},
 			},
 		},

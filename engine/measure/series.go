@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -59,74 +60,64 @@ const (
 	ClientDelay = "client.delay_ms"
 )
 
-// within are the values read inside of windows, in order of time.
-func (s Series) within(windows []window) []float64 {
+// maxGap is how far apart readings may be for the time between them to count as watched.
+// Telemetry reads ten times a second, and an engine's page four times.
+const maxGap = 2 * time.Second
+
+// within are the values read inside of windows, in ascending order.
+func (s Series) within(windows []Window) []float64 {
 	var out []float64
 	for i, at := range s.At {
-		if slices.ContainsFunc(windows, func(w window) bool { return w.holds(at) }) {
+		if slices.ContainsFunc(windows, func(w Window) bool { return w.holds(at) }) {
 			out = append(out, s.Value[i])
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 
 // peak is the highest value read inside of windows.
-func (s Series) peak(windows []window) (float64, bool) {
+func (s Series) peak(windows []Window) (float64, bool) {
 	values := s.within(windows)
 	if len(values) == 0 {
 		return 0, false
 	}
-	return slices.Max(values), true
+	return values[len(values)-1], true
 }
 
 // average is the mean of the values read inside of windows.
-func (s Series) average(windows []window) (float64, bool) {
+func (s Series) average(windows []Window) (float64, bool) {
 	values := s.within(windows)
 	if len(values) == 0 {
 		return 0, false
 	}
-	slices.Sort(values)
 	return meanOf(values), true
 }
 
-// spoken is average without zeros, for gauges in which zero means no value.
-func (s Series) spoken(windows []window) (float64, bool) {
-	values := slices.DeleteFunc(s.within(windows), func(x float64) bool { return x <= 0 })
-	if len(values) == 0 {
-		return 0, false
-	}
-	slices.Sort(values)
-	return meanOf(values), true
-}
-
-// middle is the median of the values read inside of windows.
-func (s Series) middle(windows []window) (float64, bool) {
+// median is that of the values read inside of windows.
+func (s Series) median(windows []Window) (float64, bool) {
 	values := s.within(windows)
-	if len(values) == 0 {
-		return 0, false
-	}
-	slices.Sort(values)
-	return Quantile(values, 0.5), true
+	return Quantile(values, 0.5), len(values) > 0
 }
 
 // edges are the last reading at or before a window and the first at or after it.
-func (s Series) edges(w window) (first, last int, ok bool) {
-	i, exact := slices.BinarySearch(s.At, w.from)
-	for exact && i+1 < len(s.At) && s.At[i+1] == w.from {
+func (s Series) edges(w Window) (first, last int, ok bool) {
+	i, exact := slices.BinarySearch(s.At, w.From)
+	for exact && i+1 < len(s.At) && s.At[i+1] == w.From {
 		i++
 	}
 	if !exact {
 		i--
 	}
-	j, _ := slices.BinarySearch(s.At, w.to)
-	if i < 0 || j >= len(s.At) || w.from-s.At[i] > maxGap || s.At[j]-w.to > maxGap {
+	j, _ := slices.BinarySearch(s.At, w.To)
+	if i < 0 || j >= len(s.At) || w.From-s.At[i] > maxGap || s.At[j]-w.To > maxGap {
 		return 0, 0, false
 	}
 	return i, j, w.exists()
 }
 
 // covers is edges if the series was read all the time in between.
-func (s Series) covers(w window) (first, last int, ok bool) {
+func (s Series) covers(w Window) (first, last int, ok bool) {
 	first, last, ok = s.edges(w)
 	for i := first; ok && i < last; i++ {
 		ok = s.At[i+1]-s.At[i] <= maxGap
@@ -137,7 +128,7 @@ func (s Series) covers(w window) (first, last int, ok bool) {
 // difference is how much a counter grew over a window, between the readings at its edges.
 // It is unknown without such readings, and if the counter fell: then the engine restarted
 // counting.
-func (s Series) difference(w window) (float64, bool) {
+func (s Series) difference(w Window) (float64, bool) {
 	i, j, ok := s.edges(w)
 	if !ok || !slices.IsSorted(s.Value[i:j+1]) {
 		return 0, false
@@ -145,31 +136,25 @@ func (s Series) difference(w window) (float64, bool) {
 	return s.Value[j] - s.Value[i], true
 }
 
-// growth is difference with the counter interpolated at the edges, for counters that are
-// read all the time and grow steadily, such as energy.
-func (s Series) growth(w window) (float64, bool) {
-	i, j, ok := s.covers(w)
-	if !ok || !slices.IsSorted(s.Value[i:j+1]) {
-		return 0, false
-	}
-	return s.value(w.to, j) - s.value(w.from, i+1), true
-}
-
-// integral is the area below the readings over a window by the trapezoidal
-// rule, in units of the value times seconds.
-func (s Series) integral(w window) (float64, bool) {
-	i, j, ok := s.covers(w)
-	if !ok {
-		return 0, false
-	}
-	sum := 0.0
-	for k := i; k < j; k++ {
-		from, to := max(s.At[k], w.from), min(s.At[k+1], w.to)
-		if to > from {
-			sum += float64((s.value(from, k+1) + s.value(to, k+1)) / 2 * (to - from).Seconds())
+// integral is the area below the readings over windows by the trapezoidal rule, in units
+// of the value times seconds; all windows must have been watched.
+func (s Series) integral(windows []Window) (float64, bool) {
+	total := 0.0
+	for _, w := range windows {
+		i, j, ok := s.covers(w)
+		if !ok {
+			return 0, false
 		}
+		sum := 0.0
+		for k := i; k < j; k++ {
+			from, to := max(s.At[k], w.From), min(s.At[k+1], w.To)
+			if to > from {
+				sum += float64((s.value(from, k+1) + s.value(to, k+1)) / 2 * (to - from).Seconds())
+			}
+		}
+		total += sum
 	}
-	return sum, true
+	return total, len(windows) > 0
 }
 
 // value interpolates between a reading and the one before it.
@@ -186,61 +171,202 @@ func (s Series) value(at time.Duration, next int) float64 {
 	return s.Value[next-1] + float64((s.Value[next]-s.Value[next-1])*part)
 }
 
-// standing is how long readings for which bad holds lasted within a window: each until
-// the next, the last to the end.
-func (s Series) standing(w window, bad func(i int) bool) time.Duration {
+// lasted is how long readings for which bad holds lasted within a window: each until the
+// next, the last to the end.
+func (s Series) lasted(w Window, bad func(i int) bool) time.Duration {
 	var sum time.Duration
 	for i, at := range s.At {
-		until := w.to
+		until := w.To
 		if i+1 < len(s.At) {
 			until = min(until, s.At[i+1])
 		}
-		if from := max(at, w.from); until > from && bad(i) {
+		if from := max(at, w.From); until > from && bad(i) {
 			sum += until - from
 		}
 	}
 	return sum
 }
 
-// over adds up windows, all of which must be known.
-func (s Series) over(windows []window, of func(Series, window) (float64, bool)) (total float64, known bool) {
-	for _, w := range windows {
-		x, ok := of(s, w)
-		if !ok {
-			return 0, false
-		}
-		total += x
-	}
-	return total, len(windows) > 0
-}
-
 // share is the part of all windows during which readings for which bad holds lasted.
-func (s Series) share(windows []window, bad func(Series, int) bool) (float64, bool) {
+func (s Series) share(windows []Window, bad func(Series, int) bool) (float64, bool) {
 	var sum, length time.Duration
 	for _, w := range windows {
 		if _, _, ok := s.covers(w); !ok {
 			return 0, false
 		}
-		sum += s.standing(w, func(i int) bool { return bad(s, i) })
-		length += w.to - w.from
+		sum += s.lasted(w, func(i int) bool { return bad(s, i) })
+		length += w.To - w.From
 	}
 	return float64(sum) / float64(length), length > 0
 }
 
 // during is a series without the readings outside of stretches, as union has
 // them.
-func (s Series) during(stretches []window) Series {
-	kept := Series{Name: s.Name, Source: s.Source}
+func (s Series) during(stretches []Window) Series {
+	inside := Series{Name: s.Name, Source: s.Source}
 	for i, at := range s.At {
-		j, _ := slices.BinarySearchFunc(stretches, at, func(w window, at time.Duration) int { return cmp.Compare(w.to, at) })
+		j, _ := slices.BinarySearchFunc(stretches, at, func(w Window, at time.Duration) int { return cmp.Compare(w.To, at) })
 		if j < len(stretches) && stretches[j].holds(at) {
-			kept.At, kept.Value = append(kept.At, at), append(kept.Value, s.Value[i])
+			inside.At, inside.Value = append(inside.At, at), append(inside.Value, s.Value[i])
 		}
 	}
-	return kept
+	return inside
 }
 
-// sound reports whether a series fulfils its type's invariants.
-func (s Series) sound() bool {
-	return len(s.At) > 0 && len(s.At) == len(s.Value) && s.At[0] >= 0 && slices.IsSorted(s.At) && !slices.ContainsFunc(s.Value, notFinite)
+// seriesSet are the series of a recording.
+type seriesSet struct {
+	// by name, in the order of their sources.
+	by map[string][]Series
+	// gpus is how many GPUs have any reading.
+	gpus int
+}
+
+// gpuSeries is the prefix of series that exist per GPU, engineSeries of those from the
+// engine's own metrics.
+const (
+	gpuSeries    = "gpu."
+	engineSeries = "engine."
+)
+
+// newSeriesSet leaves out every name with a damaged or duplicate series: a sum over the
+// others would be too small. A series without readings does not count.
+func newSeriesSet(all []Series) seriesSet {
+	set, damaged, gpus := seriesSet{by: map[string][]Series{}}, map[string]bool{}, map[string]bool{}
+	for _, s := range all {
+		if len(s.At) == 0 && len(s.Value) == 0 {
+			continue
+		}
+		sound := len(s.At) > 0 && len(s.At) == len(s.Value) && s.At[0] >= 0 && slices.IsSorted(s.At) && !slices.ContainsFunc(s.Value, notFinite)
+		twice := slices.ContainsFunc(set.by[s.Name], func(o Series) bool { return o.Source == s.Source })
+		damaged[s.Name] = damaged[s.Name] || !sound || twice
+		set.by[s.Name] = append(set.by[s.Name], s)
+		if strings.HasPrefix(s.Name, gpuSeries) {
+			gpus[s.Source] = true
+		}
+	}
+	set.gpus = len(gpus)
+	for name, series := range set.by {
+		slices.SortFunc(series, func(a, b Series) int { return cmp.Compare(a.Source, b.Source) })
+		if damaged[name] {
+			delete(set.by, name)
+		}
+	}
+	return set
+}
+
+// each is one number of every series of a name. All must be known, and for a GPU's those
+// of every GPU.
+func (set seriesSet) each(name string, of func(Series) (float64, bool)) (out []float64, known bool) {
+	series := set.by[name]
+	if strings.HasPrefix(name, gpuSeries) && len(series) != set.gpus {
+		return nil, false
+	}
+	for _, s := range series {
+		x, ok := of(s)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, x)
+	}
+	return out, len(out) > 0
+}
+
+// sum adds up each.
+func (set seriesSet) sum(name string, of func(Series) (float64, bool)) (total float64, known bool) {
+	values, known := set.each(name, of)
+	for _, x := range values {
+		total += x
+	}
+	return total, known
+}
+
+// ranks are labels of processes that work on the same requests together: each reports the
+// same of all of them (SGLang's gauges), so their lines are not parts of a sum.
+var ranks = []string{"tp_rank", "pp_rank", "ep_rank", "moe_ep_rank"}
+
+// engines adds up a metric of the engines behind one address, each counted by its highest
+// rank.
+func (set seriesSet) engines(name string, of func(Series) (float64, bool)) (total float64, known bool) {
+	most, order := map[string]float64{}, []string{}
+	for _, s := range set.by[engineSeries+name] {
+		x, ok := of(s)
+		if !ok {
+			return 0, false
+		}
+		labels := slices.DeleteFunc(strings.Split(s.Source, ","), func(label string) bool {
+			name, _, _ := strings.Cut(label, "=")
+			return slices.Contains(ranks, strings.TrimSpace(name))
+		})
+		engine := strings.Join(labels, ",")
+		if seen, there := most[engine]; !there {
+			order = append(order, engine)
+			most[engine] = x
+		} else {
+			most[engine] = max(seen, x)
+		}
+	}
+	for _, engine := range order {
+		total += most[engine]
+	}
+	return total, len(order) > 0
+}
+
+// powered adds up one number of each GPU's power, all of which must be known.
+// Instantaneous power is preferred: the other is the driver's average over the last
+// second, which smears what preceded a window into it.
+func (set seriesSet) powered(of func(Series) (float64, bool)) (total float64, known bool) {
+	values := map[string]float64{}
+	var gpus []string
+	for _, s := range slices.Concat(set.by[GPUPowerInstant], set.by[GPUPower]) {
+		gpus = append(gpus, s.Source)
+		if _, done := values[s.Source]; done {
+			continue
+		}
+		if x, ok := of(s); ok {
+			values[s.Source] = x
+		}
+	}
+	slices.Sort(gpus)
+	for _, gpu := range slices.Compact(gpus) {
+		total += values[gpu]
+	}
+	return total, len(values) > 0 && len(values) == set.gpus
+}
+
+// memoryInUse is the peak of the memory that the GPUs work in: their own, added up, and
+// the host's once if GPUs share it.
+func (set seriesSet) memoryInUse(windows []Window) (total float64, known bool) {
+	host, gpus := 0.0, map[string]bool{}
+	for _, s := range slices.Concat(set.by[GPUMemory], set.by[GPUHostMemory]) {
+		x, ok := s.peak(windows)
+		if !ok || gpus[s.Source] {
+			return 0, false
+		}
+		if gpus[s.Source] = true; s.Name == GPUHostMemory {
+			host = max(host, x)
+		} else {
+			total += x
+		}
+	}
+	return total + host, len(gpus) > 0 && len(gpus) == set.gpus
+}
+
+// idleBefore is how long before the first request the idle engine is watched.
+const idleBefore = 5 * time.Second
+
+// idle is the power of all GPUs while an engine waited for its first request: the lowest
+// mean over a second, since probes for preparing the requests may fall into that time
+// too.
+func (set seriesSet) idle(first time.Duration) (float64, bool) {
+	return set.powered(func(s Series) (lowest float64, known bool) {
+		for _, from := range append(slices.Clone(s.At), first-time.Second) {
+			if from < first-idleBefore || from+time.Second > first {
+				continue
+			}
+			if x, ok := s.integral([]Window{{from, from + time.Second}}); ok && (!known || x < lowest) {
+				lowest, known = x, true
+			}
+		}
+		return lowest, known
+	})
 }

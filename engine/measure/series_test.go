@@ -16,14 +16,14 @@ func readings(name, source string, pairs ...float64) Series {
 	return s
 }
 
-func span(from, to int) window { return window{time.Duration(from) * msec, time.Duration(to) * msec} }
+func span(from, to int) Window { return Window{time.Duration(from) * msec, time.Duration(to) * msec} }
 
 func TestIntegral(t *testing.T) {
 	// 100 W until 1 s, rising to 300 W at 2 s, and 300 W from there on.
 	power := readings(GPUPower, "", 0, 100, 1000, 100, 2000, 300, 3000, 300)
 	tests := []struct {
 		name  string
-		w     window
+		w     Window
 		want  float64
 		known bool
 	}{
@@ -36,17 +36,17 @@ func TestIntegral(t *testing.T) {
 		{"empty", span(1000, 1000), 0, false},
 	}
 	for _, tt := range tests {
-		got, known := power.integral(tt.w)
+		got, known := power.integral([]Window{tt.w})
 		if known != tt.known || !near(got, tt.want) {
 			t.Errorf("%s: %v, %v, want %v, %v", tt.name, got, known, tt.want, tt.known)
 		}
 	}
 	gap := readings(GPUPower, "", 0, 100, 2001, 100)
-	if _, known := gap.integral(span(100, 200)); known {
+	if _, known := gap.integral([]Window{span(100, 200)}); known {
 		t.Error("a gap of more than 2 s counts as watched")
 	}
 	twice := readings(GPUPower, "", 0, 100, 500, 100, 500, 200, 1000, 200)
-	if got, known := twice.integral(span(0, 1000)); !known || got != 150 {
+	if got, known := twice.integral([]Window{span(0, 1000)}); !known || got != 150 {
 		t.Errorf("two readings at one instant: %v, %v", got, known)
 	}
 }
@@ -56,7 +56,7 @@ func TestDifference(t *testing.T) {
 	tests := []struct {
 		name  string
 		s     Series
-		w     window
+		w     Window
 		want  float64
 		known bool
 	}{
@@ -76,17 +76,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-func TestGrowth(t *testing.T) {
-	rapl := readings(HostEnergy, "package-0", 0, 0, 1000, 50, 2000, 150)
-	if got, known := rapl.growth(span(500, 1500)); !known || got != 75 {
-		t.Errorf("%v, %v, want 75", got, known)
-	}
-	if _, known := readings(HostEnergy, "", 0, 9, 1000, 3).growth(span(0, 1000)); known {
-		t.Error("a counter that fell has a difference")
-	}
-}
-
-func TestWatchedIsWhole(t *testing.T) {
+func TestSeriesSetIsWhole(t *testing.T) {
 	good := readings(GPUMemory, "a", 0, 1)
 	for name, bad := range map[string]Series{
 		"uneven":             {Name: GPUMemory, Source: "b", At: []time.Duration{1, 2}, Value: []float64{1}},
@@ -94,7 +84,7 @@ func TestWatchedIsWhole(t *testing.T) {
 		"not a number":       readings(GPUMemory, "b", 5, math.NaN()),
 		"the same GPU again": good,
 	} {
-		if w := newWatched([]Series{good, bad}); w.by[GPUMemory] != nil {
+		if w := newSeriesSet([]Series{good, bad}); w.by[GPUMemory] != nil {
 			t.Errorf("%s: the sum over the others would be short", name)
 		}
 	}
@@ -113,7 +103,7 @@ func TestEngines(t *testing.T) {
 		{[]Series{at(`tp_rank="0"`, 4), at(`tp_rank="1"`, 4)}, 4},
 		{[]Series{at(`dp_rank="0",tp_rank="0"`, 4), at(`dp_rank="0",tp_rank="1"`, 4), at(`dp_rank="1",tp_rank="2"`, 5)}, 9},
 	} {
-		if got, known := engines(newWatched(tt.series).by["engine.running"], last); !known || got != tt.want {
+		if got, known := newSeriesSet(tt.series).engines("running", last); !known || got != tt.want {
 			t.Errorf("%v: %v, %v, want %v", tt.series, got, known, tt.want)
 		}
 	}

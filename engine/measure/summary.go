@@ -72,10 +72,10 @@ func summarize(answers []answer, cell CellRun) map[string]Summary {
 			continue
 		}
 		s.Requests = requests[name]
-		if drift, ok := driftOf(answers, name); ok {
-			s.put(Drift, drift)
+		if drift, ok := driftOf(answers, name); ok && !notFinite(drift) {
+			s.Stats[Drift] = drift
 		}
-		if name == "pp_corrected" || name == "ttft_corrected" {
+		if name == "pp_corrected" {
 			s.Correction = cell.Correction
 		}
 		out[name] = s
@@ -95,11 +95,43 @@ func SummaryOf(name string, values []float64) (Summary, bool) {
 	return m.Summary(values)
 }
 
-// put keeps NaN and infinities out of a summary, whatever the arithmetic did.
-func (s Summary) put(name string, x float64) {
-	if !notFinite(x) {
-		s.Stats[name] = x
+// Summary is SummaryOf for a metric that need not be in the catalogue, such as one
+// declared by a plan.
+func (m Metric) Summary(values []float64) (Summary, bool) {
+	if len(values) == 0 || slices.ContainsFunc(values, notFinite) {
+		return Summary{}, false
 	}
+	sorted := slices.Sorted(slices.Values(values))
+	s := Summary{Unit: m.Unit, Better: m.Better, N: len(sorted), Stats: map[string]float64{}}
+	put := func(name string, x float64) { // finite, whatever the arithmetic did
+		if !notFinite(x) {
+			s.Stats[name] = x
+		}
+	}
+	for _, st := range stats {
+		if st.P > 0 && len(sorted) >= st.Least {
+			put(st.Name, Quantile(sorted, st.P))
+		}
+	}
+	mean := meanOf(sorted)
+	put("min", sorted[0])
+	put("max", sorted[len(sorted)-1])
+	put("mean", mean)
+	if len(sorted) < StatOf("std").Least {
+		return s, true
+	}
+	// The sample standard deviation (divisor n − 1), in two passes.
+	sum := 0.0
+	for _, x := range sorted {
+		// Rounding the product keeps it from being fused with the sum.
+		sum += float64((x - mean) * (x - mean))
+	}
+	std := math.Sqrt(sum / float64(len(sorted)-1))
+	put("std", std)
+	if mean > 0 {
+		put("cv", std/mean)
+	}
+	return s, true
 }
 
 func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
@@ -114,88 +146,51 @@ func meanOf(sorted []float64) float64 {
 	return min(max(sum/n, sorted[0]), sorted[len(sorted)-1])
 }
 
-// stdOf is the sample standard deviation (divisor n − 1), in two passes.
-func stdOf(sorted []float64, mean float64) float64 {
-	sum := 0.0
-	for _, x := range sorted {
-		// Rounding the product keeps it from being fused with the sum.
-		sum += float64((x - mean) * (x - mean))
-	}
-	return math.Sqrt(sum / float64(len(sorted)-1))
-}
-
-// stat is a statistic by its name in rules.
-type stat struct {
-	name string
-	// p is the probability of a quantile, 0 for the others.
-	p float64
-	// least is the fewest values that it is computed from.
-	least int
+// Stat is a statistic of a metric within a launch, as rules name it.
+type Stat struct {
+	Name string
+	// P is the probability of a quantile, 0 for the others.
+	P float64
+	// Least is the fewest values that it is computed from, and Decide those from which a
+	// rule on it is decided: one more for p99 (see docs/statistics.md).
+	Least, Decide int
 }
 
 // The quantiles' least numbers are the smallest n with 1 − pⁿ ≥ 0.95 (with fewer, the
 // largest value seen is below the true quantile more than one time in twenty, so there is
 // no upper bound to report). The median is exempt: it is the number that a launch
-// contributes to a decision, and its uncertainty is judged across launches.
-var stats = []stat{
-	{name: "mean", least: 1},
-	{name: "median", p: 0.50, least: 1},
-	{name: "p50", p: 0.50, least: 1},
-	{name: "p90", p: 0.90, least: 29},
-	{name: "p95", p: 0.95, least: 59},
-	{name: "p99", p: 0.99, least: 299},
-	{name: "min", least: 1},
-	{name: "max", least: 1},
-	{name: "std", least: 2},
-	{name: "cv", least: 2},
-	{name: "n", least: 0},
-	{name: "n_requests", least: 0},
+// contributes to a decision, and its uncertainty is judged across launches. All but n
+// (launches) and n_requests (requests) are found in Summary.Stats.
+var stats = []Stat{
+	{"mean", 0, 1, 1},
+	{"median", 0.50, 1, 1},
+	{"p50", 0.50, 1, 1},
+	{"p90", 0.90, 29, 29},
+	{"p95", 0.95, 59, 59},
+	{"p99", 0.99, 299, 300},
+	{"min", 0, 1, 1},
+	{"max", 0, 1, 1},
+	{"std", 0, 2, 2},
+	{"cv", 0, 2, 2},
+	{"n", 0, 0, 0},
+	{"n_requests", 0, 0, 0},
 }
 
-// Stats returns the names of the statistics that rules may use. All but n
-// (launches) and n_requests (requests) are found in Summary.Stats.
-func Stats() []string {
-	names := make([]string, len(stats))
-	for i, s := range stats {
-		names[i] = s.name
+// Stats returns the names of the statistics that rules may use.
+func Stats() (names []string) {
+	for _, s := range stats {
+		names = append(names, s.Name)
 	}
 	return names
 }
 
-// IsStat reports whether rules know a statistic of that name.
-func IsStat(name string) bool {
-	return slices.ContainsFunc(stats, func(s stat) bool { return s.name == name })
-}
-
-// LeastValues is the fewest values within a launch for the statistic: 299 for p99. It is
-// 0 for counts and for unknown names.
-func LeastValues(name string) int {
-	for _, s := range stats {
-		if s.name == name {
-			return s.least
-		}
+// StatOf returns the statistic of that name; its own name is empty if there is none.
+func StatOf(name string) Stat {
+	i := slices.IndexFunc(stats, func(s Stat) bool { return s.Name == name })
+	if i < 0 {
+		return Stat{}
 	}
-	return 0
-}
-
-// LeastToDecide is the fewest values within a launch for a rule on the statistic to be
-// decided: for p99 one more than LeastValues, 300 (see docs/statistics.md).
-func LeastToDecide(name string) int {
-	if name == "p99" {
-		return 300
-	}
-	return LeastValues(name)
-}
-
-// Percentile is the probability of a quantile by its name, 0.99 for p99; it reports false
-// for other statistics.
-func Percentile(name string) (p float64, ok bool) {
-	for _, s := range stats {
-		if s.name == name && s.p > 0 {
-			return s.p, true
-		}
-	}
-	return 0, false
+	return stats[i]
 }
 
 // Quantile is the p-quantile of values in ascending order by the estimator
@@ -243,37 +238,33 @@ func driftOf(answers []answer, name string) (float64, bool) {
 		due   time.Duration
 		value float64
 	}
-	var values []at
+	var all []at
 	for _, a := range answers {
 		vs := a.values[name]
-		if len(vs) != 1 {
-			if len(vs) == 0 {
-				continue
-			}
+		if len(vs) == 0 {
+			continue
+		}
+		if len(vs) > 1 || !(vs[0] > 0) || math.IsInf(vs[0], 0) {
 			return 0, false
 		}
-		if !(vs[0] > 0) || math.IsInf(vs[0], 0) {
-			return 0, false
-		}
-		values = append(values, at{due: a.Scheduled, value: vs[0]})
+		all = append(all, at{due: a.Scheduled, value: vs[0]})
 	}
-	if len(values) < leastDrift {
+	if len(all) < leastDrift {
 		return 0, false
 	}
 	// By value if they were due at once, so the order of arrival does not matter.
-	slices.SortFunc(values, func(x, y at) int {
+	slices.SortFunc(all, func(x, y at) int {
 		return cmp.Or(cmp.Compare(x.due, y.due), cmp.Compare(x.value, y.value))
 	})
-	half := len(values) / 2
-	median := func(part []at) float64 {
-		var list []float64
-		for _, v := range part {
-			list = append(list, v.value)
-		}
-		slices.Sort(list)
-		return Quantile(list, 0.5)
+	var values []float64
+	for _, x := range all {
+		values = append(values, x.value)
 	}
-	return math.Log(median(values[:half]) / median(values[len(values)-half:])), true
+	half := len(values) / 2
+	early, late := values[:half], values[len(values)-half:]
+	slices.Sort(early)
+	slices.Sort(late)
+	return math.Log(Quantile(early, 0.5) / Quantile(late, 0.5)), true
 }
 
 // SplitAddress splits the address of a metric: "chat.c16" and "tg" for chat.c16.tg. A

@@ -84,8 +84,8 @@ func TestQuantileThresholds(t *testing.T) {
 		if p > 0 && (1-math.Pow(p, float64(least)) < 0.95 || 1-math.Pow(p, float64(least-1)) >= 0.95) {
 			t.Errorf("%d is not the least n with 1 − %v^n ≥ 0.95", least, p)
 		}
-		if LeastValues(name) != least {
-			t.Errorf("LeastValues(%s) = %d, want %d", name, LeastValues(name), least)
+		if StatOf(name).Least != least {
+			t.Errorf("%s takes %d values, want %d", name, StatOf(name).Least, least)
 		}
 		for _, n := range []int{least - 1, least} {
 			s, _ := SummaryOf("ttft", make([]float64, n))
@@ -108,7 +108,7 @@ func TestSummaryProperties(t *testing.T) {
 			return false
 		}
 		for name, x := range a.Stats {
-			if math.IsNaN(x) || math.IsInf(x, 0) || !IsStat(name) {
+			if math.IsNaN(x) || math.IsInf(x, 0) || StatOf(name).Name == "" {
 				return false
 			}
 			if name != "std" && name != "cv" && (x < a.Stats["min"] || x > a.Stats["max"]) {
@@ -183,7 +183,7 @@ func TestDrift(t *testing.T) {
 		}
 	}
 	s := summarize([]answer{at(0, 20), at(1, 20), at(2, 40), at(3, 40)}, CellRun{})["tg"]
-	if math.Abs(s.Stats[Drift]-math.Log(0.5)) > 1e-12 || IsStat(Drift) {
+	if math.Abs(s.Stats[Drift]-math.Log(0.5)) > 1e-12 || StatOf(Drift).Name != "" {
 		t.Errorf("%+v", s)
 	}
 }

@@ -5,10 +5,10 @@ package observe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +28,7 @@ const observeLimit = 10 * time.Second
 // reason why not; if several patterns share a name, the first that sees something counts.
 // metrics is the path of the page with Prometheus metrics.
 func All(ctx context.Context, inst engine.Instance, metrics string, patterns []kinds.Pattern) []Observation {
-	o := observer{inst: inst, metrics: metrics, pages: map[string]*page{}, files: map[string]*page{}}
+	o := observer{inst: inst, metrics: metrics, pages: map[string]*page{}}
 	o.scanLog(patterns)
 	var all []Observation
 	at := map[string]int{}
@@ -61,9 +61,19 @@ type observer struct {
 	// wrong is why a pattern cannot be used, by pattern; unread why there is no log.
 	wrong  map[int]error
 	unread error
+	// pages are pages and files by what they are called.
+	pages  map[string]*page
+	series *seriesPage
+}
 
-	pages, files map[string]*page
-	series       *seriesPage
+// page is the text of a page or a file, or why there is none.
+type page struct {
+	from string
+	text []byte
+	err  error
+	// value is the decoded JSON, once decoded is set.
+	value   any
+	decoded bool
 }
 
 func (o *observer) one(ctx context.Context, i int, p kinds.Pattern) Observation {
@@ -71,9 +81,9 @@ func (o *observer) one(ctx context.Context, i int, p kinds.Pattern) Observation 
 	case len(p.Log) > 0:
 		return o.fromLog(i, p)
 	case p.File != "":
-		return o.fromJSON(ctx, p, o.file(ctx, p.File))
+		return o.fromJSON(ctx, p, o.page("file "+p.File, func() ([]byte, error) { return o.file(ctx, p.File) }))
 	case p.Path != "":
-		return o.fromJSON(ctx, p, o.page(ctx, p.Path))
+		return o.fromJSON(ctx, p, o.get(ctx, p.Path))
 	case len(p.Metric) > 0:
 		return o.fromMetric(ctx, p)
 	}
@@ -82,32 +92,19 @@ func (o *observer) one(ctx context.Context, i int, p kinds.Pattern) Observation 
 
 // scanLog reads the log once for all patterns.
 func (o *observer) scanLog(patterns []kinds.Pattern) {
-	o.numbers, o.wrong = map[int]int{}, map[int]error{}
-	scan, err := logscan.New(nil)
-	if err != nil {
-		o.unread = err
-		return
-	}
+	o.scan, o.numbers, o.wrong = &logscan.Scan{}, map[int]int{}, map[int]error{}
 	for i, p := range patterns {
-		if len(p.Log) == 0 {
-			continue
-		}
-		o.numbers[i], err = scan.Expressions(p.Log)
-		if err == nil {
-			err = scan.Narrow(o.numbers[i], p.First, p.Anew)
-		}
-		if err != nil {
-			o.wrong[i] = err
+		if len(p.Log) > 0 {
+			o.numbers[i], o.wrong[i] = o.scan.Add(logscan.Expressions{Any: p.Log, First: p.First, Anew: p.Anew})
 		}
 	}
-	if len(o.numbers) == 0 {
-		return
-	}
-	if o.inst.LogPath() == "" {
+	switch path := o.inst.LogPath(); {
+	case len(o.numbers) == 0:
+	case path == "":
 		o.unread = errors.New("the engine runs at an endpoint, whose log is not here")
-		return
+	default:
+		o.unread = o.scan.File(path)
 	}
-	o.scan, o.unread = scan, scan.File(o.inst.LogPath())
 }
 
 // fromLog is what the log reports. If its middle was dropped, what is not in it may have
@@ -118,7 +115,7 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 		return missing(p, "%v", o.wrong[i])
 	case o.unread != nil:
 		return missing(p, "cannot read the log: %v", o.unread)
-	case o.scan.Cut() && (p.Type == kinds.TypeCount || !o.scan.Kept()):
+	case o.scan.Cut() && (p.Type == kinds.TypeCount || !o.scan.HasEvidence()):
 		return missing(p, "the middle of the log was dropped")
 	case o.scan.Lines() == 0:
 		return missing(p, "the engine logged nothing")
@@ -148,7 +145,7 @@ func (o *observer) fromMetric(ctx context.Context, p kinds.Pattern) Observation 
 	}
 	if o.series == nil {
 		o.series = &seriesPage{}
-		text := o.page(ctx, o.metrics)
+		text := o.get(ctx, o.metrics)
 		if o.series.err = text.err; text.err == nil {
 			o.series.byName, o.series.err = parseMetrics(text.text)
 		}
@@ -190,45 +187,48 @@ func (o *observer) fromMetric(ctx context.Context, p kinds.Pattern) Observation 
 	return missing(p, "GET %s has no metric %s", o.metrics, strings.Join(p.Metric, " or "))
 }
 
-// page asks the engine for a page of its API, once.
-func (o *observer) page(ctx context.Context, path string) *page {
-	p := o.pages[path]
-	if p == nil {
-		p = &page{from: "GET " + path}
-		p.text, p.err = Page(ctx, o.inst.Access(), path)
-		o.pages[path] = p
+// page reads a page or a file, once.
+func (o *observer) page(from string, read func() ([]byte, error)) *page {
+	if o.pages[from] == nil {
+		text, err := read()
+		o.pages[from] = &page{from: from, text: text, err: err}
 	}
-	return p
+	return o.pages[from]
 }
 
-// file reads a file where the engine lives, once. It is cut there, so that no huge file
-// is transferred.
-func (o *observer) file(ctx context.Context, path string) *page {
-	p := o.files[path]
-	if p == nil {
-		p = &page{from: "file " + path}
-		ctx, cancel := context.WithTimeout(ctx, observeLimit)
-		defer cancel()
-		p.text, p.err = o.inst.Output(ctx, "head", "-c", strconv.Itoa(maxPage+1), "--", path)
-		switch {
-		case errors.Is(p.err, engine.ErrElsewhere):
-		case p.err != nil:
-			p.err = fmt.Errorf("cannot read it: %w", p.err)
-		case len(p.text) > maxPage:
-			p.err = fmt.Errorf("it is larger than %d MiB", maxPage>>20)
-		}
-		o.files[path] = p
+// get asks the engine for a page of its API.
+func (o *observer) get(ctx context.Context, path string) *page {
+	return o.page("GET "+path, func() ([]byte, error) { return Page(ctx, o.inst.Access(), path) })
+}
+
+// file reads a file where the engine lives. It is cut there, so that no huge file is
+// transferred.
+func (o *observer) file(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, observeLimit)
+	defer cancel()
+	text, err := o.inst.Output(ctx, "head", "-c", strconv.Itoa(maxPage+1), "--", path)
+	switch {
+	case errors.Is(err, engine.ErrElsewhere):
+	case err != nil:
+		err = fmt.Errorf("cannot read it: %w", err)
+	case len(text) > maxPage:
+		err = fmt.Errorf("it is larger than %d MiB", maxPage>>20)
 	}
-	return p
+	return text, err
 }
 
 // fromJSON extracts one value from a page with the pattern's jq expression.
 func (o *observer) fromJSON(ctx context.Context, p kinds.Pattern, from *page) Observation {
-	content, err := from.json()
-	if err != nil {
-		return missing(p, "%s: %v", from.from, err)
+	if from.err == nil && !from.decoded {
+		from.decoded = true
+		if json.Unmarshal(from.text, &from.value) != nil {
+			from.err = fmt.Errorf("it is not JSON: it starts with %q", logscan.CleanTo(from.text, 60))
+		}
 	}
-	value, err := RunJQ(ctx, p.JQ, content)
+	value, err := from.value, from.err
+	if err == nil {
+		value, err = RunJQ(ctx, p.JQ, value)
+	}
 	if err != nil {
 		return missing(p, "%s: %v", from.from, err)
 	}
@@ -281,23 +281,42 @@ func missing(p kinds.Pattern, format string, args ...any) Observation {
 
 // typed converts what was found to the pattern's type; if it cannot, why is the reason.
 func typed(p kinds.Pattern, raw any) (value any, why string) {
-	text, isText := scalar(raw)
-	if !isText {
-		if raw == nil {
-			return nil, "there is no such value"
+	var text string
+	switch v := raw.(type) {
+	case nil:
+		return nil, "there is no such value"
+	case map[string]any:
+		return nil, "it is an object, not a single value"
+	case []any:
+		return nil, "it is a list, not a single value"
+	case bool: // Words do not apply
+		text = strconv.FormatBool(v)
+	default: // a string, an int, a *big.Int
+		text = strings.TrimSpace(fmt.Sprint(v))
+		if f, ok := v.(float64); ok {
+			text = strconv.FormatFloat(f, 'f', -1, 64)
 		}
-		return nil, fmt.Sprintf("it is %s, not a single value", shapeOf(raw))
+		if w, ok := p.Words[text]; ok {
+			text = w
+		}
 	}
-	if _, decided := raw.(bool); !decided { // Words do not apply to a bool
-		text = word(p, strings.TrimSpace(text))
-	}
-	if text == "" {
+	switch {
+	case text == "":
 		return nil, "it is empty"
-	}
-	switch p.Type {
-	case kinds.TypeNumber, kinds.TypeCount:
-		return numeric(p, text)
-	case kinds.TypeBool:
+	case p.Type == kinds.TypeNumber, p.Type == kinds.TypeCount:
+		// As engines print it, with commas between thousands.
+		f, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+		if err != nil {
+			return nil, fmt.Sprintf("%q is not a number", logscan.Clean(text))
+		}
+		if p.Scale != 0 {
+			f *= p.Scale
+		}
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, fmt.Sprintf("%q is not a finite number", logscan.Clean(text))
+		}
+		return f, ""
+	case p.Type == kinds.TypeBool:
 		switch strings.ToLower(text) {
 		case "true", "yes", "on", "1":
 			return true, ""
@@ -307,54 +326,4 @@ func typed(p kinds.Pattern, raw any) (value any, why string) {
 		return nil, fmt.Sprintf("%q is neither true nor false", text)
 	}
 	return logscan.Clean(text), ""
-}
-
-// word is what rules call a word of the engine.
-func word(p kinds.Pattern, said string) string {
-	if w, ok := p.Words[said]; ok {
-		return w
-	}
-	return said
-}
-
-// numeric parses a number as engines print it, with commas between thousands.
-func numeric(p kinds.Pattern, text string) (any, string) {
-	f, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
-	if err != nil {
-		return nil, fmt.Sprintf("%q is not a number", logscan.Clean(text))
-	}
-	if p.Scale != 0 {
-		f *= p.Scale
-	}
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Sprintf("%q is not a finite number", logscan.Clean(text))
-	}
-	return f, ""
-}
-
-// scalar is a JSON scalar as text; false for anything else.
-func scalar(raw any) (string, bool) {
-	switch v := raw.(type) {
-	case string:
-		return v, true
-	case bool:
-		return strconv.FormatBool(v), true
-	case int:
-		return strconv.Itoa(v), true
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), true
-	case *big.Int:
-		return v.String(), true
-	}
-	return "", false
-}
-
-func shapeOf(raw any) string {
-	switch raw.(type) {
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "a list"
-	}
-	return fmt.Sprintf("%T", raw)
 }

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,16 +21,6 @@ const (
 	// jqLimit bounds one jq expression: it works on what is in memory already.
 	jqLimit = 2 * time.Second
 )
-
-// page is the text of a page or a file, or why there is none.
-type page struct {
-	from string
-	text []byte
-	err  error
-	// value is the decoded JSON, once decoded is set.
-	value   any
-	decoded bool
-}
 
 // Page asks an engine for one page of its API, bounded in size and time.
 // Redirects are not followed: they may lead away from the engine, and the key
@@ -69,21 +58,6 @@ func Page(ctx context.Context, access engine.Access, path string) ([]byte, error
 	return text, nil
 }
 
-// json is the page's content as gojq takes it.
-func (p *page) json() (any, error) {
-	if p.err != nil {
-		return nil, p.err
-	}
-	if !p.decoded {
-		if err := json.Unmarshal(p.text, &p.value); err != nil {
-			p.err = fmt.Errorf("it is not JSON: it starts with %q", logscan.CleanTo(p.text, 60))
-			return nil, p.err
-		}
-		p.decoded = true
-	}
-	return p.value, nil
-}
-
 // CompileJQ reads a jq expression; it sees no environment, no files and no
 // further input. The names are of variables ("$tp") that it is run with.
 func CompileJQ(expr string, names ...string) (*gojq.Code, error) {
@@ -99,29 +73,25 @@ func CompileJQ(expr string, names ...string) (*gojq.Code, error) {
 }
 
 // RunJQ is the first result of a jq expression over decoded JSON; nil where it
-// has none. It gets jqLimit, and the memory that WithinJQ gives.
+// has none. It gets jqLimit.
 func RunJQ(ctx context.Context, expr string, content any) (any, error) {
 	code, err := CompileJQ(expr)
 	if err != nil {
 		return nil, err
 	}
-	within, cancel := WithinJQ(ctx, jqLimit)
+	within, cancel := context.WithTimeout(ctx, jqLimit)
 	defer cancel()
 	value, ok := code.RunWithContext(within, content).Next()
-	if !ok {
+	err, failed := value.(error)
+	switch {
+	case !ok:
 		return nil, nil
+	case !failed:
+		return value, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx) // who asked gave up, and the expression is not to blame
+	case within.Err() != nil:
+		return nil, fmt.Errorf("jq %q did not end within %s", expr, engine.Brief(jqLimit))
 	}
-	if err, failed := value.(error); failed {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx) // who asked gave up, and the expression is not to blame
-		}
-		if errors.Is(context.Cause(within), ErrJQMemory) {
-			return nil, fmt.Errorf("jq %q %w", expr, ErrJQMemory)
-		}
-		if within.Err() != nil {
-			return nil, fmt.Errorf("jq %q did not end within %s", expr, engine.Brief(jqLimit))
-		}
-		return nil, fmt.Errorf("jq %q: %s", expr, logscan.Clean(err.Error()))
-	}
-	return value, nil
+	return nil, fmt.Errorf("jq %q: %s", expr, logscan.Clean(err.Error()))
 }

@@ -185,7 +185,7 @@ func implausible(in *plans.Input, limit float64) string {
 // can only be inconclusive, whatever is measured for however long.
 func (c *check) tooFew(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool {
 	name, _, _ := strings.Cut(in.Cell, ".")
-	w, least := c.ns.Workloads[name], measure.LeastToDecide(in.Stat)
+	w, least := c.ns.Workloads[name], measure.StatOf(in.Stat).Decide
 	if in.Kind != plans.InputMetric || w == nil || least < 2 {
 		return false
 	}

@@ -131,7 +131,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 		return nil, Wrong("invalid-address", "No better direction", "%s has no better direction, so it has no gain; use .change or .delta.", strings.TrimSuffix(in.Path, ".gain"))
 	case rel != "" && (stat == "n" || stat == "n_requests"):
 		return nil, Wrong("invalid-address", "Unknown address", "%s counts what was measured and is not compared with another arm: remove .%s.", stat, rel)
-	case m.Scope != measure.PerRequest && stat != "" && stat != "n" && (stat == "n_requests" || measure.LeastValues(stat) > 1):
+	case m.Scope != measure.PerRequest && stat != "" && stat != "n" && (stat == "n_requests" || measure.StatOf(stat).Least > 1):
 		// One value per launch has neither percentiles nor a spread nor requests: such
 		// a rule could never be decided.
 		return nil, Wrong("invalid-address", "One value per launch", "A launch has one %s, so it has no %s. Write %s.%s.", m.Name, stat, lang.OrElse(cell, "engine"), m.Name)

@@ -304,8 +304,8 @@ func TestAddressesOfCells(t *testing.T) {
 		"engine.memory_gb < 5":                   " memory_gb median GB",
 		"gpu.memory_gb.delta < 5":                "gpu memory_gb median GB",
 		"gpu.power_w < host.cpu_share":           "error Units do not match: ",
-		"serving.r1.ttft_corrected > 1":          "serving.r1 ttft_corrected median ms",
-		"random.ttft_corrected > 1":              "error No latency correction: Use ttft,",
+		"serving.r1.pp_corrected > 1":            "serving.r1 pp_corrected median tok/s",
+		"random.pp_corrected > 1":                "error No latency correction: Use pp,",
 		"random.tg > 5":                          "random tg median tok/s",
 	} {
 		res := withRule(t, rule, "")
@@ -340,7 +340,7 @@ func TestSensibleNumbersOfNewScopes(t *testing.T) {
 		"host.cpu_share <= 80":                                    "Comparison always holds",
 		"serving.r1.error_rate < 0":                               "Comparison can never hold",
 		"serving.r1.goodput > 0":                                  "",
-		"serving.r1.schedule_lag <= 0.2":                          "",
+		"serving.r1.queue <= 0.2":                                 "",
 		"serving.r1.ttft <= 0.2":                                  "Implausible for the unit",
 		"gpu.power_w > 0":                                         "Comparison always holds",
 		"grid.p512.o32.d0.c1.ttft.p99 <= 500":                     "Too few requests",
@@ -349,7 +349,7 @@ func TestSensibleNumbersOfNewScopes(t *testing.T) {
 		"random.ttft.p99 <= 500":                                  "Too few requests",
 		"random.ttft.p90 <= 500":                                  "",
 		"gpu.temperature_c >= 0":                                  "",
-		"gpu.utilization >= 0":                                    "Comparison always holds",
+		"gpu.throttled_share >= 0":                                "Comparison always holds",
 		"serving.r1.ttft.p99 <= 500 and levels.kernels == 'pass'": "",
 	} {
 		res := withRule(t, rule, "full")

@@ -74,7 +74,7 @@ type armKey struct{ session, variant, place string }
 // their first launch.
 func valuesOf(before []*ledger.Launch, key string) (values map[armKey][]float64, arms []armKey) {
 	address, stat := key, "median"
-	if i := strings.LastIndexByte(key, '.'); i >= 0 && measure.IsStat(key[i+1:]) {
+	if i := strings.LastIndexByte(key, '.'); i >= 0 && measure.StatOf(key[i+1:]).Name != "" {
 		address, stat = key[:i], key[i+1:]
 	}
 	values = map[armKey][]float64{}

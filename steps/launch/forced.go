@@ -59,11 +59,8 @@ func (st *Started) loggedForce() {
 	if st.Inst.LogPath() == "" {
 		return
 	}
-	scan, err := logscan.New(nil)
-	if err != nil {
-		return
-	}
-	n, err := scan.Expressions(kinds.ForcedLines)
+	scan := &logscan.Scan{}
+	n, err := scan.Add(logscan.Expressions{Any: kinds.ForcedLines})
 	if err != nil || scan.File(st.Inst.LogPath()) != nil {
 		return // the evidence check reports why the log cannot be read
 	}

@@ -135,13 +135,12 @@ func (r *Replay) derive(id string) *replayedLaunch {
 	// What does not come from samples, such as the startup time, stays as recorded;
 	// metrics derived now but not then were read by no rule.
 	launch.Metrics = maps.Clone(stored.Metrics)
-	replayed := measure.Evaluate(recording)
 	for address := range stored.Metrics {
-		if slices.Contains(out.Elsewhere, address) {
+		if !recording.Gives(address) {
 			continue
 		}
 		delete(launch.Metrics, address)
-		if s, there := replayed[address]; there {
+		if s, there := out.Evaluated[address]; there {
 			launch.Metrics[address] = s
 		}
 	}

@@ -346,7 +346,7 @@ func (m Metric) values(ctx context.Context, document any, labels map[string]any)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := observe.WithinJQ(ctx, jqLimit)
+	ctx, cancel := context.WithTimeout(ctx, jqLimit)
 	defer cancel()
 	var values []float64
 	for iter := code.RunWithContext(ctx, document, of...); ; {
@@ -356,8 +356,6 @@ func (m Metric) values(ctx context.Context, document any, labels map[string]any)
 		}
 		x, err := number(v)
 		switch {
-		case errors.Is(context.Cause(ctx), observe.ErrJQMemory):
-			err = observe.ErrJQMemory
 		case err != nil:
 		case x < m.Min:
 			err = fmt.Errorf("gives %v, which is below its min of %v", x, m.Min)

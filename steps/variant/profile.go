@@ -136,7 +136,7 @@ func (p Profile) settings(own []kinds.Setting) []kinds.Setting {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		on, off, _ := strings.Cut(p.Settings[name], "|")
-		all = append(all, kinds.Setting{Name: name, Type: "any", Doc: "Of the plan's profile.", Default: "the engine's", Flag: on, OffFlag: off})
+		all = append(all, kinds.Setting{Name: name, Type: kinds.TypeAny, Doc: "Of the plan's profile.", Default: "the engine's", Flag: on, OffFlag: off})
 	}
 	return all
 }

@@ -32,7 +32,7 @@ func TestProfileChangesACopy(t *testing.T) {
 		t.Errorf("ready %v", k.Ready)
 	case k.Metrics.Path != "/prom" || !slices.Equal(k.Metrics.Names["running"], []string{"fork:running", "vllm:num_requests_running"}):
 		t.Errorf("metrics %v", k.Metrics)
-	case k.Ask.IgnoreEOS || !k.Ask.MinTokens:
+	case k.Ask.IgnoreEOS || !k.Ask.Usage:
 		t.Errorf("ask %v", k.Ask)
 	case k.Crashes[0].Glob != "tactic failed" || k.Harmless[0] != "tactic skipped":
 		t.Errorf("crashes %v, harmless %v", k.Crashes[0], k.Harmless[0])

@@ -233,7 +233,7 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	if d.profiled {
 		spec.Profile = &d.kind
 	}
-	if spec.Config, err = applied.Render(d.kind); err != nil {
+	if spec.Config, err = applied.Render(); err != nil {
 		return spec, err
 	}
 	if spec.Config != nil {
@@ -242,9 +242,6 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	// The engine's environment is over that of the kind and its settings.
 	spec.Env = map[string]string{}
 	maps.Copy(spec.Env, d.kind.Env)
-	if e.Launch != nil && e.Launch.Kind == "docker" {
-		maps.Copy(spec.Env, d.kind.Container.Env)
-	}
 	maps.Copy(spec.Env, applied.Env)
 	for name := range d.unset {
 		delete(spec.Env, name)

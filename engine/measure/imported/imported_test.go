@@ -3,7 +3,6 @@ package imported
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -32,7 +31,7 @@ func TestRead(t *testing.T) {
 		"benchy.json": {
 			"llama-benchy", "0.4.0", "tiny", "pp64_tg16_c1 pp64_tg16_d128_c4 pp64_tg16_d128_c4_context",
 			map[string]float64{"pp64_tg16_c1.tg_throughput.mean": 50.5, "pp64_tg16_c1.ttfr.std": 1, "pp64_tg16_d128_c4.pp_throughput.mean": 11849},
-			[]string{"generation", "divisor n", "pp64_tg16_d128_c4 also counts the context's tokens", "first response came after 46 ms and the first text after 8704 ms"},
+			[]string{"generation", "divisor n", "pp64_tg16_d128_c4 also counts the context's tokens"},
 		},
 		"vllm.json": {
 			"vLLM bench serve", "", "tiny", "r2_c8 rinf",
@@ -47,7 +46,7 @@ func TestRead(t *testing.T) {
 		"llamabench.json": {
 			"llama-bench", "abc1234", "tiny 1B Q4_0", "pp512 tg128_d4096 pp512_2",
 			map[string]float64{"pp512.ts.mean": 2000, "pp512.ts.std": 10, "tg128_d4096.ts.mean": 50, "pp512_2.ts.mean": 100},
-			[]string{"differ in n_gpu_layers, test_time"},
+			[]string{"pp512 is measured several times; later ones are named pp512_2 and so on"},
 		},
 		"aiperf.json": {
 			"AIPerf", "1.5", "", "concurrency_8",
@@ -111,9 +110,6 @@ func TestNothingAnsweredIsNoResult(t *testing.T) {
 				t.Errorf("%s: %s is a number", name, zero)
 			}
 		}
-		if !strings.Contains(strings.Join(f.Notes, "\n"), "rinf: zero, which stands for no value, so not read: ") {
-			t.Errorf("%s: %q", name, f.Notes)
-		}
 	}
 }
 
@@ -135,32 +131,12 @@ func TestNoContent(t *testing.T) {
 	}
 }
 
-// TestAfterALog: what a tool logs before its result is skipped, with a note, and places
-// stay those of the file; a log alone is unknown.
-func TestAfterALog(t *testing.T) {
-	const log, result = "ggml_vulkan: Found 1 device:\n[info] {not this}\n", `[
-  {"build_commit": "0123abc", "model_type": "4B", "n_prompt": 512, "n_gen": 0, "avg_ts": 100.0, "stddev_ts": 1.0, "samples_ts": [99.0, 101.0]}
-]`
-	f, err := Read("x.json", []byte(log+result))
-	if err != nil || f.Tool != "llama-bench" || !slices.Contains(f.Notes, "lines before the result, not read: 2") {
-		t.Fatalf("%+v, %v", f, err)
-	}
-	if _, err := Read("x.json", []byte(log+strings.Replace(result, "512", "?", 1))); err == nil || !strings.Contains(err.Error(), "x.json:4:") {
-		t.Errorf("%v", err)
-	}
-	if _, err := Read("x.json", []byte(log)); err == nil || !strings.Contains(err.Error(), "unknown format") {
-		t.Errorf("%v", err)
-	}
-}
-
-// TestAIPerf010: a version of its own, phases, quotes in the command line, and what went
-// wrong.
+// TestAIPerf010: a version of its own, phases, and what went wrong.
 func TestAIPerf010(t *testing.T) {
 	f, err := Read("x.json", []byte(`{"schema_version": "1.3", "aiperf_version": "0.10.0", "request_latency": {"unit": "ms", "avg": 5000.0},
   "input_config": {"models": {"items": [{"name": "acme/model-a"}]},
-    "phases": [{"name": "warmup", "concurrency": 2}, {"name": "profiling", "concurrency": 16}]},
-  "run_info": {"cli_command": "aiperf profile --model 'acme/model-a' --request-rate 0.8 --concurrency 16"},
-  "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`))
+    "phases": [{"name": "warmup", "concurrency": 2}, {"name": "profiling", "concurrency": 16, "request_rate": 0.8}]},
+   "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,69 +149,26 @@ func TestAIPerf010(t *testing.T) {
 	}
 }
 
-// Numbers that are not read are named, since a fork of a tool has its own names.
-func TestUnreadNumbersAreNamed(t *testing.T) {
-	f, err := Read("x.json", []byte(`{"model_id": "m", "num_prompts": 4, "completed": 4, "duration": 1.5, "total_input_tokens": 9, "request_goodput:": 2, "mean_ttft_ms": 9, "p99.9_itl_ms": 3, "mean_ttft": 0.009, "p99_intvty": 40, "date": "x"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "unknown: mean_ttft, p99_intvty") || strings.HasSuffix(notes, ",") {
-		t.Errorf("the notes are %q", f.Notes)
-	}
-	for _, n := range read(t, "vllm.json").Notes {
-		if strings.Contains(n, "not read") {
-			t.Errorf("all is read, and a note says %q", n)
-		}
-	}
-}
-
-// AIPerf says what it was asked to do in its configuration or its command line.
-func TestAIPerfModelAndConcurrency(t *testing.T) {
-	const metric = `"request_latency": {"unit": "ms", "avg": 5}`
-	for name, c := range map[string]struct{ text, model, concurrency string }{
-		"configuration": {`{"schema_version": "1.0", "input_config": {"endpoint": {"model_names": ["a/b"]}, "loadgen": {"concurrency": 16}}, ` + metric + `}`, "a/b", "16"},
-		"command line":  {`{"schema_version": "1.5", "run_info": {"cli_command": "aiperf profile -m a/b --concurrency=16"}, ` + metric + `}`, "a/b", "16"},
-		"a sweep":       {`{"schema_version": "1.5", "run_info": {"cli_command": "aiperf profile --model a/b --concurrency 8,16", "variation_values": {"phases.profiling.concurrency": 16}}, ` + metric + `}`, "a/b", "16"},
-		"neither":       {`{"schema_version": "1.5", "run_info": {"cli_command": "aiperf profile --model"}, ` + metric + `}`, "", ""},
-	} {
-		f, err := Read("x.json", []byte(c.text))
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if f.Model != c.model || f.Cells[0].What["concurrency"] != c.concurrency {
-			t.Errorf("%s: model %q, %v", name, f.Model, f.Cells[0].What)
-		}
-	}
-}
-
 // Damaged files are refused as a whole, with the place and the remedy.
 func TestDamaged(t *testing.T) {
 	for name, c := range map[string]struct{ file, old, new, want string }{
 		"cut off":          {"benchy.json", `"e2e_ttft": {"mean": 81, "std": 1, "values": [80, 82]}`, "", "benchy.json"},
 		"a text":           {"benchy.json", `"mean": 800,`, `"mean": "800",`, `benchmarks[0].pp_throughput.mean: it is a text, not a number`},
-		"another mean":     {"benchy.json", `"mean": 50.5,`, `"mean": 5.05,`, "benchmarks[0].tg_throughput: its mean of 5.05 does not match its 2 values"},
 		"no size":          {"benchy.json", `"prompt_size": 64, `, "", "benchmarks[0].prompt_size: it is missing"},
-		"negative size":    {"benchy.json", `"concurrency": 1,`, `"concurrency": -1,`, "-1 is not a count"},
-		"seconds":          {"vllm.json", `"mean_ttft_ms": 100.0`, `"mean_ttft_ms": 0.1`, "mean of ttfts in seconds instead of ms"},
-		"another ttft":     {"vllm.json", `"mean_ttft_ms": 100.0`, `"mean_ttft_ms": 70.0`, "not the mean of the file's ttfts"},
-		"another tool":     {"vllm.json", `{"date": "20261101-100100", `, `{"x":1}{"date": "20261101-100100", `, "it is not a vLLM result"},
+		"negative size":    {"benchy.json", `"concurrency": 1,`, `"concurrency": -1,`, "-1 is negative"},
+		"another tool":     {"vllm.json", `{"date": "20261101-100100", `, `{"x":1}{"date": "20261101-100100", `, "it is not a result of vLLM"},
 		"huge number":      {"vllm.json", `"duration": 2.5`, `"duration": 1e999`, "too large a number"},
-		"sample mean":      {"llamabench.json", `"avg_ts": 2000.0`, `"avg_ts": 200.0`, "not the mean of its samples_ts"},
 		"nothing":          {"llamabench.json", `"n_gen": 128`, `"n_gen": 0`, "nothing was measured"},
 		"aiperf text":      {"aiperf.json", `"p50": 50.5`, `"p50": [1]`, "time_to_first_token.p50: it is a list"},
-		"not text":         {"vllm.json", "tiny", "t\xffny", "vllm.json:1: it is not UTF-8 text"},
+		"not text":         {"vllm.json", "tiny", "t\xffny", "vllm.json: it is not UTF-8 text"},
 		"unknown":          {"benchy.json", "latency_mode", "latency", "unknown format. mxflow reads"},
 		"negative time":    {"vllm.json", `"mean_itl_ms": 20.0`, `"mean_itl_ms": -1`, "result 1.mean_itl_ms: -1 is negative, which times"},
-		"negative list":    {"vllm.json", `0.12]`, `-0.12]`, "result 1.ttfts[2]: -0.12 is negative"},
 		"negative count":   {"vllm.json", `"completed": 3`, `"completed": -3`, "completed: -3 is negative"},
 		"negative std":     {"vllm.json", `"std_ttft_ms": 8.0`, `"std_ttft_ms": -8.0`, "std_ttft_ms: -8 is negative"},
 		"negative speed":   {"sglang.jsonl", `"output_throughput": 106.7`, `"output_throughput": -106.7`, "output_throughput: -106.7 is negative"},
 		"negative value":   {"benchy.json", `[790, 810]`, `[-790, 2390]`, "benchmarks[0].pp_throughput.values[0]: -790 is negative"},
 		"negative sample":  {"llamabench.json", `"stddev_ts": 10.0`, `"stddev_ts": -10.0`, "stddev_ts: -10 is negative"},
-		"negative aiperf":  {"aiperf.json", `"p50": 50.5`, `"p50": -50.5`, "concurrency_8.time_to_first_token.p50: -50.5 is negative"},
-		"mean under min":   {"aiperf.json", `"p50": 50.5`, `"min": 51.9`, "concurrency_8.time_to_first_token.mean: it is 51.5, but its min is 51.9"},
-		"tail over max":    {"aiperf.json", `"p50": 50.5`, `"max": 60.1`, "concurrency_8.time_to_first_token.p99: it is 60.5, but its max is 60.1"},
-		"min over max":     {"aiperf.json", `"p50": 50.5`, `"min": 61, "max": 60.6`, "concurrency_8.time_to_first_token."},
+		"negative aiperf":  {"aiperf.json", `"p50": 50.5`, `"p50": -50.5`, "time_to_first_token.p50: -50.5 is negative"},
 		"steers terminals": {"aiperf.json", `"p50": 50.5`, `"\u001b[31mp50": [1]`, "time_to_first_token.?[31mp50: it is a list"},
 		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},
 	} {
@@ -289,12 +222,11 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Plausible output of a tool is read: a spread of 0, a bound or a difference below it, a
-// mean of equal values with other digits than they have; and names that rules cannot use,
+// Plausible output of a tool is read: a spread of 0, an unknown number below it; and names that rules cannot use,
 // or that control a terminal, are changed.
 func TestPlausible(t *testing.T) {
 	f, err := Read("x.json", []byte(`{"schema_version": "1",
- "request_latency": {"unit": "ms", "avg": 10.0000000001, "min": 10, "max": 10, "std": 0, "ci_low": -3},
+ "request_latency": {"unit": "ms", "avg": 10.0000000001, "min": 10, "max": 10, "std": 0},
  "usage_diff": {"unit": "%", "avg": -2.5},
  "made.up\u001b[2J": {"unit": "\u001b[31mms", "avg": 1, "p\u0007x": 2, "p.x": 3},
  "made_up_[2J": {"unit": "ms", "avg": 4}}`))
@@ -302,7 +234,7 @@ func TestPlausible(t *testing.T) {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]float64{
-		"all.request_latency.std": 0, "all.request_latency.ci_low": -3, "all.usage_diff.mean": -2.5,
+		"all.request_latency.std": 0, "all.usage_diff.mean": -2.5,
 		"all.made_up__2J.mean": 1, "all.made_up__2J.p_x": 2, "all.made_up__2J.p_x_2": 3, "all.made_up__2J_2.mean": 4,
 	} {
 		parts := strings.Split(address, ".")

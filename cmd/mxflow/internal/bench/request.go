@@ -91,7 +91,7 @@ func (b *Request) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&b.eos, "stop-at-eos", false, "let answers end on their own instead of enforcing --tg tokens")
 	f.Float64Var(&b.temperature, "temperature", 0, "sampling temperature; 0 takes the likeliest token")
 	f.IntVar(&b.seed, "seed", 0, "seed of prompts, arrivals and sampling (default: a new one, which is printed)")
-	f.StringVar(&b.correction, "latency-mode", "none", "none, api or generation: what is subtracted from times to the first token, as llama-benchy does; the uncorrected numbers are always kept")
+	f.StringVar(&b.correction, "latency-mode", "none", "none, api or generation: what is subtracted from the time of pp, as llama-benchy does; the uncorrected number is always kept")
 	f.StringToStringVar(&b.slo, "slo", nil, "limits of a good request, such as ttft=300ms,tpot=50ms")
 	f.DurationVar(&b.requestTimeout, "request-timeout", 10*time.Minute, "time limit of one request")
 	f.DurationVar(&b.firstTimeout, "first-timeout", 10*time.Minute, "time limit of the first request, which can compile kernels")

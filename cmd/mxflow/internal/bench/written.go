@@ -39,21 +39,20 @@ func (r *Result) rows() (rows [][]string) {
 		case c.Concurrency > 1:
 			load += fmt.Sprintf(" (c%d)", c.Concurrency)
 		}
-		pp, ttft := "pp", "ttft"
+		pp := "pp"
 		if r.Correction != "none" {
-			pp, ttft = "pp_corrected", "ttft_corrected"
+			pp = "pp_corrected"
 		}
 		rows = append(rows,
-			c.row("pp"+tokensLabel(c.Prompt)+before+load, pp, "pp_total", "pp_total_prefilling", "", ttft, "", ""),
-			c.row("tg"+tokensLabel(c.Output)+after+load, "tg", "tg_total", "tg_total_decoding", "tg_peak", "", "tpot", "e2e"))
+			c.row("pp"+tokensLabel(c.Prompt)+before+load, pp, "pp_total", "ttft", "", ""),
+			c.row("tg"+tokensLabel(c.Output)+after+load, "tg", "tg_total", "", "tpot", "e2e"))
 	}
 	return rows
 }
 
 // head are the columns of a row: the speed of one request with its interval, the total of
-// all in flight over the whole window and over the phase alone, the best second, and
-// times.
-var head = []string{"test", "t/s", "95% interval", "window t/s", "phase t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
+// all in flight over the whole window, and times.
+var head = []string{"test", "t/s", "95% interval", "window t/s", "ttft ms", "tpot ms", "e2e ms"}
 
 // row shows metrics of a cell, the first of them with its interval.
 func (c Cell) row(test string, metrics ...string) []string {
@@ -102,7 +101,7 @@ var moreColumns = []struct{ metric, head string }{
 	{"accept_rate", "accept_rate"},
 	{"prefix_hit_rate", "prefix_hit_rate"},
 	{"power_w", "power W"},
-	{"joules_per_token", "J/token"},
+	{"tokens_per_joule", "tok/J"},
 	{"gpu_memory_in_use_gb", "GPU memory GB"},
 }
 
@@ -194,10 +193,10 @@ func (r *Result) words() (lines []string) {
 	if most < 2 {
 		runs = "One run of one server: the spread is unknown without more runs."
 	}
-	lines = append(lines, "window t/s: tokens of all requests over the time from the first send to the last end; phase t/s: from the first token on, for pp until the last first token (llama-benchy's total).", runs)
+	lines = append(lines, "window t/s: tokens of all requests over the time from the first send to the last end.", runs)
 	lines = append(lines, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
 	if r.Correction != "none" {
-		lines = append(lines, fmt.Sprintf("pp and ttft are corrected by the latency that mode %q measured; the uncorrected numbers are in --format json.", r.Correction))
+		lines = append(lines, fmt.Sprintf("pp is corrected by the latency that mode %q measured; the uncorrected number is in --format json.", r.Correction))
 	}
 	return lines
 }

@@ -93,13 +93,11 @@ func Describe(on table.Screen, k kinds.Kind) {
 	on.Rows("metrics, newest name first", []string{"name", "the engine's names"}, rows)
 	on.Section("what requests can ask", [][2]string{
 		{"ignore_eos", yes(k.Ask.IgnoreEOS)},
-		{"min_tokens", yes(k.Ask.MinTokens)},
 		{"log-probabilities", logProbWords(k.Ask.LogProbs)},
 		{"those of prompts", cmp.Or(k.Ask.LogProbs.Prompt, "no")},
 		{"usage in streams", yes(k.Ask.Usage)},
 		{"usage in each event", yes(k.Ask.ContinuousUsage)},
 		{"cached tokens", k.Ask.CachedTokens},
-		{"empties its cache", k.Ask.CacheReset},
 	})
 	rows = nil
 	for _, s := range k.Signatures() {
@@ -233,7 +231,7 @@ func containerWords(c kinds.Container) string {
 	for _, name := range slices.Sorted(maps.Keys(c.Ulimits)) {
 		out = append(out, "ulimit "+name+" "+c.Ulimits[name])
 	}
-	return strings.TrimSpace(strings.Join(out, ", ") + " " + verdict.Pairs(c.Env, "=", " "))
+	return strings.Join(out, ", ")
 }
 
 func tokenizeWords(t kinds.Tokenize) string {

@@ -68,7 +68,7 @@ func statistic(s measure.Summary, stat string) string {
 	if v, known := s.Stats[stat]; known {
 		return verdict.Number(v, "")
 	}
-	if least := measure.LeastValues(stat); s.N > 1 && s.N < least {
+	if least := measure.StatOf(stat).Least; s.N > 1 && s.N < least {
 		return fmt.Sprintf("%s%d/%d", lacking, s.N, least)
 	}
 	return "–"

@@ -141,7 +141,7 @@ phase "port" {
       rule = "file.tg.gain > 0.05"
     }
     criterion "other" {
-      rule = "random.tg_peak > 10" # WARNING: Not sent by this suite
+      rule = "random.tg_total > 10" # WARNING: Not sent by this suite
     }
   }
 }
