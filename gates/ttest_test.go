@@ -68,9 +68,14 @@ func TestBadLaunches(t *testing.T) {
 		{"stale", "chat.tg >= 50 or chat.tg.gain > 0.214", func(f *Feature) { f.Candidate.Launches[0].Stale = true }, "inconclusive", false, "not fresh starts"},
 		{"too large", "chat.tg.delta >= 1", func(f *Feature) {
 			for i := range f.Parent.Launches {
-				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64*math.Pow(-1, float64(i)))
+				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64)
 			}
 		}, "invalid", false, "finite"},
+		{"too far apart", "chat.tg.delta >= 1", func(f *Feature) {
+			for i := range f.Parent.Launches {
+				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64*math.Pow(-1, float64(i)))
+			}
+		}, "invalid", false, "compute their spread"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := decided(compiled(t, c.rule), with(c.change))

@@ -49,8 +49,7 @@ type Workload struct {
 	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stop sending after this time; requests in flight are still answered and measured."`
 	Turns          int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" doc:"Turns of each conversation (chat only): each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
 	SystemTokens   int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" doc:"Length of a system prompt that all requests of a cell share (chat only). Prefix caches can hold it."`
-	Prompts        string        `hcl:"prompts,optional" group:"prompt" oneof:"text|random" default:"text" doc:"What prompts consist of: English sentences drawn word by word, or random token ids, which only completions take."`
-	// Data is read in place of Prompts.
+	// Data has the prompts.
 	Data              *Dataset
 	CountTemplate     bool    `hcl:"count_template,optional" group:"length" default:"true" doc:"Prompt lengths include the tokens that a chat template adds."`
 	TopP              float64 `hcl:"top_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Sample from the likeliest tokens that make up this share; 0 does not send it."`

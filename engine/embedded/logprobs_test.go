@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine/logprob"
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
@@ -22,7 +22,7 @@ func asker(t testing.TB, change func(*Config)) *openai.Client {
 	return c
 }
 
-func ask(t testing.TB, c *openai.Client, r openai.Request) logprob.Answer {
+func ask(t testing.TB, c *openai.Client, r openai.Request) answers.Answer {
 	t.Helper()
 	a, err := c.Answer(t.Context(), r)
 	if err != nil {
@@ -37,7 +37,7 @@ var prompts = []string{
 	strings.Repeat("The sea is wide and the night is long. ", 20),
 }
 
-func asked(t testing.TB, c *openai.Client, tokens int) (all []logprob.Answer) {
+func asked(t testing.TB, c *openai.Client, tokens int) (all []answers.Answer) {
 	t.Helper()
 	for _, prompt := range prompts {
 		all = append(all, ask(t, c, openai.Request{Prompt: prompt, MaxTokens: tokens, IgnoreEOS: true, LogProbs: 20, PromptLogProbs: true}))
@@ -53,8 +53,8 @@ func TestLogProbs(t *testing.T) {
 		"again": nil, "speculation": func(c *Config) { c.Speculation = 4 }, "threads": func(c *Config) { c.Threads = 4 },
 		"no cache": func(c *Config) { c.KVCache = false }, "prefixes": func(c *Config) { c.PrefixCache = true }, "all experts": func(c *Config) { c.MoE = MoEAll },
 	} {
-		c, err := logprob.Compare(plain, asked(t, asker(t, change), 24), logprob.Options{})
-		if err != nil || c.Complete() != nil || c.Prompts != len(prompts) {
+		c, err := answers.Compare(plain, asked(t, asker(t, change), 24), 0)
+		if err != nil || c.Complete() != nil || c.Prefill.Compared <= len(prompts) {
 			t.Fatalf("%s: %v, %v", name, err, c.Complete())
 		}
 		for i, p := range c.Pairs {
@@ -62,8 +62,8 @@ func TestLogProbs(t *testing.T) {
 				t.Errorf("%s: answer %d diverges at %d", name, i, p.Divergence.At)
 			}
 		}
-		for _, part := range []logprob.Part{c.Prefill, c.Decode} {
-			if low, _ := part.Max.Low.Finite(); low > 1e-9 || part.Argmax != part.Compared || part.Compared == 0 {
+		for _, part := range []answers.Part{c.Prefill, c.Decode} {
+			if part.Mean > 1e-9 || part.Argmax != part.Compared || part.Compared == 0 {
 				t.Errorf("%s: %+v", name, part)
 			}
 		}
@@ -127,8 +127,8 @@ func TestStreamedLogProbs(t *testing.T) {
 func TestNaNLogProbs(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults.NaN = true })
 	sound := asked(t, asker(t, nil), 4)
-	c2, err := logprob.Compare(sound, asked(t, c, 4), logprob.Options{})
-	if missing, ok := errors.AsType[*logprob.MissingError](c2.Complete()); err != nil || !ok || missing.Engine != "got" {
+	c2, err := answers.Compare(sound, asked(t, c, 4), 0)
+	if missing, ok := errors.AsType[*answers.MissingError](c2.Complete()); err != nil || !ok || missing.Engine != "got" {
 		t.Errorf("%v, %v", err, c2.Complete())
 	}
 }
@@ -150,12 +150,12 @@ func TestMistakesAreToldApart(t *testing.T) {
 		"stale_kv": {func(c *Config) { c.Faults.StaleKV = true }, [2]float64{0, 0.1}, [2]float64{0.1, 20}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := logprob.Compare(sound, asked(t, asker(t, test.change), tokens), logprob.Options{NearTie: 0.1})
+			c, err := answers.Compare(sound, asked(t, asker(t, test.change), tokens), 0.1)
 			if err != nil || c.Complete() != nil {
 				t.Fatal(err, c.Complete())
 			}
-			for part, within := range map[*logprob.Part][2]float64{&c.Prefill: test.prefill, &c.Decode: test.decode} {
-				if mean, _ := part.Mean.Low.Finite(); !(mean >= within[0] && mean <= within[1]) {
+			for part, within := range map[*answers.Part][2]float64{&c.Prefill: test.prefill, &c.Decode: test.decode} {
+				if mean := part.Mean; !(mean >= within[0] && mean <= within[1]) {
 					t.Errorf("%+v: the mean divergence is not within %v", part, within)
 				}
 			}
@@ -182,11 +182,11 @@ func TestWrongAfter(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults.WrongAfter = len(prompts) })
 	sound := asked(t, asker(t, nil), 8)
 	for round, wrong := range []bool{false, true} {
-		c, err := logprob.Compare(sound, asked(t, c, 8), logprob.Options{})
+		c, err := answers.Compare(sound, asked(t, c, 8), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mean, _ := c.Prefill.Mean.Low.Finite(); (mean > 0.1) != wrong || !wrong && mean != 0 {
+		if mean := c.Prefill.Mean; (mean > 0.1) != wrong || !wrong && mean != 0 {
 			t.Errorf("round %d: %+v", round, c.Prefill)
 		}
 	}

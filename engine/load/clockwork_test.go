@@ -19,7 +19,7 @@ const second = time.Second
 func numbered(prefix string, n int) []prompt.Prompt {
 	prompts := make([]prompt.Prompt, n)
 	for i := range prompts {
-		prompts[i] = prompt.Prompt{Text: fmt.Sprint(prefix, i), Tokens: 10, Asked: 10}
+		prompts[i] = prompt.Prompt{Text: fmt.Sprint(prefix, i), Tokens: 10}
 	}
 	return prompts
 }
@@ -27,8 +27,8 @@ func numbered(prefix string, n int) []prompt.Prompt {
 func plan() Plan {
 	return Plan{
 		Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 2), Measured: numbered("m", 3)},
-		Warmup: 2, Requests: 3, OutputTokens: 8, IgnoreEOS: true, Fresh: true,
-		RequestTimeout: time.Minute, FirstTimeout: 10 * time.Minute, StallTimeout: time.Second,
+		Request: openai.Request{MaxTokens: 8, IgnoreEOS: true, Timeouts: openai.Timeouts{Total: time.Minute, Stall: time.Second}},
+		Fresh:   true, FirstTimeout: 10 * time.Minute,
 	}
 }
 
@@ -96,7 +96,7 @@ func inBubble(t *testing.T, p func() Plan, engine func() *clockwork, check func(
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		e := engine()
-		r, err := run(t.Context(), e, p(), newTimerAlarm)
+		r, err := run(t.Context(), e, p(), timerUntil)
 		check(t, e, r, err)
 	})
 }

@@ -7,29 +7,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Shortage is requested output that did not come.
-type Shortage struct {
-	// Requests is how many fell short, Of how many were measured.
-	Requests, Of int
-	// Tokens is the total missing.
-	Tokens int
-}
-
-// Shortfall finds measured answers with fewer tokens than requested. With ignore_eos
-// there should be none: an engine that stops early did less work than the one it is
-// compared with.
-func Shortfall(samples []measure.Sample) Shortage {
-	var found Shortage
-	for s := range measure.Answered(samples) {
-		found.Of++
-		if missing := s.RequestedOutput - max(s.OutputTokens, 0); missing > 0 {
-			found.Requests++
-			found.Tokens += missing
-		}
-	}
-	return found
-}
-
 // Deviation is prompts that did not have the requested length.
 type Deviation struct {
 	// Requests is how many of Of measured ones deviated, Far how many of them by more
@@ -49,17 +26,12 @@ const (
 	lengthShare = 0.01
 )
 
-// Deviating compares the engine's own counts of prompt tokens with the requested number;
-// if that is 0, as where lengths differ, with each request's own (RequestedPrompt). It
-// checks prompts after the fact that were not built with the engine's tokenizer. It
+// Deviating compares the engine's own counts of prompt tokens with those requested. It
 // cannot check later turns of a conversation: their context is known from the same count.
-func Deviating(samples []measure.Sample, asked int) Deviation {
+func Deviating(samples []measure.Sample) Deviation {
 	var found Deviation
 	for s := range measure.Answered(samples) {
-		want := asked
-		if want == 0 {
-			want = s.RequestedPrompt
-		}
+		want := s.RequestedPrompt
 		if s.Turn > 0 || want == 0 {
 			continue
 		}
@@ -235,80 +207,38 @@ func pieceOf(s measure.Sample) (p piece) {
 	return p
 }
 
-// Contamination is prompt tokens that were found in a cache instead of computed.
-type Contamination struct {
-	// Requests is how many of Of measured ones had unexpected cached tokens.
-	Requests, Of int
+// CacheUse is prompt tokens that were found in a cache though they should have been
+// computed, or computed though they should have been found.
+type CacheUse struct {
+	// Requests is how many of Of measured ones had such tokens, Tokens their total.
+	Requests, Of, Tokens int
 	// Unknown is the number of requests for which the engine did not report it. Zero
-	// Requests prove that nothing was cached only if Unknown is 0.
+	// Requests prove nothing unless it is 0.
 	Unknown int
-	// Tokens is the total of unexpected cached tokens.
-	Tokens int
-	// Worst is the largest cached share of what should have been computed of a prompt,
-	// from 0 to 1. A chat template with a fixed start shows as a small share in every
-	// request.
+	// Worst is the largest share of a prompt, or of a context, from 0 to 1.
 	Worst float64
 }
 
-// Contaminated finds measured requests with more in the cache than was put there on
-// purpose: a context sent alone before, and the earlier turns of a conversation. What all
-// prompts start with may be cached as well: template tokens of a chat template, and a
-// system prompt of so many tokens.
-func Contaminated(samples []measure.Sample, template, system int) Contamination {
-	var found Contamination
-	put := onPurpose(samples)
-	for s := range measure.Answered(samples) {
-		found.Of++
-		if s.CachedTokens < 0 {
-			found.Unknown++
-			continue
-		}
-		expected := template + min(system, s.ContextTokens)
-		if put(s) {
-			expected = template + s.ContextTokens
-		}
-		beyond := s.CachedTokens - expected
-		if beyond <= 0 {
-			continue
-		}
-		found.Requests++
-		found.Tokens += beyond
-		share := 1.0
-		if fresh := s.PromptTokens - expected; fresh > beyond {
-			share = float64(beyond) / float64(fresh)
-		}
-		found.Worst = max(found.Worst, share)
+// add adds a request with so many unexpected tokens of a number that could have been.
+func (c *CacheUse) add(s measure.Sample, tokens, of int) {
+	c.Of++
+	switch {
+	case s.CachedTokens < 0:
+		c.Unknown++
+	case tokens > 0:
+		c.Requests++
+		c.Tokens += tokens
+		c.Worst = max(c.Worst, float64(tokens)/float64(max(of, tokens)))
 	}
-	return found
 }
 
-// Recomputed finds the opposite: requests whose context was cached before but not found,
-// entirely or in part. Tokens counts the missing ones, Worst is the largest share of a
-// context. The last block of a context is hardly ever cached, since caches hold whole
-// blocks.
-func Recomputed(samples []measure.Sample) Contamination {
-	var found Contamination
-	put := onPurpose(samples)
-	for s := range measure.Answered(samples) {
-		if s.ContextTokens <= 0 || !put(s) {
-			continue
-		}
-		found.Of++
-		if s.CachedTokens < 0 {
-			found.Unknown++
-			continue
-		}
-		if missing := s.ContextTokens - s.CachedTokens; missing > 0 {
-			found.Requests++
-			found.Tokens += missing
-			found.Worst = max(found.Worst, float64(missing)/float64(s.ContextTokens))
-		}
-	}
-	return found
-}
-
-// onPurpose reports whether the engine has computed a request's context before.
-func onPurpose(samples []measure.Sample) func(measure.Sample) bool {
+// Caching finds measured requests with more in the cache than was put there on purpose: a
+// context sent alone before, and the earlier turns of a conversation. What all prompts
+// start with may be cached as well: template tokens of a chat template, which show as a
+// small share in every request, and a system prompt of so many tokens. It also finds the
+// opposite: contexts that were put there and not found, entirely or in part. The last
+// block of a context is hardly ever cached, since caches hold whole blocks.
+func Caching(samples []measure.Sample, template, system int) (contaminated, recomputed CacheUse) {
 	type request struct {
 		cell   string
 		index  int
@@ -320,5 +250,15 @@ func onPurpose(samples []measure.Sample) func(measure.Sample) bool {
 			sent[request{s.Workload, s.Index, s.Warmup}] = true
 		}
 	}
-	return func(s measure.Sample) bool { return s.Turn > 0 || sent[request{s.Workload, s.Index, s.Warmup}] }
+	for s := range measure.Answered(samples) {
+		expected := template + min(system, s.ContextTokens)
+		if s.Turn > 0 || sent[request{s.Workload, s.Index, s.Warmup}] {
+			expected = template + s.ContextTokens
+			if s.ContextTokens > 0 {
+				recomputed.add(s, s.ContextTokens-s.CachedTokens, s.ContextTokens)
+			}
+		}
+		contaminated.add(s, s.CachedTokens-expected, s.PromptTokens-expected)
+	}
+	return contaminated, recomputed
 }

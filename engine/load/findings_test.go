@@ -45,25 +45,14 @@ func TestFindings(t *testing.T) {
 	warm, failed := s(1, 1, 1), s(1, 1, 1)
 	warm.Warmup, failed.Err = true, "stalled"
 	samples := []measure.Sample{warm, failed, s(100, 32, 0), s(100, 30, 25), s(90, 33, -1), s(-1, -1, 50)}
-	if got, want := Shortfall(samples), (Shortage{Requests: 2, Of: 4, Tokens: 34}); got != want {
-		t.Errorf("shortfall %+v, want %+v", got, want)
-	}
-	if got, want := Contaminated(samples, 0, 0), (Contamination{Requests: 2, Of: 4, Unknown: 1, Tokens: 75, Worst: 1}); got != want {
+	if got, want := contaminated(samples, 0, 0), (CacheUse{Requests: 2, Of: 4, Unknown: 1, Tokens: 75, Worst: 1}); got != want {
 		t.Errorf("contaminated %+v, want %+v", got, want)
 	}
-	if got := Contaminated(samples[:4], 0, 0); got.Worst != 0.25 {
+	if got := contaminated(samples[:4], 0, 0); got.Worst != 0.25 {
 		t.Errorf("worst share %v, want 0.25", got.Worst)
 	}
-	for _, asked := range []int{0, 100} {
-		if got, want := Deviating(samples, asked), (Deviation{Requests: 1, Of: 4, Far: 1, Unknown: 1, Least: 90, Most: 100}); got != want {
-			t.Errorf("deviating %+v, want %+v", got, want)
-		}
-	}
-	if got := Deviating(samples, 90); got.Requests != 2 {
-		t.Errorf("what was asked of all counts: %+v", got)
-	}
-	if got := Shortfall(nil); got != (Shortage{}) {
-		t.Errorf("nothing: %+v", got)
+	if got, want := Deviating(samples), (Deviation{Requests: 1, Of: 4, Far: 1, Unknown: 1, Least: 90, Most: 100}); got != want {
+		t.Errorf("deviating %+v, want %+v", got, want)
 	}
 }
 
@@ -83,27 +72,24 @@ func TestExpectedInCache(t *testing.T) {
 	tests := []struct {
 		name    string
 		samples []measure.Sample
-		cached  Contamination
-		missing Contamination
+		cached  CacheUse
+		missing CacheUse
 	}{
-		{"a context that was cached", []measure.Sample{context(0), one(0, 108)}, Contamination{Of: 1}, Contamination{Of: 1}},
-		{"and was not found", []measure.Sample{context(0), one(0, 25)}, Contamination{Of: 1}, Contamination{Of: 1, Requests: 1, Tokens: 75, Worst: 0.75}},
-		{"and of which nothing is known", []measure.Sample{context(0), one(0, -1)}, Contamination{Of: 1, Unknown: 1}, Contamination{Of: 1, Unknown: 1}},
-		{"the prompt too", []measure.Sample{context(0), one(0, 123)}, Contamination{Of: 1, Requests: 1, Tokens: 15, Worst: 0.5}, Contamination{Of: 1}},
-		{"the system prompt that all share", []measure.Sample{one(0, 28)}, Contamination{Of: 1}, Contamination{}},
-		{"a context of another request", []measure.Sample{context(1), one(0, 128)}, Contamination{Of: 1, Requests: 1, Tokens: 100, Worst: 100. / 110}, Contamination{}},
-		{"a later turn", []measure.Sample{later(256)}, Contamination{Of: 1}, Contamination{Of: 1, Requests: 1, Tokens: 14, Worst: 14. / 270}},
-		{"a later turn as a whole", []measure.Sample{later(300)}, Contamination{Of: 1, Requests: 1, Tokens: 22, Worst: 1}, Contamination{Of: 1}},
+		{"a context that was cached", []measure.Sample{context(0), one(0, 108)}, CacheUse{Of: 1}, CacheUse{Of: 1}},
+		{"and was not found", []measure.Sample{context(0), one(0, 25)}, CacheUse{Of: 1}, CacheUse{Of: 1, Requests: 1, Tokens: 75, Worst: 0.75}},
+		{"and of which nothing is known", []measure.Sample{context(0), one(0, -1)}, CacheUse{Of: 1, Unknown: 1}, CacheUse{Of: 1, Unknown: 1}},
+		{"the prompt too", []measure.Sample{context(0), one(0, 123)}, CacheUse{Of: 1, Requests: 1, Tokens: 15, Worst: 0.5}, CacheUse{Of: 1}},
+		{"the system prompt that all share", []measure.Sample{one(0, 28)}, CacheUse{Of: 1}, CacheUse{}},
+		{"a context of another request", []measure.Sample{context(1), one(0, 128)}, CacheUse{Of: 1, Requests: 1, Tokens: 100, Worst: 100. / 110}, CacheUse{}},
+		{"a later turn", []measure.Sample{later(256)}, CacheUse{Of: 1}, CacheUse{Of: 1, Requests: 1, Tokens: 14, Worst: 14. / 270}},
+		{"a later turn as a whole", []measure.Sample{later(300)}, CacheUse{Of: 1, Requests: 1, Tokens: 22, Worst: 1}, CacheUse{Of: 1}},
 	}
 	for _, tt := range tests {
-		if got := Contaminated(tt.samples, 8, 20); got != tt.cached {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.cached)
-		}
-		if got := Recomputed(tt.samples); got != tt.missing {
-			t.Errorf("%s: recomputed %+v, want %+v", tt.name, got, tt.missing)
+		if cached, missing := Caching(tt.samples, 8, 20); cached != tt.cached || missing != tt.missing {
+			t.Errorf("%s: %+v, want %+v; recomputed %+v, want %+v", tt.name, cached, tt.cached, missing, tt.missing)
 		}
 	}
-	if d := Deviating([]measure.Sample{one(0, 0), later(0)}, 38); d != (Deviation{Of: 1, Least: 38, Most: 38}) {
+	if d := Deviating([]measure.Sample{one(0, 0), later(0)}); d != (Deviation{Of: 1, Least: 38, Most: 38}) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -198,4 +184,9 @@ func TestReadLate(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, c.want)
 		}
 	}
+}
+
+func contaminated(samples []measure.Sample, template, system int) CacheUse {
+	found, _ := Caching(samples, template, system)
+	return found
 }

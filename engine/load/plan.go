@@ -2,13 +2,13 @@
 // be true of their answers' counts and times for the measurement to count. It does not
 // know what prompts are made of (engine/load/prompt), how a request is sent
 // (engine/openai), what its times mean (engine/measure), whether answers read as text
-// (engine/load/coherence), or what follows from a finding: it reports, and gates judge.
+// (engine/answers), or what follows from a finding: it reports, and gates judge.
 package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -28,12 +28,16 @@ type Streamer interface {
 type Plan struct {
 	// Cell is the cell's address and marks its samples: "chat", "chat.o32".
 	Cell string
-	// Prompts are what is sent. Every arm of a comparison gets the same.
+	// Prompts are what is sent, warm-ups first; most are conversations of one turn, and
+	// one request each. Every arm of a comparison gets the same. Warm-ups of an open loop
+	// go at a closed loop's pace, a few at a time.
 	Prompts prompt.Prompts
-	// Warmup conversations go first, then Requests that are measured; most have one turn
-	// and are one request each. Warm-ups of an open loop go at a closed loop's pace, a
-	// few at a time.
-	Requests, Warmup int
+	// Request is what each request has besides its prompt: API, sampling, and the maximum
+	// of tokens for prompts without their own, which with IgnoreEOS is the exact number.
+	// FirstTimeout replaces its Timeouts for the first request of a fresh engine, if it is
+	// longer: kernels may be compiled then. Zero is no limit.
+	Request      openai.Request
+	FirstTimeout time.Duration
 	// Pace is when they are sent; the zero value sends one at a time.
 	Pace Pace
 	// CacheContext sends each prompt's context alone, for one token, before the prompt,
@@ -49,21 +53,6 @@ type Plan struct {
 	// is sent again, MaxErrors how many requests may fail before the run ends with the
 	// error of the last, warm-ups included. A failed turn ends its conversation.
 	Retries, MaxErrors int
-	// OutputTokens is the maximum of tokens per answer, and with IgnoreEOS the exact
-	// number.
-	OutputTokens int
-	API          openai.API
-	Temperature  float64
-	// TopP, TopK, MinP and RepetitionPenalty are sent unless zero.
-	TopP, MinP, RepetitionPenalty float64
-	TopK                          int
-	// Seed of the sampling; nil sends none.
-	Seed      *int64
-	IgnoreEOS bool
-	// RequestTimeout limits a request, StallTimeout the wait between its events.
-	// FirstTimeout replaces both for the first request of a fresh engine, if it is
-	// longer: kernels may be compiled then. Zero is no limit.
-	RequestTimeout, FirstTimeout, StallTimeout time.Duration
 	// Fresh is set if the engine has answered no request of a workload since its start.
 	// It has answered one for a single token, but the shapes of this one may still have
 	// to be compiled.
@@ -78,92 +67,57 @@ type Plan struct {
 }
 
 func (p Plan) check() error {
-	switch {
-	case p.Cell == "":
-		return fmt.Errorf("a plan needs a cell")
-	case p.Requests < 1 || p.Warmup < 0:
-		return fmt.Errorf("cell %s: %d requests and %d warm-ups, required ≥ 1 and ≥ 0", p.Cell, p.Requests, p.Warmup)
-	case p.OutputTokens < 0 || p.Retries < 0 || p.MaxErrors < 0:
-		return fmt.Errorf("cell %s: output of %d tokens, %d retries, %d errors: must not be negative", p.Cell, p.OutputTokens, p.Retries, p.MaxErrors)
-	case len(p.Prompts.Measured) < p.Requests || len(p.Prompts.Warmup) < p.Warmup:
-		return fmt.Errorf("cell %s: %d prompts and %d for warm-up, required %d and %d: a prompt sent twice could be answered from a cache",
-			p.Cell, len(p.Prompts.Measured), len(p.Prompts.Warmup), p.Requests, p.Warmup)
+	if p.Cell == "" || len(p.Prompts.Measured) == 0 {
+		return fmt.Errorf("cell %q: %d prompts to measure, required ≥ 1", p.Cell, len(p.Prompts.Measured))
+	}
+	for i, turn := range p.turns() {
+		if r := p.request(turn, false); r.MaxTokens < 1 {
+			return fmt.Errorf("cell %s, prompt %d: output of %d tokens, required ≥ 1", p.Cell, i, r.MaxTokens)
+		}
 	}
 	if err := p.Pace.check(); err != nil {
 		return fmt.Errorf("cell %s: %w", p.Cell, err)
 	}
-	if err := p.checkPrompts("warm-up prompt", p.Prompts.Warmup[:p.Warmup]); err != nil {
-		return err
-	}
-	return p.checkPrompts("prompt", p.Prompts.Measured[:p.Requests])
+	return nil
 }
 
-func (p Plan) checkPrompts(name string, prompts []prompt.Prompt) error {
-	for i := range prompts {
-		if err := prompts[i].Check(p.API); err != nil {
-			return fmt.Errorf("cell %s, %s %d: %w", p.Cell, name, i, err)
-		}
-		for turn := &prompts[i]; turn != nil; turn = turn.Next {
-			if p.output(turn) < 1 {
-				return fmt.Errorf("cell %s, %s %d: output of %d tokens, required ≥ 1", p.Cell, name, i, p.output(turn))
+// turns are all messages that the user sends, warm-ups first, with the number of their
+// conversation.
+func (p Plan) turns() iter.Seq2[int, *prompt.Prompt] {
+	return func(yield func(int, *prompt.Prompt) bool) {
+		for i, one := range slices.Concat(p.Prompts.Warmup, p.Prompts.Measured) {
+			for turn := &one; turn != nil; turn = turn.Next {
+				if !yield(i, turn) {
+					return
+				}
 			}
 		}
 	}
-	return nil
 }
 
 // Total is how many requests the plan sends: every turn of every conversation,
 // warm-ups, and contexts that are cached first.
-func (p Plan) Total() int {
-	n := 0
-	for _, prompts := range [][]prompt.Prompt{p.Prompts.Warmup[:min(p.Warmup, len(p.Prompts.Warmup))], p.Prompts.Measured[:min(p.Requests, len(p.Prompts.Measured))]} {
-		for i := range prompts {
-			n += prompts[i].Turns()
-			if _, has := prompts[i].ContextAlone(); has && p.CacheContext {
-				n++
-			}
+func (p Plan) Total() (n int) {
+	for _, turn := range p.turns() {
+		if n++; p.CacheContext && turn.Context != "" {
+			n++
 		}
 	}
 	return n
 }
 
-// output is the length of the answer to a prompt.
-func (p Plan) output(prompt *prompt.Prompt) int {
-	if prompt.Output > 0 {
-		return prompt.Output
-	}
-	return p.OutputTokens
-}
-
 // request is the plan's request for a prompt, without its words.
 func (p Plan) request(prompt *prompt.Prompt, first bool) openai.Request {
-	limits := openai.Timeouts{Total: p.RequestTimeout, Stall: p.StallTimeout}
-	if first {
-		limits = openai.Timeouts{
-			Total: longer(p.RequestTimeout, p.FirstTimeout),
-			First: p.FirstTimeout,
-			Stall: longer(p.StallTimeout, p.FirstTimeout),
-		}
+	r := p.Request
+	r.ContinuousUsage = true
+	if prompt.Output > 0 {
+		r.MaxTokens = prompt.Output
 	}
-	return openai.Request{
-		API: p.API, MaxTokens: p.output(prompt), Temperature: p.Temperature,
-		TopP: p.TopP, TopK: p.TopK, MinP: p.MinP, RepetitionPenalty: p.RepetitionPenalty,
-		Seed: p.Seed, IgnoreEOS: p.IgnoreEOS, Timeouts: limits, ContinuousUsage: true,
+	if limits := r.Timeouts; first {
+		r.Timeouts.First = p.FirstTimeout
+		r.Timeouts.Total, r.Timeouts.Stall = longer(limits.Total, p.FirstTimeout), longer(limits.Stall, p.FirstTimeout)
 	}
-}
-
-// arrivals are when the measured conversations of an open loop are scheduled, within
-// Duration.
-func (p Plan) arrivals() ([]time.Duration, error) {
-	at, err := p.Pace.arrivals(p.Requests)
-	if err != nil {
-		return nil, fmt.Errorf("cell %s: %w", p.Cell, err)
-	}
-	if p.Pace.Duration == 0 {
-		return at, nil
-	}
-	within, _ := slices.BinarySearch(at, p.Pace.Duration) // the first is at 0
-	return at[:within], nil
+	return r
 }
 
 // longer is the laxer of two limits, where zero is none.
@@ -209,8 +163,11 @@ type Pace struct {
 // Open reports whether requests are sent by schedule.
 func (p Pace) Open() bool { return p.Arrival != "" }
 
-// maxRate limits the requests per second of an open loop.
-const maxRate = 1e6
+const (
+	// maxRate limits the requests per second of an open loop, maxSchedule its length.
+	maxRate     = 1e6
+	maxSchedule = 30 * 24 * time.Hour
+)
 
 func (p Pace) check() error {
 	switch {
@@ -229,39 +186,31 @@ func (p Pace) check() error {
 }
 
 // arrivals returns when each of n requests of an open loop is scheduled, since the first,
-// which is scheduled at once. It has no clock and no state: the same pace gives the same
-// arrivals, so every arm of a comparison meets the same crowd.
-func (p Pace) arrivals(n int) ([]time.Duration, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	if !p.Open() {
-		return nil, errors.New("a closed loop has no arrivals")
-	}
+// which is scheduled at once; those after Duration are left out. It has no clock and no
+// state: the same pace gives the same arrivals, so every arm of a comparison meets the
+// same crowd.
+func (p Pace) arrivals(n int) (at []time.Duration, err error) {
 	r := rand.New(rand.NewPCG(uint64(p.Seed), 0x6d78666c6f77)) // a separate stream: "mxflow"
-	at := make([]time.Duration, max(n, 0))
-	passed := 0.0 // in units of the mean gap
-	for i := range at {
+	passed := 0.0                                              // in units of the mean gap
+	for i := range n {
 		switch {
 		case i == 0:
 		case p.Arrival == Poisson:
-			passed += exponential(r)
+			passed -= math.Log1p(-r.Float64()) // exponential, by inversion
 		default:
 			passed++
 		}
 		seconds := passed / p.Rate
-		if !(seconds < maxArrival.Seconds()) {
-			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate, or send fewer", i, n, maxArrival)
+		if !(seconds < maxSchedule.Seconds()) {
+			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate, or send fewer", i, n, maxSchedule)
 		}
 		// Whole microseconds: finer than any engine, and identical wherever the last bits
 		// of floating point differ.
-		at[i] = time.Duration(math.Round(seconds*1e6)) * time.Microsecond
+		next := time.Duration(math.Round(seconds*1e6)) * time.Microsecond
+		if i > 0 && p.Duration > 0 && next >= p.Duration {
+			break
+		}
+		at = append(at, next)
 	}
 	return at, nil
 }
-
-// maxArrival limits the length of a schedule.
-const maxArrival = 30 * 24 * time.Hour
-
-// exponential draws from the exponential distribution of mean 1 by inversion.
-func exponential(r *rand.Rand) float64 { return -math.Log1p(-r.Float64()) }

@@ -121,7 +121,11 @@ func TestPaceRefuses(t *testing.T) {
 		"rate of +Inf":   {Arrival: Constant, Rate: math.Inf(1)},
 		"due after more": {Arrival: Constant, Rate: 1e-300},
 	} {
-		if _, err := p.arrivals(2); err == nil || !strings.Contains(err.Error(), want) {
+		err := p.check()
+		if err == nil {
+			_, err = p.arrivals(2)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want one with %q", p, err, want)
 		}
 	}

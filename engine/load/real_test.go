@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/embedded"
-	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -73,7 +73,7 @@ func proseOf(i, n int) string {
 }
 
 func realPlan(n, tokens int) Plan {
-	p := Plan{Cell: "chat", Requests: n, OutputTokens: tokens, IgnoreEOS: true, RequestTimeout: time.Minute, Zero: time.Now()}
+	p := Plan{Cell: "chat", Zero: time.Now(), Request: openai.Request{MaxTokens: tokens, IgnoreEOS: true, Timeouts: openai.Timeouts{Total: time.Minute}}}
 	for i := range n {
 		p.Prompts.Measured = append(p.Prompts.Measured, prompt.Prompt{Text: proseOf(i, 2), Tokens: 40})
 	}
@@ -83,30 +83,30 @@ func realPlan(n, tokens int) Plan {
 // Real garbage against real text: the same engine unchanged, with other arithmetic, with
 // sampling instead of the likeliest token, and broken.
 func TestRealGarbage(t *testing.T) {
-	answers := func(fault string, temperature float64, switches ...string) []measure.Sample {
+	texts := func(fault string, temperature float64, switches ...string) []measure.Sample {
 		env := map[string]string{"MXFLOW_EMBEDDED_FAULT": fault}
 		for i := 0; i+1 < len(switches); i += 2 {
 			env[switches[i]] = switches[i+1]
 		}
 		p := realPlan(8, 48)
-		p.Temperature = temperature
+		p.Request.Temperature = temperature
 		r, err := Run(t.Context(), embed(t, env), p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.Samples
 	}
-	parent := answers("", 0)
+	parent := texts("", 0)
 	for name, tt := range map[string]struct {
 		samples []measure.Sample
 		garbage bool
 	}{
-		"itself":           {answers("", 0), false},
-		"other arithmetic": {answers("", 0, "MXFLOW_EMBEDDED_LM_HEAD", "mxfp4"), false},
-		"sampled":          {answers("", 0.7), false},
-		"NaN":              {answers("nan", 0), true},
+		"itself":           {texts("", 0), false},
+		"other arithmetic": {texts("", 0, "MXFLOW_EMBEDDED_LM_HEAD", "mxfp4"), false},
+		"sampled":          {texts("", 0.7), false},
+		"NaN":              {texts("nan", 0), true},
 	} {
-		c := coherence.Signs(parent, tt.samples)[0]
+		c := answers.Signs(parent, tt.samples)[0]
 		t.Logf("%s: %d garbage, %d doubtful", name, c.Garbage, c.Doubtful)
 		if c.Of != 8 || tt.garbage != (c.Garbage >= 6) || !tt.garbage && c.Garbage+c.Doubtful > 0 {
 			t.Errorf("%s: %+v\nparent %q\ncandidate %q", name, c, parent[0].Text, tt.samples[0].Text)
@@ -118,7 +118,7 @@ func TestRealGarbage(t *testing.T) {
 func TestRealConversations(t *testing.T) {
 	client := embed(t, map[string]string{"MXFLOW_EMBEDDED_PREFIX_CACHE": "on", "MXFLOW_EMBEDDED_FAULT": "retry_after:3"})
 	p := realPlan(3, 8)
-	p.API, p.CacheContext, p.Retries, p.Pace.Concurrency = openai.Chat, true, 3, 2
+	p.Request.API, p.CacheContext, p.Retries, p.Pace.Concurrency = openai.Chat, true, 3, 2
 	for i := range p.Prompts.Measured {
 		one := &p.Prompts.Measured[i]
 		one.Context, one.Text = proseOf(100+i, 12)+" ", "What comes next?"
@@ -143,14 +143,14 @@ func TestRealConversations(t *testing.T) {
 	if retries != 3 {
 		t.Errorf("%d retries", retries)
 	}
-	missed := Recomputed(r.Samples)
+	c, missed := Caching(r.Samples, 16, 0)
 	if missed.Of != 6 || missed.Unknown > 0 || missed.Worst > 0.4 {
 		t.Errorf("recomputed %+v", missed)
 	}
-	if c := Contaminated(r.Samples, 16, 0); c.Requests > 0 {
+	if c.Requests > 0 {
 		t.Errorf("contaminated %+v", c)
 	}
-	if c := Contaminated(r.Samples[2:], 0, 0); c.Requests == 0 {
+	if c := contaminated(r.Samples[2:], 0, 0); c.Requests == 0 {
 		t.Errorf("a context that nobody put there counts: %+v", c)
 	}
 }

@@ -36,40 +36,34 @@ type Result struct {
 // far, failed and cancelled requests with their Err set. When ctx ends, its error is
 // returned. Nothing is left running.
 func Run(ctx context.Context, engine Streamer, p Plan) (Result, error) {
-	return run(ctx, engine, p, newAlarm)
+	return run(ctx, engine, p, sleepUntil)
 }
 
-func run(ctx context.Context, engine Streamer, p Plan, alarms func(context.Context) alarm) (Result, error) {
+// sleeper is sleepUntil, or what stands in for it on a test's clock.
+type sleeper func(context.Context, time.Time) bool
+
+func run(ctx context.Context, engine Streamer, p Plan, sleep sleeper) (Result, error) {
 	if err := p.check(); err != nil {
 		return Result{}, err
 	}
-	began := time.Now()
 	if p.Zero.IsZero() {
-		p.Zero = began
-	}
-	var arrivals []time.Duration
-	if p.Pace.Open() {
-		var err error
-		if arrivals, err = p.arrivals(); err != nil {
-			return Result{}, err
-		}
+		p.Zero = time.Now()
 	}
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &runner{parent: ctx, ctx: inner, cancel: cancel, engine: engine, plan: p, alarms: alarms, fresh: p.Fresh}
+	r := &runner{parent: ctx, ctx: inner, cancel: cancel, engine: engine, plan: p, sleep: sleep, fresh: p.Fresh}
 
 	var delay delays
 	var watching sync.WaitGroup
 	watched, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
-	watching.Go(func() {
-		wake := alarms(watched)
-		defer wake.close()
-		delay = watchDelay(wake, p.Zero)
-	})
-	r.all(arrivals)
+	watching.Go(func() { delay = watchDelay(watched, sleep, p.Zero) })
+	err := r.all()
 	stopWatching()
 	watching.Wait()
+	if err != nil {
+		return Result{}, err
+	}
 
 	slices.SortStableFunc(r.samples, func(a, b measure.Sample) int {
 		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Turn, b.Turn))
@@ -93,10 +87,11 @@ type runner struct {
 	cancel      context.CancelCauseFunc
 	engine      Streamer
 	plan        Plan
-	alarms      func(context.Context) alarm
+	sleep       sleeper
+	// fresh is set until the first request of a fresh engine is sent.
+	fresh bool
 
 	mu      sync.Mutex
-	fresh   bool
 	samples []measure.Sample
 	// from and to are Result's, once a measured request was sent.
 	from, to  time.Duration
@@ -105,22 +100,6 @@ type runner struct {
 	end          time.Time
 	done, failed int
 	err          error
-}
-
-// stillFresh reports whether nothing has been sent to a fresh engine yet.
-func (r *runner) stillFresh() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.fresh
-}
-
-// takeFirst reports, once, that the next request is the first of a fresh engine.
-func (r *runner) takeFirst() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	first := r.fresh
-	r.fresh = false
-	return first
 }
 
 // stopped reports whether nothing more may be sent, and records ctx's error if that is
@@ -147,9 +126,9 @@ type job struct {
 	prompt *prompt.Prompt
 	index  int
 	warmup bool
-	// context sends its context alone instead of the conversation, and alone is set if
-	// nothing else is in flight meanwhile.
-	context, alone bool
+	// context sends its context alone instead of the conversation. first is set for the
+	// first of a fresh engine, while nothing else is in flight.
+	context, first bool
 }
 
 func jobs(prompts []prompt.Prompt, warmup bool) []job {
@@ -162,62 +141,36 @@ func jobs(prompts []prompt.Prompt, warmup bool) []job {
 
 // all sends the whole plan, phase by phase; each waits for all its answers.
 //
-//	closed loop: [first] → warm-ups → measured
-//	open loop:   [first] → warm-ups → contexts → measured, by schedule
-//
-// first is the first conversation of a fresh engine, or its context, of
-// whichever phase.
-func (r *runner) all(arrivals []time.Duration) {
+//	closed loop: warm-ups → measured
+//	open loop:   warm-ups → contexts → measured, by schedule
+func (r *runner) all() error {
 	p := r.plan
+	warm, measured := jobs(p.Prompts.Warmup, true), jobs(p.Prompts.Measured, false)
 	atOnce := max(p.Pace.Concurrency, 1)
+	var schedule []time.Duration
 	if p.Pace.Open() {
-		atOnce = warmAtOnce
+		var err error
+		if schedule, err = p.Pace.arrivals(len(measured)); err != nil {
+			return fmt.Errorf("cell %s: %w", p.Cell, err)
+		}
+		measured, atOnce = measured[:len(schedule)], warmAtOnce
 		if most := p.Pace.MaxConcurrency; most > 0 {
 			atOnce = min(atOnce, most)
 		}
 	}
-	warm, measured := jobs(p.Prompts.Warmup[:p.Warmup], true), jobs(p.Prompts.Measured[:p.Requests], false)
-	if r.stillFresh() && len(warm) > 0 {
-		r.closed(warm[:1], 1)
-		warm = warm[1:]
-	}
 	r.closed(warm, atOnce)
-	if !p.Pace.Open() {
-		r.begin()
-		if r.stillFresh() {
-			measured[0].alone = true
-			r.closed(measured[:1], 1)
-			measured = measured[1:]
-		}
+	if p.Pace.Open() {
+		r.contexts(measured, atOnce)
+	}
+	if p.Begin != nil {
+		p.Begin()
+	}
+	if p.Pace.Open() {
+		r.send(measured, p.Pace.MaxConcurrency, schedule)
+	} else {
 		r.closed(measured, atOnce)
-		return
 	}
-	measured = measured[:len(arrivals)]
-	r.contexts(measured, atOnce)
-	r.begin()
-	begin := time.Now()
-	at := make([]time.Time, len(arrivals))
-	if r.stillFresh() {
-		// The second comes as long after the answer as it would have come after the
-		// first.
-		measured[0].alone = true
-		r.send(measured[:1], 1, []time.Time{begin})
-		begin = time.Now().Add(-arrivals[0])
-	}
-	for i := range at {
-		at[i] = begin.Add(arrivals[i])
-	}
-	if measured[0].alone {
-		measured, at = measured[1:], at[1:]
-	}
-	r.send(measured, p.Pace.MaxConcurrency, at)
-}
-
-// begin signals that measuring starts.
-func (r *runner) begin() {
-	if r.plan.Begin != nil && !r.ended() {
-		r.plan.Begin()
-	}
+	return nil
 }
 
 // closed keeps so many conversations in flight, in rounds if contexts are cached first.
@@ -227,57 +180,52 @@ func (r *runner) closed(list []job, atOnce int) {
 		return
 	}
 	for round := range slices.Chunk(list, atOnce) {
-		if r.ended() {
-			return
+		if !r.ended() {
+			r.contexts(round, atOnce)
+			r.send(round, atOnce, nil)
 		}
-		r.contexts(round, atOnce)
-		r.send(round, atOnce, nil)
 	}
 }
 
 // contexts puts the contexts of conversations into the engine's cache.
 func (r *runner) contexts(list []job, atOnce int) {
-	if !r.plan.CacheContext {
-		return
-	}
 	var with []job
 	for _, j := range list {
-		if _, ok := j.prompt.ContextAlone(); ok {
+		if r.plan.CacheContext && j.prompt.Context != "" {
 			j.context = true
 			with = append(with, j)
 		}
 	}
-	if r.stillFresh() && len(with) > 0 {
-		r.send(with[:1], 1, nil)
-		with = with[1:]
-	}
 	r.send(with, atOnce, nil)
 }
 
-// send sends conversations in order, at most atOnce at a time (0 is unlimited), each at
-// its time, or without times as soon as there is room. It returns when all are answered.
-func (r *runner) send(list []job, atOnce int, at []time.Time) {
+// send sends conversations in order, at most atOnce at a time (0 is unlimited), each as
+// long after the start as schedule has it, or without one as soon as there is room. It
+// returns when all are answered.
+func (r *runner) send(list []job, atOnce int, schedule []time.Duration) {
+	if r.fresh && len(list) > 0 {
+		// The second comes as long after the answer as it would have come after the first.
+		r.fresh = false
+		list[0].first = true
+		r.send(list[:1], 1, schedule[:min(1, len(schedule))])
+		list, schedule = list[1:], schedule[min(1, len(schedule)):]
+	}
+	begin := time.Now()
 	// places holds, for each free place, since when it is free.
 	var places chan time.Time
 	if atOnce > 0 {
 		places = make(chan time.Time, min(atOnce, len(list)))
-		now := time.Now()
 		for range cap(places) {
-			places <- now
+			places <- begin
 		}
-	}
-	var wake alarm
-	if at != nil {
-		wake = r.alarms(r.ctx)
-		defer wake.close()
 	}
 	var flying sync.WaitGroup
 	defer flying.Wait()
 	for i, j := range list {
 		var scheduled, free time.Time
-		if at != nil {
-			scheduled = at[i]
-			wake.until(scheduled)
+		if schedule != nil {
+			scheduled = begin.Add(schedule[i])
+			r.sleep(r.ctx, scheduled)
 		}
 		if places != nil {
 			select {
@@ -285,10 +233,10 @@ func (r *runner) send(list []job, atOnce int, at []time.Time) {
 			case <-r.ctx.Done():
 			}
 		}
-		if at == nil {
+		if schedule == nil {
 			scheduled = free
 		}
-		if r.stopped() || r.over(j, at == nil) {
+		if r.stopped() || r.over(j, schedule == nil) {
 			return
 		}
 		due := scheduled
@@ -307,7 +255,7 @@ func (r *runner) send(list []job, atOnce int, at []time.Time) {
 // over reports whether the time of a closed loop is over, which starts with its first
 // measured request that does not go alone.
 func (r *runner) over(j job, closed bool) bool {
-	if j.warmup || j.context || j.alone || r.plan.Pace.Duration == 0 {
+	if j.warmup || j.context || j.first || r.plan.Pace.Duration == 0 {
 		return false
 	}
 	r.mu.Lock()
@@ -331,18 +279,16 @@ func (r *runner) talk(j job, scheduled, due time.Time) {
 	var said history
 	prompt := j.prompt
 	if j.context {
-		alone, _ := prompt.ContextAlone()
-		alone.Output, alone.Asked = 1, alone.Tokens
-		prompt = &alone
+		prompt = prompt.ContextAlone()
 	}
 	for turn := 0; prompt != nil; turn++ {
-		request := r.plan.request(prompt, r.takeFirst())
+		request := r.plan.request(prompt, j.first && turn == 0)
 		said.ask(prompt, &request)
 		s, ended, err := r.ask(request)
 		s.Workload, s.Index, s.Warmup, s.Context, s.Turn = r.plan.Cell, j.index, j.warmup, j.context, turn
 		s.OpenLoop = r.plan.Pace.Open() && !j.warmup && !j.context
 		s.Scheduled, s.Due = r.since(scheduled), r.since(due)
-		s.RequestedOutput, s.RequestedPrompt = request.MaxTokens, prompt.Asked
+		s.RequestedOutput, s.RequestedPrompt = request.MaxTokens, prompt.Tokens
 		s.ContextTokens = said.context(prompt, turn, s)
 		if !r.keep(s, r.since(ended), err) {
 			return
@@ -360,47 +306,48 @@ func (r *runner) talk(j job, scheduled, due time.Time) {
 // since the first send; ended is when the last event came, or when the request failed.
 func (r *runner) ask(request openai.Request) (s measure.Sample, ended time.Time, err error) {
 	limits := request.Timeouts
-	var sent, wall time.Time
-	for retries := 0; ; retries++ {
-		before := time.Now()
+	var sent, start, wall time.Time
+	retries := 0
+	for ; ; retries++ {
+		start = time.Now()
 		s, err = r.engine.Stream(r.ctx, request)
-		now := time.Now()
-		start := startOf(s, before)
+		ended = time.Now()
+		// The client's own reading if Sent has a monotonic one: building a long request takes
+		// time that its events do not include.
+		if s.Sent != s.Sent.Round(0) { //nolint:staticcheck // the very reading is asked for
+			start = s.Sent
+		}
 		if retries == 0 {
 			sent, wall = start, s.Sent.Round(0)
 		}
-		if err != nil && retries < r.plan.Retries && r.wait(err, limits, sent, &request.Timeouts) {
-			continue
+		// It is sent again if what its limits leave, counted from the first send, allows it.
+		pause := PutOff(err)
+		used := time.Since(sent) + pause
+		over := func(limit time.Duration) bool { return limit > 0 && used >= limit }
+		if pause == 0 || retries == r.plan.Retries || over(limits.Total) || over(limits.First) {
+			break
 		}
-		shift := start.Sub(sent)
-		for i := range s.Events {
-			s.Events[i].At += shift
+		request.Timeouts.Total, request.Timeouts.First = max(0, limits.Total-used), max(0, limits.First-used)
+		if !timerUntil(r.ctx, time.Now().Add(pause)) {
+			break
 		}
-		s.Start, s.Sent, s.Retries = r.since(sent), wall, s.Retries+retries
-		if err == nil && s.Err != "" {
-			err = errors.New(s.Err)
-		}
-		ended = now
-		if err != nil {
-			s.Err = err.Error()
-			if status, ok := errors.AsType[*openai.StatusError](err); ok {
-				s.Status = status.Status
-			}
-		} else if n := len(s.Events); n > 0 {
-			ended = sent.Add(s.Events[n-1].At)
-		}
-		return s, ended, err
 	}
-}
-
-// startOf is the send of a request on the monotonic clock: the client's own reading if
-// Sent has one, since building a long request takes time that its events do not include,
-// and otherwise the moment before it was asked.
-func startOf(s measure.Sample, before time.Time) time.Time {
-	if monotonic := s.Sent != s.Sent.Round(0); monotonic { //nolint:staticcheck // the very reading is asked for
-		return s.Sent
+	for i := range s.Events {
+		s.Events[i].At += start.Sub(sent)
 	}
-	return before
+	s.Start, s.Sent, s.Retries = r.since(sent), wall, s.Retries+retries
+	if err == nil && s.Err != "" {
+		err = errors.New(s.Err)
+	}
+	if err != nil {
+		s.Err = err.Error()
+		if status, ok := errors.AsType[*openai.StatusError](err); ok {
+			s.Status = status.Status
+		}
+	} else if n := len(s.Events); n > 0 {
+		ended = sent.Add(s.Events[n-1].At)
+	}
+	return s, ended, err
 }
 
 // keep adds one request. It reports whether its conversation may continue.
@@ -461,36 +408,6 @@ func PutOff(err error) time.Duration {
 		return max(status.RetryAfter, 0)
 	}
 	return 0
-}
-
-// wait waits for as long as the engine asked, if the request's limits since its first
-// send allow it, and returns in rest what remains of them.
-func (r *runner) wait(err error, limits openai.Timeouts, sent time.Time, rest *openai.Timeouts) bool {
-	pause := PutOff(err)
-	if pause == 0 {
-		return false
-	}
-	left := func(limit time.Duration) (time.Duration, bool) {
-		if limit == 0 {
-			return 0, true
-		}
-		after := limit - time.Since(sent) - pause
-		return after, after > 0
-	}
-	var total, first bool
-	rest.Total, total = left(limits.Total)
-	rest.First, first = left(limits.First)
-	if !total || !first {
-		return false
-	}
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-r.ctx.Done():
-		return false
-	}
 }
 
 // Turn is the request that a conversation sends after these answers to its earlier ones;

@@ -27,12 +27,12 @@ func TestClosedLoop(t *testing.T) {
 		{"two", func(p *Plan) { p.Pace.Concurrency = 2 }, nil, "w0@0s w1@1s m0@2s m1@2s m2@3s"},
 		{"two on a warm engine", func(p *Plan) { p.Pace.Concurrency, p.Fresh = 2, false }, nil, "w0@0s w1@0s m0@1s m1@1s m2@2s"},
 		{
-			"a slow one keeps its place", func(p *Plan) { p.Pace.Concurrency, p.Warmup = 2, 0; p.Fresh = false },
+			"a slow one keeps its place", func(p *Plan) { p.Pace.Concurrency, p.Prompts.Warmup = 2, nil; p.Fresh = false },
 			map[string]time.Duration{"m0": 5 * second},
 			"m0@0s m1@0s m2@1s",
 		},
 		{"more places than requests", func(p *Plan) { p.Pace.Concurrency, p.Fresh = 100, false }, nil, "w0@0s w1@0s m0@1s m1@1s m2@1s"},
-		{"fresh without warm-up", func(p *Plan) { p.Pace.Concurrency, p.Warmup = 3, 0 }, nil, "m0@0s m1@1s m2@1s"},
+		{"fresh without warm-up", func(p *Plan) { p.Pace.Concurrency, p.Prompts.Warmup = 3, nil }, nil, "m0@0s m1@1s m2@1s"},
 		{"for 1.5 s", func(p *Plan) { p.Pace.Duration = 1500 * time.Millisecond }, nil, "w0@0s w1@1s m0@2s m1@3s"},
 		{"for a time that ends as an answer does", func(p *Plan) { p.Pace.Duration = second }, nil, "w0@0s w1@1s m0@2s"},
 	}
@@ -76,7 +76,8 @@ func TestSamplesSayWhatWasSent(t *testing.T) {
 	var progress []int
 	inBubble(t, func() Plan {
 		p := plan()
-		p.TopP, p.MinP, p.TopK, p.RepetitionPenalty, p.Temperature = 0.9, 0.1, 40, 1.1, 0.7
+		q := &p.Request
+		q.TopP, q.MinP, q.TopK, q.RepetitionPenalty, q.Temperature = 0.9, 0.1, 40, 1.1, 0.7
 		p.Prompts.Measured[1].Output = 3
 		p.Progress = func(done int) { progress = append(progress, done) }
 		return p
@@ -124,19 +125,11 @@ func (f streamFunc) Stream(ctx context.Context, r openai.Request) (measure.Sampl
 
 func TestRunRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Plan){
-		"no cell":            func(p *Plan) { p.Cell = "" },
-		"no requests":        func(p *Plan) { p.Requests = 0 },
-		"negative warm-up":   func(p *Plan) { p.Warmup = -1 },
-		"no output":          func(p *Plan) { p.OutputTokens = 0 },
-		"negative output":    func(p *Plan) { p.Prompts.Measured[0].Output = -1 },
-		"negative retries":   func(p *Plan) { p.Retries = -1 },
-		"too few prompts":    func(p *Plan) { p.Requests = 4 },
-		"too few to warm up": func(p *Plan) { p.Warmup = 3 },
-		"a pace":             func(p *Plan) { p.Pace.Concurrency = -1 },
-		"a rate":             func(p *Plan) { p.Pace = Pace{Arrival: Poisson} },
-		"ids in a chat":      func(p *Plan) { p.API = openai.Chat; p.Prompts.Measured[2].IDs = []int{1} },
-		"ids that go on":     func(p *Plan) { p.Prompts.Measured[2] = prompt.Prompt{IDs: []int{1}, Next: &prompt.Prompt{Text: "x"}} },
-		"ids and text":       func(p *Plan) { p.Prompts.Measured[2] = prompt.Prompt{IDs: []int{1}, System: "x"} },
+		"no cell":    func(p *Plan) { p.Cell = "" },
+		"no prompts": func(p *Plan) { p.Prompts.Measured = nil },
+		"no output":  func(p *Plan) { p.Request.MaxTokens = 0 },
+		"a pace":     func(p *Plan) { p.Pace.Concurrency = -1 },
+		"a rate":     func(p *Plan) { p.Pace = Pace{Arrival: Poisson} },
 	} {
 		p := plan()
 		change(&p)
@@ -178,8 +171,7 @@ func TestOpenLoop(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func() Plan {
 				p := plan()
-				p.Warmup, p.Requests, p.Fresh = 0, 5, false
-				p.Prompts.Measured = numbered("m", 5)
+				p.Fresh, p.Prompts = false, prompt.Prompts{Measured: numbered("m", 5)}
 				p.Pace = Pace{Arrival: Constant, Rate: 2}
 				tt.change(&p)
 				return p
@@ -205,7 +197,7 @@ func TestOpenLoopKeepsItsSchedule(t *testing.T) {
 	inBubble(t, func() Plan {
 		return Plan{
 			Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 10), Measured: numbered("m", n)},
-			Warmup: 10, Requests: n, OutputTokens: 4, Pace: pace, Fresh: true,
+			Request: openai.Request{MaxTokens: 4}, Pace: pace, Fresh: true,
 		}
 	}, func() *clockwork { return newClockwork(100 * time.Millisecond) }, func(t *testing.T, e *clockwork, r Result, err error) {
 		at, _ := pace.arrivals(n)
@@ -239,10 +231,10 @@ func TestManyAtOnce(t *testing.T) {
 		const n = 2000
 		e := newClockwork(second)
 		p := Plan{
-			Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 3*n)}, Requests: 3 * n, OutputTokens: 1,
+			Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 3*n)}, Request: openai.Request{MaxTokens: 1},
 			Pace: Pace{Concurrency: n},
 		}
-		r, err := run(t.Context(), e, p, newTimerAlarm)
+		r, err := run(t.Context(), e, p, timerUntil)
 		if err != nil || e.most != n || len(r.Samples) != 3*n || r.To-r.From != 3*second {
 			t.Errorf("%v: %d at once, %d samples, %v", err, e.most, len(r.Samples), r.To-r.From)
 		}
@@ -252,30 +244,21 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// asleep is an alarm that is woken late at one time, as the whole client is while another
-// program has its processor.
-type asleep struct {
-	alarm
-	from, to time.Time
-}
-
-func (a asleep) until(t time.Time) bool {
-	if t.After(a.from) && t.Before(a.to) {
-		t = a.to
-	}
-	return a.alarm.until(t)
-}
-
 // Whoever reads late finds the events of a stream in one piece: each answer says how late
 // the client was meanwhile, also if that lies between two of the delays that are recorded.
 func TestAnswersSayHowLateTheyWereRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := time.Now()
 		p := plan()
-		p.Warmup, p.Requests = 0, 3
-		r, err := run(t.Context(), newClockwork(second), p, func(ctx context.Context) alarm {
+		p.Prompts.Warmup = nil
+		// It wakes late at one time, as the whole client does while another program has its
+		// processor.
+		r, err := run(t.Context(), newClockwork(second), p, func(ctx context.Context, at time.Time) bool {
 			from := zero.Add(1501 * time.Millisecond)
-			return asleep{newTimerAlarm(ctx), from, from.Add(6 * time.Millisecond)}
+			if to := from.Add(6 * time.Millisecond); at.After(from) && at.Before(to) {
+				at = to
+			}
+			return timerUntil(ctx, at)
 		})
 		if err != nil || len(r.Samples) != 3 {
 			t.Fatal(err, len(r.Samples))
@@ -291,19 +274,18 @@ func TestAnswersSayHowLateTheyWereRead(t *testing.T) {
 	})
 }
 
-// The kernel's alarm on the real clock: never early, and woken when cancelled.
-func TestAlarm(t *testing.T) {
+// On the real clock, sleeping never ends early, and ends when cancelled.
+func TestSleepUntil(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	for name, a := range map[string]alarm{"kernel": newAlarm(ctx), "timer": newTimerAlarm(ctx)} {
+	for name, sleep := range map[string]sleeper{"kernel": sleepUntil, "timer": timerUntil} {
 		for _, d := range []time.Duration{-time.Second, 0, time.Microsecond, 3 * time.Millisecond, 12345 * time.Microsecond} {
 			at := time.Now().Add(d)
-			if !a.until(at) || time.Now().Before(at) {
+			if !sleep(ctx, at) || time.Now().Before(at) {
 				t.Errorf("%s: woken before %v were over", name, d)
 			}
 		}
-		defer a.close()
 		done := make(chan bool)
-		go func() { done <- a.until(time.Now().Add(time.Hour)) }()
+		go func() { done <- sleep(ctx, time.Now().Add(time.Hour)) }()
 		defer func() {
 			if <-done {
 				t.Errorf("%s: an hour has passed", name)
@@ -316,7 +298,7 @@ func TestAlarm(t *testing.T) {
 // Over the real clock and the real alarm, requests are sent after they are due.
 func TestOpenLoopOnTheRealClock(t *testing.T) {
 	p := Plan{
-		Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 50)}, Requests: 50, OutputTokens: 1,
+		Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 50)}, Request: openai.Request{MaxTokens: 1},
 		Pace: Pace{Arrival: Poisson, Rate: 500}, Zero: time.Now().Add(-time.Hour),
 	}
 	r, err := Run(t.Context(), streamFunc(func(_ context.Context, r openai.Request) (measure.Sample, error) {
@@ -408,7 +390,7 @@ func TestCancelled(t *testing.T) {
 			}
 			e := newClockwork(3 * second)
 			time.AfterFunc(7*second, cancel)
-			r, err := run(ctx, e, p, newTimerAlarm)
+			r, err := run(ctx, e, p, timerUntil)
 			if !errors.Is(err, context.Canceled) || e.inFlight != 0 || time.Since(e.zero) != 7*second {
 				t.Errorf("open %v: %v after %v with %d in flight", open, err, time.Since(e.zero), e.inFlight)
 			}
@@ -456,7 +438,8 @@ func TestRetries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func() Plan {
 				return Plan{
-					Cell: "chat", Requests: 1, OutputTokens: 5, Retries: tt.retries, RequestTimeout: tt.limit, MaxErrors: 1,
+					Cell: "chat", Retries: tt.retries, MaxErrors: 1,
+					Request: openai.Request{MaxTokens: 5, Timeouts: openai.Timeouts{Total: tt.limit}},
 					Prompts: prompt.Prompts{Measured: numbered("m", 1)},
 				}
 			}, func() *clockwork {
@@ -497,10 +480,10 @@ func TestRetries(t *testing.T) {
 			return 2 * second, errors.New("engine died")
 		}
 		p := Plan{
-			Cell: "chat", Requests: 2, OutputTokens: 5, Retries: 3, Prompts: prompt.Prompts{Measured: numbered("m", 2)},
+			Cell: "chat", Request: openai.Request{MaxTokens: 5}, Retries: 3, Prompts: prompt.Prompts{Measured: numbered("m", 2)},
 			Pace: Pace{Concurrency: 2},
 		}
-		r, err := run(t.Context(), e, p, newTimerAlarm)
+		r, err := run(t.Context(), e, p, timerUntil)
 		if err == nil || !strings.Contains(err.Error(), "request 1") || time.Since(e.zero) != 2*second || r.Samples[0].Status != 429 {
 			t.Errorf("%v after %v: %+v", err, time.Since(e.zero), r.Samples)
 		}
@@ -517,7 +500,7 @@ func (resender) Stream(_ context.Context, r openai.Request) (measure.Sample, err
 // Requests that the client itself sent again are counted together with those that the
 // engine deferred.
 func TestRequestsThatTheClientSentAgain(t *testing.T) {
-	got, err := Run(t.Context(), resender{}, Plan{Cell: "chat", Requests: 1, OutputTokens: 1, Prompts: prompt.Prompts{Measured: numbered("m", 1)}})
+	got, err := Run(t.Context(), resender{}, Plan{Cell: "chat", Request: openai.Request{MaxTokens: 1}, Prompts: prompt.Prompts{Measured: numbered("m", 1)}})
 	if err != nil || len(got.Samples) != 1 || got.Samples[0].Retries != 1 {
 		t.Errorf("%v, %+v", err, got.Samples)
 	}

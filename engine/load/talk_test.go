@@ -40,7 +40,7 @@ func TestConversations(t *testing.T) {
 	} {
 		for _, counts := range []bool{true, false} {
 			inBubble(t, func() Plan {
-				return Plan{Cell: "chat", API: api, Prompts: prompt.Prompts{Measured: prompts()}, Requests: 2, OutputTokens: 5}
+				return Plan{Cell: "chat", Request: openai.Request{API: api, MaxTokens: 5}, Prompts: prompt.Prompts{Measured: prompts()}}
 			}, func() *clockwork {
 				e, n := newClockwork(second), 0
 				e.answer = func(r openai.Request, s *measure.Sample) {
@@ -85,7 +85,7 @@ func TestConversations(t *testing.T) {
 func TestConversationsThatEnd(t *testing.T) {
 	long := func() Plan {
 		return Plan{
-			Cell: "chat", Requests: 2, OutputTokens: 5, MaxErrors: 1,
+			Cell: "chat", Request: openai.Request{MaxTokens: 5}, MaxErrors: 1,
 			Prompts: prompt.Prompts{Measured: []prompt.Prompt{{Text: "a", Next: &prompt.Prompt{Text: "b", Next: &prompt.Prompt{Text: "c"}}}, {Text: "d"}}},
 		}
 	}
@@ -125,14 +125,14 @@ func TestCachedContexts(t *testing.T) {
 		{"rounds of two", false, Pace{Concurrency: 2}, "c0@0s c1@0s c0p0@1s c1p1@1s c2@2s c2p2@3s p3@3s"},
 		{"a duration counts from the first prompt", false, Pace{Concurrency: 2, Duration: 1500 * time.Millisecond}, "c0@0s c1@0s c0p0@1s c1p1@1s c2@2s"},
 		{"no context after its end", false, Pace{Concurrency: 1, Duration: second}, "c0@0s c0p0@1s"},
-		{"a fresh engine", true, Pace{Concurrency: 2}, "c0@0s c0p0@1s c1@2s c2@2s c1p1@3s c2p2@3s p3@4s"},
+		{"a fresh engine", true, Pace{Concurrency: 2}, "c0@0s c1@1s c0p0@2s c1p1@2s c2@3s c2p2@4s p3@4s"},
 		{"a fresh engine in an open loop", true, Pace{Arrival: Constant, Rate: 1}, "c0@0s c1@1s c2@1s c0p0@2s c1p1@3s c2p2@4s p3@5s"},
 		{"an open loop, after all contexts", false, Pace{Arrival: Constant, Rate: 2}, "c0@0s c1@0s c2@0s c0p0@1s c1p1@1.5s c2p2@2s p3@2.5s"},
 	}
 	for _, tt := range tests {
 		inBubble(t, func() Plan {
 			return Plan{
-				Cell: "chat", CacheContext: true, Requests: 4, OutputTokens: 5, Pace: tt.pace, Fresh: tt.fresh,
+				Cell: "chat", CacheContext: true, Request: openai.Request{MaxTokens: 5}, Pace: tt.pace, Fresh: tt.fresh,
 				Prompts: prompt.Prompts{Measured: []prompt.Prompt{
 					{Context: "c0", ContextTokens: 40, Text: "p0", Tokens: 7},
 					{Context: "c1", ContextTokens: 40, Text: "p1", Tokens: 7},
@@ -155,7 +155,7 @@ func TestCachedContexts(t *testing.T) {
 					t.Errorf("%s: %+v", tt.name, s)
 				}
 			}
-			if want := map[bool]time.Duration{true: 2 * second}[tt.fresh && tt.pace.Open()]; r.From != max(want, second) {
+			if want := map[bool]time.Duration{true: 2 * second}[tt.fresh]; r.From != max(want, second) {
 				t.Errorf("%s: measured from %v", tt.name, r.From)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mxflow/mxflow/engine/logprob"
+	logprob "github.com/mxflow/mxflow/engine/answers"
 )
 
 // LogProbs is how an engine is asked for log-probabilities beyond the common API.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine/logprob"
+	logprob "github.com/mxflow/mxflow/engine/answers"
 )
 
 // spelled is an answer in short: text#id:logprob[alternatives].
@@ -95,7 +95,7 @@ func TestRecordedAnswers(t *testing.T) {
 			if answer.Text != test.text || answer.End != "length" || answer.Unlisted != test.unlisted {
 				t.Errorf("%q ended by %q, %d unlisted", answer.Text, answer.End, answer.Unlisted)
 			}
-			c, err := logprob.Compare([]logprob.Answer{answer}, []logprob.Answer{answer}, logprob.Options{})
+			c, err := logprob.Compare([]logprob.Answer{answer}, []logprob.Answer{answer}, 0)
 			if err != nil || c.Complete() != nil || c.Got.Flaws.Any() {
 				t.Errorf("beside itself: %v, %v, %+v", err, c.Complete(), c.Got.Flaws)
 			}
@@ -250,7 +250,7 @@ func FuzzAnswer(f *testing.F) {
 		if err := json.Unmarshal(text, &again); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := logprob.Compare([]logprob.Answer{answer}, []logprob.Answer{again}, logprob.Options{}); err != nil {
+		if _, err := logprob.Compare([]logprob.Answer{answer}, []logprob.Answer{again}, 0); err != nil {
 			t.Fatalf("%s is not comparable to itself: %v", text, err)
 		}
 	})

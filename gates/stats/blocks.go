@@ -5,8 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // blocked reports whether the first n launches ran in more than one block.
@@ -28,7 +26,7 @@ func (q *Question) blocked(n int) bool {
 func (q *Question) lookInBlocks(l *Look, n int) error {
 	var raw, df float64
 	if !q.Single {
-		raw, df = stat.Variance(differences(q.Candidate[:n], q.Base[:n]), nil), float64(n-1)
+		raw, df = Variance(differences(q.Candidate[:n], q.Base[:n])), float64(n-1)
 		l.SE = max(math.Sqrt(raw), q.Floor*math.Sqrt2) / math.Sqrt(float64(n))
 	} else {
 		blocks, squares := q.blocks(n)
@@ -63,17 +61,16 @@ type block struct{ mean, n float64 }
 
 // blocks are those of the first n launches, and the sum of the squares of launches about
 // them, in one order: sums and ties must not depend on chance.
-func (q *Question) blocks(n int) (all []block, squares float64) {
+func (q *Question) blocks(n int) (all []block, about float64) {
 	of := map[int][]float64{}
 	for i, x := range q.Candidate[:n] {
 		of[q.Blocks[i]] = append(of[q.Blocks[i]], x)
 	}
 	for _, b := range slices.Sorted(maps.Keys(of)) {
-		mean, variance := stat.PopMeanVariance(of[b], nil)
-		all = append(all, block{mean, float64(len(of[b]))})
-		squares += variance * float64(len(of[b]))
+		all = append(all, block{mean(of[b]), float64(len(of[b]))})
+		about += squares(of[b])
 	}
-	return all, squares
+	return all, about
 }
 
 // extremes are the blocks with the lowest and the highest mean; of several alike, that with

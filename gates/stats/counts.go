@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Signs is the one-sided sign test (Dixon and Mood, 1946) that the differences of pairs
@@ -39,7 +38,23 @@ func heads(k, n int) float64 {
 	if k <= 0 {
 		return 1
 	}
-	return distuv.Binomial{N: float64(n), P: 0.5}.Survival(float64(k) - 1)
+	return mathext.RegIncBeta(float64(k), float64(n-k+1), 0.5)
+}
+
+// MoreOften is Fisher's exact test, one-sided: the chance that at least k of k+l things that
+// happened are among the first n of n+m, if they are as likely among the others.
+func MoreOften(k, n, l, m int) (p float64) {
+	for i := k; i <= min(n, k+l); i++ {
+		if j := k + l - i; j <= m {
+			p += math.Exp(logChoose(n, i) + logChoose(m, j) - logChoose(n+m, k+l))
+		}
+	}
+	return min(p, 1)
+}
+
+// logChoose is the logarithm of the binomial coefficient.
+func logChoose(n, k int) float64 {
+	return -math.Log(float64(n+1)) - mathext.Lbeta(float64(n-k+1), float64(k+1))
 }
 
 // Share is Yes of Of things that were looked at, none twice, among All.

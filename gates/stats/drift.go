@@ -3,8 +3,6 @@ package stats
 import (
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // A drift is flagged beyond steadyMean (0.5%) at p < steadyLevel.
@@ -21,22 +19,22 @@ const (
 // Fewer than two launches are never flagged, as nothing tells their drift from noise: p
 // is 1. Launches that all drift alike have p 0; values that are not finite are flagged,
 // as nothing shows that they are steady.
-func Drift(launches []float64) (mean, p float64, flagged bool) {
+func Drift(launches []float64) (drift, p float64, flagged bool) {
 	if len(launches) < 2 {
 		return 0, 1, false
 	}
 	if check(launches) != nil {
 		return math.NaN(), 0, true
 	}
-	mean, p = stat.Mean(launches, nil), 1
-	se := math.Sqrt(stat.Variance(launches, nil) / float64(len(launches)))
+	drift, p = mean(launches), 1
+	se := math.Sqrt(Variance(launches) / float64(len(launches)))
 	switch {
 	case se > 0:
-		p = 2 * Tail(math.Abs(mean)/se, float64(len(launches)-1))
-	case mean != 0:
+		p = 2 * Tail(math.Abs(drift)/se, float64(len(launches)-1))
+	case drift != 0:
 		p = 0
 	}
-	return mean, p, p < steadyLevel && math.Abs(mean) > steadyMean
+	return drift, p, p < steadyLevel && math.Abs(drift) > steadyMean
 }
 
 // trendParts is the number of parts of a trend: nine steps between ten means.
@@ -96,7 +94,7 @@ func Trend(x, y []float64) (Interval, error) {
 			steps = append(steps, (ys[i]/n[i]-ys[i-1]/n[i-1])/(xs[i]/n[i]-xs[i-1]/n[i-1]))
 		}
 	}
-	mean, std := stat.MeanStdDev(steps, nil)
-	half := Quantile(0.025, float64(len(steps)-1)) * std * math.Sqrt(walk/float64(len(steps)))
-	return Interval{Mean: mean, Low: mean - half, High: mean + half, Bounded: !math.IsInf(half, 0) && !math.IsNaN(half)}, nil
+	step := mean(steps)
+	half := Quantile(0.025, float64(len(steps)-1)) * math.Sqrt(walk*Variance(steps)/float64(len(steps)))
+	return Interval{Mean: step, Low: step - half, High: step + half, Bounded: !math.IsInf(half, 0) && !math.IsNaN(half)}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Resolvable is k in R(n) = k·σ: how many standard deviations of launches a true effect
@@ -69,7 +68,7 @@ func NoiseBound(df float64) float64 {
 	if !(df > 0) {
 		return math.Inf(1)
 	}
-	return math.Sqrt(df / distuv.ChiSquared{K: df}.Quantile(0.2))
+	return math.Sqrt(df / (2 * mathext.GammaIncRegInv(df/2, 0.2)))
 }
 
 // Likely is the chance of a verdict at which a number of launches is reported.
@@ -145,7 +144,7 @@ func newPower(n int, level float64, single bool) power {
 		p.unit, p.critical, df = math.Sqrt(float64(n)), []float64{Quantile(level, free)}, free
 	}
 	for i := range spreads {
-		p.spread = append(p.spread, math.Sqrt(distuv.ChiSquared{K: df}.Quantile((float64(i)+0.5)/spreads)/df))
+		p.spread = append(p.spread, math.Sqrt(2*mathext.GammaIncRegInv(df/2, (float64(i)+0.5)/spreads)/df))
 	}
 	return p
 }

@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat"
-)
+import "math"
 
 // Sample is one number of the launches of an arm, with the mean over them.
 type Sample struct {
@@ -29,12 +25,12 @@ func SampleOf(values []float64) (Sample, error) {
 	if positive(values) {
 		xs, back = logs(values), math.Exp
 	}
-	mean := stat.Mean(xs, nil)
-	s := Sample{Values: values, Mean: back(mean)}
+	center := mean(xs)
+	s := Sample{Values: values, Mean: back(center)}
 	if len(xs) < 2 {
 		return s, nil
 	}
-	variance := stat.Variance(xs, nil)
+	variance := Variance(xs)
 	if s.SD = math.Sqrt(variance); positive(values) {
 		s.SD *= s.Mean
 	}
@@ -43,7 +39,7 @@ func SampleOf(values []float64) (Sample, error) {
 		return s, nil
 	}
 	t := Quantile(0.025, float64(len(xs)-1))
-	if low, high := back(mean-t*se), back(mean+t*se); !math.IsInf(high, 0) {
+	if low, high := back(center-t*se), back(center+t*se); !math.IsInf(high, 0) {
 		s.Low, s.High = &low, &high
 	}
 	return s, nil

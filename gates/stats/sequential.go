@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // Design is how a sequential test is run: where it looks and how sure it must be.
@@ -224,9 +222,9 @@ var errSpread = errors.New("the launches lie too far apart to compute their spre
 func (q *Question) look(n int, tested bool, d Design) (Look, error) {
 	l := Look{N: n, PPass: 1, PFail: 1, Low: math.Inf(-1), High: math.Inf(1)}
 	l.Above, l.Below = q.margins(n, d)
-	l.Estimate = stat.Mean(q.Candidate[:n], nil)
+	l.Estimate = mean(q.Candidate[:n])
 	if !q.Single {
-		l.Estimate -= stat.Mean(q.Base[:n], nil)
+		l.Estimate -= mean(q.Base[:n])
 	}
 	if math.IsInf(l.Estimate, 0) || math.IsNaN(l.Estimate) {
 		return l, errSpread
@@ -276,9 +274,9 @@ func (l *Look) tails() {
 // variances returns those of the first n launches of candidate and base; the second is 0
 // for a test of one arm.
 func (q *Question) variances(n int) (v [2]float64) {
-	v[0] = stat.Variance(q.Candidate[:n], nil)
+	v[0] = Variance(q.Candidate[:n])
 	if !q.Single {
-		v[1] = stat.Variance(q.Base[:n], nil)
+		v[1] = Variance(q.Base[:n])
 	}
 	return v
 }

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // ErrEmpty is returned for no values at all: the mean of nothing is not zero.
@@ -28,9 +26,9 @@ func Mean(values []float64) (float64, error) {
 		return 0, err
 	}
 	if positive(values) {
-		return math.Exp(stat.Mean(logs(values), nil)), nil
+		return math.Exp(mean(logs(values))), nil
 	}
-	return stat.Mean(values, nil), nil
+	return mean(values), nil
 }
 
 // ArithmeticMean averages launches in their own unit, as absolute differences need.
@@ -38,7 +36,29 @@ func ArithmeticMean(values []float64) (float64, error) {
 	if err := check(values); err != nil {
 		return 0, err
 	}
-	return stat.Mean(values, nil), nil
+	return mean(values), nil
+}
+
+// mean is the arithmetic mean of values that were checked.
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// Variance is that of a sample, with the divisor n − 1: NaN of fewer than two values.
+func Variance(values []float64) float64 { return squares(values) / float64(len(values)-1) }
+
+// squares is the sum of the squares of values about their mean, corrected for the mean's
+// rounding (Chan, Golub and LeVeque, The American Statistician 37, 1983).
+func squares(values []float64) (sum float64) {
+	center, off := mean(values), 0.0
+	for _, v := range values {
+		sum += (v - center) * (v - center)
+		off += v - center
+	}
+	return sum - off*off/float64(len(values))
 }
 
 // positive reports whether every value is above zero.
@@ -93,15 +113,15 @@ func Differ(a, b []float64, inLogs, rounds bool) (d Difference, err error) {
 	if b, err = read(b); err != nil {
 		return d, err
 	}
-	d.Estimate = stat.Mean(a, nil) - stat.Mean(b, nil)
+	d.Estimate = mean(a) - mean(b)
 	if len(a) < 2 || len(b) < 2 {
 		return d, nil
 	}
-	va := stat.Variance(a, nil) / float64(len(a))
-	vb := stat.Variance(b, nil) / float64(len(b))
+	va := Variance(a) / float64(len(a))
+	vb := Variance(b) / float64(len(b))
 	df := satterthwaite([]float64{va, vb}, []float64{float64(len(a) - 1), float64(len(b) - 1)})
 	if rounds {
-		va, vb, df = stat.Variance(differences(a, b), nil)/float64(len(a)), 0, float64(len(a)-1)
+		va, vb, df = Variance(differences(a, b))/float64(len(a)), 0, float64(len(a)-1)
 	}
 	se := math.Sqrt(va + vb)
 	if !(se > 0) || math.IsInf(se, 0) {
@@ -176,7 +196,7 @@ func Pool(groups [][]float64) (sd, df float64) {
 			continue
 		}
 		free := float64(len(xs) - 1)
-		squares += free * stat.Variance(xs, nil)
+		squares += free * Variance(xs)
 		df += free
 	}
 	if df == 0 {

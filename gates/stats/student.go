@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Tail is the chance that Student's t with df degrees of freedom exceeds t. Small tails
@@ -16,7 +16,11 @@ func Tail(t, df float64) float64 {
 	if math.IsInf(t, 0) || math.IsInf(df, 0) {
 		return upper(t)
 	}
-	return distuv.StudentsT{Sigma: 1, Nu: df}.Survival(t)
+	within := mathext.RegIncBeta(df/2, 0.5, df/(t*t+df)) / 2
+	if t > 0 {
+		return within
+	}
+	return 1 - within
 }
 
 // Quantile is the t that Student's t with df degrees of freedom exceeds with chance p:
@@ -27,9 +31,10 @@ func Quantile(p, df float64) float64 {
 		return math.NaN()
 	}
 	if p > 0.5 {
-		return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - p)
+		return -Quantile(1-p, df)
 	}
-	return -distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(p)
+	x := mathext.InvRegIncBeta(df/2, 0.5, 2*p)
+	return math.Sqrt(df * (1 - x) / x)
 }
 
 // known caches quantiles of designs, which every look asks for: those of a simulation are

@@ -276,8 +276,6 @@ func checkPrompts(w *plans.Workload, f *eval.Body) {
 		{"turns", completions && w.Turns > 1, "Completions have no conversations. Set api = \"chat\", or remove turns."},
 		{"system_tokens", completions && w.SystemTokens > 0, "Completions have no system prompt. Set api = \"chat\", or remove it; depth is text before each prompt."},
 		{"count_template", completions && !w.CountTemplate, "Completions have no chat template. Set api = \"chat\", or remove it."},
-		{"prompts", !completions && w.Prompts == "random", "Chats are text, and random prompts are token ids. Set api = \"completions\", or remove prompts."},
-		{"prompts", w.Data != nil && !f.Absent("prompts"), "The dataset determines what is sent. Remove prompts, or the dataset."},
 		{"system_tokens", w.Data != nil && !f.Absent("system_tokens"), "The dataset determines what is sent. Remove system_tokens, or the dataset."},
 		{"depth", w.Data != nil && !f.Absent("depth"), "The dataset determines what is sent. Remove depth, or the dataset."},
 		{"depth_cached", w.DepthCached && noContext, "There is no context to cache. Set depth = 4096, or another number of tokens, or remove it."},

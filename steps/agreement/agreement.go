@@ -102,10 +102,10 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 					r, ok := record.LoadPlan(w, cell).Turn(&s.Prompt, answers[:turn])
 					one := Answer{
 						Launch: l.ID, Cell: a.Workload, Request: a.Index, Turn: a.Turn, Text: a.Reasoning + a.Text + a.Tools,
-						Prompt:       prompt.Prompt{Text: r.Prompt, IDs: r.Tokens, Before: r.Before, Extra: r.Extra},
+						Prompt:       prompt.Prompt{Text: r.Prompt, Before: r.Before, Extra: r.Extra},
 						PromptTokens: a.PromptTokens, OutputTokens: a.OutputTokens,
-						Whole: len(r.Tokens) > 0 || a.Reasoning+a.Tools != "", Chat: r.API == openai.Chat,
-						CountedPrompt: r.API != openai.Chat && len(r.Tokens)+a.Turn == 0,
+						Whole: a.Reasoning+a.Tools != "", Chat: r.API == openai.Chat,
+						CountedPrompt: r.API != openai.Chat && a.Turn == 0,
 						CountedAnswer: a.Reasoning+a.Tools == "" && a.TokenSource != measure.SourceEvents,
 					}
 					for _, e := range a.Events {

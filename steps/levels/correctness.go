@@ -251,7 +251,7 @@ func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.L
 	}
 	ev := runtime.Event{Variant: v.Name, Level: ledger.ForReference, Launch: n, Launches: n, LaunchID: id}
 	err = lab.Report(s, ev, record, func() error {
-		_, err := answers.Make(ctx, lab, lab, s, v, record, answering{protocol.Name, before}, before...)
+		_, err := forReference.Make(ctx, lab, lab, s, v, record, answering{protocol.Name, before}, before...)
 		return err
 	})
 	return record, err
@@ -263,8 +263,8 @@ type answering struct {
 	Before   []*ledger.Launch `json:"before,omitempty"`
 }
 
-// answers makes such launches.
-var answers = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
+// forReference makes such launches.
+var forReference = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
 	protocol := lab.Plan.Protocol(with.Protocol)
 	c, err := correctnessOf(protocol)
 	if err != nil {

@@ -234,8 +234,8 @@ var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: l
 
 // Carry executes an order for a qualification launch, or one that answers for others.
 func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Variant, o *launch.Order) (json.RawMessage, error) {
-	if o.Kind == answers.Kind {
-		return answers.Carry(ctx, lab, s, v, o)
+	if o.Kind == forReference.Kind {
+		return forReference.Carry(ctx, lab, s, v, o)
 	}
 	return qualifies.Carry(ctx, lab, s, v, o)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/load/coherence"
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -92,7 +92,7 @@ func (s *smoke) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdic
 			"the answer to {prompt:q} should match {pattern:q} but was {answer:q}"),
 			verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", logscan.Short(text))), nil
 	}
-	if ok, why := coherence.Coherent(text); !ok {
+	if ok, why := answers.Coherent(text); !ok {
 		return verdict.Fail, []verdict.Reason{verdict.Say("smoke.garbage",
 			"the answer to {prompt:q} is not readable text",
 			verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}, nil

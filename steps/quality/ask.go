@@ -1,7 +1,7 @@
 // Package quality sends a running engine the prompts of a level "correctness", keeps its
 // answers, and compares a candidate's answers with its parent's, and those of the
 // parent's launches with each other. It knows prompts, answers and limits; it starts no
-// engine (steps/levels, steps/session) and compares no distributions (engine/logprob).
+// engine (steps/levels, steps/session) and compares no distributions (engine/answers).
 package quality
 
 import (
@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/load/prompt"
-	"github.com/mxflow/mxflow/engine/logprob"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
@@ -126,12 +126,12 @@ type Recording struct {
 	Ask   Ask    `json:"ask"`
 	// Prompts and Answers are by cell.
 	Prompts [][]prompt.Prompt  `json:"prompts"`
-	Answers [][]logprob.Answer `json:"answers"`
+	Answers [][]answers.Answer `json:"answers"`
 	// Twice are the answers to the first prompt, asked alone twice in a row.
-	Twice []logprob.Answer `json:"twice"`
+	Twice []answers.Answer `json:"twice"`
 	// Text is a text that ships with mxflow, with the log-probabilities that the engine
 	// assigns its tokens; nil if it gives none.
-	Text *logprob.Answer `json:"text,omitempty"`
+	Text *answers.Answer `json:"text,omitempty"`
 }
 
 // Same reports whether another launch was asked the same.
@@ -202,7 +202,7 @@ func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before
 	} else if err := out.make(ctx, st, draw); err != nil {
 		return nil, err
 	}
-	out.Answers = make([][]logprob.Answer, len(a.Cells))
+	out.Answers = make([][]answers.Answer, len(a.Cells))
 	began := time.Now()
 	for asked := true; asked; {
 		asked = false
@@ -214,7 +214,7 @@ func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before
 			}
 			// At once, and waiting for all: what is computed in one batch is the same in every
 			// launch, as far as an engine allows.
-			answers, errs := make([]logprob.Answer, to-from), make([]error, to-from)
+			answers, errs := make([]answers.Answer, to-from), make([]error, to-from)
 			var all sync.WaitGroup
 			for j, p := range out.Prompts[i][from:to] {
 				all.Go(func() { answers[j], errs[j] = a.answer(ctx, st, c.API, p) })
@@ -268,7 +268,7 @@ func (r *Recording) Alone(ctx context.Context, st *launch.Started) error {
 }
 
 // answer asks one prompt.
-func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (logprob.Answer, error) {
+func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (answers.Answer, error) {
 	r := openai.Request{API: api, MaxTokens: a.OutputTokens, LogProbs: min(a.Top, st.Kind.Ask.LogProbs.Top), Timeouts: openai.Timeouts{Total: answerLimit}}
 	p.Fill(&r)
 	return st.Client.Answer(ctx, r)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine/logprob"
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -52,7 +52,7 @@ const (
 	fewest = 64
 )
 
-func flat(r *Recording) (all []logprob.Answer) {
+func flat(r *Recording) (all []answers.Answer) {
 	for _, cell := range r.Answers {
 		all = append(all, cell...)
 	}
@@ -61,7 +61,7 @@ func flat(r *Recording) (all []logprob.Answer) {
 
 // distances are how answers compare with others, over all pairs of launches.
 type distances struct {
-	pairs []logprob.Comparison
+	pairs []answers.Comparison
 	// by is the value of each name, apart the distance of each prompt's answers.
 	by    map[string]float64
 	apart map[string][]float64
@@ -83,7 +83,7 @@ func compareAll(own, against []*Recording) (f distances, err error) {
 				return f, &verdict.Fault{Reason: verdict.Say("quality.other_prompts",
 					"the launches compared were asked other prompts")}
 			}
-			h, err := logprob.Compare(flat(a), flat(o), logprob.Options{NearTie: nearTie})
+			h, err := answers.Compare(flat(a), flat(o), nearTie)
 			if err != nil {
 				return f, err
 			}
@@ -98,22 +98,18 @@ func compareAll(own, against []*Recording) (f distances, err error) {
 const endless = 1e3
 
 // divergence is that of a part, for which lists give a lower bound; 0 for no positions.
-func divergence(v logprob.Bounds) float64 {
-	low, given := v.Low.Given()
-	if !given {
-		return 0
-	}
-	if math.IsNaN(low) {
+func divergence(least float64) float64 {
+	if math.IsNaN(least) {
 		return endless
 	}
-	return min(low, endless)
+	return min(least, endless)
 }
 
 func (f *distances) sum() {
 	var apart, ranked int
 	parts := [2]struct{ sum, p99, n float64 }{}
 	for _, h := range f.pairs {
-		for i, p := range [2]logprob.Part{h.Prefill, h.Decode} {
+		for i, p := range [2]answers.Part{h.Prefill, h.Decode} {
 			t := &parts[i]
 			t.sum += divergence(p.Mean) * float64(p.Compared)
 			t.n += float64(p.Compared)
@@ -124,7 +120,7 @@ func (f *distances) sum() {
 			tie := p.Divergence != nil && p.Divergence.Tie
 			sum, n := 0.0, 0
 			off := 0
-			for _, part := range []logprob.Part{p.Prefill, p.Decode} {
+			for _, part := range []answers.Part{p.Prefill, p.Decode} {
 				sum += divergence(part.Mean) * float64(part.Compared)
 				n += part.Compared
 				off += part.Ranked - part.Argmax
@@ -163,20 +159,21 @@ func (f *distances) sum() {
 
 // perplexity is that of the shipped text, averaged over launches in logs.
 func perplexity(all []*Recording) (float64, bool) {
-	sum := 0.0
+	var values []float64
 	for _, r := range all {
 		if r.Text == nil {
 			return 0, false
 		}
-		text := []logprob.Answer{*r.Text}
-		c, err := logprob.Compare(text, text, logprob.Options{})
+		text := []answers.Answer{*r.Text}
+		c, err := answers.Compare(text, text, 0)
 		p, ok := c.Got.Perplexity.Finite()
 		if err != nil || !ok || p <= 0 {
 			return 0, false
 		}
-		sum += math.Log(p)
+		values = append(values, p)
 	}
-	return math.Exp(sum / float64(len(all))), len(all) > 0
+	mean, err := stats.Mean(values)
+	return mean, err == nil
 }
 
 // Values are what a level found for a variant, by name.
@@ -193,7 +190,7 @@ var Finds = []plans.Found{
 // Sound reports what is wrong with answers by themselves, and notes what is unusual; no
 // verdict if nothing is wrong.
 func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
-	c, err := logprob.Compare(flat(r), flat(r), logprob.Options{})
+	c, err := answers.Compare(flat(r), flat(r), 0)
 	if err != nil {
 		return verdict.Error, []verdict.Reason{verdict.OfError(err)}
 	}
@@ -213,7 +210,7 @@ func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
 			verdict.Int("prompts", len(flat(r))))
 	}
 	if len(r.Twice) == 2 {
-		if c, err := logprob.Compare(r.Twice[:1], r.Twice[1:], logprob.Options{NearTie: nearTie}); err == nil && c.Pairs[0].Divergence != nil {
+		if c, err := answers.Compare(r.Twice[:1], r.Twice[1:], nearTie); err == nil && c.Pairs[0].Divergence != nil {
 			return "", verdict.Because(code.Of("quality.twice",
 				"the same request, sent twice, got different answers from token {token} on"),
 				verdict.Int("token", c.Pairs[0].Divergence.At+1))
@@ -425,7 +422,7 @@ func (f *distances) first(parent string) verdict.Reason {
 				continue
 			}
 			args := []verdict.Arg{verdict.Int("prompt", i+1), verdict.Int("token", d.At+1), verdict.Text("parent", parent)}
-			for name, token := range map[string]*logprob.Alternative{"was": d.Reference, "is": d.Got} {
+			for name, token := range map[string]*answers.Alternative{"was": d.Reference, "is": d.Got} {
 				switch {
 				case token == nil: // its answer had ended
 				case token.Text == "" && token.ID >= 0:

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/load/prompt"
-	"github.com/mxflow/mxflow/engine/logprob"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
@@ -18,17 +18,17 @@ const (
 // answered is a launch in which the likelier of two tokens had that log-odds, by prompt
 // and position.
 func answered(odds func(prompt, token int) float64) *Recording {
-	r := &Recording{Ask: Ask{Cells: []Cell{{Prompts: prompts, Concurrency: 1, PromptTokens: 8}}}, Prompts: make([][]prompt.Prompt, 1), Answers: make([][]logprob.Answer, 1)}
+	r := &Recording{Ask: Ask{Cells: []Cell{{Prompts: prompts, Concurrency: 1, PromptTokens: 8}}}, Prompts: make([][]prompt.Prompt, 1), Answers: make([][]answers.Answer, 1)}
 	for i := range prompts {
 		r.Prompts[0] = append(r.Prompts[0], prompt.Prompt{Text: string(rune('a' + i))})
-		a := logprob.Answer{End: "length"}
+		a := answers.Answer{End: "length"}
 		for at := range tokens {
 			yes := -math.Log1p(math.Exp(-odds(i, at)))
 			no := -math.Log1p(math.Exp(odds(i, at)))
-			list := []logprob.Alternative{{Text: "yes", ID: 1, LogProb: logprob.Of(yes)}, {Text: "no", ID: 2, LogProb: logprob.Of(no)}}
-			token := logprob.Token{Text: "yes", ID: 1, LogProb: logprob.Of(yes), Top: list}
+			list := []answers.Alternative{{Text: "yes", ID: 1, LogProb: answers.Of(yes)}, {Text: "no", ID: 2, LogProb: answers.Of(no)}}
+			token := answers.Token{Text: "yes", ID: 1, LogProb: answers.Of(yes), Top: list}
 			if no > yes {
-				token.Text, token.ID, token.LogProb = "no", 2, logprob.Of(no)
+				token.Text, token.ID, token.LogProb = "no", 2, answers.Of(no)
 			}
 			a.Tokens = append(a.Tokens, token)
 		}
@@ -45,11 +45,11 @@ func TestJudge(t *testing.T) {
 		return func(i, at int) float64 { return 3 + by*math.Sin(float64(1+launch*97+i*31+at*7)) }
 	}
 	nan := answered(same)
-	nan.Answers[0][3].Tokens[2].LogProb = logprob.Of(math.NaN())
+	nan.Answers[0][3].Tokens[2].LogProb = answers.Of(math.NaN())
 	bare := answered(same)
 	for i := range bare.Answers[0] {
 		for at := range bare.Answers[0][i].Tokens {
-			bare.Answers[0][i].Tokens[at].Top, bare.Answers[0][i].Tokens[at].LogProb = nil, logprob.Value{}
+			bare.Answers[0][i].Tokens[at].Top, bare.Answers[0][i].Tokens[at].LogProb = nil, answers.Value{}
 		}
 	}
 	other := answered(same)
@@ -124,7 +124,7 @@ func TestItself(t *testing.T) {
 	if v != verdict.Pass || reasons[0].Kind != "quality.itself" || found[KL] <= 0 {
 		t.Errorf("%s %+v %v", v, reasons, found)
 	}
-	other.Answers[0][0].Tokens[0].Top[1].LogProb = logprob.Of(math.Inf(1))
+	other.Answers[0][0].Tokens[0].Top[1].LogProb = answers.Of(math.Inf(1))
 	if v, reasons, _ := s.Itself([]*Recording{one, other}); v != verdict.Fail || reasons[0].Kind != "quality.flaws" {
 		t.Errorf("%s %+v", v, reasons)
 	}

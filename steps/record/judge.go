@@ -7,11 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/load"
-	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/load/prompt"
-	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -37,7 +36,7 @@ func (r *recording) judge() {
 		r.overlong(c)
 		// Answers that were not computed.
 		most := r.Kind.MostEvents()
-		if f := work.TooFast(c.samples, most); float64(f.Requests) > fastShare*float64(f.Of) {
+		if f := answers.TooFast(c.samples, most); float64(f.Requests) > fastShare*float64(f.Of) {
 			r.invalid(c.fact(code.TooFast, verdict.Int("requests", f.Requests), verdict.Int("of", f.Of),
 				verdict.Num("highest", f.Highest, "events/s"), verdict.Num("most", most, "events/s")))
 		}
@@ -47,7 +46,7 @@ func (r *recording) judge() {
 				"tokens of {subject} were counted as stream events, as the engine does not count them"))) // only the client counted the tokens
 		}
 		r.doubtful(c)
-		for _, f := range coherence.Incoherent(c.samples) { // answers that are not text
+		for _, f := range answers.Incoherent(c.samples) { // answers that are not text
 			r.taken.Incoherent = append(r.taken.Incoherent, FindingOf(f).On(f.Cell))
 		}
 	}
@@ -101,7 +100,8 @@ func (r *recording) late(c sentCell) {
 
 // cached looks for prompts that were not computed, and for contexts that were.
 func (r *recording) cached(c sentCell) {
-	switch found := load.Contaminated(c.samples, c.run.Prompts.Template, c.w.SystemTokens); {
+	found, recomputed := load.Caching(c.samples, c.run.Prompts.Template, c.w.SystemTokens)
+	switch {
 	case found.Worst > templateShare:
 		r.invalid(c.fact(code.FromCache, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
 	case found.Requests > 0:
@@ -133,7 +133,7 @@ func (r *recording) cached(c sentCell) {
 	if !c.w.DepthCached || c.cell.Depth == 0 {
 		return
 	}
-	switch found := load.Recomputed(c.samples); {
+	switch found = recomputed; {
 	case found.Worst > recomputedShare:
 		r.invalid(c.fact(code.ContextLost, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
 	case found.Unknown > 0:
@@ -146,12 +146,21 @@ func (r *recording) cached(c sentCell) {
 
 // lengths compares the requested lengths with the actual ones.
 func (r *recording) lengths(c sentCell) {
-	if s := load.Shortfall(c.samples); s.Requests > 0 && c.w.IgnoreEOS {
+	// With ignore_eos, an engine that stops early did less work than the one it is compared
+	// with.
+	requests, of, tokens := 0, 0, 0
+	for s := range measure.Answered(c.samples) {
+		of++
+		if missing := s.RequestedOutput - max(s.OutputTokens, 0); missing > 0 {
+			requests, tokens = requests+1, tokens+missing
+		}
+	}
+	if requests > 0 && c.w.IgnoreEOS {
 		r.note(c.fact(code.Of("answers.short",
 			"{requests} of {of} answers of {subject} were shorter than requested, by {tokens} tokens in all"),
-			verdict.Int("requests", s.Requests), verdict.Int("of", s.Of), verdict.Int("tokens", s.Tokens)))
+			verdict.Int("requests", requests), verdict.Int("of", of), verdict.Int("tokens", tokens)))
 	}
-	d := load.Deviating(c.samples, 0)
+	d := load.Deviating(c.samples)
 	method := verdict.Text("method", c.run.Prompts.Method)
 	if d.Unknown > 0 {
 		r.note(c.fact(code.Of("prompts.length_unknown",
@@ -212,12 +221,12 @@ func (r *recording) doubtful(c sentCell) {
 }
 
 // FindingOf is a finding in answers, without the cell, which its reader knows.
-func FindingOf(f coherence.Finding) verdict.Reason {
+func FindingOf(f answers.Finding) verdict.Reason {
 	example := []verdict.Arg{verdict.Int("request", f.Request.Index), verdict.Text("excerpt", f.Excerpt)}
 	if f.Request.Turn > 0 {
 		example = append(example, verdict.Int("turn", f.Request.Turn))
 	}
-	if f.Code == coherence.Circles {
+	if f.Code == answers.Circles {
 		example = append(example, verdict.Int("answers", f.Count), verdict.Int("of", f.Of), verdict.Int("reverse", f.Reverse))
 		return verdict.Say("answers.circles",
 			"{answers} of {of} answers loop or are empty where the parent's do not, {reverse} the other way "+
@@ -229,27 +238,27 @@ func FindingOf(f coherence.Finding) verdict.Reason {
 		example...).From(SignOf(f.Sign))
 }
 
-var signs = map[coherence.Code]code.Fact{
-	coherence.Empty:      code.Of("text.empty", "empty"),
-	coherence.OnlyBroken: code.Of("text.only_broken", "nothing but replacement characters"),
-	coherence.Broken:     code.Of("text.broken", "{count} of {of} characters are replacement, control or private ones"),
-	coherence.NotNumbers: code.Of("text.not_numbers", "{count} of {of} words are NaN or infinite"),
-	coherence.OneWord:    code.Of("text.one_word", "{text:q} is {count} of {of} words"),
-	coherence.Repeated:   code.Of("text.repeated", "{text:q} over and over"),
-	coherence.TooEven:    code.Of("text.too_even", "character entropy of {bits:3} bits, less than any text has"),
-	coherence.TooRandom:  code.Of("text.too_random", "character entropy of {bits:3} bits, more than any text has"),
+var signs = map[answers.Code]code.Fact{
+	answers.Empty:      code.Of("text.empty", "empty"),
+	answers.OnlyBroken: code.Of("text.only_broken", "nothing but replacement characters"),
+	answers.Broken:     code.Of("text.broken", "{count} of {of} characters are replacement, control or private ones"),
+	answers.NotNumbers: code.Of("text.not_numbers", "{count} of {of} words are NaN or infinite"),
+	answers.OneWord:    code.Of("text.one_word", "{text:q} is {count} of {of} words"),
+	answers.Repeated:   code.Of("text.repeated", "{text:q} over and over"),
+	answers.TooEven:    code.Of("text.too_even", "character entropy of {bits:3} bits, less than any text has"),
+	answers.TooRandom:  code.Of("text.too_random", "character entropy of {bits:3} bits, more than any text has"),
 }
 
 // SignOf is a sign in a text that sound text does not have.
-func SignOf(s coherence.Sign) verdict.Reason {
+func SignOf(s answers.Sign) verdict.Reason {
 	var args []verdict.Arg
 	if s.Of > 0 {
 		args = append(args, verdict.Int("count", s.Count), verdict.Int("of", s.Of))
 	}
 	switch s.Code {
-	case coherence.OneWord, coherence.Repeated:
+	case answers.OneWord, answers.Repeated:
 		args = append(args, verdict.Text("text", s.Text))
-	case coherence.TooEven, coherence.TooRandom:
+	case answers.TooEven, answers.TooRandom:
 		args = append(args, verdict.Num("bits", s.Value, "count"))
 	}
 	if s.FromStart {
@@ -402,9 +411,6 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 			s.PromptBytes += len(text)
 			_, _ = io.WriteString(digest, text) // a hash accepts everything
 		}
-		if len(p.IDs) > 0 || len(p.ContextIDs) > 0 {
-			continue
-		}
 		s.PromptSum = hex.EncodeToString(digest.Sum(nil)[:8])
 		if p.System != "" {
 			s.PromptBytes = 0 // all prompts of a launch share one text, which differs between launches
@@ -416,28 +422,28 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 // scheduled for a moment finds several events at once.
 const fastShare = 0.1
 
-var workFound = map[work.Code]code.Fact{
-	work.PromptText: code.Of("work.prompt_text",
+var workFound = map[answers.WorkCode]code.Fact{
+	answers.PromptText: code.Of("work.prompt_text",
 		"{subject}: a prompt token of {one} covers {value:2} of text, one of {other} {other_value:2}: {one} "+
 			"counts other tokens than it was sent"),
-	work.AnswerText: code.Of("work.answer_text",
+	answers.AnswerText: code.Of("work.answer_text",
 		"{subject}: a generated token of {one} covers {value:2} of visible text, one of {other} {other_value:2}: "+
 			"{one} counts tokens that it did not send, or sends pieces of tokens"),
-	work.PromptCount: code.Of("work.prompt_count",
+	answers.PromptCount: code.Of("work.prompt_count",
 		"{subject}: {one} counts {value:3} prompt tokens for each one by the tokenizer of {other}, {other} "+
 			"itself {other_value:3}: {one} counts other tokens than it was sent"),
-	work.AnswerCount: code.Of("work.answer_count",
+	answers.AnswerCount: code.Of("work.answer_count",
 		"{subject}: {one} counts {value:3} answer tokens for each one by the tokenizer of {other}, {other} "+
 			"itself {other_value:3}: {one} counts tokens that it did not send, or sends pieces of tokens"),
 }
 
 // WorkOf is how two arms differ that were to do the same work.
-func WorkOf(f work.Finding, one, other string) verdict.Reason {
+func WorkOf(f answers.WorkDifference, one, other string) verdict.Reason {
 	unit := "bytes"
 	switch f.Code {
-	case work.PromptCount, work.AnswerCount:
+	case answers.PromptCount, answers.AnswerCount:
 		unit = "count"
-	case work.AnswerText:
+	case answers.AnswerText:
 		unit = "characters"
 	}
 	return verdict.New(workFound[f.Code], verdict.Text("one", one), verdict.Num("value", f.Candidate, unit),

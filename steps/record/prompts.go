@@ -17,7 +17,7 @@ func promptSpec(w *plans.Workload, cell plans.Cell, draw, body string, data *dat
 	spec := prompt.Spec{
 		Cell: cell.Address, Seed: int64(w.Seed), Draw: draw, Body: body, API: openai.API(w.API), Tokens: cell.Prompt,
 		Lengths: lengthsOf(w.PromptLengths), Outputs: lengthsOf(w.OutputLengths),
-		CountTemplate: w.CountTemplate, Depth: cell.Depth, SystemTokens: w.SystemTokens, Turns: w.Turns, Random: w.Prompts == "random",
+		CountTemplate: w.CountTemplate, Depth: cell.Depth, SystemTokens: w.SystemTokens, Turns: w.Turns,
 		Warmup: cell.Warmup, Requests: cell.Requests,
 		Timeouts: openai.Timeouts{Total: w.FirstTimeout, First: w.FirstTimeout, Stall: w.FirstTimeout},
 	}

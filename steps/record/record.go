@@ -189,7 +189,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	p := LoadPlan(w, cell)
 	p.Prompts = prompts
 	// Some servers refuse a request with an unknown field.
-	p.IgnoreEOS = p.IgnoreEOS && r.Kind.Ask.IgnoreEOS
+	p.Request.IgnoreEOS = p.Request.IgnoreEOS && r.Kind.Ask.IgnoreEOS
 	p.Zero, p.Fresh = r.Zero, r.Fresh
 	before := r.done
 	r.total += p.Total() - cell.Warmup - cell.Requests
@@ -225,7 +225,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 		Cell: cell.Address, From: result.From, To: result.To,
 		Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
 		Correction: w.LatencyCorrection, UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
-		ExactOutput: p.IgnoreEOS, Latency: latency,
+		ExactOutput: p.Request.IgnoreEOS, Latency: latency,
 		Prompts: measure.PromptsMade{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},
 	}
 	for metric, limit := range w.SLO {
@@ -251,14 +251,18 @@ func cachesOnPurpose(w *plans.Workload) bool {
 func LoadPlan(w *plans.Workload, cell plans.Cell) load.Plan {
 	seed := int64(w.Seed)
 	p := load.Plan{
-		Cell: cell.Address, Requests: cell.Requests, Warmup: cell.Warmup, OutputTokens: cell.Output,
-		API: openai.API(w.API), Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP, RepetitionPenalty: w.RepetitionPenalty,
-		Seed: &seed, IgnoreEOS: w.IgnoreEOS, CacheContext: w.DepthCached && cell.Depth > 0, Retries: w.Retries, MaxErrors: w.MaxErrors,
+		Cell: cell.Address,
+		Request: openai.Request{
+			API: openai.API(w.API), MaxTokens: cell.Output, IgnoreEOS: w.IgnoreEOS, Seed: &seed,
+			Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP, RepetitionPenalty: w.RepetitionPenalty,
+			Timeouts: openai.Timeouts{Total: w.RequestTimeout, Stall: w.StallTimeout},
+		},
+		FirstTimeout: w.FirstTimeout, CacheContext: w.DepthCached && cell.Depth > 0,
+		Retries: w.Retries, MaxErrors: w.MaxErrors,
 		Pace: load.Pace{
 			Arrival: load.Arrival(w.Arrival), Rate: cell.Rate,
 			MaxConcurrency: w.MaxConcurrency, Duration: w.Duration, Seed: seed,
 		},
-		RequestTimeout: w.RequestTimeout, FirstTimeout: w.FirstTimeout, StallTimeout: w.StallTimeout,
 	}
 	if w.Arrival == "" {
 		p.Pace.Concurrency = cell.Concurrency

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/load/coherence"
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/load/prompt"
-	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -27,7 +26,7 @@ func answered(n int, seed uint64) (samples []measure.Sample, sent prompt.Prompts
 		return b.String()
 	}
 	for i := range n {
-		sent.Measured = append(sent.Measured, prompt.Prompt{Text: fmt.Sprintf("%x.", r.Uint64()) + say(2048), Asked: 2048})
+		sent.Measured = append(sent.Measured, prompt.Prompt{Text: fmt.Sprintf("%x.", r.Uint64()) + say(2048), Tokens: 2048})
 		s := measure.Sample{
 			Workload: "chat", Index: i, Text: say(256), PromptTokens: 2048, OutputTokens: 256, RequestedPrompt: 2048, RequestedOutput: 256,
 			TokenSource: measure.SourceUsage, Finish: "length",
@@ -60,7 +59,7 @@ func BenchmarkWork(b *testing.B) {
 			}
 		}
 	})
-	var arms [2]work.Arm
+	var arms [2]answers.Arm
 	for i := range 2 * launches {
 		some, sent := answered(requests, uint64(i+2))
 		mark(some, sent)
@@ -68,14 +67,14 @@ func BenchmarkWork(b *testing.B) {
 	}
 	b.Run("compare", func(b *testing.B) {
 		for b.Loop() {
-			if found, _ := work.Compare(arms[0], arms[1]); len(found) > 0 {
+			if found, _ := answers.CompareWork(arms[0], arms[1]); len(found) > 0 {
 				b.Fatal(found)
 			}
 		}
 	})
 	b.Run("coherence", func(b *testing.B) {
 		for b.Loop() {
-			if c := coherence.Signs(arms[0].Samples, arms[1].Samples); len(c) != 1 || c[0].Garbage > 0 {
+			if c := answers.Signs(arms[0].Samples, arms[1].Samples); len(c) != 1 || c[0].Garbage > 0 {
 				b.Fatal(c)
 			}
 		}

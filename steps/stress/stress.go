@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load"
-	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -218,8 +218,10 @@ func (s *sender) batch(ctx context.Context, p part, until time.Duration) ([]meas
 			pace.Duration = until
 		}
 		result, err = load.Run(ctx, s.Client, load.Plan{
-			Cell: p.name, Prompts: prompts, Requests: p.n, Zero: s.zero, API: s.API, OutputTokens: 1, Pace: pace,
-			RequestTimeout: time.Duration(s.RequestTimeout), StallTimeout: time.Duration(s.StallTimeout),
+			Cell: p.name, Prompts: prompts, Zero: s.zero, Pace: pace,
+			Request: openai.Request{API: s.API, MaxTokens: 1, Timeouts: openai.Timeouts{
+				Total: time.Duration(s.RequestTimeout), Stall: time.Duration(s.StallTimeout),
+			}},
 		})
 	}
 	e := s.keep(p.name, result.Samples)
@@ -303,7 +305,7 @@ func (c *Config) sound(part string, quiet, samples []measure.Sample, unread bool
 	case c.Coherence == "off" || unread:
 		return nil
 	case quiet == nil:
-		found := coherence.Incoherent(samples)
+		found := answers.Incoherent(samples)
 		if 2*len(found) <= len(samples) {
 			return nil
 		}
@@ -318,7 +320,7 @@ func (c *Config) sound(part string, quiet, samples []measure.Sample, unread bool
 		}
 		return out
 	}
-	for _, signs := range coherence.Signs(inOne(quiet), inOne(samples)) {
+	for _, signs := range answers.Signs(inOne(quiet), inOne(samples)) {
 		if signs.Garbage == 0 {
 			continue
 		}

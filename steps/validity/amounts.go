@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -153,12 +154,14 @@ func clocks(parent, candidate []*ledger.Launch, parentName, name string) (why, n
 
 // meanOf is the mean of a metric that all launches have once.
 func meanOf(launches []*ledger.Launch, address string) (mean float64, known bool) {
+	var values []float64
 	for _, l := range launches {
 		m, ok := l.Metrics[address]
 		if !ok {
 			return 0, false
 		}
-		mean += m.Stats["median"] / float64(len(launches))
+		values = append(values, m.Stats["median"])
 	}
-	return mean, len(launches) > 0
+	mean, err := stats.ArithmeticMean(values)
+	return mean, err == nil
 }

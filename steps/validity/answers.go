@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/load/coherence"
-	"github.com/mxflow/mxflow/engine/load/work"
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -23,9 +22,9 @@ import (
 func (j *Judge) Worked(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, asked *agreement.Asked) (v verdict.Verdict, notes []verdict.Reason, err error) {
 	byArm := byKey(launches)
 	for _, w := range ws {
-		did := func(v *variant.Variant) (arm work.Arm, err error) {
+		did := func(v *variant.Variant) (arm answers.Arm, err error) {
 			for _, c := range asked.Recounted(ids(byArm[v.Key])) {
-				arm.Counted = append(arm.Counted, work.Counted{Cell: c.Cell, Prompt: work.Count(c.Prompt), Answer: work.Count(c.Answer)})
+				arm.Counted = append(arm.Counted, answers.Counted{Cell: c.Cell, Prompt: answers.Count(c.Prompt), Answer: answers.Count(c.Answer)})
 			}
 			arm.Samples, err = j.samplesOf(byArm[v.Key], w)
 			return arm, err
@@ -39,16 +38,16 @@ func (j *Judge) Worked(launches []*ledger.Launch, vs []*variant.Variant, ws []*p
 			if err != nil {
 				return "", nil, err
 			}
-			found, few := work.Compare(parent, candidate)
+			found, few := answers.CompareWork(parent, candidate)
 			for _, cell := range few {
 				notes = append(notes, verdict.Say("work.uncompared",
 					"{subject}: fewer than {least} answers per arm: the work of {one} and {other} per token was "+
 						"not compared",
-					verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name), verdict.Int("least", work.Fewest)).On(cell))
+					verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name), verdict.Int("least", answers.Fewest)).On(cell))
 			}
 			for _, f := range found {
 				found := record.WorkOf(f, v.Name, vs[0].Name)
-				if w.Coherence != "off" || f.Code == work.PromptText || f.Code == work.PromptCount {
+				if w.Coherence != "off" || f.Code == answers.PromptText || f.Code == answers.PromptCount {
 					return verdict.Invalid, []verdict.Reason{found}, nil
 				}
 				notes = append(notes, found)
@@ -154,7 +153,7 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 				"no answers of {subject} to {workload} are recorded to compare with those of {other}",
 				verdict.Text("workload", w.Name), verdict.Text("other", other)).On(none), nil, nil
 		}
-		for _, c := range coherence.Signs(parent, candidate) {
+		for _, c := range answers.Signs(parent, candidate) {
 			var found []verdict.Reason
 			for _, f := range c.Why {
 				found = append(found, record.FindingOf(f))
@@ -166,7 +165,7 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 					"{subject} was not answered by both {one} and {other}: nothing to compare",
 					verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
 			// A few empty answers may be chance; that there are no others proves nothing.
-			case c.Garbage > 0, c.Doubtful == c.Of && len(c.Why) > 0 && c.Why[0].Sign.Code == coherence.Empty:
+			case c.Garbage > 0, c.Doubtful == c.Of && len(c.Why) > 0 && c.Why[0].Sign.Code == answers.Empty:
 				return verdict.Say("answers.worse",
 					"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
 					verdict.Int("answers", max(c.Garbage, c.Doubtful)), of, cell, other).On(v.Name).From(found...), nil, nil

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure"
@@ -435,7 +435,7 @@ func TestValidRow(t *testing.T) {
 				}
 				samples = append(samples, measure.Sample{Workload: "chat", Index: i, PromptSum: fmt.Sprint(i), Text: text, Events: []measure.Event{{}}})
 			}
-			for _, f := range coherence.Incoherent(samples) {
+			for _, f := range answers.Incoherent(samples) {
 				l.Incoherent = append(l.Incoherent, record.FindingOf(f).On(f.Cell))
 			}
 			if err := kept.WriteSamples("", l, samples); err != nil {

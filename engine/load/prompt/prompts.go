@@ -6,12 +6,8 @@ package prompt
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -21,19 +17,15 @@ import (
 type Method string
 
 const (
-	// Tokenizer: every prompt was counted with the engine's own tokenizer.
+	// Tokenizer: prompts are made of words that the engine's own tokenizer counted.
 	Tokenizer Method = "tokenizer"
-	// Pieces: the engine has no tokenizer endpoint; prompts are assembled from sentences
-	// and words whose token counts its usage gave.
-	Pieces Method = "pieces"
-	// ByUsage: as Pieces, but in this vocabulary they do not add up; the usage for two
-	// prompts gave the average length of a token. Lengths are approximate and must be
-	// compared with usage afterwards (load.Deviating).
+	// ByUsage: the engine has no tokenizer endpoint, and its usage gave the counts of words.
+	// Where these do not add up in its vocabulary, the usage for two prompts gave the average length of a
+	// token: then nothing is verified, and lengths are approximate and must be compared with
+	// usage afterwards (load.Deviating).
 	ByUsage Method = "usage"
 	// Guess: the engine counts nothing. Four bytes are taken as a token.
 	Guess Method = "guess"
-	// IDs: token ids are sent, so nothing is counted.
-	IDs Method = "ids"
 	// Given: the prompts of a data set, whatever their length.
 	Given Method = "given"
 )
@@ -41,22 +33,16 @@ const (
 // Prompt is one prompt; Fill determines how it is sent.
 type Prompt struct {
 	Text string `json:"text"`
-	// Tokens is its length as the engine sees it, including the template of a first
-	// message: counted with Tokenizer, expected otherwise, 0 if unknown. Context, System
-	// and Before are not counted.
+	// Tokens is its length, with the template of a first message; 0 if none was requested.
+	// Context, System and Before are not counted: a first message for which the engine does
+	// not count Tokens plus ContextTokens deviates.
 	Tokens int `json:"tokens"`
-	// Asked is the requested length, counted in the same way; 0 if there is none. A first
-	// message for which the engine does not count Asked plus ContextTokens deviates.
-	Asked int `json:"asked,omitempty"`
-	// IDs, if set, are sent instead of Text (random tokens).
-	IDs []int `json:"ids,omitempty"`
 	// System is a system prompt that all prompts of a cell share (those of a data set
 	// have their own), Context a text before Text that counts as depth, not as prompt;
 	// ContextTokens is the length of both together. The unique start is in whichever
 	// comes first of Context and Text.
 	System        string `json:"system,omitempty"`
 	Context       string `json:"context,omitempty"`
-	ContextIDs    []int  `json:"context_ids,omitempty"`
 	ContextTokens int    `json:"context_tokens,omitempty"`
 	// Before are messages of a data set's conversation before Text, System
 	// excluded.
@@ -65,7 +51,7 @@ type Prompt struct {
 	// set, a trace); 0 uses the plan's.
 	Output int `json:"output,omitempty"`
 	// Next is the user's next message of the same conversation, sent after the answer to
-	// this one, nil at its end. Only its Text, Tokens, Asked, Output and Next are set;
+	// this one, nil at its end. Only its Text, Tokens, Output and Next are set;
 	// its tokens are its own, without a template's.
 	Next *Prompt `json:"next,omitempty"`
 	// Extra are additional fields of its request (tools of a data set).
@@ -108,18 +94,13 @@ func noTokenizer(err error) bool {
 
 // Fill puts a prompt into a request, whose API is already set: what precedes the user's
 // message (a system prompt, a recorded conversation), the context and the text as one
-// message, or token ids, and the prompt's additional fields. The lengths of prompts hold
-// for requests filled this way.
+// message, and the prompt's additional fields. The lengths of prompts hold for requests
+// filled this way.
 //
 // A chat has the system prompt as a separate message. The completions endpoint has no
 // messages, so there the system prompt is the start of the text.
 func (p Prompt) Fill(r *openai.Request) {
-	r.Prompt, r.Tokens, r.Before, r.Extra = p.Context+p.Text, nil, nil, p.Extra
-	if p.IDs != nil {
-		r.Prompt = ""
-		r.Tokens = append(append([]int(nil), p.ContextIDs...), p.IDs...)
-		return
-	}
+	r.Prompt, r.Before, r.Extra = p.Context+p.Text, nil, p.Extra
 	if r.API != openai.Chat {
 		r.Prompt = p.System + r.Prompt
 		return
@@ -130,30 +111,10 @@ func (p Prompt) Fill(r *openai.Request) {
 	r.Before = append(r.Before, p.Before...)
 }
 
-// ContextAlone is the prompt that puts a prompt's context, and nothing after it, into an
-// engine's prefix cache; ok is false if it has none.
-func (p Prompt) ContextAlone() (alone Prompt, ok bool) {
-	alone = Prompt{System: p.System, Text: p.Context, IDs: p.ContextIDs, Tokens: p.ContextTokens, Extra: p.Extra}
-	return alone, p.Context != "" || len(p.ContextIDs) > 0
-}
-
-// Check rejects prompts that cannot be sent as they are.
-func (p *Prompt) Check(api openai.API) error {
-	for turn := p; turn != nil; turn = turn.Next {
-		switch ids := len(turn.IDs)+len(turn.ContextIDs) > 0; {
-		case !ids:
-		case api == openai.Chat:
-			return errors.New(`token IDs cannot be sent in a chat: use api = "completions", or prompts = "text"`)
-		case turn.Next != nil || turn != p:
-			return errors.New(`a conversation cannot continue from token IDs, because answers are text: use prompts = "text", or one turn`)
-		case turn.System != "" || turn.Context != "" || len(turn.IDs) == 0:
-			return errors.New("a prompt cannot mix token IDs and text")
-		}
-		if turn.Output < 0 {
-			return fmt.Errorf("output of %d tokens, required ≥ 1", turn.Output)
-		}
-	}
-	return nil
+// ContextAlone is the request that puts a prompt's context, and nothing after it, into an
+// engine's prefix cache.
+func (p Prompt) ContextAlone() *Prompt {
+	return &Prompt{System: p.System, Text: p.Context, Tokens: p.ContextTokens, Output: 1, Extra: p.Extra}
 }
 
 // Turns is how many requests the conversation of a prompt has.
@@ -164,27 +125,3 @@ func (p *Prompt) Turns() int {
 	}
 	return n
 }
-
-// digest is the same for prompts that send the engine the same, whenever.
-func (p Prompt) digest() string {
-	sum := sha256.Sum256(p.encode())
-	return string(sum[:])
-}
-
-// encode is the prompt as JSON. Everything in it can be encoded: data set values came
-// from JSON.
-func (p Prompt) encode() []byte {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(fmt.Sprintf("a prompt that is not JSON: %v", err))
-	}
-	return text
-}
-
-// shortest are texts of which at least one is a single token in any vocabulary.
-var shortest = []string{"a", "I", "The"}
-
-// openers are words that start a text which no tokenizer can count.
-var openers = strings.Fields(`
-	In At On By For From With Under Over After Before Where When While Some Most
-	Many Each Every Both All Only Here There Then Now Our Their His Her My One`)

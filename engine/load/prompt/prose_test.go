@@ -63,7 +63,7 @@ func allOf(t *testing.T, class rune, texts []string) {
 // several.
 func TestPromptsShareNoRuns(t *testing.T) {
 	const run = 7
-	for _, name := range []string{"words", "pieces of four", "bytes"} { // with all words, with short ones, and by search
+	for _, name := range []string{"words", "pieces of four", "bytes"} { // with all words, with short ones, and by length
 		seen, all := map[string]int{}, 0
 		for launch := range 4 {
 			p, err := Build(t.Context(), &fake{count: tokenizers[name]}, Spec{Cell: "chat", Draw: strings.Repeat("a", launch), Tokens: 2000, Requests: 16})

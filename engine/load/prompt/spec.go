@@ -3,10 +3,10 @@ package prompt
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -41,8 +41,6 @@ type Spec struct {
 	// one has the requested number of tokens by itself, without a template. For Data it
 	// limits the messages sent of a conversation.
 	Turns int
-	// Random sends token ids drawn from the vocabulary instead of text.
-	Random bool
 	// Learned is shared by all cells of one engine; nil learns again.
 	Learned *Knowledge
 	// Warmup and Requests are how many prompts to make.
@@ -60,32 +58,44 @@ func (s *Spec) check() error {
 	if s.Learned == nil {
 		s.Learned = &Knowledge{}
 	}
-	for _, drawn := range []*Lengths{s.Lengths, s.Outputs} {
-		if drawn != nil {
-			if err := drawn.Check(); err != nil {
-				return err
-			}
+	for _, l := range []*Lengths{s.Lengths, s.Outputs} {
+		if l == nil {
+			continue
+		}
+		known := slices.Contains([]string{Uniform, Normal, Lognormal}, l.Distribution)
+		if !known || l.Min < 1 || l.Max < l.Min || !(l.Mean >= 0 && l.Std >= 0) {
+			return fmt.Errorf("lengths cannot be drawn: %+v", *l)
 		}
 	}
-	made := s.Data == nil && s.Lengths == nil
-	switch {
-	case s.Requests < 0 || s.Warmup < 0 || s.Depth < 0 || s.SystemTokens < 0 || made && s.Tokens < 1:
+	if s.Requests < 0 || s.Warmup < 0 || s.Depth < 0 || s.SystemTokens < 0 || s.Data == nil && s.longest() < 1 {
 		return fmt.Errorf("invalid lengths or counts: %d prompt tokens, %d of context, %d of system prompt, %d prompts and %d for warm-up",
 			s.Tokens, s.Depth, s.SystemTokens, s.Requests, s.Warmup)
-	case s.Random && s.API == openai.Chat:
-		return errors.New(`random token IDs cannot be sent as a chat, which only takes text: use api = "completions", or prompts = "text"`)
-	case s.Random && (s.Turns > 1 || s.SystemTokens > 0):
-		return errors.New(`random token IDs cannot form a conversation or a system prompt: use prompts = "text" with turns and system_tokens`)
-	case s.Data == nil:
-		return s.room()
-	case s.Random || s.Lengths != nil || s.Depth > 0 || s.SystemTokens > 0:
-		return errors.New("a dataset has its own prompts: remove prompts, prompt_lengths, depth and system_tokens")
 	}
-	if err := s.Data.enough(*s); err != nil {
-		return err
+	if s.Data != nil {
+		return s.Data.enough(*s)
 	}
-	return s.room()
+	// All are made before the first is sent, so making them takes no measured time.
+	n, each := s.Warmup+s.Requests, float64(s.Tokens)
+	if s.Lengths != nil {
+		each = max(s.Lengths.Mean, float64(s.Lengths.Min))
+		if s.Lengths.Distribution == Uniform {
+			each = float64(s.Lengths.Min+s.Lengths.Max) / 2
+		}
+	}
+	if one := float64(s.Depth+s.SystemTokens) + float64(s.Turns)*max(each, minSize); float64(n)*one > mostTokens {
+		return fmt.Errorf("%d prompts and warm-ups of about %.0f tokens exceed the limit of %d in total: "+
+			"use fewer requests, or shorter prompts", n, one, mostTokens)
+	}
+	return nil
 }
+
+const (
+	// mostTokens limits those of all prompts of a cell, for which a token takes about five
+	// bytes of memory, and as many as minSize tokens whatever a message's length: a cell
+	// that used up memory would end the whole run, and the engine's.
+	mostTokens = 400_000_000
+	minSize    = 100
+)
 
 // Distributions of Lengths.
 const (
@@ -94,35 +104,14 @@ const (
 	Lognormal = "lognormal"
 )
 
-// maxLength is more tokens than any engine of this decade takes.
-const maxLength = 100_000_000
-
-// Lengths draws numbers of tokens.
+// Lengths draws numbers of tokens, from 1 ≤ Min to Max.
 type Lengths struct {
 	// Distribution is Uniform (Min to Max equally likely), Normal or Lognormal (with Mean
 	// and Std of the length itself, not of its logarithm). Values outside Min to Max are
-	// moved to the nearer end; Max 0 is no limit for the latter two.
+	// moved to the nearer end.
 	Distribution string
 	Min, Max     int
 	Mean, Std    float64
-}
-
-// Check returns an error if lengths cannot be drawn.
-func (l Lengths) Check() error {
-	finite := func(v float64) bool { return !math.IsNaN(v) && v >= 0 && v <= maxLength }
-	switch {
-	case l.Distribution != Uniform && l.Distribution != Normal && l.Distribution != Lognormal:
-		return fmt.Errorf("unknown distribution %q of lengths: use %q, %q or %q", l.Distribution, Uniform, Normal, Lognormal)
-	case l.Min < 0 || l.Max < 0 || l.Max > maxLength || l.Max > 0 && l.Min > l.Max:
-		return fmt.Errorf("lengths from %d to %d: required 1 ≤ min ≤ max ≤ %d", l.Min, l.Max, maxLength)
-	case l.Distribution == Uniform && (l.Min < 1 || l.Max < 1):
-		return fmt.Errorf("uniform lengths from %d to %d: both bounds are required, at least 1", l.Min, l.Max)
-	case l.Distribution == Uniform:
-		return nil
-	case !finite(l.Mean) || !finite(l.Std) || l.Mean < 1:
-		return fmt.Errorf("%s lengths of mean %v and standard deviation %v: the mean must be from 1 to %d and the deviation from 0", l.Distribution, l.Mean, l.Std, maxLength)
-	}
-	return nil
 }
 
 // at is the length with an index. It depends only on the arguments: not on the cell, so
@@ -141,46 +130,29 @@ func (l Lengths) at(seed int64, what, series string, index, turn int) int {
 		v := math.Log1p(l.Std / l.Mean * (l.Std / l.Mean))
 		x = math.Exp(math.Log(l.Mean) - v/2 + math.Sqrt(v)*r.NormFloat64())
 	}
-	most := l.Max
-	if most == 0 {
-		most = maxLength
-	}
-	return int(math.Round(min(max(x, float64(max(l.Min, 1))), float64(most))))
+	return int(math.Round(min(max(x, float64(l.Min)), float64(l.Max))))
 }
 
-const (
-	// mostInOne limits the tokens of one prompt with its context, mostInAll those of all
-	// prompts of a cell, and mostMessages their number. All are made before the first is
-	// sent, so making them takes no measured time, and a token takes about five bytes of
-	// memory, several times that while its prompt is fitted.
-	mostInOne    = 20_000_000
-	mostInAll    = 400_000_000
-	mostMessages = 4_000_000
-)
-
-// room checks that there is memory for a spec's prompts. Otherwise a cell would end the
-// whole run, and the engine's, when memory is used up.
-func (s Spec) room() error {
-	all, messages := 0, 0
-	for series, n := range map[string]int{"warmup": s.Warmup, "measured": s.Requests} {
-		for index := range n {
-			one := s.Depth + s.SystemTokens
-			for turn := range max(s.Turns, 1) {
-				messages++
-				if s.Data == nil {
-					one += s.length(series, index, turn)
-				}
-				if one > mostInOne {
-					return fmt.Errorf("a prompt of %d tokens or more with its context exceeds the limit of %d: use shorter prompts", one, mostInOne)
-				}
-				if messages > mostMessages {
-					return fmt.Errorf("more than %d messages: use fewer requests or turns", mostMessages)
-				}
-			}
-			if all += one; all > mostInAll {
-				return fmt.Errorf("the %d prompts and %d for warm-up exceed the limit of %d tokens in total: use fewer requests, or shorter prompts", s.Requests, s.Warmup, mostInAll)
-			}
-		}
+// length is the number of tokens of a prompt.
+func (s Spec) length(series string, index, turn int) int {
+	if s.Lengths == nil {
+		return s.Tokens
 	}
-	return nil
+	return s.Lengths.at(s.Seed, "prompt", series, index, turn)
+}
+
+// longest is the maximum of tokens per prompt.
+func (s Spec) longest() int {
+	if s.Lengths == nil {
+		return s.Tokens
+	}
+	return s.Lengths.Max
+}
+
+// output is the number of tokens of an answer, 0 if it is the plan's.
+func (s Spec) output(series string, index, turn int) int {
+	if s.Outputs == nil {
+		return 0
+	}
+	return s.Outputs.at(s.Seed, "output", series, index, turn)
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -193,7 +191,7 @@ func (m *Metric) settle() {
 	}
 	m.Mean, m.Std, m.Low, m.High = mean, nil, nil, nil
 	if len(m.Values) > 1 {
-		std := stat.StdDev(m.Values, nil)
+		std := math.Sqrt(stats.Variance(m.Values))
 		m.Std = &std
 	}
 	if s, err := stats.SampleOf(m.Values); err == nil {

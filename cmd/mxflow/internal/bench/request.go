@@ -42,7 +42,7 @@ type Request struct {
 	arrival                        string
 	maxConcurrency                 int
 	requests, warmup, runs, seed   int
-	depthCached, randomTokens, eos bool
+	depthCached, eos bool
 	temperature                    float64
 	correction, dataset            string
 	slo                            map[string]string
@@ -86,7 +86,6 @@ func (b *Request) Flags(f *pflag.FlagSet) {
 	f.StringVar(&b.model, "model", "", "model to ask for (default: the first that the server lists)")
 	f.StringVar(&b.api, "api", "completions", "completions or chat")
 	f.StringVar(&b.kind, "engine", "", "kind of the server (default: recognised by its pages; see mxflow engine kinds)")
-	f.BoolVar(&b.randomTokens, "random-tokens", false, "send random token ids instead of text")
 	f.StringVar(&b.dataset, "dataset", "", "send the prompts of this JSONL file instead of --pp")
 	f.BoolVar(&b.eos, "stop-at-eos", false, "let answers end on their own instead of enforcing --tg tokens")
 	f.Float64Var(&b.temperature, "temperature", 0, "sampling temperature; 0 takes the likeliest token")
@@ -202,10 +201,8 @@ func (b *Request) check(set func(flag string) bool) error {
 		return b.wrong("rate", "--arrival and --max-concurrency are for requests sent on schedule: give --rate too")
 	case !(b.temperature >= 0 && b.temperature <= 100):
 		return b.wrong("temperature", "%v is not between 0 and 100", b.temperature)
-	case b.randomTokens && b.api == "chat":
-		return b.wrong("random-tokens", "a chat takes messages, not token ids: leave out --api chat")
-	case b.dataset != "" && (set("pp") || set("depth") || b.randomTokens):
-		return b.wrong("dataset", "the file determines the prompts: remove --pp, --depth and --random-tokens")
+	case b.dataset != "" && (set("pp") || set("depth")):
+		return b.wrong("dataset", "the file determines the prompts: remove --pp and --depth")
 	case b.depthCached && !slices.ContainsFunc(b.depth, func(d int) bool { return d > 0 }):
 		return b.wrong("depth-cached", "there is no context to cache: set --depth")
 	case b.requestTimeout <= 0 || b.firstTimeout <= 0 || b.maxLag < 0:
@@ -286,9 +283,6 @@ func (b *Request) workload(run int) (*plans.Workload, error) {
 	}
 	if b.maxLag > 0 {
 		w.MaxLag = b.maxLag
-	}
-	if b.randomTokens {
-		w.Prompts = "random"
 	}
 	if len(b.rate) > 0 {
 		w.Concurrency, w.Rate, w.RateList, w.Arrival, w.MaxConcurrency = nil, b.rate, true, b.arrival, b.maxConcurrency

@@ -93,13 +93,6 @@ workload "drawn" {
   max_lag = "1m"
 }
 
-workload "ids" {
-  prompts       = "random"
-  prompt_tokens = 48
-  output_tokens = 24
-  max_lag       = "1m"
-}
-
 workload "ends" {
   prompt_tokens = 48
   output_tokens = 32
@@ -112,7 +105,7 @@ protocol "standard" {
     expect = "Paris"
   }
   level "benchmark" {
-    workloads = [workload.plain, workload.chat, workload.busy, workload.hot, workload.deep, workload.talk, workload.drawn, workload.ids, workload.ends]
+    workloads = [workload.plain, workload.chat, workload.busy, workload.hot, workload.deep, workload.talk, workload.drawn, workload.ends]
     launches  = 4
   }
 }

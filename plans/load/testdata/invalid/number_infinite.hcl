@@ -11,5 +11,5 @@ workload "chat" {
   warmup        = pow(10, 400)   # ERROR: Number too large
   temperature   = log(-1, 2)     # ERROR: Error in function call
   top_p         = 1e300 * 1e300  # ERROR: Number too large
-  prompts       = indent(-1, "") # ERROR: Error in function call
+  arrival       = indent(-1, "") # ERROR: Error in function call
 }

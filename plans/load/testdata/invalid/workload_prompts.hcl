@@ -2,7 +2,6 @@ plan "p" {}
 workload "numbers" {
   prompt_tokens      = 8
   output_tokens      = 8
-  prompts            = "poems" # ERROR: Invalid prompts
   turns              = 0 # ERROR: Invalid turns
   system_tokens      = -1 # ERROR: Invalid system_tokens
   depth_cached       = 1 # ERROR: Wrong type for depth_cached
@@ -32,12 +31,6 @@ workload "template" {
   prompt_tokens  = 8
   output_tokens  = 8
   count_template = false # ERROR: Argument has no effect
-}
-workload "ids" {
-  prompt_tokens = 8
-  output_tokens = 8
-  api           = "chat"
-  prompts       = "random" # ERROR: Argument has no effect
 }
 workload "nothing_cached" {
   prompt_tokens = 8

@@ -69,7 +69,6 @@ workload "serving" {
 workload "random" {
   prompt_tokens = 1024
   output_tokens = 64
-  prompts       = "random"
   concurrency   = 8
   requests      = 100
   duration      = "30s"

@@ -1,4 +1,4 @@
-package logprob
+package answers
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package coherence
+package answers
 
 import (
 	"fmt"
@@ -177,7 +177,7 @@ type writer func(r *rand.Rand, n int) string
 
 // texts are sentences that the comparison itself has never seen.
 var texts = sync.OnceValue(func() []string {
-	text, err := os.ReadFile("../../embedded/corpus.txt")
+	text, err := os.ReadFile("../embedded/corpus.txt")
 	if err != nil {
 		panic(err)
 	}

@@ -1,18 +1,51 @@
-// Package coherence tells text from garbage: which answers no sound engine gives, and
-// whether a candidate's answers are worse text than its parent's. It does not know
-// whether an answer is right, how fast it came or what follows from a finding: gates
-// judge.
-package coherence
+// Package answers judges what engines said: whether it is text or garbage, whether two
+// engines did the same work for it, and how far their answers to the same prompts are
+// apart at temperature 0. It sends no requests (engine/openai does), knows no limits, and
+// does not know what follows from a finding: gates judge.
+package answers
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/mxflow/mxflow/engine/measure"
 )
+
+// Code names what was found in one text, or in the answers to a cell's prompts.
+type Code string
+
+// What Coherent finds in one text.
+const (
+	Empty      Code = "empty"       // nothing but white space
+	OnlyBroken Code = "only-broken" // nothing but replacement characters
+	Broken     Code = "broken"      // Count of Of characters are replacement, control or private ones
+	NotNumbers Code = "not-numbers" // Count of Of words are NaN or infinite
+	OneWord    Code = "one-word"    // Text is Count of Of words
+	Repeated   Code = "repeated"    // Text again and again
+	TooEven    Code = "too-even"    // Value bits of entropy a character, less than any text has
+	TooRandom  Code = "too-random"  // and more than any
+)
+
+// What Incoherent and Signs find in answers.
+const (
+	// Garbage is one answer that shows Sign.
+	Garbage Code = "garbage"
+	// Circles are Count of Of answers that show a sign such as Sign where the parent's do
+	// not, and Reverse the other way round.
+	Circles Code = "circles"
+)
+
+// Sign is a feature of a text that sound text does not have; without a code, none.
+type Sign struct {
+	Code Code
+	// Text is the start of what is repeated.
+	Text      string
+	Count, Of int
+	Value     float64
+	FromStart bool
+}
 
 // Limits of Coherent. They are deliberately wide: a check that calls a strange but sound
 // answer garbage would invalidate measurements at random. Subtle damage is for the
@@ -128,22 +161,33 @@ func repeated(text string) Sign {
 		return Sign{}
 	}
 	for period := 1; period <= 8; period++ {
-		same := 0
-		for i := period; i < len(runes); i++ {
-			if runes[i] == runes[i-period] {
-				same++
-			}
-		}
-		if same == len(runes)-period {
+		if slices.Equal(runes[period:], runes[:len(runes)-period]) {
 			return Sign{Code: Repeated, Text: string(runes[:period])}
 		}
 	}
 	return Sign{}
 }
 
-// entropy compares how evenly characters are used with the range of real texts.
+// entropy compares how evenly characters are used with the range of texts in their kind of
+// script, by the Shannon entropy: the sum of −p log₂ p over the characters' shares p.
 func entropy(text string) Sign {
-	bits, most, n := characterBits(text)
+	counts, n, wide := map[rune]int{}, 0, 0
+	for _, r := range text {
+		counts[r]++
+		n++
+		if r >= utf8.RuneSelf {
+			wide++
+		}
+	}
+	bits := 0.0
+	for _, c := range slices.Sorted(maps.Values(counts)) { // so the last bit does not depend on the map's order
+		p := float64(c) / float64(n)
+		bits -= p * math.Log2(p)
+	}
+	most := maxBits
+	if 20*wide > n {
+		most = maxWideBits
+	}
 	switch {
 	case n < minRunes:
 		return Sign{}
@@ -153,32 +197,6 @@ func entropy(text string) Sign {
 		return Sign{Code: TooRandom, Value: bits}
 	}
 	return Sign{}
-}
-
-// characterBits is the Shannon entropy of a text's n characters in bits, the sum of −p
-// log₂ p over the characters' shares p, and the maximum for a text in its kind of script.
-func characterBits(text string) (bits, most float64, n int) {
-	counts, wide := map[rune]int{}, 0
-	for _, r := range text {
-		counts[r]++
-		n++
-		if r >= utf8.RuneSelf {
-			wide++
-		}
-	}
-	shares := make([]int, 0, len(counts))
-	for _, c := range counts {
-		shares = append(shares, c)
-	}
-	slices.Sort(shares) // so the last bit does not depend on the map's order
-	for _, c := range shares {
-		p := float64(c) / float64(n)
-		bits -= p * math.Log2(p)
-	}
-	if 20*wide > n {
-		return bits, maxWideBits, n
-	}
-	return bits, maxBits, n
 }
 
 // surelyBroken is more broken characters than an emoji or two cut at a tokenizer's
@@ -201,8 +219,8 @@ func hard(text string) Sign {
 	if why := notNumbers(text); why.Code != "" {
 		return why
 	}
-	if bits, most, n := characterBits(text); n >= minRunes && bits > most {
-		return entropy(text)
+	if why := entropy(text); why.Code == TooRandom {
+		return why
 	}
 	if why := repeated(text); why.Code != "" {
 		words := strings.Fields(text)
@@ -227,19 +245,3 @@ func soft(text string) Sign {
 	}
 	return entropy(text)
 }
-
-// Incoherent is Coherent for all measured answers: for each that does not read as text,
-// its request, the sign and its start. It is for answers that end by themselves; Signs is
-// for those forced on.
-func Incoherent(samples []measure.Sample) (found []Finding) {
-	for s := range measure.Answered(samples) {
-		text := generatedText(s)
-		if ok, why := Coherent(text); !ok {
-			found = append(found, Finding{Code: Garbage, Cell: s.Workload, Request: Request{s.Index, s.Turn}, Sign: why, Excerpt: excerpt(text)})
-		}
-	}
-	return found
-}
-
-// generatedText is everything that an engine generated for a request.
-func generatedText(s measure.Sample) string { return s.Reasoning + s.Text + s.Tools }

@@ -1,4 +1,4 @@
-package work
+package answers
 
 import (
 	"fmt"
@@ -8,14 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // answered are honest answers of n tokens, one word each, to prompts of 64 tokens.
 func answered(n, tokens int, seed uint64) (all []measure.Sample) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	words := strings.Fields(strings.Join(prompt.Prose(), " "))
+	words := strings.Fields(strings.Join(prose, " "))
 	for i := range n {
 		var b strings.Builder
 		for range tokens {
@@ -34,10 +33,10 @@ func white(s *measure.Sample, by string) {
 	s.Text = s.Text[:len(s.Text)/2] + strings.Repeat(by, len(s.Text)/4)
 }
 
-func TestCompare(t *testing.T) {
+func TestCompareWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(*measure.Sample)
-		want Code
+		want WorkCode
 	}{
 		"honest":                    {func(*measure.Sample) {}, ""},
 		"claims twice the prompt":   {func(s *measure.Sample) { s.PromptTokens *= 2 }, PromptText},
@@ -57,14 +56,14 @@ func TestCompare(t *testing.T) {
 			for i := range candidate {
 				c.do(&candidate[i])
 			}
-			found, _ := Compare(Arm{Samples: parent}, Arm{Samples: candidate})
-			if c.want == "" && len(found) > 0 || c.want != "" && (!slices.ContainsFunc(found, func(f Finding) bool { return f.Code == c.want })) {
+			found, _ := CompareWork(Arm{Samples: parent}, Arm{Samples: candidate})
+			if c.want == "" && len(found) > 0 || c.want != "" && (!slices.ContainsFunc(found, func(f WorkDifference) bool { return f.Code == c.want })) {
 				t.Errorf("%s: %+v, want %q", name, found, c.want)
 			}
 		}
 	}
 	// With too few answers nothing is known, and Compare says so.
-	if found, few := Compare(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)}); len(found) > 0 || len(few) != 1 {
+	if found, few := CompareWork(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)}); len(found) > 0 || len(few) != 1 {
 		t.Errorf("%d answers: %+v, %v", Fewest-1, found, few)
 	}
 }
@@ -82,7 +81,7 @@ func TestCountedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(*measure.Sample)
 		ours []Counted
-		want Code
+		want WorkCode
 	}{
 		"the same":              {func(*measure.Sample) {}, count(32, 32), ""},
 		"text of another kind":  {func(s *measure.Sample) { s.Text += s.Text[:len(s.Text)/4] }, count(32, 32), ""},
@@ -98,7 +97,7 @@ func TestCountedAgain(t *testing.T) {
 		for i := range candidate {
 			c.do(&candidate[i])
 		}
-		found, _ := Compare(Arm{parent, count(32, 32)}, Arm{candidate, c.ours})
+		found, _ := CompareWork(Arm{parent, count(32, 32)}, Arm{candidate, c.ours})
 		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || found[0].Code != c.want) {
 			t.Errorf("%s: %+v, want %q", name, found, c.want)
 		}
@@ -107,7 +106,7 @@ func TestCountedAgain(t *testing.T) {
 	for i := range double {
 		double[i].Prompt.Billed *= 2
 	}
-	if found, _ := Compare(Arm{answered(48, 32, 1), count(32, 32)}, Arm{answered(48, 32, 2), double}); len(found) != 1 || found[0].Code != PromptCount {
+	if found, _ := CompareWork(Arm{answered(48, 32, 1), count(32, 32)}, Arm{answered(48, 32, 2), double}); len(found) != 1 || found[0].Code != PromptCount {
 		t.Errorf("%+v", found)
 	}
 }
@@ -116,7 +115,7 @@ func TestCountedAgain(t *testing.T) {
 func TestHonestArms(t *testing.T) {
 	for _, n := range []int{4, 9, 24} {
 		for seed := range uint64(1500) {
-			if found, _ := Compare(Arm{Samples: answered(n, 16, 2*seed)}, Arm{Samples: answered(n, 16, 2*seed+1)}); len(found) > 0 {
+			if found, _ := CompareWork(Arm{Samples: answered(n, 16, 2*seed)}, Arm{Samples: answered(n, 16, 2*seed+1)}); len(found) > 0 {
 				t.Errorf("%d answers, seed %d: %+v", n, seed, found)
 			}
 		}

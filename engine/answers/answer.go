@@ -1,14 +1,10 @@
-// Package logprob compares engines' answers to the same prompts at temperature 0, with
-// the log-probabilities that they gave: where their tokens diverge, whether that was a
-// tie that rounding decides, and how much their distributions differ. It is pure. It
-// sends no requests (engine/openai does) and decides nothing: others say what distance is
-// too much, and whether the engine's own noise explains it.
-package logprob
+package answers
 
 import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -104,25 +100,14 @@ func (v *Value) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil
 	}
-	if len(text) > 0 && text[0] == '"' {
-		var word string
-		if err := json.Unmarshal(text, &word); err != nil {
-			return err
+	word := string(text)
+	if err := json.Unmarshal(text, &word); err == nil {
+		if sign := strings.TrimLeft(word, "+-"); strings.EqualFold(sign, "nan") {
+			word = sign
 		}
-		switch strings.ToLower(word) {
-		case "nan", "+nan", "-nan":
-			*v = Of(math.NaN())
-		case "inf", "+inf", "infinity", "+infinity":
-			*v = Of(math.Inf(1))
-		case "-inf", "-infinity":
-			*v = Of(math.Inf(-1))
-		default:
-			return fmt.Errorf("%q is not a log-probability: expected a number, null, \"NaN\", \"+Inf\" or \"-Inf\"", word)
-		}
-		return nil
 	}
-	var number float64
-	if err := json.Unmarshal(text, &number); err != nil {
+	number, err := strconv.ParseFloat(word, 64)
+	if err != nil {
 		return fmt.Errorf("%s is not a log-probability: expected a number, null, \"NaN\", \"+Inf\" or \"-Inf\"", text)
 	}
 	*v = Of(number)
