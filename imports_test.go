@@ -19,7 +19,7 @@ var allowed = map[string][]string{
 	"engine":   {},
 	"plans":    {"gates/verdict", "engine/measure/imported"},
 	"gates":    {"plans"},
-	"runtime":  {"plans", "gates", "engine/profile"},
+	"runtime":  {"plans", "gates", "engine/trace"},
 	"steps":    {"plans", "gates", "runtime", "engine"},
 }
 

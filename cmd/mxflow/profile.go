@@ -11,14 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/profiled"
-	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/profile/read"
-	"github.com/mxflow/mxflow/engine/profile/symbol"
+	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/engine/trace/symbol"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
 func newProfileCommand(a *app) *cobra.Command {
-	var o profile.Options
+	var o trace.Options
 	var on profiled.Served
 	kernels := 12
 	c := &cobra.Command{
@@ -29,8 +28,8 @@ category, the kernels, why the GPU waited and what the host did. Several files, 
 folder, are one capture: one file per GPU or process.
 
 Formats, recognised by content: torch and Chrome traces (.json, .json.gz), Nsight
-Systems (.nsys-rep if nsys is on the PATH, CSV of nsys stats), kernel summaries (CSV),
-and the output of --json.
+Systems (.nsys-rep and .sqlite if nsys is on the PATH, CSV of nsys stats), kernel
+summaries (CSV), and the output of --json.
 
 Prefill and decoding are told apart by the marks that vLLM, SGLang and TensorRT-LLM
 write around their steps. A profile without them is taken as a whole; describe it with
@@ -83,7 +82,7 @@ far it is from that, what a step would gain, and what bounds it.`,
 }
 
 func newProfileDiffCommand(a *app) *cobra.Command {
-	var o profile.Options
+	var o trace.Options
 	kernels := 12
 	c := &cobra.Command{
 		Use:   "diff A B",
@@ -104,7 +103,7 @@ explains; categories, overlap and waits add up to 100%.`,
 			if err != nil {
 				return err
 			}
-			d := profile.DiffOf(before, after)
+			d := trace.DiffOf(before, after)
 			if len(d.Parts) == 0 {
 				return fmt.Errorf("nothing to compare: %s has %s, %s has %s. Record the same phase and number of requests, or describe a profile without marks with --phase and --requests",
 					args[0], profiled.Parts(before), args[1], profiled.Parts(after))
@@ -122,13 +121,12 @@ explains; categories, overlap and waits add up to 100%.`,
 	return c
 }
 
-func profileFlags(c *cobra.Command, o *profile.Options, kernels *int) {
+func profileFlags(c *cobra.Command, o *trace.Options, kernels *int) {
 	f := c.Flags()
 	f.StringVar(&o.Phase, "phase", "", "phase of a profile without marks: prefill or decode")
 	f.IntVar(&o.Requests, "requests", 0, "requests served at once in a profile without marks")
 	f.IntVar(&o.Steps, "steps", 0, "model steps in a profile without marks")
 	f.IntVar(&o.Tokens, "tokens", 0, "tokens computed in a profile without marks")
-	f.StringArrayVar(&o.Processes, "process", nil, "count only this process, by `PID or name` (* for anything; repeatable)")
 	f.IntVar(kernels, "kernels", *kernels, "kernels to list for each part; 0 for all")
 	f.Func("category", "put kernels into a category, as `GLOB=CATEGORY` (repeatable)", func(text string) error {
 		glob, category, ok := strings.Cut(text, "=")
@@ -140,20 +138,20 @@ func profileFlags(c *cobra.Command, o *profile.Options, kernels *int) {
 	})
 }
 
-func readProfile(ctx context.Context, paths []string, o profile.Options) (*profile.Analysis, error) {
+func readProfile(ctx context.Context, paths []string, o trace.Options) (*trace.Analysis, error) {
 	switch {
-	case o.Phase != "" && !slices.Contains(profile.Phases, o.Phase):
-		return nil, fmt.Errorf("--phase %s: use %s", o.Phase, strings.Join(profile.Phases, ", "))
+	case o.Phase != "" && !slices.Contains(trace.Phases, o.Phase):
+		return nil, fmt.Errorf("--phase %s: use %s", o.Phase, strings.Join(trace.Phases, ", "))
 	case o.Requests < 0 || o.Steps < 0 || o.Tokens < 0:
 		return nil, errors.New("--requests, --steps and --tokens are 0 or more")
-	case o.Phase == profile.Decode && o.Tokens == 0:
+	case o.Phase == trace.Decode && o.Tokens == 0:
 		o.Tokens = o.Steps * max(o.Requests, 1)
 	}
-	analysis, err := read.Open(ctx, paths, o)
+	analysis, err := trace.Open(ctx, paths, o)
 	switch {
-	case errors.Is(err, profile.ErrHidden):
+	case errors.Is(err, trace.ErrHidden):
 		return nil, fmt.Errorf("%w: record with nsys profile --cuda-graph-trace=node", err)
-	case errors.Is(err, profile.ErrNoKernels):
+	case errors.Is(err, trace.ErrNoKernels):
 		return nil, fmt.Errorf("%w: was the engine working, and is this the file of the right process?", err)
 	}
 	return analysis, err
@@ -200,10 +198,10 @@ func profileOfPlan(a *app, args []string, kernels int, limits bool, on *profiled
 	switch {
 	case a.json && parent != nil:
 		a.printJSON(struct {
-			Analysis *profile.Analysis `json:"analysis"`
-			Parent   *profile.Analysis `json:"parent"`
-			Diff     *profile.Diff     `json:"diff"`
-		}{own.Is, parent.Is, profile.DiffOf(parent.Is, own.Is)})
+			Analysis *trace.Analysis `json:"analysis"`
+			Parent   *trace.Analysis `json:"parent"`
+			Diff     *trace.Diff     `json:"diff"`
+		}{own.Is, parent.Is, trace.DiffOf(parent.Is, own.Is)})
 		return nil
 	case a.json && limits:
 		a.printJSON(on.Limited(own.Is))
@@ -222,7 +220,7 @@ func profileOfPlan(a *app, args []string, kernels int, limits bool, on *profiled
 	profiled.Print(a.screen(), own.Is, kernels, on)
 	if parent != nil {
 		fmt.Fprintln(a.stdout)
-		profiled.PrintDiff(a.screen(), profile.DiffOf(parent.Is, own.Is), parent.String(), own.String(), kernels)
+		profiled.PrintDiff(a.screen(), trace.DiffOf(parent.Is, own.Is), parent.String(), own.String(), kernels)
 	}
 	return nil
 }

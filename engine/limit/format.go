@@ -20,13 +20,13 @@ type format struct {
 const whole = 16
 
 func (f format) of(matrix string) float64 {
-	if f.expertsOnly && !strings.Contains(matrix, ".experts.") {
-		return whole
-	}
 	for _, k := range f.kept {
 		if k.MatchString(matrix) {
 			return whole
 		}
+	}
+	if f.expertsOnly && !strings.Contains(matrix, ".experts.") {
+		return whole
 	}
 	return f.bits
 }
@@ -49,7 +49,7 @@ type quantised struct {
 
 	Groups map[string]struct {
 		Targets []string `json:"targets"`
-		Weights *struct {
+		Weights struct {
 			Bits  int    `json:"num_bits"`
 			Type  string `json:"type"`
 			Group int    `json:"group_size"`
@@ -58,59 +58,65 @@ type quantised struct {
 }
 
 // formatOf parses quantization_config; without one, weights have 16 bits.
-func formatOf(text json.RawMessage) (format, error) {
+func formatOf(text json.RawMessage) (f format, err error) {
 	if len(text) == 0 || string(text) == "null" {
 		return format{bits: whole}, nil
 	}
 	var q quantised
 	if err := json.Unmarshal(text, &q); err != nil {
-		return format{}, fmt.Errorf("cannot parse quantization_config: %w", err)
+		return f, fmt.Errorf("cannot parse quantization_config: %w", err)
 	}
-	f := format{}
-	switch method := q.Method; {
+	// perGroup is a weight's share of what a group has once.
+	perGroup := func(bits, group int) float64 {
+		if group < 1 {
+			return 0
+		}
+		return float64(bits) / float64(group)
+	}
+	switch method := strings.TrimSpace(q.Method + " " + q.Algorithm); {
 	case method == "mxfp4":
 		// An 8-bit scale per 32 weights; used for gpt-oss' experts.
 		f.bits, f.expertsOnly = 4+8.0/32, true
-	case method == "fp8":
+	case method == "modelopt NVFP4":
+		f.bits = 4 + 8.0/16 // an 8-bit scale per 16 weights
+	case method == "fp8", method == "modelopt FP8", method == "bitsandbytes" && q.In8Bit && !q.In4Bit:
 		f.bits = 8
+	case method == "bitsandbytes" && q.In4Bit:
+		f.bits = 4
 	case (method == "awq" || method == "gptq") && q.Bits >= 2 && q.Bits <= 8 && !q.Head && len(q.Dynamic) == 0:
 		// A 16-bit scale and a zero point per group.
 		f.bits = float64(q.Bits) + perGroup(16+q.Bits, q.Group)
-	case method == "bitsandbytes" && q.In4Bit:
-		f.bits = 4
-	case method == "bitsandbytes" && q.In8Bit:
-		f.bits = 8
-	case method == "modelopt" && q.Algorithm == "NVFP4":
-		// An 8-bit scale per 16 weights.
-		f.bits = 4 + 8.0/16
-	case method == "modelopt" && q.Algorithm == "FP8":
-		f.bits = 8
 	case method == "compressed-tensors" && len(q.Groups) == 1:
 		for _, g := range q.Groups {
-			if len(g.Targets) != 1 || g.Targets[0] != "Linear" || g.Weights == nil || g.Weights.Bits < 2 || g.Weights.Bits > 8 {
+			w := g.Weights
+			if len(g.Targets) != 1 || g.Targets[0] != "Linear" || w.Bits < 2 || w.Bits > 8 {
 				return f, fmt.Errorf("unknown compressed-tensors formats for %q", g.Targets)
 			}
 			scale := 16
-			if g.Weights.Type == "float" && g.Weights.Bits == 4 {
+			if w.Type == "float" && w.Bits == 4 {
 				scale = 8
 			}
-			f.bits = float64(g.Weights.Bits) + perGroup(scale, g.Weights.Group)
+			f.bits = float64(w.Bits) + perGroup(scale, w.Group)
 		}
 	default:
-		return f, fmt.Errorf("unknown format %q in quantization_config", strings.TrimSpace(q.Method+" "+q.Algorithm))
+		return f, fmt.Errorf("unknown format %q in quantization_config", method)
 	}
+	var kept []string
 	if q.Method != "compressed-tensors" {
-		f.kept = append(f.kept, regexp.MustCompile("^lm_head$")) // as they all do, whether stated or not
+		kept = append(kept, "^lm_head$") // as they all do, whether stated or not
 	}
+	star := func(name string) string { return strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, `.*`) }
 	for _, name := range q.NotConverted {
-		// Engines search for these anywhere in a name; gpt-oss uses stars.
-		f.kept = append(f.kept, regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, `.*`)))
+		kept = append(kept, star(name)) // engines search for these anywhere in a name
 	}
 	for _, name := range append(q.Ignore, q.Excluded...) {
 		pattern, isPattern := strings.CutPrefix(name, "re:")
 		if !isPattern {
-			pattern = "^" + strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, `.*`) + `(\.|$)`
+			pattern = "^" + star(name) + `(\.|$)`
 		}
+		kept = append(kept, pattern)
+	}
+	for _, pattern := range kept {
 		compiled, err := regexp.Compile(pattern)
 		if err != nil {
 			return f, fmt.Errorf("cannot parse the ignore list of quantization_config: %w", err)
@@ -118,12 +124,4 @@ func formatOf(text json.RawMessage) (format, error) {
 		f.kept = append(f.kept, compiled)
 	}
 	return f, nil
-}
-
-// perGroup is a weight's share of what a group has once.
-func perGroup(bits, group int) float64 {
-	if group < 1 {
-		return 0
-	}
-	return float64(bits) / float64(group)
 }

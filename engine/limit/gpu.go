@@ -9,8 +9,8 @@ import (
 type GPU struct {
 	// Bandwidth is that of its memory.
 	Bandwidth float64
-	// Rates are those of its matrix units on dense matrices, by the bits of a number;
-	// absent if it has no units for them.
+	// Rates are those of its matrix units on dense matrices, by the bits of a number; 0 if it
+	// has no units for them.
 	Rates map[int]float64
 	// OnChip is the total size of its caches, shared memory and registers, rounded up:
 	// weights that stay there are not read again.
@@ -25,14 +25,7 @@ const (
 
 // rates are those of 16, 8 and 4 bits, in TFLOP/s or TOP/s.
 func rates(r16, r8, r4 float64) map[int]float64 {
-	out := map[int]float64{16: r16 * tf}
-	if r8 > 0 {
-		out[8] = r8 * tf
-	}
-	if r4 > 0 {
-		out[4] = r4 * tf
-	}
-	return out
+	return map[int]float64{16: r16 * tf, 8: r8 * tf, 4: r4 * tf}
 }
 
 // gpus are those with known data sheets, by the name that nvidia-smi prints. Data sheets
@@ -87,9 +80,4 @@ func (g GPU) rate(bits int) float64 {
 }
 
 // fastest is the highest of all rates.
-func (g GPU) fastest() (most float64) {
-	for _, r := range g.Rates {
-		most = max(most, r)
-	}
-	return most
-}
+func (g GPU) fastest() float64 { return max(g.Rates[16], g.Rates[8], g.Rates[4]) }

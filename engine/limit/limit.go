@@ -7,11 +7,20 @@ package limit
 
 import (
 	"fmt"
+	"math"
 	"slices"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/trace/symbol"
 )
+
+// Basis is what is known before a launch is measured: the model, where its config.json
+// was read, and the names of the GPUs that the engine may use, by UUID.
+type Basis struct {
+	Model  *Model
+	Source string
+	GPUs   map[string]string
+}
 
 // Machine is the GPUs of one launch together.
 type Machine struct {
@@ -24,30 +33,23 @@ type Machine struct {
 
 // Of returns GPUs by their names. The error names an unknown one.
 func Of(names []string) (m Machine, err error) {
-	for _, name := range names {
-		g, known := gpus[name]
+	names = slices.Sorted(slices.Values(names))
+	for first, i := 0, 0; i < len(names); i++ {
+		g, known := gpus[names[i]]
 		if !known {
-			return Machine{}, fmt.Errorf("no data sheet for GPU %q", name)
+			return Machine{}, fmt.Errorf("no data sheet for GPU %q", names[i])
 		}
 		m.GPUs = append(m.GPUs, g)
-	}
-	kinds := slices.Compact(slices.Sorted(slices.Values(names)))
-	for i, kind := range kinds {
-		if i > 0 {
+		if i+1 < len(names) && names[i+1] == names[i] {
+			continue
+		}
+		if m.Name != "" {
 			m.Name += ", "
 		}
-		m.Name += fmt.Sprintf("%d × %s", count(names, kind), kind)
+		m.Name += fmt.Sprintf("%d × %s", i+1-first, names[i])
+		first = i + 1
 	}
 	return m, nil
-}
-
-func count(all []string, one string) (n int) {
-	for _, s := range all {
-		if s == one {
-			n++
-		}
-	}
-	return n
 }
 
 func (m Machine) sum(of func(GPU) float64) (sum float64) {
@@ -67,27 +69,70 @@ func (m Machine) Bandwidth() float64 {
 
 func (m Machine) rate(bits int) float64 { return m.sum(func(g GPU) float64 { return g.rate(bits) }) }
 
-// busy is the minimum GPU utilization at some moment if an engine is on the GPU.
-const busy = 0.5
+// Categories of a model's computation, under which a profile's kernels are sorted. What
+// is in none, such as norms and sampling, reads and multiplies little, and has no known
+// minimum time.
+const (
+	Dense     = symbol.DenseGEMM
+	MoE       = symbol.MoE
+	Attention = symbol.Attention
+	// Head is the output projection, which profiles count among the dense matrices.
+	Head = "lm_head"
+)
 
-// Used returns those GPUs that the engine used according to the driver: it held memory
-// there. If the driver names no process of the engine, as in its own container, they are
-// those that computed.
-func Used(uuids []string, series []measure.Series) (used []string) {
-	above := func(name string, least float64) (found []string) {
-		for _, uuid := range uuids {
-			if slices.ContainsFunc(series, func(s measure.Series) bool {
-				return s.Name == name && s.Source == uuid && slices.ContainsFunc(s.Value, func(x float64) bool { return x > least })
-			}) {
-				found = append(found, uuid)
-			}
+// Work is the minimum that one category reads and multiplies.
+type Work struct {
+	Category string
+	// Bytes are those of weights, or of the KV cache in attention.
+	Bytes, FLOPs float64
+	// Bits is the width of the multiplied numbers.
+	Bits int
+}
+
+// Decode is the work of a step that gives so many requests one token each, after so many
+// tokens of context. Weights are read once for all of them; of experts, as many as they
+// use on average, if each token chooses k of E independently: E·(1 − (1 − k/E)^n).
+func (m *Model) Decode(requests int, context float64) []Work {
+	n, experts, used := float64(requests), float64(m.Experts), float64(m.Used)
+	distinct := experts * (1 - math.Pow(1-used/max(experts, 1), n))
+	var cache, attention float64
+	for window, each := range m.Windows {
+		tokens := context
+		if window > 0 {
+			tokens = min(tokens, float64(window))
 		}
-		return found
+		cache += each.Bytes * tokens
+		attention += each.FLOPs * tokens
 	}
-	if used = above(measure.GPUProcessMemory, 0); used == nil {
-		used = above(measure.GPUUtilization, busy)
+	all := []Work{
+		{Dense, m.Dense.Bytes, n * 2 * m.Dense.Params, m.Dense.bits()},
+		{MoE, distinct * m.Expert.Bytes, n * 2 * used * m.Expert.Params, m.Expert.bits()},
+		{Attention, n * cache, n * attention, whole},
+		{Head, m.Head.Bytes, n * 2 * m.Head.Params, m.Head.bits()},
 	}
-	return used
+	return slices.DeleteFunc(all, func(w Work) bool { return !(w.Bytes > 0) && !(w.FLOPs > 0) })
+}
+
+// Resource is what work is limited by if nothing else delays it.
+type Resource string
+
+const (
+	Memory  Resource = "memory"  // the bandwidth of a GPU's memory
+	Compute Resource = "compute" // the rate of its matrix units
+)
+
+// Least is the minimum duration of work in seconds, and what limits it then. 0 if the
+// machine is unknown.
+func (m Machine) Least(w Work) (seconds float64, waits Resource) {
+	bandwidth, rate := m.Bandwidth(), m.rate(w.Bits)
+	if !(bandwidth > 0) || !(rate > 0) {
+		return 0, ""
+	}
+	read, multiplied := w.Bytes/bandwidth, w.FLOPs/rate
+	if multiplied > read {
+		return multiplied, Compute
+	}
+	return read, Memory
 }
 
 // Room is how far clocks may exceed those of a data sheet: boards boost by 8% beyond
@@ -99,7 +144,10 @@ const Room = 1.2
 // the formats of its config, with the experts that so many tokens use on average; and
 // what no format, cache or routing exceeds.
 func (m *Model) Limit(on Machine, requests int, context float64) *measure.Limit {
-	bandwidth, step := on.Bandwidth(), total(m.Decode(requests, context)).Bytes
+	bandwidth, step := on.Bandwidth(), 0.0
+	for _, w := range m.Decode(requests, context) {
+		step += w.Bytes
+	}
 	token := m.Dense.and(m.Head).and(m.Expert.times(float64(m.Used)))
 	least := token.Least - on.sum(func(g GPU) float64 { return g.OnChip })
 	if !(bandwidth > 0) || !(step > 0) || !(token.Prompt > 0) {
@@ -112,38 +160,4 @@ func (m *Model) Limit(on Machine, requests int, context float64) *measure.Limit 
 		Bits: bits, TFLOPs: on.rate(bits) / tf, MostTFLOPs: on.sum(GPU.fastest) / tf,
 		PromptGFLOP: 2 * token.Prompt / gb, Room: Room,
 	}
-}
-
-// fewest is how many steps an answer needs to have a rate.
-const fewest = 8
-
-// Steps is the minimum number of steps per second shown by the median of measured
-// answers. A step gives a request one token, or with speculation several at once:
-// whatever arrives within half of the shortest possible step counts as one step.
-func Steps(samples []measure.Sample, shortest time.Duration) (median float64, known bool) {
-	var rates []float64
-	for _, s := range samples {
-		if !s.Measured() || s.Err != "" {
-			continue
-		}
-		steps := 0
-		var first, last time.Duration
-		for _, e := range s.Events {
-			if !e.HasText() || steps > 0 && e.At-last < shortest/2 {
-				continue
-			}
-			if last = e.At; steps == 0 {
-				first = last
-			}
-			steps++
-		}
-		if steps >= fewest {
-			rates = append(rates, float64(steps-1)/(last-first).Seconds())
-		}
-	}
-	if len(rates) == 0 {
-		return 0, false
-	}
-	slices.Sort(rates)
-	return measure.Quantile(rates, 0.5), true
 }

@@ -2,11 +2,7 @@ package limit
 
 import (
 	"math"
-	"slices"
 	"testing"
-	"time"
-
-	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // The parts of published models' config.json that are read here.
@@ -72,11 +68,20 @@ func TestParameters(t *testing.T) {
 		all := every.and(m.Expert.times(float64(m.Experts))).Params
 		token := every.and(m.Expert.times(float64(m.Used)))
 		active, step := token.Params, token.Bytes
-		if all != c.all || active != c.active || math.Abs(step-c.step) > 1 || m.look(1000).Bytes != c.cache {
+		if all != c.all || active != c.active || math.Abs(step-c.step) > 1 || cacheOf(m) != c.cache {
 			t.Errorf("%s: %.0f parameters, %.0f of a token in %.0f bytes, %.0f bytes of cache; want %.0f, %.0f, %.0f, %.0f",
-				name, all, active, step, m.look(1000).Bytes, c.all, c.active, c.step, c.cache)
+				name, all, active, step, cacheOf(m), c.all, c.active, c.step, c.cache)
 		}
 	}
+}
+
+func cacheOf(m *Model) float64 {
+	for _, w := range m.Decode(1, 1000) {
+		if w.Category == Attention {
+			return w.Bytes
+		}
+	}
+	return 0
 }
 
 func TestFormats(t *testing.T) {
@@ -191,64 +196,6 @@ func TestLimit(t *testing.T) {
 	}
 	if l := read(t, llama8B).Limit(Machine{}, 1, 0); l != nil {
 		t.Errorf("no GPU allows %v", l)
-	}
-}
-
-// answer is a sample whose events are separated by these gaps.
-func answer(gaps ...time.Duration) measure.Sample {
-	s := measure.Sample{}
-	at := 50 * time.Millisecond
-	for _, g := range gaps {
-		at += g
-		s.Events = append(s.Events, measure.Event{At: at, Kind: measure.KindText, Tokens: -1, Bytes: 4})
-	}
-	return s
-}
-
-func TestSteps(t *testing.T) {
-	const ms = time.Millisecond
-	every := func(gap time.Duration, n int) []time.Duration { return slices.Repeat([]time.Duration{gap}, n) }
-	for name, c := range map[string]struct {
-		samples []measure.Sample
-		want    float64
-	}{
-		"a token each 2 ms": {[]measure.Sample{answer(every(2*ms, 30)...)}, 500},
-		// A speculative step of 8 ms gives four tokens, which are sent one after the other.
-		"four at once": {[]measure.Sample{answer(slices.Repeat([]time.Duration{8 * ms, ms / 10, ms / 10, ms / 10}, 20)...)}, 1000 / 8.3},
-		// Events that come twice as often as steps are possible are not attributed to
-		// speculation.
-		"smoothed": {[]measure.Sample{answer(every(ms/2, 100)...)}, 2000},
-		// All at once is one step, however many tokens it is.
-		"one piece":  {[]measure.Sample{answer(every(0, 100)...)}, 0},
-		"too few":    {[]measure.Sample{answer(every(2*ms, 7)...)}, 0},
-		"the median": {[]measure.Sample{answer(every(2*ms, 20)...), answer(every(4*ms, 20)...), answer(every(ms, 20)...)}, 500},
-		"warm-up":    {[]measure.Sample{{Warmup: true, Events: answer(every(ms, 20)...).Events}}, 0},
-		"failed":     {[]measure.Sample{{Err: "x", Events: answer(every(ms, 20)...).Events}}, 0},
-	} {
-		got, known := Steps(c.samples, ms)
-		if known != (c.want > 0) || math.Abs(got-c.want) > 0.01*c.want {
-			t.Errorf("%s: %v steps a second, want %v", name, got, c.want)
-		}
-	}
-}
-
-func TestUsed(t *testing.T) {
-	all := []string{"a", "b", "c"}
-	busy := []measure.Series{
-		{Name: measure.GPUUtilization, Source: "a", Value: []float64{0.1, 0.9}},
-		{Name: measure.GPUUtilization, Source: "b", Value: []float64{1}},
-		{Name: measure.GPUUtilization, Source: "c", Value: []float64{0.1}}, // a desktop
-	}
-	held := append(busy, measure.Series{Name: measure.GPUProcessMemory, Source: "a", Value: []float64{0, 20}})
-	for name, c := range map[string]struct {
-		series []measure.Series
-		want   []string
-	}{
-		"computed": {busy, []string{"a", "b"}}, "held": {held, []string{"a"}}, "unseen": {nil, nil},
-	} {
-		if got := Used(all, c.series); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
 	}
 }
 

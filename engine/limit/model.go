@@ -1,10 +1,10 @@
 package limit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -99,29 +99,26 @@ type config struct {
 	Quantised  json.RawMessage `json:"quantization_config"`
 }
 
-// family is an architecture's names of matrices and how it counts experts.
-type family struct {
-	experts func(c *config) int
-	// mlp and router are names below a layer.
+// families are the architectures with known matrices, and their names below a layer: of the
+// MLP and, with experts, of the router.
+var families = map[string]struct {
 	mlp, router string
 	latent      bool // attention over a compressed KV cache (MLA)
+}{
+	"llama":       {"mlp", "", false},
+	"mistral":     {"mlp", "", false},
+	"qwen2":       {"mlp", "", false},
+	"qwen3":       {"mlp", "", false},
+	"mixtral":     {"block_sparse_moe", "block_sparse_moe.gate", false},
+	"gpt_oss":     {"mlp", "mlp.router", false},
+	"qwen3_moe":   {"mlp", "mlp.gate", false},
+	"glm4_moe":    {"mlp", "mlp.gate", false},
+	"deepseek_v3": {"mlp", "mlp.gate", true},
+	"kimi_k2":     {"mlp", "mlp.gate", true},
 }
 
-func noExperts(*config) int { return 0 }
-
-// families are the architectures with known matrices.
-var families = map[string]family{
-	"llama":       {noExperts, "mlp", "", false},
-	"mistral":     {noExperts, "mlp", "", false},
-	"qwen2":       {noExperts, "mlp", "", false},
-	"qwen3":       {noExperts, "mlp", "", false},
-	"mixtral":     {func(c *config) int { return c.LocalExperts }, "block_sparse_moe", "block_sparse_moe.gate", false},
-	"gpt_oss":     {func(c *config) int { return c.LocalExperts }, "mlp", "mlp.router", false},
-	"qwen3_moe":   {func(c *config) int { return c.NumExperts }, "mlp", "mlp.gate", false},
-	"glm4_moe":    {func(c *config) int { return c.RoutedExperts }, "mlp", "mlp.gate", false},
-	"deepseek_v3": {func(c *config) int { return c.RoutedExperts }, "mlp", "mlp.gate", true},
-	"kimi_k2":     {func(c *config) int { return c.RoutedExperts }, "mlp", "mlp.gate", true},
-}
+// maxDimension exceeds any of a model, so no product overflows.
+const maxDimension = 1 << 24
 
 // Read parses a config.json. The error names what is unknown.
 func Read(text []byte) (*Model, error) {
@@ -129,69 +126,50 @@ func Read(text []byte) (*Model, error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return nil, fmt.Errorf("cannot parse config.json: %w", err)
 	}
-	f, known := families[c.Type]
+	family, known := families[c.Type]
 	if !known {
 		return nil, fmt.Errorf("unknown model_type %q", c.Type)
 	}
-	if err := c.check(f); err != nil {
-		return nil, fmt.Errorf("config.json: %w", err)
+	m := &Model{Type: c.Type, Used: c.Used, Windows: map[int]Look{}}
+	c.KVHeads = cmp.Or(c.KVHeads, c.Heads)
+	c.HeadDim = cmp.Or(c.HeadDim, c.Hidden/max(c.Heads, 1))
+	if c.Type == "gpt_oss" || c.Type == "mixtral" {
+		c.ExpertInner = c.Inner
+	}
+	needed := map[string]int{
+		"hidden_size": c.Hidden, "num_hidden_layers": c.Layers, "num_attention_heads": c.Heads, "num_key_value_heads": c.KVHeads,
+		"head_dim": c.HeadDim, "intermediate_size": c.Inner, "vocab_size": c.Vocabulary,
+	}
+	if family.router != "" {
+		m.Experts = max(c.LocalExperts, c.NumExperts, c.RoutedExperts) // each has one of them
+		needed["the number of experts"], needed["num_experts_per_tok"], needed["moe_intermediate_size"] = m.Experts, c.Used, c.ExpertInner
+	}
+	if family.latent {
+		needed["q_lora_rank"], needed["kv_lora_rank"], needed["qk_nope_head_dim"] = c.QueryRank, c.KVRank, c.NoPE
+		needed["qk_rope_head_dim"], needed["v_head_dim"] = c.RoPE, c.Value
+	}
+	for name, n := range needed {
+		if n < 1 || n > maxDimension || name == "num_hidden_layers" && n > 1<<12 {
+			return nil, fmt.Errorf("config.json: %s is %d", name, n)
+		}
+	}
+	if family.router != "" && c.Used > m.Experts || c.SharedExperts < 0 || c.SharedExperts > maxDimension || c.Window < 0 {
+		return nil, errors.New("config.json: num_experts_per_tok, n_shared_experts or sliding_window is out of bounds")
 	}
 	format, err := formatOf(c.Quantised)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Type: c.Type, Experts: f.experts(&c), Used: c.Used, Windows: map[int]Look{}}
 	for layer := range c.Layers {
-		m.layer(&c, f, format, layer)
+		m.layer(&c, format, layer)
 	}
 	m.Head.add(float64(c.Hidden)*float64(c.Vocabulary), format.of("lm_head"))
 	return m, nil
 }
 
-// most exceeds any dimension of a model, so no product overflows.
-const most = 1 << 24
-
-func (c *config) check(f family) error {
-	if c.KVHeads == 0 {
-		c.KVHeads = c.Heads
-	}
-	needed := map[string]int{
-		"hidden_size": c.Hidden, "num_hidden_layers": c.Layers, "num_attention_heads": c.Heads, "num_key_value_heads": c.KVHeads,
-		"intermediate_size": c.Inner, "vocab_size": c.Vocabulary,
-	}
-	if c.Type == "gpt_oss" || c.Type == "mixtral" {
-		c.ExpertInner = c.Inner
-	}
-	if n := f.experts(c); f.router != "" {
-		needed["the number of experts"], needed["num_experts_per_tok"], needed["moe_intermediate_size"] = n, c.Used, c.ExpertInner
-		if c.Used > n {
-			return fmt.Errorf("%d experts per token, out of %d", c.Used, n)
-		}
-	}
-	if f.latent {
-		needed["q_lora_rank"], needed["kv_lora_rank"], needed["qk_nope_head_dim"] = c.QueryRank, c.KVRank, c.NoPE
-		needed["qk_rope_head_dim"], needed["v_head_dim"] = c.RoPE, c.Value
-	}
-	for name, n := range needed {
-		if n < 1 || n > most {
-			return fmt.Errorf("%s is %d", name, n)
-		}
-	}
-	if c.Layers > 1<<12 {
-		return fmt.Errorf("num_hidden_layers is %d", c.Layers)
-	}
-	if c.HeadDim == 0 {
-		c.HeadDim = c.Hidden / c.Heads
-	}
-	if c.HeadDim < 1 || c.HeadDim > most || c.SharedExperts < 0 || c.SharedExperts > most || c.Window < 0 {
-		return errors.New("head_dim, n_shared_experts or sliding_window is out of bounds")
-	}
-	return nil
-}
-
 // layer adds the matrices of one layer, under their names in checkpoints.
-func (m *Model) layer(c *config, f family, format format, i int) {
-	hidden := float64(c.Hidden)
+func (m *Model) layer(c *config, format format, i int) {
+	f, hidden, heads := families[c.Type], float64(c.Hidden), float64(c.Heads)
 	add := func(to *Weights, name string, params float64) {
 		to.add(params, format.of(fmt.Sprintf("model.layers.%d.%s", i, name)))
 		if i < c.Layers-1 {
@@ -202,11 +180,10 @@ func (m *Model) layer(c *config, f family, format format, i int) {
 	sees := func(window int, bytes, key, value float64) {
 		w := m.Windows[window]
 		w.Bytes += cacheBytes * bytes
-		w.FLOPs += 2 * float64(c.Heads) * (key + value)
+		w.FLOPs += 2 * heads * (key + value)
 		m.Windows[window] = w
 	}
 	if f.latent {
-		heads := float64(c.Heads)
 		add(&m.Dense, "self_attn.q_a_proj", hidden*float64(c.QueryRank))
 		add(&m.Dense, "self_attn.q_b_proj", float64(c.QueryRank)*heads*float64(c.NoPE+c.RoPE))
 		add(&m.Dense, "self_attn.kv_a_proj_with_mqa", hidden*float64(c.KVRank+c.RoPE))
@@ -214,14 +191,16 @@ func (m *Model) layer(c *config, f family, format format, i int) {
 		add(&m.Dense, "self_attn.o_proj", heads*float64(c.Value)*hidden)
 		sees(0, float64(c.KVRank+c.RoPE), float64(c.NoPE+c.RoPE), float64(c.Value))
 	} else {
-		query, kv := float64(c.Heads)*float64(c.HeadDim), float64(c.KVHeads)*float64(c.HeadDim)
+		query, kv := heads*float64(c.HeadDim), float64(c.KVHeads)*float64(c.HeadDim)
 		add(&m.Dense, "self_attn.q_proj", hidden*query)
 		add(&m.Dense, "self_attn.k_proj", hidden*kv)
 		add(&m.Dense, "self_attn.v_proj", hidden*kv)
 		add(&m.Dense, "self_attn.o_proj", query*hidden)
 		sees(c.window(i), 2*kv, float64(c.HeadDim), float64(c.HeadDim))
 	}
-	if f.router == "" || c.dense(i) {
+	dense := f.router == "" || i < c.FirstDense || slices.Contains(c.Dense, i) ||
+		c.SparseStep > 1 && (i+1)%c.SparseStep != 0 || c.LayerFreq > 1 && i%c.LayerFreq != 0
+	if dense {
 		add(&m.Dense, f.mlp+".gate_proj", 3*hidden*float64(c.Inner))
 	} else {
 		add(&m.Dense, f.router, hidden*float64(m.Experts))
@@ -230,11 +209,6 @@ func (m *Model) layer(c *config, f family, format format, i int) {
 		}
 		add(&m.Expert, f.mlp+".experts.0.gate_proj", 3*hidden*float64(c.ExpertInner))
 	}
-}
-
-// dense reports whether a layer of a model with experts has none.
-func (c *config) dense(i int) bool {
-	return i < c.FirstDense || slices.Contains(c.Dense, i) || c.SparseStep > 1 && (i+1)%c.SparseStep != 0 || c.LayerFreq > 1 && i%c.LayerFreq != 0
 }
 
 // window is how many tokens a layer attends to; 0 is all.
@@ -258,19 +232,6 @@ func (c *config) window(i int) int {
 // configured otherwise.
 const cacheBytes = 2
 
-// look is the cost of one token after so many tokens of context.
-func (m *Model) look(context float64) (all Look) {
-	for window, each := range m.Windows {
-		tokens := context
-		if window > 0 {
-			tokens = min(tokens, float64(window))
-		}
-		all.Bytes += each.Bytes * tokens
-		all.FLOPs += each.FLOPs * tokens
-	}
-	return all
-}
-
 // CacheOfToken is the range of bytes that the KV cache of a token can take: from layers
 // that attend to all tokens with 4 bits per number, to all layers with 16.
 func (m *Model) CacheOfToken() (least, most float64) {
@@ -280,14 +241,4 @@ func (m *Model) CacheOfToken() (least, most float64) {
 		}
 	}
 	return least, most
-}
-
-// distinct is how many experts of a layer so many tokens use on average, if each chooses
-// independently: E·(1 − (1 − k/E)^n).
-func (m *Model) distinct(tokens int) float64 {
-	if m.Experts == 0 {
-		return 0
-	}
-	all := float64(m.Experts)
-	return all * (1 - math.Pow(1-float64(m.Used)/all, float64(tokens)))
 }

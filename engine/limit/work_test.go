@@ -14,8 +14,8 @@ func TestWork(t *testing.T) {
 		microseconds float64
 		waits        Resource
 	}
-	oss, llama := read(t, gptOSS20B), read(t, llama8B)
-	h100, h200 := Machine{GPUs: []GPU{gpus["NVIDIA H100 80GB HBM3"]}}, Machine{GPUs: []GPU{gpus["NVIDIA H200"]}}
+	oss := read(t, gptOSS20B)
+	h100 := Machine{GPUs: []GPU{gpus["NVIDIA H100 80GB HBM3"]}}
 	measured := h100
 	measured.Reached = 3000 * gb
 	for name, c := range map[string]struct {
@@ -41,19 +41,6 @@ func TestWork(t *testing.T) {
 			{Attention, 0.22177, 1.77413, 66.2, Memory},
 			{Head, 1.15827, 9.26614, 345.7, Memory},
 		}},
-		// 31 of 32 layers for each token, since the last one's output is needed once; the
-		// tokens of a prompt attend to 131,328 tokens, with 524,288 operations each.
-		"a prompt of 512 tokens": {llama.Prefill(1, 512), h200, []row{
-			{Dense, 13.95864, 6923.49, 6997.7, Compute},
-			{Attention, 0, 68.8537, 69.59, Compute},
-			{Head, 1.05067, 1.05067, 218.9, Memory},
-		}},
-		// Two of 256 attend to 65,792.
-		"two prompts of 512 tokens together": {llama.Prefill(2, 512)[1:2], h200, []row{{Attention, 0, 34.494, 34.86, Compute}}},
-		// Half of the layers see 128 tokens: 57,408 and 131,328 times 196,608 operations.
-		"windows": {oss.Prefill(1, 512)[2:3], h100, []row{{Attention, 0, 37.1070, 37.50, Compute}}},
-		// A short prompt waits for the weights.
-		"a prompt of 16 tokens": {llama.Prefill(1, 16)[:1], h200, []row{{Dense, 13.95864, 216.359, 2908, Memory}}},
 	} {
 		if len(c.work) != len(c.want) {
 			t.Errorf("%s: %+v, want %+v", name, c.work, c.want)
@@ -72,8 +59,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestOneCalculation: the limit of a step is the sum of its categories, and that of a
-// prompt's token the sum of dense and MoE work.
+// TestOneCalculation: the limit of a step is the sum of its categories.
 func TestOneCalculation(t *testing.T) {
 	h200, err := Of([]string{"NVIDIA H200"})
 	if err != nil {
@@ -83,17 +69,14 @@ func TestOneCalculation(t *testing.T) {
 		m := read(t, text)
 		for _, n := range []int{1, 8} {
 			l := m.Limit(h200, n, 700)
-			if sum := total(m.Decode(n, 700)).Bytes / gb; l.StepGB != sum {
+			sum := 0.0
+			for _, w := range m.Decode(n, 700) {
+				sum += w.Bytes / gb
+			}
+			if math.Abs(l.StepGB-sum) > 1e-9*sum {
 				t.Errorf("%s: a step reads %v GB, its categories %v", m.Type, l.StepGB, sum)
 			}
 		}
-		var prompt float64
-		for _, w := range m.Prefill(1, 1000) {
-			if w.Category == Dense || w.Category == MoE {
-				prompt += w.FLOPs / 1000 / gb
-			}
-		}
-		near(t, m.Type+": a token of a prompt", prompt, m.Limit(h200, 1, 0).PromptGFLOP)
 		if m.Expert.Params == 0 {
 			for _, w := range m.Decode(1, 1) {
 				if w.Category == MoE {

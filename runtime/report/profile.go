@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -15,14 +15,14 @@ import (
 
 // ProfileOf is the analysis of a launch's profiles; nil if there is none that can be read,
 // which mxflow audit reports.
-func ProfileOf(st *store.Store, l *ledger.Launch) *profile.Analysis {
+func ProfileOf(st *store.Store, l *ledger.Launch) *trace.Analysis {
 	sum := l.Left["profile/analysis.json"]
 	if sum == "" {
 		return nil
 	}
 	text, err := st.Get(sum)
-	a := &profile.Analysis{}
-	if err != nil || json.Unmarshal(text, a) != nil || a.Format != profile.Format {
+	a := &trace.Analysis{}
+	if err != nil || json.Unmarshal(text, a) != nil || a.Format != trace.Format {
 		return nil
 	}
 	return a
@@ -34,7 +34,7 @@ const mostThreads = 8
 // ProfileTables are where the time of a part of a profile goes, with so many kernels, 0 for
 // all: GPU time by category and by kernel, causes of waiting and host threads, each if the
 // profile shows it.
-func ProfileTables(p *profile.Part, kernels int) (tables []Table) {
+func ProfileTables(p *trace.Part, kernels int) (tables []Table) {
 	name, per := unitOfPart(p)
 	add := func(head []string, rows [][]string) {
 		if len(rows) > 0 {
@@ -46,9 +46,18 @@ func ProfileTables(p *profile.Part, kernels int) (tables []Table) {
 	}
 	var rows [][]string
 	for _, c := range p.Categories {
-		rows = append(rows, work(profile.Words(c.Name), c.Total, c.Count))
+		rows = append(rows, work(trace.Words(c.Name), c.Total, c.Count))
 	}
-	add([]string{"category", name, "share", "launches"}, append(rows, work("all", p.GPU, p.Count())))
+	rows = append(rows, work("all", p.GPU, p.Count()))
+	if us, count := p.Conversions(); count > 0 {
+		rows = append(rows, work("of that, conversions of formats", us, count))
+	}
+	add([]string{"category", name, "share", "launches"}, rows)
+	rows = nil
+	for _, l := range p.Layers {
+		rows = append(rows, work(l.Name, l.Total, l.Count))
+	}
+	add([]string{"layer", name, "share", "launches"}, rows)
 	rows = nil
 	shown, rest := First(p.Kernels, kernels)
 	for _, k := range shown {
@@ -64,7 +73,7 @@ func ProfileTables(p *profile.Part, kernels int) (tables []Table) {
 	add([]string{"kernel", name, "share", "launches"}, rows)
 	rows = nil
 	for _, w := range p.Waits {
-		rows = append(rows, []string{profile.Words(w.Cause), Tenths(per(w.Total)), shareOf(w.Total, p.Wall)})
+		rows = append(rows, []string{trace.Words(w.Cause), Tenths(per(w.Total)), shareOf(w.Total, p.Wall)})
 	}
 	add([]string{"the GPU waits while", name, "of the time"}, rows)
 	rows = nil
@@ -78,7 +87,7 @@ func ProfileTables(p *profile.Part, kernels int) (tables []Table) {
 
 // PartTitle is what part of a profile it is, how long a step of it takes and how busy the
 // GPU is.
-func PartTitle(p *profile.Part) string {
+func PartTitle(p *trace.Part) string {
 	title := PartName(p.Phase, p.Requests)
 	if p.GPUs > 1 {
 		title += ", " + verdict.Count(p.GPUs, "GPU")
@@ -94,7 +103,7 @@ func PartTitle(p *profile.Part) string {
 
 // PartName is "decode, 1 request".
 func PartName(phase string, requests int) string {
-	if phase == profile.Whole {
+	if phase == trace.Whole {
 		phase = "whole profile"
 	}
 	if requests > 0 {
@@ -104,12 +113,12 @@ func PartName(phase string, requests int) string {
 }
 
 // unitOfPart is what a part's times are divided by, and its name.
-func unitOfPart(p *profile.Part) (name string, per func(float64) float64) {
+func unitOfPart(p *trace.Part) (name string, per func(float64) float64) {
 	in := func(us float64) float64 { x, _ := p.Per(us); return x }
 	switch _, known := p.Per(1); {
 	case !known:
 		return "ms", func(us float64) float64 { return us / 1e3 }
-	case p.Phase == profile.Prefill, p.Phase == profile.Decode && p.Requests == 1 && p.Tokens == p.Steps:
+	case p.Phase == trace.Prefill, p.Phase == trace.Decode && p.Requests == 1 && p.Tokens == p.Steps:
 		return "µs/token", in
 	}
 	return "µs/step", in
@@ -124,7 +133,7 @@ func First[T any](all []T, most int) (shown, rest []T) {
 }
 
 // each is how many times something ran per step or token; in total if neither is known.
-func each(p *profile.Part, n int) string {
+func each(p *trace.Part, n int) string {
 	if per, ok := p.Per(float64(n)); ok {
 		return strings.TrimSuffix(Tenths(per), ".0")
 	}

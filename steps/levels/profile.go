@@ -12,9 +12,8 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/limit"
-	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/profile/symbol"
-	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/engine/trace/symbol"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -41,24 +40,24 @@ var profileKind = Kind{
 }
 
 // AnalysisOf is the analysis of a launch's profiles.
-func AnalysisOf(st *store.Store, l *ledger.Launch) (*profile.Analysis, error) {
+func AnalysisOf(st *store.Store, l *ledger.Launch) (*trace.Analysis, error) {
 	text, err := st.Get(l.Left[Analysis])
 	if err != nil {
 		return nil, fmt.Errorf("the profile of launch %s: %w", l.ID, err)
 	}
-	a := &profile.Analysis{}
+	a := &trace.Analysis{}
 	if err := json.Unmarshal(text, a); err != nil {
 		return nil, fmt.Errorf("the profile of launch %s: %w", l.ID, err)
 	}
-	if a.Format != profile.Format {
-		return nil, fmt.Errorf("the profile of launch %s has format %q, but this mxflow reads %q", l.ID, a.Format, profile.Format)
+	if a.Format != trace.Format {
+		return nil, fmt.Errorf("the profile of launch %s has format %q, but this mxflow reads %q", l.ID, a.Format, trace.Format)
 	}
 	return a, nil
 }
 
 // HeldAgainst is what a launch's profiles were compared with: without a model or a
 // machine if these were unknown.
-func HeldAgainst(st *store.Store, l *ledger.Launch) (on roofline.Basis, err error) {
+func HeldAgainst(st *store.Store, l *ledger.Launch) (on trace.Basis, err error) {
 	text, err := st.Get(l.Left[Profile+"/"+artifactFile])
 	if err != nil {
 		return on, fmt.Errorf("the data of launch %s for its profile: %w", l.ID, err)
@@ -179,7 +178,7 @@ func below(windows []profiling.Window, folder string, path func(folder, file str
 }
 
 // basisOf is what a launch's steps are compared with; empty if unknown.
-func basisOf(known *limit.Basis) (on roofline.Basis) {
+func basisOf(known *limit.Basis) (on trace.Basis) {
 	if known == nil {
 		return on
 	}
@@ -187,7 +186,7 @@ func basisOf(known *limit.Basis) (on roofline.Basis) {
 	if err != nil {
 		return on
 	}
-	return roofline.Basis{Model: known.Model, Machine: machine}
+	return trace.Basis{Model: known.Model, Machine: machine}
 }
 
 // judgeTrace is the verdict on kernels that must and must not be in profiles. Names that
@@ -195,19 +194,11 @@ func basisOf(known *limit.Basis) (on roofline.Basis) {
 func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Verdict, []verdict.Reason) {
 	v := verdict.Pass
 	var against, proofs []verdict.Reason
-	graphs, unnamed := profiling.Hidden(taken)
-	whole := graphs+unnamed == 0
+	graphs := profiling.Hidden(taken)
 	lacking := func(e variant.Evidence, fact verdict.Reason) {
 		own := verdict.Fail
-		if !whole {
-			var hidden []verdict.Arg
-			if graphs > 0 {
-				hidden = append(hidden, verdict.Int("graphs", graphs))
-			}
-			if unnamed > 0 {
-				hidden = append(hidden, verdict.Int("unnamed", unnamed))
-			}
-			own, fact = verdict.Inconclusive, fact.From(verdict.New(code.ProfileHidden, hidden...))
+		if graphs > 0 {
+			own, fact = verdict.Inconclusive, fact.From(verdict.New(code.ProfileHidden, verdict.Int("graphs", graphs)))
 		}
 		v = verdict.Join(v, own)
 		against = append(against, fact)
@@ -253,7 +244,7 @@ func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Ver
 					append(args, verdict.Text("glob", pattern))...))
 			}
 		}
-		if len(e.MustNotTrace) > 0 && !whole {
+		if len(e.MustNotTrace) > 0 && graphs > 0 {
 			lacking(e, factOf(e, code.Of("trace.bare", "{subject} = {value:q}: whether {globs:or} ran is not known"),
 				verdict.List("globs", e.MustNotTrace)))
 		}

@@ -3,7 +3,7 @@ package levels
 import (
 	"testing"
 
-	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -15,14 +15,13 @@ import (
 // nothing that must not be seen is known to be absent.
 func TestJudgeTrace(t *testing.T) {
 	const marlin = "void marlin_moe_wna16::Marlin<1, 2>(int4 const*)"
-	taken := func(file profile.File, kernels ...profile.Kernel) []profiling.Taken {
-		return []profiling.Taken{{Analysis: &profile.Analysis{
-			Files: []profile.File{file}, Parts: []profile.Part{{Phase: profile.Decode, Kernels: kernels}},
+	taken := func(file trace.File, kernels ...trace.Kernel) []profiling.Taken {
+		return []profiling.Taken{{Analysis: &trace.Analysis{
+			Files: []trace.File{file}, Parts: []trace.Part{{Phase: trace.Decode, Kernels: kernels}},
 		}}}
 	}
-	ran := taken(profile.File{}, profile.Kernel{Name: marlin, Short: "Marlin", Count: 24, Total: 900}, profile.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
-	partly := taken(profile.File{Hidden: 3}, profile.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
-	crowded := taken(profile.File{Unnamed: 9}, profile.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
+	ran := taken(trace.File{}, trace.Kernel{Name: marlin, Short: "Marlin", Count: 24, Total: 900}, trace.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
+	partly := taken(trace.File{Hidden: 3}, trace.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
 	lines := func(n int, globs ...string) []plans.Lines { return []plans.Lines{{AnyOf: globs, AtLeast: n}} }
 	for _, tt := range []struct {
 		name   string
@@ -37,7 +36,7 @@ func TestJudgeTrace(t *testing.T) {
 		{"not there, as far as one can see", variant.Evidence{MustTrace: []string{"marlin"}}, partly, verdict.Inconclusive, "trace.not_seen"},
 		{"enough launches", variant.Evidence{MustLaunch: lines(32, "marlin", "nvjet")}, ran, verdict.Pass, "trace.launches"},
 		{"too few", variant.Evidence{MustLaunch: lines(33, "marlin", "nvjet")}, ran, verdict.Fail, "trace.too_few"},
-		{"too few are named", variant.Evidence{MustLaunch: lines(33, "nvjet")}, crowded, verdict.Inconclusive, "trace.too_few"},
+		{"too few are named", variant.Evidence{MustLaunch: lines(33, "nvjet")}, partly, verdict.Inconclusive, "trace.too_few"},
 		{"not to be there", variant.Evidence{MustNotTrace: []string{"marlin"}}, ran, verdict.Fail, "trace.wrongly_seen"},
 		{"not there as wanted", variant.Evidence{MustNotTrace: []string{"cutlass"}}, ran, verdict.Pass, ""},
 		{"perhaps there", variant.Evidence{MustNotTrace: []string{"marlin"}}, partly, verdict.Inconclusive, "trace.bare"},

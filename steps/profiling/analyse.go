@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/profile/read"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
@@ -16,15 +15,15 @@ import (
 // Taken is a window with the analysis of its profile.
 type Taken struct {
 	Window
-	Analysis *profile.Analysis
+	Analysis *trace.Analysis
 }
 
 // main is the part that the window covers: the one of its phase with the most steps, as
 // requests start and end one after the other. nil if there is none.
-func (t *Taken) main() (most *profile.Part) {
+func (t *Taken) main() (most *trace.Part) {
 	for i := range t.Analysis.Parts {
 		p := &t.Analysis.Parts[i]
-		if (p.Phase == t.Phase || p.Phase == profile.Whole) && (most == nil || cmp.Or(cmp.Compare(p.Steps, most.Steps), cmp.Compare(p.GPU, most.GPU)) > 0) {
+		if (p.Phase == t.Phase || p.Phase == trace.Whole) && (most == nil || cmp.Or(cmp.Compare(p.Steps, most.Steps), cmp.Compare(p.GPU, most.GPU)) > 0) {
 			most = p
 		}
 	}
@@ -35,48 +34,48 @@ func (t *Taken) main() (most *profile.Part) {
 // profiler left once the engine had stopped. An unusable profile is a *verdict.Fault.
 func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (taken []Taken, err error) {
 	for _, w := range windows {
-		o := profile.Options{Phase: w.Phase, Requests: w.Requests, Tokens: w.Tokens, Rules: c.categories}
+		o := trace.Options{Phase: w.Phase, Requests: w.Requests, Tokens: w.Tokens, Rules: c.categories}
 		files := slices.DeleteFunc(slices.Clone(w.Files), notProfile)
 		if len(w.Files) == 0 {
 			files, o.From, o.To = slices.DeleteFunc(slices.Clone(left), notProfile), w.Began, w.Ended
 		}
-		if w.Phase == profile.Decode {
+		if w.Phase == trace.Decode {
 			o.Steps = w.Tokens / w.Requests
 		}
 		if len(files) == 0 {
 			return nil, &verdict.Fault{Reason: verdict.New(code.ProfileNoFile).On(w.Name())}
 		}
-		a, err := read.Open(ctx, files, o)
+		a, err := trace.Open(ctx, files, o)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 			return nil, &verdict.Fault{Reason: unread(w, files, err)}
 		}
-		if w.Phase == profile.Prefill {
+		if w.Phase == trace.Prefill {
 			// One part of the steps in which the engine processed prompts: sent at once, they
 			// arrive one after another, and one step with one of eight says little about the
 			// other seven.
 			gpus := 0
 			for i := range a.Parts {
-				if p := &a.Parts[i]; p.Phase == profile.Prefill {
+				if p := &a.Parts[i]; p.Phase == trace.Prefill {
 					p.Requests, gpus = w.Requests, max(gpus, p.GPUs)
 				}
 			}
-			a = profile.Join(a)
+			a = trace.Join(a)
 			for i := range a.Parts {
-				if p := &a.Parts[i]; p.Phase == profile.Prefill {
-					p.GPUs, p.Batch = gpus, true // each step counts its own
+				if p := &a.Parts[i]; p.Phase == trace.Prefill {
+					p.GPUs = gpus // each step counts its own
 				}
 			}
 		}
 		t := Taken{w, a}
 		if p := t.main(); p != nil && w.Unprofiled > 0 {
 			p.Unprofiled = float64(w.Unprofiled.Nanoseconds()) / 1000
-			if w.Phase == profile.Prefill && p.Steps > 0 {
+			if w.Phase == trace.Prefill && p.Steps > 0 {
 				p.Unprofiled *= float64(max(1, p.GPUs)) / float64(p.Steps)
 			}
-			if w.Phase == profile.Decode && p.Requests > 0 {
+			if w.Phase == trace.Decode && p.Requests > 0 {
 				// An engine that serves fewer per step takes several for a token of each.
 				share := float64(min(p.Requests, w.Requests)) / float64(w.Requests)
 				p.Unprofiled *= share
@@ -94,7 +93,7 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 }
 
 // notProfile reports files that profilers write beside their profiles.
-func notProfile(path string) bool { return !read.IsProfile(path) }
+func notProfile(path string) bool { return !trace.IsProfile(path) }
 
 // unread is why a profile is unusable.
 func unread(w Window, files []string, err error) verdict.Reason {
@@ -102,9 +101,9 @@ func unread(w Window, files []string, err error) verdict.Reason {
 		files[i] = filepath.Base(files[i])
 	}
 	switch {
-	case errors.Is(err, profile.ErrHidden):
+	case errors.Is(err, trace.ErrHidden):
 		return verdict.New(code.ProfileHidden).On(w.Name())
-	case errors.Is(err, profile.ErrNoKernels), errors.Is(err, profile.ErrOtherProcess):
+	case errors.Is(err, trace.ErrNoKernels):
 		return verdict.Say("profile.no_kernels",
 			"{subject}: no kernel of the engine in {files:and}: check that the profiler records the GPU",
 			verdict.List("files", files)).On(w.Name())
@@ -113,36 +112,35 @@ func unread(w Window, files []string, err error) verdict.Reason {
 		verdict.Line(err)).On(w.Name())
 }
 
-// Hidden is how many launches of CUDA graphs hide their kernels, and Unnamed how many
-// kernels have names that were not kept.
-func Hidden(taken []Taken) (graphs, unnamed int) {
+// Hidden is how many launches of CUDA graphs hide their kernels.
+func Hidden(taken []Taken) (graphs int) {
 	for _, t := range taken {
 		for _, f := range t.Analysis.Files {
-			graphs, unnamed = graphs+f.Hidden, unnamed+f.Unnamed
+			graphs += f.Hidden
 		}
 	}
-	return graphs, unnamed
+	return graphs
 }
 
 // Joined is one analysis of all windows, one part each. Other parts are steps at a
 // window's ends, with other numbers of requests.
-func Joined(taken []Taken) *profile.Analysis {
-	var all []*profile.Analysis
+func Joined(taken []Taken) *trace.Analysis {
+	var all []*trace.Analysis
 	for _, t := range taken {
-		of := &profile.Analysis{Files: t.Analysis.Files}
+		of := &trace.Analysis{Files: t.Analysis.Files}
 		if p := t.main(); p != nil {
 			part := *p
 			part.Requests = t.Requests // an engine may serve fewer per step
-			of.Parts = []profile.Part{part}
+			of.Parts = []trace.Part{part}
 		}
 		all = append(all, of)
 	}
-	return profile.Join(all...)
+	return trace.Join(all...)
 }
 
 // Launches counts the launches of kernels that any of some patterns match, with the one
 // that took longest.
-func Launches(taken []Taken, matches func(name string) bool) (n int, us float64, longest profile.Kernel) {
+func Launches(taken []Taken, matches func(name string) bool) (n int, us float64, longest trace.Kernel) {
 	for _, t := range taken {
 		for _, p := range t.Analysis.Parts {
 			for _, k := range p.Kernels {

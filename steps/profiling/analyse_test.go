@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/trace"
 )
 
 // Prompts that are sent at once arrive one after another: SGLang on an H100 took eight of
 // them in steps of 1, 6 and 1, vLLM in steps of 1 and 7. All are the prefill.
 func TestPrefillInSeveralSteps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.json")
-	trace := `{"traceEvents": [
+	text := `{"traceEvents": [
 {"ph": "X", "cat": "gpu_user_annotation", "name": "step[EXTEND bs=1 toks=100]", "pid": 0, "tid": 7, "ts": 1000, "dur": 100},
 {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1000, "dur": 60},
 {"ph": "X", "cat": "gpu_user_annotation", "name": "step[EXTEND bs=6 toks=600]", "pid": 0, "tid": 7, "ts": 1100, "dur": 400},
@@ -23,15 +23,15 @@ func TestPrefillInSeveralSteps(t *testing.T) {
 {"ph": "X", "cat": "gpu_user_annotation", "name": "step[DECODE bs=8]", "pid": 0, "tid": 7, "ts": 1600, "dur": 20},
 {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1600, "dur": 10}
 ]}`
-	if err := os.WriteFile(path, []byte(trace), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := (&Config{}).Analyse(t.Context(), []Window{{Phase: profile.Prefill, Requests: 8, Tokens: 800, Files: []string{path}, Unprofiled: 900 * time.Microsecond}}, nil)
+	taken, err := (&Config{}).Analyse(t.Context(), []Window{{Phase: trace.Prefill, Requests: 8, Tokens: 800, Files: []string{path}, Unprofiled: 900 * time.Microsecond}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := taken[0].main()
-	if p.Requests != 8 || p.Steps != 3 || p.Tokens != 800 || p.GPU != 480 || p.GPUs > 1 || !p.Batch {
+	if p.Requests != 8 || p.Steps != 3 || p.Tokens != 800 || p.GPU != 480 || p.GPUs > 1 {
 		t.Errorf("%d requests in %d steps, %d tokens, %v µs on %d GPUs", p.Requests, p.Steps, p.Tokens, p.GPU, p.GPUs)
 	}
 	if p.Unprofiled != 300 {

@@ -1,6 +1,6 @@
 // Package profiling takes profiles of a running engine: what is sent while its profiler
 // runs, so each profile covers one phase, and what they show. It knows no formats
-// (engine/profile) and no knobs.
+// (engine/trace) and no knobs.
 package profiling
 
 import (
@@ -22,8 +22,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/profile/host"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -54,7 +53,7 @@ type Window struct {
 	Unprofiled time.Duration
 	// Threads is how long the engine's threads were busy per token of each answer,
 	// without the profiler; empty if they are not on this machine.
-	Threads []profile.Thread
+	Threads []trace.Thread
 	// Files are what the profiler wrote of it; empty if there is one profile of all.
 	Files []string
 }
@@ -120,7 +119,7 @@ const unprofiled = 3
 // profiler, and once more before these: the first prefill of a length compiles kernels.
 // Triton's took vLLM 1,038 ms on an H100, where the next took 87.
 func (t *taking) prefill(ctx context.Context, n int) (Window, error) {
-	w := Window{Phase: profile.Prefill, Requests: n}
+	w := Window{Phase: trace.Prefill, Requests: n}
 	var took []time.Duration
 	for round := range 1 + unprofiled + 1 {
 		profiled := round > unprofiled
@@ -172,7 +171,7 @@ type stream struct {
 
 // decode profiles n answers in the middle, so no prefill is in the profile.
 func (t *taking) decode(ctx context.Context, n int) (Window, error) {
-	w := Window{Phase: profile.Decode, Requests: n, Context: float64(t.PromptTokens+settling) + 1.5*float64(t.Steps)}
+	w := Window{Phase: trace.Decode, Requests: n, Context: float64(t.PromptTokens+settling) + 1.5*float64(t.Steps)}
 	prompts, err := t.prompts(ctx, n)
 	if err != nil {
 		return w, err
@@ -241,11 +240,11 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 	}
 	steps := slowest() - from
 	w.Unprofiled = time.Since(at) / time.Duration(steps)
-	if busy := t.threads(); idle != nil && busy != nil {
-		w.Threads = busy.Since(idle)
-		for i := range w.Threads {
-			w.Threads[i].Total /= float64(steps)
-		}
+	if len(idle) > 0 {
+		w.Threads = busySince(idle, t.threads())
+	}
+	for i := range w.Threads {
+		w.Threads[i].Total /= float64(steps)
 	}
 	before, err := t.begin(ctx, &w)
 	if err != nil {
@@ -259,18 +258,13 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 	return w, t.end(ctx, &w, before)
 }
 
-// threads is how long each thread of the engine has been busy so far; nil if they are not
+// threads is how long each thread of the engine has been busy so far; none if they are not
 // on this machine, or it does not say.
-func (t *taking) threads() host.Snapshot {
-	engine, ok := t.Inst.(engine.Resident)
-	if !ok {
-		return nil
+func (t *taking) threads() map[string]float64 {
+	if on, ok := t.Inst.(engine.Resident); ok {
+		return threadsOf("/proc", on.PIDs()...)
 	}
-	s, err := host.Read(os.DirFS("/proc"), engine.PIDs()...)
-	if err != nil {
-		return nil
-	}
-	return s
+	return nil
 }
 
 // begin starts the profiler, if it is started by a page, and lists the existing files.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/profile/symbol"
+	"github.com/mxflow/mxflow/engine/trace/symbol"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/variant"
 )

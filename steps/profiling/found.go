@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/profile/symbol"
-	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/engine/trace/symbol"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
 // bounds are what a step can wait for.
-var bounds = []string{string(roofline.Host), string(roofline.Memory), string(roofline.Compute), string(roofline.Communication)}
+var bounds = []string{string(trace.BoundHost), string(trace.BoundMemory), string(trace.BoundCompute), string(trace.BoundCommunication)}
 
 // finds are the numbers that such a level finds.
 func (c *Config) finds() (found []plans.Found) {
@@ -26,17 +25,14 @@ func (c *Config) finds() (found []plans.Found) {
 		number := func(name, unit, better, doc string) {
 			found = append(found, plans.Found{Name: c.named(name, i), Unit: unit, Better: better, Doc: fmt.Sprintf("%s, with %d at once.", doc, n)})
 		}
-		word := func(name, doc string) {
-			found = append(found, plans.Found{Name: c.named(name, i), Words: bounds, Doc: fmt.Sprintf("%s, with %d at once.", doc, n)})
-		}
 		number("step_us", "µs", "lower", "How long a decoding step takes without the profiler")
 		number("gpu_us", "µs", "lower", "How long the GPU is busy in a decoding step")
 		number("idle_share", "share", "lower", "Share of a decoding step in which the GPU waits")
 		number("kernels", "count", "lower", "Kernels and copies of a decoding step")
 		number("limit_us", "µs", "neither", "Shortest time that the GPU's memory and arithmetic allow for a decoding step, if model and GPU are known")
 		number("of_limit", "share", "higher", "Share of that in a decoding step without the profiler")
-		word("bound", "What a decoding step waits for most of its time: host, memory, compute or communication. Absent if the profile does not show it")
-		word("prefill_bound", "What prefill waits for")
+		found = append(found, plans.Found{Name: c.named("bound", i), Words: bounds, Doc: fmt.Sprintf("What a decoding step "+
+			"waits for most of its time: host, memory, compute or communication, with %d at once. Absent if the profile does not show it.", n)})
 		number("prefill_gpu_us", "µs", "lower", "How long the GPU is busy per prompt token")
 		for _, category := range categories {
 			number(category+"_us", "µs", "lower", "How long the GPU is busy with "+category+" in a decoding step")
@@ -64,7 +60,7 @@ type Finder interface {
 
 // Found reports the results of the windows' profiles, compared with a machine and a model
 // if these are known, and returns them as facts.
-func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verdict.Reason) {
+func (c *Config) Found(taken []Taken, on trace.Basis, to Finder) (said []verdict.Reason) {
 	for _, t := range taken {
 		p := t.main()
 		if p == nil {
@@ -72,7 +68,7 @@ func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verd
 		}
 		i := slices.Index(c.Concurrency, t.Requests)
 		prefix, per := "", p.Step
-		if t.Phase == profile.Prefill {
+		if t.Phase == trace.Prefill {
 			prefix, per = "prefill_", p.Per
 		}
 		number := func(name string, us float64, of func(float64) (float64, bool)) {
@@ -88,10 +84,20 @@ func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verd
 			}
 		}
 		said = append(said, t.said(p))
-		on.Context = t.Context
-		c.limit(p, on, func(name string, x float64) { to.Number(c.named(name, i), x) }, func(bound string) { to.Word(c.named(prefix+"bound", i), bound) })
-		if t.Phase != profile.Decode {
+		if t.Phase != trace.Decode {
 			continue
+		}
+		on.Context = t.Context
+		if r, err := trace.RooflineOf(p, on); err == nil {
+			if r.Bound.By != trace.BoundUnknown { // which is not among the words, so no rule passes by it
+				to.Word(c.named("bound", i), string(r.Bound.By))
+			}
+			if least := r.Limit(); least > 0 {
+				to.Number(c.named("limit_us", i), least)
+				if r.Step.Low == r.Step.High {
+					to.Number(c.named("of_limit", i), least/r.Step.Low)
+				}
+			}
 		}
 		number("kernels", float64(p.Count()), per)
 		if p.Unprofiled > 0 {
@@ -104,35 +110,18 @@ func (c *Config) Found(taken []Taken, on roofline.Basis, to Finder) (said []verd
 	return said
 }
 
-// limit compares one profile with the machine.
-func (c *Config) limit(p *profile.Part, on roofline.Basis, number func(name string, x float64), bound func(string)) {
-	r, err := roofline.Of(p, on)
-	if err != nil {
-		return
-	}
-	if r.Bound.By != roofline.Unknown { // which is not among the words, so no rule passes by it
-		bound(string(r.Bound.By))
-	}
-	if least := r.Limit(); least > 0 && p.Phase == profile.Decode {
-		number("limit_us", least)
-		if r.Step.Low == r.Step.High {
-			number("of_limit", least/r.Step.Low)
-		}
-	}
-}
-
 // said is what one profile came to.
-func (t *Taken) said(p *profile.Part) verdict.Reason {
+func (t *Taken) said(p *trace.Part) verdict.Reason {
 	args := []verdict.Arg{verdict.Int("steps", p.Steps), verdict.Int("kernels", p.Count())}
 	us, known := p.Step(p.GPU)
 	if known {
 		args = append(args, verdict.Num("gpu", us, "µs"))
 	}
-	if p.Unprofiled > 0 && t.Phase == profile.Decode {
+	if p.Unprofiled > 0 && t.Phase == trace.Decode {
 		args = append(args, verdict.Num("step", p.Unprofiled, "µs"))
 	}
-	if most := slices.MaxFunc(p.Categories, func(a, b profile.Category) int { return int(a.Total - b.Total) }); p.GPU > 0 {
-		args = append(args, verdict.Text("most", profile.Words(most.Name)), verdict.Num("share", most.Total/p.GPU, "share"))
+	if most := slices.MaxFunc(p.Categories, func(a, b trace.Category) int { return int(a.Total - b.Total) }); p.GPU > 0 {
+		args = append(args, verdict.Text("most", trace.Words(most.Name)), verdict.Num("share", most.Total/p.GPU, "share"))
 	}
 	return verdict.Say("profile.took",
 		"{subject}: {gpu?GPU {gpu} a step}{gpu!{kernels|kernel|kernels}}{step? ({step} from end to end)}{most?, "+

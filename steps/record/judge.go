@@ -332,7 +332,7 @@ func (r *recording) bound() {
 		return
 	}
 	var names []string
-	for _, uuid := range limit.Used(r.Machine.GPUs, r.taken.Series) {
+	for _, uuid := range usedGPUs(r.Machine.GPUs, r.taken.Series) {
 		names = append(names, r.Limit.GPUs[uuid])
 	}
 	machine, err := limit.Of(names)
@@ -369,7 +369,7 @@ func (r *recording) possible(c sentCell) {
 	l := c.run.Limit
 	if most := l.MostSteps(); most > 0 {
 		shortest := time.Duration(float64(time.Second) / most)
-		if steps, known := limit.Steps(c.samples, shortest); known && steps > most {
+		if steps, known := stepRate(c.samples, shortest); known && steps > most {
 			r.invalid(c.fact(code.DecodeBeyond, verdict.Num("steps", steps, "steps/s"), verdict.Num("most", most, "steps/s"),
 				verdict.Num("least", l.LeastGB, "GB"), verdict.Num("bandwidth", l.BandwidthGBs, "GB/s"), verdict.Num("room", l.Room-1, "share"),
 				verdict.Text("machine", l.Machine)))

@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -19,8 +18,8 @@ import (
 
 // ofSteps are the metrics that follow from the duration of a phase's steps.
 var ofSteps = map[string]string{
-	"tg": profile.Decode, "tpot": profile.Decode, "itl": profile.Decode,
-	"pp": profile.Prefill, "ttft": profile.Prefill, "ttfr": profile.Prefill,
+	"tg": trace.Decode, "tpot": trace.Decode, "itl": trace.Decode,
+	"pp": trace.Prefill, "ttft": trace.Prefill, "ttfr": trace.Prefill,
 }
 
 // ofMost are the statistics that follow from most steps; a tail comes from steps that
@@ -37,7 +36,7 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 	if h == nil || len(h.Kernels) == 0 || h.Probe == nil {
 		return verdict.Reason{}
 	}
-	claim := roofline.Claim(h.Kernels)
+	claim := trace.Claim(h.Kernels)
 	var kernels []string
 	for _, category := range slices.Sorted(maps.Keys(claim)) {
 		kernels = append(kernels, fmt.Sprintf("%s %g×", category, claim[category]))
@@ -104,12 +103,12 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 // mostIn is what the parts of an analysis allow that a metric follows from: those of its
 // phase and, if several requests are served, of prompts, which delay others' decoding.
 // The part that allows most counts.
-func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Claim) (best *roofline.Roofline, gain roofline.Gain, why verdict.Reason) {
+func mostIn(a *trace.Analysis, phase string, requests int, claim trace.Claim) (best *trace.Roofline, gain trace.Gain, why verdict.Reason) {
 	why = verdict.Say("forecast.no_part",
 		"the profile has no {subject} at {requests|request|requests} at once whose steps are counted",
 		verdict.Int("requests", requests)).On(phase)
-	try := func(p *profile.Part) {
-		r, err := roofline.Of(p, roofline.Basis{})
+	try := func(p *trace.Part) {
+		r, err := trace.RooflineOf(p, trace.Basis{})
 		if err != nil || !r.Timed() {
 			return // as if it did not exist
 		}
@@ -133,7 +132,7 @@ func mostIn(a *profile.Analysis, phase string, requests int, claim roofline.Clai
 		}
 	}
 	for i := range a.Parts {
-		if p := &a.Parts[i]; best != nil && requests > 1 && p.Phase == profile.Prefill {
+		if p := &a.Parts[i]; best != nil && requests > 1 && p.Phase == trace.Prefill {
 			try(p)
 		}
 	}
@@ -166,7 +165,7 @@ func (l *Lab) atOnce(address string) int {
 
 // profileOf is the newest launch of a variant with a profile on record; nil if there is
 // none.
-func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *profile.Analysis, error) {
+func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *trace.Analysis, error) {
 	if l.Store == nil {
 		return nil, nil, nil
 	}

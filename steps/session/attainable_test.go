@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -78,15 +78,15 @@ phase "one" {
 // decodedOnH100 is a profile of vLLM on an H100, counted by hand: 938 of the 3,190 µs of a
 // step are the experts'. With eight requests their share is larger, and larger still while
 // prompts are read.
-func decodedOnH100() *profile.Analysis {
-	part := func(phase string, requests int, unprofiled, moe, dense float64) profile.Part {
-		return profile.Part{
+func decodedOnH100() *trace.Analysis {
+	part := func(phase string, requests int, unprofiled, moe, dense float64) trace.Part {
+		return trace.Part{
 			Phase: phase, Requests: requests, Steps: 1, Tokens: requests, Wall: 1.25 * unprofiled, Busy: moe + dense, GPU: moe + dense, Unprofiled: unprofiled,
-			Categories: []profile.Category{{Name: "dense_gemm", Total: dense}, {Name: "moe", Total: moe}},
+			Categories: []trace.Category{{Name: "dense_gemm", Total: dense}, {Name: "moe", Total: moe}},
 		}
 	}
-	return &profile.Analysis{Format: profile.Format, Parts: []profile.Part{
-		part(profile.Prefill, 1, 1000, 800, 100), part(profile.Decode, 1, 3190, 938, 2105), part(profile.Decode, 8, 6000, 3000, 2000),
+	return &trace.Analysis{Format: trace.Format, Parts: []trace.Part{
+		part(trace.Prefill, 1, 1000, 800, 100), part(trace.Decode, 1, 3190, 938, 2105), part(trace.Decode, 8, 6000, 3000, 2000),
 	}}
 }
 
@@ -134,7 +134,7 @@ func foreseen(t *testing.T, hypothesis string, left []byte) map[string][]verdict
 // TestAttainable: a hypothesis beyond what its kernels allow is flagged before anything is
 // ported, and what nobody knows is said to be unknown.
 func TestAttainable(t *testing.T) {
-	text := func(change ...func(a *profile.Analysis)) []byte {
+	text := func(change ...func(a *trace.Analysis)) []byte {
 		a := decodedOnH100()
 		for _, c := range change {
 			c(a)
@@ -165,20 +165,20 @@ func TestAttainable(t *testing.T) {
 		// At eight requests decoding gains 1,000 of 6,000 µs, and prompts among it more.
 		"among prompts": {"w.c8.tg", "+30%", "moe = 1.5", text(), "forecast.attainable", "", 0.363636},
 		// Without the step's own time it is as short as the GPU's: 312.667 ÷ 2,730.333.
-		"a step that was not measured": {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Parts[1].Unprofiled = 0 }), "forecast.attainable", "", 0.114516},
+		"a step that was not measured": {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) { a.Parts[1].Unprofiled = 0 }), "forecast.attainable", "", 0.114516},
 
 		"no kernels named": {"w.c1.tg", "+11%", "", text(), "", "", 0},
 		"no profile":       {"w.c1.tg", "+11%", "moe = 1.5", nil, "forecast.unforeseen", "forecast.unprofiled", 0},
 		"other requests":   {"w.c64.tg", "+11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.no_part", 0},
 		"no such kernels":  {"w.c1.tg", "+11%", "attention = 1.5", text(), "forecast.unforeseen", "forecast.no_kernels", 0},
-		"no steps":         {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Parts[1].Steps = 0 }), "forecast.unforeseen", "forecast.no_part", 0},
+		"no steps":         {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) { a.Parts[1].Steps = 0 }), "forecast.unforeseen", "forecast.no_part", 0},
 		"a level":          {"w.c1.tg", ">= 350", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_relative", 0},
 		"another metric":   {"engine.startup_s", "-11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_of_steps", 0},
 		"a tail":           {"w.c1.itl.p99", "-11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_of_steps", 0},
 		"an open loop":     {"open.tg", "+11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_closed", 0},
 		"cut":              {"w.c1.tg", "+11%", "moe = 1.5", text()[:100], "forecast.unforeseen", "forecast.profile_unread", 0},
-		"another form":     {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *profile.Analysis) { a.Format = "mxflow.profile/9" }), "forecast.unforeseen", "forecast.profile_unread", 0},
-		"overlapping": {"w.c1.tg", "+11%", "moe = 9", text(func(a *profile.Analysis) {
+		"another form":     {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) { a.Format = "mxflow.profile/9" }), "forecast.unforeseen", "forecast.profile_unread", 0},
+		"overlapping": {"w.c1.tg", "+11%", "moe = 9", text(func(a *trace.Analysis) {
 			a.Parts[1].Categories[1].Total, a.Parts[1].GPU = 9000, 11105
 		}), "forecast.unforeseen", "forecast.nothing_left", 0},
 	} {

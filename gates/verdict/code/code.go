@@ -226,10 +226,10 @@ var (
 	NextEvidence = Of("next.evidence", "evidence is missing for {subject}{causes?: {causes}}")
 
 	// ProfileHidden: some kernels have no names. Values: graphs, launches of CUDA graphs
-	// that hide theirs; unnamed, kernels of a profile with too many names.
+	// that hide theirs.
 	ProfileHidden = Of("profile.hidden",
-		"{subject?{subject}: }{unnamed?{unnamed|kernel|kernels} whose names were not kept}{unnamed!CUDA graphs "+
-			"hide what {graphs?{graphs|launch|launches} }ran: add --cuda-graph-trace=node to nsys}")
+		"{subject?{subject}: }CUDA graphs hide what {graphs?{graphs|launch|launches} }ran: add "+
+			"--cuda-graph-trace=node to nsys")
 	// ProfileNoFile: nothing was written for Subject, or at all. Values: waited.
 	ProfileNoFile = Of("profile.no_file",
 		"{subject?{subject}: }the profiler wrote no profile{waited? within {waited}}")

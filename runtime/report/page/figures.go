@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -238,14 +238,14 @@ func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
 		return nil
 	}
 	for _, p := range after.Parts {
-		i := slices.IndexFunc(before.Parts, func(q profile.Part) bool { return q.Phase == p.Phase && q.Requests == p.Requests })
+		i := slices.IndexFunc(before.Parts, func(q trace.Part) bool { return q.Phase == p.Phase && q.Requests == p.Requests })
 		if i < 0 {
 			continue
 		}
 		k := Kernels{Part: p.Phase}
 		for _, c := range p.Categories {
 			x, known := p.Per(c.Total)
-			j := slices.IndexFunc(before.Parts[i].Categories, func(d profile.Category) bool { return d.Name == c.Name })
+			j := slices.IndexFunc(before.Parts[i].Categories, func(d trace.Category) bool { return d.Name == c.Name })
 			if !known || j < 0 {
 				continue
 			}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -82,7 +82,7 @@ func (s *state) launch(session, variant string, round int, tg float64, files boo
 		s.t.Fatal(err)
 	}
 	moe := 4200 - 10*tg
-	text, err := json.Marshal(profile.Analysis{Format: profile.Format, Parts: []profile.Part{{Phase: profile.Decode, Requests: 4, Steps: 10, Categories: []profile.Category{
+	text, err := json.Marshal(trace.Analysis{Format: trace.Format, Parts: []trace.Part{{Phase: trace.Decode, Requests: 4, Steps: 10, Categories: []trace.Category{
 		{Name: "moe", Count: 10, Total: moe}, {Name: "attention", Count: 10, Total: 1800}, {Name: "dense_gemm", Count: 10, Total: 2200},
 	}}}})
 	if err != nil {

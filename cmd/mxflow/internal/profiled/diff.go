@@ -5,20 +5,20 @@ import (
 	"math"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // PrintDiff prints how two profiles differ, with so many kernels of each part, 0 for all.
-func PrintDiff(on table.Screen, d *profile.Diff, before, after string, most int) {
+func PrintDiff(on table.Screen, d *trace.Diff, before, after string, most int) {
 	fmt.Fprintf(on, "A: %s\nB: %s\n", before, after)
 	for i := range d.Parts {
 		printPartDiff(on, &d.Parts[i], most)
 	}
 }
 
-func printPartDiff(on table.Screen, d *profile.PartDiff, most int) {
+func printPartDiff(on table.Screen, d *trace.PartDiff, most int) {
 	name, scale := "ms", 1e-3
 	if d.Unit != "" {
 		name, scale = "µs/"+d.Unit, 1
@@ -32,46 +32,37 @@ func printPartDiff(on table.Screen, d *profile.PartDiff, most int) {
 		title += fmt.Sprintf(": %s → %s %s from end to end (%s), %s", report.Tenths(scale*d.Step.A), report.Tenths(scale*d.Step.B), name, verdict.Percent(d.Step.B/d.Step.A-1, 1), with)
 	}
 	fmt.Fprintln(on, "\n"+title)
-	changes := func(head string, rows [][]string) {
-		fmt.Fprintln(on)
-		on.Table([]string{head + ", " + name, "A", "B", "B − A", "explains"}, rows)
-	}
-	var rows [][]string
-	for _, c := range d.Categories {
-		rows = append(rows, changed(profile.Words(c.Name), c, scale))
-	}
-	rows = append(rows, changed("GPU in all", d.GPU, scale))
-	for _, c := range d.Rest {
-		rows = append(rows, changed(profile.Words(c.Name), c, scale))
+	rows, left, rest := map[string][][]string{}, most, 0.0
+	for _, c := range d.Changes {
+		switch c.Kind {
+		case trace.OfKernel:
+			if left--; most > 0 && left < 0 {
+				rest += c.Delta()
+				continue
+			}
+			rows["kernel"] = append(rows["kernel"], changed(c.Short, c, scale))
+		case trace.OfWait:
+			rows["the GPU waits while"] = append(rows["the GPU waits while"], changed(trace.Words(c.Name), c, scale))
+		default:
+			rows["category"] = append(rows["category"], changed(trace.Words(c.Name), c, scale))
+		}
 	}
 	if d.Step != nil {
-		rows = append(rows, changed("end to end", *d.Step, scale))
+		rows["category"] = append(rows["category"], changed("end to end", *d.Step, scale))
 	}
-	changes("category", rows)
-	rows = nil
-	for _, c := range d.Waits {
-		rows = append(rows, changed(profile.Words(c.Name), c, scale))
+	if left < 0 && most > 0 {
+		rows["kernel"] = append(rows["kernel"], []string{fmt.Sprintf("(%d more)", -left), "", "", signed(scale * rest), ""})
 	}
-	if rows != nil {
-		changes("the GPU waits while", rows)
-	}
-	rows = nil
-	shown, rest := report.First(d.Kernels, most)
-	for _, c := range shown {
-		rows = append(rows, changed(c.Short, c, scale))
-	}
-	if len(rest) > 0 {
-		sum := 0.0
-		for _, c := range rest {
-			sum += c.Delta()
+	for _, head := range []string{"category", "the GPU waits while", "kernel"} {
+		if rows[head] != nil {
+			fmt.Fprintln(on)
+			on.Table([]string{head + ", " + name, "A", "B", "B − A", "explains"}, rows[head])
 		}
-		rows = append(rows, []string{fmt.Sprintf("(%d more)", len(rest)), "", "", signed(scale * sum), ""})
 	}
-	changes("kernel", rows)
 }
 
 // changed is a row: both sides, the difference, and how much of the change it explains.
-func changed(name string, c profile.Change, scale float64) []string {
+func changed(name string, c trace.Change, scale float64) []string {
 	explains := ""
 	if c.Share != nil {
 		explains = fmt.Sprintf("%.0f%%", math.Round(100**c.Share)+0)

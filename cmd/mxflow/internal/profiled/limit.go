@@ -3,15 +3,16 @@ package profiled
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/limit"
-	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -24,7 +25,7 @@ type Served struct {
 	// Context is in tokens, Bandwidth in GB/s of all GPUs together; 0 is unknown.
 	Context, Bandwidth float64
 	// Recorded is the basis recorded by a launch, which replaces all that.
-	Recorded *roofline.Basis
+	Recorded *trace.Basis
 
 	model *limit.Model
 }
@@ -55,9 +56,9 @@ func (s *Served) Read() (asked bool, err error) {
 }
 
 // against computes the roofline of a part. One name stands for all GPUs of the part.
-func (s *Served) against(p *profile.Part) (*roofline.Roofline, error) {
+func (s *Served) against(p *trace.Part) (*trace.Roofline, error) {
 	if s.Recorded != nil {
-		return roofline.Of(p, *s.Recorded)
+		return trace.RooflineOf(p, *s.Recorded)
 	}
 	names := s.GPUs
 	if len(names) == 1 {
@@ -68,19 +69,19 @@ func (s *Served) against(p *profile.Part) (*roofline.Roofline, error) {
 		return nil, err
 	}
 	on.Reached = s.Bandwidth * 1e9
-	return roofline.Of(p, roofline.Basis{Model: s.model, Machine: on, Context: s.Context})
+	return trace.RooflineOf(p, trace.Basis{Model: s.model, Machine: on, Context: s.Context})
 }
 
 // Limited is an analysis with the machine's limits for each part where they can be
 // computed, as JSON.
 type Limited struct {
-	Analysis *profile.Analysis    `json:"analysis"`
-	Limits   []*roofline.Roofline `json:"limits"`
+	Analysis *trace.Analysis   `json:"analysis"`
+	Limits   []*trace.Roofline `json:"limits"`
 }
 
 // Limited compares each part of an analysis with the machine's limits.
-func (s *Served) Limited(analysis *profile.Analysis) Limited {
-	out := Limited{Analysis: analysis, Limits: []*roofline.Roofline{}}
+func (s *Served) Limited(analysis *trace.Analysis) Limited {
+	out := Limited{Analysis: analysis, Limits: []*trace.Roofline{}}
 	for i := range analysis.Parts {
 		if r, err := s.against(&analysis.Parts[i]); err == nil {
 			out.Limits = append(out.Limits, r)
@@ -90,10 +91,13 @@ func (s *Served) Limited(analysis *profile.Analysis) Limited {
 }
 
 // print prints where a step's time goes, and how short it could be.
-func (s *Served) print(on table.Screen, p *profile.Part) {
+func (s *Served) print(on table.Screen, p *trace.Part) {
+	if p.Phase == trace.Prefill {
+		return // which has none
+	}
 	r, err := s.against(p)
 	switch {
-	case errors.Is(err, roofline.ErrWhole):
+	case errors.Is(err, trace.ErrWhole):
 		fmt.Fprintf(on, "\nNo limit: %v. Describe the profile with --phase, --requests and --steps.\n", err)
 		return
 	case err != nil:
@@ -103,7 +107,7 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 	percent := func(share float64) string { return verdict.Digits(share, "share", -2) }
 	var rows [][]string
 	for _, row := range r.Rows {
-		line := []string{profile.Words(row.Category), report.Tenths(row.Took), "", "", "", ""}
+		line := []string{trace.Words(row.Category), report.Tenths(row.Took), "", "", "", ""}
 		if row.Limit > 0 {
 			line[2], line[3], line[5] = report.Tenths(row.Limit), percent(row.OfLimit()), string(row.Waits)
 		}
@@ -126,7 +130,7 @@ func (s *Served) print(on table.Screen, p *profile.Part) {
 			by = "measured"
 		}
 		title := fmt.Sprintf("%s on %s, %s (%s)", r.Model, r.Machine, verdict.Number(r.Bandwidth, "GB/s"), by)
-		if r.Phase == profile.Decode {
+		if r.Phase == trace.Decode {
 			title += fmt.Sprintf(", %s tokens of context", verdict.Number(r.Context, ""))
 		}
 		fmt.Fprintln(on, "\n"+title)
@@ -148,12 +152,12 @@ func spanned(low, high float64, text func(float64) string) string {
 }
 
 // factsOf are what bounds a part of a profile, and notes on its limits.
-func factsOf(r *roofline.Roofline) []verdict.Reason {
+func factsOf(r *trace.Roofline) []verdict.Reason {
 	facts := []verdict.Reason{boundBy(r)}
 	var above []string
 	for _, row := range r.Rows {
 		if row.OfLimit() > 1 {
-			above = append(above, profile.Words(row.Category))
+			above = append(above, trace.Words(row.Category))
 		}
 		if row.Kernel != "" {
 			facts = append(facts, verdict.Say("bound.head_taken",
@@ -170,60 +174,46 @@ func factsOf(r *roofline.Roofline) []verdict.Reason {
 	return facts
 }
 
+var bounds = map[trace.BoundBy]code.Fact{
+	trace.BoundHost:          code.Of("bound.host", "{subject} is bound by the host: no GPU is busy for {share:2} of a step"),
+	trace.BoundCommunication: code.Of("bound.communication", "{subject} is bound by communication: {share:2} of a step"),
+	trace.BoundMemory: code.Of("bound.memory", "{subject} is bound by memory bandwidth: kernels limited by it take "+
+		"{share:2} of a step and reach {of_limit:2} of it"),
+	trace.BoundCompute: code.Of("bound.compute", "{subject} is bound by compute: kernels limited by it take {share:2} "+
+		"of a step and reach {of_limit:2} of the peak"),
+}
+
+const allShares = "no GPU is busy for {host:2} of it, memory bandwidth takes {memory:2}, compute {compute:2}, " +
+	"communication {communication:2}, kernels without a limit {rest:2}"
+
+var unknowns = map[string]code.Fact{
+	trace.NoLimit: code.Of("bound.no_limit", "no lower limit is known for the time of its kernels"),
+	trace.Unseen: code.Of("bound.kernels_unseen",
+		"the profile does not show all kernels that the model needs ({categories})"),
+	trace.NoMost:  code.Of("bound.nothing_most", "nothing takes most of a step for sure: "+allShares),
+	trace.Untimed: code.Of("bound.sums_only", "the profile has sums of kernels, not how long a step takes"),
+}
+
 // boundBy is what bounds a part of a profile, as a fact.
-func boundBy(r *roofline.Roofline) verdict.Reason {
+func boundBy(r *trace.Roofline) verdict.Reason {
 	b := r.Bound
-	share := func(name string, s roofline.Span) verdict.Arg {
-		if s.Low == s.High {
-			return verdict.Num(name, s.Low, "share")
+	share := func(name string, by trace.BoundBy) verdict.Arg {
+		if s := b.Shares[by]; s.Low != s.High {
+			return verdict.Span(name, s.Low, s.High, "share")
 		}
-		return verdict.Span(name, s.Low, s.High, "share")
+		return verdict.Num(name, b.Shares[by].Low, "share")
 	}
-	shares := []verdict.Arg{
-		share("idle", b.Idle), share("memory", b.Memory), share("compute", b.Compute), share("communication", b.Communication), share("rest", b.Rest),
+	if fact, known := bounds[b.By]; known {
+		return verdict.New(fact, share("share", b.By), verdict.Num("of_limit", b.OfLimit, "share")).On(r.Phase)
 	}
-	of := verdict.Num("of_limit", b.OfLimit, "share")
-	switch b.By {
-	case roofline.Host:
-		return verdict.Say("bound.host", "{subject} is bound by the host: no GPU is busy for {share:2} of a step",
-			share("share", b.Idle)).On(r.Phase)
-	case roofline.Communication:
-		return verdict.Say("bound.communication", "{subject} is bound by communication: {share:2} of a step",
-			share("share", b.Communication)).On(r.Phase)
-	case roofline.Memory:
-		return verdict.Say("bound.memory",
-			"{subject} is bound by memory bandwidth: kernels limited by it take {share:2} of a step and reach "+
-				"{of_limit:2} of it",
-			share("share", b.Memory), of).On(r.Phase)
-	case roofline.Compute:
-		return verdict.Say("bound.compute",
-			"{subject} is bound by compute: kernels limited by it take {share:2} of a step and reach "+
-				"{of_limit:2} of the peak",
-			share("share", b.Compute), of).On(r.Phase)
+	var values []verdict.Arg
+	for _, by := range slices.Sorted(maps.Keys(b.Shares)) {
+		values = append(values, share(string(by), by))
 	}
-	why := verdict.Say("bound.nothing_most",
-		"nothing takes most of a step: no GPU is busy for {idle:2} of it, memory bandwidth takes {memory:2}, "+
-			"compute {compute:2}, communication {communication:2}, kernels without a limit {rest:2}",
-		shares...)
-	switch b.Why {
-	case roofline.NoLimit:
-		why = verdict.Say("bound.no_limit", "no lower limit is known for the time of its kernels")
-	case roofline.Unseen:
-		var missing []string
-		for _, row := range r.Missing {
-			missing = append(missing, row.Category)
-		}
-		why = verdict.Say("bound.kernels_unseen",
-			"the profile does not show all kernels that the model needs ({categories})",
-			verdict.List("categories", missing))
-	case roofline.Slowed:
-		why = verdict.Say("bound.profiler_slowed",
-			"it depends on how much the profiler slowed the step down: no GPU is busy for {idle:2} of it, memory "+
-				"bandwidth takes {memory:2}, compute {compute:2}, communication {communication:2}, kernels without a "+
-				"limit {rest:2}",
-			shares...)
-	case roofline.Untimed:
-		why = verdict.Say("bound.sums_only", "the profile has sums of kernels, not how long a step takes")
+	var missing []string
+	for _, row := range r.Missing {
+		missing = append(missing, row.Category)
 	}
+	why := verdict.New(unknowns[b.Why], append(values, verdict.List("categories", missing))...)
 	return verdict.Say("bound.unknown", "cannot tell what bounds {subject}: {causes}").On(r.Phase).From(why)
 }

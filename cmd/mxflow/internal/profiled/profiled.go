@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/engine/profile"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // Print prints an analysis with so many kernels of each part, 0 for all, compared with
 // the machine's limits if known.
-func Print(on table.Screen, analysis *profile.Analysis, kernels int, against *Served) {
-	hidden, unnamed := 0, 0
+func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *Served) {
+	hidden := 0
 	for _, f := range analysis.Files {
 		of := ""
 		if len(f.Processes) > 0 {
@@ -25,22 +25,18 @@ func Print(on table.Screen, analysis *profile.Analysis, kernels int, against *Se
 		}
 		fmt.Fprintf(on, "%s: %s%s\n", f.Name, f.Kind, of)
 		hidden += f.Hidden
-		unnamed += f.Unnamed
 	}
 	if hidden > 0 {
 		fmt.Fprintf(on, "note: %s of CUDA graphs whose kernels are not named: kernels missing below may have run in them.\n", verdict.Launches(hidden))
 	}
-	if unnamed > 0 {
-		fmt.Fprintf(on, "note: %s exceeded the number of names kept, and are listed as one.\n", verdict.Count(unnamed, "kernel"))
-	}
 	// Engines with continuous batching pass through many numbers of requests.
 	const most = 4
 	parts := slices.Clone(analysis.Parts)
-	slices.SortStableFunc(parts, func(x, y profile.Part) int { return cmp.Compare(y.GPU, x.GPU) })
+	slices.SortStableFunc(parts, func(x, y trace.Part) int { return cmp.Compare(y.GPU, x.GPU) })
 	left := parts[min(most, len(parts)):]
 	for i := range analysis.Parts {
 		p := &analysis.Parts[i]
-		if !slices.ContainsFunc(left, func(l profile.Part) bool { return l.Phase == p.Phase && l.Requests == p.Requests }) {
+		if !slices.ContainsFunc(left, func(l trace.Part) bool { return l.Phase == p.Phase && l.Requests == p.Requests }) {
 			printPart(on, p, kernels)
 			if against != nil {
 				against.print(on, p)
@@ -48,12 +44,12 @@ func Print(on table.Screen, analysis *profile.Analysis, kernels int, against *Se
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(on, "\nNot shown, with less GPU time each (--json has all): %s.\n", Parts(&profile.Analysis{Parts: left}))
+		fmt.Fprintf(on, "\nNot shown, with less GPU time each (--json has all): %s.\n", Parts(&trace.Analysis{Parts: left}))
 	}
 }
 
 // Parts names the parts of an analysis.
-func Parts(analysis *profile.Analysis) string {
+func Parts(analysis *trace.Analysis) string {
 	var names []string
 	for i := range analysis.Parts {
 		names = append(names, report.PartName(analysis.Parts[i].Phase, analysis.Parts[i].Requests))
@@ -61,7 +57,7 @@ func Parts(analysis *profile.Analysis) string {
 	return strings.Join(names, "; ")
 }
 
-func printPart(on table.Screen, p *profile.Part, most int) {
+func printPart(on table.Screen, p *trace.Part, most int) {
 	fmt.Fprintln(on, "\n"+report.PartTitle(p))
 	if step, ok := p.Step(p.Wall); ok && p.Unprofiled > 0 && p.Wall > 0 {
 		fmt.Fprintf(on, "without the profiler %s µs, with it %s µs a step\n", report.Tenths(p.Unprofiled), report.Tenths(step))

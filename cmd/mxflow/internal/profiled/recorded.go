@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/profile"
-	"github.com/mxflow/mxflow/engine/roofline"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
@@ -18,9 +17,9 @@ import (
 // Recorded is a qualification launch's profile.
 type Recorded struct {
 	Launch *ledger.Launch
-	Is     *profile.Analysis
+	Is     *trace.Analysis
 	// On is what it is compared with; without a Model nothing is on record.
-	On roofline.Basis
+	On trace.Basis
 }
 
 func (r *Recorded) String() string {

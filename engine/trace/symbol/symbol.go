@@ -44,8 +44,8 @@ func (r Rules) Category(name string) string {
 		}
 	}
 	for _, rule := range rules {
-		if glob(rule.Glob, name) {
-			return rule.Category
+		if slices.ContainsFunc(rule.globs, func(g string) bool { return glob(g, name) }) {
+			return rule.category
 		}
 	}
 	return Other

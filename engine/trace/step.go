@@ -1,9 +1,8 @@
-package profile
+package trace
 
 import (
 	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Annotation is the content of an engine's mark around one step of its model.
@@ -27,21 +26,15 @@ var (
 // ReadAnnotation parses an engine's mark around one step. ok is false if the text is
 // something else, or the step had nothing to do.
 func ReadAnnotation(text string) (a Annotation, ok bool) {
-	switch {
-	case strings.HasPrefix(text, "execute_"):
-		m := vllmStep.FindStringSubmatch(text)
-		if m == nil {
-			m = vllmLengths.FindStringSubmatch(text)
+	// A number, or 0 if there is none or it is absurd.
+	whole := func(digits string) int {
+		n, err := strconv.Atoi(digits)
+		if err != nil || n > 1<<30 {
+			return 0
 		}
-		if m == nil {
-			return a, false
-		}
-		return stepOf(whole(m[1]), whole(m[2]), whole(m[3]), whole(m[4]))
-	case strings.HasPrefix(text, "step["):
-		m := sglangStep.FindStringSubmatch(text)
-		if m == nil {
-			return a, false
-		}
+		return n
+	}
+	if m := sglangStep.FindStringSubmatch(text); m != nil {
 		requests, tokens := whole(m[2]), whole(m[3])
 		switch m[1] {
 		case "EXTEND", "PREFILL", "SPLIT_PREFILL":
@@ -54,32 +47,23 @@ func ReadAnnotation(text string) (a Annotation, ok bool) {
 		// Verifying drafts and drafting belong to decoding, and the number of tokens is
 		// not given.
 		return Annotation{Decode, requests, 0}, requests > 0 && m[1] != "IDLE"
-	case strings.Contains(text, "_forward_step"):
-		m := trtllmStep.FindStringSubmatch(text)
-		if m == nil {
-			return a, false
-		}
-		return stepOf(whole(m[1]), 0, whole(m[2]), whole(m[2]))
 	}
-	return a, false
-}
-
-// stepOf is a step with some requests in prefill and some in decoding.
-func stepOf(prompts, promptTokens, answers, answerTokens int) (Annotation, bool) {
+	m := vllmStep.FindStringSubmatch(text)
+	if m == nil {
+		m = vllmLengths.FindStringSubmatch(text)
+	}
+	if t := trtllmStep.FindStringSubmatch(text); t != nil {
+		m = []string{"", t[1], "", t[2], t[2]}
+	}
+	if m == nil {
+		return a, false
+	}
+	prompts, answers := whole(m[1]), whole(m[3])
 	switch {
 	case prompts > 0 && answers > 0:
-		return Annotation{Mixed, prompts + answers, promptTokens + answerTokens}, true
+		return Annotation{Mixed, prompts + answers, whole(m[2]) + whole(m[4])}, true
 	case prompts > 0:
-		return Annotation{Prefill, prompts, promptTokens}, true
+		return Annotation{Prefill, prompts, whole(m[2])}, true
 	}
-	return Annotation{Decode, answers, answerTokens}, answers > 0
-}
-
-// whole is a number, or 0 if there is none or it is absurd.
-func whole(digits string) int {
-	n, err := strconv.Atoi(digits)
-	if err != nil || n > 1<<30 {
-		return 0
-	}
-	return n
+	return Annotation{Decode, answers, whole(m[4])}, answers > 0
 }

@@ -1,4 +1,4 @@
-package profile
+package trace
 
 import (
 	"math"
@@ -7,20 +7,28 @@ import (
 
 // side is an analysis of decoding: kernels, and the times of a step around them.
 func side(steps int, wall, busy, unprofiled float64, kernels ...Kernel) *Analysis {
-	sum := newPartSum(partKey{Decode, 1})
 	n := float64(steps)
-	sum.p.Steps, sum.p.GPUs, sum.p.Wall, sum.p.Busy, sum.p.Unprofiled = steps, 1, n*wall, n*busy, unprofiled
+	p := Part{Phase: Decode, Requests: 1, Steps: steps, GPUs: 1, Wall: n * wall, Busy: n * busy, Unprofiled: unprofiled}
 	for _, k := range kernels {
 		k.Count, k.Total = k.Count*steps, k.Total*n
-		sum.kernel(k)
+		p.Kernels = append(p.Kernels, k)
 	}
-	return &Analysis{Format: Format, Parts: []Part{sum.part()}}
+	return Join(&Analysis{Parts: []Part{p}})
 }
 
 var (
 	before = []Kernel{{Name: "a", Category: "moe", Count: 2, Total: 60}, {Name: "b", Category: "attention", Count: 1, Total: 30}}
 	after  = []Kernel{{Name: "c", Category: "moe", Count: 1, Total: 20}, {Name: "b", Category: "attention", Count: 1, Total: 40}}
 )
+
+func changesOf(p PartDiff, kind string) (out []Change) {
+	for _, c := range p.Changes {
+		if c.Kind == kind {
+			out = append(out, c)
+		}
+	}
+	return out
+}
 
 // TestDiff: the parts of a step add up to its change, however many steps either side has,
 // and with streams that overlap.
@@ -41,12 +49,12 @@ func TestDiff(t *testing.T) {
 			t.Fatalf("%s: %+v", name, d)
 		}
 		p := d.Parts[0]
-		if p.Unit != "step" || p.Profiled != c.profiled || (p.Step == nil) != math.IsNaN(c.delta) || math.Abs(p.GPU.Delta()+30) > 1e-9 {
+		if p.Unit != "step" || p.Profiled != c.profiled || (p.Step == nil) != math.IsNaN(c.delta) || math.Abs(changesOf(p, OfGPU)[0].Delta()+30) > 1e-9 {
 			t.Errorf("%s: %+v", name, p)
 			continue
 		}
-		if len(p.Kernels) != 3 || p.Kernels[0].Name != "a" || p.Kernels[0].CountA != 2 || p.Kernels[0].CountB != 0 {
-			t.Errorf("%s: kernels %+v", name, p.Kernels)
+		if k := changesOf(p, OfKernel); len(k) != 3 || k[0].Name != "a" || k[0].A != 60 || k[0].B != 0 {
+			t.Errorf("%s: kernels %+v", name, k)
 		}
 		if p.Step == nil {
 			continue
@@ -55,7 +63,7 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s: a step changes by %v µs", name, p.Step.Delta())
 		}
 		sum, shares := 0.0, 0.0
-		for _, change := range append(p.Categories, p.Rest...) {
+		for _, change := range append(changesOf(p, OfCategory), changesOf(p, OfRest)...) {
 			sum += change.Delta()
 			if (change.Share != nil) != (c.shares != nil) {
 				t.Errorf("%s: share of %s is %v", name, change.Name, change.Share)

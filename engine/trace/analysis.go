@@ -1,15 +1,15 @@
-// Package profile interprets a profile of an engine, whatever profiler wrote it: which
+// Package trace interprets a profile of an engine, whatever profiler wrote it: which
 // kernels ran and how long, in prefill and in decoding, and how long the GPU waited. The
 // formats are in rooms below. It does not know engines, plans, rules or what follows from
 // an analysis.
-package profile
+package trace
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine/profile/symbol"
+	"github.com/mxflow/mxflow/engine/trace/symbol"
 )
 
 // Format is the version of an analysis as JSON.
@@ -48,9 +48,6 @@ type File struct {
 	// Hidden is how many launches of CUDA graphs have kernels that the profile does not
 	// name.
 	Hidden int `json:"hidden_graphs,omitempty"`
-	// Unnamed is how many kernels ran whose names are too many to keep. One not found
-	// among the others may be one of them.
-	Unnamed int `json:"unnamed_kernels,omitempty"`
 }
 
 // Part is one phase of an engine's work at one concurrency. Times are in µs, summed over
@@ -59,9 +56,6 @@ type Part struct {
 	Phase string `json:"phase"`
 	// Requests is how many were served at once, 0 if unknown.
 	Requests int `json:"requests,omitempty"`
-	// Batch is set if Requests were sent at once and are those of all steps together,
-	// however an engine took them: in one step or several.
-	Batch bool `json:"batch,omitempty"`
 	// GPUs is how many the part covers. Each counts its own steps and tokens, so values
 	// per step are of one GPU.
 	GPUs int `json:"gpus,omitempty"`
@@ -81,6 +75,9 @@ type Part struct {
 	Unprofiled float64 `json:"unprofiled_step_us,omitempty"`
 	// Categories add up to GPU, in the order of symbol.Categories.
 	Categories []Category `json:"categories"`
+	// Layers are the model's, of kernels that were launched within one that the profile
+	// marks.
+	Layers []Category `json:"layers,omitempty"`
 	// Kernels are those that ran, by total time, longest first.
 	Kernels []Kernel `json:"kernels"`
 	// Waits are why no GPU worked in the time between Busy and Wall, longest first.
@@ -108,7 +105,6 @@ type Kernel struct {
 // Wait is time in which no GPU worked, by the host's activity then.
 type Wait struct {
 	Cause string  `json:"cause"`
-	Count int     `json:"count"`
 	Total float64 `json:"us"`
 }
 
@@ -148,137 +144,146 @@ func (p *Part) Count() (n int) {
 	return n
 }
 
+// Conversions is how long kernels took that convert between formats of numbers, whatever
+// category they are in.
+func (p *Part) Conversions() (us float64, count int) {
+	for _, k := range p.Kernels {
+		if symbol.Match("conversion", k.Name) {
+			us, count = us+k.Total, count+k.Count
+		}
+	}
+	return us, count
+}
+
 // Join merges several analyses into one: of the files of one capture, one per GPU or
 // process, or of windows, one per phase. Parts of one phase and concurrency become one.
 func Join(all ...*Analysis) *Analysis {
 	out := &Analysis{Format: Format}
-	merged := map[partKey]*partSum{}
+	merged := sums{}
 	for _, a := range all {
 		out.Files = append(out.Files, a.Files...)
 		for i := range a.Parts {
 			p := &a.Parts[i]
-			key := partKey{p.Phase, p.Requests}
-			if merged[key] == nil {
-				merged[key] = newPartSum(key)
+			s := merged.of(p.Phase, p.Requests)
+			s.GPUs += p.GPUs
+			s.Steps += p.Steps
+			s.Tokens += p.Tokens
+			s.Unprofiled = cmp.Or(s.Unprofiled, p.Unprofiled)
+			s.Wall += 1e3 * p.Wall
+			s.Busy += 1e3 * p.Busy
+			for _, k := range p.Kernels {
+				s.kernel(k, k.Count, 1e3*k.Total)
 			}
-			merged[key].add(p)
+			for _, l := range p.Layers {
+				s.layer(l.Name, l.Count, 1e3*l.Total)
+			}
+			for _, w := range p.Waits {
+				s.waits[w.Cause] += 1e3 * w.Total
+			}
+			for _, t := range p.Threads {
+				s.threads[t.Name] += 1e3 * t.Total
+			}
 		}
 	}
-	for _, sum := range merged {
-		out.Parts = append(out.Parts, sum.part())
-	}
-	order(out.Parts)
+	out.Parts = merged.parts()
 	return out
 }
 
-// order puts parts into the order of phases and of requests.
-func order(parts []Part) {
-	slices.SortFunc(parts, func(a, b Part) int {
-		return cmp.Or(cmp.Compare(slices.Index(Phases, a.Phase), slices.Index(Phases, b.Phase)), cmp.Compare(a.Requests, b.Requests))
-	})
+// sum is a part being summed, with times in ns, rounded to whole ones at the end.
+type sum struct {
+	Part
+	kernels        map[string]*Kernel
+	layers         map[string]Category
+	waits, threads map[string]float64
+	// gpus are those that it covers; uncounted is set if a step does not say its tokens.
+	gpus      map[*gpu]bool
+	uncounted bool
 }
 
-// partKey identifies parts that are merged.
+// sums are the parts of an analysis by phase and requests.
+type sums map[partKey]*sum
+
 type partKey struct {
 	phase    string
 	requests int
 }
 
-// partSum is a part being summed.
-type partSum struct {
-	p       Part
-	kernels map[string]*Kernel
-	waits   map[string]*Wait
-	threads map[string]float64
-}
-
-func newPartSum(key partKey) *partSum {
-	return &partSum{p: Part{Phase: key.phase, Requests: key.requests}, kernels: map[string]*Kernel{}, waits: map[string]*Wait{}, threads: map[string]float64{}}
-}
-
-func (s *partSum) add(p *Part) {
-	s.p.Batch = s.p.Batch || p.Batch
-	s.p.GPUs += p.GPUs
-	s.p.Steps += p.Steps
-	s.p.Tokens += p.Tokens
-	s.p.Wall += p.Wall
-	s.p.Busy += p.Busy
-	s.p.Unprofiled = cmp.Or(s.p.Unprofiled, p.Unprofiled)
-	for _, k := range p.Kernels {
-		s.kernel(k)
-	}
-	for _, w := range p.Waits {
-		s.wait(w)
-	}
-	for _, t := range p.Threads {
-		s.threads[t.Name] += t.Total
-	}
-}
-
-func (s *partSum) kernel(k Kernel) {
-	if k.Count == 0 {
-		return
-	}
-	if had := s.kernels[k.Name]; had != nil {
-		had.Count += k.Count
-		had.Total += k.Total
-		return
-	}
-	s.kernels[k.Name] = &k
-}
-
-func (s *partSum) wait(w Wait) {
-	if had := s.waits[w.Cause]; had != nil {
-		had.Count += w.Count
-		had.Total += w.Total
-		return
-	}
-	s.waits[w.Cause] = &w
-}
-
-// part is the sum, in reading order.
-func (s *partSum) part() Part {
-	p := s.p
-	byCategory := map[string]*Category{}
-	for _, k := range s.kernels {
-		k.Total = exact(k.Total)
-		p.Kernels = append(p.Kernels, *k)
-	}
-	slices.SortFunc(p.Kernels, func(a, b Kernel) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
-	})
-	for _, k := range p.Kernels {
-		p.GPU += k.Total
-		if byCategory[k.Category] == nil {
-			byCategory[k.Category] = &Category{Name: k.Category}
+func (all sums) of(phase string, requests int) *sum {
+	key := partKey{phase, requests}
+	if all[key] == nil {
+		all[key] = &sum{
+			Part: Part{Phase: phase, Requests: requests}, kernels: map[string]*Kernel{}, layers: map[string]Category{},
+			waits: map[string]float64{}, threads: map[string]float64{}, gpus: map[*gpu]bool{},
 		}
-		byCategory[k.Category].Count += k.Count
-		byCategory[k.Category].Total += k.Total
 	}
-	p.Wall, p.Busy, p.GPU = exact(p.Wall), exact(p.Busy), exact(p.GPU)
-	for _, c := range byCategory {
-		c.Total = exact(c.Total)
-		p.Categories = append(p.Categories, *c)
-	}
-	slices.SortFunc(p.Categories, func(a, b Category) int { return byOrder(a.Name, b.Name) })
-	for _, w := range s.waits {
-		w.Total = exact(w.Total)
-		p.Waits = append(p.Waits, *w)
-	}
-	slices.SortFunc(p.Waits, func(a, b Wait) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Cause, b.Cause))
-	})
-	for name, us := range s.threads {
-		p.Threads = append(p.Threads, Thread{name, exact(us)})
-	}
-	slices.SortFunc(p.Threads, func(a, b Thread) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
-	})
-	return p
+	return all[key]
 }
 
-// exact is a sum of times in µs at the profile's resolution, whole ns.
-func exact(us float64) float64 { return math.Round(1e3*us) / 1e3 }
+func (s *sum) kernel(k Kernel, count int, ns float64) {
+	had := s.kernels[k.Name]
+	if had == nil {
+		had = &Kernel{Name: k.Name, Short: k.Short, Category: k.Category}
+		s.kernels[k.Name] = had
+	}
+	had.Count += count
+	had.Total += ns
+}
+
+func (s *sum) layer(name string, count int, ns float64) {
+	l := s.layers[name]
+	s.layers[name] = Category{name, l.Count + count, l.Total + ns}
+}
+
+// parts are all of them in the order of phases and of requests, each with the largest
+// first.
+func (all sums) parts() (parts []Part) {
+	us := func(ns float64) float64 { return math.Round(ns) / 1e3 }
+	for _, s := range all {
+		p := s.Part
+		categories := map[string]Category{}
+		for _, k := range s.kernels {
+			c := categories[k.Category]
+			categories[k.Category] = Category{k.Category, c.Count + k.Count, c.Total + k.Total}
+			p.GPU += k.Total
+			p.Kernels = append(p.Kernels, Kernel{k.Name, k.Short, k.Category, k.Count, us(k.Total)})
+		}
+		p.Wall, p.Busy, p.GPU = us(p.Wall), us(p.Busy), us(p.GPU)
+		for _, c := range categories {
+			p.Categories = append(p.Categories, Category{c.Name, c.Count, us(c.Total)})
+		}
+		for _, l := range s.layers {
+			p.Layers = append(p.Layers, Category{l.Name, l.Count, us(l.Total)})
+		}
+		for cause, ns := range s.waits {
+			if ns > 0 {
+				p.Waits = append(p.Waits, Wait{cause, us(ns)})
+			}
+		}
+		for name, ns := range s.threads {
+			if ns > 0 {
+				p.Threads = append(p.Threads, Thread{name, us(ns)})
+			}
+		}
+		slices.SortFunc(p.Categories, func(a, b Category) int { return byOrder(a.Name, b.Name) })
+		slices.SortFunc(p.Layers, func(a, b Category) int { // layer 2 before layer 10
+			return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+		})
+		slices.SortFunc(p.Kernels, func(a, b Kernel) int {
+			return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+		})
+		slices.SortFunc(p.Waits, func(a, b Wait) int {
+			return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Cause, b.Cause))
+		})
+		slices.SortFunc(p.Threads, func(a, b Thread) int {
+			return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+		})
+		parts = append(parts, p)
+	}
+	slices.SortFunc(parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(slices.Index(Phases, a.Phase), slices.Index(Phases, b.Phase)), cmp.Compare(a.Requests, b.Requests))
+	})
+	return parts
+}
 
 // byOrder compares names of categories: ours in order, followed by a plan's.
 func byOrder(a, b string) int {

@@ -1,4 +1,4 @@
-package read
+package trace
 
 import (
 	"errors"
@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mxflow/mxflow/engine/profile"
 )
 
 // What nsys stats prints of two steps of a server.
@@ -36,12 +34,12 @@ const (
 
 // TestNsys: marks of threads, a second stream, and launches of graphs.
 func TestNsys(t *testing.T) {
-	a, err := openOne(t, trace(t, "a.csv", nsysGPU+nsysCalls+nsysMarks), profile.Options{})
+	a, err := openOne(t, traceFile(t, "a.csv", nsysGPU+nsysCalls+nsysMarks), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &a.Parts[0]
-	if len(a.Parts) != 1 || p.Phase != profile.Decode || p.Requests != 2 || p.Steps != 2 || p.Tokens != 4 || p.Wall != 180 || p.Busy != 116 || p.GPU != 121 {
+	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 2 || p.Steps != 2 || p.Tokens != 4 || p.Wall != 180 || p.Busy != 116 || p.GPU != 121 {
 		t.Errorf("parts are %+v", a.Parts)
 	}
 	got := times(p)
@@ -61,11 +59,11 @@ func TestNsys(t *testing.T) {
 // TestNsysHidden: launches of graphs without kernels, as nsys records unless told
 // otherwise.
 func TestNsysHidden(t *testing.T) {
-	if _, err := openOne(t, trace(t, "a.csv", nsysCalls), profile.Options{}); !errors.Is(err, profile.ErrHidden) {
+	if _, err := openOne(t, traceFile(t, "a.csv", nsysCalls), Options{}); !errors.Is(err, ErrHidden) {
 		t.Errorf("graphs alone: %v", err)
 	}
 	another := strings.Replace(nsysCalls, "\n\n", "\n300000,5000,cudaGraphLaunch_v10000,0,9,930,931,20,Worker\n\n", 1)
-	if a, err := openOne(t, trace(t, "a.csv", nsysGPU+another), profile.Options{}); err != nil || a.Files[0].Hidden != 1 {
+	if a, err := openOne(t, traceFile(t, "a.csv", nsysGPU+another), Options{}); err != nil || a.Files[0].Hidden != 1 {
 		t.Errorf("one graph beside others: %+v, %v", a, err)
 	}
 }
@@ -74,7 +72,7 @@ func TestNsysHidden(t *testing.T) {
 // numbered from 1.
 func TestNsysProcesses(t *testing.T) {
 	both := strings.Replace(nsysCalls, "\n\n", "\n100,5000,cudaLaunchKernel_v7000,0,2,940,940,20,Worker\n\n", 1)
-	a, err := openOne(t, trace(t, "a.csv", nsysGPU+both), profile.Options{})
+	a, err := openOne(t, traceFile(t, "a.csv", nsysGPU+both), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,12 +84,12 @@ func TestNsysProcesses(t *testing.T) {
 // TestNsysWindow: bounds by the wall clock.
 func TestNsysWindow(t *testing.T) {
 	start := time.Unix(1795342178, 0)
-	path := trace(t, "a.csv", nsysClock+nsysGPU+nsysCalls)
+	path := traceFile(t, "a.csv", nsysClock+nsysGPU+nsysCalls)
 	for _, c := range []struct {
 		from, to int64
 		gpu      float64
 	}{{0, 170_000, 60.5}, {170_000, 0, 60.5}, {170_000, 245_000, 40.5}, {900_000, 0, 0}} {
-		var o profile.Options
+		var o Options
 		if c.from > 0 {
 			o.From = start.Add(time.Duration(c.from))
 		}
@@ -100,7 +98,7 @@ func TestNsysWindow(t *testing.T) {
 		}
 		a, err := openOne(t, path, o)
 		if c.gpu == 0 {
-			if !errors.Is(err, profile.ErrNoKernels) {
+			if !errors.Is(err, ErrNoKernels) {
 				t.Errorf("%+v: %v", c, err)
 			}
 			continue
@@ -110,7 +108,7 @@ func TestNsysWindow(t *testing.T) {
 		}
 	}
 	for _, text := range []string{nsysGPU, nsysSums} {
-		if _, err := openOne(t, trace(t, "a.csv", text), profile.Options{From: start}); !errors.Is(err, profile.ErrNoClock) {
+		if _, err := openOne(t, traceFile(t, "a.csv", text), Options{From: start}); !errors.Is(err, ErrNoClock) {
 			t.Errorf("without a clock: %v", err)
 		}
 	}
@@ -118,14 +116,14 @@ func TestNsysWindow(t *testing.T) {
 
 func TestNsysBad(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"no call":    {strings.Replace(nsysCalls, ",0,3,930", ",0,x,930", 1), `line 4: "x" is not the number of a call`},
-		"no process": {strings.Replace(nsysCalls, ",930,931", ",,931", 1), `line 3: "" is not a process`},
-		"no thread":  {strings.Replace(nsysMarks, ",930,931", ",930,", 1), `line 3: "" is not a thread`},
+		"no call":    {strings.Replace(nsysCalls, ",0,3,930", ",0,x,930", 1), `line 4: "x" is not a whole number (CorrID)`},
+		"no process": {strings.Replace(nsysCalls, ",930,931", ",,931", 1), `line 3: "" is not a whole number (PID)`},
+		"no thread":  {strings.Replace(nsysMarks, ",930,931", ",930,", 1), `line 3: "" is not a whole number (TID)`},
 		"no time":    {strings.Replace(nsysMarks, "166000,169000,3000", "166000,169000,", 1), `line 4: "" is not a time`},
 		"no clock":   {strings.Replace(nsysClock, "1795342178000000000", "", 1) + nsysGPU, ""},
 		"no epoch":   {strings.Replace(nsysClock, "1795342178000000000", "yesterday", 1) + nsysGPU, "yesterday"},
 	} {
-		a, err := openOne(t, trace(t, "a.csv", c.text), profile.Options{From: time.Unix(1, 0)})
+		a, err := openOne(t, traceFile(t, "a.csv", c.text), Options{From: time.Unix(1, 0)})
 		if a != nil || err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %+v, %v, want %q", name, a, err, c.says)
 		}
@@ -134,29 +132,29 @@ func TestNsysBad(t *testing.T) {
 
 // TestReport: a report is read through nsys stats, if that is installed.
 func TestReport(t *testing.T) {
-	path := trace(t, "a.nsys-rep", "of nsys alone")
+	path := traceFile(t, "a.nsys-rep", "of nsys alone")
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
-	if _, err := openOne(t, path, profile.Options{}); err == nil || !strings.Contains(err.Error(), "nsys is not in PATH: on a machine that has it, run nsys stats --format csv") {
+	if _, err := openOne(t, path, Options{}); err == nil || !strings.Contains(err.Error(), "is not in PATH: on a machine that has it, run nsys stats --format csv") {
 		t.Errorf("without nsys: %v", err)
 	}
 	if runtime.GOOS == "windows" {
 		t.Skip("a script of a shell")
 	}
-	tables := trace(t, "tables.csv", nsysGPU+nsysCalls+nsysMarks)
-	clock := trace(t, "clock.csv", nsysClock)
+	tables := traceFile(t, "tables.csv", nsysGPU+nsysCalls+nsysMarks)
+	clock := traceFile(t, "clock.csv", nsysClock)
 	both := "#!/bin/sh\ncase \"$*\" in *utcEpochNs*) /bin/cat " + clock + " ;; *cuda_gpu_trace*cuda_api_trace*) /bin/cat " + tables + " ;; esac\n"
-	within := profile.Options{From: time.Unix(1795342178, 0), To: time.Unix(1795342178, 170_000)}
+	within := Options{From: time.Unix(1795342178, 0), To: time.Unix(1795342178, 170_000)}
 	for _, c := range []struct {
 		name, script, says string
-		options            profile.Options
+		options            Options
 		steps              int
 	}{
-		{"whole", both, "", profile.Options{}, 2},
+		{"whole", both, "", Options{}, 2},
 		{"a window", both, "", within, 1},
 		{"without the clock", "#!/bin/sh\ncase \"$*\" in *utcEpochNs*) exit 1 ;; *) /bin/cat " + tables + " ;; esac\n", "phases cannot be told apart", within, 0},
-		{"refused", "#!/bin/sh\necho no licence >&2\nexit 3\n", "nsys stats: exit status 3\nno licence", profile.Options{}, 0},
-		{"other text", "#!/bin/sh\necho text\n", "as tables of nsys stats: not a profile", profile.Options{}, 0},
+		{"refused", "#!/bin/sh\necho no licence >&2\nexit 3\n", "nsys stats: exit status 3\nno licence", Options{}, 0},
+		{"other text", "#!/bin/sh\necho text\n", "as tables of nsys stats: not a profile", Options{}, 0},
 	} {
 		if err := os.WriteFile(filepath.Join(bin, "nsys"), []byte(c.script), 0o700); err != nil {
 			t.Fatal(err)

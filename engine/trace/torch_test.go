@@ -1,9 +1,10 @@
-package read
+package trace
 
 import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +15,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/mxflow/mxflow/engine/profile"
 )
 
-// trace is a file of events in the test's folder.
-func trace(t *testing.T, name, text string) string {
+// traceFile is a file of events in the test's folder.
+func traceFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -45,7 +43,7 @@ func document(events ...string) string {
 	return `{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "a \"GPU\" ]}"}], "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [` + strings.Join(events, ",\n") + `], "traceName": "x"}`
 }
 
-func openOne(t *testing.T, path string, o profile.Options) (*profile.Analysis, error) {
+func openOne(t *testing.T, path string, o Options) (*Analysis, error) {
 	t.Helper()
 	a, err := Open(t.Context(), []string{path}, o)
 	if a != nil {
@@ -58,7 +56,7 @@ func openOne(t *testing.T, path string, o profile.Options) (*profile.Analysis, e
 
 // adds checks what holds of every part: categories add up to GPU, waits to the difference
 // between Busy and Wall.
-func adds(t *testing.T, p *profile.Part) {
+func adds(t *testing.T, p *Part) {
 	t.Helper()
 	sum, waits, count := 0.0, 0.0, 0
 	for _, c := range p.Categories {
@@ -75,7 +73,7 @@ func adds(t *testing.T, p *profile.Part) {
 	}
 }
 
-func times(p *profile.Part) map[string]float64 {
+func times(p *Part) map[string]float64 {
 	of := map[string]float64{}
 	for _, c := range p.Categories {
 		of[c.Name] = math.Round(1000*c.Total) / 1000
@@ -88,7 +86,7 @@ func times(p *profile.Part) map[string]float64 {
 
 // TestTorch: two steps of decoding as vLLM marks them, with the host's side of the waits.
 func TestTorch(t *testing.T) {
-	path := trace(t, "a.json", document(
+	path := traceFile(t, "a.json", document(
 		process(930, "VLLM::EngineCore"), process(0, "VLLM::EngineCore"),
 		other("gpu_user_annotation", "execute_context_0(0)_generation_2(2)", 0, 7, 1000, 100, `"External id": 1`),
 		// The mark appears again on a second stream.
@@ -110,12 +108,12 @@ func TestTorch(t *testing.T) {
 		other("cpu_op", "aten::add", 930, 930, 1160, 10, ``),
 		`{"ph": "i", "name": "an instant", "s": "g", "ts": 1}`,
 	))
-	a, err := openOne(t, path, profile.Options{})
+	a, err := openOne(t, path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &a.Parts[0]
-	if len(a.Parts) != 1 || p.Phase != profile.Decode || p.Requests != 2 || p.Steps != 2 || p.Tokens != 4 || p.GPUs != 1 {
+	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 2 || p.Steps != 2 || p.Tokens != 4 || p.GPUs != 1 {
 		t.Fatalf("parts are %+v", a.Parts)
 	}
 	if p.Wall != 240.5 || p.Busy != 40.5+19.5+40.5 || p.GPU != 40.5+9.5+15+40.5 {
@@ -145,18 +143,18 @@ func TestRecorded(t *testing.T) {
 		steps int
 	}{
 		{filepath.Join("testdata", "vllm-decode2.pt.trace.json.gz"), 2},
-		{filepath.Join("..", "..", "..", "..", "shared", "samples", "nvidia-h100", "vllm-0.25.1-gptoss20b-marlin-decode12.pt.trace.json.gz"), 11},
+		{filepath.Join("..", "..", "..", "shared", "samples", "nvidia-h100", "vllm-0.25.1-gptoss20b-marlin-decode12.pt.trace.json.gz"), 11},
 	} {
 		if _, err := os.Stat(c.path); err != nil {
 			t.Log("not there:", c.path)
 			continue
 		}
-		a, err := openOne(t, c.path, profile.Options{})
+		a, err := openOne(t, c.path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := &a.Parts[len(a.Parts)-1]
-		if p.Phase != profile.Decode || p.Requests != 1 || p.Steps != c.steps || p.Count() != 534*c.steps {
+		if p.Phase != Decode || p.Requests != 1 || p.Steps != c.steps || p.Count() != 534*c.steps {
 			t.Errorf("%s, %d requests: %d steps, %d kernels", p.Phase, p.Requests, p.Steps, p.Count())
 		}
 		sums := map[string]float64{}
@@ -197,12 +195,12 @@ func TestRecordedVariants(t *testing.T) {
 		// SGLang 0.5.17, 4 layers.
 		"sglang-decode2": {2, 123, 976.7, 182.9, 110.5, 403.9, "scheduler"},
 	} {
-		a, err := openOne(t, filepath.Join("testdata", name+".pt.trace.json.gz"), profile.Options{})
+		a, err := openOne(t, filepath.Join("testdata", name+".pt.trace.json.gz"), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := &a.Parts[len(a.Parts)-1]
-		if p.Phase != profile.Decode || p.Requests != 1 || p.Steps != want.steps || p.Count() != want.kernels*want.steps {
+		if p.Phase != Decode || p.Requests != 1 || p.Steps != want.steps || p.Count() != want.kernels*want.steps {
 			t.Errorf("%s: %s, %d requests, %d steps, %d kernels", name, p.Phase, p.Requests, p.Steps, p.Count())
 		}
 		var experts, routing, head float64
@@ -235,21 +233,21 @@ func TestRecordedVariants(t *testing.T) {
 // TestFallback: a profile without marks is what the options say; marks take precedence.
 func TestFallback(t *testing.T) {
 	plain := document(kernel("gemm", 0, 10, ""), kernel("gemm", 20, 10, ""))
-	o := profile.Options{Phase: profile.Decode, Requests: 8, Steps: 2, Tokens: 16}
-	a, err := openOne(t, trace(t, "a.json", plain), o)
+	o := Options{Phase: Decode, Requests: 8, Steps: 2, Tokens: 16}
+	a, err := openOne(t, traceFile(t, "a.json", plain), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := a.Parts[0]; p.Phase != profile.Decode || p.Requests != 8 || p.Steps != 2 || p.Tokens != 16 || p.Wall != 30 || p.Busy != 20 || times(&p)["wait unknown"] != 10 {
+	if p := a.Parts[0]; p.Phase != Decode || p.Requests != 8 || p.Steps != 2 || p.Tokens != 16 || p.Wall != 30 || p.Busy != 20 || times(&p)["wait unknown"] != 10 {
 		t.Errorf("part is %+v", p)
 	}
-	a, err = openOne(t, trace(t, "a.json", plain), profile.Options{})
-	if err != nil || a.Parts[0].Phase != profile.Whole || a.Parts[0].Steps != 0 {
+	a, err = openOne(t, traceFile(t, "a.json", plain), Options{})
+	if err != nil || a.Parts[0].Phase != Whole || a.Parts[0].Steps != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	marked := document(kernel("gemm", 0, 10, ""), other("gpu_user_annotation", "step[EXTEND bs=2 toks=107]", 0, 7, 0, 10, ""))
-	a, err = openOne(t, trace(t, "a.json", marked), o)
-	if err != nil || a.Parts[0].Phase != profile.Prefill || a.Parts[0].Requests != 2 || a.Parts[0].Tokens != 107 {
+	a, err = openOne(t, traceFile(t, "a.json", marked), o)
+	if err != nil || a.Parts[0].Phase != Prefill || a.Parts[0].Requests != 2 || a.Parts[0].Tokens != 107 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	// A bare array is a trace too, and so is a gzipped one, whatever its name.
@@ -257,26 +255,26 @@ func TestFallback(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	fmt.Fprint(z, "["+kernel("gemm", 0, 10, "")+"]")
 	z.Close()
-	if a, err = openOne(t, trace(t, "a.bin", packed.String()), profile.Options{}); err != nil || a.Parts[0].GPU != 10 {
+	if a, err = openOne(t, traceFile(t, "a.bin", packed.String()), Options{}); err != nil || a.Parts[0].GPU != 10 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
 
 // TestHostMarks: a GPU without marks has those of the thread that launched its work.
 func TestHostMarks(t *testing.T) {
-	a, err := openOne(t, trace(t, "a.json", document(
+	a, err := openOne(t, traceFile(t, "a.json", document(
 		other("user_annotation", "[Executor] _forward_step 12: 0 ctx reqs, 3 gen reqs", 5, 5, 0, 50, ""),
 		other("user_annotation", "[Executor] _forward_step 13: 0 ctx reqs, 3 gen reqs", 5, 5, 60, 50, ""),
 		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 10, 5, `"correlation": 1`),
 		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 70, 5, `"correlation": 2`),
 		kernel("gemm", 100, 10, `, "correlation": 1`), kernel("attention", 120, 10, `, "correlation": 1`),
 		kernel("gemm", 140, 10, `, "correlation": 2`), kernel("attention", 160, 10, `, "correlation": 2`),
-	)), profile.Options{})
+	)), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &a.Parts[0]
-	if len(a.Parts) != 1 || p.Phase != profile.Decode || p.Requests != 3 || p.Steps != 2 || p.Tokens != 6 || p.Wall != 70 || times(p)["wait queued"] != 30 {
+	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 3 || p.Steps != 2 || p.Tokens != 6 || p.Wall != 70 || times(p)["wait queued"] != 30 {
 		t.Errorf("parts are %+v", a.Parts)
 	}
 }
@@ -287,7 +285,7 @@ func TestIdle(t *testing.T) {
 	for _, at := range []float64{0, 100, 200, 1_000_000, 1_000_100} {
 		events = append(events, kernel("gemm", at, 90, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, at, 90, ""))
 	}
-	a, err := openOne(t, trace(t, "a.json", document(events...)), profile.Options{})
+	a, err := openOne(t, traceFile(t, "a.json", document(events...)), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,50 +294,72 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestProcesses: two processes in one trace, and the kernels of only one of them.
-func TestProcesses(t *testing.T) {
-	path := trace(t, "a.json", document(
-		process(5, "engine"), process(6, "desktop"),
-		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 0, 1, `"correlation": 1`), kernel("gemm", 10, 10, `, "correlation": 1`),
-		other("cuda_runtime", "cudaLaunchKernel", 6, 6, 0, 1, `"correlation": 2`),
-		strings.Replace(kernel("draw", 30, 10, `, "correlation": 2`), `"pid": 0`, `"pid": 1`, 1),
-	))
-	for _, c := range []struct {
-		processes []string
-		gpu       float64
-	}{{nil, 20}, {[]string{"5"}, 10}, {[]string{"eng*"}, 10}, {[]string{"desktop", "5"}, 20}, {[]string{"7", "other"}, 0}} {
-		a, err := openOne(t, path, profile.Options{Processes: c.processes})
-		switch {
-		case c.gpu == 0:
-			if !errors.Is(err, profile.ErrOtherProcess) {
-				t.Errorf("%v: %v", c.processes, err)
+// TestLayers: where modules are recorded, kernels belong to the layer that launched them.
+func TestLayers(t *testing.T) {
+	a, err := openOne(t, traceFile(t, "a.json", document(
+		other("python_function", "nn.Module: Qwen3DecoderLayer_10", 5, 5, 20, 10, ""),
+		other("python_function", "nn.Module: Qwen3DecoderLayer_2", 5, 5, 0, 10, ""), other("python_function", "nn.Module: Sampler_0", 5, 5, 40, 10, ""),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 1, 1, `"correlation": 1`), kernel("gemm", 100, 10, `, "correlation": 1`),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 8, 1, `"correlation": 2`), kernel("norm", 110, 5, `, "correlation": 2`),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 21, 1, `"correlation": 3`), kernel("gemm", 120, 7, `, "correlation": 3`),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 41, 1, `"correlation": 4`), kernel("argmax", 130, 1, `, "correlation": 4`),
+	)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Category{{"Qwen3DecoderLayer_2", 2, 15}, {"Qwen3DecoderLayer_10", 1, 7}}; !slices.Equal(a.Parts[0].Layers, want) {
+		t.Errorf("%+v, want %+v", a.Parts[0].Layers, want)
+	}
+}
+
+// TestReadOnce: a report beside its export, tables of one report, and copies under other
+// names are not added up.
+func TestReadOnce(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	plain := document(kernel("gemm", 0, 10, ""))
+	packed := &bytes.Buffer{}
+	z := gzip.NewWriter(packed)
+	fmt.Fprint(z, plain)
+	z.Close()
+	single := traceFile(t, "single.json", plain)
+	analysis, err := Open(t.Context(), []string{single}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	export, err := json.Marshal(analysis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		files map[string]string
+		gpu   float64
+		waits int
+	}{
+		"packed and not":         {map[string]string{"a.json": plain, "a.json.gz": packed.String()}, 10, 0},
+		"under two names":        {map[string]string{"a.json": plain, "b.json": plain}, 10, 0},
+		"with its analysis":      {map[string]string{"z.json": plain, "a.json": string(export)}, 10, 0},
+		"of no file":             {map[string]string{"a.json": `{"format": "mxflow.profile/1", "files": [], "parts": [{"phase": "decode", "kernels": [{"name": "k", "count": 1, "us": 3}]}]}`}, 3, 0},
+		"alike names":            {map[string]string{"run_cuda_a.json": plain, "run_cuda_b.json": strings.Replace(plain, `"x"`, `"y"`, 1)}, 20, 0},
+		"two GPUs":               {map[string]string{"a.json": plain, "b.json": strings.Replace(plain, `"x"`, `"y"`, 1)}, 20, 0},
+		"tables of nsys":         {map[string]string{"a_cuda_gpu_trace.csv": nsysGPU, "a_cuda_api_trace.csv": nsysCalls, "a_cuda_gpu_kern_sum.csv": nsysSums}, 121, 3},
+		"report and its tables":  {map[string]string{"a.nsys-rep": "x", "a.sqlite": "y", "a.csv": nsysGPU}, 121, 1},
+		"two reports, each once": {map[string]string{"a.csv": nsysGPU, "b.csv": nsysGPU + "\n"}, 242, 1},
+	} {
+		dir := t.TempDir()
+		for name, text := range c.files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
 			}
-		case err != nil:
-			t.Errorf("%v: %v", c.processes, err)
-		case a.Parts[0].GPU != c.gpu || !slices.Equal(a.Files[0].Processes, []string{"engine", "desktop"}):
-			t.Errorf("%v: %+v", c.processes, a)
 		}
-	}
-}
-
-// TestCopier: a chosen process that only copies is not an engine at work.
-func TestCopier(t *testing.T) {
-	path := trace(t, "a.json", document(
-		process(5, "engine"), process(6, "loader"),
-		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 0, 1, `"correlation": 1`), kernel("gemm", 10, 10, `, "correlation": 1`),
-		other("cuda_runtime", "cudaMemcpyAsync", 6, 6, 0, 1, `"correlation": 2`), other("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 1, 7, 5, 5, `"correlation": 2`),
-	))
-	if a, err := openOne(t, path, profile.Options{Processes: []string{"loader"}}); !errors.Is(err, profile.ErrNoKernels) {
-		t.Errorf("%+v, %v", a, err)
-	}
-}
-
-// TestClock: traces without a base use the wall clock itself.
-func TestClock(t *testing.T) {
-	old := `{"traceEvents": [` + kernel("gemm", 1795342178000000, 10, "") + "," + kernel("gemm", 1795342179000000, 5, "") + "]}"
-	a, err := openOne(t, trace(t, "a.json", old), profile.Options{From: time.Unix(1795342178, 500_000_000)})
-	if err != nil || a.Parts[0].GPU != 5 {
-		t.Errorf("%+v, %v", a, err)
+		a, err := openOne(t, dir, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if p := a.Parts[0]; p.GPU != c.gpu || len(p.Waits) != c.waits {
+			t.Errorf("%s: %v µs, waits %+v, want %v and %d", name, p.GPU, p.Waits, c.gpu, c.waits)
+		}
 	}
 }
 
@@ -356,7 +376,7 @@ func TestRanks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := openOne(t, dir, profile.Options{})
+	a, err := openOne(t, dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,24 +407,23 @@ func TestBad(t *testing.T) {
 		"gzip cut":           {packed.String()[:packed.Len()-20], "is truncated", nil},
 		"gzip head cut":      {packed.String()[:5], "gzip: the file is truncated", nil},
 		"gzip damaged":       {packed.String()[:packed.Len()-8] + "01234567", "checksum", nil},
-		"no kernels":         {document(other("cpu_op", "aten::add", 1, 1, 0, 1, "")), "", profile.ErrNoKernels},
-		"no events":          {document(), "", profile.ErrNoKernels},
-		"copies alone":       {document(other("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 0, 7, 0, 1, "")), "", profile.ErrNoKernels},
+		"no kernels":         {document(other("cpu_op", "aten::add", 1, 1, 0, 1, "")), "", ErrNoKernels},
+		"no events":          {document(), "", ErrNoKernels},
+		"copies alone":       {document(other("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 0, 7, 0, 1, "")), "", ErrNoKernels},
 		"no trace":           {`{"a": [1, {"b": "]"}]}`, "without traceEvents", nil},
 		"text":               {"hello", "not a profile that mxflow reads", nil},
 		"backwards":          {document(kernel("gemm", 10, -5, "")), "kernel gemm ends 5000 ns before it starts: the clock went backwards", nil},
 		"no duration":        {document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5}`), `dur of "k"`, nil},
-		"no number":          {document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": "NaN", "dur": 1}`), `ts of "k": "NaN" is not a time in µs`, nil},
+		"no number":          {document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": "NaN", "dur": 1}`), "invalid number literal", nil},
 		"absurd time":        {document(kernel("k", 1e18, 1, "")), "not a time in µs", nil},
-		"endless":            {document(kernel("k", 1, 1e12, "")), "runs for 1000000 s", nil},
-		"outside of steps":   {document(kernel("k", 1, 1, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 50, 10, "")), "", profile.ErrNoSteps},
-		"hidden graphs":      {document(other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 9`)), "", profile.ErrHidden},
-		"not JSON":           {`{"traceEvents": [{"ph" "X"}]}`, "expected a colon", nil},
-		"event is no object": {`{"traceEvents": [1]}`, "at the start of an event", nil},
-		"old analysis":       {`{"format": "mxflow.profile/1", "parts": []}`, "", profile.ErrNoKernels},
+		"outside of steps":   {document(kernel("k", 1, 1, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 50, 10, "")), "", ErrNoSteps},
+		"hidden graphs":      {document(other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 9`)), "", ErrHidden},
+		"not JSON":           {`{"traceEvents": [{"ph" "X"}]}`, "after object key", nil},
+		"event is no object": {`{"traceEvents": [1]}`, "cannot unmarshal number", nil},
+		"old analysis":       {`{"format": "mxflow.profile/1", "parts": []}`, "", ErrNoKernels},
 		"cut analysis":       {`{"format": "mxflow.profile/1", "parts": [`, "is truncated", nil},
 	} {
-		a, err := openOne(t, trace(t, "a.json", c.text), profile.Options{})
+		a, err := openOne(t, traceFile(t, "a.json", c.text), Options{})
 		if a != nil || err == nil {
 			t.Errorf("%s: %+v, %v", name, a, err)
 			continue
@@ -417,35 +436,12 @@ func TestBad(t *testing.T) {
 
 // TestHiddenGraphs: graphs whose kernels are missing are counted beside the others.
 func TestHiddenGraphs(t *testing.T) {
-	a, err := openOne(t, trace(t, "a.json", document(
+	a, err := openOne(t, traceFile(t, "a.json", document(
 		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 1`), kernel("gemm", 10, 5, `, "correlation": 1`),
 		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 20, 1, `"correlation": 2`),
-	)), profile.Options{})
+	)), Options{})
 	if err != nil || a.Files[0].Hidden != 1 {
 		t.Errorf("%+v, %v", a, err)
-	}
-}
-
-// TestNames: more names than can be kept do not grow without bound, and long ones are
-// kept whole.
-func TestNames(t *testing.T) {
-	long := "void f<" + strings.Repeat("x::y, ", 2000) + "8>(int)"
-	events := []string{kernel(long, 0, 1, ""), kernel(`a"b\c`, 5, 1, "")}
-	for i := range 70_000 {
-		events = append(events, fmt.Sprintf(`{"ph":"X","cat":"kernel","name":"gemm_%d","pid":0,"tid":7,"ts":%d,"dur":1}`, i, 10+2*i))
-	}
-	a, err := openOne(t, trace(t, "a.json", document(events...)), profile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &a.Parts[0]
-	if len(p.Kernels) > 1<<16+1 || a.Files[0].Unnamed < 4000 || p.Count() != len(events) || p.GPU != float64(len(events)) {
-		t.Errorf("%d kernels, %d unnamed, %d in all", len(p.Kernels), a.Files[0].Unnamed, p.Count())
-	}
-	for _, want := range []string{long, `a"b\c`} {
-		if !slices.ContainsFunc(p.Kernels, func(k profile.Kernel) bool { return k.Name == want }) {
-			t.Errorf("%.40s… is not there whole", want)
-		}
 	}
 }
 
@@ -459,22 +455,25 @@ func FuzzTorch(f *testing.F) {
 	f.Add([]byte("Time (%),Total Time (ns),Instances,Avg (ns),Name\n1,5,2,1,k\n"))
 	f.Add([]byte("Start (ns),Duration (ns),CorrId,Device,Strm,Name\n1,5,2,H100 (0),7,k\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file := &profile.File{}
-		a, parts, err := readStream(bytes.NewReader(data), file, profile.Options{})
-		if err == nil && a == nil && len(parts) == 0 {
+		file := &File{}
+		a, err := readStream(bytes.NewReader(data), file, Options{})
+		if err != nil {
+			return
+		}
+		if len(a.Parts) == 0 {
 			t.Error("nothing was read, and that is no error")
 		}
-		for i := range parts {
-			if len(parts[i].Kernels) == 0 || math.IsNaN(parts[i].GPU) {
-				t.Errorf("a part without kernels: %+v", parts[i])
+		for _, p := range a.Parts {
+			if len(p.Kernels) == 0 || math.IsNaN(p.GPU) {
+				t.Errorf("a part without kernels: %+v", p)
 			}
 		}
 	})
 }
 
-// BenchmarkTorch reads 1 GB of events as PyTorch writes them, generated and not kept.
+// BenchmarkTorch reads 300 MB of events as PyTorch writes them, generated and not kept.
 func BenchmarkTorch(b *testing.B) {
-	const size = 1_000_000_000
+	const size = 300_000_000
 	for _, packed := range []bool{false, true} {
 		b.Run(map[bool]string{false: "json", true: "json.gz"}[packed], func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "a.json")
@@ -513,7 +512,7 @@ func BenchmarkTorch(b *testing.B) {
 			}
 			b.SetBytes(int64(written))
 			for b.Loop() {
-				a, err := Open(b.Context(), []string{path}, profile.Options{})
+				a, err := Open(b.Context(), []string{path}, Options{})
 				if err != nil || a.Parts[0].Count() != kernels {
 					b.Fatal(err)
 				}
