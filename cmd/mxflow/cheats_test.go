@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -38,9 +37,6 @@ func TestCheats(t *testing.T) {
 		}
 		t.Run(c.name(), func(t *testing.T) {
 			t.Parallel()
-			if c.mode == "binds" && runtime.NumCPU() == 1 {
-				t.Skip("one CPU: there is none to bind mxflow away from")
-			}
 			state := t.TempDir()
 			args := []string{"apply", "--state", state, "--var", "server=" + server, "--var", "mode=" + c.mode, "--var", "parent=" + c.parent, "--var", "folder=" + t.TempDir()}
 			if !all {
@@ -161,7 +157,7 @@ func onGPU(t *testing.T) (config string, env []string) {
 		}
 		return string(text)
 	}
-	const gpu = "../../engine/gpu/testdata/"
+	const gpu = "../../engine/machine/testdata/"
 	put("nvidia-smi", read(gpu+"nvidia-smi"), 0o755)
 	put("gpus", strings.Replace(read(gpu+"h200/gpus"), "143771, 0, 0, 85.97", "143771, 0, 98, 85.97", 1), 0o644)
 	put("config.json", `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 32, "num_key_value_heads": 8,
@@ -243,8 +239,6 @@ var cheats = []cheat{
 	{mode: "hinders", rule: "chat.tg.gain > 0.05"},
 	{mode: "", parent: "hindered", rule: "chat.tg.gain > 0.05"},
 	{mode: "kills_guard", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Unstopped.Kind},
-	{mode: "binds", parent: "computes", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: "launch.altered", quick: true},
-	{mode: "renices", parent: "computes", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: "launch.altered"},
 	{mode: "faster", want: verdict.Pass, under: []string{"taskset", "-c", "0", "nice", "-n", "5"}},
 	{mode: "requested_only", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid},
 	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen.Kind},

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+	"github.com/mxflow/mxflow/engine/machine"
 )
 
 // scrape reads the metrics page as scrapers do: values by name, or by name and label if
@@ -17,24 +16,17 @@ func scrape(t *testing.T, m *metrics) map[string]float64 {
 	t.Helper()
 	var page strings.Builder
 	m.write(&page)
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(page.String()))
+	lines, err := machine.ParseMetrics(page.String(), nil)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, page.String())
 	}
 	values := map[string]float64{}
-	for name, family := range families {
-		name, _ = strings.CutPrefix(name, prefixed)
-		for _, metric := range family.GetMetric() {
-			key := name
-			for _, label := range metric.GetLabel() {
-				key += " " + label.GetName() + "=" + label.GetValue()
-			}
-			values[key] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
-			if summary := metric.GetSummary(); summary != nil {
-				values[key+"_sum"], values[key+"_count"] = summary.GetSampleSum(), float64(summary.GetSampleCount())
-			}
+	for _, line := range lines {
+		key := strings.TrimPrefix(line.Name, prefixed)
+		for name, value := range line.Labels {
+			key += " " + name + "=" + value
 		}
+		values[key] = line.Value
 	}
 	return values
 }

@@ -1,6 +1,12 @@
 package machine
 
-import "testing"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
 func TestCPUModel(t *testing.T) {
 	x86 := "processor\t: 0\nmodel name\t: AMD  EPYC 9R14\n\nprocessor\t: 1\nmodel name\t: AMD  EPYC 9R14\n"
@@ -14,28 +20,51 @@ func TestCPUModel(t *testing.T) {
 }
 
 func TestCPULimit(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "none", "max 100000": "none", "150000 100000": "1.5", "max 100000, 400000 100000, 250000 100000, max 100000": "2.5", "50000": "", "x 1": "", "100000 0": "", "NaN 1": "",
+	for limits, want := range map[string]string{
+		"": "none", "max 100000": "none", "150000 100000": "1.5", "max 100000,400000 100000,250000 100000,max 100000": "2.5", "50000": "", "x 1": "", "100000 0": "", "NaN 1": "",
 	} {
-		if got := cpuLimit(map[string]string{"cgroup": "/pod", "cpu.max": in}); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
+		root, at := t.TempDir(), ""
+		for limit := range strings.SplitSeq(limits, ",") {
+			write(t, filepath.Join(root, at, "cpu.max"), limit+"\n")
+			at += "/pod"
+		}
+		if got := cpuLimit("0::"+at+"/inner\n", root); got != want {
+			t.Errorf("%q: got %q, want %q", limits, got, want)
+		}
+	}
+	for _, cgroup := range []string{"", "4:cpu,cpuacct:/a\n0::/b\n", "1:memory:/a\n"} {
+		if got := cpuLimit(cgroup, t.TempDir()); got != "" {
+			t.Errorf("%q: %q", cgroup, got)
 		}
 	}
 }
 
 func TestPriority(t *testing.T) {
-	for want, in := range map[string]map[string]string{
-		"normal":        {"policy": "other", "nice": "0"},
-		"":              {"policy": "other"},
-		"nice 10":       {"policy": "other", "nice": "10"},
-		"batch, nice 5": {"policy": "batch", "nice": "5"},
-		"fifo 50":       {"policy": "fifo 50", "nice": "0"},
+	for want, s := range map[string]ProcessStat{
+		"normal": {}, "nice 10": {Nice: 10}, "batch, nice 5": {Policy: 3, Nice: 5}, "fifo 50": {Policy: 1, RealTime: 50}, "7": {Policy: 7},
 	} {
-		if got := priority(in); got != want {
-			t.Errorf("%v: got %q, want %q", in, got, want)
+		if got := priority(s); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := priority(nil) + cpuLimit(nil) + cpuLimit(map[string]string{"cgroup": "/", "cgroup.cpu,cpuacct": "/of version 1"}); got != "" {
-		t.Errorf("unknown is %q", got)
+}
+
+func TestParseStat(t *testing.T) {
+	s, err := ReadStat("/proc/self/stat")
+	if err != nil || s.PID != os.Getpid() || s.Parent != os.Getppid() || s.Start == 0 || s.Name == "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	odd, ok := parseStat([]byte("10 (a) b (c) R 1 2 3 0 -1 0 0 0 0 0 200 100 9 9 20 5 4 0 77 123456 1000 18446744073709551615 0 0\n"))
+	want := ProcessStat{PID: 10, Name: "a) b (c", State: 'R', Parent: 1, Group: 2, Session: 3, User: 200, System: 100, Nice: 5, Threads: 4, Start: 77}
+	if !ok || odd != want {
+		t.Errorf("%+v", odd)
+	}
+	for _, bad := range []string{"", "10", "10 (x)", "10 (x) S 1", "x (x) S 1 1 1 0 -1 0 0 0 0 0 1 1 9 9 20 0 1 0 7"} {
+		if s, ok := parseStat([]byte(bad)); ok {
+			t.Errorf("%q: %+v", bad, s)
+		}
+	}
+	if _, err := ReadStat("/proc/0/stat"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such process: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // The driver's reasons for reduced clocks, as bits of GPUThrottle (NVML's
-// nvmlClocksEventReason*; engine/gpu has the same in words for people).
+// nvmlClocksEventReason*; engine/machine has the same in words for people).
 //
 // Normal are: idle (1), clocks that were set (2), the power limit (4), a sync boost group
 // (16), the clocks of a display (256). The power limit is how a GPU at full load keeps to

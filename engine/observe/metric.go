@@ -1,15 +1,11 @@
 package observe
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/machine"
 )
 
 // series is one line of a page of Prometheus metrics.
@@ -42,39 +38,15 @@ func labelText(labels map[string]string) string {
 	return "{" + strings.Join(out, ",") + "}"
 }
 
-// parseMetrics reads a page in Prometheus' text format. Of histograms and summaries it
-// keeps what the page calls _sum and _count.
+// parseMetrics reads a page in Prometheus' text format.
 func parseMetrics(text []byte) (map[string][]series, error) {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	lines, err := machine.ParseMetrics(string(text), nil)
 	if err != nil {
-		return nil, fmt.Errorf("it is not a page of Prometheus metrics: %s", logscan.Clean(err.Error()))
+		return nil, fmt.Errorf("it is not a page of Prometheus metrics: %w", err)
 	}
 	all := map[string][]series{}
-	for name, family := range families {
-		for _, m := range family.GetMetric() {
-			labels := map[string]string{}
-			for _, l := range m.GetLabel() {
-				labels[l.GetName()] = l.GetValue()
-			}
-			add := func(name string, value float64) {
-				all[name] = append(all[name], series{labels, value})
-			}
-			switch {
-			case m.Gauge != nil:
-				add(name, m.Gauge.GetValue())
-			case m.Counter != nil:
-				add(name, m.Counter.GetValue())
-			case m.Untyped != nil:
-				add(name, m.Untyped.GetValue())
-			case m.Histogram != nil:
-				add(name+"_sum", m.Histogram.GetSampleSum())
-				add(name+"_count", float64(m.Histogram.GetSampleCount()))
-			case m.Summary != nil:
-				add(name+"_sum", m.Summary.GetSampleSum())
-				add(name+"_count", float64(m.Summary.GetSampleCount()))
-			}
-		}
+	for _, l := range lines {
+		all[l.Name] = append(all[l.Name], series{l.Labels, l.Value})
 	}
 	return all, nil
 }

@@ -203,9 +203,6 @@ func Descendants(pid int) (list []int) {
 	return list
 }
 
-// segments are the System V segments that members made and left.
-func (f *family) segments() (names []string, bytes int64) { return f.meter.Segments() }
-
 // Left implements engine.Leaver.
 func (p *process) Left() []string { return p.family.leftOver() }
 

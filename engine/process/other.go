@@ -21,8 +21,6 @@ func newFamily(c *child, _ engine.Launch, _ time.Duration) *family { return &fam
 
 func (f *family) memory(bool) int64 { return 0 }
 
-func (f *family) segments() (names []string, bytes int64) { return nil, 0 }
-
 // Left implements engine.Leaver: what outlives the engine is not known.
 func (p *process) Left() []string { return nil }
 

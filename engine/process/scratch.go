@@ -63,7 +63,6 @@ func (p *process) LeftFiles() (paths []string, bytes int64) {
 			}
 		}
 	}
-	paths, bytes = p.family.segments()
 	for path, size := range sizes {
 		paths, bytes = append(paths, path), bytes+size
 	}

@@ -57,7 +57,6 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	}
 	lab.OnSeenData = w.OnSeenData
 	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
-	lab.Inherited = machine.Inherited()
 	if !w.Plan.Executor.Elsewhere() {
 		lab.Boot = machine.BootID() // else places have their own boot, and applies may run anywhere
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -217,12 +216,12 @@ func standsOn(ctx context.Context, h *remote.Hello, host string) (*ledger.Place,
 	if len(h.Devices) == 0 && job == "" && h.Job == "" {
 		return on, nil
 	}
-	all, err := gpu.List(ctx)
+	all, err := machine.GPUs(ctx)
 	if len(h.Devices) > 0 {
 		if err != nil {
 			return nil, fmt.Errorf("the executor lists GPUs, but those of %s cannot be listed: %w", host, err)
 		}
-		chosen, err := gpu.Choose(all, nil, h.Devices)
+		chosen, err := machine.ChooseGPUs(all, nil, h.Devices)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", host, err)
 		}
@@ -234,7 +233,7 @@ func standsOn(ctx context.Context, h *remote.Hello, host string) (*ledger.Place,
 		return on, nil
 	}
 	if err == nil && len(all) > 0 {
-		visible, _ := gpu.Visible(all, nil, os.Getenv("CUDA_VISIBLE_DEVICES"), os.Getenv("CUDA_DEVICE_ORDER"))
+		visible, _ := machine.VisibleGPUs(all, nil, os.Getenv("CUDA_VISIBLE_DEVICES"), os.Getenv("CUDA_DEVICE_ORDER"))
 		for _, g := range visible {
 			on.GPUs = append(on.GPUs, g.UUID)
 		}

@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/gpu"
-	"github.com/mxflow/mxflow/engine/telemetry"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -31,7 +30,7 @@ const freeEvery = time.Second
 // gpuUse is a launch's use of the machine's GPUs.
 type gpuUse struct {
 	Config variant.GPU
-	gpus   []gpu.GPU
+	gpus   []machine.GPU
 }
 
 func (u gpuUse) UUIDs() (out []string) {
@@ -42,12 +41,12 @@ func (u gpuUse) UUIDs() (out []string) {
 }
 
 // Watched is what telemetry watches of them.
-func (u gpuUse) Watched() telemetry.Config {
-	return telemetry.Config{GPUs: u.UUIDs(), Ignore: u.Config.Ignore, IdleMiB: u.Config.IdleMB}
+func (u gpuUse) Watched() machine.SamplerConfig {
+	return machine.SamplerConfig{GPUs: u.UUIDs(), Ignore: u.Config.Ignore, IdleMiB: u.Config.IdleMB}
 }
 
-func (u gpuUse) look(ctx context.Context) (gpu.Occupancy, error) {
-	return gpu.Foreign(ctx, u.UUIDs(), u.Config.Ignore, u.Config.IdleMB)
+func (u gpuUse) look(ctx context.Context) (machine.Occupancy, error) {
+	return machine.Occupants(ctx, u.UUIDs(), u.Config.Ignore, u.Config.IdleMB)
 }
 
 // gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and waits
@@ -61,12 +60,12 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 	}
 	wait := time.Duration(u.Config.Wait)
 	if err := l.lockGPUs(ctx, u, note); err != nil {
-		if held, ok := errors.AsType[*gpu.HeldError](err); ok {
+		if held, ok := errors.AsType[*machine.GPUHeldError](err); ok {
 			err = fmt.Errorf("%w: timed out after %s; wait for it to finish, stop it, or set a longer wait in the engine's gpu block", held, wait)
 		}
 		return u, err
 	}
-	o, err := gpu.WaitFree(ctx, u.look, freeEvery, wait, func(o gpu.Occupancy) {
+	o, err := machine.WaitFree(ctx, u.look, freeEvery, wait, func(o machine.Occupancy) {
 		note(gpuWait(code.GPUWait, wait, o.String()))
 	})
 	if err != nil {
@@ -80,7 +79,7 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		return u, nil
 	}
 	said := false
-	err = telemetry.Settle(ctx, u.UUIDs(), telemetry.Calm{
+	err = machine.Settle(ctx, u.UUIDs(), machine.Calm{
 		MaxTemperature: c.MaxTemperature, MaxPower: c.MaxPower, MinClock: c.MinClock, MaxClock: c.MaxClock, Timeout: wait,
 		Waiting: func(what string) {
 			if !said {
@@ -98,21 +97,21 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 // Unified reports whether a GPU of this machine shares the host's memory. It is false if
 // they cannot be listed: apply will report why.
 func Unified() bool {
-	list, _ := gpu.List(context.Background())
-	return slices.ContainsFunc(list, gpu.GPU.Unified)
+	list, _ := machine.GPUs(context.Background())
+	return slices.ContainsFunc(list, machine.GPU.Unified)
 }
 
 // gpuHold are the GPUs that an apply holds, by UUID, until it ends.
 type gpuHold struct {
 	mu    sync.Mutex
-	locks map[string]*gpu.Lock
+	locks map[string]*machine.GPULock
 }
 
 // lockGPUs locks the GPUs that this apply does not hold yet.
 func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason)) error {
 	l.gpus.mu.Lock()
 	defer l.gpus.mu.Unlock()
-	var more []gpu.GPU
+	var more []machine.GPU
 	for _, g := range u.gpus {
 		if l.gpus.locks[g.UUID] == nil {
 			more = append(more, g)
@@ -122,8 +121,8 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	me := gpu.Holder{PID: os.Getpid(), User: name, State: l.Owner, Since: time.Now().UTC()}
-	locks, err := gpu.Acquire(ctx, gpu.LockDir(), more, me, time.Duration(u.Config.Wait), func(held *gpu.HeldError) {
+	me := machine.GPUHolder{PID: os.Getpid(), User: name, State: l.Owner, Since: time.Now().UTC()}
+	locks, err := machine.LockGPUs(ctx, machine.GPULockDir(), more, me, time.Duration(u.Config.Wait), func(held *machine.GPUHeldError) {
 		note(gpuWait(code.Of("gpu.lock_wait", "waiting up to {wait}: {until}"),
 			time.Duration(u.Config.Wait), held.Error()))
 	})
@@ -131,7 +130,7 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 		return err
 	}
 	if l.gpus.locks == nil {
-		l.gpus.locks = map[string]*gpu.Lock{}
+		l.gpus.locks = map[string]*machine.GPULock{}
 	}
 	maps.Copy(l.gpus.locks, locks)
 	return nil
@@ -149,7 +148,7 @@ func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	o, err := gpu.WaitFree(ctx, u.look, freeEvery/4, settle, nil)
+	o, err := machine.WaitFree(ctx, u.look, freeEvery/4, settle, nil)
 	switch {
 	case err != nil:
 		return verdict.Because(code.Of("gpu.unseen", "could not check whether GPU memory was released: {error}"),
@@ -184,7 +183,7 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 	if u.Config.Devices == nil && !usesGPU(v.Spec) {
 		return u, nil
 	}
-	all, err := gpu.List(ctx)
+	all, err := machine.GPUs(ctx)
 	if err != nil {
 		if u.Config.Devices != nil {
 			return u, fmt.Errorf("the plan names GPUs, but they cannot be listed: %w", err)
@@ -205,12 +204,12 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 	}
 	var parents map[string]string
 	if strings.Contains(asked, "MIG-") {
-		if parents, err = gpu.Parents(ctx); err != nil {
+		if parents, err = machine.MIGParents(ctx); err != nil {
 			return u, err
 		}
 	}
 	if u.Config.Devices != nil {
-		u.gpus, err = gpu.Choose(all, parents, *u.Config.Devices)
+		u.gpus, err = machine.ChooseGPUs(all, parents, *u.Config.Devices)
 		return u, err
 	}
 	var sure bool
@@ -241,7 +240,7 @@ func remote(host string) bool {
 
 // chosen are the GPUs that a Spec requests; sure is false if they cannot be determined
 // and all are taken.
-func chosen(spec engine.Spec, all []gpu.GPU, parents map[string]string) (list []gpu.GPU, sure bool, err error) {
+func chosen(spec engine.Spec, all []machine.GPU, parents map[string]string) (list []machine.GPU, sure bool, err error) {
 	switch {
 	case spec.Docker != nil:
 		list, err = containerGPUs(spec.Docker.GPUs, all, parents)
@@ -254,19 +253,19 @@ func chosen(spec engine.Spec, all []gpu.GPU, parents map[string]string) (list []
 		return all, true, nil
 	}
 	order, _ := variant.Variable(spec, "CUDA_DEVICE_ORDER")
-	list, sure = gpu.Visible(all, parents, visible, order)
+	list, sure = machine.VisibleGPUs(all, parents, visible, order)
 	return list, sure, nil
 }
 
 // containerGPUs reads a docker block's gpus: "all", a number, or a list. A number takes
 // the first ones, as the runtime does.
-func containerGPUs(gpus any, all []gpu.GPU, parents map[string]string) ([]gpu.GPU, error) {
+func containerGPUs(gpus any, all []machine.GPU, parents map[string]string) ([]machine.GPU, error) {
 	switch asked := gpus.(type) {
 	case string:
 		if n, err := strconv.Atoi(asked); err == nil {
 			return containerGPUs(float64(n), all, parents)
 		}
-		return gpu.Choose(all, parents, strings.Split(strings.TrimPrefix(asked, "device="), ","))
+		return machine.ChooseGPUs(all, parents, strings.Split(strings.TrimPrefix(asked, "device="), ","))
 	case float64:
 		if n := int(asked); n >= 0 && n <= len(all) {
 			return all[:n], nil
@@ -282,9 +281,9 @@ func containerGPUs(gpus any, all []gpu.GPU, parents map[string]string) ([]gpu.GP
 		for _, name := range asked {
 			names = append(names, fmt.Sprint(name))
 		}
-		return gpu.Choose(all, parents, names)
+		return machine.ChooseGPUs(all, parents, names)
 	case []string:
-		return gpu.Choose(all, parents, asked)
+		return machine.ChooseGPUs(all, parents, asked)
 	}
 	return all, nil
 }

@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/machine"
 )
 
-var twoGPUs = []gpu.GPU{{Index: 0, UUID: "GPU-aaaa", Name: "H200"}, {Index: 1, UUID: "GPU-bbbb", Name: "H200"}}
+var twoGPUs = []machine.GPU{{Index: 0, UUID: "GPU-aaaa", Name: "H200"}, {Index: 1, UUID: "GPU-bbbb", Name: "H200"}}
 
 func TestGPUsOfASpec(t *testing.T) {
 	t.Setenv("CUDA_VISIBLE_DEVICES", "1")
@@ -35,7 +35,7 @@ func TestGPUsOfASpec(t *testing.T) {
 		{"a container with indices", docker([]any{1.0, 0.0}), "01"},
 		{"a container with devices", docker("device=1"), "1"},
 	} {
-		var got []gpu.GPU
+		var got []machine.GPU
 		var err error
 		if usesGPU(test.spec) {
 			got, _, err = chosen(test.spec, twoGPUs, nil)

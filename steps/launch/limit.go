@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/limit"
-	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -18,7 +18,7 @@ var changers = []string{"override", "nnodes", "node-rank", "num-nodes"}
 
 // limitBy determines what limits a launch. If unknown, its metadata say why, and so does
 // a note if the plan itself names the config.
-func limitBy(v *variant.Variant, st *Started, doc *metadata.Document) *limit.Basis {
+func limitBy(v *variant.Variant, st *Started, doc *machine.Document) *limit.Basis {
 	basis, err := basisOf(v, doc)
 	if err == nil {
 		return basis
@@ -32,7 +32,7 @@ func limitBy(v *variant.Variant, st *Started, doc *metadata.Document) *limit.Bas
 	return nil
 }
 
-func basisOf(v *variant.Variant, doc *metadata.Document) (*limit.Basis, error) {
+func basisOf(v *variant.Variant, doc *machine.Document) (*limit.Basis, error) {
 	basis := &limit.Basis{GPUs: map[string]string{}}
 	for _, g := range doc.GPUs {
 		if !g.Used {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/limit"
-	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -18,15 +18,15 @@ func TestLimitBy(t *testing.T) {
 	const llama = `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 14336, "vocab_size": 128256}`
 	type given struct {
 		v   variant.Variant
-		doc metadata.Document
+		doc machine.Document
 	}
 	known := func(change func(g *given)) given {
-		g := given{doc: metadata.Document{
-			GPUs: []metadata.GPU{
-				{UUID: "GPU-a", Name: "NVIDIA H200", Used: true},
-				{UUID: "GPU-b", Name: "NVIDIA T9000", Values: map[string]string{"mig.mode.current": "Enabled"}}, // not used
+		g := given{doc: machine.Document{
+			GPUs: []machine.GPUState{
+				{GPU: machine.GPU{UUID: "GPU-a", Name: "NVIDIA H200"}, Used: true},
+				{GPU: machine.GPU{UUID: "GPU-b", Name: "NVIDIA T9000", Values: map[string]string{"mig.mode.current": "Enabled"}}}, // not used
 			},
-			Model: &metadata.Model{Path: "/models/llama", Config: []byte(llama)},
+			Model: &machine.Model{Path: "/models/llama", Config: []byte(llama)},
 		}}
 		g.v.Spec.Command = []string{"vllm", "serve", "/models/llama", "--quantization", "fp8"}
 		if change != nil {

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/machine"
-	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -42,12 +42,12 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	asked, cancel := context.WithTimeout(ctx, metadataLimit)
 	defer cancel()
 	r := st.Record
-	doc := &metadata.Document{
-		Launch: metadata.Launch{
+	doc := &machine.Document{
+		Launch: machine.LaunchData{
 			ID: r.ID, Session: r.Session, Purpose: r.Purpose, Variant: r.Variant, Ordinal: r.Ordinal,
 			Started: r.Started, Boot: machine.BootID(), Run: s.Run, Plan: l.Plan.Name,
 		},
-		Engine: metadata.Engine{
+		Engine: machine.EngineData{
 			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.KindVersions[v.Spec.Kind], Program: r.Engine["program"],
 			Command: slices.Clone(v.Spec.Command), Dir: v.Spec.Dir, Knobs: v.Knobs,
 			Env: shownEnv(v.Spec.Env), Inherited: inheritedEnv(v.Spec), Unset: v.Spec.Unset,
@@ -72,7 +72,7 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 			}
 		}
 	}
-	l.metadata.Collect(asked, l.metadataRequest(v, st), doc)
+	machine.Collect(asked, l.metadataRequest(v, st), doc)
 	if doc.Model != nil && v.Spec.How() == engine.HowProcess {
 		l.usedMu.Lock()
 		l.models[st.Record.ID] = doc.Model.Path
@@ -108,44 +108,25 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 }
 
 // metadataRequest is what to collect, and how.
-func (l *Lab) metadataRequest(v *variant.Variant, st *Started) metadata.Request {
-	q := metadata.Request{
-		SameFiles: v.Spec.How() == engine.HowProcess, Dir: v.Spec.Dir, GPUs: st.GPU.UUIDs(), Also: map[string]string{},
+func (l *Lab) metadataRequest(v *variant.Variant, st *Started) machine.MetadataRequest {
+	q := machine.MetadataRequest{
+		GPUs: st.GPU.UUIDs(), Also: map[string]string{},
 		Model: variant.ModelOf(v.Spec, l.Plan.Engine(v.Engine)), Revision: variant.FlagOf(v.Spec.Command, "--revision"),
 		Python: variant.PythonOf(v.Spec), Packages: variant.IsPython(v.Spec),
-	}
-	q.Env = func(name string) string {
-		value, _ := variant.Variable(v.Spec, name)
-		return value
-	}
-	if d := v.Spec.Docker; d != nil {
-		q.Volumes = d.Volumes
 	}
 	if st.Inst != nil && v.Spec.Endpoint == nil {
 		q.Engine = st.Inst.Output
 		about := st.Inst.About()
-		q.Image = about["image_digest"]
-		if q.Image == "" {
-			q.Image = about["image_id"]
-		}
-		if q.Image != "" {
-			q.Also["image"] = q.Image
-		}
-		if v.Spec.Exec != nil {
-			// The contents of a running container change.
-			q.Image = ""
+		if image := cmp.Or(about["image_digest"], about["image_id"]); image != "" {
+			q.Also["image"] = image
 		}
 	}
 	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["metadata"]) > 0 {
 		var c variant.Metadata
 		if err := e.Parts["metadata"][0].Decode(&c); err == nil {
-			q.Repos = c.Repos
+			q.Repos, q.Commands = c.Repos, c.Commands
 			if c.Packages != nil {
 				q.Packages = *c.Packages
-			}
-			q.Commands = map[string][]string{}
-			for name, command := range c.Commands {
-				q.Commands[name] = []string{"sh", "-c", command}
 			}
 		}
 	}
@@ -185,7 +166,7 @@ func shownEnv(env map[string]string) map[string]string {
 }
 
 // engineVersion asks the engine itself.
-func engineVersion(ctx context.Context, v *variant.Variant, inst engine.Instance, doc *metadata.Document) string {
+func engineVersion(ctx context.Context, v *variant.Variant, inst engine.Instance, doc *machine.Document) string {
 	pattern := variant.KindOf(v.Spec).Version
 	switch {
 	case inst == nil:

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -52,11 +51,11 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 		places = append(places, &ledger.Place{Name: "slot " + strconv.Itoa(i+1)})
 	}
 	if len(x.Devices) > 0 {
-		all, err := gpu.List(ctx)
+		all, err := machine.GPUs(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("the executor names GPUs, but they cannot be listed: %w", err)
 		}
-		chosen, err := gpu.Choose(all, nil, x.Devices)
+		chosen, err := machine.ChooseGPUs(all, nil, x.Devices)
 		if err != nil {
 			return nil, err
 		}

@@ -20,11 +20,9 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/source"
-	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -65,9 +63,6 @@ type Lab struct {
 	Draws *ledger.Draws
 	// Boot is the boot of this machine: a session cut by a reboot is redone.
 	Boot string
-	// Inherited is what engines inherited before any ran (machine.Inherited); nil
-	// disables the comparison.
-	Inherited map[string]string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
 	// Numbers, if set, is what rules read of a launch in place of its record: a replay
@@ -87,8 +82,7 @@ type Lab struct {
 	// gpus are those that this apply holds, metadata what it has collected.
 	gpus gpuHold
 	// running is what earlier launches could not end.
-	running  unended
-	metadata metadata.Collector
+	running unended
 	// usedBy are the files that launches ran, by the artifact that lists them.
 	usedMu sync.Mutex
 	usedBy map[string]source.Used
@@ -121,7 +115,7 @@ type Started struct {
 	// command is set if the engine ends by itself, Watch if it is measured: the machine
 	// is watched from before its start.
 	command commandUse
-	Watch   *telemetry.Recorder
+	Watch   *machine.Sampler
 	// Crashed is how often the variant crashed since its last launch that counts.
 	Crashed int
 	GPU     gpuUse
@@ -164,9 +158,6 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		}
 	}
 	l.running.mu.Unlock()
-	if err == nil {
-		err = l.altered(machine.Inherited())
-	}
 	if err == nil {
 		v, err = l.provide(ctx, s, v, record)
 		st.caches = v.Spec.Caches
@@ -324,7 +315,7 @@ func tokenizerOf(t kinds.Tokenize) openai.Tokenizer {
 }
 
 // Machine is the part of this machine that belongs to the running engine, to be watched.
-func (st *Started) Machine() telemetry.Config {
+func (st *Started) Machine() machine.SamplerConfig {
 	c := st.GPU.Watched()
 	if resident, ok := st.Inst.(engine.Resident); ok {
 		c.Own, c.Host, c.Container = resident.PIDs, true, st.Inst.About()["container"]
@@ -429,9 +420,6 @@ func (st *Started) Stop(s *runtime.Scope) {
 	st.observeTune(s.Hard)
 	st.ended(st.Inst.Stop(s.Hard))
 	keep()
-	if err := st.Lab.altered(machine.Inherited()); err != nil && st.Record.OK {
-		st.Record.OK, st.Record.Error = false, brokenBy(err)
-	}
 	st.loggedForce()
 	if st.LogBroken() {
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.LogBrokeOff))
@@ -515,30 +503,6 @@ const mostNames = 5
 type unended struct {
 	mu   sync.Mutex
 	list []engine.Instance
-}
-
-// altered reports in what engines would inherit something else than before any ran. A
-// change that one made to mxflow outlasts it and slows others' launches; so no more are
-// made, and the launch in which it happened is broken.
-func (l *Lab) altered(now map[string]string) error {
-	if l.Inherited == nil {
-		return nil
-	}
-	names := map[string]string{}
-	maps.Copy(names, l.Inherited)
-	maps.Copy(names, now)
-	var changes []verdict.Reason
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if was, is := l.Inherited[name], now[name]; was != is {
-			changes = append(changes, verdict.New(code.SideDiffers, verdict.Text("was", was), verdict.Text("is", is)).On(name))
-		}
-	}
-	if changes == nil {
-		return nil
-	}
-	return &verdict.Fault{Reason: verdict.Say("launch.altered",
-		"mxflow itself was changed during the run, and engines inherit that ({causes}): further launches would "+
-			"not be comparable. Find out what changed it (an engine may have), then apply again from a new shell").From(changes...)}
 }
 
 // redactLog removes sensitive values from a log. If that fails the log is deleted:

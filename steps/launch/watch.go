@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/telemetry"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -29,7 +29,7 @@ func (st *Started) watch(ctx context.Context, spec engine.Spec) (err error) {
 		return nil
 	}
 	began := time.Now()
-	if st.Watch, err = telemetry.Start(ctx, c); err != nil {
+	if st.Watch, err = machine.StartSampler(ctx, c); err != nil {
 		return err
 	}
 	return st.Watch.Lead(ctx, began)

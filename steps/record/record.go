@@ -12,9 +12,9 @@ import (
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -28,7 +28,7 @@ type Subject struct {
 	Zero time.Time
 	// Machine is what belongs to the engine: GPUs by UUID, its processes, its container.
 	// Clock and page are filled in.
-	Machine telemetry.Config
+	Machine machine.SamplerConfig
 	// Fresh is set if no workload request has been answered yet.
 	Fresh bool
 	// Prompts makes what a cell sends; nil builds it again.
@@ -78,11 +78,11 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	watched := s.Machine
 	watched.Zero = s.Zero
 	if s.Kind.Metrics.Path != "" && len(s.Kind.Metrics.Names) > 0 {
-		watched.Metrics = &telemetry.Page{
+		watched.Metrics = &machine.MetricsPage{
 			URL: s.Client.BaseURL + s.Kind.Metrics.Path, Header: s.Client.Header, Client: s.Client.HTTP, Names: s.Kind.Metrics.Names, Needs: s.Kind.Metrics.Needs,
 		}
 	}
-	if r.watch, err = telemetry.Start(ctx, watched); err != nil {
+	if r.watch, err = machine.StartSampler(ctx, watched); err != nil {
 		return t, err
 	}
 	err = r.watch.Lead(ctx, began)
@@ -108,7 +108,7 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 }
 
 // stop ends the watch and collects its data.
-func (t *Taken) stop(watch *telemetry.Recorder) {
+func (t *Taken) stop(watch *machine.Sampler) {
 	series, notes := watch.Stop()
 	t.Series = append(t.Series, series...)
 	for _, text := range notes {
@@ -141,7 +141,7 @@ func (t *Taken) disturb() {
 type recording struct {
 	Subject
 	taken   *Taken
-	watch   *telemetry.Recorder
+	watch   *machine.Sampler
 	learned *prompt.Knowledge
 	// datasets are the files of prompts that were read.
 	datasets datasets

@@ -1,6 +1,6 @@
 // Package stress puts a running engine under load and judges how it held up. It decides
 // what is sent, in which order, and what must hold; engine/load sends, and
-// engine/telemetry watches the memory.
+// engine/machine watches the memory.
 package stress
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -155,7 +155,7 @@ func (c *Config) Run(ctx context.Context, st *launch.Started) (*Tape, error) {
 	if len(watched.GPUs) == 0 {
 		watched.Every = memoryEvery
 	}
-	watch, err := telemetry.Start(ctx, watched)
+	watch, err := machine.StartSampler(ctx, watched)
 	if err != nil {
 		return nil, err
 	}

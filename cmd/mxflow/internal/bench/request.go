@@ -21,8 +21,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/endpoint"
-	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/ready"
@@ -453,11 +453,11 @@ func (b *Request) subject(ctx context.Context, inst engine.Instance) (record.Sub
 	if len(b.gpus) == 0 {
 		return s, nil
 	}
-	all, err := gpu.List(ctx)
+	all, err := machine.GPUs(ctx)
 	if err != nil {
 		return s, b.wrong("gpus", "%v", err)
 	}
-	chosen, err := gpu.Choose(all, nil, b.gpus)
+	chosen, err := machine.ChooseGPUs(all, nil, b.gpus)
 	if err != nil {
 		return s, b.wrong("gpus", "%v", err)
 	}

@@ -1,0 +1,222 @@
+package machine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fake puts an nvidia-smi into PATH that plays one of the machines in testdata.
+func fake(t *testing.T, machine string) {
+	t.Helper()
+	program, err := os.ReadFile("testdata/nvidia-smi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	abs, err := filepath.Abs(filepath.Join("testdata", machine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAKE_GPU", abs)
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+func list(t *testing.T, machine string) []GPU {
+	t.Helper()
+	fake(t, machine)
+	gpus, err := GPUs(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gpus
+}
+
+func TestListH200(t *testing.T) {
+	gpus := list(t, "h200")
+	if len(gpus) != 1 {
+		t.Fatalf("%d GPUs", len(gpus))
+	}
+	g := gpus[0]
+	if g.Index != 0 || g.Name != "NVIDIA H200" || g.Driver != "580.159.04" || !strings.HasPrefix(g.UUID, "GPU-0000") || g.Unified() {
+		t.Errorf("got %+v", g)
+	}
+	for field, want := range map[string]float64{"memory.total": 143771, "memory.used": 0, "power.limit": 700, "clocks.current.sm": 345} {
+		if got, ok := g.Number(field); !ok || got != want {
+			t.Errorf("%s is %v, %v", field, got, ok)
+		}
+	}
+	if words, ok := g.Throttled(); !ok || !slices.Equal(words, []string{"idle"}) {
+		t.Errorf("throttled: %q, %v", words, ok)
+	}
+	busy := list(t, "h200-busy")[0]
+	if words, ok := busy.Throttled(); !ok || len(words) != 0 {
+		t.Errorf("throttled under load: %q, %v", words, ok)
+	}
+}
+
+func TestAbsentValues(t *testing.T) {
+	ask := append(slices.Clone(fields[:2]), field{name: "power.limit"})
+	for _, cell := range []string{"[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "[Requested functionality has been deprecated]", ""} {
+		gpus, err := parseGPUs("0, GPU-1, "+cell+"\n", ask)
+		if err != nil || len(gpus) != 1 {
+			t.Fatalf("%s: %v", cell, err)
+		}
+		if v, there := gpus[0].Values["power.limit"]; there {
+			t.Errorf("%s is the value %q", cell, v)
+		}
+	}
+	ask[2].name = "power.draw"
+	for _, line := range []string{"0, GPU-1", "0, GPU-1, 1, 2", "[N/A], GPU-1, 1", "x, GPU-1, 1", "0, [N/A], 1", "0, GPU-1, -1", "0, GPU-1, 128.2x", "0, GPU-1, NaN", "0, GPU-1, Inf"} {
+		if g, err := parseGPU(line, ask); err == nil {
+			t.Errorf("%q: %+v", line, g)
+		}
+	}
+	for name, cell := range map[string]string{"utilization.gpu": "101", "clocks_event_reasons.active": "yes"} {
+		ask[2].name = name
+		if g, err := parseGPU("0, GPU-1, "+cell, ask); err == nil {
+			t.Errorf("%s is %s: %+v", name, cell, g)
+		}
+	}
+	for _, cell := range []string{"NaN", "Inf", "seven"} {
+		if n, ok := (GPU{Values: map[string]string{"power.limit": cell}}).Number("power.limit"); ok {
+			t.Errorf("%s is %v", cell, n)
+		}
+	}
+}
+
+// GB10 has no memory of its own: a missing value is absent, never zero.
+func TestListGB10(t *testing.T) {
+	g := list(t, "gb10")[0]
+	if !g.Unified() {
+		t.Error("its memory is taken for its own")
+	}
+	for _, field := range []string{"memory.used", "memory.total", "power.limit", "clocks.current.memory", "clocks.applications.memory"} {
+		if n, ok := g.Number(field); ok {
+			t.Errorf("%s is %v", field, n)
+		}
+	}
+	if n, ok := g.Number("power.draw"); !ok || n != 11.17 {
+		t.Errorf("power.draw is %v, %v", n, ok)
+	}
+	if words, ok := g.Throttled(); !ok || !slices.Equal(words, []string{"idle"}) {
+		t.Errorf("throttled: %q, %v", words, ok)
+	}
+}
+
+// An older driver refuses the whole query for one field that it does not know.
+func TestListOldDriver(t *testing.T) {
+	gpus := list(t, "old")
+	if len(gpus) != 2 || gpus[0].Name != "Tesla V100-SXM2-16GB" || gpus[1].UUID != "GPU-33333333-0000-0000-0000-000000000000" {
+		t.Fatalf("got %+v", gpus)
+	}
+	if words, ok := gpus[0].Throttled(); !ok || !slices.Equal(words, []string{"software power cap", "hardware thermal slowdown"}) {
+		t.Errorf("throttled: %q, %v", words, ok)
+	}
+	if words, ok := gpus[1].Throttled(); ok {
+		t.Errorf("the second does not tell, and is throttled %q", words)
+	}
+	if n, ok := gpus[0].Number("clocks.current.sm"); !ok || n != 1245 {
+		t.Errorf("clocks.current.sm is %v, %v", n, ok)
+	}
+	if _, ok := gpus[1].Number("memory.used"); ok {
+		t.Error("an unknown error is a number")
+	}
+}
+
+func TestNoGPU(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, test := range []struct{ name, script string }{
+		{"no nvidia-smi", ""},
+		{"no device", "#!/bin/sh\necho No devices were found\nexit 6\n"},
+		{"no device, and no complaint", "#!/bin/sh\necho No devices were found\n"},
+		{"no driver", "#!/bin/sh\necho \"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure it is running.\"\nexit 9\n"},
+	} {
+		dir := t.TempDir()
+		if test.script != "" {
+			os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(test.script), 0o755)
+		}
+		t.Setenv("PATH", dir)
+		gpus, err := GPUs(context.Background())
+		if len(gpus) != 0 || err != nil {
+			t.Errorf("%s: %v, %v", test.name, gpus, err)
+		}
+		if processes, err := gpuProcesses(context.Background()); len(processes) != 0 || err != nil {
+			t.Errorf("%s: %v, %v", test.name, processes, err)
+		}
+	}
+}
+
+func TestBrokenTool(t *testing.T) {
+	for name, script := range map[string]string{
+		"fails":          "#!/bin/sh\necho out of order >&2\nexit 4\n",
+		"too few values": "#!/bin/sh\necho 0, GPU-1\n",
+		"no UUID":        "#!/bin/sh\nawk 'BEGIN { for (i = 0; i < 27; i++) printf \"%s[N/A]\", i ? \", \" : \"\"; print \"\" }'\n",
+		"every field":    "#!/bin/sh\nf=${1#*=}; echo \"Field \\\"${f%%,*}\\\" is not a valid field to query.\"; exit 2\n",
+	} {
+		dir := t.TempDir()
+		os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(script), 0o755)
+		t.Setenv("PATH", dir+":/usr/bin:/bin")
+		if gpus, err := GPUs(context.Background()); err == nil {
+			t.Errorf("%s: %v and no error", name, gpus)
+		}
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	fake(t, "gb10")
+	got, err := gpuProcesses(context.Background())
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	if p := got[0]; p.PID != 4711 || p.MiB == nil || *p.MiB != 71234 || p.Name != "VLLM::EngineCore" {
+		t.Errorf("got %v", p)
+	}
+	if p := got[1]; p.MiB != nil || !strings.Contains(p.String(), "an unknown amount") {
+		t.Errorf("got %v", p)
+	}
+	recorded, err := os.ReadFile("testdata/h200/apps.recorded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := parseProcesses(string(recorded)); err != nil || len(got) != 1 || got[0].PID != 437 || *got[0].MiB != 5730 || got[0].Name != "python3" {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"1, GPU-1\n", "one, GPU-1, 5, x\n"} {
+		if list, err := parseProcesses(bad); err == nil {
+			t.Errorf("%q: %v", bad, list)
+		}
+	}
+	// Names may have commas, and arguments that must stay private.
+	list, err := parseProcesses("7, GPU-1, 5, /opt/a,b/serve --key 1234\n\n")
+	if err != nil || len(list) != 1 || list[0].Name != "/opt/a,b/serve" {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, machine := range []string{"h200", "gb10", "old"} {
+		text, err := os.ReadFile(filepath.Join("testdata", machine, "gpus"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		gpus, err := parseGPUs(text, fields[:4])
+		for _, g := range gpus {
+			if n, ok := g.Number("power.draw"); err == nil && (g.UUID == "" || ok && n < 0) {
+				t.Errorf("%+v from %q", g, text)
+			}
+			g.Throttled()
+		}
+		parseProcesses(text)
+		parseParents(text)
+	})
+}

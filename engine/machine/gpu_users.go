@@ -1,0 +1,309 @@
+package machine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+// GPUProcess is a process that computes on a GPU.
+type GPUProcess struct {
+	PID int
+	// GPU is the UUID of the GPU.
+	GPU string
+	// MiB is the memory it holds there; nil if nvidia-smi does not report it.
+	MiB *float64
+	// Name is the program, without its arguments, which may contain secrets. Empty if
+	// unknown.
+	Name string
+}
+
+// String describes the process for people.
+func (p GPUProcess) String() string {
+	name, holds := p.Name, "an unknown amount of memory"
+	if name == "" {
+		name = "a program that this user cannot see"
+	}
+	if p.MiB != nil {
+		holds = fmt.Sprintf("%.0f MiB", *p.MiB)
+	}
+	return fmt.Sprintf("process %d (%s) holds %s", p.PID, name, holds)
+}
+
+// tolerated compute on GPUs as part of the system, hold little memory there, and never
+// leave.
+var tolerated = []string{"nvidia-cuda-mps-server", "nvidia-persistenced", "nv-hostengine", "dcgm*", "Xorg", "Xwayland", "gnome-shell", "kwin_*"}
+
+// ignored reports whether the process is tolerated on a GPU, or its program matches one of
+// the globs, by its path or by its last element.
+func (p GPUProcess) ignored(globs []string) bool {
+	return p.Name != "" && slices.ContainsFunc(slices.Concat(tolerated, globs), func(glob string) bool {
+		whole, _ := path.Match(glob, p.Name)
+		base, _ := path.Match(glob, path.Base(p.Name))
+		return whole || base
+	})
+}
+
+// processQuery queries processes. The name comes last, since it may contain commas.
+var processQuery = []string{"--query-compute-apps=pid,gpu_uuid,used_memory,process_name", "--format=csv,noheader,nounits"}
+
+// gpuProcesses are all processes that compute on this machine's GPUs. Those in other PID
+// namespaces are missing, or have other numbers there.
+func gpuProcesses(ctx context.Context) ([]GPUProcess, error) {
+	out, err := smi(ctx, processQuery...)
+	if errors.Is(err, ErrNoGPU) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseProcesses(out)
+}
+
+func parseProcesses(out string) (list []GPUProcess, err error) {
+	for line := range strings.Lines(out) {
+		p, ok, err := parseProcess(line)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+// parseProcess parses a line of processQuery; false if it names no process.
+func parseProcess(line string) (p GPUProcess, ok bool, err error) {
+	line = strings.TrimSpace(line)
+	if line == "" || strings.HasPrefix(line, "No running") {
+		return p, false, nil
+	}
+	cells := strings.SplitN(line, ",", 4)
+	if len(cells) != 4 {
+		return p, false, fmt.Errorf("nvidia-smi printed a process with %d values, not 4: %q", len(cells), logscan.Clean(line))
+	}
+	if p.PID, err = strconv.Atoi(strings.TrimSpace(cells[0])); err != nil {
+		return p, false, fmt.Errorf("nvidia-smi printed a process ID that is not a number: %q", logscan.Clean(line))
+	}
+	p.GPU, _ = value(cells[1])
+	if text, known := value(cells[2]); known {
+		if mib, err := strconv.ParseFloat(text, 64); err == nil && mib-mib == 0 {
+			p.MiB = &mib
+		}
+	}
+	if name, known := value(cells[3]); known {
+		name, _, _ = strings.Cut(name, " ") // newer drivers add the arguments
+		p.Name = logscan.Clean(name)
+	} else if s, err := statOf("/", p.PID); err == nil {
+		p.Name = logscan.Clean(s.Name)
+	}
+	return p, true, nil
+}
+
+// Occupancy is who or what is using some GPUs.
+type Occupancy struct {
+	// Processes are those that hold memory there.
+	Processes []GPUProcess
+	// Hidden are GPUs with more memory in use than when idle, for which no process
+	// accounts, and how many MiB: it is held in another container, or by a process about to
+	// end.
+	Hidden map[string]float64
+	// own are the processes of the engine there.
+	own []GPUProcess
+}
+
+// Free reports whether nobody is there.
+func (o Occupancy) Free() bool { return len(o.Processes) == 0 && len(o.Hidden) == 0 }
+
+// String says who is there.
+func (o Occupancy) String() string {
+	var words []string
+	for _, p := range o.Processes {
+		words = append(words, p.String())
+	}
+	for _, uuid := range keys(o.Hidden) {
+		words = append(words, fmt.Sprintf("%.0f MiB of %s are used by something that nvidia-smi does not show, such as a process in another container", o.Hidden[uuid], uuid))
+	}
+	return strings.Join(words, "; ")
+}
+
+// Occupants returns who is using the GPUs with these UUIDs, besides tolerated programs and
+// those whose name matches one of the globs in ignore. idleMiB is the memory that may be
+// in use on a GPU that nobody computes on.
+func Occupants(ctx context.Context, uuids []string, ignore []string, idleMiB float64) (Occupancy, error) {
+	processes, err := gpuProcesses(ctx)
+	if err != nil {
+		return Occupancy{}, err
+	}
+	gpus, err := GPUs(ctx)
+	if err != nil {
+		return Occupancy{}, err
+	}
+	used := map[string]float64{}
+	for _, g := range gpus {
+		if n, ok := g.Number("memory.used"); ok {
+			used[g.UUID] = n
+		}
+	}
+	return occupancyOf(used, processes, uuids, ignore, idleMiB, func(int) bool { return false }), nil
+}
+
+// occupancyOf is who is using GPUs by a list of processes and the memory in use, in MiB,
+// where it is known; own tells the engine's processes.
+func occupancyOf(used map[string]float64, processes []GPUProcess, uuids, ignore []string, idleMiB float64, own func(pid int) bool) (o Occupancy) {
+	counted, known := map[string]float64{}, map[string]bool{}
+	for _, p := range processes {
+		if p.MiB != nil {
+			counted[p.GPU] += *p.MiB
+		}
+		// A process on an unnamed GPU may be on any.
+		switch on := p.GPU == "" || slices.Contains(uuids, p.GPU); {
+		case on && own(p.PID):
+			o.own = append(o.own, p)
+		case on && !p.ignored(ignore):
+			o.Processes = append(o.Processes, p)
+			known[p.GPU] = true
+		}
+	}
+	for _, uuid := range uuids {
+		if rest := used[uuid] - counted[uuid]; rest > idleMiB && !known[uuid] && !known[""] {
+			o.Hidden = put(o.Hidden, uuid, rest)
+		}
+	}
+	return o
+}
+
+// poll calls check until it is done or fails, for up to wait.
+func poll(ctx context.Context, every, wait time.Duration, check func() (done bool, err error)) error {
+	for end := time.Now().Add(wait); ; {
+		done, err := check()
+		switch {
+		case done || err != nil:
+			return err
+		case ctx.Err() != nil || !time.Now().Before(end):
+			return context.Cause(ctx)
+		}
+		sleep(ctx, min(every, time.Until(end)))
+	}
+}
+
+// sleep waits for d; false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// WaitFree polls until nobody is using the GPUs, for up to wait, and returns who still
+// is. changed is called whenever that changes, so a waiting person knows for whom. An
+// error of look ends the wait.
+func WaitFree(ctx context.Context, look func(context.Context) (Occupancy, error), every, wait time.Duration, changed func(Occupancy)) (o Occupancy, err error) {
+	who := ""
+	err = poll(ctx, every, wait, func() (bool, error) {
+		if o, err = look(ctx); err != nil || o.Free() {
+			return true, err
+		}
+		before := who
+		who = "" // without the memory, which changes all the time
+		for _, p := range o.Processes {
+			who += fmt.Sprint(p.PID, p.GPU, ";")
+		}
+		who += strings.Join(keys(o.Hidden), ";")
+		if who != before && changed != nil {
+			changed(o)
+		}
+		return false, nil
+	})
+	return o, err
+}
+
+// Calm is the state that GPUs must reach before a launch. A limit of zero means none.
+type Calm struct {
+	// MaxTemperature is in °C, MaxPower in W. Clocks are of the streaming
+	// multiprocessors, in MHz; an idle GPU lowers them, so MinClock is for locked clocks,
+	// or for a GPU that gets stuck in a low-power state.
+	MaxTemperature, MaxPower, MinClock, MaxClock float64
+	// Timeout is how long it may take; 0 checks once. Every is the time between two
+	// checks; 0 means a second.
+	Timeout, Every time.Duration
+	// Waiting, if not nil, is called after each check that finds them not calm yet, with
+	// what is in the way.
+	Waiting func(what string)
+}
+
+// Settle waits until every one of these GPUs is calm. The error says which one was not
+// and by how much; a value that has a limit but is not reported by the driver is an error
+// at once.
+func Settle(ctx context.Context, gpus []string, want Calm) error {
+	if len(gpus) == 0 {
+		return errors.New("no GPUs to wait for")
+	}
+	if want.Every <= 0 {
+		want.Every = time.Second
+	}
+	rest := ""
+	err := poll(ctx, want.Every, want.Timeout, func() (bool, error) {
+		all, err := GPUs(ctx)
+		if err != nil {
+			return true, cmp.Or(context.Cause(ctx), fmt.Errorf("cannot wait for the GPUs: %w", err))
+		}
+		if rest, err = want.look(all, gpus); rest != "" && want.Waiting != nil {
+			want.Waiting(rest)
+		}
+		return rest == "", err
+	})
+	if err == nil && rest != "" {
+		err = fmt.Errorf("after waiting for %s, %s", want.Timeout, rest)
+	}
+	return err
+}
+
+// look describes what is still in the way, empty if all is as wanted.
+func (want Calm) look(all []GPU, uuids []string) (rest string, err error) {
+	var words []string
+	for _, uuid := range uuids {
+		i := slices.IndexFunc(all, func(g GPU) bool { return g.UUID == uuid })
+		switch {
+		case len(all) == 0:
+			return "", fmt.Errorf("cannot wait for GPU %s: %w", uuid, ErrNoGPU)
+		case i < 0:
+			return "", fmt.Errorf("cannot wait for GPU %s: nvidia-smi does not show it", uuid)
+		}
+		for _, limit := range []struct {
+			field, what, unit string
+			low, high         float64
+		}{
+			{"temperature.gpu", "temperature", "°C", 0, want.MaxTemperature},
+			{"power.draw", "power draw", "W", 0, want.MaxPower},
+			{"clocks.current.sm", "SM clock", "MHz", want.MinClock, want.MaxClock},
+		} {
+			if limit.low == 0 && limit.high == 0 {
+				continue
+			}
+			n, ok := all[i].Number(limit.field)
+			switch {
+			case !ok:
+				return "", fmt.Errorf("cannot wait for the %s of %s: the driver does not report it", limit.what, all[i])
+			case limit.high > 0 && n > limit.high:
+				words = append(words, fmt.Sprintf("the %s of %s is %g %s (required ≤ %g)", limit.what, all[i], n, limit.unit, limit.high))
+			case n < limit.low:
+				words = append(words, fmt.Sprintf("the %s of %s is %g %s (required ≥ %g)", limit.what, all[i], n, limit.unit, limit.low))
+			}
+		}
+	}
+	return strings.Join(words, "; "), nil
+}

@@ -1,0 +1,152 @@
+package machine
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// onHost runs commands on this machine.
+func onHost(ctx context.Context, argv ...string) ([]byte, error) {
+	return exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
+}
+
+// A Python with packages made here, PyTorch among them.
+func TestPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3 here")
+	}
+	site := t.TempDir()
+	for name, version := range map[string]string{"torch": "2.9.0", "my_Engine": "0.3"} {
+		write(t, filepath.Join(site, name+"-"+version+".dist-info", "METADATA"), "Metadata-Version: 2.1\nName: "+name+"\nVersion: "+version+"\n")
+	}
+	write(t, filepath.Join(site, "my_Engine-0.3.dist-info", "direct_url.json"),
+		`{"url": "https://user:hunter22@example.org/e.git", "vcs_info": {"vcs": "git", "commit_id": "abcd"}}`)
+	write(t, filepath.Join(site, "torch", "__init__.py"), "raise SystemExit('it is imported')\n")
+	write(t, filepath.Join(site, "torch", "version.py"), "__version__ = '2.9.0+cu130'\ncuda = '13.0'\nhip = None\n")
+	t.Setenv("PYTHONPATH", site)
+	asked := 0
+	var d Document
+	Collect(context.Background(), MetadataRequest{Packages: true, Python: []string{python}, Engine: func(ctx context.Context, argv ...string) ([]byte, error) {
+		asked++
+		return onHost(ctx, argv...)
+	}}, &d)
+	for _, want := range []string{"torch==2.9.0", "my-engine==0.3 @ https://example.org/e.git@abcd"} {
+		if !slices.Contains(d.Packages, want) {
+			t.Errorf("%s is not among %q", want, d.Packages)
+		}
+	}
+	for name, want := range map[string]string{"torch": "2.9.0+cu130", "cuda": "13.0"} {
+		if d.Software[name] != want || d.Fingerprint[name] != want {
+			t.Errorf("%s is %q", name, d.Software[name])
+		}
+	}
+	if d.Software["python"] == "" || d.Software["hip"] != "" || d.Fingerprint["packages"] == "" {
+		t.Errorf("software %v, missing %v", d.Software, d.Missing)
+	}
+	if asked != 1 {
+		t.Errorf("%d commands", asked)
+	}
+}
+
+// What cannot be found out is in the document, with the reason.
+func TestPackagesWithoutPython(t *testing.T) {
+	for name, run := range map[string]Run{
+		"no shell": func(context.Context, ...string) ([]byte, error) { return nil, exec.ErrNotFound },
+		"breaks off": func(_ context.Context, argv ...string) ([]byte, error) {
+			return []byte("\n" + argv[4] + " begin packages\n{"), nil
+		},
+		"nowhere": nil,
+	} {
+		var d Document
+		Collect(context.Background(), MetadataRequest{Engine: run, Packages: true, Commands: map[string]string{"a": "echo"}}, &d)
+		if d.Packages != nil || d.Missing["packages"] == "" || d.Missing["commands.a"] == "" {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+func TestCommandsAndYAML(t *testing.T) {
+	t.Setenv("PATH", os.Getenv("PATH"))
+	d := Document{Host: map[string]string{"cpu": "c", "gpu": "not used", "driver": "1"}, Engine: EngineData{Version: "0.21"}}
+	Collect(context.Background(), MetadataRequest{
+		Engine: onHost, Also: map[string]string{"image": "sha256:2"},
+		Commands: map[string]string{"ok": "echo one; echo two", "bad": "echo why >&2; exit 3", "none": "no-such-program"},
+	}, &d)
+	if d.Commands["ok"] != "one\ntwo" || len(d.Commands) != 1 {
+		t.Errorf("got %q", d.Commands)
+	}
+	if d.Missing["commands.bad"] != "exit status 3: why" || d.Missing["commands.none"] == "" {
+		t.Errorf("missing %v", d.Missing)
+	}
+	for name, want := range map[string]string{"cpu": "c", "image": "sha256:2", "engine_version": "0.21", "gpu": "", "driver": ""} {
+		if d.Fingerprint[name] != want {
+			t.Errorf("%s is %q in the fingerprint", name, d.Fingerprint[name])
+		}
+	}
+	text, err := d.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Document
+	if err := yaml.Unmarshal(text, &back); err != nil || back.Commands["ok"] != "one\ntwo" || back.Engine.Version != "0.21" {
+		t.Errorf("%v from\n%s", err, text)
+	}
+}
+
+// The momentary state of a GPU is not part of the fingerprint; its settings are, but only
+// of GPUs in use.
+func TestFingerprintOfGPUs(t *testing.T) {
+	at := func(clock, temperature, limit string) map[string]string {
+		d := Document{GPUs: []GPUState{
+			{Used: true, GPU: GPU{UUID: "GPU-a", Name: "H200", Driver: "580", Values: map[string]string{
+				"clocks.current.sm": clock, "temperature.gpu": temperature, "power.limit": limit, "ecc.mode.current": "Enabled",
+			}}},
+			{GPU: GPU{UUID: "GPU-b", Name: "T4", Driver: "580", Values: map[string]string{"power.limit": "70"}}},
+		}}
+		return d.fingerprint(nil)
+	}
+	cool, hot, capped := at("345", "30", "700"), at("1980", "80", "700"), at("345", "30", "500")
+	if cool["gpu"] != "H200 GPU-a" || cool["driver"] != "580" || cool["ecc"] != "Enabled" || cool["power_limit"] != "700" {
+		t.Errorf("got %v", cool)
+	}
+	for name := range cool {
+		if cool[name] != hot[name] {
+			t.Errorf("%s is of the moment", name)
+		}
+	}
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(cool)), maps.Values(settings)) {
+		if !slices.Contains(plans.FingerprintEntries, name) {
+			t.Errorf("the plan language has no %q", name)
+		}
+	}
+	if capped["power_limit"] == cool["power_limit"] {
+		t.Error("another power limit is the same")
+	}
+}
+
+func TestClocksAndPowerMode(t *testing.T) {
+	for values, want := range map[[5]string][2]string{
+		{"1980", "1980", "0x0000000000000001", "700.00", "700.00"}: {"default", "default"},
+		{"1200", "1980", "0x0000000000000001", "500.00", "700.00"}: {"locked at 1200 of 1980 MHz", "500.00 of 700.00 W"},
+		{"1980", "1980", "0x0000000000000002", "700.00", ""}:       {"locked", ""},
+		{"", "", "", "", ""}: {"", ""},
+	} {
+		g := GPU{Values: map[string]string{}}
+		for i, name := range []string{"clocks.applications.graphics", "clocks.default_applications.graphics", "clocks_event_reasons.active", "power.limit", "power.default_limit"} {
+			g.Values[name] = values[i]
+		}
+		if got := [2]string{clocks(g), powerMode(g)}; got != want {
+			t.Errorf("%q: %q, want %q", values, got, want)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+import ctypes, glob, json, os, sys
+
+# The working directory is no place to import from: a source tree would be found
+# there instead of what is installed.
+sys.path[:] = [path for path in sys.path if path]
+import importlib.metadata as metadata
+import importlib.util
+
+found = set()
+for dist in metadata.distributions():
+    try:
+        name, version = dist.metadata["Name"], dist.version
+    except Exception:
+        continue
+    if not name:
+        continue
+    line = "%s==%s" % (name.lower().replace("_", "-"), version)
+    try:
+        origin = json.loads(dist.read_text("direct_url.json") or "null")
+    except Exception:
+        origin = None
+    if origin:
+        # Where it came from, without what a URL may hold of a user and a password.
+        url = origin.get("url", "")
+        if "@" in url.split("://")[-1].split("/")[0]:
+            url = url.split("://")[0] + "://" + url.split("@", 1)[1]
+        line += " @ " + url
+        commit = origin.get("vcs_info", {}).get("commit_id")
+        if commit:
+            line += "@" + commit
+        if origin.get("dir_info", {}).get("editable"):
+            line += " (editable)"
+    found.add(line)
+for path in glob.glob(os.path.join(sys.prefix, "conda-meta", "*.json")):
+    found.add("conda " + os.path.basename(path)[: -len(".json")])
+
+versions = {"python": sys.version.split()[0]}
+
+
+# What PyTorch was built with, without importing it: that takes seconds, and would take
+# memory of a GPU.
+def torch_versions():
+    spec = importlib.util.find_spec("torch")
+    with open(os.path.join(os.path.dirname(spec.origin), "version.py")) as f:
+        torch = {}
+        exec(f.read(), torch)
+    for name, key in (("torch", "__version__"), ("cuda", "cuda"), ("hip", "hip")):
+        if torch.get(key):
+            versions[name] = str(torch[key])
+
+
+def library(folder, name):
+    for path in sys.path:
+        for file in sorted(glob.glob(os.path.join(path, "nvidia", folder, "lib", name + ".so.*"))):
+            return ctypes.CDLL(file)
+    for suffix in (".so.9", ".so.8", ".so.2", ".so"):
+        try:
+            return ctypes.CDLL(name + suffix)
+        except OSError:
+            pass
+
+
+def cudnn_version():
+    get = library("cudnn", "libcudnn").cudnnGetVersion
+    get.restype = ctypes.c_size_t
+    versions["cudnn"] = str(get())
+
+
+def nccl_version():
+    n = ctypes.c_int()
+    library("nccl", "libnccl").ncclGetVersion(ctypes.byref(n))
+    versions["nccl"] = "%d.%d.%d" % (n.value // 10000, n.value // 100 % 100, n.value % 100)
+
+
+for ask in (torch_versions, cudnn_version, nccl_version):
+    try:
+        ask()
+    except Exception:
+        pass
+print()
+print(json.dumps({"versions": versions, "packages": sorted(found)}))
