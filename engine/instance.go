@@ -41,6 +41,7 @@ func (e Exit) String() string {
 
 // Instance is one running engine.
 type Instance interface {
+	Command
 	// BaseURL is the root of its HTTP API, without a trailing slash and
 	// without /v1.
 	BaseURL() string
@@ -59,20 +60,9 @@ type Instance interface {
 	Ready(ctx context.Context) error
 	// Startup is the time from process start to readiness; zero before.
 	Startup() time.Duration
-	// Exited is closed when the process has ended, however it ended.
-	Exited() <-chan struct{}
-	// Exit is how it ended; nil while it runs.
-	Exit() *Exit
 	// PeakMemory is the most host memory of its processes seen so far, in bytes; 0 if
 	// unknown. The accelerator's is not part of it.
 	PeakMemory() int64
-	// LogPath is the file that holds its output.
-	LogPath() string
-	// Stop ends the whole process group: SIGTERM, then SIGKILL after the grace period, or
-	// at once when ctx is done. It returns when nothing of it runs any more, is
-	// idempotent, and safe for concurrent use. Every launched instance must be stopped,
-	// even if the process has ended by itself.
-	Stop(ctx context.Context) error
 }
 
 // ErrElsewhere means that the engine lives where mxflow can run nothing.
@@ -87,7 +77,10 @@ type Command interface {
 	Exit() *Exit
 	// LogPath is the file that holds its output.
 	LogPath() string
-	// Stop is like Instance.Stop, and as necessary.
+	// Stop ends the whole process group: SIGTERM, then SIGKILL after the grace period, or
+	// at once when ctx is done. It returns when nothing of it runs any more, is
+	// idempotent, and safe for concurrent use. Everything launched must be stopped, even if
+	// the process has ended by itself.
 	Stop(ctx context.Context) error
 }
 

@@ -13,11 +13,6 @@ type Launcher interface {
 	Launch(ctx context.Context, spec Spec, l Launch) (Instance, error)
 }
 
-// Launchers chooses the launcher that a Spec asks for.
-type Launchers struct {
-	Process, Docker, Compose, Exec, Endpoint Launcher
-}
-
 // Identifier is a Launcher that can identify what a Spec would start without starting it:
 // the digest of an image, the hash of a program. Equal identities start the same thing.
 // If it cannot be determined now, the identity is a word for that ("missing") and the
@@ -34,9 +29,12 @@ type Fetcher interface {
 	Fetch(ctx context.Context, spec Spec, made func(image string) string) error
 }
 
+// Launchers are the launchers by the way to launch; a Spec chooses one of them.
+type Launchers map[How]Launcher
+
 // Launch implements Launcher.
 func (ls Launchers) Launch(ctx context.Context, spec Spec, l Launch) (Instance, error) {
-	launcher := ls.of(spec)
+	launcher := ls[spec.How()]
 	if launcher == nil {
 		return nil, StartFailure(nil, "this mxflow has no launcher %q", spec.How())
 	}
@@ -45,7 +43,7 @@ func (ls Launchers) Launch(ctx context.Context, spec Spec, l Launch) (Instance, 
 
 // Identify implements Identifier; empty if the launcher cannot identify.
 func (ls Launchers) Identify(ctx context.Context, spec Spec) (string, error) {
-	if id, ok := ls.of(spec).(Identifier); ok {
+	if id, ok := ls[spec.How()].(Identifier); ok {
 		return id.Identify(ctx, spec)
 	}
 	return "", nil
@@ -53,64 +51,34 @@ func (ls Launchers) Identify(ctx context.Context, spec Spec) (string, error) {
 
 // Fetch implements Fetcher; for a launcher that fetches nothing it does nothing.
 func (ls Launchers) Fetch(ctx context.Context, spec Spec, made func(image string) string) error {
-	if f, ok := ls.of(spec).(Fetcher); ok {
+	if f, ok := ls[spec.How()].(Fetcher); ok {
 		return f.Fetch(ctx, spec, made)
 	}
 	return nil
 }
 
-func (ls Launchers) of(spec Spec) Launcher {
-	return map[How]Launcher{
-		HowProcess: ls.Process, HowDocker: ls.Docker, HowCompose: ls.Compose, HowExec: ls.Exec, HowEndpoint: ls.Endpoint,
-	}[spec.How()]
-}
-
-// Stopper lets all callers of a stop share one attempt, and tries again if the last one
-// failed. The zero value is ready to use.
+// Stopper lets callers of a stop take turns until one attempt has succeeded. The zero value
+// is ready to use.
 type Stopper struct {
-	mu      sync.Mutex
-	current *stopAttempt
+	begin, now sync.Once
+	hurry      chan struct{} // closed: kill now
+	turn       sync.Mutex
+	ended      bool
 }
 
-// stopAttempt is one attempt to stop, shared by all callers.
-type stopAttempt struct {
-	hurry     chan struct{} // closed: kill now
-	hurryOnce sync.Once
-	done      chan struct{}
-	err       error // valid once done is closed
-}
-
-// Stop runs end, or joins the running attempt, and returns its result. hurry is closed
-// when the context of any waiting caller is done: then end must kill at once.
+// Stop runs end, unless it has succeeded before. hurry is closed when the context of any
+// waiting caller is done: then end must kill at once.
 func (s *Stopper) Stop(ctx context.Context, end func(hurry <-chan struct{}) error) error {
-	s.mu.Lock()
-	a := s.current
-	if a == nil || a.failed() {
-		a = &stopAttempt{hurry: make(chan struct{}), done: make(chan struct{})}
-		s.current = a
-		go func() {
-			a.err = end(a.hurry)
-			close(a.done)
-		}()
+	s.begin.Do(func() { s.hurry = make(chan struct{}) })
+	defer context.AfterFunc(ctx, func() { s.now.Do(func() { close(s.hurry) }) })()
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if s.ended {
+		return nil
 	}
-	s.mu.Unlock()
-
-	select {
-	case <-a.done:
-	case <-ctx.Done():
-		a.hurryOnce.Do(func() { close(a.hurry) })
-		<-a.done
-	}
-	return a.err
-}
-
-func (a *stopAttempt) failed() bool {
-	select {
-	case <-a.done:
-		return a.err != nil
-	default:
-		return false
-	}
+	err := end(s.hurry)
+	s.ended = err == nil
+	return err
 }
 
 // Peak is a maximum over time. The zero value is ready to use.

@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/process"
+	process "github.com/mxflow/mxflow/engine/run"
 )
 
 // TestEmbeddedConforms runs the test that every engine passes against the

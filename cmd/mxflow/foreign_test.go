@@ -18,7 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/engine/process"
+	process "github.com/mxflow/mxflow/engine/run"
 )
 
 // foreignEngine is a real engine that somebody else wrote, as .ci/foreign

@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
-	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -124,7 +124,7 @@ func changedSince(ctx context.Context, a *app, st *store.Store, name string, arg
 	if err != nil {
 		path = "."
 	}
-	repo, err := git.Open(ctx, lang.FolderOf(path))
+	repo, err := source.OpenRepo(ctx, lang.FolderOf(path))
 	if err != nil {
 		return nil, fmt.Errorf("%q is neither a run nor a date, and no git ref: %w", name, err)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/moby/patternmatcher/ignorefile"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/process"
+	process "github.com/mxflow/mxflow/engine/run"
 )
 
 // Build is an image to build. Paths are those of this machine.

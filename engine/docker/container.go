@@ -23,7 +23,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
-	"github.com/mxflow/mxflow/engine/process"
+	process "github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 

@@ -23,8 +23,8 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/machine"
-	"github.com/mxflow/mxflow/engine/process"
-	"github.com/mxflow/mxflow/engine/ready"
+	process "github.com/mxflow/mxflow/engine/run"
+	ready "github.com/mxflow/mxflow/engine/run"
 )
 
 // Launcher starts engines in their own containers. The zero value is ready to use.

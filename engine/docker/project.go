@@ -21,7 +21,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
-	"github.com/mxflow/mxflow/engine/process"
+	process "github.com/mxflow/mxflow/engine/run"
 )
 
 // project is the compose project of one launch.

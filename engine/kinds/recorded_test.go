@@ -23,8 +23,7 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/engine/process"
-	"github.com/mxflow/mxflow/engine/ready"
+	"github.com/mxflow/mxflow/engine/run"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m) }
@@ -66,7 +65,7 @@ func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r enginetest.R
 // everything that carries the marks.
 func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
-	inst, err := process.Launcher{}.Launch(t.Context(), spec, engine.Launch{
+	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{
 		ID: "recorded-" + rand.Text(), Owner: "recorded-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log"),
 	})
 	if err != nil {
@@ -224,7 +223,7 @@ func TestRecordedServersConform(t *testing.T) {
 				break
 			}
 		}
-		enginetest.Run(t, process.Launcher{}, spec, faults...)
+		enginetest.Run(t, run.Launcher{}, spec, faults...)
 	})
 }
 
@@ -271,18 +270,12 @@ func shown(v any) string {
 	return fmt.Sprint(v)
 }
 
-// A server is recognised as its kind, and one that reveals nothing as one that has the
-// API and nothing else.
+// A server is recognised as its kind.
 func TestRecognise(t *testing.T) {
-	silent := map[string]bool{"trtllm": true}
 	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
-		want := k.Name
-		if silent[want] {
-			want = "openai"
-		}
 		inst := start(t, enginetest.Replay(r.Kind, ""))
-		if got := ready.Recognise(t.Context(), http.DefaultClient, inst.Access()).Name; got != want {
-			t.Errorf("%s is taken for %q, want %q", k.Name, got, want)
+		if got := run.Recognise(t.Context(), inst.Access()).Name; got != k.Name {
+			t.Errorf("%s is taken for %q", k.Name, got)
 		}
 	})
 }

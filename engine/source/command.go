@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"debug/elf"
 	"fmt"
 	"io"
 	"os"
@@ -34,8 +33,8 @@ var token = regexp.MustCompile(`[\w./~+@%-]+`)
 
 // Code is what a command runs.
 type Code struct {
-	// Files are its words that are files, the libraries that programs among them link, and
-	// as far as scripts name them, the scripts, programs and settings that those use.
+	// Files are its words that are files, and as far as scripts name them, the scripts,
+	// programs and settings that those use.
 	Files []string
 	// Folders are those that code is loaded from by name: the one it starts in, those of
 	// Python programs, and what their interpreters import from outside of Packages, which
@@ -104,7 +103,7 @@ type search struct {
 	ran bool
 }
 
-// program adds what a program names or links that is found through PATH. The program itself
+// program adds what a program names that is found through PATH. The program itself
 // is the machine's, and known as what is started.
 func (s *search) program(name string) {
 	if path, err := exec.LookPath(name); err == nil {
@@ -172,7 +171,7 @@ func isExecutable(path string) bool {
 	return err == nil && info.Mode()&0o111 != 0
 }
 
-// file adds a file, and what it names or links.
+// file adds a file, and what it names.
 func (s *search) file(path string) {
 	if slices.Contains(s.paths, path) || len(s.paths) >= namedLimit || path == own() {
 		return
@@ -181,7 +180,7 @@ func (s *search) file(path string) {
 	s.look(path)
 }
 
-// look adds what a file names or links.
+// look adds what a file names.
 func (s *search) look(path string) {
 	s.ran = true
 	if strings.HasPrefix(filepath.Base(path), "python") {
@@ -195,11 +194,9 @@ func (s *search) look(path string) {
 	defer file.Close()
 	head := make([]byte, scriptLimit)
 	n, _ := io.ReadFull(file, head)
-	switch head = head[:n]; {
-	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
-		s.libraries(path, file)
-	case n < scriptLimit && !bytes.ContainsRune(head, 0):
-		s.text(head, filepath.Dir(path), s.Dir)
+	// The libraries of a program are seen once its processes have them mapped.
+	if n < scriptLimit && !bytes.ContainsRune(head[:n], 0) {
+		s.text(head[:n], filepath.Dir(path), s.Dir)
 	}
 }
 
@@ -207,46 +204,4 @@ func (s *search) look(path string) {
 func own() string {
 	path, _ := os.Executable()
 	return path
-}
-
-// libraries adds the libraries that a program links and that lie where it, or the
-// environment, says. Those beside it are added whether linked or not: engines load their
-// back ends from there. The system's own are seen when they are open.
-func (s *search) libraries(path string, file *os.File) {
-	program, err := elf.NewFile(file)
-	if err != nil {
-		return
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return
-	}
-	origin := filepath.Dir(real)
-	dirs := filepath.SplitList(s.Env("LD_LIBRARY_PATH"))
-	for _, tag := range []elf.DynTag{elf.DT_RPATH, elf.DT_RUNPATH} {
-		lists, _ := program.DynString(tag)
-		for _, list := range lists {
-			list = strings.NewReplacer("${ORIGIN}", origin, "$ORIGIN", origin).Replace(list)
-			dirs = append(dirs, filepath.SplitList(list)...)
-		}
-	}
-	linked, _ := program.ImportedLibraries()
-	for _, name := range linked {
-		for _, dir := range dirs {
-			if !filepath.IsAbs(dir) {
-				dir = filepath.Join(s.Dir, dir)
-			}
-			if found, ok := regular(name, dir); ok {
-				s.file(found)
-				break
-			}
-		}
-	}
-	if beside, _ := filepath.Glob(filepath.Join(origin, "lib*.so*")); len(beside) < 100 {
-		for _, library := range beside {
-			if found, ok := regular(library, ""); ok && !slices.Contains(s.paths, found) {
-				s.paths = append(s.paths, found)
-			}
-		}
-	}
 }

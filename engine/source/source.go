@@ -1,6 +1,7 @@
-// Package source identifies by content what an engine runs: the files that its command and
-// its scripts name, the libraries that a program links, the folders that Python imports
-// from, and what processes have open. It knows no plan, and starts nothing.
+// Package source identifies by content what an engine is built from and runs: revisions and
+// working trees through the git command, the files that its command and its scripts name,
+// the folders that Python imports from, and what its processes have open. It knows no plan,
+// and starts no engine.
 package source
 
 import (

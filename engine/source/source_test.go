@@ -146,24 +146,6 @@ func TestScriptsNameTooManyFiles(t *testing.T) {
 	}
 }
 
-// What an engine loads beside it is part of it.
-func TestLibrariesBesideAProgram(t *testing.T) {
-	dir := t.TempDir()
-	program, err := os.ReadFile(own())
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := write(t, filepath.Join(dir, "build", "llama-server"), string(program))
-	write(t, filepath.Join(dir, "build", "libggml-cuda.so"), "")
-	if err := os.Symlink(path, filepath.Join(dir, "llama-server")); err != nil {
-		t.Fatal(err)
-	}
-	found := Command{Words: []string{"./llama-server"}, Dir: dir, Env: func(string) string { return "" }}.Code()
-	if got := names(dir, found.Files); !slices.Equal(got, []string{"build/libggml-cuda.so", "llama-server"}) {
-		t.Error(got)
-	}
-}
-
 func TestPythonImports(t *testing.T) {
 	dir := t.TempDir()
 	python := write(t, filepath.Join(dir, "venv", "bin", "python3.12"), "")

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/stats"
 )
 
@@ -201,7 +201,7 @@ func fixedURL(text string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}
-	if err := endpoint.CheckURL(text); err != nil {
+	if err := run.CheckURL(text); err != nil {
 		return 0, err
 	}
 	u, err := url.Parse(text)

@@ -10,9 +10,8 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/embedded"
-	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/machine"
-	"github.com/mxflow/mxflow/engine/process"
+	process "github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -119,7 +118,10 @@ func (w Wiring) launchers() engine.Launchers {
 		daemons := daemonsOf(w.Store)
 		own.Remember, compose.Remember, exec.Remember = daemons.remember, daemons.remember, daemons.rememberExec
 	}
-	return engine.Launchers{Process: process.Launcher{}, Docker: own, Compose: compose, Exec: exec, Endpoint: endpoint.Launcher{}}
+	return engine.Launchers{
+		engine.HowProcess: process.Launcher{}, engine.HowEndpoint: process.Endpoints{},
+		engine.HowDocker: own, engine.HowCompose: compose, engine.HowExec: exec,
+	}
 }
 
 // pulls reports the progress of an image pull from time to time.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -20,7 +20,7 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	c := &variant.Command{Format: variant.FormatJSON, Timeout: 5 * time.Minute}
-	inst, err := process.Launcher{}.Launch(t.Context(), engine.Spec{
+	inst, err := run.Launcher{}.Launch(t.Context(), engine.Spec{
 		Kind: "command", Command: []string{"sh", "-c", "head -c 70000000 /dev/zero; exec sleep 1000"}, StopGrace: time.Second,
 	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: outPath(log)})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -179,11 +179,11 @@ func (l *Lab) difference(ctx context.Context, before ledger.Tree, commit string,
 	}
 	var commits []verdict.Arg
 	if before.Commit != commit {
-		if r, err := git.Open(ctx, before.Path); err == nil {
+		if r, err := source.OpenRepo(ctx, before.Path); err == nil {
 			between, _ := r.Between(ctx, before.Commit, commit)
 			files = append(files, between...)
 		}
-		commits = []verdict.Arg{verdict.Text("commit", git.Short(commit)), verdict.Text("before", git.Short(before.Commit))}
+		commits = []verdict.Arg{verdict.Text("commit", source.Short(commit)), verdict.Text("before", source.Short(before.Commit))}
 	}
 	slices.Sort(files)
 	return append(commits, verdict.List("files", slices.Compact(files)))

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/engine/logscan"
-	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/internal/flock"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
@@ -44,7 +44,7 @@ type built struct {
 }
 
 func (w worktree) dir() string {
-	return filepath.Join(w.base, fmt.Sprintf("%s-%s-%s", filepath.Base(w.src.Repo), git.Short(w.src.Commit), w.key[:8]))
+	return filepath.Join(w.base, fmt.Sprintf("%s-%s-%s", filepath.Base(w.src.Repo), source.Short(w.src.Commit), w.key[:8]))
 }
 
 func (w worktree) mark() string { return w.dir() + ".built.json" }
@@ -81,7 +81,7 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 		return gitFailure(ctx, err)
 	}
 	defer unlock()
-	r, err := git.Open(ctx, w.src.Repo)
+	r, err := source.OpenRepo(ctx, w.src.Repo)
 	if err != nil {
 		return gitFailure(ctx, err)
 	}
@@ -93,13 +93,6 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 		return gitFailure(ctx, err)
 	}
 	if err := r.AddWorktree(ctx, w.dir(), w.src.Commit); err != nil {
-		return gitFailure(ctx, err)
-	}
-	tree, err := git.Open(ctx, w.dir())
-	if err == nil {
-		err = tree.CheckoutSubmodules(ctx)
-	}
-	if err != nil {
 		return gitFailure(ctx, err)
 	}
 	for i, command := range w.src.Build {
@@ -153,14 +146,14 @@ func (w worktree) whole(ctx context.Context) (bool, error) {
 	if len(edited) > 0 {
 		slices.Sort(edited)
 		return false, failed("source", "be used", "%s in the worktree %s changed since it was built, but would be measured as %s: commit the change to a branch and name that in ref, or remove the folder",
-			git.FileList(edited), w.dir(), w.src.Ref)
+			source.FileList(edited), w.dir(), w.src.Ref)
 	}
 	return true, nil
 }
 
 // changed are tracked files that differ from the commit, with their digests.
 func (w worktree) changed(ctx context.Context) (map[string]string, error) {
-	r, err := git.Open(ctx, w.dir())
+	r, err := source.OpenRepo(ctx, w.dir())
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +161,12 @@ func (w worktree) changed(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := r.Status(ctx)
+	files, err := r.Changed(ctx)
 	if err == nil && head != w.src.Commit {
-		state.Changed = append(state.Changed, "HEAD, which is at "+git.Short(head)+",")
+		files = append(files, "HEAD, which is at "+source.Short(head)+",")
 	}
 	sums := map[string]string{}
-	for _, f := range state.Changed {
+	for _, f := range files {
 		sums[f] = runtime.FileDigest(filepath.Join(w.dir(), f))
 	}
 	return sums, err
@@ -202,7 +195,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	limit := time.Duration(w.src.Timeout)
 	ctx2, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	run, err := process.StartCommand(engine.Spec{Command: argv, Dir: w.dir(), Env: env, StopGrace: 10 * time.Second},
+	run, err := run.StartCommand(engine.Spec{Command: argv, Dir: w.dir(), Env: env, StopGrace: 10 * time.Second},
 		engine.Launch{ID: "build-" + runtime.ShortID(w.launch, i), Owner: w.lab.Owner, LogPath: log})
 	if err != nil {
 		return err
@@ -223,7 +216,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	if exit != nil && exit.Code == 0 && exit.Signal == "" {
 		return nil
 	}
-	failure := failed("build", "finish", "%s of %s at %s", w.lab.Redact.Text(strings.Join(command, " ")), w.src.Ref, git.Short(w.src.Commit))
+	failure := failed("build", "finish", "%s of %s at %s", w.lab.Redact.Text(strings.Join(command, " ")), w.src.Ref, source.Short(w.src.Commit))
 	if exit == nil {
 		failure.Reason += fmt.Sprintf(" was stopped after its time limit of %s", limit)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -105,7 +105,7 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 		envVariant: q.variant.Name, envKnobs: string(knobs),
 	}
 	maps.Copy(env, e.Env) // the plan's values come last
-	run, err := process.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: env, StopGrace: stopGrace}, l)
+	run, err := run.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: env, StopGrace: stopGrace}, l)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -20,16 +20,16 @@ var endpointSchema = plans.Schema{
 		add := func(attr, code, summary, format string, args ...any) {
 			errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 		}
-		if err := endpoint.CheckURL(e.URL); err != nil {
+		if err := run.CheckURL(e.URL); err != nil {
 			add("url", "invalid-value", "Invalid url", "%v.", err)
 		}
 		if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
 			add("api_key", "empty-value", "Empty api_key", "The server would get no key. Give its variable a value, or remove api_key.")
-		} else if err := endpoint.CheckKey(e.APIKey); err != nil {
+		} else if err := run.CheckKey(e.APIKey); err != nil {
 			add("api_key", "invalid-value", "Invalid api_key", "The key is invalid: %v.", err)
 		}
 		for name, value := range e.Headers {
-			switch err := endpoint.CheckHeader(name, value); {
+			switch err := run.CheckHeader(name, value); {
 			case err != nil:
 				add("headers", "invalid-value", "Invalid header", "%q is invalid: %v.", name, err)
 			case e.APIKey != "" && strings.EqualFold(name, "Authorization"):

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -191,7 +191,7 @@ func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig, before ...*engine.
 		return src
 	}
 	src.Commit, src.Problem = runtime.Ask(s, "commit "+src.Repo+"\x00"+src.Ref, func(ctx context.Context) (string, error) {
-		r, err := git.Open(ctx, src.Repo)
+		r, err := source.OpenRepo(ctx, src.Repo)
 		if err != nil {
 			return "", err
 		}
@@ -287,10 +287,10 @@ func rootOf(dir string) string {
 }
 
 // Snapshot hashes a tree, and writes its diff unless that is nil.
-func Snapshot(ctx context.Context, t engine.Tree, diff io.Writer) (git.Tree, error) {
-	r, err := git.Open(ctx, t.Path)
+func Snapshot(ctx context.Context, t engine.Tree, diff io.Writer) (source.Tree, error) {
+	r, err := source.OpenRepo(ctx, t.Path)
 	if err != nil {
-		return git.Tree{}, err
+		return source.Tree{}, err
 	}
 	return r.Snapshot(ctx, t.Paths, diff)
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -22,10 +22,10 @@ import (
 type gitAction interface {
 	// do brings the repository into the state that the plan asks for, or finds it there.
 	// The goal is a short text that later runs can check.
-	do(ctx context.Context, r *git.Repo) (goal string, reasons []verdict.Reason, err error)
+	do(ctx context.Context, r *source.Repo) (goal string, reasons []verdict.Reason, err error)
 	// holds is why the goal of an earlier run no longer holds; no fact while it does. It
 	// changes nothing and queries no remote.
-	holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason
+	holds(ctx context.Context, r *source.Repo, goal string) verdict.Reason
 }
 
 // gitCommon are the attributes that all git steps have.
@@ -93,7 +93,7 @@ func (g *gitStep) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 func (g *gitStep) moved(s *runtime.Scope, goal string) (why verdict.Reason) {
 	ctx, cancel := context.WithTimeout(runtime.ContextOf(s), time.Minute)
 	defer cancel()
-	r, err := git.Open(ctx, g.site.Plan.Abs(g.common.Repo))
+	r, err := source.OpenRepo(ctx, g.site.Plan.Abs(g.common.Repo))
 	if err != nil {
 		why = verdict.New(code.GitRefused, verdict.Err(err))
 	} else {
@@ -110,7 +110,7 @@ func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	defer cancel()
 	var goal string
 	var reasons []verdict.Reason
-	r, err := git.Open(limited, g.site.Plan.Abs(g.common.Repo))
+	r, err := source.OpenRepo(limited, g.site.Plan.Abs(g.common.Repo))
 	if err == nil {
 		goal, reasons, err = g.action.do(limited, r)
 	}
@@ -123,8 +123,7 @@ func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	case err != nil:
 		// Git's refusals fail; broken surroundings are an error.
 		out.Verdict, reasons = verdict.Fail, verdict.Because(code.GitRefused, verdict.Err(err))
-		around := []git.Kind{git.NoGit, git.NotRepository, git.Dubious, git.Locked, git.Remote, git.NoIdentity, git.Shallow, git.TooMuch}
-		if slices.ContainsFunc(around, func(kind git.Kind) bool { return git.Is(err, kind) }) {
+		if refused, ok := errors.AsType[*source.Error](err); ok && refused.Around {
 			out.Verdict = verdict.Error
 		}
 	default:
@@ -146,13 +145,13 @@ func didTo(subject string, c code.Fact, args ...verdict.Arg) []verdict.Reason {
 }
 
 // at is the argument for a location in a reason.
-func at(ctx context.Context, r *git.Repo, commit string) verdict.Arg {
+func at(ctx context.Context, r *source.Repo, commit string) verdict.Arg {
 	return verdict.Text("at", named(ctx, r, commit))
 }
 
 // named is a commit with its subject line.
-func named(ctx context.Context, r *git.Repo, commit string) string {
-	if subject := r.Subject(ctx, commit); subject != "" {
+func named(ctx context.Context, r *source.Repo, commit string) string {
+	if subject, _ := r.Run(ctx, "log", "-1", "--format=%s", commit); subject != "" {
 		return fmt.Sprintf("%s (%s)", commit, subject)
 	}
 	return commit

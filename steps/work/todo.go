@@ -4,7 +4,7 @@ import (
 	"context"
 	"path"
 
-	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -33,7 +33,7 @@ var todoKind = func() Kind {
 			if _, err := path.Match(c.File, ""); err != nil {
 				errs = append(errs, plans.AttrError{Attr: "file", Code: "invalid-value", Summary: "Invalid glob", Detail: "Write a path, in which * matches any part of a name."})
 			}
-			if !git.HasWord(c.Snippet) {
+			if !hasWord(c.Snippet) {
 				errs = append(errs, plans.AttrError{Attr: "snippet", Code: "invalid-value", Summary: "Nothing to look for", Detail: "The snippet has no word. Give a line with a name or a number in it."})
 			}
 			return errs
@@ -49,7 +49,7 @@ type todo struct {
 	Snippet string `hcl:"snippet" doc:"What to find: one line or several. Each must be within a line of the file; indentation does not count."`
 }
 
-func (c *todo) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
+func (c *todo) do(ctx context.Context, r *source.Repo) (string, []verdict.Reason, error) {
 	noted, err := r.Commit(ctx, c.Commit)
 	if err != nil {
 		return "", nil, err
@@ -58,27 +58,27 @@ func (c *todo) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, e
 	if err != nil {
 		return "", nil, err
 	}
-	followed, err := r.Follow(ctx, c.Snippet, c.File, noted, now)
+	followed, err := follow(ctx, r, c.Snippet, c.File, noted, now)
 	if err != nil {
 		return "", nil, err
 	}
 	if len(followed) == 0 {
 		never := verdict.Say("todo.never",
 			"{subject} does not contain the snippet in {noted}: correct file, commit or snippet",
-			verdict.Text("noted", git.Short(noted))).On(c.File)
+			verdict.Text("noted", source.Short(noted))).On(c.File)
 		never.Verdict = verdict.Fail
 		return now, []verdict.Reason{never}, nil
 	}
 	var reasons []verdict.Reason
 	for _, f := range followed { // the fate of one place of the snippet
-		in, was := verdict.Text("now", git.Short(now)), verdict.Text("was", f.Was.String())
+		in, was := verdict.Text("now", source.Short(now)), verdict.Text("was", f.Was.String())
 		var r verdict.Reason
 		switch f.Fate {
-		case git.Still:
+		case Still:
 			r = verdict.Say("todo.still", "still at {subject} in {now}", in).On(f.Now.String())
-		case git.Moved:
+		case Moved:
 			r = verdict.Say("todo.moved", "moved from {was} to {subject} in {now}", in, was).On(f.Now.String())
-		case git.Changed:
+		case Changed:
 			r = verdict.Say("todo.changed", "changed at {subject} in {now}, was {was}: {text}",
 				in, was, verdict.Text("text", f.Now.Text)).On(f.Now.String())
 			r.Verdict = verdict.Fail
@@ -92,13 +92,13 @@ func (c *todo) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, e
 }
 
 // holds while the ref is unchanged: nothing else can move the snippet.
-func (c *todo) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
+func (c *todo) holds(ctx context.Context, r *source.Repo, goal string) verdict.Reason {
 	now, err := r.Commit(ctx, c.Ref)
 	switch {
 	case err != nil:
 		return verdict.New(code.GitRefused, verdict.Err(err))
 	case now != goal:
-		return verdict.New(code.RefMoved, verdict.Text("before", git.Short(goal)), verdict.Text("after", git.Short(now))).On(c.Ref)
+		return verdict.New(code.RefMoved, verdict.Text("before", source.Short(goal)), verdict.Text("after", source.Short(now))).On(c.Ref)
 	}
 	return verdict.Reason{}
 }

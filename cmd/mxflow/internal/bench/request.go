@@ -20,12 +20,11 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/engine/ready"
+	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
@@ -35,27 +34,27 @@ import (
 
 // Request is the command line of `mxflow bench`.
 type Request struct {
-	url                            string
-	model, api, kind               string
-	pp, tg, depth, concurrency     []int
-	rate                           []float64
-	arrival                        string
-	maxConcurrency                 int
-	requests, warmup, runs, seed   int
-	depthCached, eos bool
-	temperature                    float64
-	correction, dataset            string
-	slo                            map[string]string
-	requestTimeout, firstTimeout   time.Duration
-	maxLag                         time.Duration
-	keyEnv                         string
-	headers                        []string
-	ca                             string
-	insecure                       bool
-	gpus                           []string
-	format                         string
-	quiet                          bool
-	coherence                      string
+	url                          string
+	model, api, kind             string
+	pp, tg, depth, concurrency   []int
+	rate                         []float64
+	arrival                      string
+	maxConcurrency               int
+	requests, warmup, runs, seed int
+	depthCached, eos             bool
+	temperature                  float64
+	correction, dataset          string
+	slo                          map[string]string
+	requestTimeout, firstTimeout time.Duration
+	maxLag                       time.Duration
+	keyEnv                       string
+	headers                      []string
+	ca                           string
+	insecure                     bool
+	gpus                         []string
+	format                       string
+	quiet                        bool
+	coherence                    string
 	// data is the contents of --dataset.
 	data *plans.Dataset
 	exit int
@@ -138,7 +137,7 @@ const (
 
 // check rejects mistakes before the server receives a request.
 func (b *Request) check(set func(flag string) bool) error {
-	if err := endpoint.CheckURL(b.url); err != nil {
+	if err := run.CheckURL(b.url); err != nil {
 		return err
 	}
 	if _, ok := kinds.Lookup(b.kind); b.kind != "" && !ok {
@@ -213,7 +212,7 @@ func (b *Request) check(set func(flag string) bool) error {
 		if !strings.Contains(h, ":") {
 			return b.wrong("header", "%q has no colon: write it as 'Name: value'", name)
 		}
-		if err := endpoint.CheckHeader(name, value); err != nil {
+		if err := run.CheckHeader(name, value); err != nil {
 			return b.wrong("header", "%v; write it as 'Name: value'", err)
 		}
 	}
@@ -347,7 +346,7 @@ func (b *Request) key() (string, error) {
 	if key == "" {
 		return "", b.wrong("api-key-env", "the environment variable %s is not set", b.keyEnv)
 	}
-	if err := endpoint.CheckKey(key); err != nil {
+	if err := run.CheckKey(key); err != nil {
 		return "", b.wrong("api-key-env", "the value of %s is invalid: %v", b.keyEnv, err)
 	}
 	return key, nil
@@ -359,7 +358,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	if err != nil {
 		return err
 	}
-	inst, err := endpoint.Launcher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
+	inst, err := run.Endpoints{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
 	if err != nil {
 		return err
 	}
@@ -445,7 +444,7 @@ func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 // subject is the server as the subject of a measurement.
 func (b *Request) subject(ctx context.Context, inst engine.Instance) (record.Subject, error) {
 	access := inst.Access()
-	kind := ready.Recognise(ctx, launch.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
+	kind := run.Recognise(ctx, access)
 	if b.kind != "" {
 		kind, _ = kinds.Lookup(b.kind)
 	}

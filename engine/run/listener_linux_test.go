@@ -1,0 +1,132 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+)
+
+// listen listens at an address as vLLM does: others may, at the same port.
+func listen(t *testing.T, address string) int {
+	t.Helper()
+	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		_ = c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		return err
+	}}
+	l, err := config.Listen(t.Context(), "tcp", address)
+	if err != nil {
+		t.Skipf("cannot listen at %s: %v", address, err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// sleeper is a running process with a name.
+func sleeper(t *testing.T, name string) int {
+	t.Helper()
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	text, err := os.ReadFile(sleep)
+	if err == nil {
+		err = os.WriteFile(path, text, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "1000")
+	cmd.Args[0] = "sleep" // where one program has many names
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd.Process.Pid
+}
+
+func TestOthers(t *testing.T) {
+	self := os.Getpid()
+	me := fmt.Sprintf("process %d (", self)
+	stranger, docker := sleeper(t, "stranger"), sleeper(t, "docker")
+	free := listen(t, "127.0.0.1:0")
+	tests := map[string]struct {
+		port int
+		own  []int
+		who  string
+		seen bool
+	}{
+		"nobody":              {1, nil, "", true},
+		"its own":             {free, []int{stranger, self}, "", true},
+		"another's":           {free, []int{stranger}, me, true},
+		"of nothing":          {free, nil, me, true},
+		"all addresses":       {listen(t, "0.0.0.0:0"), []int{stranger}, me, true},
+		"of both families":    {listen(t, "[::]:0"), []int{stranger}, me, true},
+		"where nothing goes":  {listen(t, "[::1]:0"), []int{stranger}, "", true},
+		"of another tree":     {free, []int{docker}, "", false},
+		"gone, so no sockets": {free, []int{1 << 30}, me, true},
+	}
+	for name, tc := range tests {
+		who, seen := Others(tc.port, func() []int { return tc.own })
+		if seen != tc.seen || (who == "") != (tc.who == "") || !strings.HasPrefix(who, tc.who) {
+			t.Errorf("%s: %q, %v; want %q, %v", name, who, seen, tc.who, tc.seen)
+		}
+	}
+}
+
+// A program that listens at the engine's port is never asked in its place: neither where
+// the engine does not listen, nor where both do and the kernel divides connections among
+// them.
+func TestAnothersListenerIsNotAsked(t *testing.T) {
+	for name, command := range map[string]string{
+		"alone":  `echo "$MXFLOW_PORT" >port.new; mv port.new port; exec sleep 1000`,
+		"beside": `echo "$MXFLOW_PORT" >port.new; mv port.new port; exec "$0" -test.run=TestBeside`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			spec := engine.Spec{Kind: "openai", Dir: dir, Command: []string{"sh", "-c", command, os.Args[0]}, StopGrace: 10 * time.Millisecond}
+			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer inst.Stop(context.Background())
+			port := ""
+			for limit := time.Now().Add(30 * time.Second); port == "" && time.Now().Before(limit); time.Sleep(time.Millisecond) {
+				text, _ := os.ReadFile(filepath.Join(dir, "port"))
+				port = strings.TrimSpace(string(text))
+			}
+			listen(t, "127.0.0.1:"+port)
+			err = inst.Ready(t.Context())
+			failure, ok := errors.AsType[*engine.Failure](err)
+			if !ok || failure.Class != kinds.Port || !strings.Contains(failure.Reason, fmt.Sprintf("process %d (", os.Getpid())) {
+				t.Errorf("Ready: %v", err)
+			}
+			if who, seen := inst.(engine.Listener).Others(); who == "" || !seen {
+				t.Errorf("at its end: %q, %v", who, seen)
+			}
+		})
+	}
+}
+
+// TestBeside is the engine of the test above that listens too.
+func TestBeside(t *testing.T) {
+	port := os.Getenv("MXFLOW_PORT")
+	if port == "" {
+		t.Skip("it is a role of another test")
+	}
+	listen(t, "127.0.0.1:"+port)
+	time.Sleep(time.Minute)
+}

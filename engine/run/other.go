@@ -1,0 +1,69 @@
+//go:build !linux
+
+package run
+
+import (
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// Descendants is not supported here.
+func Descendants(int) []int { return nil }
+
+// Others cannot tell here who listens at a port.
+func Others(int, func() []int) (who string, seen bool) { return "", false }
+
+// Sweep finds nothing on this system: it has no /proc.
+func Sweep(owner string) ([]Leftover, error) { return nil, nil }
+
+// child is what a launch started: without /proc and subreapers, a process group. What
+// leaves it, and what a killed mxflow started, runs on.
+type child struct {
+	pid    int
+	exited chan struct{}
+	exit   engine.Exit // valid once exited is closed
+}
+
+// spawn starts cmd in its own process group.
+func spawn(cmd *exec.Cmd, _ engine.Launch, _ time.Duration) (*child, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c := &child{pid: cmd.Process.Pid, exited: make(chan struct{})}
+	go func() {
+		defer close(c.exited)
+		_ = cmd.Wait()
+		c.exit = exitOf(cmd.ProcessState.Sys().(syscall.WaitStatus))
+	}()
+	return c, nil
+}
+
+func (c *child) end(grace time.Duration, hurry <-chan struct{}) error {
+	over, sig := time.After(grace), syscall.SIGTERM
+	for began := time.Now(); syscall.Kill(-c.pid, sig) == nil; time.Sleep(10 * time.Millisecond) {
+		select {
+		case <-over:
+			sig = syscall.SIGKILL
+		case <-hurry:
+			sig = syscall.SIGKILL
+		default:
+			if sig != syscall.SIGKILL {
+				sig = 0 // each is asked once
+			}
+		}
+		if time.Since(began) > grace+30*time.Second {
+			return fmt.Errorf("process group %d did not end after SIGKILL", c.pid)
+		}
+	}
+	<-c.exited
+	return nil
+}
+
+func (c *child) left() []string { return nil }
+
+func (c *child) pids(bool) []int { return nil }

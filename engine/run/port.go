@@ -1,0 +1,125 @@
+package run
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// ports are those reserved for launches that have not been stopped: an engine that is
+// still loading does not listen yet, so its port looks free.
+var ports = struct {
+	sync.Mutex
+	taken map[int]bool
+}{taken: map[int]bool{}}
+
+// reserve reserves a port on which nobody listens.
+func reserve(port int) (release func(), err error) {
+	ports.Lock()
+	defer ports.Unlock()
+	if ports.taken[port] {
+		return nil, errors.New("another engine of this mxflow uses it")
+	}
+	for _, host := range []string{"127.0.0.1", "0.0.0.0"} {
+		l, err := net.Listen("tcp4", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err != nil {
+			if call, ok := errors.AsType[*os.SyscallError](err); ok {
+				err = call.Err // "address already in use"
+			}
+			return nil, err
+		}
+		l.Close()
+	}
+	ports.taken[port] = true
+	return func() {
+		ports.Lock()
+		defer ports.Unlock()
+		delete(ports.taken, port)
+	}, nil
+}
+
+// FreePort reserves a port of this machine without a listener; release returns it. Any
+// program can still take it before the engine does; then the engine ends and reports it in
+// its log. To make that rare the port is outside of the kernel's range for outgoing
+// connections: a large model loads for minutes, and meanwhile our own polling of that very
+// port opens connections by the hundred.
+func FreePort() (port int, release func(), err error) {
+	low, high := 18000, 32768 // Linux' range begins there; macOS' at 49152
+	var first, last int
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if n, _ := fmt.Sscan(string(text), &first, &last); n == 2 {
+		switch {
+		case first >= low+1000:
+			high = min(first, high)
+		case last < 64000:
+			low, high = last+1, 65536
+		}
+	}
+	for range 200 {
+		port = low + rand.IntN(high-low)
+		if release, err = reserve(port); err == nil {
+			return port, release, nil
+		}
+	}
+	return 0, nil, err
+}
+
+// portFor reserves the port for a process. A fixed one must be free: another listener
+// there would be measured instead.
+func portFor(spec engine.Spec) (port int, release func(), failure *engine.Failure) {
+	var err error
+	if spec.Port == 0 {
+		if port, release, err = FreePort(); err != nil {
+			failure = engine.StartFailure(err, "no free port on 127.0.0.1: %v", err)
+		}
+		return port, release, failure
+	}
+	if release, err = reserve(spec.Port); err != nil {
+		failure = engine.StartFailure(err,
+			"cannot use its port %d (%v): stop what listens there, or choose another port", spec.Port, err)
+	}
+	return spec.Port, release, failure
+}
+
+// Listening is a TCP socket that listens.
+type Listening struct {
+	At netip.AddrPort
+	// Inode is that of the socket, as a process's open files name it.
+	Inode string
+}
+
+// ParseListening parses /proc/net/tcp and tcp6, see proc_net_tcp(5): addresses are
+// hexadecimal words in the machine's byte order (assumed little endian, which amd64 and
+// arm64 are).
+func ParseListening(text string) (all []Listening) {
+	const local, state, inode, listen = 1, 3, 9, "0A"
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) <= inode || f[state] != listen {
+			continue
+		}
+		address, portText, _ := strings.Cut(f[local], ":")
+		port, err := strconv.ParseUint(portText, 16, 16)
+		raw, err2 := hex.DecodeString(address)
+		if err != nil || err2 != nil || len(raw)%4 != 0 {
+			continue
+		}
+		for i := 0; i < len(raw); i += 4 {
+			slices.Reverse(raw[i : i+4])
+		}
+		if ip, ok := netip.AddrFromSlice(raw); ok {
+			all = append(all, Listening{netip.AddrPortFrom(ip.Unmap(), uint16(port)), f[inode]})
+		}
+	}
+	return all
+}

@@ -1,0 +1,120 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestErrorsTeach: failures are distinguished, and the message names what to do.
+func TestErrorsTeach(t *testing.T) {
+	cases := []struct {
+		name   string
+		do     func(t *testing.T, r *Repo, dir string) error
+		around bool
+		says   []string
+	}{
+		{"no git", func(t *testing.T, r *Repo, _ string) error {
+			t.Setenv("PATH", t.TempDir())
+			_, err := OpenRepo(t.Context(), r.Top)
+			return err
+		}, true, []string{"cannot start git"}},
+		{"no folder", func(t *testing.T, _ *Repo, dir string) error {
+			_, err := OpenRepo(t.Context(), dir+"/nowhere")
+			return err
+		}, true, []string{"does not exist", "clone"}},
+		{"no repository", func(t *testing.T, _ *Repo, _ string) error {
+			outside := t.TempDir()
+			t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(outside))
+			_, err := OpenRepo(t.Context(), outside)
+			return err
+		}, true, []string{"is not in a git repository"}},
+		{"dubious", func(t *testing.T, _ *Repo, dir string) error {
+			t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+			_, err := OpenRepo(t.Context(), dir)
+			return err
+		}, true, []string{"another user", "safe.directory"}},
+		{"unknown ref", func(t *testing.T, r *Repo, _ string) error {
+			_, err := r.Commit(t.Context(), "mxfp4_v9")
+			return err
+		}, false, []string{`"mxfp4_v9"`, "git fetch"}},
+		{"option as ref", func(t *testing.T, r *Repo, _ string) error {
+			_, err := r.Commit(t.Context(), "--all")
+			return err
+		}, false, []string{`"--all"`}},
+		{"locked index", func(t *testing.T, r *Repo, dir string) error {
+			put(t, dir, ".git/index.lock", "")
+			by(t, dir, "branch", "other", "HEAD")
+			_, err := r.Run(t.Context(), "checkout", "other")
+			return err
+		}, true, []string{"index.lock"}},
+		{"untracked in the way", func(t *testing.T, r *Repo, dir string) error {
+			by(t, dir, "checkout", "-qb", "other")
+			commit(t, dir, "b.txt", "committed")
+			by(t, dir, "checkout", "-q", "main")
+			put(t, dir, "b.txt", "mine")
+			_, err := r.Run(t.Context(), "checkout", "other")
+			return err
+		}, false, []string{"b.txt"}},
+		{"no author", func(t *testing.T, r *Repo, dir string) error {
+			for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"} {
+				t.Setenv(name, "")
+				os.Unsetenv(name)
+			}
+			by(t, dir, "config", "user.useConfigOnly", "true")
+			_, err := r.Run(t.Context(), "tag", "--message=annotated", "v1")
+			return err
+		}, true, []string{"user.email"}},
+		{"remote gone", func(t *testing.T, r *Repo, dir string) error {
+			by(t, dir, "remote", "add", "upstream", "/nowhere/at/all")
+			_, err := r.Run(t.Context(), "fetch", "upstream", "main")
+			return err
+		}, true, []string{"git remote -v"}},
+		{"no such branch", func(t *testing.T, r *Repo, dir string) error {
+			by(t, dir, "remote", "add", "origin", dir)
+			_, err := r.Run(t.Context(), "fetch", "origin", "mxfp4_v9")
+			return err
+		}, false, []string{"mxfp4_v9"}},
+		{"cancelled", func(t *testing.T, r *Repo, _ string) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err := r.Changed(ctx)
+			return err
+		}, false, []string{"was stopped"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			err := c.do(t, r, dir)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if e, ok := errors.AsType[*Error](err); ok && e.Around != c.around {
+				t.Errorf("%#v", err)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(err.Error(), s) {
+					t.Errorf("%q does not say %q", err, s)
+				}
+			}
+		})
+	}
+}
+
+func TestShallowIsNamed(t *testing.T) {
+	_, upstream := newRepo(t)
+	old := by(t, upstream, "rev-parse", "HEAD")
+	commit(t, upstream, "b.txt", "b")
+	dir := filepath.Join(t.TempDir(), "shallow")
+	by(t, upstream, "clone", "-q", "--depth=1", "file://"+upstream, dir)
+	r, err := OpenRepo(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Commit(t.Context(), old); err == nil || !strings.Contains(err.Error(), "--unshallow") {
+		t.Errorf("%v", err)
+	}
+}
