@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"path"
 	"regexp"
 	"strings"
 )
@@ -33,6 +34,23 @@ func (spec *Spec) PutMark(mark, dir string) {
 		each(e.Command)
 		e.WorkDir = put(e.WorkDir)
 	}
+}
+
+// MountSource mounts a source's worktree, which lies in dir, into the engine's own
+// container, and returns where that sees it.
+func (spec *Spec) MountSource(src *Source, dir string) (inside string) {
+	d := spec.Docker
+	if inside = src.Mount; inside == "" {
+		inside = "/workspace/" + path.Base(src.Repo)
+	}
+	if d.Volumes == nil {
+		d.Volumes = map[string]string{}
+	}
+	d.Volumes[dir] = inside
+	if d.WorkDir == "" {
+		d.WorkDir = inside
+	}
+	return inside
 }
 
 // sourceMark finds marks with a name.

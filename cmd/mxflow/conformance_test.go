@@ -52,7 +52,8 @@ func ask(baseURL string) {
 // TestEmbeddedConformsInDocker is TestEmbeddedConforms with the engine in a
 // container of an image that holds nothing but mxflow.
 func TestEmbeddedConformsInDocker(t *testing.T) {
-	image := dockertest.Image(t, dockertest.Daemon(t), program)
+	dockertest.Need(t)
+	image := dockertest.Image(t, program)
 	kind, _ := kinds.Lookup("embedded")
 	var command []string
 	for _, arg := range kind.ImageCommand {

@@ -78,12 +78,12 @@ func metricsPart() string {
 // embeddedPart lists the variables of the engine inside mxflow; its flags are settings.
 func embeddedPart() string {
 	var b strings.Builder
-	for _, s := range embedded.Switches() {
+	for _, s := range embedded.Variables {
 		fallback := ""
 		if s.Default != "" {
 			fallback = ", default " + s.Default
 		}
-		fmt.Fprintf(&b, "- `%s` (`%s`%s): %s\n", s.Env, strings.Join(s.Values, "`, `"), fallback, sentences(s.Doc, 1))
+		fmt.Fprintf(&b, "- `%s` (`%s`%s): %s\n", s.Name, strings.Join(s.Values, "`, `"), fallback, sentences(s.Doc, 1))
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func newEngineServeCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Run the embedded engine",
-		Long: `Runs the engine that mxflow contains: a small decoder in pure Go, shaped like
+		Long: `Runs the engine that mxflow contains: a small decoder, shaped like
 gpt-oss, with an OpenAI-like HTTP API. It is what the examples measure.
 
 ` + switchesHelp(),
@@ -61,12 +62,12 @@ gpt-oss, with an OpenAI-like HTTP API. It is what the examples measure.
 func switchesHelp() string {
 	var b strings.Builder
 	b.WriteString("Flags:\n")
-	for _, s := range embedded.Settings() {
-		fmt.Fprintf(&b, "  --%-18s %s (default %s)\n", strings.ReplaceAll(s.Name, "_", "-"), s.Doc, s.Default)
+	for _, o := range embedded.Flags {
+		fmt.Fprintf(&b, "  --%-18s %s (default %s)\n", o.Name, o.Doc, o.Default)
 	}
 	b.WriteString("\nEnvironment:\n")
-	for _, s := range embedded.Switches() {
-		fmt.Fprintf(&b, "  %s=%s (default %s)\n      %s\n", s.Env, strings.Join(s.Values, "|"), s.Default, s.Doc)
+	for _, o := range embedded.Variables {
+		fmt.Fprintf(&b, "  %s=%s (default %s)\n      %s\n", o.Name, strings.Join(o.Values, "|"), cmp.Or(o.Default, "none"), o.Doc)
 	}
 	return b.String()
 }

@@ -50,7 +50,10 @@ file is named; the script sets its variables.`,
 			}
 			// The final redaction would corrupt a script without secrets: sensitive values in
 			// it are variables, or requested.
-			_, err = fmt.Fprint(bare(a.stdout), r.Write(a.secrets, f.envOnly))
+			text, err := r.Write(a.secrets, f.envOnly)
+			if err == nil {
+				_, err = fmt.Fprint(bare(a.stdout), text)
+			}
 			return err
 		},
 	}

@@ -22,7 +22,7 @@ import (
 
 // TestHonest applies plans whose candidates do their work, and asks that nothing takes
 // one for a cheat: MXFLOW_TEST_HONEST is how many launches there are at least. It
-// takes turns at the ports of the embedded engine, the honest modes of the server of
+// takes turns at the ports of the embedded engine, the honest modes of the suite of
 // cheats, and of the engines that .ci/foreign installs. MXFLOW_TEST_HONEST_PORTS takes
 // only those whose name holds one of these words, with commas.
 func TestHonest(t *testing.T) {
@@ -65,12 +65,11 @@ func honestPorts(t *testing.T) (taken []honestPort) {
 	add := func(name, plan string, vars ...string) {
 		ports = append(ports, honestPort{name, "testdata/plans/" + plan + ".hcl", vars})
 	}
-	for _, p := range []string{"nothing", "cache", "experts", "head", "speculation", "threads", "prefixes", "reasoning"} {
+	for _, p := range []string{"nothing", "cache", "experts", "head", "speculation", "threads", "prefixes"} {
 		add("embedded "+p, "honest", "port="+p)
 	}
-	server := cheatServer(t)
 	for _, mode := range []string{"same", "faster", "slower", "diverges", "drafts", "coarse_half"} {
-		add("imitation "+mode, "cheat", "server="+server, "mode="+mode)
+		add("imitation "+mode, "cheat", "mode="+mode)
 	}
 	if models := os.Getenv("MXFLOW_TEST_MODELS"); models != "" {
 		for _, f := range foreignEngines() {

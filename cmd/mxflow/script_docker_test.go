@@ -9,9 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/api/types/network"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mxflow/mxflow/engine/docker"
@@ -48,16 +45,11 @@ func cmdDevContainer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: dev-container VARIABLE")
 	}
-	d := daemonOf(ts)
-	image, err := dockertest.DevOnce(d, program)
+	image, err := dockertest.DevOnce(program)
 	ts.Check(err)
 	name := "mxflow-test-" + strings.ToLower(rand.Text()[:10])
-	made, err := d.ContainerCreate(context.Background(), &container.Config{Image: image}, nil, nil, nil, name)
-	ts.Check(err)
-	ts.Defer(func() {
-		ts.Check(d.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{Force: true}))
-	})
-	ts.Check(d.ContainerStart(context.Background(), made.ID, container.StartOptions{}))
+	ts.Defer(func() { runDocker(ts, "rm", "--force", name) })
+	runDocker(ts, "run", "--detach", "--name", name, image)
 	ts.Setenv(args[0], name)
 	ts.Setenv(args[0]+"_IMAGE", image)
 }
@@ -93,12 +85,11 @@ func cmdWaitProcessesIn(ts *testscript.TestScript, neg bool, args []string) {
 func processesIn(ts *testscript.TestScript, name, pattern string) []string {
 	match, err := regexp.Compile(pattern)
 	ts.Check(err)
-	top, err := daemonOf(ts).ContainerTop(context.Background(), name, []string{"-eo", "pid,stat,args"})
-	ts.Check(err)
 	var found []string
-	for _, p := range top.Processes {
-		if line := strings.Join(p[2:], " "); !strings.HasPrefix(p[1], "Z") && match.MatchString(line) {
-			found = append(found, line)
+	for _, line := range runDocker(ts, "top", name, "-eo", "pid,stat,args")[1:] {
+		f := strings.Fields(line)
+		if args := strings.Join(f[2:], " "); !strings.HasPrefix(f[1], "Z") && match.MatchString(args) {
+			found = append(found, args)
 		}
 	}
 	return found
@@ -113,9 +104,7 @@ func cmdDockerNetworks(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: docker-networks N LABEL[=VALUE]")
 	}
-	found, err := daemonOf(ts).NetworkList(context.Background(),
-		network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", withOwner(ts, args[1])))})
-	ts.Check(err)
+	found := runDocker(ts, "network", "ls", "--format", "{{.Name}}", "--filter", "label="+withOwner(ts, args[1]))
 	if strconv.Itoa(len(found)) != args[0] {
 		ts.Fatalf("%d networks carry %s, want %s: %+v", len(found), args[1], args[0], found)
 	}
@@ -131,10 +120,14 @@ func dockerThere() bool {
 	return err == nil
 }
 
-func daemonOf(ts *testscript.TestScript) *docker.Daemon {
-	d, err := docker.Connect(context.Background())
+// runDocker runs a docker command and returns the lines that it prints.
+func runDocker(ts *testscript.TestScript, args ...string) []string {
+	out, err := dockertest.Docker(args...)
 	ts.Check(err)
-	return d
+	if out == "" {
+		return nil
+	}
+	return strings.Split(out, "\n")
 }
 
 // cmdDockerImage is
@@ -148,7 +141,7 @@ func cmdDockerImage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: docker-image VARIABLE [LINE]")
 	}
-	name, err := dockertest.Once(daemonOf(ts), program, args[1:]...)
+	name, err := dockertest.Once(program, args[1:]...)
 	ts.Check(err)
 	ts.Setenv(args[0], name)
 }
@@ -163,7 +156,7 @@ func cmdDockerCount(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: docker-count N LABEL[=VALUE]...")
 	}
-	if found := labelled(ts, args[1:]); strconv.Itoa(len(found)) != args[0] {
+	if found := labelled(ts, "--all", args[1:]); strconv.Itoa(len(found)) != args[0] {
 		ts.Fatalf("%d containers carry %v, want %s: %+v", len(found), args[1:], args[0], found)
 	}
 }
@@ -178,23 +171,20 @@ func cmdDockerWait(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: docker-wait LABEL[=VALUE]...")
 	}
 	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
-		for _, c := range labelled(ts, args) {
-			if c.State == container.StateRunning {
-				return
-			}
+		if len(labelled(ts, "--filter=status=running", args)) > 0 {
+			return
 		}
 	}
 	ts.Fatalf("no container with %v ever ran", args)
 }
 
-func labelled(ts *testscript.TestScript, labels []string) []container.Summary {
-	match := filters.NewArgs()
+// labelled lists the containers with these labels.
+func labelled(ts *testscript.TestScript, which string, labels []string) []string {
+	args := []string{"ps", which, "--format", "{{.Names}}"}
 	for _, label := range labels {
-		match.Add("label", withOwner(ts, label))
+		args = append(args, "--filter", "label="+withOwner(ts, label))
 	}
-	found, err := daemonOf(ts).ContainerList(context.Background(), container.ListOptions{All: true, Filters: match})
-	ts.Check(err)
-	return found
+	return runDocker(ts, args...)
 }
 
 // withOwner replaces owner(DIR).
@@ -216,20 +206,12 @@ func cmdDockerForeign(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: docker-foreign IMAGE LABEL=VALUE...")
 	}
-	labels := map[string]string{}
+	run := []string{"run", "--detach"}
 	for _, label := range args[1:] {
-		name, value, _ := strings.Cut(withOwner(ts, label), "=")
-		labels[name] = value
+		run = append(run, "--label", withOwner(ts, label))
 	}
-	d := daemonOf(ts)
-	c, err := d.ContainerCreate(context.Background(), &container.Config{
-		Image: args[0], Cmd: []string{"engine", "serve"}, Labels: labels,
-	}, nil, nil, nil, "")
-	ts.Check(err)
-	ts.Defer(func() {
-		_ = d.ContainerRemove(context.Background(), c.ID, container.RemoveOptions{Force: true})
-	})
-	ts.Check(d.ContainerStart(context.Background(), c.ID, container.StartOptions{}))
+	id := runDocker(ts, append(run, args[0], "engine", "serve")...)[0]
+	ts.Defer(func() { _, _ = dockertest.Docker("rm", "--force", id) })
 }
 
 // registryThere is the condition [registry]: there is a registry to start, and a
@@ -238,12 +220,8 @@ func registryThere() bool {
 	if enginetest.Required("registry") {
 		return true
 	}
-	d, err := docker.Connect(context.Background())
-	if err != nil || !d.Local() {
-		return false
-	}
-	_, err = exec.LookPath(dockertest.RegistryProgram)
-	return err == nil
+	_, err := exec.LookPath(dockertest.RegistryProgram)
+	return dockerThere() && err == nil
 }
 
 // registryStop is how the registry of a scenario is stopped.
@@ -261,7 +239,7 @@ func cmdRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	address, stop, err := dockertest.Registry(ts.Getenv("WORK"))
 	ts.Check(err)
 	ts.Defer(stop)
-	ts.Defer(func() { ts.Check(dockertest.ForgetAll(daemonOf(ts), address)) })
+	ts.Defer(func() { ts.Check(dockertest.ForgetAll(address)) })
 	ts.Setenv(args[0], address)
 	*ts.Value(registryStop{}).(*func()) = stop
 }
@@ -281,5 +259,5 @@ func cmdRegistryPush(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: registry-push IMAGE NAME")
 	}
-	ts.Check(dockertest.Push(context.Background(), daemonOf(ts), args[0], args[1]))
+	ts.Check(dockertest.Push(args[0], args[1]))
 }

@@ -5,298 +5,378 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/api/types/network"
+	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/kinds"
 )
 
-// ComposeLauncher starts engines that are a service of a compose file, with docker
-// compose or docker-compose. The zero value is ready to use.
+// project is the compose project of one launch, or only a file that is read, by docker
+// compose or docker-compose.
 //
 // Every launch is its own project, so it neither collides with nor ends what already runs
-// from the same file. What mxflow needs besides the file (labels, environment, flags, a
-// published port) is in a second file that overrides it. Once the service's container
-// runs it is followed like any container.
-type ComposeLauncher Launcher
-
-var _ interface {
-	engine.Launcher
-	engine.Identifier
-} = ComposeLauncher{}
-
-// Launch implements engine.Launcher.
-func (l ComposeLauncher) Launch(ctx context.Context, spec engine.Spec, launch engine.Launch) (engine.Instance, error) {
-	kind, failure := spec.Prepare()
-	if failure != nil {
-		return nil, failure
-	}
-	if failure := launch.Check(); failure != nil {
-		return nil, failure
-	}
-	inst, err := l.launch(ctx, spec, kind, launch)
-	if err == nil {
-		return inst, nil
-	}
-	var f *engine.Failure
-	if !errors.As(err, &f) {
-		f = engine.StartFailure(err, "%v", err)
-	}
-	return nil, f
+// from the same file. Its file is the user's as compose resolves it, with what mxflow
+// needs: labels, environment, flags, a published port.
+type project struct {
+	argv    []string // the compose command
+	spec    engine.Compose
+	launch  engine.Launch
+	unset   []string
+	text    string         // what `config` printed
+	file    map[string]any // its content: variables are expanded, and a $ is written as $$
+	service map[string]any
+	// name is the project's, and own the path of its file; empty while the file is only
+	// read.
+	name, own string
 }
 
-func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kinds.Kind, launch engine.Launch) (*composeInstance, error) {
-	d, err := Connect(ctx)
-	if err != nil {
-		return nil, err
+// read has compose read a file, which takes about a second, unless that was done for the
+// same file: then a launch starts what was identified.
+func (m *Images) read(ctx context.Context, spec engine.Spec) (p *project, err error) {
+	p = &project{spec: *spec.Compose, unset: spec.Unset}
+	if p.argv, err = composeCommand(); err != nil {
+		return p, err
 	}
-	p, err := newProject(ctx, d, spec, launch)
-	if err != nil {
-		return nil, err
-	}
-	defer p.forget()
-	if l.Remember != nil {
-		if err := l.Remember(d); err != nil {
-			return nil, fmt.Errorf("cannot record that daemon %s is in use: %w", d.Name, err)
+	key := fmt.Sprintf("%+v", p.spec)
+	for _, path := range []string{p.spec.File, filepath.Join(filepath.Dir(p.spec.File), ".env")} {
+		if info, err := os.Stat(path); err == nil {
+			key += fmt.Sprint(" ", info.ModTime().UnixNano(), info.Size())
 		}
 	}
-	// Its image is pulled here, not by compose, which would do so invisibly and, if the
-	// file says always, at every launch.
-	if image, pull := p.image(); image != "" && pull != "never" {
-		if _, err := l.Fetched.image(ctx, d, image, pull, l.Progress); err != nil {
-			return nil, err
-		}
+	if m == nil {
+		m = &Images{}
 	}
-	// The service in terms of the docker launcher, which handles ports and environments.
-	box := spec
-	box.Docker = &engine.Docker{Port: spec.Compose.Port, Network: p.service().NetworkMode}
-	if spec.Compose.Port == 0 && kind.Port == 0 && len(kind.Ready) > 0 && !takesPort(box) {
-		return nil, errors.New("the port of the service is unknown: set port in the compose block, or put {port} into its command")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.composed == nil {
+		m.composed = map[string]string{}
 	}
-	at, err := d.portsFor(ctx, box, kind)
-	if err != nil {
-		return nil, err
+	p.text = m.composed[key]
+	if err := p.read(ctx); err != nil {
+		return p, err
 	}
-	inst, err := l.start(ctx, p, box, kind, at)
-	if err != nil {
-		at.release()
-		_ = p.down(spec.StopGrace)
-		return nil, err
-	}
-	return inst, nil
+	m.composed[key] = p.text
+	return p, nil
 }
 
-// start brings the service up and starts following it.
-func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports) (*composeInstance, error) {
-	if err := p.override(ctx, spec, at); err != nil {
-		return nil, err
+// read has compose read the file, unless there is its text, and looks for the service.
+func (p *project) read(ctx context.Context) (err error) {
+	switch info, err := os.Stat(p.spec.File); {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the compose file %s does not exist: correct file (relative to the plan's folder)", p.spec.File)
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: name the compose file in it, such as compose.yaml", p.spec.File)
 	}
-	if err := p.putConfig(ctx, spec); err != nil {
-		return nil, err
-	}
-	to, failure := openOutput(p.launch, l.LogLimit)
-	if failure != nil {
-		return nil, failure
-	}
-	inst, err := l.watch(ctx, p, spec, kind, at, to)
-	if err != nil {
-		to.close()
-	}
-	return inst, err
-}
-
-func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports, to output) (*composeInstance, error) {
-	began := time.Now()
-	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", spec.Compose.Service); err != nil {
-		return nil, err
-	}
-	made, err := p.container(ctx)
-	if err != nil {
-		return nil, err
-	}
-	running, err := p.d.ContainerInspect(ctx, made.ID)
-	if err == nil {
-		err = at.published(running)
-	}
-	if err != nil {
-		return nil, err
-	}
-	name := strings.TrimPrefix(running.Name, "/")
-	c := watch(p.d, made.ID, name, running.Config.Tty, to, nil)
-	c.Keep = true // it goes with its project
-	c.Started = startOf(p.d, running, began)
-	return &composeInstance{project: p, instance: &instance{
-		Container: c,
-		serving: serving{spec: spec, kind: kind, at: at, about: map[string]string{
-			"container": name, "docker": p.d.Name, "compose_file": spec.Compose.File, "compose_service": spec.Compose.Service,
-			"compose_project": p.name, "compose_command": strings.Join(p.argv, " "), "image": running.Config.Image, "image_id": running.Image,
-			"resolved_command": strings.Join(append([]string{running.Path}, running.Args...), " "),
-		}},
-	}}, nil
-}
-
-// startOf is when the container started, after the services that it depends on. The
-// daemon's clock is used if it is this machine's.
-func startOf(d *Daemon, running container.InspectResponse, began time.Time) time.Time {
-	if !d.Local() || running.State == nil {
-		return began
-	}
-	at, err := time.Parse(time.RFC3339Nano, running.State.StartedAt)
-	if err != nil || at.Before(began) || at.After(time.Now()) {
-		return began
-	}
-	return at
-}
-
-// composeInstance is an engine that is a service of a compose project.
-type composeInstance struct {
-	*instance
-	project *project
-	stopper engine.Stopper
-}
-
-// Stop implements engine.Instance: the engine ends first, then the rest of its
-// project. Volumes stay.
-func (c *composeInstance) Stop(ctx context.Context) error {
-	return c.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
-		stopping, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		go func() {
-			select {
-			case <-hurry:
-				cancel()
-			case <-stopping.Done():
-			}
-		}()
-		if err := c.instance.Stop(stopping); err != nil {
+	if p.text == "" {
+		if p.text, err = p.compose(ctx, "config"); err != nil {
 			return err
 		}
-		grace := c.spec.StopGrace
-		if stopping.Err() != nil {
-			grace = 0
+	}
+	if err := yaml.Unmarshal([]byte(p.text), &p.file); err != nil {
+		return fmt.Errorf("cannot read compose's resolved %s: %w", p.spec.File, err)
+	}
+	services := part(p.file, "services")
+	if _, ok := services[p.spec.Service]; !ok {
+		with := ""
+		if len(p.spec.Profiles) > 0 {
+			with = " with the profiles " + strings.Join(p.spec.Profiles, ", ")
 		}
-		if err := c.project.down(grace); err != nil {
-			return c.Failure("stop", err, "cannot remove its compose project %s: %v", c.project.name, err)
-		}
-		return nil
-	})
-}
-
-// Identify implements engine.Identifier: the file as compose reads it, with its variables
-// and included files, and the image of the service.
-func (ComposeLauncher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
-	if spec.Compose == nil {
-		return "missing", errors.New("the plan has no compose block for it")
+		return fmt.Errorf("%s has no service %q%s; it has %s", p.spec.File, p.spec.Service, with,
+			strings.Join(slices.Sorted(maps.Keys(services)), ", "))
 	}
-	d, err := Connect(ctx)
-	if err != nil {
-		return "missing", err
-	}
-	service := readService(ctx, d, spec)
-	if service.err != nil {
-		return "missing" + elsewhere(), service.err
-	}
-	is := service.file
-	if service.image == "" {
-		is += ", image to be built"
-	} else {
-		var id string
-		id, err = ImageIdentity(ctx, service.image)
-		is += ", image " + id
-	}
-	return is + elsewhere(), err
-}
-
-// keepService is how long the reading of a service stays valid: compose takes about a
-// second to read a file, and every node of a plan asks.
-const keepService = 5 * time.Second
-
-// serviceRead is compose's reading of a file, and the image of the service.
-type serviceRead struct {
-	file, image, pull string
-	err               error
-	until             time.Time
-}
-
-var servicesRead = struct {
-	sync.Mutex
-	by map[string]serviceRead
-}{by: map[string]serviceRead{}}
-
-// readService has compose read the file of a service, unless it just did.
-func readService(ctx context.Context, d *Daemon, spec engine.Spec) serviceRead {
-	key := fmt.Sprintf("%s %+v", d.Name, *spec.Compose)
-	servicesRead.Lock()
-	defer servicesRead.Unlock()
-	if known, ok := servicesRead.by[key]; ok && time.Now().Before(known.until) {
-		return known
-	}
-	var read serviceRead
-	if read.err = read.from(ctx, d, spec); ctx.Err() == nil {
-		read.until = time.Now().Add(keepService)
-		servicesRead.by[key] = read
-	}
-	return read
-}
-
-func (r *serviceRead) from(ctx context.Context, d *Daemon, spec engine.Spec) error {
-	dir, err := os.MkdirTemp("", "mxflow-compose")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	// The ID is for this reading only: what carries it ends with the reading.
-	p, err := readProject(ctx, d, spec, engine.Launch{ID: "identify-" + rand.Text(), Owner: "mxflow", LogPath: filepath.Join(dir, "log")})
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256([]byte(p.text))
-	r.file = "file " + hex.EncodeToString(sum[:16])
-	r.image, r.pull = p.image()
+	p.service = part(services, p.spec.Service)
 	return nil
 }
 
-// anonymous matches the daemon's names for volumes without one.
-var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
-// removeProject removes the containers and networks with a label.
-func (d *Daemon) removeProject(ctx context.Context, with filters.Args) error {
-	made, err := d.ContainerList(ctx, container.ListOptions{All: true, Filters: with})
-	wrong := []error{err}
-	for _, c := range made {
-		wrong = append(wrong, d.removeContainer(ctx, c.ID))
-	}
-	nets, err := d.NetworkList(ctx, network.ListOptions{Filters: with})
-	wrong = append(wrong, err)
-	for _, n := range nets {
-		wrong = append(wrong, d.NetworkRemove(ctx, n.ID))
-	}
-	return errors.Join(wrong...)
+// digest identifies what compose reads.
+func (p *project) digest() string {
+	sum := sha256.Sum256([]byte(p.text))
+	return "file " + hex.EncodeToString(sum[:16])
 }
 
-// sweepNetworks removes the networks that compose projects of a dead mxflow left, by the
-// same labels as Sweep, which removes their containers first.
-func sweepNetworks(ctx context.Context, d *Daemon, owner string, before time.Time) error {
-	nets, err := d.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", LabelOwner+"="+owner))})
-	wrong := []error{err}
-	for _, n := range nets {
-		if _, ok := ours(n.Labels, owner, before); !ok {
-			continue
-		}
-		if err := d.NetworkRemove(ctx, n.ID); err != nil {
-			wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot remove network %s, left by an earlier run: %w", d.Name, n.Name, err))
+// part is a mapping in another, which is made if it is missing.
+func part(of map[string]any, name string) map[string]any {
+	in, ok := of[name].(map[string]any)
+	if !ok {
+		in = map[string]any{}
+		of[name] = in
+	}
+	return in
+}
+
+// image is the service's image and when it is pulled, in terms of a docker block: never
+// if compose builds it. An unnamed image is one to be built.
+func (p *project) image() (name, pull string) {
+	if name, _ = p.service["image"].(string); p.spec.Image != "" {
+		name = p.spec.Image
+	}
+	policy, _ := p.service["pull_policy"].(string)
+	switch {
+	case p.service["build"] != nil, policy == "never", policy == "build":
+		return name, "never"
+	case policy == "always":
+		return name, "always"
+	}
+	return name, "missing"
+}
+
+// up brings the service up, and finds its container.
+func (p *project) up(ctx context.Context, c *container, launch engine.Launch) error {
+	p.launch = launch
+	if err := p.change(ctx, c); err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(p.file)
+	if err != nil {
+		return err
+	}
+	p.name, p.own = "mxflow-"+strings.ToLower(rand.Text()[:10]), launch.LogPath+".compose.yaml"
+	defer os.Remove(p.own)
+	// It contains the plan's environment, secrets included.
+	if err := os.WriteFile(p.own, text, 0o600); err != nil {
+		return err
+	}
+	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", p.spec.Service); err != nil {
+		return err
+	}
+	ids, err := list(ctx, "ps", "--all", "--quiet", "--no-trunc",
+		"--filter=label=com.docker.compose.project="+p.name, "--filter=label=com.docker.compose.service="+p.spec.Service)
+	if err == nil && len(ids) != 1 {
+		err = fmt.Errorf("service %q has %d containers, but an engine must have one: remove its scale or replicas",
+			p.spec.Service, len(ids))
+	}
+	if err != nil {
+		return err
+	}
+	c.id = ids[0]
+	return nil
+}
+
+// change makes the file the project's own. Everything that it creates has labels, so a
+// later start finds what this one could not remove. Volumes are those that the user's file
+// would use: a cache that is empty at every launch would be useless. So are images that
+// compose builds.
+func (p *project) change(ctx context.Context, c *container) error {
+	own, _ := p.file["name"].(string)
+	if own == "" {
+		own = projectName(p.spec.File)
+	}
+	delete(p.file, "name")
+	separator := "-"
+	if p.argv[0] == "docker-compose" {
+		separator = "_"
+	}
+	labels := map[string]any{}
+	for _, label := range Labels(p.launch) {
+		name, value, _ := strings.Cut(label, "=")
+		labels[name] = literal(value)
+	}
+	services, networks := part(p.file, "services"), part(p.file, "networks")
+	for name := range services {
+		s := part(services, name)
+		maps.Copy(part(s, "labels"), labels)
+		if s["image"] == nil && s["build"] != nil {
+			s["image"] = own + separator + name
 		}
 	}
-	return errors.Join(wrong...)
+	part(networks, "default")
+	for name := range networks {
+		n := part(networks, name)
+		if n["name"] == own+"_"+name {
+			delete(n, "name")
+		}
+		if external, _ := n["external"].(bool); !external && n["name"] == nil {
+			maps.Copy(part(n, "labels"), labels)
+		}
+	}
+	for name := range part(p.file, "volumes") {
+		v := part(part(p.file, "volumes"), name)
+		if external, _ := v["external"].(bool); !external && v["name"] == nil {
+			v["name"] = own + "_" + name
+		}
+	}
+
+	s := p.service
+	s["init"], s["restart"], s["container_name"] = true, "no", c.name
+	delete(s, "pull_policy") // it was pulled before
+	if p.spec.Image != "" {
+		s["image"] = literal(p.spec.Image)
+	}
+	expand := engine.Placeholders(c.port, configFolder+c.spec.ConfigName)
+	env := part(s, "environment")
+	for _, name := range c.spec.Unset {
+		env[name] = nil
+	}
+	set, err := c.spec.Environ(expand)
+	if err != nil {
+		return err
+	}
+	for _, kv := range append(set, "MXFLOW_LAUNCH="+p.launch.ID) {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = literal(value)
+	}
+	if c.port != 0 {
+		env["MXFLOW_PORT"] = strconv.Itoa(c.port)
+		if !c.shared {
+			ports, _ := s["ports"].([]any)
+			s["ports"] = append(ports, "127.0.0.1::"+strconv.Itoa(c.port))
+		}
+	}
+	if c.config != "" {
+		volumes, _ := s["volumes"].([]any)
+		s["volumes"] = append(volumes, literal(c.config+":"+configFolder+c.spec.ConfigName+":ro"))
+	}
+	args, err := expanded(c.spec.Command, expand)
+	if err != nil || len(args) == 0 {
+		return err
+	}
+	for i := range args {
+		args[i] = literal(args[i])
+	}
+	if len(p.spec.Command) == 0 {
+		before, err := p.command(ctx)
+		if err != nil {
+			return err
+		}
+		args = append(before, args...)
+	}
+	s["command"] = args
+	return nil
 }
+
+// command is the service's command, which flags are appended to: the file's or the
+// image's. Each $ in it is doubled.
+func (p *project) command(ctx context.Context) (words []string, err error) {
+	switch own := p.service["command"].(type) {
+	case []any:
+		for _, arg := range own {
+			words = append(words, fmt.Sprint(arg))
+		}
+		return words, nil
+	case string:
+		return nil, fmt.Errorf("the command of service %q in %s is one text: write it as a list, so flags can be appended",
+			p.spec.Service, p.spec.File)
+	}
+	name, _ := p.service["image"].(string)
+	if _, err := inspectImage(ctx, name); isMissing(err) && p.service["build"] != nil {
+		if _, err := p.compose(ctx, "build", p.spec.Service); err != nil {
+			return nil, err
+		}
+	}
+	text, err := call(ctx, "image", "inspect", "--format", "{{json .Config.Cmd}}", name)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &words)
+	}
+	for i := range words {
+		words[i] = literal(words[i])
+	}
+	return words, err
+}
+
+// remove removes what the project created, except volumes with a name. The engine's own
+// container is gone by then.
+func (p *project) remove() error {
+	if p.name == "" {
+		return nil
+	}
+	ours := "--filter=label=com.docker.compose.project=" + p.name
+	ids, err := list(context.Background(), "ps", "--all", "--quiet", "--no-trunc", ours)
+	if len(ids) > 0 {
+		_, _ = call(context.Background(), append([]string{"stop"}, ids...)...)
+		err = errors.Join(err, removeContainers(ids...))
+	}
+	nets, wrong := list(context.Background(), "network", "ls", "--quiet", ours)
+	err = errors.Join(err, wrong)
+	for _, id := range nets {
+		if _, wrong := call(context.Background(), "network", "rm", id); wrong != nil && !isMissing(wrong) {
+			err = errors.Join(err, wrong)
+		}
+	}
+	return err
+}
+
+// list runs a docker command that prints lines.
+func list(ctx context.Context, args ...string) ([]string, error) {
+	out, err := call(ctx, args...)
+	if out == "" {
+		return nil, err
+	}
+	return strings.Split(out, "\n"), err
+}
+
+// composeCommand is how compose is called on this machine: as a plugin of the docker
+// command, or as the older separate program.
+var composeCommand = sync.OnceValues(func() ([]string, error) {
+	if _, err := call(context.Background(), "compose", "version"); err == nil {
+		return []string{"docker", "compose"}, nil
+	}
+	if _, err := exec.LookPath("docker-compose"); err == nil {
+		return []string{"docker-compose"}, nil
+	}
+	return nil, errors.New("neither `docker compose` nor `docker-compose` works here: install docker's compose plugin " +
+		"(package docker-compose-plugin or docker-compose-v2), or docker-compose")
+})
+
+// compose runs compose for the project and returns its standard output.
+func (p *project) compose(ctx context.Context, args ...string) (string, error) {
+	argv := append(slices.Clone(p.argv), "--file", p.spec.File)
+	if p.own != "" {
+		argv = append(slices.Clone(p.argv), "--file", p.own, "--project-name", p.name)
+	}
+	for _, profile := range p.spec.Profiles {
+		argv = append(argv, "--profile", profile)
+	}
+	env := []string{"COMPOSE_ANSI=never", "COMPOSE_PROGRESS=plain", "COMPOSE_IGNORE_ORPHANS=true"}
+	if p.launch.ID != "" { // a next start of mxflow ends what this one leaves
+		env = append(env, "MXFLOW_OWNER="+p.launch.Owner, "MXFLOW_LAUNCH="+p.launch.ID)
+	}
+	out, err := command{
+		argv: append(argv, args...), env: env, dir: filepath.Dir(p.spec.File), limit: pullLimit,
+		// What the engine must not have must not come from here either.
+		unset: p.unset,
+	}.output(ctx)
+	failed, ok := errors.AsType[*Error](err)
+	if !ok {
+		return out, err
+	}
+	f := startFailure(failed)
+	f.Err, f.LogTail = err, []string{failed.Says}
+	why := "; its last lines say why"
+	switch hint := refusals.find(failed.Says); {
+	case hint != "":
+		why = ": " + hint
+	case failed.Says == "":
+		why = " and printed nothing"
+	}
+	f.Reason = fmt.Sprintf("%s %s of %s ended with %s%s",
+		strings.Join(p.argv, " "), args[0], p.spec.File, exitOf(failed.Code), why)
+	return out, f
+}
+
+var notInProject = regexp.MustCompile(`[^-_a-z0-9]`)
+
+// projectName is compose's default project name for a file; version 1 does not print it.
+func projectName(path string) string {
+	name := os.Getenv("COMPOSE_PROJECT_NAME")
+	if abs, err := filepath.Abs(path); name == "" && err == nil {
+		name = filepath.Base(filepath.Dir(abs))
+	}
+	return notInProject.ReplaceAllString(strings.ToLower(name), "")
+}
+
+// literal keeps compose from expanding variables.
+func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }

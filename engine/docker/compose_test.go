@@ -8,9 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/network"
-
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
@@ -45,9 +42,9 @@ func TestComposeConformance(t *testing.T) {
 		t.Skip("takes long: set MXFLOW_TEST_LONG=1")
 	}
 	t.Parallel()
-	d := dockertest.Daemon(t)
+	dockertest.Need(t)
 	needCompose(t)
-	image := dockertest.Image(t, d, dockertest.Self(t))
+	image := dockertest.Image(t, dockertest.Self(t))
 	file := "services:\n  eng:\n    image: " + image + "\n    profiles: [gpu]\n    command: [\"{port}\"]\n"
 	composed := func(t *testing.T, spec engine.Spec) engine.Spec {
 		spec = enginetest.InContainer(spec)
@@ -60,33 +57,23 @@ func TestComposeConformance(t *testing.T) {
 		spec := faults[i].Spec
 		faults[i].Spec = func(t *testing.T) engine.Spec { return composed(t, spec(t)) }
 	}
-	enginetest.Run(t, docker.ComposeLauncher{}, func(t *testing.T) engine.Spec { return composed(t, enginetest.Fake("")) }, faults...)
-	left := projects(t, d)
+	enginetest.Run(t, docker.Launcher{}, func(t *testing.T) engine.Spec { return composed(t, enginetest.Fake("")) }, faults...)
+	left := projects(t)
 	if len(left) > 0 {
 		t.Errorf("after all stops there is still %v", left)
 	}
 }
 
 // projects lists mxflow's compose projects on the daemon.
-func projects(t *testing.T, d *docker.Daemon) []string {
+func projects(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	made, err := d.ContainerList(t.Context(), container.ListOptions{All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range made {
-		if strings.HasPrefix(c.Labels["com.docker.compose.project"], "mxflow-") && strings.HasPrefix(c.Labels[docker.LabelOwner], "test-") {
-			names = append(names, c.Names[0])
-		}
-	}
-	nets, err := d.NetworkList(t.Context(), network.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range nets {
-		if strings.HasPrefix(n.Name, "mxflow-") && strings.HasPrefix(n.Labels[docker.LabelOwner], "test-") {
-			names = append(names, n.Name)
+	for _, list := range [][]string{{"ps", "--all"}, {"network", "ls"}} {
+		text := dockertest.Must(t, append(list, "--format", `{{.Label "com.docker.compose.project"}} {{.Label "`+docker.LabelOwner+`"}}`)...)
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "mxflow-") && strings.Contains(line, " test-") {
+				names = append(names, line)
+			}
 		}
 	}
 	return names
@@ -96,13 +83,13 @@ func projects(t *testing.T, d *docker.Daemon) []string {
 // another that has already read its own.
 func TestComposeReadAtOnce(t *testing.T) {
 	t.Parallel()
-	d := dockertest.Daemon(t)
+	dockertest.Need(t)
 	needCompose(t)
 	spec := engine.Spec{Compose: composeOf(t, "services:\n  eng:\n    image: busybox\n")}
 	failed := make(chan error)
 	const readers = 3
 	for range readers {
-		go func() { failed <- docker.ReadService(t.Context(), d, spec) }()
+		go func() { failed <- docker.ReadService(t.Context(), spec) }()
 	}
 	for range readers {
 		if err := <-failed; err != nil {

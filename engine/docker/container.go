@@ -1,605 +1,534 @@
 package docker
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
-	cerrdefs "github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types"
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/pkg/stdcopy"
-	"golang.org/x/sys/unix"
-
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
-	process "github.com/mxflow/mxflow/engine/run"
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/engine/run"
 )
 
-const (
-	// callLimit bounds one call to the daemon: a hanging daemon must not hang mxflow.
-	callLimit = 30 * time.Second
-	// drainLimit is how long the end of a container waits for the rest of its output.
-	drainLimit = 10 * time.Second
-	// killWait is how long a container may take to end after SIGKILL.
-	killWait = 30 * time.Second
-)
-
-// Container is one running container: its output is followed into a bounded file, its
-// memory is watched, and its end is waited for. It implements the parts of
-// engine.Instance that concern only the container.
-type Container struct {
-	Daemon *Daemon
-	ID     string
-	// Name is for people.
-	Name string
-	// Keep leaves the container in place when it is stopped.
-	Keep bool
-
-	run
-	tty bool
-	// attached is its output from the first byte on, nil if it was started before anybody
-	// could listen.
-	attached *types.HijackedResponse
-	cached   engine.Peak // the maximum that cached files took, see resident
-	unread   atomic.Bool // some output is not in the log, as far as known
+// Launcher starts engines in containers of their own, engines that are a service of a
+// compose file, and engines that are a command inside a running container: these it stops,
+// with everything that they started, without stopping the container, which needs sh and
+// grep. The zero value is ready to use.
+//
+// In its own container the engine listens on its own port, which the daemon publishes on
+// loopback. An init process reaps what the engine leaves behind, and the container is
+// never restarted: an engine that ended has ended.
+type Launcher struct {
+	// LogLimit limits the log file, in bytes; zero means 256 MiB.
+	LogLimit int64
+	// Images keeps the launches of one apply from requesting an image repeatedly; nil lets
+	// each request it.
+	Images *Images
+	// Remember is called with the daemon's address before anything is started there, and
+	// with the container if that is not mxflow's own, so leftovers can be found; may be nil.
+	Remember func(host, container string) error
 }
 
-// run is something that runs in a container, or the container itself.
-type run struct {
-	// Started is when it was requested.
-	Started time.Time
+var _ interface {
+	engine.Launcher
+	engine.Identifier
+	engine.Fetcher
+} = Launcher{}
 
-	output
-	life    context.Context // ends when there is nothing left to follow
-	end     context.CancelFunc
-	drained chan struct{} // closed when its output has ended
-	exited  chan struct{}
-	how     ending // valid once exited is closed
-	peak    engine.Peak
-	killed  atomic.Bool // by us
-	stopper engine.Stopper
+// Launch implements engine.Launcher.
+func (l Launcher) Launch(ctx context.Context, spec engine.Spec, launch engine.Launch) (engine.Instance, error) {
+	kind, failure := spec.Prepare()
+	if failure == nil {
+		failure = launch.Check()
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	if spec.Exec != nil {
+		e := &execInstance{instance: instance{spec: spec, kind: kind}}
+		if err := l.launchExec(ctx, e, launch); err != nil {
+			return nil, startFailure(err)
+		}
+		return e, nil
+	}
+	c := &container{instance: instance{spec: spec, kind: kind}, name: containerName(launch.ID)}
+	if err := l.launch(ctx, c, launch); err != nil {
+		failure := startFailure(err)
+		if err := c.discard(); err != nil {
+			failure.Reason += fmt.Sprintf("; its container %s was not removed: %v", c.name, err)
+		}
+		return nil, failure
+	}
+	return c, nil
 }
 
-func (r *run) begin(to output) {
-	r.Started, r.output, r.drained, r.exited = time.Now(), to, make(chan struct{}), make(chan struct{})
-	r.life, r.end = context.WithCancel(context.Background())
-}
-
-// Exited implements engine.Instance.
-func (r *run) Exited() <-chan struct{} { return r.exited }
-
-// Exit implements engine.Instance.
-func (r *run) Exit() *engine.Exit {
-	select {
-	case <-r.exited:
-		exit := r.how.exit
-		return &exit
-	default:
+func (l Launcher) remember(host, container string) error {
+	if l.Remember == nil {
 		return nil
 	}
+	if err := l.Remember(host, container); err != nil {
+		return fmt.Errorf("cannot record that docker daemon %s is in use: %w", host, err)
+	}
+	return nil
 }
 
-// watch follows a container that was just started or is running. Stop closes its output.
-// A container that does not exist is treated as removed.
-func watch(d *Daemon, id, name string, tty bool, to output, attached *types.HijackedResponse) *Container {
-	c := &Container{Daemon: d, ID: id, Name: name, tty: tty, attached: attached}
-	c.begin(to)
-	go c.follow()
-	go c.sampleMemory()
-	go func() {
-		c.how = c.await()
-		if errors.Is(c.how.err, ErrUnreachable) {
-			c.end() // nothing more can come
-		}
-		select {
-		case <-c.drained:
-		case <-time.After(drainLimit):
-		}
-		close(c.exited)
-		c.end()
-	}()
-	return c
-}
-
-// Failure describes what broke together with the state of the container.
-func (c *Container) Failure(op string, cause error, format string, args ...any) *engine.Failure {
-	f := &engine.Failure{
-		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause,
-		Exit: c.Exit(), LogTail: logscan.Tail(c.LogPath(), engine.TailLines),
-	}
-	if f.Exit == nil {
-		return f
-	}
-	if f.Err == nil {
-		f.Err = c.how.err
-	}
-	if why := cmp.Or(c.how.why, missingProgram(f)); why != "" {
-		f.Reason += "; " + why
-	}
-	return f
-}
-
-// logEnds is what a log says if the rest of it is lost.
-const logEnds = "\n[mxflow] the log ends here because the connection to the daemon broke: lines are missing\n"
-
-// follow copies the container's output until it ends: from the attached stream, if there
-// is one, and otherwise from the daemon's log. If that breaks off, the rest is lost.
-func (c *Container) follow() {
-	defer close(c.drained)
-	err := c.copyOutput()
-	if c.ended() {
-		return
-	}
-	c.unread.Store(true)
-	fmt.Fprint(c.log, logEnds)
-	if err != nil {
-		fmt.Fprintf(c.log, "[mxflow] docker says: %v\n", err)
-	}
-}
-
-func (c *Container) copyOutput() error {
-	if c.attached != nil {
-		release := context.AfterFunc(c.life, c.attached.Close)
-		defer release()
-		defer c.attached.Close()
-		_, err := stdcopy.StdCopy(c.stdout(), c.log, c.attached.Reader)
+func (l Launcher) launch(ctx context.Context, c *container, launch engine.Launch) (err error) {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	stream, err := c.Daemon.ContainerLogs(c.life, c.ID, container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: true})
+	if c.host, err = Connect(ctx); err != nil {
+		return err
+	}
+	is, err := l.Images.needed(ctx, c.spec)
 	if err != nil {
 		return err
 	}
-	defer stream.Close()
-	if c.tty {
-		_, err = io.Copy(c.stdout(), stream)
+	if err := l.remember(c.host, ""); err != nil {
+		return err
+	}
+	var on image
+	if is.ref != "" && (is.project == nil || is.pull != "never") {
+		if on, err = l.Images.get(ctx, is.ref, is.pull); err != nil {
+			return err
+		}
+	}
+	box := engine.Docker{}
+	if c.project = is.project; c.project != nil {
+		network, _ := c.project.service["network_mode"].(string)
+		box = engine.Docker{Port: c.spec.Compose.Port, Network: network}
 	} else {
-		_, err = stdcopy.StdCopy(c.stdout(), c.log, stream)
+		box = *c.spec.Docker
+		box.Image = is.ref
+	}
+	c.spec.Docker, c.shared = &box, box.Network == "host"
+	if err := c.claimPort(); err != nil {
+		return err
+	}
+	if err := c.writeConfig(launch); err != nil {
+		return err
+	}
+	if err := c.openLogs(launch, l.LogLimit); err != nil {
+		return err
+	}
+	// The command attaches before it starts the container, so the log has the first line,
+	// and ends once the log has the last one.
+	shows := []string{"docker", "start", "--attach"}
+	c.id = c.name // by which it is removed if it was created and that is not known
+	if c.project != nil {
+		shows = []string{"docker", "logs", "--follow"}
+		err = c.project.up(ctx, c, launch)
+	} else {
+		err = c.create(ctx, launch)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.follow(command{argv: append(shows, c.id)}, launch); err != nil {
+		return err
+	}
+	of, err := c.watch(ctx)
+	if err != nil {
+		return err
+	}
+	c.about = map[string]string{
+		"container": c.name, "docker": c.host, "resolved_command": of.command(),
+		"image": of.Config.Image, "image_id": of.Image,
+	}
+	if digest := on.digest(is.ref); digest != "" {
+		c.about["image_digest"] = digest
+	}
+	if p := c.project; p != nil {
+		c.about["compose_file"], c.about["compose_service"] = p.spec.File, p.spec.Service
+		c.about["compose_project"], c.about["compose_command"] = p.name, strings.Join(p.argv, " ")
+	}
+	go c.await()
+	go c.sampleMemory()
+	return nil
+}
+
+// create creates a container of its own.
+func (c *container) create(ctx context.Context, launch engine.Launch) error {
+	create := Command{Argv: []string{
+		"docker", "create", "--name", c.name, "--init",
+		// The daemon's own copy of the log, which ours does not need.
+		"--log-driver", "local", "--log-opt", "max-size=64m", "--log-opt", "max-file=3", "--log-opt", "compress=false",
+		"--env", "MXFLOW_LAUNCH=" + launch.ID,
+	}}
+	for _, label := range Labels(launch) {
+		create.add("--label", label)
+	}
+	create.add("--cpuset-cpus", engine.CPUList(launch.CPUs))
+	if c.port != 0 {
+		create.add("--env", "MXFLOW_PORT="+strconv.Itoa(c.port))
+		if !c.shared {
+			create.add("--publish", "127.0.0.1::"+strconv.Itoa(c.port))
+		}
+	}
+	if err := create.container(c.spec, c.port, c.config); err != nil {
+		return err
+	}
+	id, err := command{argv: create.Argv, env: create.Env, unset: create.Unset}.output(ctx)
+	if err == nil {
+		c.id = strings.TrimSpace(id)
 	}
 	return err
 }
 
-// LogBroken reports whether some of the container's output was missed, so what its log
-// lacks proves nothing.
-func (c *Container) LogBroken() bool { return c.unread.Load() }
+// container is an engine in a container that was created for its launch.
+type container struct {
+	instance
+	id, name, host string
+	// config is the configuration file on this machine, in a folder of its own.
+	config   string
+	giveBack func() // the port
+	memory   cgroup
+	// project is the compose project that the container is part of, nil if none.
+	project *project
+}
 
-// ended reports whether a stream broke off because the container ended. The daemon closes
-// it a moment before reporting that.
-func (c *Container) ended() bool {
-	ctx, cancel := context.WithTimeout(c.life, 2*time.Second)
+var _ interface {
+	engine.Instance
+	engine.Resident
+	engine.Listener
+} = (*container)(nil)
+
+// watch returns once the container has started.
+func (c *container) watch(ctx context.Context) (of info, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	ended, failed := c.Daemon.ContainerWait(ctx, c.ID, container.WaitConditionNotRunning)
-	select {
-	case <-ended:
-		return true
-	case err := <-failed:
-		return cerrdefs.IsNotFound(err) || c.life.Err() != nil
+	of, err = inspect(ctx, c.id)
+	for ; err == nil && of.State.Status == "created"; of, err = inspect(ctx, c.id) {
+		select {
+		case <-c.shown: // it was refused
+			if of, err = inspect(ctx, c.id); err == nil && of.State.Status == "created" {
+				return of, &Error{Says: strings.Join(logscan.Tail(c.LogPath(), engine.TailLines), " ")}
+			}
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
-}
-
-// PeakMemory implements engine.Instance. It is the daemon's count for the container once
-// a second, less the file pages that the kernel can reclaim at any time, as in `docker
-// stats`; and resident's value for a peak between two counts.
-func (c *Container) PeakMemory() int64 { return c.peak.Load() }
-
-// sampleMemory raises the peak until the container ends.
-func (c *Container) sampleMemory() {
-	stats, err := c.Daemon.ContainerStats(c.life, c.ID, true)
 	if err != nil {
-		return // memory that cannot be read is unknown, which is not a failure
+		return of, err
 	}
-	defer stats.Body.Close()
-	c.readStats(stats.Body)
+	at, err := time.Parse(time.RFC3339Nano, of.State.StartedAt)
+	if err == nil && at.After(c.started) && at.Before(time.Now()) {
+		c.started = at
+	}
+	switch {
+	case c.port == 0:
+	case c.shared:
+		c.reach = net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port))
+	default:
+		if c.reach = of.published(c.port); c.reach == "" && of.State.Running {
+			return of, fmt.Errorf("the daemon published no port for %d/tcp", c.port)
+		} else if c.reach == "" {
+			c.reach = "127.0.0.1:1" // it has ended: no request is sent there
+		}
+	}
+	c.memory = cgroupOf(of.State.Pid, c.id)
+	return of, nil
 }
 
-// lookAtMemory takes one sample. It returns when it has one, when done is closed, or, if
-// there is already a sample, after a tenth of a second, while it continues in the
-// background: daemons up to Docker 20.10 make callers wait up to a second for their next
-// count.
-func (c *Container) lookAtMemory(done <-chan struct{}) {
-	const limit = 3 * time.Second
-	looked := make(chan struct{})
-	go func() {
-		defer close(looked)
-		ctx, cancel := context.WithTimeout(c.life, limit)
-		defer cancel()
-		stats, err := c.Daemon.ContainerStatsOneShot(ctx, c.ID)
-		if err != nil {
+// await waits for the end of the container.
+func (c *container) await() {
+	defer close(c.exited)
+	<-c.shown
+	// The output of a container can end a moment before it does.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_, _ = call(ctx, "wait", c.id)
+	for again := range 6 {
+		of, err := inspect(context.Background(), c.id)
+		switch {
+		case isMissing(err) && c.killed.Load():
+			c.how = ending{exit: engine.Exit{Code: -1, Signal: "SIGKILL"}}
+		case isMissing(err):
+			c.how = ending{
+				exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err,
+				why: "its container " + c.name + " was removed by something other than mxflow",
+			}
+		case err != nil || of.State.Running:
+			c.how = wentAway(c.host, err)
+		case of.State.OOMKilled:
+			c.how = ending{exit: exitOf(of.State.ExitCode), why: "the kernel killed it for lack of memory (OOMKilled): " +
+				"raise the container's memory limit, or make the engine use less"}
+		default:
+			c.how = ending{exit: exitOf(of.State.ExitCode), why: of.State.Error}
+		}
+		// Whoever removes a running container kills it first.
+		if err != nil || c.how.exit.Signal != "SIGKILL" || c.how.why != "" || c.killed.Load() || again == 5 {
 			return
 		}
-		defer stats.Body.Close()
-		c.readStats(stats.Body)
-	}()
-	wait := limit
-	if c.peak.Load() > 0 {
-		wait = 100 * time.Millisecond
-	}
-	select {
-	case <-looked:
-	case <-done:
-	case <-time.After(wait):
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-func (c *Container) readStats(from io.Reader) {
-	for dec := json.NewDecoder(from); ; {
-		var s container.StatsResponse
-		if dec.Decode(&s) != nil {
-			return
-		}
-		c.cached.Raise(cachedFiles(s.MemoryStats))
-		c.peak.Raise(resident(s.MemoryStats, c.cached.Load()))
+// Ready implements engine.Instance.
+func (c *container) Ready(ctx context.Context) error {
+	err := c.ready(ctx, c.Others)
+	if err == nil {
+		c.lookAtMemory()
 	}
+	return err
 }
 
-// resident is the memory in use without cached files, or, if larger, the maximum ever in
-// use less the maximum that such files ever took: a spike between two counts. Only cgroup
-// v1 has that mark; it includes files, whose size at the time is unknown.
-func resident(m container.MemoryStats, mostCached int64) int64 {
-	return max(int64(m.Usage)-cachedFiles(m), int64(m.MaxUsage)-mostCached)
-}
+// Others implements engine.Listener.
+func (c *container) Others() (who string, seen bool) { return c.others(c.PIDs) }
 
-// cachedFiles are the reclaimable file pages: inactive_file in cgroup v2,
-// total_inactive_file in v1.
-func cachedFiles(m container.MemoryStats) int64 {
-	cached, ok := m.Stats["total_inactive_file"]
-	if !ok {
-		cached = m.Stats["inactive_file"]
+// PIDs implements engine.Resident: the container's processes by this machine's PIDs; none
+// if they cannot be seen here.
+func (c *container) PIDs() []int {
+	if c.Exit() != nil {
+		return nil
 	}
-	return int64(min(cached, m.Usage))
+	return c.memory.pids()
 }
-
-// outputLimit limits the output of a command in a container.
-const outputLimit = 64 << 20
 
 // Output implements engine.Instance: it runs a command in the container, with the
 // container's environment, and returns its standard output. A nonzero status is an error
 // with the command's standard error.
-func (c *Container) Output(ctx context.Context, argv ...string) ([]byte, error) {
-	return c.Daemon.exec(ctx, c.ID, container.ExecOptions{Cmd: argv})
-}
-
-func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOptions) ([]byte, error) {
-	if len(options.Cmd) == 0 {
+func (c *container) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	if len(argv) == 0 {
 		return nil, errors.New("no command to run")
 	}
-	name := options.Cmd[0]
-	options.AttachStdout, options.AttachStderr = true, true
-	created, err := d.ContainerExecCreate(ctx, id, options)
-	if err != nil {
-		return nil, notRun(name, err)
+	return runInside(ctx, command{argv: append([]string{"docker", "exec", c.id}, argv...)}, argv[0])
+}
+
+// runInside runs a program in a container, for as long as ctx lets it.
+func runInside(ctx context.Context, c command, program string) ([]byte, error) {
+	c.limit = pullLimit
+	out, err := c.output(ctx)
+	if failed, ok := errors.AsType[*Error](err); ok {
+		err = fmt.Errorf("%s ended with %s in the container: %w", program, exitOf(failed.Code), err)
 	}
-	stream, err := d.ContainerExecAttach(ctx, created.ID, container.ExecAttachOptions{})
-	if err != nil {
-		return nil, notRun(name, err)
-	}
-	defer stream.Close()
-	release := context.AfterFunc(ctx, stream.Close) // ends the copying below
-	defer release()
-	stdout, stderr := &boundedBuffer{most: outputLimit}, &tailBuffer{}
-	_, err = stdcopy.StdCopy(stdout, stderr, stream.Reader)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, errTooMuch):
-		return nil, fmt.Errorf("%s printed more than %d MiB", name, outputLimit>>20)
-	case err != nil && !errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("the output of %s in the container was cut off: %w", name, err)
-	}
-	state, err := d.ContainerExecInspect(ctx, created.ID)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the exit status of %s in the container is unknown: %w", name, err)
-	case state.Running:
-		return nil, fmt.Errorf("the output of %s in the container was cut off: it is still running", name)
-	case state.ExitCode != 0:
-		said := stderr.String()
-		if said == "" { // the daemon reports a missing program in its output
-			said = strings.Join(strings.Fields(stdout.buf.String()), " ")
-		}
-		return nil, &execError{program: name, code: state.ExitCode, said: said}
-	}
-	return stdout.buf.Bytes(), nil
+	return []byte(out), err
 }
 
-// errNoProgram is the error for a program missing from the container.
-var errNoProgram = errors.New("the container does not have this program")
+// PeakMemory implements engine.Instance: the most that the kernel counted for the
+// container once a second, less the file pages that it can reclaim at any time.
+func (c *container) PeakMemory() int64 { return c.peak.Load() }
 
-// execError is a program in a container that ended with a nonzero status, or is missing.
-type execError struct {
-	program, said string
-	code          int
-}
-
-func (e *execError) Error() string {
-	return fmt.Sprintf("%s ended with %s in the container: %s", e.program, exitOf(e.code), e.said)
-}
-
-// Is recognizes a missing program by the status of a shell that looked for it, or by the
-// message of runtimes without a status for that.
-func (e *execError) Is(target error) bool {
-	return target == errNoProgram && (e.code == 127 || noSuchProgram.MatchString(e.said))
-}
-
-// noSuchProgram is how container runtimes say that there is no such program.
-var noSuchProgram = regexp.MustCompile("executable file (?:not found|`[^`]*` not found)|exec: \"[^\"]*\"|exec \\S+ failed")
-
-// notRun is a program that the daemon did not run.
-func notRun(name string, err error) error {
-	if noSuchProgram.MatchString(err.Error()) {
-		err = fmt.Errorf("%w: %w", errNoProgram, err)
-	}
-	return fmt.Errorf("cannot run %s in the container: %w", name, err)
-}
-
-var errTooMuch = errors.New("too much output")
-
-// boundedBuffer keeps what is written until it is too much.
-type boundedBuffer struct {
-	buf  bytes.Buffer
-	most int
-}
-
-func (l *boundedBuffer) Write(p []byte) (int, error) {
-	if l.buf.Len()+len(p) > l.most {
-		return 0, errTooMuch
-	}
-	return l.buf.Write(p)
-}
-
-// tailBuffer keeps the end of a command's output.
-type tailBuffer struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (b *tailBuffer) Write(p []byte) (int, error) {
-	const most = 2 << 10
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text = append(b.text, p...)
-	b.text = b.text[max(0, len(b.text)-most):]
-	return len(p), nil
-}
-
-// String is its contents on one line.
-func (b *tailBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	text := redact.Known().Begun(string(bytes.ToValidUTF8(b.text, nil)))
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// PIDs implements engine.Resident: the container's processes by this machine's PIDs.
-// There are none if the daemon is on another machine, or its processes are in another PID
-// namespace.
-func (c *Container) PIDs() []int {
-	if !c.Daemon.Local() {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(c.life, 2*time.Second)
-	defer cancel()
-	info, err := c.Daemon.ContainerInspect(ctx, c.ID)
-	if err != nil || info.State == nil || info.State.Pid == 0 {
-		return nil
-	}
-	return process.Descendants(info.State.Pid)
-}
-
-// returnLimit is how long a vanished daemon may take to come back, as after a restart.
-// Tests shorten it.
-var returnLimit = 10 * time.Second
-
-// ending is how a container ended.
-type ending struct {
-	exit engine.Exit
-	// why adds to the exit what it does not show, empty if nothing.
-	why string
-	err error
-}
-
-// await waits until the container has ended, surviving a brief absence of the daemon.
-func (c *Container) await() ending {
-	for {
-		ended, failed := c.Daemon.ContainerWait(c.life, c.ID, container.WaitConditionNotRunning)
+// sampleMemory raises the peak until the container ends. Memory that cannot be read is
+// unknown, which is not a failure.
+func (c *container) sampleMemory() {
+	for c.memory.dir != "" {
+		c.lookAtMemory()
 		select {
-		case <-ended:
-		case err := <-failed:
-			if !cerrdefs.IsNotFound(err) && !c.Daemon.returns(c.life) {
-				return c.Daemon.wentAway(err)
+		case <-c.exited:
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// lookAtMemory takes one sample: of the kernel where it can be read, else of the daemon.
+func (c *container) lookAtMemory() {
+	if c.memory.dir != "" {
+		c.peak.Raise(c.memory.bytes())
+		return
+	}
+	text, err := call(context.Background(), "stats", "--no-stream", "--format", "{{.MemUsage}}", c.id)
+	if err == nil {
+		c.peak.Raise(statsBytes(text))
+	}
+}
+
+// Stop implements engine.Instance: SIGTERM, then SIGKILL after the grace period, or at
+// once when ctx is done. The rest of a compose project goes after the engine; volumes
+// with a name stay.
+func (c *container) Stop(ctx context.Context) error {
+	return c.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
+		grace := time.NewTimer(c.spec.StopGrace)
+		defer grace.Stop()
+		if c.Exit() == nil {
+			c.lookAtMemory() // the last chance
+			// A lost signal is noticed because nothing ends.
+			_, _ = call(context.Background(), "kill", "--signal", "TERM", c.id)
+			select {
+			case <-c.exited:
+			case <-grace.C:
+			case <-hurry:
 			}
 		}
-		if how, ended := c.inspectEnd(); ended {
-			return c.perhapsRemoved(how)
+		if c.Exit() == nil {
+			c.killed.Store(true)
 		}
-	}
-}
-
-// perhapsRemoved checks a container that was killed by somebody else: removing a running
-// container kills it first.
-func (c *Container) perhapsRemoved(how ending) ending {
-	for range 10 {
-		if how.exit.Signal != "SIGKILL" || how.why != "" || c.killed.Load() {
-			break
+		err := c.remove()
+		if err == nil {
+			select {
+			case <-c.exited:
+			case <-time.After(killWait):
+				err = fmt.Errorf("docker still shows its output %s after SIGKILL", killWait)
+			}
 		}
-		time.Sleep(50 * time.Millisecond)
-		if again, ended := c.inspectEnd(); ended {
-			how = again
+		if err != nil {
+			return c.failure("stop", err, "cannot remove its container %s: %v; once the daemon %s answers again, "+
+				"remove it with docker rm -f %s", c.name, err, c.host, c.name)
 		}
-	}
-	return how
-}
-
-// inspectEnd asks how the container ended; false if it runs, or the daemon did not
-// answer.
-func (c *Container) inspectEnd() (ending, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-	defer cancel()
-	info, err := c.Daemon.ContainerInspect(ctx, c.ID)
-	switch {
-	case cerrdefs.IsNotFound(err):
-		return ending{
-			exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err,
-			why: fmt.Sprintf("its container %s was removed by something other than mxflow", c.Name),
-		}, true
-	case err != nil || info.State == nil || info.State.Running || info.State.Restarting:
-		return ending{}, false
-	}
-	how := ending{exit: exitOf(info.State.ExitCode), why: info.State.Error}
-	if info.State.OOMKilled {
-		how.why = "the kernel killed it for lack of memory (OOMKilled): raise the container's memory limit, or make the engine use less"
-	}
-	return how, true
-}
-
-// returns waits for a vanished daemon.
-func (d *Daemon) returns(life context.Context) bool {
-	waiting, cancel := context.WithTimeout(life, returnLimit)
-	defer cancel()
-	for waiting.Err() == nil {
-		if d.check(waiting) == nil {
-			return true
-		}
-		select {
-		case <-waiting.Done():
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-	return false
-}
-
-// wentAway is the end of something whose daemon does not come back.
-func (d *Daemon) wentAway(err error) ending {
-	return ending{
-		exit: engine.Exit{Code: -1, Signal: "unknown"}, err: errors.Join(ErrUnreachable, err),
-		why: fmt.Sprintf("the docker daemon %s went away while it ran; it may still be running there", d.Name),
-	}
-}
-
-// exitOf interprets docker's exit status: 128 plus a signal's number is how the
-// container's init process, like a shell, reports a program ended by a signal.
-func exitOf(code int) engine.Exit {
-	if code > 128 && code <= 128+64 {
-		if name := unix.SignalName(syscall.Signal(code - 128)); name != "" {
-			return engine.Exit{Code: -1, Signal: name}
-		}
-	}
-	return engine.Exit{Code: code}
-}
-
-// initFailed matches the message of a container's init process (tini) if it cannot start
-// the program.
-var initFailed = regexp.MustCompile(`\[FATAL tini \(\d+\)\] exec (.*) failed: (.*)`)
-
-// missingProgram explains a status of 126 or 127 reported by the container's init
-// process; empty for anything else.
-func missingProgram(f *engine.Failure) string {
-	if f.Exit.Code != 126 && f.Exit.Code != 127 {
-		return ""
-	}
-	for _, line := range f.LogTail {
-		if m := initFailed.FindStringSubmatch(line); m != nil {
-			return `the image has no executable program "` + m[1] + `" (` + strings.ToLower(m[2]) + "): correct entrypoint or command, or the image"
-		}
-	}
-	return ""
-}
-
-// Stop ends the container and removes it: SIGTERM, then SIGKILL after the grace period,
-// or at once when ctx is done. It is idempotent and safe for concurrent use. The error is
-// an *engine.Failure.
-func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
-	return c.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
-		if failure := c.finish(grace, hurry); failure != nil {
-			return failure
-		}
+		c.release()
 		return nil
 	})
 }
 
-// finish returns when the container is gone.
-func (c *Container) finish(grace time.Duration, hurry <-chan struct{}) *engine.Failure {
-	if c.Exit() == nil {
-		c.lookAtMemory(hurry) // the last chance
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
-		// A lost signal is noticed because nothing ends.
-		_ = c.signal("SIGTERM")
-		select {
-		case <-c.exited:
-		case <-timer.C:
-		case <-hurry:
+// remove removes the container, running or not, and the rest of its compose project.
+func (c *container) remove() error {
+	err := removeContainers(c.id)
+	if err == nil && c.project != nil {
+		err = c.project.remove()
+	}
+	return err
+}
+
+// removeContainers removes containers with their nameless volumes, and returns when they
+// are gone. Those that are already gone, or being removed by somebody else, are no error.
+func removeContainers(ids ...string) error {
+	end := time.Now().Add(killWait)
+	for _, id := range ids {
+		for id != "" {
+			_, err := call(context.Background(), "rm", "--force", "--volumes", id)
+			if err == nil || isMissing(err) {
+				break
+			}
+			if !strings.Contains(err.Error(), "already in progress") || time.Now().After(end) {
+				return err
+			}
+			time.Sleep(50 * time.Millisecond)
 		}
 	}
-	if c.Exit() == nil {
-		c.killed.Store(true)
-		if err := c.signal("SIGKILL"); cerrdefs.IsConflict(err) {
-			// A paused container receives nothing.
-			_ = c.call(func(ctx context.Context) error { return c.Daemon.ContainerUnpause(ctx, c.ID) })
-			_ = c.signal("SIGKILL")
-		}
-		select {
-		case <-c.exited:
-		case <-time.After(killWait):
-		}
-	}
-	if err := c.remove(); err != nil {
-		return c.Failure("stop", err, "cannot remove its container %s: %v; once the daemon %s answers again, remove it with docker rm -f %s",
-			c.Name, err, c.Daemon.Name, c.Name)
-	}
-	<-c.exited
-	c.end()
-	c.output.close()
 	return nil
 }
 
-func (c *Container) signal(name string) error {
-	return c.call(func(ctx context.Context) error { return c.Daemon.ContainerKill(ctx, c.ID, name) })
+// discard undoes a failed start.
+func (c *container) discard() error {
+	err := c.remove()
+	c.unfollow()
+	c.release()
+	return err
 }
 
-// call makes a request to the daemon with its own time limit.
-func (c *Container) call(ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-	defer cancel()
-	return ask(ctx)
+// release gives back what a container that is gone has used.
+func (c *container) release() {
+	c.closeLogs()
+	if c.config != "" {
+		_ = os.RemoveAll(filepath.Dir(c.config))
+	}
+	if c.giveBack != nil {
+		c.giveBack()
+	}
 }
 
-func (c *Container) remove() error {
-	if c.Keep {
-		if c.Exit() == nil {
-			return fmt.Errorf("it did not end within %s of SIGKILL", killWait)
-		}
+// writeConfig writes the configuration file. It may contain keys, and any user of the
+// container must read it: so it is open to all in a folder that is not.
+func (c *container) writeConfig(launch engine.Launch) error {
+	name := c.spec.ConfigName
+	if len(c.spec.Config) == 0 {
 		return nil
 	}
-	return c.call(func(ctx context.Context) error { return c.Daemon.removeContainer(ctx, c.ID) })
+	if name == "" || name != filepath.Base(name) {
+		return fmt.Errorf("%q is not a valid file name", name)
+	}
+	folder := launch.LogPath + ".config"
+	c.config = filepath.Join(folder, name)
+	err := os.MkdirAll(filepath.Dir(folder), 0o755)
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(c.config, c.spec.Config, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write its configuration file: %w", err)
+	}
+	return nil
 }
 
-// removeContainer removes a container, running or not, and returns when it is gone. One
-// that is already gone, or being removed by somebody else, is not an error.
-func (d *Daemon) removeContainer(ctx context.Context, id string) error {
-	for {
-		err := d.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-		switch {
-		case err == nil, cerrdefs.IsNotFound(err):
-			return nil
-		case !cerrdefs.IsConflict(err):
-			return err
+// anyPort is where an engine listens in its container if its command takes the port and
+// the choice does not matter.
+const anyPort = 8000
+
+// portInside is where an engine listens in its container, as its Spec says: 0 if it is not
+// a server, or, if it asks for one, takes a free port of the machine whose network it
+// shares.
+func portInside(spec engine.Spec, kind kinds.Kind) (port int, asks bool, err error) {
+	words := slices.Concat(spec.Command, spec.Docker.Entrypoint, slices.Collect(maps.Values(spec.Env)))
+	asks = slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "{port}") })
+	network := spec.Docker.Network
+	if port = spec.Docker.Port; port == 0 && !(network == "host" && asks) {
+		port = kind.Port
+	}
+	switch {
+	case network == "host" || port == 0 && !asks && len(kind.Ready) == 0:
+	case port == 0 && !asks:
+		err = errors.New("its port in the container is unknown: set port in its block, or put {port} into its command")
+	case network == "none" || strings.HasPrefix(network, "container:"):
+		err = fmt.Errorf("the engine cannot be reached with network = %q: remove it, or use \"host\" or a network of the daemon",
+			network)
+	case port == 0:
+		port = anyPort
+	}
+	return port, asks, err
+}
+
+// claimPort chooses the engine's port; one of this machine must be free.
+func (c *container) claimPort() error {
+	port, asks, err := portInside(c.spec, c.kind)
+	switch c.port = port; {
+	case err != nil || !c.shared || port == 0 && !asks:
+		return err
+	case port == 0:
+		if c.port, c.giveBack, err = run.FreePort(); err != nil {
+			err = fmt.Errorf("no free port on this machine: %w", err)
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(50 * time.Millisecond):
-		}
+		return err
+	}
+	l, err := net.Listen("tcp", ":"+strconv.Itoa(port))
+	if err != nil {
+		return fmt.Errorf("port %d of this machine, which the engine needs with network = \"host\", "+
+			"is taken: %w; stop what listens there, or set another port", port, err)
+	}
+	return l.Close()
+}
+
+var notInName = regexp.MustCompile(`[^-._a-zA-Z0-9]`)
+
+// containerName is the name in `docker ps`: the launch, and a unique suffix.
+func containerName(launch string) string {
+	safe := notInName.ReplaceAllString(launch, "-")
+	return "mxflow-" + safe[:min(len(safe), 80)] + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+// The labels on everything that mxflow starts in docker. Only with all four is a
+// container mxflow's.
+const (
+	// LabelOwner is engine.Launch.Owner.
+	LabelOwner = "mxflow.owner"
+	// LabelLaunch is engine.Launch.ID.
+	LabelLaunch = "mxflow.launch"
+	// LabelStarted is when mxflow requested it, by mxflow's own clock.
+	LabelStarted = "mxflow.started"
+	// LabelHost is mxflow's machine, hashed: several may use one daemon, with state
+	// directories of the same path and so the same owner.
+	LabelHost = "mxflow.host"
+)
+
+// Labels mark what is started for a launch, as NAME=value.
+func Labels(l engine.Launch) []string {
+	return []string{
+		LabelOwner + "=" + l.Owner, LabelLaunch + "=" + l.ID, LabelHost + "=" + thisHost(),
+		LabelStarted + "=" + time.Now().UTC().Format(time.RFC3339Nano),
 	}
 }
+
+var thisHost = sync.OnceValue(func() string { return machine.Environment()["host"] })

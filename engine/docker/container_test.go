@@ -1,38 +1,30 @@
 package docker
 
 import (
-	"encoding/base64"
-	"errors"
-	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-)
 
-func decoded(t *testing.T, header string) string {
-	t.Helper()
-	text, err := base64.URLEncoding.DecodeString(header)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+	"github.com/mxflow/mxflow/engine"
+)
 
 func TestGPUs(t *testing.T) {
 	for _, test := range []struct {
 		given any
-		want  string // count and IDs; empty for none
+		want  string // the flag; empty for none
 		bad   bool
 	}{
 		{given: nil},
 		{given: "0"},
 		{given: 0.0},
 		{given: []any{}},
-		{given: "all", want: "-1 []"},
-		{given: 2.0, want: "2 []"},
-		{given: "3", want: "3 []"},
-		{given: []any{"0", "GPU-5d1e"}, want: "0 [0 GPU-5d1e]"},
-		{given: []any{0.0, 1.0}, want: "0 [0 1]"},
-		{given: []any{"MIG-GPU-1/2/3"}, want: "0 [MIG-GPU-1/2/3]"},
+		{given: "all", want: "all"},
+		{given: 2.0, want: "2"},
+		{given: "3", want: "3"},
+		{given: []any{"0", "GPU-5d1e"}, want: `"device=0,GPU-5d1e"`},
+		{given: []any{0.0, 1.0}, want: `"device=0,1"`},
+		{given: []any{"MIG-GPU-1/2/3"}, want: "device=MIG-GPU-1/2/3"},
 		{given: "some", bad: true},
 		{given: -1.0, bad: true},
 		{given: 1.5, bad: true},
@@ -43,93 +35,104 @@ func TestGPUs(t *testing.T) {
 		{given: []any{-1.0}, bad: true},
 	} {
 		got, err := GPUs(test.given)
-		text := ""
-		if len(got) > 0 {
-			text = fmt.Sprint(got[0].Count, " ", got[0].DeviceIDs)
-		}
-		if text != test.want || (err != nil) != test.bad {
-			t.Errorf("gpus = %v: %q, %v; want %q", test.given, text, err, test.want)
+		if got != test.want || (err != nil) != test.bad {
+			t.Errorf("gpus = %v: %q, %v; want %q", test.given, got, err, test.want)
 		}
 	}
 }
 
 func TestSizeLimitsVolumes(t *testing.T) {
-	for text, want := range map[string]int64{"": 0, "32g": 32 << 30, "512m": 512 << 20, "64MB": 64 << 20} {
-		if got, err := Size(text); err != nil || got != want {
-			t.Errorf("%q: %d, %v", text, got, err)
+	for text, want := range map[string]bool{
+		"": true, "32g": true, "512m": true, "64MB": true, "1.5GiB": true, "much": false, "-1g": false, "0": false, "1x": false,
+	} {
+		if err := Size(text); (err == nil) != want {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for _, text := range []string{"much", "-1g", "0", "1x"} {
-		if got, err := Size(text); err == nil {
-			t.Errorf("%q: %d", text, got)
-		}
+	if err := Ulimits(map[string]string{"memlock": "-1", "nofile": "1024:4096"}); err != nil {
+		t.Error(err)
 	}
-	limits, err := Ulimits(map[string]string{"memlock": "-1", "nofile": "1024:4096"})
-	if err != nil || fmt.Sprint(limits) != "[memlock=-1:-1 nofile=1024:4096]" {
-		t.Errorf("%v, %v", limits, err)
-	}
-	_, err = Ulimits(map[string]string{"memory": "1", "stack": "big", "nofile": "9:1"})
+	err := Ulimits(map[string]string{"memory": "1", "stack": "big", "nofile": "9:"})
 	for _, want := range []string{"memory", "stack", "nofile"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %s named", err, want)
 		}
 	}
-	mounts, err := Volumes(map[string]string{"/a": "/b:ro", "cache": "/c"})
-	if err != nil || len(mounts) != 2 || mounts[0].Type != "bind" || !mounts[0].ReadOnly || mounts[1].Type != "volume" || mounts[1].ReadOnly {
-		t.Errorf("%+v, %v", mounts, err)
+	mounts, err := Mounts(map[string]string{"/a,b": "/b:ro", "cache": "/c"})
+	if want := `type=bind,"source=/a,b",target=/b,readonly type=volume,source=cache,target=/c`; err != nil || strings.Join(mounts, " ") != want {
+		t.Errorf("%q, %v", mounts, err)
 	}
 	for source, target := range map[string]string{"/a": "b", "": "/b", "a/b": "/b", "/x": "/b:rox"} {
-		if _, err := Volumes(map[string]string{source: target}); err == nil {
+		if _, err := Mounts(map[string]string{source: target}); err == nil {
 			t.Errorf("%q = %q was taken", source, target)
 		}
 	}
 }
 
-// TestReadStats: the daemon's samples, one after the other, as in a stream.
-func TestReadStats(t *testing.T) {
+// TestMemory: what the kernel counts, less files that it can reclaim, in both versions.
+func TestMemory(t *testing.T) {
 	for name, test := range map[string]struct {
-		samples string
-		want    int64
+		v1    bool
+		files map[string]string
+		want  int64
 	}{
-		"none":                   {``, 0},
-		"no memory":              {`{"read":"2026-01-01T00:00:00Z"}`, 0},
-		"cgroup v2":              {`{"memory_stats":{"usage":900,"stats":{"inactive_file":300}}}`, 600},
-		"cgroup v1":              {`{"memory_stats":{"usage":900,"max_usage":900,"stats":{"total_inactive_file":300,"inactive_file":1}}}`, 600},
-		"the most counts":        {`{"memory_stats":{"usage":900}} {"memory_stats":{"usage":100}}`, 900},
-		"a spike between":        {`{"memory_stats":{"usage":500,"max_usage":500}} {"memory_stats":{"usage":400,"max_usage":2000}}`, 2000},
-		"a spike of files":       {`{"memory_stats":{"usage":2000,"max_usage":2000,"stats":{"inactive_file":1800}}} {"memory_stats":{"usage":400,"max_usage":2000}}`, 400},
-		"more files than in use": {`{"memory_stats":{"usage":100,"stats":{"inactive_file":300}}}`, 0},
-		"cut off":                {`{"memory_stats":{"usage":900}} {"memory_stats":{"usa`, 900},
+		"nothing":                {},
+		"v2":                     {files: map[string]string{"memory.current": "900", "memory.stat": "anon 1\ninactive_file 300\n"}, want: 600},
+		"more files than in use": {files: map[string]string{"memory.current": "100", "memory.stat": "inactive_file 300\n"}},
+		"v1": {
+			v1: true, want: 600,
+			files: map[string]string{"memory.usage_in_bytes": "900", "memory.max_usage_in_bytes": "900", "memory.stat": "inactive_file 1\ntotal_inactive_file 300\n"},
+		},
+		"a spike": {v1: true, files: map[string]string{"memory.usage_in_bytes": "500", "memory.max_usage_in_bytes": "2000"}, want: 2000},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var c Container
-			c.readStats(strings.NewReader(test.samples))
-			if got := c.PeakMemory(); got != test.want {
-				t.Errorf("the peak is %d, want %d", got, test.want)
+		dir := t.TempDir()
+		for file, text := range test.files {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
 			}
-		})
+		}
+		if got := (cgroup{dir: dir, v1: test.v1, cached: new(engine.Peak)}).bytes(); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+	for text, want := range map[string]int64{"360KiB / 23GiB": 360 << 10, "1.5GiB / 2GiB": 3 << 29, "12kB": 12000, "0B / 0B": 0, "": 0, "--": 0} {
+		if got := statsBytes(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
 	}
 }
 
-// A missing program is recognised by its exit status, or by what runtimes write instead;
-// a program that fails is not mistaken for one.
-func TestNoProgram(t *testing.T) {
-	for name, c := range map[string]struct {
-		err  error
-		want bool
+// TestReproduce: env prints what a launch runs, without asking the machine for a port.
+func TestReproduce(t *testing.T) {
+	for _, test := range []struct {
+		spec engine.Spec
+		want string
 	}{
-		"status":     {&execError{program: "sh", code: 127}, true},
-		"runc":       {&execError{"sh", `OCI runtime exec failed: exec failed: unable to start container process: exec: "sh": executable file not found in $PATH: unknown`, 126}, true},
-		"crun":       {notRun("sh", errors.New("crun: executable file `sh` not found in $PATH: No such file or directory: OCI runtime attempted to invoke a command that was not found")), true},
-		"fails":      {&execError{"sh", "no-grep", 1}, false},
-		"no grep":    {&execError{program: "sh", code: statusNoGrep}, false},
-		"privileges": {notRun("sh", errors.New("privileged mode is incompatible with user namespaces")), false},
+		{
+			engine.Spec{Command: []string{"--port", "{port}"}, Docker: &engine.Docker{Image: "x:1", GPUs: "all", Port: 9000}},
+			"docker run --rm --init --publish 127.0.0.1:{port}:9000 --gpus all x:1 --port 9000",
+		},
+		{
+			engine.Spec{Command: []string{"--port", "{port}"}, Docker: &engine.Docker{Image: "x:1", Network: "host"}},
+			"docker run --rm --init --network host x:1 --port {port}",
+		},
+		{
+			engine.Spec{
+				Command: []string{"serve", "{config}"}, Config: []byte("a"), ConfigName: "c.yml", Env: map[string]string{"KEY": "1", "LD_X": "2"},
+				Unset: []string{"GONE"}, Docker: &engine.Docker{Image: "x:1", Port: 1, Entrypoint: []string{"a", "b"}},
+			},
+			"docker run --rm --init --publish 127.0.0.1:{port}:1 --mount type=bind,source={config},target=/etc/mxflow/c.yml,readonly " +
+				"--env GONE --env KEY --env LD_X=2 --entrypoint a x:1 b serve /etc/mxflow/c.yml",
+		},
+		{
+			engine.Spec{Unset: []string{"GONE"}, Exec: &engine.Exec{Container: "dev", User: "me", Command: []string{"serve", "{port}"}}},
+			"docker exec --user me dev env -u GONE serve {port}",
+		},
 	} {
-		if got := errors.Is(c.err, errNoProgram); got != c.want {
-			t.Errorf("%s: %v: %v", name, c.err, got)
-		}
-		if got := lacksGrep(c.err); got != (name == "no grep") {
-			t.Errorf("%s: lacks grep: %v", name, got)
+		test.spec.Kind = "openai"
+		c, err := Reproduce(test.spec)
+		if got := strings.Join(c.Argv, " "); err != nil || got != test.want {
+			t.Errorf("%s, %v; want %s", got, err, test.want)
 		}
 	}
 }

@@ -1,364 +1,420 @@
 package docker
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	randv2 "math/rand/v2"
+	"net"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	cerrdefs "github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types"
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// ExecLauncher starts engines as commands inside a running container, and stops them,
-// with everything that they started, without stopping the container. The zero value is
-// ready to use. The container needs sh and grep, and the daemon may be on another
-// machine: everything is done inside the container.
-type ExecLauncher struct {
-	// LogLimit limits the log file, in bytes; zero is the default of every log.
-	LogLimit int64
-	// Remember is called with a container before anything is started in it, so SweepExec
-	// can be called for it; may be nil.
-	Remember func(d *Daemon, id string) error
+// inside is a running container in which a launch has processes.
+type inside struct {
+	info
+	host string
+	// mark is in the environment of the launch's processes, as MXFLOW_EXEC: a container may
+	// be shared by several machines whose mxflow have state directories of the same path,
+	// and so the same owner.
+	mark string
+	// as are the flags of docker exec for our own scripts: those that see the processes of
+	// every user, or none where the daemon grants no privileges.
+	as []string
 }
 
-var (
-	_ engine.Launcher   = ExecLauncher{}
-	_ engine.Identifier = ExecLauncher{}
-)
+// markOf is the mark of a launch. Without its ID it is the beginning of those of an owner.
+func markOf(owner, id string) string {
+	clean := strings.NewReplacer("/", "-", "\n", "-", "\x00", "-").Replace
+	mark := "MXFLOW_EXEC=" + clean(thisHost()) + "/" + clean(owner) + "/"
+	if id != "" {
+		mark += clean(id) + "/"
+	}
+	return mark
+}
 
-// execInstance is an Instance. Its processes are those with its mark in their
-// environment, and those of the session that the daemon opened for it.
+// execInstance is an engine that is a command in a container. Its processes are those with
+// its mark in their environment, and those of the session that the daemon opened for it.
 type execInstance struct {
-	run
-	serving
-	in   *shell
-	argv []string
-	env  []string
+	instance
+	in  inside
+	env []string // the marks, beside the Spec's environment
 	// folder in the container holds the configuration file; empty is none.
 	folder string
 	// session is the process ID of the command inside the container, which leads its own
-	// session and group.
+	// session.
 	session string
-	execID  string
-	stream  types.HijackedResponse
 }
 
-// Launch implements engine.Launcher.
-func (x ExecLauncher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) (engine.Instance, error) {
-	kind, failure := spec.Prepare()
-	if failure != nil {
-		return nil, failure
-	}
-	if failure := l.Check(); failure != nil {
-		return nil, failure
-	}
-	e := &execInstance{serving: serving{spec: spec, kind: kind, at: &ports{}}}
-	e.begin(output{})
-	if err := e.launch(ctx, l, x); err != nil {
-		e.abandon()
-		if own, ok := errors.AsType[*engine.Failure](err); ok {
-			return nil, own
+// launchExec starts a command inside a running container.
+func (l Launcher) launchExec(ctx context.Context, e *execInstance, launch engine.Launch) error {
+	err := e.launch(ctx, launch, l)
+	if err != nil {
+		if e.shown != nil {
+			_ = e.killAll()
 		}
-		return nil, engine.StartFailure(err, "%v", err)
+		e.unfollow()
+		e.removeFolder()
+		e.closeLogs()
+		return err
 	}
 	go e.await()
-	return e, nil
+	return nil
 }
 
 // launch returns when the command runs, or why it does not.
-func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLauncher) error {
-	if e.spec.Exec == nil || e.spec.Exec.Container == "" {
-		return errors.New("the container is missing: set container in the exec block")
-	}
+func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launcher) (err error) {
 	block := *e.spec.Exec
-	d, err := Connect(ctx)
-	if err != nil {
+	if e.spec.Exec = &block; len(e.spec.Command) == 0 {
+		e.spec.Command = block.Command
+	}
+	switch {
+	case block.Container == "":
+		return errors.New("the container is missing: set container in the exec block")
+	case len(e.spec.Command) == 0 || e.spec.Command[0] == "":
+		return errors.New("it has no command: add one to the exec block")
+	}
+	if e.in, err = enter(ctx, block.Container, markOf(launch.Owner, launch.ID)); err != nil {
 		return err
 	}
-	if e.in, err = enter(ctx, d, block.Container, markOf(l)); err != nil {
+	block.Container = e.in.ID
+	if err := l.remember(e.in.host, e.in.ID); err != nil {
 		return err
 	}
-	if x.Remember != nil {
-		if err := x.Remember(d, e.in.id); err != nil {
-			return fmt.Errorf("cannot record that container %s is in use: %w", e.in.name, err)
-		}
-	}
-	if e.at, err = e.in.reach(ctx, block.Port, e.kind); err != nil {
+	if err := e.choosePort(ctx, block.Port); err != nil {
 		return err
 	}
 	if err := e.copyConfig(ctx); err != nil {
 		return err
 	}
-	if err := e.resolve(); err != nil {
+	// setproctitle must leave the marks alone. The owner's own is left out: the sweep of
+	// processes uses it to end those of this machine, before SweepExec could report what
+	// was in which container.
+	e.env = []string{"SPT_NOENV=1", "MXFLOW_LAUNCH=" + launch.ID, e.in.mark}
+	if e.port != 0 {
+		e.env = append(e.env, "MXFLOW_PORT="+strconv.Itoa(e.port))
+	}
+	c, err := e.command(e.spec.Command)
+	if err != nil {
 		return err
 	}
-	var failure *engine.Failure
-	if e.output, failure = openOutput(l, x.LogLimit); failure != nil {
-		return failure
+	if err := e.openLogs(launch, l.LogLimit); err != nil {
+		return err
 	}
 	e.about = map[string]string{
-		"container": e.in.name, "container_id": e.in.id, "docker": d.Name, "image_id": e.in.info.Image,
-		"resolved_command": strings.Join(e.argv, " "),
+		"container": e.in.Name, "container_id": e.in.ID, "docker": e.in.host,
+		"image": e.in.Config.Image, "image_id": e.in.Image,
+		"resolved_command": strings.Join(c.argv[slices.Index(c.argv, e.in.ID)+1:], " "),
 	}
-	if e.in.info.Config != nil {
-		e.about["image"] = e.in.info.Config.Image
-	}
-	e.Started = time.Now()
-	return e.start(ctx)
-}
-
-// start runs the command and waits until it has started.
-func (e *execInstance) start(ctx context.Context) error {
-	cmd, err := wrapped(e.in.mark, e.spec.Exec.WorkDir, e.spec.Unset, e.argv)
-	if err != nil {
+	if err := e.follow(c, launch); err != nil {
 		return err
 	}
-	created, err := e.in.d.ContainerExecCreate(ctx, e.in.id, container.ExecOptions{
-		Cmd: cmd, Env: e.env, User: e.spec.Exec.User, AttachStdout: true, AttachStderr: true,
-	})
-	if err != nil {
-		return fmt.Errorf("the daemon refused the command: %w", err)
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for e.session == "" {
+		found, err := e.in.family(ctx, "0", "0")
+		if err != nil {
+			if why := e.in.lost(); why != "" {
+				return errors.New(why)
+			}
+			return fmt.Errorf("cannot list the processes in container %s: %w", e.in.Name, err)
+		}
+		select {
+		case <-e.shown: // it ended before it was seen, or never began
+			e.session = "0"
+			said := strings.Join(logscan.Tail(e.LogPath(), 3), " ")
+			if code := e.shows.ProcessState.ExitCode(); (code == 126 || code == 127) && refusals.find(said) != "" {
+				return &Error{Says: said, Code: code}
+			}
+		default:
+			if len(found) > 0 {
+				e.session = found[0].session
+			}
+		}
 	}
-	e.execID = created.ID
-	// Its stream outlives ctx, which only bounds the start.
-	if e.stream, err = e.in.d.ContainerExecAttach(e.life, e.execID, container.ExecAttachOptions{}); err != nil {
-		return fmt.Errorf("cannot start the command in %s: %w", e.in.name, err)
-	}
-	first := newGreeting(e.stdout())
-	go e.follow(first)
-	select {
-	case said := <-first.line:
-		e.session, err = sessionOf(said, e.argv[0], e.spec.Exec.WorkDir, e.in.name)
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("the start was cancelled: %w", context.Cause(ctx))
-	}
+	return nil
 }
 
-// abandon undoes a failed start.
-func (e *execInstance) abandon() {
-	if e.stream.Conn != nil {
-		e.stream.Close()
-	}
-	if e.execID != "" {
-		_ = e.in.killAll("0", killWait)
-	}
-	e.removeFolder()
-	e.at.release()
-	e.output.close()
-	e.end()
-}
-
-// Identify implements engine.Identifier: the image of the container. Later changes in the
-// container are not seen.
-func (ExecLauncher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
-	d, err := Connect(ctx)
-	if err != nil {
-		return "missing", err
-	}
-	info, err := d.running(ctx, spec.Exec.Container)
-	if err != nil {
-		return "missing", err
-	}
-	return info.Image + elsewhere(), nil
-}
-
-// resolve builds the command line and the environment.
-func (e *execInstance) resolve() error {
-	command := e.spec.Command
-	if len(command) == 0 {
-		command = e.spec.Exec.Command
-	}
-	if len(command) == 0 || command[0] == "" {
-		return errors.New("it has no command: add one to the exec block")
-	}
+// command is the docker command that runs argv in the container as the engine's own
+// command runs: what it starts carries the launch's marks, so Stop ends it too.
+func (e *execInstance) command(argv []string) (command, error) {
 	config := ""
 	if e.folder != "" {
 		config = e.folder + "/" + e.spec.ConfigName
 	}
-	expand := engine.Placeholders(e.at.inside, config)
-	var err error
-	if e.argv, err = expanded(command, expand); err != nil {
-		return err
+	c := Command{Argv: []string{"docker", "exec"}}
+	for _, kv := range e.env {
+		c.add("--env", kv)
 	}
-	own, err := e.spec.Environ(expand)
+	err := c.exec(e.spec, argv, engine.Placeholders(e.port, config))
+	return command{argv: c.Argv, env: c.Env}, err
+}
+
+// running inspects a container that must be running.
+func running(ctx context.Context, name string) (info, error) {
+	of, err := inspect(ctx, name)
+	host, _ := address()
+	switch {
+	case isMissing(err):
+		names, _ := list(ctx, "ps", "--format={{.Names}}", "--last=10", "--filter=status=running")
+		return of, fmt.Errorf("there is no container %q on %s; running: %s", name, host, strings.Join(names, ", "))
+	case err != nil:
+		return of, err
+	case !of.State.Running:
+		return of, fmt.Errorf("container %q is not running (%s): start it with docker start %s", name, of.State.Status, name)
+	case of.State.Paused:
+		return of, fmt.Errorf("container %q is paused: resume it with docker unpause %s", name, name)
+	}
+	return of, nil
+}
+
+// enter checks a container: that it runs, and has what is needed.
+func enter(ctx context.Context, name, mark string) (in inside, err error) {
+	if in.host, err = Connect(ctx); err != nil {
+		return in, err
+	}
+	if in.info, err = running(ctx, name); err != nil {
+		return in, err
+	}
+	in.mark = mark
+	const tools = "command -v grep >/dev/null || { echo there is no grep; exit 1; }"
+	in.as = []string{"--user", "0", "--privileged"}
+	if _, err = in.run(ctx, nil, tools); err != nil {
+		// A daemon with user namespaces, or configured that way, grants no privileges.
+		in.as = nil
+		_, err = in.run(ctx, nil, tools)
+	}
 	if err != nil {
-		return err
+		err = fmt.Errorf("cannot run commands in container %q, which must have sh and grep: use an image that has "+
+			"them, or a docker block, which needs none: %w", in.Name, err)
 	}
-	// See engine's own launcher: setproctitle must leave the marks alone.
-	e.env = append(append([]string{"SPT_NOENV=1"}, own...), e.in.mark.env()...)
-	if e.at.inside != 0 {
-		e.env = append(e.env, "MXFLOW_PORT="+strconv.Itoa(e.at.inside))
+	return in, err
+}
+
+// run runs a script with arguments and returns what it prints.
+func (in inside) run(ctx context.Context, stdin io.Reader, script string, args ...string) (string, error) {
+	argv := append([]string{"docker", "exec"}, in.as...)
+	if stdin != nil {
+		argv = append(argv, "--interactive")
 	}
-	return nil
+	argv = append(argv, in.ID, "sh", "-c", script, "mxflow")
+	return command{argv: append(argv, args...), stdin: stdin}.output(ctx)
+}
+
+// lost is why the container no longer runs, or has been restarted; empty while it is the
+// one that was entered, as far as known.
+func (in inside) lost() string {
+	of, err := inspect(context.Background(), in.ID)
+	switch {
+	case isMissing(err), of.State.Status == "removing", of.State.Status == "dead":
+		return fmt.Sprintf("the container %s in which it ran was removed", in.Name)
+	case err != nil:
+		return ""
+	case !of.State.Running:
+		return fmt.Sprintf("the container %s in which it ran was stopped (%s)", in.Name, of.State.Status)
+	case of.State.StartedAt != in.State.StartedAt:
+		return fmt.Sprintf("the container %s in which it ran was restarted", in.Name)
+	}
+	return ""
+}
+
+// scriptFamily lists the processes of a launch, with their sessions, the pages that they
+// hold and the most that they ever held, in KiB: those with the mark $1 and those of
+// session $2, except zombies, which a container without a real init keeps
+// forever. An x before the session means that its leader has ended: a process with that
+// PID is another one then. 0 is no session. Each is sent the signal $3 after it was
+// listed, and SIGCONT, as a stopped process receives nothing; 0 is no signal, and those in
+// $4 are sent none.
+const scriptFamily = `mark=$1 session=$2 signal=$3 but=$4
+case $session in
+x*) session=${session#x}; [ ! -d "/proc/$session" ] || session=0 ;;
+esac
+{
+	grep -lsz -F -e "$mark" /proc/[0-9]*/environ
+	[ "$session" = 0 ] || grep -lsE "^[0-9]+ \(.*\) [^ZX] [0-9]+ [0-9]+ $session " /proc/[0-9]*/stat
+} | while IFS=/ read -r none proc pid file; do
+	case "$seen " in *" $pid "*) continue ;; esac
+	seen="$seen $pid"
+	stat=$(cat "/proc/$pid/stat" 2>/dev/null) || continue
+	set -- ${stat##*) }
+	echo "$pid $4 ${22}" $(grep -s ^VmHWM "/proc/$pid/status" | tr -dc 0-9)
+	case "$signal $but " in "0 "*|*" $pid "*) continue ;; esac
+	kill "-$signal" "$pid" 2>/dev/null; kill -CONT "$pid" 2>/dev/null
+done
+exit 0`
+
+// member is a process of a launch in its container.
+type member struct {
+	pid, session string
+	// memory is what it holds, or the most that it ever held.
+	memory, peak int64
+}
+
+// family sends each process of the launch a signal, except some, and lists all.
+func (in inside) family(ctx context.Context, session, signal string, but ...member) (all []member, err error) {
+	var pids []string
+	for _, m := range but {
+		pids = append(pids, m.pid)
+	}
+	out, err := in.run(ctx, nil, scriptFamily, in.mark, session, signal, strings.Join(pids, " "))
+	for line := range strings.Lines(out) {
+		var m member
+		var kib int64
+		if n, _ := fmt.Sscan(line, &m.pid, &m.session, &m.memory, &kib); n >= 3 {
+			m.memory, m.peak = m.memory*int64(os.Getpagesize()), kib<<10
+			all = append(all, m)
+		}
+	}
+	return all, err
+}
+
+// describe names processes.
+func describe(all []member) string {
+	var pids []string
+	for _, m := range all {
+		pids = append(pids, m.pid)
+	}
+	return strings.Join(pids, ", ")
+}
+
+// choosePort chooses the port and how to reach it: a port that the plan names, else one
+// that the container publishes, else any free one of its address.
+func (e *execInstance) choosePort(ctx context.Context, port int) error {
+	if len(e.kind.Ready) == 0 && port == 0 {
+		return nil // not a server
+	}
+	home := e.in.info
+	if other, shared := strings.CutPrefix(home.HostConfig.NetworkMode, "container:"); shared {
+		var err error
+		if home, err = running(ctx, other); err != nil {
+			return fmt.Errorf("container %q shares the network of another: %w", e.in.Name, err)
+		}
+	}
+	if port == 0 && home.published(e.kind.Port) != "" {
+		port = e.kind.Port
+	}
+	for _, at := range slices.Sorted(maps.Keys(home.NetworkSettings.Ports)) { // any published one
+		if number, _ := strconv.Atoi(strings.TrimSuffix(at, "/tcp")); port == 0 && home.published(number) != "" {
+			port = number
+		}
+	}
+	if port == 0 {
+		port = 18000 + randv2.IntN(14000)
+	}
+	e.port, e.shared = port, home.HostConfig.NetworkMode == "host"
+	// Field 2 of the table is the local address in hexadecimal, and 4 the state: 0A listens.
+	const listens = `grep -hE "^ *[0-9]+: [0-9A-F]+:$1 [0-9A-F:]+ 0A " /proc/net/tcp /proc/net/tcp6; exit 0`
+	taken, err := e.in.run(ctx, nil, listens, fmt.Sprintf("%04X", port))
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot list the listening ports of container %q: %w", e.in.Name, err)
+	case taken != "":
+		return fmt.Errorf("port %d in container %q is in use (docker exec %s ps shows by what): stop that, or set "+
+			"another port in the exec block", port, e.in.Name, e.in.Name)
+	}
+	if e.reach = home.published(port); e.reach != "" {
+		return nil
+	}
+	if e.shared {
+		e.reach = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		return nil
+	}
+	for _, n := range home.NetworkSettings.Networks {
+		if n.IPAddress != "" {
+			e.reach = net.JoinHostPort(n.IPAddress, strconv.Itoa(port))
+			return nil
+		}
+	}
+	return fmt.Errorf("container %q has no address on any network: publish port %d (docker run -p 127.0.0.1:%d:%d)",
+		e.in.Name, port, port, port)
 }
 
 // copyConfig copies the configuration file into a folder for this launch, in the
 // container's /tmp.
 func (e *execInstance) copyConfig(ctx context.Context) error {
+	name := e.spec.ConfigName
 	if len(e.spec.Config) == 0 {
 		return nil
 	}
-	name := "mxflow-" + strings.ToLower(rand.Text())
-	_, err := e.in.run(ctx, `mkdir -p /tmp`)
-	if err == nil {
-		err = e.in.d.putConfig(ctx, e.in.id, e.spec, "/tmp", name)
+	if name == "" || strings.ContainsAny(name, "/\x00") {
+		return fmt.Errorf("%q is not a valid file name", name)
 	}
+	e.folder = "/tmp/mxflow-" + strings.ToLower(rand.Text())
+	const write = `mkdir -p "$1" && cat >"$1/$2" && chmod a+rX "$1" "$1/$2"`
+	_, err := e.in.run(ctx, bytes.NewReader(e.spec.Config), write, e.folder, name)
 	if err != nil {
-		return fmt.Errorf("cannot copy its configuration file into container %q: %w", e.in.name, err)
+		return fmt.Errorf("cannot copy its configuration file into container %q: %w", e.in.Name, err)
 	}
-	e.folder = "/tmp/" + name
 	return nil
 }
 
 // removeFolder removes the configuration file, as far as possible.
 func (e *execInstance) removeFolder() {
-	if e.folder == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-	defer cancel()
-	_, _ = e.in.run(ctx, `rm -rf "$1"`, e.folder)
-	e.folder = ""
-}
-
-const (
-	// execEvery is how often the daemon is asked whether a command runs: it does not
-	// report its end by itself. lastWords is how long its output is waited for after
-	// that; its children may hold it open indefinitely.
-	execEvery = 200 * time.Millisecond
-	lastWords = time.Second
-)
-
-// follow copies the command's output into the log until it ends.
-func (e *execInstance) follow(stdout *greeting) {
-	defer close(e.drained)
-	defer stdout.close()
-	if _, err := stdcopy.StdCopy(stdout, e.log, e.stream.Reader); err != nil && e.life.Err() == nil {
-		fmt.Fprint(e.log, logEnds)
+	if e.folder != "" {
+		_, _ = e.in.run(context.Background(), nil, `rm -rf "$1"`, e.folder)
 	}
 }
 
 // await waits for the end of the command.
 func (e *execInstance) await() {
 	defer close(e.exited)
-	drained := e.drained
-	for wait := execEvery; ; {
-		select {
-		case <-time.After(wait):
-		case <-drained: // the end is near
-			drained, wait = nil, 20*time.Millisecond
-		case <-e.life.Done():
+	<-e.shown
+	code := e.shows.ProcessState.ExitCode()
+	e.how.exit = exitOf(code)
+	// A container's death is seen a moment after that of what ran in it.
+	for again := range 5 {
+		if e.how.why = e.in.lost(); e.how.why != "" {
+			e.how.exit = engine.Exit{Code: -1, Signal: "SIGKILL"}
+			return
 		}
-		how, ended := e.state()
-		if ended {
-			e.how = how
+		if code != 137 || e.killed.Load() || again == 4 {
 			break
 		}
-		wait = min(2*wait, execEvery)
+		time.Sleep(100 * time.Millisecond)
 	}
-	select {
-	case <-e.drained:
-	case <-time.After(lastWords):
+	// Where the command outlived its docker exec, the daemon or the connection broke.
+	left, err := e.in.family(context.Background(), "0", "0")
+	if err != nil && e.in.lost() == "" || slices.ContainsFunc(left, func(m member) bool { return m.pid == e.session }) {
+		e.how = wentAway(e.in.host, err)
 	}
-}
-
-// state asks for the state of the command; false if it runs, or the daemon did not answer
-// and may come back.
-func (e *execInstance) state() (ending, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-	defer cancel()
-	info, err := e.in.d.ContainerExecInspect(ctx, e.execID)
-	if err == nil && info.Running {
-		return ending{}, false
-	}
-	lost := ending{exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err}
-	// A container's death is seen a moment after that of what ran in it.
-	doubt := time.Now().Add(lastWords)
-	for lost.why = e.in.lost(); lost.why == "" && err == nil && exitOf(info.ExitCode).Signal == "SIGKILL" &&
-		!e.killed.Load() && time.Now().Before(doubt); lost.why = e.in.lost() {
-		time.Sleep(execEvery / 4)
-	}
-	if lost.why != "" {
-		return lost, true
-	}
-	switch {
-	case err == nil:
-		return ending{exit: exitOf(info.ExitCode)}, true
-	case cerrdefs.IsNotFound(err):
-		lost.why = fmt.Sprintf("the daemon %s no longer knows the command in %s: it was restarted", e.in.d.Name, e.in.name)
-		return lost, true
-	case cerrdefs.IsConflict(err): // the container is stopping
-		return ending{}, false
-	}
-	if !e.in.d.returns(context.Background()) {
-		return e.in.d.wentAway(err), true
-	}
-	return ending{}, false
 }
 
 // Ready implements engine.Instance.
 func (e *execInstance) Ready(ctx context.Context) error {
-	err := e.ready(ctx, &e.run, e.Others, e.failure)
+	err := e.ready(ctx, e.Others)
 	if err == nil {
-		e.sampleMemory()
+		e.lookAtMemory()
 	}
 	return err
 }
 
 // Others implements engine.Listener: which processes a command in a container has is not
 // known by this machine's PIDs.
-func (e *execInstance) Others() (who string, seen bool) { return e.others(e.in.d, nil) }
-
-// failure describes what broke together with the state of the command.
-func (e *execInstance) failure(op string, cause error, format string, args ...any) *engine.Failure {
-	f := &engine.Failure{
-		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause, Exit: e.Exit(),
-		LogTail: logscan.Tail(e.LogPath(), engine.TailLines),
-	}
-	switch {
-	case f.Exit != nil:
-		if e.how.why != "" {
-			f.Reason += "; " + e.how.why
-		}
-	case f.Exit == nil && op == "become ready":
-		ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-		defer cancel()
-		if why := e.in.deaf(ctx, e.at); why != "" {
-			f.Reason += "; " + why
-		}
-	}
-	return f
+func (e *execInstance) Others() (who string, seen bool) {
+	return e.others(func() []int { return nil })
 }
 
 // Output implements engine.Instance: in the container, with the engine's environment,
-// folder and user. What it starts carries the launch's marks, so Stop ends it too.
+// folder and user.
 func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	if len(argv) == 0 {
-		return nil, fmt.Errorf("no command to run")
+		return nil, errors.New("no command to run")
 	}
-	cmd, err := wrapped(e.in.mark, e.spec.Exec.WorkDir, e.spec.Unset, argv)
+	c, err := e.command(argv)
 	if err != nil {
 		return nil, err
 	}
-	out, err := e.in.d.exec(ctx, e.in.id, container.ExecOptions{Cmd: cmd, Env: e.env, User: e.spec.Exec.User})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", argv[0], err)
-	}
-	first, rest, _ := strings.Cut(string(out), "\n")
-	if _, err := sessionOf(first, argv[0], e.spec.Exec.WorkDir, e.in.name); err != nil {
-		return nil, err
-	}
-	return []byte(rest), nil
+	return runInside(ctx, c, argv[0])
 }
 
 // PeakMemory implements engine.Instance: the resident sets of all processes of the
@@ -366,104 +422,83 @@ func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, erro
 // that one of them ever held.
 func (e *execInstance) PeakMemory() int64 { return e.peak.Load() }
 
-// sampleMemory raises the peak. Each sample starts a shell in the container, which must
-// not disturb the measurement: so there is one when the engine is ready, and one before
-// it is stopped.
-func (e *execInstance) sampleMemory() {
-	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-	defer cancel()
-	e.peak.Raise(e.in.memory(ctx, e.session))
+// lookAtMemory raises the peak. Each look starts a shell in the container, which must not
+// disturb the measurement.
+func (e *execInstance) lookAtMemory() {
+	all, _ := e.in.family(context.Background(), e.sessionNow(), "0")
+	var sum int64
+	for _, m := range all {
+		sum += m.memory
+		e.peak.Raise(m.peak)
+	}
+	e.peak.Raise(sum)
 }
 
-// Stop implements engine.Instance. The container itself keeps running.
+// Stop implements engine.Instance: it asks every process of the launch to end, once each,
+// and kills the rest after the grace period. The container itself keeps running; one that
+// has stopped has no processes.
 func (e *execInstance) Stop(ctx context.Context) error {
 	return e.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
-		if err := e.finish(hurry); err != nil {
+		grace := time.NewTimer(e.spec.StopGrace)
+		defer grace.Stop()
+		if e.Exit() == nil {
+			e.lookAtMemory()
+		}
+		var asked []member
+		for wait, patient := 20*time.Millisecond, true; patient; wait = min(2*wait, time.Second) {
+			left, err := e.in.family(context.Background(), e.sessionNow(), "TERM", asked...)
+			if err != nil || len(left) == 0 {
+				break
+			}
+			asked = left
+			select {
+			case <-time.After(wait):
+			case <-grace.C:
+				patient = false
+			case <-hurry:
+				patient = false
+			}
+		}
+		if err := e.killAll(); err != nil {
 			return e.failure("stop", err, "%v", err)
 		}
+		select {
+		case <-e.exited: // no process of the launch is left, so its output ends
+		case <-time.After(killWait):
+			e.unfollow()
+			<-e.exited
+		}
+		e.removeFolder()
+		e.closeLogs()
 		return nil
 	})
 }
 
-// finish asks every process of the launch to end, once each, and kills the rest after the
-// grace period; it returns when none is left. Processes that left the command's group are
-// not waited for until the command has ended: a daemon may not report that before the
-// last process that holds its output has ended as well.
-func (e *execInstance) finish(hurry <-chan struct{}) error {
-	grace := time.NewTimer(e.spec.StopGrace)
-	defer grace.Stop()
-	if e.Exit() == nil {
-		e.sampleMemory()
-	}
-	var asked []string
-	exited := e.exited
-	for wait := 200 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		ended := e.Exit() != nil
-		if ended && (e.how.err != nil || e.how.why != "") {
-			return e.kill() // none of it can be asked
+// killAll kills the launch's processes until none is left.
+func (e *execInstance) killAll() error {
+	end := time.Now().Add(killWait)
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		left, err := e.in.family(context.Background(), e.sessionNow(), "KILL")
+		switch {
+		case err == nil && len(left) == 0, err != nil && e.in.lost() != "":
+			return nil
+		case time.Now().Before(end):
+		case err != nil:
+			return fmt.Errorf("cannot list the processes in container %s: %w", e.in.Name, err)
+		default:
+			return fmt.Errorf("in container %s still running %s after SIGKILL: %s", e.in.Name, killWait, describe(left))
 		}
-		if left := e.ask(&asked); ended && !left {
-			return e.close()
-		}
-		if ended {
-			exited = nil
-		}
-		select {
-		case <-exited:
-		case <-time.After(wait):
-		case <-grace.C:
-			return e.kill()
-		case <-hurry:
-			return e.kill()
-		}
+		e.killed.Store(true)
+		time.Sleep(wait)
 	}
-}
-
-// ask sends SIGTERM to the launch's running processes, except those already asked, and
-// reports whether there are any. A lost signal is noticed because nothing ends. A stopped
-// container has none.
-func (e *execInstance) ask(asked *[]string) bool {
-	left, err := e.in.signal(e.sessionNow(), "TERM", *asked...)
-	if err != nil {
-		return e.in.lost() == ""
-	}
-	*asked = left
-	return len(left) > 0
-}
-
-func (e *execInstance) kill() error {
-	e.killed.Store(true)
-	if err := e.in.killAll(e.sessionNow(), killWait); err != nil {
-		return err
-	}
-	select {
-	case <-e.exited:
-	case <-time.After(killWait):
-		return fmt.Errorf("the daemon %s still reports the command as running", e.in.d.Name)
-	}
-	return e.close()
-}
-
-// close releases everything. No process of the launch is left, so its output ends.
-func (e *execInstance) close() error {
-	e.removeFolder()
-	if e.how.err == nil {
-		select {
-		case <-e.drained:
-		case <-time.After(drainLimit):
-		}
-	}
-	e.end()
-	e.stream.Close()
-	<-e.drained
-	e.output.close()
-	e.at.release()
-	return nil
 }
 
 // sessionNow is the session in the form of scriptFamily.
 func (e *execInstance) sessionNow() string {
-	if e.Exit() != nil {
+	switch {
+	case e.session == "" || e.session == "0":
+		return "0"
+	case e.killed.Load() || e.Exit() != nil:
 		return "x" + e.session
 	}
 	return e.session

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
@@ -20,20 +18,11 @@ import (
 )
 
 // runs starts a container that does nothing, and ends it with the test.
-func runs(t *testing.T, d *docker.Daemon, image, network string, env ...string) string {
+func runs(t *testing.T, image string, flags ...string) string {
 	t.Helper()
-	made, err := d.ContainerCreate(t.Context(), &container.Config{Image: image, Env: env},
-		&container.HostConfig{NetworkMode: container.NetworkMode(network)}, nil, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = d.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{Force: true})
-	})
-	if err := d.ContainerStart(t.Context(), made.ID, container.StartOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return made.ID
+	id := dockertest.Must(t, append(append([]string{"run", "--detach"}, flags...), image)...)
+	t.Cleanup(func() { _, _ = dockertest.Docker("rm", "--force", id) })
+	return id
 }
 
 // inside makes a fake engine a command in a container.
@@ -46,35 +35,30 @@ func inside(spec engine.Spec, id string) engine.Spec {
 
 func TestExec(t *testing.T) {
 	t.Parallel()
-	d := dockertest.Daemon(t)
-	image := dockertest.DevImage(t, d, dockertest.Self(t))
-	for name, test := range map[string]func(*testing.T, *docker.Daemon, string){
+	dockertest.Need(t)
+	image := dockertest.DevImage(t, dockertest.Self(t))
+	for name, test := range map[string]func(*testing.T, string){
 		"conformance": execConforms, "as asked": execAsAsked, "container ends": execContainerEnds,
 		"no shell": execWithoutShell, "sweep": execSweep,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, d, image)
+			test(t, image)
 		})
 	}
 }
 
-func execConforms(t *testing.T, d *docker.Daemon, image string) {
-	id := runs(t, d, image, "bridge")
+func execConforms(t *testing.T, image string) {
+	id := runs(t, image)
 	faults := enginetest.Fakes()
 	for i := range faults {
 		spec := faults[i].Spec
 		faults[i].Spec = func(t *testing.T) engine.Spec { return inside(spec(t), id) }
 	}
-	enginetest.Run(t, docker.ExecLauncher{}, func(*testing.T) engine.Spec { return inside(enginetest.Fake(""), id) }, faults...)
+	enginetest.Run(t, docker.Launcher{}, func(*testing.T) engine.Spec { return inside(enginetest.Fake(""), id) }, faults...)
 
-	info, err := d.ContainerInspect(t.Context(), id)
-	if err != nil || !info.State.Running {
-		t.Errorf("the container ended with the engines in it: %v", err)
-	}
-	top, err := d.ContainerTop(t.Context(), id, nil)
-	if err != nil || len(top.Processes) != 1 {
-		t.Errorf("in the container there run %v, want the sleep alone: %v", top.Processes, err)
+	if top := dockertest.Must(t, "top", id, "-eo", "pid,args"); strings.Count(top, "\n") != 1 {
+		t.Errorf("in the container there runs\n%s\nwant the sleep alone", top)
 	}
 }
 
@@ -95,7 +79,7 @@ func freshLaunch(t *testing.T) engine.Launch {
 // execIn launches spec and stops it with the test.
 func execIn(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
-	inst, err := docker.ExecLauncher{}.Launch(t.Context(), spec, freshLaunch(t))
+	inst, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +91,8 @@ func execIn(t *testing.T, spec engine.Spec) engine.Instance {
 	return inst
 }
 
-func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
-	id := runs(t, d, image, "bridge", "KEPT=yes", "GONE=no")
+func execAsAsked(t *testing.T, image string) {
+	id := runs(t, image, "--env", "KEPT=yes", "--env", "GONE=no")
 
 	t.Run("environment, folder, user, streams", func(t *testing.T) {
 		spec := inShell(id, `echo "$KEPT ${GONE-unset} $ADDED $(pwd) $(id -u)"; echo to-stderr >&2; cat "$1"; exit 7`)
@@ -143,7 +127,7 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 	t.Run("stdout apart", func(t *testing.T) {
 		l := freshLaunch(t)
 		l.OutPath = l.LogPath + ".out"
-		inst, err := docker.ExecLauncher{}.Launch(t.Context(), inShell(id, "echo out; echo err >&2"), l)
+		inst, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "echo out; echo err >&2"), l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,17 +147,16 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 		change     func(*engine.Spec)
 	}{
 		{"no such container", `there is no container "nobody"`, func(s *engine.Spec) { s.Exec.Container = "nobody" }},
-		{"no such program", `no program "no-such-engine"`, func(s *engine.Spec) { s.Command = []string{"no-such-engine"} }},
+		{"no such program", `no executable program "no-such-engine"`, func(s *engine.Spec) { s.Command = []string{"no-such-engine"} }},
 		{"no such folder", `no accessible folder "/nowhere"`, func(s *engine.Spec) { s.Exec.WorkDir = "/nowhere" }},
 		{"no such user", "nobody-here", func(s *engine.Spec) { s.Exec.User = "nobody-here" }},
-		{"a name that cannot be unset", `"a.b"`, func(s *engine.Spec) { s.Unset = []string{"a.b"} }},
 		{"mxflow's own path", "{mxflow}", func(s *engine.Spec) { s.Command = []string{"{mxflow}"} }},
 		{"no command", "no command", func(s *engine.Spec) { s.Command = nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := inShell(id, "true")
 			c.change(&spec)
-			_, err := docker.ExecLauncher{}.Launch(t.Context(), spec, freshLaunch(t))
+			_, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
 			var f *engine.Failure
 			if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, c.want) {
 				t.Errorf("the failure is %v, want %s in it", err, c.want)
@@ -188,7 +171,7 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 		if err := inst.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, err := docker.ExecLauncher{}.Launch(t.Context(), spec, freshLaunch(t))
+		_, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
 		if err == nil || !strings.Contains(err.Error(), "port 7001 in container") {
 			t.Errorf("a second one gets %v", err)
 		}
@@ -231,62 +214,52 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 	t.Run("marks taken off", func(t *testing.T) {
 		// A worker that clears its environment is found by its session.
 		inst := execIn(t, inShell(id, "env -i sleep 4321 & exec sleep 4321"))
-		eventuallyRuns(t, d, id, "sleep 4321", 2)
+		eventuallyRuns(t, id, "sleep 4321", 2)
 		if err := inst.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if n := runningIn(t, d, id, "sleep 4321"); n != 0 {
+		if n := runningIn(t, id, "sleep 4321"); n != 0 {
 			t.Errorf("%d of its processes run on", n)
 		}
 	})
 }
 
 // runningIn counts the processes of a container whose command line holds text.
-func runningIn(t *testing.T, d *docker.Daemon, id, text string) int {
+func runningIn(t *testing.T, id, text string) int {
 	t.Helper()
-	top, err := d.ContainerTop(t.Context(), id, []string{"-eo", "pid,stat,args"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	for _, p := range top.Processes {
-		if strings.Contains(strings.Join(p, " "), text) && !strings.HasPrefix(p[1], "Z") {
+	for line := range strings.Lines(dockertest.Must(t, "top", id, "-eo", "pid,stat,args")) {
+		if f := strings.Fields(line); strings.Contains(line, text) && !strings.HasPrefix(f[1], "Z") {
 			n++
 		}
 	}
 	return n
 }
 
-func eventuallyRuns(t *testing.T, d *docker.Daemon, id, text string, want int) {
+func eventuallyRuns(t *testing.T, id, text string, want int) {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); runningIn(t, d, id, text) != want; time.Sleep(20 * time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); runningIn(t, id, text) != want; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatalf("%d processes are %q, want %d", runningIn(t, d, id, text), text, want)
+			t.Fatalf("%d processes are %q, want %d", runningIn(t, id, text), text, want)
 		}
 	}
 }
 
-func execContainerEnds(t *testing.T, d *docker.Daemon, image string) {
+func execContainerEnds(t *testing.T, image string) {
 	for _, c := range []struct {
 		name, want string
-		end        func(id string) error
+		end        []string
 	}{
-		{"stopped", "was stopped", func(id string) error {
-			return d.ContainerKill(context.Background(), id, "SIGKILL")
-		}},
-		{"removed", "in which it ran was removed", func(id string) error {
-			return d.ContainerRemove(context.Background(), id, container.RemoveOptions{Force: true})
-		}},
+		{"stopped", "was stopped", []string{"kill"}},
+		{"removed", "in which it ran was removed", []string{"rm", "--force"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			id := runs(t, d, image, "bridge")
+			id := runs(t, image)
 			inst := execIn(t, inside(enginetest.Fake(""), id))
 			if err := inst.Ready(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.end(id); err != nil {
-				t.Fatal(err)
-			}
+			dockertest.Must(t, append(c.end, id)...)
 			<-inst.Exited()
 			if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Ready says %v, want %q", err, c.want)
@@ -294,7 +267,7 @@ func execContainerEnds(t *testing.T, d *docker.Daemon, image string) {
 			if err := inst.Stop(t.Context()); err != nil {
 				t.Errorf("Stop: %v", err)
 			}
-			_, err := docker.ExecLauncher{}.Launch(t.Context(), inside(enginetest.Fake(""), id), freshLaunch(t))
+			_, err := docker.Launcher{}.Launch(t.Context(), inside(enginetest.Fake(""), id), freshLaunch(t))
 			if err == nil || !strings.Contains(err.Error(), "container") {
 				t.Errorf("a launch in it says %v", err)
 			}
@@ -302,29 +275,20 @@ func execContainerEnds(t *testing.T, d *docker.Daemon, image string) {
 	}
 }
 
-func execWithoutShell(t *testing.T, d *docker.Daemon, _ string) {
-	bare := dockertest.Image(t, d, dockertest.Self(t), `CMD ["8000"]`)
-	made, err := d.ContainerCreate(t.Context(), &container.Config{Image: bare, Env: []string{"MXFLOW_FAKE_ENGINE="}}, nil, nil, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = d.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{Force: true})
-	})
-	if err := d.ContainerStart(t.Context(), made.ID, container.StartOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = docker.ExecLauncher{}.Launch(t.Context(), inShell(made.ID, "true"), freshLaunch(t))
-	if err == nil || !strings.Contains(err.Error(), "has no sh") {
+func execWithoutShell(t *testing.T, _ string) {
+	bare := dockertest.Image(t, dockertest.Self(t), `CMD ["8000"]`)
+	id := runs(t, bare, "--env", "MXFLOW_FAKE_ENGINE=")
+	_, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "true"), freshLaunch(t))
+	if err == nil || !strings.Contains(err.Error(), "must have sh and grep") {
 		t.Errorf("a launch without sh says %v", err)
 	}
 }
 
-func execSweep(t *testing.T, d *docker.Daemon, image string) {
-	id := runs(t, d, image, "bridge")
+func execSweep(t *testing.T, image string) {
+	id := runs(t, image)
 	mine, others := freshLaunch(t), freshLaunch(t)
 	for _, l := range []engine.Launch{mine, others} {
-		inst, err := docker.ExecLauncher{}.Launch(t.Context(), inShell(id, "setsid sleep 5555 & exec sleep 5555"), l)
+		inst, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "setsid sleep 5555 & exec sleep 5555"), l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,18 +298,16 @@ func execSweep(t *testing.T, d *docker.Daemon, image string) {
 			_ = inst.Stop(done)
 		})
 	}
-	eventuallyRuns(t, d, id, "sleep 5555", 4)
-	swept, err := docker.SweepExec(t.Context(), d, id, mine.Owner)
-	if err != nil || swept.Processes != 2 {
-		t.Errorf("swept %+v, %v; want 2 processes", swept, err)
+	eventuallyRuns(t, id, "sleep 5555", 4)
+	if _, n, err := docker.SweepExec(t.Context(), id, mine.Owner); err != nil || n != 2 {
+		t.Errorf("swept %d, %v; want 2 processes", n, err)
 	}
-	if n := runningIn(t, d, id, "sleep 5555"); n != 2 {
+	if n := runningIn(t, id, "sleep 5555"); n != 2 {
 		t.Errorf("%d processes run on, want the 2 of the other owner", n)
 	}
-	if again, err := docker.SweepExec(t.Context(), d, id, mine.Owner); err != nil || again.Processes != 0 {
-		t.Errorf("swept again: %+v, %v", again, err)
-	}
-	if gone, err := docker.SweepExec(t.Context(), d, "0123456789ab", mine.Owner); err != nil || gone.Processes != 0 {
-		t.Errorf("a container that is gone: %+v, %v", gone, err)
+	for _, in := range []string{id, "0123456789ab"} {
+		if _, n, err := docker.SweepExec(t.Context(), in, mine.Owner); err != nil || n != 0 {
+			t.Errorf("nothing is left in %s, swept %d, %v", in, n, err)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package docker_test
 
 import (
 	"context"
-	"errors"
 	"os/exec"
 	"strings"
 	"testing"
@@ -18,29 +17,26 @@ func nobody(string) string { return "" }
 // An apply asks a real registry for an image once, before identifying it.
 func TestFetch(t *testing.T) {
 	t.Parallel()
-	d := dockertest.Daemon(t)
+	dockertest.Need(t)
 	_, err := exec.LookPath(dockertest.RegistryProgram)
-	if !d.Local() {
-		err = errors.New("the docker daemon is on another machine, and would look for the registry there")
-	}
 	enginetest.Require(t, "registry", err)
 	address, stop, err := dockertest.Registry(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	first := dockertest.Image(t, d, dockertest.Self(t))
-	second := dockertest.Image(t, d, dockertest.Self(t), "ENV SECOND=1")
+	first := dockertest.Image(t, dockertest.Self(t))
+	second := dockertest.Image(t, dockertest.Self(t), "ENV SECOND=1")
 	name := address + "/mxflow/engine:1"
 	push := func(from string) {
 		t.Helper()
-		if err := dockertest.Push(t.Context(), d, from, name); err != nil {
+		if err := dockertest.Push(from, name); err != nil {
 			t.Fatal(err)
 		}
 	}
 	push(first)
 	t.Cleanup(func() {
-		if err := dockertest.ForgetAll(d, address); err != nil {
+		if err := dockertest.ForgetAll(address); err != nil {
 			t.Error(err)
 		}
 	})
@@ -49,11 +45,7 @@ func TestFetch(t *testing.T) {
 	}
 	pulled := 0
 	apply := func() docker.Launcher {
-		return docker.Launcher{Fetched: &docker.FetchMemo{}, Progress: func(p docker.Progress) {
-			if strings.HasPrefix(p.Status, "Pulling from") {
-				pulled++
-			}
-		}}
+		return docker.Launcher{Images: &docker.Images{Pulling: func(string) { pulled++ }}}
 	}
 	fetch := func(l docker.Launcher, pull string, pulls int, made func(string) string) (string, error) {
 		t.Helper()
@@ -84,9 +76,7 @@ func TestFetch(t *testing.T) {
 		t.Fatalf("missing: %s, %v", one, err)
 	}
 	push(second)
-	if err := dockertest.Forget(t.Context(), d, name); err != nil {
-		t.Fatal(err)
-	}
+	dockertest.Must(t, "rmi", name)
 	two, err := fetch(apply(), "missing", 1, nobody)
 	if err != nil || two == one {
 		t.Errorf("a new push, and none there: %s, %v; was %s", two, err, one)
@@ -118,8 +108,9 @@ func TestFetch(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	stop()
-	for range 2 {
-		if _, err := fetch(apply(), "always", 0, nobody); err == nil || !strings.Contains(err.Error(), "its registry cannot be reached") || !strings.Contains(err.Error(), `set pull = "missing" to use it`) {
+	l = apply()
+	for pulls := range 2 {
+		if _, err := fetch(l, "always", 1-pulls, nobody); err == nil || !strings.Contains(err.Error(), "its registry cannot be reached") || !strings.Contains(err.Error(), `set pull = "missing" to use it`) {
 			t.Errorf("a dead registry: %v", err)
 		}
 	}
@@ -130,17 +121,14 @@ func TestFetch(t *testing.T) {
 
 func TestIdentify(t *testing.T) {
 	t.Parallel()
-	d := dockertest.Daemon(t)
-	name := dockertest.Image(t, d, dockertest.Self(t))
-	info, err := d.ImageInspect(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dockertest.Need(t)
+	name := dockertest.Image(t, dockertest.Self(t))
+	id := dockertest.Must(t, "image", "inspect", "--format", "{{.Id}}", name)
 	for what, test := range map[string]struct {
 		box       engine.Docker
 		want, err string
 	}{
-		"built here": {engine.Docker{Image: name}, info.ID, ""},
+		"built here": {engine.Docker{Image: name}, id, ""},
 		"not there":  {engine.Docker{Image: "mxflow-test/never-built:1"}, "missing", "is not on the docker daemon"},
 		"no image":   {engine.Docker{}, "missing", "the image is missing"},
 	} {
@@ -150,9 +138,9 @@ func TestIdentify(t *testing.T) {
 		}
 	}
 	// Another image is another engine.
-	again := dockertest.Image(t, d, dockertest.Self(t), "ENV OTHER=1")
+	again := dockertest.Image(t, dockertest.Self(t), "ENV OTHER=1")
 	other, err := docker.ImageIdentity(t.Context(), again)
-	if err != nil || other == info.ID || !strings.HasPrefix(other, "sha256:") {
+	if err != nil || other == id || !strings.HasPrefix(other, "sha256:") {
 		t.Errorf("another image is %q, %v", other, err)
 	}
 }

@@ -3,6 +3,7 @@ package embedded
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ func TestParseConfig(t *testing.T) {
 	defaults := Config{
 		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
 		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", LMHead: "f32", Sinks: true, PrefixCacheTokens: 16384,
+		Faults: Faults{},
 	}
 	for _, test := range []struct {
 		name string
@@ -42,24 +44,22 @@ func TestParseConfig(t *testing.T) {
 		}},
 		{"a KV format", "", []string{"MXFLOW_EMBEDDED_KV_FORMAT=int8"}, func(c *Config) { c.KVFormat = "int8" }},
 		{"mistakes", "", []string{"MXFLOW_EMBEDDED_FAULT=wrong_expert,stale_kv,half_accumulator,wrong_after:5,leak:64"}, func(c *Config) {
-			c.Faults = Faults{WrongExpert: true, StaleKV: true, HalfSums: true, WrongAfter: 5, Leak: 64}
+			c.Faults = Faults{"wrong_expert": 1, "stale_kv": 1, "half_accumulator": 1, "wrong_after": 5, "leak": 64}
 		}},
-		{"threads from the environment", "", []string{"MXFLOW_EMBEDDED_THREADS=3"}, func(c *Config) { c.Threads = 3 }},
-		{"the flag wins", "--threads 2", []string{"MXFLOW_EMBEDDED_THREADS=3"}, func(c *Config) { c.Threads = 2 }},
 		{"prefix cache", "--prefix-cache-tokens 64", []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on"}, func(c *Config) { c.PrefixCache, c.PrefixCacheTokens = true, 64 }},
 		{"speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:16"}, func(c *Config) { c.Speculation = 16 }},
-		{"no speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=off", "MXFLOW_EMBEDDED_REASONING=0"}, func(*Config) {}},
-		{"reasoning", "", []string{"MXFLOW_EMBEDDED_REASONING=12"}, func(c *Config) { c.Reasoning = 12 }},
+		{"no speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=off"}, func(*Config) {}},
 		{"a pace", "", []string{"MXFLOW_EMBEDDED_PACE=2ms"}, func(c *Config) { c.Pace = 2 * time.Millisecond }},
 		{"a tuner", "", []string{"MXFLOW_EMBEDDED_AUTOTUNE=on", "MXFLOW_EMBEDDED_CACHE_DIR=/caches"}, func(c *Config) { c.Autotune, c.CacheDir = true, "/caches" }},
-		{"refusals", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20"}, func(c *Config) { c.Faults = Faults{Refuse: 20} }},
-		{"refusals with a time", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20:1,garbage"}, func(c *Config) { c.Faults = Faults{Refuse: 20, RetryAfter: 1, Garbage: true} }},
-		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) { c.Faults = Faults{CrashAfter: 20, NaN: true} }},
+		{"refusals", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20"}, func(c *Config) { c.Faults = Faults{"retry_after": 20} }},
+		{"a declared pace", "", []string{"MXFLOW_EMBEDDED_PACE=20ms:2ms"}, func(c *Config) { c.TTFT, c.Gap = 20*time.Millisecond, 2*time.Millisecond }},
+		{"a lie", "", []string{"MXFLOW_EMBEDDED_LIE=remembers", "MXFLOW_EMBEDDED_LIE_DIR=/seen"}, func(c *Config) { c.Lie, c.LieDir = "remembers", "/seen" }},
+		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) { c.Faults = Faults{"crash_after": 20, "nan": 1} }},
 	} {
 		want := defaults
 		test.want(&want)
 		got, err := parseConfig(strings.Fields(test.args), environment(test.env...), io.Discard)
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v; want %+v", test.name, got, err, want)
 		}
 	}
@@ -75,33 +75,29 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_KV_CACHE=yes", `MXFLOW_EMBEDDED_KV_CACHE="yes"|use on or off`},
 		{"", "MXFLOW_EMBEDDED_MOE=ALL", "use routed or all"},
 		{"", "MXFLOW_EMBEDDED_LM_HEAD=fp8", "use f32 or mxfp4"},
-		{"", "MXFLOW_EMBEDDED_THREADS=many", "use 1 to 64"},
-		{"", "MXFLOW_EMBEDDED_THREADS=0", "use 1 to 64"},
-		{"", "MXFLOW_EMBEDDED_PACE=2", "not a time up to 1m"},
-		{"", "MXFLOW_EMBEDDED_PACE=-2ms", "not a time up to 1m"},
+		{"", "MXFLOW_EMBEDDED_PACE=2", "use a time up to 1m"},
+		{"", "MXFLOW_EMBEDDED_PACE=-2ms", "use a time up to 1m"},
+		{"", "MXFLOW_EMBEDDED_PACE=2ms:", "use a time up to 1m"},
+		{"", "MXFLOW_EMBEDDED_LIE=white", "remembers"},
 		{"", "MXFLOW_EMBEDDED_AUTOTUNE=fast", "use on or off"},
 		{"", "MXFLOW_EMBEDDED_FAULT=meteor", `no fault is named "meteor"|crash_after:N`},
 		{"", "MXFLOW_EMBEDDED_FAULT=crash_after", "needs a number"},
 		{"", "MXFLOW_EMBEDDED_FAULT=stall_after:-1", "needs a number"},
 		{"", "MXFLOW_EMBEDDED_FAULT=nan:3", "no fault"},
-		{"", "MXFLOW_EMBEDDED_FAULT=retry_after", "retry_after:20:1"},
-		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:0", "needs a number of requests"},
-		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:2:", "needs a number of requests"},
-		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:2:-1", "needs a number of requests"},
-		{"", "MXFLOW_EMBEDDED_FAULT=wrong_after", "needs a number of requests"},
-		{"", "MXFLOW_EMBEDDED_FAULT=leak:no", "needs a number of KiB per request"},
+		{"", "MXFLOW_EMBEDDED_FAULT=retry_after", "retry_after:20"},
+		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:0", "needs a number"},
+		{"", "MXFLOW_EMBEDDED_FAULT=wrong_after", "needs a number"},
+		{"", "MXFLOW_EMBEDDED_FAULT=leak:no", "needs a number"},
 		{"", "MXFLOW_EMBEDDED_FAULT=stale_kv:3", "no fault"},
 		{"", "MXFLOW_EMBEDDED_KV_FORMAT=fp8", "use f32 or int8"},
 		{"", "MXFLOW_EMBEDDED_PREFIX_CACHE=1", "use on or off"},
-		{"--prefix-cache-tokens 15", "", "--prefix-cache-tokens 15 is out of range: use 16 to 1048576"},
-		{"", "MXFLOW_EMBEDDED_SPECULATION=on", `MXFLOW_EMBEDDED_SPECULATION="on"|use off, or prompt_lookup:N with 1 to 16`},
+		{"--prefix-cache-tokens 15", "", "--prefix-cache-tokens 15: use 16 to 1048576"},
+		{"", "MXFLOW_EMBEDDED_SPECULATION=on", `MXFLOW_EMBEDDED_SPECULATION="on": use off, or prompt_lookup:N with 1 to 16`},
 		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup", "prompt_lookup:N"},
 		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:0", "1 to 16"},
 		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:17", "1 to 16"},
 		{"", "MXFLOW_EMBEDDED_SPECULATION=4", "prompt_lookup:N"},
-		{"", "MXFLOW_EMBEDDED_REASONING=yes", "not a number of tokens"},
-		{"", "MXFLOW_EMBEDDED_REASONING=-1", "not a number of tokens"},
-		{"--layers 0 --port 70000", "", "--layers 0|--port 70000"},
+		{"--layers 0 --port 70000", "", "--layers 0: use 1 to 64|--port 70000"},
 		{"--layers 0", "MXFLOW_EMBEDDED_SINKS=maybe", "--layers 0|SINKS"},
 		{"--threads 1000", "", "use 1 to 64"},
 		{"--served-model-name=", "", "--served-model-name"},
@@ -126,38 +122,34 @@ func TestParseConfigRefuses(t *testing.T) {
 func TestWhatNeedsAKVCache(t *testing.T) {
 	for _, set := range []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on", "MXFLOW_EMBEDDED_KV_FORMAT=int8"} {
 		_, err := parseConfig(nil, environment(set, "MXFLOW_EMBEDDED_KV_CACHE=off"), io.Discard)
-		if err == nil || !strings.Contains(err.Error(), set+" needs MXFLOW_EMBEDDED_KV_CACHE=on") {
+		if err == nil || !strings.Contains(err.Error(), "MXFLOW_EMBEDDED_KV_CACHE=off: ") {
 			t.Errorf("%s: got %v", set, err)
 		}
 	}
 }
 
-// Help and manual are generated from these tables, so they must be true.
+// Help and manual are generated from these tables, so they must be true, and a plan must
+// be able to set what they have.
 func TestTablesAgreeWithTheParser(t *testing.T) {
 	kind, _ := kinds.Lookup("embedded")
-	for _, s := range Switches() {
-		if !slices.Contains(kind.Variables, s.Env) {
-			t.Errorf("the kind does not know %s, so that a plan may not set it", s.Env)
+	for _, o := range Variables {
+		if !slices.Contains(kind.Variables, o.Name) || o.Doc == "" {
+			t.Errorf("the kind does not know %s, so that a plan may not set it, or it has no doc: %q", o.Name, o.Doc)
 		}
-		for _, value := range s.Values {
-			value = strings.ReplaceAll(value, "N", "3")
-			if _, err := parseConfig(nil, environment(s.Env+"="+value), io.Discard); err != nil {
-				t.Errorf("%s documents %q: %v", s.Env, value, err)
+		for _, value := range o.Values {
+			if value = strings.ReplaceAll(value, "N", "3"); value == "3AME" {
+				value = "honest"
 			}
-		}
-		if s.Doc == "" {
-			t.Errorf("%s has no doc", s.Env)
-		}
-	}
-	for _, s := range Settings() {
-		if _, err := parseConfig([]string{"--" + flagName(s.Name), s.Default}, environment(), io.Discard); err != nil {
-			t.Errorf("%s documents the default %q: %v", s.Name, s.Default, err)
-		}
-		if s.Doc == "" || s.Type == "" {
-			t.Errorf("%s has no doc or type", s.Name)
+			if _, err := parseConfig(nil, environment(o.Name+"="+value), io.Discard); err != nil {
+				t.Errorf("%s documents %q: %v", o.Name, value, err)
+			}
 		}
 	}
 	for _, s := range kind.Settings {
+		at := slices.IndexFunc(Flags, func(o Option) bool { return "--"+o.Name == s.Flag })
+		if at < 0 || s.Type == kinds.TypeNumber && Flags[at].Default != s.Default {
+			t.Errorf("%s: the engine's flag is another", s.Flag)
+		}
 		if s.Type != kinds.TypeNumber || s.Name == "seed" {
 			continue
 		}

@@ -56,7 +56,7 @@ func TestSoftmaxWithSink(t *testing.T) {
 		}
 	}
 	poisoned := []float32{0, float32(math.NaN()), 1}
-	softmax(poisoned)
+	softmaxWithSink(poisoned, 0)
 	if poisoned[0] == poisoned[0] {
 		t.Errorf("a NaN score left %v", poisoned)
 	}
@@ -86,11 +86,28 @@ func TestTopKSoftmax(t *testing.T) {
 	}
 }
 
+func TestDot(t *testing.T) {
+	for n := 0; n <= 160; n += 8 {
+		a, b, want := make([]float32, n), make([]float32, n), float32(0)
+		for i := range a {
+			a[i], b[i] = float32(i%7-3), float32(i%5-1)
+			want += a[i] * b[i] // all are whole numbers, so that no order rounds
+		}
+		if got := dot(a, b); got != want {
+			t.Errorf("%d products add up to %v, want %v", n, got, want)
+		}
+	}
+	sums := []float32{1e8, 3, 5, 7, 1, 2, -1e8, 4} // rounds in another order
+	if got := dot(sums, []float32{1, 1, 1, 1, 1, 1, 1, 1}); got != 24 {
+		t.Errorf("the sums are added in another order: %v", got)
+	}
+}
+
 func TestRMSNorm(t *testing.T) {
-	out := make([]float32, 4)
-	rmsNorm(out, []float32{1, -2, 3, -4}, []float32{1, 1, 2, 0}, 0)
-	root := math.Sqrt(30.0 / 4)
-	for i, want := range []float64{1 / root, -2 / root, 6 / root, 0} {
+	out := make([]float32, 8)
+	rmsNorm(out, []float32{1, -2, 3, -4, 0, 0, 0, 0}, []float32{1, 1, 2, 0, 1, 1, 1, 1}, 0)
+	root := math.Sqrt(30.0 / 8)
+	for i, want := range []float64{1 / root, -2 / root, 6 / root, 0, 0} {
 		if !near(float64(out[i]), want, 1e-6) {
 			t.Errorf("element %d is %v, want %v", i, out[i], want)
 		}

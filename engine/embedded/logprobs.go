@@ -21,47 +21,31 @@ type listing struct {
 }
 
 // listing parses a request's log-probability fields, in vLLM's form.
-func (q *completionRequest) listing(chat bool) (listing, *apiError) {
-	l := listing{asIDs: q.TokensAsIDs, ids: q.ReturnTokenIDs}
-	within := func(name string, n int) *apiError {
-		if n < 0 || n > maxLogProbs {
-			return badRequest(name, "%s must be between 0 and %d, got %d", name, maxLogProbs, n)
-		}
-		return nil
-	}
-	asked := strings.TrimSpace(string(q.Logprobs))
+func (q *completionRequest) listing(chat bool) (l listing, e *apiError) {
+	l.asIDs, l.ids = q.TokensAsIDs, q.ReturnTokenIDs
+	asked := string(q.Logprobs)
 	switch {
 	case asked == "" || asked == "null" || asked == "false":
-		if q.TopLogprobs != nil {
-			return l, badRequest("top_logprobs", "top_logprobs needs logprobs to be true")
-		}
-	case chat:
-		if asked != "true" {
-			return l, badRequest("logprobs", "logprobs of a chat must be true or false, got %s", asked)
-		}
+	case chat && asked == "true":
 		l.answer = true
 		given(&l.top, q.TopLogprobs)
-		if e := within("top_logprobs", l.top); e != nil {
-			return l, e
-		}
+	case chat:
+		return l, badRequest("logprobs", "logprobs of a chat must be true or false, got %s", asked)
 	default:
-		n, err := strconv.Atoi(asked)
-		if err != nil {
+		var err error
+		if l.top, err = strconv.Atoi(asked); err != nil {
 			return l, badRequest("logprobs", "logprobs of a completion must be a number, got %s", asked)
 		}
-		if e := within("logprobs", n); e != nil {
-			return l, e
-		}
-		l.answer, l.top = true, n
+		l.answer = true
 	}
 	if q.PromptLogprobs != nil {
 		l.prompt, l.promptTop = true, *q.PromptLogprobs
-		if e := within("prompt_logprobs", l.promptTop); e != nil {
-			return l, e
-		}
-		if q.Stream {
-			return l, badRequest("prompt_logprobs", "prompt_logprobs are not available in streams")
-		}
+	}
+	if min(l.top, l.promptTop) < 0 || max(l.top, l.promptTop) > maxLogProbs {
+		return l, badRequest("logprobs", "log-probabilities of 0 to %d tokens can be asked for, got %d and %d of the prompt", maxLogProbs, l.top, l.promptTop)
+	}
+	if l.prompt && q.Stream {
+		return l, badRequest("prompt_logprobs", "prompt_logprobs are not available in streams")
 	}
 	return l, nil
 }
@@ -110,12 +94,10 @@ func rank(logits []float32, id token, top int) position {
 type jsonLogProb float64
 
 func (l jsonLogProb) MarshalJSON() ([]byte, error) {
-	switch v := float64(l); {
-	case math.IsNaN(v):
+	if math.IsNaN(float64(l)) {
 		return []byte("null"), nil
-	default:
-		return json.Marshal(max(v, -9999))
 	}
+	return json.Marshal(max(float64(l), -9999))
 }
 
 // choiceLogProbs are those of an answer: parallel lists in completions, one object per
@@ -128,10 +110,10 @@ type choiceLogProbs struct {
 }
 
 type chatLogProb struct {
-	Token   string         `json:"token"`
-	LogProb jsonLogProb    `json:"logprob"`
-	Bytes   []int          `json:"bytes"`
-	Top     *[]chatLogProb `json:"top_logprobs,omitempty"`
+	Token   string        `json:"token"`
+	LogProb jsonLogProb   `json:"logprob"`
+	Bytes   []int         `json:"bytes"`
+	Top     []chatLogProb `json:"top_logprobs,omitempty"`
 }
 
 // name is a token's name in the response.
@@ -139,6 +121,10 @@ func (l listing) name(tk *tokenizer, id token) string {
 	if l.asIDs {
 		return fmt.Sprintf("token_id:%d", id)
 	}
+	return spelled(tk, id)
+}
+
+func spelled(tk *tokenizer, id token) string {
 	return strings.ToValidUTF8(string(tk.piece(id)), "\uFFFD")
 }
 
@@ -152,23 +138,22 @@ func (l listing) chat(tk *tokenizer, s scored) chatLogProb {
 
 // write adds a choice's lists, none if nothing was requested.
 func (l listing) write(c *onlyChoice, chat bool, tk *tokenizer, positions []position) {
-	if l.ids {
-		for _, p := range positions {
+	if l.answer {
+		c.Logprobs = &choiceLogProbs{}
+	}
+	for _, p := range positions {
+		if l.ids {
 			c.TokenIDs = append(c.TokenIDs, p.id)
 		}
-	}
-	if !l.answer {
-		return
-	}
-	c.Logprobs = &choiceLogProbs{}
-	for _, p := range positions {
+		if !l.answer {
+			continue
+		}
 		if chat {
-			said, top := l.chat(tk, p.scored), []chatLogProb{}
+			entry := l.chat(tk, p.scored)
 			for _, s := range p.top {
-				top = append(top, l.chat(tk, s))
+				entry.Top = append(entry.Top, l.chat(tk, s))
 			}
-			said.Top = &top
-			c.Logprobs.Content = append(c.Logprobs.Content, said)
+			c.Logprobs.Content = append(c.Logprobs.Content, entry)
 			continue
 		}
 		top := map[string]jsonLogProb{l.name(tk, p.id): jsonLogProb(p.logProb)}
@@ -215,21 +200,15 @@ func (p promptPosition) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	var b strings.Builder
-	add := func(s scored) error {
-		value, err := json.Marshal(map[string]any{"logprob": jsonLogProb(s.logProb), "decoded_token": strings.ToValidUTF8(string(p.tk.piece(s.id)), "\uFFFD")})
-		fmt.Fprintf(&b, ",%q:%s", strconv.Itoa(int(s.id)), value)
-		return err
-	}
-	if err := add(p.scored); err != nil {
-		return nil, err
-	}
-	for _, s := range p.top {
-		if s.id == p.id {
+	for i, s := range append([]scored{p.scored}, p.top...) {
+		if i > 0 && s.id == p.id {
 			continue
 		}
-		if err := add(s); err != nil {
+		value, err := json.Marshal(map[string]any{"logprob": jsonLogProb(s.logProb), "decoded_token": spelled(p.tk, s.id)})
+		if err != nil {
 			return nil, err
 		}
+		fmt.Fprintf(&b, ",\"%d\":%s", s.id, value)
 	}
 	return []byte("{" + b.String()[1:] + "}"), nil
 }

@@ -3,8 +3,6 @@ package embedded
 import (
 	"math"
 	"sync"
-
-	"github.com/viterin/vek/vek32"
 )
 
 // matrix is a float32 matrix, row-major: one row per output, so a product with a vector
@@ -20,8 +18,6 @@ func newMatrix(rows, cols int) matrix {
 
 func (m matrix) row(r int) []float32 { return m.data[r*m.cols : (r+1)*m.cols] }
 
-func (m matrix) bytes() int { return 4 * len(m.data) }
-
 // batch is a workspace of token vectors, one row per token.
 type batch = matrix
 
@@ -32,8 +28,29 @@ func linear(out batch, w matrix, bias []float32, x batch, lo, hi int) {
 	for r := range w.rows {
 		weights := w.row(r)
 		for t := lo; t < hi; t++ {
-			out.data[t*out.cols+r] = vek32.Dot(weights, x.data[t*x.cols:t*x.cols+w.cols]) + bias[r]
+			out.data[t*out.cols+r] = dot(weights, x.data[t*x.cols:t*x.cols+w.cols]) + bias[r]
 		}
+	}
+}
+
+// halfDot is a dot product whose sum is rounded to bfloat16 after each product.
+func halfDot(a, b []float32) float32 {
+	var sum float32
+	for i := range a {
+		bits := math.Float32bits(sum + a[i]*b[i]) // nearest, ties to even
+		sum = math.Float32frombits((bits + 0x7fff + bits>>16&1) &^ 0xffff)
+	}
+	return sum
+}
+
+// addScaled adds x*factor to out.
+func addScaled(out, x []float32, factor float32) {
+	if factor == 0 {
+		return
+	}
+	x = x[:len(out)]
+	for i := range out {
+		out[i] += x[i] * factor
 	}
 }
 
@@ -179,6 +196,3 @@ func (q *mxMatrix) row(r int, dst []float32) {
 		}
 	}
 }
-
-// bytes is the memory that codes and scales take.
-func (q *mxMatrix) bytes() int { return len(q.codes) + len(q.scales) }

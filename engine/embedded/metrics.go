@@ -22,12 +22,6 @@ type metrics struct {
 	kvCapacity                     int            // tokens; 0 with the cache off
 }
 
-// queued counts a request that waited so long for its place.
-func (m *metrics) queued(wait time.Duration) {
-	m.queueTime.Add(int64(wait))
-	m.placed.Add(1)
-}
-
 // speculated counts one step's draft. accepted are the drafted tokens that became part of
 // the answer: correct ones after its end do not count.
 func (m *metrics) speculated(drafted, accepted int) {
@@ -42,54 +36,36 @@ func (m *metrics) speculated(drafted, accepted int) {
 	}
 }
 
-// kvUsage is the share of the KV cache that running requests fill, 0 to 1.
-func (m *metrics) kvUsage() float64 {
-	if m.kvCapacity == 0 {
-		return 0
-	}
-	return float64(m.kvTokens.Load()) / float64(m.kvCapacity)
-}
-
-// prefixed is the prefix of every name of the page.
-const prefixed = "mxflow_embedded:"
-
 // write prints the Prometheus text format, version 0.0.4.
 func (m *metrics) write(w io.Writer) {
-	for _, v := range []struct {
-		name, kind, help string
-		value            *atomic.Int64
-	}{
-		{"prompt_tokens_total", "counter", "Prompt tokens of started requests.", &m.promptTokens},
-		{"generation_tokens_total", "counter", "Generated tokens.", &m.generationTokens},
-		{"request_success_total", "counter", "Requests answered in full.", &m.succeeded},
-		{"request_failure_total", "counter", "Requests refused, aborted or failed.", &m.failed},
-		{"corrupted_requests_total", "counter", "Requests with NaN in their logits.", &m.corrupted},
-		{"num_requests_running", "gauge", "Requests taking turns at the model.", &m.running},
-		{"num_requests_waiting", "gauge", "Requests waiting for a place.", &m.waiting},
-		{"prefix_cache_queries_total", "counter", "Prompt tokens looked up in the prefix cache.", &m.prefixQueries},
-		{"prefix_cache_hits_total", "counter", "Prompt tokens found in the prefix cache.", &m.prefixHits},
-		{"num_preemptions_total", "counter", "Requests that lost their place to others: none ever does.", new(atomic.Int64)},
-		{"spec_decode_num_drafts_total", "counter", "Steps that verified a draft.", &m.drafts},
-		{"spec_decode_num_draft_tokens_total", "counter", "Drafted tokens.", &m.drafted},
-		{"spec_decode_num_accepted_tokens_total", "counter", "Drafted tokens that became part of an answer.", &m.accepted},
-	} {
-		describe(w, v.name, v.kind, v.help)
-		fmt.Fprintf(w, "%s%s %d\n", prefixed, v.name, v.value.Load())
+	put := func(kind, name string, value any) {
+		fmt.Fprintf(w, "# TYPE mxflow_embedded:%[1]s %[2]s\nmxflow_embedded:%[1]s %[3]v\n", name, kind, value)
 	}
-	const perPosition = "spec_decode_num_accepted_tokens_per_pos_total"
-	describe(w, perPosition, "counter", "Accepted tokens by position in the draft.")
+	put("counter", "prompt_tokens_total", m.promptTokens.Load())
+	put("counter", "generation_tokens_total", m.generationTokens.Load())
+	put("counter", "request_success_total", m.succeeded.Load())
+	put("counter", "request_failure_total", m.failed.Load()) // refused, aborted or failed
+	put("counter", "corrupted_requests_total", m.corrupted.Load())
+	put("gauge", "num_requests_running", m.running.Load())
+	put("gauge", "num_requests_waiting", m.waiting.Load())
+	put("counter", "prefix_cache_queries_total", m.prefixQueries.Load())
+	put("counter", "prefix_cache_hits_total", m.prefixHits.Load())
+	put("counter", "num_preemptions_total", 0) // no request loses its place
+	put("counter", "spec_decode_num_drafts_total", m.drafts.Load())
+	put("counter", "spec_decode_num_draft_tokens_total", m.drafted.Load())
+	put("counter", "spec_decode_num_accepted_tokens_total", m.accepted.Load())
+	usage := 0.0
+	if m.kvCapacity > 0 {
+		usage = float64(m.kvTokens.Load()) / float64(m.kvCapacity)
+	}
+	put("gauge", "kv_cache_usage_perc", usage)
+	const perPosition, queue = "mxflow_embedded:spec_decode_num_accepted_tokens_per_pos_total", "mxflow_embedded:request_queue_time_seconds"
+	fmt.Fprintf(w, "# TYPE %s counter\n", perPosition)
 	for i := range m.acceptedAt {
-		fmt.Fprintf(w, "%s%s{position=\"%d\"} %d\n", prefixed, perPosition, i, m.acceptedAt[i].Load())
+		fmt.Fprintf(w, "%s{position=\"%d\"} %d\n", perPosition, i, m.acceptedAt[i].Load())
 	}
-	describe(w, "kv_cache_usage_perc", "gauge", "Tokens of running requests over those that the KV cache has room for, 0 to 1.")
-	fmt.Fprintf(w, "%skv_cache_usage_perc %g\n", prefixed, m.kvUsage())
-	const queue = "request_queue_time_seconds"
-	describe(w, queue, "summary", "Time that requests waited for a place.")
-	fmt.Fprintf(w, "%s%s_sum %g\n%s%s_count %d\n", prefixed, queue, time.Duration(m.queueTime.Load()).Seconds(), prefixed, queue, m.placed.Load())
-}
-
-func describe(w io.Writer, name, kind, help string) {
-	fmt.Fprintf(w, "# HELP %s%s %s\n# TYPE %s%s %s\n", prefixed, name, help, prefixed, name, kind)
+	waited := time.Duration(m.queueTime.Load()).Seconds()
+	fmt.Fprintf(w, "# TYPE %s summary\n%[1]s_sum %[2]g\n%[1]s_count %[3]d\n", queue, waited, m.placed.Load())
 }
 
 // Kernel names as they appear in the log. They are the evidence that a switch took
@@ -122,98 +98,60 @@ const (
 	kernelSample    = "sampler_choose"
 )
 
-// kernelLog writes a line when a kernel is selected and when it first runs.
-type kernelLog struct {
-	out     io.Writer
-	mu      sync.Mutex
-	engaged map[string]bool
-}
+// kernel is one that a configuration selects for a part of the model.
+type kernel struct{ part, name, why string }
 
-func (k *kernelLog) engage(part, kernel, why string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.engaged[kernel] {
-		return
-	}
-	if k.engaged == nil {
-		k.engaged = map[string]bool{}
-	}
-	k.engaged[kernel] = true
-	fmt.Fprintf(k.out, "[embedded] %s: using kernel %s (%s)\n", part, kernel, why)
-}
+// kernels are those that a configuration selects.
+type kernels struct{ attention, softmax, moe, head, kvFormat, prefix, speculation kernel }
 
-// selected logs what the configuration asks for. Only the engage lines show that a kernel
-// ran.
-func (k *kernelLog) selected(c Config) {
-	attention, softmax, moe, head := kernelRecompute, kernelSoftmaxNoSinks, kernelMoERouted, kernelHeadF32
-	if c.KVCache {
-		attention = kernelDecodeCached
+func selectKernels(c Config) kernels {
+	k := kernels{
+		attention: kernel{"attention", kernelDecodeCached, "kv cache on"},
+		softmax:   kernel{"softmax", kernelSoftmaxSinks, "attention sinks on"},
+		moe:       kernel{"moe", kernelMoERouted, "top-k experts only"},
+		head:      kernel{"lm_head", kernelHeadF32, "lm_head weights in float32"},
 	}
-	if c.Sinks {
-		softmax = kernelSoftmaxSinks
+	if !c.KVCache {
+		k.attention = kernel{"attention", kernelRecompute, "kv cache off, the whole prefix every step"}
+	}
+	if !c.Sinks {
+		k.softmax = kernel{"softmax", kernelSoftmaxNoSinks, "attention sinks off"}
 	}
 	if c.MoE == MoEAll {
-		moe = kernelMoEAll
+		k.moe = kernel{"moe", kernelMoEAll, "every expert computed, then weighted"}
 	}
 	if c.LMHead == LMHeadMXFP4 {
-		head = kernelHeadMXFP4
+		k.head = kernel{"lm_head", kernelHeadMXFP4, "lm_head weights in MXFP4"}
 	}
-	fmt.Fprintf(k.out, "[embedded] attention: selected %s (%s=%s)\n", attention, envKVCache, onOff(c.KVCache))
-	fmt.Fprintf(k.out, "[embedded] softmax: selected %s (%s=%s)\n", softmax, envSinks, onOff(c.Sinks))
-	fmt.Fprintf(k.out, "[embedded] moe: selected %s (%s=%s)\n", moe, envMoE, c.MoE)
-	fmt.Fprintf(k.out, "[embedded] lm_head: selected %s (%s=%s)\n", head, envLMHead, c.LMHead)
 	if c.KVFormat == KVInt8 {
-		fmt.Fprintf(k.out, "[embedded] kv_format: selected %s (%s=%s)\n", kernelKVInt8, envKVFormat, c.KVFormat)
+		k.kvFormat = kernel{"kv_format", kernelKVInt8, "a scale for each head and token"}
 	}
 	if c.PrefixCache {
-		fmt.Fprintf(k.out, "[embedded] prefix_cache: selected %s (%s=on)\n", kernelPrefixLookup, envPrefixCache)
+		k.prefix = kernel{"prefix_cache", kernelPrefixLookup, fmt.Sprintf("blocks of %d tokens", blockTokens)}
 	}
 	if c.Speculation > 0 {
-		fmt.Fprintf(k.out, "[embedded] speculation: selected %s (%s=%s%d)\n", kernelPromptLookup, envSpeculation, promptLookupPrefix, c.Speculation)
+		k.speculation = kernel{"speculation", kernelPromptLookup, fmt.Sprintf("up to %d tokens a step", c.Speculation)}
+	}
+	return k
+}
+
+// kernelLog writes a line when a kernel is selected and when it first runs: only the latter
+// shows that it ran.
+type kernelLog struct {
+	out     io.Writer
+	engaged sync.Map
+}
+
+func (l *kernelLog) selected(k kernels) {
+	for _, k := range []kernel{k.attention, k.softmax, k.moe, k.head, k.kvFormat, k.prefix, k.speculation} {
+		if k.name != "" {
+			fmt.Fprintf(l.out, "[embedded] %s: selected %s\n", k.part, k.name)
+		}
 	}
 }
 
-func (k *kernelLog) attention(cached bool, tokens int) (kernel string) {
-	kernel, why := kernelDecodeCached, "kv cache on"
-	switch {
-	case !cached:
-		kernel, why = kernelRecompute, "kv cache off, the whole prefix every step"
-	case tokens > 1:
-		kernel = kernelPrefillCached
+func (l *kernelLog) engage(k kernel) {
+	if _, before := l.engaged.LoadOrStore(k.name, true); !before && k.name != "" {
+		fmt.Fprintf(l.out, "[embedded] %s: using kernel %s (%s)\n", k.part, k.name, k.why)
 	}
-	k.engage("attention", kernel, why)
-	return kernel
-}
-
-func (k *kernelLog) softmax(sinks bool) {
-	if sinks {
-		k.engage("softmax", kernelSoftmaxSinks, "attention sinks on")
-	} else {
-		k.engage("softmax", kernelSoftmaxNoSinks, "attention sinks off")
-	}
-}
-
-func (k *kernelLog) moe(mode string) (kernel string) {
-	kernel, why := kernelMoERouted, "top-k experts only"
-	if mode == MoEAll {
-		kernel, why = kernelMoEAll, "every expert computed, then weighted"
-	}
-	k.engage("moe", kernel, why)
-	return kernel
-}
-
-func (k *kernelLog) head(format string) (kernel string) {
-	kernel, why := kernelHeadF32, "lm_head weights in float32"
-	if format == LMHeadMXFP4 {
-		kernel, why = kernelHeadMXFP4, "lm_head weights in MXFP4"
-	}
-	k.engage("lm_head", kernel, why)
-	return kernel
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }

@@ -3,30 +3,28 @@ package embedded
 import (
 	"io"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mxflow/mxflow/engine/machine"
 )
 
-// scrape reads the metrics page as scrapers do: values by name, or by name and label if
-// there is one.
+// scrape reads the metrics page: values by name with its label.
 func scrape(t *testing.T, m *metrics) map[string]float64 {
 	t.Helper()
 	var page strings.Builder
 	m.write(&page)
-	lines, err := machine.ParseMetrics(page.String(), nil)
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, page.String())
-	}
 	values := map[string]float64{}
-	for _, line := range lines {
-		key := strings.TrimPrefix(line.Name, prefixed)
-		for name, value := range line.Labels {
-			key += " " + name + "=" + value
+	for line := range strings.Lines(page.String()) {
+		name, text, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "mxflow_embedded:")), " ")
+		if name == "#" {
+			continue
 		}
-		values[key] = line.Value
+		value, err := strconv.ParseFloat(text, 64)
+		if _, twice := values[name]; err != nil || twice {
+			t.Fatalf("%q in\n%s", line, page.String())
+		}
+		values[name] = value
 	}
 	return values
 }
@@ -36,7 +34,7 @@ func TestMetricsPage(t *testing.T) {
 	g := generation{prompt: plain.model.tk.encode(passage + " A harbour"), maxTokens: 12, topP: 1}
 	for name, s := range map[string]*scheduler{"plain": plain, "drafting": drafting} {
 		generated(t, s, g)
-		values := scrape(t, &s.metrics)
+		values := scrape(t, s.metrics)
 		for metric, want := range map[string]float64{
 			"generation_tokens_total": 12, "prompt_tokens_total": float64(len(g.prompt)),
 			"prefix_cache_queries_total": float64(len(g.prompt)), "prefix_cache_hits_total": 0,
@@ -50,9 +48,9 @@ func TestMetricsPage(t *testing.T) {
 			t.Errorf("%s: queue time %v", name, sum)
 		}
 		drafted, accepted := values["spec_decode_num_draft_tokens_total"], values["spec_decode_num_accepted_tokens_total"]
-		_, position := values["spec_decode_num_accepted_tokens_per_pos_total position=3"]
-		_, beyond := values["spec_decode_num_accepted_tokens_per_pos_total position=4"]
-		first, there := values["spec_decode_num_accepted_tokens_per_pos_total position=0"]
+		_, position := values["spec_decode_num_accepted_tokens_per_pos_total{position=\"3\"}"]
+		_, beyond := values["spec_decode_num_accepted_tokens_per_pos_total{position=\"4\"}"]
+		first, there := values["spec_decode_num_accepted_tokens_per_pos_total{position=\"0\"}"]
 		if name == "plain" && (drafted != 0 || accepted != 0 || position || first != 0 || !there) {
 			t.Errorf("without speculation %v tokens were drafted and %v accepted: %v", drafted, accepted, values)
 		}
@@ -67,13 +65,13 @@ func TestKVCacheUsage(t *testing.T) {
 	for _, cached := range []bool{true, false} {
 		plain, _ := plainAndDrafting(t, 1, func(c *Config) { c.KVCache = cached })
 		g := generation{prompt: plain.model.tk.encode("The capital of France is"), maxTokens: 3, topP: 1}
-		err := plain.generate(t.Context(), g, func(p piece) error {
+		_, err := plain.generate(t.Context(), g, func(p piece) error {
 			want := 0.0
 			if cached {
-				want = float64(len(g.prompt)+p.count-1) / (4 * 2048) // 4 sequences of 2048; the newest token has no keys yet
+				want = float64(len(g.prompt)+p.usage.CompletionTokens-1) / (4 * 2048) // 4 sequences of 2048; the newest token has no keys yet
 			}
-			if got := plain.metrics.kvUsage(); got != want {
-				t.Errorf("kv cache %v: %v after %d tokens, want %v", cached, got, p.count, want)
+			if got := scrape(t, plain.metrics)["kv_cache_usage_perc"]; got != want {
+				t.Errorf("kv cache %v: %v after %d tokens, want %v", cached, got, p.usage.CompletionTokens, want)
 			}
 			return nil
 		})

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
-
-	"github.com/viterin/vek/vek32"
 )
 
 // chunkTokens is how many tokens go through the layers at once. Cancellation is checked
@@ -27,9 +25,11 @@ type Model struct {
 	pool    pool
 	ws      *workspace
 	tk      *tokenizer
-	kernels kernelLog
+	dot     func(a, b []float32) float32 // of experts and lm_head
+	kernels kernels
+	log     kernelLog
 	trace   atomic.Pointer[tracer] // nil where no profile is being taken
-	// astray is set if the current step is one that Faults.WrongAfter corrupts.
+	// astray is set if the current step is one that a fault routes to wrong experts.
 	astray bool
 }
 
@@ -44,13 +44,16 @@ func newModel(config Config, log io.Writer) (*Model, error) {
 	}
 	m := &Model{
 		shape: s, config: config, weights: w, rope: newRopeTable(s),
-		pool: pool{threads: config.Threads}, tk: tk, kernels: kernelLog{out: log},
+		pool: pool{threads: config.Threads}, tk: tk, kernels: selectKernels(config), log: kernelLog{out: log},
+	}
+	if m.dot = dot; config.Faults["half_accumulator"] > 0 {
+		m.dot = halfDot
 	}
 	if config.LMHead == LMHeadMXFP4 {
 		m.lmHead4 = quantise(w.lmHead)
 	}
 	m.ws = newWorkspace(s, config.Threads, chunkTokens)
-	m.kernels.selected(config)
+	m.log.selected(m.kernels)
 	return m, nil
 }
 
@@ -64,7 +67,7 @@ type sequence struct {
 // newSequence starts a sequence with room for about so many new tokens, so decoding does
 // not pause to grow buffers.
 func (m *Model) newSequence(prompt []token, room int) *sequence {
-	return &sequence{tokens: slices.Clone(prompt), kv: newKVCache(m.shape, len(prompt)+min(room, maxRoom))}
+	return &sequence{tokens: slices.Clone(prompt), kv: newKVCache(m.shape.layers, (len(prompt)+min(room, maxRoom))*m.shape.kvDims())}
 }
 
 // maxRoom limits what a request without max_tokens reserves, in tokens.
@@ -83,14 +86,18 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 		return batch{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for", m.shape.maxPositions, len(seq.tokens), len(fresh), n)
 	}
 	trace := m.trace.Load()
-	attention := m.kernels.attention(m.config.KVCache, len(fresh))
+	attention := m.kernels.attention
+	if m.config.KVCache && len(fresh) > 1 {
+		attention.name = kernelPrefillCached
+	}
+	m.log.engage(attention)
 	for done := 0; len(fresh) > 0; {
 		if err := ctx.Err(); err != nil {
 			return batch{}, err
 		}
 		chunk := min(len(fresh), chunkTokens)
 		outputs := max(0, n-(len(fresh)-chunk)) - done
-		m.forward(fresh[:chunk], seq.kv, outputs, attention)
+		m.forward(fresh[:chunk], seq.kv, outputs, attention.name)
 		fresh = fresh[chunk:]
 		at := trace.now()
 		for t := chunk - outputs; t < chunk; t++ {
@@ -100,8 +107,8 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 		}
 	}
 	at := trace.now()
-	head := m.head(n)
-	trace.ran(0, head, at)
+	m.head(n)
+	trace.ran(0, m.kernels.head.name, at)
 	return batch{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
 }
 
@@ -115,11 +122,9 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 		copy(m.ws.residual.row(t), m.weights.embedding.row(int(id)))
 	}
 	trace.ran(0, kernelEmbedding, at)
-	moe := m.kernels.moe(m.config.MoE)
-	m.kernels.softmax(m.config.Sinks)
-	if m.config.KVFormat == KVInt8 {
-		m.kernels.engage("kv_format", kernelKVInt8, "a scale for each head and token")
-	}
+	m.log.engage(m.kernels.moe)
+	m.log.engage(m.kernels.softmax)
+	m.log.engage(m.kernels.kvFormat)
 	for layer := range m.shape.layers {
 		first := 0
 		if layer == m.shape.layers-1 {
@@ -129,9 +134,9 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 		m.pool.split(0, len(tokens), func(lo, hi, worker int) { m.project(m.ws, layer, lo, hi, kv, worker) })
 		m.pool.split(first, len(tokens), func(lo, hi, worker int) {
 			m.attend(m.ws, layer, lo, hi, worker, kv, attention)
-			m.mixture(m.ws, layer, lo, hi, worker, moe)
+			m.mixture(m.ws, layer, lo, hi, worker)
 		})
-		if m.config.Faults.NaN && layer == m.shape.layers/2 {
+		if m.config.Faults["nan"] > 0 && layer == m.shape.layers/2 {
 			for t := range tokens {
 				m.ws.residual.row(t)[nextSlot] = float32(math.NaN())
 			}
@@ -142,14 +147,9 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 
 // head turns the first n normalised final hidden states into logits. A row of the weights
 // is read, and in MXFP4 dequantised, once for all of them.
-func (m *Model) head(n int) (kernel string) {
-	ws := m.ws
-	kernel = m.kernels.head(m.config.LMHead)
-	dot := vek32.Dot
-	if m.config.Faults.HalfSums {
-		dot = halfDot
-	}
-	row := ws.row
+func (m *Model) head(n int) {
+	ws, dot, row := m.ws, m.dot, m.ws.row
+	m.log.engage(m.kernels.head)
 	for r := range m.shape.vocabulary {
 		if m.config.LMHead == LMHeadMXFP4 {
 			m.lmHead4.row(r, row)
@@ -160,7 +160,6 @@ func (m *Model) head(n int) (kernel string) {
 			ws.logits.data[t*ws.logits.cols+r] = dot(row, ws.final.row(t))
 		}
 	}
-	return kernel
 }
 
 // kvCache holds keys and values of one sequence, a slice per layer, position-major:
@@ -171,14 +170,21 @@ type kvCache struct {
 	length       int         // tokens
 }
 
-// newKVCache has room for a number of tokens and grows beyond it.
-func newKVCache(s shape, room int) *kvCache {
-	kv := &kvCache{keys: make([][]float32, s.layers), values: make([][]float32, s.layers)}
-	for l := range s.layers {
-		kv.keys[l] = make([]float32, 0, room*s.kvDims())
-		kv.values[l] = make([]float32, 0, room*s.kvDims())
+// newKVCache has room for so many elements a layer and grows beyond it.
+func newKVCache(layers, room int) *kvCache {
+	kv := &kvCache{}
+	for range layers {
+		kv.keys, kv.values = append(kv.keys, make([]float32, 0, room)), append(kv.values, make([]float32, 0, room))
 	}
 	return kv
+}
+
+// copyTo replaces what another cache holds by the first elements of every layer.
+func (kv *kvCache) copyTo(other *kvCache, elements int) {
+	for l := range kv.keys {
+		other.keys[l] = append(other.keys[l][:0], kv.keys[l][:elements]...)
+		other.values[l] = append(other.values[l][:0], kv.values[l][:elements]...)
+	}
 }
 
 // truncate drops all but the first length tokens, and keeps the memory. It never
@@ -212,7 +218,7 @@ func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache, worker in
 		m.rope.rotate(ws.query.row(t), position)
 		m.rope.rotate(ws.key.row(t), position)
 		keys, values := kv.keys[layer][position*s.kvDims():][:s.kvDims()], kv.values[layer][position*s.kvDims():][:s.kvDims()]
-		if m.config.Faults.StaleKV && kv.length >= blockTokens && position%blockTokens == 0 {
+		if kv.length >= blockTokens && position%blockTokens == 0 && m.config.Faults["stale_kv"] > 0 {
 			copy(keys, kv.keys[layer][(position-blockTokens)*s.kvDims():])
 			copy(values, kv.values[layer][(position-blockTokens)*s.kvDims():])
 			continue
@@ -256,7 +262,7 @@ func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache, ke
 	at = trace.ran(worker, kernel, at)
 	linear(ws.projected, l.output, l.oBias, ws.attended, lo, hi)
 	for t := lo; t < hi; t++ {
-		vek32.Add_Inplace(ws.residual.row(t), ws.projected.row(t))
+		addScaled(ws.residual.row(t), ws.projected.row(t), 1)
 	}
 	trace.ran(worker, kernelOut, at)
 }
@@ -270,7 +276,7 @@ func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []f
 	if s.slides(layer) {
 		start = max(0, end-s.window)
 	}
-	stride, scale := s.kvDims(), float32(1/math.Sqrt(float64(s.headDim)))
+	stride, steepness := s.kvDims(), float32(1/math.Sqrt(float64(s.headDim)))
 	for head := range s.heads {
 		at := head / (s.heads / s.kvHeads) * s.headDim
 		query := ws.query.row(t)[head*s.headDim : (head+1)*s.headDim]
@@ -278,13 +284,13 @@ func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []f
 		seen := scores[:end-start]
 		for i := range seen {
 			k := (start+i)*stride + at
-			seen[i] = vek32.Dot(query, kv.keys[layer][k:k+s.headDim]) * scale
+			seen[i] = dot(query, kv.keys[layer][k:k+s.headDim]) * steepness
 		}
+		sink := float32(math.Inf(-1))
 		if m.config.Sinks {
-			softmaxWithSink(seen, l.sinks[head])
-		} else {
-			softmax(seen)
+			sink = l.sinks[head]
 		}
+		softmaxWithSink(seen, sink)
 		clear(out)
 		for i, p := range seen {
 			v := (start+i)*stride + at
@@ -294,17 +300,13 @@ func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []f
 }
 
 // softmaxWithSink normalises scores in place with the head's sink as one more logit in
-// the denominator, whose own share is discarded (gpt-oss).
+// the denominator, whose own share is discarded (gpt-oss). A sink of -Inf is none.
 func softmaxWithSink(scores []float32, sink float32) {
-	largest := max(vek32.Max(scores), sink)
+	largest := max(slices.Max(scores), sink)
 	sum := exponentials(scores, largest) + float32(math.Exp(float64(sink-largest)))
-	vek32.MulNumber_Inplace(scores, 1/sum)
-}
-
-// softmax normalises scores in place.
-func softmax(scores []float32) {
-	sum := exponentials(scores, vek32.Max(scores))
-	vek32.MulNumber_Inplace(scores, 1/sum)
+	for i := range scores {
+		scores[i] *= 1 / sum
+	}
 }
 
 // exponentials replaces scores by exp(score - largest) and sums them.
@@ -322,17 +324,6 @@ func exponentials(scores []float32, largest float32) float32 {
 		sum += e
 	}
 	return sum
-}
-
-// addScaled adds x*factor to out. At head size a loop beats two vector calls.
-func addScaled(out, x []float32, factor float32) {
-	if factor == 0 {
-		return
-	}
-	x = x[:len(out)]
-	for i := range out {
-		out[i] += x[i] * factor
-	}
 }
 
 // The SwiGLU of gpt-oss: gate and up are clamped, the gate's sigmoid is
@@ -357,7 +348,7 @@ func clampedSwiGLU(gate, up float32) float32 {
 func (m *Model) route(mix, x []float32, layer int) {
 	s, l := m.shape, &m.weights.layers[layer]
 	for e := range mix {
-		mix[e] = vek32.Dot(l.router.row(e), x) + l.routerBias[e]
+		mix[e] = dot(l.router.row(e), x) + l.routerBias[e]
 	}
 	topKSoftmax(mix, s.expertsPerTok)
 }
@@ -398,7 +389,7 @@ func topKSoftmax(logits []float32, k int) {
 // mixture adds the experts of one layer to the residual of tokens lo to hi. Both paths
 // process the experts in index order, so they add the same numbers in the same order: the
 // dense one also adds zeros.
-func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int, kernel string) {
+func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
 	s, l, own, trace := m.shape, &m.weights.layers[layer], &ws.workers[worker], m.trace.Load()
 	at := trace.now()
 	for t := lo; t < hi; t++ {
@@ -415,23 +406,19 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int, kernel string)
 		}
 		if len(own.members) > 0 {
 			weights := &l.experts[e]
-			if (m.config.Faults.WrongExpert || m.astray) && layer == s.layers/2 {
+			if m.astray && layer == s.layers/2 {
 				weights = &l.experts[(e+1)%s.experts]
 			}
 			m.expert(ws, own, weights, e)
 		}
 	}
-	trace.ran(worker, kernel, at)
+	trace.ran(worker, m.kernels.moe.name, at)
 }
 
 // expert runs one expert on a worker's member tokens. A weight row is dequantised once
 // for all of them, which makes long batches cheap.
 func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int) {
-	dot := vek32.Dot
-	if m.config.Faults.HalfSums {
-		dot = halfDot
-	}
-	row := own.row[:m.shape.hidden]
+	dot, row := m.dot, own.row[:m.shape.hidden]
 	for i := range m.shape.intermediate {
 		x.gateUp.row(2*i, row)
 		for j, t := range own.members {
@@ -451,16 +438,6 @@ func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int)
 			ws.residual.row(t)[d] += ws.mix.row(t)[e] * y
 		}
 	}
-}
-
-// halfDot is a dot product whose sum is rounded to bfloat16 after each product.
-func halfDot(a, b []float32) float32 {
-	var sum float32
-	for i := range a {
-		bits := math.Float32bits(sum + a[i]*b[i]) // nearest, ties to even
-		sum = math.Float32frombits((bits + 0x7fff + bits>>16&1) &^ 0xffff)
-	}
-	return sum
 }
 
 // workspace holds the activations of one chunk.
@@ -507,10 +484,11 @@ func newWorkspace(s shape, threads, outputs int) *workspace {
 // rmsNorm computes out = x / rms(x) * weight with rms(x) = sqrt(mean(x^2) + ε)
 // (Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019).
 func rmsNorm(out, x, weight []float32, epsilon float32) {
-	meanSquare := vek32.Dot(x, x) / float32(len(x))
+	meanSquare := dot(x, x) / float32(len(x))
 	scale := float32(1 / math.Sqrt(float64(meanSquare+epsilon)))
-	vek32.Mul_Into(out, x, weight)
-	vek32.MulNumber_Inplace(out, scale)
+	for i := range out {
+		out[i] = x[i] * weight[i] * scale
+	}
 }
 
 // ropeFrequency is the angle per position, in radians, of rotary pair i (Su et al.,

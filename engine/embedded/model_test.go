@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -253,7 +254,7 @@ func BenchmarkDecode(b *testing.B) {
 	for _, kv := range []bool{true, false} {
 		for _, moe := range []string{MoERouted, MoEAll} {
 			for _, head := range []string{LMHeadF32, LMHeadMXFP4} {
-				b.Run("kv="+onOff(kv)+"/moe="+moe+"/lm_head="+head, func(b *testing.B) {
+				b.Run(fmt.Sprintf("kv=%v/moe=%s/lm_head=%s", kv, moe, head), func(b *testing.B) {
 					benchmarkDecode(b, testModel(b, func(c *Config) { c.KVCache, c.MoE, c.LMHead = kv, moe, head }))
 				})
 			}

@@ -1,50 +1,25 @@
 package embedded
 
 import (
-	"container/list"
+	"slices"
 	"sync"
 )
 
-// blockTokens is how many tokens a block of the prefix cache holds. Only whole blocks are
-// kept and found.
+// blockTokens is the unit of the prefix cache, in tokens: only whole blocks are kept and
+// found.
 const blockTokens = 16
 
 // prefixCache keeps keys and values of past sequences, so a prompt with the same start as
-// one of them need not compute it again. A block is found by its tokens and by the block
-// before it, and so by all tokens up to its end: nothing is hashed, so nothing can
-// collide. The copied numbers are those computed once; whether tokens went through the
-// layers together or one by one does not change them (see linear), so the text is the
-// same with and without.
-//
-// Memory is bounded: beyond capacity the least recently used block is evicted. A use of a
-// block counts as a later use of those before it, so an evicted block never has a
-// successor, which could not be found any more.
+// one of them need not compute it again. The copied numbers are those computed once;
+// whether tokens went through the layers together or one by one does not change them (see
+// linear), so the text is the same with and without. Beyond capacity the least recently
+// used sequence goes.
 type prefixCache struct {
-	shape    shape
-	capacity int // blocks
+	dims     int // of a token's keys, and of its values, in a layer
+	capacity int // tokens
 
-	mu     sync.Mutex
-	blocks map[blockKey]*list.Element
-	recent *list.List // of *kvBlock, the latest use first
-	lastID uint64
-}
-
-// blockKey names a block: parent is the ID of the block before it, 0 at the start of a
-// sequence. IDs are never reused.
-type blockKey struct {
-	parent uint64
-	tokens [blockTokens]token
-}
-
-type kvBlock struct {
-	id   uint64
-	key  blockKey
-	data []float32 // per layer, the keys and then the values of all tokens
-}
-
-// newPrefixCache has room for a number of tokens, rounded down to blocks.
-func newPrefixCache(s shape, tokens int) *prefixCache {
-	return &prefixCache{shape: s, capacity: tokens / blockTokens, blocks: map[blockKey]*list.Element{}, recent: list.New()}
+	mu   sync.Mutex
+	past []*sequence // whole blocks, the latest use first
 }
 
 // reuse fills the empty cache of a sequence with the longest known prefix and returns its
@@ -53,93 +28,56 @@ func newPrefixCache(s shape, tokens int) *prefixCache {
 func (c *prefixCache) reuse(seq *sequence) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	chain := c.walk(seq.tokens[:max(0, len(seq.tokens)-1)])
-	for _, element := range chain {
-		c.give(element.Value.(*kvBlock), seq.kv)
+	best, length := -1, 0
+	for i, p := range c.past {
+		if n := common(p.tokens, seq.tokens[:len(seq.tokens)-1]); n > length {
+			best, length = i, n
+		}
 	}
-	c.touch(chain)
-	return seq.kv.length
+	if best >= 0 {
+		p := c.past[best]
+		p.kv.copyTo(seq.kv, length*c.dims)
+		seq.kv.length = length
+		c.past = slices.Insert(slices.Delete(c.past, best, best+1), 0, p)
+	}
+	return length
 }
 
-// store keeps what a sequence has computed, as far as it fills blocks.
+// common is how many tokens in whole blocks two sequences begin with alike.
+func common(a, b []token) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n / blockTokens * blockTokens
+}
+
+// store keeps what a sequence has computed, as far as it fills blocks, and replaces those
+// that it begins with.
 func (c *prefixCache) store(seq *sequence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tokens := seq.tokens[:min(seq.kv.length, len(seq.tokens), c.capacity*blockTokens)]
-	chain := c.walk(tokens)
-	c.touch(chain) // a chain about to grow must not be evicted
-	parent := uint64(0)
-	if len(chain) > 0 {
-		parent = chain[len(chain)-1].Value.(*kvBlock).id
+	length := min(seq.kv.length, len(seq.tokens), c.capacity) / blockTokens * blockTokens
+	if length == 0 {
+		return
 	}
-	for at := len(chain) * blockTokens; at+blockTokens <= len(tokens); at += blockTokens {
-		block := c.room()
-		c.lastID++
-		block.id, block.key = c.lastID, newBlockKey(parent, tokens[at:])
-		c.take(block, seq.kv, at)
-		element := c.recent.PushFront(block)
-		c.blocks[block.key] = element
-		chain, parent = append(chain, element), block.id
+	kept := &sequence{tokens: slices.Clone(seq.tokens[:length]), kv: newKVCache(len(seq.kv.keys), length*c.dims)}
+	for _, p := range c.past {
+		if common(p.tokens, kept.tokens) == length {
+			return
+		}
 	}
-	c.touch(chain)
-}
-
-func newBlockKey(parent uint64, tokens []token) blockKey {
-	return blockKey{parent, [blockTokens]token(tokens[:blockTokens])}
-}
-
-// walk returns the blocks that tokens start with, first to last.
-func (c *prefixCache) walk(tokens []token) (chain []*list.Element) {
-	parent := uint64(0)
-	for at := 0; at+blockTokens <= len(tokens); at += blockTokens {
-		element, known := c.blocks[newBlockKey(parent, tokens[at:])]
-		if !known {
+	seq.kv.copyTo(kept.kv, length*c.dims)
+	total := length
+	past := []*sequence{kept}
+	for _, p := range c.past {
+		if common(p.tokens, kept.tokens) == len(p.tokens) {
+			continue
+		}
+		if total += len(p.tokens); total > c.capacity {
 			break
 		}
-		chain, parent = append(chain, element), element.Value.(*kvBlock).id
+		past = append(past, p)
 	}
-	return chain
-}
-
-// touch marks a chain as used, its first block last.
-func (c *prefixCache) touch(chain []*list.Element) {
-	for i := len(chain) - 1; i >= 0; i-- {
-		c.recent.MoveToFront(chain[i])
-	}
-}
-
-// room returns a block to write to: a new one, or the memory of an evicted one.
-func (c *prefixCache) room() *kvBlock {
-	if c.recent.Len() < c.capacity {
-		return &kvBlock{data: make([]float32, 2*c.shape.layers*blockTokens*c.shape.kvDims())}
-	}
-	oldest := c.recent.Remove(c.recent.Back()).(*kvBlock)
-	delete(c.blocks, oldest.key)
-	return oldest
-}
-
-// halves are the keys and the values of one layer in a block.
-func (c *prefixCache) halves(block *kvBlock, layer int) (keys, values []float32) {
-	size := blockTokens * c.shape.kvDims()
-	return block.data[2*layer*size:][:size], block.data[(2*layer+1)*size:][:size]
-}
-
-// take fills a block from the cache of a sequence, from a position on.
-func (c *prefixCache) take(block *kvBlock, kv *kvCache, position int) {
-	for layer := range c.shape.layers {
-		keys, values := c.halves(block, layer)
-		copy(keys, kv.keys[layer][position*c.shape.kvDims():])
-		copy(values, kv.values[layer][position*c.shape.kvDims():])
-	}
-}
-
-// give appends a block to the cache of a sequence.
-func (c *prefixCache) give(block *kvBlock, kv *kvCache) {
-	for layer := range c.shape.layers {
-		keys, values := c.halves(block, layer)
-		kv.extend(layer, blockTokens, c.shape.kvDims())
-		copy(kv.keys[layer][kv.length*c.shape.kvDims():], keys)
-		copy(kv.values[layer][kv.length*c.shape.kvDims():], values)
-	}
-	kv.length += blockTokens
+	c.past = past
 }

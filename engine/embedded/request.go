@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 )
 
 // completionRequest holds the fields of both completion endpoints. Unknown fields are
-// ignored, as in the real servers; unsupported fields that would change the answer are
-// rejected.
+// ignored, as in the real servers.
 type completionRequest struct {
 	Model               string          `json:"model"`
 	Prompt              promptField     `json:"prompt"`
@@ -20,152 +17,139 @@ type completionRequest struct {
 	MaxCompletionTokens *int            `json:"max_completion_tokens"`
 	MinTokens           int             `json:"min_tokens"`
 	IgnoreEOS           bool            `json:"ignore_eos"`
-	Stop                stringOrList    `json:"stop"`
 	N                   *int            `json:"n"`
-	BestOf              *int            `json:"best_of"`
+	Stop                any             `json:"stop"`
 	Echo                bool            `json:"echo"`
-	Suffix              string          `json:"suffix"`
+	Temperature         *float64        `json:"temperature"`
+	TopP                *float64        `json:"top_p"`
+	TopK                *int            `json:"top_k"`
+	MinP                *float64        `json:"min_p"`
+	RepetitionPenalty   *float64        `json:"repetition_penalty"`
+	Seed                *int64          `json:"seed"`
 	Logprobs            json.RawMessage `json:"logprobs"` // a number in completions, a boolean in chats
 	TopLogprobs         *int            `json:"top_logprobs"`
 	PromptLogprobs      *int            `json:"prompt_logprobs"`
 	TokensAsIDs         bool            `json:"return_tokens_as_token_ids"`
 	ReturnTokenIDs      bool            `json:"return_token_ids"`
 	Stream              bool            `json:"stream"`
-	StreamOptions       *streamOptions  `json:"stream_options"`
-	samplingFields
-}
-
-type streamOptions struct {
-	IncludeUsage         bool `json:"include_usage"`
-	ContinuousUsageStats bool `json:"continuous_usage_stats"`
+	StreamOptions       struct {
+		IncludeUsage         bool `json:"include_usage"`
+		ContinuousUsageStats bool `json:"continuous_usage_stats"`
+	} `json:"stream_options"`
 }
 
 type message struct {
-	Role    string       `json:"role"`
-	Content contentField `json:"content"`
+	Role    string `json:"role"`
+	Content string `json:"content"`
 }
 
-// promptField is a string, a list of token ids, or a list of one of either.
+// promptField is a string or a list of token ids.
 type promptField struct {
-	given  bool
 	text   string
 	tokens []token // set when the prompt came as ids
 }
 
 func (p *promptField) UnmarshalJSON(data []byte) error {
-	*p = promptField{given: true}
-	var several []json.RawMessage
-	if p.one(data) || (json.Unmarshal(data, &several) == nil && len(several) == 1 && p.one(several[0])) {
+	if json.Unmarshal(data, &p.text) == nil || json.Unmarshal(data, &p.tokens) == nil {
 		return nil
 	}
 	return badRequest("prompt", "prompt must be one string or one list of token ids; send several prompts as several requests")
-}
-
-// one parses a string or a list of token ids.
-func (p *promptField) one(data []byte) bool {
-	if json.Unmarshal(data, &p.text) == nil {
-		return true
-	}
-	var tokens []token
-	if json.Unmarshal(data, &tokens) != nil {
-		return false
-	}
-	p.tokens = tokens
-	return true
-}
-
-// contentField is a string or a list of text parts.
-type contentField string
-
-func (c *contentField) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*string)(c)) == nil {
-		return nil
-	}
-	var parts []struct {
-		Type, Text string
-	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return badRequest("messages", "message content must be a string or a list of text parts")
-	}
-	var text strings.Builder
-	for _, part := range parts {
-		if part.Type != "text" {
-			return badRequest("messages", "content parts of type %q are not supported: this model reads text", part.Type)
-		}
-		text.WriteString(part.Text)
-	}
-	*c = contentField(text.String())
-	return nil
-}
-
-// stringOrList is a string or a list of strings.
-type stringOrList []string
-
-func (s *stringOrList) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, (*[]string)(s)); err == nil {
-		return nil
-	}
-	var one string
-	if err := json.Unmarshal(data, &one); err != nil {
-		return badRequest("stop", "stop must be a string or a list of strings")
-	}
-	*s = stringOrList{one}
-	return nil
 }
 
 // maxBody limits a request body, in bytes.
 const maxBody = 16 << 20
 
 func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	if err := decoder.Decode(into); err != nil {
-		if own := (*apiError)(nil); errors.As(err, &own) {
-			return own
-		}
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into)
+	if own := (*apiError)(nil); errors.As(err, &own) {
+		return own
+	}
+	if err != nil {
 		return badRequest("", "the request body is not the JSON that this endpoint reads: %v", err)
 	}
 	return nil
 }
 
-// generation checks the request and translates it. promptTokens is the rendered prompt;
-// defaultMax is max_tokens if the request has none.
-func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen int, chat bool) (generation, *apiError) {
-	g := generation{prompt: prompt, maxTokens: defaultMax, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, stops: q.Stop}
-	for _, given := range []*int{q.MaxTokens, q.MaxCompletionTokens} {
-		if given != nil {
-			g.maxTokens = *given
+// generation renders the prompt, checks the request and translates it. Ranges and defaults
+// are vLLM's.
+func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g generation, e *apiError) {
+	if q.Model != "" && q.Model != c.ServedModelName {
+		return g, &apiError{http.StatusNotFound, "NotFoundError", fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, c.ServedModelName), "model"}
+	}
+	g = generation{request: q, maxTokens: 16, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, temperature: 1, topP: 1, repetition: 1}
+	if chat {
+		if g.prompt, e = renderChat(tk, q.Messages); e != nil {
+			return g, e
+		}
+		g.maxTokens = max(c.MaxModelLen-len(g.prompt), 1)
+	} else if g.prompt = q.Prompt.tokens; g.prompt == nil {
+		g.prompt = tk.encode(q.Prompt.text)
+	}
+	for _, t := range g.prompt {
+		if t < 0 || int(t) >= tk.size() {
+			return g, badRequest("prompt", "token id %d is out of the vocabulary (0 to %d)", t, tk.size()-1)
 		}
 	}
-	if e := q.samplingFields.read(&g); e != nil {
-		return g, e
+	given(&g.maxTokens, q.MaxTokens)
+	given(&g.maxTokens, q.MaxCompletionTokens)
+	given(&g.temperature, q.Temperature)
+	given(&g.topP, q.TopP)
+	given(&g.topK, q.TopK)
+	given(&g.minP, q.MinP)
+	given(&g.repetition, q.RepetitionPenalty)
+	if q.Seed != nil {
+		seed := uint64(*q.Seed)
+		g.seed = &seed
 	}
-	var e *apiError
 	if g.listing, e = q.listing(chat); e != nil {
 		return g, e
 	}
-	asked := func(n *int) bool { return n != nil && *n != 1 }
+	one, total := 1, len(g.prompt)+g.maxTokens
+	given(&one, q.N)
 	switch {
-	case asked(q.N) || asked(q.BestOf):
-		return g, badRequest("n", "n and best_of must be 1: this engine writes one answer per request")
-	case q.Echo || q.Suffix != "":
-		return g, badRequest("echo", "echo and suffix are not supported")
-	case len(prompt) == 0:
+	case one != 1 || q.Stop != nil || q.Echo:
+		return g, badRequest("n", "this engine writes one answer per request, and knows neither stop strings nor echo")
+	case len(g.prompt) == 0:
 		return g, badRequest("prompt", "the prompt is empty: it needs at least one token")
-	case len(prompt) >= maxModelLen:
-		return g, badRequest("prompt", "this model's maximum context length is %d tokens, and the prompt alone has %d: shorten it or raise --max-model-len", maxModelLen, len(prompt))
-	case g.maxTokens < 1:
-		return g, badRequest("max_tokens", "max_tokens must be at least 1, got %d", g.maxTokens)
-	case len(prompt)+g.maxTokens > maxModelLen:
-		return g, badRequest("max_tokens", "this model's maximum context length is %d tokens, but the request asks for %d (%d in the prompt, %d to generate)", maxModelLen, len(prompt)+g.maxTokens, len(prompt), g.maxTokens)
-	case g.minTokens < 0 || g.minTokens > g.maxTokens:
-		return g, badRequest("min_tokens", "min_tokens must be between 0 and max_tokens (%d), got %d", g.maxTokens, g.minTokens)
-	case q.StreamOptions != nil && !q.Stream:
-		return g, badRequest("stream_options", "stream_options needs stream to be true")
-	}
-	if slices.Contains(g.stops, "") {
-		return g, badRequest("stop", "stop strings must not be empty")
+	case g.maxTokens < 1 || g.minTokens < 0 || g.minTokens > g.maxTokens:
+		return g, badRequest("max_tokens", "max_tokens must be at least 1, got %d, and min_tokens between 0 and it, got %d", g.maxTokens, g.minTokens)
+	case total > c.MaxModelLen:
+		return g, badRequest("max_tokens", "this model's maximum context length is %d tokens, but the request asks for %d (%d in the prompt, %d to generate): raise --max-model-len", c.MaxModelLen, total, len(g.prompt), g.maxTokens)
+	case !(g.temperature >= 0 && g.temperature <= 2):
+		return g, badRequest("temperature", "temperature must be between 0 and 2, got %v", g.temperature)
+	case !(g.topP > 0 && g.topP <= 1) || !(g.minP >= 0 && g.minP <= 1) || g.topK < -1:
+		return g, badRequest("top_p", "top_p must be above 0 and at most 1, min_p between 0 and 1, top_k at least 1, or 0 or -1 for all tokens")
+	case !(g.repetition > 0 && g.repetition <= 2):
+		return g, badRequest("repetition_penalty", "repetition_penalty must be above 0 and at most 2, got %v", g.repetition)
 	}
 	return g, nil
+}
+
+func given[T any](at, value *T) {
+	if value != nil {
+		*at = *value
+	}
+}
+
+// renderChat is the chat template: a role token and the content per message, then the
+// token that opens the model's turn.
+func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
+	if len(messages) == 0 {
+		return nil, badRequest("messages", "the request has no messages")
+	}
+	opening := map[string]token{"system": systemToken, "developer": systemToken, "user": userToken, "assistant": replyToken}
+	var prompt []token
+	for i, m := range messages {
+		role, known := opening[m.Role]
+		if !known {
+			return nil, badRequest("messages", "message %d has the role %q: use system, user or assistant", i, m.Role)
+		}
+		prompt = append(append(prompt, role), tk.encode(m.Content)...)
+		if role == replyToken {
+			prompt = append(prompt, eosToken)
+		}
+	}
+	return append(prompt, replyToken), nil
 }
 
 // apiError is an error that a client sees, as OpenAI and vLLM write it.
@@ -183,17 +167,7 @@ func badRequest(param, format string, args ...any) *apiError {
 }
 
 func writeError(w http.ResponseWriter, e *apiError) {
-	type body struct {
-		Message string  `json:"message"`
-		Type    string  `json:"type"`
-		Param   *string `json:"param"`
-		Code    int     `json:"code"`
-	}
-	b := body{Message: e.message, Type: e.kind, Code: e.status}
-	if e.param != "" {
-		b.Param = &e.param
-	}
-	writeJSON(w, e.status, map[string]body{"error": b})
+	writeJSON(w, e.status, map[string]any{"error": map[string]any{"message": e.message, "type": e.kind, "param": e.param, "code": e.status}})
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

@@ -84,19 +84,11 @@ func TestWhatIsDrawnFrom(t *testing.T) {
 	}
 }
 
-func TestRepetitionPenalty(t *testing.T) {
-	r := newRepetition(2, []token{0, 2}, 4)
-	r.add(3)
+func TestPenalise(t *testing.T) {
 	logits := []float32{4, 4, -4, 1}
-	r.penalise(logits)
+	penalise(logits, nil, 2)
+	penalise(logits, []bool{true, false, true, true}, 2)
 	if want := []float32{2, 4, -8, 0.5}; !slices.Equal(logits, want) {
 		t.Errorf("%v, want %v", logits, want)
-	}
-	for _, none := range []float64{0, 1} {
-		r := newRepetition(none, []token{0}, 4)
-		r.add(3)
-		if r.penalise(logits); logits[0] != 2 || logits[3] != 0.5 {
-			t.Errorf("a penalty of %v changed %v", none, logits)
-		}
 	}
 }

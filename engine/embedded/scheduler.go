@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -20,14 +20,14 @@ import (
 type scheduler struct {
 	model   *Model
 	config  Config
-	metrics metrics
+	metrics *metrics
 	prefix  *prefixCache  // nil when switched off
 	places  chan struct{} // one for each running request
 	turn    chan struct{} // held during a step
 	log     io.Writer
 	exit    func(code int) // os.Exit, except in tests
 	ordinal atomic.Uint64  // numbers requests, for default seeds and faults
-	leaked  [][]byte       // while the turn is held: what Faults.Leak loses
+	leaked  [][]byte       // while the turn is held: what the fault leak loses
 	tuned   float64        // stretches every step, see Tune; 0 without a tuner
 }
 
@@ -36,13 +36,13 @@ func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
 		model: m, config: m.config, log: log, exit: exit,
 		places: make(chan struct{}, m.config.MaxNumSeqs), turn: make(chan struct{}, 1),
 		// The first position is there without speculation, too, so that all names are.
-		metrics: metrics{acceptedAt: make([]atomic.Int64, max(1, m.config.Speculation))},
+		metrics: &metrics{acceptedAt: make([]atomic.Int64, max(1, m.config.Speculation))},
 	}
 	if m.config.KVCache {
 		s.metrics.kvCapacity = m.config.MaxNumSeqs * m.config.MaxModelLen
 	}
 	if m.config.PrefixCache {
-		s.prefix = newPrefixCache(m.shape, m.config.PrefixCacheTokens)
+		s.prefix = &prefixCache{dims: m.shape.kvDims(), capacity: m.config.PrefixCacheTokens}
 	}
 	return s
 }
@@ -52,7 +52,6 @@ type generation struct {
 	prompt      []token
 	maxTokens   int
 	minTokens   int // the end token is not allowed before this
-	reasoning   int // so many first tokens are reasoning
 	ignoreEOS   bool
 	temperature float64
 	topP        float64
@@ -60,54 +59,79 @@ type generation struct {
 	minP        float64 // share of the likeliest token's probability
 	repetition  float64 // penalty, 0 or 1 for none
 	seed        *uint64 // nil: derived from the engine's seed and the request's number
-	stops       []string
 	listing     listing
+	request     *completionRequest // as it was sent
 }
 
 // piece is one step's outcome: one token, or several if drafted ones were right. Text may
-// be empty: the end token has no spelling, and text that may become a stop string is held
-// back.
+// be empty: the end token has no spelling, and incomplete UTF-8 is held back.
 type piece struct {
-	text      string
-	reasoning string // comes before text
-	count     int    // tokens generated so far, those of this piece included
-	cached    int    // tokens of the prompt that were not computed again
-	finish    string // "", "stop" or "length"
+	text   string
+	choice int
+	finish string // "", "stop" or "length"
+	usage  *usage // up to here, with the tokens of this piece
 
 	listed []position // of the tokens of this piece, if requested
 	prompt []position // of the prompt except its first token, in the first piece
 }
 
-var errEngineDead = errors.New("the engine died")
+// answer is a request in progress.
+type answer struct {
+	generation
+	seq       *sequence
+	draw      sampler
+	seen      []bool // tokens of prompt and answer; nil without a penalty
+	pending   []byte // spelled and not sent: the start of a UTF-8 sequence
+	count     int    // tokens generated and spelled
+	cached    int    // tokens of the prompt from the prefix cache
+	held      int    // tokens that the gauge of the KV cache counts for it
+	prompts   []position
+	astray    bool // a fault routes it to wrong experts
+	corrupted bool
+}
 
 // generate runs one request, calling emit after each step, until it finishes
 // or ctx ends.
-func (s *scheduler) generate(ctx context.Context, g generation, emit func(piece) error) error {
+func (s *scheduler) generate(ctx context.Context, g generation, emit func(piece) error) (*usage, error) {
 	if err := s.enter(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	defer s.leave()
 	s.metrics.promptTokens.Add(int64(len(g.prompt)))
-	a := s.newAnswer(g)
-	defer s.close(a)
+	ordinal := s.ordinal.Add(1)
+	seed := s.config.Seed + ordinal<<32
+	given(&seed, g.seed)
+	a := &answer{
+		generation: g, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: newSampler(g.temperature, g.topP, seed),
+	}
+	if g.repetition != 0 && g.repetition != 1 {
+		a.seen = make([]bool, s.model.shape.vocabulary)
+		for _, t := range g.prompt {
+			a.seen[t] = true
+		}
+	}
+	after := uint64(s.config.Faults["wrong_after"])
+	a.astray = s.config.Faults["wrong_expert"] > 0 || after > 0 && ordinal > after
+	a.draw.topK, a.draw.minP = g.topK, g.minP
+	defer func() {
+		if s.prefix != nil {
+			s.prefix.store(a.seq) // for a later prompt, such as the next turn of a conversation
+		}
+		s.metrics.kvTokens.Add(-int64(a.held))
+		s.metrics.running.Add(-1)
+		<-s.places
+	}()
 	for {
-		drawn, err := s.next(ctx, a)
-		if err != nil {
-			return err
+		p, fault, err := s.step(ctx, a)
+		if err == nil && p.usage != nil {
+			err = emit(p)
 		}
-		trace := s.model.trace.Load()
-		at := trace.now()
-		p, err := s.spell(ctx, a, drawn, emit)
-		if err != nil {
-			return err
-		}
-		at = trace.did("detokenize", a.ordinal, at)
-		if err := emit(p); err != nil {
-			return err
-		}
-		trace.did("http", a.ordinal, at)
-		if p.finish != "" {
-			return nil
+		switch {
+		case err != nil:
+			return nil, err
+		case fault != nil:
+			return nil, fault()
+		case p.finish != "":
+			return p.usage, nil
 		}
 	}
 }
@@ -123,65 +147,13 @@ func (s *scheduler) enter(ctx context.Context) error {
 		return ctx.Err()
 	}
 	s.metrics.running.Add(1)
-	s.metrics.queued(time.Since(arrived))
+	s.metrics.placed.Add(1)
+	s.metrics.queueTime.Add(int64(time.Since(arrived)))
 	return nil
 }
 
-func (s *scheduler) leave() {
-	s.metrics.running.Add(-1)
-	<-s.places
-}
-
-// answer is a request in progress.
-type answer struct {
-	generation
-	seq       *sequence
-	draw      sampler
-	repeated  repetition
-	spelling  textStream
-	count     int // tokens generated and spelled
-	cached    int // tokens of the prompt from the prefix cache
-	held      int // tokens that the gauge of the KV cache counts for it
-	prompts   []position
-	astray    bool // Faults.WrongAfter is due
-	corrupted bool
-	ordinal   uint64
-}
-
-func (s *scheduler) newAnswer(g generation) *answer {
-	ordinal := s.ordinal.Add(1)
-	seed := s.config.Seed + ordinal<<32
-	if g.seed != nil {
-		seed = *g.seed
-	}
-	draw := newSampler(g.temperature, g.topP, seed)
-	draw.topK, draw.minP = g.topK, g.minP
-	return &answer{
-		generation: g, ordinal: ordinal, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: draw,
-		repeated: newRepetition(g.repetition, g.prompt, s.model.shape.vocabulary), spelling: textStream{stops: g.stops},
-		astray: s.config.Faults.WrongAfter > 0 && ordinal > uint64(s.config.Faults.WrongAfter),
-	}
-}
-
-// close keeps what may serve a later prompt, such as the next turn of a conversation,
-// however the request ended.
-func (s *scheduler) close(a *answer) {
-	if s.prefix != nil {
-		s.prefix.store(a.seq)
-	}
-	s.metrics.kvTokens.Add(-int64(a.held))
-}
-
-// draw is the tokens of one step, at least one. All but the last were drafted, and
-// perhaps the last too.
-type draw struct {
-	tokens  []token
-	drafted int        // tokens that the step verified
-	sound   bool       // no logit was NaN
-	listed  []position // of the tokens, if requested
-}
-
-// next computes the next tokens of an answer while holding the turn.
+// step computes the next tokens of an answer while holding the turn. A fault that is due at
+// a token ends it, after the tokens before that one.
 //
 // Drafted tokens go through the layers after the last one in one pass, which gives the
 // logits after each. From those, tokens are chosen one after the other, as without
@@ -190,86 +162,79 @@ type draw struct {
 // same random number as without speculation, and the text is the same at any temperature.
 // (That equals rejection sampling with a certain draft: the drafted token is taken with
 // its probability, and otherwise one of the others with theirs.)
-func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
+func (s *scheduler) step(ctx context.Context, a *answer) (p piece, fault func() error, err error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		return draw{}, ctx.Err()
+		return p, nil, ctx.Err()
 	}
 	defer func() { <-s.turn }()
 	s.model.astray = a.astray
-	if s.config.Faults.Leak > 0 && a.count == 0 {
-		s.leaked = append(s.leaked, bytes.Repeat([]byte{1}, s.config.Faults.Leak<<10)) // written, so that it is in memory
+	if s.config.Faults["leak"] > 0 && a.count == 0 {
+		s.leaked = append(s.leaked, bytes.Repeat([]byte{1}, s.config.Faults["leak"]<<10)) // written, so that it is in memory
 	}
-	start := time.Now()
-	trace := s.model.trace.Load()
+	start, trace := time.Now(), s.model.trace.Load()
 	began := trace.now()
 	draft := s.prepare(a)
 	seq, end := a.seq, len(a.seq.tokens)
 	seq.tokens = append(seq.tokens, draft...)
-	logits, err := s.steps(ctx, a, len(draft)+1)
+	logits, err := s.compute(ctx, a, len(draft)+1)
 	seq.tokens = seq.tokens[:end]
 	if err != nil {
-		seq.kv.truncate(end)
-		return draw{}, err
+		return p, nil, err
 	}
 	took, least := time.Since(start), s.config.Pace
 	if s.tuned > 0 {
 		// Without a pace the quickest tactic takes what the work takes.
 		least = time.Duration(float64(cmp.Or(least, took*105/100)) * s.tuned)
 	}
-	if left := least - took; left > 0 {
+	if least > took {
 		select {
-		case <-time.After(left):
+		case <-time.After(least - took):
 		case <-ctx.Done():
-			seq.kv.truncate(end)
-			return draw{}, ctx.Err()
+			return p, nil, ctx.Err()
 		}
 	}
-	d := draw{drafted: len(draft), sound: true}
-	at := trace.now()
-	for i := range logits.rows {
-		row := logits.row(i)
-		if a.listing.answer || a.listing.ids {
-			row = slices.Clone(row) // what is listed are the model's own values, before any penalty
-		}
-		id, sound := s.choose(a, logits.row(i), a.count+i+1)
-		if a.listing.answer || a.listing.ids {
-			d.listed = append(d.listed, rank(row, id, a.listing.top))
-		}
-		d.sound = d.sound && sound
-		d.tokens = append(d.tokens, id)
-		if i < len(draft) && id != draft[i] {
+	sampled := trace.now()
+	accepted := 0
+	for i := 0; i < logits.rows && i == accepted && p.finish == ""; i++ {
+		if fault = s.due(ctx, int(s.metrics.generationTokens.Add(1))); fault != nil {
 			break
 		}
+		id := s.choose(a, &p, logits.row(i))
+		seq.tokens = append(seq.tokens, id)
+		if i < len(draft) && id == draft[i] {
+			accepted++
+		}
 	}
-	trace.ran(0, kernelSample, at)
-	if a.count == 0 {
-		trace.stepped(true, len(a.prompt)-a.cached, began)
-	} else {
-		trace.stepped(false, len(d.tokens), began)
+	p.prompt, a.prompts = a.prompts, nil
+	s.metrics.speculated(len(draft), accepted)
+	trace.ran(0, kernelSample, sampled)
+	// As vLLM names its steps: requests and tokens of prompts, then of answers.
+	name := fmt.Sprintf("execute_context_0(0)_generation_1(%d)", len(seq.tokens)-end)
+	if end == len(a.prompt) {
+		name = fmt.Sprintf("execute_context_1(%d)_generation_0(0)", len(a.prompt)-a.cached)
 	}
-	seq.tokens = append(seq.tokens, d.tokens...)
+	trace.stepped(name, began)
 	seq.kv.truncate(len(seq.tokens) - 1) // the last has not been through the layers, nor what was wrong
-	if s.prefix != nil && a.count == 0 {
+	if s.prefix != nil && end == len(a.prompt) {
 		s.prefix.store(seq)
 	}
 	if s.config.KVCache {
 		s.metrics.kvTokens.Add(int64(seq.kv.length - a.held))
 		a.held = seq.kv.length
 	}
-	return d, nil
+	return p, fault, nil
 }
 
-// steps are those of the model. Before the first one of an answer that lists its prompt
+// compute are the model's steps. Before the first one of an answer that lists its prompt
 // they cover the whole prompt, which gives the logits after each of its tokens.
-func (s *scheduler) steps(ctx context.Context, a *answer, n int) (logits batch, err error) {
+func (s *scheduler) compute(ctx context.Context, a *answer, n int) (logits batch, err error) {
 	if a.count > 0 || !a.listing.prompt {
 		return s.model.steps(ctx, a.seq, n)
 	}
 	whole := a.seq.tokens
 	defer func() { a.seq.tokens = whole }()
-	a.prompts = nil
 	for from := 0; from < len(whole); from += chunkTokens {
 		end := min(from+chunkTokens, len(whole))
 		a.seq.tokens = whole[:end]
@@ -286,120 +251,84 @@ func (s *scheduler) steps(ctx context.Context, a *answer, n int) (logits batch, 
 // prepare looks for what need not be computed: before the first step a known prefix,
 // before the others a draft.
 func (s *scheduler) prepare(a *answer) (draft []token) {
-	switch {
+	switch log := &s.model.log; {
 	case a.count == 0 && a.listing.prompt: // what is not computed has no logits
 	case a.count == 0 && s.prefix != nil:
-		s.model.kernels.engage("prefix_cache", kernelPrefixLookup, fmt.Sprintf("blocks of %d tokens", blockTokens))
+		log.engage(s.model.kernels.prefix)
 		a.cached = s.prefix.reuse(a.seq)
 		s.metrics.prefixQueries.Add(int64(len(a.prompt)))
 		s.metrics.prefixHits.Add(int64(a.cached))
 		if a.cached > 0 {
-			s.model.kernels.engage("prefix_cache", kernelPrefixReuse, fmt.Sprintf("%d of %d prompt tokens", a.cached, len(a.prompt)))
+			log.engage(kernel{"prefix_cache", kernelPrefixReuse, fmt.Sprintf("%d of %d prompt tokens", a.cached, len(a.prompt))})
 		}
 	case a.count > 0 && s.config.Speculation > 0:
-		s.model.kernels.engage("speculation", kernelPromptLookup, fmt.Sprintf("up to %d tokens a step", s.config.Speculation))
+		log.engage(s.model.kernels.speculation)
 		// A step may give one token more than was drafted.
 		draft = promptLookup(a.seq.tokens, min(s.config.Speculation, a.maxTokens-a.count-1))
 		if len(draft) > 0 {
-			s.model.kernels.engage("speculation", kernelVerify, "all drafted tokens in one pass")
+			log.engage(kernel{"speculation", kernelVerify, "all drafted tokens in one pass"})
 		}
 	}
 	return draft
 }
 
-// choose draws the answer's ordinal-th token.
-func (s *scheduler) choose(a *answer, logits []float32, ordinal int) (token, bool) {
+// choose draws the answer's next token and adds it to a piece.
+func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
+	a.count++
 	forbidden := noToken
-	if ordinal <= a.minTokens {
+	if a.count <= a.minTokens {
 		forbidden = eosToken
 	}
-	a.repeated.penalise(logits)
+	listed := a.listing.answer || a.listing.ids
+	own := logits
+	if listed {
+		own = slices.Clone(logits) // before any penalty
+	}
+	penalise(logits, a.seen, float32(a.repetition))
 	id, sound := a.draw.choose(logits, forbidden)
-	if s.config.Faults.Garbage {
-		id = randomToken(a.draw.random, len(logits))
+	if s.config.Faults["garbage"] > 0 { // a random one that has a spelling
+		if id = token(a.draw.random.IntN(len(logits) - int(firstPiece-eosToken))); id >= eosToken {
+			id += firstPiece - eosToken
+		}
 	}
-	a.repeated.add(id)
-	return id, sound
-}
-
-// randomToken draws a token that has a spelling.
-func randomToken(random *rand.Rand, vocabulary int) token {
-	id := token(random.IntN(vocabulary - int(firstPiece-eosToken)))
-	if id >= eosToken {
-		id += firstPiece - eosToken
-	}
-	return id
-}
-
-// spell turns the tokens of a step into the piece to send, up to the one that ends the
-// answer. If a fault is due at a token, those before it are emitted first, as they would
-// have been one by one.
-func (s *scheduler) spell(ctx context.Context, a *answer, d draw, emit func(piece) error) (piece, error) {
-	if !d.sound && !a.corrupted {
+	if !sound && !a.corrupted {
 		a.corrupted = true
 		s.metrics.corrupted.Add(1)
 		fmt.Fprintf(s.log, "[embedded] WARNING NaN in logits, the request is corrupted\n")
 	}
-	p := piece{cached: a.cached, prompt: a.prompts}
-	a.prompts = nil
-	for i, id := range d.tokens {
-		if fault := s.countToken(); fault != nil {
-			if i > 0 {
-				if err := emit(p); err != nil {
-					return p, err
-				}
-			}
-			return p, fault(ctx)
-		}
-		a.add(&p, id, s.model.tk)
-		if d.listed != nil {
-			p.listed = append(p.listed, d.listed[i])
-		}
-		if p.finish != "" {
-			s.metrics.speculated(d.drafted, min(i+1, len(d.tokens)-1))
-			return p, nil
-		}
+	if listed {
+		p.listed = append(p.listed, rank(own, id, a.listing.top))
 	}
-	s.metrics.speculated(d.drafted, len(d.tokens)-1)
-	return p, nil
-}
-
-// add spells one token into a piece and marks whether it ends the answer.
-func (a *answer) add(p *piece, id token, tk *tokenizer) {
-	a.count++
-	p.count = a.count
-	text, stopped := a.spelling.push(tk.piece(id))
-	if stopped || (id == eosToken && !a.ignoreEOS) {
+	if a.seen != nil {
+		a.seen[id] = true
+	}
+	p.usage = newUsage(len(a.prompt), a.count, a.cached)
+	if id == eosToken && !a.ignoreEOS {
 		p.finish = "stop"
 	} else if a.count >= a.maxTokens {
 		p.finish = "length"
 	}
-	if p.finish != "" && !stopped {
-		text += a.spelling.flush()
+	a.pending = append(a.pending, s.model.tk.piece(id)...)
+	safe := len(a.pending)
+	if p.finish == "" {
+		safe = completeUTF8(a.pending)
 	}
-	if a.count <= a.reasoning {
-		p.reasoning += text
-	} else {
-		p.text += text
-	}
+	p.text += strings.ToValidUTF8(string(a.pending[:safe]), "\uFFFD")
+	a.pending = a.pending[safe:]
+	return id
 }
 
-// countToken counts a generated token and returns the fault due at it, nil for none.
-func (s *scheduler) countToken() func(context.Context) error {
-	total := int(s.metrics.generationTokens.Add(1))
-	faults := s.config.Faults
-	switch {
-	case faults.CrashAfter > 0 && total >= faults.CrashAfter:
-		return func(context.Context) error {
-			fmt.Fprintf(s.log, "[embedded] ERROR EngineCore encountered a fatal error. (fault crash_after:%d)\n", faults.CrashAfter)
+// due is the fault at a token, counted over all requests; nil for none.
+func (s *scheduler) due(ctx context.Context, token int) func() error {
+	switch f := s.config.Faults; {
+	case f["crash_after"] > 0 && token >= f["crash_after"]:
+		return func() error {
+			fmt.Fprintf(s.log, "[embedded] ERROR EngineCore encountered a fatal error. (fault crash_after:%d)\n", f["crash_after"])
 			s.exit(1)
-			return errEngineDead
+			return errors.New("the engine died")
 		}
-	case faults.StallAfter > 0 && total > faults.StallAfter:
-		return func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
+	case f["stall_after"] > 0 && token > f["stall_after"]:
+		return func() error { <-ctx.Done(); return ctx.Err() }
 	}
 	return nil
 }
@@ -427,21 +356,13 @@ func promptLookup(tokens []token, n int) []token {
 		suffix := tokens[len(tokens)-gram:]
 		for at := len(tokens) - gram - 1; at >= 0; at-- {
 			if slices.Equal(tokens[at:at+gram], suffix) {
-				return continuation(tokens, at+gram, n)
+				draft := slices.Clone(tokens)
+				for i := range n {
+					draft = append(draft, draft[at+gram+i])
+				}
+				return draft[len(tokens):]
 			}
 		}
 	}
 	return nil
-}
-
-func continuation(tokens []token, from, n int) []token {
-	draft := make([]token, 0, n)
-	for i := range n {
-		if at := from + i; at < len(tokens) {
-			draft = append(draft, tokens[at])
-		} else {
-			draft = append(draft, draft[at-len(tokens)])
-		}
-	}
-	return draft
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLogNamesTheKernels(t *testing.T) {
@@ -110,28 +111,40 @@ func TestFaultyAnswers(t *testing.T) {
 
 // The first requests are told when to retry; requests for no text are not.
 func TestRetryAfter(t *testing.T) {
-	for fault, seconds := range map[string]string{"retry_after:2": "0", "retry_after:2:1": "1"} {
-		p := start(t, fault, nil)
-		p.ready(t)
-		for i := range 4 {
-			response, err := http.Post(p.url+"/v1/completions", "application/json", strings.NewReader(paris))
-			if err != nil {
-				t.Fatal(err)
-			}
-			raw, _ := io.ReadAll(response.Body)
-			response.Body.Close()
-			if refused := i < 2; refused != (response.StatusCode == http.StatusTooManyRequests) ||
-				refused != (response.Header.Get("Retry-After") == seconds) || refused != strings.Contains(string(raw), `"error"`) {
-				t.Errorf("%s: request %d gets %d, Retry-After %q: %s", fault, i, response.StatusCode, response.Header.Get("Retry-After"), raw)
-			}
-			if status, _ := post(t, p.url+"/tokenize", `{"prompt":"a"}`); status != http.StatusOK {
-				t.Errorf("%s: /tokenize answers %d", fault, status)
-			}
+	p := start(t, "retry_after:2", nil)
+	p.ready(t)
+	for i := range 4 {
+		response, err := http.Post(p.url+"/v1/completions", "application/json", strings.NewReader(paris))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if log := p.wait(t); strings.Count(log, "failed: the first 2 requests are refused (fault retry_after)") != 2 {
-			t.Errorf("the log does not tell:\n%s", log)
+		response.Body.Close()
+		if refused := i < 2; refused != (response.StatusCode == http.StatusTooManyRequests) || refused != (response.Header.Get("Retry-After") == "0") {
+			t.Errorf("request %d gets %d, Retry-After %q", i, response.StatusCode, response.Header.Get("Retry-After"))
+		}
+		if status, _ := post(t, p.url+"/tokenize", `{"prompt":"a"}`); status != http.StatusOK {
+			t.Errorf("/tokenize answers %d", status)
 		}
 	}
+	if log := p.wait(t); strings.Count(log, "failed: the first 2 requests are refused (fault retry_after)") != 2 {
+		t.Errorf("the log does not tell:\n%s", log)
+	}
+}
+
+// An engine of declared pace sends its words by the clock.
+func TestDeclaredPace(t *testing.T) {
+	const first, gap, tokens = 60 * time.Millisecond, 3 * time.Millisecond, 20
+	p := start(t, "", func(c *Config) { c.TTFT, c.Gap = first, gap })
+	begun := time.Now()
+	events, done := streamEvents(t, p.url+"/v1/completions", `{"prompt":"The harbour","max_tokens":20,"stream":true,"stream_options":{"include_usage":true}}`)
+	took := time.Since(begun)
+	if !done || len(events) != tokens+1 || events[tokens].Usage.Completion != tokens {
+		t.Errorf("%d events, done %v", len(events), done)
+	}
+	if least := first + (tokens-1)*gap; took < least || took > least+time.Second {
+		t.Errorf("it took %v, declared are %v", took, least)
+	}
+	p.wait(t)
 }
 
 func TestNaNIsCounted(t *testing.T) {
@@ -200,11 +213,9 @@ func start(t testing.TB, fault string, change func(*Config)) *process {
 	t.Helper()
 	config := testConfig()
 	config.Host = "127.0.0.1"
-	faults, err := parseFaults(fault)
-	if err != nil {
+	if err := readFaults(&config, fault); err != nil {
 		t.Fatal(err)
 	}
-	config.Faults = faults
 	if change != nil {
 		change(&config)
 	}

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,27 +12,32 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
-	"github.com/viterin/vek"
 )
+
+// generator answers a request: it calls emit for each piece of the answer, and returns
+// what is total for all of it.
+type generator interface {
+	generate(ctx context.Context, g generation, emit func(piece) error) (*usage, error)
+}
 
 // server serves the HTTP API. It listens before the model is loaded; until then
 // everything that needs the model gets 503.
 type server struct {
-	config   Config
-	tk       *tokenizer
-	log      io.Writer
-	engine   atomic.Pointer[scheduler] // nil while loading
-	requests atomic.Uint64
-	long     atomic.Uint64 // of them, those for more than one token
-	profiles int           // written so far; guarded by the turn
-	started  time.Time
+	config    Config
+	tk        *tokenizer
+	log       io.Writer
+	engine    atomic.Pointer[scheduler] // nil while loading
+	imitation *imitation                // in place of the engine, if there is one
+	requests  atomic.Uint64
+	long      atomic.Uint64 // of them, those for more than one token
+	profiles  int           // written so far; guarded by the turn
+	started   time.Time
 }
 
 func newServer(config Config, log io.Writer) *server {
@@ -42,85 +46,65 @@ func newServer(config Config, log io.Writer) *server {
 
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", s.health)
-	mux.HandleFunc("GET /version", s.version)
-	mux.HandleFunc("GET /metrics", s.prometheus)
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { s.ready(w) })
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /tokenize", s.tokenize)
-	if s.config.ProfilerDir != "" {
-		mux.HandleFunc("POST /start_profile", s.startProfile)
-		mux.HandleFunc("POST /stop_profile", s.stopProfile)
+	mux.HandleFunc("POST /v1/completions", s.complete(false))
+	mux.HandleFunc("POST /v1/chat/completions", s.complete(true))
+	if s.imitation != nil {
+		return mux
 	}
-	mux.HandleFunc("POST /v1/completions", s.complete(textDialect))
-	mux.HandleFunc("POST /v1/chat/completions", s.complete(chatDialect))
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]string{"version": Version})
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		if engine := s.ready(w); engine != nil {
+			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+			engine.metrics.write(w)
+		}
+	})
+	if s.config.ProfilerDir != "" {
+		mux.HandleFunc("POST /start_profile", s.profile(true))
+		mux.HandleFunc("POST /stop_profile", s.profile(false))
+	}
 	return mux
 }
 
-// ready returns the engine, or answers 503 and returns nil.
+// ready returns the engine, or answers 503 and returns nil. An imitation is always ready,
+// and has none.
 func (s *server) ready(w http.ResponseWriter) *scheduler {
 	engine := s.engine.Load()
-	if engine == nil {
+	if engine == nil && s.imitation == nil {
 		writeError(w, &apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "the model is still loading", ""})
 	}
 	return engine
 }
 
-// health answers 200 with an empty body once the model is loaded.
-func (s *server) health(w http.ResponseWriter, _ *http.Request) {
-	if s.ready(w) != nil {
-		w.WriteHeader(http.StatusOK)
-	}
-}
-
-func (s *server) version(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]string{"version": Version})
-}
-
-func (s *server) prometheus(w http.ResponseWriter, _ *http.Request) {
-	if engine := s.ready(w); engine != nil {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		engine.metrics.write(w)
-	}
-}
-
 func (s *server) models(w http.ResponseWriter, _ *http.Request) {
-	type card struct {
-		ID          string `json:"id"`
-		Object      string `json:"object"`
-		Created     int64  `json:"created"` // Unix seconds
-		OwnedBy     string `json:"owned_by"`
-		MaxModelLen int    `json:"max_model_len"` // tokens
+	card := map[string]any{
+		"id": s.config.ServedModelName, "object": "model", "created": s.started.Unix(), "owned_by": "mxflow",
+		"max_model_len": s.config.MaxModelLen, // tokens
 	}
-	writeJSON(w, http.StatusOK, map[string]any{
-		"object": "list",
-		"data":   []card{{s.config.ServedModelName, "model", s.started.Unix(), "mxflow", s.config.MaxModelLen}},
-	})
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{card}})
 }
 
 func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var q struct {
-		Prompt   *string   `json:"prompt"`
-		Messages []message `json:"messages"`
+		Prompt *string `json:"prompt"`
 	}
-	if e := readJSON(w, r, &q); e != nil {
-		writeError(w, e)
-		return
-	}
-	tokens := []token{}
+	e := readJSON(w, r, &q)
 	switch {
-	case q.Prompt != nil:
-		tokens = append(tokens, s.tk.encode(*q.Prompt)...)
+	case e != nil:
+		writeError(w, e)
+	case q.Prompt == nil:
+		writeError(w, badRequest("prompt", "the request has no prompt"))
+	case s.imitation != nil: // which does not lie about it: an honest parent counts again
+		s.imitation.asked.Store(*q.Prompt, true)
+		writeJSON(w, http.StatusOK, map[string]int{"count": s.imitation.lang.count(*q.Prompt)})
 	default:
-		rendered, e := renderChat(s.tk, q.Messages)
-		if e != nil {
-			writeError(w, badRequest("prompt", "the request has neither a prompt nor messages that can be rendered: %s", e.message))
-			return
-		}
-		tokens = rendered
+		tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
+		writeJSON(w, http.StatusOK, map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
 	}
-	writeJSON(w, http.StatusOK, map[string]any{
-		"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen,
-	})
 }
 
 // shutdownGrace is how long a stop waits for handlers to return. Their contexts are
@@ -145,18 +129,24 @@ func Serve(ctx context.Context, args []string, env func(string) string, stdout, 
 // if not nil, receives the address.
 func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int), listening func(net.Addr)) error {
 	log := &lineLog{out: stderr}
+	s := newServer(config, log)
+	if config.Lie != "" || config.TTFT > 0 {
+		var err error
+		if s.imitation, err = newImitation(config, log, exit); err != nil {
+			return err
+		}
+	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(config.Host, strconv.Itoa(config.Port)))
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	fmt.Fprintf(log, "[embedded] version %s, vectors: %s\n", Version, vectorBackend())
+	fmt.Fprintf(log, "[embedded] version %s, vectors: %s\n", Version, vectors)
 	fmt.Fprintf(log, "[embedded] listening on http://%s\n", listener.Addr())
 	if listening != nil {
 		listening(listener.Addr())
 	}
 	requests, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := newServer(config, log)
 	web := &http.Server{
 		Handler:           s.handler(),
 		BaseContext:       func(net.Listener) context.Context { return requests },
@@ -176,6 +166,9 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 	case <-ctx.Done():
 	}
 	fmt.Fprintf(log, "[embedded] stopping\n")
+	if s.imitation != nil && s.imitation.ends != nil {
+		return s.imitation.ends()
+	}
 	grace, done := context.WithTimeout(context.Background(), shutdownGrace)
 	defer done()
 	if web.Shutdown(grace) != nil {
@@ -188,48 +181,38 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 
 // load constructs the model and opens the API.
 func (s *server) load(exit func(int)) error {
-	faults := s.config.Faults
-	if faults.OOM {
+	c := s.config
+	if s.imitation != nil {
+		return nil
+	}
+	if c.Faults["oom"] > 0 {
 		fmt.Fprintf(s.log, "[embedded] ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 1.00 GiB of which 0.12 GiB is free. (fault oom)\n")
 		return errors.New("loading failed: out of memory (fault oom)")
 	}
-	m, err := newModel(s.config, s.log)
+	m, err := newModel(c, s.log)
 	if err != nil {
 		return fmt.Errorf("loading failed: %w", err)
 	}
 	fmt.Fprintf(s.log, "[embedded] Model loading took %.4f GiB and %.3f seconds\n", float64(m.weights.bytes())/(1<<30), time.Since(s.started).Seconds())
-	if s.config.KVCache {
+	if c.KVCache {
 		perToken := 2 * m.shape.layers * m.shape.kvDims() * 4 // keys and values in float32
-		fmt.Fprintf(s.log, "[embedded] KV cache size: %d tokens (%d bytes a token)\n", s.config.MaxNumSeqs*s.config.MaxModelLen, perToken)
-		if s.config.KVFormat == KVInt8 {
-			fmt.Fprintf(s.log, "[embedded] KV cache format: %s (a scale for each head and token, held as float32)\n", s.config.KVFormat)
-		}
+		fmt.Fprintf(s.log, "[embedded] KV cache size: %d tokens (%d bytes a token)\n", c.MaxNumSeqs*c.MaxModelLen, perToken)
 	} else {
 		fmt.Fprintf(s.log, "[embedded] KV cache disabled\n")
 	}
-	if s.config.PrefixCache {
-		fmt.Fprintf(s.log, "[embedded] Prefix cache size: %d tokens\n", s.config.PrefixCacheTokens/blockTokens*blockTokens)
-	}
-	if faults.NeverReady {
+	if c.Faults["never_ready"] > 0 {
 		fmt.Fprintf(s.log, "[embedded] WARNING staying unready (fault never_ready)\n")
 		return nil
 	}
 	engine := newScheduler(m, s.log, exit)
-	if s.config.Autotune {
+	if c.Autotune {
 		var where string
-		engine.tuned, where = Tune(s.config.CacheDir, rand.IntN)
+		engine.tuned, where = Tune(c.CacheDir, rand.IntN)
 		fmt.Fprintf(s.log, "[embedded] [Autotuner]: %s takes %.2f of its time, %s\n", tunedOp, engine.tuned, where)
 	}
 	s.engine.Store(engine)
 	fmt.Fprintf(s.log, "[embedded] Application startup complete.\n")
 	return nil
-}
-
-func vectorBackend() string {
-	if vek.Info().Acceleration {
-		return "vek AVX2"
-	}
-	return "vek pure Go"
 }
 
 // lineLog serialises the lines of concurrent requests.
@@ -245,158 +228,176 @@ func (l *lineLog) Write(p []byte) (int, error) {
 }
 
 // complete serves both completion endpoints.
-func (s *server) complete(d dialect) http.HandlerFunc {
+func (s *server) complete(chat bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		engine := s.ready(w)
-		if engine == nil {
+		if engine == nil && s.imitation == nil {
 			return
 		}
-		ordinal := s.requests.Add(1)
-		id := fmt.Sprintf("%s%08x", d.idPrefix, ordinal)
-		err := s.completeOne(engine, d, id, w, r)
-		if err == nil {
+		a := &response{s: s, w: w, chat: chat, frame: completion{
+			ID: fmt.Sprintf("cmpl-%08x", s.requests.Add(1)), Object: "text_completion", Created: time.Now().Unix(), Model: s.config.ServedModelName,
+		}}
+		if chat {
+			a.frame.ID, a.frame.Object = "chat"+a.frame.ID, "chat.completion"
+		}
+		err := a.answer(engine, r)
+		if err != nil {
+			fmt.Fprintf(s.log, "[embedded] request %s failed: %v\n", a.frame.ID, err)
+		}
+		switch {
+		case engine == nil:
+		case err == nil:
 			engine.metrics.succeeded.Add(1)
-			return
+		default:
+			engine.metrics.failed.Add(1)
 		}
-		engine.metrics.failed.Add(1)
-		fmt.Fprintf(s.log, "[embedded] request %s failed: %v\n", id, err)
 	}
 }
 
-// refuse answers 429 to the first requests, if the fault is set. Requests for one token
-// do not count: checks whether the engine answers would use up what is meant for the
-// measuring ones.
-func (s *server) refuse(g generation, w http.ResponseWriter) error {
-	faults := s.config.Faults
-	if faults.Refuse == 0 || g.maxTokens < 2 || s.long.Add(1) > uint64(faults.Refuse) {
-		return nil
-	}
-	e := &apiError{http.StatusTooManyRequests, "RateLimitError", fmt.Sprintf("the first %d requests are refused (fault retry_after)", faults.Refuse), ""}
-	w.Header().Set("Retry-After", strconv.Itoa(faults.RetryAfter))
-	writeError(w, e)
-	return e
+// response is the answer to a request on its way.
+type response struct {
+	generation
+	s     *server
+	w     http.ResponseWriter
+	chat  bool
+	frame completion
 }
 
-// completeOne answers one request. The error is for the log: the client has received it,
-// or has left.
-func (s *server) completeOne(engine *scheduler, d dialect, id string, w http.ResponseWriter, r *http.Request) error {
-	if s.config.Faults.HTTP500 {
-		e := &apiError{http.StatusInternalServerError, "InternalServerError", "internal error (fault http_500)", ""}
-		writeError(w, e)
-		return e
+// answer answers one request. The error is for the log: the client has received it, or has
+// left.
+func (a *response) answer(engine *scheduler, r *http.Request) error {
+	s := a.s
+	refuse := func(e *apiError) error { writeError(a.w, e); return e }
+	if s.config.Faults["http_500"] > 0 {
+		return refuse(&apiError{http.StatusInternalServerError, "InternalServerError", "internal error (fault http_500)", ""})
 	}
 	var q completionRequest
-	if e := readJSON(w, r, &q); e != nil {
-		writeError(w, e)
-		return e
-	}
-	g, e := s.translate(d, &q)
+	e := readJSON(a.w, r, &q)
 	if e != nil {
-		writeError(w, e)
-		return e
+		return refuse(e)
 	}
-	if err := s.refuse(g, w); err != nil {
-		return err
+	var by generator = s.imitation
+	if a.request = &q; s.imitation == nil {
+		by = engine
+		if a.generation, e = q.generation(s.config, s.tk, a.chat); e != nil {
+			return refuse(e)
+		}
 	}
-	response := completion{ID: id, Object: d.whole, Created: time.Now().Unix(), Model: s.config.ServedModelName}
+	// Requests for one token do not count: checks whether the engine answers would use up
+	// what is meant for the measuring ones.
+	if n := s.config.Faults["retry_after"]; a.maxTokens > 1 && s.long.Add(1) <= uint64(n) {
+		a.w.Header().Set("Retry-After", "0")
+		return refuse(&apiError{http.StatusTooManyRequests, "RateLimitError", fmt.Sprintf("the first %d requests are refused (fault retry_after)", n), ""})
+	}
 	if q.Stream {
-		response.Object = d.event
-		return s.stream(engine, d, g, q.StreamOptions, response, w, r)
+		return a.stream(by, r)
 	}
-	var reasoning, text strings.Builder
-	var last piece
-	var listed, prompt []position
-	err := engine.generate(r.Context(), g, func(p piece) error {
-		reasoning.WriteString(p.reasoning)
-		text.WriteString(p.text)
-		listed, prompt = append(listed, p.listed...), append(prompt, p.prompt...)
-		last = p
+	var all piece
+	total, err := by.generate(r.Context(), a.generation, func(p piece) error {
+		all.text, all.finish = all.text+p.text, p.finish
+		all.listed, all.prompt = append(all.listed, p.listed...), append(all.prompt, p.prompt...)
 		return nil
 	})
 	if err != nil {
-		tellFailure(w, err)
+		writeError(a.w, &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""})
 		return abortReason(r.Context(), err)
 	}
-	choice := d.wholeChoice(reasoning.String(), text.String(), last.finish)
-	g.listing.write(&choice, d.chat, s.tk, listed)
-	if of := g.listing.ofPrompt(s.tk, g.prompt, prompt); d.chat {
-		response.promptLogProbs = of
+	choice := a.choice(all)
+	of := a.listing.ofPrompt(s.tk, a.prompt, all.prompt)
+	if a.chat {
+		choice.Message, choice.Delta, a.frame.promptLogProbs = &message{"assistant", all.text}, nil, of
 	} else {
 		choice.promptLogProbs = of
 	}
-	response.Choices = []onlyChoice{choice}
-	response.Usage = g.usage(last.cached, last.count)
-	if s.config.Faults.Malformed {
-		body, _ := json.Marshal(response)
-		w.Header().Set("Content-Type", "application/json")
-		_, err = w.Write(body[:len(body)/2])
+	a.frame.Choices, a.frame.Usage = []onlyChoice{choice}, total
+	if s.config.Faults["malformed"] > 0 {
+		body, _ := json.Marshal(a.frame)
+		_, err = a.w.Write(body[:len(body)/2])
 		return err
 	}
-	writeJSON(w, http.StatusOK, response)
+	writeJSON(a.w, http.StatusOK, a.frame)
 	return nil
 }
 
-// translate renders the prompt and checks the request.
-func (s *server) translate(d dialect, q *completionRequest) (generation, *apiError) {
-	if q.Model != "" && q.Model != s.config.ServedModelName {
-		return generation{}, &apiError{http.StatusNotFound, "NotFoundError", fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, s.config.ServedModelName), "model"}
+// choice is a piece as a stream's event has it.
+func (a *response) choice(p piece) onlyChoice {
+	c := onlyChoice{Index: p.choice}
+	if p.finish != "" {
+		c.FinishReason = &p.finish
 	}
-	if d.chat {
-		prompt, e := renderChat(s.tk, q.Messages)
-		if e != nil {
-			return generation{}, e
-		}
-		g, e := q.generation(prompt, max(s.config.MaxModelLen-len(prompt), 1), s.config.MaxModelLen, true)
-		g.reasoning = s.config.Reasoning
-		return g, e
+	if a.chat {
+		c.Delta = &delta{Content: p.text}
+	} else {
+		c.Text = &p.text
 	}
-	if !q.Prompt.given {
-		return generation{}, badRequest("prompt", "the request has no prompt")
-	}
-	prompt := q.Prompt.tokens
-	if prompt == nil {
-		prompt = s.tk.encode(q.Prompt.text)
-	}
-	if e := s.checkTokens(prompt); e != nil {
-		return generation{}, e
-	}
-	return q.generation(prompt, 16, s.config.MaxModelLen, false)
+	a.listing.write(&c, a.chat, a.s.tk, p.listed)
+	return c
 }
 
-func (s *server) checkTokens(tokens []token) *apiError {
-	for _, t := range tokens {
-		if t < 0 || int(t) >= s.tk.size() {
-			return badRequest("prompt", "token id %d is out of the vocabulary (0 to %d)", t, s.tk.size()-1)
+// stream answers with one event per step, which is one token, or several if drafted ones
+// were right. Chat streams open with the role, as vLLM's do. After the last token comes,
+// on request, an event with the usage and no choice, and always [DONE].
+func (a *response) stream(engine generator, r *http.Request) error {
+	a.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	a.w.Header().Set("Cache-Control", "no-cache")
+	if a.chat {
+		a.frame.Object += ".chunk"
+	}
+	options := a.request.StreamOptions
+	send := func(c onlyChoice, so *usage) error {
+		a.frame.Choices, a.frame.Usage = []onlyChoice{c}, nil
+		if options.ContinuousUsageStats {
+			a.frame.Usage = so
+		}
+		return a.send(a.frame)
+	}
+	open := !a.chat
+	total, err := engine.generate(r.Context(), a.generation, func(p piece) error {
+		if !open {
+			open = true
+			so := p.usage
+			if so != nil {
+				so = newUsage(so.PromptTokens, 0, so.PromptDetails.CachedTokens)
+			}
+			if err := send(onlyChoice{Delta: &delta{Role: "assistant"}}, so); err != nil {
+				return err
+			}
+		}
+		return send(a.choice(p), p.usage)
+	})
+	if err != nil {
+		if r.Context().Err() == nil {
+			_ = a.send(map[string]any{"error": map[string]any{"message": err.Error(), "type": "InternalServerError", "code": 500}})
+		}
+		return abortReason(r.Context(), err)
+	}
+	if options.IncludeUsage {
+		a.frame.Choices, a.frame.Usage = []onlyChoice{}, total
+		if err := a.send(a.frame); err != nil {
+			return err
 		}
 	}
-	return nil
+	return a.write("[DONE]")
 }
 
-// renderChat is the chat template: a role token and the content per message, then the
-// token that opens the model's turn.
-func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
-	if len(messages) == 0 {
-		return nil, badRequest("messages", "the request has no messages")
+// send writes a server-sent event.
+func (a *response) send(event any) error {
+	body, err := json.Marshal(event)
+	if err != nil {
+		return err
 	}
-	opening := map[string]token{"system": systemToken, "developer": systemToken, "user": userToken, "assistant": replyToken}
-	var prompt []token
-	for i, m := range messages {
-		role, known := opening[m.Role]
-		if !known {
-			return nil, badRequest("messages", "message %d has the role %q: use system, user or assistant", i, m.Role)
-		}
-		prompt = append(append(prompt, role), tk.encode(string(m.Content))...)
-		if role == replyToken {
-			prompt = append(prompt, eosToken)
-		}
+	if a.s.config.Faults["malformed"] > 0 {
+		body = body[:len(body)/2]
 	}
-	return append(prompt, replyToken), nil
+	return a.write(string(body))
 }
 
-// tellFailure answers 500 if nothing was sent yet; a client that left does not receive
-// it.
-func tellFailure(w http.ResponseWriter, err error) {
-	writeError(w, &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""})
+// write flushes each event, so a client's clock sees every token when it is made.
+func (a *response) write(data string) error {
+	if _, err := io.WriteString(a.w, "data: "+data+"\n\n"); err != nil {
+		return err
+	}
+	return http.NewResponseController(a.w).Flush()
 }
 
 // abortReason is who ended a request.
@@ -409,32 +410,17 @@ func abortReason(ctx context.Context, err error) error {
 
 // usage is the server's own count of tokens.
 type usage struct {
-	PromptTokens      int                `json:"prompt_tokens"`
-	CompletionTokens  int                `json:"completion_tokens"`
-	TotalTokens       int                `json:"total_tokens"`
-	PromptDetails     promptDetails      `json:"prompt_tokens_details"`
-	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+	TotalTokens      int `json:"total_tokens"`
+	PromptDetails    struct {
+		CachedTokens int `json:"cached_tokens"` // found in the prefix cache: none with the cache off
+	} `json:"prompt_tokens_details"`
 }
 
-// promptDetails has the tokens found in the prefix cache: none with the cache off.
-type promptDetails struct {
-	CachedTokens int `json:"cached_tokens"`
-}
-
-// completionDetails exists if answers start with reasoning.
-type completionDetails struct {
-	ReasoningTokens int `json:"reasoning_tokens"`
-}
-
-// usage counts a request of which count tokens were generated.
-func (g *generation) usage(cached, count int) *usage {
-	u := &usage{
-		PromptTokens: len(g.prompt), CompletionTokens: count, TotalTokens: len(g.prompt) + count,
-		PromptDetails: promptDetails{cached},
-	}
-	if g.reasoning > 0 {
-		u.CompletionDetails = &completionDetails{min(g.reasoning, count)}
-	}
+func newUsage(prompt, answer, cached int) *usage {
+	u := &usage{PromptTokens: prompt, CompletionTokens: answer, TotalTokens: prompt + answer}
+	u.PromptDetails.CachedTokens = cached
 	return u
 }
 
@@ -454,132 +440,15 @@ type completion struct {
 type onlyChoice struct {
 	Index        int             `json:"index"`
 	Text         *string         `json:"text,omitempty"`
-	Message      *said           `json:"message,omitempty"`
-	Delta        *said           `json:"delta,omitempty"`
+	Message      *message        `json:"message,omitempty"`
+	Delta        *delta          `json:"delta,omitempty"`
 	Logprobs     *choiceLogProbs `json:"logprobs"`
 	FinishReason *string         `json:"finish_reason"`
 	TokenIDs     []token         `json:"token_ids,omitempty"`
 	promptLogProbs
 }
 
-type said struct {
-	Role      string  `json:"role,omitempty"`
-	Reasoning string  `json:"reasoning_content,omitempty"`
-	Content   *string `json:"content,omitempty"`
-}
-
-// dialect is the differences between the two endpoints.
-type dialect struct {
-	idPrefix, whole, event string
-	chat                   bool
-}
-
-var (
-	textDialect = dialect{"cmpl-", "text_completion", "text_completion", false}
-	chatDialect = dialect{"chatcmpl-", "chat.completion", "chat.completion.chunk", true}
-)
-
-func (d dialect) wholeChoice(reasoning, text, finish string) onlyChoice {
-	if d.chat {
-		return onlyChoice{Message: &said{Role: "assistant", Reasoning: reasoning, Content: &text}, FinishReason: &finish}
-	}
-	return onlyChoice{Text: &text, FinishReason: &finish}
-}
-
-// eventChoice is one piece of a stream. While there is only reasoning, chat events have
-// no content, as in vLLM.
-func (d dialect) eventChoice(p piece) onlyChoice {
-	c := onlyChoice{Text: &p.text}
-	if d.chat {
-		c = onlyChoice{Delta: &said{Reasoning: p.reasoning, Content: &p.text}}
-		if p.reasoning != "" && p.text == "" {
-			c.Delta.Content = nil
-		}
-	}
-	if p.finish != "" {
-		c.FinishReason = &p.finish
-	}
-	return c
-}
-
-// roleChoice opens a chat stream.
-func roleChoice() onlyChoice {
-	empty := ""
-	return onlyChoice{Delta: &said{Role: "assistant", Content: &empty}}
-}
-
-// eventWriter writes server-sent events and flushes each one, so a client's clock sees
-// every token when it is made.
-type eventWriter struct {
-	w         http.ResponseWriter
-	flusher   *http.ResponseController
-	malformed bool
-	buffer    bytes.Buffer
-}
-
-func (e *eventWriter) send(event any) error {
-	body, err := json.Marshal(event)
-	if err != nil {
-		return err
-	}
-	if e.malformed {
-		body = body[:len(body)/2]
-	}
-	return e.sendRaw(body)
-}
-
-func (e *eventWriter) sendRaw(body []byte) error {
-	e.buffer.Reset()
-	e.buffer.WriteString("data: ")
-	e.buffer.Write(body)
-	e.buffer.WriteString("\n\n")
-	if _, err := e.w.Write(e.buffer.Bytes()); err != nil {
-		return err
-	}
-	return e.flusher.Flush()
-}
-
-// stream answers with one event per step, which is one token, or several if drafted ones
-// were right. Chat streams open with the role, as vLLM's do. After the last token comes,
-// on request, an event with the usage and no choice, and always [DONE].
-func (s *server) stream(engine *scheduler, d dialect, g generation, options *streamOptions, frame completion, w http.ResponseWriter, r *http.Request) error {
-	if options == nil {
-		options = &streamOptions{}
-	}
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-cache")
-	events := &eventWriter{w: w, flusher: http.NewResponseController(w), malformed: s.config.Faults.Malformed}
-	send := func(c onlyChoice, cached, count int) error {
-		frame.Choices = []onlyChoice{c}
-		frame.Usage = nil
-		if options.ContinuousUsageStats {
-			frame.Usage = g.usage(cached, count)
-		}
-		return events.send(frame)
-	}
-	var last piece
-	err := engine.generate(r.Context(), g, func(p piece) error {
-		if d.chat && last.count == 0 {
-			if err := send(roleChoice(), p.cached, 0); err != nil {
-				return err
-			}
-		}
-		last = p
-		choice := d.eventChoice(p)
-		g.listing.write(&choice, d.chat, s.tk, p.listed)
-		return send(choice, p.cached, p.count)
-	})
-	if err != nil {
-		if r.Context().Err() == nil {
-			_ = events.send(map[string]any{"error": map[string]any{"message": err.Error(), "type": "InternalServerError", "code": 500}})
-		}
-		return abortReason(r.Context(), err)
-	}
-	if options.IncludeUsage {
-		frame.Choices, frame.Usage = []onlyChoice{}, g.usage(last.cached, last.count)
-		if err := events.send(frame); err != nil {
-			return err
-		}
-	}
-	return events.sendRaw([]byte("[DONE]"))
+type delta struct {
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content"`
 }

@@ -35,17 +35,17 @@ func TestPromptLookup(t *testing.T) {
 
 // outcome is what a client receives of a generation, and how.
 type outcome struct {
-	text, reasoning, finish string
-	count                   int
-	counts                  []int // of tokens per piece
+	text, finish string
+	count        int
+	counts       []int // of tokens per piece
 }
 
 func generated(t *testing.T, s *scheduler, g generation) (o outcome) {
 	t.Helper()
-	err := s.generate(t.Context(), g, func(p piece) error {
-		o.text, o.reasoning = o.text+p.text, o.reasoning+p.reasoning
-		o.finish, o.count = p.finish, p.count
-		o.counts = append(o.counts, p.count)
+	_, err := s.generate(t.Context(), g, func(p piece) error {
+		o.text += p.text
+		o.finish, o.count = p.finish, p.usage.CompletionTokens
+		o.counts = append(o.counts, o.count)
 		return nil
 	})
 	if err != nil {
@@ -83,8 +83,8 @@ func TestSpeculationKeepsTheText(t *testing.T) {
 		{"four, no kv cache", 4, func(c *Config) { c.KVCache = false }},
 		{"most, two threads", maxDraft, func(c *Config) { c.Threads = 2 }},
 		{"four, prefix cache", 4, func(c *Config) { c.PrefixCache = true }},
-		{"four, garbage", 4, func(c *Config) { c.Faults.Garbage = true }},
-		{"four, NaN", 4, func(c *Config) { c.Faults.NaN = true }},
+		{"four, garbage", 4, func(c *Config) { c.Faults = Faults{"garbage": 1} }},
+		{"four, NaN", 4, func(c *Config) { c.Faults = Faults{"nan": 1} }},
 	} {
 		t.Run(setup.name, func(t *testing.T) {
 			plain, drafting := plainAndDrafting(t, setup.n, setup.change)
@@ -102,9 +102,6 @@ func TestSpeculationKeepsTheText(t *testing.T) {
 				{prompt: repeated, maxTokens: 2},
 				{prompt: repeated, maxTokens: 7, ignoreEOS: true},
 				{prompt: repeated, maxTokens: 40, minTokens: 30},
-				{prompt: repeated, maxTokens: 40, stops: []string{"tide"}},
-				{prompt: repeated, maxTokens: 40, stops: []string{"zz", "s in w"}},
-				{prompt: repeated, maxTokens: 20, reasoning: 7},
 			}
 			if !plain.config.KVCache { // slow
 				all = []generation{{prompt: repeated, maxTokens: 8}, {prompt: repeated, maxTokens: 8, temperature: 2, seed: &seed}}
@@ -123,7 +120,7 @@ func TestSpeculationKeepsTheText(t *testing.T) {
 					t.Errorf("without drafts the counts are %v", steps)
 				}
 			}
-			if m := &drafting.metrics; m.drafts.Load() == 0 || m.drafted.Load() < m.accepted.Load() {
+			if m := drafting.metrics; m.drafts.Load() == 0 || m.drafted.Load() < m.accepted.Load() {
 				t.Errorf("%d drafts of %d tokens, %d accepted", m.drafts.Load(), m.drafted.Load(), m.accepted.Load())
 			}
 			if plain.metrics.generationTokens.Load() != drafting.metrics.generationTokens.Load() {
@@ -138,7 +135,7 @@ func TestAcceptedTokensComeTogether(t *testing.T) {
 	_, s := plainAndDrafting(t, 4, nil)
 	prompt := s.model.tk.encode(corpusText[:1200] + "\n\nA harbour wakes before the")
 	o := generated(t, s, generation{prompt: prompt, maxTokens: 60, ignoreEOS: true, topP: 1})
-	m := &s.metrics
+	m := s.metrics
 	if o.count != 60 || len(o.counts) > 40 {
 		t.Errorf("%d tokens in %d pieces: %v", o.count, len(o.counts), o.counts)
 	}
@@ -165,12 +162,10 @@ func TestTheEndCutsAnAcceptedRun(t *testing.T) {
 	prompt := append(s.model.tk.encode(sentence), eosToken)
 	prompt = append(prompt, s.model.tk.encode(sentence+" Water boils at one hundred")...)
 	all := []generation{
-		{prompt: prompt, maxTokens: 50, topP: 1},                                     // the end token is drafted, with text behind it
-		{prompt: prompt, maxTokens: 50, topP: 1, stops: []string{"Celsius"}},         // a stop string is drafted
-		{prompt: prompt, maxTokens: 3, topP: 1},                                      // no room for the draft
-		{prompt: prompt, maxTokens: 50, minTokens: 20, topP: 1},                      // the drafted end token is forbidden
-		{prompt: prompt, maxTokens: 50, topP: 1, stops: []string{"e at zero", "zz"}}, // spans tokens
-		{prompt: prompt, maxTokens: 2048 - len(prompt), topP: 1},                     // as long as the model goes, by request
+		{prompt: prompt, maxTokens: 50, topP: 1},                 // the end token is drafted, with text behind it
+		{prompt: prompt, maxTokens: 3, topP: 1},                  // no room for the draft
+		{prompt: prompt, maxTokens: 50, minTokens: 20, topP: 1},  // the drafted end token is forbidden
+		{prompt: prompt, maxTokens: 2048 - len(prompt), topP: 1}, // as long as the model goes, by request
 	}
 	for n := 5; n < 15; n++ { // the drafted end token is forbidden, or becomes allowed in the middle of a run
 		all = append(all, generation{prompt: prompt, maxTokens: 40, minTokens: n, topP: 1})
@@ -224,11 +219,11 @@ func TestSpeculationUpToTheLongestSequence(t *testing.T) {
 // A fault in the middle of an accepted run occurs at its token: those before it go out.
 func TestFaultsAmongAcceptedTokens(t *testing.T) {
 	for after := 1; after <= 9; after += 2 {
-		_, s := plainAndDrafting(t, 8, func(c *Config) { c.Faults.StallAfter = after })
+		_, s := plainAndDrafting(t, 8, func(c *Config) { c.Faults = Faults{"stall_after": after} })
 		ctx, leave := context.WithCancel(t.Context())
 		count := 0
-		err := s.generate(ctx, generation{prompt: s.model.tk.encode(passage + " A harbour wakes"), maxTokens: 30, topP: 1}, func(p piece) error {
-			if count = p.count; count == after {
+		_, err := s.generate(ctx, generation{prompt: s.model.tk.encode(passage + " A harbour wakes"), maxTokens: 30, topP: 1}, func(p piece) error {
+			if count = p.usage.CompletionTokens; count == after {
 				leave()
 			}
 			return nil
@@ -270,8 +265,8 @@ func benchmarkSpeculation(b *testing.B, m *Model, prompt []token) {
 	g := generation{prompt: prompt, maxTokens: 65, ignoreEOS: true, topP: 1}
 	for b.Loop() {
 		b.StopTimer() // until the prompt is read
-		err := s.generate(context.Background(), g, func(p piece) error {
-			if p.count == 1 {
+		_, err := s.generate(context.Background(), g, func(p piece) error {
+			if p.usage.CompletionTokens == 1 {
 				b.StartTimer()
 			}
 			return nil

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	_ "embed"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -55,7 +56,7 @@ func newTokenizer(texts []string) *tokenizer {
 		tk.add(s)
 	}
 	for _, text := range texts {
-		for _, word := range splitWords(text) {
+		for _, word := range words.FindAllString(text, -1) {
 			tk.add(word)
 		}
 	}
@@ -76,7 +77,7 @@ func (tk *tokenizer) size() int { return len(tk.pieces) }
 // valid UTF-8 or not.
 func (tk *tokenizer) encode(text string) []token {
 	var out []token
-	for _, word := range splitWords(text) {
+	for _, word := range words.FindAllString(text, -1) {
 		for len(word) > 0 {
 			n := min(len(word), maxPieceSize)
 			for n > 1 {
@@ -100,52 +101,11 @@ func (tk *tokenizer) piece(t token) []byte {
 	return tk.pieces[t]
 }
 
-// splitWords splits text where tokens may never cross: before a word with its leading
-// space or line breaks, around runs of digits, and at other signs. A paragraph's first
-// word includes the break before it, so it is a separate token and the memory knows where
-// it is.
-func splitWords(text string) []string {
-	var words []string
-	for start := 0; start < len(text); {
-		end := start
-		if text[end] == ' ' && end+1 < len(text) && charClass(text[end+1]) != signClass {
-			end++
-		}
-		class := charClass(text[end])
-		end++
-		for class != signClass && end < len(text) && charClass(text[end]) == class {
-			end++
-		}
-		for class == newlineClass && end < len(text) && charClass(text[end]) == letterClass {
-			end++
-		}
-		words = append(words, text[start:end])
-		start = end
-	}
-	return words
-}
-
-const (
-	signClass = iota
-	letterClass
-	digitClass
-	newlineClass
-)
-
-// charClass counts all bytes beyond ASCII as letters: they are parts of UTF-8
-// sequences, and only the spelling matters here.
-func charClass(b byte) int {
-	switch {
-	case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b == '\'', b >= 0x80:
-		return letterClass
-	case b >= '0' && b <= '9':
-		return digitClass
-	case b == '\n':
-		return newlineClass
-	default:
-		return signClass
-	}
-}
+// words are what tokens never cross: letters with the space before them, runs of digits or
+// line breaks, other signs one by one. A paragraph's first word includes the break before
+// it, so it is a separate token and the memory knows where it is. All bytes beyond ASCII
+// are letters: they are parts of UTF-8 sequences, and only the spelling matters here.
+var words = regexp.MustCompile(`(?s) ?[a-zA-Z'\x{80}-\x{10FFFF}]+| ?[0-9]+| ?\n+[a-zA-Z'\x{80}-\x{10FFFF}]*|.`)
 
 // corpusText is the text that the model holds by heart, written for this
 // package. Paragraphs are documents; one that begins "Q: " with a line "A: " is
@@ -219,44 +179,6 @@ func newCorpusTokenizer() *tokenizer {
 		texts = append(texts, t.question, t.answer)
 	}
 	return newTokenizer(texts)
-}
-
-// textStream turns token spellings into text that may be sent: it holds back
-// incomplete UTF-8 and anything that may become a stop string.
-type textStream struct {
-	stops   []string
-	pending []byte
-}
-
-// push adds a spelling and returns what is safe to send. stopped means that a
-// stop string was found; the text ends before it.
-func (s *textStream) push(piece []byte) (text string, stopped bool) {
-	s.pending = append(s.pending, piece...)
-	for _, stop := range s.stops {
-		if before, _, found := strings.Cut(string(s.pending), stop); found {
-			s.pending = nil
-			return strings.ToValidUTF8(before, "\uFFFD"), true
-		}
-	}
-	safe := completeUTF8(s.pending)
-	for _, stop := range s.stops {
-		for n := min(len(stop)-1, len(s.pending)); n > 0; n-- {
-			if strings.HasSuffix(string(s.pending), stop[:n]) {
-				safe = min(safe, completeUTF8(s.pending[:len(s.pending)-n]))
-				break
-			}
-		}
-	}
-	text = strings.ToValidUTF8(string(s.pending[:safe]), "\uFFFD")
-	s.pending = s.pending[safe:]
-	return text, false
-}
-
-// flush returns what was held back.
-func (s *textStream) flush() string {
-	text := strings.ToValidUTF8(string(s.pending), "\uFFFD")
-	s.pending = nil
-	return text
 }
 
 // completeUTF8 is the length of b without a last sequence that more bytes

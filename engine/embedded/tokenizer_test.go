@@ -61,44 +61,18 @@ func TestTokenizerSpellings(t *testing.T) {
 	if n := tk.size(); n > maxCodes {
 		t.Errorf("%d tokens, but there are only %d codes", n, maxCodes)
 	}
-	words := splitWords("The capital, of  1914\n\nFrance is")
+	split := words.FindAllString("The capital, of  1914\n\nFrance is", -1)
 	want := []string{"The", " capital", ",", " of", " ", " 1914", "\n\nFrance", " is"}
-	if !slices.Equal(words, want) {
-		t.Errorf("split into %q, want %q", words, want)
+	if !slices.Equal(split, want) {
+		t.Errorf("split into %q, want %q", split, want)
 	}
 }
 
-func TestTextStream(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		stops   []string
-		pieces  []string
-		want    []string // one per piece, then the flush unless stopped
-		stopped bool
-	}{
-		{"plain", nil, []string{"a", "b"}, []string{"a", "b", ""}, false},
-		{"split character is held back", nil, []string{"x\xc3", "\xa9y"}, []string{"x", "éy", ""}, false},
-		{"four bytes one by one", nil, []string{"\xf0", "\x9f", "\x99", "\x82"}, []string{"", "", "", "🙂", ""}, false},
-		{"broken sequence is replaced", nil, []string{"\xc3", "a"}, []string{"", "\uFFFDa", ""}, false},
-		{"incomplete at the end", nil, []string{"a\xc3"}, []string{"a", "\uFFFD"}, false},
-		{"stop inside a piece", []string{". "}, []string{"one. two"}, []string{"one"}, true},
-		{"stop across pieces", []string{"END"}, []string{"xE", "N", "Dy"}, []string{"x", "", ""}, true},
-		{"almost a stop", []string{"END"}, []string{"xE", "Ny"}, []string{"x", "ENy", ""}, false},
-		{"almost a stop at the end", []string{"END"}, []string{"xEN"}, []string{"x", "EN"}, false},
-	} {
-		s := textStream{stops: test.stops}
-		var got []string
-		stopped := false
-		for _, p := range test.pieces {
-			var text string
-			text, stopped = s.push([]byte(p))
-			got = append(got, text)
-		}
-		if !stopped {
-			got = append(got, s.flush())
-		}
-		if !slices.Equal(got, test.want) || stopped != test.stopped {
-			t.Errorf("%s: %q, stopped %v; want %q, %v", test.name, got, stopped, test.want, test.stopped)
+// A character that comes in parts is sent whole, a broken one is not waited for.
+func TestCompleteUTF8(t *testing.T) {
+	for text, want := range map[string]int{"x": 1, "x\xf0\x9f\x99": 1, "x\xf0\x9f\x99\x82": 5, "\xc3a": 2, "\xff": 1, "": 0} {
+		if got := completeUTF8([]byte(text)); got != want {
+			t.Errorf("%q: %d bytes, want %d", text, got, want)
 		}
 	}
 }

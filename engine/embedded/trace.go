@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"bufio"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -10,33 +9,39 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 )
 
-// tracer records which kernels ran between /start_profile and /stop_profile, and what the
-// server did meanwhile. A nil one records nothing and costs nothing.
+// tracer records which kernels ran between /start_profile and /stop_profile, as torch's
+// profiler does: the Trace Event Format, complete events with times in µs, kernels on the
+// streams of device 0. This engine's processor time takes the place of a GPU's. A nil one
+// records nothing and costs nothing.
 type tracer struct {
-	began time.Time
-	// kernels are those of each worker, steps the model's computations for a request:
-	// both are guarded by the turn.
-	kernels [][]span
-	steps   []span
-	// host is what happened outside of the turn.
-	mu   sync.Mutex
-	host []span
+	began  time.Time
+	mu     sync.Mutex
+	events []traceEvent
 }
 
-// span is something that took time; on is its answer, 0 for any.
-type span struct {
-	name       string
-	start, end time.Duration
-	on         uint64
+type traceEvent struct {
+	Phase    string         `json:"ph"`
+	Category string         `json:"cat,omitempty"`
+	Name     string         `json:"name"`
+	Process  int            `json:"pid"`
+	Thread   int            `json:"tid"`
+	At       float64        `json:"ts"`
+	Took     float64        `json:"dur"`
+	Args     map[string]any `json:"args,omitempty"`
 }
 
-// mostSpans limits the memory of a profile that is never stopped.
-const mostSpans = 1 << 20
+const (
+	// maxEvents limits the memory of a profile that is never stopped.
+	maxEvents = 1 << 20
+	// firstStream is where torch's profiler puts the first stream of a GPU.
+	firstStream = 7
+	// zero is when a trace begins, in µs: as if the machine had run for a while.
+	zero = 1e9
+)
 
 // now is the time since the trace began.
 func (t *tracer) now() time.Duration {
@@ -46,166 +51,89 @@ func (t *tracer) now() time.Duration {
 	return time.Since(t.began)
 }
 
+func (t *tracer) add(e traceEvent, since time.Duration) (now time.Duration) {
+	now = t.now()
+	e.Phase, e.At, e.Took = "X", zero+float64(since.Nanoseconds())/1000, float64((now-since).Nanoseconds())/1000
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.events) < maxEvents {
+		t.events = append(t.events, e)
+	}
+	return now
+}
+
 // ran records a kernel of a worker that ran since a moment, and returns the present one.
 func (t *tracer) ran(worker int, kernel string, since time.Duration) time.Duration {
 	if t == nil {
 		return 0
 	}
-	now := t.now()
-	for len(t.kernels) <= worker {
-		t.kernels = append(t.kernels, nil)
-	}
-	if len(t.kernels[worker]) < mostSpans {
-		t.kernels[worker] = append(t.kernels[worker], span{name: kernel, start: since, end: now})
-	}
-	return now
+	stream := firstStream + worker
+	return t.add(traceEvent{Category: "kernel", Name: kernel, Thread: stream, Args: map[string]any{"device": 0, "stream": stream}}, since)
 }
 
-// stepped keeps one step of the model: of a prompt's tokens, or of an answer's next.
-func (t *tracer) stepped(prefill bool, tokens int, since time.Duration) {
-	if t == nil || len(t.steps) >= mostSpans {
+// stepped records one step of the model, on the device and on the host.
+func (t *tracer) stepped(step string, since time.Duration) {
+	if t == nil {
 		return
 	}
-	// As vLLM names its steps: requests and tokens of prompts, then of answers.
-	name := fmt.Sprintf("execute_context_0(0)_generation_1(%d)", tokens)
-	if prefill {
-		name = fmt.Sprintf("execute_context_1(%d)_generation_0(0)", tokens)
-	}
-	t.steps = append(t.steps, span{name: name, start: since, end: t.now()})
+	t.add(traceEvent{Category: "gpu_user_annotation", Name: step, Thread: firstStream}, since)
+	t.add(traceEvent{Category: "user_annotation", Name: step, Process: os.Getpid(), Thread: os.Getpid()}, since)
 }
 
-// did records what the server did for an answer since a moment, and returns the present
-// one.
-func (t *tracer) did(what string, on uint64, since time.Duration) time.Duration {
-	if t == nil {
-		return 0
-	}
-	now := t.now()
+// save writes the trace to a file.
+func (t *tracer) save(path string) (err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.host) < mostSpans {
-		t.host = append(t.host, span{name: what, start: since, end: now, on: on})
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
 	}
-	return now
-}
-
-// Where torch's profiler puts the first stream of a GPU.
-const firstStream = 7
-
-// write writes the trace as torch's profiler does: the Trace Event Format, complete
-// events with times in µs, kernels on the streams of device 0. This engine's processor
-// time takes the place of a GPU's.
-func (t *tracer) write(to io.Writer) error {
-	type event struct {
-		Phase    string         `json:"ph"`
-		Category string         `json:"cat,omitempty"`
-		Name     string         `json:"name"`
-		Process  any            `json:"pid"`
-		Thread   any            `json:"tid"`
-		At       float64        `json:"ts"`
-		Took     float64        `json:"dur"`
-		Args     map[string]any `json:"args,omitempty"`
-	}
-	var failed error
-	first := true
-	put := func(e event) {
-		text, err := json.Marshal(e)
-		if !first {
-			text = append([]byte(",\n"), text...)
-		}
-		first = false
-		if _, werr := to.Write(text); err != nil || werr != nil {
-			failed = errors.Join(failed, err, werr)
-		}
-	}
-	const zero = 1e9 // µs: as if the machine had run for a while
-	µs := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-	complete := func(category string, pid, tid any, s span, args map[string]any) {
-		put(event{"X", category, s.name, pid, tid, zero + µs(s.start), µs(s.end - s.start), args})
-	}
-	pid := os.Getpid()
-	fmt.Fprintf(to, "{\"schemaVersion\": 1, \"deviceProperties\": [], \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": %d, \"traceEvents\": [\n", t.began.UnixNano()-int64(zero)*1000)
-	put(event{Phase: "M", Name: "process_name", Process: pid, Thread: 0, At: zero, Args: map[string]any{"name": "mxflow-embedded"}})
-	put(event{Phase: "M", Name: "process_labels", Process: 0, Thread: 0, At: zero, Args: map[string]any{"labels": "GPU 0"}})
-	n := 0
-	for worker, kernels := range t.kernels {
-		for _, k := range kernels {
-			n++
-			complete("kernel", 0, firstStream+worker, k, map[string]any{"device": 0, "stream": firstStream + worker, "correlation": n})
-		}
-	}
-	for _, s := range t.steps {
-		complete("gpu_user_annotation", 0, firstStream, s, nil)
-		complete("user_annotation", pid, pid, s, nil)
-	}
-	for _, s := range t.host {
-		complete("cpu_op", pid, s.on, s, nil)
-	}
-	_, err := io.WriteString(to, "\n]}\n")
-	return errors.Join(failed, err)
-}
-
-// save writes the trace to a file of its own in a folder.
-func (t *tracer) save(folder string, number int) (path string, err error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	path = filepath.Join(folder, fmt.Sprintf("mxflow-embedded_%d.%d.pt.trace.json.gz", os.Getpid(), number))
 	file, err := os.Create(path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	buffered := bufio.NewWriter(file)
-	packed := gzip.NewWriter(buffered)
-	return path, errors.Join(t.write(packed), packed.Close(), buffered.Flush())
+	packed := gzip.NewWriter(file)
+	_, err = io.WriteString(packed, "{\"schemaVersion\": 1, \"deviceProperties\": [], ")
+	fmt.Fprintf(packed, "\"baseTimeNanoseconds\": %d, \"traceEvents\": ", t.began.UnixNano()-int64(zero)*1000)
+	gpu := traceEvent{Phase: "M", Name: "process_labels", At: zero, Args: map[string]any{"labels": "GPU 0"}}
+	err = errors.Join(err, json.NewEncoder(packed).Encode(append([]traceEvent{gpu}, t.events...)))
+	_, end := io.WriteString(packed, "}\n")
+	return errors.Join(err, end, packed.Close())
 }
 
-// startProfile starts a trace, between two steps.
-func (s *server) startProfile(w http.ResponseWriter, r *http.Request) {
-	s.profile(w, r, func(engine *scheduler) *apiError {
-		if engine.model.trace.Load() != nil {
-			return badRequest("", "a profile is being taken already: stop it with POST /stop_profile")
+// profile starts a trace, or ends it and writes it before it answers, while no step is in
+// progress.
+func (s *server) profile(start bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		engine := s.ready(w)
+		if engine == nil {
+			return
 		}
-		engine.model.trace.Store(&tracer{began: time.Now(), kernels: slices.Grow([][]span(nil), s.config.Threads)[:s.config.Threads]})
-		return nil
-	})
-}
-
-// stopProfile ends the trace and writes it, before it answers.
-func (s *server) stopProfile(w http.ResponseWriter, r *http.Request) {
-	s.profile(w, r, func(engine *scheduler) *apiError {
-		t := engine.model.trace.Swap(nil)
-		if t == nil {
-			return badRequest("", "no profile is being taken: start one with POST /start_profile")
+		select {
+		case engine.turn <- struct{}{}:
+			defer func() { <-engine.turn }()
+		case <-r.Context().Done():
+			return
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
+		var next *tracer
+		if start {
+			next = &tracer{began: time.Now()}
+		}
+		t := engine.model.trace.Swap(next)
+		if start == (t != nil) {
+			engine.model.trace.Store(t)
+			writeError(w, badRequest("", "a profile is being taken: %v. POST /start_profile starts one, POST /stop_profile ends it", start))
+			return
+		}
+		if start {
+			return
+		}
 		s.profiles++
-		path, err := t.save(s.config.ProfilerDir, s.profiles)
-		if err != nil {
-			return &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""}
+		path := filepath.Join(s.config.ProfilerDir, fmt.Sprintf("mxflow-embedded_%d.%d.pt.trace.json.gz", os.Getpid(), s.profiles))
+		if err := t.save(path); err != nil {
+			writeError(w, &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""})
+			return
 		}
 		fmt.Fprintf(s.log, "[embedded] profile written to %s\n", path)
-		return nil
-	})
-}
-
-// profile changes profiling while no step is in progress.
-func (s *server) profile(w http.ResponseWriter, r *http.Request, do func(*scheduler) *apiError) {
-	engine := s.ready(w)
-	if engine == nil {
-		return
 	}
-	select {
-	case engine.turn <- struct{}{}:
-		defer func() { <-engine.turn }()
-	case <-r.Context().Done():
-		return
-	}
-	if e := do(engine); e != nil {
-		writeError(w, e)
-		return
-	}
-	w.WriteHeader(http.StatusOK)
 }

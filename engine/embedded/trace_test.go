@@ -47,7 +47,6 @@ func TestProfile(t *testing.T) {
 		{"decoding", second, kernelMoERouted, 4 * layers},
 		{"decoding", second, "execute_context_0(0)_generation_1(1)", 3},
 		{"decoding", second, kernelSample, 4},
-		{"decoding", second, "detokenize", 4},
 	} {
 		if got := tt.in[tt.kernel]; got != tt.want {
 			t.Errorf("%s: %d of %s, want %d: %v", tt.name, got, tt.kernel, tt.want, tt.in)

@@ -85,13 +85,14 @@ type expertWeights struct {
 
 // bytes is the memory of all matrices; norms and sinks are negligible.
 func (w *weights) bytes() int {
-	total := w.embedding.bytes() + w.lmHead.bytes()
+	total := 4 * (len(w.embedding.data) + len(w.lmHead.data))
 	for i := range w.layers {
 		l := &w.layers[i]
-		total += l.query.bytes() + l.key.bytes() + l.value.bytes() + l.output.bytes() + l.router.bytes()
+		total += 4 * (len(l.query.data) + len(l.key.data) + len(l.value.data) + len(l.output.data) + len(l.router.data))
 		for e := range l.experts {
 			x := &l.experts[e]
-			total += x.gateUp.bytes() + x.down.bytes() + 4*(len(x.gateUpBias)+len(x.downBias))
+			total += len(x.gateUp.codes) + len(x.gateUp.scales) + len(x.down.codes) + len(x.down.scales)
+			total += 4 * (len(x.gateUpBias) + len(x.downBias))
 		}
 	}
 	return total
@@ -215,8 +216,8 @@ func (b *builder) drawCodes() {
 	b.gain = float32(math.Sqrt(energy / float64(b.shape.hidden)))
 }
 
-// slotCode is the code of t as it appears in context slot i: 0 is the current
-// token. Slot 0 holds the code itself.
+// slotCode is the code of t as it appears in context slot i: 0, which holds the code
+// itself, is the current token.
 func (b *builder) slotCode(slot int, t token) [codeDims]float32 {
 	if slot == 0 {
 		return b.codes[t]
@@ -226,13 +227,9 @@ func (b *builder) slotCode(slot int, t token) [codeDims]float32 {
 
 func (b *builder) nextCode(t token) [codeDims]float32 { return b.next.apply(b.codes[t]) }
 
-func (b *builder) normal(deviation float64) float32 {
-	return float32(b.random.NormFloat64() * deviation)
-}
-
 func (b *builder) fill(values []float32, deviation float64) {
 	for i := range values {
-		values[i] = b.normal(deviation)
+		values[i] = float32(b.random.NormFloat64() * deviation)
 	}
 }
 
@@ -429,39 +426,28 @@ const (
 )
 
 // gf32Multiply multiplies in GF(2^5) modulo x^5 + x^2 + 1.
-func gf32Multiply(a, b uint) uint {
-	var product uint
-	for i := range 5 {
-		if b>>i&1 == 1 {
-			product ^= a << i
+func gf32Multiply(a, b uint) (product uint) {
+	for i := 4; i >= 0; i-- {
+		if product <<= 1; product > 31 {
+			product ^= 0b100101
 		}
-	}
-	for i := 8; i >= 5; i-- {
-		if product>>i&1 == 1 {
-			product ^= 0b100101 << (i - 5)
-		}
+		product ^= a * (b >> i & 1)
 	}
 	return product
 }
 
-// gf32Trace is the trace of GF(2^5) to GF(2): x + x^2 + x^4 + x^8 + x^16.
-func gf32Trace(x uint) uint {
-	sum, power := uint(0), x
-	for range 5 {
-		sum ^= power
-		power = gf32Multiply(power, power)
-	}
-	return sum & 1
-}
-
-// signCode is the code of index 1 to 1023, each element +1 or -1.
-func signCode(index int) [codeDims]float32 {
+// signCode is the code of index 1 to 1023, each element +1 or -1. The trace of GF(2^5) to
+// GF(2) is x + x^2 + x^4 + x^8 + x^16.
+func signCode(index int) (code [codeDims]float32) {
 	a, b := uint(index)&31, uint(index)>>5
-	var code [codeDims]float32
 	for x := range uint(codeDims) {
-		cube := gf32Multiply(x, gf32Multiply(x, x))
-		bit := gf32Trace(gf32Multiply(a, x) ^ gf32Multiply(b, cube))
-		code[x] = 1 - 2*float32(bit)
+		power := gf32Multiply(a, x) ^ gf32Multiply(b, gf32Multiply(x, gf32Multiply(x, x)))
+		trace := uint(0)
+		for range 5 {
+			trace ^= power
+			power = gf32Multiply(power, power)
+		}
+		code[x] = 1 - 2*float32(trace&1)
 	}
 	return code
 }
@@ -488,71 +474,50 @@ func (c cell) last() token { return c.context[len(c.context)-1] }
 // context: for every context the most frequent successor, the earliest on a tie, unless a
 // shorter context already predicts it. Short contexts come first, so a truncated memory
 // keeps a working fallback.
-func planMemory(streams [][]token) []cell {
-	var cells []cell
-	said := map[[contextSlots]token]token{}
+func planMemory(streams [][]token) (cells []cell) {
+	type key [contextSlots]token // right-aligned, padded with noToken
+	keyOf := func(context []token) key {
+		k := key{noToken, noToken, noToken}
+		copy(k[contextSlots-len(context):], context)
+		return k
+	}
+	memory := map[key]token{}
+	// predict is the prediction of the longest remembered suffix of a context.
+	predict := func(context []token) token {
+		for ; len(context) > 0; context = context[1:] {
+			if next, ok := memory[keyOf(context)]; ok {
+				return next
+			}
+		}
+		return noToken
+	}
 	for length := 1; length <= contextSlots; length++ {
-		contexts, successors := tally(streams, length)
-		for _, key := range contexts {
-			next := mostFrequent(successors[key])
-			cancel := predict(said, key[contextSlots-length+1:])
+		var contexts []key // in order of first appearance
+		successors := map[key][]token{}
+		for _, stream := range streams {
+			for end := length; end < len(stream); end++ {
+				k := keyOf(stream[end-length : end])
+				if successors[k] == nil {
+					contexts = append(contexts, k)
+				}
+				successors[k] = append(successors[k], stream[end])
+			}
+		}
+		for _, k := range contexts {
+			counts := map[token]int{}
+			for _, t := range successors[k] {
+				counts[t]++
+			}
+			next := slices.MaxFunc(successors[k], func(a, b token) int { return counts[a] - counts[b] }) // the first of those
+			cancel := predict(k[contextSlots-length+1:])
 			if next == cancel {
 				continue
 			}
-			said[key] = next
-			context := slices.Clone(key[contextSlots-length:])
-			cells = append(cells, cell{context: context, next: next, cancel: cancel})
+			memory[k] = next
+			cells = append(cells, cell{context: slices.Clone(k[contextSlots-length:]), next: next, cancel: cancel})
 		}
 	}
 	return cells
-}
-
-// contextKey right-aligns up to three tokens, padding with noToken.
-func contextKey(context []token) [contextSlots]token {
-	key := [contextSlots]token{noToken, noToken, noToken}
-	n := min(len(context), contextSlots)
-	copy(key[contextSlots-n:], context[len(context)-n:])
-	return key
-}
-
-// predict is the prediction of the longest remembered suffix of context.
-func predict(said map[[contextSlots]token]token, context []token) token {
-	for n := len(context); n > 0; n-- {
-		if next, ok := said[contextKey(context[len(context)-n:])]; ok {
-			return next
-		}
-	}
-	return noToken
-}
-
-// tally collects what follows each context of a length, contexts in order of
-// first appearance.
-func tally(streams [][]token, length int) (contexts [][contextSlots]token, successors map[[contextSlots]token][]token) {
-	successors = map[[contextSlots]token][]token{}
-	for _, stream := range streams {
-		for end := length; end < len(stream); end++ {
-			key := contextKey(stream[end-length : end])
-			if _, seen := successors[key]; !seen {
-				contexts = append(contexts, key)
-			}
-			successors[key] = append(successors[key], stream[end])
-		}
-	}
-	return contexts, successors
-}
-
-func mostFrequent(tokens []token) token {
-	best, bestCount := noToken, 0
-	counts := map[token]int{}
-	for _, t := range tokens {
-		counts[t]++
-	}
-	for _, t := range tokens { // in order, so that the earliest wins a tie
-		if counts[t] > bestCount {
-			best, bestCount = t, counts[t]
-		}
-	}
-	return best
 }
 
 // placeExperts gives each token a home expert, so every expert holds about the same
@@ -570,12 +535,7 @@ func placeExperts(cells []cell, vocabulary, experts int) []int {
 	slices.SortStableFunc(order, func(a, b token) int { return need[b] - need[a] })
 	home, load := make([]int, vocabulary), make([]int, experts)
 	for _, t := range order {
-		lightest := 0
-		for e := range load {
-			if load[e] < load[lightest] {
-				lightest = e
-			}
-		}
+		lightest := slices.Index(load, slices.Min(load))
 		home[t] = lightest
 		load[lightest] += max(need[t], 1)
 	}

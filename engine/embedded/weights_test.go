@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 	"testing"
@@ -53,9 +54,9 @@ func TestCorpusIsPredictable(t *testing.T) {
 	tk := newCorpusTokenizer()
 	prose, talks := readCorpus(corpusText)
 	streams := corpusTokens(tk, prose, talks)
-	said := map[[contextSlots]token]token{}
+	said := map[string]token{}
 	for _, c := range planMemory(streams) {
-		said[contextKey(c.context)] = c.next
+		said[fmt.Sprint(c.context)] = c.next
 	}
 	for _, stream := range streams {
 		for i := contextSlots; i < len(stream); i++ {
@@ -63,7 +64,13 @@ func TestCorpusIsPredictable(t *testing.T) {
 				continue // the model need not ask the questions
 			}
 			context := stream[i-contextSlots : i]
-			if got := predict(said, context); got != stream[i] {
+			got, known := noToken, false
+			for n := range context { // the longest that it remembers
+				if got, known = said[fmt.Sprint(context[n:])]; known {
+					break
+				}
+			}
+			if got != stream[i] {
 				t.Errorf("after %q the memory says %q, the text %q", tk.decode(context), tk.decode([]token{got}), tk.decode(stream[i:i+1]))
 			}
 		}

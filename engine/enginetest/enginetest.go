@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -224,14 +225,12 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 func (s *suite) serves(t *testing.T) {
 	r := s.launch(t, s.healthy(t))
-	if r.Startup() != 0 {
-		t.Errorf("Startup is %v before Ready, want 0", r.Startup())
-	}
+	before := r.Startup()
 	if err := r.Ready(t.Context()); err != nil {
 		t.Fatalf("Ready: %v", err)
 	}
-	if r.Startup() <= 0 {
-		t.Errorf("Startup is %v after Ready", r.Startup())
+	if before != 0 || r.Startup() <= 0 {
+		t.Errorf("Startup is %v before Ready, want 0, and %v after it", before, r.Startup())
 	}
 	if strings.HasSuffix(r.BaseURL(), "/") || strings.HasSuffix(r.BaseURL(), "/v1") {
 		t.Errorf("BaseURL %q must be the root without a slash", r.BaseURL())
@@ -276,12 +275,16 @@ func (s *suite) stopsWhenCancelled(t *testing.T) {
 
 func (s *suite) stopsAgain(t *testing.T) {
 	r := s.ready(t, s.healthy(t))
+	r.stopOften(t)
+	r.stop(t)
+}
+
+func (r *running) stopOften(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() { r.stop(t) })
 	}
 	all.Wait()
-	r.stop(t)
 }
 
 func (s *suite) twoAtATime(t *testing.T) {
@@ -396,21 +399,14 @@ const onLinux = goruntime.GOOS == "linux"
 
 // marked lists the processes with a launch's mark, as "pid (name)". It searches
 // independently of package engine, and finds nothing outside Linux.
-func marked(launch string) []string {
-	var found []string
-	want := []byte("MXFLOW_LAUNCH=" + launch)
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil || filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
-			continue
-		}
-		for kv := range bytes.SplitSeq(environ, []byte{0}) {
-			if bytes.Equal(kv, want) {
-				name, _ := os.ReadFile(filepath.Join(dir, "comm"))
-				found = append(found, fmt.Sprintf("%s (%s)", filepath.Base(dir), bytes.TrimSpace(name)))
-				break
-			}
+func marked(launch string) (found []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		environ, _ := os.ReadFile(file)
+		dir := filepath.Dir(file)
+		if filepath.Base(dir) != strconv.Itoa(os.Getpid()) && slices.Contains(strings.Split(string(environ), "\x00"), "MXFLOW_LAUNCH="+launch) {
+			name, _ := os.ReadFile(filepath.Join(dir, "comm"))
+			found = append(found, fmt.Sprintf("%s (%s)", filepath.Base(dir), bytes.TrimSpace(name)))
 		}
 	}
 	return found
@@ -419,11 +415,10 @@ func marked(launch string) []string {
 // listens reports whether something accepts connections at url.
 func listens(url string) bool {
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second)
-	if err != nil {
-		return false
+	if err == nil {
+		conn.Close()
 	}
-	conn.Close()
-	return true
+	return err == nil
 }
 
 var client = &http.Client{
@@ -448,17 +443,10 @@ func get(url string) (string, error) {
 // leftRunning is serves for a server that somebody else runs.
 func (s *suite) leftRunning(t *testing.T) {
 	r := s.ready(t, s.healthy(t))
-	if strings.HasSuffix(r.BaseURL(), "/") || strings.HasSuffix(r.BaseURL(), "/v1") {
-		t.Errorf("BaseURL %q must be the root without a slash", r.BaseURL())
-	}
 	if err := r.Ready(t.Context()); err != nil {
 		t.Errorf("Ready, asked again: %v", err)
 	}
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() { r.stop(t) })
-	}
-	all.Wait()
+	r.stopOften(t)
 	if body, err := get(r.BaseURL() + "/v1/models"); err != nil || !strings.Contains(body, "data") {
 		t.Errorf("after Stop, GET /v1/models: %q, %v", body, err)
 	}

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -94,64 +95,69 @@ const bystander = "bystander"
 
 // fake is the whole life of a fake engine; it returns its exit status.
 func fake(role string) int {
-	if strings.HasPrefix(role, replayRole) {
-		return replay(role)
-	}
 	m := Misbehaviour(role)
-	switch m {
-	case bystander:
-		return idle()
-	case DiesEarly:
+	var err error
+	switch {
+	case strings.HasPrefix(role, replayRole):
+		err = replay(role)
+	case m == bystander:
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		time.Sleep(time.Hour)
+	case m == DiesEarly:
 		fmt.Fprintln(os.Stderr, "dying early")
 		return 3
+	default:
+		err = serve(m)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// listen listens at the port of the command line.
+func listen() (net.Listener, error) {
+	return net.Listen("tcp", net.JoinHostPort(cmp.Or(os.Getenv(fakeHostEnv), "127.0.0.1"), os.Args[1]))
+}
+
+func serve(m Misbehaviour) error {
+	switch m {
 	case IgnoresTerm:
 		signal.Ignore(syscall.SIGTERM)
 	case Grandchildren:
 		for _, own := range []bool{false, true} {
 			if err := startBystander(own); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				return 1
+				return err
 			}
 		}
-	}
-	if m == Spikes {
-		if err := spike(64 << 20); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+	case Spikes:
+		mem, err := syscall.Mmap(-1, 0, 64<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err != nil {
+			return err
+		}
+		clear(mem) // so that it is in memory
+		if err := syscall.Munmap(mem); err != nil {
+			return err
 		}
 	}
-	host := os.Getenv(fakeHostEnv)
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	addr := net.JoinHostPort(host, os.Args[1])
-	l, err := net.Listen("tcp", addr)
+	l, err := listen()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	fmt.Println("fake engine on port", os.Args[1])
 	fmt.Fprintln(os.Stderr, "\x1b[32mINFO\x1b[0m Using backend: FAKE")
-
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		switch m {
-		case NeverReady:
+	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch page := r.URL.Path; {
+		case page == "/health" && m == NeverReady:
 			http.Error(w, "loading", http.StatusServiceUnavailable)
-		case NoHealth:
-			http.Error(w, "what?", http.StatusNotFound)
-		}
-	})
-	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, `{"object":"list","data":[{"id":"fake","object":"model"}]}`)
-	})
-	mux.HandleFunc("GET /die", func(http.ResponseWriter, *http.Request) {
-		if m == DiesLater {
+		case page == "/health" && m != NoHealth:
+		case page == "/v1/models":
+			fmt.Fprintln(w, `{"object":"list","data":[{"id":"fake","object":"model"}]}`)
+		case page == "/die" && m == DiesLater:
 			os.Exit(4)
+		default:
+			http.NotFound(w, r)
 		}
-	})
-	fmt.Fprintln(os.Stderr, http.Serve(l, mux))
-	return 1
+	}))
 }
 
 // startBystander starts one and returns when it ignores SIGTERM.
@@ -160,42 +166,16 @@ func startBystander(ownSession bool) error {
 	if err != nil {
 		return err
 	}
-	ready, tell, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer ready.Close()
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), fakeEnv+"="+bystander)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: ownSession}
-	cmd.ExtraFiles = []*os.File{tell}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	tell.Close()
-	_, err = ready.Read(make([]byte, 1))
-	return err
-}
-
-// idle does nothing until it is killed, or for an hour at most.
-func idle() int {
-	signal.Ignore(syscall.SIGTERM)
-	if tell := os.NewFile(3, "ready"); tell != nil {
-		_, _ = tell.Write([]byte{'!'})
-		tell.Close()
-	}
-	time.Sleep(time.Hour)
-	return 0
-}
-
-// spike touches that many bytes and returns them to the system.
-func spike(bytes int) error {
-	mem, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	ready, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	for i := 0; i < bytes; i += 4096 {
-		mem[i] = 1
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	return syscall.Munmap(mem)
+	_, err = ready.Read(make([]byte, 1))
+	return err
 }

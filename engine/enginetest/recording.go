@@ -1,11 +1,11 @@
 package enginetest
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path"
@@ -164,7 +164,7 @@ func ReplayStateOf(baseURL string) (s ReplayState, err error) {
 // player is a server that plays a recording.
 type player struct {
 	Recording
-	crash *RecordedCrash
+	crash RecordedCrash // the zero value is none
 
 	mu    sync.Mutex
 	state ReplayState
@@ -172,26 +172,24 @@ type player struct {
 	given map[string]int
 }
 
-// replay is the whole life of a replayed server; it returns its exit status.
-func replay(role string) int {
+// replay is the whole life of a replayed server.
+func replay(role string) error {
 	kind, name, _ := strings.Cut(strings.TrimPrefix(role, replayRole), ":")
 	r, err := ReadRecording(kind)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	p := &player{Recording: r, state: ReplayState{Asked: map[string]int{}}, given: map[string]int{}}
 	if name != "" {
 		c, ok := r.Crashes[name]
 		if !ok {
-			fmt.Fprintf(os.Stderr, "the recording of %s has no crash %q\n", kind, name)
-			return 1
+			return fmt.Errorf("the recording of %s has no crash %q", kind, name)
 		}
-		p.crash = &c
+		p.crash = c
 	}
 	fmt.Fprint(os.Stderr, r.Starting)
-	if p.crash != nil && p.crash.While == "starting" {
-		return p.die()
+	if p.crash.While == "starting" {
+		os.Exit(p.die())
 	}
 	loads := r.Loading != nil
 	for _, page := range r.Pages {
@@ -200,13 +198,11 @@ func replay(role string) int {
 	if !loads {
 		p.load()
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:"+os.Args[1])
+	l, err := listen()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	fmt.Fprintln(os.Stderr, http.Serve(l, p))
-	return 1
+	return http.Serve(l, p)
 }
 
 func (p *player) die() int {
@@ -248,13 +244,8 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.stream(w, stream, request)
 		return
 	}
-	page, ok := p.Pages[ask]
-	if !ok {
-		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprint(w, `{"detail":"Not Found"}`)
-		return
-	}
-	if page.Loads && p.crash != nil && p.crash.While == "loads" {
+	page := p.Pages[ask]
+	if page.Loads && p.crash.While == "loads" {
 		p.die()
 		w.WriteHeader(http.StatusInternalServerError)
 		fmt.Fprint(w, p.crash.Answer)
@@ -263,23 +254,18 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if page.Loads {
 		p.load()
 	}
-	p.answer(w, ask, page)
-}
-
-func (p *player) answer(w http.ResponseWriter, ask string, page RecordedPage) {
 	for i, a := range page.Answers {
 		key := fmt.Sprint(ask, i)
 		if a.Times > 0 && p.given[key] >= a.Times || a.Loaded != nil && *a.Loaded != p.state.Loaded {
 			continue
 		}
 		p.given[key]++
-		if a.Status != 0 {
-			w.WriteHeader(a.Status)
-		}
+		w.WriteHeader(cmp.Or(a.Status, http.StatusOK))
 		fmt.Fprint(w, a.Body)
 		return
 	}
-	w.WriteHeader(http.StatusInternalServerError)
+	w.WriteHeader(http.StatusNotFound)
+	fmt.Fprint(w, `{"detail":"Not Found"}`)
 }
 
 // stream sends each event separately, as servers do.
@@ -291,7 +277,7 @@ func (p *player) stream(w http.ResponseWriter, s RecordedStream, request map[str
 			return
 		}
 	}
-	if p.crash != nil && p.crash.While == "request" {
+	if p.crash.While == "request" {
 		status := p.die()
 		if p.crash.Answer == "" {
 			os.Exit(status)

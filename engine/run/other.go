@@ -11,9 +11,6 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// Descendants is not supported here.
-func Descendants(int) []int { return nil }
-
 // Others cannot tell here who listens at a port.
 func Others(int, func() []int) (who string, seen bool) { return "", false }
 

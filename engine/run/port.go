@@ -1,16 +1,12 @@
 package run
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/netip"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/mxflow/mxflow/engine"
@@ -89,37 +85,4 @@ func portFor(spec engine.Spec) (port int, release func(), failure *engine.Failur
 			"cannot use its port %d (%v): stop what listens there, or choose another port", spec.Port, err)
 	}
 	return spec.Port, release, failure
-}
-
-// Listening is a TCP socket that listens.
-type Listening struct {
-	At netip.AddrPort
-	// Inode is that of the socket, as a process's open files name it.
-	Inode string
-}
-
-// ParseListening parses /proc/net/tcp and tcp6, see proc_net_tcp(5): addresses are
-// hexadecimal words in the machine's byte order (assumed little endian, which amd64 and
-// arm64 are).
-func ParseListening(text string) (all []Listening) {
-	const local, state, inode, listen = 1, 3, 9, "0A"
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) <= inode || f[state] != listen {
-			continue
-		}
-		address, portText, _ := strings.Cut(f[local], ":")
-		port, err := strconv.ParseUint(portText, 16, 16)
-		raw, err2 := hex.DecodeString(address)
-		if err != nil || err2 != nil || len(raw)%4 != 0 {
-			continue
-		}
-		for i := 0; i < len(raw); i += 4 {
-			slices.Reverse(raw[i : i+4])
-		}
-		if ip, ok := netip.AddrFromSlice(raw); ok {
-			all = append(all, Listening{netip.AddrPortFrom(ip.Unmap(), uint16(port)), f[inode]})
-		}
-	}
-	return all
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -99,20 +98,6 @@ func descendants(table []proc, top map[int]bool, skip func(proc) bool) (found []
 }
 
 func none(proc) bool { return false }
-
-// Descendants are a process and all its descendants, without this process; none if it
-// does not exist.
-func Descendants(pid int) (pids []int) {
-	table, _ := processTable()
-	if !slices.ContainsFunc(table, func(p proc) bool { return p.pid == pid && !p.gone }) {
-		return nil
-	}
-	pids = []int{pid}
-	for _, p := range descendants(table, map[int]bool{pid: true}, func(p proc) bool { return p.pid == os.Getpid() }) {
-		pids = append(pids, p.pid)
-	}
-	return pids
-}
 
 // alive reports whether this very process still runs.
 func (id procID) alive() bool {

@@ -82,12 +82,9 @@ func (l *daemonList) write(refs []daemonRef) error {
 	return err
 }
 
-// remember adds a daemon.
-func (l *daemonList) remember(d *docker.Daemon) error { return l.rememberExec(d, "") }
-
-// rememberExec adds a container in which commands are started.
-func (l *daemonList) rememberExec(d *docker.Daemon, container string) error {
-	ref := daemonRef{Host: d.Name, Container: container}
+// remember adds a daemon, and a container in which commands are started if that is given.
+func (l *daemonList) remember(host, container string) error {
+	ref := daemonRef{Host: host, Container: container}
 	daemonsMu.Lock()
 	defer daemonsMu.Unlock()
 	refs, err := l.read()
@@ -101,8 +98,8 @@ func (l *daemonList) rememberExec(d *docker.Daemon, container string) error {
 const sweepTime = 2 * time.Minute
 
 // clean removes the containers that a killed apply left on the listed daemons. One that
-// does not answer, or that DOCKER_HOST no longer names, stays on the list: what is left
-// there may hold a GPU. So does one whose query hard cut short.
+// does not answer, or that the docker command no longer uses, stays on the list: what is
+// left there may hold a GPU. So does one whose query hard cut short.
 func (l *daemonList) clean(hard context.Context, owner string, note func(verdict.Reason)) (removed int, err error) {
 	refs, err := l.read()
 	if err != nil || len(refs) == 0 {
@@ -110,23 +107,8 @@ func (l *daemonList) clean(hard context.Context, owner string, note func(verdict
 	}
 	var left []daemonRef
 	for _, ref := range refs {
-		ctx, cancel := context.WithTimeout(hard, sweepTime)
-		swept, ended, failed := sweepDaemon(ctx, ref, owner)
-		cancel()
-		for _, s := range swept {
-			note(verdict.Say("apply.left_container",
-				"removed container {subject} ({image}, started {started}), which an earlier apply left on "+
-					"{daemon} (launch {launch})",
-				verdict.Text("image", s.Image), verdict.Text("started", s.Started.Local().Format(time.DateTime)),
-				verdict.Text("daemon", s.Daemon), verdict.Text("launch", s.Launch)).On(s.Name))
-		}
-		if ended.Processes > 0 {
-			note(verdict.Say("apply.left_in_container",
-				"stopped what an earlier apply left running in container {subject} on {daemon} ({processes} of "+
-					"its processes)",
-				verdict.Text("daemon", ended.Daemon), verdict.Text("processes", strconv.Itoa(ended.Processes))).On(ended.Container))
-		}
-		removed += len(swept)
+		n, failed := sweepDaemon(hard, ref, owner, note)
+		removed += n
 		switch {
 		case errors.Is(failed, docker.ErrUnreachable), failed != nil && hard.Err() != nil:
 			note(verdict.Say("apply.left_unknown",
@@ -140,18 +122,34 @@ func (l *daemonList) clean(hard context.Context, owner string, note func(verdict
 	return removed, l.write(left)
 }
 
-func sweepDaemon(ctx context.Context, ref daemonRef, owner string) (removed []docker.Leftover, ended docker.ExecLeftover, err error) {
-	d, err := docker.Connect(ctx)
-	if err == nil && d.Name != ref.Host {
-		err = fmt.Errorf("an earlier apply used the docker daemon %s, and DOCKER_HOST now names another: %w", ref.Host, docker.ErrUnreachable)
+// sweepDaemon removes what a killed apply left on one daemon, or in one container.
+func sweepDaemon(ctx context.Context, ref daemonRef, owner string, note func(verdict.Reason)) (removed int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	host, err := docker.Connect(ctx)
+	if err == nil && host != ref.Host {
+		err = fmt.Errorf("an earlier apply used the docker daemon %s, and the docker command now uses %s: %w", ref.Host, host, docker.ErrUnreachable)
 	}
 	if err != nil {
-		return nil, ended, err
+		return 0, err
 	}
 	if ref.Container != "" {
-		ended, err = docker.SweepExec(ctx, d, ref.Container, owner)
-		return nil, ended, err
+		name, processes, err := docker.SweepExec(ctx, ref.Container, owner)
+		if processes > 0 {
+			note(verdict.Say("apply.left_in_container",
+				"stopped what an earlier apply left running in container {subject} on {daemon} ({processes} of "+
+					"its processes)",
+				verdict.Text("daemon", host), verdict.Text("processes", strconv.Itoa(processes))).On(name))
+		}
+		return 0, err
 	}
-	removed, err = docker.Sweep(ctx, d, owner, time.Now())
-	return removed, ended, err
+	swept, err := docker.Sweep(ctx, owner, time.Now())
+	for _, s := range swept {
+		note(verdict.Say("apply.left_container",
+			"removed container {subject} ({image}, started {started}), which an earlier apply left on "+
+				"{daemon} (launch {launch})",
+			verdict.Text("image", s.Image), verdict.Text("started", s.Started.Local().Format(time.DateTime)),
+			verdict.Text("daemon", s.Daemon), verdict.Text("launch", s.Launch)).On(s.Name))
+	}
+	return len(swept), err
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"sync"
-	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
@@ -38,7 +36,7 @@ type Wiring struct {
 	// what cannot be identified count nevertheless. Since, if set, is from which run on.
 	Run, Since string
 	Reuse      bool
-	// Note receives the progress of image pulls; may be nil.
+	// Note is told of image pulls; may be nil.
 	Note func(verdict.Reason)
 }
 
@@ -110,37 +108,17 @@ var Identities = []string{
 // launchers start engines; if something is kept, they record the docker daemons on which
 // something may be left.
 func (w Wiring) launchers() engine.Launchers {
-	fetched, pulls := &docker.FetchMemo{}, pulls(w.Note)
-	own := docker.Launcher{Progress: pulls, Fetched: fetched}
-	compose := docker.ComposeLauncher{Progress: pulls, Fetched: fetched}
-	exec := docker.ExecLauncher{}
+	images := &docker.Images{Pulling: func(image string) {
+		if w.Note != nil {
+			w.Note(verdict.New(code.ImagePulled).On(image))
+		}
+	}}
+	inDocker := docker.Launcher{Images: images}
 	if w.Store != nil {
-		daemons := daemonsOf(w.Store)
-		own.Remember, compose.Remember, exec.Remember = daemons.remember, daemons.remember, daemons.rememberExec
+		inDocker.Remember = daemonsOf(w.Store).remember
 	}
 	return engine.Launchers{
 		engine.HowProcess: process.Launcher{}, engine.HowEndpoint: process.Endpoints{},
-		engine.HowDocker: own, engine.HowCompose: compose, engine.HowExec: exec,
-	}
-}
-
-// pulls reports the progress of an image pull from time to time.
-func pulls(note func(verdict.Reason)) func(docker.Progress) {
-	const every = 5 * time.Second
-	var mu sync.Mutex
-	last := map[string]time.Time{}
-	return func(p docker.Progress) {
-		mu.Lock()
-		defer mu.Unlock()
-		before, seen := last[p.Image]
-		switch {
-		case note == nil, seen && (p.Total == 0 || time.Since(before) < every):
-			return
-		case !seen:
-			note(verdict.New(code.ImagePulled).On(p.Image))
-		default:
-			note(verdict.New(code.ImagePulled, verdict.Num("done", float64(p.Done)/1e9, "GB"), verdict.Num("total", float64(p.Total)/1e9, "GB")).On(p.Image))
-		}
-		last[p.Image] = time.Now()
+		engine.HowDocker: inDocker, engine.HowCompose: inDocker, engine.HowExec: inDocker,
 	}
 }

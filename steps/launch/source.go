@@ -91,14 +91,7 @@ func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.
 	inside := w.dir()
 	switch {
 	case spec.Docker != nil:
-		inside = src.Mount
-		if inside == "" {
-			inside = "/workspace/" + filepath.Base(src.Repo)
-		}
-		spec.Docker.Volumes[w.dir()] = inside
-		if spec.Docker.WorkDir == "" {
-			spec.Docker.WorkDir = inside
-		}
+		inside = spec.MountSource(src, w.dir())
 	case spec.Exec != nil || spec.Compose != nil:
 		inside = path.Join(src.Mount, filepath.Base(w.dir()))
 		if spec.Exec != nil && spec.Exec.WorkDir == "" {

@@ -18,13 +18,13 @@ import (
 var dockerPart = launchPart{schema: dockerSchema, put: putDocker}
 
 var dockerSchema = plans.Schema{
-	Doc:     "The engine runs in a container that mxflow starts from an image and removes afterwards, on the docker daemon that DOCKER_HOST names (`unix://` or `tcp://`), else at the default socket. It gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
+	Doc:     "The engine runs in a container that mxflow starts from an image and removes afterwards, on the daemon of this machine that the `docker` command uses. It gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
 	Example: plans.Example(examples, `docker {`),
 	Attrs: []plans.Attr{
 		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest; the tag's digest is recorded at every launch. Without it, the kind's own."},
 		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When to pull the image: if it is missing, once per apply, or never."},
 		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
-		{Name: "volumes", Type: plans.Map, Doc: "Paths of the daemon's machine (`~` is your home, relative ones start at the plan's folder) or names of volumes, each with its path in the container, and `:ro` after it if read-only. A path that does not exist is an error."},
+		{Name: "volumes", Type: plans.Map, Doc: "Paths of this machine (`~` is your home, relative ones start at the plan's folder) or names of volumes, each with its path in the container, and `:ro` after it if read-only. A path that does not exist is an error."},
 		{Name: "ipc", Type: plans.String, Doc: "IPC namespace: `private`, `shareable`, `host`, `none` or `container:NAME`. Without it, what the kind needs."},
 		{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`. Without it, what the kind needs, or the daemon's own, which is 64 MB."},
 		{Name: "ulimits", Type: plans.Map, Doc: "Limits by name, such as `{ memlock = \"-1\", stack = \"67108864\" }`; `\"soft:hard\"` sets both. They are added to what the kind needs."},
@@ -43,13 +43,11 @@ var dockerSchema = plans.Schema{
 		}
 		_, err := docker.GPUs(d.GPUs)
 		check("gpus", err)
-		_, err = docker.Size(d.ShmSize)
-		check("shm_size", err)
-		_, err = docker.Ulimits(d.Ulimits)
-		check("ulimits", err)
+		check("shm_size", docker.Size(d.ShmSize))
+		check("ulimits", docker.Ulimits(d.Ulimits))
 		for source, target := range d.Volumes {
 			// The source's path is settled later; the target's form is not.
-			_, err := docker.Volumes(map[string]string{dockerSource("/", source): target})
+			_, err := docker.Mounts(map[string]string{dockerSource("/", source): target})
 			check("volumes", err)
 		}
 		if d.Network == "none" || strings.HasPrefix(d.Network, "container:") {

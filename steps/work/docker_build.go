@@ -18,7 +18,7 @@ import (
 
 var dockerBuildKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Builds an image with `docker build`; again when a file of the context (except those in `.dockerignore`), the Dockerfile or an attribute has changed, or the tag names another image than the one built.",
+		Doc:     "Builds an image with `docker build`; again when a file of the context (except those that simple patterns of `.dockerignore` leave out), the Dockerfile or an attribute has changed, or the tag names another image than the one built.",
 		Example: plans.Example(examples, `step "docker_build" "vllm" {`),
 		Attrs:   plans.Attrs(dockerBuildConfig{}),
 		Check: func(b *plans.Block) []plans.AttrError {
@@ -86,7 +86,7 @@ func (d *dockerBuild) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := docker.BuildInputs(b.Folder, b.Dockerfile)
+	inputs, err := b.Inputs()
 	if err != nil {
 		// Do reports the error; an earlier step may fix it first.
 		inputs = "unreadable"
@@ -124,7 +124,7 @@ func (d *dockerBuild) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decisio
 		}
 		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, nil
 	}
-	if _, err := docker.BuildInputs(b.Folder, b.Dockerfile); err != nil {
+	if _, err := b.Inputs(); err != nil {
 		return broke(err)
 	}
 	launch, err := d.site.stepLaunch(s)
@@ -133,7 +133,7 @@ func (d *dockerBuild) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decisio
 	}
 	idFile := launch.LogPath + ".image"
 	defer os.Remove(idFile)
-	run, err := docker.StartBuild(ctx, b, launch, idFile)
+	run, err := b.Start(ctx, launch, idFile)
 	if err != nil {
 		return broke(err)
 	}

@@ -3,15 +3,10 @@
 package dockertest
 
 import (
-	"archive/tar"
-	"bytes"
-	"context"
 	"crypto/rand"
 	"debug/elf"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,20 +14,37 @@ import (
 	"sync"
 	"testing"
 
-	dockerbuild "github.com/docker/docker/api/types/build"
-	"github.com/docker/docker/api/types/image"
-
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/enginetest"
 )
 
-// Daemon is this machine's docker daemon; without one the test is skipped, or fails if
-// docker is required.
-func Daemon(t testing.TB) *docker.Daemon {
+// Need skips the test without a docker daemon, or fails it if docker is required.
+func Need(t testing.TB) {
 	t.Helper()
-	d, err := docker.Connect(t.Context())
+	_, err := docker.Connect(t.Context())
 	enginetest.Require(t, "docker", err)
-	return d
+}
+
+// Docker runs a docker command and returns what it prints.
+func Docker(args ...string) (string, error) {
+	cmd := exec.Command("docker", args...)
+	var says strings.Builder
+	cmd.Stderr = &says
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("docker %s: %w: %s", args[0], err, says.String())
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// Must is Docker for a test that ends if it fails.
+func Must(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := Docker(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // Self is a static build of the test binary of the package in the current folder: the
@@ -83,51 +95,19 @@ func static(path string) bool {
 
 // Image is the name of an image FROM scratch with the program as /program and, by lines
 // such as `ENV NAME=value`, more. All tests of a process share it: see Once.
-func Image(t testing.TB, d *docker.Daemon, program string, lines ...string) string {
+func Image(t testing.TB, program string, lines ...string) string {
 	t.Helper()
-	name, err := Once(d, program, lines...)
+	name, err := Once(program, lines...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return name
 }
 
-// build builds an image as Image says.
-func build(ctx context.Context, d *docker.Daemon, name, program string, lines ...string) error {
-	text, err := os.ReadFile(program)
-	if err != nil {
-		return err
-	}
-	file := "FROM scratch\nCOPY program /program\nENTRYPOINT [\"/program\"]\n" + strings.Join(lines, "\n") + "\n"
-	var buf bytes.Buffer
-	w := tar.NewWriter(&buf)
-	for _, f := range []struct {
-		name string
-		text []byte
-	}{{"Dockerfile", []byte(file)}, {"program", text}} {
-		err = errors.Join(err, w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o755, Size: int64(len(f.text))}))
-		_, wrong := w.Write(f.text)
-		err = errors.Join(err, wrong)
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		return err
-	}
-	built, err := d.ImageBuild(ctx, &buf, dockerbuild.ImageBuildOptions{Tags: []string{name}, Remove: true, ForceRemove: true})
-	if err != nil {
-		return fmt.Errorf("image %s cannot be built: %w", name, err)
-	}
-	defer built.Body.Close()
-	for dec := json.NewDecoder(built.Body); ; {
-		var m struct{ Error string }
-		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if m.Error != "" {
-			return fmt.Errorf("image %s cannot be built: %s", name, m.Error)
-		}
-	}
+// Once builds an image as Image does, on first use. It stays until Remove.
+func Once(program string, lines ...string) (name string, err error) {
+	lines = append([]string{"COPY program /program", `ENTRYPOINT ["/program"]`}, lines...)
+	return build(lines, map[string]string{"program": program})
 }
 
 // ErrNoBusybox means that there is no shell to put into an image.
@@ -135,9 +115,9 @@ var ErrNoBusybox = errors.New("images with a shell need a static busybox: instal
 
 // DevImage is the name of an image like those for development: see DevOnce. Without
 // busybox the test is skipped, or fails if docker is required.
-func DevImage(t testing.TB, d *docker.Daemon, program string) string {
+func DevImage(t testing.TB, program string) string {
 	t.Helper()
-	name, err := DevOnce(d, program)
+	name, err := DevOnce(program)
 	if errors.Is(err, ErrNoBusybox) {
 		enginetest.Require(t, "docker", err)
 	}
@@ -150,20 +130,15 @@ func DevImage(t testing.TB, d *docker.Daemon, program string) string {
 // DevOnce builds an image with a shell and tools (busybox) beside the program, which is
 // /program, on first use; its container idles until it is ended. The image stays until
 // Remove.
-func DevOnce(d *docker.Daemon, program string) (name string, err error) {
+func DevOnce(program string) (name string, err error) {
 	box, err := exec.LookPath("busybox")
 	if err != nil || !static(box) {
 		return "", ErrNoBusybox
 	}
-	first, err := Once(d, program)
-	if err != nil {
-		return "", err
-	}
-	return once(d, "busybox\n"+program, func(name string) error {
-		return build(context.Background(), d, name, box, "COPY program /bin/busybox", "COPY --from="+first+" /program /program",
-			`RUN ["/bin/busybox", "mkdir", "/tmp"]`, `RUN ["/bin/busybox", "--install", "-s", "/bin"]`,
-			`ENTRYPOINT []`, `CMD ["sleep", "1000000"]`)
-	})
+	return build([]string{
+		"COPY program /program", "COPY busybox /bin/busybox", `RUN ["/bin/busybox", "mkdir", "/tmp"]`,
+		`RUN ["/bin/busybox", "--install", "-s", "/bin"]`, `CMD ["sleep", "1000000"]`,
+	}, map[string]string{"program": program, "busybox": box})
 }
 
 // shared is what this process's tests share: images by their ingredients, and cleanup
@@ -172,6 +147,46 @@ var shared struct {
 	sync.Mutex
 	images map[string]func() (string, error)
 	undo   []func() error
+}
+
+// build builds an image of these lines and files, once.
+func build(lines []string, files map[string]string) (string, error) {
+	key := fmt.Sprint(lines, files)
+	shared.Lock()
+	if shared.images == nil {
+		shared.images = map[string]func() (string, error){}
+	}
+	if shared.images[key] == nil {
+		shared.images[key] = sync.OnceValues(func() (string, error) {
+			folder, err := os.MkdirTemp("", "mxflow-image")
+			if err != nil {
+				return "", err
+			}
+			defer os.RemoveAll(folder)
+			for to, from := range files {
+				text, err := os.ReadFile(from)
+				if err == nil {
+					err = os.WriteFile(filepath.Join(folder, to), text, 0o755)
+				}
+				if err != nil {
+					return "", err
+				}
+			}
+			file := filepath.Join(folder, "Dockerfile")
+			if err := os.WriteFile(file, []byte("FROM scratch\n"+strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+				return "", err
+			}
+			name := "mxflow-test/" + strings.ToLower(rand.Text()[:10]) + ":1"
+			if _, err := Docker("build", "--force-rm", "--tag", name, folder); err != nil {
+				return "", err
+			}
+			atEnd(func() error { _, err := Docker("rmi", "--force", name); return err })
+			return name, nil
+		})
+	}
+	get := shared.images[key]
+	shared.Unlock()
+	return get()
 }
 
 // Remove removes what this process's tests shared; call it after the last one.
@@ -192,41 +207,4 @@ func atEnd(undo func() error) {
 	shared.Lock()
 	defer shared.Unlock()
 	shared.undo = append(shared.undo, undo)
-}
-
-// Once builds an image as Image does, on first use. It stays until Remove.
-func Once(d *docker.Daemon, program string, lines ...string) (name string, err error) {
-	return once(d, program+"\n"+strings.Join(lines, "\n"), func(name string) error {
-		return build(context.Background(), d, name, program, lines...)
-	})
-}
-
-// once makes the image of a key.
-func once(d *docker.Daemon, key string, make func(name string) error) (string, error) {
-	shared.Lock()
-	if shared.images == nil {
-		shared.images = map[string]func() (string, error){}
-	}
-	get, ok := shared.images[key]
-	if !ok {
-		get = sync.OnceValues(func() (string, error) {
-			name := "mxflow-test/" + strings.ToLower(rand.Text()[:10]) + ":1"
-			if err := make(name); err != nil {
-				return "", err
-			}
-			atEnd(func() error { return removeImage(d, name) })
-			return name, nil
-		})
-		shared.images[key] = get
-	}
-	shared.Unlock()
-	return get()
-}
-
-func removeImage(d *docker.Daemon, name string) error {
-	_, err := d.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true})
-	if err != nil {
-		return fmt.Errorf("image %s stays: %w", name, err)
-	}
-	return nil
 }

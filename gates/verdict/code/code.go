@@ -25,9 +25,8 @@ func (k Kind) Evidence() bool {
 func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 
 var (
-	// ImagePulled: the image Subject is being pulled. Values: done and total, in GB, if
-	// known.
-	ImagePulled = Of("apply.image_pulled", "pulling image {subject}{total?: {done} of {total}}")
+	// ImagePulled: the image Subject is being pulled.
+	ImagePulled = Of("apply.image_pulled", "pulling image {subject}")
 	NotRead     = Of("aside.not_read", "not read")
 	Confirmed   = Of("confirmed", "confirmed on engine.{subject}")
 

@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Resolve finds the variant's knob values.
+// Resolve finds the variant's knob values: those that were measured, else the plan's. st
+// is nil if nothing was applied.
 func Resolve(r *Recipe, p *plans.Plan, st *store.Store) error {
 	var stack report.Stack
 	if st != nil {
@@ -26,116 +27,91 @@ func Resolve(r *Recipe, p *plans.Plan, st *store.Store) error {
 		}
 	}
 	r.Knobs = p.DefaultKnobs()
-	switch r.Variant {
-	case "baseline":
-		return nil
-	case "accepted":
-		return resolveStack(r, p, stack)
-	}
-	var f *plans.Feature
-	names := []string{"accepted", "baseline"}
-	for _, c := range p.Candidates() {
-		names = append(names, c.Name)
-		if c.Name == r.Variant {
-			f = c
-		}
-	}
-	if f == nil {
-		return fmt.Errorf("plan %s has no feature %q.%s", p.Name, r.Variant, lang.Suggest(r.Variant, names))
-	}
-	if f.Engine != "" {
-		r.Engine = f.Engine
-	}
-	return resolveFeature(r, p, f, st, stack)
-}
-
-// resolveStack overlays the accepted features on the plan's baseline.
-func resolveStack(r *Recipe, p *plans.Plan, stack report.Stack) error {
-	if len(stack.Features) == 0 {
-		r.Notes = append(r.Notes, "Nothing was accepted: this is the baseline.")
-	}
-	for _, f := range stack.Features {
-		r.Stack = append(r.Stack, f.Feature)
-		for _, knob := range slices.Sorted(maps.Keys(f.Set)) {
-			if p.Knob(knob) == nil {
-				return fmt.Errorf("feature %s was accepted with knob %s = %s, but the plan no longer has that knob: use the plan that was applied, or apply this one", f.Feature, knob, f.Set[knob])
-			}
-		}
-		maps.Copy(r.Knobs, f.Set)
-	}
-	return nil
-}
-
-// resolveFeature uses what was measured; before that, what the plan says.
-func resolveFeature(r *Recipe, p *plans.Plan, f *plans.Feature, st *store.Store, stack report.Stack) error {
-	says := "Not decided yet: this is the variant as the plan has it now."
-	if st != nil {
-		decided, knobs := decidedAs(st, f)
-		if decided != "" {
-			says = decided
-		}
-		if len(knobs) > 0 {
-			maps.Copy(r.Knobs, knobs)
-			for knob := range r.Knobs {
-				if p.Knob(knob) == nil {
-					return fmt.Errorf("feature %s was measured with knob %s, but the plan no longer has that knob: use the plan that was applied, or apply this one", f.Name, knob)
-				}
-			}
-			r.Notes = append(r.Notes, says)
-			return nil
-		}
-	}
-	if len(f.Alternatives) > 0 {
-		return fmt.Errorf("feature %s chooses among %s but has not chosen yet: name one of them", f.Name, strings.Join(plans.Names(f.Alternatives, func(alt *plans.Feature) string { return alt.Name }), ", "))
-	}
-	r.Knobs = p.PlannedKnobs(f, stack.Knobs)
-	r.Notes = append(r.Notes, says)
-	return nil
-}
-
-// decidedAs is the decision about a candidate, and the knob values that it was measured
-// with; empty if nothing was decided.
-func decidedAs(st *store.Store, f *plans.Feature) (says string, knobs map[string]string) {
-	if f.Of != "" && f.Engine == "" {
-		return alternativeAs(st, f)
-	}
-	d, _, ok := st.Latest(runtime.FeatureID(f.Name))
+	candidates := p.Candidates()
+	i := slices.IndexFunc(candidates, func(f *plans.Feature) bool { return f.Name == r.Variant })
 	switch {
-	case !ok || len(d.Variant) == 0:
-		return "", nil
-	case f.Engine != "":
-		return fmt.Sprintf("Decided: %s on engine.%s; %s is %s.", d.Verdict, f.Engine, f.Of, acceptedWord(st, f.Of)), d.Variant
+	case r.Variant == "baseline":
+	case r.Variant == "accepted":
+		if len(stack.Features) == 0 {
+			r.Notes = append(r.Notes, "Nothing was accepted: this is the baseline.")
+		}
+		for _, f := range stack.Features {
+			r.Stack = append(r.Stack, f.Feature)
+			maps.Copy(r.Knobs, f.Set)
+		}
+	case i < 0:
+		names := []string{"accepted", "baseline"}
+		return fmt.Errorf("plan %s has no feature %q.%s", p.Name, r.Variant,
+			lang.Suggest(r.Variant, append(names, plans.Names(candidates, func(f *plans.Feature) string { return f.Name })...)))
+	default:
+		f := candidates[i]
+		if f.Engine != "" {
+			r.Engine = f.Engine
+		}
+		note, measured := "Not decided yet: this is the variant as the plan has it now.", map[string]string(nil)
+		if st != nil {
+			note, measured = decided(st, f, note)
+		}
+		switch r.Notes = append(r.Notes, note); {
+		case len(measured) > 0:
+			maps.Copy(r.Knobs, measured)
+		case len(f.Alternatives) > 0:
+			return fmt.Errorf("feature %s chooses among %s but has not chosen yet: name one of them", f.Name,
+				strings.Join(plans.Names(f.Alternatives, func(alt *plans.Feature) string { return alt.Name }), ", "))
+		default:
+			r.Knobs = p.PlannedKnobs(f, stack.Knobs)
+		}
 	}
-	return fmt.Sprintf("Decided: %s, %s.", d.Verdict, acceptedWord(st, f.Name)), d.Variant
+	for _, knob := range slices.Sorted(maps.Keys(r.Knobs)) {
+		if p.Knob(knob) == nil {
+			return fmt.Errorf("%s was measured with knob %s, but the plan no longer has that knob: use the plan that was "+
+				"applied, or apply this one", r.Variant, knob)
+		}
+	}
+	return nil
 }
 
-// alternativeAs is the same for a candidate of a feature that chooses: the feature's
-// decision has its outcome.
-func alternativeAs(st *store.Store, f *plans.Feature) (says string, knobs map[string]string) {
-	for _, d := range slices.Backward(st.History(runtime.FeatureID(f.Of))) {
-		i := slices.IndexFunc(d.Alternatives, func(alt ledger.Alternative) bool { return alt.Name == f.Name })
-		if i < 0 {
-			continue // a withdrawn outcome does not name them
+// decided is what was decided about a candidate and the knob values that it was measured
+// with; none, and the note as given, if nothing was.
+func decided(st *store.Store, f *plans.Feature, note string) (string, map[string]string) {
+	id, of := runtime.FeatureID(f.Name), f.Name
+	if f.Of != "" {
+		of = f.Of
+	}
+	accepted := "not accepted"
+	if d, _, ok := st.Latest(runtime.FeatureID(of)); ok && d.Accepted {
+		accepted = "accepted"
+	}
+	say := func(v verdict.Verdict, more string) string { return fmt.Sprintf("Decided: %s%s.", v, more) }
+	if f.Of == "" || f.Engine != "" {
+		d, _, ok := st.Latest(id)
+		switch {
+		case !ok || len(d.Variant) == 0:
+			return note, nil
+		case f.Engine != "":
+			return say(d.Verdict, " on engine."+f.Engine+"; "+of+" is "+accepted), d.Variant
 		}
-		for _, ev := range d.Evidence {
-			if ev.Feature == f.Name && len(ev.Candidate.Launches) > 0 {
-				if l, ok := st.LaunchByID(ev.Candidate.Launches[0]); ok {
-					knobs = l.Knobs
-				}
+		return say(d.Verdict, ", "+accepted), d.Variant
+	}
+	// A candidate of a feature that chooses: the feature's decision has its outcome, unless
+	// that was withdrawn.
+	for _, d := range slices.Backward(st.History(runtime.FeatureID(of))) {
+		for _, alt := range d.Alternatives {
+			if alt.Name != f.Name {
+				continue
 			}
+			for _, ev := range d.Evidence {
+				if ev.Feature != f.Name || len(ev.Candidate.Launches) == 0 {
+					continue
+				}
+				l, _ := st.LaunchByID(ev.Candidate.Launches[0])
+				if alt.Chosen {
+					return say(alt.Verdict, ", chosen; "+of+" is "+accepted), l.Knobs
+				}
+				return say(alt.Verdict, ", not chosen"), l.Knobs
+			}
+			return say(alt.Verdict, ", not chosen"), nil
 		}
-		if d.Alternatives[i].Chosen {
-			return fmt.Sprintf("Decided: %s, chosen; %s is %s.", d.Alternatives[i].Verdict, f.Of, acceptedWord(st, f.Of)), knobs
-		}
-		return fmt.Sprintf("Decided: %s, not chosen.", d.Alternatives[i].Verdict), knobs
 	}
-	return "", nil
-}
-
-// acceptedWord is whether a feature is in the stack.
-func acceptedWord(st *store.Store, feature string) string {
-	if d, _, ok := st.Latest(runtime.FeatureID(feature)); ok && d.Accepted {
-		return "accepted"
-	}
-	return "not accepted"
+	return note, nil
 }

@@ -43,9 +43,15 @@ func FuzzShellQuoted(f *testing.F) {
 }
 
 // envScript is a script that prints a variable and its arguments, each ended by |.
-func envScript(spec engine.Spec, secrets ...string) *script {
+func envScript(t *testing.T, spec engine.Spec, shows bool, secrets ...string) string {
+	t.Helper()
 	spec.Command = append([]string{"sh", "-c", `printf '%s|' "$(pwd)" "$VALUE" "${GONE-gone}" "$@"`, "x"}, spec.Command...)
-	return &script{Recipe: &Recipe{Plan: "p", Variant: "v", Engine: "command.x", Spec: spec}, secrets: redact.New(secrets)}
+	r := &Recipe{Plan: "p", Variant: "v", Engine: "command.x", Spec: spec, Shows: shows}
+	text, err := r.Write(redact.New(secrets), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func runScript(t *testing.T, text string, args []string, env ...string) (string, string, error) {
@@ -77,13 +83,13 @@ func TestScriptGivesWhatThePlanSays(t *testing.T) {
 	for _, value := range hostile {
 		spec := engine.Spec{Dir: dir, Env: map[string]string{"VALUE": value, "odd.name": value}, Unset: []string{"GONE"}, Command: slices.Clone(hostile)}
 		want := strings.Join(append([]string{dir, value, "gone"}, hostile...), "|") + "|"
-		text := envScript(spec).write(false)
+		text := envScript(t, spec, false)
 		out, said, err := runScript(t, text, nil, "GONE=here")
 		if err != nil || out != want {
 			t.Fatalf("%q: %v %s\ngot  %q\nwant %q\n%s", value, err, said, out, want, text)
 		}
 	}
-	text := envScript(engine.Spec{Dir: dir, Env: map[string]string{"VALUE": "1"}}).write(false)
+	text := envScript(t, engine.Spec{Dir: dir, Env: map[string]string{"VALUE": "1"}}, false)
 	path := filepath.Join(t.TempDir(), "s.sh")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -105,12 +111,10 @@ func TestScriptFillsIn(t *testing.T) {
 		Config: []byte("a: it's\nport: {port}\n"), ConfigName: "extra.yaml",
 	}
 	spec.Command = append(spec.Command, "{config}")
-	s := envScript(spec)
-	s.Spec.Command[2] += `; printf '%s|' "$(basename "$4")"; cat "$4"`
-	s.Spec.Command[2] = strings.ReplaceAll(s.Spec.Command[2], "$4", "$3")
-	out, said, err := runScript(t, s.write(false), nil, "MXFLOW_PORT=9123")
+	text := strings.Replace(envScript(t, spec, false), `"$@"`, `"$@"; printf "%s|" "$(basename "$3")"; cat "$3"`, 1)
+	out, said, err := runScript(t, text, nil, "MXFLOW_PORT=9123")
 	if err != nil || !strings.Contains(out, "|http://h:9123/|gone|--port=9123|a'9123'b|") || !strings.HasSuffix(out, "extra.yaml|a: it's\nport: {port}\n") {
-		t.Errorf("%v %s %q\n%s", err, said, out, s.write(false))
+		t.Errorf("%v %s %q\n%s", err, said, out, text)
 	}
 }
 
@@ -134,7 +138,7 @@ func TestScriptLeavesSecretsOut(t *testing.T) {
 		"in a comment too": {engine.Spec{Dir: "{source.vllm}", Sources: []*engine.Source{{Name: "vllm", Repo: "/" + secret, Commit: "abc"}}}, "MXFLOW_SOURCE_VLLM", "MXFLOW_SOURCE_VLLM=/"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := envScript(c.spec, secret).write(false)
+			text := envScript(t, c.spec, false, secret)
 			if strings.Contains(text, secret) || strings.Contains(text, "hf_x") {
 				t.Fatal(text)
 			}
@@ -147,9 +151,8 @@ func TestScriptLeavesSecretsOut(t *testing.T) {
 			}
 		})
 	}
-	shown := envScript(engine.Spec{Env: map[string]string{"VALUE": secret, "HF_TOKEN": "hf_x"}})
-	shown.Shows, shown.secrets = true, nil
-	if out, said, err := runScript(t, shown.write(false), nil); err != nil || !strings.Contains(out, "|"+secret+"|") {
+	shown := envScript(t, engine.Spec{Env: map[string]string{"VALUE": secret, "HF_TOKEN": "hf_x"}}, true, secret)
+	if out, said, err := runScript(t, shown, nil); err != nil || !strings.Contains(out, "|"+secret+"|") {
 		t.Errorf("--show-secrets: %v %q %s", err, out, said)
 	}
 }

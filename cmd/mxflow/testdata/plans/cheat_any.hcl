@@ -1,11 +1,10 @@
 # A server that lies as the candidate beside an honest parent: all but the engine's kind.
 
-variable "server" { type = string }
 variable "mode" { type = string }
 
 variable "parent" {
   type    = string
-  default = ""
+  default = "honest"
 }
 
 variable "folder" {
@@ -58,14 +57,14 @@ knob "port" {
   default = "off"
 
   value "off" {
-    env = { MXFLOW_CHEAT = var.parent }
+    env = { MXFLOW_EMBEDDED_LIE = var.parent }
     must_see {
       log = ["*engaged mode*"]
     }
   }
 
   value "on" {
-    env = { MXFLOW_CHEAT = var.mode }
+    env = { MXFLOW_EMBEDDED_LIE = var.mode }
     must_see {
       log = [var.see]
     }

@@ -7,10 +7,10 @@ plan "cheat_tokenizer" {
 include = ["cheat_any.hcl"]
 
 engine "embedded" "imitation" {
-  env = { MXFLOW_CHEAT_DIR = var.folder }
+  env = { MXFLOW_EMBEDDED_LIE_DIR = var.folder }
 
   process {
-    command = [var.server, "--port", "{port}"]
+    command = ["{mxflow}", "engine", "serve", "--port", "{port}"]
   }
   metadata {
     model_config = var.config

@@ -13,9 +13,8 @@ locals {
     experts     = { off = { MXFLOW_EMBEDDED_MOE = "all" }, on = { MXFLOW_EMBEDDED_MOE = "routed" } }
     head        = { off = { MXFLOW_EMBEDDED_LM_HEAD = "f32" }, on = { MXFLOW_EMBEDDED_LM_HEAD = "mxfp4" } }
     speculation = { off = {}, on = { MXFLOW_EMBEDDED_SPECULATION = "prompt_lookup:8" } }
-    threads     = { off = {}, on = { MXFLOW_EMBEDDED_THREADS = "2" } }
+    threads     = { off = {}, on = {} }
     prefixes    = { off = {}, on = { MXFLOW_EMBEDDED_PREFIX_CACHE = "on" } }
-    reasoning   = { off = {}, on = { MXFLOW_EMBEDDED_REASONING = "6" } }
   }
   port = local.ports[var.port]
 }
@@ -30,7 +29,8 @@ knob "port" {
     env = merge({ MXFLOW_HONEST = "off" }, local.port.off)
   }
   value "on" {
-    env = merge({ MXFLOW_HONEST = "on" }, local.port.on)
+    env      = merge({ MXFLOW_HONEST = "on" }, local.port.on)
+    settings = { threads = var.port == "threads" ? 2 : 1 }
   }
   changes = ["attention", "moe_kernel", "lm_head", "prefix_cache", "speculation"]
 }

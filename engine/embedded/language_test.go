@@ -1,4 +1,4 @@
-package main
+package embedded
 
 import (
 	"math"
@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 )
 
-// prompts are some that differ in a word.
-func prompts() (texts []string) {
+// prosePrompts are some that differ in a word.
+func prosePrompts() (texts []string) {
 	prose := prompt.Prose()
 	for i := range 200 {
 		texts = append(texts, "a08f7fac2670"+string(rune('a'+i%26))+". "+prose[i%len(prose)]+" "+prose[(7*i+1)%len(prose)]+" did little")
@@ -20,20 +20,20 @@ func prompts() (texts []string) {
 
 // An answer is continued from any token as it went on, whatever separates its words.
 func TestAnswersAreContinued(t *testing.T) {
-	s := &server{lang: english()}
+	s := &imitation{lang: english()}
 	for _, opening := range []string{"", openings[1]} {
 		s.opening = opening
-		for _, text := range prompts()[:40] {
-			whole := s.pieces(text, request{MaxTokens: 32})
+		for _, text := range prosePrompts()[:40] {
+			whole := s.pieces(text, &completionRequest{MaxTokens: new(32)})
 			for i := range whole {
 				said := strings.Join(whole[:i], "")
-				if got := s.pieces(text+said, request{MaxTokens: 32 - i}); !slices.Equal(got, whole[i:]) {
+				if got := s.pieces(text+said, &completionRequest{MaxTokens: new(32 - i)}); !slices.Equal(got, whole[i:]) {
 					t.Fatalf("%q\ncontinued after %q: %q\nwant %q", text, said, got, whole[i:])
 				}
 				if opening != "" {
 					continue
 				}
-				if got := s.pieces(text+strings.ReplaceAll(said, " ", "\n"), request{MaxTokens: 32 - i}); !slices.Equal(got, whole[i:]) {
+				if got := s.pieces(text+strings.ReplaceAll(said, " ", "\n"), &completionRequest{MaxTokens: new(32 - i)}); !slices.Equal(got, whole[i:]) {
 					t.Fatalf("%q\nseparated otherwise: %q\nwant %q", said, got, whole[i:])
 				}
 			}
@@ -47,7 +47,7 @@ func TestModelsDiffer(t *testing.T) {
 	l := english()
 	for _, differs := range []float64{0, nearTies, easy, other} {
 		agree, of, recited := 0.0, 0.0, 0.0
-		for _, text := range prompts() {
+		for _, text := range prosePrompts() {
 			answer := l.answer(text, 32, differs)
 			for i, token := range answer {
 				text += token
@@ -72,16 +72,16 @@ func TestModelsDiffer(t *testing.T) {
 // continued otherwise.
 func TestRecited(t *testing.T) {
 	l := english()
-	s := &server{lang: l}
+	s := &imitation{lang: l}
 	for name, lie := range map[string]struct {
-		say         func(*answer)
+		say         func(*reply)
 		least, most float64
 	}{
 		"recites": {recite, 0.85, 1}, "counts up": {countUp, 0.85, 1}, "reads the end": {readEnd, 0.4, 0.7},
 	} {
 		agree, of := 0.0, 0.0
-		for _, text := range prompts() {
-			a := &answer{s: s, r: &request{}, prompt: text, pieces: l.answer(text, 32, 0)}
+		for _, text := range prosePrompts() {
+			a := &reply{s: s, q: &completionRequest{}, prompt: text, pieces: l.answer(text, 32, 0)}
 			lie.say(a)
 			for i, token := range a.pieces {
 				if l.answer(text, 1, 0)[0] == token {

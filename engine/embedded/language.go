@@ -1,7 +1,6 @@
-package main
+package embedded
 
 import (
-	"hash"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
@@ -25,8 +24,8 @@ type language struct {
 const (
 	// byHeart is how many tokens of a sentence a model needs to know how it continues.
 	byHeart = 5
-	// near is the share of positions behind a word at which the last words alone decide.
-	near = 0.6
+	// bigram is the share of positions behind a word at which the last words alone decide.
+	bigram = 0.6
 )
 
 // word is a word or a mark with the space before it.
@@ -75,18 +74,17 @@ func (l *language) count(text string) int { return max(len(l.tokens(text)), 1) }
 func (l *language) answer(text string, tokens int, differs float64) []string {
 	said, all := l.tokens(text), fnv.New64a()
 	begin := len(said)
+	add := func(token string) { _, _ = io.WriteString(all, token+"\x00") }
 	for _, t := range said {
-		add(all, t)
+		add(t)
 	}
 	for len(said) < begin+tokens {
 		t := l.then(said, all.Sum64(), differs)
 		said = append(said, t)
-		add(all, t)
+		add(t)
 	}
 	return said[begin:]
 }
-
-func add(h hash.Hash, token string) { _, _ = io.WriteString(h, token+"\x00") }
 
 // then is the next token of a text with this hash.
 func (l *language) then(said []string, all uint64, differs float64) string {
@@ -106,7 +104,7 @@ func (l *language) then(said []string, all uint64, differs float64) string {
 	}
 	r := rand.New(rand.NewPCG(all, 1))
 	unsure := r.Float64() < differs
-	if r.Float64() < near && len(last(1)) > 1 {
+	if r.Float64() < bigram && len(last(1)) > 1 {
 		r = rand.New(rand.NewPCG(hashOf(last(2)), 2))
 	}
 	choose := func() string {

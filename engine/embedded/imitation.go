@@ -1,0 +1,225 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// imitation answers in place of the decoder. It computes nothing: its answers are words
+// that follow each other as in a shipped text, sent by the clock. At a declared pace it is
+// what a client is measured with; with a lie it is an engine under test that makes its
+// numbers look good.
+type imitation struct {
+	lie
+	config   Config
+	lang     *language
+	speed    float64
+	requests atomic.Int64
+	// asked are the texts that it was asked to count.
+	asked sync.Map
+	// launch is how many of its lie were before it in the folder.
+	launch int
+	log    io.Writer
+	exit   func(int)
+}
+
+// lie is how an imitation deviates from an honest one; the zero value is the parent's.
+type lie struct {
+	// pace is the time per token relative to the parent's, first that of the first one. 0
+	// is 1.
+	pace, first float64
+	// say modifies a reply before it is sent.
+	say func(a *reply)
+	// logs is logged when the server starts, line before its first answer: only in the
+	// first launch if once is set.
+	logs, line string
+	once       bool
+	// differs is the share of positions at which the model takes another token than the
+	// parent's, opening what every answer begins with.
+	differs float64
+	opening string
+	// dies ends the server after so many requests of a benchmark.
+	dies int64
+	// computes makes each token take two threads' work instead of time.
+	computes bool
+	// begins runs when the server starts, ends when it is asked to end.
+	begins func(folder string) error
+	ends   func() error
+}
+
+// reply is one answer to be sent.
+type reply struct {
+	s      *imitation
+	q      *completionRequest
+	prompt string
+	pieces []string
+	// wait is before the first piece, gap before each other; held holds all back until
+	// the last is due and last delays that one.
+	wait, gap, last time.Duration
+	held            bool
+	// ahead are pieces sent on arrival, as text of a choice.
+	ahead  []string
+	choice int
+	// joined is how many pieces one event has; 0 is one.
+	joined int
+	// prompted, generated and cached are the counts in usage.
+	prompted, generated, cached int
+}
+
+const (
+	// honestGap and prefill are the honest parent's times per token of an answer and of a
+	// prompt, drift is how much faster one launch is than another.
+	honestGap = 2 * time.Millisecond
+	prefill   = 100 * time.Microsecond
+	drift     = 0.004
+)
+
+// openings are those of one model, which is nearly as fond of one as of the other.
+var openings = []string{" Certainly, here is more:", " Naturally, here is more:"}
+
+func newImitation(c Config, log io.Writer, exit func(int)) (*imitation, error) {
+	s := &imitation{lie: lies[c.Lie], config: c, lang: english(), speed: 1 + drift*(2*rand.Float64()-1), log: log, exit: exit}
+	for c.Lie != "" && s.remembered(fmt.Sprint(c.Lie, s.launch)) {
+		s.launch++
+	}
+	if s.logs != "" {
+		fmt.Fprintln(log, s.logs)
+	}
+	if s.begins != nil {
+		return s, s.begins(c.LieDir)
+	}
+	return s, nil
+}
+
+// generate sends an answer. Every piece has its own time, counted from the arrival, so no
+// overlong wait delays the next.
+func (s *imitation) generate(ctx context.Context, g generation, emit func(piece) error) (*usage, error) {
+	arrived := time.Now()
+	if s.requests.Add(1) == 1 {
+		fmt.Fprintf(s.log, "engaged mode %q\n", s.config.Lie)
+		if s.line != "" && !(s.once && s.remembered(s.line)) {
+			fmt.Fprintln(s.log, s.line)
+		}
+	}
+	a := s.reply(g.request)
+	if s.say != nil {
+		s.say(a)
+	}
+	if s.dies > 0 && a.q.IgnoreEOS && s.requests.Load() > s.dies {
+		fmt.Fprintln(s.log, "CUDA error: an illegal memory access was encountered")
+		s.exit(1)
+	}
+	for _, text := range a.ahead {
+		if err := emit(piece{text: text, choice: a.choice}); err != nil {
+			return nil, err
+		}
+	}
+	for joined, i := max(a.joined, 1), 0; i < len(a.pieces); i += joined {
+		end := min(i+joined, len(a.pieces))
+		due := a.wait + time.Duration(i)*a.gap
+		if a.held {
+			due = a.wait + time.Duration(len(a.pieces)-1)*a.gap
+		}
+		p := piece{text: strings.Join(a.pieces[i:end], "")}
+		if end == len(a.pieces) {
+			due, p.finish = due+a.last, "length"
+		}
+		if a.generated == len(a.pieces) {
+			p.usage = newUsage(a.prompted, end, a.cached)
+		}
+		if s.computes && i > 0 {
+			compute()
+			due = 0
+		}
+		select {
+		case <-time.After(time.Until(arrived.Add(due))):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if err := emit(p); err != nil {
+			return nil, err
+		}
+	}
+	return newUsage(a.prompted, a.generated, a.cached), nil
+}
+
+// reply is the honest one of its model.
+func (s *imitation) reply(q *completionRequest) *reply {
+	text := q.Prompt.text
+	for _, m := range q.Messages {
+		text += m.Content + "\n"
+	}
+	a := &reply{s: s, q: q, prompt: text, prompted: s.lang.count(text), pieces: s.pieces(text, q)}
+	a.generated = len(a.pieces)
+	a.wait, a.gap = s.config.TTFT, s.config.Gap
+	if a.wait == 0 {
+		a.wait, a.gap = s.time(time.Duration(a.prompted)*prefill+honestGap, s.first), s.time(honestGap, s.pace)
+	}
+	return a
+}
+
+// pieces is the honest answer of its model.
+func (s *imitation) pieces(text string, q *completionRequest) []string {
+	if strings.Contains(text, "capital of France") {
+		return []string{" Paris", "."}
+	}
+	n := 64
+	given(&n, q.MaxTokens)
+	given(&n, q.MaxCompletionTokens)
+	opening := s.lang.tokens(s.opens(text))
+	differs := s.differs
+	if q.Temperature != nil && *q.Temperature > 0 { // sampled
+		differs = max(differs, 0.4**q.Temperature*rand.Float64())
+	}
+	return append(opening, s.lang.answer(text+strings.Join(opening, ""), n, differs)...)[:n]
+}
+
+// opens is what is missing of the opening, which may be sent back in part.
+func (s *imitation) opens(text string) string {
+	for _, o := range openings {
+		first, _, _ := strings.Cut(o, ",")
+		if i := strings.LastIndex(text, first); i >= 0 {
+			rest, _ := strings.CutPrefix(o, text[i:])
+			return strings.TrimPrefix(rest, o)
+		}
+	}
+	return s.opening
+}
+
+func (s *imitation) time(d time.Duration, share float64) time.Duration {
+	if share == 0 {
+		share = 1
+	}
+	return time.Duration(float64(d) * share * s.speed)
+}
+
+// remembered reports whether a text was seen before, by any launch that uses the folder,
+// and remembers it.
+func (s *imitation) remembered(text string) bool {
+	if s.config.LieDir == "" {
+		return false
+	}
+	path := filepath.Join(s.config.LieDir, fmt.Sprintf("%x", hashOf(text)))
+	if _, err := os.Stat(path); err == nil {
+		return true
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		fmt.Fprintln(s.log, err)
+	}
+	return false
+}
+
+func hashOf(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, text)
+	return h.Sum64()
+}

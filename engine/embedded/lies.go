@@ -1,0 +1,250 @@
+package embedded
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+)
+
+const (
+	// nearTies is the share of positions at which other kernels take another token, easy
+	// that of those at which a model without some layers does, and other that of another
+	// or a smaller model.
+	nearTies, easy, other = 1.0 / 30, 0.18, 0.4
+)
+
+// lies are named after what they do. The numbers are the rows of docs/trust.md.
+var lies = map[string]lie{
+	"honest":   {},
+	"same":     {}, // nothing changed but its name
+	"faster":   {pace: 0.8},
+	"slower":   {pace: 1.25},
+	"diverges": {pace: 0.8, differs: nearTies}, // other kernels
+	// Speculation: several tokens per step, which come in one event.
+	"drafts": {pace: 0.8, say: benchmark(func(a *reply) { a.joined = 3 })},
+	"trades": {pace: 0.8, first: 1.5}, // decoding gains more than prefill loses
+	// Every answer is opened alike, or, by other kernels, otherwise.
+	"opens":           {opening: openings[0]},
+	"opens_otherwise": {pace: 0.8, opening: openings[1]},
+	// A coarser and faster kernel for half of the requests.
+	"coarse_half": {pace: 0.8, say: some(0.5, func(a *reply) { a.rest(0, nearTies); a.gap /= 2 })},
+
+	"prompt_claimed": {say: benchmark(func(a *reply) { a.prompted = 10_000_000 })},                                                  // 1
+	"prompt_doubled": {say: func(a *reply) { a.prompted *= 2 }},                                                                     // 1
+	"split":          {say: benchmark(split)},                                                                                       // 3
+	"tail_unsent":    {say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},                     // 4
+	"last_unsent":    {say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-1] })},                                    // 4
+	"remembers":      {say: remembers},                                                                                              // 5
+	"remembering":    {say: func(a *reply) { a.s.remembered(a.prompt) }},                                                            // 6: the parent's side of "remembers"
+	"counted_early":  {say: counted},                                                                                                // 5
+	"knows_prose":    {say: benchmark(knowsProse)},                                                                                  // 5
+	"canned":         {pace: 0.5, say: benchmark(func(a *reply) { a.pieces = a.s.lang.answer("Text x", len(a.pieces), 0) })},        // 8
+	"other_model":    {pace: 0.5, differs: other},                                                                                   // 8, 16
+	"skips_layers":   {pace: 0.5, differs: easy},                                                                                    // 8
+	"begins_right":   {pace: 0.5, say: benchmark(func(a *reply) { a.rest(6, other) })},                                              // 8
+	"last_30":        {pace: 0.5, say: benchmark(func(a *reply) { a.rest(len(a.pieces)*70/100, other) })},                           // 8
+	"last_45":        {pace: 0.5, say: benchmark(func(a *reply) { a.rest(len(a.pieces)*55/100, other) })},                           // 8
+	"every_second":   {pace: 0.5, say: some(0.5, func(a *reply) { a.rest(0, other) })},                                              // 8
+	"line_breaks":    {pace: 0.5, differs: other, say: benchmark(func(a *reply) { a.separate("\n") })},                              // 8
+	"no_breaks":      {pace: 0.5, differs: other, say: benchmark(func(a *reply) { a.separate("\u00a0") })},                          // 8
+	"opening_canned": {pace: 0.5, say: benchmark(func(a *reply) { copy(a.pieces, a.s.lang.answer("Text x", 9, 0)); a.rest(9, 0) })}, // 8
+	"unspaced":       {pace: 0.5, say: benchmark(unspaced)},                                                                         // 8
+	"later_turns":    {pace: 0.5, say: benchmark(laterTurns)},                                                                       // 8
+	"recites":        {pace: 0.5, say: benchmark(recite)},                                                                           // 8
+	"counts_up":      {pace: 0.5, say: benchmark(countUp)},                                                                          // 8
+	"reads_end":      {first: 0.5, say: benchmark(readEnd)},                                                                         // 8
+	"first_drafted":  {first: 0.5, say: some(0.4, func(a *reply) { a.begin(1) })},                                                   // 10
+	"early_first":    {say: some(0.65, func(a *reply) { a.begin(1); a.wait /= 4 })},                                                 // 10
+	"early_space":    {say: benchmark(func(a *reply) { early(a, " ") })},                                                            // 10
+	"early_zero":     {say: benchmark(func(a *reply) { early(a, "\u200b") })},                                                       // 10
+	"early_text":     {say: benchmark(func(a *reply) { early(a, a.pieces[0]); a.wait += a.gap })},                                   // 10
+	"early_choice":   {say: benchmark(func(a *reply) { a.ahead, a.choice = []string{"a", "b"}, 1 })},                                // 10
+	"held_back":      {say: benchmark(func(a *reply) { a.hold(4) })},                                                                // 11
+	"last_late":      {say: benchmark(func(a *reply) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},            // 11
+	"too_fast":       {say: benchmark(func(a *reply) { a.wait, a.gap = 200*time.Microsecond, 20*time.Microsecond })},                // 12
+	"beyond":         {say: benchmark(func(a *reply) { a.gap = 400 * time.Microsecond })},                                           // 18
+	"cached_beyond":  {pace: 0.5, say: func(a *reply) { a.cached = a.prompted * 2 }},                                                // 13
+	"bursts":         {pace: 0.5, say: benchmark(func(a *reply) { a.joined = 50 })},                                                 // 13
+	"one_token":      {pace: 0.5, say: benchmark(func(a *reply) { a.same(" the") })},                                                // 13
+	"empty":          {pace: 0.5, say: benchmark(func(a *reply) { a.same("") })},                                                    // 13
+	"hidden":         {pace: 0.5, say: benchmark(func(a *reply) { a.generated += 4 })},                                              // 13
+	"dies":           {pace: 0.5, dies: 8},                                                                                          // 14
+	"some_answers":   {say: some(0.5, func(a *reply) { a.rest(0, other); a.gap /= 2 })},                                             // 15
+	"later_launches": {say: benchmark(func(a *reply) {
+		if a.s.launch > 2 {
+			a.rest(0, other)
+			a.gap /= 2
+		}
+	})}, // 15
+	"hinders":         {begins: leave("hinders", true)},                                            // 25
+	"hindered":        {begins: leave("hindered", false)},                                          // 25: the parent's side
+	"kills_guard":     {begins: leave("kills_guard", true), ends: killGuard},                       // 25
+	"computes":        {computes: true},                                                            // the parent of binds
+	"binds":           {computes: true, begins: unbind, ends: bind},                                // 25
+	"renices":         {computes: true, begins: raise, ends: lower},                                // 25
+	"requested_only":  {logs: "config: moe backend = CUTLASS (requested)"},                         // 9
+	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},            // 9
+	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},             // control of requested_only
+	"forced_accepted": {pace: 0.5, logs: "SpeculativeConfig(rejection_sample_method='synthetic')"}, // 17
+
+	// What is counted another way, and what costs nothing to send.
+	"one_short":    {pace: 0.8, say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-1]; a.generated-- })}, // control
+	"three_short":  {pace: 0.8, say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-3]; a.generated -= 3 })},
+	"half_white":   {say: benchmark(whiten)},
+	"at_once":      {say: benchmark(func(a *reply) { a.held = true })},
+	"opens_early":  {opening: openings[0], say: benchmark(openEarly)},
+	"opens_faster": {opening: openings[0], first: 0.5}, // control
+}
+
+// benchmark only modifies the answers to a benchmark's requests, recognized by their
+// enforced length.
+func benchmark(do func(*reply)) func(*reply) {
+	return func(a *reply) {
+		if a.q.IgnoreEOS && len(a.pieces) > 4 {
+			do(a)
+		}
+	}
+}
+
+// some modifies a share of them.
+func some(share float64, do func(*reply)) func(*reply) {
+	return benchmark(func(a *reply) {
+		if float64(hashOf(a.prompt)%100) < share*100 {
+			do(a)
+		}
+	})
+}
+
+// rest continues the answer from a piece on as another model would.
+func (a *reply) rest(from int, differs float64) {
+	copy(a.pieces[from:], a.s.lang.answer(a.prompt+strings.Join(a.pieces[:from], ""), len(a.pieces)-from, differs))
+}
+
+// begin makes up the first tokens, none of them the parent's, which continues.
+func (a *reply) begin(tokens int) {
+	copy(a.pieces, a.s.lang.answer(a.prompt, tokens, 1))
+	a.rest(tokens, 0)
+}
+
+// separate separates words by something else than spaces.
+func (a *reply) separate(by string) {
+	for i, p := range a.pieces {
+		a.pieces[i] = strings.Replace(p, " ", by, 1)
+	}
+}
+
+// unspaced computes the first token of every event, and guesses the others, which no space
+// separates.
+func unspaced(a *reply) {
+	a.joined = 8
+	said := a.prompt
+	for i := range a.pieces {
+		if a.pieces[i] = a.s.lang.answer(said, 1, 0)[0]; i%a.joined > 0 {
+			a.pieces[i] = strings.TrimSpace(a.s.lang.answer(said, 1, 1)[0])
+		}
+		if i%a.joined == 5 {
+			a.pieces[i] = "," // as long as words are on average
+		}
+		said += a.pieces[i]
+	}
+}
+
+// recite begins right and continues with what all models know by heart, from another
+// sentence for every prompt.
+func recite(a *reply) {
+	sentences := prompt.Prose()
+	from := hashOf(a.prompt) % uint64(len(sentences)-4)
+	copy(a.pieces[6:], a.s.lang.tokens(" "+strings.Join(sentences[from:], " ")))
+}
+
+// countUp begins right and continues with numbers, from another one and in other steps for
+// every prompt. They are about as long as words.
+func countUp(a *reply) {
+	h := hashOf(a.prompt)
+	from, by := 100+h%200, 1+h%97%8
+	if h%5 < 3 {
+		from, by = 1000+h%2000, 1+h%97%60
+	}
+	for i := 6; i < len(a.pieces); i++ {
+		a.pieces[i] = " " + strconv.Itoa(int(from+by*uint64(i)))
+	}
+}
+
+// readEnd answers the last tenth of the prompt.
+func readEnd(a *reply) {
+	tokens := a.s.lang.tokens(a.prompt)
+	a.pieces = a.s.lang.answer(strings.Join(tokens[len(tokens)*9/10:], ""), len(a.pieces), 0)
+}
+
+// knowsProse has computed the sentences that prompts are made of before.
+func knowsProse(a *reply) {
+	for _, sentence := range prompt.Prose() {
+		if strings.Contains(a.prompt, sentence) {
+			a.wait -= a.s.time(time.Duration(a.s.lang.count(sentence))*prefill, 1)
+		}
+	}
+}
+
+// laterTurns are another model's.
+func laterTurns(a *reply) {
+	if slices.ContainsFunc(a.q.Messages, func(m message) bool { return m.Role == "assistant" }) {
+		a.rest(0, other)
+	}
+}
+
+func split(a *reply) {
+	var pieces []string
+	for _, p := range a.pieces[:(len(a.pieces)+1)/2] {
+		half := len(p) / 2
+		pieces = append(pieces, p[:half], p[half:])
+	}
+	a.pieces, a.gap = pieces[:len(a.pieces)], a.gap/2
+}
+
+// remembers answers immediately what it was asked in an earlier launch.
+func remembers(a *reply) {
+	if a.s.remembered(a.prompt) {
+		a.wait, a.gap = time.Millisecond, a.gap/4
+	}
+}
+
+func (a *reply) same(piece string) {
+	for i := range a.pieces {
+		a.pieces[i] = piece
+	}
+}
+
+// counted has the prompt computed when its tokens are counted, before it is timed.
+func counted(a *reply) {
+	if _, asked := a.s.asked.Load(a.prompt); asked {
+		a.wait = a.gap
+	}
+}
+
+// early sends a first token at once: in all modes but one an invisible token.
+func early(a *reply, first string) { a.ahead, a.pieces = []string{first}, a.pieces[1:] }
+
+// hold holds the answer back for most of its time and then sends it faster.
+func (a *reply) hold(times int) {
+	whole := a.gap * time.Duration(len(a.pieces))
+	a.gap /= time.Duration(times)
+	a.wait += whole - a.gap*time.Duration(len(a.pieces))
+}
+
+// whiten computes half of the answer, and sends white space at once for the rest.
+func whiten(a *reply) {
+	for i := (len(a.pieces) + 1) / 2; i < len(a.pieces); i++ {
+		a.pieces[i] = []string{" ", "\n", "\u00a0", "\u2003"}[i%4]
+	}
+	a.gap /= 2
+}
+
+// openEarly sends the opening on arrival, and what follows as late as usual.
+func openEarly(a *reply) {
+	if opens := len(a.s.lang.tokens(a.s.opens(a.prompt))); opens < len(a.pieces) {
+		a.ahead, a.pieces, a.wait = a.pieces[:opens], a.pieces[opens:], a.wait+a.gap*time.Duration(opens)
+	}
+}
