@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // TailLines is how many log lines a Failure has and prints: enough for the last frames of
@@ -59,7 +59,7 @@ func (f *Failure) Error() string {
 	for _, line := range tail {
 		// The tail may come from a launcher on another machine: it is never assumed safe
 		// for a terminal.
-		b.WriteString("\n  | " + logscan.Clean(line))
+		b.WriteString("\n  | " + foreign.Clean(line))
 	}
 	return b.String()
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -118,7 +118,7 @@ func beginStream(a *app) {
 func newProgress(a *app) apply.Observer {
 	on := progress.Screen{
 		Version: version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
-		Safe: func(text string) string { return a.secrets.Text(inert.Text(text)) },
+		Safe: func(text string) string { return a.secrets.Text(foreign.Printable(text)) },
 	}
 	switch {
 	case a.json:

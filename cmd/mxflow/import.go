@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 func newImportCommand(a *app) *cobra.Command {
@@ -57,7 +58,7 @@ func printImported(a *app, path string, f *imported.File) {
 		}
 	}
 	name := blockName(path)
-	fmt.Fprintln(a.stdout, imported.Printable(path+": "+head))
+	fmt.Fprintln(a.stdout, foreign.Line(path+": "+head))
 	fmt.Fprintln(a.stdout)
 	var rows [][]string
 	for _, c := range f.Cells {
@@ -79,7 +80,7 @@ func printImported(a *app, path string, f *imported.File) {
 		fmt.Fprintln(a.stdout)
 	}
 	for _, n := range f.Notes {
-		fmt.Fprintln(a.stdout, "note: "+imported.Printable(n))
+		fmt.Fprintln(a.stdout, "note: "+foreign.Line(n))
 	}
 	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -111,7 +111,7 @@ func (p *prints) printJSON(v any) {
 		return
 	}
 	var page bytes.Buffer
-	if json.Indent(&page, inert.JSON(data), "", "  ") == nil {
+	if json.Indent(&page, foreign.JSON(data), "", "  ") == nil {
 		// Writing to a closed pipe is the reader's choice, not an error of ours.
 		fmt.Fprintln(bare(p.stdout), page.String())
 	}
@@ -120,7 +120,7 @@ func (p *prints) printJSON(v any) {
 // printLine prints one JSON object on a line of its own.
 func (p *prints) printLine(v any) {
 	if data, err := verdict.JSON(p.secrets.Any(v, apply.Identities...)); err == nil {
-		fmt.Fprintf(bare(p.stdout), "%s\n", inert.JSON(data))
+		fmt.Fprintf(bare(p.stdout), "%s\n", foreign.JSON(data))
 	}
 }
 
@@ -193,7 +193,7 @@ func (h hiding) Write(p []byte) (int, error) {
 }
 
 // inertWriter is a writer by which nobody's text steers a terminal.
-func inertWriter(w io.Writer) io.Writer { return inert.Writer{To: w, Colours: colours(w)} }
+func inertWriter(w io.Writer) io.Writer { return foreign.Writer{To: w, Colours: colours(w)} }
 
 // exact is a writer that writes what it is given, without secrets: for documents that go
 // into a file.
@@ -201,7 +201,7 @@ func exact(w io.Writer) io.Writer {
 	switch w := w.(type) {
 	case hiding:
 		return hiding{exact(w.Writer), w.secrets}
-	case inert.Writer:
+	case foreign.Writer:
 		return w.To
 	case *table.Folding:
 		return exact(w.To)
@@ -223,7 +223,7 @@ func bare(w io.Writer) io.Writer {
 		switch inner := w.(type) {
 		case hiding:
 			w = inner.Writer
-		case inert.Writer:
+		case foreign.Writer:
 			w = inner.To
 		case *table.Folding:
 			w = inner.To

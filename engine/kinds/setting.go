@@ -11,7 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // Setting is one option of a kind. Options with the same meaning have the same name in
@@ -249,7 +249,7 @@ func (s Setting) check(v any) string {
 		ok = is(TypeObject) && err == nil
 	}
 	if !ok {
-		return fmt.Sprintf("must be %s, not %s", aType[s.Type], logscan.CleanTo(fmt.Sprint(v), 60))
+		return fmt.Sprintf("must be %s, not %s", aType[s.Type], foreign.CleanTo(fmt.Sprint(v), 60))
 	}
 	return ""
 }

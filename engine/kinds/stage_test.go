@@ -9,14 +9,14 @@ import (
 
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // stagesOf are the stages that a log shows, in order.
 func stagesOf(k kinds.Kind, log string) (seen []kinds.Stage) {
 	of := k.StageOf()
 	for line := range strings.FieldsFuncSeq(log, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if s := of(logscan.Clean(line)); s != "" && (len(seen) == 0 || seen[len(seen)-1] != s) {
+		if s := of(foreign.Clean(line)); s != "" && (len(seen) == 0 || seen[len(seen)-1] != s) {
 			seen = append(seen, s)
 		}
 	}

@@ -243,11 +243,13 @@ func (r *runner) send(list []job, atOnce int, schedule []time.Duration) {
 		if free.After(due) {
 			due = free
 		}
+		leave := func() {}
+		if places != nil {
+			leave = sync.OnceFunc(func() { places <- time.Now() })
+		}
 		flying.Go(func() {
-			r.talk(j, scheduled, due)
-			if places != nil {
-				places <- time.Now()
-			}
+			r.talk(j, scheduled, due, leave)
+			leave()
 		})
 	}
 }
@@ -274,8 +276,9 @@ func (r *runner) ended() bool {
 }
 
 // talk sends the requests of one conversation, each after the answer to the previous one:
-// the user has no think time.
-func (r *runner) talk(j job, scheduled, due time.Time) {
+// the user has no think time. It calls leave at the end of the last answer, which is decoded
+// later, when that disturbs no other.
+func (r *runner) talk(j job, scheduled, due time.Time, leave func()) {
 	var said history
 	prompt := j.prompt
 	if j.context {
@@ -284,6 +287,10 @@ func (r *runner) talk(j job, scheduled, due time.Time) {
 	for turn := 0; prompt != nil; turn++ {
 		request := r.plan.request(prompt, j.first && turn == 0)
 		said.ask(prompt, &request)
+		count := sync.OnceFunc(r.count)
+		if prompt.Next == nil {
+			request.Ended = func() { count(); leave() }
+		}
 		s, ended, err := r.ask(request)
 		s.Workload, s.Index, s.Warmup, s.Context, s.Turn = r.plan.Cell, j.index, j.warmup, j.context, turn
 		s.OpenLoop = r.plan.Pace.Open() && !j.warmup && !j.context
@@ -293,6 +300,7 @@ func (r *runner) talk(j job, scheduled, due time.Time) {
 		if !r.keep(s, r.since(ended), err) {
 			return
 		}
+		count()
 		if prompt.Next == nil || r.stopped() || r.over(j, true) {
 			return
 		}
@@ -373,11 +381,17 @@ func (r *runner) keep(s measure.Sample, ended time.Duration, err error) bool {
 		}
 		return false
 	}
+	return true
+}
+
+// count reports one more request as done.
+func (r *runner) count() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.done++
 	if r.plan.Progress != nil {
 		r.plan.Progress(r.done)
 	}
-	return true
 }
 
 // name is a request's name in messages: "request 3", "context of warm-up 0", "request 3,

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -65,7 +66,7 @@ func (f *Follower) read(final bool) (lines []string) {
 		if begun {
 			drawn = redact.Known().Begun(drawn)
 		}
-		shown := Clean(drawn)
+		shown := foreign.Clean(drawn)
 		if ended {
 			from += int64(len(text) - len(rest))
 		} else if !final {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 func writeLog(t testing.TB, text string) string {
@@ -49,7 +51,7 @@ func TestTailLog(t *testing.T) {
 	if got := Tail(filepath.Join(t.TempDir(), "none"), 5); got != nil {
 		t.Errorf("a missing log gave %q", got)
 	}
-	if got := Tail(writeLog(t, strings.Repeat("x", 1<<20)), 5); len(got) != 1 || len(got[0]) > maxLineBytes {
+	if got := Tail(writeLog(t, strings.Repeat("x", 1<<20)), 5); len(got) != 1 || len(got[0]) > foreign.LineLimit {
 		t.Errorf("one endless line gave %d lines", len(got))
 	}
 }
@@ -59,11 +61,11 @@ func FuzzCleanLine(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		got := Clean(line)
-		if len(got) > maxLineBytes || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		got := foreign.Clean(line)
+		if len(got) > foreign.LineLimit || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Errorf("%q became %q", line, got)
 		}
-		if again := Clean(got); again != got {
+		if again := foreign.Clean(got); again != got {
 			t.Errorf("cleaning %q again gave %q", got, again)
 		}
 	})

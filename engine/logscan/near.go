@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"unicode"
+
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // Near is a line that has much of a glob's text.
@@ -50,7 +52,7 @@ func Nearest(log io.Reader, glob string) ([]Near, error) {
 		if shared == 0 || 4*shared < len(runs) || len(near) == nearest && shared <= near[nearest-1].shared {
 			return
 		}
-		l := Near{LineNo: number, Line: Clean(line), shared: shared}
+		l := Near{LineNo: number, Line: foreign.Clean(line), shared: shared}
 		for _, r := range string(lower) {
 			if !unicode.IsDigit(r) {
 				l.key += string(r)

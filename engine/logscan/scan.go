@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // maxScanLine is how much of one line is searched, in bytes; the rest of a line is
@@ -35,7 +37,7 @@ func eachLine(log io.Reader, do func(number int, line []byte)) (lines int, err e
 					continue
 				}
 				if bytes.IndexByte(drawn, 0x1b) >= 0 {
-					plain = stripANSI(plain[:0], drawn)
+					plain = foreign.StripANSI(plain[:0], drawn)
 					drawn = plain
 				}
 				do(lines, drawn)
@@ -272,14 +274,14 @@ func (s *Scan) match(number int, line []byte) {
 		}
 		m := &s.matches[p.to]
 		if m.Count++; m.Count == 1 {
-			m.FirstLine, m.LineNo = Clean(line), number
+			m.FirstLine, m.LineNo = foreign.Clean(line), number
 		}
 		early := number <= s.after
 		if early && !slices.ContainsFunc(s.chosen, func(re *regexp.Regexp) bool { return re.Match(line) }) {
 			continue
 		}
 		if m.Used++; m.Used == 1 {
-			m.UsedLine, m.UsedNo, m.Chosen = Clean(line), number, early
+			m.UsedLine, m.UsedNo, m.Chosen = foreign.Clean(line), number, early
 		}
 	}
 }
@@ -324,34 +326,34 @@ func (f *lastMatch) take(p *pattern, line []byte, number int) bool {
 		return true
 	}
 	f.number, f.grouped, f.by = number, p.group > 0, p
-	f.line = append(f.line[:0], line[:min(len(line), cleanedBytes+1)]...)
+	f.line = append(f.line[:0], line[:min(len(line), foreign.WorkLimit+1)]...)
 	f.value = f.value[:0]
 	if from, to := at[2*p.group], at[2*p.group+1]; f.grouped && from >= 0 {
-		f.value = append(f.value, line[from:min(to, from+cleanedBytes+1)]...)
+		f.value = append(f.value, line[from:min(to, from+foreign.WorkLimit+1)]...)
 	}
 	return true
 }
 
 func (f *lastMatch) found() Found {
-	found := Found{Count: f.count, Value: Clean(f.value), Grouped: f.grouped, LineNo: f.number}
+	found := Found{Count: f.count, Value: foreign.Clean(f.value), Grouped: f.grouped, LineNo: f.number}
 	if f.by == nil {
 		return found
 	}
 	// What is cut is already clean, so that no part of a secret is left.
-	line := CleanTo(f.line, cleanedBytes)
+	line := foreign.CleanTo(f.line, foreign.WorkLimit)
 	if at := f.by.expr.FindStringSubmatchIndex(line); at != nil && at[2*f.by.group] >= 0 {
 		found.At, found.To = at[2*f.by.group], at[2*f.by.group+1]
 	}
-	found.Whole = len(line) <= maxLineBytes
+	found.Whole = len(line) <= foreign.LineLimit
 	found.Line, found.At, found.To = around(line, found.At, found.To)
 	return found
 }
 
-// around is a line cut to maxLineBytes, with the part from at to to and what is around it;
+// around is a line cut to foreign.LineLimit, with the part from at to to and what is around it;
 // and the position of that part afterwards.
 func around(line string, at, to int) (cut string, from, until int) {
-	const ellipsis, width = "…", maxLineBytes - 2*len("…")
-	if len(line) <= maxLineBytes {
+	const ellipsis, width = "…", foreign.LineLimit - 2*len("…")
+	if len(line) <= foreign.LineLimit {
 		return line, at, to
 	}
 	start, before := 0, ""

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // scanReference is the meaning of a scan of a whole log in memory.
@@ -22,7 +24,7 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 			if len(drawn) == 0 {
 				continue
 			}
-			plain := stripANSI(nil, drawn)
+			plain := foreign.StripANSI(nil, drawn)
 			for _, text := range globs {
 				g, err := ParseGlob(text)
 				if err != nil {
@@ -33,7 +35,7 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 				}
 				m := seen[text]
 				if m.Count++; m.Count == 1 {
-					m.FirstLine, m.LineNo = Clean(plain), i+1
+					m.FirstLine, m.LineNo = foreign.Clean(plain), i+1
 					m.UsedLine, m.UsedNo = m.FirstLine, m.LineNo
 				}
 				m.Used = m.Count
@@ -49,9 +51,9 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 				if group < 0 {
 					group = min(1, re.NumSubexp())
 				}
-				found = Found{Count: found.Count + 1, Line: CleanTo(plain, cleanedBytes), LineNo: i + 1, Grouped: group > 0}
+				found = Found{Count: found.Count + 1, Line: foreign.CleanTo(plain, foreign.WorkLimit), LineNo: i + 1, Grouped: group > 0}
 				if group > 0 && at[group] != nil {
-					found.Value = Clean(at[group])
+					found.Value = foreign.Clean(at[group])
 				}
 				break
 			}
@@ -80,7 +82,7 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 	// The line is cut around the value; the reference has all of it.
 	got := s.Found(n)
 	cut := strings.TrimSuffix(strings.TrimPrefix(got.Line, "…"), "…")
-	if got.Whole && got.Line != found.Line || !strings.Contains(found.Line, cut) || len(got.Line) > maxLineBytes || got.At < 0 || got.At > got.To || got.To > len(got.Line) {
+	if got.Whole && got.Line != found.Line || !strings.Contains(found.Line, cut) || len(got.Line) > foreign.LineLimit || got.At < 0 || got.At > got.To || got.To > len(got.Line) {
 		t.Errorf("expressions %q on %q:\ngot  %+v\nwant the line %q", exprs, log, got, found.Line)
 	}
 	if got.Line, got.At, got.To, got.Whole = found.Line, 0, 0, false; got != found {
@@ -107,7 +109,7 @@ func TestFoundInALongLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := s.Found(n)
-		if len(f.Line) > maxLineBytes || !utf8.ValidString(f.Line) || f.Whole != (len(line) < maxLineBytes) || !strings.HasPrefix(f.Line[f.At:f.To], "half") || !strings.HasSuffix(f.Line[:f.At], " dtype=") {
+		if len(f.Line) > foreign.LineLimit || !utf8.ValidString(f.Line) || f.Whole != (len(line) < foreign.LineLimit) || !strings.HasPrefix(f.Line[f.At:f.To], "half") || !strings.HasSuffix(f.Line[:f.At], " dtype=") {
 			t.Errorf("%d bytes: %+v", len(line), f)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // GPU is one GPU as nvidia-smi describes it.
@@ -133,7 +133,7 @@ func smi(ctx context.Context, args ...string) (string, error) {
 	}
 	for _, none := range []string{"No devices were found", "couldn't communicate with the NVIDIA driver", "couldn't find libnvidia-ml", "NVML library"} {
 		if strings.Contains(out, none) {
-			return "", fmt.Errorf("%w: nvidia-smi says %q", ErrNoGPU, logscan.Clean(strings.TrimSpace(out)))
+			return "", fmt.Errorf("%w: nvidia-smi says %q", ErrNoGPU, foreign.Clean(strings.TrimSpace(out)))
 		}
 	}
 	return "", &smiError{out, err}
@@ -146,7 +146,7 @@ type smiError struct {
 }
 
 func (e *smiError) Error() string {
-	return fmt.Sprintf("nvidia-smi failed (%v): %s", e.err, logscan.Clean(strings.TrimSpace(e.said)))
+	return fmt.Sprintf("nvidia-smi failed (%v): %s", e.err, foreign.Clean(strings.TrimSpace(e.said)))
 }
 
 func (e *smiError) Unwrap() error { return e.err }
@@ -216,13 +216,13 @@ func parseGPU(line string, asked []field) (GPU, error) {
 	line = strings.TrimSpace(line)
 	cells := strings.Split(line, ",")
 	if len(cells) != len(asked) {
-		return GPU{}, fmt.Errorf("nvidia-smi printed %d values for %d fields: %q", len(cells), len(asked), logscan.Clean(line))
+		return GPU{}, fmt.Errorf("nvidia-smi printed %d values for %d fields: %q", len(cells), len(asked), foreign.Clean(line))
 	}
 	g := GPU{Values: map[string]string{}}
 	for i, f := range asked {
 		v, ok := value(cells[i])
 		if ok && !plausible(f.name, v) || !ok && (f.name == "index" || f.name == "uuid") {
-			return GPU{}, fmt.Errorf("nvidia-smi printed %q as %s: %q", logscan.Clean(v), f.name, logscan.Clean(line))
+			return GPU{}, fmt.Errorf("nvidia-smi printed %q as %s: %q", foreign.Clean(v), f.name, foreign.Clean(line))
 		}
 		switch {
 		case !ok:

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/internal/flock"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // GPUHolder is who holds a GPU, as recorded in the lock's file: one line of JSON. It is for
@@ -43,7 +43,7 @@ func (e *GPUHeldError) Error() string {
 	if h := e.Holder; h != nil {
 		who = fmt.Sprintf("process %d", h.PID)
 		if h.User != "" {
-			who += " of user " + logscan.Clean(h.User)
+			who += " of user " + foreign.Clean(h.User)
 		}
 		who += fmt.Sprintf(", an mxflow with another state directory, since %s", h.Since.Local().Format("2006-01-02 15:04:05"))
 	}

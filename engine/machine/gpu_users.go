@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // GPUProcess is a process that computes on a GPU.
@@ -89,10 +89,10 @@ func parseProcess(line string) (p GPUProcess, ok bool, err error) {
 	}
 	cells := strings.SplitN(line, ",", 4)
 	if len(cells) != 4 {
-		return p, false, fmt.Errorf("nvidia-smi printed a process with %d values, not 4: %q", len(cells), logscan.Clean(line))
+		return p, false, fmt.Errorf("nvidia-smi printed a process with %d values, not 4: %q", len(cells), foreign.Clean(line))
 	}
 	if p.PID, err = strconv.Atoi(strings.TrimSpace(cells[0])); err != nil {
-		return p, false, fmt.Errorf("nvidia-smi printed a process ID that is not a number: %q", logscan.Clean(line))
+		return p, false, fmt.Errorf("nvidia-smi printed a process ID that is not a number: %q", foreign.Clean(line))
 	}
 	p.GPU, _ = value(cells[1])
 	if text, known := value(cells[2]); known {
@@ -102,9 +102,9 @@ func parseProcess(line string) (p GPUProcess, ok bool, err error) {
 	}
 	if name, known := value(cells[3]); known {
 		name, _, _ = strings.Cut(name, " ") // newer drivers add the arguments
-		p.Name = logscan.Clean(name)
+		p.Name = foreign.Clean(name)
 	} else if s, err := statOf("/", p.PID); err == nil {
-		p.Name = logscan.Clean(s.Name)
+		p.Name = foreign.Clean(s.Name)
 	}
 	return p, true, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // Document is all that is known of one launch, as stored in the YAML file beside its log.
@@ -139,7 +139,7 @@ func (d *Document) software(name, version string) {
 }
 
 // brief makes a reason fit on one line.
-func brief(why string) string { return logscan.Clean(strings.Join(strings.Fields(why), " ")) }
+func brief(why string) string { return foreign.Clean(strings.Join(strings.Fields(why), " ")) }
 
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // Metric is one line of a page in Prometheus' text format. The _bucket, _sum and _count of
@@ -40,24 +40,24 @@ func ParseMetrics(page string, wanted func(name string) bool) (metrics []Metric,
 		name := text[:len(text)-len(strings.TrimLeft(text, "_:0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))]
 		switch {
 		case !whole:
-			return nil, fmt.Errorf("it breaks off in line %d: %q", n, logscan.CleanTo(text, 60))
+			return nil, fmt.Errorf("it breaks off in line %d: %q", n, foreign.CleanTo(text, 60))
 		case text == "", text[0] == '#', wanted != nil && !wanted(name):
 			continue // TYPE and HELP do not change what a line says
 		}
 		cells := metricText.FindStringSubmatch(text)
 		if cells == nil || !utf8.ValidString(text) {
-			return nil, fmt.Errorf("line %d is not a metric, its labels, its value and at most a time: %q", n, logscan.CleanTo(text, 60))
+			return nil, fmt.Errorf("line %d is not a metric, its labels, its value and at most a time: %q", n, foreign.CleanTo(text, 60))
 		}
 		m := Metric{Name: cells[1], Labels: map[string]string{}}
 		for _, pair := range labelText.FindAllStringSubmatch(cells[2], -1) {
 			if _, twice := m.Labels[pair[1]]; twice || pair[1] == "__name__" {
-				return nil, fmt.Errorf("line %d has the label %s twice: %q", n, pair[1], logscan.CleanTo(text, 60))
+				return nil, fmt.Errorf("line %d has the label %s twice: %q", n, pair[1], foreign.CleanTo(text, 60))
 			}
 			m.Labels[pair[1]] = unescape.Replace(pair[2])
 		}
 		number := cells[len(cells)-1]
 		if m.Value, err = strconv.ParseFloat(number, 64); err != nil || strings.ContainsAny(number, "pP_") {
-			return nil, fmt.Errorf("the value in line %d is not a number: %q", n, logscan.CleanTo(text, 60))
+			return nil, fmt.Errorf("the value in line %d is not a number: %q", n, foreign.CleanTo(text, 60))
 		}
 		metrics = append(metrics, m)
 	}

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // sampled are queried repeatedly. The first is required. power.draw is an average over the
@@ -75,7 +75,7 @@ func (s *Sampler) newGPUSamples(ctx context.Context) (*gpuSamples, error) {
 	for _, uuid := range uuids {
 		g, ok := first[uuid]
 		if !ok {
-			return nil, fmt.Errorf("nvidia-smi shows no values for GPU %s: it printed %q", uuid, logscan.Clean(strings.TrimSpace(out)))
+			return nil, fmt.Errorf("nvidia-smi shows no values for GPU %s: it printed %q", uuid, foreign.Clean(strings.TrimSpace(out)))
 		}
 		if g.Unified() {
 			w.unified[uuid] = true
@@ -135,7 +135,7 @@ func (w *gpuSamples) followValues() {
 func (w *gpuSamples) values(line string, at time.Time) {
 	g, err := parseGPU(line, w.asked)
 	if err == nil && !slices.Contains(w.config.GPUs, g.UUID) {
-		err = fmt.Errorf("not a requested GPU: %q", logscan.Clean(strings.TrimSpace(line)))
+		err = fmt.Errorf("not a requested GPU: %q", foreign.Clean(strings.TrimSpace(line)))
 	}
 	if err != nil {
 		w.tell("line", "skipped a line of nvidia-smi that is not a reading: %v", err)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // MetricsPage is an engine's page of Prometheus metrics.
@@ -215,7 +215,7 @@ func (p *pageReader) parse(page string) ([]Metric, error) {
 	case err != nil:
 		return nil, fmt.Errorf("it is not a page of Prometheus metrics: %w", err)
 	case len(lines) == 0 && strings.TrimSpace(page) != "" && !strings.Contains(page, "# TYPE "):
-		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has no known ones: it starts with %q", logscan.CleanTo(page, 60))
+		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has no known ones: it starts with %q", foreign.CleanTo(page, 60))
 	}
 	return lines, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // observeLimit bounds one source of observations: a page, a file, a jq expression. An
@@ -222,7 +223,7 @@ func (o *observer) fromJSON(ctx context.Context, p kinds.Pattern, from *page) Ob
 	if from.err == nil && !from.decoded {
 		from.decoded = true
 		if json.Unmarshal(from.text, &from.value) != nil {
-			from.err = fmt.Errorf("it is not JSON: it starts with %q", logscan.CleanTo(from.text, 60))
+			from.err = fmt.Errorf("it is not JSON: it starts with %q", foreign.CleanTo(from.text, 60))
 		}
 	}
 	value, err := from.value, from.err
@@ -307,13 +308,13 @@ func typed(p kinds.Pattern, raw any) (value any, why string) {
 		// As engines print it, with commas between thousands.
 		f, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 		if err != nil {
-			return nil, fmt.Sprintf("%q is not a number", logscan.Clean(text))
+			return nil, fmt.Sprintf("%q is not a number", foreign.Clean(text))
 		}
 		if p.Scale != 0 {
 			f *= p.Scale
 		}
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Sprintf("%q is not a finite number", logscan.Clean(text))
+			return nil, fmt.Sprintf("%q is not a finite number", foreign.Clean(text))
 		}
 		return f, ""
 	case p.Type == kinds.TypeBool:
@@ -325,5 +326,5 @@ func typed(p kinds.Pattern, raw any) (value any, why string) {
 		}
 		return nil, fmt.Sprintf("%q is neither true nor false", text)
 	}
-	return logscan.Clean(text), ""
+	return foreign.Clean(text), ""
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/httpclient"
 )
 
 const (
@@ -23,8 +24,6 @@ const (
 )
 
 // Page asks an engine for one page of its API, bounded in size and time.
-// Redirects are not followed: they may lead away from the engine, and the key
-// must not go with them.
 func Page(ctx context.Context, access engine.Access, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, observeLimit)
 	defer cancel()
@@ -33,16 +32,12 @@ func Page(ctx context.Context, access engine.Access, path string) ([]byte, error
 		return nil, err
 	}
 	maps.Copy(req.Header, access.Header)
-	client := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: access.TLS},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	resp, err := client.Do(req)
+	resp, err := httpclient.New(access.TLS, 0).Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("no answer within %s", engine.Brief(observeLimit))
 		}
-		return nil, errors.New(logscan.Clean(err.Error()))
+		return nil, errors.New(foreign.Clean(err.Error()))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -93,5 +88,5 @@ func RunJQ(ctx context.Context, expr string, content any) (any, error) {
 	case within.Err() != nil:
 		return nil, fmt.Errorf("jq %q did not end within %s", expr, engine.Brief(jqLimit))
 	}
-	return nil, fmt.Errorf("jq %q: %s", expr, logscan.Clean(err.Error()))
+	return nil, fmt.Errorf("jq %q: %s", expr, foreign.Clean(err.Error()))
 }

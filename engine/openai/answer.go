@@ -2,413 +2,277 @@ package openai
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
-	"net/http"
-	"strconv"
-	"strings"
-	"unicode/utf8"
+	"io"
+	"slices"
+	"sync"
+	"time"
 
-	logprob "github.com/mxflow/mxflow/engine/answers"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
-
-// LogProbs is how an engine is asked for log-probabilities beyond the common API.
-type LogProbs struct {
-	// AskIDs asks for token ids instead of texts: return_tokens_as_token_ids and
-	// return_token_ids, which vLLM has.
-	AskIDs bool
-	// Prompt is how those of a prompt are requested: "prompt_logprobs" (vLLM), "echo"
-	// (the prompt before the answer, in completions), or empty.
-	Prompt string
-}
-
-// impossible is at or above what engines write for a probability of 0: vLLM -9999, as
-// JSON has no infinity, llama-server the smallest 32-bit number.
-const impossible = -9999
-
-// AnswerErrorKind is what is wrong with the log-probabilities of an answer.
-type AnswerErrorKind string
 
 const (
-	// NoLogProbs: they were requested but did not come.
-	NoLogProbs AnswerErrorKind = "no log-probabilities"
-	// Uneven: there are more positions than tokens, or lists of one answer differ in
-	// length.
-	Uneven AnswerErrorKind = "log-probabilities do not match the tokens"
-	// TooManyAlternatives: a position lists more than requested.
-	TooManyAlternatives AnswerErrorKind = "more alternatives than requested"
-	// Unreadable: the answer has no known form.
-	Unreadable AnswerErrorKind = "unreadable answer"
+	// minRead is the least room for one read.
+	minRead = 4 << 10
+	// maxEvent limits an event's size before its end, so a misbehaving server cannot exhaust
+	// the client.
+	maxEvent = 8 << 20
+	// maxBatch is how many bytes of an answer are kept at most until its events are decoded,
+	// so that two thousand long answers fit in memory: 850 events of vLLM that count tokens.
+	maxBatch = 256 << 10
+	// drainTime is how long the connection may take to end after [DONE] before it is
+	// given up instead of reused, and maxDrained limits what is read of it.
+	drainTime  = 250 * time.Millisecond
+	maxDrained = 64 << 10
+	// maxEvents and maxText limit a whole answer, in events and in bytes of text, so a
+	// server that never ends one cannot exhaust the client before a time limit does. No
+	// model answers at such length.
+	maxEvents = 1 << 20
+	maxText   = 64 << 20
 )
 
-// AnswerError is an answer whose log-probabilities cannot be used.
-type AnswerError struct {
-	Kind AnswerErrorKind
-	// Prompt is set if it is about those of the prompt.
-	Prompt bool
-	Detail string
+// buffers are those of answers that were decoded. A new one has room for a hundred events,
+// so that most grow at no time while answers come.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 32<<10); return &b }}
+
+// answer is one streamed answer: what has come of it, and what was decoded so far.
+//
+// It follows the event stream grammar of the HTML standard (section 9.2.6) as servers use
+// it: lines end in LF or CRLF, a blank line ends an event, several data lines are joined by
+// LF, a line that starts with a colon is a comment, a byte order mark may come first. It
+// departs from the standard where servers do: an event with empty data is a sign of life
+// and is skipped; a line "error: …" is an error reported by the server (llama-server wrote
+// these); and what comes after [DONE] is no part of the answer.
+type answer struct {
+	events
+	// buf holds the bytes that are not decoded yet: first the events in frames, and from
+	// start on one that is not complete. line is where its last line starts, searched how
+	// far that has no end.
+	buf                   []byte
+	frames                []frame
+	start, line, searched int
+	// data is the data of the incomplete event; its from is 0 if there was none yet.
+	data frame
+	// received is the number of events so far; done is set by [DONE].
+	received int
+	done     bool
+	// urgent is set by data that may be an error, broken is the error that was one.
+	urgent bool
+	broken *StreamError
+	// stray is the first line that looks like JSON where a field should be: the body of an
+	// answer that is not an event stream.
+	stray string
 }
 
-func (e *AnswerError) Error() string {
-	of := "the answer"
-	if e.Prompt {
-		of = "the prompt"
-	}
-	text := string(e.Kind) + " of " + of
-	if e.Kind == Unreadable {
-		text = string(e.Kind)
-	}
-	if e.Detail != "" {
-		text += ": " + e.Detail
-	}
-	return text
+// frame is the data of an event: buf[from:to], complete at a time since the send. reported
+// is set if the server calls it an error.
+type frame struct {
+	from, to int
+	at       time.Duration
+	reported bool
 }
 
-// Answer sends one request that does not stream and returns its tokens with their
-// log-probabilities. The error is a *StatusError for an answer other than 200, an
-// *AnswerError for one that lacks what was requested, or that of the connection.
-func (c *Client) Answer(ctx context.Context, r Request) (logprob.Answer, error) {
-	model, err := c.model(ctx)
-	if err != nil {
-		return logprob.Answer{}, err
-	}
-	path, err := r.API.path()
-	if err != nil {
-		return logprob.Answer{}, err
-	}
-	if r.PromptLogProbs && (c.LogProbs.Prompt == "" || c.LogProbs.Prompt == "echo" && r.API == Chat) {
-		return logprob.Answer{}, &AnswerError{NoLogProbs, true, "this engine has none at " + path}
-	}
-	payload, err := c.encode(r, append(r.asked(model), r.logProbMembers(c.LogProbs)...))
-	if err != nil {
-		return logprob.Answer{}, err
-	}
-	if r.Timeouts.Total > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, r.Timeouts.Total, &StallError{Waiting: "the whole answer", Limit: r.Timeouts.Total})
-		defer stop()
-	}
-	said, _, err := c.ask(ctx, http.MethodPost, path, payload)
-	if err != nil {
-		if stalled, ok := errors.AsType[*StallError](context.Cause(ctx)); ok {
-			return logprob.Answer{}, stalled
+func newAnswer(r Request) *answer {
+	a := &answer{buf: (*buffers.Get().(*[]byte))[:0]}
+	a.request = r
+	a.s = measure.Sample{PromptTokens: -1, OutputTokens: -1, CachedTokens: -1, RequestedOutput: r.MaxTokens}
+	return a
+}
+
+// receive reads until [DONE] and checks what follows it. A body that ends properly after a
+// finish reason is complete as well: transformers sends no [DONE].
+func (a *answer) receive(from io.Reader, w *watch) error {
+	for {
+		if cap(a.buf)-len(a.buf) < minRead {
+			a.buf = append(make([]byte, 0, 2*cap(a.buf)), a.buf...)
 		}
-		return logprob.Answer{}, err
+		n, readErr := from.Read(a.buf[len(a.buf):cap(a.buf)])
+		at := time.Since(w.sent)
+		a.buf = a.buf[:len(a.buf)+n]
+		before := a.received
+		a.split(at)
+		if readErr == io.EOF {
+			a.last(at)
+		}
+		if !a.began || a.urgent || a.request.Heard != nil || len(a.buf) > maxBatch-minRead || readErr != nil && !a.done {
+			if err := a.decode(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(a.buf)-a.start > maxEvent:
+			return &StreamError{Kind: TooLarge, Detail: fmt.Sprintf("more than %d bytes without an end", maxEvent), Events: a.received}
+		case a.received > maxEvents, a.size() > maxText:
+			detail := fmt.Sprintf("%d bytes of text, for %d requested tokens", a.size(), a.request.MaxTokens)
+			return &StreamError{Kind: Endless, Detail: detail, Events: a.received}
+		case a.done && a.received == 1:
+			return a.nothing(&StreamError{Kind: Empty})
+		case a.done:
+			if readErr == nil {
+				a.drain(from, w)
+			}
+			a.late = bytes.Contains(a.buf[a.line:], []byte("data:"))
+			return nil
+		case readErr == io.EOF && a.s.Finish != "":
+			return nil
+		case readErr == io.EOF:
+			return a.nothing(&StreamError{Kind: EndedEarly, Detail: "no [DONE]", Events: a.received})
+		case readErr != nil:
+			return w.explain(readErr, a.received)
+		}
+		w.progress(at, a.received > before, a.began, a.unfinished())
 	}
-	answer, err := readAnswer(said, r, c.LogProbs)
-	if err != nil {
-		return answer, fmt.Errorf("POST %s: %w", path, err)
-	}
-	answer.Asked, err = r.digest()
-	return answer, err
 }
 
-// logProbMembers are the members of a request for a whole answer.
-func (r Request) logProbMembers(how LogProbs) []member {
-	chat, wanted := r.API == Chat, r.LogProbs > 0
-	var asked any = r.LogProbs
-	if chat {
-		asked = true
-	}
-	return []member{
-		{"stream", false, true},
-		{"logprobs", asked, wanted},
-		{"top_logprobs", r.LogProbs, wanted && chat},
-		{"prompt_logprobs", r.LogProbs, r.PromptLogProbs && how.Prompt == "prompt_logprobs"},
-		{"echo", true, r.PromptLogProbs && how.Prompt == "echo"},
-		{"return_tokens_as_token_ids", true, wanted && how.AskIDs},
-		{"return_token_ids", true, wanted && how.AskIDs},
-	}
+// unfinished reports whether an event has started and not ended.
+func (a *answer) unfinished() bool {
+	return a.data.from > 0 || len(a.buf) > a.line && a.buf[a.line] != ':'
 }
 
-// digest identifies a request, whatever the model's name and the number of
-// log-probabilities.
-func (r Request) digest() (string, error) {
-	asked := map[string]any{"": r.API == Chat}
-	for _, m := range r.asked("") {
-		if m.sent {
-			asked[m.name] = m.value
+// split finds the events that are complete. Nothing after [DONE] is one.
+func (a *answer) split(at time.Duration) {
+	for !a.done {
+		n := bytes.IndexByte(a.buf[a.searched:], '\n')
+		if n < 0 {
+			a.searched = len(a.buf)
+			return
+		}
+		end := a.searched + n
+		a.field(a.line, end, at)
+		a.line, a.searched = end+1, end+1
+		if a.data.from == 0 {
+			a.start = a.line
 		}
 	}
-	for name, value := range r.Extra {
-		asked[name] = value
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// field reads the line buf[from:to].
+func (a *answer) field(from, to int, at time.Duration) {
+	line := bytes.TrimRight(a.buf[from:to], " \t\r")
+	to = from + len(line)
+	if from == 0 {
+		line = bytes.TrimPrefix(line, byteOrderMark)
 	}
-	text, err := json.Marshal(asked)
-	if err != nil {
-		return "", err
+	if len(line) == 0 {
+		a.complete(at)
+		return
 	}
-	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
-}
-
-// saidWhole is an answer that does not stream, in the forms that engines use.
-type saidWhole struct {
-	Choices []struct {
-		Text    string `json:"text"`
-		Message struct {
-			Content          string `json:"content"`
-			Reasoning        string `json:"reasoning"`
-			ReasoningContent string `json:"reasoning_content"`
-		} `json:"message"`
-		Finish   string        `json:"finish_reason"`
-		LogProbs *saidLogProbs `json:"logprobs"`
-		saidPrompt
-	} `json:"choices"`
-	saidPrompt // of a chat with vLLM
-	Usage      struct {
-		Prompt     *int `json:"prompt_tokens"`
-		Completion *int `json:"completion_tokens"`
-	} `json:"usage"`
-}
-
-// saidLogProbs are those of an answer: one object per token, as in all chats and
-// everywhere in llama-server and Ollama, or parallel lists.
-type saidLogProbs struct {
-	Content []saidToken `json:"content"`
-
-	Tokens        []string                 `json:"tokens"`
-	TokenLogProbs []logprob.Value          `json:"token_logprobs"`
-	TopLogProbs   []ordered[logprob.Value] `json:"top_logprobs"`
-}
-
-type saidToken struct {
-	Token   string        `json:"token"`
-	ID      *int          `json:"id"` // llama-server
-	Bytes   []int         `json:"bytes"`
-	LogProb logprob.Value `json:"logprob"`
-	Top     []saidToken   `json:"top_logprobs"`
-}
-
-// saidPrompt are those of a prompt, in vLLM's form: by token id, the actual token first.
-type saidPrompt struct {
-	PromptLogProbs []ordered[saidPromptToken] `json:"prompt_logprobs"`
-	PromptTokenIDs []int                      `json:"prompt_token_ids"`
-}
-
-type saidPromptToken struct {
-	LogProb logprob.Value `json:"logprob"`
-	Text    string        `json:"decoded_token"`
-}
-
-// ordered is a JSON object whose order matters; null is nil.
-type ordered[T any] []field[T]
-
-type field[T any] struct {
-	name  string
-	value T
-}
-
-func (o *ordered[T]) UnmarshalJSON(text []byte) error {
-	*o = nil
-	d := json.NewDecoder(bytes.NewReader(text))
-	switch start, err := d.Token(); {
-	case err != nil:
-		return err
-	case start == nil:
-		return nil
-	case start != json.Delim('{'):
-		return fmt.Errorf("%s instead of an object", quoted(text))
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return err
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch string(name) {
+	case "error":
+		a.data.reported = true
+	case "data":
+	case "event":
+		a.data.reported = a.data.reported || string(bytes.TrimSpace(value)) == "error"
+		return
+	default: // comments, and id, retry and unknown fields, which are ignored
+		if line[0] == '{' && a.stray == "" {
+			a.stray = string(line[:min(len(line), maxStatusBody+1)])
 		}
-		f := field[T]{name: name.(string)} // what stands before a colon
-		if err := d.Decode(&f.value); err != nil {
-			return err
+		return
+	}
+	value = bytes.TrimLeft(value, " \t")
+	if a.data.from > 0 { // moved behind the data so far, over the end of its line
+		a.buf[a.data.to] = '\n'
+		a.data.to += 1 + copy(a.buf[a.data.to+1:], value)
+		return
+	}
+	a.data.from, a.data.to = to-len(value), to
+}
+
+// complete ends an event.
+func (a *answer) complete(at time.Duration) {
+	f := a.data
+	data := a.buf[f.from:f.to]
+	a.data = frame{}
+	if len(data) == 0 {
+		return
+	}
+	a.done = string(data) == "[DONE]"
+	// What may be an error ends the request now.
+	a.urgent = a.urgent || !a.done && (f.reported || data[0] != '{' || data[len(data)-1] != '}' || bytes.Contains(data, []byte(`"error"`)))
+	f.at = at
+	a.frames = append(a.frames, f)
+	a.received++
+}
+
+// last completes an event at the end of the stream, because some servers omit the blank
+// line after the last; one that was cut off is none.
+func (a *answer) last(at time.Duration) {
+	if a.done {
+		return
+	}
+	a.field(a.line, len(a.buf), at)
+	a.line, a.searched = len(a.buf), len(a.buf)
+	data := a.buf[a.data.from:a.data.to]
+	if string(data) == "[DONE]" || a.data.reported || json.Valid(data) {
+		a.complete(at)
+	}
+}
+
+// decode decodes the complete events and removes their bytes. After an error there are no
+// more.
+func (a *answer) decode() error {
+	a.s.Events = slices.Grow(a.s.Events, len(a.frames))
+	for i, f := range a.frames {
+		if a.broken == nil {
+			a.broken = a.add(a.buf[f.from:f.to], f)
 		}
-		*o = append(*o, f)
+		if a.broken != nil {
+			a.received -= len(a.frames) - i
+			a.broken.Events = a.received
+			break
+		}
+	}
+	a.frames, a.urgent = a.frames[:0], false
+	if n := a.start; n > 0 {
+		a.buf = append(a.buf[:0], a.buf[n:]...)
+		a.start, a.line, a.searched = 0, a.line-n, a.searched-n
+		if a.data.from > 0 {
+			a.data.from, a.data.to = a.data.from-n, a.data.to-n
+		}
+	}
+	if a.broken != nil {
+		return a.broken
 	}
 	return nil
 }
 
-// readAnswer extracts tokens and log-probabilities from an answer to a request.
-func readAnswer(said []byte, r Request, how LogProbs) (logprob.Answer, error) {
-	var whole saidWhole
-	if err := json.Unmarshal(said, &whole); err != nil {
-		return logprob.Answer{}, &AnswerError{Kind: Unreadable, Detail: err.Error() + " in " + quoted(said)}
+// nothing adds to a stream's error what it contained instead of events.
+func (a *answer) nothing(e *StreamError) error {
+	switch said, failed := failureIn([]byte(a.stray)); {
+	case failed:
+		return &StreamError{Kind: Reported, Detail: foreign.Quote(said), Events: e.Events}
+	case a.stray == "":
+		return e
+	case e.Detail != "":
+		e.Detail += "; "
 	}
-	if len(whole.Choices) == 0 {
-		if words, ok := failureIn(said); ok {
-			return logprob.Answer{}, &AnswerError{Kind: Unreadable, Detail: "the engine reports " + quoted(words)}
-		}
-		return logprob.Answer{}, &AnswerError{Kind: Unreadable, Detail: "no choice in " + quoted(said)}
-	}
-	choice := whole.Choices[0]
-	reasoning := choice.Message.ReasoningContent
-	if reasoning == "" {
-		reasoning = choice.Message.Reasoning
-	}
-	answer := logprob.Answer{Text: choice.Text + reasoning + choice.Message.Content, End: choice.Finish}
-	if r.LogProbs > 0 {
-		if choice.LogProbs == nil {
-			return answer, &AnswerError{Kind: NoLogProbs}
-		}
-		var err error
-		if answer.Tokens, err = choice.LogProbs.read(r.LogProbs); err != nil {
-			return answer, err
-		}
-	}
-	if r.PromptLogProbs {
-		from := choice.saidPrompt
-		if from.PromptLogProbs == nil {
-			from.PromptLogProbs = whole.PromptLogProbs
-		}
-		if from.PromptTokenIDs == nil {
-			from.PromptTokenIDs = whole.PromptTokenIDs
-		}
-		if how.Prompt == "echo" {
-			n := whole.Usage.Prompt
-			if n == nil || *n < 1 || *n > len(answer.Tokens) {
-				return answer, &AnswerError{NoLogProbs, true, "the answer does not start with the tokens of the prompt"}
-			}
-			answer.Prompt, answer.Tokens = answer.Tokens[:*n:*n], answer.Tokens[*n:]
-			answer.Text = strings.TrimPrefix(answer.Text, r.Prompt)
-		} else {
-			var err error
-			if answer.Prompt, err = from.read(r.LogProbs); err != nil {
-				return answer, err
-			}
-		}
-	}
-	if counted := whole.Usage.Completion; counted != nil && r.LogProbs > 0 {
-		if *counted < len(answer.Tokens) {
-			return answer, &AnswerError{Kind: Uneven, Detail: fmt.Sprintf("%d positions, but %d tokens counted", len(answer.Tokens), *counted)}
-		}
-		answer.Unlisted = *counted - len(answer.Tokens)
-	}
-	if answer.Text != "" && r.LogProbs > 0 && len(answer.Tokens) == 0 {
-		return answer, &AnswerError{Kind: NoLogProbs, Detail: "a text without positions"}
-	}
-	return answer, nil
+	e.Detail += "a line is not a field of an event stream: " + foreign.Quote(a.stray)
+	return e
 }
 
-// read returns one token per position, with as many alternatives as requested, and the
-// token itself if it is not among them.
-func (s *saidLogProbs) read(asked int) ([]logprob.Token, error) {
-	if s.Content != nil {
-		tokens := make([]logprob.Token, len(s.Content))
-		for i, said := range s.Content {
-			if err := fewEnough(len(said.Top), asked, i, false); err != nil {
-				return nil, err
-			}
-			tokens[i].Text, tokens[i].ID = said.name()
-			tokens[i].LogProb = possible(said.LogProb)
-			for _, other := range said.Top {
-				text, id := other.name()
-				tokens[i].Top = append(tokens[i].Top, logprob.Alternative{Text: text, ID: id, LogProb: possible(other.LogProb)})
-			}
-		}
-		return tokens, nil
-	}
-	if len(s.TokenLogProbs) != len(s.Tokens) || s.TopLogProbs != nil && len(s.TopLogProbs) != len(s.Tokens) {
-		return nil, &AnswerError{Kind: Uneven, Detail: fmt.Sprintf("%d tokens, %d token_logprobs, %d top_logprobs", len(s.Tokens), len(s.TokenLogProbs), len(s.TopLogProbs))}
-	}
-	tokens := make([]logprob.Token, len(s.Tokens))
-	for i, name := range s.Tokens {
-		tokens[i].Text, tokens[i].ID = named(name)
-		tokens[i].LogProb = possible(s.TokenLogProbs[i])
-		if s.TopLogProbs == nil {
-			continue
-		}
-		if err := fewEnough(len(s.TopLogProbs[i]), asked, i, false); err != nil {
-			return nil, err
-		}
-		for _, other := range s.TopLogProbs[i] {
-			text, id := named(other.name)
-			tokens[i].Top = append(tokens[i].Top, logprob.Alternative{Text: text, ID: id, LogProb: possible(other.value)})
-		}
-	}
-	return tokens, nil
+// drain reads what follows [DONE], so the connection can be reused. A server that keeps the
+// body open loses the connection.
+func (a *answer) drain(from io.Reader, w *watch) {
+	t := time.AfterFunc(drainTime, func() { w.cancel(errDrained) })
+	defer t.Stop()
+	rest, _ := io.ReadAll(io.LimitReader(from, maxDrained)) // an error only costs the connection
+	a.buf = append(a.buf, rest...)
 }
 
-// read returns one token per position of the prompt; the first has no log-probability.
-func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
-	if len(s.PromptLogProbs) == 0 {
-		return nil, &AnswerError{Kind: NoLogProbs, Prompt: true}
+// sample decodes what is left of an answer and returns it, with the error that it ended by.
+func (a *answer) sample(err error) (measure.Sample, error) {
+	if broken := a.decode(); broken != nil {
+		err = broken
 	}
-	if s.PromptTokenIDs != nil && len(s.PromptTokenIDs) != len(s.PromptLogProbs) {
-		return nil, &AnswerError{Uneven, true, fmt.Sprintf("%d positions, but %d tokens", len(s.PromptLogProbs), len(s.PromptTokenIDs))}
+	if b := a.buf; cap(b) <= maxBatch {
+		buffers.Put(&b)
 	}
-	tokens := make([]logprob.Token, len(s.PromptLogProbs))
-	for i, said := range s.PromptLogProbs {
-		if err := fewEnough(len(said), asked, i, true); err != nil {
-			return nil, err
-		}
-		t := &tokens[i]
-		t.ID = -1
-		if s.PromptTokenIDs != nil {
-			t.ID = s.PromptTokenIDs[i]
-		}
-		for at, other := range said {
-			id, err := strconv.Atoi(other.name)
-			if err != nil || id < 0 {
-				return nil, &AnswerError{Kind: Unreadable, Prompt: true, Detail: fmt.Sprintf("position %d of prompt_logprobs has token %s, which is not an ID", i+1, quoted([]byte(other.name)))}
-			}
-			if at == 0 && s.PromptTokenIDs == nil {
-				t.ID = id
-			}
-			a := logprob.Alternative{Text: other.value.Text, ID: id, LogProb: possible(other.value.LogProb)}
-			if id == t.ID {
-				t.Text, t.LogProb = a.Text, a.LogProb
-			}
-			t.Top = append(t.Top, a)
-		}
-	}
-	return tokens, nil
-}
-
-// fewEnough rejects a list that no engine makes: alternatives as requested, and the token
-// itself if it is not among them.
-func fewEnough(n, asked, position int, prompt bool) error {
-	if n > asked+1 {
-		return &AnswerError{TooManyAlternatives, prompt, fmt.Sprintf("%d at position %d, requested %d", n, position+1, asked)}
-	}
-	return nil
-}
-
-// possible is a log-probability, unless the number stands for a probability of 0.
-func possible(v logprob.Value) logprob.Value {
-	if n, given := v.Given(); given && n <= impossible {
-		return logprob.Of(math.Inf(-1))
-	}
-	return v
-}
-
-const byID = "token_id:"
-
-// named is the text of a token and its id, of which engines write one or the other.
-func named(name string) (text string, id int) {
-	if digits, ok := strings.CutPrefix(name, byID); ok {
-		if id, err := strconv.Atoi(digits); err == nil && id >= 0 {
-			return "", id
-		}
-	}
-	return name, -1
-}
-
-// name is the token's text and id. Part of a character, which the text cannot show, is
-// spelled by its bytes.
-func (t saidToken) name() (text string, id int) {
-	text, id = named(t.Token)
-	if t.ID != nil && *t.ID >= 0 {
-		id = *t.ID
-	}
-	if !strings.ContainsRune(text, utf8.RuneError) || len(t.Bytes) == 0 {
-		return text, id
-	}
-	spelled := []byte("bytes:")
-	for _, b := range t.Bytes {
-		if b < 0 || b > 0xff {
-			return text, id
-		}
-		spelled = fmt.Appendf(spelled, `\x%02x`, b)
-	}
-	return string(spelled), id
+	a.buf = nil
+	return a.end(err), err
 }

@@ -7,8 +7,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,55 +18,63 @@ import (
 	"time"
 )
 
-// Every answer of the benchmark has so many events, one each gap.
-const benchEvents, benchGap = 100, 20 * time.Millisecond
+// Every answer of the benchmark has so many events, and all together bring so many a second.
+const benchEvents, benchRate = 100, 20_000
 
-// BenchmarkClientBesideBareReader shows what the client adds to the cost of an event: it
-// reads streams of a known schedule, in turn with a reader that only takes the time of
-// each line. The processor time per event includes the server's, which is the same for
-// both. It also shows how late both saw an event on average.
+// BenchmarkClientBesideBareReader shows what the client costs: it reads streams of a known
+// schedule, in turn with a net/http reader that only takes the time of each line. The
+// processor time per event includes the server's, which is the same for both, and of the
+// client's what it spends while answers come; decoding is shown by itself. The ITL error is
+// how far the time between two events of an answer is from the schedule.
 func BenchmarkClientBesideBareReader(b *testing.B) {
-	server := httptest.NewServer(http.HandlerFunc(sendOnSchedule))
-	defer server.Close()
-	bare, client := bareReader(server.URL), clientReader(server.URL)
-	for _, streams := range []int{1, 100, 500} {
+	for _, streams := range []int{1, 100, 500, 2000} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
-			spend(b, bare, streams) // opens the connections
-			spend(b, client, streams)
-			var cpuBare, cpuClient, lateBare, lateClient float64
+			gap := max(time.Duration(streams)*time.Second/benchRate, 20*time.Millisecond)
+			server := httptest.NewServer(sendOnSchedule(gap))
+			defer server.Close()
+			bare, client := bareReader(server.URL), clientReader(server.URL)
+			spend(b, bare, streams, gap) // opens the connections
+			spend(b, client, streams, gap)
+			var sums [2]cost
 			for b.Loop() {
-				cpu, late := spend(b, bare, streams)
-				cpuBare, lateBare = cpuBare+cpu, lateBare+late
-				cpu, late = spend(b, client, streams)
-				cpuClient, lateClient = cpuClient+cpu, lateClient+late
+				for i, read := range []reader{bare, client} {
+					c := spend(b, read, streams, gap)
+					sums[i].cpu, sums[i].after, sums[i].itl = sums[i].cpu+c.cpu, sums[i].after+c.after, sums[i].itl+c.itl
+				}
 			}
-			b.ReportMetric(cpuBare/float64(b.N), "bare-µs/event")
-			b.ReportMetric((cpuClient-cpuBare)/float64(b.N), "client-adds-µs/event")
-			b.ReportMetric(lateBare/float64(b.N), "bare-µs-late")
-			b.ReportMetric(lateClient/float64(b.N), "client-µs-late")
+			n := float64(b.N)
+			b.ReportMetric(sums[0].cpu/n, "bare-µs/event")
+			b.ReportMetric(sums[1].cpu/sums[0].cpu, "client/bare")
+			b.ReportMetric(sums[1].after/n, "decoding-µs/event")
+			b.ReportMetric(sums[0].itl/n, "bare-itl-error-p99-ms")
+			b.ReportMetric(sums[1].itl/n, "client-itl-error-p99-ms")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
 // sendOnSchedule sends an answer's events, each due one gap after the one before.
-func sendOnSchedule(w http.ResponseWriter, _ *http.Request) {
-	began := time.Now()
-	w.Header().Set("Content-Type", "text/event-stream")
-	for i := range benchEvents {
-		time.Sleep(time.Until(began.Add(time.Duration(i) * benchGap)))
-		_, _ = io.WriteString(w, vllmEvent(i+1))
-		w.(http.Flusher).Flush()
+func sendOnSchedule(gap time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		began := time.Now()
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range benchEvents {
+			time.Sleep(time.Until(began.Add(time.Duration(i) * gap)))
+			_, _ = io.WriteString(w, vllmEvent(i+1))
+			w.(http.Flusher).Flush()
+		}
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	}
-	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// reader reads one answer and returns when, after the request, it saw each event.
-type reader func() ([]time.Duration, error)
+// reader reads one answer and returns when, after the request, it saw each event; it calls
+// ended as soon as the answer has ended.
+type reader func(ended func()) ([]time.Duration, error)
 
 func bareReader(url string) reader {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}}
-	return func() (at []time.Duration, err error) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: IdleConnections, DisableCompression: true}}
+	return func(ended func()) (at []time.Duration, err error) {
+		defer ended()
 		began := time.Now()
 		resp, err := client.Post(url+"/v1/completions", "application/json", strings.NewReader("{}"))
 		if err != nil {
@@ -82,8 +92,8 @@ func bareReader(url string) reader {
 
 func clientReader(url string) reader {
 	c := New(url, "m")
-	return func() (at []time.Duration, _ error) {
-		s, err := c.Stream(context.Background(), Request{MaxTokens: benchEvents, ContinuousUsage: true})
+	return func(ended func()) (at []time.Duration, _ error) {
+		s, err := c.Stream(context.Background(), Request{MaxTokens: benchEvents, ContinuousUsage: true, Ended: ended})
 		for _, e := range s.Events[:min(benchEvents, len(s.Events))] { // without the end of the stream
 			at = append(at, e.At)
 		}
@@ -91,27 +101,39 @@ func clientReader(url string) reader {
 	}
 }
 
-// spend reads so many streams at once. It returns, per event, the processor time and the
-// delay against the schedule, in µs.
-func spend(b *testing.B, read reader, streams int) (cpu, late float64) {
-	var all sync.WaitGroup
+// cost is what reading took: the processor time per event in µs while answers came and
+// after that, and the 99th percentile of the ITL error in ms.
+type cost struct{ cpu, after, itl float64 }
+
+// spend reads so many streams at once.
+func spend(b *testing.B, read reader, streams int, gap time.Duration) (c cost) {
+	var streaming, all sync.WaitGroup
 	answers, errs := make([][]time.Duration, streams), make([]error, streams)
 	before := usedTime()
+	streaming.Add(streams)
 	for i := range streams {
-		all.Go(func() { answers[i], errs[i] = read() })
+		all.Go(func() {
+			time.Sleep(gap * time.Duration(i) / time.Duration(streams)) // events come evenly
+			answers[i], errs[i] = read(streaming.Done)
+		})
 	}
+	streaming.Wait()
+	came := usedTime()
 	all.Wait()
 	events := float64(streams * benchEvents)
-	cpu = float64(usedTime()-before) / 1e3 / events
+	c.cpu, c.after = float64(came-before)/1e3/events, float64(usedTime()-came)/1e3/events
+	var off []float64
 	for _, at := range answers {
 		if len(at) != benchEvents {
 			b.Fatalf("%d events of %d: %v", len(at), benchEvents, cmp.Or(errs...))
 		}
-		for i, seen := range at {
-			late += float64(seen-time.Duration(i)*benchGap) / 1e3 / events
+		for i := benchEvents / 10; i < benchEvents*9/10; i++ { // while none starts or ends
+			off = append(off, math.Abs(float64(at[i]-at[i-1]-gap))/1e6)
 		}
 	}
-	return cpu, late
+	slices.Sort(off)
+	c.itl = off[len(off)*99/100]
+	return c
 }
 
 // usedTime is the processor time of this process, in ns.
@@ -119,4 +141,25 @@ func usedTime() int64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for no process of its own
 	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+// BenchmarkEvent shows what an event costs while its answer comes, and afterwards.
+func BenchmarkEvent(b *testing.B) {
+	event := []byte(vllmEvent(1))
+	for _, after := range []bool{false, true} {
+		b.Run(fmt.Sprintf("decoded=%v", after), func(b *testing.B) {
+			b.ReportAllocs()
+			a := newAnswer(Request{})
+			for b.Loop() {
+				if len(a.buf) > maxBatch-minRead {
+					a.buf, a.frames, a.s.Events, a.start, a.line, a.searched = a.buf[:0], a.frames[:0], a.s.Events[:0], 0, 0, 0
+				}
+				a.buf = append(a.buf, event...)
+				a.split(0)
+				if after && a.decode() != nil {
+					b.Fatal(a.broken)
+				}
+			}
+		})
+	}
 }

@@ -170,9 +170,8 @@ func TestLatency(t *testing.T) {
 				script(delta(`"content":"a"`), end)(w, r)
 			}
 			inBubble(t, handler, func(t *testing.T, c *Client) {
-				mean, probes, err := c.Latency(t.Context(), mode, LatencyProbes)
-				if err != nil || mean != 30*time.Millisecond || len(probes) != 3 || probes[0] != waits[1] || probes[2] != waits[3] {
-					t.Errorf("mean %v of %v, %v", mean, probes, err)
+				if mean, err := c.Latency(t.Context(), mode); err != nil || mean != 30*time.Millisecond {
+					t.Errorf("mean %v, %v", mean, err)
 				}
 			})
 		})
@@ -189,21 +188,18 @@ func TestLatencyThatCannotBeMeasured(t *testing.T) {
 		_, _ = io.WriteString(w, `{}`)
 	})
 	var status *StatusError
-	if mean, probes, err := c.Latency(t.Context(), LatencyAPI, 5); mean != 0 || probes != nil || !errors.As(err, &status) || !strings.Contains(err.Error(), "probe 3 of 6") {
-		t.Errorf("a probe that fails: %v, %v, %v", mean, probes, err)
+	if mean, err := c.Latency(t.Context(), LatencyAPI); mean != 0 || !errors.As(err, &status) || !strings.Contains(err.Error(), "probe 3 of 4") {
+		t.Errorf("a probe that fails: %v, %v", mean, err)
 	}
-	if _, _, err := c.Latency(t.Context(), LatencyGeneration, 1); !errors.As(err, &status) {
+	if _, err := c.Latency(t.Context(), LatencyGeneration); !errors.As(err, &status) {
 		t.Errorf("no chat: %v", err)
 	}
-	if _, _, err := c.Latency(t.Context(), "ping", 3); err == nil || !strings.Contains(err.Error(), `"ping"`) {
+	if _, err := c.Latency(t.Context(), "ping"); err == nil || !strings.Contains(err.Error(), `"ping"`) {
 		t.Errorf("an unknown mode: %v", err)
 	}
-	if _, _, err := c.Latency(t.Context(), LatencyAPI, 0); err == nil {
-		t.Error("no probes at all")
-	}
 	asked = 0
-	if mean, probes, err := c.Latency(t.Context(), LatencyNone, 0); mean != 0 || probes != nil || err != nil || asked != 0 {
-		t.Errorf("none: %v, %v, %v after %d requests", mean, probes, err, asked)
+	if mean, err := c.Latency(t.Context(), LatencyNone); mean != 0 || err != nil || asked != 0 {
+		t.Errorf("none: %v, %v after %d requests", mean, err, asked)
 	}
 }
 

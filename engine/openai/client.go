@@ -1,29 +1,30 @@
-// Package openai talks to an engine that serves the OpenAI HTTP API, and watches an
-// answer arrive: it streams one request and keeps the time of every event. It does not
+// Package openai talks to an engine that serves the OpenAI HTTP API, and records how an
+// answer arrives: it streams one request and keeps the time of every event. It does not
 // know what the times mean (engine/measure), which requests to send and when
 // (engine/load), or how the engine was started. It retries nothing, because a retried
-// request is a different measurement, with two exceptions: how usage is requested is
-// negotiated openly (Usage), and a request sent on a kept connection which the server was
-// closing is sent on another (send).
+// request is a different measurement, with two exceptions: a request whose stream_options
+// the engine rejects is sent without them (Stream), and one sent on a kept connection which
+// the server was closing is sent on another (send).
 package openai
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/httpclient"
 )
 
 // Client talks to one engine. It is safe for concurrent use; its fields are set
@@ -34,7 +35,7 @@ type Client struct {
 	// Model is the model name in requests. If empty the engine is asked, once, and the
 	// first model that it lists is used.
 	Model string
-	// HTTP makes the requests. New tunes it for measuring.
+	// HTTP makes the requests.
 	HTTP *http.Client
 	// Header is sent with every request (Authorization); nil sends none.
 	Header http.Header
@@ -51,10 +52,11 @@ type Client struct {
 	// LogProbs is how this engine is asked for log-probabilities.
 	LogProbs LogProbs
 
-	// mode is the UsageMode that the engine is known to accept.
-	mode atomic.Int32
+	// usage is the usageMode that the engine is known to accept.
+	usage atomic.Int32
 	// listed is the model's name as listed by the engine.
 	listed atomic.Pointer[string]
+	deferral
 }
 
 // New returns a client for the API at baseURL. A trailing slash or /v1 is
@@ -62,36 +64,11 @@ type Client struct {
 func New(baseURL, model string) *Client {
 	baseURL = strings.TrimRight(baseURL, "/")
 	baseURL = strings.TrimRight(strings.TrimSuffix(baseURL, "/v1"), "/")
-	return &Client{BaseURL: baseURL, Model: model, HTTP: newHTTP()}
+	return &Client{BaseURL: baseURL, Model: model, HTTP: httpclient.New(nil, IdleConnections)}
 }
 
-// newHTTP returns a client tuned for measuring. HTTP/1.1 gives every stream its own
-// connection, so one stream's flow control or lost packet cannot delay another's events,
-// and the engine's own HTTP server is used as most of its users do. Compression and
-// proxies may hold events back, so there are none. A redirect would count as latency, so
-// it is an error. There is no time limit here: each request has its own.
-func newHTTP() *http.Client {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
-	return &http.Client{
-		Transport: &http.Transport{
-			DialContext:         dialer.DialContext,
-			Protocols:           protocols,
-			DisableCompression:  true,
-			MaxIdleConns:        0, // no limit
-			MaxIdleConnsPerHost: 4096,
-			IdleConnTimeout:     90 * time.Second,
-			TLSHandshakeTimeout: 10 * time.Second,
-			ReadBufferSize:      readBuffer,
-			WriteBufferSize:     writeBuffer,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// writeBuffer is for a request's headers; its body bypasses it.
-const writeBuffer = 2 << 10
+// IdleConnections is how many of them a client keeps: as many as there may be streams.
+const IdleConnections = 4096
 
 // Close closes idle connections, so that the engine can stop without waiting
 // for them.
@@ -131,24 +108,13 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	}
 	models := make([]Model, len(answer.Data))
 	for i, m := range answer.Data {
-		if err := checkName(m.ID); err != nil {
-			return nil, fmt.Errorf("GET /v1/models: %w", err)
+		// It appears on terminals and in tables and files.
+		if len(m.ID) > maxName || foreign.Line(m.ID) != m.ID {
+			return nil, fmt.Errorf("GET /v1/models: a name with control characters, invalid UTF-8 or more than %d bytes: %s", maxName, foreign.Quote(m.ID))
 		}
 		models[i] = Model{ID: m.ID, MaxLen: m.MaxLen}
 	}
 	return models, nil
-}
-
-// checkName rejects what is not a name of a model or a version: it appears on terminals
-// and in tables and files.
-func checkName(name string) error {
-	if len(name) > maxName {
-		return fmt.Errorf("a name of %d bytes, limit %d: %s", len(name), maxName, quoted([]byte(name)))
-	}
-	if printable(name) != name || strings.ContainsAny(name, "\n\t") {
-		return fmt.Errorf("a name with control characters or invalid UTF-8: %s", quoted([]byte(name)))
-	}
-	return nil
 }
 
 // model is the model name for requests. An engine without a list gets requests without a
@@ -178,29 +144,27 @@ func (c *Client) model(ctx context.Context) (string, error) {
 // an answer other than 200.
 func (c *Client) call(ctx context.Context, method, path string, question, answer any) error {
 	var payload []byte
+	limit := pageLimit
 	if question != nil {
 		var err error
 		if payload, err = json.Marshal(question); err != nil {
 			return err
 		}
+		limit = countLimit
 	}
-	said, _, err := c.ask(ctx, method, path, payload)
+	said, err := c.ask(ctx, method, path, payload, limit)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(said, answer); err != nil {
-		return fmt.Errorf("%s %s: %w in %s", method, path, err, quoted(said))
+		return fmt.Errorf("%s %s: %w in %s", method, path, err, foreign.Quote(said))
 	}
 	return nil
 }
 
-// ask sends one request and returns the answer's body, and the time from the send to its
-// end. It has its own time limit, since not every caller does.
-func (c *Client) ask(ctx context.Context, method, path string, payload []byte) (said []byte, took time.Duration, err error) {
-	limit := pageLimit
-	if payload != nil {
-		limit = countLimit
-	}
+// ask sends one request and returns the answer's body. It has its own time limit, since not
+// every caller does.
+func (c *Client) ask(ctx context.Context, method, path string, payload []byte, limit time.Duration) (said []byte, err error) {
 	tooLong := fmt.Errorf("no answer within %s", limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLong)
 	defer cancel()
@@ -211,26 +175,23 @@ func (c *Client) ask(ctx context.Context, method, path string, payload []byte) (
 	}()
 	req, err := c.newRequest(ctx, method, path, payload)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	sent := time.Now()
 	resp, _, err := c.send(req)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, 0, statusError(resp, path)
+		return nil, statusError(resp, path)
 	}
-	if err := checkEncoding(resp); err != nil {
-		return nil, 0, fmt.Errorf("%s %s: %w", method, path, err)
+	if err = checkEncoding(resp); err == nil {
+		said, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	}
-	said, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	took = time.Since(sent)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s %s: %w", method, path, err)
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	return said, took, nil
+	return said, nil
 }
 
 // maxStale limits how many kept connections may turn out to be closed before a request
@@ -242,10 +203,10 @@ const maxStale = 8
 // (engine.Ask.ClosesStreams). The request is then sent on another, if the old one had
 // been used before and not one byte was answered: net/http does so by itself if nothing
 // was written yet, and this function if part of a long prompt was. It still counts as one
-// request, including the time of the failed attempt; again is how often it was resent, so
-// a server that drops what it accepted is noticed. A new connection that breaks is an
+// request, including the time of the failed attempt; resent is how often it was sent again,
+// so a server that drops what it accepted is noticed. A new connection that breaks is an
 // error as usual.
-func (c *Client) send(req *http.Request) (resp *http.Response, again int, err error) {
+func (c *Client) send(req *http.Request) (resp *http.Response, resent int, err error) {
 	var conns atomic.Int32
 	for stale := 0; ; stale++ {
 		reused := false
@@ -254,25 +215,16 @@ func (c *Client) send(req *http.Request) (resp *http.Response, again int, err er
 			conns.Add(1)
 		}}
 		resp, err = c.HTTP.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-		if err == nil || !reused || stale == maxStale || req.GetBody == nil || req.Context().Err() != nil || !closed(err) {
+		if err == nil || !reused || stale == maxStale || req.Context().Err() != nil || !closed(err) {
 			return resp, max(int(conns.Load())-1, 0), err
 		}
-		body, lost := req.GetBody()
-		if lost != nil {
-			return resp, max(int(conns.Load())-1, 0), err
-		}
-		req.Body = body
+		req.Body, _ = req.GetBody() // a bytes.Reader, which cannot fail
 	}
 }
 
 // closed reports whether an error means that the other side closed a connection.
 func closed(err error) bool {
-	for _, sign := range []error{net.ErrClosed, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
-		if errors.Is(err, sign) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // Bare is a client of the same engine without Extra, which may have it bypass its caches.
@@ -282,101 +234,10 @@ func (c *Client) Bare() *Client {
 	return bare
 }
 
-// Stream sends one request and watches the answer arrive. The sample holds the
-// time of every data event since the send, on the monotonic clock; the send is
-// the moment before the request is handed to the HTTP client, so a connection
-// that must be opened first is counted. The clock is read once after each read
-// from the connection: the events that one read brought share its time, since
-// the client could not have had them earlier, and since times in between would
-// measure this parser. The order and the shared times are kept.
-//
-// Sent keeps the monotonic reading of the send, so that who knows a zero on that
-// clock can place it there; stored, it is the wall clock alone.
-//
-// The sample's workload, index and warm-up mark are the caller's to fill in.
-//
-// On error the sample holds what had come until then, and its Err is set. The
-// error is a *StatusError for an answer other than 200, a *StallError for a
-// time limit, ctx's error when ctx ended, and a *StreamError for everything
-// else that can be wrong with an answer; a request that could not even be built
-// gives a plain error.
-//
-// An engine that refuses to count tokens in streams is asked again for less
-// counting; see Usage. The sample is that of the last request alone.
-func (c *Client) Stream(ctx context.Context, r Request) (measure.Sample, error) {
-	model, err := c.model(ctx)
-	if err != nil {
-		return failedSample(r, err), err
-	}
-	mode := c.Usage()
-	if !r.ContinuousUsage {
-		mode = max(mode, UsageFinal)
-	}
-	refused := false
-	for {
-		s, err := c.stream(ctx, r, model, mode)
-		if refusesUsage(err) && mode < UsageNone {
-			refused = true
-			mode++
-			continue
-		}
-		if refused && err == nil {
-			c.lower(mode)
-		}
-		return s, err
-	}
-}
-
-func failedSample(r Request, err error) measure.Sample {
-	c := newCollector(r)
-	c.s.Sent = time.Now()
-	return c.sample(err)
-}
-
-// stream makes one attempt in one mode.
-func (c *Client) stream(ctx context.Context, r Request, model string, mode UsageMode) (measure.Sample, error) {
-	got := newCollector(r)
-	path, err := r.API.path()
-	if err != nil {
-		return got.sample(err), err
-	}
-	payload, err := c.encode(r, r.members(model, mode))
-	if err != nil {
-		return got.sample(err), err
-	}
-	w := newWatch(ctx, r.Timeouts)
-	defer w.close()
-	req, err := c.newRequest(w.ctx, http.MethodPost, path, payload)
-	if err != nil {
-		return got.sample(err), err
-	}
-	req.Header.Set("Accept", "text/event-stream")
-
-	sent := time.Now()
-	w.start(sent)
-	got.s.Sent = sent
-	resp, again, err := c.send(req)
-	got.s.Retries, got.doubts.again = again, again
-	if err != nil {
-		err = w.explain(err, 0)
-		return got.sample(err), err
-	}
-	defer resp.Body.Close()
-	if err := checkResponse(resp, path); err != nil {
-		return got.sample(err), err
-	}
-	forget(req)
-	err = receive(resp.Body, w, got)
-	return got.sample(err), err
-}
-
 func (c *Client) newRequest(ctx context.Context, method, path string, payload []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.BaseURL+path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, method, c.BaseURL+path, bytes.NewReader(payload))
 	if err != nil {
 		return nil, err
-	}
-	if len(payload) > 0 {
-		sendOnce(req, payload)
 	}
 	for name, values := range c.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
@@ -390,60 +251,6 @@ func (c *Client) newRequest(ctx context.Context, method, path string, payload []
 	// if the server closed a kept one; see send.
 	req.Header["Idempotency-Key"] = nil
 	return req, nil
-}
-
-// UsageMode is how much token counting is requested of the engine. Engines that do not
-// know stream_options, or one of its members, reject the request; then the next mode is
-// tried, and the accepted one is kept for the client's life.
-type UsageMode int32
-
-const (
-	// UsageContinuous asks for counts in every event and at the end.
-	UsageContinuous UsageMode = iota
-	// UsageFinal asks for counts at the end.
-	UsageFinal
-	// UsageNone asks for nothing; counts are then usually missing.
-	UsageNone
-)
-
-func (m UsageMode) String() string {
-	switch m {
-	case UsageContinuous:
-		return "continuous"
-	case UsageFinal:
-		return "final"
-	default:
-		return "none"
-	}
-}
-
-// Usage is the most that the engine is not known to reject. Anything but UsageContinuous
-// was negotiated, and belongs in the record of a measurement.
-func (c *Client) Usage() UsageMode { return UsageMode(c.mode.Load()) }
-
-// lower records that the engine accepted m after rejecting more.
-func (c *Client) lower(m UsageMode) {
-	for {
-		old := c.mode.Load()
-		if int32(m) <= old || c.mode.CompareAndSwap(old, int32(m)) {
-			return
-		}
-	}
-}
-
-// refusesUsage reports whether the engine rejected a request because of its
-// stream_options. 422 is FastAPI's answer to unknown members.
-func refusesUsage(err error) bool {
-	var status *StatusError
-	if !errors.As(err, &status) {
-		return false
-	}
-	if status.Status != http.StatusBadRequest && status.Status != http.StatusUnprocessableEntity {
-		return false
-	}
-	said := strings.ToLower(status.Body)
-	return strings.Contains(said, "stream_options") || strings.Contains(said, "stream options") ||
-		strings.Contains(said, "continuous_usage") || strings.Contains(said, "include_usage")
 }
 
 // LatencyMode is which latency is measured, as in llama-benchy, whose numbers are
@@ -463,61 +270,41 @@ const (
 	LatencyGeneration LatencyMode = "generation"
 )
 
-// LatencyProbes is llama-benchy's number of probes.
-const LatencyProbes = 3
+// latencyProbes is llama-benchy's number of probes. latencyLimit bounds one: anything longer
+// is not a latency to correct by.
+const latencyProbes, latencyLimit = 3, time.Minute
 
-// latencyLimit bounds a probe. Anything longer is not a latency to correct by.
-const latencyLimit = time.Minute
-
-// Latency measures n times, one after the other, and returns the mean and the values
-// behind it. One more probe precedes them uncounted, so no connection is opened within
-// the others and nothing is compiled: llama-benchy has sent other requests by then. Where
-// it leaves out failed probes and takes 0 if all fail, a failed probe is an error here.
-// An unknown mode is one as well.
-func (c *Client) Latency(ctx context.Context, mode LatencyMode, n int) (mean time.Duration, probes []time.Duration, err error) {
-	var probe func(context.Context) (time.Duration, error)
-	switch mode {
-	case LatencyNone:
-		return 0, nil, nil
-	case LatencyAPI:
-		probe = c.apiLatency
-	case LatencyGeneration:
-		probe = c.generationLatency
-	default:
-		return 0, nil, fmt.Errorf("unknown latency mode %q: use %q, %q or %q", string(mode), LatencyNone, LatencyAPI, LatencyGeneration)
-	}
-	if n < 1 {
-		return 0, nil, fmt.Errorf("%d latency probes, required ≥ 1", n)
-	}
+// Latency is the mean of three probes, one after the other. One more precedes them
+// uncounted, so no connection is opened within the others and nothing is compiled:
+// llama-benchy has sent other requests by then. Where it leaves out failed probes and takes
+// 0 if all fail, a failed probe is an error here.
+func (c *Client) Latency(ctx context.Context, mode LatencyMode) (time.Duration, error) {
 	var sum time.Duration
-	for i := range n + 1 {
-		took, err := probe(ctx)
+	for i := range latencyProbes + 1 {
+		var took time.Duration
+		var err error
+		switch sent := time.Now(); mode {
+		case LatencyNone:
+			return 0, nil
+		case LatencyAPI:
+			_, err = c.ask(ctx, http.MethodGet, "/v1/models", nil, latencyLimit)
+			took = time.Since(sent)
+		case LatencyGeneration:
+			s, failed := c.Stream(ctx, Request{API: Chat, Prompt: "hello", MaxTokens: 1, Timeouts: Timeouts{Total: latencyLimit}})
+			if err = failed; err == nil {
+				took = s.Events[0].At
+			}
+		default:
+			return 0, fmt.Errorf("unknown latency mode %q: use %q, %q or %q", mode, LatencyNone, LatencyAPI, LatencyGeneration)
+		}
 		if err != nil {
-			return 0, nil, fmt.Errorf("measuring the latency %q, probe %d of %d: %w", mode, i+1, n+1, err)
+			return 0, fmt.Errorf("measuring the latency %q, probe %d of %d: %w", mode, i+1, latencyProbes+1, err)
 		}
 		if i > 0 {
-			probes, sum = append(probes, took), sum+took
+			sum += took
 		}
 	}
-	return sum / time.Duration(n), probes, nil
-}
-
-func (c *Client) apiLatency(ctx context.Context) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, latencyLimit)
-	defer cancel()
-	_, took, err := c.ask(ctx, http.MethodGet, "/v1/models", nil)
-	return took, err
-}
-
-func (c *Client) generationLatency(ctx context.Context) (time.Duration, error) {
-	s, err := c.Stream(ctx, Request{
-		API: Chat, Prompt: "hello", MaxTokens: 1,
-		Timeouts: Timeouts{Total: latencyLimit},
-	})
-	if err != nil {
-		return 0, err
-	}
-	return s.Events[0].At, nil
+	return sum / latencyProbes, nil
 }
 
 // Tokenizer is a page that counts the tokens of a text.
@@ -548,10 +335,7 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 		"prompt": text, "add_special_tokens": true,
 		"content": text, "add_special": true,
 	}
-	path := "/tokenize"
-	if c.Tokenizer.Path != "" {
-		path = c.Tokenizer.Path
-	}
+	path := cmp.Or(c.Tokenizer.Path, "/tokenize")
 	if c.Tokenizer.Field != "" {
 		question[c.Tokenizer.Field] = text
 	}
@@ -562,14 +346,16 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	if err := c.call(ctx, http.MethodPost, path, question, &answer); err != nil {
 		return 0, nil, err
 	}
-	if count, ids, err = c.counted(ctx, answer); err != nil {
-		return 0, nil, fmt.Errorf("POST %s: %w", path, err)
-	}
+	count, ids, err = c.counted(ctx, answer)
 	switch {
+	case err != nil:
 	case count == 0 && text != "":
-		return 0, nil, fmt.Errorf("POST %s: no tokens for a non-empty text", path)
+		err = errors.New("no tokens for a non-empty text")
 	case count < 0 || count > perByte*len(text)+around:
-		return 0, nil, fmt.Errorf("POST %s: %d tokens for a text of %d bytes", path, count, len(text))
+		err = fmt.Errorf("%d tokens for a text of %d bytes", count, len(text))
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("POST %s: %w", path, err)
 	}
 	return count, ids, nil
 }
@@ -581,74 +367,25 @@ func (c *Client) counted(ctx context.Context, text []byte) (count int, ids []int
 		Tokens []int `json:"tokens"`
 	}
 	wrong := json.Unmarshal(text, &answer)
-	if c.Tokenizer.Count == nil {
-		count = len(answer.Tokens)
-		if answer.Count != nil && count == 0 {
-			count = *answer.Count
-		}
-		if answer.Count != nil && *answer.Count != count {
-			return 0, nil, fmt.Errorf("a count of %d with %d tokens", *answer.Count, count)
+	if c.Tokenizer.Count != nil {
+		var whole any
+		if err := json.Unmarshal(text, &whole); err != nil {
+			return 0, nil, fmt.Errorf("%w in %s", err, foreign.Quote(text))
 		}
 		if wrong != nil {
-			return 0, nil, fmt.Errorf("%w in %s", wrong, quoted(text))
+			answer.Tokens = nil // tokens in another form than numbers
 		}
-		return count, answer.Tokens, nil
+		count, err = c.Tokenizer.Count(ctx, whole)
+		return count, answer.Tokens, err
 	}
-	var whole any
-	if err := json.Unmarshal(text, &whole); err != nil {
-		return 0, nil, fmt.Errorf("%w in %s", err, quoted(text))
+	if count = len(answer.Tokens); count == 0 && answer.Count != nil {
+		count = *answer.Count
 	}
-	if wrong != nil {
-		answer.Tokens = nil // tokens in another form than numbers
-	}
-	count, err = c.Tokenizer.Count(ctx, whole)
-	return count, answer.Tokens, err
-}
-
-// encode is the request's body: the client's own members, then those of the
-// engine's kind, then the request's.
-func (c *Client) encode(r Request, all []member) ([]byte, error) {
 	switch {
-	case r.API == Chat && len(r.Tokens) > 0:
-		return nil, errors.New("token IDs cannot be sent to /v1/chat/completions, which takes messages: use the API \"completions\"")
-	case r.API != Chat && len(r.Before) > 0:
-		return nil, errors.New("earlier messages cannot be sent to /v1/completions, which takes one text: use the API \"chat\"")
+	case answer.Count != nil && *answer.Count != count:
+		return 0, nil, fmt.Errorf("a count of %d with %d tokens", *answer.Count, count)
+	case wrong != nil:
+		return 0, nil, fmt.Errorf("%w in %s", wrong, foreign.Quote(text))
 	}
-	for i, m := range all {
-		if name, ok := c.Rename[m.name]; ok {
-			all[i].name = name
-		}
-	}
-	for _, extra := range []map[string]any{c.Extra, r.Extra} {
-		for _, name := range slices.Sorted(maps.Keys(extra)) {
-			if slices.ContainsFunc(all, func(m member) bool { return m.name == name }) {
-				return nil, fmt.Errorf("the field %q is set by mxflow or set twice: remove it from the extra request fields", name)
-			}
-			all = append(all, member{name, extra[name], true})
-		}
-	}
-	var b strings.Builder
-	for _, m := range all {
-		if !m.sent {
-			continue
-		}
-		value, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, fmt.Errorf("cannot write the request field %q as JSON: %w", m.name, err)
-		}
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			return nil, err
-		}
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		} else {
-			b.WriteByte('{')
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
-	}
-	b.WriteByte('}')
-	return []byte(b.String()), nil
+	return count, answer.Tokens, nil
 }

@@ -1,13 +1,11 @@
 package openai
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
+	"maps"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -66,8 +64,12 @@ type Request struct {
 	Stop []string
 	// Timeouts limit the waiting.
 	Timeouts Timeouts
-	// Heard is called at each event with text, while the answer comes; may be nil.
+	// Heard is called at each event with text, while the answer comes; may be nil. Its
+	// events are then decoded as they come.
 	Heard func()
+	// Ended is called when the answer has ended well, as far as that is known before it is
+	// decoded, which then waits until no other answer of the client is streaming; may be nil.
+	Ended func()
 	// ContinuousUsage requests token counts in every event, unless the engine is known to
 	// reject it.
 	ContinuousUsage bool
@@ -101,11 +103,6 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-type streamOptions struct {
-	IncludeUsage    bool `json:"include_usage"`
-	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
-}
-
 // member is one member of a request's body. The client's own are listed even if not sent,
 // so no other can be sent under their name.
 type member struct {
@@ -114,16 +111,17 @@ type member struct {
 	sent  bool
 }
 
-// members are the client's own for a stream, by their names in vLLM and SGLang.
-func (r Request) members(model string, mode UsageMode) []member {
-	return append(r.asked(model),
-		member{"stream", true, true},
-		member{"stream_options", streamOptions{IncludeUsage: true, ContinuousUsage: mode == UsageContinuous}, mode != UsageNone},
-	)
+// streamed are the client's own members for a stream, by their names in vLLM and SGLang.
+func (r Request) streamed(model string, usage usageMode) []member {
+	options := map[string]bool{"include_usage": true}
+	if usage == usageContinuous {
+		options["continuous_usage_stats"] = true
+	}
+	return append(r.members(model), member{"stream", true, true}, member{"stream_options", options, usage != usageNone})
 }
 
-// asked are the members for the request's content, however the answer comes.
-func (r Request) asked(model string) []member {
+// members are those for the request's content, however the answer comes.
+func (r Request) members(model string) []member {
 	var prompt any = r.Prompt
 	if len(r.Tokens) > 0 {
 		prompt = r.Tokens
@@ -150,60 +148,35 @@ func (r Request) asked(model string) []member {
 	}
 }
 
-// payload is the body of a request that releases its bytes once they are sent. net/http
-// keeps a request until its answer ends, and the prompts of two thousand long answers
-// need not stay in memory meanwhile.
-type payload struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// sendOnce gives a request its body. Until forget is called it can be sent again, on a
-// connection that the server did not just close.
-func sendOnce(req *http.Request, text []byte) {
-	p := &payload{text: text}
-	req.ContentLength = int64(len(text))
-	req.Body, _ = p.open()
-	req.GetBody = p.open
-}
-
-func (p *payload) open() (io.ReadCloser, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.text == nil {
-		return nil, errors.New("the request cannot be resent: its answer has started")
+// encode is the request's body: the client's own members, then those of the engine's kind
+// and of the request.
+func (c *Client) encode(r Request, own []member) ([]byte, error) {
+	switch {
+	case r.API == Chat && len(r.Tokens) > 0:
+		return nil, errors.New("token IDs cannot be sent to /v1/chat/completions, which takes messages: use the API \"completions\"")
+	case r.API != Chat && len(r.Before) > 0:
+		return nil, errors.New("earlier messages cannot be sent to /v1/completions, which takes one text: use the API \"chat\"")
 	}
-	return &sending{payload: p, r: bytes.NewReader(p.text)}, nil
-}
-
-// forget releases the body of a request whose answer has started.
-func forget(req *http.Request) {
-	if s, ok := req.Body.(*sending); ok {
-		s.payload.mu.Lock()
-		s.payload.text = nil
-		s.payload.mu.Unlock()
+	body, taken := map[string]any{}, map[string]bool{}
+	for _, m := range own {
+		if name, ok := c.Rename[m.name]; ok {
+			m.name = name
+		}
+		if taken[m.name] = true; m.sent {
+			body[m.name] = m.value
+		}
 	}
-}
-
-// sending is one attempt to send a payload.
-type sending struct {
-	payload *payload
-	mu      sync.Mutex // the transport may close while it reads
-	r       *bytes.Reader
-}
-
-func (s *sending) Read(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.r == nil {
-		return 0, http.ErrBodyReadAfterClose
+	for _, extra := range []map[string]any{c.Extra, r.Extra} {
+		for _, name := range slices.Sorted(maps.Keys(extra)) {
+			if taken[name] {
+				return nil, fmt.Errorf("the field %q is set by mxflow or set twice: remove it from the extra request fields", name)
+			}
+			taken[name], body[name] = true, extra[name]
+		}
 	}
-	return s.r.Read(b)
-}
-
-func (s *sending) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.r = nil
-	return nil
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the request as JSON: %w", err)
+	}
+	return text, nil
 }

@@ -271,6 +271,7 @@ func inBubble(t *testing.T, handler http.HandlerFunc, use func(t *testing.T, c *
 			c.Close()
 			_ = server.Close()
 			<-served
+			synctest.Wait() // what is handled at all has been added
 			handling.Wait()
 			synctest.Wait()
 		}()

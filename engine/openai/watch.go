@@ -4,16 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"math"
 	"sync/atomic"
 	"time"
-)
-
-// Causes for which a watch cancels a request.
-var (
-	errTotal = errors.New("total time limit")
-	errFirst = errors.New("first token time limit")
-	errStall = errors.New("stall time limit")
 )
 
 // watch enforces the time limits of one request by cancelling its context.
@@ -22,16 +15,14 @@ type watch struct {
 	cancel      context.CancelCauseFunc
 	limits      Timeouts
 	sent        time.Time
-	total       *time.Timer
-	// first runs until the first token, see Timeouts.
-	first *time.Timer
-	began bool
+	// total and first run until the end and until the first token.
+	total, first *time.Timer
+	began        bool
 	// since is when the wait limited by Stall started, in ns since the send, plus one; 0
 	// if there is none. Its timer is not reset for each event, of which there are
 	// thousands a second: when it fires it checks this value, and fires again when the
 	// wait could be over.
 	since atomic.Int64
-	mu    sync.Mutex // guards stall, which is nil once the watch is closed
 	stall *time.Timer
 }
 
@@ -44,16 +35,16 @@ func newWatch(parent context.Context, limits Timeouts) *watch {
 // start starts the limits; sent has a monotonic reading.
 func (w *watch) start(sent time.Time) {
 	w.sent = sent
-	if w.limits.Total > 0 {
-		w.total = time.AfterFunc(w.limits.Total, func() { w.cancel(errTotal) })
+	timer := func(limit time.Duration, waiting string) *time.Timer {
+		if limit <= 0 {
+			return nil
+		}
+		return time.AfterFunc(limit, func() { w.cancel(&StallError{Waiting: waiting, Limit: limit}) })
 	}
-	if w.limits.First > 0 {
-		w.first = time.AfterFunc(w.limits.First, func() { w.cancel(errFirst) })
-	}
+	w.total, w.first = timer(w.limits.Total, "the whole answer"), timer(w.limits.First, "the first token")
 	if w.limits.Stall > 0 {
-		w.mu.Lock()
-		w.stall = time.AfterFunc(w.limits.Stall, w.check)
-		w.mu.Unlock()
+		w.stall = time.AfterFunc(math.MaxInt64, w.check) // which reads w.stall
+		w.stall.Reset(w.limits.Stall)
 	}
 }
 
@@ -64,13 +55,11 @@ func (w *watch) check() {
 	if since := w.since.Load(); since > 0 {
 		next = w.limits.Stall - (time.Since(w.sent) - time.Duration(since-1))
 	}
-	if next <= 0 {
-		w.cancel(errStall)
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stall != nil {
+	switch {
+	case w.ctx.Err() != nil:
+	case next <= 0:
+		w.cancel(&StallError{Waiting: "the next event", Limit: w.limits.Stall})
+	default:
 		w.stall.Reset(next)
 	}
 }
@@ -80,8 +69,7 @@ func (w *watch) check() {
 // event has arrived.
 func (w *watch) progress(at time.Duration, events, began, unfinished bool) {
 	if began && !w.began {
-		w.began = true
-		if w.first != nil {
+		if w.began = true; w.first != nil {
 			w.first.Stop()
 		}
 	}
@@ -95,45 +83,30 @@ func (w *watch) progress(at time.Duration, events, began, unfinished bool) {
 
 // close ends the request, if it is still running, and its timers.
 func (w *watch) close() {
-	for _, t := range []*time.Timer{w.total, w.first} {
+	w.cancel(context.Canceled)
+	for _, t := range []*time.Timer{w.total, w.first, w.stall} {
 		if t != nil {
 			t.Stop()
 		}
 	}
-	w.mu.Lock()
-	if w.stall != nil {
-		w.stall.Stop()
-		w.stall = nil
-	}
-	w.mu.Unlock()
-	w.cancel(context.Canceled)
 }
 
 // explain turns the error of a cancelled request into its cause: a *StallError, the
 // parent context's error, or a *StreamError for a connection that failed by itself.
 func (w *watch) explain(err error, events int) error {
-	broken := &StreamError{Kind: Broken, Detail: hint(err), Events: events, Err: err}
-	switch cause := context.Cause(w.ctx); {
-	case cause == nil:
-		return broken
-	case errors.Is(cause, errTotal):
-		return &StallError{Waiting: "the whole answer", Limit: w.limits.Total, Events: events}
-	case errors.Is(cause, errFirst):
-		return &StallError{Waiting: "the first token", Limit: w.limits.First, Events: events}
-	case errors.Is(cause, errStall):
-		waiting := "the next event"
-		if !w.began {
-			waiting = "the end of an event that had begun"
+	if stall, ok := context.Cause(w.ctx).(*StallError); ok {
+		stall.Events = events
+		if stall.Waiting == "the next event" && !w.began {
+			stall.Waiting = "the end of an event that had begun"
 		}
-		return &StallError{Waiting: waiting, Limit: w.limits.Stall, Events: events}
+		return stall
 	}
 	// The parent's error shows that it ended, its cause may show why.
-	if w.parent.Err() == nil {
-		return broken
+	if ended := w.parent.Err(); ended != nil {
+		if cause := context.Cause(w.parent); !errors.Is(cause, ended) {
+			return fmt.Errorf("%w: %w", ended, cause)
+		}
+		return ended
 	}
-	err = w.parent.Err()
-	if cause := context.Cause(w.parent); !errors.Is(cause, err) {
-		return fmt.Errorf("%w: %w", err, cause)
-	}
-	return err
+	return &StreamError{Kind: Broken, Detail: hint(err), Events: events, Err: err}
 }

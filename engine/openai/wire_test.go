@@ -88,29 +88,6 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// The events do not depend on where the network cuts them.
-func TestCutAnywhere(t *testing.T) {
-	stream := "\xef\xbb\xbf: hi\r\n\r\n" + strings.ReplaceAll(completion("é\n", `,"usage":{"completion_tokens":1}`), "\n", "\r\n") +
-		strings.ReplaceAll(end, "\n", "\r")
-	want := ""
-	for cut := range len(stream) + 1 {
-		c := serve(t, script(stream[:cut], stream[cut:]))
-		s, err := c.Stream(t.Context(), Request{Prompt: "x"})
-		if err != nil {
-			t.Fatalf("cut at %d: %v", cut, err)
-		}
-		if want == "" {
-			want = outline(s)
-		}
-		if got := outline(s); got != want {
-			t.Fatalf("cut at %d:\n got %s\nwant %s", cut, got, want)
-		}
-	}
-	if !strings.Contains(want, `text="é\n"`) {
-		t.Errorf("read as %s", want)
-	}
-}
-
 // A server that only speaks HTTP/2, with TLS or without, is an error, not a wait.
 func TestHTTP2(t *testing.T) {
 	for _, secure := range []bool{true, false} {

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // procID identifies a process uniquely: the kernel reuses PIDs, but never with the same
@@ -120,7 +120,7 @@ func (id procID) env(key string) string {
 // name is what ps shows: at most 15 bytes, chosen by the process, safe to print.
 func (id procID) name() string {
 	name, _ := os.ReadFile(procFile(id.pid, "comm"))
-	return logscan.Clean(bytes.TrimSuffix(name, []byte("\n")))
+	return foreign.Clean(bytes.TrimSuffix(name, []byte("\n")))
 }
 
 // signal sends sig to that process and to no other: the descriptor is opened first and

@@ -18,7 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 const (
@@ -204,7 +204,7 @@ func (w Waiter) ask(ctx context.Context, probe kinds.Probe, path string, limit t
 		a.location = resp.Header.Get("Location")
 	}
 	a.says = fmt.Sprintf("%s to %s %s", resp.Status, method, req.URL.Path)
-	if line := logscan.CleanTo(strings.Join(strings.Fields(string(text)), " "), 200); line != "" {
+	if line := foreign.CleanTo(strings.Join(strings.Fields(string(text)), " "), 200); line != "" {
 		a.says += ": " + line
 	}
 	return a
@@ -219,12 +219,12 @@ func unreachable(err error) (says string, definite bool) {
 		dns       *net.DNSError
 		timedOut  net.Error
 	)
-	text := logscan.Clean(err.Error())
+	text := foreign.Clean(err.Error())
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused", false
 	case errors.As(err, &untrusted):
-		return "its certificate cannot be trusted (" + logscan.Clean(untrusted.Err.Error()) + "): set ca_file to that " +
+		return "its certificate cannot be trusted (" + foreign.Clean(untrusted.Err.Error()) + "): set ca_file to that " +
 			"of its authority, or insecure = true to skip the check; use a host that it is for in url", true
 	case errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &notTLS):
 		return "it speaks plain HTTP, not TLS: use http:// in url", true
@@ -253,7 +253,7 @@ func (w Waiter) wrong(a answer) string {
 		key := cmp.Or(w.Key, "flag that sets its key, because mxflow sends none to an engine that it starts")
 		return fmt.Sprintf("%s: check the %s (%s)", what, key, a.says)
 	case a.location != "":
-		return fmt.Sprintf("it redirects to %s, which is not followed because it would be measured too: use that address in url", logscan.Clean(a.location))
+		return fmt.Sprintf("it redirects to %s, which is not followed because it would be measured too: use that address in url", foreign.Clean(a.location))
 	case a.status == http.StatusBadRequest && strings.Contains(a.body, "HTTPS"):
 		return "it speaks TLS, not plain HTTP: use https:// in url"
 	case a.status == http.StatusOK && (strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")):
@@ -284,7 +284,7 @@ func (w Waiter) identify(ctx context.Context) (kind, by, wrong string) {
 	}
 	if a.status == http.StatusOK && json.Unmarshal([]byte(a.body), &list) == nil && len(list.Data) > 0 {
 		owner := list.Data[0].OwnedBy
-		return owners[strings.ToLower(owner)], fmt.Sprintf("its models are owned_by %q", logscan.Clean(owner)), ""
+		return owners[strings.ToLower(owner)], fmt.Sprintf("its models are owned_by %q", foreign.Clean(owner)), ""
 	}
 	if strings.HasPrefix(a.server, "llama.cpp") {
 		return "llamacpp", "it calls itself llama.cpp", ""

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // Sweep ends everything that an earlier mxflow started on behalf of owner (see
@@ -29,7 +29,7 @@ func Sweep(owner string) ([]Leftover, error) {
 			if _, seen := swept[p.procID]; !seen {
 				line, _ := os.ReadFile(procFile(p.pid, "cmdline"))
 				command := bytes.ReplaceAll(bytes.TrimRight(line, "\x00"), []byte{0}, []byte{' '})
-				swept[p.procID] = Leftover{PID: p.pid, Command: logscan.Clean(command), Launch: p.env(envLaunch)}
+				swept[p.procID] = Leftover{PID: p.pid, Command: foreign.Clean(command), Launch: p.env(envLaunch)}
 			}
 		}
 		return left

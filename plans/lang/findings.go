@@ -7,11 +7,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -117,13 +117,13 @@ func (r *Findings) WriteDiagnostics(w io.Writer, width int, color bool) error {
 	out := hcl.NewDiagnosticTextWriter(&b, files, uint(max(0, width)), color)
 	for _, d := range shown {
 		d := *d
-		d.Summary, d.Context = printable(d.Summary), nil
+		d.Summary, d.Context = foreign.Printable(d.Summary), nil
 		place := CodeOf(&d)
 		if at := d.Subject; at != nil {
 			place += fmt.Sprintf(" at %s:%d:%d", at.Filename, at.Start.Line, at.Start.Column)
 			d.Subject, files[at.Filename] = onItsLine(*at, r.Files[at.Filename])
 		}
-		d.Detail = printable(strings.TrimRight(d.Detail, "\n") + "\n[" + place + "]")
+		d.Detail = foreign.Printable(strings.TrimRight(d.Detail, "\n") + "\n[" + place + "]")
 		if err := out.WriteDiagnostic(&d); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func onItsLine(at hcl.Range, file *hcl.File) (*hcl.Range, *hcl.File) {
 	if at.Start.Byte == end && from < end {
 		at.Start.Byte--
 	}
-	if shown := bytes.TrimSuffix(text[from:], []byte("\r")); !utf8.Valid(shown) || bytes.ContainsFunc(shown, drivesTerminal) {
+	if shown := string(bytes.TrimSuffix(text[from:], []byte("\r"))); foreign.Printable(shown) != shown {
 		return &at, nil
 	}
 	return &at, &hcl.File{Bytes: text, Nav: file.Nav}
@@ -161,18 +161,5 @@ func (r *Findings) snippet(at *hcl.Range) string {
 	}
 	from := bytes.LastIndexByte(file.Bytes[:at.Start.Byte], '\n') + 1
 	line, _, _ := bytes.Cut(file.Bytes[from:], []byte("\n"))
-	return printable(strings.TrimPrefix(strings.TrimSuffix(string(line), "\r"), "\uFEFF"))
-}
-
-// drivesTerminal reports whether a character may do more to a terminal than show.
-func drivesTerminal(c rune) bool { return c != '\t' && c != '\n' && unicode.IsControl(c) }
-
-// printable is a text that cannot drive a terminal.
-func printable(text string) string {
-	return strings.Map(func(c rune) rune {
-		if drivesTerminal(c) {
-			return '�'
-		}
-		return c
-	}, text)
+	return foreign.Printable(strings.TrimPrefix(strings.TrimSuffix(string(line), "\r"), "\uFEFF"))
 }

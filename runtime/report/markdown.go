@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -82,12 +82,7 @@ var cellEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>")
 // or image starts in it, and nothing controls a terminal. Text that is a single code span
 // stays unchanged, as nothing starts there.
 func Inert(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || strconv.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
+	text = foreign.Printable(text)
 	if inner := strings.Trim(text, "`"); text == "`"+inner+"`" && !strings.Contains(inner, "`") {
 		return text
 	}

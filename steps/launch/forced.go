@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -67,6 +68,6 @@ func (st *Started) loggedForce() {
 	if found := scan.Found(n); found.Count > 0 {
 		st.invalidate(verdict.Say("work.forced_logged",
 			"drafted tokens are accepted by force (log line {line_no}: {line}): not what the model says",
-			verdict.Int("line_no", found.LineNo), verdict.Text("line", logscan.Short(found.Line))))
+			verdict.Int("line_no", found.LineNo), verdict.Text("line", foreign.Short(found.Line))))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +24,7 @@ import (
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/httpclient"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -284,10 +284,11 @@ func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Clien
 	client := openai.New(access.BaseURL, model)
 	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.Extra, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
 	client.LogProbs = openai.LogProbs{AskIDs: kind.Ask.LogProbs.AskIDs, Prompt: kind.Ask.LogProbs.Prompt}
-	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
-		t.TLSClientConfig = access.TLS
-		t.DisableKeepAlives = kind.Ask.ClosesStreams
+	idle := openai.IdleConnections
+	if kind.Ask.ClosesStreams {
+		idle = 0
 	}
+	client.HTTP = httpclient.New(access.TLS, idle)
 	return client
 }
 

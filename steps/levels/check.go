@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -130,7 +130,7 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 	if err != nil {
 		return err
 	}
-	c.Prompt, c.Answer = checkPrompt, logscan.Short(st.Lab.Redact.Text(answer.Reasoning+answer.Text))
+	c.Prompt, c.Answer = checkPrompt, foreign.Short(st.Lab.Redact.Text(answer.Reasoning+answer.Text))
 	taken, err := record.Take(ctx, record.Subject{
 		Client: st.Client, Kind: st.Kind, Machine: st.Machine(), Exact: true, Draw: st.Record.ID, Limit: st.Limit,
 		Redact: func(all []measure.Sample) { record.Redact(all, st.Lab.Redact) },

@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -195,7 +196,7 @@ func nearest(log io.ReadSeeker, reasons []verdict.Reason) {
 		}
 		for _, l := range lines {
 			near := verdict.Say("kernels.near_line", "line {line_no}: {line}",
-				verdict.Int("line_no", l.LineNo), verdict.Text("line", logscan.Short(l.Line)))
+				verdict.Int("line_no", l.LineNo), verdict.Text("line", foreign.Short(l.Line)))
 			reasons[i].Causes = append(reasons[i].Causes, near)
 		}
 	}
@@ -264,9 +265,9 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		}
 		for _, glob := range e.MustSee {
 			m := seen[glob]
-			at := []verdict.Arg{verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", logscan.Short(m.FirstLine))}
+			at := []verdict.Arg{verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", foreign.Short(m.FirstLine))}
 			if m.UsedNo > 0 {
-				at = []verdict.Arg{verdict.Text("glob", glob), verdict.Int("line_no", m.UsedNo), verdict.Text("line", logscan.Short(m.UsedLine))}
+				at = []verdict.Arg{verdict.Text("glob", glob), verdict.Int("line_no", m.UsedNo), verdict.Text("line", foreign.Short(m.UsedLine))}
 			}
 			switch {
 			case m.Count == 0:
@@ -307,7 +308,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 				v = verdict.Fail
 				against = append(against, factOf(e, code.Of("kernels.wrongly_seen",
 					"{subject} = {value:q}: {glob:q} must not be in the log but is (line {line_no}: {line})"),
-					verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", logscan.Short(m.FirstLine))))
+					verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", foreign.Short(m.FirstLine))))
 			}
 		}
 	}
@@ -337,7 +338,7 @@ func counted(e variant.Evidence, lines plans.Lines, seen map[string]logscan.Matc
 			}
 			each = append(each, factOf(e, code.Of("kernels.lines_like",
 				"{lines} × {glob:q} (first in line {line_no}: {line})"),
-				verdict.Text("glob", glob), verdict.Int("lines", of), verdict.Int("line_no", no), verdict.Text("line", logscan.Short(line))))
+				verdict.Text("glob", glob), verdict.Int("lines", of), verdict.Int("line_no", no), verdict.Text("line", foreign.Short(line))))
 		}
 	}
 	if n >= lines.AtLeast {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/answers"
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/record"
 )
@@ -85,12 +85,12 @@ func (s *smoke) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdic
 	if !strings.Contains(strings.ToLower(text), strings.ToLower(expect)) {
 		return verdict.Fail, verdict.Because(code.Of("smoke.lacks",
 			"the answer to {prompt:q} should contain {expect:q} but was {answer:q}"),
-			verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", logscan.Short(text))), nil
+			verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", foreign.Short(text))), nil
 	}
 	if s.re != nil && !s.re.MatchString(text) {
 		return verdict.Fail, verdict.Because(code.Of("smoke.unlike",
 			"the answer to {prompt:q} should match {pattern:q} but was {answer:q}"),
-			verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", logscan.Short(text))), nil
+			verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", foreign.Short(text))), nil
 	}
 	if ok, why := answers.Coherent(text); !ok {
 		return verdict.Fail, []verdict.Reason{verdict.Say("smoke.garbage",
@@ -98,5 +98,5 @@ func (s *smoke) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdic
 			verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}, nil
 	}
 	return verdict.Pass, verdict.Because(code.Of("smoke.answered", "answered {answer:q}"),
-		verdict.Text("answer", logscan.Short(text))), nil
+		verdict.Text("answer", foreign.Short(text))), nil
 }

@@ -182,7 +182,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	if err != nil {
 		return err
 	}
-	latency, _, err := client.Latency(ctx, openai.LatencyMode(w.LatencyCorrection), openai.LatencyProbes)
+	latency, err := client.Latency(ctx, openai.LatencyMode(w.LatencyCorrection))
 	if err != nil {
 		return fmt.Errorf("%w; the engine does not support this mode: choose another (none, api or generation)", err)
 	}

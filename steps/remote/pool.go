@@ -18,6 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -72,7 +73,7 @@ type worker struct {
 	gone  chan struct{}
 	class string
 	why   error
-	said  *tail
+	said  *foreign.Tail
 }
 
 func (w *worker) over() bool {
@@ -152,7 +153,7 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{}, gone: make(chan struct{}), said: &tail{}}
+	w = &worker{cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{}, gone: make(chan struct{}), said: &foreign.Tail{Limit: mostSaid}}
 	w.cmd.SysProcAttr = ownGroup
 	w.cmd.Stderr = w.said
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
@@ -184,7 +185,7 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 			w.end(p.Hard)
 			return nil, ctx.Err()
 		case <-waits.C:
-			note(verdict.New(code.WorkerWaits, verdict.Int("slot", n+1), verdict.Text("says", w.said.last())))
+			note(verdict.New(code.WorkerWaits, verdict.Int("slot", n+1), verdict.Text("says", lastLine(w.said))))
 		case <-w.gone:
 			return nil, p.unstarted(w, argv)
 		case m := <-w.from:
@@ -205,7 +206,7 @@ const waitingAfter = 5 * time.Second
 
 // unstarted is why a worker never took orders.
 func (p *Pool) unstarted(w *worker, argv []string) error {
-	says := w.said.text()
+	says := w.said.String()
 	if says == "" && w.why != nil {
 		says = w.why.Error()
 	}
@@ -396,7 +397,7 @@ func (p *Pool) send(w *worker, o *launch.Order) error {
 // lost is the error for a launch lost with its worker, which is gone when this returns.
 func (p *Pool) lost(w *worker, class string, err error) error {
 	w.end(p.Hard)
-	says := w.said.last()
+	says := lastLine(w.said)
 	if err != nil {
 		says = err.Error()
 	}

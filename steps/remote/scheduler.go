@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,11 +8,11 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -82,7 +81,7 @@ func (p *Pool) program(ctx context.Context, to []string, host, folder string) (s
 	if p.copied == nil {
 		p.copied = map[string]error{}
 	}
-	said := &tail{}
+	said := &foreign.Tail{Limit: mostSaid}
 	run := func(script string, in io.Reader) error {
 		cmd := exec.CommandContext(ctx, to[0], append(slices.Clone(to[1:]), script)...)
 		cmd.Stdin, cmd.Stderr, cmd.SysProcAttr = in, said, ownGroup
@@ -101,7 +100,7 @@ func (p *Pool) program(ctx context.Context, to []string, host, folder string) (s
 		err = &verdict.Fault{Reason: verdict.Say("worker.uncopied",
 			"mxflow could not be copied to {subject} by {command}: {error}{says?; output: {says}}. Check that "+
 				"this command logs in without a prompt, or name mxflow there in the executor block",
-			verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.text()), verdict.Err(err)).On(host)}
+			verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.String()), verdict.Err(err)).On(host)}
 	}
 	if ctx.Err() == nil {
 		p.copied[host] = err
@@ -123,12 +122,12 @@ const (
 func ask(ctx context.Context, in io.Reader, argv ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	said := &tail{}
+	said := &foreign.Tail{Limit: mostSaid}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stderr, cmd.SysProcAttr = in, said, ownGroup
 	out, err := cmd.Output()
 	if err != nil {
-		err = fmt.Errorf("%s: %w %s", strings.Join(argv, " "), err, said.last())
+		err = fmt.Errorf("%s: %w %s", strings.Join(argv, " "), err, lastLine(said))
 	}
 	return string(out), err
 }
@@ -149,30 +148,11 @@ func until(ctx context.Context, state func(context.Context) (says string, known 
 	}
 }
 
-// tail keeps the end of a command's output.
-type tail struct {
-	mu   sync.Mutex
-	said []byte
-}
-
-// mostSaid is how many bytes of that are kept.
+// mostSaid is how many bytes of a command's complaints are kept.
 const mostSaid = 4 << 10
 
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.said = append(t.said, b...)
-	t.said = t.said[max(0, len(t.said)-mostSaid):]
-	return len(b), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.said))
-}
-
-func (t *tail) last() string {
-	text := t.text()
+// lastLine is the last line that a command wrote.
+func lastLine(said *foreign.Tail) string {
+	text := said.String()
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }

@@ -19,9 +19,9 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/observe"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -394,7 +394,7 @@ func number(v any) (float64, error) {
 	case nil:
 		return 0, errors.New("gives null: there is no such value in the output")
 	case string:
-		return 0, fmt.Errorf("gives the text %q, not a number; tonumber turns text into one", logscan.Short(v))
+		return 0, fmt.Errorf("gives the text %q, not a number; tonumber turns text into one", foreign.Short(v))
 	default:
 		return 0, fmt.Errorf("gives %s, not a number", gojq.TypeOf(v))
 	}

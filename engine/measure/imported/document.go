@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // source is a file being read. Its first error is kept; whatever is read after that does
@@ -23,7 +25,7 @@ type source struct {
 // value.
 func (s *source) wrong(place, format string, args ...any) {
 	if s.err == nil {
-		s.err = errors.New(Printable(s.file + place + ": " + fmt.Sprintf(format, args...)))
+		s.err = errors.New(foreign.Line(s.file + place + ": " + fmt.Sprintf(format, args...)))
 	}
 }
 

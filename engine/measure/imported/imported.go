@@ -13,11 +13,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // MaxSize is the maximum file size, in bytes.
@@ -150,7 +150,7 @@ func (f *File) finish(s *source) {
 			for _, stat := range m.StatNames() {
 				stats[unique(taken, word(stat))] = m.Stats[stat]
 			}
-			m.Name, m.Unit, m.Stats = unique(metrics, word(m.Name)), Printable(m.Unit), stats
+			m.Name, m.Unit, m.Stats = unique(metrics, word(m.Name)), foreign.Line(m.Unit), stats
 		}
 	}
 }
@@ -170,16 +170,6 @@ func unique(taken map[string]bool, name string) string {
 	}
 	taken[free] = true
 	return free
-}
-
-// Printable removes terminal control from foreign text.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if strconv.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, text)
 }
 
 // word turns a text into an address element: letters, digits and _, starting with a

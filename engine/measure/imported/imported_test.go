@@ -169,7 +169,7 @@ func TestDamaged(t *testing.T) {
 		"negative value":   {"benchy.json", `[790, 810]`, `[-790, 2390]`, "benchmarks[0].pp_throughput.values[0]: -790 is negative"},
 		"negative sample":  {"llamabench.json", `"stddev_ts": 10.0`, `"stddev_ts": -10.0`, "stddev_ts: -10 is negative"},
 		"negative aiperf":  {"aiperf.json", `"p50": 50.5`, `"p50": -50.5`, "time_to_first_token.p50: -50.5 is negative"},
-		"steers terminals": {"aiperf.json", `"p50": 50.5`, `"\u001b[31mp50": [1]`, "time_to_first_token.?[31mp50: it is a list"},
+		"steers terminals": {"aiperf.json", `"p50": 50.5`, `"\u001b[31mp50": [1]`, "time_to_first_token.�[31mp50: it is a list"},
 		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", c.file))

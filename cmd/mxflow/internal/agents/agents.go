@@ -18,8 +18,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	planseal "github.com/mxflow/mxflow/plans/seal"
@@ -114,7 +114,7 @@ func addTool[In any](s *server, to *mcp.Server, name, says string, reads bool, a
 			if err != nil {
 				return nil, nil, err
 			}
-			data = inert.JSON(data)
+			data = foreign.JSON(data)
 			res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}}}
 			if bytes.HasPrefix(data, []byte("{")) { // the protocol has no other
 				res.StructuredContent = json.RawMessage(data)

@@ -94,19 +94,19 @@ func written(t *testing.T, r *Result, format string) string {
 }
 
 func TestBenchMarkdown(t *testing.T) {
-	const want = `org/m\|x? at http://box:8000 (vllm)
+	const want = `org/m\|x� at http://box:8000 (vllm)
 
 | model | test | t/s | 95% interval | window t/s | ttft ms | tpot ms | e2e ms |
 | --- | --- | --- | --- | --- | --- | --- | --- |
-| org/m\|x? | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  | 0.25 ± 0.00001 |  |  |
-| org/m\|x? | tg32 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |
-| org/m\|x? | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  | 0.25 ± 0.00001 |  |  |
-| org/m\|x? | tg128 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |
+| org/m\|x� | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  | 0.25 ± 0.00001 |  |  |
+| org/m\|x� | tg32 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |
+| org/m\|x� | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  | 0.25 ± 0.00001 |  |  |
+| org/m\|x� | tg128 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |
 
 | model | cell | goodput req/s | accept_length |
 | --- | --- | --- | --- |
-| org/m\|x? | pp2048 tg32 @ d4096, c4 | 0 ± 0 | 2.5 ± 0 |
-| org/m\|x? | pp2048 tg128 @ d4096, c4 |  |  |
+| org/m\|x� | pp2048 tg32 @ d4096, c4 | 0 ± 0 | 2.5 ± 0 |
+| org/m\|x� | pp2048 tg128 @ d4096, c4 |  |  |
 
 note: 8 answers of pp2048 tg128 @ d4096, c4 were shorter, those of pp2048 tg32 @ d4096, c4 not
 

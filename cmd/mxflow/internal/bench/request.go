@@ -22,10 +22,10 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/machine"
-	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -419,7 +419,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	}
 	if b.format != "" { // who sends it into a file must learn that it does not count
 		for _, why := range out.Invalid {
-			fmt.Fprintln(h.Errs, imported.Printable("invalid: "+why.String()))
+			fmt.Fprintln(h.Errs, foreign.Line("invalid: "+why.String()))
 		}
 	}
 	var text bytes.Buffer

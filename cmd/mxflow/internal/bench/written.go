@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -157,7 +157,7 @@ func (r *Result) Write(w io.Writer, format string, width int, colour bool) error
 		r.markdown(w)
 		return nil
 	}
-	fmt.Fprintf(w, "%s at %s (%s)\n\n", imported.Printable(r.Model), r.URL, r.Engine)
+	fmt.Fprintf(w, "%s at %s (%s)\n\n", foreign.Line(r.Model), r.URL, r.Engine)
 	for _, t := range r.tables() {
 		table.Draw(w, t.head, t.rows, colour, width)
 		fmt.Fprintln(w)
@@ -175,10 +175,10 @@ func (r *Result) Write(w io.Writer, format string, width int, colour bool) error
 // words are notes for reading the numbers, starting with why they do not count.
 func (r *Result) words() (lines []string) {
 	for _, why := range r.Invalid {
-		lines = append(lines, imported.Printable("invalid: "+why.String()))
+		lines = append(lines, foreign.Line("invalid: "+why.String()))
 	}
 	for _, n := range r.Notes {
-		lines = append(lines, imported.Printable("note: "+n.String()))
+		lines = append(lines, foreign.Line("note: "+n.String()))
 	}
 	if r.Interrupted.Missing > 0 {
 		lines = append(lines, r.Interrupted.String())
@@ -202,7 +202,7 @@ func (r *Result) words() (lines []string) {
 }
 
 func (r *Result) markdown(w io.Writer) {
-	model := strings.ReplaceAll(report.Inert(imported.Printable(r.Model)), "|", `\|`)
+	model := strings.ReplaceAll(report.Inert(foreign.Line(r.Model)), "|", `\|`)
 	fmt.Fprintf(w, "%s at %s (%s)\n\n", model, report.Inert(r.URL), r.Engine)
 	for _, t := range r.tables() {
 		fmt.Fprintf(w, "| model | %s |\n|%s\n", strings.Join(t.head, " | "), strings.Repeat(" --- |", len(t.head)+1))

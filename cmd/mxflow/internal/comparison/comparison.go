@@ -14,10 +14,10 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -194,7 +194,7 @@ func (s *Show) compared(r *ab.Result) [][2]string {
 		{"B", oneLine(s.Question.Arms[1].Text)},
 		{"load", sentWords(s.Question)},
 		{"both", sharedWords(r, s.Question)},
-		{"machine", imported.Printable(machineWords(slices.Concat(r.A.All, r.B.All)))},
+		{"machine", foreign.Line(machineWords(slices.Concat(r.A.All, r.B.All)))},
 	}
 }
 
@@ -231,7 +231,7 @@ func sharedWords(r *ab.Result, q *ab.Question) string {
 	if version == "" && len(same) == 0 {
 		return ""
 	}
-	return imported.Printable(strings.Join(append([]string{q.Kind.Name + version}, same...), ", "))
+	return foreign.Line(strings.Join(append([]string{q.Kind.Name + version}, same...), ", "))
 }
 
 // alike is what both servers reported alike under a name.
@@ -273,7 +273,7 @@ func (s *Show) differing(r *ab.Result) {
 		if intended == "" {
 			intended = "not declared"
 		}
-		rows = append(rows, []string{"  " + d.What, imported.Printable(table.Fit(d.A, 40)), imported.Printable(table.Fit(d.B, 40)), intended})
+		rows = append(rows, []string{"  " + d.What, foreign.Line(table.Fit(d.A, 40)), foreign.Line(table.Fit(d.B, 40)), intended})
 	}
 	fmt.Fprintln(s.on)
 	s.on.Table([]string{"what differs", "A", "B", "intended"}, rows)
@@ -299,7 +299,7 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 				text = "pass: the same prompts, answers of equal length, one environment; answers were not checked"
 			}
 		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {
-			text += ": " + table.Fit(imported.Printable(l.Reasons[len(l.Reasons)-1].String()), table.MaxColumn)
+			text += ": " + table.Fit(foreign.Line(l.Reasons[len(l.Reasons)-1].String()), table.MaxColumn)
 		}
 		rows = append(rows, [2]string{l.Name, text})
 	}

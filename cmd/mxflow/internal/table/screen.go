@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // Screen is where tables and sentences are printed.
@@ -77,6 +77,6 @@ func (s Screen) Sentences(title string, list []string) {
 	}
 	fmt.Fprintf(s, "\n%s\n", title)
 	for _, l := range list {
-		fmt.Fprintf(s, "  %s\n", imported.Printable(l))
+		fmt.Fprintf(s, "  %s\n", foreign.Line(l))
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/inert"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -242,7 +242,7 @@ func (t *columns) fit(width int) bool {
 // cut or broken is found by no later look for secrets.
 func cell(row []string, col int) string {
 	if col < len(row) {
-		return inert.Text(redact.Known().Text(strings.ReplaceAll(row[col], "\t", "    ")))
+		return foreign.Printable(redact.Known().Text(strings.ReplaceAll(row[col], "\t", "    ")))
 	}
 	return ""
 }
@@ -274,7 +274,7 @@ func widest(lines []string) int {
 func Wrap(text string, width int) string {
 	var b strings.Builder
 	column := 0
-	for _, word := range together(strings.Fields(inert.Text(redact.Known().Text(text)))) {
+	for _, word := range together(strings.Fields(foreign.Printable(redact.Known().Text(text)))) {
 		n := lipgloss.Width(word)
 		switch {
 		case column == 0:
@@ -327,7 +327,7 @@ func relates(word string) bool {
 // Fit cuts a line that would wrap: a display that rewrites one line cannot take
 // back two.
 func Fit(s string, columns int) string {
-	s = inert.Text(redact.Known().Text(s))
+	s = foreign.Printable(redact.Known().Text(s))
 	if columns < 10 || lipgloss.Width(s) <= columns {
 		return s
 	}

@@ -1,4 +1,4 @@
-package inert
+package foreign
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 // hostile clears the screen, writes over the line, rings, and turns text around.
 const hostile = "a\x1b[2Jb\rc\ad\u202ee\u009bf\x7fg\u2066h\x1b[8mi"
 
-func TestText(t *testing.T) {
+func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		hostile:                            "a�[2Jb�c�d�e�f�g�h�[8mi",
 		"plain\n\ttext 21.5% ≥ µs 語\u00a0": "plain\n\ttext 21.5% ≥ µs 語\u00a0",
 		"not \xff\xfe UTF-8":               "not �� UTF-8",
 		"":                                 "",
 	} {
-		if got := Text(text); got != want {
+		if got := Printable(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
@@ -61,7 +61,7 @@ func FuzzJSON(f *testing.F) {
 		if err := json.Unmarshal(safe, &after); err != nil || before["text"] != after["text"] {
 			t.Errorf("%q became %q: %v", document, safe, err)
 		}
-		if Text(string(safe)) != string(safe) {
+		if Printable(string(safe)) != string(safe) {
 			t.Errorf("%q steers a terminal", safe)
 		}
 	})

@@ -1,33 +1,14 @@
-// Package inert keeps foreign text (an engine's, a plan's, a file's) from controlling the
-// terminal that it is printed on. It is the last place to do so, for text that was not
-// cleaned at its source.
-package inert
+package foreign
 
 import (
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// harmless reports whether a rune is visible or only moves to the next line or column:
-// control characters and bidirectional marks are not.
-func harmless(r rune) bool { return r == '\n' || r == '\t' || unicode.IsGraphic(r) }
-
-// Text is text with U+FFFD in place of each character that is not harmless.
-func Text(text string) string {
-	return strings.Map(func(r rune) rune {
-		if harmless(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, text)
-}
-
-// JSON escapes such characters in the strings of a document, which keeps its meaning.
+// JSON escapes what is not harmless in the strings of a document, which keeps its meaning.
 func JSON(document []byte) []byte {
 	if plain(document) {
 		return document
@@ -35,7 +16,7 @@ func JSON(document []byte) []byte {
 	out := make([]byte, 0, len(document)+16)
 	for _, r := range string(document) {
 		switch {
-		case harmless(r):
+		case Harmless(r):
 			out = utf8.AppendRune(out, r)
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)
@@ -47,7 +28,8 @@ func JSON(document []byte) []byte {
 	return out
 }
 
-// Writer writes text that way, each piece by itself. CRLF line ends are allowed.
+// Writer writes text as Printable makes it, each piece by itself, with LF for CRLF. It is
+// the last place before the terminal, for text that was not cleaned at its source.
 type Writer struct {
 	To io.Writer
 	// Colours lets mxflow's own colours through.
@@ -78,7 +60,7 @@ func (w Writer) cleaned(p []byte) []byte {
 			n = len(colour.Find(p))
 			out = append(out, p[:n]...)
 		case r == '\r' && len(p) > 1 && p[1] == '\n':
-		case harmless(r):
+		case Harmless(r):
 			out = utf8.AppendRune(out, r)
 		default:
 			out = utf8.AppendRune(out, utf8.RuneError)

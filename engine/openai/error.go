@@ -9,16 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
 const (
 	// maxStatusBody limits what an error keeps of a body.
 	maxStatusBody = 2 << 10
-	// maxRetryAfter limits the wait that a server can ask for, minRetryAfter replaces "0"
-	// and past times: another attempt is still requested.
+	// maxRetryAfter limits the wait that a server can ask for, minRetryAfter replaces "0":
+	// another attempt is still requested.
 	maxRetryAfter = 10 * time.Minute
 	minRetryAfter = time.Millisecond
 )
@@ -40,9 +40,9 @@ func checkResponse(resp *http.Response, path string) error {
 	}
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody+1))
 	if words, ok := failureIn(said); ok {
-		return &StreamError{Kind: Reported, Detail: quoted(words) + " with HTTP status 200"}
+		return &StreamError{Kind: Reported, Detail: foreign.Quote(words) + " with HTTP status 200"}
 	}
-	return &StreamError{Kind: ContentType, Detail: "content type " + quoted([]byte(kind)) + ", body " + quoted(said)}
+	return &StreamError{Kind: ContentType, Detail: "content type " + foreign.Quote(kind) + ", body " + foreign.Quote(said)}
 }
 
 // checkEncoding rejects a compressed answer: a compressor buffers text, so the times
@@ -50,30 +50,19 @@ func checkResponse(resp *http.Response, path string) error {
 func checkEncoding(resp *http.Response) error {
 	for _, coding := range resp.Header.Values("Content-Encoding") {
 		if !strings.EqualFold(strings.TrimSpace(coding), "identity") && coding != "" {
-			return &StreamError{Kind: Compressed, Detail: "content encoding " + quoted([]byte(coding)) +
+			return &StreamError{Kind: Compressed, Detail: "content encoding " + foreign.Quote(coding) +
 				" although \"identity\" was requested: turn off compression in the server, or in the proxy in front of it"}
 		}
 	}
 	return nil
 }
 
-// failureIn is the error that a JSON text reports, if any.
-func failureIn(text []byte) ([]byte, bool) {
-	var s scanner
-	var e event
-	if !s.scan(text) || !s.is(span{0, int32(len(text))}, '{') {
-		return nil, false
-	}
-	s.read(&e, nil)
-	return e.failure, e.failed
-}
-
 func statusError(resp *http.Response, path string) error {
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody+1))
 	e := &StatusError{
 		Method: resp.Request.Method, Path: path, Status: resp.StatusCode,
-		Body:       printable(strings.TrimSpace(redact.Known().Cut(string(said), maxStatusBody))),
-		RetryAfter: retryAfter(resp.Header, time.Now()),
+		Body:       foreign.Printable(strings.TrimSpace(redact.Known().Cut(string(said), maxStatusBody))),
+		RetryAfter: retryAfter(resp.Header),
 	}
 	if e.Status >= 300 && e.Status < 400 {
 		e.Location = resp.Header.Get("Location")
@@ -81,43 +70,17 @@ func statusError(resp *http.Response, path string) error {
 	return e
 }
 
-// printable is foreign text without terminal control.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune { // invalid UTF-8 becomes U+FFFD
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-// retryAfter parses the header Retry-After (RFC 9110, section 10.2.3): seconds, or a
-// date, which is compared with the server's own Date, so its clock need not agree with
-// this machine's; now is used if there is none. The result is 0 if the header is missing
-// or invalid.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	text := strings.TrimSpace(h.Get("Retry-After"))
-	if text == "" {
+// retryAfter parses the header Retry-After in seconds, as engines and their proxies write
+// it; 0 if it is missing or anything else.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(strings.TrimSpace(h.Get("Retry-After")), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && seconds > uint64(maxRetryAfter/time.Second):
+		return maxRetryAfter
+	case err != nil:
 		return 0
 	}
-	var wait time.Duration
-	if strings.Trim(text, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter
-		}
-		wait = time.Duration(seconds) * time.Second
-	} else {
-		date, err := http.ParseTime(text)
-		if err != nil {
-			return 0
-		}
-		if said, err := http.ParseTime(h.Get("Date")); err == nil {
-			now = said
-		}
-		wait = date.Sub(now)
-	}
-	return min(max(wait, minRetryAfter), maxRetryAfter)
+	return max(time.Duration(seconds)*time.Second, minRetryAfter)
 }
 
 // hint is the likely cause of a broken connection, if its error alone does not show it.
@@ -153,7 +116,7 @@ type StatusError struct {
 func (e *StatusError) Error() string {
 	said := fmt.Sprintf("%s %s: HTTP status %d", e.Method, e.Path, e.Status)
 	if e.Location != "" {
-		said += " (a redirect to " + quoted([]byte(e.Location)) + ", which is not followed because its time would count as the engine's: use that address)"
+		said += " (a redirect to " + foreign.Quote(e.Location) + ", which is not followed because its time would count as the engine's: use that address)"
 	}
 	if e.RetryAfter > 0 {
 		said += fmt.Sprintf(" (try again in %v)", e.RetryAfter)
@@ -229,16 +192,3 @@ func (e *StallError) Error() string {
 
 // Timeout reports true, so the error counts as one for net.Error.
 func (e *StallError) Timeout() bool { return true }
-
-// maxQuoted limits how much of foreign bytes an error message quotes.
-const maxQuoted = 200
-
-// quoted quotes foreign bytes in a message: redacted, escaped against terminal control,
-// and shortened.
-func quoted(b []byte) string {
-	text := strconv.Quote(redact.Known().Cut(string(b), maxQuoted))
-	if len(b) <= maxQuoted {
-		return text
-	}
-	return fmt.Sprintf("%s… (%d bytes)", text, len(b))
-}
