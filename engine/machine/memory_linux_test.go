@@ -49,6 +49,17 @@ func hold(how string) {
 			kept[i]++
 		}
 	}
+	write := func(fd int) {
+		for page := make([]byte, 1<<20); ; {
+			if n, _ := unix.Seek(fd, 0, io.SeekCurrent); n >= held {
+				return
+			}
+			if _, err := unix.Write(fd, page); err != nil {
+				os.Exit(1)
+			}
+		}
+	}
+	var fd int
 	switch how {
 	case "nothing":
 	case "private":
@@ -57,12 +68,20 @@ func hold(how string) {
 		fill(-1, unix.MAP_SHARED|unix.MAP_ANON)
 	case "huge":
 		fill(-1, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_HUGETLB)
-	case "mapped":
+	case "memfd":
+		fd, _ = unix.MemfdCreate("weights", 0)
+		write(fd)
+	case "file", "unlinked", "mapped":
 		name := fmt.Sprintf("/dev/shm/mxflow-test-%d", os.Getpid())
-		fd, _ := unix.Open(name, unix.O_RDWR|unix.O_CREAT, 0o600)
-		_ = unix.Ftruncate(fd, held)
-		fill(fd, unix.MAP_SHARED)
-		_ = unix.Close(fd)
+		fd, _ = unix.Open(name, unix.O_RDWR|unix.O_CREAT, 0o600)
+		write(fd)
+		switch {
+		case how == "mapped":
+			fill(fd, unix.MAP_SHARED)
+			_ = unix.Close(fd)
+		case how == "unlinked":
+			_ = unix.Unlink(name)
+		}
 	case "inherited": // descriptor 3 is a memfd; it is mapped, and closed
 		_ = unix.Ftruncate(3, held)
 		fill(3, unix.MAP_SHARED)
@@ -70,10 +89,11 @@ func hold(how string) {
 	case "segment":
 		id, _ := unix.SysvShmGet(unix.IPC_PRIVATE, held, unix.IPC_CREAT|0o600)
 		memory, _ := unix.SysvShmAttach(id, 0, 0)
-		_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // with its last user
 		for i := 0; i < held; i += 4096 {
 			memory[i] = 1
 		}
+		_ = unix.SysvShmDetach(memory)
+		fmt.Println(id)
 	}
 }
 
@@ -115,7 +135,7 @@ func TestMemory(t *testing.T) {
 		return n
 	}
 	for _, uid := range users {
-		for _, how := range []string{"private", "shared", "huge", "mapped", "inherited", "segment"} {
+		for _, how := range []string{"private", "shared", "huge", "memfd", "file", "unlinked", "mapped", "inherited", "segment"} {
 			t.Run(fmt.Sprint(how, " of ", uid), func(t *testing.T) {
 				fd, err := unix.MemfdCreate("inherited", unix.MFD_CLOEXEC)
 				if err != nil {
@@ -139,6 +159,10 @@ func TestMemory(t *testing.T) {
 						_ = os.Remove(fmt.Sprintf("/dev/shm/mxflow-test-%d", cmd.Process.Pid))
 					})
 					line, err := out.ReadString('\n')
+					if id, wrong := strconv.Atoi(strings.TrimSpace(line)); how == "segment" && wrong == nil {
+						t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+						line, err = out.ReadString('\n')
+					}
 					if line != "ready\n" {
 						t.Skipf("this machine has none: %q, %v", line, err)
 					}
