@@ -66,6 +66,7 @@ var llamacppCrashes = []Signature{
 	{"failed to allocate compute*buffers", OutOfMemory, "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
 	{"GGML_ASSERT(", Crash, "An assertion in ggml failed: a bug in this build, or an operation that the model does not support."},
 	{"failed to allocate buffer for kv cache", OutOfMemory, "There is too little memory for the KV cache: lower max_model_len or max_num_seqs, or quantise it with kv_cache_dtype."},
+	{"unable to allocate*buffer", OutOfMemory, "There is too little memory for the weights: lower gpu_layers, or take a smaller format of the model."},
 	{"quantized V cache requires flash_attn", Config, "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
 	{"quantized V cache was requested, but this requires Flash Attention", Config, "A quantised kv_cache_dtype needs flash attention, but llama.cpp chose not to use it: set attention_backend to \"on\"."},
 	{"V cache quantization requires flash_attn", Config, "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},

@@ -148,6 +148,7 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"in a step":        {log: "0.02.754.799 I llama_context: n_batch               = 256\n", name: "max_num_batched_tokens", want: "256"},
 		"at once":          {log: "0.02.754.800 I llama_context: n_ubatch              = 128\n0.02.754.900 I llama_context: n_ubatch              = 512\n", name: "ubatch_size", want: "128"},
 		"no cache":         {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},
+		"no weights":       {log: "alloc_tensor_range: failed to allocate CPU_REPACK buffer of size 1692057600\nllama_model_load: error loading model: unable to allocate CPU_REPACK buffer\ncommon_init_: failed to load model 'huge.gguf'\n", class: "oom"},
 	}
 	for name, tc := range tests {
 		path := filepath.Join(t.TempDir(), "log")
