@@ -56,15 +56,6 @@ func (spec *Spec) MountSource(src *Source, dir string) (inside string) {
 // sourceMark finds marks with a name.
 var sourceMark = regexp.MustCompile(`\{source\.([A-Za-z0-9_]+)\}`)
 
-// FindSource is the name of the first source whose worktree a text names, and where its
-// mark starts; empty if it names none.
-func FindSource(text string) (name string, at int) {
-	if m := sourceMark.FindStringSubmatchIndex(text); m != nil {
-		return text[m[2]:m[3]], m[0]
-	}
-	return "", -1
-}
-
 // SourcesIn are the names of the sources whose worktrees a text names.
 func SourcesIn(text string) (names []string) {
 	for _, m := range sourceMark.FindAllStringSubmatch(text, -1) {

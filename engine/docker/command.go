@@ -6,7 +6,6 @@
 package docker
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,7 +21,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 const (
@@ -74,12 +73,14 @@ func (c command) output(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := c.prepare(limited)
-	out, says := &bounded{most: outputLimit}, &bounded{most: 4 << 10, tail: true}
+	const saidLimit = 4 << 10
+	out, says := &foreign.Head{Limit: outputLimit}, &foreign.Tail{Limit: saidLimit}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, out, says
 	err := cmd.Run()
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what its plugins left
 	}
+	text, over := out.Bytes()
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -88,20 +89,20 @@ func (c command) output(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the %s command is not in PATH: install it (Debian: apt install docker.io)", c.argv[0])
 	case limited.Err() != nil:
 		return "", fmt.Errorf("%s %s did not end within %s%w", c.argv[0], c.argv[1], limit, quiet{ErrUnreachable})
-	case out.over:
+	case over:
 		return "", fmt.Errorf("it printed more than %d MiB", outputLimit>>20)
 	case ended:
-		said := says.text
-		if len(said) == 0 { // docker exec prints there why it could not run a program
-			said = out.text[max(0, len(out.text)-says.most):]
+		said := says.String()
+		if said == "" { // docker exec prints there why it could not run a program
+			_, _ = says.Write(text)
+			said = says.String()
 		}
-		text := redact.Known().Begun(string(bytes.ToValidUTF8(said, nil)))
-		text = strings.TrimPrefix(strings.Join(strings.Fields(text), " "), "Error response from daemon: ")
-		return string(out.text), unreachable(&Error{Says: text, Code: exit.ExitCode()})
+		said = strings.TrimPrefix(strings.Join(strings.Fields(said), " "), "Error response from daemon: ")
+		return string(text), unreachable(&Error{Says: said, Code: exit.ExitCode()})
 	case err != nil:
 		return "", err
 	}
-	return string(out.text), nil
+	return string(text), nil
 }
 
 // signingKey is the variable that may hold the key that signs the record, which no engine
@@ -120,27 +121,6 @@ func (c command) prepare(ctx context.Context) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	return cmd
-}
-
-// bounded keeps the first or the last bytes that are written to it.
-type bounded struct {
-	text []byte
-	most int
-	tail bool
-	over bool // there were more
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.text = append(b.text, p...)
-	if extra := len(b.text) - b.most; extra > 0 {
-		b.over = true
-		if b.tail {
-			b.text = b.text[extra:]
-		} else {
-			b.text = b.text[:b.most]
-		}
-	}
-	return len(p), nil
 }
 
 // quiet is a cause for errors.Is that adds nothing to the text.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,14 +14,15 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/httpclient"
 )
 
 // MetricsPage is an engine's page of Prometheus metrics.
 type MetricsPage struct {
 	URL    string
 	Header http.Header
-	// Client's transport is copied, so that readings have a connection of their own; nil
-	// makes a new one.
+	// Client is one whose certificates the page's own client trusts, too; nil trusts what the
+	// system trusts.
 	Client *http.Client
 	// Names maps mxflow's names to the engine's, as kinds.Metrics does. A series is named
 	// "engine." plus mxflow's name; those of a metric with several lines (ranks,
@@ -100,26 +102,15 @@ func newPageReader(page MetricsPage, s *Sampler) *pageReader {
 	return p
 }
 
-// ownClient keeps one connection open, uses it for nothing else, and follows no
-// redirects, since those may lead away from the engine. Pages are not compressed: that
-// would cost the engine more than it saves.
+// ownClient keeps one connection open and uses it for nothing else; it trusts whom like does.
 func ownClient(like *http.Client) *http.Client {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
-	own := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	var trust *tls.Config
 	if like != nil {
-		switch given := like.Transport.(type) {
-		case *http.Transport:
-			transport = given.Clone()
-		case nil:
-		default: // not ours to take apart
-			own.Transport = given
-			return own
+		if transport, ok := like.Transport.(*http.Transport); ok {
+			trust = transport.TLSClientConfig
 		}
 	}
-	transport.MaxIdleConns, transport.MaxIdleConnsPerHost, transport.MaxConnsPerHost = 1, 1, 1
-	transport.DisableCompression, transport.DisableKeepAlives = true, false
-	own.Transport = transport
-	return own
+	return httpclient.New(trust, 1)
 }
 
 // run reads the page again and again until sampling ends.

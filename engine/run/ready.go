@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/httpclient"
 )
 
 const (
@@ -182,13 +183,7 @@ func (w Waiter) ask(ctx context.Context, probe kinds.Probe, path string, limit t
 	if probe.Body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	// No proxy, since HTTP_PROXY is for the outside world, and no connection kept open, so
-	// that measuring starts with none of ours.
-	client := http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: w.Access.TLS},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	resp, err := client.Do(req)
+	resp, err := httpclient.New(w.Access.TLS, 0).Do(req)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return answer{says: noAnswer}
