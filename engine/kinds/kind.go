@@ -96,8 +96,8 @@ func (k Kind) Lag(declared time.Duration) time.Duration {
 }
 
 // mostEvents is more events per second than a stream of one request reaches on any
-// hardware: a step of a model takes longer than 100 µs.
-const mostEvents = 10_000
+// hardware: llama-server steps a model of two tiny layers in 60 µs.
+const mostEvents = 25_000
 
 // MostEvents is the maximum number of events per second for a stream of one request. A
 // toy's steps have no such limit.

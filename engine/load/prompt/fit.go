@@ -22,6 +22,8 @@ const (
 	// guessedBytes is the usual length of a token of English text in vocabularies of
 	// 100,000 and more.
 	guessedBytes = 4
+	// maxCounts limits the tokenizer calls for one text.
+	maxCounts = 64
 )
 
 // fitter makes texts of a given number of tokens.
@@ -32,6 +34,8 @@ type fitter struct {
 	// bytes is set they do not: it is the average length of a token.
 	*counter
 	bytes float64
+	// search is set where words do not add up, and a tokenizer counts whole texts.
+	search bool
 	// system is the cell's system prompt, systemTokens its length.
 	system       string
 	systemTokens int
@@ -70,6 +74,9 @@ func newFitter(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 		agrees := len(f.ones) > 0
 		if agrees && f.method == Tokenizer {
 			agrees, err = f.addUp(ctx)
+		}
+		if f.method == Tokenizer && !agrees {
+			f.search, agrees = true, true
 		}
 		if agrees && err == nil {
 			agrees, err = f.verify(ctx, engine)
@@ -174,7 +181,16 @@ func (f *fitter) writeSystem(ctx context.Context) (err error) {
 // text makes a text that adds n tokens to those of the text before it. What starts a text
 // by itself is not counted.
 func (f *fitter) text(ctx context.Context, s *source, before string, n int, nonce bool) (text string, err error) {
-	if f.bytes == 0 {
+	switch {
+	case f.search:
+		have := f.overhead
+		if before != "" {
+			if have, err = f.whole(ctx, before); err != nil {
+				return "", err
+			}
+		}
+		return f.searched(ctx, s, before, have+n)
+	case f.bytes == 0:
 		return f.compose(ctx, s, n, before == "", nonce)
 	}
 	text = s.first(max(1, int(math.Round(float64(n)*f.bytes))))
@@ -227,4 +243,76 @@ func (f *fitter) conversation(ctx context.Context, series string, index int) (Pr
 		last.Next, last = next, next
 	}
 	return p, nil
+}
+
+// searched is for vocabularies whose words do not add up. It looks for a length in bytes at
+// which the text, appended to before, has the wanted tokens in all. One more byte adds a
+// token, or none, or rarely removes one; so the count nearly always passes through every
+// number, and stepping by the average token length within the bounds found so far gets
+// there in a handful of counts.
+func (f *fitter) searched(ctx context.Context, from *source, before string, want int) (string, error) {
+	bytes := float64(guessedBytes)
+	length := max(1, int(math.Round(float64(want)*bytes))-len(before))
+	below, above := 0, math.MaxInt // lengths with too few and too many tokens
+	for range maxCounts {
+		text := from.first(length)
+		n, err := f.ask(ctx, before+text)
+		if err != nil {
+			return "", err
+		}
+		if n == want {
+			return text, nil
+		}
+		if n > 0 {
+			bytes = max(0.5, float64(len(before)+length)/float64(n))
+		}
+		if n < want {
+			below = max(below, length)
+		} else {
+			above = min(above, length)
+		}
+		if above-below <= 1 {
+			break
+		}
+		step := int(math.Round(float64(want-n) * bytes))
+		if step == 0 {
+			step = 1
+			if n > want {
+				step = -1
+			}
+		}
+		if length += step; length <= below || length >= above {
+			length = below + max(1, min(above-below, 1<<20)/2)
+		}
+	}
+	return f.padded(ctx, from, before, below, want)
+}
+
+// pads are short texts that are one or two tokens in most vocabularies.
+var pads = []string{"", ".", " a", " I", ",", " .", " the", " 1", "!", " and", " . a", "? a b"}
+
+// padded is for a vocabulary in which one more byte adds two tokens at once: it ends a
+// somewhat shorter text with something else. If that fails too, the text is shorter than
+// wanted, which the engine's count of the request shows.
+func (f *fitter) padded(ctx context.Context, from *source, before string, below, want int) (string, error) {
+	best, most := "", -1
+	for back := 0; back < 8 && below-back > 0; back++ {
+		base := from.first(below - back)
+		for _, pad := range pads {
+			n, err := f.ask(ctx, before+base+pad)
+			if err != nil {
+				return "", err
+			}
+			if n == want {
+				return base + pad, nil
+			}
+			if n < want && n > most {
+				best, most = base+pad, n
+			}
+		}
+	}
+	if most < 1 {
+		return "", fmt.Errorf("found no text of %d tokens", want)
+	}
+	return best, nil
 }

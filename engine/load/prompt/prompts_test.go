@@ -216,25 +216,33 @@ func TestPromptsWithoutTokenizer(t *testing.T) {
 	// No word is a single token here, so nothing adds up exactly.
 	f := &fake{count: tokenizers["bytes"], noTokens: absent}
 	spec := Spec{Cell: "chat", API: openai.Chat, CountTemplate: true, Tokens: 1000, Warmup: 1, Requests: 3}
-	for _, f.noTokens = range []error{nil, absent} {
-		p, err := Build(t.Context(), f, spec)
-		if err != nil || p.Method != ByUsage || p.Exact() {
-			t.Fatalf("%+v, %v", p, err)
-		}
-		for _, one := range p.Measured {
-			if seen := f.sees(t, openai.Chat, one); seen < 950 || seen > 1050 {
-				t.Errorf("%d tokens, want about 1000", seen)
-			}
+	p, err := Build(t.Context(), f, spec)
+	if err != nil || p.Method != ByUsage || p.Exact() {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for _, one := range p.Measured {
+		if seen := f.sees(t, openai.Chat, one); seen < 950 || seen > 1050 {
+			t.Errorf("%d tokens, want about 1000", seen)
 		}
 	}
 	f.noUsage = true
-	p, err := Build(t.Context(), f, spec)
+	p, err = Build(t.Context(), f, spec)
 	if err != nil || p.Method != Guess || p.Exact() || len(p.Measured[0].Text) != 4000 {
 		t.Errorf("%s, %v", p.Method, err)
 	}
-	f.noTokens, f.count = nil, tokenizers["words"]
+	f.noTokens = nil
 	if p, err = Build(t.Context(), f, spec); err != nil || p.Method != Tokenizer || p.Verified || p.Exact() {
 		t.Errorf("counts that no usage confirmed are exact: %+v, %v", p.Method, err)
+	}
+	// A tokenizer's counts of whole texts are exact nevertheless.
+	f.noUsage = false
+	if p, err = Build(t.Context(), f, spec); err != nil || p.Method != Tokenizer || !p.Exact() {
+		t.Fatalf("%+v, %v", p.Method, err)
+	}
+	for _, one := range p.Measured {
+		if seen := f.sees(t, openai.Chat, one); seen != 1000 {
+			t.Errorf("%d tokens, want 1000", seen)
+		}
 	}
 }
 
