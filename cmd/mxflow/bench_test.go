@@ -79,7 +79,6 @@ func TestBenchRefuses(t *testing.T) {
 		{"--latency-mode ping", `--latency-mode: "ping" is not one of`},
 		{"--temperature -1", "--temperature: -1 is not between"},
 		{"--temperature NaN", "--temperature: NaN is not between"},
-		{"--random-tokens --api chat", "--random-tokens: a chat takes messages"},
 		{"--depth-cached", "--depth-cached: there is no context"},
 		{"--format xml", `--format: "xml" is not one of`},
 		{"--request-timeout 0s", "time limits must be positive"},
