@@ -86,9 +86,12 @@ func CompareWork(parent, candidate Arm) (found []WorkDifference, few []string) {
 			if len(a) < Fewest || len(b) < Fewest {
 				return false
 			}
-			d := WorkDifference{Code: code, Cell: cell}
-			d.Parent, _ = stats.ArithmeticMean(a)
-			d.Candidate, _ = stats.ArithmeticMean(b)
+			base, baseErr := stats.ArithmeticMean(a)
+			own, ownErr := stats.ArithmeticMean(b)
+			if baseErr != nil || ownErr != nil {
+				return false
+			}
+			d := WorkDifference{Code: code, Cell: cell, Parent: base, Candidate: own}
 			if far := math.Abs(d.Parent - d.Candidate); far > 0 && far >= least*max(d.Parent, d.Candidate) && differ(a, b) {
 				found = append(found, d)
 			}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func answers(byPath map[string]string) http.HandlerFunc {
+func pages(byPath map[string]string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		said, ok := byPath[r.Method+" "+r.URL.Path]
 		if !ok {
@@ -25,7 +25,7 @@ func answers(byPath map[string]string) http.HandlerFunc {
 }
 
 func TestCalls(t *testing.T) {
-	c := serve(t, answers(map[string]string{
+	c := serve(t, pages(map[string]string{
 		"GET /v1/models": `{"data":[{"id":"gpt-oss","max_model_len":4096},{"id":"other"}]}`,
 		"POST /tokenize": `{"count":3,"tokens":[5,6,7],"max_model_len":4096}`,
 	}))
@@ -39,7 +39,7 @@ func TestCalls(t *testing.T) {
 }
 
 func TestCallsThatFail(t *testing.T) {
-	none := serve(t, answers(nil))
+	none := serve(t, pages(nil))
 	var status *StatusError
 	if _, err := none.Models(t.Context()); !errors.As(err, &status) || status.Status != 404 {
 		t.Errorf("models: %v", err)
@@ -47,7 +47,7 @@ func TestCallsThatFail(t *testing.T) {
 	if _, _, err := none.Tokenize(t.Context(), "x"); !errors.As(err, &status) {
 		t.Errorf("tokenize: %v", err)
 	}
-	odd := serve(t, answers(map[string]string{
+	odd := serve(t, pages(map[string]string{
 		"GET /v1/models": `{"data":[]}`,
 		"POST /tokenize": `{"tokens":[]}`,
 	}))
@@ -60,7 +60,7 @@ func TestCallsThatFail(t *testing.T) {
 	if n, _, err := odd.Tokenize(t.Context(), ""); err != nil || n != 0 {
 		t.Errorf("no tokens for no text: %d, %v", n, err)
 	}
-	contradiction := serve(t, answers(map[string]string{"POST /tokenize": `{"count":2,"tokens":[1]}`}))
+	contradiction := serve(t, pages(map[string]string{"POST /tokenize": `{"count":2,"tokens":[1]}`}))
 	if _, _, err := contradiction.Tokenize(t.Context(), "x"); err == nil {
 		t.Error("two counts, both believed")
 	}
@@ -130,7 +130,7 @@ func TestCallsOfASilentServerEnd(t *testing.T) {
 // Names are shown on terminals and in tables.
 func TestNamesThatAreNone(t *testing.T) {
 	for _, name := range []string{`\u001b[31mred`, `a\u0000b`, `two\nlines`, strings.Repeat("x", maxName+1)} {
-		c := serve(t, answers(map[string]string{"GET /v1/models": `{"data":[{"id":"fine"},{"id":"` + name + `"}]}`}))
+		c := serve(t, pages(map[string]string{"GET /v1/models": `{"data":[{"id":"fine"},{"id":"` + name + `"}]}`}))
 		if _, err := c.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "a name ") || strings.ContainsAny(err.Error(), "\x1b\x00\n") || len(err.Error()) > 1000 {
 			t.Errorf("%.20q: %v", name, err)
 		}
@@ -140,7 +140,7 @@ func TestNamesThatAreNone(t *testing.T) {
 // A count larger than any vocabulary allows would make prompts grow without end.
 func TestTokenizeCountsThatCannotBe(t *testing.T) {
 	for _, count := range []string{`-5`, `1000000000000000`, `5000`} {
-		c := serve(t, answers(map[string]string{"GET /v1/models": `{"data":[{"id":"m"}]}`, "POST /tokenize": `{"count":` + count + `}`}))
+		c := serve(t, pages(map[string]string{"GET /v1/models": `{"data":[{"id":"m"}]}`, "POST /tokenize": `{"count":` + count + `}`}))
 		if n, _, err := c.Tokenize(t.Context(), "a b c"); err == nil || !strings.Contains(err.Error(), count+" tokens for a text of 5 bytes") {
 			t.Errorf("%s: %d, %v", count, n, err)
 		}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	logprob "github.com/mxflow/mxflow/engine/answers"
+	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/internal/foreign"
 )
 
@@ -48,21 +48,21 @@ var (
 // Answer sends one request that does not stream and returns its tokens with their
 // log-probabilities. The error is a *StatusError for an answer other than 200, a
 // *StallError for the time limit, or says what the answer lacks.
-func (c *Client) Answer(ctx context.Context, r Request) (logprob.Answer, error) {
+func (c *Client) Answer(ctx context.Context, r Request) (answers.Answer, error) {
 	model, err := c.model(ctx)
 	if err != nil {
-		return logprob.Answer{}, err
+		return answers.Answer{}, err
 	}
 	path, err := r.API.path()
 	if err != nil {
-		return logprob.Answer{}, err
+		return answers.Answer{}, err
 	}
 	if r.PromptLogProbs && (c.LogProbs.Prompt == "" || c.LogProbs.Prompt == "echo" && r.API == Chat) {
-		return logprob.Answer{}, fmt.Errorf("%w of the prompt: this engine has none at %s", errNoLogProbs, path)
+		return answers.Answer{}, fmt.Errorf("%w of the prompt: this engine has none at %s", errNoLogProbs, path)
 	}
 	payload, err := c.encode(r, append(r.members(model), r.logProbMembers(c.LogProbs)...))
 	if err != nil {
-		return logprob.Answer{}, err
+		return answers.Answer{}, err
 	}
 	if limit := r.Timeouts.Total; limit > 0 {
 		var stop context.CancelFunc
@@ -72,9 +72,9 @@ func (c *Client) Answer(ctx context.Context, r Request) (logprob.Answer, error) 
 	said, err := c.ask(ctx, http.MethodPost, path, payload, countLimit)
 	if err != nil {
 		if stalled, ok := errors.AsType[*StallError](context.Cause(ctx)); ok {
-			return logprob.Answer{}, stalled
+			return answers.Answer{}, stalled
 		}
-		return logprob.Answer{}, err
+		return answers.Answer{}, err
 	}
 	answer, err := readAnswer(said, r, c.LogProbs)
 	if err != nil {
@@ -139,15 +139,15 @@ type saidLogProbs struct {
 	Content []saidToken `json:"content"`
 
 	Tokens        []string                 `json:"tokens"`
-	TokenLogProbs []logprob.Value          `json:"token_logprobs"`
-	TopLogProbs   []ordered[logprob.Value] `json:"top_logprobs"`
+	TokenLogProbs []answers.Value          `json:"token_logprobs"`
+	TopLogProbs   []ordered[answers.Value] `json:"top_logprobs"`
 }
 
 type saidToken struct {
 	Token   string        `json:"token"`
 	ID      *int          `json:"id"` // llama-server
 	Bytes   []int         `json:"bytes"`
-	LogProb logprob.Value `json:"logprob"`
+	LogProb answers.Value `json:"logprob"`
 	Top     []saidToken   `json:"top_logprobs"`
 }
 
@@ -158,7 +158,7 @@ type saidPrompt struct {
 }
 
 type saidPromptToken struct {
-	LogProb logprob.Value `json:"logprob"`
+	LogProb answers.Value `json:"logprob"`
 	Text    string        `json:"decoded_token"`
 }
 
@@ -196,21 +196,21 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 }
 
 // readAnswer extracts tokens and log-probabilities from an answer to a request.
-func readAnswer(said []byte, r Request, how LogProbs) (logprob.Answer, error) {
+func readAnswer(said []byte, r Request, how LogProbs) (answers.Answer, error) {
 	var whole saidWhole
 	err := json.Unmarshal(said, &whole)
 	if err != nil {
-		return logprob.Answer{}, fmt.Errorf("%w: %w in %s", errUnreadable, err, foreign.Quote(said))
+		return answers.Answer{}, fmt.Errorf("%w: %w in %s", errUnreadable, err, foreign.Quote(said))
 	}
 	if len(whole.Choices) == 0 {
 		if words, ok := failureIn(said); ok {
-			return logprob.Answer{}, fmt.Errorf("%w: the engine reports %s", errUnreadable, foreign.Quote(words))
+			return answers.Answer{}, fmt.Errorf("%w: the engine reports %s", errUnreadable, foreign.Quote(words))
 		}
-		return logprob.Answer{}, fmt.Errorf("%w: no choice in %s", errUnreadable, foreign.Quote(said))
+		return answers.Answer{}, fmt.Errorf("%w: no choice in %s", errUnreadable, foreign.Quote(said))
 	}
 	choice := whole.Choices[0]
 	reasoning := cmp.Or(choice.Message.ReasoningContent, choice.Message.Reasoning)
-	answer := logprob.Answer{Text: choice.Text + reasoning + choice.Message.Content, End: choice.Finish}
+	answer := answers.Answer{Text: choice.Text + reasoning + choice.Message.Content, End: choice.Finish}
 	if r.LogProbs > 0 {
 		if choice.LogProbs == nil {
 			return answer, fmt.Errorf("%w of the answer", errNoLogProbs)
@@ -254,7 +254,7 @@ func readAnswer(said []byte, r Request, how LogProbs) (logprob.Answer, error) {
 
 // read returns one token per position, with as many alternatives as requested, and the
 // token itself if it is not among them.
-func (s *saidLogProbs) read(asked int) ([]logprob.Token, error) {
+func (s *saidLogProbs) read(asked int) ([]answers.Token, error) {
 	if s.Content == nil {
 		if len(s.TokenLogProbs) != len(s.Tokens) || s.TopLogProbs != nil && len(s.TopLogProbs) != len(s.Tokens) {
 			return nil, fmt.Errorf("%w of the answer: %d tokens, %d token_logprobs, %d top_logprobs",
@@ -271,7 +271,7 @@ func (s *saidLogProbs) read(asked int) ([]logprob.Token, error) {
 			}
 		}
 	}
-	tokens := make([]logprob.Token, len(s.Content))
+	tokens := make([]answers.Token, len(s.Content))
 	for i, said := range s.Content {
 		if err := fewEnough(len(said.Top), asked, i); err != nil {
 			return nil, err
@@ -280,21 +280,21 @@ func (s *saidLogProbs) read(asked int) ([]logprob.Token, error) {
 		tokens[i].LogProb = possible(said.LogProb)
 		for _, other := range said.Top {
 			text, id := other.name()
-			tokens[i].Top = append(tokens[i].Top, logprob.Alternative{Text: text, ID: id, LogProb: possible(other.LogProb)})
+			tokens[i].Top = append(tokens[i].Top, answers.Alternative{Text: text, ID: id, LogProb: possible(other.LogProb)})
 		}
 	}
 	return tokens, nil
 }
 
 // read returns one token per position of the prompt; the first has no log-probability.
-func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
+func (s *saidPrompt) read(asked int) ([]answers.Token, error) {
 	if len(s.PromptLogProbs) == 0 {
 		return nil, fmt.Errorf("%w of the prompt", errNoLogProbs)
 	}
 	if s.PromptTokenIDs != nil && len(s.PromptTokenIDs) != len(s.PromptLogProbs) {
 		return nil, fmt.Errorf("%w of the prompt: %d positions, but %d tokens", errUneven, len(s.PromptLogProbs), len(s.PromptTokenIDs))
 	}
-	tokens := make([]logprob.Token, len(s.PromptLogProbs))
+	tokens := make([]answers.Token, len(s.PromptLogProbs))
 	for i, said := range s.PromptLogProbs {
 		if err := fewEnough(len(said), asked, i); err != nil {
 			return nil, err
@@ -313,7 +313,7 @@ func (s *saidPrompt) read(asked int) ([]logprob.Token, error) {
 			if at == 0 && s.PromptTokenIDs == nil {
 				t.ID = id
 			}
-			a := logprob.Alternative{Text: other.value.Text, ID: id, LogProb: possible(other.value.LogProb)}
+			a := answers.Alternative{Text: other.value.Text, ID: id, LogProb: possible(other.value.LogProb)}
 			if id == t.ID {
 				t.Text, t.LogProb = a.Text, a.LogProb
 			}
@@ -333,9 +333,9 @@ func fewEnough(n, asked, position int) error {
 }
 
 // possible is a log-probability, unless the number stands for a probability of 0.
-func possible(v logprob.Value) logprob.Value {
+func possible(v answers.Value) answers.Value {
 	if n, given := v.Given(); given && n <= impossible {
-		return logprob.Of(math.Inf(-1))
+		return answers.Of(math.Inf(-1))
 	}
 	return v
 }

@@ -14,11 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	logprob "github.com/mxflow/mxflow/engine/answers"
+	"github.com/mxflow/mxflow/engine/answers"
 )
 
 // spelled is an answer in short: text#id:logprob[alternatives].
-func spelled(tokens []logprob.Token) string {
+func spelled(tokens []answers.Token) string {
 	var all []string
 	for _, t := range tokens {
 		var top []string
@@ -95,7 +95,7 @@ func TestRecordedAnswers(t *testing.T) {
 			if answer.Text != test.text || answer.End != "length" || answer.Unlisted != test.unlisted {
 				t.Errorf("%q ended by %q, %d unlisted", answer.Text, answer.End, answer.Unlisted)
 			}
-			c, err := logprob.Compare([]logprob.Answer{answer}, []logprob.Answer{answer}, 0)
+			c, err := answers.Compare([]answers.Answer{answer}, []answers.Answer{answer}, 0)
 			if err != nil || c.Complete() != nil || c.Got.Flaws.Any() {
 				t.Errorf("beside itself: %v, %v, %+v", err, c.Complete(), c.Got.Flaws)
 			}
@@ -208,7 +208,7 @@ func TestOddValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []logprob.Value{logprob.Of(math.NaN()), {}, logprob.Of(math.Inf(-1)), logprob.Of(math.Inf(-1))} {
+	for i, want := range []answers.Value{answers.Of(math.NaN()), {}, answers.Of(math.Inf(-1)), answers.Of(math.Inf(-1))} {
 		if got := answer.Tokens[i].LogProb; got.String() != want.String() {
 			t.Errorf("value %d is %v, want %v", i, got, want)
 		}
@@ -241,11 +241,11 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var again logprob.Answer
+		var again answers.Answer
 		if err := json.Unmarshal(text, &again); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := logprob.Compare([]logprob.Answer{answer}, []logprob.Answer{again}, 0); err != nil {
+		if _, err := answers.Compare([]answers.Answer{answer}, []answers.Answer{again}, 0); err != nil {
 			t.Fatalf("%s is not comparable to itself: %v", text, err)
 		}
 	})
