@@ -67,7 +67,7 @@ func absentIn(metrics map[string]measure.Summary, cell, name string) verdict.Rea
 		return verdict.Say("absent.count", "the server does not report how many tokens prompts have")
 	case prefill && of["retries"].Stats["min"] >= 1:
 		return verdict.Say("absent.retried",
-			"each of its {requests} requests was sent again, so it is unknown when its prefill began",
+			"each of its {requests} requests was resent, so the start of its prefill is unknown",
 			verdict.Int("requests", of["retries"].N))
 	case prefill && said && cached.N == prompts.N && cached.Stats["min"] >= prompts.Stats["max"]:
 		return verdict.Say("absent.cached", "every prompt was cached in full")

@@ -31,7 +31,7 @@ func TestAbsent(t *testing.T) {
 		samples       []measure.Sample
 		address, want string
 	}{
-		"sent again":        {same(func(s *measure.Sample) { s.Retries = 1 }, 5, 9), "chat.pp", "each of its 2 requests was sent again"},
+		"sent again":        {same(func(s *measure.Sample) { s.Retries = 1 }, 5, 9), "chat.pp", "each of its 2 requests was resent"},
 		"not counted":       {same(func(s *measure.Sample) { s.PromptTokens = -1 }, 5, 9), "chat.pp", "the server does not report how many tokens prompts have"},
 		"cached":            {same(func(s *measure.Sample) { s.CachedTokens = 64 }, 5, 9), "chat.pp", "every prompt was cached in full"},
 		"one read":          {same(func(s *measure.Sample) { s.OutputTokens = 8 }, 5), "chat.tg", "each answer came in one piece"},

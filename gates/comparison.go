@@ -316,7 +316,7 @@ func (a argument) ofTest(v verdict.Verdict) verdict.Reason {
 	case t.Stop == verdict.StopFail:
 		return a.say(code.Of("test.shown_against", bound+", "+perArm), args...)
 	case t.Stop == verdict.StopScreen:
-		return a.say(code.Of("test.screened", perArm+": too far off for more to help"))
+		return a.say(code.Of("test.screened", perArm+": too far off, more would not help"))
 	case t.Stop == verdict.StopFutile:
 		return a.say(code.Of("test.futile", bounds+", "+perArm+": undecided, more had a {chance:2} chance of deciding"),
 			append(both, verdict.Num("chance", last.Chance, shareUnit))...)

@@ -276,7 +276,7 @@ func TestHowTestsEnd(t *testing.T) {
 		{"one launch", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch per arm: launch-to-launch variance unknown"},
 		{"one launch of one arm", "chat.tg >= 30", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch: launch-to-launch variance unknown"},
 		{"one launch is all", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, quick, "inconclusive", "ended", false, "1 launch per arm: launch-to-launch variance unknown"},
-		{"one launch is all, screened", "chat.tg.gain >= 0.10", []float64{20}, []float64{31.58}, quick, "fail", "screened", false, "chat.tg.gain -36.7% (required ≥ +10%, 1 launch per arm: too far off for more to help"},
+		{"one launch is all, screened", "chat.tg.gain >= 0.10", []float64{20}, []float64{31.58}, quick, "fail", "screened", false, "chat.tg.gain -36.7% (required ≥ +10%, 1 launch per arm: too far off, more would not help"},
 		{"one launch is all, just not screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{45}, quick, "inconclusive", "ended", false, "1 launch per arm"},
 		{"one launch is all, latency screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{47}, quick, "fail", "screened", false, "too far off"},
 		{"one launch is all, a level screened", "chat.tg >= 60", []float64{38}, []float64{47}, quick, "fail", "screened", false, "1 launch: too far off"},

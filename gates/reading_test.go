@@ -219,7 +219,7 @@ func TestWhyNot(t *testing.T) {
 	again := measure.Summary{Unit: "count", N: 4, Requests: 4, Stats: map[string]float64{"min": 1, "max": 2, "median": 1}}
 	tokens := measure.Summary{Unit: "tokens", N: 4, Requests: 4, Stats: map[string]float64{"min": 64, "max": 64, "median": 64}}
 	for _, c := range []struct{ rule, want string }{
-		{"chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp: each of its 4 requests was sent again, so it is unknown when its prefill began (mxflow show f.2)"},
+		{"chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp: each of its 4 requests was resent, so the start of its prefill is unknown (mxflow show f.2)"},
 		{"engine.first_request_s <= 1", "engine.first_request_s: launch f.1 has no engine.first_request_s: it needs a server that became ready and answered a request for one token (mxflow show f.1)"},
 	} {
 		got := decided(compiled(t, c.rule), with(func(f *Feature) {

@@ -72,7 +72,7 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 	for next := 0; next < len(w.Kind.Ready); {
 		if w.Others != nil { // before anything is sent there
 			if who, _ := w.Others(); who != "" {
-				f := w.Failure("become ready", nil, "%s listens at its port and is no part of it", who)
+				f := w.Failure("become ready", nil, "%s listens on its port but is not part of the engine", who)
 				f.Class = kinds.Port
 				return 0, f
 			}

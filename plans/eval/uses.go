@@ -155,7 +155,7 @@ func (l *Scope) unknownRoot(t hcl.Traversal) {
 	case len(t) == 1:
 		hint = fmt.Sprintf(" If you meant the text, write it in quotes: %q.", name)
 	default:
-		hint = " An expression may refer to " + plans.OrList(roots) + ". What is measured is read by rules, in quotes."
+		hint = " An expression may refer to " + plans.OrList(roots) + ". Rules, in quotes, read measured values."
 	}
 	l.Fail(t[0].SourceRange(), "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
 }
@@ -167,7 +167,7 @@ func (l *Scope) checkMember(t hcl.Traversal, i int) bool {
 	if !static || name == "name" || name == "type" || name == "block" {
 		return true
 	}
-	l.Fail(t.SourceRange(), "reference-member", "A reference has no attributes", "A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in both places. What is measured is read by rules, in quotes.", name)
+	l.Fail(t.SourceRange(), "reference-member", "A reference has no attributes", "A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in both places. Rules, in quotes, read measured values.", name)
 	return false
 }
 

@@ -200,7 +200,7 @@ func (c *check) evidence() {
 				break
 			}
 			if v.MustSee.AtStart || slices.ContainsFunc(lang.KeysOf(v.MustSee.Observed), c.asked) {
-				c.warn(v.Range, "rests-on-configuration", "Evidence only repeats the configuration", "What is printed from the engine's configuration does not prove %s = %q. Name a line or an observation that shows what it does while answering.", k.Name, v.Name)
+				c.warn(v.Range, "rests-on-configuration", "Evidence only repeats the configuration", "A line printed from the engine's configuration does not prove %s = %q. Name a line or an observation that shows what it does while answering.", k.Name, v.Name)
 			}
 		}
 	}

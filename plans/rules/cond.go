@@ -195,7 +195,7 @@ func (r *reader) operand(n ast.Node) *plans.Operand {
 			v, number := o.Constant.(float64)
 			switch {
 			case denies(n) || !number:
-				r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A sign stands before a number, and not before a whole comparison in brackets: not (chat.tg.gain >= 10%%).")
+				r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A sign belongs to a number, not to a whole comparison. To negate one, write not (chat.tg.gain >= 10%%).")
 				return nil
 			case n.Operator == "-":
 				o.Constant = -v

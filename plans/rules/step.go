@@ -179,7 +179,7 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, launches int, eng
 		in, err = ns.printed(in, e, rest)
 	default:
 		if _, ok := measure.LookupIn(head, ofWorkload...); ok && len(sendable) > 0 {
-			return nil, Wrong("invalid-address", "Of which workload?", "Put the workload before the metric: %s.%s.", sendable[0], strings.Join(rest, "."))
+			return nil, Wrong("invalid-address", "Incomplete address", "Put the workload before the metric: %s.%s.", sendable[0], strings.Join(rest, "."))
 		}
 		names := append(slices.Clone(sendable), "engine", "gpu", "host", plans.CommandKind)
 		return nil, Wrong("invalid-address", "Unknown name in a rule", "Step %q sends %s; its rows also have engine, gpu, host and command, but no %q.%s", step.Name, lang.OrNothing(sendable), head, lang.DidYouMean(head, names))

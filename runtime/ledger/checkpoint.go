@@ -116,7 +116,7 @@ func (s *scanned) checkTail(path string, cp *checkpoint) error {
 			}
 			return &DamageError{
 				Path: path, Line: int(cp.size) + 1 + i, Offset: s.ends[int(cp.size)-1+i],
-				Problem: fmt.Sprintf("%s of run %s was added without the key: it is behind the last signed line, %d, and no run was going on that could have left it", what, r.Run, cp.size),
+				Problem: fmt.Sprintf("%s of run %s was added without the key: it is behind the last signed line, %d, and no run was active that could have left it", what, r.Run, cp.size),
 				Hint:    fmt.Sprintf("Nothing was changed. Find out who wrote it; then keep a copy, and cut the file off behind the signed lines (truncate -s %d) or restore it", s.ends[cp.size-1]),
 			}
 		}

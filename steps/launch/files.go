@@ -277,8 +277,8 @@ func (l *Lab) movedFile(ctx context.Context, launches []*ledger.Launch, vs []*va
 	}
 	if path := l.movedSince(ctx, launches, vs); path != "" {
 		return verdict.Say("file.moved_since",
-			"{subject}, which an engine here may run, was changed, made or removed while it was measured, or "+
-				"after: find out what did it (an engine may have), and apply again").On(l.Shown(path))
+			"{subject}, which an engine here may run, was changed, created or removed during or after the "+
+				"measurement: find the program that did it (it may be an engine), and apply again").On(l.Shown(path))
 	}
 	return verdict.Reason{}
 }

@@ -465,7 +465,7 @@ func (st *Started) overheard() {
 		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), engine.TailLines)
 	case !seen:
 		st.Record.Notes = append(st.Record.Notes, verdict.Say("engine.port_unseen",
-			"not checked whether another program listens at the engine's port: who does cannot be told there"))
+			"not checked whether another program listens on the engine's port: this system does not tell"))
 	}
 }
 

@@ -24,7 +24,7 @@ const Correctness = plans.CorrectnessLevel
 var correctnessKind = Kind{
 	Schema: plans.Schema{
 		Asks: true, Against: true,
-		Doc:     "The engine answers as its parent does. After measuring, the parent is asked what it says at random positions of the candidate's measured answers and of its own, and must be shown to agree with the candidate about as often. A protocol without this level has it with its defaults. With a limit on log-probabilities, both also get the same prompts at temperature 0 when they are qualified; a broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out.",
+		Doc:     "The engine answers as its parent does. After measuring, the parent continues random positions of the candidate's measured answers and of its own, and must be shown to agree with the candidate about as often as with itself. A protocol without this level has it with its defaults. With a limit on log-probabilities, both also get the same prompts at temperature 0 when they are qualified; a broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out.",
 		Example: plans.Example(examples, `level "correctness" {`),
 		Attrs:   plans.Attrs(quality.Settings{}),
 		Check: func(b *plans.Block) []plans.AttrError {

@@ -86,7 +86,7 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 	wanted := besidesProfile(all)
 	if len(all) > 0 && len(wanted) == 0 {
 		return verdict.Pass, verdict.Because(code.Of("kernels.by_profile",
-			"the profile has to prove the value of {knobs|knob|knobs}"),
+			"evidence of {knobs|knob value|knob values} is in the profile"),
 			verdict.Int("knobs", len(all))), nil
 	}
 	if inLog(wanted) && e.scan == nil {
@@ -318,7 +318,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 			by = "engine"
 		}
 		return v, append(verdict.Because(code.Of("kernels.proved",
-			"{by=engine?what the engine reports}{by=engine!the log} proves the value of {knobs|knob|knobs}"),
+			"{by=engine?engine reports confirm}{by=engine!log confirms} {knobs|knob value|knob values}"),
 			verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...)
 	}
 	return v, against

@@ -245,7 +245,7 @@ func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Ver
 			}
 		}
 		if len(e.MustNotTrace) > 0 && graphs > 0 {
-			lacking(e, factOf(e, code.Of("trace.bare", "{subject} = {value:q}: whether {globs:or} ran is not known"),
+			lacking(e, factOf(e, code.Of("trace.bare", "{subject} = {value:q}: unknown whether {globs:or} ran"),
 				verdict.List("globs", e.MustNotTrace)))
 		}
 	}

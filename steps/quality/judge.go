@@ -25,8 +25,8 @@ type Settings struct {
 	MaxKLP99              *float64  `hcl:"max_kl_p99,optional" unit:"nats/token" min:"0" doc:"Maximum of its 99th percentile."`
 	MinArgmaxMatch        *float64  `hcl:"min_argmax_match,optional" unit:"share" min:"0" max:"1" doc:"Minimum share of positions where both have the same likeliest token; near-ties count as the same."`
 	MaxPerplexityIncrease *float64  `hcl:"max_perplexity_increase,optional" unit:"ratio" min:"0" doc:"How much perplexity on a built-in text may exceed the parent's: 0.01 is 1%."`
-	_                     *float64  `hcl:"min_agreement,optional" unit:"share" min:"0" max:"1" doc:"For a port that changes answers on purpose (quantisation, sampling): the share of positions of its measured answers at which the parent must be shown to say the same token. It stands in the verdict. Without it, no more than 15 points below the parent's agreement with itself."`
-	_                     string    `hcl:"answers,optional" oneof:"checked|unchecked" default:"checked" doc:"'unchecked': nobody asks whether the measured answers are the parent's model's. Every verdict says so."`
+	_                     *float64  `hcl:"min_agreement,optional" unit:"share" min:"0" max:"1" doc:"For a port that changes answers on purpose (quantisation, sampling): the share of positions of its measured answers at which the parent must be shown to agree. The verdict names it. Without it, no more than 15 points below the parent's agreement with itself."`
+	_                     string    `hcl:"answers,optional" oneof:"checked|unchecked" default:"checked" doc:"'unchecked': measured answers are not compared with the parent's, and every verdict says so."`
 }
 
 // words are the findings as texts name them.
@@ -81,7 +81,7 @@ func compareAll(own, against []*Recording) (f distances, err error) {
 			}
 			if !o.Same(a) {
 				return f, &verdict.Fault{Reason: verdict.Say("quality.other_prompts",
-					"the launches compared were asked other prompts")}
+					"the compared launches got different prompts")}
 			}
 			h, err := answers.Compare(flat(a), flat(o), nearTie)
 			if err != nil {

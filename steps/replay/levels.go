@@ -200,7 +200,7 @@ func (r *Replay) complete(out *Replayed, p *plans.Plan, protocol *plans.Protocol
 		}
 		for _, b := range r.Judge.Blocks(p, protocol, launch) {
 			if !slices.ContainsFunc(levels, func(l ledger.Level) bool { _, name := rowOf(l); return name == b.Level() && l.Launch == launch.ID }) {
-				out.differ("level "+strings.TrimPrefix(row+"/"+b.Level(), "/"), "verdict", "absent", "asked for by protocol "+protocol.Name)
+				out.differ("level "+strings.TrimPrefix(row+"/"+b.Level(), "/"), "verdict", "absent", "required by protocol "+protocol.Name)
 			}
 		}
 		if row == "" && d.Kind == ledger.KindQualify && !maps.Equal(launch.Knobs, d.Variant) {

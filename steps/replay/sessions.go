@@ -33,10 +33,10 @@ type Sessions interface {
 
 // What decisions about sessions and steps rest on that only the ledger shows.
 const (
-	onlyBroken = "launches that broke, or whose engine was seen to be forced"
-	onlySource = "source trees as they lay there"
+	onlyBroken = "launches that broke, or whose engine was forced to accept drafts"
+	onlySource = "states of source trees"
 	onlyRow    = "rows that were not launched"
-	onlyExit   = "how programs of steps ended"
+	onlyExit   = "exit statuses of steps"
 	onlyCounts = "whether launches count"
 )
 
@@ -165,7 +165,7 @@ func (r *Replay) derived(out *Replayed, d store.Decided, q *ledger.Decision) {
 		}
 		out.conclude()
 	case d.Verdict == verdict.Pass:
-		out.differ("decision", "launches", "none", "what passes was launched")
+		out.differ("decision", "launches", "none", "some, as it passed")
 		out.conclude()
 	default:
 		out.Outcome, out.Why = Unreplayed, why(d.Decision)

@@ -43,7 +43,7 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 	}
 	made := verdict.List("kernels", kernels)
 	unknown := func(why verdict.Reason) verdict.Reason {
-		return verdict.Say("forecast.unforeseen", "{subject}: unknown what {kernels} as fast can gain: {causes}",
+		return verdict.Say("forecast.unforeseen", "{subject}: the gain from {kernels} as fast is unknown: {causes}",
 			made).On(h.Metric).From(why)
 	}
 	of := claimOf(h)
@@ -138,7 +138,7 @@ func mostIn(a *trace.Analysis, phase string, requests int, claim trace.Claim) (b
 	}
 	if gain.Open {
 		why = verdict.Say("forecast.nothing_left",
-			"these kernels overlap with others for the whole step, so nothing bounds it")
+			"these kernels overlap with others for the whole step, so there is no bound")
 	}
 	return best, gain, why
 }

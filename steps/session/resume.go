@@ -42,9 +42,9 @@ func (e earlier) resumeReason() (resume bool, why string) {
 	case e.relaxed:
 		return false, "a rule was relaxed after its launches were seen"
 	case e.asked:
-		return false, "a person wants to measure again"
+		return false, "a person asked to measure again"
 	case e.invalid:
-		return false, "its launches do not count beside each other"
+		return false, "its launches cannot be compared with each other"
 	case e.rebooted && !e.complete:
 		return false, "the machine was rebooted before it was complete"
 	case !e.crashed:
@@ -208,7 +208,7 @@ type ending string
 const (
 	endless        ending = "" // it makes more
 	crashedAgain   ending = "the candidate crashed again"
-	armBroke       ending = "a launch without which there is no comparison broke"
+	armBroke       ending = "a launch that every comparison needs broke"
 	armDisturbed   ending = "the machine disturbed a launch each time"
 	incomparable   ending = "its launches do not count"
 	closed         ending = "a person retracted what rests on it"

@@ -327,7 +327,7 @@ func (s *session) replaced(m *member) (notes []verdict.Reason) {
 		args = append(args, verdict.Text("many", "yes"))
 	}
 	return append(notes, verdict.Say("session.replaced",
-		"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: so many "+
-			"that the cause matters, because an engine whose slow launches do not count picks its own sample}",
+		"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: if the "+
+			"engine causes this, discarding its slow launches favours it}",
 		args...).On(m.Arms.Candidate.Name))
 }

@@ -93,24 +93,23 @@ func Agreed(asked *agreement.Asked, parent, candidate *variant.Variant, launches
 	switch worst := r.Worst(); {
 	case r.Refuted():
 		return verdict.Invalid, []verdict.Reason{fact(code.Of("work.other_answers",
-			"{subject} does not answer as {other}: asked at random positions{part? ({part})} of its answers to "+
-				"{cell}, {other} says the same at {agreed} of {of}, of its own at {own} of {own_of} ({least?at most "+
-				"{least} less is allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or "+
-				"not computed"),
+			"{subject} does not answer as {other}: {other} agrees at {agreed} of {of} random positions{part? "+
+				"({part})} of its answers to {cell}, and at {own} of {own_of} of its own ({least?at most {least} less "+
+				"is allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or not computed"),
 			worst)}
 	case !r.Shown():
 		return verdict.Inconclusive, []verdict.Reason{fact(code.Of("work.agreement_open",
-			"not shown that {subject} answers as {other}: asked at random positions{part? ({part})} of its "+
-				"answers to {cell}, {other} says the same at {agreed} of {of}, of its own at {own} of "+
-				"{own_of}{recites?; more of {subject}'s answers than of {other}'s is recited: it stands in the "+
-				"prompt or in other answers, or follows from the few words before it} ({least?at most {least} "+
-				"less must be shown}{declared?min_agreement = {declared}}). A port that changes answers on purpose "+
-				"declares min_agreement"),
+			"not shown that {subject} answers as {other}: {other} agrees at {agreed} of {of} random "+
+				"positions{part? ({part})} of its answers to {cell}, and at {own} of {own_of} of its own{recites?; "+
+				"more of {subject}'s answers than of {other}'s is recited: copied from the prompt or other answers, "+
+				"or implied by the few words before it} ({least?at most {least} less must be "+
+				"shown}{declared?min_agreement = {declared}}). A port that changes answers on purpose declares "+
+				"min_agreement"),
 			worst)}
 	}
 	return verdict.Pass, []verdict.Reason{fact(code.Of("work.agrees",
-		"{subject} answers as {other}: at random positions of its answers{cell? to {cell}}, {other} says the "+
-			"same at {agreed} of {of}, of its own at {own} of {own_of}{declared?; min_agreement = {declared} is "+
+		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+
+			"answers{cell? to {cell}}, and at {own} of {own_of} of its own{declared?; min_agreement = {declared} is "+
 			"declared}"),
 		r.Least())}
 }

@@ -83,7 +83,7 @@ var (
 		"try {try} of {subject} against its parent: {tries} tries used up its false pass rate of {of}, so no "+
 			"result passes; propose another change as another feature")
 	TunePinned = Of("caches.pinned",
-		"{subject} is measured with one pinned tune of each arm: the verdict speaks of these tunes")
+		"{subject} is measured with one pinned tune per arm: the verdict holds for these tunes only")
 	Finished    = Of("finished", "finished")
 	Interrupted = Of("interrupted", "interrupted")
 
@@ -103,8 +103,8 @@ var (
 	// PortShared: another program, by, listened at the engine's port when the launch
 	// ended.
 	PortShared = Of("engine.port_shared",
-		"{cause=engine.diagnosed?{causes} }{by} listened at the engine's port when the launch ended, so that it "+
-			"may have answered{cause=engine.diagnosed!{causes?; {causes}}}")
+		"{cause=engine.diagnosed?{causes} }{by} was listening on the engine's port when the launch ended, and may "+
+			"have answered requests{cause=engine.diagnosed!{causes?; {causes}}}")
 
 	// LaunchGone: what made the launch on another machine, Subject, is gone, or what it
 	// returned is incomplete. Values: class (of launch.Gone), error (its last words), job.
@@ -155,12 +155,11 @@ var (
 		"{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not "+
 			"keep up with the schedule")
 	WokenLate = Of("client.woken_late",
-		"{subject}: the client woke up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine "+
-			"as much as the engine; stop other load, measure from another machine, or {flag?allow more with "+
-			"{flag}}{flag!raise max_lag}")
+		"{subject}: machine too busy: the client was delayed by {p99:3} at p99 (limit {limit}, maximum {max:3}); "+
+			"stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag}")
 	ReadLate = Of("client.read_late",
-		"{subject}: {requests} of {of} answers came together because the client read up to {max:3} late: they "+
-			"show no speed; stop other load, ask for more tokens, or measure from another machine")
+		"{subject}: {requests} of {of} answers arrived in one read, because the client read up to {max:3} late: "+
+			"they show no speed; stop other load, ask for more tokens, or measure from another machine")
 	HeldBack = Of("answers.held_back",
 		"{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: "+
 			"ttft, itl and tg show when they were released, not how fast they were generated; stop other load, ask "+
@@ -227,7 +226,7 @@ var (
 	// ProfileHidden: some kernels have no names. Values: graphs, launches of CUDA graphs
 	// that hide theirs.
 	ProfileHidden = Of("profile.hidden",
-		"{subject?{subject}: }CUDA graphs hide what {graphs?{graphs|launch|launches} }ran: add "+
+		"{subject?{subject}: }CUDA graphs hide the kernels{graphs? of {graphs|launch|launches}}: add "+
 			"--cuda-graph-trace=node to nsys")
 	// ProfileNoFile: nothing was written for Subject, or at all. Values: waited.
 	ProfileNoFile = Of("profile.no_file",
@@ -241,7 +240,7 @@ var (
 	// NoRawData: the launch Subject has none to decide by; the cause is why.
 	NoRawData = Of("replay.no_raw_data", "launch {subject} has no raw data to decide from")
 	// LevelUnreplayed: too little is kept of the level Subject to decide it again.
-	LevelUnreplayed = Of("replay.level_unreplayed", "level {subject} keeps too little to be decided again")
+	LevelUnreplayed = Of("replay.level_unreplayed", "level {subject} recorded too little to be decided again")
 	// PlanInexact: it compiles to another digest, so rules were compiled from the
 	// recorded text. Values: sealed.
 	PlanInexact = Of("replay.plan_inexact",
@@ -298,8 +297,8 @@ var (
 	// threshold, and spread, the standard deviation of launches; chance, and more or
 	// most, those that the plan makes if it needs others.
 	Settles = Of("beside.settles",
-		"about {launches|launch|launches}{against? per arm} would probably settle it ({chance} chance, if the "+
-			"estimate and the spread stay){more?, {more} more}{most?; the plan makes at most {most}. Continuing "+
+		"about {launches|launch|launches}{against? per arm} would probably settle it ({chance} chance, if "+
+			"estimate and variance hold){more?, {more} more}{most?; the plan makes at most {most}. Continuing "+
 			"needs a larger max in its decision block, declared before the first launch}")
 	SettlesNever = Of("beside.settles_never",
 		"even {launches|launch|launches}{against? per arm}, the most that a plan can make, would probably not "+
@@ -314,7 +313,7 @@ var (
 	NoOutcome  = Of("missing.no_outcome", "{level?level {level} of }feature {subject} {verdict:did}")
 	Unmeasured = Of("launches.none", "no launch of {subject} was measured")
 	// Unqualified: Subject has no launch in which a level found a number. Values: metric.
-	Unqualified  = Of("launches.unqualified", "no qualification launch of {subject} found {metric}")
+	Unqualified  = Of("launches.unqualified", "no qualification launch of {subject} measured {metric}")
 	NotAboveZero = Of("launches.not_above_zero",
 		"a {arm?ratio}{arm!test in logs} needs values above zero, but launch {subject}{arm? ({arm})} has "+
 			"{value}{arm?; for values that may be zero use .delta}")
@@ -334,7 +333,7 @@ var (
 	// of the session; the cause is why. Rules that read it are not decided.
 	ReferenceLost = Of("session.reference_lost", "{subject} was not measured")
 	// LaunchesKept: n of least to most launches of an interrupted session are on record.
-	LaunchesKept = Of("session.launches_kept", "{n} of {least?{least}–}{most} launches kept")
+	LaunchesKept = Of("session.launches_kept", "{n} of {least?{least}–}{most} launches recorded")
 	// MachineDisturbed: this machine disturbed a launch, which the next apply makes
 	// again; the causes are how.
 	MachineDisturbed = Of("session.machine_disturbed", "disturbed by this machine; the next apply repeats it")
@@ -373,8 +372,8 @@ var (
 	// TooFast: streams of the cell Subject were faster than is possible. Values: requests,
 	// of, highest (events/s), most.
 	TooFast = Of("work.too_fast",
-		"{subject}: {requests} of {of} answers came at up to {highest:2}, and no stream can exceed {most:2}: not "+
-			"computed")
+		"{subject}: {requests} of {of} answers came at up to {highest:2}, but no stream can exceed {most:2}: they "+
+			"were not computed")
 	LengthCounted = Of("work.prompt_length",
 		"{subject}: the engine counted {least?{least} to }{most} tokens in {requests} of {of} prompts{sent? of "+
 			"{sent} tokens} (length by: {method}): it did other work than requested, or miscounts")
@@ -385,13 +384,13 @@ var (
 			"seen}{causes? ({causes})}, so it would be measured without it")
 	// NotAsked: the parent could be asked nothing of some launches. Values: other, launches.
 	NotAsked = Of("work.not_asked",
-		"not shown that {subject} answers as {other}: {other} could not be asked about enough of its "+
+		"not shown that {subject} answers as {other}: {other} could not continue enough of its "+
 			"answers{launches?, in {launches}}")
 
 	// Unchecked: the plan of Subject declares answers = "unchecked". Declared: it declares
 	// min_agreement. Values: least.
 	Unchecked = Of("answers.unchecked",
-		`nobody asked whether the answers of {subject} are its parent's (answers = "unchecked")`)
+		`answers of {subject} were not compared with its parent's (answers = "unchecked")`)
 	Declared = Of("answers.declared",
 		"the answers of {subject} may differ from its parent's: min_agreement = {least}")
 
@@ -399,9 +398,9 @@ var (
 	// Values: steps, most, least (GB), bandwidth (GB/s), room, machine; value, most, each
 	// (GFLOP), rate (TFLOP/s), room, machine.
 	DecodeBeyond = Of("work.decode_beyond",
-		"{subject}: {steps:3} of decoding, and {machine} cannot make more than {most:3}: each reads {least:3} at "+
-			"least, of {bandwidth:4} of memory bandwidth ({room} more, for clocks above the data sheet): not computed")
+		"{subject}: {steps:3} of decoding exceeds the {most:3} possible on {machine}: each reads at least {least:3} "+
+			"at {bandwidth:4} of memory bandwidth ({room} more, for clocks above the data sheet): not computed")
 	PrefillBeyond = Of("work.prefill_beyond",
-		"{subject}: prefill at {value:3}, and {machine} cannot exceed {most:3}: each token takes {each:3}, of "+
+		"{subject}: prefill at {value:3} exceeds the {most:3} possible on {machine}: each token takes {each:3} at "+
 			"{rate:4} ({room} more, for clocks above the data sheet): not computed, or from a cache")
 )
