@@ -101,16 +101,16 @@ type Resident interface {
 
 // Listener is an Instance that can tell who listens at its port.
 type Listener interface {
-	// Others names a program that is no part of the engine and listens there; empty if
+	// PortUser names a program that is no part of the engine and listens there; empty if
 	// there is none. seen is false if that cannot be told.
-	Others() (who string, seen bool)
+	PortUser() (who string, seen bool)
 }
 
 // Leaver is an Instance that can report what its engine left behind.
 type Leaver interface {
 	// Left names, once Stop has returned, the processes that kept running after the
 	// engine had ended, until they were ended.
-	Left() []string
+	Leftovers() []string
 	// LeftFiles are files and folders that appeared while it ran where engines share memory
 	// and keep temporary files, and are still there, with the bytes kept for them, as far as
 	// can be told.

@@ -152,7 +152,7 @@ next:
 				continue next // not available everywhere, and not a speed
 			}
 			if !ok || !has || math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fault(l.without(address, verdict.Text("others", "yes")))
+				return nil, fault(l.lacksMetric(address, verdict.Text("others", "yes")))
 			}
 			cell.Unit, cell.Better = s.Unit, string(s.Better)
 			cell.Values = append(cell.Values, v)

@@ -225,7 +225,7 @@ func (f *finding) settle(leaf *plans.Compare, wanted bool) {
 func (f *finding) statement(leaf *plans.Compare, wanted bool, more ...verdict.Arg) verdict.Reason {
 	subject, other, is, want, op := leaf.Left, leaf.Right, f.Left, f.Right, leaf.Op
 	if f.Turned {
-		subject, other, is, want, op = other, subject, want, is, plans.Turned(op)
+		subject, other, is, want, op = other, subject, want, is, plans.Mirrored(op)
 	}
 	c := code.NotAsWanted
 	if wanted {

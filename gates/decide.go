@@ -291,9 +291,9 @@ func (s share) split(op string, parts []*plans.Cond, out map[*plans.Compare]shar
 	}
 }
 
-// Tried says which try at a feature a measurement is, and what false pass rate is left
+// TryNote says which try at a feature a measurement is, and what false pass rate is left
 // for it.
-func Tried(feature string, try int, falsePass float64) verdict.Reason {
+func TryNote(feature string, try int, falsePass float64) verdict.Reason {
 	rate, left := stats.Rung(falsePass, try)
 	bound, most := stats.Bound(falsePass)
 	args := []verdict.Arg{verdict.Int("try", try), verdict.Num("of", falsePass, "share"), verdict.Num("bound", bound, "share")}

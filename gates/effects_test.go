@@ -58,10 +58,10 @@ func TestEffects(t *testing.T) {
 		return x
 	})
 	all := Effects(rows, combined)
-	if together := effectOf(all, "a=1", "b=2"); together == nil || !together.Shown() || math.Abs(*together.Change+0.2) > 0.02 {
+	if together := effectOf(all, "a=1", "b=2"); together == nil || !together.Significant() || math.Abs(*together.Change+0.2) > 0.02 {
 		t.Errorf("a and b=2 together: %+v", together)
 	}
-	if none := effectOf(all, "a=1", "b=1"); none == nil || none.Shown() {
+	if none := effectOf(all, "a=1", "b=1"); none == nil || none.Significant() {
 		t.Errorf("a and b=1 do nothing together: %+v", none)
 	}
 	additive := made(0.005, combined, func(set map[string]string) float64 {
@@ -70,7 +70,7 @@ func TestEffects(t *testing.T) {
 	all = Effects(additive, combined)
 	for value, want := range map[string]float64{"a=1": 0.2, "b=2": -0.1, "b=1": 0} {
 		e := effectOf(all, value, "")
-		if e == nil || math.Abs(*e.Change-want) > 0.02 || e.Shown() != (want != 0) || *e.Low > want || *e.High < want {
+		if e == nil || math.Abs(*e.Change-want) > 0.02 || e.Significant() != (want != 0) || *e.Low > want || *e.High < want {
 			t.Errorf("%s: %+v", value, e)
 		}
 	}

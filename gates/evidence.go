@@ -121,8 +121,8 @@ func (a Arm) places() (on []string) {
 	return on
 }
 
-// without is the reason that a launch lacks a metric: why, and where to look.
-func (l Launch) without(address string, more ...verdict.Arg) verdict.Reason {
+// lacksMetric is the reason that a launch lacks a metric: why, and where to look.
+func (l Launch) lacksMetric(address string, more ...verdict.Arg) verdict.Reason {
 	args := append(more, verdict.Text("metric", address), verdict.Text("recorded", l.ID))
 	return verdict.Say("launches.metric_lacking",
 		"launch {subject} has no {metric}{others?, although others have it}{causes?: {causes}}{recorded? (mxflow "+

@@ -47,8 +47,8 @@ func invalid(why verdict.Reason) *absence { return &absence{verdict: verdict.Inv
 
 func impossible(why verdict.Reason) *absence { return &absence{verdict: verdict.Error, reason: why} }
 
-// notYet is an absence that is decided or measured later.
-func (a *absence) notYet() *absence { a.pending = true; return a }
+// asPending is an absence that is decided or measured later.
+func (a *absence) asPending() *absence { a.pending = true; return a }
 
 func (r *reading) word(w string) *absence { r.Text = &w; return nil }
 
@@ -107,7 +107,7 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	}
 	f := ev.Features[in.Feature]
 	if f == nil {
-		return invalid(verdict.New(code.FeatureNotRun).On(in.Feature)).notYet()
+		return invalid(verdict.New(code.FeatureNotRun).On(in.Feature)).asPending()
 	}
 	switch in.Kind {
 	case plans.InputLevel:
@@ -122,7 +122,7 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 		return r.outcome(in, f)
 	case plans.InputFound:
 		if !ev.exact() {
-			return r.found(in, f)
+			return r.levelResult(in, f)
 		}
 	}
 	switch {
@@ -167,16 +167,16 @@ func (r *reading) level(in *plans.Input, f *Feature) *absence {
 		return &absence{verdict: f.Broken, reason: f.Cause}
 	case !ok:
 		return invalid(verdict.Say("missing.level_not_run", "level {subject} of feature {feature} was not run",
-			verdict.Text("feature", in.Feature)).On(in.Name).From(f.Cause)).notYet()
+			verdict.Text("feature", in.Feature)).On(in.Name).From(f.Cause)).asPending()
 	case !v.Decided():
 		return &absence{verdict: v, reason: verdict.New(code.NoOutcome, level).On(in.Feature).Is(v).From(f.Cause)}
 	}
 	return r.word(string(v))
 }
 
-// found reads a number that a level found for one variant, or two. A missing number takes
+// levelResult reads a number that a level found for one variant, or two. A missing number takes
 // the verdict of the level that should have found it.
-func (r *reading) found(in *plans.Input, f *Feature) *absence {
+func (r *reading) levelResult(in *plans.Input, f *Feature) *absence {
 	arms := []Arm{f.Candidate, f.base(in.Against)}
 	switch {
 	case in.Relation == plans.Base:
@@ -194,7 +194,7 @@ func (r *reading) found(in *plans.Input, f *Feature) *absence {
 				values[i] = v
 				continue
 			}
-			why = q.without(address)
+			why = q.lacksMetric(address)
 		}
 		switch level, ran := f.Levels[in.Name]; {
 		case ran && a.Name == f.Candidate.Name && !level.Unlocks():
@@ -220,7 +220,7 @@ func (r *reading) found(in *plans.Input, f *Feature) *absence {
 func (r *reading) outcome(in *plans.Input, f *Feature) *absence {
 	switch {
 	case f.Outcome == "":
-		return invalid(verdict.Say("missing.feature_undecided", "feature {subject} is undecided").On(in.Feature).From(f.Cause)).notYet()
+		return invalid(verdict.Say("missing.feature_undecided", "feature {subject} is undecided").On(in.Feature).From(f.Cause)).asPending()
 	case !f.Outcome.Decided():
 		return &absence{verdict: f.Outcome, reason: verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome).From(f.Cause)}
 	case f.Accepted && !f.Outcome.Unlocks():

@@ -67,7 +67,7 @@ func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *absence) 
 		stat = "median"
 	}
 	if s.N == 0 {
-		return 0, unknown(l.without(in.LaunchAddress()))
+		return 0, unknown(l.lacksMetric(in.LaunchAddress()))
 	}
 	v, ok := s.Stats[stat]
 	switch least := measure.StatOf(stat).Decide; {

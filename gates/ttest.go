@@ -28,7 +28,7 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 	if f != nil && f.Try > 1 {
 		left := false
 		if falsePass, left = stats.Rung(falsePass, f.Try); !left {
-			return nil, fault(Tried(c.Metric.Feature, f.Try, d.settings.FalsePass))
+			return nil, fault(TryNote(c.Metric.Feature, f.Try, d.settings.FalsePass))
 		}
 		sh.parts = append(slices.Clone(sh.parts), verdict.Share{Of: verdict.ShareTry, N: f.Try})
 	}

@@ -23,15 +23,15 @@ type Block struct {
 	Parts map[string][]*Block `json:",omitempty"`
 	Range Range               `json:"-"`
 	// Finds are the numbers that a level finds.
-	Finds []Found `json:"-"`
+	Finds []LevelResult `json:"-"`
 
 	// Written are the attributes present in the plan, right or wrong.
 	Written map[string]bool `json:"-"`
 }
 
-// Found is a number, or a word, that a level finds for a variant, in its qualification
+// LevelResult is a number, or a word, that a level finds for a variant, in its qualification
 // launch.
-type Found struct {
+type LevelResult struct {
 	// Name is its name in rules, after the level's name: "exact_match".
 	Name string
 	Unit string
@@ -51,8 +51,8 @@ func (b *Block) Level() string {
 	return b.Kind
 }
 
-// FoundAddress is the address under which a launch keeps a number found by a level.
-func FoundAddress(level, name string) string { return FoundRoot + level + "." + name }
+// LevelAddress is the address under which a launch keeps a number found by a level.
+func LevelAddress(level, name string) string { return FoundRoot + level + "." + name }
 
 // FoundRoot is the prefix of the addresses of such numbers.
 const FoundRoot = "levels."

@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Judged is one thing that a plan sets, by its path.
-type Judged struct {
+// Setting is one thing that a plan sets, by its path.
+type Setting struct {
 	// Path is its place: "workload.chat.output_tokens". Value is as a plan would write it,
 	// sensitive parts marked.
 	Path, Value string
@@ -21,10 +21,10 @@ type Judged struct {
 	At Range
 }
 
-// Judged are all things that a plan sets and its digest covers, in the order of its
+// Settings are all things that a plan sets and its digest covers, in the order of its
 // blocks. Empty, zero and false values are left out.
-func (p *Plan) Judged() []Judged {
-	w := lister{hide: redact.Whole(p.Hidden)}
+func (p *Plan) Settings() []Setting {
+	w := lister{hide: redact.OnlyWhole(p.Hidden)}
 	return w.list(p)
 }
 
@@ -45,7 +45,7 @@ func (p *Plan) Differences(was *Plan) (all []Difference) {
 	w := lister{hide: redact.New(append(slices.Clone(p.Hidden), was.Hidden...)), blocks: true}
 	before, now := w.list(was), w.list(p)
 	// each calls difference for what of a list another has not, or otherwise.
-	each := func(list, other []Judged, difference func(j Judged, others string, gone bool)) {
+	each := func(list, other []Setting, difference func(j Setting, others string, gone bool)) {
 		values, block := map[string]string{}, ""
 		for _, j := range other {
 			values[j.Path] = j.Value
@@ -61,8 +61,8 @@ func (p *Plan) Differences(was *Plan) (all []Difference) {
 			difference(j, value, !there)
 		}
 	}
-	each(now, before, func(j Judged, was string, _ bool) { all = append(all, Difference{j.Path, was, j.Value}) })
-	each(before, now, func(j Judged, _ string, gone bool) {
+	each(now, before, func(j Setting, was string, _ bool) { all = append(all, Difference{j.Path, was, j.Value}) })
+	each(before, now, func(j Setting, _ string, gone bool) {
 		if gone {
 			all = append(all, Difference{j.Path, j.Value, ""})
 		}
@@ -82,10 +82,10 @@ var blockNames = map[string]string{
 type lister struct {
 	hide   *redact.Redactor
 	blocks bool
-	found  []Judged
+	found  []Setting
 }
 
-func (w *lister) list(p *Plan) []Judged {
+func (w *lister) list(p *Plan) []Setting {
 	c := p.canonical()
 	c.Decision, w.found = p.Decision, nil // written out even if it is the usual one
 	w.value("", reflect.ValueOf(c), p.Range)
@@ -101,14 +101,14 @@ func (w *lister) value(path string, v reflect.Value, at Range) {
 			at = own.Interface().(Range)
 		}
 		if w.blocks && path != "" {
-			w.found = append(w.found, Judged{path, "{…}", at})
+			w.found = append(w.found, Setting{path, "{…}", at})
 		}
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == "-" || !field.IsExported() {
 				continue
 			}
-			w.value(below(path, snake(field.Name)), v.Field(i), at)
+			w.value(subPath(path, snake(field.Name)), v.Field(i), at)
 		}
 		return
 	case v.Kind() == reflect.Map:
@@ -125,24 +125,24 @@ func (w *lister) value(path string, v reflect.Value, at Range) {
 		return
 	}
 	if v.IsValid() {
-		w.found = append(w.found, Judged{path, w.hide.Text(written(v)), at})
+		w.found = append(w.found, Setting{path, w.hide.Text(written(v)), at})
 	}
 }
 
 func (w *lister) named(path string, all map[string]reflect.Value, at Range) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		path, v := below(path, name), bare(all[name])
+		path, v := subPath(path, name), bare(all[name])
 		switch {
 		case !v.IsValid():
-			w.found = append(w.found, Judged{path, "null", at}) // it unsets, unlike an absent entry
+			w.found = append(w.found, Setting{path, "null", at}) // it unsets, unlike an absent entry
 		case v.IsZero() && v.Kind() != reflect.Struct:
-			w.found = append(w.found, Judged{path, fmt.Sprintf("%q", fmt.Sprint(v.Interface())), at})
+			w.found = append(w.found, Setting{path, fmt.Sprintf("%q", fmt.Sprint(v.Interface())), at})
 		default:
 			// A block with nothing but its name counts too.
 			n := len(w.found)
 			w.value(path, v, at)
 			if len(w.found) == n {
-				w.found = append(w.found, Judged{path, written(v), at})
+				w.found = append(w.found, Setting{path, written(v), at})
 			}
 		}
 	}
@@ -179,9 +179,9 @@ func listed(list reflect.Value) map[string]reflect.Value {
 	return out
 }
 
-// below is a path within another, in the words of plans. A phrase, as rules may be named
+// subPath is a path within another, in the words of plans. A phrase, as rules may be named
 // by, is quoted.
-func below(path, name string) string {
+func subPath(path, name string) string {
 	if strings.ContainsAny(name, " \"") {
 		return fmt.Sprintf("%s[%q]", path, name)
 	}

@@ -33,7 +33,7 @@ func (p *Plan) Digest() string {
 	}
 	// A sensitive value counts only by its place: a digest of the value would let
 	// everybody who sees the ledger try values.
-	text = redact.Whole(p.Hidden).Bytes(text)
+	text = redact.OnlyWhole(p.Hidden).Bytes(text)
 	sum := sha256.Sum256(append([]byte(digestVersion), text...))
 	return hex.EncodeToString(sum[:])
 }

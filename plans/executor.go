@@ -35,8 +35,8 @@ const (
 	KubernetesExecutor = "kubernetes"
 )
 
-// Elsewhere reports whether mxflow makes launches on other machines.
-func (e *Executor) Elsewhere() bool { return e != nil && e.Kind != LocalExecutor }
+// IsRemote reports whether mxflow makes launches on other machines.
+func (e *Executor) IsRemote() bool { return e != nil && e.Kind != LocalExecutor }
 
 // Places is the number of places for launches, which take turns on all of them.
 func (e *Executor) Places() int {

@@ -66,10 +66,10 @@ func (p *Plan) DefaultKnobs() map[string]string {
 	return knobs
 }
 
-// Apart are the knobs in which a variant differs from the baseline, given its value of
+// ChangedKnobs are the knobs in which a variant differs from the baseline, given its value of
 // every knob; a knob that is missing there gets an empty value. Without a baseline they
 // are all knobs.
-func (p *Plan) Apart(knobs map[string]string) map[string]string {
+func (p *Plan) ChangedKnobs(knobs map[string]string) map[string]string {
 	var base map[string]string
 	if p.Baseline != nil {
 		base = p.DefaultKnobs()

@@ -41,7 +41,7 @@ func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed,
 	if b := measure.Better(better); b == measure.Higher || b == measure.Lower {
 		p.Better = b
 	}
-	if wrong := p.adopt(unit, better); wrong != nil {
+	if wrong := p.fromCatalogue(unit, better); wrong != nil {
 		return nil, wrong
 	}
 	all := []Printed{p}
@@ -106,11 +106,11 @@ func labelElement(name string, value any) (string, bool) {
 	return "", false
 }
 
-// Called is its address below "command", as messages name it.
-func (p Printed) Called() string { return strings.TrimPrefix(p.Address(), CommandKind+".") }
+// ShortAddress is its address below "command", as messages name it.
+func (p Printed) ShortAddress() string { return strings.TrimPrefix(p.Address(), CommandKind+".") }
 
-// adopt takes unit and direction from the catalogue if the block names a metric of it.
-func (p *Printed) adopt(unit, better string) *AttrError {
+// fromCatalogue takes unit and direction from the catalogue if the block names a metric of it.
+func (p *Printed) fromCatalogue(unit, better string) *AttrError {
 	if p.As == "" {
 		for _, need := range []struct{ name, given, example string }{{"unit", unit, "tok/s"}, {"better", better, "higher"}} {
 			if need.given == "" {
@@ -147,11 +147,11 @@ func (e *Engine) Prints() (list []Printed) {
 // follows it. If there is none, names are those that exist.
 func PrintedAt(list []Printed, elements []string) (p Printed, rest, names []string, ok bool) {
 	for _, p := range list {
-		own := strings.Split(p.Called(), ".")
+		own := strings.Split(p.ShortAddress(), ".")
 		if len(elements) >= len(own) && slices.Equal(elements[:len(own)], own) {
 			return p, elements[len(own):], nil, true
 		}
-		names = append(names, p.Called())
+		names = append(names, p.ShortAddress())
 	}
 	return Printed{}, nil, names, false
 }

@@ -41,7 +41,7 @@ type Schema struct {
 	Parts map[string]Part
 	// Finds are the numbers that a level with that block finds, which rules can read; nil
 	// finds none.
-	Finds func(b *Block) []Found
+	Finds func(b *Block) []LevelResult
 	// Asks is set for a level that sends requests: a command has no server to answer
 	// them, so a plan may not have the level for one.
 	Asks bool

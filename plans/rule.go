@@ -261,9 +261,9 @@ func (a Against) Suffix() string {
 	return "." + string(a)
 }
 
-// Unsent is a workload that is not sent: it is not in the chosen Suite or, if none was
+// SuiteGap is a workload that is not sent: it is not in the chosen Suite or, if none was
 // chosen, not in the benchmark of Protocol, while Suites ("--suite deep") do send it.
-type Unsent struct {
+type SuiteGap struct {
 	Workload, Suite, Protocol string
 	Suites                    []string
 }
@@ -285,7 +285,7 @@ type Input struct {
 	// "command"; Metric and Stat follow.
 	Cell, Metric, Stat string
 	// Unsent is set if, by the plan itself, no launch has the value.
-	Unsent   *Unsent
+	Unsent   *SuiteGap
 	Relation Relation
 	// Against is the arm that the value is of, or is compared with.
 	Against Against
@@ -323,7 +323,7 @@ func (r *Row) Key() string {
 	if *r == BaselineRow {
 		return baselineKey
 	}
-	if r.Finds() {
+	if r.OfNumbers() {
 		return "step." + r.Step
 	}
 	return fmt.Sprintf("%s.%s[%q]", r.Kind(), r.Step, r.Engine)
@@ -345,8 +345,8 @@ func SameStep(a, b string) bool {
 // OfMatrix reports whether a key belongs to what a matrix measured.
 func OfMatrix(key string) bool { return strings.HasPrefix(key, MatrixStep+".") }
 
-// Finds reports whether the row is numbers that a step found.
-func (r *Row) Finds() bool { return r.Engine == "" }
+// OfNumbers reports whether the row is numbers that a step found.
+func (r *Row) OfNumbers() bool { return r.Engine == "" }
 
 // Kind is the kind of the step.
 func (r *Row) Kind() string {
@@ -434,9 +434,9 @@ func (in *Input) Exact() bool {
 	return ok && m.Unit == "tokens" && !measure.OfCommand(in.Cell)
 }
 
-// Once reports whether a launch has the value once and it hardly varies between launches:
+// OncePerLaunch reports whether a launch has the value once and it hardly varies between launches:
 // memory, and numbers that an engine reports about itself.
-func (in *Input) Once() bool {
+func (in *Input) OncePerLaunch() bool {
 	if in.Kind == InputFound || in.Of == "GB" || strings.HasPrefix(in.Metric, "observed.") {
 		return true
 	}
@@ -458,7 +458,7 @@ func (in *Input) Positive() bool {
 // Form is how a claim about an input is decided.
 func (in *Input) Form(threshold float64) verdict.Form {
 	switch {
-	case in.Once():
+	case in.OncePerLaunch():
 		return verdict.Range
 	case in.Ratio():
 		return verdict.Ratio
@@ -474,7 +474,7 @@ func (in *Input) Form(threshold float64) verdict.Form {
 func (in *Input) LaunchAddress() string {
 	switch {
 	case in.Kind == InputFound:
-		return FoundAddress(in.Name, in.Metric)
+		return LevelAddress(in.Name, in.Metric)
 	case in.Cell == "":
 		return "engine." + in.Metric
 	}
@@ -484,8 +484,8 @@ func (in *Input) LaunchAddress() string {
 // Flipped maps a comparison operator to the one for exchanged sides.
 var Flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-// Turned is the operator that means the same with the sides exchanged.
-func Turned(op string) string {
+// Mirrored is the operator that means the same with the sides exchanged.
+func Mirrored(op string) string {
 	if turned, order := Flipped[op]; order {
 		return turned
 	}

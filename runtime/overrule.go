@@ -30,7 +30,7 @@ func (w *walk) bears(d *ledger.Decision) verdict.Reason {
 	if d == nil || !Waivable(Kind(d.Kind)) {
 		return verdict.Reason{}
 	}
-	return w.Journal.Waiver(d.Node).Bears(d, w.at)
+	return w.Journal.Waiver(d.Node).Effect(d, w.at)
 }
 
 // bars is why a need of n keeps n from ever running, with the root cause and not the last

@@ -21,11 +21,13 @@ func FeaturePart(f *plans.Feature) Part {
 	return Part{f.Name, code.Feature, code.Of("feature.alone", "feature {subject} {verdict:did}"), code.FeatureNotRun}
 }
 
-// Came is the part's outcome.
-func (p Part) Came(v verdict.Verdict) verdict.Reason { return verdict.New(p.came).On(p.name).Is(v) }
+// Outcome is the part's outcome.
+func (p Part) Outcome(v verdict.Verdict) verdict.Reason { return verdict.New(p.came).On(p.name).Is(v) }
 
-// Alone is the part's outcome if nothing else of the phase was examined.
-func (p Part) Alone(v verdict.Verdict) verdict.Reason { return verdict.New(p.alone).On(p.name).Is(v) }
+// AloneOutcome is the part's outcome if nothing else of the phase was examined.
+func (p Part) AloneOutcome(v verdict.Verdict) verdict.Reason {
+	return verdict.New(p.alone).On(p.name).Is(v)
+}
 
 // NotRun is why it never ran.
 func (p Part) NotRun(why verdict.Reason) verdict.Reason {

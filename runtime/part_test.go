@@ -24,11 +24,11 @@ func TestPart(t *testing.T) {
 		verdict verdict.Verdict
 		causes  []verdict.Reason
 	}{
-		{step.Came(verdict.Pass), code.Step.Kind, "exec build: pass", verdict.Pass, nil},
-		{step.Alone(verdict.Fail), "step.alone", "exec build: pass", verdict.Fail, nil},
+		{step.Outcome(verdict.Pass), code.Step.Kind, "exec build: pass", verdict.Pass, nil},
+		{step.AloneOutcome(verdict.Fail), "step.alone", "exec build: pass", verdict.Fail, nil},
 		{step.NotRun(below), code.StepNotRun.Kind, "exec build: pass", "", []verdict.Reason{below}},
-		{feature.Came(verdict.Invalid), code.Feature.Kind, "gemm", verdict.Invalid, nil},
-		{feature.Alone(verdict.Error), "feature.alone", "gemm", verdict.Error, nil},
+		{feature.Outcome(verdict.Invalid), code.Feature.Kind, "gemm", verdict.Invalid, nil},
+		{feature.AloneOutcome(verdict.Error), "feature.alone", "gemm", verdict.Error, nil},
 		{feature.NotRun(below), code.FeatureNotRun.Kind, "gemm", "", []verdict.Reason{below}},
 	} {
 		if c.got.Kind != c.code || c.got.Subject != c.subject || c.got.Verdict != c.verdict || !reflect.DeepEqual(c.got.Causes, c.causes) {

@@ -188,7 +188,7 @@ func (w *walk) scope(n *Node) *Scope {
 		Outcome: func(id string) *ledger.Decision { return w.outcomes[id] },
 		LockedBy: func(id string) verdict.Reason {
 			if n := w.Graph.Node(id); w.locked[id].IsZero() && n != nil && w.outcomes[id] == nil {
-				return w.leftOut(n)
+				return w.excludedBy(n)
 			}
 			return w.locked[id]
 		},
@@ -217,7 +217,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	left, p := w.leftOut(n), s.Previous
+	left, p := w.excludedBy(n), s.Previous
 	var unprepared error
 	if pre, ok := step.(Preparer); ok && left.IsZero() && w.ctx != nil {
 		unprepared = pre.Prepare(w.ctx, s)

@@ -207,7 +207,7 @@ func TestRandomGraphs(t *testing.T) {
 		v.started = nil
 		execute(t, r)
 		for _, id := range v.started {
-			if v.of[id].Kept() {
+			if v.of[id].Reusable() {
 				t.Errorf("seed %d: %s was decided twice", seed, id)
 			}
 		}

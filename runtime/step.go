@@ -104,8 +104,8 @@ type Scope struct {
 	variant map[string]string
 }
 
-// Beside is the scope of another node at this point.
-func (s *Scope) Beside(n *Node) *Scope { return s.w.scope(n) }
+// At is the scope of another node at this point.
+func (s *Scope) At(n *Node) *Scope { return s.w.scope(n) }
 
 // Recorded is the newest outcome on record if it still counts for work with this key, and
 // otherwise why the work is wanted. pass, fail and inconclusive count; error and invalid
@@ -127,7 +127,7 @@ func (s *Scope) Recorded(key string, changed verdict.Reason) (*ledger.Decision, 
 			why = why.From(changed)
 		}
 		return nil, why
-	case p.Retracted(), p.Kept() && (!retry || p.Verdict.Unlocks()):
+	case p.Retracted(), p.Reusable() && (!retry || p.Verdict.Unlocks()):
 		return p, verdict.Reason{}
 	case s.w.waived[n.Phase]:
 		// Another outcome would make another decision of the gate.

@@ -34,9 +34,9 @@ func (n *Node) onlyAfter(other *Node) bool {
 	return n.Kind == KindBenchmark && other.Kind == KindQualify && other.ID != BaselineID && other.FeatureBlock.Name != n.FeatureBlock.Name
 }
 
-// leftOut is the reason that a node is not run because a person named others; no fact if
+// excludedBy is the reason that a node is not run because a person named others; no fact if
 // it is run.
-func (r *Runner) leftOut(n *Node) verdict.Reason {
+func (r *Runner) excludedBy(n *Node) verdict.Reason {
 	if r.Target == nil || r.Target(n) {
 		return verdict.Reason{}
 	}

@@ -49,7 +49,7 @@ func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*led
 // partOf reports whether a value holds one of the secrets, in whichever spelling,
 // or is a part of one.
 func partOf(text string, secrets []string) bool {
-	if r := redact.Whole(secrets); r.Text(text) != text {
+	if r := redact.OnlyWhole(secrets); r.Text(text) != text {
 		return true
 	}
 	bare := strings.Trim(text, `"`)
@@ -119,7 +119,7 @@ func sharesWith(text string, secrets []string) bool {
 	}
 	words := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\r\n\"'`=:,;(){}[]<>", c) })
 	words = slices.DeleteFunc(words, func(word string) bool { return len(word) < 2*redact.MinLength })
-	whole := redact.Whole([]string{text})
+	whole := redact.OnlyWhole([]string{text})
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); s == "" {
 			continue

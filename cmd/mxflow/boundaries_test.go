@@ -72,7 +72,7 @@ func TestBoundaries(t *testing.T) {
 		for title, c := range cases {
 			f := res.Plan.Feature(c.Feature)
 			rules := decide.Criteria(res.Plan, f, &gates.Evidence{Features: map[string]*gates.Feature{f.Name: c.evidence(t, res.Plan, f)}})
-			if v := decide.Whole(string(runtime.KindFeature), nil, rules); v != c.Expect {
+			if v := decide.JoinVerdicts(string(runtime.KindFeature), nil, rules); v != c.Expect {
 				t.Errorf("%s: %q came out %s, want %s", name, title, v, c.Expect)
 			}
 			for _, r := range rules {

@@ -65,7 +65,7 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			e, changes := apply.EstimateOf(p, apply.KnownTo(st), shown), changesOf(st, p, vars)
+			e, changes := apply.EstimateOf(p, apply.LaunchHistoryOf(st), shown), changesOf(st, p, vars)
 			if a.json {
 				a.printJSON(preview.All(p, shown, e, changes))
 			} else {

@@ -58,7 +58,7 @@ func TestQuickstartBesideOthers(t *testing.T) {
 			l := r.Launch
 			switch {
 			case l == nil || l.Purpose != ledger.ForBenchmark:
-			case decide.Sound(l):
+			case decide.Usable(l):
 				arm := [2]string{l.Session, l.Variant}
 				arms[arm] = append(arms[arm], l.Metrics["chat.tg"].Stats["median"])
 				launches++

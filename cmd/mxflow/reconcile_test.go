@@ -287,7 +287,7 @@ func unlike(before, after []*runtime.State, st *store.Store) string {
 	for i, s := range before {
 		id := s.Node.ID
 		d, _, done := st.Latest(id)
-		again := done && (!d.Kept() || s.Node.Kind == runtime.KindStep && !d.Verdict.Unlocks())
+		again := done && (!d.Reusable() || s.Node.Kind == runtime.KindStep && !d.Verdict.Unlocks())
 		switch {
 		case !s.Locked.IsZero() && done:
 			return id + " was to be locked, and was decided"
@@ -301,7 +301,7 @@ func unlike(before, after []*runtime.State, st *store.Store) string {
 		for _, l := range s.Launches {
 			what := l.Purpose + " " + l.VariantKey
 			onBaseline := s.Node.FeatureBlock == nil || s.Node.FeatureBlock.BuildsOn.Kind == plans.OnBaseline
-			if most[what]++; l.Sure && onBaseline && done && d.Kept() && !d.Derived {
+			if most[what]++; l.Sure && onBaseline && done && d.Reusable() && !d.Derived {
 				least[what]++
 			}
 		}

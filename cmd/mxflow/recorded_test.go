@@ -263,7 +263,7 @@ func (s *recordedState) decide(session string) {
 		}
 		d.Verdict = verdict.Join(joined...)
 		if ev.Try > 1 {
-			d.Notes = append(d.Notes, gates.Tried("routed", ev.Try, statistics.FalsePass))
+			d.Notes = append(d.Notes, gates.TryNote("routed", ev.Try, statistics.FalsePass))
 		}
 		if kind == "feature" {
 			d.Findings = gates.Findings(rules, d.Rules, all, decide.RecordedSettings(statistics))

@@ -84,7 +84,7 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	case !ledger.Overridable(d.Verdict):
 		return fmt.Errorf("%s %s, so there is no decision to waive. Fix the cause (%s) and run apply again", node, verdict.Did(d.Verdict), verdict.Semicolons(outcome.BrokenBy(d.Decision)))
 	case w.Revoked && !holds:
-		return fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node, verdict.Behind(": ", old.Bears(d.Decision, now).String()))
+		return fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node, verdict.Behind(": ", old.Effect(d.Decision, now).String()))
 	}
 	w.Node, w.Attempt, w.Verdict = d.Node, d.Attempt, d.Verdict
 	if err := st.Append(&ledger.Record{Type: "waiver", Time: now, Run: d.Run, Waiver: w}); err != nil {
@@ -94,7 +94,7 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 		a.printJSON(w)
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", node, verdict.Did(d.Verdict), d.Attempt, w.Bears(d.Decision, now).String())
+	fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", node, verdict.Did(d.Verdict), d.Attempt, w.Effect(d.Decision, now).String())
 	switch {
 	case w.Revoked:
 		fmt.Fprintln(a.stdout, "The next apply locks the phases after it.")

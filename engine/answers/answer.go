@@ -60,9 +60,9 @@ type Value struct {
 // Of is a given number.
 func Of(number float64) Value { return Value{number, true} }
 
-// Given returns the number, and whether there is one. Without one it is NaN, which
+// Number returns the number, and whether there is one. Without one it is NaN, which
 // passes no comparison.
-func (v Value) Given() (float64, bool) {
+func (v Value) Number() (float64, bool) {
 	if !v.given {
 		return math.NaN(), false
 	}

@@ -29,16 +29,16 @@ func TestJSON(t *testing.T) {
 	if err != nil || string(again) != string(text) {
 		t.Errorf("%s became %s (%v)", text, again, err)
 	}
-	if n, given := got.Tokens[0].LogProb.Given(); n != 0 || !given {
+	if n, given := got.Tokens[0].LogProb.Number(); n != 0 || !given {
 		t.Errorf("a log-probability of 0 became %v, %v", n, given)
 	}
-	if n, given := got.Prompt[0].LogProb.Given(); !math.IsNaN(n) || given {
+	if n, given := got.Prompt[0].LogProb.Number(); !math.IsNaN(n) || given {
 		t.Errorf("a missing log-probability became %v, %v", n, given)
 	}
-	if n, given := got.Prompt[1].LogProb.Given(); !math.IsNaN(n) || !given {
+	if n, given := got.Prompt[1].LogProb.Number(); !math.IsNaN(n) || !given {
 		t.Errorf("NaN became %v, %v", n, given)
 	}
-	if n, given := got.Tokens[0].Top[0].LogProb.Given(); !math.IsInf(n, -1) || !given {
+	if n, given := got.Tokens[0].Top[0].LogProb.Number(); !math.IsInf(n, -1) || !given {
 		t.Errorf("-Inf became %v, %v", n, given)
 	}
 }

@@ -279,10 +279,10 @@ func (c *comparer) missing(e MissingError) {
 func diverged(a, b []Token, at int, nearTie float64) *Divergence {
 	d := &Divergence{At: at}
 	if at < len(a) {
-		d.Reference = &Alternative{Text: a[at].Text, ID: a[at].ID, LogProb: a[at].own()}
+		d.Reference = &Alternative{Text: a[at].Text, ID: a[at].ID, LogProb: a[at].logProb()}
 	}
 	if at < len(b) {
-		d.Got = &Alternative{Text: b[at].Text, ID: b[at].ID, LogProb: b[at].own()}
+		d.Got = &Alternative{Text: b[at].Text, ID: b[at].ID, LogProb: b[at].logProb()}
 	}
 	if d.Reference == nil || d.Got == nil {
 		return d
@@ -302,8 +302,8 @@ func diverged(a, b []Token, at int, nearTie float64) *Divergence {
 	return d
 }
 
-// own is the token's log-probability, from its list if not given separately.
-func (t *Token) own() Value {
+// logProb is the token's log-probability, from its list if not given separately.
+func (t *Token) logProb() Value {
 	if t.LogProb.given {
 		return t.LogProb
 	}
@@ -338,7 +338,7 @@ func perplexity(answers []Answer) Value {
 			if at == 0 && t.bare() {
 				continue
 			}
-			v, finite := t.own().Finite()
+			v, finite := t.logProb().Finite()
 			if !finite {
 				return Value{}
 			}

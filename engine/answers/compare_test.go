@@ -153,7 +153,7 @@ func TestPrompt(t *testing.T) {
 	holed := prompted(-1)
 	holed.Prompt[1] = Token{ID: 2}
 	c = compared(t, prompted(-3), holed)
-	if v, given := c.Got.Perplexity.Given(); given {
+	if v, given := c.Got.Perplexity.Number(); given {
 		t.Errorf("a prompt with a hole has the perplexity %v", v)
 	}
 	if missing, ok := errors.AsType[*MissingError](c.Complete()); !ok || !missing.Prompt || missing.Position != 1 || missing.Engine != "got" {

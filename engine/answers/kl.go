@@ -88,7 +88,7 @@ func near(a, b Value) bool {
 }
 
 func (l *list) add(text string, id int, logProb Value, own bool, flaws *Flaws) (sound bool) {
-	v, given := logProb.Given()
+	v, given := logProb.Number()
 	switch {
 	case !given:
 		return false

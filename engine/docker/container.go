@@ -277,15 +277,15 @@ func (c *container) await() {
 
 // Ready implements engine.Instance.
 func (c *container) Ready(ctx context.Context) error {
-	err := c.ready(ctx, c.Others)
+	err := c.ready(ctx, c.PortUser)
 	if err == nil {
 		c.lookAtMemory()
 	}
 	return err
 }
 
-// Others implements engine.Listener.
-func (c *container) Others() (who string, seen bool) { return c.others(c.PIDs) }
+// PortUser implements engine.Listener.
+func (c *container) PortUser() (who string, seen bool) { return c.portUser(c.PIDs) }
 
 // PIDs implements engine.Resident: the container's processes by this machine's PIDs; none
 // if they cannot be seen here.

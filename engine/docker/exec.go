@@ -391,17 +391,17 @@ func (e *execInstance) await() {
 
 // Ready implements engine.Instance.
 func (e *execInstance) Ready(ctx context.Context) error {
-	err := e.ready(ctx, e.Others)
+	err := e.ready(ctx, e.PortUser)
 	if err == nil {
 		e.lookAtMemory()
 	}
 	return err
 }
 
-// Others implements engine.Listener: which processes a command in a container has is not
+// PortUser implements engine.Listener: which processes a command in a container has is not
 // known by this machine's PIDs.
-func (e *execInstance) Others() (who string, seen bool) {
-	return e.others(func() []int { return nil })
+func (e *execInstance) PortUser() (who string, seen bool) {
+	return e.portUser(func() []int { return nil })
 }
 
 // Output implements engine.Instance: in the container, with the engine's environment,

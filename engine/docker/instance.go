@@ -148,22 +148,22 @@ func (i *instance) LogBroken() bool {
 	}
 }
 
-// others implements engine.Listener for an engine with these processes. The daemon itself
+// portUser implements engine.Listener for an engine with these processes. The daemon itself
 // binds what it publishes; in its machine's network anybody may listen.
-func (i *instance) others(pids func() []int) (who string, seen bool) {
+func (i *instance) portUser(pids func() []int) (who string, seen bool) {
 	switch {
 	case !i.shared || i.port == 0:
 		return "", true
 	case len(pids()) == 0:
 		return "", false
 	}
-	return run.Others(i.port, pids)
+	return run.PortUser(i.port, pids)
 }
 
 func (i *instance) ready(ctx context.Context, others func() (string, bool)) error {
 	took, err := run.Waiter{
 		Kind: i.kind, Model: i.spec.Model, Access: i.Access(), Started: i.started, Limit: i.spec.ReadyTimeout,
-		Exited: i.exited, Exit: i.Exit, Others: others, Failure: i.failure,
+		Exited: i.exited, Exit: i.Exit, PortUser: others, Failure: i.failure,
 	}.Wait(ctx)
 	if err == nil {
 		i.startup.CompareAndSwap(0, int64(took))

@@ -392,7 +392,7 @@ func TestHostNetwork(t *testing.T) {
 	if err := inst.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if who, seen := inst.(engine.Listener).Others(); who != "" || seen != (os.Geteuid() == 0) {
+	if who, seen := inst.(engine.Listener).PortUser(); who != "" || seen != (os.Geteuid() == 0) {
 		t.Errorf("who else listens at its port: %q, %v", who, seen)
 	}
 

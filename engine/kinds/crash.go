@@ -91,7 +91,7 @@ func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 		if scan.File(logPath) != nil {
 			return Diagnosis{}, false
 		}
-		seen := scan.Seen()
+		seen := scan.Matches()
 		for _, s := range group.signatures {
 			if m, ok := seen[s.Glob]; ok {
 				return Diagnosis{s, m.FirstLine, m.LineNo}, true

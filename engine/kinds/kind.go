@@ -245,10 +245,10 @@ type Pattern struct {
 // logged.
 func (p Pattern) Shows() bool { return p.Chosen || p.Consequence }
 
-// Shown are expressions for lines by which an engine of this kind shows what is in
+// EffectPatterns are expressions for lines by which an engine of this kind shows what is in
 // effect, whenever it logs them. If it may be an engine of any kind, they are those of
 // all.
-func (k Kind) Shown() (exprs []string) {
+func (k Kind) EffectPatterns() (exprs []string) {
 	for _, k := range k.orAll() {
 		for _, p := range k.Observe {
 			if p.Shows() {
@@ -267,9 +267,9 @@ func (k Kind) orAll() []Kind {
 	return []Kind{k}
 }
 
-// Asked reports whether an observation can only come from log lines that repeat what was
+// OnlyEchoed reports whether an observation can only come from log lines that repeat what was
 // asked for.
-func (k Kind) Asked(name string) bool {
+func (k Kind) OnlyEchoed(name string) bool {
 	asked := false
 	for _, p := range k.Observe {
 		if p.Name == name {

@@ -72,8 +72,8 @@ var shownBy = map[string][]string{
 	"quantization":          {"linear_kernel"},
 }
 
-// Shown are the names of the observations that show a setting, in any kind.
-func Shown(setting string) []string { return append([]string{setting}, shownBy[setting]...) }
+// ObservationsOf are the names of the observations that show a setting, in any kind.
+func ObservationsOf(setting string) []string { return append([]string{setting}, shownBy[setting]...) }
 
 // Without is the effect of a member of an object if Member is absent.
 type Without struct {

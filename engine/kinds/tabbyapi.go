@@ -6,8 +6,8 @@ import "time"
 // a flag, which takes precedence over that file. With --config it ignores all other
 // flags, so --config is left to plans that name the model and the port in their own file.
 
-// said is a bool that is spelt out, since TabbyAPI's flags always take a value.
-func said(name, flag, otherwise, doc string) Setting {
+// spelledOutBool is a bool that is spelt out, since TabbyAPI's flags always take a value.
+func spelledOutBool(name, flag, otherwise, doc string) Setting {
 	return Setting{
 		Name: name, Type: TypeBool, Default: otherwise, Doc: doc,
 		On: &Effect{Flags: []string{flag, "true"}}, Off: &Effect{Flags: []string{flag, "false"}},
@@ -83,13 +83,13 @@ func init() {
 			{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunk-size", Default: "2048", Doc: "Maximum tokens of a prompt per step, rounded up to a multiple of 256."},
 			{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--cache-size", Default: "max_model_len", Doc: "Tokens that the KV cache holds, over all sequences; a multiple of 256."},
 			{Name: "kv_cache_dtype", Type: TypeString, Flag: "--cache-mode", Default: "FP16", Doc: "FP16, or the bits of keys and values, from 2 to 8: \"8,8\". Q8, Q6 and Q4 are older names for pairs."},
-			said("tensor_parallel", "--tensor-parallel", "false", "Share each layer among all GPUs."),
+			spelledOutBool("tensor_parallel", "--tensor-parallel", "false", "Share each layer among all GPUs."),
 			{Name: "tensor_parallel_backend", Type: TypeString, Flag: "--tensor-parallel-backend", Choices: []string{"native", "nccl"}, Default: "native", Doc: "How GPUs communicate."},
 			{Name: "gpu_split", Type: TypeList, Flag: "--gpu-split", Apart: true, Default: "by free memory", Doc: "GB on each GPU, such as [20, 24]."},
-			said("gpu_split_auto", "--gpu-split-auto", "true", "Split over GPUs by free memory."),
-			said("output_chunking", "--output-chunking", "true", "Allocate KV cache for an output step by step."),
+			spelledOutBool("gpu_split_auto", "--gpu-split-auto", "true", "Split over GPUs by free memory."),
+			spelledOutBool("output_chunking", "--output-chunking", "true", "Allocate KV cache for an output step by step."),
 			{Name: "chat_template", Type: TypeString, Flag: "--prompt-template", Default: "the model's", Doc: "Name of another chat template."},
-			said("reasoning", "--reasoning", "false", "Return the model's reasoning separately from its text."),
+			spelledOutBool("reasoning", "--reasoning", "false", "Return the model's reasoning separately from its text."),
 			{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: method (model, mtp, ngram), model, model_dir, num_speculative_tokens.", Fields: []Setting{
 				{Name: "method", Type: TypeString, Flag: "--draft-mode", Words: map[string]string{"draft_model": "model"}},
 				{Name: "model", Type: TypeString, Flag: "--draft-model-name", Used: "speculative"},
@@ -97,7 +97,7 @@ func init() {
 				{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--draft-num-tokens"},
 			}},
 			{Name: "sampling_preset", Type: TypeString, Flag: "--override-preset", Default: "none", Doc: "Preset of sampling defaults."},
-			said("log_requests", "--log-requests", "false", "Log each request, which takes time."),
+			spelledOutBool("log_requests", "--log-requests", "false", "Log each request, which takes time."),
 		},
 	})
 }

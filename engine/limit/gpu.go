@@ -66,8 +66,8 @@ var gpus = map[string]GPU{
 	"Tesla V100-SXM2-32GB": {900 * gb, rates(125, 0, 0), 40 * mb},
 }
 
-// Known returns the names of GPUs with known data sheets.
-func Known() []string { return slices.Sorted(maps.Keys(gpus)) }
+// GPUNames returns the names of GPUs with known data sheets.
+func GPUNames() []string { return slices.Sorted(maps.Keys(gpus)) }
 
 // rate is the rate for weights of so many bits: of the nearest format that is no smaller.
 func (g GPU) rate(bits int) float64 {

@@ -135,15 +135,15 @@ const (
 	together = measure.FastestStep
 )
 
-// Held is answers that were held back on their way.
-type Held struct {
+// Buffered is answers that were held back on their way.
+type Buffered struct {
 	// Requests is how many were, Of how many have enough events to tell.
 	Requests, Of int
 	// Longest is the longest wait for such an answer's first event.
 	Longest time.Duration
 }
 
-// HeldBack finds measured answers that came in one piece: the first text event together
+// FindBuffered finds measured answers that came in one piece: the first text event together
 // with most of the others. No engine computes that way: the first token comes from the
 // prompt and each other one from its own step, even if a speculative step yields many. So
 // they were held back by a server process too busy to send, or by a buffering proxy; then
@@ -154,8 +154,8 @@ type Held struct {
 // that, by the pace of the answers that came in pieces: a client scheduled a few
 // milliseconds late finds all of their events at once. Nor do those that it noticed to
 // have read so late that an engine can have generated them meanwhile.
-func HeldBack(samples []measure.Sample, limit time.Duration) Held {
-	var found Held
+func FindBuffered(samples []measure.Sample, limit time.Duration) Buffered {
+	var found Buffered
 	var whole []piece
 	var gaps []float64
 	for s := range measure.Answered(samples) {

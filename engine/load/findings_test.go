@@ -118,33 +118,33 @@ func TestHeldBack(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		sample measure.Sample
-		want   Held
+		want   Buffered
 	}{
-		"one piece":           {answerAt(measure.KindText, whole...), Held{Requests: 1, Of: 1, Longest: 200 * time.Millisecond}},
-		"reasoning":           {answerAt(measure.KindReasoning, whole...), Held{Requests: 1, Of: 1, Longest: 200 * time.Millisecond}},
-		"most of it":          {answerAt(measure.KindText, starved...), Held{Requests: 1, Of: 1, Longest: 173 * time.Millisecond}},
-		"too few to say":      {answerAt(measure.KindText, whole[:7]...), Held{}},
-		"a stream":            {answerAt(measure.KindText, 200, 201, 202, 203, 204, 205, 206, 207), Held{Of: 1}},
-		"half of it":          {answerAt(measure.KindText, 200, 200, 200, 200, 204, 205, 206, 207), Held{Of: 1}},
-		"a step of many":      {answerAt(measure.KindText, 200, 210, 210, 210, 210, 210, 210, 210, 210, 210), Held{Of: 1}},
-		"at once but at once": {answerAt(measure.KindText, 9, 9, 9, 9, 9, 9, 9, 9), Held{Of: 1}},
+		"one piece":           {answerAt(measure.KindText, whole...), Buffered{Requests: 1, Of: 1, Longest: 200 * time.Millisecond}},
+		"reasoning":           {answerAt(measure.KindReasoning, whole...), Buffered{Requests: 1, Of: 1, Longest: 200 * time.Millisecond}},
+		"most of it":          {answerAt(measure.KindText, starved...), Buffered{Requests: 1, Of: 1, Longest: 173 * time.Millisecond}},
+		"too few to say":      {answerAt(measure.KindText, whole[:7]...), Buffered{}},
+		"a stream":            {answerAt(measure.KindText, 200, 201, 202, 203, 204, 205, 206, 207), Buffered{Of: 1}},
+		"half of it":          {answerAt(measure.KindText, 200, 200, 200, 200, 204, 205, 206, 207), Buffered{Of: 1}},
+		"a step of many":      {answerAt(measure.KindText, 200, 210, 210, 210, 210, 210, 210, 210, 210, 210), Buffered{Of: 1}},
+		"at once but at once": {answerAt(measure.KindText, 9, 9, 9, 9, 9, 9, 9, 9), Buffered{Of: 1}},
 	} {
-		if got := HeldBack([]measure.Sample{c.sample}, 10*time.Millisecond); got != c.want {
+		if got := FindBuffered([]measure.Sample{c.sample}, 10*time.Millisecond); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
 	// What the client's own lateness explains is its doing, and not what it does not.
-	for late, want := range map[time.Duration]Held{
+	for late, want := range map[time.Duration]Buffered{
 		2 * time.Millisecond: {Of: 1}, time.Millisecond: {Requests: 1, Of: 1, Longest: 200 * time.Millisecond},
 	} {
 		s := answerAt(measure.KindText, whole...)
-		if s.Late = late; HeldBack([]measure.Sample{s}, 10*time.Millisecond) != want {
-			t.Errorf("read %v late: %+v, want %+v", late, HeldBack([]measure.Sample{s}, 10*time.Millisecond), want)
+		if s.Late = late; FindBuffered([]measure.Sample{s}, 10*time.Millisecond) != want {
+			t.Errorf("read %v late: %+v, want %+v", late, FindBuffered([]measure.Sample{s}, 10*time.Millisecond), want)
 		}
 	}
 	warm, failed, context := answerAt(measure.KindText, whole...), answerAt(measure.KindText, whole...), answerAt(measure.KindText, whole...)
 	warm.Warmup, failed.Err, context.Context = true, "stalled", true
-	if got := HeldBack([]measure.Sample{warm, failed, context}, 0); got != (Held{}) {
+	if got := FindBuffered([]measure.Sample{warm, failed, context}, 0); got != (Buffered{}) {
 		t.Errorf("what is not measured counts: %+v", got)
 	}
 	// Answers that take 0.4 ms per token are made in 6 ms: found all at once behind
@@ -153,10 +153,10 @@ func TestHeldBack(t *testing.T) {
 	for i := range quick {
 		quick[i], slow[i] = 20+0.4*float64(i), 200+4*float64(i)
 	}
-	if got := HeldBack([]measure.Sample{answerAt(measure.KindText, quick...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Held{Of: 2}) {
+	if got := FindBuffered([]measure.Sample{answerAt(measure.KindText, quick...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Buffered{Of: 2}) {
 		t.Errorf("quick answers that were read at once: %+v", got)
 	}
-	if got := HeldBack([]measure.Sample{answerAt(measure.KindText, slow...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Held{Requests: 1, Of: 2, Longest: 200 * time.Millisecond}) {
+	if got := FindBuffered([]measure.Sample{answerAt(measure.KindText, slow...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Buffered{Requests: 1, Of: 2, Longest: 200 * time.Millisecond}) {
 		t.Errorf("slow answers that came in one piece: %+v", got)
 	}
 }

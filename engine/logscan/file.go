@@ -110,7 +110,7 @@ func (l *File) Bound() {
 		text = append(text, evidenceWords...)
 	}
 	text = append(append(text, '\n'), l.keep.lines()...)
-	_, _ = l.Out.Write(append(text, redact.Known().Begun(string(end))...))
+	_, _ = l.Out.Write(append(text, redact.Known().WithoutCutStart(string(end))...))
 }
 
 // lineBefore is the end of the last line before a position, so that a cut there leaves no

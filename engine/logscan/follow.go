@@ -64,13 +64,13 @@ func (f *Follower) read(final bool) (lines []string) {
 		line = bytes.TrimRight(line, "\r")
 		drawn := string(line[bytes.LastIndexByte(line, '\r')+1:]) // what a terminal would still show
 		if begun {
-			drawn = redact.Known().Begun(drawn)
+			drawn = redact.Known().WithoutCutStart(drawn)
 		}
 		shown := foreign.Clean(drawn)
 		if ended {
 			from += int64(len(text) - len(rest))
 		} else if !final {
-			shown = redact.Known().Finished(shown)
+			shown = redact.Known().WithoutOpenEnd(shown)
 		}
 		if shown != "" {
 			lines = append(lines, shown)

@@ -96,7 +96,7 @@ func ScanFile(path string, globs []string) (seen map[string]Match, lines int, er
 	if err := s.File(path); err != nil {
 		return nil, 0, err
 	}
-	return s.Seen(), s.Lines(), nil
+	return s.Matches(), s.Lines(), nil
 }
 
 // Unless skips lines that match both a glob of the scan and one of these. A glob without
@@ -227,8 +227,8 @@ func (s *Scan) Add(e Expressions) (int, error) {
 	return len(s.found) - 1, nil
 }
 
-// Seen are the globs that have matched so far.
-func (s *Scan) Seen() map[string]Match {
+// Matches are the globs that have matched so far.
+func (s *Scan) Matches() map[string]Match {
 	seen := make(map[string]Match)
 	for _, p := range s.patterns {
 		if p.expr == nil && s.matches[p.to].Count > 0 {
@@ -238,9 +238,9 @@ func (s *Scan) Seen() map[string]Match {
 	return seen
 }
 
-// Found is the last result of the expressions of that number; its Count is 0 if no line
+// LastMatch is the last result of the expressions of that number; its Count is 0 if no line
 // matched.
-func (s *Scan) Found(n int) Found { return s.found[n].found() }
+func (s *Scan) LastMatch(n int) Extract { return s.found[n].extract() }
 
 // match tries all patterns on one line as drawn, in the order in which they were added,
 // which is that of the expressions that belong together.
@@ -286,8 +286,8 @@ func (s *Scan) match(number int, line []byte) {
 	}
 }
 
-// Found is the last line that one of several expressions matched, or the first.
-type Found struct {
+// Extract is the last line that one of several expressions matched, or the first.
+type Extract struct {
 	// Count is how many lines matched.
 	Count int
 	// Value is the group called "value", else the first group; Grouped is false if the
@@ -334,8 +334,8 @@ func (f *lastMatch) take(p *pattern, line []byte, number int) bool {
 	return true
 }
 
-func (f *lastMatch) found() Found {
-	found := Found{Count: f.count, Value: foreign.Clean(f.value), Grouped: f.grouped, LineNo: f.number}
+func (f *lastMatch) extract() Extract {
+	found := Extract{Count: f.count, Value: foreign.Clean(f.value), Grouped: f.grouped, LineNo: f.number}
 	if f.by == nil {
 		return found
 	}

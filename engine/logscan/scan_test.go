@@ -15,10 +15,10 @@ import (
 )
 
 // scanReference is the meaning of a scan of a whole log in memory.
-func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]Match, Found) {
+func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]Match, Extract) {
 	t.Helper()
 	seen := map[string]Match{}
-	var found Found
+	var found Extract
 	for i, line := range bytes.Split(log, []byte{'\n'}) {
 		for drawn := range bytes.SplitSeq(line[:min(len(line), maxScanLine)], []byte{'\r'}) {
 			if len(drawn) == 0 {
@@ -51,7 +51,7 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 				if group < 0 {
 					group = min(1, re.NumSubexp())
 				}
-				found = Found{Count: found.Count + 1, Line: foreign.CleanTo(plain, foreign.WorkLimit), LineNo: i + 1, Grouped: group > 0}
+				found = Extract{Count: found.Count + 1, Line: foreign.CleanTo(plain, foreign.WorkLimit), LineNo: i + 1, Grouped: group > 0}
 				if group > 0 && at[group] != nil {
 					found.Value = foreign.Clean(at[group])
 				}
@@ -76,11 +76,11 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 		t.Fatal(err)
 	}
 	seen, found := scanReference(t, log, globs, exprs)
-	if got := s.Seen(); !reflect.DeepEqual(got, seen) {
+	if got := s.Matches(); !reflect.DeepEqual(got, seen) {
 		t.Errorf("globs %q on %q:\ngot  %+v\nwant %+v", globs, log, got, seen)
 	}
 	// The line is cut around the value; the reference has all of it.
-	got := s.Found(n)
+	got := s.LastMatch(n)
 	cut := strings.TrimSuffix(strings.TrimPrefix(got.Line, "…"), "…")
 	if got.Whole && got.Line != found.Line || !strings.Contains(found.Line, cut) || len(got.Line) > foreign.LineLimit || got.At < 0 || got.At > got.To || got.To > len(got.Line) {
 		t.Errorf("expressions %q on %q:\ngot  %+v\nwant the line %q", exprs, log, got, found.Line)
@@ -108,7 +108,7 @@ func TestFoundInALongLine(t *testing.T) {
 		if err := s.Read(strings.NewReader(line + "\n")); err != nil {
 			t.Fatal(err)
 		}
-		f := s.Found(n)
+		f := s.LastMatch(n)
 		if len(f.Line) > foreign.LineLimit || !utf8.ValidString(f.Line) || f.Whole != (len(line) < foreign.LineLimit) || !strings.HasPrefix(f.Line[f.At:f.To], "half") || !strings.HasSuffix(f.Line[:f.At], " dtype=") {
 			t.Errorf("%d bytes: %+v", len(line), f)
 		}
@@ -174,7 +174,7 @@ func TestUses(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.want.Count, c.want.FirstLine, c.want.LineNo = 4, "config: Marlin (requested)", 1
-		if got := s.Seen()["marlin"]; got != c.want {
+		if got := s.Matches()["marlin"]; got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -222,12 +222,12 @@ func TestScanOfALogThatWasCut(t *testing.T) {
 		}
 		return s
 	}
-	if s := scan(); s.Cut() || s.Seen()["as engines"].Count != 200 {
-		t.Errorf("before the cut: cut %v, %+v", s.Cut(), s.Seen())
+	if s := scan(); s.Cut() || s.Matches()["as engines"].Count != 200 {
+		t.Errorf("before the cut: cut %v, %+v", s.Cut(), s.Matches())
 	}
 	log.Bound()
-	if s := scan(); !s.Cut() || s.HasEvidence() || s.Seen()["as engines"].Count >= 200 {
-		t.Errorf("after the cut: cut %v, evidence %v, %+v", s.Cut(), s.HasEvidence(), s.Seen())
+	if s := scan(); !s.Cut() || s.HasEvidence() || s.Matches()["as engines"].Count >= 200 {
+		t.Errorf("after the cut: cut %v, evidence %v, %+v", s.Cut(), s.HasEvidence(), s.Matches())
 	}
 }
 
@@ -266,10 +266,10 @@ func TestEvidenceOutlivesTheCut(t *testing.T) {
 		if err := s.File(log.Path); err != nil {
 			t.Fatal(err)
 		}
-		if !s.Cut() || !s.HasEvidence() || s.Seen()["marlin"].FirstLine != "Using MARLIN kernels" || len(s.Seen()) != 1 {
-			t.Errorf("cut %v, evidence %v, seen %+v", s.Cut(), s.HasEvidence(), s.Seen())
+		if !s.Cut() || !s.HasEvidence() || s.Matches()["marlin"].FirstLine != "Using MARLIN kernels" || len(s.Matches()) != 1 {
+			t.Errorf("cut %v, evidence %v, seen %+v", s.Cut(), s.HasEvidence(), s.Matches())
 		}
-		if f := s.Found(n); f.Value != "8" || f.Count != 2 {
+		if f := s.LastMatch(n); f.Value != "8" || f.Count != 2 {
 			t.Errorf("found %+v", f)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Held is a file that a process has mapped or open.
-type Held struct {
+// OpenFile is a file that a process has mapped or open.
+type OpenFile struct {
 	File FileID
 	// Path is where the process sees it; " (deleted)" follows if it is not there any more.
 	Path string
@@ -33,7 +33,7 @@ type FileID struct{ dev, inode uint64 }
 
 // Holds are the regular files that a process has mapped or open, see proc_pid_maps(5); false
 // if that is not shown to this user.
-func Holds(pid int) (held []Held, shown bool) {
+func Holds(pid int) (held []OpenFile, shown bool) {
 	proc := "/proc/" + strconv.Itoa(pid) + "/"
 	maps, mapsErr := os.ReadFile(proc + "maps")
 	for line := range strings.Lines(string(maps)) {
@@ -45,7 +45,7 @@ func Holds(pid int) (held []Held, shown bool) {
 		major, minor, _ := strings.Cut(cells[3], ":")
 		dev := unix.Mkdev(uint32(hexadecimal(major)), uint32(hexadecimal(minor)))
 		inode, _ := strconv.ParseUint(cells[4], 10, 64)
-		held = append(held, Held{
+		held = append(held, OpenFile{
 			File: FileID{dev, inode}, Path: strings.TrimLeft(cells[5], " "), Mapped: cells[1],
 			Length: int64(hexadecimal(high) - hexadecimal(low)), entry: "map_files/" + cells[0],
 		})
@@ -58,7 +58,7 @@ func Holds(pid int) (held []Held, shown bool) {
 			continue // a socket, or a pipe
 		}
 		if id, kept, ok := stat(proc + entry); ok {
-			held = append(held, Held{File: id, Path: path, FD: fd.Name(), kept: kept, entry: entry})
+			held = append(held, OpenFile{File: id, Path: path, FD: fd.Name(), kept: kept, entry: entry})
 		}
 	}
 	return held, mapsErr == nil && openErr == nil
@@ -191,7 +191,7 @@ func (m *Meter) search(pids []int, resident map[int]int64) (sum int64) {
 const tmpfs, ramfs, hugetlbfs uint32 = 0x01021994, 0x858458f6, 0x958458f6
 
 // liesIn is the file system in memory that a file lies in, 0 if it is on a disk.
-func (m *Meter) liesIn(proc string, h Held) uint32 {
+func (m *Meter) liesIn(proc string, h OpenFile) uint32 {
 	if unix.Major(h.File.dev) != 0 {
 		return 0 // a block device's
 	}

@@ -196,7 +196,7 @@ func (w *gpuSamples) process(line string, at time.Time) {
 func (w *gpuSamples) listed() {
 	if len(w.list) > 0 && !w.broken {
 		if len(w.own) > 0 { // else nothing can be called foreign
-			w.judge(w.list, w.at, func(pid int) bool { return isOwn(pid, w.own, w.config.Container) })
+			w.judge(w.list, w.at, func(pid int) bool { return ofEngine(pid, w.own, w.config.Container) })
 		}
 	}
 	w.list, w.broken = nil, false
@@ -274,9 +274,9 @@ func (w *gpuSamples) finish() {
 	}
 }
 
-// isOwn reports whether a process, or an ancestor of it, is one of own, or is in the control
+// ofEngine reports whether a process, or an ancestor of it, is one of own, or is in the control
 // group of the container.
-func isOwn(pid int, own []int, container string) bool {
+func ofEngine(pid int, own []int, container string) bool {
 	for p, depth := pid, 0; p > 1 && depth < 64; depth++ {
 		if slices.Contains(own, p) {
 			return true

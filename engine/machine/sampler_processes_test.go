@@ -79,13 +79,13 @@ func TestIsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := []int{os.Getpid()}
-	if !isOwn(child.Process.Pid, own, "") {
+	if !ofEngine(child.Process.Pid, own, "") {
 		t.Error("a child is not the engine's")
 	}
 	child.Process.Kill()
 	child.Wait()
 	for _, pid := range []int{child.Process.Pid, os.Getppid(), 0, -1} {
-		if isOwn(pid, own, "") {
+		if ofEngine(pid, own, "") {
 			t.Errorf("process %d is the engine's", pid)
 		}
 	}
@@ -177,7 +177,7 @@ func TestRealContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid, _ := strconv.Atoi(leader)
-	if !isOwn(pid, nil, id) {
+	if !ofEngine(pid, nil, id) {
 		t.Error("a process of the container is not the engine's")
 	}
 	r := begin(t, SamplerConfig{Host: true, Every: 10 * time.Millisecond, Container: id, Own: func() []int { return []int{pid} }})

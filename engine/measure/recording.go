@@ -89,11 +89,11 @@ type CellRun struct {
 	// Limit is what the machine allows; nil if machine or model are unknown.
 	Limit *Limit `json:"limit,omitempty"`
 	// Prompts is how its prompts were made.
-	Prompts PromptsMade `json:"prompts,omitzero"`
+	Prompts PromptLengths `json:"prompts,omitzero"`
 }
 
-// PromptsMade is how a cell's prompts got their length, for judging answers.
-type PromptsMade struct {
+// PromptLengths is how a cell's prompts got their length, for judging answers.
+type PromptLengths struct {
 	Method string `json:"method"`
 	// Verified is set if the engine counted as many tokens as expected, and Own if its
 	// own tokenizer made them.

@@ -121,7 +121,7 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 	case o.scan.Lines() == 0:
 		return missing(p, "the engine logged nothing")
 	}
-	found := o.scan.Found(o.numbers[i])
+	found := o.scan.LastMatch(o.numbers[i])
 	if p.Type == kinds.TypeCount {
 		return observed(p, found.Count, fmt.Sprintf("%d lines of the log", found.Count))
 	}

@@ -238,7 +238,7 @@ func (a *events) size() int { return a.text.Len() + a.reasoning.Len() + a.tools.
 func (a *events) end(err error) measure.Sample {
 	s := a.s
 	s.Text, s.Reasoning, s.Tools = a.text.String(), a.reasoning.String(), a.tools.String()
-	s.Doubts = a.doubts()
+	s.Doubts = a.contradictions()
 	switch {
 	case s.OutputTokens < 0:
 		s.OutputTokens, s.TokenSource = a.textEvents, measure.SourceEvents
@@ -256,10 +256,10 @@ func (a *events) end(err error) measure.Sample {
 	return s
 }
 
-// doubts are contradictions in an answer that can be read nevertheless, in words. They stop
+// contradictions are contradictions in an answer that can be read nevertheless, in words. They stop
 // nothing here, since their meaning for a measurement is not the client's to judge, but
 // they are never silent: the sample carries them.
-func (a *events) doubts() string {
+func (a *events) contradictions() string {
 	var all []string
 	add := func(doubtful bool, format string, values ...any) {
 		if doubtful {

@@ -113,8 +113,8 @@ func (r Request) digest() (string, error) {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(text)), nil
 }
 
-// saidWhole is an answer that does not stream, in the forms that engines use.
-type saidWhole struct {
+// wholeAnswer is an answer that does not stream, in the forms that engines use.
+type wholeAnswer struct {
 	Choices []struct {
 		Text    string `json:"text"`
 		Message struct {
@@ -122,42 +122,42 @@ type saidWhole struct {
 			Reasoning        string `json:"reasoning"`
 			ReasoningContent string `json:"reasoning_content"`
 		} `json:"message"`
-		Finish   string        `json:"finish_reason"`
-		LogProbs *saidLogProbs `json:"logprobs"`
-		saidPrompt
+		Finish   string          `json:"finish_reason"`
+		LogProbs *answerLogProbs `json:"logprobs"`
+		promptTokens
 	} `json:"choices"`
-	saidPrompt // of a chat with vLLM
-	Usage      struct {
+	promptTokens // of a chat with vLLM
+	Usage        struct {
 		Prompt     *int `json:"prompt_tokens"`
 		Completion *int `json:"completion_tokens"`
 	} `json:"usage"`
 }
 
-// saidLogProbs are those of an answer: one object per token, as in all chats and
+// answerLogProbs are those of an answer: one object per token, as in all chats and
 // everywhere in llama-server and Ollama, or parallel lists.
-type saidLogProbs struct {
-	Content []saidToken `json:"content"`
+type answerLogProbs struct {
+	Content []answerToken `json:"content"`
 
 	Tokens        []string                 `json:"tokens"`
 	TokenLogProbs []answers.Value          `json:"token_logprobs"`
 	TopLogProbs   []ordered[answers.Value] `json:"top_logprobs"`
 }
 
-type saidToken struct {
+type answerToken struct {
 	Token   string        `json:"token"`
 	ID      *int          `json:"id"` // llama-server
 	Bytes   []int         `json:"bytes"`
 	LogProb answers.Value `json:"logprob"`
-	Top     []saidToken   `json:"top_logprobs"`
+	Top     []answerToken `json:"top_logprobs"`
 }
 
-// saidPrompt are those of a prompt, in vLLM's form: by token id, the actual token first.
-type saidPrompt struct {
-	PromptLogProbs []ordered[saidPromptToken] `json:"prompt_logprobs"`
-	PromptTokenIDs []int                      `json:"prompt_token_ids"`
+// promptTokens are those of a prompt, in vLLM's form: by token id, the actual token first.
+type promptTokens struct {
+	PromptLogProbs []ordered[promptToken] `json:"prompt_logprobs"`
+	PromptTokenIDs []int                  `json:"prompt_token_ids"`
 }
 
-type saidPromptToken struct {
+type promptToken struct {
 	LogProb answers.Value `json:"logprob"`
 	Text    string        `json:"decoded_token"`
 }
@@ -197,7 +197,7 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 
 // readAnswer extracts tokens and log-probabilities from an answer to a request.
 func readAnswer(said []byte, r Request, how LogProbs) (answers.Answer, error) {
-	var whole saidWhole
+	var whole wholeAnswer
 	err := json.Unmarshal(said, &whole)
 	if err != nil {
 		return answers.Answer{}, fmt.Errorf("%w: %w in %s", errUnreadable, err, foreign.Quote(said))
@@ -229,7 +229,7 @@ func readAnswer(said []byte, r Request, how LogProbs) (answers.Answer, error) {
 		answer.Prompt, answer.Tokens = answer.Tokens[:*n:*n], answer.Tokens[*n:]
 		answer.Text = strings.TrimPrefix(answer.Text, r.Prompt)
 	default:
-		from := choice.saidPrompt
+		from := choice.promptTokens
 		if from.PromptLogProbs == nil {
 			from.PromptLogProbs = whole.PromptLogProbs
 		}
@@ -254,20 +254,20 @@ func readAnswer(said []byte, r Request, how LogProbs) (answers.Answer, error) {
 
 // read returns one token per position, with as many alternatives as requested, and the
 // token itself if it is not among them.
-func (s *saidLogProbs) read(asked int) ([]answers.Token, error) {
+func (s *answerLogProbs) read(asked int) ([]answers.Token, error) {
 	if s.Content == nil {
 		if len(s.TokenLogProbs) != len(s.Tokens) || s.TopLogProbs != nil && len(s.TopLogProbs) != len(s.Tokens) {
 			return nil, fmt.Errorf("%w of the answer: %d tokens, %d token_logprobs, %d top_logprobs",
 				errUneven, len(s.Tokens), len(s.TokenLogProbs), len(s.TopLogProbs))
 		}
-		s.Content = make([]saidToken, len(s.Tokens))
+		s.Content = make([]answerToken, len(s.Tokens))
 		for i, name := range s.Tokens {
-			s.Content[i] = saidToken{Token: name, LogProb: s.TokenLogProbs[i]}
+			s.Content[i] = answerToken{Token: name, LogProb: s.TokenLogProbs[i]}
 			if s.TopLogProbs == nil {
 				continue
 			}
 			for _, other := range s.TopLogProbs[i] {
-				s.Content[i].Top = append(s.Content[i].Top, saidToken{Token: other.name, LogProb: other.value})
+				s.Content[i].Top = append(s.Content[i].Top, answerToken{Token: other.name, LogProb: other.value})
 			}
 		}
 	}
@@ -287,7 +287,7 @@ func (s *saidLogProbs) read(asked int) ([]answers.Token, error) {
 }
 
 // read returns one token per position of the prompt; the first has no log-probability.
-func (s *saidPrompt) read(asked int) ([]answers.Token, error) {
+func (s *promptTokens) read(asked int) ([]answers.Token, error) {
 	if len(s.PromptLogProbs) == 0 {
 		return nil, fmt.Errorf("%w of the prompt", errNoLogProbs)
 	}
@@ -334,7 +334,7 @@ func fewEnough(n, asked, position int) error {
 
 // possible is a log-probability, unless the number stands for a probability of 0.
 func possible(v answers.Value) answers.Value {
-	if n, given := v.Given(); given && n <= impossible {
+	if n, given := v.Number(); given && n <= impossible {
 		return answers.Of(math.Inf(-1))
 	}
 	return v
@@ -342,7 +342,7 @@ func possible(v answers.Value) answers.Value {
 
 // name is the token's text and id, of which engines write one or the other. Part of a
 // character, which the text cannot show, is spelled by its bytes.
-func (t saidToken) name() (text string, id int) {
+func (t answerToken) name() (text string, id int) {
 	text, id = t.Token, -1
 	if digits, ok := strings.CutPrefix(text, "token_id:"); ok {
 		if n, err := strconv.Atoi(digits); err == nil && n >= 0 {

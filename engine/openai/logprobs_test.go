@@ -23,10 +23,10 @@ func spelled(tokens []answers.Token) string {
 	for _, t := range tokens {
 		var top []string
 		for _, a := range t.Top {
-			n, _ := a.LogProb.Given()
+			n, _ := a.LogProb.Number()
 			top = append(top, fmt.Sprintf("%s#%d:%.2f", a.Text, a.ID, n))
 		}
-		n, _ := t.LogProb.Given()
+		n, _ := t.LogProb.Number()
 		all = append(all, fmt.Sprintf("%q#%d:%.2f%v", t.Text, t.ID, n, top))
 	}
 	return strings.Join(all, " ")
@@ -213,7 +213,7 @@ func TestOddValues(t *testing.T) {
 			t.Errorf("value %d is %v, want %v", i, got, want)
 		}
 	}
-	if _, given := answer.Tokens[3].Top[0].LogProb.Given(); given {
+	if _, given := answer.Tokens[3].Top[0].LogProb.Number(); given {
 		t.Errorf("null became %v", answer.Tokens[3].Top[0].LogProb)
 	}
 }

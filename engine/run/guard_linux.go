@@ -333,8 +333,8 @@ func (c *child) end(grace time.Duration, hurry <-chan struct{}) error {
 	return nil
 }
 
-// left names the processes that had to be ended although the engine was gone.
-func (c *child) left() []string { return c.last.Left }
+// leftovers names the processes that had to be ended although the engine was gone.
+func (c *child) leftovers() []string { return c.last.Left }
 
 // pids are the processes of the launch, as the last search found them; search looks again.
 // One that was seen stays part of it, whoever its parent is.

@@ -104,7 +104,7 @@ func TestStopEndsDaemons(t *testing.T) {
 			if runs(daemon) {
 				t.Errorf("the daemon %d runs on", daemon)
 			}
-			if left := run.(engine.Leaver).Left(); (len(left) > 0) != tc.named {
+			if left := run.(engine.Leaver).Leftovers(); (len(left) > 0) != tc.named {
 				t.Errorf("left running were %q, want any: %t", left, tc.named)
 			}
 		})

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Others names a program that listens at a port of this machine where requests to
+// PortUser names a program that listens at a port of this machine where requests to
 // 127.0.0.1 may end, and is none of own; it is empty if there is none. own are asked for
 // once somebody listens. seen is false if nobody can tell: the sockets of one of own are
 // hidden, or one starts programs that are not its descendants.
-func Others(port int, own func() []int) (who string, seen bool) {
+func PortUser(port int, own func() []int) (who string, seen bool) {
 	for again := false; ; again = true { // a socket that is being closed belongs to nobody
 		listening, err := listeners(port)
 		if err != nil || len(listening) == 0 {

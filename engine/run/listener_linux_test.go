@@ -58,7 +58,7 @@ func sleeper(t *testing.T, name string) int {
 	return cmd.Process.Pid
 }
 
-func TestOthers(t *testing.T) {
+func TestPortUser(t *testing.T) {
 	self := os.Getpid()
 	me := fmt.Sprintf("process %d (", self)
 	stranger, docker := sleeper(t, "stranger"), sleeper(t, "docker")
@@ -80,7 +80,7 @@ func TestOthers(t *testing.T) {
 		"gone, so no sockets": {free, []int{1 << 30}, me, true},
 	}
 	for name, tc := range tests {
-		who, seen := Others(tc.port, func() []int { return tc.own })
+		who, seen := PortUser(tc.port, func() []int { return tc.own })
 		if seen != tc.seen || (who == "") != (tc.who == "") || !strings.HasPrefix(who, tc.who) {
 			t.Errorf("%s: %q, %v; want %q, %v", name, who, seen, tc.who, tc.seen)
 		}
@@ -114,7 +114,7 @@ func TestAnothersListenerIsNotAsked(t *testing.T) {
 			if !ok || failure.Class != kinds.Port || !strings.Contains(failure.Reason, fmt.Sprintf("process %d (", os.Getpid())) {
 				t.Errorf("Ready: %v", err)
 			}
-			if who, seen := inst.(engine.Listener).Others(); who == "" || !seen {
+			if who, seen := inst.(engine.Listener).PortUser(); who == "" || !seen {
 				t.Errorf("at its end: %q, %v", who, seen)
 			}
 		})

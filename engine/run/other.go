@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// Others cannot tell here who listens at a port.
-func Others(int, func() []int) (who string, seen bool) { return "", false }
+// PortUser cannot tell here who listens at a port.
+func PortUser(int, func() []int) (who string, seen bool) { return "", false }
 
 // Sweep finds nothing on this system: it has no /proc.
 func Sweep(owner string) ([]Leftover, error) { return nil, nil }
@@ -61,6 +61,6 @@ func (c *child) end(grace time.Duration, hurry <-chan struct{}) error {
 	return nil
 }
 
-func (c *child) left() []string { return nil }
+func (c *child) leftovers() []string { return nil }
 
 func (c *child) pids(bool) []int { return nil }

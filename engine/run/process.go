@@ -158,7 +158,7 @@ func (p *process) Output(ctx context.Context, argv ...string) ([]byte, error) {
 func (p *process) Ready(ctx context.Context) error {
 	took, err := Waiter{
 		Kind: p.kind, Model: p.spec.Model, Access: p.Access(), Started: p.started, Limit: p.spec.ReadyTimeout,
-		Exited: p.exited, Exit: p.Exit, Failure: p.failure, Others: p.Others,
+		Exited: p.exited, Exit: p.Exit, Failure: p.failure, PortUser: p.PortUser,
 	}.Wait(ctx)
 	if err == nil {
 		p.startup.CompareAndSwap(0, int64(took))
@@ -196,13 +196,13 @@ func (p *process) PeakMemory() int64 { return p.peak.Load() }
 // process table about once a second.
 func (p *process) PIDs() []int { return p.pids(false) }
 
-// Others implements engine.Listener.
-func (p *process) Others() (who string, seen bool) {
-	return Others(p.port, func() []int { return p.pids(true) }) // with its newest children
+// PortUser implements engine.Listener.
+func (p *process) PortUser() (who string, seen bool) {
+	return PortUser(p.port, func() []int { return p.pids(true) }) // with its newest children
 }
 
-// Left implements engine.Leaver; what outlives the engine is known on Linux only.
-func (p *process) Left() []string { return p.left() }
+// Leftovers implements engine.Leaver; what outlives the engine is known on Linux only.
+func (p *process) Leftovers() []string { return p.leftovers() }
 
 // failure describes what broke together with the state of the process.
 func (p *process) failure(op string, cause error, format string, args ...any) *engine.Failure {

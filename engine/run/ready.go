@@ -48,8 +48,8 @@ type Waiter struct {
 	Settled bool
 	// Key names what to check if the server wants another key.
 	Key string
-	// Others are the Instance's (engine.Listener); nil if it is none.
-	Others func() (who string, seen bool)
+	// PortUser is the Instance's (engine.Listener); nil if it is none.
+	PortUser func() (who string, seen bool)
 	// Failure makes the error, including how the engine is doing.
 	Failure func(op string, cause error, format string, args ...any) *engine.Failure
 }
@@ -70,8 +70,8 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 	fail := func(why string) (time.Duration, error) { return 0, w.Failure("become ready", nil, "%s", why) }
 	try, last, fallback, identified := firstTry, "none", false, false
 	for next := 0; next < len(w.Kind.Ready); {
-		if w.Others != nil { // before anything is sent there
-			if who, _ := w.Others(); who != "" {
+		if w.PortUser != nil { // before anything is sent there
+			if who, _ := w.PortUser(); who != "" {
 				f := w.Failure("become ready", nil, "%s listens on its port but is not part of the engine", who)
 				f.Class = kinds.Port
 				return 0, f

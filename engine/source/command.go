@@ -173,7 +173,7 @@ func isExecutable(path string) bool {
 
 // file adds a file, and what it names.
 func (s *search) file(path string) {
-	if slices.Contains(s.paths, path) || len(s.paths) >= namedLimit || path == own() {
+	if slices.Contains(s.paths, path) || len(s.paths) >= namedLimit || path == ownPath() {
 		return
 	}
 	s.paths = append(s.paths, path)
@@ -200,8 +200,8 @@ func (s *search) look(path string) {
 	}
 }
 
-// own is the path of the program that runs this: launches record its version.
-func own() string {
+// ownPath is the path of the program that runs this: launches record its version.
+func ownPath() string {
 	path, _ := os.Executable()
 	return path
 }

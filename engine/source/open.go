@@ -23,7 +23,7 @@ func Open(pids []int, since time.Time, host func(path string) string) (files []F
 	add := func(path string) {
 		gone := strings.HasSuffix(path, " (deleted)")
 		path = host(strings.TrimSuffix(path, " (deleted)"))
-		if path == "" || path == own() || seen[path] || isDerived(path) {
+		if path == "" || path == ownPath() || seen[path] || isDerived(path) {
 			return
 		}
 		seen[path] = true

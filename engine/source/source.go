@@ -45,8 +45,8 @@ type Used struct {
 	Wrote []string `json:"wrote,omitempty"`
 }
 
-// Whole reports whether all of its content was read.
-func (f File) Whole() bool { return !strings.HasPrefix(f.Digest, partsOf) }
+// Complete reports whether all of its content was read.
+func (f File) Complete() bool { return !strings.HasPrefix(f.Digest, partsOf) }
 
 // Replaced is the digest of a file that no longer was on disk while a process had it open.
 const Replaced = "replaced"

@@ -78,6 +78,8 @@ func Compare(own, base []float64, rounds bool) (Comparison, error) {
 	return c, nil
 }
 
-// Shown reports whether the launches distinguish the arms: the bounds exclude that nothing
+// Significant reports whether the launches distinguish the arms: the bounds exclude that nothing
 // changed.
-func (c Comparison) Shown() bool { return c.Low != nil && c.High != nil && (*c.Low > 0 || *c.High < 0) }
+func (c Comparison) Significant() bool {
+	return c.Low != nil && c.High != nil && (*c.Low > 0 || *c.High < 0)
+}

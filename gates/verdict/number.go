@@ -45,10 +45,10 @@ func Digits(x float64, unit string, more int) string {
 	return significant(x, 4+more) + " " + unit
 }
 
-// Apart writes two numbers so that they look different if they are, but for rounding (the
+// FormatDistinct writes two numbers so that they look different if they are, but for rounding (the
 // mean in logs of three times 100 is not quite 100): a gain of 9.97% that fails a rule of
 // 10% must not read as 10.0%.
-func Apart(a, b float64, unit string) (string, string) {
+func FormatDistinct(a, b float64, unit string) (string, string) {
 	for digits := range 12 {
 		x, y := Digits(a, unit, digits), Digits(b, unit, digits)
 		if x != y || a == b || math.Abs(a-b) <= 1e-14*math.Max(math.Abs(a), math.Abs(b)) {

@@ -55,7 +55,7 @@ func TestNumbers(t *testing.T) {
 		{1.5, 1.5 + 4e-14, "s", "1.5 s and 1.50000000000004 s"},
 		{100, math.Nextafter(100, 101), "tok/s", "100 tok/s and 100 tok/s"},
 	} {
-		a, b := Apart(c.a, c.b, c.unit)
+		a, b := FormatDistinct(c.a, c.b, c.unit)
 		if got := a + " and " + b; got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}

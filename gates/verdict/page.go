@@ -33,14 +33,14 @@ func (p *Page) Each(reasons ...Reason) (lines []string) {
 	for _, r := range reasons {
 		line, _ := p.short(r, "above")
 		lines = append(lines, line)
-		p.tell(r)
+		p.record(r)
 	}
 	return lines
 }
 
-// Once is Each without the reasons that were already printed as a line: repeated for one
+// Unprinted is Each without the reasons that were already printed as a line: repeated for one
 // decision they add nothing.
-func (p *Page) Once(reasons ...Reason) (lines []string) {
+func (p *Page) Unprinted(reasons ...Reason) (lines []string) {
 	for _, r := range reasons {
 		if !p.repeats(r) {
 			lines = append(lines, p.Each(r)...)
@@ -60,20 +60,20 @@ func (p *Page) Chain(causes []Reason) (lines []string) {
 		if !cut {
 			below := &Page{}
 			for _, c := range causes[i+1:] {
-				below.tell(c)
+				below.record(c)
 			}
 			line, _ = below.short(r, "below")
 		}
 		lines = append(lines, line)
 	}
 	for _, r := range causes {
-		p.tell(r)
+		p.record(r)
 	}
 	return lines
 }
 
-// tell records a reason as printed, with all its causes.
-func (p *Page) tell(r Reason) {
+// record records a reason as printed, with all its causes.
+func (p *Page) record(r Reason) {
 	if p.lines == nil {
 		p.lines, p.told = facts{}, facts{}
 	}

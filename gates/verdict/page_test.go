@@ -26,7 +26,7 @@ func was(node string, v Verdict, causes ...Reason) Reason {
 func TestOnce(t *testing.T) {
 	execution := level("execution", Error, broke)
 	page := &Page{}
-	got := page.Once(execution, level("benchmark", Error, fails), execution, New(code.Missing).On("x").From(broke), Say("no_ratio", "no ratio: it needs values above zero and a metric with a better direction").On("x"))
+	got := page.Unprinted(execution, level("benchmark", Error, fails), execution, New(code.Missing).On("x").From(broke), Say("no_ratio", "no ratio: it needs values above zero and a metric with a better direction").On("x"))
 	want := []string{
 		"level execution: error: the command's output is no JSON: invalid character 'N'",
 		"level benchmark: error: level execution ended in error, see above",
@@ -65,7 +65,7 @@ func TestOutcomesStay(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if got := page.Once(outcome, outcome); len(got) != 0 {
+	if got := page.Unprinted(outcome, outcome); len(got) != 0 {
 		t.Errorf("Once: %q", got)
 	}
 }

@@ -126,7 +126,7 @@ func (r Reason) expand(inner string) string {
 		}
 		return v.String() + " " + many
 	case '~':
-		text, _ := apart(v, r.value(rest))
+		text, _ := formatDistinctValues(v, r.value(rest))
 		return text
 	}
 	if first, err := strconv.Atoi(rest); err == nil && v.List != nil {
@@ -220,7 +220,7 @@ func (v Value) IsZero() bool {
 func (v Value) String() string {
 	switch {
 	case v.Number != nil && v.To != nil:
-		low, high := Apart(*v.Number, *v.To, v.Unit)
+		low, high := FormatDistinct(*v.Number, *v.To, v.Unit)
 		return low + " to " + high
 	case v.Numbers != nil:
 		each := make([]string, len(v.Numbers))
@@ -239,7 +239,7 @@ func (v Value) String() string {
 // comparison is one comparison with its evidence, in the notation used everywhere:
 // "chat.tg.gain +21.5% (required ≥ +10%, lower bound +20.3%, 4 launches per arm)".
 func (r Reason) comparison() string {
-	is, want := apart(r.Values["is"], r.Values["wanted"])
+	is, want := formatDistinctValues(r.Values["is"], r.Values["wanted"])
 	op, of := r.Values["op"].Text, r.Values["of"].Text
 	required := "required " + wish(op, want, of, !r.Values["negated"].IsZero())
 	if is == want && op == "==" && r.Kind == code.AsWanted.Kind {
@@ -303,12 +303,12 @@ func wish(op, value, of string, negated bool) string {
 	return strings.NewReplacer(">=", "≥", "<=", "≤").Replace(op) + " " + value
 }
 
-// apart formats both sides of a comparison so that they look different if they are.
-func apart(left, right Value) (string, string) {
+// formatDistinctValues formats both sides of a comparison so that they look different if they are.
+func formatDistinctValues(left, right Value) (string, string) {
 	if left.Number == nil || right.Number == nil || left.Unit != right.Unit {
 		return alone(left), alone(right)
 	}
-	a, b := Apart(*left.Number, *right.Number, left.Unit)
+	a, b := FormatDistinct(*left.Number, *right.Number, left.Unit)
 	if left.To == nil && right.To == nil {
 		return a, b
 	}
@@ -318,7 +318,7 @@ func apart(left, right Value) (string, string) {
 		}
 		return *v.Number
 	}
-	x, y := Apart(end(left), end(right), left.Unit)
+	x, y := FormatDistinct(end(left), end(right), left.Unit)
 	return fromTo(a, x), fromTo(b, y)
 }
 
@@ -327,7 +327,7 @@ func alone(v Value) string {
 	if v.Number == nil || v.To == nil {
 		return v.String()
 	}
-	return fromTo(Apart(*v.Number, *v.To, v.Unit))
+	return fromTo(FormatDistinct(*v.Number, *v.To, v.Unit))
 }
 
 // fromTo is "0 to 2 tokens".

@@ -42,9 +42,9 @@ func (v Verdict) Decided() bool {
 	return v == Pass || v == Fail || v == Inconclusive || v == Waived
 }
 
-// Kept reports whether a recorded verdict is kept by a later apply. Error and
+// Reusable reports whether a recorded verdict is kept by a later apply. Error and
 // invalid are tried again as a new attempt.
-func (v Verdict) Kept() bool { return v.Decided() }
+func (v Verdict) Reusable() bool { return v.Decided() }
 
 // Join is the verdict of a set: its worst member, in the order error, invalid, fail,
 // inconclusive, pass. The empty set proves nothing and is inconclusive; an unknown word

@@ -20,8 +20,8 @@ func TestWhatVerdictsMean(t *testing.T) {
 		{"", false, false, false, 4},
 		{strange, false, false, false, 4},
 	} {
-		if c.v.Known() != c.known || c.v.Unlocks() != c.unlocks || c.v.Decided() != c.decided || c.v.Kept() != c.decided || c.v.ExitCode() != c.exit {
-			t.Errorf("%q: %v %v %v %v %d", c.v, c.v.Known(), c.v.Unlocks(), c.v.Decided(), c.v.Kept(), c.v.ExitCode())
+		if c.v.Known() != c.known || c.v.Unlocks() != c.unlocks || c.v.Decided() != c.decided || c.v.Reusable() != c.decided || c.v.ExitCode() != c.exit {
+			t.Errorf("%q: %v %v %v %v %d", c.v, c.v.Known(), c.v.Unlocks(), c.v.Decided(), c.v.Reusable(), c.v.ExitCode())
 		}
 	}
 }

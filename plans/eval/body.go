@@ -93,14 +93,14 @@ func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (con
 	if len(types) > 0 {
 		content, _ = body.Content(&wider)
 		for _, b := range content.Blocks {
-			b.Type = lang.OrElse(types[b.Type], b.Type)
+			b.Type = lang.OrDefault(types[b.Type], b.Type)
 		}
 	} else if unknown && l.Whole != nil && what == WholePlan {
 		// It may be one of those that the plan lacks.
 		have := content.Blocks.ByType()
 		for _, b := range schema.Blocks {
 			if len(have[b.Type]) == 0 && len(b.LabelNames) > 0 {
-				l.Doubt(b.Type)
+				l.MarkIncomplete(b.Type)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 		d.Detail += " Did you mean " + lang.Quoted(best) + "?"
 	default:
 		d.Detail += " Expected in " + what + ": " + lang.OrNothing(forms) + "."
-		if blocks := l.Whole.Having(word); len(blocks) > 0 && len(blocks) <= mostBlocks {
+		if blocks := l.Whole.TypesWith(word); len(blocks) > 0 && len(blocks) <= mostBlocks {
 			d.Detail += fmt.Sprintf(" %s belongs in %s.", word, strings.Join(blocks, ", "))
 		}
 	}
@@ -317,8 +317,8 @@ func (f *Body) ReadReferences(name string) {
 	}
 }
 
-// Given is the first attribute or block of these that is written; empty for none.
-func (f *Body) Given(names ...string) string {
+// FirstPresent is the first attribute or block of these that is written; empty for none.
+func (f *Body) FirstPresent(names ...string) string {
 	for _, name := range names {
 		if !f.Absent(name) || len(f.Blocks.OfType(name)) > 0 {
 			return name

@@ -37,7 +37,7 @@ func (l *Scope) Read(b *hcl.Block, doc *lang.BlockDoc, into any) *Body {
 
 // read decodes one attribute into a field.
 func (f *Body) read(a plans.Attr, to reflect.Value) {
-	if why := lang.OrElse(a.Needs, a.Doc); a.Required && a.Type == plans.String {
+	if why := lang.OrDefault(a.Needs, a.Doc); a.Required && a.Type == plans.String {
 		f.needText(a.Name, why)
 	} else if a.Required {
 		f.Required(a.Name, why)
@@ -85,5 +85,5 @@ func (f *Body) needText(name, why string) {
 	}
 }
 
-// Mistaken reports whether a mistake was found since the block was opened.
-func (f *Body) Mistaken() bool { return len(f.Scope.Diags) > f.before }
+// HasErrors reports whether a mistake was found since the block was opened.
+func (f *Body) HasErrors() bool { return len(f.Scope.Diags) > f.before }

@@ -64,9 +64,9 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 	}
 }
 
-// Twice reports a block whose name another block of its type already has here, and
+// Duplicate reports a block whose name another block of its type already has here, and
 // whether it does; lines are those of the blocks so far.
-func (l *Report) Twice(lines map[string]int, b *hcl.Block, label int) bool {
+func (l *Report) Duplicate(lines map[string]int, b *hcl.Block, label int) bool {
 	name := b.Labels[label]
 	if line := lines[name]; line > 0 {
 		l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+b.Type, "The %s %q is already declared on line %d. Rename or remove one.", b.Type, name, line)
@@ -132,7 +132,7 @@ func KeysOf[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-func OrElse(s, fallback string) string {
+func OrDefault(s, fallback string) string {
 	if s == "" {
 		return fallback
 	}

@@ -146,9 +146,9 @@ func (d *BlockDoc) Schema() *hcl.BodySchema {
 	return s
 }
 
-// Having are the types of the blocks in d, at any depth, that have an attribute or a
+// TypesWith are the types of the blocks in d, at any depth, that have an attribute or a
 // block of that name, sorted.
-func (d *BlockDoc) Having(name string) (types []string) {
+func (d *BlockDoc) TypesWith(name string) (types []string) {
 	if d == nil {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (d *BlockDoc) Having(name string) (types []string) {
 		if b.Attr(name) != nil || slices.ContainsFunc(b.Blocks, func(in *BlockDoc) bool { return in.Type == name }) {
 			types = append(types, b.Type)
 		}
-		types = append(types, b.Having(name)...)
+		types = append(types, b.TypesWith(name)...)
 	}
 	slices.Sort(types)
 	return slices.Compact(types)

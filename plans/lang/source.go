@@ -91,7 +91,7 @@ func Parse(name string, text []byte) (*Source, hcl.Diagnostics) {
 			padded(body)
 		}
 		for _, d := range diags {
-			s.clearer(d)
+			s.reword(d)
 		}
 	}
 	if BrokenSyntax(diags) {
@@ -102,9 +102,9 @@ func Parse(name string, text []byte) (*Source, hcl.Diagnostics) {
 	return s, diags
 }
 
-// clearer rewords findings of the HCL parser for cases in which people meant something
+// reword rewords findings of the HCL parser for cases in which people meant something
 // other than it assumes.
-func (s *Source) clearer(d *hcl.Diagnostic) {
+func (s *Source) reword(d *hcl.Diagnostic) {
 	if d.Subject == nil {
 		return
 	}

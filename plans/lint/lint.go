@@ -199,16 +199,16 @@ func (c *check) evidence() {
 				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked", "Knob %q declares evidence, but no protocol in use has a kernels level. Add one: level \"kernels\" { from = [\"log\"] }.", k.Name)
 				break
 			}
-			if v.MustSee.AtStart || slices.ContainsFunc(lang.KeysOf(v.MustSee.Observed), c.asked) {
+			if v.MustSee.AtStart || slices.ContainsFunc(lang.KeysOf(v.MustSee.Observed), c.onlyEchoed) {
 				c.warn(v.Range, "rests-on-configuration", "Evidence only repeats the configuration", "A line printed from the engine's configuration does not prove %s = %q. Name a line or an observation that shows what it does while answering.", k.Name, v.Name)
 			}
 		}
 	}
 }
 
-// asked reports whether an observation exists and, in all engines that have it, only
+// onlyEchoed reports whether an observation exists and, in all engines that have it, only
 // repeats what was requested.
-func (c *check) asked(name string) (asked bool) {
+func (c *check) onlyEchoed(name string) (asked bool) {
 	for _, e := range c.plan.Engines {
 		for _, o := range e.Observed {
 			if o.Name == name {

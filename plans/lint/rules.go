@@ -93,7 +93,7 @@ func improves(cmp *plans.Compare) (atLeast bool, limit float64, ok bool) {
 // possible reports whether a comparison can come out either way, and warns if not.
 func (c *check) possible(r *plans.Rule, cmp *plans.Compare) bool {
 	for _, in := range cmp.Inputs() {
-		if c.tooFew(r, cmp, in) || c.notSent(r, cmp, in) || c.notOwn(r, cmp, in) {
+		if c.tooFew(r, cmp, in) || c.notSent(r, cmp, in) || c.sharedGPUMemory(r, cmp, in) {
 			return false
 		}
 	}
@@ -219,8 +219,8 @@ func (c *check) notSent(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool
 	return true
 }
 
-// notOwn reports a rule on the memory of a GPU of this machine that has none of its own.
-func (c *check) notOwn(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool {
+// sharedGPUMemory reports a rule on the memory of a GPU of this machine that has none of its own.
+func (c *check) sharedGPUMemory(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool {
 	ofGPU := in.Cell == string(measure.PerGPU) && in.Metric == "memory_gb" || in.Metric == "gpu_memory_gb"
 	if in.Kind != plans.InputMetric || !ofGPU || c.unified == nil || !c.unified() {
 		return false

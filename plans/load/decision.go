@@ -28,7 +28,7 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 	}
 	f := l.Read(b, decisionDoc, d)
 	d.Min, d.Max = decodeBounds(f, d.Min, d.Max)
-	if f.Mistaken() || l.reg.Decision == nil {
+	if f.HasErrors() || l.reg.Decision == nil {
 		return
 	}
 	refuse := func(at hcl.Range, err error) bool {

@@ -168,18 +168,18 @@ func (l *loader) checkExecutor() {
 	const onePlace, here = "Engine that has one place", "Cannot be launched elsewhere"
 	for _, e := range l.plan.Engines {
 		name := e.Kind + "." + e.Name
-		if x.Elsewhere() && e.Launch != nil && e.Launch.Kind == "docker" {
+		if x.IsRemote() && e.Launch != nil && e.Launch.Kind == "docker" {
 			refuse(here, "Engine %s is launched by docker, but executor %q launches only processes. Launch it as a process; a container around the whole job is an argument of srun (--container-image), or the image of the Job.", name, x.Kind)
 		}
 		for _, part := range []string{"source", "caches", "tree"} {
-			if x.Elsewhere() && len(e.Parts[part]) > 0 {
+			if x.IsRemote() && len(e.Parts[part]) > 0 {
 				refuse(here, "Engine %s has a %s block, which is built in the state directory of this host. Build it where all hosts see it, and remove the block.", name, part)
 			}
 		}
 		if e != under && !compared[name] {
 			continue
 		}
-		if (e == under || x.Elsewhere()) && e.Launch != nil && slices.Contains([]string{"endpoint", "compose", "exec"}, e.Launch.Kind) {
+		if (e == under || x.IsRemote()) && e.Launch != nil && slices.Contains([]string{"endpoint", "compose", "exec"}, e.Launch.Kind) {
 			refuse(onePlace, "Engine %s is launched by %s, which has only one place. Remove the executor, or launch the engine as a process or by docker.", name, e.Launch.Kind)
 		}
 		if len(x.Devices) > 0 && len(e.Parts["gpu"]) > 0 && e.Parts["gpu"][0].Attrs["devices"] != nil {
@@ -191,7 +191,7 @@ func (l *loader) checkExecutor() {
 	}
 	for _, k := range l.plan.Knobs {
 		for _, v := range k.Values {
-			if x.Elsewhere() && len(v.Parts["source"]) > 0 {
+			if x.IsRemote() && len(v.Parts["source"]) > 0 {
 				refuse(here, "Value %s of knob %s has a source block, which is built in the state directory of this host. Build it where all hosts see it, and refer to it by command or env.", v.Name, k.Name)
 			}
 		}

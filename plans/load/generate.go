@@ -50,13 +50,13 @@ func (l *loader) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []
 		g.ForEach = true
 		var ok bool
 		if rounds, ok = l.forEach(each.Expr, own.Each); !ok {
-			l.Doubt(b.Type)
+			l.MarkIncomplete(b.Type)
 			return nil
 		}
 	}
 	if l.made += len(rounds); l.made > maxGenerated {
 		l.Fail(b.DefRange, "repetition", "Too many blocks", "for_each may make up to %d blocks per plan. Split it into several plans.", maxGenerated)
-		l.Doubt(b.Type)
+		l.MarkIncomplete(b.Type)
 		return nil
 	}
 	named, body, diags := body.PartialContent(nameSchema)
@@ -73,7 +73,7 @@ func (l *loader) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []
 		label := &block.Labels[len(b.Labels)-1]
 		var ok bool
 		if *label, ok = l.instanceName(i, *label, named.Attributes["name"]); !ok {
-			l.Doubt(b.Type)
+			l.MarkIncomplete(b.Type)
 			break
 		}
 		l.Groups.Names[b.Type+"."+strings.Join(block.Labels, ".")] = true

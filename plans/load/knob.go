@@ -64,7 +64,7 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 	}
 	lines := map[string]int{}
 	for _, vb := range f.Blocks {
-		if v := l.decodeKnobValue(vb); !l.Twice(lines, vb, 0) {
+		if v := l.decodeKnobValue(vb); !l.Duplicate(lines, vb, 0) {
 			k.Values = append(k.Values, v)
 		}
 	}

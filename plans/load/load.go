@@ -64,18 +64,18 @@ func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
 // plan it reads what the plan includes or names in file(), and the files of variables.
 func Path(path string, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(path, reg, opts)
-	return l.whole(func() { l.readPlan(path) })
+	return l.readAndLoad(func() { l.readPlan(path) })
 }
 
 // Bytes is Path for a plan file that is in memory; filename is used in
 // diagnostics and to find the plan's folder.
 func Bytes(filename string, src []byte, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(filename, reg, opts)
-	return l.whole(func() { l.addSource(filename, src, nil) })
+	return l.readAndLoad(func() { l.addSource(filename, src, nil) })
 }
 
-// whole reads the files, then loads what is in them.
-func (l *loader) whole(read func()) *Result {
+// readAndLoad reads the files, then loads what is in them.
+func (l *loader) readAndLoad(read func()) *Result {
 	whole := false
 	l.survive(l.plan.File, func() {
 		read()

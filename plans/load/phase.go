@@ -125,7 +125,7 @@ func decodeRules(blocks hcl.Blocks, s *eval.Scope, doc *lang.BlockDoc) (list []*
 		} else if r.Expr = f.NeedText(attr, `a comparison in quotes, such as "chat.tg.gain >= 0.1".`); strings.TrimSpace(r.Expr) == "" {
 			r.Expr = ""
 		}
-		if !s.Twice(lines, b, 0) {
+		if !s.Duplicate(lines, b, 0) {
 			list = append(list, r)
 		}
 	}

@@ -52,7 +52,7 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 		}
 		level := l.decodeBlock(lb, schema)
 		switch {
-		case l.Twice(lines, lb, label):
+		case l.Duplicate(lines, lb, label):
 		case kind == plans.RegressionLevel:
 			p.Regression = &plans.Regression{At: level.Range}
 			if level.Decode(p.Regression) != nil {

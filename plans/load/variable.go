@@ -29,7 +29,7 @@ type input struct {
 	ty       cty.Type
 	defaults *typeexpr.Defaults
 	// given is what came from outside, nil for nothing.
-	given *givenValue
+	given *variableValue
 	// value is cty.DynamicVal until it has one.
 	value cty.Value
 	// at is where a mistake in the value is reported.
@@ -46,7 +46,7 @@ func (l *loader) decodeVariables(blocks hcl.Blocks) {
 		}
 		order = append(order, in)
 	}
-	l.readGiven()
+	l.readVariableValues()
 	values := map[string]cty.Value{}
 	for _, in := range order {
 		l.settleVariable(in)
@@ -95,7 +95,7 @@ func (l *loader) settleVariable(in *input) {
 		if in.From, in.at = g.from, g.at; in.at.Filename == "" {
 			in.at = in.block.DefRange
 		}
-		given, ok := l.givenTo(in, g)
+		given, ok := l.variableValueOf(in, g)
 		if !ok {
 			return
 		}

@@ -90,7 +90,7 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 			f.Required(of.tokens, of.why)
 		}
 	}
-	if at := f.Given("prompt_tokens", "prompt_lengths"); w.Data != nil && at != "" {
+	if at := f.FirstPresent("prompt_tokens", "prompt_lengths"); w.Data != nil && at != "" {
 		l.Fail(f.Where(at), "workload-contradiction", "Conflicting arguments", "The prompts of a dataset have their own lengths. Remove %s, or the dataset.", at)
 	}
 	if b := f.Single("slo"); b != nil {
@@ -102,7 +102,7 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 				w.SLO[name] = limit
 			}
 		}
-		if in.Given(plans.Objectives...) == "" {
+		if in.FirstPresent(plans.Objectives...) == "" {
 			l.Fail(b.DefRange, "empty-value", "Empty slo", `Without a limit every request is good. Give one, such as ttft = "300ms".`)
 		}
 	}
@@ -121,7 +121,7 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 		requests, warmup = requests || c.Requests != w.Requests, warmup || c.Warmup != w.Warmup
 	}
 	w.RequestsByCell, w.WarmupByCell = requests, warmup
-	if !f.Mistaken() { // a mistake in a single attribute would be called a contradiction
+	if !f.HasErrors() { // a mistake in a single attribute would be called a contradiction
 		checkPace(w, f)
 		checkPrompts(w, f)
 		checkData(w, f)
@@ -160,7 +160,7 @@ func lengths(f *eval.Body, doc *lang.BlockDoc) *plans.Lengths {
 	n := &plans.Lengths{}
 	in := f.Scope.Read(b, doc, n)
 	n.Min = max(1, n.Min)
-	if in.Mistaken() {
+	if in.HasErrors() {
 		n.Max = max(n.Min, n.Max)
 		return n
 	}
@@ -240,8 +240,8 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 	if w.Duration > 0 && w.Duration < minDuration {
 		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short", "A duration must be at least 1s, not %s. Set duration = \"30s\", or use requests instead.", w.Duration)
 	}
-	if f.Given("concurrency") != "" && w.Open() {
-		other := f.Given("rate", "arrival")
+	if f.FirstPresent("concurrency") != "" && w.Open() {
+		other := f.FirstPresent("rate", "arrival")
 		f.Scope.Fail(f.At("concurrency"), "workload-contradiction", "Two ways to pace", "concurrency paces by answers (closed loop), %s by a schedule (open loop). Remove one; max_concurrency caps an open loop.", other)
 	}
 	for _, name := range []string{"arrival", "max_concurrency"} {
@@ -250,7 +250,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 		}
 	}
 	for _, c := range w.Concurrency {
-		if f.Given("requests") != "" && w.Requests < c {
+		if f.FirstPresent("requests") != "" && w.Requests < c {
 			f.Scope.Fail(f.At("requests"), "workload-contradiction", "Too few requests for the concurrency", "%d requests cannot keep %d in flight. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
 			break
 		}

@@ -25,7 +25,7 @@ func TestCutLeavesNoHalfOfASecret(t *testing.T) {
 				}
 			}
 			for from := at + 1; from < at+len(form); from++ {
-				if rest := r.Begun(text[from:]); shows(rest, form) {
+				if rest := r.WithoutCutStart(text[from:]); shows(rest, form) {
 					t.Fatalf("%q, whose beginning is gone: %q", text[from:], rest)
 				}
 			}
@@ -35,7 +35,7 @@ func TestCutLeavesNoHalfOfASecret(t *testing.T) {
 		t.Errorf("a character was split: %q", got)
 	}
 	var none *Redactor
-	if got := none.Cut("aä€", 5) + none.Begun("x"); got != "aäx" {
+	if got := none.Cut("aä€", 5) + none.WithoutCutStart("x"); got != "aäx" {
 		t.Errorf("without secrets: %q", got)
 	}
 }

@@ -60,8 +60,8 @@ func New(secrets []string) *Redactor {
 	return r
 }
 
-// Whole makes a Redactor for nothing less than whole secrets, for texts whose rest counts.
-func Whole(secrets []string) *Redactor {
+// OnlyWhole makes a Redactor for nothing less than whole secrets, for texts whose rest counts.
+func OnlyWhole(secrets []string) *Redactor {
 	return NewWith(secrets, func(string) string { return Mark })
 }
 
@@ -335,7 +335,7 @@ func Known() *Redactor {
 func (r *Redactor) Cut(text string, most int) string {
 	whole := len(text) <= most
 	if text = r.Text(text); !whole {
-		text = r.Finished(text)
+		text = r.WithoutOpenEnd(text)
 	}
 	if len(text) <= most {
 		return text
@@ -348,8 +348,8 @@ func (r *Redactor) Cut(text string, most int) string {
 	return text[:most]
 }
 
-// Finished is text without the beginning of a secret at its end, or a part that may go on.
-func (r *Redactor) Finished(text string) string {
+// WithoutOpenEnd is text without the beginning of a secret at its end, or a part that may go on.
+func (r *Redactor) WithoutOpenEnd(text string) string {
 	if r == nil {
 		return text
 	}
@@ -364,8 +364,8 @@ func (r *Redactor) Finished(text string) string {
 // unfinished are escapes that may go on behind the end of a text.
 var unfinished = regexp.MustCompile(`(\\([xuU][0-9A-Fa-f]*)?|%[0-9A-Fa-f]?)*$`)
 
-// Begun is text that was cut at its beginning, without the end of a secret there.
-func (r *Redactor) Begun(text string) string {
+// WithoutCutStart is text that was cut at its beginning, without the end of a secret there.
+func (r *Redactor) WithoutCutStart(text string) string {
 	if r == nil {
 		return text
 	}

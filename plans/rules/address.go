@@ -134,7 +134,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	case m.Scope != measure.PerRequest && stat != "" && stat != "n" && (stat == "n_requests" || measure.StatOf(stat).Least > 1):
 		// One value per launch has neither percentiles nor a spread nor requests: such
 		// a rule could never be decided.
-		return nil, Wrong("invalid-address", "One value per launch", "A launch has one %s, so it has no %s. Write %s.%s.", m.Name, stat, lang.OrElse(cell, "engine"), m.Name)
+		return nil, Wrong("invalid-address", "One value per launch", "A launch has one %s, so it has no %s. Write %s.%s.", m.Name, stat, lang.OrDefault(cell, "engine"), m.Name)
 	}
 	if arm == string(plans.Root) {
 		in.Against = plans.Root
@@ -169,15 +169,15 @@ func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*p
 	}
 	if in.Name = rest[1]; len(rest) > 2 {
 		level := plans.Find(ns.plan.Protocol(f.Protocol).Levels, func(b *plans.Block) bool { return b.Level() == rest[1] })
-		return ns.foundBy(in, level, rest[2:])
+		return ns.resultsOf(in, level, rest[2:])
 	}
 	in.Kind, in.Type = plans.InputLevel, plans.WordInput
 	return in, nil
 }
 
-// foundBy resolves levels.<level>.<number>[.base|.root|…][.delta|.change|.gain].
-func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string) (*plans.Input, *Error) {
-	n, err := found(fmt.Sprintf("Level %q", in.Name), level.Finds, rest[0])
+// resultsOf resolves levels.<level>.<number>[.base|.root|…][.delta|.change|.gain].
+func (ns *Namespace) resultsOf(in *plans.Input, level *plans.Block, rest []string) (*plans.Input, *Error) {
+	n, err := resultNamed(fmt.Sprintf("Level %q", in.Name), level.Finds, rest[0])
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (ns *Namespace) foundBy(in *plans.Input, level *plans.Block, rest []string)
 		if len(rest) > 1 {
 			return nil, Wrong("invalid-address", "Unknown address", "%s is a word and has no members: remove %q.", in.Path, rest[1])
 		}
-		in.Kind, in.Name, in.Type, in.Words = plans.InputObserved, plans.FoundAddress(in.Name, n.Name), plans.WordInput, strings.Join(n.Words, ",")
+		in.Kind, in.Name, in.Type, in.Words = plans.InputObserved, plans.LevelAddress(in.Name, n.Name), plans.WordInput, strings.Join(n.Words, ",")
 		return in, nil
 	}
 	in, err = ns.metric(in, "", measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}, rest[1:])
@@ -392,11 +392,11 @@ func listed(names []string) string {
 
 // unsent explains why no launch of a protocol or comparison has a workload; nil if it is
 // sent.
-func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.Unsent {
+func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.SuiteGap {
 	if slices.Contains(sent, workload) {
 		return nil
 	}
-	u := &plans.Unsent{Workload: workload, Suite: ns.plan.Suite, Protocol: protocol}
+	u := &plans.SuiteGap{Workload: workload, Suite: ns.plan.Suite, Protocol: protocol}
 	for _, s := range ns.plan.Suites {
 		if u.Suite == "" && slices.Contains(s.Workloads, workload) {
 			u.Suites = append(u.Suites, "--suite "+s.Name)

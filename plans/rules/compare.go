@@ -88,7 +88,7 @@ func decidable(c *plans.Compare) *Error {
 	c.Form = verdict.Exact
 	left, right, op := c.Left, c.Right, c.Op
 	if left.Fixed() {
-		left, right, op = right, left, plans.Turned(op)
+		left, right, op = right, left, plans.Mirrored(op)
 	}
 	in, factor, limit := left.Input, left.Factor, 0.0
 	switch {
@@ -104,7 +104,7 @@ func decidable(c *plans.Compare) *Error {
 	default:
 		base, times := right.Input, right.Factor
 		if in.Relation == plans.Base {
-			in, factor, base, times, op = base, times, in, factor, plans.Turned(op)
+			in, factor, base, times, op = base, times, in, factor, plans.Mirrored(op)
 		}
 		own, other := in.Quantity(), base.Quantity()
 		other.Relation, other.Against = plans.Own, plans.Parent
@@ -112,7 +112,7 @@ func decidable(c *plans.Compare) *Error {
 			return Wrong("undecidable-comparison", "Different measurements compared", "%s compares %s and %s, but only the candidate and the base of one metric can be tested against each other. Compare each with its own base, as in chat.tg.gain >= 5%%, or with a number.", c.Text, in.Path, base.Path)
 		}
 		// With the base of the same number: their difference, or the change.
-		if ratio := Rounded(times / factor); ratio == 1 && !in.Positive() && !in.Once() {
+		if ratio := Rounded(times / factor); ratio == 1 && !in.Positive() && !in.OncePerLaunch() {
 			in = related(in, base.Against, plans.Delta)
 		} else {
 			// A difference from 1 has more digits that nobody wrote than other numbers.

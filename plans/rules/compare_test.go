@@ -125,7 +125,7 @@ func TestUndecidable(t *testing.T) {
 		{"criterion", "chat.tg / chat.tg.base >= 0.97", "Arithmetic in a rule", "as in chat.tg >= 0.97 * chat.tg.base"},
 		{"criterion", "chat.tg >= 0.9 * chat.tg.base + 5", "Arithmetic in a rule", "0.9 * chat.tg.base + 5 is more than"},
 		{"criterion", "2 * (3 * chat.tg) > 2", "Arithmetic in a rule", "each value by itself"},
-		{"criterion", "-chat.tg.gain <= -0.1", "Not allowed in a rule", "before a number"},
+		{"criterion", "-chat.tg.gain <= -0.1", "Not allowed in a rule", "belongs to a number"},
 		{"criterion", "2 * levels.smoke == 'pass'", "Wrong type in a rule", "levels.smoke is a word"},
 		{"criterion", "abs(chat.tg.change) <= 0.02", "Not allowed in a rule", "calls no functions"},
 	} {

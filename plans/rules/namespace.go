@@ -88,7 +88,7 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word; put words in single quotes: '%s'.", head, head)
 	}
 	if sc.Own == nil {
-		return nil, ns.whose(in.Path, sc)
+		return nil, ns.refuseAmbiguous(in.Path, sc)
 	}
 	return ns.ofFeature(in, elements, sc.Own)
 }
@@ -108,8 +108,8 @@ func spell(elements []string) string {
 	return strings.Join(elements, ".")
 }
 
-// whose refuses an address without a feature in front.
-func (ns *Namespace) whose(path string, sc *Scope) *Error {
+// refuseAmbiguous refuses an address without a feature in front.
+func (ns *Namespace) refuseAmbiguous(path string, sc *Scope) *Error {
 	readable := sc.phase.Features
 	why := fmt.Sprintf("phase %q has no feature of its own", sc.phase.Name)
 	if n := len(readable); n > 0 {

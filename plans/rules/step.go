@@ -48,13 +48,13 @@ func (ns *Namespace) step(path []string, sc *Scope, what string, fits func(*plan
 	return of, step, nil
 }
 
-// found is the number of that name among those that something finds.
-func found(what string, finds []plans.Found, name string) (plans.Found, *Error) {
-	if at := slices.IndexFunc(finds, func(n plans.Found) bool { return n.Name == name }); at >= 0 {
+// resultNamed is the number of that name among those that something finds.
+func resultNamed(what string, finds []plans.LevelResult, name string) (plans.LevelResult, *Error) {
+	if at := slices.IndexFunc(finds, func(n plans.LevelResult) bool { return n.Name == name }); at >= 0 {
 		return finds[at], nil
 	}
-	names := plans.Names(finds, func(n plans.Found) string { return n.Name })
-	return plans.Found{}, Wrong("unknown-metric", "Unknown metric", "%s has no number %q; it has %s.%s", what, name, lang.OrNothing(names), lang.DidYouMean(name, names))
+	names := plans.Names(finds, func(n plans.LevelResult) string { return n.Name })
+	return plans.LevelResult{}, Wrong("unknown-metric", "Unknown metric", "%s has no number %q; it has %s.%s", what, name, lang.OrNothing(names), lang.DidYouMean(name, names))
 }
 
 // stepNumber resolves step.<name>.<number>: what a step found, such as what its program
@@ -67,7 +67,7 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	case len(path) != 3:
 		return nil, Wrong("invalid-address", "Incomplete address", "Write step.%s.%s: a step runs once and has nothing to compare with.", step.Name, step.Finds[0].Name)
 	}
-	n, err := found(fmt.Sprintf("Step %q", step.Name), step.Finds, path[2])
+	n, err := resultNamed(fmt.Sprintf("Step %q", step.Name), step.Finds, path[2])
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 	names := plans.Names(cells, func(c plans.MatrixCell) string { return c.Name })
 	set, ok := plans.SetOf(path[2])
 	if name := ns.plan.SetName(set); !ok || len(name) != len(path[2]) || !slices.Contains(names, name) {
-		return nil, Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell's name is in quotes and brackets, and lists the values that differ from the baseline's.%s", step.Name, path[2], lang.OrElse(listed(names), "nothing"), lang.DidYouMean(path[2], names))
+		return nil, Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell's name is in quotes and brackets, and lists the values that differ from the baseline's.%s", step.Name, path[2], lang.OrDefault(listed(names), "nothing"), lang.DidYouMean(path[2], names))
 	}
 	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: ns.plan.SetName(set), Of: step.Kind}
 	in, err = ns.ofRow(in, step, m.Launches, ns.plan.Baseline.Engine, path[3:])

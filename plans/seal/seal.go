@@ -190,7 +190,7 @@ func (s *Seal) Proposed(p *plans.Plan) (list []*plans.Feature) {
 // limits, and must be judged and compared like a sealed feature of its phase.
 func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
 	path := pathOf(f)
-	own := below(is, path)
+	own := partsUnder(is, path)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		j := own[name]
 		knob, sets := strings.CutPrefix(name, "set.")
@@ -204,7 +204,7 @@ func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
 	}
 	nearest := []Moved{{Path: path, Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: "phases with a sealed feature"}}
 	for i, sealed := range s.features(f.Phase) {
-		like := below(byPath(s.Judged), sealed)
+		like := partsUnder(byPath(s.Judged), sealed)
 		names := maps.Clone(like)
 		maps.Copy(names, own)
 		var differs []Moved
@@ -262,7 +262,7 @@ func (s *Seal) features(phase string) (paths []string) {
 // counts. Folders outside the plan's, such as those of models and of the system, are not
 // part of what judges.
 func parts(p *plans.Plan) (list []Part, err error) {
-	for _, j := range p.Judged() {
+	for _, j := range p.Settings() {
 		list = append(list, Part{j.Path, j.Value, filepath.ToSlash(j.At.File), j.At.Start.Line})
 	}
 	seen := map[string]bool{}
@@ -353,8 +353,8 @@ func byPath(list []Part) map[string]Part {
 	return out
 }
 
-// below are the parts below a path, by the rest of their path.
-func below(all map[string]Part, path string) map[string]Part {
+// partsUnder are the parts below a path, by the rest of their path.
+func partsUnder(all map[string]Part, path string) map[string]Part {
 	out := map[string]Part{}
 	for p, j := range all {
 		if name, ok := strings.CutPrefix(p, path+"."); ok {

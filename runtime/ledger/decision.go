@@ -95,8 +95,8 @@ func (d *Decision) Disturbed() bool {
 	return d.Verdict == verdict.Inconclusive && verdict.Holds(d.Why(), code.MachineDisturbed.Kind)
 }
 
-// Kept reports whether a later apply keeps the outcome.
-func (d *Decision) Kept() bool { return d.Verdict.Kept() && !d.Disturbed() }
+// Reusable reports whether a later apply keeps the outcome.
+func (d *Decision) Reusable() bool { return d.Verdict.Reusable() && !d.Disturbed() }
 
 // Hypothesis is the claim made before measuring and its outcome.
 type Hypothesis struct {

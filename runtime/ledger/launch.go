@@ -156,8 +156,8 @@ func (l *Launch) On() string {
 	return l.Place.Name
 }
 
-// Own are the CPUs of a place, none for no place.
-func (p *Place) Own() []int {
+// OwnCPUs are the CPUs of a place, none for no place.
+func (p *Place) OwnCPUs() []int {
 	if p == nil {
 		return nil
 	}
@@ -214,8 +214,8 @@ func (o Observed) String() string {
 	return fmt.Sprint(o.Value)
 }
 
-// SaidBy lists the launches' values of one observation.
-func SaidBy(launches []*Launch, name string) string {
+// ObservedValues lists the launches' values of one observation.
+func ObservedValues(launches []*Launch, name string) string {
 	const most = 4
 	text, seen := "", []string{}
 	for _, l := range launches {

@@ -50,9 +50,9 @@ func (w *Waiver) Covers(d *Decision, now time.Time) bool {
 	return w.About(d) && !w.Revoked && now.Before(w.Expires)
 }
 
-// Bears is how the waiver affects a decision about its gate: that it covers it, or why
+// Effect is how the waiver affects a decision about its gate: that it covers it, or why
 // not. No fact if the gate passed, or the waiver of an earlier decision was revoked.
-func (w *Waiver) Bears(d *Decision, now time.Time) verdict.Reason {
+func (w *Waiver) Effect(d *Decision, now time.Time) verdict.Reason {
 	if w == nil || d == nil || d.Verdict.Unlocks() {
 		return verdict.Reason{}
 	}

@@ -60,7 +60,7 @@ func TestWaiverCovers(t *testing.T) {
 		if got := w.Covers(&d, c.at); got != c.covers {
 			t.Errorf("%s: covers is %v", name, got)
 		}
-		got := w.Bears(&d, c.at)
+		got := w.Effect(&d, c.at)
 		if name != "another gate" && got.Kind != c.bears {
 			t.Errorf("%s: it bears %+v, want %q", name, got, c.bears)
 		}
@@ -74,7 +74,7 @@ func TestWaiverCovers(t *testing.T) {
 		}
 	}
 	var none *Waiver
-	if none.Covers(d, noon) || !none.Bears(d, noon).IsZero() || w.Covers(nil, noon) {
+	if none.Covers(d, noon) || !none.Effect(d, noon).IsZero() || w.Covers(nil, noon) {
 		t.Error("what is not there covers something")
 	}
 }

@@ -231,9 +231,9 @@ func (d Comparison) ChangeText() string {
 		of = fmt.Sprintf(", by the first %d", d.Decided)
 	}
 	switch {
-	case d.Low != nil && !d.Shown():
+	case d.Low != nil && !d.Significant():
 		text = "~ " + text
-	case !d.Shown() || d.Better == measure.Neither:
+	case !d.Significant() || d.Better == measure.Neither:
 	case *d.Change > 0 == (d.Better == measure.Higher):
 		text += " better"
 	default:

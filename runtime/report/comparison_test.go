@@ -35,7 +35,7 @@ func TestComparisons(t *testing.T) {
 			t.Errorf("%s is %.12f, want %.12f", name, c.got, c.want)
 		}
 	}
-	if !d.Shown() || !strings.HasSuffix(d.ChangeText(), " better") {
+	if !d.Significant() || !strings.HasSuffix(d.ChangeText(), " better") {
 		t.Errorf("%+v", d)
 	}
 	if d := Comparisons(old, new, false, nil)[0]; d.Change == nil || d.P != nil || d.Low != nil {

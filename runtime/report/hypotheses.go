@@ -59,7 +59,7 @@ func claimOf(d *ledger.Decision) Claim {
 	if t.Against != "" {
 		arm = " per arm"
 	}
-	low, high := verdict.Apart(*t.Low, *t.High, t.OwnUnit())
+	low, high := verdict.FormatDistinct(*t.Low, *t.High, t.OwnUnit())
 	c.Tested = fmt.Sprintf("%s (bounds %s to %s, %s%s)", verdict.Number(*t.Estimate, t.OwnUnit()), low, high, verdict.Launches(t.N()), arm)
 	return c
 }

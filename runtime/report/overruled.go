@@ -59,7 +59,7 @@ func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled 
 			o.State = "withdrawn"
 		}
 	}
-	bears := w.Bears(d, now)
+	bears := w.Effect(d, now)
 	if bears.IsZero() {
 		return o
 	}

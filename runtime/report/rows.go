@@ -120,14 +120,14 @@ func Effects(effects []verdict.Effect) (t Table) {
 		switch {
 		case e.Low == nil:
 			what = "no bounds from so few launches"
-		case !e.Shown():
+		case !e.Significant():
 			what = "none shown"
 		case (*e.Change > 0) == (e.Better == string(measure.Higher)):
 			what = "better"
 		default:
 			what = "worse"
 		}
-		if e.Shown() && e.With != "" {
+		if e.Significant() && e.With != "" {
 			what += " together than apart"
 		}
 		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, verdict.CI(*e.Change, e.Low, e.High, "ratio"), what})

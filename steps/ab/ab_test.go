@@ -284,12 +284,12 @@ func TestShapeOfTwoCommands(t *testing.T) {
 		a, b string
 		want Shape
 	}{
-		{"K=1 ./serve.sh", "K=2 ./serve.sh", Shape{none, []string{"./serve.sh"}, nil, [2]Own{{Env: env("K", "1")}, {Env: env("K", "2")}}}},
-		{"X=0 ./serve.sh", "X=0 K=2 ./serve.sh", Shape{env("X", "0"), []string{"./serve.sh"}, nil, [2]Own{{Env: none}, {Env: env("K", "2")}}}},
-		{"serve m", "serve m --fast", Shape{none, []string{"serve", "m"}, nil, [2]Own{{Env: none, Args: []string{}}, {Env: none, Args: []string{"--fast"}}}}},
-		{"serve --k 1 --x", "serve --k 2", Shape{none, []string{"serve"}, nil, [2]Own{{Env: none, Args: []string{"--k", "1", "--x"}}, {Env: none, Args: []string{"--k", "2"}}}}},
-		{"--odd 1", "--odd 2", Shape{none, []string{"--odd"}, nil, [2]Own{{Env: none, Args: []string{"1"}}, {Env: none, Args: []string{"2"}}}}},
-		{"old/serve m", "K=1 new/serve m", Shape{none, []string{"old/serve", "m"}, nil, [2]Own{{Env: none}, {Env: env("K", "1"), Command: []string{"new/serve", "m"}}}}},
+		{"K=1 ./serve.sh", "K=2 ./serve.sh", Shape{none, []string{"./serve.sh"}, nil, [2]KnobSettings{{Env: env("K", "1")}, {Env: env("K", "2")}}}},
+		{"X=0 ./serve.sh", "X=0 K=2 ./serve.sh", Shape{env("X", "0"), []string{"./serve.sh"}, nil, [2]KnobSettings{{Env: none}, {Env: env("K", "2")}}}},
+		{"serve m", "serve m --fast", Shape{none, []string{"serve", "m"}, nil, [2]KnobSettings{{Env: none, Args: []string{}}, {Env: none, Args: []string{"--fast"}}}}},
+		{"serve --k 1 --x", "serve --k 2", Shape{none, []string{"serve"}, nil, [2]KnobSettings{{Env: none, Args: []string{"--k", "1", "--x"}}, {Env: none, Args: []string{"--k", "2"}}}}},
+		{"--odd 1", "--odd 2", Shape{none, []string{"--odd"}, nil, [2]KnobSettings{{Env: none, Args: []string{"1"}}, {Env: none, Args: []string{"2"}}}}},
+		{"old/serve m", "K=1 new/serve m", Shape{none, []string{"old/serve", "m"}, nil, [2]KnobSettings{{Env: none}, {Env: env("K", "1"), Command: []string{"new/serve", "m"}}}}},
 	} {
 		a, errA := ParseArm("a", c.a)
 		b, errB := ParseArm("b", c.b)

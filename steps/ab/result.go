@@ -222,8 +222,8 @@ func (r *Result) compare() {
 	}
 }
 
-// Broke reports whether a launch broke.
-func Broke(launches []*ledger.Launch) bool {
+// AnyFailed reports whether a launch broke.
+func AnyFailed(launches []*ledger.Launch) bool {
 	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return !l.OK })
 }
 
@@ -231,8 +231,8 @@ func (r *Result) LevelsPassed() bool {
 	return !slices.ContainsFunc(r.Levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
 }
 
-// Told reports whether the servers themselves show that the change took effect.
-func (r *Result) Told() bool {
+// EffectShown reports whether the servers themselves show that the change took effect.
+func (r *Result) EffectShown() bool {
 	return slices.ContainsFunc(r.Differs, func(d Diff) bool {
 		return d.Observed && d.Intended != ""
 	})

@@ -93,11 +93,11 @@ type Shape struct {
 	Env     map[string]string
 	Command []string
 	Args    []string
-	Own     [2]Own
+	Own     [2]KnobSettings
 }
 
-// Own is what one value of the knob sets. Command is nil if the engine's is used.
-type Own struct {
+// KnobSettings is what one value of the knob sets. Command is nil if the engine's is used.
+type KnobSettings struct {
 	Env           map[string]string
 	Command, Args []string
 }

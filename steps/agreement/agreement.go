@@ -265,9 +265,9 @@ type Recount struct {
 	Answer ledger.Recount `json:"answer,omitzero"`
 }
 
-// Asked is what a parent was asked about the launches of a session. It is an artifact of
+// Probes is what a parent was asked about the launches of a session. It is an artifact of
 // the launch that answered.
-type Asked struct {
+type Probes struct {
 	Of store.Origin `json:"of"`
 	// Launches are those that it was asked about.
 	Launches []string `json:"launches"`
@@ -281,7 +281,7 @@ type Asked struct {
 }
 
 // Recounted are the requests of some launches that were counted again; none of nil.
-func (a *Asked) Recounted(launches []string) (some []Recount) {
+func (a *Probes) Recounted(launches []string) (some []Recount) {
 	if a == nil {
 		return nil
 	}
@@ -297,9 +297,9 @@ func (a *Asked) Recounted(launches []string) (some []Recount) {
 const File = "agreement/asked.json"
 
 // Read returns what a launch was asked.
-func Read(from *store.Store, l *ledger.Launch) (*Asked, error) {
+func Read(from *store.Store, l *ledger.Launch) (*Probes, error) {
 	data, err := from.Get(l.Left[File])
-	a := &Asked{}
+	a := &Probes{}
 	if err == nil {
 		err = json.Unmarshal(data, a)
 	}

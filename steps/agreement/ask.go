@@ -50,8 +50,8 @@ type Question struct {
 // Ask asks a running parent until every candidate's agreement is shown or refuted, or
 // everything was asked that is worth it. The seed draws the positions: it must not have
 // been known before the last answer was given.
-func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*Asked, error) {
-	a := &Asked{Of: st.Origin(), All: map[string]map[string]map[Part]int{}}
+func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*Probes, error) {
+	a := &Probes{Of: st.Origin(), All: map[string]map[string]map[Part]int{}}
 	arms := []*drawn{q.draw(a, "", q.Own, seed)}
 	for _, name := range slices.Sorted(maps.Keys(q.Others)) {
 		arms = append(arms, q.draw(a, name, q.Others[name], seed))
@@ -80,7 +80,7 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*A
 			if least, declared := q.Least[arm.name]; declared {
 				c.Least = &least
 			}
-			if got := c.Judge(a); !got.Shown() && !got.Refuted() {
+			if got := c.Judge(a); !got.Holds() && !got.Refuted() {
 				open = append(open, arm)
 			}
 		}
@@ -111,7 +111,7 @@ type cellDraw struct {
 	counted map[*Answer]bool
 }
 
-func (q *Question) draw(a *Asked, name string, launches []string, seed string) *drawn {
+func (q *Question) draw(a *Probes, name string, launches []string, seed string) *drawn {
 	arm := &drawn{name: name}
 	cells := map[string][]*Answer{}
 	for _, id := range launches {
@@ -155,7 +155,7 @@ func (q *Question) draw(a *Asked, name string, launches []string, seed string) *
 }
 
 // ask asks so many positions of each part of each cell, with those asked before.
-func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Asked, most int) error {
+func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Probes, most int) error {
 	// What was computed of an answer may be used again.
 	client := st.Client.Bare()
 	for _, c := range d.cells {
@@ -211,7 +211,7 @@ func (p Position) look(ctx context.Context, st *launch.Started, client *openai.C
 		s, err := client.Stream(ctx, r)
 		return strings.TrimRight(st.Lab.Redact.Text(s.Reasoning+s.Text+s.Tools), "\uFFFD"), err
 	}
-	next, scored := once(c, c.scores, a, func() func() map[int]string {
+	next, scored := askOnce(c, c.scores, a, func() func() map[int]string {
 		return sync.OnceValue(func() map[int]string { return a.score(ctx, st, r) })
 	})()[l.At]
 	// What is likelier may be an end that was forbidden: then it is asked.
@@ -249,7 +249,7 @@ func (p Position) look(ctx context.Context, st *launch.Started, client *openai.C
 	}
 	if !scored && !continued {
 		r.MaxTokens = max(a.OutputTokens, 1)
-		said, err := once(c, c.said, a, func() func() (string, error) {
+		said, err := askOnce(c, c.said, a, func() func() (string, error) {
 			return sync.OnceValues(func() (string, error) { return ask(r) })
 		})()
 		if err != nil {
@@ -298,8 +298,8 @@ func (p Position) reached(l *Look, said string) Position {
 	return p
 }
 
-// once is what is asked of an answer as a whole, by all who look at it.
-func once[F any](c *cellDraw, of map[*Answer]F, a *Answer, ask func() F) F {
+// askOnce is what is asked of an answer as a whole, by all who look at it.
+func askOnce[F any](c *cellDraw, of map[*Answer]F, a *Answer, ask func() F) F {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	asked, known := of[a]
@@ -363,7 +363,7 @@ func count(ctx context.Context, st *launch.Started, text string, billed int) led
 }
 
 // Keep stores what was asked as an artifact of the launch that answered.
-func (a *Asked) Keep(st *launch.Started) error {
+func (a *Probes) Keep(st *launch.Started) error {
 	data, err := json.Marshal(a)
 	if err != nil {
 		return err

@@ -31,8 +31,8 @@ type Claim struct {
 	Least *float64
 }
 
-// Found is the agreement in one part of the answers to a cell.
-type Found struct {
+// PartResult is the agreement in one part of the answers to a cell.
+type PartResult struct {
 	Cell string
 	// Of is a Part, the faster or slower half of the answers, that to shorter or longer
 	// prompts; empty for all of a cell.
@@ -52,23 +52,23 @@ type Found struct {
 
 // Result is what a parent's answers show of a claim.
 type Result struct {
-	Parts []Found
+	Parts []PartResult
 	// Missing are launches of which too little can be asked in some cell.
 	Missing []string
 }
 
-// Shown reports whether the claim is shown in every part.
-func (r Result) Shown() bool {
-	return len(r.Parts) > 0 && len(r.Missing) == 0 && !slices.ContainsFunc(r.Parts, func(f Found) bool { return !f.Shown })
+// Holds reports whether the claim is shown in every part.
+func (r Result) Holds() bool {
+	return len(r.Parts) > 0 && len(r.Missing) == 0 && !slices.ContainsFunc(r.Parts, func(f PartResult) bool { return !f.Shown })
 }
 
 // Refuted reports whether it is refuted in some part.
 func (r Result) Refuted() bool {
-	return slices.ContainsFunc(r.Parts, func(f Found) bool { return f.Refuted })
+	return slices.ContainsFunc(r.Parts, func(f PartResult) bool { return f.Refuted })
 }
 
 // Worst is the part that decides: a refuted one, or the one least shown.
-func (r Result) Worst() Found {
+func (r Result) Worst() PartResult {
 	worst := r.Parts[0]
 	for _, f := range r.Parts[1:] {
 		if f.Refuted && !worst.Refuted || f.Refuted == worst.Refuted && worst.Shown && !f.Shown || f.Refuted == worst.Refuted && f.Shown == worst.Shown && f.High > worst.High {
@@ -79,7 +79,7 @@ func (r Result) Worst() Found {
 }
 
 // Least is the cell with the least agreement.
-func (r Result) Least() (least Found) {
+func (r Result) Least() (least PartResult) {
 	for _, f := range r.Parts {
 		if f.Of == "" && (least.Other.Of == 0 || f.Other.Value() < least.Other.Value()) {
 			least = f
@@ -151,7 +151,7 @@ func (l looked) half(value func(Look) float64, above bool) looked {
 }
 
 // Judge is what was asked so far shows of a claim.
-func (c Claim) Judge(a *Asked) (r Result) {
+func (c Claim) Judge(a *Probes) (r Result) {
 	took := func(l Look) float64 { return l.Took }
 	length := func(l Look) float64 { return float64(l.Prompt) }
 	own, other := a.by(c.Own), a.by(c.Other)
@@ -224,7 +224,7 @@ func (c Claim) Judge(a *Asked) (r Result) {
 
 // opens is the share of the tokens of some launches' answers that are of their opening, as
 // one of so many answers.
-func (a *Asked) opens(launches []string, cell string) stats.Share {
+func (a *Probes) opens(launches []string, cell string) stats.Share {
 	opens, all, answers := 0, 0, 0
 	for _, id := range launches {
 		opens += a.All[id][cell][Opening]
@@ -241,8 +241,8 @@ func (a *Asked) opens(launches []string, cell string) stats.Share {
 func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l.all+o.all }
 
 // part judges one part.
-func (c Claim) part(a *Asked, cell, of string, own, other looked) Found {
-	f := Found{Cell: cell, Of: of, Own: own.share(Look.Agrees), Other: other.share(Look.Agrees)}
+func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
+	f := PartResult{Cell: cell, Of: of, Own: own.share(Look.Agrees), Other: other.share(Look.Agrees)}
 	// What stands elsewhere is continued by any engine. How much does depends on the
 	// prompts, so answers are compared.
 	recites, more := other.recites()
@@ -276,7 +276,7 @@ type place struct {
 }
 
 // by are the looks at an arm's launches, by place.
-func (a *Asked) by(launches []string) map[place]looked {
+func (a *Probes) by(launches []string) map[place]looked {
 	out := map[place]looked{}
 	for _, id := range launches {
 		for cell, all := range a.All[id] {

@@ -11,9 +11,9 @@ import (
 
 // session is what a parent was asked about one launch of its own and one of a candidate,
 // whose looks agree as asked.
-func session(n int, agrees func(r *rand.Rand, l Look) bool) *Asked {
+func session(n int, agrees func(r *rand.Rand, l Look) bool) *Probes {
 	r := rand.New(rand.NewPCG(7, uint64(n)))
-	a := &Asked{All: map[string]map[string]map[Part]int{}}
+	a := &Probes{All: map[string]map[string]map[Part]int{}}
 	for _, arm := range []string{"own", "other"} {
 		a.Launches = append(a.Launches, arm)
 		a.All[arm] = map[string]map[Part]int{"chat": {}}
@@ -60,8 +60,8 @@ func TestJudge(t *testing.T) {
 		{"less than declared", 256, sometimes(0.4), limit(0.9), false, true},
 	} {
 		r := Claim{Own: []string{"own"}, Other: []string{"other"}, Least: c.least}.Judge(session(c.n, c.agrees))
-		if r.Shown() != c.shown || r.Refuted() != c.refuted {
-			t.Errorf("%s: shown %v, refuted %v: %+v", c.name, r.Shown(), r.Refuted(), r.Worst())
+		if r.Holds() != c.shown || r.Refuted() != c.refuted {
+			t.Errorf("%s: shown %v, refuted %v: %+v", c.name, r.Holds(), r.Refuted(), r.Worst())
 		}
 	}
 }
@@ -69,11 +69,11 @@ func TestJudge(t *testing.T) {
 // What was not asked is no proof: launches without a position, parts that no answer
 // reached, and nothing at all.
 func TestNothingAsked(t *testing.T) {
-	all := func() *Asked { return session(64, func(*rand.Rand, Look) bool { return true }) }
+	all := func() *Probes { return session(64, func(*rand.Rand, Look) bool { return true }) }
 	claim := Claim{Own: []string{"own"}, Other: []string{"other", "third"}}
 	a := all()
 	a.All["third"] = map[string]map[Part]int{}
-	if r := claim.Judge(a); r.Shown() || len(r.Missing) != 1 {
+	if r := claim.Judge(a); r.Holds() || len(r.Missing) != 1 {
 		t.Errorf("a launch without positions: %+v", r)
 	}
 	claim.Other = claim.Other[:1]
@@ -81,34 +81,34 @@ func TestNothingAsked(t *testing.T) {
 	for i := range a.Looks {
 		a.Looks[i].Unreached = a.Looks[i].Launch == "other" && a.Looks[i].Part == End
 	}
-	if r := claim.Judge(a); r.Shown() || r.Refuted() {
+	if r := claim.Judge(a); r.Holds() || r.Refuted() {
 		t.Errorf("ends that no answer reached: %+v", r)
 	}
 	a = all()
 	for _, arm := range a.All { // a cell that was measured, of which no answer was kept
 		arm["code"] = map[Part]int{}
 	}
-	if r := claim.Judge(a); r.Shown() || len(r.Missing) != 1 {
+	if r := claim.Judge(a); r.Holds() || len(r.Missing) != 1 {
 		t.Errorf("a cell without answers: %+v", r)
 	}
 	a = all()
 	a.All["other"]["chat"][Hidden] = a.All["other"]["chat"][First] / 10
-	if r := claim.Judge(a); r.Shown() || len(r.Missing) != 1 {
+	if r := claim.Judge(a); r.Holds() || len(r.Missing) != 1 {
 		t.Errorf("a tenth of the answers hidden: %+v", r)
 	}
 	a = all()
 	a.All["other"]["chat"][Opening] = a.All["other"]["chat"][End]
-	if r := claim.Judge(a); r.Shown() || r.Refuted() {
+	if r := claim.Judge(a); r.Holds() || r.Refuted() {
 		t.Errorf("openings that the parent does not have: %+v", r)
 	}
 	a = all()
 	for i := range a.Looks {
 		a.Looks[i].Recited = a.Looks[i].Launch == "other"
 	}
-	if r := claim.Judge(a); r.Shown() {
+	if r := claim.Judge(a); r.Holds() {
 		t.Errorf("recited: %+v", r)
 	}
-	if r := claim.Judge(&Asked{}); r.Shown() || r.Refuted() {
+	if r := claim.Judge(&Probes{}); r.Holds() || r.Refuted() {
 		t.Errorf("nothing: %+v", r)
 	}
 }

@@ -67,14 +67,14 @@ func simulate(wrong float64, sessions int) (e ends) {
 				if look == len(targets) && decided {
 					break
 				}
-				if got.Shown() {
+				if got.Holds() {
 					e.shown[look]++
 				}
 				if got.Refuted() {
 					e.refuted[look]++
 				}
 			}
-			decided = decided || got.Shown() || got.Refuted()
+			decided = decided || got.Holds() || got.Refuted()
 		}
 	}
 	return e
@@ -127,8 +127,8 @@ func simulated(r *rand.Rand, wrong float64) (s simulation) {
 
 // asked is what is known when so many positions of each part were asked, and half as many
 // of the parent's own.
-func (s simulation) asked(n int) *Asked {
-	a := &Asked{All: s.all}
+func (s simulation) asked(n int) *Probes {
+	a := &Probes{All: s.all}
 	for arm, most := range []int{n / 2, n} {
 		for _, part := range parts {
 			a.Looks = append(a.Looks, s.looks[arm][part][:min(most, len(s.looks[arm][part]))]...)

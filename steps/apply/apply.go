@@ -143,7 +143,7 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	for _, n := range r.lab.Unidentified() {
 		watch.Note(n)
 	}
-	known := KnownTo(st)
+	known := LaunchHistoryOf(st)
 	estimate := EstimateOf(r.plan, known, ahead)
 	clock := newClock(known, piecesOf(r.plan, ahead), st.LaunchByID)
 	runner.Observe = func(ev runtime.Event) { watch.Event(clock.at(ev)) }
@@ -242,7 +242,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if r.pool != nil {
 		lab.Elsewhere = r.pool
 	}
-	sum, sums, err := putSources(r.store, r.Loaded, redact.Whole(r.plan.Secrets()))
+	sum, sums, err := putSources(r.store, r.Loaded, redact.OnlyWhole(r.plan.Secrets()))
 	if err != nil {
 		return nil, err
 	}

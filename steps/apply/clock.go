@@ -14,7 +14,7 @@ import (
 type clock struct {
 	mu    sync.Mutex
 	began time.Time
-	known *Known
+	known *LaunchHistory
 	// launch finds a launch just made, for its duration.
 	launch func(id string) (*ledger.Launch, bool)
 	left   []piece
@@ -26,7 +26,7 @@ type clock struct {
 	since float64
 }
 
-func newClock(known *Known, left []piece, launch func(id string) (*ledger.Launch, bool)) *clock {
+func newClock(known *LaunchHistory, left []piece, launch func(id string) (*ledger.Launch, bool)) *clock {
 	return &clock{began: time.Now(), known: known, left: left, launch: launch, least: known.of(left), since: -1}
 }
 

@@ -21,7 +21,7 @@ type Estimate struct {
 }
 
 // EstimateOf estimates from the duration of earlier launches.
-func EstimateOf(p *plans.Plan, known *Known, states []*runtime.State) Estimate {
+func EstimateOf(p *plans.Plan, known *LaunchHistory, states []*runtime.State) Estimate {
 	pieces := piecesOf(p, states)
 	e := known.of(pieces)
 	if p.Executor == nil || p.Executor.Slots < 2 {
@@ -81,7 +81,7 @@ func piecesOf(p *plans.Plan, states []*runtime.State) (all []piece) {
 }
 
 // of adds up launches.
-func (k *Known) of(pieces []piece) (e Estimate) {
+func (k *LaunchHistory) of(pieces []piece) (e Estimate) {
 	bounded := true
 	for _, l := range pieces {
 		low, high := k.span(l)
@@ -106,10 +106,12 @@ const asFast = 2
 // span is the duration of a launch in 9 of 10 cases; high is 0 if unknown. A launch with
 // the same load and purpose says most. One of another variant of that engine bounds it;
 // and one with another load shows how long a start takes.
-func (k *Known) span(l piece) (low, high float64) {
-	same := k.those(func(t took) bool { return t.variant == l.VariantKey && t.purpose == l.Purpose && t.work == l.Work })
+func (k *LaunchHistory) span(l piece) (low, high float64) {
+	same := k.newestWhere(func(t launchTime) bool {
+		return t.variant == l.VariantKey && t.purpose == l.Purpose && t.work == l.Work
+	})
 	if len(same) > 0 {
-		low, high = within(same, func(t took) float64 { return t.seconds })
+		low, high = within(same, func(t launchTime) float64 { return t.seconds })
 		if l.Paced == 0 || high > l.pace {
 			return max(low, l.pace), max(high, l.pace)
 		}
@@ -117,18 +119,18 @@ func (k *Known) span(l piece) (low, high float64) {
 		return low + l.pace, high + l.pace
 	}
 	engine := engineKey(l.Engine, l.Model)
-	starts := k.those(func(t took) bool { return t.variant == l.VariantKey && t.start > 0 })
+	starts := k.newestWhere(func(t launchTime) bool { return t.variant == l.VariantKey && t.start > 0 })
 	if len(starts) == 0 {
-		starts = k.those(func(t took) bool { return t.engine == engine && t.start > 0 })
+		starts = k.newestWhere(func(t launchTime) bool { return t.engine == engine && t.start > 0 })
 	}
 	low = l.pace
 	if len(starts) > 0 {
-		start, _ := within(starts, func(t took) float64 { return t.start })
+		start, _ := within(starts, func(t launchTime) float64 { return t.start })
 		low += start
 	}
-	others := k.those(func(t took) bool { return t.engine == engine && t.purpose == l.Purpose && t.work == l.Work })
+	others := k.newestWhere(func(t launchTime) bool { return t.engine == engine && t.purpose == l.Purpose && t.work == l.Work })
 	if len(others) > 0 {
-		_, high = within(others, func(t took) float64 { return t.seconds })
+		_, high = within(others, func(t launchTime) float64 { return t.seconds })
 		high = max(high*asFast, low)
 	}
 	return low, high
@@ -142,7 +144,7 @@ const (
 )
 
 // within are the bounds for the next of these in 9 of 10 cases, by Student's t on logs.
-func within(of []took, value func(took) float64) (low, high float64) {
+func within(of []launchTime, value func(launchTime) float64) (low, high float64) {
 	mean, sum, n := 0.0, 0.0, float64(len(of))
 	for _, t := range of {
 		mean += math.Log(value(t)) / n

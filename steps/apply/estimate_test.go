@@ -28,7 +28,7 @@ func toMake(variant, purpose, work, model string, pace float64) piece {
 // What is like a launch says how long it takes; less than that bounds it, and nothing
 // makes numbers up.
 func TestSpan(t *testing.T) {
-	k := &Known{}
+	k := &LaunchHistory{}
 	for i, l := range []*ledger.Launch{
 		made("q", "v1", "qualification", "", 60, 62),
 		made("a", "v1", "benchmark", "w", 60, 100), made("b", "v1", "benchmark", "w", 60, 104),
@@ -82,7 +82,7 @@ func TestRangeHolds(t *testing.T) {
 			const applies = 500
 			for range applies {
 				seconds := func(mean float64) float64 { return mean * math.Exp(sd*draw.NormFloat64()) }
-				k := &Known{}
+				k := &LaunchHistory{}
 				for range before {
 					k.add(made("", "a", "benchmark", "w", 60, seconds(100)))
 					k.add(made("", "b", "benchmark", "w", 60, seconds(70)))
@@ -113,7 +113,7 @@ func TestRangeHolds(t *testing.T) {
 // decided or locked, and a launch that a sibling planned.
 func TestClock(t *testing.T) {
 	launches := map[string]*ledger.Launch{}
-	c := newClock(&Known{}, []piece{
+	c := newClock(&LaunchHistory{}, []piece{
 		toMake("a", "benchmark", "w", "org/model", 0), toMake("b", "benchmark", "w", "org/model", 0),
 		{Launch: toMake("b", "benchmark", "w", "org/model", 0).Launch, node: "sibling"},
 		{Launch: toMake("z", "benchmark", "w", "org/model", 0).Launch, node: "locked"},

@@ -54,12 +54,12 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	}
 	lab.OnSeenData = w.OnSeenData
 	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
-	if !w.Plan.Executor.Elsewhere() {
+	if !w.Plan.Executor.IsRemote() {
 		lab.Boot = machine.BootID() // else places have their own boot, and applies may run anywhere
 	}
 	lab.KindVersions = map[string]string{"embedded": embedded.Version}
-	lab.Since = w.since()
-	if w.Store != nil && !w.Plan.Executor.Elsewhere() {
+	lab.Since = w.countsSince()
+	if w.Store != nil && !w.Plan.Executor.IsRemote() {
 		lab.Opened, lab.Result = lab.OpenedBy, lab.IsResult
 	}
 	lab.Redact = redact.New(w.Plan.Secrets())
@@ -81,9 +81,9 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	return lab, nil
 }
 
-// since is the run from which on launches count of what cannot be identified: the last one
+// countsSince is the run from which on launches count of what cannot be identified: the last one
 // if that was killed or interrupted, or a person says so.
-func (w Wiring) since() string {
+func (w Wiring) countsSince() string {
 	if w.Since != "" || w.Store == nil || len(w.Store.Runs()) == 0 {
 		return cmp.Or(w.Since, w.Run)
 	}

@@ -164,7 +164,7 @@ func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) 
 		}
 	}
 	for _, f := range named {
-		data, err := stillNamed(f)
+		data, err := rereadFile(f)
 		if err != nil {
 			return "", nil, err
 		}
@@ -175,10 +175,10 @@ func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) 
 	return first, all, nil
 }
 
-// stillNamed reads a file that a plan names again, as only viewing a plan needs no such
+// rereadFile reads a file that a plan names again, as only viewing a plan needs no such
 // amount of data; it must still have the content read then. Its size is bounded by what a
 // plan reads.
-func stillNamed(f plans.NamedFile) ([]byte, error) {
+func rereadFile(f plans.NamedFile) ([]byte, error) {
 	data, err := os.ReadFile(f.Path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep %s with the run: %w", f.Name, err)

@@ -34,7 +34,7 @@ import (
 // until that or ctx ends. What still runs then is shut down gracefully. It keeps its data
 // in a temporary folder of its own.
 func Work(ctx context.Context, in io.Reader, out io.Writer) error {
-	clearLeft()
+	removeWorkerFolders()
 	dir, err := os.MkdirTemp("", workerDir+"*")
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 		select {
 		case m := <-heard:
 			silent.Reset(remote.Silence)
-			if err := w.hear(m); err != nil {
+			if err := w.handle(m); err != nil {
 				return err
 			}
 		case err := <-ended:
@@ -92,8 +92,8 @@ const workerDir = "mxflow-worker-"
 // stateOf is where a worker keeps the results of a launch.
 func stateOf(dir string) string { return filepath.Join(dir, "state") }
 
-// clearLeft removes the folders of killed workers. A new one may not be locked yet.
-func clearLeft() {
+// removeWorkerFolders removes the folders of killed workers. A new one may not be locked yet.
+func removeWorkerFolders() {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), workerDir+"*"))
 	for _, dir := range left {
 		info, err := os.Stat(dir)
@@ -121,8 +121,8 @@ type worker struct {
 	done chan struct{}
 }
 
-// hear handles a message. An error ends the worker.
-func (w *worker) hear(m remote.Message) error {
+// handle handles a message. An error ends the worker.
+func (w *worker) handle(m remote.Message) error {
 	switch {
 	case m.Hello != nil:
 		ready, err := w.begin(m.Hello)
@@ -200,14 +200,14 @@ func (w *worker) begin(h *remote.Hello) (*remote.Ready, error) {
 	if w.lab, err = NewLab(Wiring{Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner, RunDir: filepath.Join(w.dir, "run"), Since: h.Since}); err != nil {
 		return nil, err
 	}
-	if w.place, err = standsOn(w.soft, h, host); err != nil {
+	if w.place, err = placeOf(w.soft, h, host); err != nil {
 		return nil, err
 	}
 	return &remote.Ready{Place: w.place, Job: cmp.Or(h.Job, os.Getenv("SLURM_JOB_ID"))}, nil
 }
 
-// standsOn is a worker's place: the devices that it was given, or those of its job.
-func standsOn(ctx context.Context, h *remote.Hello, host string) (*ledger.Place, error) {
+// placeOf is a worker's place: the devices that it was given, or those of its job.
+func placeOf(ctx context.Context, h *remote.Hello, host string) (*ledger.Place, error) {
 	on := &ledger.Place{Name: host, Host: host, Boot: machine.BootID()}
 	if n := os.Getenv("SLURM_STEP_NUM_NODES"); n != "" && n != "1" {
 		on.Name = os.Getenv("SLURM_STEP_NODELIST") // of an engine of several nodes
@@ -320,7 +320,7 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 
 // newPool makes the workers of an apply, if its plan has launches made remote.
 func (r *run) newPool(owner string) (*remote.Pool, error) {
-	if !r.plan.Executor.Elsewhere() {
+	if !r.plan.Executor.IsRemote() {
 		return nil, nil
 	}
 	h := remote.Hello{Since: r.lab.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}

@@ -34,7 +34,7 @@ func TestClearLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clearLeft()
+	removeWorkerFolders()
 	for dir, want := range map[string]bool{killed: false, atWork: true, fresh: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: %v", dir, err)

@@ -95,7 +95,7 @@ func loadCasePlan(t testing.TB) *load.Result {
 // written are the cases of a text.
 func written(r *load.Result, name string, text []byte) ([]*Case, *lang.Findings) {
 	l := newLoader(r)
-	found := r.Aside([]string{name}, func() { l.file(name, text) })
+	found := r.CompileAlone([]string{name}, func() { l.file(name, text) })
 	return l.cases, found
 }
 

@@ -37,11 +37,11 @@ func Decide(p *plans.Plan, c *Case) *Outcome {
 	ev, levels := evidence(p, c)
 	if f := p.Feature(c.Feature); f != nil {
 		out.Rules = decide.Criteria(p, f, ev)
-		out.Verdict = decide.Whole(string(runtime.KindFeature), levels[f.Name], out.Rules)
+		out.Verdict = decide.JoinVerdicts(string(runtime.KindFeature), levels[f.Name], out.Rules)
 	} else {
 		ph := p.Phase(c.Phase)
 		out.Rules = gates.Decide(ph.Gate.Rules, ev, decide.SettingsOfGate(p, ph))
-		out.Verdict = decide.Whole(string(runtime.KindGate), nil, out.Rules)
+		out.Verdict = decide.JoinVerdicts(string(runtime.KindGate), nil, out.Rules)
 	}
 	if c.Expect != "" && c.Expect != out.Verdict {
 		out.Unexpected = append(out.Unexpected, Unexpected{Want: c.Expect, Got: out.Verdict})

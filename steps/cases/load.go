@@ -37,7 +37,7 @@ func Load(r *load.Result, files []string) ([]*Case, *lang.Findings) {
 		return nil, &lang.Findings{Files: r.Files}
 	}
 	l := newLoader(r)
-	found := r.Aside(files, func() {
+	found := r.CompileAlone(files, func() {
 		for _, path := range files {
 			if text, diag := lang.ReadSource(path, "case"); diag != nil {
 				l.Diags = append(l.Diags, diag)

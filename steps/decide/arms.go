@@ -44,7 +44,7 @@ func rootLost(benchmark *ledger.Decision) verdict.Reason {
 // accepted so far, on the engine that the feature is measured on, none of them resolved.
 // It returns runtime.ErrUndecided while that is unknown.
 func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
-	if f, err = standsFor(v, f); err != nil {
+	if f, err = representative(v, f); err != nil {
 		return a, err
 	}
 	on := f.Engine
@@ -67,7 +67,7 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 		}
 		a.Parent.Set = map[string]string{}
 		for _, e := range below {
-			maps.Copy(a.Parent.Set, Enters(e.feature, e.decision))
+			maps.Copy(a.Parent.Set, StackValues(e.feature, e.decision))
 		}
 		if len(below) > 0 {
 			base := v.Plan.DefaultKnobs()
@@ -77,7 +77,7 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 	if len(a.Parent.Set) == 0 {
 		a.Parent.Name = ledger.Baseline
 	}
-	set, err := sets(v, f)
+	set, err := knobChanges(v, f)
 	if err != nil {
 		return a, err
 	}
@@ -96,7 +96,7 @@ func candidateSet(v *View, f *plans.Feature) (map[string]string, error) {
 		}
 		return nil, runtime.ErrUndecided
 	}
-	return v.Plan.Apart(d.Variant), nil
+	return v.Plan.ChangedKnobs(d.Variant), nil
 }
 
 // entry is a feature that entered the stack, and the decision that let it in.
@@ -133,10 +133,10 @@ func accepted(v *View, f *plans.Feature) (below []entry, settled bool) {
 	return below, settled
 }
 
-// standsFor is the variant that represents a feature: if it chooses, the winning
+// representative is the variant that represents a feature: if it chooses, the winning
 // alternative, or without a winner the one that its decision shows. It returns
 // runtime.ErrUndecided while that is unknown.
-func standsFor(v *View, f *plans.Feature) (*plans.Feature, error) {
+func representative(v *View, f *plans.Feature) (*plans.Feature, error) {
 	if f == nil || f.Choose == nil {
 		return f, nil
 	}
@@ -169,9 +169,9 @@ func chosenValue(v *View, f *plans.Feature) string {
 	return ""
 }
 
-// sets is the knob values in which a candidate differs from its parent. What confirms a
+// knobChanges is the knob values in which a candidate differs from its parent. What confirms a
 // feature that chooses confirms its choice.
-func sets(v *View, f *plans.Feature) (map[string]string, error) {
+func knobChanges(v *View, f *plans.Feature) (map[string]string, error) {
 	of := v.Plan.Feature(f.Of)
 	if of == nil || of.Choose == nil || f.Engine == "" {
 		return f.Set, nil
@@ -183,8 +183,8 @@ func sets(v *View, f *plans.Feature) (map[string]string, error) {
 	return With(f.Set, of.Choose.Knob, value), nil
 }
 
-// Enters is the knob values that an accepted feature adds to the stack.
-func Enters(f *plans.Feature, d *ledger.Decision) map[string]string {
+// StackValues is the knob values that an accepted feature adds to the stack.
+func StackValues(f *plans.Feature, d *ledger.Decision) map[string]string {
 	if f.Choose == nil {
 		return f.Set
 	}

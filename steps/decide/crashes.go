@@ -9,11 +9,11 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// dies reports whether a launch broke in a way attributable to its variant: a fresh start
+// isEngineCrash reports whether a launch broke in a way attributable to its variant: a fresh start
 // of the engine ended by itself, or its log shows that it broke although the process
 // stayed. Mistakes of the plan or the machine do not count, nor what mxflow stopped or
 // could not do.
-func dies(l *ledger.Launch) bool {
+func isEngineCrash(l *ledger.Launch) bool {
 	if l.OK || l.Engine["fresh"] == "no" || l.Excused() {
 		return false
 	}
@@ -29,9 +29,9 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 	others := 0
 	for _, l := range launches {
 		switch {
-		case l.VariantKey == candidate.Key && dies(l):
+		case l.VariantKey == candidate.Key && isEngineCrash(l):
 			died = append(died, l)
-		case l.VariantKey == parent.Key && !l.OK && (l.Exit != nil || dies(l)):
+		case l.VariantKey == parent.Key && !l.OK && (l.Exit != nil || isEngineCrash(l)):
 			return nil, why
 		case l.VariantKey == parent.Key && l.OK:
 			others++
@@ -47,15 +47,15 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 		how = append(how, verdict.Say("session.crash_is", "{subject}").On(l.ID).From(l.Error))
 	}
 	first := died[0].Error
-	if !slices.ContainsFunc(died, func(l *ledger.Launch) bool { return !alike(l.Error, first) }) {
+	if !slices.ContainsFunc(died, func(l *ledger.Launch) bool { return !sameCrash(l.Error, first) }) {
 		how = []verdict.Reason{first}
 	}
 	return died, verdict.New(code.CrashedAgain, verdict.List("launches", ids), verdict.Text("other", parent.Name), verdict.Int("other_launches", others)).On(candidate.Name).From(how...)
 }
 
-// alike reports whether two launches broke in the same way: with the same signature, if
+// sameCrash reports whether two launches broke in the same way: with the same signature, if
 // there is one.
-func alike(a, b verdict.Reason) bool {
+func sameCrash(a, b verdict.Reason) bool {
 	if len(a.Causes) == 0 {
 		return a.Equal(b)
 	}
@@ -67,7 +67,7 @@ func alike(a, b verdict.Reason) bool {
 func MayCrashAgain(candidate, parent Arm, launches []*ledger.Launch) bool {
 	last := launches[len(launches)-1]
 	died, _ := CrashedAgain(candidate, parent, append(slices.Clone(launches), last))
-	return last.VariantKey == candidate.Key && dies(last) && len(died) == 2
+	return last.VariantKey == candidate.Key && isEngineCrash(last) && len(died) == 2
 }
 
 // Crashes returns the starts of a variant that crashed since its last launch that was
@@ -79,7 +79,7 @@ func Crashes(records iter.Seq2[int, *ledger.Record], variant string) (crashed []
 		case l == nil || l.VariantKey != variant:
 		case l.Crashed():
 			crashed = append(crashed, l)
-		case Sound(l) && l.Purpose == ledger.ForBenchmark:
+		case Usable(l) && l.Purpose == ledger.ForBenchmark:
 			crashed = nil
 		}
 	}

@@ -26,7 +26,7 @@ func TestDies(t *testing.T) {
 		{"the machine's, without an end", ledger.Launch{Failure: "machine"}, false, false},
 		{"a server that ran before", ledger.Launch{Failure: "engine", Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false, true},
 	} {
-		if got := dies(&c.l); got != c.want {
+		if got := isEngineCrash(&c.l); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 		if got := c.l.Crashed(); got != c.crashed {

@@ -42,8 +42,8 @@ type View struct {
 	OnSeenData bool
 }
 
-// Found is the evidence to decide one candidate.
-type Found struct {
+// CandidateEvidence is the evidence to decide one candidate.
+type CandidateEvidence struct {
 	// Evidence is what rules read of it, under the name of the feature that it
 	// represents.
 	Evidence *gates.Feature
@@ -81,10 +81,10 @@ func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
 	return nil, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
 }
 
-// Whole joins the verdict of a decision from its levels and rules: a gate's from all of
+// JoinVerdicts joins the verdict of a decision from its levels and rules: a gate's from all of
 // its rules, a feature's from its levels and the rules that decide. If none does, nothing
 // was shown.
-func Whole(kind string, levels []ledger.Level, rules []verdict.Rule) verdict.Verdict {
+func JoinVerdicts(kind string, levels []ledger.Level, rules []verdict.Rule) verdict.Verdict {
 	var joined []verdict.Verdict
 	for _, r := range rules {
 		if r.Decides || runtime.Kind(kind) == runtime.KindGate {

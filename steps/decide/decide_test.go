@@ -134,7 +134,7 @@ func TestConfirmed(t *testing.T) {
 		}
 	}
 	v := viewOf(t, src, nil, nil)
-	if !maps.Equal(Enters(v.Plan.Feature("sized"), &ledger.Decision{Variant: map[string]string{"size": "small", "b": "x"}}), map[string]string{"a": "on", "size": "small"}) {
+	if !maps.Equal(StackValues(v.Plan.Feature("sized"), &ledger.Decision{Variant: map[string]string{"size": "small", "b": "x"}}), map[string]string{"a": "on", "size": "small"}) {
 		t.Error("what enters the stack is not what was chosen")
 	}
 }

@@ -61,8 +61,8 @@ func Measured(l *ledger.Launch) gates.Launch {
 // measured gathers what rules on a feature may read from outcomes and recorded launches.
 // It returns runtime.ErrUndecided while its variants are unknown, and an error for a
 // launch that is not on record: deciding without it would decide something else.
-func (v *View) measured(f *plans.Feature) (*Found, error) {
-	f, err := standsFor(v, f)
+func (v *View) measured(f *plans.Feature) (*CandidateEvidence, error) {
+	f, err := representative(v, f)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (v *View) measured(f *plans.Feature) (*Found, error) {
 	}
 	out.Evidence = []ledger.Evidence{ev}
 	read, err := assembled(ev, v.launch)
-	return &Found{Evidence: read, Rests: out}, err
+	return &CandidateEvidence{Evidence: read, Rests: out}, err
 }
 
 // evidenceOf is the evidence on a candidate without launches.
@@ -144,7 +144,7 @@ func (v *View) fill(ev *ledger.Evidence, a Arms, f *plans.Feature, launches []*l
 	_, ev.Max = v.Plan.LaunchesOf(ReadAs(f))
 	session, work := "", ""
 	for _, launch := range launches {
-		if !Sound(launch) {
+		if !Usable(launch) {
 			continue
 		}
 		session, work = launch.Session, launch.Work
@@ -184,7 +184,7 @@ func (v *View) qualified(ev *ledger.Evidence, a Arms, f *plans.Feature) {
 		}
 		for _, id := range d.Launches {
 			l, ok := v.launch(id)
-			if !ok || !Sound(l) || l.Purpose != ledger.ForQualification {
+			if !ok || !Usable(l) || l.Purpose != ledger.ForQualification {
 				continue
 			}
 			for key, to := range armsOf(ev, a) {

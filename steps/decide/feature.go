@@ -22,7 +22,7 @@ type Alternative struct {
 	// was not measured or nothing is preferred.
 	Gain *float64
 
-	found *Found
+	found *CandidateEvidence
 }
 
 // Candidate decides the criteria of one candidate from its launches, and whether it
@@ -40,11 +40,11 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 		}
 	}
 	criteria(v.Plan, f, all, out)
-	out.Verdict = Whole(out.Kind, out.Levels, out.Rules)
+	out.Verdict = JoinVerdicts(out.Kind, out.Levels, out.Rules)
 	if len(decisive(f)) == 0 {
 		out.Notes = append(out.Notes, verdict.Say("feature.no_criterion", "no criterion decides this feature"))
 	}
-	v.onSeen(runtime.FeatureID(f.Name), out, out.Evidence)
+	v.withholdOnSeenData(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
 	out.Hypothesis = claimed(v, f, all, out)
 	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f)), found: found}, nil
@@ -309,7 +309,7 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	out.Reasons = append(reasons, decided.Reasons...)
-	v.restsOnSeen(&out, f.Confirm)
+	v.markSeenData(&out, f.Confirm)
 	admit(v, f, &out)
 	return &out, nil
 }

@@ -120,7 +120,7 @@ func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goa
 		relaxed := relaxedSince(then, goals, node, ev, variant)
 		// That it passed then does not excuse picking it now.
 		picked := verdict.Holds(relaxed, code.AskedAfter.Kind) || verdict.Holds(relaxed, code.PreferMoved.Kind)
-		if len(relaxed) == 0 || !picked && passedBefore(records, node, ev, variant) {
+		if len(relaxed) == 0 || !picked && passedEarlier(records, node, ev, variant) {
 			continue
 		}
 		for _, r := range relaxed {
@@ -144,7 +144,7 @@ func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evide
 	}
 	for _, id := range []string{runtime.FeatureID(variant), node} {
 		if was := then[id]; !isPhase(node) && len(was.Compares) > 0 {
-			return easier(was, now[node], renamed(was.Compares, names))
+			return easierCompares(was, now[node], renamed(was.Compares, names))
 		}
 	}
 	if !isPhase(node) || then == nil {
@@ -169,7 +169,7 @@ func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evide
 			})
 		}
 		if len(reading) > 0 {
-			why, known = append(why, easier(then[id], now[node], reading)...), true
+			why, known = append(why, easierCompares(then[id], now[node], reading)...), true
 		}
 	}
 	if !known && plans.OfMatrix(ev.Feature) {
@@ -190,9 +190,9 @@ func renamed(compares []ledger.Compare, names map[string]string) []ledger.Compar
 	return out
 }
 
-// easier is which comparisons are missing or easier, and which error rates are now easier
+// easierCompares is which comparisons are missing or easier, and which error rates are now easier
 // to keep.
-func easier(was, is ledger.Goal, compares []ledger.Compare) (why []verdict.Reason) {
+func easierCompares(was, is ledger.Goal, compares []ledger.Compare) (why []verdict.Reason) {
 	for _, c := range compares {
 		if slices.ContainsFunc(is.Compares, func(now ledger.Compare) bool { return now.Covers(c) }) {
 			continue
@@ -262,9 +262,9 @@ func featureOf(variant string) string {
 	return name
 }
 
-// passedBefore reports whether launches of a session passed for a node before, without a
+// passedEarlier reports whether launches of a session passed for a node before, without a
 // person's override.
-func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence, variant string) bool {
+func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence, variant string) bool {
 	own := func(name string) bool { return name == ev.Candidate.Name || name == variant }
 	began := false
 	for _, r := range records {
@@ -294,9 +294,9 @@ func passedBefore(records iter.Seq2[int, *ledger.Record], node string, ev ledger
 	return false
 }
 
-// onSeen withdraws a pass if rules were relaxed after their launches were seen, unless a
+// withholdOnSeenData withdraws a pass if rules were relaxed after their launches were seen, unless a
 // person lets them decide: then the decision says so.
-func (v *View) onSeen(node string, out *ledger.Decision, evidence []ledger.Evidence) {
+func (v *View) withholdOnSeenData(node string, out *ledger.Decision, evidence []ledger.Evidence) {
 	if out.Verdict != verdict.Pass || len(evidence) == 0 {
 		return
 	}
@@ -351,9 +351,9 @@ func LetDecide(records iter.Seq2[int, *ledger.Record], node string, launches []s
 	})
 }
 
-// restsOnSeen marks a pass that rests on features decided on seen data, unless it has a
+// markSeenData marks a pass that rests on features decided on seen data, unless it has a
 // mark of its own.
-func (v *View) restsOnSeen(out *ledger.Decision, features []*plans.Feature) {
+func (v *View) markSeenData(out *ledger.Decision, features []*plans.Feature) {
 	if out.Verdict != verdict.Pass || len(out.OnSeenData) > 0 {
 		return
 	}
@@ -366,10 +366,10 @@ func (v *View) restsOnSeen(out *ledger.Decision, features []*plans.Feature) {
 	}
 }
 
-// Fresh is why a member's launches may no longer decide and new ones must be made: a rule
+// NeedsFreshLaunches is why a member's launches may no longer decide and new ones must be made: a rule
 // was relaxed after they were seen, and on them it would pass, or might with more of
 // them. No fact if they may decide.
-func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, error) {
+func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict.Reason, error) {
 	seen := ledger.Evidence{Feature: ReadAs(m.Feature), Candidate: ledger.Arm{Name: m.Feature.Name}}
 	for _, l := range launches {
 		if seen.Session = l.Session; l.VariantKey == m.Arms.Candidate.Key {
@@ -389,7 +389,7 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 		}
 		return why
 	}
-	read, err := m.evidence(v, m.Took(launches))
+	read, err := m.evidence(v, m.DecidingLaunches(launches))
 	if err != nil {
 		return verdict.Reason{}, err
 	}
@@ -411,7 +411,7 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 			continue
 		}
 		if ph.Gate != nil {
-			if err := v.beside(all, ph); err != nil {
+			if err := v.readOtherFeatures(all, ph); err != nil {
 				return verdict.Reason{}, err
 			}
 			rules = gates.Decide(ph.Gate.Rules, all, SettingsOfGate(v.Plan, ph))
@@ -426,7 +426,7 @@ func (m *Member) Fresh(v *View, launches []*ledger.Launch) (verdict.Reason, erro
 // mayPass reports whether rules pass on launches, or might with more, or with what is not
 // decided yet.
 func (m *Member) mayPass(rules []verdict.Rule, launches []*ledger.Launch) bool {
-	taken := m.Took(launches)
+	taken := m.DecidingLaunches(launches)
 	few := len(taken)/len(m.Launched) < m.Least
 	return !slices.ContainsFunc(rules, func(r verdict.Rule) bool {
 		missing := slices.ContainsFunc(r.Inputs, func(in verdict.Input) bool { return !in.Missing.IsZero() })

@@ -54,9 +54,9 @@ func NewRows(launched []string, launches int) Member {
 // Has reports whether a variant is launched for it.
 func (m *Member) Has(key string) bool { return slices.Contains(m.Launched, key) }
 
-// Lose drops an arm, with the reason; it reports false for one without which there is no
+// DropArm drops an arm, with the reason; it reports false for one without which there is no
 // comparison.
-func (m *Member) Lose(key string, why verdict.Reason) bool {
+func (m *Member) DropArm(key string, why verdict.Reason) bool {
 	if key == m.Arms.Candidate.Key || key == m.Arms.Parent.Key || !m.Has(key) {
 		return false
 	}
@@ -69,8 +69,8 @@ func (m *Member) Lose(key string, why verdict.Reason) bool {
 	return true
 }
 
-// GaveUp is the reason that a launch of a session does not count and is not replaced.
-func GaveUp(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
+// NotReplaced is the reason that a launch of a session does not count and is not replaced.
+func NotReplaced(l *ledger.Launch, all []*ledger.Launch) verdict.Reason {
 	_, why := NotCounted(l)
 	return verdict.Say("session.launch_lost", "launch {number} ({variant})",
 		verdict.Int("number", ledger.Numbers(all)[l.ID]), verdict.Text("variant", l.Variant)).On(l.ID).From(why...)
@@ -91,20 +91,20 @@ func Slots(launches []*ledger.Launch, key string) [][]*ledger.Launch {
 	return out
 }
 
-// Took returns the launches that its decision rests on: of every arm, those of the rounds
+// DecidingLaunches returns the launches that its decision rests on: of every arm, those of the rounds
 // in which all of its arms were launched. An arm that by these launches gets no more drops
 // out first, as it did in the session that made them.
-func (m *Member) Took(launches []*ledger.Launch) []*ledger.Launch {
+func (m *Member) DecidingLaunches(launches []*ledger.Launch) []*ledger.Launch {
 	for _, key := range m.Launched {
 		for _, slot := range Slots(launches, key) {
-			if !slices.ContainsFunc(slot, Sound) && !Replaced(slot) {
-				m.Lose(key, GaveUp(slot[len(slot)-1], launches))
+			if !slices.ContainsFunc(slot, Usable) && !Replaced(slot) {
+				m.DropArm(key, NotReplaced(slot[len(slot)-1], launches))
 			}
 		}
 	}
 	rounds := map[int][]*ledger.Launch{}
 	for _, launch := range launches {
-		if m.Has(launch.VariantKey) && Sound(launch) {
+		if m.Has(launch.VariantKey) && Usable(launch) {
 			rounds[launch.Ordinal] = append(rounds[launch.Ordinal], launch)
 		}
 	}
@@ -127,8 +127,8 @@ func Together(round []*ledger.Launch, arms int) []*ledger.Launch {
 	return nil
 }
 
-// Spared is how many launches each arm has, if a session ended before all were made.
-func (m *Member) Spared() verdict.Reason {
+// EarlyStop is how many launches each arm has, if a session ended before all were made.
+func (m *Member) EarlyStop() verdict.Reason {
 	args := []verdict.Arg{verdict.Int("n", m.Rounds)}
 	if m.Rounds < m.Most {
 		args = append(args, verdict.Int("most", m.Most))
@@ -138,7 +138,7 @@ func (m *Member) Spared() verdict.Reason {
 
 // Look tests whether the rules that read a member need more launches than these.
 func (m *Member) Look(v *View, launches []*ledger.Launch) error {
-	used := m.Took(launches)
+	used := m.DecidingLaunches(launches)
 	m.Rounds = len(used) / max(1, len(m.Launched))
 	if m.Feature == nil {
 		m.Open = m.Rounds < m.Most && len(m.Launched) > 0
@@ -153,7 +153,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 	}
 	ev, err := m.evidence(v, used)
 	if err == nil {
-		m.Open, m.Asked, err = wanted(v, m.Feature, ev)
+		m.Open, m.Asked, err = openRules(v, m.Feature, ev)
 	}
 	return err
 }
@@ -180,9 +180,9 @@ func (m *Member) evidence(v *View, used []*ledger.Launch) (*gates.Feature, error
 	})
 }
 
-// wanted reports whether any set of rules that reads a feature could still be settled by
+// openRules reports whether any set of rules that reads a feature could still be settled by
 // more launches of it, and which rules it tested for that.
-func wanted(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked []verdict.Rule, err error) {
+func openRules(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked []verdict.Rule, err error) {
 	name := ReadAs(f)
 	all := &gates.Evidence{Features: map[string]*gates.Feature{name: ev}}
 	ask := func(rules []*plans.Rule, s gates.Settings) bool {
@@ -200,7 +200,7 @@ func wanted(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked []ve
 		if ph.Gate == nil || !Reads(ph.Gate.Rules, name) {
 			continue
 		}
-		if err := v.beside(all, ph); err != nil {
+		if err := v.readOtherFeatures(all, ph); err != nil {
 			return false, asked, err
 		}
 		if ask(ph.Gate.Rules, SettingsOfGate(v.Plan, ph)) {
@@ -210,8 +210,8 @@ func wanted(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked []ve
 	return false, asked, nil
 }
 
-// beside adds what a gate reads of other features, as far as they are decided.
-func (v *View) beside(all *gates.Evidence, ph *plans.Phase) error {
+// readOtherFeatures adds what a gate reads of other features, as far as they are decided.
+func (v *View) readOtherFeatures(all *gates.Evidence, ph *plans.Phase) error {
 	for _, other := range GateFeatures(v.Plan, ph) {
 		if all.Features[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
 			continue
@@ -278,7 +278,7 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	d := v.Plan.Decision
 	falsePass, left := d.FalsePass, true
 	if try := Tries(v.records(), m.Feature.Name, m.Arms.Candidate.Key, m.Arms.Parent.Key, session, work); try > 1 {
-		notes = append(notes, gates.Tried(ReadAs(m.Feature), try, d.FalsePass))
+		notes = append(notes, gates.TryNote(ReadAs(m.Feature), try, d.FalsePass))
 		falsePass, left = stats.Rung(d.FalsePass, try)
 	}
 	if !left || m.Most < 3 {
@@ -346,7 +346,7 @@ func resolution(sd, bound float64, least, most int, resolves func(launches int) 
 // retracted, under whatever name: what rests on them would not count. It returns why; no
 // fact if there is no such outcome.
 func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reason {
-	taken := m.Took(launches)
+	taken := m.DecidingLaunches(launches)
 	if len(taken) == 0 {
 		return verdict.Reason{} // none, or of other arms than then
 	}

@@ -90,7 +90,7 @@ phase "two" {
 		{&ledger.Retraction{Node: runtime.FeatureID("x"), Reason: "the prompts were cached", By: "kim"}, false},
 	} {
 		outcomes[runtime.FeatureID("x")].Retraction = c.retraction
-		got, _, err := wanted(v, y, ev)
+		got, _, err := openRules(v, y, ev)
 		if err != nil || got != c.want {
 			t.Errorf("retraction %+v: wanted %v, %v, want %v", c.retraction, got, err, c.want)
 		}

@@ -134,7 +134,7 @@ func NoiseBefore(records iter.Seq2[int, *ledger.Record], session, work string, v
 		if l != nil && session != "" && l.Session == session {
 			break
 		}
-		if l != nil && l.Purpose == ledger.ForBenchmark && Sound(l) && l.Work == work {
+		if l != nil && l.Purpose == ledger.ForBenchmark && Usable(l) && l.Work == work {
 			before = append(before, l)
 		}
 	}

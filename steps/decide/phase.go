@@ -49,9 +49,9 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 		out.Rules = append(out.Rules, result)
 	}
 	out.Notes = append(out.Notes, marks(all, settings, out.Evidence)...)
-	out.Verdict = Whole(string(runtime.KindGate), nil, out.Rules)
-	v.onSeen(runtime.PhaseID(ph.Name), out, out.Evidence)
-	v.restsOnSeen(out, GateFeatures(v.Plan, ph))
+	out.Verdict = JoinVerdicts(string(runtime.KindGate), nil, out.Rules)
+	v.withholdOnSeenData(runtime.PhaseID(ph.Name), out, out.Evidence)
+	v.markSeenData(out, GateFeatures(v.Plan, ph))
 	return out, nil
 }
 
@@ -90,7 +90,7 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	var evidence []ledger.Evidence
 	for _, b := range ph.Steps {
 		verdicts = append(verdicts, verdict.Pass)
-		out.Reasons = append(out.Reasons, runtime.StepPart(b).Came(verdict.Pass))
+		out.Reasons = append(out.Reasons, runtime.StepPart(b).Outcome(verdict.Pass))
 	}
 	for _, f := range ph.Features {
 		id := runtime.FeatureID(f.Name)
@@ -99,15 +99,15 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 			came = d.Verdict
 			evidence = append(evidence, slices.DeleteFunc(slices.Clone(d.Evidence), func(e ledger.Evidence) bool { return e.Feature != f.Name })...)
 			if v.LockedBy(id).IsZero() {
-				why = runtime.FeaturePart(f).Came(d.Verdict)
+				why = runtime.FeaturePart(f).Outcome(d.Verdict)
 			}
 		}
 		verdicts = append(verdicts, came)
 		out.Reasons = append(out.Reasons, why)
 	}
 	out.Verdict = verdict.Join(verdicts...)
-	v.onSeen(runtime.PhaseID(ph.Name), out, evidence)
-	v.restsOnSeen(out, ph.Features)
+	v.withholdOnSeenData(runtime.PhaseID(ph.Name), out, evidence)
+	v.markSeenData(out, ph.Features)
 	return out, nil
 }
 
@@ -125,7 +125,7 @@ func brokenStep(v *View, ph *plans.Phase) *ledger.Decision {
 		case !d.Verdict.Unlocks():
 			return &ledger.Decision{
 				Verdict: d.Verdict, LogTail: d.LogTail, Exit: d.Exit,
-				Reasons: append([]verdict.Reason{runtime.StepPart(b).Alone(d.Verdict)}, d.Why()...),
+				Reasons: append([]verdict.Reason{runtime.StepPart(b).AloneOutcome(d.Verdict)}, d.Why()...),
 			}
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Sound reports whether a launch may be evidence: one that broke or was disturbed is
+// Usable reports whether a launch may be evidence: one that broke or was disturbed is
 // recorded with its cause, and another replaces it.
-func Sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
+func Usable(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
 
 // Lost reports whether it is unknown how a launch ended, because what made it on another
 // machine is gone: another may replace it.
@@ -27,7 +27,7 @@ func Replaced(slot []*ledger.Launch) bool {
 	}
 	unsound := 0
 	for _, l := range slot {
-		if !Sound(l) { // others were left on a place that was lost
+		if !Usable(l) { // others were left on a place that was lost
 			unsound++
 		}
 	}
@@ -38,5 +38,5 @@ func Replaced(slot []*ledger.Launch) bool {
 // Lacks reports whether a slot must be launched: it was not, or its latest launch is
 // replaced.
 func Lacks(slot []*ledger.Launch) bool {
-	return len(slot) == 0 || !slices.ContainsFunc(slot, Sound) && Replaced(slot)
+	return len(slot) == 0 || !slices.ContainsFunc(slot, Usable) && Replaced(slot)
 }

@@ -40,7 +40,7 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, ledger.Evid
 	switch {
 	case d == nil:
 		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(row.Kind()+" "+row.Step).From(v.LockedBy(stepOf(row)))
-	case row.Finds():
+	case row.OfNumbers():
 		launches, err = v.numbers(row, d, &ev)
 	default:
 		launches, err = v.compared(ph, row, d, &ev)

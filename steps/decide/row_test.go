@@ -111,7 +111,7 @@ func TestGateReadsRows(t *testing.T) {
 		if err != nil || len(ev.Features) != 1 {
 			t.Fatalf("%s: %v, %v", name, ev, err)
 		}
-		if again := Whole(string(runtime.KindGate), nil, gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, GateSettings(res.Plan))); again != c.want {
+		if again := JoinVerdicts(string(runtime.KindGate), nil, gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, GateSettings(res.Plan))); again != c.want {
 			t.Errorf("%s: %s when decided again, want %s", name, again, c.want)
 		}
 	}

@@ -36,7 +36,7 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 		found := false
 		for _, path := range slices.Sorted(maps.Keys(compared)) {
 			if strings.HasPrefix(path, one.Path+".") {
-				all, found = append(all, held(p, one, compared[path])...), true
+				all, found = append(all, withComparedAddresses(p, one, compared[path])...), true
 			}
 		}
 		if !found {
@@ -55,7 +55,7 @@ func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []st
 	case len(compared) == 0 && measure.OfCommand(of) && p.Baseline != nil:
 		return []ledger.Target{ofCommand(p.Engine(p.Baseline.Engine), one, of+"."+metric)}
 	case len(compared) > 0 || len(measured) == 0:
-		return held(p, one, compared)
+		return withComparedAddresses(p, one, compared)
 	}
 	cell, name := measure.SplitAddress(measured[0])
 	if m, ok := measure.LookupIn(name, measure.PerRequest, measure.PerCell); ok {
@@ -82,8 +82,8 @@ func ofCommand(e *plans.Engine, one ledger.Target, address string) ledger.Target
 	return one
 }
 
-// held is a number with each address that rules compare it with.
-func held(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []ledger.Target) {
+// withComparedAddresses is a number with each address that rules compare it with.
+func withComparedAddresses(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []ledger.Target) {
 	for _, c := range compared {
 		t := one
 		t.Path, t.Value, t.Unit, t.Better = c.target.Path, c.target.Number, c.metric.Unit, c.metric.Better

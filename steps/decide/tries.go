@@ -59,7 +59,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 		if l.Ordinal == 1 && parents[l.Session] == "" {
 			parents[l.Session] = l.VariantKey
 		}
-		if l.VariantKey == parent || l.VariantKey != candidate && l.Variant != name || !Sound(l) {
+		if l.VariantKey == parent || l.VariantKey != candidate && l.Variant != name || !Usable(l) {
 			continue
 		}
 		a := armKey{session: l.Session, variant: l.VariantKey}
@@ -90,7 +90,7 @@ func marks(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (s
 			continue
 		}
 		if f.Try > 1 {
-			said = append(said, gates.Tried(ev.Feature, f.Try, s.FalsePass))
+			said = append(said, gates.TryNote(ev.Feature, f.Try, s.FalsePass))
 		}
 		if slices.ContainsFunc(f.Candidate.Launches, func(l gates.Launch) bool { return l.Pinned }) {
 			said = append(said, verdict.New(code.TunePinned).On(ev.Feature))

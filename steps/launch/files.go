@@ -31,7 +31,7 @@ func (st *Started) keepFiles(v *variant.Variant) (keep func()) {
 		used.Opened = source.Open(pids, st.Began, host)
 		if l, ok := st.Inst.(engine.Listener); ok && v.Spec.How() == engine.HowProcess {
 			running = source.Running(pids)
-			if _, seen := l.Others(); !seen {
+			if _, seen := l.PortUser(); !seen {
 				used.Opened = append(used.Opened, source.File{Path: "a server outside of its processes", Digest: source.Replaced})
 			}
 		}
@@ -242,7 +242,7 @@ func (l *Lab) filesChanged(v *variant.Variant) (names []string) {
 	}
 	for path, digest := range now {
 		if was[path] != digest {
-			names = append(names, l.Shown(path))
+			names = append(names, l.DisplayPath(path))
 		}
 	}
 	slices.Sort(names)
@@ -268,7 +268,7 @@ func (l *Lab) movedFile(ctx context.Context, launches []*ledger.Launch, vs []*va
 			case !known:
 				first[f.Path] = seen{f.Digest, launch.ID}
 			case was.digest != f.Digest && was.launch == "":
-				return verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(l.Shown(f.Path))
+				return verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(l.DisplayPath(f.Path))
 			case was.digest != f.Digest:
 				return verdict.New(code.TreeMoved, verdict.List("files", []string{filepath.Base(f.Path)}),
 					verdict.Text("one", was.launch), verdict.Text("other", launch.ID)).On(filepath.Dir(f.Path))
@@ -278,7 +278,7 @@ func (l *Lab) movedFile(ctx context.Context, launches []*ledger.Launch, vs []*va
 	if path := l.movedSince(ctx, launches, vs); path != "" {
 		return verdict.Say("file.moved_since",
 			"{subject}, which an engine here may run, was changed, created or removed during or after the "+
-				"measurement: find the program that did it (it may be an engine), and apply again").On(l.Shown(path))
+				"measurement: find the program that did it (it may be an engine), and apply again").On(l.DisplayPath(path))
 	}
 	return verdict.Reason{}
 }
@@ -298,7 +298,7 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 			since = launch.Started
 		}
 	}
-	if since.IsZero() || l.Plan.Executor.Elsewhere() {
+	if since.IsZero() || l.Plan.Executor.IsRemote() {
 		return ""
 	}
 	for _, v := range vs {
@@ -333,7 +333,7 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 		for _, path := range slices.Sorted(maps.Keys(ran)) {
 			digest := ran[path]
 			now, err := l.Read.File(path)
-			written := now.Changed > since.UnixNano() && !now.Whole()
+			written := now.Changed > since.UnixNano() && !now.Complete()
 			if digest != source.Replaced && !slices.Contains(wrote, path) && (err != nil || now.Digest != digest || written) {
 				return path
 			}

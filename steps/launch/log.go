@@ -49,7 +49,7 @@ func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence) (*l
 		}
 		scan, err := ScanEvidence(log, wanted, st.Record, st.Kind)
 		log.Close()
-		if err != nil || allSeen(wanted, scan.Seen()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
+		if err != nil || allMatched(wanted, scan.Matches()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
 			return scan, err
 		}
 	}
@@ -61,7 +61,7 @@ func (st *Started) LogBroken() bool {
 	return ok && followed.LogBroken()
 }
 
-func allSeen(wanted []variant.Evidence, seen map[string]logscan.Match) bool {
+func allMatched(wanted []variant.Evidence, seen map[string]logscan.Match) bool {
 	for _, e := range wanted {
 		for _, glob := range e.MustSee {
 			if m := seen[glob]; m.UsedNo == 0 && !e.AtStart || m.Count == 0 {
@@ -95,7 +95,7 @@ func ScanEvidence(log io.Reader, wanted []variant.Evidence, l *ledger.Launch, ki
 	}
 	scan, err := logscan.New(globs)
 	if err == nil && l.Asked != nil {
-		err = scan.Uses(*l.Asked, kind.Shown())
+		err = scan.Uses(*l.Asked, kind.EffectPatterns())
 	}
 	if err == nil {
 		err = scan.Read(log)

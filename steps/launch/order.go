@@ -84,10 +84,10 @@ const (
 	GoneJob     = "job"     // its scheduler ended its job
 )
 
-// Gone is the error for a launch lost with what made it.
-type Gone struct{ Why verdict.Reason }
+// LostError is the error for a launch lost with what made it.
+type LostError struct{ Why verdict.Reason }
 
-func (g *Gone) Error() string { return string(g.Why.Kind) + " " + g.Why.Subject }
+func (g *LostError) Error() string { return string(g.Why.Kind) + " " + g.Why.Subject }
 
 // Function makes one kind of launch: it starts the variant, does what the launch is for,
 // stops it, and completes its record. Its arguments and results can be serialized.
@@ -122,7 +122,7 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	}
 	began := time.Now()
 	done, err := l.Elsewhere.Make(ctx, s.Hard, o, s.Emit)
-	if gone := (*Gone)(nil); errors.As(err, &gone) {
+	if gone := (*LostError)(nil); errors.As(err, &gone) {
 		l.identify(ctx, s, v, record)
 		record.Started, record.Seconds = began.UTC(), time.Since(began).Seconds()
 		record.OK, record.Error, record.Failure = false, gone.Why.Map(l.Redact.Text), ledger.FailureLost
@@ -192,7 +192,7 @@ func (l *Lab) Use(ctx context.Context, s *runtime.Scope, v *variant.Variant, rec
 		case err == nil:
 			st.Observe(ctx, v)
 		case ctx.Err() == nil:
-			st.Broke(err)
+			st.RecordFailure(err)
 		}
 		st.Stop(s)
 	}

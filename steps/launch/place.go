@@ -18,7 +18,7 @@ import (
 // host; none if there is no executor, if it has other machines, or if one of the variants
 // cannot run twice at once. The error names a device that does not exist.
 func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Place, error) {
-	if l.Plan.Executor == nil || l.Plan.Executor.Elsewhere() || l.OnePlace(vs) {
+	if l.Plan.Executor == nil || l.Plan.Executor.IsRemote() || l.OnePlace(vs) {
 		return nil, nil
 	}
 	l.placing.Do(func() { l.places, l.unplaced = l.divide(ctx) })
@@ -28,12 +28,12 @@ func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Plac
 // OnePlace reports whether launches of some variants run one after the other, however
 // many places there are: one of them cannot run twice at once on this host.
 func (l *Lab) OnePlace(vs []*variant.Variant) bool {
-	return !l.Plan.Executor.Elsewhere() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !movable(v.Spec) })
+	return !l.Plan.Executor.IsRemote() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !canRunInParallel(v.Spec) })
 }
 
-// movable reports whether a Spec can run several times at once, each on GPUs and CPUs
+// canRunInParallel reports whether a Spec can run several times at once, each on GPUs and CPUs
 // that it does not name.
-func movable(spec engine.Spec) bool {
+func canRunInParallel(spec engine.Spec) bool {
 	switch spec.How() {
 	case engine.HowProcess:
 		return spec.Port == 0
@@ -84,8 +84,8 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 	return places, nil
 }
 
-// placed is a variant as started on a place.
-func placed(v *variant.Variant, p *ledger.Place) *variant.Variant {
+// onPlace is a variant as started on a place.
+func onPlace(v *variant.Variant, p *ledger.Place) *variant.Variant {
 	if p == nil || len(p.GPUs) == 0 {
 		return v
 	}

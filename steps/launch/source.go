@@ -19,8 +19,8 @@ import (
 // it sees, the worktree of its revision, built, and its caches. It returns the variant
 // with the paths filled in. The error is an *engine.Failure, or the context's.
 func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
-	if v.Spec.Sources == nil && unmarked(v.Spec) != "" {
-		return v, failed("engine", "start", "its command or folder contains %s, but neither the engine nor a knob value has a source block: add source \"…\" { repo = …, ref = … }", unmarked(v.Spec))
+	if v.Spec.Sources == nil && unresolvedMark(v.Spec) != "" {
+		return v, failed("engine", "start", "its command or folder contains %s, but neither the engine nor a knob value has a source block: add source \"…\" { repo = …, ref = … }", unresolvedMark(v.Spec))
 	}
 	if v.Spec.Sources == nil && v.Spec.Caches == nil && len(v.Spec.Trees) == 0 {
 		return v, nil
@@ -37,7 +37,7 @@ func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant,
 			return v, err
 		}
 	}
-	if left := unmarked(out.Spec); left != "" {
+	if left := unresolvedMark(out.Spec); left != "" {
 		var names []string
 		for _, s := range v.Spec.Sources {
 			names = append(names, s.Name)
@@ -56,8 +56,8 @@ func failed(of, op, format string, args ...any) *engine.Failure {
 	return &engine.Failure{Of: of, Op: op, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unmarked is a source's mark left in what starts the engine; empty if there is none.
-func unmarked(spec engine.Spec) string {
+// unresolvedMark is a source's mark left in what starts the engine; empty if there is none.
+func unresolvedMark(spec engine.Spec) string {
 	for _, text := range append([]string{spec.Dir}, spec.Command...) {
 		if _, rest, ok := strings.Cut(text, "{source"); ok {
 			if name, _, closed := strings.Cut(rest, "}"); closed && (name == "" || name[0] == '.') {

@@ -171,13 +171,13 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		}
 	}
 	if err == nil {
-		v = placed(v, record.Place)
+		v = onPlace(v, record.Place)
 		st.GPU, err = l.gpuBefore(ctx, s, v, record.Place)
 	}
 	st.Began = time.Now()
 	record.Started = st.Began.UTC()
 	if err != nil {
-		st.Broke(err)
+		st.RecordFailure(err)
 		return st, err
 	}
 	st.command = commandUse{of: v.Command, dir: v.Spec.Dir, running: make(chan struct{})}
@@ -186,7 +186,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	}
 	if err := st.watch(ctx, v.Spec); err != nil {
 		st.unwatch()
-		st.Broke(err)
+		st.RecordFailure(err)
 		return st, err
 	}
 	for _, f := range v.Spec.Files { // as they are now
@@ -236,7 +236,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 			stop()
 		}
 		if err != nil {
-			st.Broke(err)
+			st.RecordFailure(err)
 		}
 	}
 	if err != nil {
@@ -259,7 +259,7 @@ const portTries = 3
 
 // start starts the engine and waits until it is ready. If that fails, the record says why.
 func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Variant, ev runtime.Event) error {
-	how := engine.Launch{ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, Evidence: st.Lab.LogEvidence(v), CPUs: st.Record.Place.Own()}
+	how := engine.Launch{ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, Evidence: st.Lab.LogEvidence(v), CPUs: st.Record.Place.OwnCPUs()}
 	if v.Command != nil && v.Command.File == "" {
 		how.OutPath = outPath(st.log) // else standard output goes to the log
 	}
@@ -272,7 +272,7 @@ func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Varia
 		stop()
 	}
 	if err != nil {
-		st.Broke(err)
+		st.RecordFailure(err)
 	}
 	return err
 }
@@ -333,16 +333,16 @@ func (st *Started) Origin() store.Origin {
 // it belongs to.
 func (st *Started) Leave(path string, content []byte) error {
 	sum, err := st.Lab.Store.Put(content)
-	return st.left(path, sum, err)
+	return st.saveArtifactFile(path, sum, err)
 }
 
 // LeaveFile is Leave for the content of a file.
 func (st *Started) LeaveFile(path, file string) error {
 	sum, err := st.Lab.Store.PutFile(file)
-	return st.left(path, sum, err)
+	return st.saveArtifactFile(path, sum, err)
 }
 
-func (st *Started) left(path, sum string, err error) error {
+func (st *Started) saveArtifactFile(path, sum string, err error) error {
 	if err != nil {
 		return fmt.Errorf("cannot keep %s: %w", path, err)
 	}
@@ -353,9 +353,9 @@ func (st *Started) left(path, sum string, err error) error {
 	return nil
 }
 
-// Broke records how the engine failed. An engine that died during an answer appears as a
+// RecordFailure records how the engine failed. An engine that died during an answer appears as a
 // broken connection, so its own end and last words say more than the client's error.
-func (st *Started) Broke(err error) {
+func (st *Started) RecordFailure(err error) {
 	failure, ok := errors.AsType[*engine.Failure](err)
 	if ok && failure.Class != "" {
 		defer st.causedBy(failure.Class, diagnosed(failure.Class, kinds.PortTaken))
@@ -406,7 +406,7 @@ func (st *Started) Stop(s *runtime.Scope) {
 		return
 	}
 	st.Client.Close()
-	st.overheard()
+	st.checkPortListener()
 	if exit := st.Inst.Exit(); exit != nil && st.Record.OK && st.command.of == nil {
 		st.Record.OK = false
 		st.Record.Exit = &exit.Code
@@ -450,14 +450,14 @@ func (st *Started) Stop(s *runtime.Scope) {
 	st.Record.Notes = append(st.Record.Notes, st.Lab.gpuAfter(s, st.GPU)...)
 }
 
-// overheard breaks a launch at whose end another program listens at the engine's port, as
+// checkPortListener breaks a launch at whose end another program listens at the engine's port, as
 // that may have answered, and notes if nobody can tell.
-func (st *Started) overheard() {
+func (st *Started) checkPortListener() {
 	at, ok := st.Inst.(engine.Listener)
 	if !ok || !st.Record.OK || st.command.of != nil || st.Inst.Exit() != nil {
 		return
 	}
-	who, seen := at.Others()
+	who, seen := at.PortUser()
 	switch {
 	case who != "":
 		st.Record.OK, st.Record.Error = false, verdict.New(code.PortShared, verdict.Text("by", who))
@@ -481,7 +481,7 @@ func (st *Started) ended(err error) {
 		}
 	}
 	if l, ok := st.Inst.(engine.Leaver); ok {
-		if left := l.Left(); len(left) > 0 {
+		if left := l.Leftovers(); len(left) > 0 {
 			names := slices.Compact(slices.Clone(left))
 			st.Record.Notes = append(st.Record.Notes, verdict.Say("launch.left_running",
 				"still running after the engine exited: {names} ({n} in total); mxflow ended them",

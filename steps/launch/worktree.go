@@ -85,7 +85,7 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	if err != nil {
 		return gitFailure(ctx, err)
 	}
-	whole, err := w.whole(ctx)
+	whole, err := w.isUnmodified(ctx)
 	if err != nil || whole {
 		return err
 	}
@@ -117,9 +117,9 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	return nil
 }
 
-// whole reports whether the worktree is built and as the build left it. Manual edits are
+// isUnmodified reports whether the worktree is built and as the build left it. Manual edits are
 // an error: measured, they would pass for the commit; removed, somebody would miss them.
-func (w worktree) whole(ctx context.Context) (bool, error) {
+func (w worktree) isUnmodified(ctx context.Context) (bool, error) {
 	text, err := os.ReadFile(w.mark())
 	var b built
 	if err != nil || json.Unmarshal(text, &b) != nil || b.Key != w.key || b.Commit != w.src.Commit {

@@ -77,19 +77,19 @@ type evidence struct {
 // Number is a number that the level finds, which its schema declares. One that is not
 // finite is left out: a rule that reads it finds none.
 func (e *evidence) Number(name string, values ...float64) {
-	f := e.block.Finds[slices.IndexFunc(e.block.Finds, func(f plans.Found) bool { return f.Name == name })]
+	f := e.block.Finds[slices.IndexFunc(e.block.Finds, func(f plans.LevelResult) bool { return f.Name == name })]
 	if s, ok := (measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}).Summary(values); ok {
-		e.numbers[plans.FoundAddress(e.block.Level(), name)] = s
+		e.numbers[plans.LevelAddress(e.block.Level(), name)] = s
 	}
 }
 
 // Word is a word that the level finds, which its schema declares.
 func (e *evidence) Word(name, word string) {
-	e.words[plans.FoundAddress(e.block.Level(), name)] = ledger.Observed{Value: word, From: e.block.Level()}
+	e.words[plans.LevelAddress(e.block.Level(), name)] = ledger.Observed{Value: word, From: e.block.Level()}
 }
 
-// left is an artifact of the level, by its path below the level's name.
-func (e *evidence) left(path string) ([]byte, error) {
+// readFile is an artifact of the level, by its path below the level's name.
+func (e *evidence) readFile(path string) ([]byte, error) {
 	sum := e.launch.Left[e.block.Level()+"/"+path]
 	if sum == "" {
 		return nil, fmt.Errorf("launch %s has no %s of level %s: %w", e.launch.ID, path, e.block.Level(), fs.ErrNotExist)
@@ -168,7 +168,7 @@ func (j Judge) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []
 	}
 	e := newEvidence(j.Store, p, b, l, against)
 	e.redact = redact.New(p.Secrets())
-	text, err := e.left(artifactFile)
+	text, err := e.readFile(artifactFile)
 	if err == nil {
 		err = json.Unmarshal(text, e.artifact)
 	}

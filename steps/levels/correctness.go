@@ -59,7 +59,7 @@ var correctnessKind = Kind{
 			}
 			return errs
 		},
-		Finds: func(*plans.Block) []plans.Found { return quality.Finds },
+		Finds: func(*plans.Block) []plans.LevelResult { return quality.Finds },
 	},
 	make: func(b *plans.Block) (level, error) {
 		c := &correctness{}
@@ -104,9 +104,9 @@ func (c *correctness) judge(_ context.Context, e *evidence) (verdict.Verdict, []
 		own = all[0]
 	}
 	if len(e.against) == 0 {
-		v, reasons := quality.Sound(own)
+		v, reasons := quality.AnswersUsable(own)
 		if v == "" {
-			v, reasons = verdict.Pass, append(reasons, own.Said())
+			v, reasons = verdict.Pass, append(reasons, own.Summary())
 		}
 		return v, reasons, nil
 	}

@@ -164,7 +164,7 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 	if e.reads.File != "" {
 		path = filesFolder + filepath.ToSlash(e.reads.File)
 	}
-	text, err := of.left(path)
+	text, err := of.readFile(path)
 	if err != nil {
 		return "", nil, err
 	}
@@ -177,8 +177,8 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 	}
 	reasons := slices.Clone(of.Why)
 	for _, m := range e.reads.Prints() {
-		of.Number(m.Called(), values[m.Address()]...)
-		reasons = append(reasons, program.Said(of.numbers[plans.FoundAddress(of.block.Level(), m.Called())], m.Called()))
+		of.Number(m.ShortAddress(), values[m.Address()]...)
+		reasons = append(reasons, program.NumberReason(of.numbers[plans.LevelAddress(of.block.Level(), m.ShortAddress())], m.ShortAddress()))
 	}
 	return verdict.Pass, reasons, nil
 }

@@ -50,7 +50,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (*artifact, error) 
 		}
 		q.answered = true
 	}
-	a, wanted := &artifact{}, besidesProfile(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs))
+	a, wanted := &artifact{}, withoutProfileEvidence(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs))
 	if dir, err := filepath.Abs(q.Lab.Store.Dir()); err == nil {
 		// Where a person finds it: below the state directory.
 		if at, err := filepath.Rel(dir, q.Inst.LogPath()); err == nil && q.Inst.LogPath() != "" && filepath.IsLocal(at) {
@@ -83,7 +83,7 @@ func (a *artifact) search(ctx context.Context, q *qualification, wanted []varian
 // judge looks at the log up to what the level saw of it, and at the observations.
 func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdict.Reason, error) {
 	all := variant.EvidenceFor(e.plan, e.launch.Knobs)
-	wanted := besidesProfile(all)
+	wanted := withoutProfileEvidence(all)
 	if len(all) > 0 && len(wanted) == 0 {
 		return verdict.Pass, verdict.Because(code.Of("kernels.by_profile",
 			"evidence of {knobs|knob value|knob values} is in the profile"),
@@ -129,10 +129,10 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 	return v, reasons, nil
 }
 
-// besidesProfile is the evidence except that of values which only a profile proves; values without
+// withoutProfileEvidence is the evidence except that of values which only a profile proves; values without
 // any stay, as nothing proves them.
-func besidesProfile(wanted []variant.Evidence) []variant.Evidence {
-	return slices.DeleteFunc(wanted, func(e variant.Evidence) bool { return e.Traced() && !e.Said() })
+func withoutProfileEvidence(wanted []variant.Evidence) []variant.Evidence {
+	return slices.DeleteFunc(wanted, func(e variant.Evidence) bool { return e.Traced() && !e.InLogOrReport() })
 }
 
 // inLog reports whether any of the evidence is a line of the log.
@@ -171,8 +171,8 @@ func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Fact
 		v, reasons = verdict.Inconclusive, verdict.Because(code.Of("kernels.log_empty",
 			"the engine logged nothing, so no knob value is proved"))
 	default:
-		if v, reasons = judgeKernels(wanted, scan.Seen()); partial.Kind != "" {
-			v, reasons = judgePartial(partial, wanted, scan.Seen(), v, reasons)
+		if v, reasons = judgeKernels(wanted, scan.Matches()); partial.Kind != "" {
+			v, reasons = judgePartial(partial, wanted, scan.Matches(), v, reasons)
 		}
 	}
 	if observes(wanted) {
@@ -212,7 +212,7 @@ func Proves(protocol *plans.Protocol) bool {
 // start and may differ from qualification. A pass without reasons if the protocol has no
 // such level.
 func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
-	wanted := besidesProfile(variant.EvidenceFor(lab.Plan, v.Knobs))
+	wanted := withoutProfileEvidence(variant.EvidenceFor(lab.Plan, v.Knobs))
 	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
 	}
@@ -258,7 +258,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 	// If not proved, only the objections are reported.
 	var against, proofs []verdict.Reason
 	for _, e := range wanted {
-		if !e.Said() {
+		if !e.InLogOrReport() {
 			v = verdict.Join(v, verdict.Inconclusive)
 			against = append(against, factOf(e, code.Of("kernels.unproven",
 				"{subject} = {value:q} is unproven: it declares neither must_see nor must_not_see")))

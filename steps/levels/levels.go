@@ -153,7 +153,7 @@ func onRecord(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Lau
 		return nil
 	}
 	last := all[len(all)-1]
-	if s.Forced || s.Key == "" || last.Qualifies != s.Key || len(last.Levels) == 0 || !decide.Sound(last) {
+	if s.Forced || s.Key == "" || last.Qualifies != s.Key || len(last.Levels) == 0 || !decide.Usable(last) {
 		return nil
 	}
 	for _, d := range lab.Store.History(s.Node.ID) {
@@ -212,7 +212,7 @@ var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: l
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
 		default: // the engine counts as broken
-			q.Broke(failed)
+			q.RecordFailure(failed)
 			levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{q.Record.Error}})
 		}
 	}
@@ -267,7 +267,7 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 				return nil, context.Cause(ctx)
 			}
-			q.Broke(err)
+			q.RecordFailure(err)
 			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{q.Record.Error}
 		}
 		if isLate {
@@ -352,7 +352,7 @@ func (e execution) judge(ctx context.Context, of *evidence) (verdict.Verdict, []
 	for _, m := range e.of.Prints() {
 		s := of.numbers[m.Address()]
 		reasons = append(reasons, verdict.Say("command.values", "{subject}: {values} values, median {median}",
-			verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Called()))
+			verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.ShortAddress()))
 	}
 	return verdict.Pass, reasons, nil
 }

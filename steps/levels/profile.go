@@ -55,9 +55,9 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*trace.Analysis, error) {
 	return a, nil
 }
 
-// HeldAgainst is what a launch's profiles were compared with: without a model or a
+// BasisOfLaunch is what a launch's profiles were compared with: without a model or a
 // machine if these were unknown.
-func HeldAgainst(st *store.Store, l *ledger.Launch) (on trace.Basis, err error) {
+func BasisOfLaunch(st *store.Store, l *ledger.Launch) (on trace.Basis, err error) {
 	text, err := st.Get(l.Left[Profile+"/"+artifactFile])
 	if err != nil {
 		return on, fmt.Errorf("the data of launch %s for its profile: %w", l.ID, err)
@@ -101,7 +101,7 @@ func (p *profiled) complete(q *qualification, a *artifact) error {
 			err = q.LeaveFile(q.level.Level()+"/"+filepath.ToSlash(name), file)
 		}
 	}
-	a.Windows = below(a.Windows, a.folder, filepath.Rel)
+	a.Windows = mapFiles(a.Windows, a.folder, filepath.Rel)
 	return err
 }
 
@@ -122,7 +122,7 @@ func (p *profiled) judge(ctx context.Context, e *evidence) (verdict.Verdict, []v
 	if err != nil {
 		return "", nil, err
 	}
-	windows := below(e.Windows, e.folder, func(folder, file string) (string, error) { return filepath.Join(folder, file), nil })
+	windows := mapFiles(e.Windows, e.folder, func(folder, file string) (string, error) { return filepath.Join(folder, file), nil })
 	taken, err := p.Analyse(ctx, windows, files)
 	if why := (*verdict.Fault)(nil); errors.As(err, &why) {
 		return verdict.Inconclusive, []verdict.Reason{why.Reason.Map(e.redact.Text)}, nil
@@ -132,7 +132,7 @@ func (p *profiled) judge(ctx context.Context, e *evidence) (verdict.Verdict, []v
 	if e.derived[analysisFile], err = json.Marshal(profiling.Joined(taken)); err != nil {
 		return "", nil, err
 	}
-	said := p.Found(taken, basisOf(e.Limit), e)
+	said := p.Results(taken, basisOf(e.Limit), e)
 	v, proofs := judgeTrace(variant.EvidenceFor(e.plan, e.launch.Knobs), taken)
 	if v == verdict.Pass {
 		return v, append(said, proofs...), nil
@@ -150,7 +150,7 @@ func (e *evidence) profiles() (folder string, err error) {
 		if !own || path == Analysis || name == artifactFile || !filepath.IsLocal(name) {
 			continue
 		}
-		text, err := e.left(name)
+		text, err := e.readFile(name)
 		file := filepath.Join(folder, name)
 		if err == nil {
 			err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o600))
@@ -163,8 +163,8 @@ func (e *evidence) profiles() (folder string, err error) {
 	return folder, nil
 }
 
-// below returns windows with their file paths mapped, relative to a folder.
-func below(windows []profiling.Window, folder string, path func(folder, file string) (string, error)) []profiling.Window {
+// mapFiles returns windows with their file paths mapped, relative to a folder.
+func mapFiles(windows []profiling.Window, folder string, path func(folder, file string) (string, error)) []profiling.Window {
 	windows = slices.Clone(windows)
 	for i := range windows {
 		windows[i].Files = slices.Clone(windows[i].Files)

@@ -288,7 +288,7 @@ func (t *taking) end(ctx context.Context, w *Window, before []string) error {
 		return err
 	}
 	var err error
-	w.Files, err = settled(ctx, t.folder, before, time.Duration(t.Timeout))
+	w.Files, err = completedFiles(ctx, t.folder, before, time.Duration(t.Timeout))
 	return err
 }
 
@@ -332,8 +332,8 @@ func FilesBelow(folder string) (files []string, err error) {
 	return files, err
 }
 
-// settled are the new files of a folder, once they have not grown for a while.
-func settled(ctx context.Context, folder string, before []string, limit time.Duration) ([]string, error) {
+// completedFiles are the new files of a folder, once they have not grown for a while.
+func completedFiles(ctx context.Context, folder string, before []string, limit time.Duration) ([]string, error) {
 	began, since, last := time.Now(), time.Now(), int64(-1)
 	for {
 		files, err := FilesBelow(folder)

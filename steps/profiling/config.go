@@ -112,7 +112,7 @@ var Schema = plans.Schema{
 		}
 		return nil
 	},
-	Finds: func(b *plans.Block) []plans.Found {
+	Finds: func(b *plans.Block) []plans.LevelResult {
 		c, err := Of(b)
 		if err != nil {
 			return nil

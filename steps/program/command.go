@@ -21,15 +21,15 @@ func CheckCommand(b *plans.Block) []plans.AttrError {
 }
 
 // Finds are the numbers that the metric blocks of a program read.
-func Finds(b *plans.Block) (found []plans.Found) {
+func Finds(b *plans.Block) (found []plans.LevelResult) {
 	for _, m := range b.Parts["metric"] {
 		text := func(name string) string { s, _ := m.Attrs[name].(string); return s }
-		found = append(found, plans.Found{Name: m.Name, Unit: text("unit"), Better: text("better")})
+		found = append(found, plans.LevelResult{Name: m.Name, Unit: text("unit"), Better: text("better")})
 	}
 	return found
 }
 
-// Said is a number as a reason.
-func Said(s measure.Summary, name string) verdict.Reason {
+// NumberReason is a number as a reason.
+func NumberReason(s measure.Summary, name string) verdict.Reason {
 	return verdict.Say("exec.number", "{subject} {value}", verdict.Num("value", s.Stats["median"], s.Unit)).On(name)
 }

@@ -180,16 +180,16 @@ func perplexity(all []*Recording) (float64, bool) {
 type Values map[string]float64
 
 // Finds are the possible names. For a parent they are how far apart its own launches are.
-var Finds = []plans.Found{
+var Finds = []plans.LevelResult{
 	{Name: KL, Unit: "nats/token", Better: "lower", Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or decode, whichever is greater."},
 	{Name: KLP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
 	{Name: Argmax, Unit: "share", Better: "higher", Doc: "Share of positions where both have the same likeliest token; near-ties count as the same."},
 	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a built-in text, if the engine returns log-probabilities of prompts."},
 }
 
-// Sound reports what is wrong with answers by themselves, and notes what is unusual; no
+// AnswersUsable reports what is wrong with answers by themselves, and notes what is unusual; no
 // verdict if nothing is wrong.
-func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
+func AnswersUsable(r *Recording) (verdict.Verdict, []verdict.Reason) {
 	c, err := answers.Compare(flat(r), flat(r), 0)
 	if err != nil {
 		return verdict.Error, []verdict.Reason{verdict.OfError(err)}
@@ -223,7 +223,7 @@ func Sound(r *Recording) (verdict.Verdict, []verdict.Reason) {
 // among these. A value within its limit passes; one beyond it fails unless the parent's
 // own noise explains it.
 func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verdict.Verdict, []verdict.Reason, Values) {
-	if v, why := Sound(own); v != "" {
+	if v, why := AnswersUsable(own); v != "" {
 		return v, why, nil
 	}
 	f, err := compareAll([]*Recording{own}, parent)
@@ -323,7 +323,7 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, Values) {
 	var notes []verdict.Reason
 	for _, r := range all {
-		v, why := Sound(r)
+		v, why := AnswersUsable(r)
 		if v != "" {
 			return v, why, nil
 		}
@@ -354,8 +354,8 @@ func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, 
 		args...), notes...), values
 }
 
-// Said is how much was answered, if there is nothing to compare with.
-func (r *Recording) Said() verdict.Reason {
+// Summary is how much was answered, if there is nothing to compare with.
+func (r *Recording) Summary() verdict.Reason {
 	all := flat(r)
 	tokens := 0
 	for _, a := range all {

@@ -30,7 +30,7 @@ func (r *recording) judge() {
 	r.taken.disturb()
 	for _, c := range r.sent {
 		r.late(c)
-		r.held(c)
+		r.checkBuffering(c)
 		r.cached(c)
 		r.lengths(c)
 		r.overlong(c)
@@ -272,12 +272,12 @@ func SignOf(s answers.Sign) verdict.Reason {
 // count: so few do not move medians, and each is named.
 const heldShare = 0.1
 
-// held looks for answers that were not streamed as they were generated.
-func (r *recording) held(c sentCell) {
-	found := load.HeldBack(c.samples, r.Kind.Lag(c.w.MaxLag))
+// checkBuffering looks for answers that were not streamed as they were generated.
+func (r *recording) checkBuffering(c sentCell) {
+	found := load.FindBuffered(c.samples, r.Kind.Lag(c.w.MaxLag))
 	// Short answers may come in one piece within that lag. If most did, medians of tg and
 	// itl are the client's; a workload that declares max_lag accepts that.
-	if all := load.HeldBack(c.samples, 0); c.w.MaxLag == 0 && 2*all.Requests > all.Of {
+	if all := load.FindBuffered(c.samples, 0); c.w.MaxLag == 0 && 2*all.Requests > all.Of {
 		found = all
 	}
 	if found.Requests == 0 {

@@ -94,7 +94,7 @@ func TestHeld(t *testing.T) {
 	} {
 		r := &recording{taken: &Taken{}}
 		r.Kind.MaxLag = c.usual
-		r.held(sentCell{w: &plans.Workload{MaxLag: c.declared}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
+		r.checkBuffering(sentCell{w: &plans.Workload{MaxLag: c.declared}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
 		if len(r.taken.Invalid) != c.invalid || len(r.taken.Notes) != c.notes {
 			t.Errorf("%+v: invalid %q, notes %q", c, verdict.Lines(r.taken.Invalid), verdict.Lines(r.taken.Notes))
 		}
@@ -126,7 +126,7 @@ func TestUncounted(t *testing.T) {
 		}
 		cell := sentCell{
 			w: &plans.Workload{DepthCached: c.depthCached}, cell: plans.Cell{Address: "chat"},
-			run: measure.CellRun{Prompts: measure.PromptsMade{Template: c.template}}, samples: slices.Repeat([]measure.Sample{{PromptTokens: 128, CachedTokens: unknown}}, 4),
+			run: measure.CellRun{Prompts: measure.PromptLengths{Template: c.template}}, samples: slices.Repeat([]measure.Sample{{PromptTokens: 128, CachedTokens: unknown}}, 4),
 		}
 		r.cached(cell)
 		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {

@@ -226,7 +226,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 		Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
 		Correction: w.LatencyCorrection, UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
 		ExactOutput: p.Request.IgnoreEOS, Latency: latency,
-		Prompts: measure.PromptsMade{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},
+		Prompts: measure.PromptLengths{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},
 	}
 	for metric, limit := range w.SLO {
 		if run.SLO == nil {

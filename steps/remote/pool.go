@@ -305,7 +305,7 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 	workers := p.live()
 	at := slices.IndexFunc(workers, func(w *worker) bool { return w.ready.Place == o.Record.Place })
 	if at < 0 {
-		return nil, &launch.Gone{Why: verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneEnded)).On(o.Record.On())}
+		return nil, &launch.LostError{Why: verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneEnded)).On(o.Record.On())}
 	}
 	w := workers[at]
 	w.making.Lock()
@@ -334,7 +334,7 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 				if ctx.Err() != nil {
 					return nil, ctx.Err()
 				}
-				return nil, p.lost(w, w.class, nil)
+				return nil, p.workerLost(w, w.class, nil)
 			case m = <-w.from:
 			}
 		}
@@ -342,9 +342,9 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 		case m.Event != nil:
 			emit(*m.Event)
 		case m.Done != nil && ctx.Err() == nil:
-			if err := p.whole(o, m, w.has); err != nil {
+			if err := p.checkComplete(o, m, w.has); err != nil {
 				w.end(hard)
-				return nil, p.lost(w, launch.GoneDamaged, err)
+				return nil, p.workerLost(w, launch.GoneDamaged, err)
 			}
 			return m.Done, nil
 		case m.Sum != "" && m.Done == nil:
@@ -357,11 +357,11 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 		case !m.Failed.IsZero() && ctx.Err() == nil && m.Failed.Kind == code.WorkerRefuses.Kind: // as it would again
 			return nil, &verdict.Fault{Reason: m.Failed.On(w.ready.Place.Name)}
 		case !m.Failed.IsZero() && ctx.Err() == nil:
-			return nil, &launch.Gone{Why: m.Failed.On(w.ready.Place.Name)}
+			return nil, &launch.LostError{Why: m.Failed.On(w.ready.Place.Name)}
 		case ctx.Err() != nil && (m.Stop || m.Done != nil || !m.Failed.IsZero()):
 			return nil, ctx.Err()
 		case m.Stop: // another process ended it
-			return nil, p.lost(w, launch.GoneEnded, nil)
+			return nil, p.workerLost(w, launch.GoneEnded, nil)
 		}
 	}
 }
@@ -384,18 +384,18 @@ func (p *Pool) send(w *worker, o *launch.Order) error {
 			return err
 		}
 		if w.wire.Send(Message{Sum: sum, Data: data}) != nil {
-			return p.lost(w, launch.GoneEnded, nil)
+			return p.workerLost(w, launch.GoneEnded, nil)
 		}
 		w.has[sum] = true
 	}
 	if w.wire.Send(Message{Order: o}) != nil {
-		return p.lost(w, launch.GoneEnded, nil)
+		return p.workerLost(w, launch.GoneEnded, nil)
 	}
 	return nil
 }
 
-// lost is the error for a launch lost with its worker, which is gone when this returns.
-func (p *Pool) lost(w *worker, class string, err error) error {
+// workerLost is the error for a launch lost with its worker, which is gone when this returns.
+func (p *Pool) workerLost(w *worker, class string, err error) error {
 	w.end(p.Hard)
 	says := lastLine(w.said)
 	if err != nil {
@@ -412,12 +412,12 @@ func (p *Pool) lost(w *worker, class string, err error) error {
 	if says != "" {
 		args = append(args, verdict.Text("error", says))
 	}
-	return &launch.Gone{Why: verdict.New(code.LaunchGone, append(args, verdict.Text("class", class))...).On(w.ready.Place.Name)}
+	return &launch.LostError{Why: verdict.New(code.LaunchGone, append(args, verdict.Text("class", class))...).On(w.ready.Place.Name)}
 }
 
-// whole checks that a result is complete: as sent, of the ordered launch, with everything
+// checkComplete checks that a result is complete: as sent, of the ordered launch, with everything
 // that its record names.
-func (p *Pool) whole(o *launch.Order, m Message, has map[string]bool) error {
+func (p *Pool) checkComplete(o *launch.Order, m Message, has map[string]bool) error {
 	sum, err := Sum(m.Done)
 	if err != nil {
 		return err

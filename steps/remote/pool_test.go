@@ -151,7 +151,7 @@ func TestMake(t *testing.T) {
 				t.Fatal(err)
 			}
 			done, err := p.Make(t.Context(), t.Context(), orderAt(on), func(runtime.Event) {})
-			gone, lost := errors.AsType[*launch.Gone](err)
+			gone, lost := errors.AsType[*launch.LostError](err)
 			switch {
 			case class == "":
 				if err != nil || done.Record.ID != "s.x.1" || !p.Store.Has(done.Record.Log) {

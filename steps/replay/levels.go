@@ -113,7 +113,7 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 	var replayed verdict.Verdict
 	var numbers map[string]measure.Summary
 	switch {
-	case block == nil && !decide.Sound(launch):
+	case block == nil && !decide.Usable(launch):
 		replayed, _ = decide.NotCounted(launch) // the engine was seen to be forced
 	case block == nil, !launch.OK && l.Verdict != verdict.Pass:
 		return r.unreplayed(out, l)
@@ -162,7 +162,7 @@ func (r *Replay) numbers(out *Replayed, l *ledger.Launch, b *plans.Block, replay
 	tolerance := r.tolerance(out, r.arch[l.ID])
 	all := maps.Clone(replayed)
 	for address, s := range l.Metrics {
-		if strings.HasPrefix(address, plans.FoundAddress(b.Level(), "")) {
+		if strings.HasPrefix(address, plans.LevelAddress(b.Level(), "")) {
 			all[address] = s
 		}
 	}

@@ -245,7 +245,7 @@ func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) 
 		if part.alternative != nil {
 			levels = decide.LevelsRead(part.evidence.Features[d.Feature])
 		}
-		v := r.seenData(out, d, part, decide.Whole(d.Kind, levels, replayed))
+		v := r.seenData(out, d, part, decide.JoinVerdicts(d.Kind, levels, replayed))
 		verdicts = append(verdicts, v)
 		decided = append(decided, replayed)
 		if alt := part.alternative; alt != nil && v != alt.Verdict {
@@ -268,7 +268,7 @@ func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) 
 	// Decisions of gates keep no findings, and those of another version of deciding have
 	// others.
 	if runtime.Kind(d.Kind) != runtime.KindGate && d.Statistics.Version == decide.Version {
-		shown := rules.shown(d)
+		shown := rules.shownPart(d)
 		part := rules.parts[shown]
 		findings(out, d.Findings, gates.Findings(part.rules, decided[shown], part.evidence, settings))
 	}
@@ -277,9 +277,9 @@ func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) 
 	}
 }
 
-// shown is the part that the rest of a decision is about: the alternative that was
+// shownPart is the part that the rest of a decision is about: the alternative that was
 // chosen, or is shown if none was.
-func (rules replayRules) shown(d store.Decided) int {
+func (rules replayRules) shownPart(d store.Decided) int {
 	return max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
 }
 
@@ -377,7 +377,7 @@ func (r *Replay) hypothesis(out *Replayed, d store.Decided, rules replayRules) {
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
 		return
 	}
-	outcome, rule := gates.Claimed(f.Hypothesis.Probe, rules.parts[rules.shown(d)].evidence, decide.RecordedSettings(d.Statistics))
+	outcome, rule := gates.Claimed(f.Hypothesis.Probe, rules.parts[rules.shownPart(d)].evidence, decide.RecordedSettings(d.Statistics))
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}

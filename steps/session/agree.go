@@ -23,8 +23,8 @@ func (b *benchmark) asks() bool {
 	return !b.protocol().Answers().Unchecked && len(b.workloads()) > 0
 }
 
-// asked returns the launches of a session's parent that were asked about its answers.
-func (l *Lab) asked(id string) []*ledger.Launch {
+// probedLaunches returns the launches of a session's parent that were asked about its answers.
+func (l *Lab) probedLaunches(id string) []*ledger.Launch {
 	if l.Store == nil || id == "" {
 		return nil
 	}
@@ -34,8 +34,8 @@ func (l *Lab) asked(id string) []*ledger.Launch {
 // Agreement is the session of the launches that were asked about another's answers.
 func Agreement(session string) string { return session + "." + ledger.ForAgreement }
 
-// asked is what the latest such launch was asked; nil if none answered.
-func (s *session) asked() (*agreement.Asked, *ledger.Launch, error) {
+// latestProbes is what the latest such launch was asked; nil if none answered.
+func (s *session) latestProbes() (*agreement.Probes, *ledger.Launch, error) {
 	for _, l := range slices.Backward(s.proofs) {
 		if l.OK && l.Left[agreement.File] != "" {
 			asked, err := agreement.Read(s.lab.Store, l)
@@ -49,7 +49,7 @@ func (s *session) asked() (*agreement.Asked, *ledger.Launch, error) {
 // record alone: about the answers of all that nothing else speaks against. Nil if it was,
 // or need not be.
 func (s *session) question() (*agreement.Question, error) {
-	asked, _, err := s.asked()
+	asked, _, err := s.latestProbes()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *session) question() (*agreement.Question, error) {
 	var launches []*ledger.Launch
 	for _, m := range s.members {
 		declared := s.lab.Plan.Protocol(m.Feature.Protocol).Answers()
-		used := of(m.Took(s.all), m.pair())
+		used := of(m.DecidingLaunches(s.all), m.pair())
 		_, crashed := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
 		if declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil || m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
 			continue
@@ -146,7 +146,7 @@ func askHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant
 func (s *session) agreed(m *member, used []*ledger.Launch, out *ledger.Decision, level *ledger.Level) error {
 	protocol := s.lab.Plan.Protocol(m.Feature.Protocol)
 	declared := protocol.Answers()
-	asked, of, err := s.asked()
+	asked, of, err := s.latestProbes()
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 			"{subject} does not follow from how long steps take; medians and means of tg, tpot, itl, pp, ttft "+
 				"and ttfr do").On(h.Metric))
 	}
-	requests := l.atOnce(of.Metric.Cell)
+	requests := l.concurrencyOf(of.Metric.Cell)
 	if requests == 0 {
 		return unknown(verdict.Say("forecast.not_closed", "an open loop has no number of requests at once"))
 	}
@@ -151,8 +151,8 @@ func claimOf(h *plans.Hypothesis) *plans.Compare {
 	return nil
 }
 
-// atOnce is the concurrency of a cell; 0 if unknown.
-func (l *Lab) atOnce(address string) int {
+// concurrencyOf is the concurrency of a cell; 0 if unknown.
+func (l *Lab) concurrencyOf(address string) int {
 	for _, w := range l.Plan.Workloads {
 		for _, c := range w.Cells() {
 			if c.Address == address && !w.Open() {
@@ -169,7 +169,7 @@ func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *trace.Analysis, er
 	if l.Store == nil {
 		return nil, nil, nil
 	}
-	all := slices.DeleteFunc(l.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[levels.Analysis] == "" || !decide.Sound(l) })
+	all := slices.DeleteFunc(l.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[levels.Analysis] == "" || !decide.Usable(l) })
 	if len(all) == 0 {
 		return nil, nil, nil
 	}

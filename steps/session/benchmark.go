@@ -188,7 +188,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 		return out, nil
 	}
 	run := &session{lab: b.lab, scope: s, id: p.Session, work: b.lab.WorkKey(ws), ws: ws, members: []*member{own}}
-	run.all, run.proofs = b.lab.session(run.id), b.lab.asked(run.id)
+	run.all, run.proofs = b.lab.session(run.id), b.lab.probedLaunches(run.id)
 	if relaxed, err := b.lab.relaxed(s, own, run.all); err != nil || !relaxed.IsZero() {
 		out.Outcome, out.Why = nil, relaxed
 		return out, err
@@ -210,7 +210,7 @@ func (l *Lab) relaxed(s *runtime.Scope, m *member, all []*ledger.Launch) (verdic
 	if closed := *m; !closed.CloseRetracted(view, all).IsZero() {
 		return verdict.Reason{}, nil // by no rule would they count, nor is anything launched beside them
 	}
-	return m.Fresh(view, all)
+	return m.NeedsFreshLaunches(view, all)
 }
 
 // proofs is the evidence that launches are searched for, for the decision's key.
@@ -283,7 +283,7 @@ func (b *benchmark) lacking(s *runtime.Scope, out *runtime.Derived) error {
 		return err
 	case own.Open:
 		next, before := own.NextLook(view, run.id, run.work), b.launchedBefore(s)
-		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Sound(l) })
+		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Usable(l) })
 		if len(have) > 0 {
 			args := []verdict.Arg{verdict.Int("n", len(have)), verdict.Int("most", own.Most*len(own.Launched))}
 			if next < own.Most {
@@ -410,11 +410,11 @@ func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh 
 	if err != nil {
 		return nil, nil, false, err
 	}
-	run.all, run.proofs = b.lab.session(run.id), b.lab.asked(run.id)
+	run.all, run.proofs = b.lab.session(run.id), b.lab.probedLaunches(run.id)
 	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
 	// A candidate that is not part of a resumed session has its own, unless the session
 	// was cut in its first round, before every arm had its turn.
-	cut := b.lab.cutAtOnce(run.all, members)
+	cut := b.lab.cutInFirstRound(run.all, members)
 	for _, m := range members {
 		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.Arms.Candidate.Key }) {
 			run.members = append(run.members, m)

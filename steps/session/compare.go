@@ -195,7 +195,7 @@ func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
 			failed = err
 		}
 	}
-	if s.Previous == nil || !s.Previous.Verdict.Kept() {
+	if s.Previous == nil || !s.Previous.Verdict.Reusable() {
 		return nil
 	}
 	return failed
@@ -364,7 +364,7 @@ func (c *comparison) rowOf(l ledger.Level) int {
 
 // drop takes a row out.
 func (c *comparison) drop(v *variant.Variant, broken verdict.Verdict, why verdict.Reason) {
-	c.members[0].Lose(v.Key, why)
+	c.members[0].DropArm(v.Key, why)
 	c.entries[v].Broken, c.entries[v].Cause = broken, why
 }
 
@@ -405,7 +405,7 @@ func (c *comparison) died(v *variant.Variant, l *ledger.Launch) {
 func (c *comparison) gather(out *ledger.Decision) (used map[*variant.Variant][]*ledger.Launch) {
 	used = map[*variant.Variant][]*ledger.Launch{}
 	m := c.members[0]
-	took := m.Took(c.all)
+	took := m.DecidingLaunches(c.all)
 	for _, l := range c.all {
 		for _, v := range c.variants {
 			if v.Key == l.VariantKey && (slices.Contains(took, l) || !m.Has(v.Key) && c.entries[v].Broken == "") {

@@ -30,7 +30,7 @@ var MatrixSchema = plans.Schema{
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per cell", Min: 2, MinSet: true, Max: 12, Doc: "Measured launches of the baseline and of each cell."},
 		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them. A gate can bound them: `step.together.broken <= 1`."},
 	},
-	Finds: func(*plans.Block) []plans.Found { return matrixFinds },
+	Finds: func(*plans.Block) []plans.LevelResult { return matrixFinds },
 }
 
 // What gates read of a matrix.
@@ -39,7 +39,7 @@ const (
 	foundBroken   = "broken"
 )
 
-var matrixFinds = []plans.Found{
+var matrixFinds = []plans.LevelResult{
 	{Name: foundMeasured, Unit: "count", Better: "higher", Doc: "Cells that were measured, including the baseline."},
 	{Name: foundBroken, Unit: "count", Better: "lower", Doc: "Cells that broke: in a level, or while they were measured."},
 }
@@ -110,7 +110,7 @@ func (c *compare) counted(rows []verdict.Row) map[string]measure.Summary {
 	}
 	found := map[string]measure.Summary{}
 	for _, f := range matrixFinds {
-		found[plans.FoundAddress(c.block.Name, f.Name)], _ = measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}.Summary([]float64{float64(n[f.Name])})
+		found[plans.LevelAddress(c.block.Name, f.Name)], _ = measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}.Summary([]float64{float64(n[f.Name])})
 	}
 	return found
 }

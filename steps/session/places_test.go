@@ -177,7 +177,7 @@ func TestSessionPlaceLost(t *testing.T) {
 		}
 		for i, m := range r.members {
 			on := map[int]string{}
-			for _, l := range m.Took(r.all) {
+			for _, l := range m.DecidingLaunches(r.all) {
 				if on[l.Ordinal] == "" {
 					on[l.Ordinal] = l.On()
 				}

@@ -36,7 +36,7 @@ type subject struct {
 	spared verdict.Reason
 }
 
-func (sub *subject) own() *variant.Variant { return sub.variants[len(sub.variants)-1] }
+func (sub *subject) variant() *variant.Variant { return sub.variants[len(sub.variants)-1] }
 
 func (q *qualify) subject(s *runtime.Scope) (*subject, error) {
 	plan, f := q.lab.Plan, q.feature
@@ -96,7 +96,7 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &runtime.Derived{Key: q.lab.qualifyKey(sub.protocol, sub.variants...), Variant: maps.Clone(sub.own().Knobs)}
+	out := &runtime.Derived{Key: q.lab.qualifyKey(sub.protocol, sub.variants...), Variant: maps.Clone(sub.variant().Knobs)}
 	if q.feature != nil && levels.Compares(sub.protocol) {
 		out.Key = runtime.Digest("compared", out.Key, sub.arms.Parent.Key)
 	}
@@ -118,7 +118,7 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	if levels.Compares(sub.protocol) && sub.variants[0].Command == nil {
 		switch a := sub.arms; {
 		case q.feature == nil:
-			out.Launches = append(out.Launches, planned(sub.own(), ledger.ForReference, ""))
+			out.Launches = append(out.Launches, planned(sub.variant(), ledger.ForReference, ""))
 		case a.Parent.Key != a.Root.Key || len(sub.variants) > 1:
 			out.Launches = append(out.Launches, planned(a.Parent, ledger.ForReference, ""))
 		}
@@ -132,10 +132,10 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	if err != nil {
 		return nil, err
 	}
-	out := &ledger.Decision{Variant: maps.Clone(sub.own().Knobs)}
+	out := &ledger.Decision{Variant: maps.Clone(sub.variant().Knobs)}
 	var verdicts []verdict.Verdict
 	for _, v := range sub.variants {
-		own := v == sub.own()
+		own := v == sub.variant()
 		var parent levels.Parent
 		if own {
 			if parent, err = q.parent(ctx, s, sub, out); ctx.Err() != nil {
@@ -185,11 +185,11 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 // those of a launch of its own, which shows how far apart its launches are.
 func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject, out *ledger.Decision) (parent levels.Parent, err error) {
 	if q.feature == nil {
-		parent.Answered, err = levels.References(ctx, s, &q.lab.Lab, sub.protocol, sub.own(), 1, out)
+		parent.Answered, err = levels.References(ctx, s, &q.lab.Lab, sub.protocol, sub.variant(), 1, out)
 		return parent, err
 	}
 	for _, l := range q.ofParent(s, sub, out) {
-		if parent.Qualified == nil && decide.Sound(l) && l.Purpose == ledger.ForQualification {
+		if parent.Qualified == nil && decide.Usable(l) && l.Purpose == ledger.ForQualification {
 			parent.Qualified = l
 		}
 	}
@@ -206,7 +206,7 @@ func (q *qualify) repeat(ctx context.Context, s *runtime.Scope, sub *subject, pa
 		return before, nil
 	}
 	out.LogTail, out.Exit = nil, nil
-	after, second, err := levels.Run(ctx, s, &q.lab.Lab, sub.protocol, sub.own(), parent, nil, first, out)
+	after, second, err := levels.Run(ctx, s, &q.lab.Lab, sub.protocol, sub.variant(), parent, nil, first, out)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 	if err != nil {
 		return nil, nil, false
 	}
-	judged, known := record.Again(p, variant.KindOf(v.Spec), l, kept)
+	judged, known := record.Reassess(p, variant.KindOf(v.Spec), l, kept)
 	own := *l
 	if v.Command != nil {
 		var printed map[string]measure.Summary
@@ -121,7 +121,7 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 	}
 	b := &benchmark{lab: lab, feature: f}
 	s := &session{lab: lab, scope: scope, id: id, all: all, ws: b.workloads(), members: []*member{m}, proofs: proofs}
-	used := m.Took(all)
+	used := m.DecidingLaunches(all)
 	m.Rounds, m.broken = len(used)/len(m.Launched), gaveUp(m, all)
 	m.invalid = lab.OtherEnvironment(of(used, m.pair()), m.pair())
 	out, level := &ledger.Decision{}, ledger.Level{Name: plans.BenchmarkLevel}
@@ -155,7 +155,7 @@ func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Sc
 // repeated; nil if there is none.
 func gaveUp(m *member, all []*ledger.Launch) *ledger.Launch {
 	for _, v := range m.pair() {
-		if slots := decide.Slots(all, v.Key); len(slots) > 0 && !slices.ContainsFunc(slots[len(slots)-1], decide.Sound) {
+		if slots := decide.Slots(all, v.Key); len(slots) > 0 && !slices.ContainsFunc(slots[len(slots)-1], decide.Usable) {
 			latest := slots[len(slots)-1]
 			return latest[len(latest)-1]
 		}

@@ -72,7 +72,7 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 		if err := complete.Look(view, all); err != nil {
 			return "", err
 		}
-		mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.Has(launch.VariantKey) && !decide.Sound(launch) })
+		mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.Has(launch.VariantKey) && !decide.Usable(launch) })
 		p := s.Previous
 		e.begun, e.rebooted, e.complete = slices.Contains(l.begun, e.id), !l.sameBoot(all), !complete.Open
 		e.crashed = decide.ReadsCrashes(l.Plan, m.Feature) && slices.ContainsFunc(decide.Crashes(l.Store.Records(), m.Arms.Candidate.Key), func(launch *ledger.Launch) bool {
@@ -123,7 +123,7 @@ func (l *Lab) newSession(s *runtime.Scope, work string, members []*member) (stri
 		keys = append(keys, m.Arms.Parent.Key, m.Arms.Candidate.Key)
 	}
 	return l.firstSession([]any{work, keys, s.Node.ID, s.Attempt}, func(e *earlier, have []*ledger.Launch) error {
-		relaxed, err := members[0].Fresh(l.View(s), have)
+		relaxed, err := members[0].NeedsFreshLaunches(l.View(s), have)
 		e.relaxed = !relaxed.IsZero()
 		return err
 	})
@@ -142,7 +142,7 @@ func (l *Lab) sessionOfRows(s *runtime.Scope, launches int) (string, error) {
 				continue
 			}
 			have := l.session(d.Session)
-			e := earlier{id: d.Session, broke: !d.Kept(), asked: s.Forced, rebooted: !l.sameBoot(have)}
+			e := earlier{id: d.Session, broke: !d.Reusable(), asked: s.Forced, rebooted: !l.sameBoot(have)}
 			_ = complete(&e, have)
 			if resume, _ := e.resumeReason(); resume {
 				return e.id, nil
@@ -169,10 +169,10 @@ func (l *Lab) firstSession(name []any, know func(e *earlier, have []*ledger.Laun
 	}
 }
 
-// cutAtOnce reports whether a session was cut in its first round: what is launched in it
+// cutInFirstRound reports whether a session was cut in its first round: what is launched in it
 // now is beside the launches that are there. If a candidate's outcome rests on it, that
 // round was complete, and later candidates were not in it.
-func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
+func (l *Lab) cutInFirstRound(launches []*ledger.Launch, members []*member) bool {
 	if len(launches) == 0 || !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
 		return false
 	}

@@ -117,18 +117,18 @@ func (s *session) divide(ctx context.Context) (err error) {
 	if s.places, err = s.lab.Places(ctx, vs); err != nil {
 		return err
 	}
-	if x.Elsewhere() {
-		s.stand = s.elsewhere
+	if x.IsRemote() {
+		s.stand = s.remotePlace
 	}
-	if len(s.places) > 0 || x.Elsewhere() {
+	if len(s.places) > 0 || x.IsRemote() {
 		s.atOnce = x.Slots
 	}
 	return nil
 }
 
-// elsewhere is where rounds run that other machines make: on a place where they were
+// remotePlace is where rounds run that other machines make: on a place where they were
 // started, as long as something makes launches there, or in turn.
-func (s *session) elsewhere(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
+func (s *session) remotePlace(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
 	n := s.scope.Node
 	return s.lab.Elsewhere.Stand(ctx, (round-1)%s.lab.Plan.Executor.Slots, begun, func(what verdict.Reason) {
 		s.scope.Emit(runtime.Event{Type: "note", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: what})
@@ -219,7 +219,7 @@ func (s *session) begun(round int) (begun []*ledger.Launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.all {
-		if l.Ordinal == round && decide.Sound(l) {
+		if l.Ordinal == round && decide.Usable(l) {
 			begun = append(begun, l)
 		}
 	}
@@ -243,7 +243,7 @@ func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tries := sl.of(s.all)
-	if !s.wants(sl.variant) || slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Sound(l) && l.Place.Same(sl.place) }) {
+	if !s.wants(sl.variant) || slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Usable(l) && l.Place.Same(sl.place) }) {
 		return false, nil
 	}
 	for _, m := range s.members {
@@ -276,7 +276,7 @@ func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 		}
 		s.all, tries = append(s.all, launch), append(tries, launch)
 		switch {
-		case decide.Sound(launch):
+		case decide.Usable(launch):
 			return false, s.prove(launch, sl.variant)
 		case decide.Replaced(tries):
 			if decide.Lost(launch) {
@@ -292,14 +292,14 @@ func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 
 // slots is how many launches replace no other.
 func (s *session) slots() (n int) {
-	for _, made := range s.made() {
+	for _, made := range s.launchCounts() {
 		n += made
 	}
 	return n
 }
 
-// made is how many launches of each variant replace no other.
-func (s *session) made() map[string]int {
+// launchCounts is how many launches of each variant replace no other.
+func (s *session) launchCounts() map[string]int {
 	made := map[string]int{}
 	for i, launch := range s.all {
 		if !slices.ContainsFunc(s.all[:i], func(o *ledger.Launch) bool {
@@ -316,7 +316,7 @@ func (s *session) made() map[string]int {
 func (s *session) total() int { return s.launches(func(m *member) int { return m.Most }) }
 
 func (s *session) launches(open func(*member) int) (n int) {
-	most := s.made()
+	most := s.launchCounts()
 	for _, m := range s.members {
 		want := m.Rounds
 		if m.Open {
@@ -370,7 +370,7 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 	if len(tries) > 0 {
 		last := tries[len(tries)-1]
 		why := decide.WhyNot(last)
-		if decide.Sound(last) {
+		if decide.Usable(last) {
 			why = []verdict.Reason{verdict.Say("place.left", "{subject} was lost before the round was complete").On(last.On())}
 		}
 		record.Replaces, ev.Why = last.ID, verdict.New(code.LaunchAgain).On(last.ID).From(why...)

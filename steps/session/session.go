@@ -63,7 +63,7 @@ func (b *benchmark) sessionOf(s *runtime.Scope) (own *member, all []*member, err
 			continue
 		}
 		other := &benchmark{lab: b.lab, feature: f}
-		wanted, err := other.wanted(s)
+		wanted, err := other.needsMeasuring(s)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -82,8 +82,8 @@ func (b *benchmark) sessionOf(s *runtime.Scope) (own *member, all []*member, err
 	return own, all, nil
 }
 
-// wanted reports whether an apply still has to measure a sibling.
-func (b *benchmark) wanted(s *runtime.Scope) (bool, error) {
+// needsMeasuring reports whether an apply still has to measure a sibling.
+func (b *benchmark) needsMeasuring(s *runtime.Scope) (bool, error) {
 	n := b.lab.Graph.Node(runtime.BenchmarkID(b.feature.Name))
 	if n == nil || s.Outcome(n.ID) != nil || !s.LockedBy(n.ID).IsZero() {
 		return false, nil
@@ -91,7 +91,7 @@ func (b *benchmark) wanted(s *runtime.Scope) (bool, error) {
 	if q := s.Outcome(runtime.QualifyID(b.feature.Name)); q == nil || q.Verdict != verdict.Pass {
 		return false, nil
 	}
-	d, err := b.recorded(s.Beside(n))
+	d, err := b.recorded(s.At(n))
 	return err == nil && d.Outcome == nil, err
 }
 
@@ -135,7 +135,7 @@ func (s *session) lose(launch *ledger.Launch) {
 		s.lab.died[s.id+launch.VariantKey] = launch
 	}
 	for _, m := range s.members {
-		if m.Open && m.Has(launch.VariantKey) && !m.Lose(launch.VariantKey, decide.GaveUp(launch, s.all)) {
+		if m.Open && m.Has(launch.VariantKey) && !m.DropArm(launch.VariantKey, decide.NotReplaced(launch, s.all)) {
 			m.broken, m.Open = launch, false
 		}
 	}
@@ -152,7 +152,7 @@ func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
 		if err != nil {
 			return err
 		}
-		if !why.IsZero() && !m.Lose(v.Key, why) {
+		if !why.IsZero() && !m.DropArm(v.Key, why) {
 			m.invalid, m.Open = why, false
 		}
 	}
@@ -162,7 +162,7 @@ func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
 // checkBaseline drops the baseline if it is not comparable with a member's parent, which
 // the candidate is compared with, too.
 func (s *session) checkBaseline(m *member) error {
-	used := m.Took(s.all)
+	used := m.DecidingLaunches(s.all)
 	if m.Rounds == 0 {
 		return nil
 	}
@@ -179,10 +179,10 @@ func (s *session) checkBaseline(m *member) error {
 			}
 		}
 		if !why.IsZero() {
-			m.Lose(m.variants[2].Key, why)
+			m.DropArm(m.variants[2].Key, why)
 		}
 	}
-	m.Rounds = len(m.Took(s.all)) / len(m.Launched)
+	m.Rounds = len(m.DecidingLaunches(s.all)) / len(m.Launched)
 	return nil
 }
 
@@ -201,7 +201,7 @@ func (s *session) looks() error {
 			if err := s.checkBaseline(m); err != nil {
 				return err
 			}
-			m.invalid = s.lab.OtherEnvironment(of(m.Took(s.all), m.pair()), m.pair())
+			m.invalid = s.lab.OtherEnvironment(of(m.DecidingLaunches(s.all), m.pair()), m.pair())
 			if m.invalid.IsZero() && m.Rounds > before && m.Rounds >= m.Least && m.Open {
 				v, reasons, err := s.valid(m)
 				if err != nil {
@@ -223,13 +223,13 @@ func (s *session) valid(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
-	notes, err := s.lab.Consequences(of(m.Took(s.all), m.pair()), m.pair())
+	notes, err := s.lab.Consequences(of(m.DecidingLaunches(s.all), m.pair()), m.pair())
 	return v, append(reasons, notes...), err
 }
 
 // comparable reports whether the launches of two arms of a member count beside each other.
 func (s *session) comparable(m *member, vs []*variant.Variant) (verdict.Verdict, []verdict.Reason, error) {
-	used := of(m.Took(s.all), vs)
+	used := of(m.DecidingLaunches(s.all), vs)
 	v, reasons, err := s.lab.Valid(used, vs, s.ws, m.Rounds)
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
@@ -250,7 +250,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if err := s.checkBaseline(m); err != nil {
 		return err
 	}
-	used := m.Took(s.all)
+	used := m.DecidingLaunches(s.all)
 	for _, launch := range used {
 		out.Launches = append(out.Launches, launch.ID)
 	}
@@ -267,7 +267,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		l := m.broken
 		out.Launches = append(out.Launches, l.ID)
 		level.Verdict, _ = decide.NotCounted(l)
-		level.Reasons = []verdict.Reason{decide.GaveUp(l, s.all)}
+		level.Reasons = []verdict.Reason{decide.NotReplaced(l, s.all)}
 		if !l.OK {
 			out.LogTail, out.Exit = l.LogTail, l.Exit
 		}
@@ -287,7 +287,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if err == nil && level.Verdict == verdict.Pass {
 		for i, r := range level.Reasons {
 			if r.Kind == code.LaunchesPerArm.Kind {
-				level.Reasons[i] = m.Spared()
+				level.Reasons[i] = m.EarlyStop()
 			}
 		}
 		level.Reasons = append(level.Reasons, s.replaced(m)...)
@@ -310,7 +310,7 @@ func (s *session) replaced(m *member) (notes []verdict.Reason) {
 		if !m.Has(key) || launch.Ordinal > m.Rounds {
 			continue
 		}
-		if of[key]++; !decide.Sound(launch) {
+		if of[key]++; !decide.Usable(launch) {
 			n[key]++
 			notes = append(notes, verdict.New(code.LaunchReplaced).On(launch.ID).From(decide.WhyNot(launch)...))
 		}

@@ -321,7 +321,7 @@ func TestSessionGivesUp(t *testing.T) {
 		t.Errorf("%+v", level)
 	}
 	// It is no outcome: on a quiet machine the same session goes on with that launch.
-	if out.Verdict, out.Reasons = level.Verdict, level.Reasons; out.Kept() || !out.Disturbed() {
+	if out.Verdict, out.Reasons = level.Verdict, level.Reasons; out.Reusable() || !out.Disturbed() {
 		t.Errorf("kept: %+v", out)
 	}
 	r.spoil, r.members = nil, newRig(t, speeds{}).members

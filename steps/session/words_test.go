@@ -276,7 +276,7 @@ func (s *story) qualify(q *qualify, sc *runtime.Scope) (*ledger.Decision, error)
 	if err != nil {
 		return nil, err
 	}
-	own := sub.own()
+	own := sub.variant()
 	out := &ledger.Decision{Verdict: verdict.Pass, Variant: own.Knobs, Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}}}
 	if own.Knobs["a"] == "ill" {
 		out.Levels[0] = ledger.Level{Name: "smoke", Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(s.words)}}

@@ -20,7 +20,7 @@ var Schema = plans.Schema{
   max_memory_slope = 20
 }`,
 	Attrs: plans.Attrs(Config{}),
-	Finds: func(b *plans.Block) []plans.Found {
+	Finds: func(b *plans.Block) []plans.LevelResult {
 		var c Config
 		if b.Decode(&c) != nil {
 			return nil
@@ -84,9 +84,9 @@ func (c Config) longest() int {
 }
 
 // finds are the numbers that such a level finds.
-func (c Config) finds() (found []plans.Found) {
+func (c Config) finds() (found []plans.LevelResult) {
 	number := func(name, unit, doc string) {
-		found = append(found, plans.Found{Name: name, Unit: unit, Better: "lower", Doc: doc})
+		found = append(found, plans.LevelResult{Name: name, Unit: unit, Better: "lower", Doc: doc})
 	}
 	if c.Sequential > 0 || len(c.Concurrency) > 0 || c.Soak > 0 {
 		const of = " of the requests of `soak`, or else of the last number of `concurrency`, or else of `sequential`"

@@ -72,9 +72,9 @@ func generated(launches []*ledger.Launch, cell string) (beyond, share float64, o
 	return -missing / answers, came / (came + missing), true
 }
 
-// countedApart reports if the tokens of some launches are the engine's and those of
+// mixedTokenCounts reports if the tokens of some launches are the engine's and those of
 // others stream events: their speeds are not comparable.
-func countedApart(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
+func mixedTokenCounts(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
 	seen := map[string]bool{}
 	for _, launch := range slices.Concat(parent, candidate) {
 		for _, run := range launch.Cells {

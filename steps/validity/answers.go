@@ -19,7 +19,7 @@ import (
 // Worked judges whether arms did the same work for what they claim, once the parent was
 // asked (nil if it is not): its tokenizer's count tells more than how much text a token
 // covers. For text declared to be nonsense that is only a note.
-func (j *Judge) Worked(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, asked *agreement.Asked) (v verdict.Verdict, notes []verdict.Reason, err error) {
+func (j *Judge) Worked(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, asked *agreement.Probes) (v verdict.Verdict, notes []verdict.Reason, err error) {
 	byArm := byKey(launches)
 	for _, w := range ws {
 		did := func(v *variant.Variant) (arm answers.Arm, err error) {
@@ -66,7 +66,7 @@ func ids(launches []*ledger.Launch) (ids []string) {
 
 // Agreed judges whether a candidate's measured answers are shown to be its parent's
 // model's, by what the parent was asked of both.
-func Agreed(asked *agreement.Asked, parent, candidate *variant.Variant, launches []*ledger.Launch, declared plans.Answers) (verdict.Verdict, []verdict.Reason) {
+func Agreed(asked *agreement.Probes, parent, candidate *variant.Variant, launches []*ledger.Launch, declared plans.Answers) (verdict.Verdict, []verdict.Reason) {
 	byArm := byKey(launches)
 	c := agreement.Claim{Own: ids(byArm[parent.Key]), Other: ids(byArm[candidate.Key]), Least: declared.Least}
 	r := c.Judge(asked)
@@ -77,7 +77,7 @@ func Agreed(asked *agreement.Asked, parent, candidate *variant.Variant, launches
 	if declared.Least != nil {
 		least = verdict.Num("declared", *declared.Least, "share")
 	}
-	fact := func(c code.Fact, f agreement.Found) verdict.Reason {
+	fact := func(c code.Fact, f agreement.PartResult) verdict.Reason {
 		args := []verdict.Arg{
 			verdict.Text("other", parent.Name), verdict.Int("agreed", f.Other.Yes), verdict.Int("of", f.Other.Of), verdict.Int("own", f.Own.Yes), verdict.Int("own_of", f.Own.Of),
 			verdict.Text("cell", f.Cell), least,
@@ -97,7 +97,7 @@ func Agreed(asked *agreement.Asked, parent, candidate *variant.Variant, launches
 				"({part})} of its answers to {cell}, and at {own} of {own_of} of its own ({least?at most {least} less "+
 				"is allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or not computed"),
 			worst)}
-	case !r.Shown():
+	case !r.Holds():
 		return verdict.Inconclusive, []verdict.Reason{fact(code.Of("work.agreement_open",
 			"not shown that {subject} answers as {other}: {other} agrees at {agreed} of {of} random "+
 				"positions{part? ({part})} of its answers to {cell}, and at {own} of {own_of} of its own{recites?; "+

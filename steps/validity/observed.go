@@ -194,7 +194,7 @@ func freedBy(k *plans.Knob) []string {
 		names = slices.AppendSeq(names, maps.Keys(v.MustSee.Observed))
 		names = slices.AppendSeq(names, maps.Keys(v.MustNotSee.Observed))
 		for setting := range v.Settings {
-			names = append(names, kinds.Shown(setting)...)
+			names = append(names, kinds.ObservationsOf(setting)...)
 		}
 	}
 	slices.Sort(names)

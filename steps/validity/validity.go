@@ -43,7 +43,7 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 	}
 	notes = append(notes, NotesOf(launches)...)
 	for _, v := range vs[1:] {
-		if why := countedApart(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
+		if why := mixedTokenCounts(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 		if why := unequal(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {

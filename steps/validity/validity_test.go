@@ -142,12 +142,12 @@ func TestCountedApartWithinArms(t *testing.T) {
 	}
 	parent := []*ledger.Launch{launch("p.1", false), launch("p.2", true)}
 	candidate := []*ledger.Launch{launch("c.1", false), launch("c.2", true), launch("c.3", true)}
-	if why := countedApart(parent, candidate, "baseline", "fast"); why.Kind != "work.counted_mixed" || !strings.Contains(why.String(), "in p.2, c.2 and c.3") {
+	if why := mixedTokenCounts(parent, candidate, "baseline", "fast"); why.Kind != "work.counted_mixed" || !strings.Contains(why.String(), "in p.2, c.2 and c.3") {
 		t.Errorf("mixed in both arms: %q", why.String())
 	}
 	// A launch that sent nothing of it counts for neither.
 	silent := &ledger.Launch{ID: "p.3"}
-	if why := countedApart(append(parent[1:], silent), candidate[1:], "baseline", "fast"); !why.IsZero() {
+	if why := mixedTokenCounts(append(parent[1:], silent), candidate[1:], "baseline", "fast"); !why.IsZero() {
 		t.Errorf("as stream events throughout: %q", why.String())
 	}
 }

@@ -244,7 +244,7 @@ func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64
 		}
 		for _, p := range cells {
 			if out[p.Address()], err = m.values(ctx, document, p.Labels); err != nil {
-				return nil, fmt.Errorf("metric %s (%s): %w", p.Called(), m.JQ, err)
+				return nil, fmt.Errorf("metric %s (%s): %w", p.ShortAddress(), m.JQ, err)
 			}
 		}
 	}

@@ -91,8 +91,8 @@ func startsIn(spec engine.Spec) string {
 	return filepath.Join("/", spec.Dir)
 }
 
-// Shown is a path as people read it: relative to the plan's folder if it is in there.
-func (l *Resolver) Shown(path string) string {
+// DisplayPath is a path as people read it: relative to the plan's folder if it is in there.
+func (l *Resolver) DisplayPath(path string) string {
 	if rest, in := strings.CutPrefix(path, l.Plan.Abs(".")+"/"); in {
 		return rest
 	}

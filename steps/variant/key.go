@@ -93,7 +93,7 @@ func (l *Resolver) WorkKey(workloads []*plans.Workload) string {
 // MachineKey is the part of a machine's fingerprint that measurements depend on: all
 // entries but those that the plan accepts to differ.
 func MachineKey(environment map[string]string, p *plans.Plan) string {
-	if p != nil && p.Executor.Elsewhere() {
+	if p != nil && p.Executor.IsRemote() {
 		return runtime.Digest("machines of the executor") // launches record which each was
 	}
 	kept := maps.Clone(environment)
@@ -146,8 +146,8 @@ func (e Evidence) Globs() []string {
 	return globs
 }
 
-// Said reports whether any of it is logged or reported by the engine.
-func (e Evidence) Said() bool {
+// InLogOrReport reports whether any of it is logged or reported by the engine.
+func (e Evidence) InLogOrReport() bool {
 	return len(e.Globs())+len(e.MustObserve)+len(e.MustNotObserve) > 0
 }
 

@@ -55,7 +55,7 @@ func Register(r *plans.Registry) {
 	for _, k := range kinds.All() {
 		out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Variables: k.Variables, Check: Check}
 		for _, p := range k.Patterns(nil) {
-			out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc, Asked: k.Asked(p.Name)})
+			out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc, Asked: k.OnlyEchoed(p.Name)})
 		}
 		for _, s := range k.Settings {
 			a := plans.Attr{Name: s.Name, Type: plans.String, OneOf: s.Choices, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}

@@ -92,13 +92,13 @@ func (l *Resolver) Unidentified() (facts []verdict.Reason) {
 // Resolve applies values of all knobs to an engine of the plan, which is started as
 // written if there are none.
 func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*Variant, error) {
-	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs)}, false)
+	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs)}, false)
 }
 
 // Recorded is the variant of launches recorded under a key, by the plan alone: no file,
 // source or image is read, as they may have changed.
 func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string) (*Variant, error) {
-	return l.resolve(nil, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs), Key: key}, true)
+	return l.resolve(nil, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs), Key: key}, true)
 }
 
 // ResolveWith applies the baseline's knob values to an engine of the plan, except those

@@ -110,7 +110,7 @@ func follow(ctx context.Context, r *source.Repo, snippet, glob, from, to string)
 			if err != nil {
 				return nil, err
 			}
-			if at, ok := alike(want, text); ok {
+			if at, ok := bestMatch(want, text); ok {
 				at.File = f.Was.File
 				f.Fate, f.Now = Changed, at
 			}
@@ -212,9 +212,9 @@ func hasWord(snippet string) bool { return longestWord(split(snippet)) != "" }
 // alikeFrom is the share of a snippet's words, by length, that similar lines need.
 const alikeFrom = 0.6
 
-// alike is where a file has the most of a snippet's words within as many lines, if that
+// bestMatch is where a file has the most of a snippet's words within as many lines, if that
 // is enough.
-func alike(want []string, text string) (best Place, ok bool) {
+func bestMatch(want []string, text string) (best Place, ok bool) {
 	words, whole := map[string]int{}, 0
 	for _, w := range word.FindAllString(strings.Join(want, "\n"), -1) {
 		words[w]++

@@ -22,7 +22,7 @@ func Build(ctx context.Context, engine Engine, spec Spec) (p Prompts, err error)
 		return Prompts{}, fmt.Errorf("cell %s: %w", spec.Cell, err)
 	}
 	p.Method = Given
-	make := spec.given
+	make := spec.fromDataset
 	if spec.Data == nil {
 		f, err := newFitter(ctx, engine, spec)
 		if err != nil {

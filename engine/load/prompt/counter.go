@@ -53,9 +53,9 @@ type counter struct {
 	overhead int
 }
 
-// whole counts a text, and remembers the result. One text is counted at a time, so none is
+// count counts a text, and remembers the result. One text is counted at a time, so none is
 // counted twice.
-func (c *counter) whole(ctx context.Context, text string) (int, error) {
+func (c *counter) count(ctx context.Context, text string) (int, error) {
 	c.learned.mu.Lock()
 	defer c.learned.mu.Unlock()
 	if n, known := c.learned.counts[c.way+text]; known {
@@ -77,11 +77,11 @@ func (c *counter) whole(ctx context.Context, text string) (int, error) {
 
 // cost is the number of tokens that a piece adds after another text.
 func (c *counter) cost(ctx context.Context, piece string) (int, error) {
-	base, err := c.whole(ctx, anchor+tail)
+	base, err := c.count(ctx, anchor+tail)
 	if err != nil {
 		return 0, err
 	}
-	n, err := c.whole(ctx, anchor+piece+tail)
+	n, err := c.count(ctx, anchor+piece+tail)
 	if err == nil && n < base {
 		return 0, fmt.Errorf("the engine counts %d tokens in %q and %d in %q", base, anchor+tail, n, anchor+piece+tail)
 	}
@@ -92,7 +92,7 @@ func (c *counter) cost(ctx context.Context, piece string) (int, error) {
 func (c *counter) learn(ctx context.Context) error {
 	// Each of these has at least one token, and in any vocabulary one of them has no more.
 	for i, first := range []string{"a", "I", "The"} {
-		n, err := c.whole(ctx, first)
+		n, err := c.count(ctx, first)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (c *counter) compose(ctx context.Context, s *source, n int, begins, nonce b
 	left, bits := n, float64(nonceBits)
 	if begins && nonce {
 		opener := openers[s.begin.IntN(len(openers))]
-		count, err := c.whole(ctx, opener)
+		count, err := c.count(ctx, opener)
 		if err != nil {
 			return "", err
 		}

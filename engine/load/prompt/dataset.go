@@ -212,10 +212,10 @@ func (d *Dataset) enough(s Spec) error {
 	return nil
 }
 
-// given makes a prompt from a row, from the first onwards for what is measured, from the
+// fromDataset makes a prompt from a row, from the first onwards for what is measured, from the
 // last backwards for warm-ups, so that a prompt does not depend on how many there are.
 // Nothing is put before it to make it unique, since it is to be sent as it is.
-func (s Spec) given(_ context.Context, series string, index int) (Prompt, error) {
+func (s Spec) fromDataset(_ context.Context, series string, index int) (Prompt, error) {
 	row := s.Data.Rows[index]
 	if series == "warmup" {
 		row = s.Data.Rows[len(s.Data.Rows)-1-index]

@@ -108,7 +108,7 @@ func FuzzParseDataset(f *testing.F) {
 			if r.Line < 1 || r.Line > lines || len(r.Turns) == 0 {
 				t.Fatalf("row %+v", r)
 			}
-			p, err := Spec{Data: d, Turns: 9, API: openai.Chat}.given(t.Context(), "measured", i)
+			p, err := Spec{Data: d, Turns: 9, API: openai.Chat}.fromDataset(t.Context(), "measured", i)
 			if err != nil || strings.TrimSpace(p.Text) == "" {
 				t.Fatalf("%+v, %v", p, err)
 			}

@@ -61,7 +61,7 @@ func newFitter(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 		{spec: spec, method: Tokenizer, counter: &counter{learned: spec.Learned, way: "tokenizer\n", ask: tokenize}},
 		{spec: spec, method: ByUsage, counter: &counter{learned: spec.Learned, way: string(spec.API) + "\n", ask: send}},
 	} {
-		_, err := f.whole(ctx, anchor)
+		_, err := f.count(ctx, anchor)
 		if f.method == Tokenizer && err != nil && noTokenizer(err) || errors.Is(err, errNoUsage) {
 			continue
 		}
@@ -185,7 +185,7 @@ func (f *fitter) text(ctx context.Context, s *source, before string, n int, nonc
 	case f.search:
 		have := f.overhead
 		if before != "" {
-			if have, err = f.whole(ctx, before); err != nil {
+			if have, err = f.count(ctx, before); err != nil {
 				return "", err
 			}
 		}

@@ -107,7 +107,7 @@ var (
 			"have answered requests{cause=engine.diagnosed!{causes?; {causes}}}")
 
 	// LaunchGone: what made the launch on another machine, Subject, is gone, or what it
-	// returned is incomplete. Values: class (of launch.Gone), error (its last words), job.
+	// returned is incomplete. Values: class (of launch.LostError), error (its last words), job.
 	LaunchGone = Of("launch.gone",
 		"lost on {subject}: {class=ended?the worker ended}{class=silent?the worker went "+
 			"silent}{class=damaged?its result arrived damaged}{class=broke?the worker failed}{class=preempted?its "+

@@ -158,7 +158,7 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 	}
 	waived := ""
 	if w := st.Waiver(d.Node); w.Covers(d.Decision, now) {
-		waived = w.Bears(d.Decision, now).String()
+		waived = w.Effect(d.Decision, now).String()
 	}
 	without := ""
 	if d.Kind == ledger.KindFeature && unlocked {

@@ -243,7 +243,7 @@ func observed(a *report.Arm) map[string]string {
 	seen := map[string]string{}
 	for _, l := range a.Launches {
 		for name := range l.Observed {
-			seen[name] = ledger.SaidBy(a.Launches, name)
+			seen[name] = ledger.ObservedValues(a.Launches, name)
 			if text, err := strconv.Unquote(seen[name]); err == nil {
 				seen[name] = text
 			}

@@ -75,7 +75,7 @@ type Cell struct {
 	Concurrency int     `json:"concurrency,omitempty"`
 	Rate        float64 `json:"rate,omitempty"`
 	// Prompts is how the prompts got their length.
-	Prompts measure.PromptsMade `json:"prompts"`
+	Prompts measure.PromptLengths `json:"prompts"`
 	// Metrics by name.
 	Metrics map[string]*Metric `json:"metrics"`
 }

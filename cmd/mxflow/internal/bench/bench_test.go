@@ -48,7 +48,7 @@ func recorded(w *plans.Workload, finished int) (r measure.Recording) {
 	for _, c := range w.Cells()[:finished] {
 		r.Cells = append(r.Cells, measure.CellRun{Cell: c.Address})
 		if c.Output == 32 {
-			r.Cells[len(r.Cells)-1].Prompts = measure.PromptsMade{Method: "tokenizer", Verified: true}
+			r.Cells[len(r.Cells)-1].Prompts = measure.PromptLengths{Method: "tokenizer", Verified: true}
 		}
 	}
 	return r

@@ -236,8 +236,8 @@ func sharedWords(r *ab.Result, q *ab.Question) string {
 
 // alike is what both servers reported alike under a name.
 func alike(r *ab.Result, name string) (text string, is bool) {
-	a, inA := ab.Said(r.A.All, name)
-	b, inB := ab.Said(r.B.All, name)
+	a, inA := ab.Reported(r.A.All, name)
+	b, inB := ab.Reported(r.B.All, name)
 	return strings.Trim(a, `"`), inA && inB && a == b
 }
 
@@ -306,8 +306,8 @@ func (s *Show) checked(r *ab.Result) (rows [][2]string) {
 	if states := ab.Caches(slices.Concat(r.A.All, r.B.All)); states != "" {
 		rows = append(rows, [2]string{"caches", states + ", each command has its own"})
 	}
-	if tunes, any := ab.Said(r.A.All, "tune"); any {
-		of, _ := ab.Said(r.B.All, "tune")
+	if tunes, any := ab.Reported(r.A.All, "tune"); any {
+		of, _ := ab.Reported(r.B.All, "tune")
 		rows = append(rows, [2]string{"tune", "A " + tunes + "; B " + of})
 	}
 	if text := testWords(r.Test); text != "" {

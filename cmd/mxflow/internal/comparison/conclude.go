@@ -65,9 +65,9 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said = "Nothing was measured, so nothing is decided."
 	case r.Verdict == verdict.Invalid:
 		r.Said = "The comparison does not count."
-	case ab.Broke(r.B.All):
+	case ab.AnyFailed(r.B.All):
 		r.Said = "The server of B broke, so nothing is decided."
-	case ab.Broke(r.A.All):
+	case ab.AnyFailed(r.A.All):
 		r.Said = "The server of A broke, so nothing is decided."
 	default:
 		r.Said = "A server or mxflow broke, so nothing is decided."
@@ -76,7 +76,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said += whichWay(r, q.Claim)
 		r.Advice = append(r.Advice, claimMore(r, q)...)
 	}
-	if !q.Proves() && !r.Told() && r.Verdict.Decided() {
+	if !q.Proves() && !r.EffectShown() && r.Verdict.Decided() {
 		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line that B logs while it answers: --must-see-b '*…*'.")
 	}
 }

@@ -49,7 +49,7 @@ func noMore(rules []verdict.Rule, i int) verdict.Reason {
 func exact(c verdict.Comparison) verdict.Reason {
 	left, right, op := c.Left, c.Right, c.Op
 	if c.Turned && c.Test.Each != "" {
-		left, right, op = right, left, plans.Turned(op)
+		left, right, op = right, left, plans.Mirrored(op)
 	}
 	args := []verdict.Arg{{Name: "left", Value: left}, verdict.Text("op", op), {Name: "right", Value: right}}
 	if c.Test.Each == "" {

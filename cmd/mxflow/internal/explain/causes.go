@@ -121,7 +121,7 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.R
 			waiver = r.Waiver
 		}
 	}
-	if bears := waiver.Bears(d.Decision, now); !bears.IsZero() {
+	if bears := waiver.Effect(d.Decision, now); !bears.IsZero() {
 		marks = append(marks, verdict.Say("explain.evidence_stays",
 			"{causes}; the verdict by evidence remains {verdict}").Is(d.Verdict).From(bears))
 	}

@@ -112,7 +112,7 @@ func (p *page) head(e *Explanation) {
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass || len(e.Rules) == 0 {
-			p.paragraphs("  ", p.told.Once(verdict.Say("level.came", "level {subject}: {verdict}").On(l.Name).Is(l.Verdict).From(verdict.Few(l.Reasons, 3)...))...)
+			p.paragraphs("  ", p.told.Unprinted(verdict.Say("level.came", "level {subject}: {verdict}").On(l.Name).Is(l.Verdict).From(verdict.Few(l.Reasons, 3)...))...)
 		}
 	}
 	if len(e.Rules) == 0 || len(e.Causes) > 0 {
@@ -147,7 +147,7 @@ func (p *page) order(s sessionOrder) {
 		default:
 			aside := verdict.Say("explain.launch_aside", "launch {number}, {subject}",
 				verdict.Int("number", l.Number)).On(l.Launch).From(l.Aside)
-			p.paragraphs("            ", p.told.Once(aside.Map(firstLine))...)
+			p.paragraphs("            ", p.told.Unprinted(aside.Map(firstLine))...)
 		}
 	}
 	if slices.Sort(unread); len(unread) > 0 {
@@ -184,7 +184,7 @@ func (p *page) reasons(e *Explanation) {
 	if len(e.Causes) > 0 {
 		p.linef("\nCauses, last one first:")
 		p.paragraphs("  ", p.told.Chain(e.Causes)...)
-	} else if reasons := p.told.Once(unmarked(d.Decision)...); len(reasons) > 0 {
+	} else if reasons := p.told.Unprinted(unmarked(d.Decision)...); len(reasons) > 0 {
 		p.linef("")
 		p.paragraphs("  ", reasons...)
 	}
@@ -230,7 +230,7 @@ func (p *page) rule(number int, r rule) {
 		}
 	}
 	if !tested {
-		p.paragraphs("   ", p.told.Once(reasons...)...)
+		p.paragraphs("   ", p.told.Unprinted(reasons...)...)
 	}
 	for _, in := range r.Inputs {
 		if in.Missing.IsZero() && !slices.Contains(reads, in.Path) {
@@ -371,7 +371,7 @@ func (p *page) beside(e *Explanation) {
 		p.linef("\nAttempts:")
 		p.attempts(e.Attempts)
 	}
-	for i, note := range p.told.Once(e.Notes...) {
+	for i, note := range p.told.Unprinted(e.Notes...) {
 		if i == 0 {
 			p.linef("\nNotes:")
 		}

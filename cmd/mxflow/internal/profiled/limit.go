@@ -43,7 +43,7 @@ func (s *Served) Read() (asked bool, err error) {
 		return false, fmt.Errorf("--bandwidth %v: give GB/s, such as 3000", s.Bandwidth)
 	}
 	if _, err := limit.Of(s.GPUs); err != nil {
-		return false, fmt.Errorf("--gpu: %w. Known: %s", err, strings.Join(limit.Known(), ", "))
+		return false, fmt.Errorf("--gpu: %w. Known: %s", err, strings.Join(limit.GPUNames(), ", "))
 	}
 	text, err := os.ReadFile(s.Config)
 	if err != nil {

@@ -108,6 +108,6 @@ func in(st *store.Store, l *ledger.Launch) (*Recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	on, err := levels.HeldAgainst(st, l)
+	on, err := levels.BasisOfLaunch(st, l)
 	return &Recorded{l, is, on}, err
 }

@@ -208,7 +208,7 @@ func Observed(on table.Screen, launches []*ledger.Launch) {
 		var said []string
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			having := slices.DeleteFunc(slices.Clone(byVariant[v]), func(l *ledger.Launch) bool { _, has := l.Observed[name]; return !has })
-			said = append(said, name+" "+ledger.SaidBy(having, name))
+			said = append(said, name+" "+ledger.ObservedValues(having, name))
 		}
 		rows = append(rows, []string{v, fmt.Sprint(len(byVariant[v])), strings.Join(said, ", ")})
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// took is the duration of a successful launch.
-type took struct {
+// launchTime is the duration of a successful launch.
+type launchTime struct {
 	// engine is the digest of the kind and the model that it loaded, variant and work the
 	// keys of what was started and sent.
 	engine, variant, purpose, work string
@@ -23,12 +23,12 @@ type took struct {
 
 func engineKey(kind, model string) string { return runtime.ShortID(kind, model) }
 
-// Known are launches made before, oldest first.
-type Known struct{ all []took }
+// LaunchHistory are launches made before, oldest first.
+type LaunchHistory struct{ all []launchTime }
 
-// KnownTo returns the launches of a state directory, which may be nil.
-func KnownTo(st *store.Store) *Known {
-	k := &Known{}
+// LaunchHistoryOf returns the launches of a state directory, which may be nil.
+func LaunchHistoryOf(st *store.Store) *LaunchHistory {
+	k := &LaunchHistory{}
 	if st != nil {
 		for _, l := range st.Launches(store.LaunchFilter{OK: true}) {
 			k.add(l)
@@ -37,8 +37,8 @@ func KnownTo(st *store.Store) *Known {
 	return k
 }
 
-// those returns the newest launches of a sort, oldest first.
-func (k *Known) those(are func(took) bool) (list []took) {
+// newestWhere returns the newest launches of a sort, oldest first.
+func (k *LaunchHistory) newestWhere(are func(launchTime) bool) (list []launchTime) {
 	// As fast as now, not as many launches ago.
 	const newest = 30
 	for _, t := range k.all {
@@ -50,9 +50,9 @@ func (k *Known) those(are func(took) bool) (list []took) {
 }
 
 // add takes in a launch.
-func (k *Known) add(l *ledger.Launch) {
+func (k *LaunchHistory) add(l *ledger.Launch) {
 	model := variant.ModelOf(engine.Spec{Command: strings.Fields(l.Engine["command"])}, nil)
-	t := took{
+	t := launchTime{
 		engine: engineKey(l.Engine["kind"], model), variant: l.VariantKey, purpose: l.Purpose, work: l.Work,
 		start: l.Metrics["engine.startup_s"].Stats["median"], seconds: l.Seconds,
 	}

@@ -73,8 +73,8 @@ func (r *Result) observations(q *Question) {
 		return // one of them did not get that far
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		a, inA := Said(r.A.All, name)
-		b, inB := Said(r.B.All, name)
+		a, inA := Reported(r.A.All, name)
+		b, inB := Reported(r.B.All, name)
 		switch {
 		case !all[name]:
 			continue
@@ -100,13 +100,13 @@ func (r *Result) observations(q *Question) {
 	}
 }
 
-// Said is what launches reported of themselves under a name; false if none did.
-func Said(launches []*ledger.Launch, name string) (string, bool) {
+// Reported is what launches reported of themselves under a name; false if none did.
+func Reported(launches []*ledger.Launch, name string) (string, bool) {
 	having := slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool { _, has := l.Observed[name]; return !has })
 	if len(having) == 0 {
 		return "", false
 	}
-	return ledger.SaidBy(having, name), true
+	return ledger.ObservedValues(having, name), true
 }
 
 // shows reports whether required evidence is about an observation: then it is what the

@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/internal/foreign"
 )
 
-// Near is a line that has much of a glob's text.
-type Near struct {
+// NearLine is a line that has much of a glob's text.
+type NearLine struct {
 	// LineNo is its line number as an editor shows it, from 1; Line is safe to print.
 	LineNo int
 	Line   string
@@ -25,7 +25,7 @@ const nearest = 3
 // near a line is, is how many of the glob's runs of three bytes it has, in lower case: at
 // least a quarter of them, or it is not near. Of equally near lines the earlier goes
 // first, and of those that differ in digits only, as in their times, one counts.
-func Nearest(log io.Reader, glob string) ([]Near, error) {
+func Nearest(log io.Reader, glob string) ([]NearLine, error) {
 	g, err := ParseGlob(glob)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Nearest(log io.Reader, glob string) ([]Near, error) {
 			runs[[3]byte(text[i:])] = 0
 		}
 	}
-	var near []Near
+	var near []NearLine
 	drawn := 0
 	_, err = eachLine(log, func(number int, line []byte) {
 		drawn++
@@ -52,19 +52,19 @@ func Nearest(log io.Reader, glob string) ([]Near, error) {
 		if shared == 0 || 4*shared < len(runs) || len(near) == nearest && shared <= near[nearest-1].shared {
 			return
 		}
-		l := Near{LineNo: number, Line: foreign.Clean(line), shared: shared}
+		l := NearLine{LineNo: number, Line: foreign.Clean(line), shared: shared}
 		for _, r := range string(lower) {
 			if !unicode.IsDigit(r) {
 				l.key += string(r)
 			}
 		}
-		if i := slices.IndexFunc(near, func(n Near) bool { return n.key == l.key }); i >= 0 {
+		if i := slices.IndexFunc(near, func(n NearLine) bool { return n.key == l.key }); i >= 0 {
 			if shared <= near[i].shared {
 				return
 			}
 			near = slices.Delete(near, i, i+1)
 		}
-		at := slices.IndexFunc(near, func(n Near) bool { return n.shared < shared })
+		at := slices.IndexFunc(near, func(n NearLine) bool { return n.shared < shared })
 		if at < 0 {
 			at = len(near)
 		}

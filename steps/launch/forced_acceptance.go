@@ -65,7 +65,7 @@ func (st *Started) loggedForce() {
 	if err != nil || scan.File(st.Inst.LogPath()) != nil {
 		return // the evidence check reports why the log cannot be read
 	}
-	if found := scan.Found(n); found.Count > 0 {
+	if found := scan.LastMatch(n); found.Count > 0 {
 		st.invalidate(verdict.Say("work.forced_logged",
 			"drafted tokens are accepted by force (log line {line_no}: {line}): not what the model says",
 			verdict.Int("line_no", found.LineNo), verdict.Text("line", foreign.Short(found.Line))))

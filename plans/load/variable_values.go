@@ -31,8 +31,8 @@ const (
 	autoSuffix = ".auto.mxvars"
 )
 
-// givenValue is the value of a variable as given from outside.
-type givenValue struct {
+// variableValue is the value of a variable as given from outside.
+type variableValue struct {
 	from string
 	// text is set for --var and the environment, value for a file.
 	text   string
@@ -41,12 +41,12 @@ type givenValue struct {
 	at     hcl.Range
 }
 
-// readGiven reads the values from outside, the last one of each variable: environment,
+// readVariableValues reads the values from outside, the last one of each variable: environment,
 // automatic files in lexical order, then the command line in its own order.
-func (l *loader) readGiven() {
+func (l *loader) readVariableValues() {
 	for name, in := range l.declared {
 		if text, ok := l.Inputs.Lookup(varPrefix + name); ok {
-			in.given = &givenValue{from: varPrefix + name, text: text, isText: true}
+			in.given = &variableValue{from: varPrefix + name, text: text, isText: true}
 		}
 	}
 	autos, _ := filepath.Glob(filepath.Join(l.plan.Dir, "*"+autoSuffix))
@@ -64,13 +64,13 @@ func (l *loader) readGiven() {
 		case given.File != "":
 			l.varFile(given.File, "--var-file "+given.File, l.Fail)
 		case in != nil:
-			in.given = &givenValue{from: "--var", text: text, isText: true}
+			in.given = &variableValue{from: "--var", text: text, isText: true}
 		case l.opts.As == nil: // else it is meant for the current plan
 			l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
 		}
 	}
 	if l.opts.As != nil {
-		l.asBefore()
+		l.useRecordedValues()
 	}
 }
 
@@ -116,16 +116,16 @@ func (l *loader) varFile(path, from string, unknown func(at hcl.Range, code, sum
 		switch {
 		case diags.HasErrors():
 		case eval.Finite(v):
-			in.given = &givenValue{from: from, value: v, at: a.Expr.Range()}
+			in.given = &variableValue{from: from, value: v, at: a.Expr.Range()}
 		default:
 			l.Fail(a.Expr.Range(), "variables-file", "Value too large", "Numbers must fit a 64-bit float.")
 		}
 	}
 }
 
-// givenTo is the value that was given to a variable. The text of a --var stays text for a
+// variableValueOf is the value that was given to a variable. The text of a --var stays text for a
 // simple type, and anything else is written as in a plan.
-func (l *loader) givenTo(in *input, g *givenValue) (cty.Value, bool) {
+func (l *loader) variableValueOf(in *input, g *variableValue) (cty.Value, bool) {
 	switch {
 	case !g.isText && in.Sensitive:
 		l.Secrets.Collect(g.value.Mark(eval.Sensitive))
@@ -193,9 +193,9 @@ func (l *loader) environment(name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// asBefore replaces the given values of variables with the recorded ones, except for
+// useRecordedValues replaces the given values of variables with the recorded ones, except for
 // private ones, which are not on record.
-func (l *loader) asBefore() {
+func (l *loader) useRecordedValues() {
 	const from = "the record of the run"
 	for _, name := range lang.KeysOf(l.declared) {
 		in := l.declared[name]
@@ -209,7 +209,7 @@ func (l *loader) asBefore() {
 		if v, problem := constant(from+" "+name, text); problem != "" {
 			l.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
 		} else {
-			in.given = &givenValue{from: from, value: v}
+			in.given = &variableValue{from: from, value: v}
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 var bounds = []string{string(trace.BoundHost), string(trace.BoundMemory), string(trace.BoundCompute), string(trace.BoundCommunication)}
 
 // finds are the numbers that such a level finds.
-func (c *Config) finds() (found []plans.Found) {
+func (c *Config) finds() (found []plans.LevelResult) {
 	categories := slices.Clone(symbol.Categories)
 	for _, own := range c.categories {
 		if !slices.Contains(categories, own.Category) {
@@ -23,7 +23,7 @@ func (c *Config) finds() (found []plans.Found) {
 	}
 	for i, n := range c.Concurrency {
 		number := func(name, unit, better, doc string) {
-			found = append(found, plans.Found{Name: c.named(name, i), Unit: unit, Better: better, Doc: fmt.Sprintf("%s, with %d at once.", doc, n)})
+			found = append(found, plans.LevelResult{Name: c.named(name, i), Unit: unit, Better: better, Doc: fmt.Sprintf("%s, with %d at once.", doc, n)})
 		}
 		number("step_us", "µs", "lower", "How long a decoding step takes without the profiler")
 		number("gpu_us", "µs", "lower", "How long the GPU is busy in a decoding step")
@@ -31,7 +31,7 @@ func (c *Config) finds() (found []plans.Found) {
 		number("kernels", "count", "lower", "Kernels and copies of a decoding step")
 		number("limit_us", "µs", "neither", "Shortest time that the GPU's memory and arithmetic allow for a decoding step, if model and GPU are known")
 		number("of_limit", "share", "higher", "Share of that in a decoding step without the profiler")
-		found = append(found, plans.Found{Name: c.named("bound", i), Words: bounds, Doc: fmt.Sprintf("What a decoding step "+
+		found = append(found, plans.LevelResult{Name: c.named("bound", i), Words: bounds, Doc: fmt.Sprintf("What a decoding step "+
 			"waits for most of its time: host, memory, compute or communication, with %d at once. Absent if the profile does not show it.", n)})
 		number("prefill_gpu_us", "µs", "lower", "How long the GPU is busy per prompt token")
 		for _, category := range categories {
@@ -52,15 +52,15 @@ func (c *Config) named(name string, i int) string {
 	return fmt.Sprintf("%s_c%d", name, c.Concurrency[i])
 }
 
-// Finder receives the numbers and words that a level finds.
-type Finder interface {
+// ResultSink receives the numbers and words that a level finds.
+type ResultSink interface {
 	Number(name string, values ...float64)
 	Word(name, word string)
 }
 
-// Found reports the results of the windows' profiles, compared with a machine and a model
+// Results reports the results of the windows' profiles, compared with a machine and a model
 // if these are known, and returns them as facts.
-func (c *Config) Found(taken []Taken, on trace.Basis, to Finder) (said []verdict.Reason) {
+func (c *Config) Results(taken []Taken, on trace.Basis, to ResultSink) (said []verdict.Reason) {
 	for _, t := range taken {
 		p := t.main()
 		if p == nil {
@@ -83,7 +83,7 @@ func (c *Config) Found(taken []Taken, on trace.Basis, to Finder) (said []verdict
 				to.Number(c.named(prefix+category.Name+"_share", i), category.Total/p.GPU)
 			}
 		}
-		said = append(said, t.said(p))
+		said = append(said, t.summary(p))
 		if t.Phase != trace.Decode {
 			continue
 		}
@@ -110,8 +110,8 @@ func (c *Config) Found(taken []Taken, on trace.Basis, to Finder) (said []verdict
 	return said
 }
 
-// said is what one profile came to.
-func (t *Taken) said(p *trace.Part) verdict.Reason {
+// summary is what one profile came to.
+func (t *Taken) summary(p *trace.Part) verdict.Reason {
 	args := []verdict.Arg{verdict.Int("steps", p.Steps), verdict.Int("kernels", p.Count())}
 	us, known := p.Step(p.GPU)
 	if known {

@@ -9,16 +9,16 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Judged is what the samples of a launch show about whether it counts.
-type Judged struct {
+// Assessment is what the samples of a launch show about whether it counts.
+type Assessment struct {
 	Invalid, Incoherent []verdict.Reason
 	Disturbed           bool
 }
 
-// Again judges a recorded launch from what it kept, as Take did. It reports false if too
+// Reassess judges a recorded launch from what it kept, as Take did. It reports false if too
 // little was kept: by launches from before cells recorded how their prompts were made, or
 // with cells that the plan does not have.
-func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Recording) (Judged, bool) {
+func Reassess(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Recording) (Assessment, bool) {
 	r := &recording{Subject: Subject{Kind: kind}, taken: &Taken{Recording: kept, Metrics: l.Metrics}}
 	cells := map[string]sentCell{}
 	for _, w := range p.Workloads {
@@ -29,7 +29,7 @@ func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Record
 	for _, run := range l.Cells {
 		c, ok := cells[run.Cell]
 		if !ok || run.Prompts.Method == "" {
-			return Judged{}, false
+			return Assessment{}, false
 		}
 		c.run = run
 		for _, s := range kept.Samples {
@@ -45,7 +45,7 @@ func Again(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Record
 		r.sent = append(r.sent, c)
 	}
 	r.judge()
-	return Judged{r.taken.Invalid, r.taken.Incoherent, r.taken.Disturbed}, true
+	return Assessment{r.taken.Invalid, r.taken.Incoherent, r.taken.Disturbed}, true
 }
 
 // OfSamples reports whether a reason for a launch not to count comes from its samples, so

@@ -21,7 +21,7 @@ const ruleFile = "rule"
 func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics) {
 	end := plans.Pos(rules.Position([]byte(src), plans.Pos(hcl.InitialPos), len(src)))
 	rule := &plans.Rule{Name: ruleFile, Expr: src, ExprRange: plans.Range{File: ruleFile, Start: plans.Pos(hcl.InitialPos), End: end}}
-	found := r.Aside([]string{ruleFile}, func() {
+	found := r.CompileAlone([]string{ruleFile}, func() {
 		l := r.loaded
 		l.Sources[ruleFile] = &lang.Source{Name: ruleFile, Text: []byte(src)}
 		ns := rules.New(r.Plan)
@@ -34,10 +34,10 @@ func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics
 	return rule, found.Diagnostics
 }
 
-// Aside runs work that reads texts in the scope of the plan, and returns the
+// CompileAlone runs work that reads texts in the scope of the plan, and returns the
 // mistakes found. The texts become Sources of the scope under these names
 // while work runs; then the scope is restored. It is not safe for concurrent use.
-func (r *Result) Aside(names []string, work func()) *lang.Findings {
+func (r *Result) CompileAlone(names []string, work func()) *lang.Findings {
 	l := r.loaded
 	before, sources, order := l.Diags, l.Sources, l.Order
 	l.Diags, l.Sources = nil, maps.Clone(sources)
