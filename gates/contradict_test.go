@@ -225,7 +225,7 @@ func TestMoved(t *testing.T) {
 		if more != nil {
 			more(f)
 		}
-		for _, m := range Moved("f", f, usual) {
+		for _, m := range ChangedMetrics("f", f, usual) {
 			if m.Change == nil || !(*m.Low <= *m.Change && *m.Change <= *m.High) || (*m.Low > 0) == (*m.High < 0) {
 				t.Errorf("%+v", m)
 			}

@@ -439,7 +439,7 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 	}
 	slices.SortStableFunc(worse, func(a, b *shift) int { return cmp.Compare(b.size(), a.size()) })
 	for _, s := range worse[:min(len(worse), mostWorse)] {
-		m := s.movement()
+		m := s.metricChange()
 		args := []verdict.Arg{verdict.Num("was", m.Parent, m.Unit), verdict.Num("is", m.Own, m.Unit)}
 		if m.Change != nil {
 			args = []verdict.Arg{verdict.Num("change", *m.Change, plans.RatioUnit)}
@@ -486,7 +486,7 @@ type Movement struct {
 	Decided bool `json:"decided,omitempty"`
 }
 
-func (s *shift) movement() Movement {
+func (s *shift) metricChange() Movement {
 	m := Movement{Metric: s.in.Path, Unit: s.in.Unit, Parent: s.base, Own: s.own, Better: s.gain > 0}
 	if c, err := stats.Compare(s.pairs.own, s.pairs.base, s.pairs.blocks() != nil); err == nil && s.logs {
 		m.Change, m.Low, m.High = c.Change, c.Low, c.High
@@ -494,14 +494,14 @@ func (s *shift) movement() Movement {
 	return m
 }
 
-// Moved returns all workload metrics in which a feature's candidate demonstrably differs
+// ChangedMetrics returns all workload metrics in which a feature's candidate demonstrably differs
 // from its parent, for better or worse, whether rules read them or not.
-func Moved(name string, f *Feature, s Settings) (list []Movement) {
+func ChangedMetrics(name string, f *Feature, s Settings) (list []Movement) {
 	d := &decider{ev: &Evidence{Features: map[string]*Feature{name: f}}, settings: s}
 	all := d.allShifts(name)
 	for _, s := range all {
 		if s.direction(len(all)) != 0 {
-			list = append(list, s.movement())
+			list = append(list, s.metricChange())
 		}
 	}
 	return list

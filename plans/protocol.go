@@ -108,8 +108,8 @@ func IsMemory(metric string) bool {
 	return ok && m.Unit == "GB"
 }
 
-// Compared is the content of a step that compares.
-type Compared struct {
+// ComparisonContent is the content of a step that compares.
+type ComparisonContent struct {
 	Engines   []string `json:"engines"`
 	Reference string   `json:"reference"`
 	Protocol  string   `json:"protocol"`
@@ -133,10 +133,10 @@ func (p *Plan) SuiteOf(name string) *Suite {
 	return Find(p.Suites, func(s *Suite) bool { return s.Name == name })
 }
 
-// Sent are the names of the workloads that a benchmark sends: those of the chosen suite,
+// SentWorkloads are the names of the workloads that a benchmark sends: those of the chosen suite,
 // else of the suite that it names, else those that it names. A benchmark that names
 // neither belongs to a command, which brings its own work.
-func (p *Plan) Sent(benchmark *Block) (names []string) {
+func (p *Plan) SentWorkloads(benchmark *Block) (names []string) {
 	own := p.named(benchmark)
 	if s := p.SuiteOf(p.Suite); s != nil && len(own) > 0 {
 		return s.Workloads

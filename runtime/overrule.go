@@ -14,8 +14,8 @@ import (
 // as a waiver makes no number count, nor what enters the stack.
 func Waivable(k Kind) bool { return k == KindGate || k == KindPhase }
 
-// covers is the waiver that holds for a decision; nil if there is none.
-func (w *walk) covers(d *ledger.Decision) *ledger.Waiver {
+// validWaiver is the waiver that holds for a decision; nil if there is none.
+func (w *walk) validWaiver(d *ledger.Decision) *ledger.Waiver {
 	if d == nil || !Waivable(Kind(d.Kind)) || d.Verdict.Unlocks() {
 		return nil
 	}
@@ -25,19 +25,19 @@ func (w *walk) covers(d *ledger.Decision) *ledger.Waiver {
 	return nil
 }
 
-// bears is a waiver's effect on a decision; no fact if there is none.
-func (w *walk) bears(d *ledger.Decision) verdict.Reason {
+// waiverEffect is a waiver's effect on a decision; no fact if there is none.
+func (w *walk) waiverEffect(d *ledger.Decision) verdict.Reason {
 	if d == nil || !Waivable(Kind(d.Kind)) {
 		return verdict.Reason{}
 	}
 	return w.Journal.Waiver(d.Node).Effect(d, w.at)
 }
 
-// bars is why a need of n keeps n from ever running, with the root cause and not the last
+// lockReason is why a need of n keeps n from ever running, with the root cause and not the last
 // link of the chain; no fact if it does not. A withdrawn outcome locks everything that
 // rests on it, whatever it needs, except a node that only decides: then it is decided, as
 // invalid.
-func (w *walk) bars(n *Node, need Need) verdict.Reason {
+func (w *walk) lockReason(n *Node, need Need) verdict.Reason {
 	d := w.outcomes[need.On]
 	if d == nil {
 		if need.Mode == Settled {
@@ -45,7 +45,7 @@ func (w *walk) bars(n *Node, need Need) verdict.Reason {
 		}
 		return w.locked[need.On]
 	}
-	if w.covers(d) != nil {
+	if w.validWaiver(d) != nil {
 		return verdict.Reason{}
 	}
 	unmet := false
@@ -68,7 +68,7 @@ func (w *walk) bars(n *Node, need Need) verdict.Reason {
 		why = verdict.Say("retraction.node", "{subject} was retracted by {by}{causes? ({causes})}",
 			verdict.Text("by", d.Retraction.By)).On(d.Retraction.Node)
 	}
-	if waiver := w.bears(d); !waiver.IsZero() {
+	if waiver := w.waiverEffect(d); !waiver.IsZero() {
 		why = why.From(waiver)
 		if d.Retraction == nil { // the waiver did not cause the verdict
 			why.Text += " ({causes})"
@@ -86,8 +86,8 @@ func underStack(n, on *Node, d *ledger.Decision) bool {
 	return d.Accepted || d.Retraction != nil && d.Retraction.Accepted
 }
 
-// rests reports whether the outcome of n rests on d, the outcome of a need.
-func rests(n *Node, need Need, on *Node, d *ledger.Decision) bool {
+// restsOn reports whether the outcome of n rests on d, the outcome of a need.
+func restsOn(n *Node, need Need, on *Node, d *ledger.Decision) bool {
 	switch {
 	case need.Mode != Settled:
 		return true
@@ -112,7 +112,7 @@ func (g *Graph) Dependents(id string, latest func(id string) *ledger.Decision) [
 		}
 		if slices.ContainsFunc(n.Needs, func(need Need) bool {
 			d := latest(need.On)
-			return on[need.On] && d != nil && rests(n, need, g.Node(need.On), d)
+			return on[need.On] && d != nil && restsOn(n, need, g.Node(need.On), d)
 		}) {
 			on[n.ID] = true
 			out = append(out, n)
@@ -185,7 +185,7 @@ func (w *walk) overrule(s *Scope, d *ledger.Decision) *ledger.Decision {
 func (w *walk) retracted(n *Node) *ledger.Retraction {
 	for _, need := range n.Needs {
 		d, on := w.outcomes[need.On], w.Graph.Node(need.On)
-		if d == nil || !rests(n, need, on, d) || w.covers(d) != nil {
+		if d == nil || !restsOn(n, need, on, d) || w.validWaiver(d) != nil {
 			continue
 		}
 		if d.Retraction != nil {
@@ -197,7 +197,7 @@ func (w *walk) retracted(n *Node) *ledger.Retraction {
 		// It rests on a qualification, and decides nothing by itself.
 		for _, below := range on.Needs {
 			q := w.outcomes[below.On]
-			if q != nil && q.Retraction != nil && rests(on, below, w.Graph.Node(below.On), q) && w.covers(q) == nil {
+			if q != nil && q.Retraction != nil && restsOn(on, below, w.Graph.Node(below.On), q) && w.validWaiver(q) == nil {
 				return q.Retraction
 			}
 		}

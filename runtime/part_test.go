@@ -46,7 +46,7 @@ func TestEventsCarryReasons(t *testing.T) {
 	in := ledger.Input{Path: "gemm.tg.gain", Missing: kernels.Reason()}
 	slow := ledger.Rule{Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid, Inputs: []ledger.Input{in}, Reasons: []verdict.Reason{in.Absence()}}
 	decisions := map[string]ledger.Decision{
-		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []ledger.Rule{slow}, Reasons: []verdict.Reason{kernels.Bare()}},
+		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []ledger.Rule{slow}, Reasons: []verdict.Reason{kernels.WithoutCauses()}},
 		"joined": {Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(slow.Reason())}},
 		"plain":  {Verdict: verdict.Pass},
 	}

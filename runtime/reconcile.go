@@ -74,8 +74,8 @@ type State struct {
 	Overruled verdict.Reason
 }
 
-// Missing reports whether a node has work to do.
-func (s *State) Missing() bool {
+// HasWork reports whether a node has work to do.
+func (s *State) HasWork() bool {
 	return s.Decision == nil && s.Locked.IsZero() && !DecidesAlone(s.Node.Kind)
 }
 
@@ -165,7 +165,7 @@ func (r *Runner) walk() *walk {
 		outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{},
 	}
 	for _, n := range r.Graph.Nodes {
-		if n.Phase != "" && w.covers(r.Journal.Latest(n.ID)) != nil {
+		if n.Phase != "" && w.validWaiver(r.Journal.Latest(n.ID)) != nil {
 			w.waived[n.Phase] = true
 		}
 	}
@@ -205,7 +205,7 @@ func (w *walk) scope(n *Node) *Scope {
 func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	st, s := &State{Node: n}, w.scope(n)
 	for _, need := range n.Needs {
-		if st.Locked = w.bars(n, need); !st.Locked.IsZero() {
+		if st.Locked = w.lockReason(n, need); !st.Locked.IsZero() {
 			w.locked[n.ID] = st.Locked
 			return st, nil, s, nil
 		}
@@ -249,7 +249,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	s.Key, s.Judged, s.variant = d.Key, d.Judged, d.Variant
 	if unprepared != nil && !p.Retracted() {
 		// It is unknown whether the earlier outcome still holds.
-		st.Decision, st.Why = s.broke(unprepared), verdict.Say("not_prepared", "not prepared")
+		st.Decision, st.Why = s.brokenOutcome(unprepared), verdict.Say("not_prepared", "not prepared")
 		st.Decision.Because = st.Why
 		return st, step, s, w.ctx.Err()
 	}
@@ -284,7 +284,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	}
 	if st.Decision != nil {
 		w.outcomes[n.ID] = st.Decision
-		st.Waiver, st.Overruled = w.covers(st.Decision), w.bears(st.Decision)
+		st.Waiver, st.Overruled = w.validWaiver(st.Decision), w.waiverEffect(st.Decision)
 	}
 	return st, step, s, nil
 }
@@ -332,9 +332,9 @@ func (w *walk) decide(n *Node) (*State, error) {
 			}
 			switch {
 			case err != nil:
-				d = s.broke(err)
+				d = s.brokenOutcome(err)
 			case d == nil || !d.Verdict.Known():
-				d = s.broke(errors.New("the step returned no verdict (a bug in mxflow)"))
+				d = s.brokenOutcome(errors.New("the step returned no verdict (a bug in mxflow)"))
 			}
 			out := *w.overrule(s, d)
 			s.name(&out)
@@ -347,7 +347,7 @@ func (w *walk) decide(n *Node) (*State, error) {
 			return nil, fmt.Errorf("cannot record the outcome of %s: %w", n.ID, err)
 		}
 		w.outcomes[n.ID] = st.Decision
-		st.Waiver, st.Overruled = w.covers(st.Decision), w.bears(st.Decision)
+		st.Waiver, st.Overruled = w.validWaiver(st.Decision), w.waiverEffect(st.Decision)
 	}
 	d := st.Decision
 	done.Verdict, done.Reasons, done.Findings = string(d.Verdict), d.Why(), d.Findings
@@ -366,8 +366,8 @@ func (w *walk) do(step Step, s *Scope) (d *ledger.Decision, err error) {
 	return step.Do(w.ctx, s)
 }
 
-// broke is the outcome of a node whose work broke.
-func (s *Scope) broke(err error) *ledger.Decision {
+// brokenOutcome is the outcome of a node whose work broke.
+func (s *Scope) brokenOutcome(err error) *ledger.Decision {
 	d := &ledger.Decision{Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}
 	s.name(d)
 	return d

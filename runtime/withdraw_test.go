@@ -162,7 +162,7 @@ func TestRetractWithinPhase(t *testing.T) {
 			}
 		}
 		for _, p := range preview {
-			if !p.Locked.Equal(res.Locked[p.Node.ID]) || p.Missing() {
+			if !p.Locked.Equal(res.Locked[p.Node.ID]) || p.HasWork() {
 				t.Errorf("alone %v: the preview of %s is %+v", alone, p.Node.ID, p.Locked)
 			}
 		}

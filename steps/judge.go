@@ -22,8 +22,8 @@ func NewJudge(st *store.Store) *Judge {
 	return j
 }
 
-// Printed are the numbers that a step's program printed; false of a step that reads none.
-func (j *Judge) Printed(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error) {
+// ProgramNumbers are the numbers that a step's program printed; false of a step that reads none.
+func (j *Judge) ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error) {
 	if kind, known := work.Kinds[b.Kind]; !known || kind.Schema.Finds == nil || l.Output == "" {
 		return nil, false, nil
 	}
@@ -31,5 +31,5 @@ func (j *Judge) Printed(b *plans.Block, l *ledger.Launch) (found map[string]meas
 	if err != nil {
 		return nil, true, err
 	}
-	return work.Printed(context.Background(), b, text)
+	return work.ProgramNumbers(context.Background(), b, text)
 }

@@ -293,7 +293,7 @@ func unlike(before, after []*runtime.State, st *store.Store) string {
 			return id + " was to be locked, and was decided"
 		case s.Decision != nil && (!done || d.Verdict != s.Decision.Verdict):
 			return id + " was to come out " + string(s.Decision.Verdict) + ", and did not"
-		case s.Missing() && !done && s.If == "":
+		case s.HasWork() && !done && s.If == "":
 			return id + " was to be done, and was not"
 		case !after[i].Recorded && after[i].Locked.IsZero() && !again && !rests(after, i):
 			return id + " is not done: " + after[i].Why.String()
@@ -330,7 +330,7 @@ func unlike(before, after []*runtime.State, st *store.Store) string {
 // rests reports whether something that did not count, which an apply tries again, is before
 // a node.
 func rests(after []*runtime.State, i int) bool {
-	return slices.ContainsFunc(after[:i], func(s *runtime.State) bool { return s.Missing() })
+	return slices.ContainsFunc(after[:i], func(s *runtime.State) bool { return s.HasWork() })
 }
 
 // randomPlan is a plan of one to three phases with up to two ports each.

@@ -106,7 +106,7 @@ func holdTo(s *planseal.Seal, file string, q *applying) {
 	budget := &sealing.Budget{Limits: s.Limits}
 	q.sealDigest = s.Digest
 	q.sealed = func(loaded *load.Result, st *store.Store) error {
-		moved, err := s.Moved(loaded.Plan)
+		moved, err := s.Changes(loaded.Plan)
 		if err != nil {
 			return err
 		}

@@ -21,12 +21,12 @@ type Model struct {
 	Experts, Used       int
 	// Windows are the costs of layers per token of context, by how many of the latest
 	// tokens they attend to; 0 is all of them.
-	Windows map[int]Look
+	Windows map[int]ContextCost
 }
 
-// Look is the cost per context token of a token that continues an answer or a prompt: the
+// ContextCost is the cost per context token of a token that continues an answer or a prompt: the
 // bytes of KV cache that it reads and the operations.
-type Look struct{ Bytes, FLOPs float64 }
+type ContextCost struct{ Bytes, FLOPs float64 }
 
 // Weights are matrices: their parameters, their bytes by the config, and in the smallest
 // format that an engine may convert them to when loading.
@@ -130,7 +130,7 @@ func Read(text []byte) (*Model, error) {
 	if !known {
 		return nil, fmt.Errorf("unknown model_type %q", c.Type)
 	}
-	m := &Model{Type: c.Type, Used: c.Used, Windows: map[int]Look{}}
+	m := &Model{Type: c.Type, Used: c.Used, Windows: map[int]ContextCost{}}
 	c.KVHeads = cmp.Or(c.KVHeads, c.Heads)
 	c.HeadDim = cmp.Or(c.HeadDim, c.Hidden/max(c.Heads, 1))
 	if c.Type == "gpt_oss" || c.Type == "mixtral" {

@@ -180,7 +180,7 @@ func (r *runner) closed(list []job, atOnce int) {
 		return
 	}
 	for round := range slices.Chunk(list, atOnce) {
-		if !r.ended() {
+		if !r.sendingOver() {
 			r.contexts(round, atOnce)
 			r.send(round, atOnce, nil)
 		}
@@ -236,7 +236,7 @@ func (r *runner) send(list []job, atOnce int, schedule []time.Duration) {
 		if schedule == nil {
 			scheduled = free
 		}
-		if r.stopped() || r.over(j, schedule == nil) {
+		if r.stopped() || r.closedLoopOver(j, schedule == nil) {
 			return
 		}
 		due := scheduled
@@ -254,9 +254,9 @@ func (r *runner) send(list []job, atOnce int, schedule []time.Duration) {
 	}
 }
 
-// over reports whether the time of a closed loop is over, which starts with its first
+// closedLoopOver reports whether the time of a closed loop is over, which starts with its first
 // measured request that does not go alone.
-func (r *runner) over(j job, closed bool) bool {
+func (r *runner) closedLoopOver(j job, closed bool) bool {
 	if j.warmup || j.context || j.first || r.plan.Pace.Duration == 0 {
 		return false
 	}
@@ -265,11 +265,11 @@ func (r *runner) over(j job, closed bool) bool {
 		r.end = time.Now().Add(r.plan.Pace.Duration)
 	}
 	r.mu.Unlock()
-	return closed && r.ended()
+	return closed && r.sendingOver()
 }
 
-// ended reports whether the time in which requests are sent has passed.
-func (r *runner) ended() bool {
+// sendingOver reports whether the time in which requests are sent has passed.
+func (r *runner) sendingOver() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.end.IsZero() && !time.Now().Before(r.end)
@@ -301,7 +301,7 @@ func (r *runner) talk(j job, scheduled, due time.Time, leave func()) {
 			return
 		}
 		count()
-		if prompt.Next == nil || r.stopped() || r.over(j, true) {
+		if prompt.Next == nil || r.stopped() || r.closedLoopOver(j, true) {
 			return
 		}
 		said.answered(prompt, request, s)

@@ -215,15 +215,15 @@ func (c *Client) send(req *http.Request) (resp *http.Response, resent int, err e
 			conns.Add(1)
 		}}
 		resp, err = c.HTTP.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-		if err == nil || !reused || stale == maxStale || req.Context().Err() != nil || !closed(err) {
+		if err == nil || !reused || stale == maxStale || req.Context().Err() != nil || !isConnectionClosed(err) {
 			return resp, max(int(conns.Load())-1, 0), err
 		}
 		req.Body, _ = req.GetBody() // a bytes.Reader, which cannot fail
 	}
 }
 
-// closed reports whether an error means that the other side closed a connection.
-func closed(err error) bool {
+// isConnectionClosed reports whether an error means that the other side closed a connection.
+func isConnectionClosed(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
@@ -346,7 +346,7 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	if err := c.call(ctx, http.MethodPost, path, question, &answer); err != nil {
 		return 0, nil, err
 	}
-	count, ids, err = c.counted(ctx, answer)
+	count, ids, err = c.countTokens(ctx, answer)
 	switch {
 	case err != nil:
 	case count == 0 && text != "":
@@ -360,8 +360,8 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	return count, ids, nil
 }
 
-// counted is the number of tokens in an answer, and the tokens if it lists them.
-func (c *Client) counted(ctx context.Context, text []byte) (count int, ids []int, err error) {
+// countTokens is the number of tokens in an answer, and the tokens if it lists them.
+func (c *Client) countTokens(ctx context.Context, text []byte) (count int, ids []int, err error) {
 	var answer struct {
 		Count  *int  `json:"count"`
 		Tokens []int `json:"tokens"`

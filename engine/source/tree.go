@@ -48,7 +48,7 @@ func (r *Repo) snapshot(ctx context.Context, paths []string, diff io.Writer, fol
 	if err := r.checkUntracked(ctx, paths); err != nil {
 		return t, err
 	}
-	aside, err := r.aside(ctx)
+	aside, err := r.withOwnIndex(ctx)
 	if err != nil {
 		return t, err
 	}
@@ -148,11 +148,11 @@ func (r *Repo) checkUntracked(ctx context.Context, paths []string) error {
 		r.Top, float64(total)/1e9, FileList(list[:min(3, len(list))]))
 }
 
-// aside is the repository seen through a separate index and object folder. It copies the
+// withOwnIndex is the repository seen through a separate index and object folder. It copies the
 // index, with its time: git treats an entry as new as the index as possibly changed since,
 // and a newer index would hide that. Marks that make git skip files ("assume unchanged",
 // sparse checkouts) are removed in the copy.
-func (r *Repo) aside(ctx context.Context) (_ *Repo, err error) {
+func (r *Repo) withOwnIndex(ctx context.Context) (_ *Repo, err error) {
 	own, err := r.Run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
 	if err != nil {
 		return nil, err

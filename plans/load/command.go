@@ -73,7 +73,7 @@ func (l *loader) checkFits() {
 	}
 	for _, ph := range l.plan.Phases {
 		for _, b := range ph.Steps {
-			compared := plans.Compared{}
+			compared := plans.ComparisonContent{}
 			if b.Kind != plans.CompareStep && b.Kind != plans.MatrixStep || b.Decode(&compared) != nil {
 				continue
 			}
@@ -104,7 +104,7 @@ func (l *loader) checkFits() {
 
 // checkQualifies refuses a protocol that cannot qualify the servers of a comparison: one
 // that only measures, or that compares their answers with a command's.
-func (l *loader) checkQualifies(b *plans.Block, compared plans.Compared) {
+func (l *loader) checkQualifies(b *plans.Block, compared plans.ComparisonContent) {
 	p, reference := l.plan.Protocol(compared.Protocol), l.plan.Engine(compared.Reference)
 	server := slices.ContainsFunc(compared.Engines, func(key string) bool {
 		e := l.plan.Engine(key)
@@ -135,7 +135,7 @@ func (l *loader) checkTargets(e *plans.Engine) {
 			name := strings.TrimPrefix(t.of+"."+t.metric, plans.CommandKind+".")
 			if e == nil {
 				l.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
-			} else if _, rest, names, ok := plans.PrintedAt(e.Prints(), strings.Split(name, ".")); !ok || len(rest) > 0 {
+			} else if _, rest, names, ok := plans.FindCommandMetric(e.CommandMetrics(), strings.Split(name, ".")); !ok || len(rest) > 0 {
 				l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, name, lang.Suggest(name, names))
 			}
 			continue

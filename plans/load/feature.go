@@ -238,9 +238,9 @@ func (l *loader) checkConfirmations() {
 // checkConfirmed checks that another command has the metrics of the first, and that the
 // values of the knobs under test mean something to the other engine.
 func (l *loader) checkConfirmed(note confirmNote, e *plans.Engine) {
-	own, base := e.Prints(), l.plan.Baseline
-	for _, m := range l.plan.CommandEngine().Prints() {
-		other, _, _, ok := plans.PrintedAt(own, strings.Split(m.ShortAddress(), "."))
+	own, base := e.CommandMetrics(), l.plan.Baseline
+	for _, m := range l.plan.CommandEngine().CommandMetrics() {
+		other, _, _, ok := plans.FindCommandMetric(own, strings.Split(m.ShortAddress(), "."))
 		if !ok || other.Unit != m.Unit || other.Better != m.Better {
 			l.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s must declare metric %q with the same unit and better direction as engine.%s (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.ShortAddress(), base.Engine, lang.OrDefault(m.Unit, "no unit"), m.Better)
 		}

@@ -51,13 +51,13 @@ func TestSuitesDecideWhatIsSent(t *testing.T) {
 		res := Bytes("plan.hcl", []byte(suitePlan), planstest.Registry(), Options{Suite: suite})
 		var got []string
 		for _, pr := range res.Plan.Protocols {
-			got = append(got, fmt.Sprint(pr.Name, " ", res.Plan.Sent(pr.Level("benchmark"))))
+			got = append(got, fmt.Sprint(pr.Name, " ", res.Plan.SentWorkloads(pr.Level("benchmark"))))
 		}
 		if s := strings.Join(got, ", "); s != want || res.Plan.Suite != suite {
 			t.Errorf("%q: got %s, want %s\n%s", suite, s, want, planstest.Text(&res.Findings))
 		}
 	}
-	if got := (&plans.Plan{}).Sent(nil); got != nil {
+	if got := (&plans.Plan{}).SentWorkloads(nil); got != nil {
 		t.Errorf("no benchmark sends %v", got)
 	}
 }

@@ -48,7 +48,7 @@ func New(p *plans.Plan) *Namespace {
 		}
 	}
 	for _, pr := range p.Protocols {
-		ns.measured[pr.Name], ns.Sent[pr.Name] = p.Sendable(pr.Level(plans.BenchmarkLevel)), p.Sent(pr.Level(plans.BenchmarkLevel))
+		ns.measured[pr.Name], ns.Sent[pr.Name] = p.Sendable(pr.Level(plans.BenchmarkLevel)), p.SentWorkloads(pr.Level(plans.BenchmarkLevel))
 	}
 	return ns
 }

@@ -106,7 +106,7 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	if err != nil {
 		return nil, err
 	}
-	var c plans.Compared
+	var c plans.ComparisonContent
 	if err := step.Decode(&c); err != nil {
 		return nil, Wrong("invalid-address", "Invalid comparison", "%v.", err)
 	}
@@ -171,7 +171,7 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, launches int, eng
 	var err *Error
 	switch e := ns.plan.Engine(engine); {
 	case slices.Contains(sendable, head):
-		in.Unsent = ns.unsent(ns.plan.Sent(step), step.Name, head)
+		in.Unsent = ns.unsent(ns.plan.SentWorkloads(step), step.Name, head)
 		in, err = ns.measurement(in, rest)
 	case ofMachine:
 		in, err = ns.machine(in, rest, scope)

@@ -62,8 +62,8 @@ type Limits struct {
 	Hours    float64 `json:"hours,omitempty"`
 }
 
-// Moved is one thing that differs from what was sealed.
-type Moved struct {
+// Change is one thing that differs from what was sealed.
+type Change struct {
 	Path string `json:"path"`
 	// Was and Is are as a plan would write them, empty if absent.
 	Was  string `json:"was,omitempty"`
@@ -140,22 +140,22 @@ func (s *Seal) Text() ([]byte, error) {
 // one is at most each.
 func (s *Seal) Chance(each float64) float64 { return math.Min(1, float64(s.Limits.Features)*each) }
 
-// Moved are the plan's differences from what was sealed, beyond the limits.
-func (s *Seal) Moved(p *plans.Plan) ([]Moved, error) {
+// Changes are the plan's differences from what was sealed, beyond the limits.
+func (s *Seal) Changes(p *plans.Plan) ([]Change, error) {
 	all, err := parts(p)
 	if err != nil {
 		return nil, err
 	}
 	was, is := byPath(s.Judged), byPath(all)
-	var moved []Moved
+	var moved []Change
 	if p.Name != s.Plan {
-		moved = append(moved, Moved{Path: "plan", Was: s.Plan, Is: p.Name, File: p.Range.File, Line: p.Range.Start.Line})
+		moved = append(moved, Change{Path: "plan", Was: s.Plan, Is: p.Name, File: p.Range.File, Line: p.Range.Start.Line})
 	}
 	for _, j := range s.Judged {
 		if now, there := is[j.Path]; !there {
-			moved = append(moved, Moved{Path: j.Path, Was: j.Value, File: j.File, Line: j.Line})
+			moved = append(moved, Change{Path: j.Path, Was: j.Value, File: j.File, Line: j.Line})
 		} else if now.Value != j.Value {
-			moved = append(moved, Moved{Path: j.Path, Was: j.Value, Is: now.Value, File: now.File, Line: now.Line})
+			moved = append(moved, Change{Path: j.Path, Was: j.Value, Is: now.Value, File: now.File, Line: now.Line})
 		}
 	}
 	proposed := s.Proposed(p)
@@ -163,14 +163,14 @@ func (s *Seal) Moved(p *plans.Plan) ([]Moved, error) {
 		if _, sealed := was[j.Path]; sealed || s.free(p, j.Path) || slices.ContainsFunc(proposed, func(f *plans.Feature) bool { return strings.HasPrefix(j.Path, pathOf(f)+".") }) {
 			continue
 		}
-		moved = append(moved, Moved{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line})
+		moved = append(moved, Change{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line})
 	}
 	for i, f := range proposed {
 		if i >= s.Limits.Features {
-			moved = append(moved, Moved{Path: pathOf(f), Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: fmt.Sprintf("features = %d", s.Limits.Features)})
+			moved = append(moved, Change{Path: pathOf(f), Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: fmt.Sprintf("features = %d", s.Limits.Features)})
 			continue
 		}
-		moved = append(moved, s.beyond(f, is)...)
+		moved = append(moved, s.exceeds(f, is)...)
 	}
 	return moved, nil
 }
@@ -186,9 +186,9 @@ func (s *Seal) Proposed(p *plans.Plan) (list []*plans.Feature) {
 	return list
 }
 
-// beyond is what a proposed feature has that none may: it may set only knobs of the
+// exceeds is what a proposed feature has that none may: it may set only knobs of the
 // limits, and must be judged and compared like a sealed feature of its phase.
-func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
+func (s *Seal) exceeds(f *plans.Feature, is map[string]Part) (moved []Change) {
 	path := pathOf(f)
 	own := partsUnder(is, path)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -199,15 +199,15 @@ func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
 		}
 		allowed := func(k string) bool { name, _, _ := strings.Cut(k, "."); return name == knob }
 		if sets && !slices.ContainsFunc(s.Limits.Knobs, allowed) {
-			moved = append(moved, Moved{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line, Limit: fmt.Sprintf("knobs = [%s]", strings.Join(s.Limits.Knobs, ", "))})
+			moved = append(moved, Change{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line, Limit: fmt.Sprintf("knobs = [%s]", strings.Join(s.Limits.Knobs, ", "))})
 		}
 	}
-	nearest := []Moved{{Path: path, Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: "phases with a sealed feature"}}
+	nearest := []Change{{Path: path, Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: "phases with a sealed feature"}}
 	for i, sealed := range s.features(f.Phase) {
 		like := partsUnder(byPath(s.Judged), sealed)
 		names := maps.Clone(like)
 		maps.Copy(names, own)
-		var differs []Moved
+		var differs []Change
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			root, _, _ := strings.Cut(name, ".")
 			free := slices.Contains([]string{"name", "summary", "phase", "priority", "set", "hypothesis", "choose"}, root) ||
@@ -219,7 +219,7 @@ func (s *Seal) beyond(f *plans.Feature, is map[string]Part) (moved []Moved) {
 			if at.File == "" {
 				at = own["name"]
 			}
-			differs = append(differs, Moved{Path: path + "." + name, Was: like[name].Value, Is: own[name].Value, File: at.File, Line: at.Line})
+			differs = append(differs, Change{Path: path + "." + name, Was: like[name].Value, Is: own[name].Value, File: at.File, Line: at.Line})
 		}
 		if i == 0 || len(differs) < len(nearest) {
 			nearest = differs

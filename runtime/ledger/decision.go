@@ -128,11 +128,13 @@ func (l Level) Reason() verdict.Reason {
 	if len(l.Reasons) == 0 {
 		return verdict.New(code.LevelIs).On(l.Name).Is(l.Verdict)
 	}
-	return l.Bare().From(l.Reasons...)
+	return l.WithoutCauses().From(l.Reasons...)
 }
 
-// Bare is the level's verdict, without the causes.
-func (l Level) Bare() verdict.Reason { return verdict.New(code.Level).On(l.Name).Is(l.Verdict) }
+// WithoutCauses is the level's verdict, without the causes.
+func (l Level) WithoutCauses() verdict.Reason {
+	return verdict.New(code.Level).On(l.Name).Is(l.Verdict)
+}
 
 // Rule, Comparison and Input are decided rules as gates made them.
 type (

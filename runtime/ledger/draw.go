@@ -38,8 +38,8 @@ func (d Draw) leads(earlier Draw) bool {
 	return seed == earlier.Seed
 }
 
-// drawn are the draws of a run revealed by launches on record.
-type drawn struct {
+// revealedDraws are the draws of a run revealed by launches on record.
+type revealedDraws struct {
 	// last is the furthest verified draw, open the earlier steps not revealed: of
 	// launches that run beside the one that revealed last, or that were never recorded.
 	last Draw
@@ -48,7 +48,7 @@ type drawn struct {
 
 // take reports whether a draw is committed and was not revealed before, and marks it
 // revealed.
-func (d *drawn) take(next Draw) bool {
+func (d *revealedDraws) take(next Draw) bool {
 	if d == nil {
 		return false
 	}

@@ -22,7 +22,7 @@ type Index struct {
 	runs     map[string]*RunView
 	// retracted are the newest decisions of nodes that people retracted.
 	retracted map[string]*Decision
-	drawn     map[string]*drawn // of each run
+	drawn     map[string]*revealedDraws // of each run
 }
 
 // Decided is a decision and its position.
@@ -75,7 +75,7 @@ type RunView struct {
 func newIndex(records ...*Record) (*Index, error) {
 	x := &Index{
 		History: map[string][]Decided{}, ByID: map[string]*Launch{}, RunOf: map[string]string{},
-		Waivers: map[string]*Waiver{}, runs: map[string]*RunView{}, retracted: map[string]*Decision{}, drawn: map[string]*drawn{},
+		Waivers: map[string]*Waiver{}, runs: map[string]*RunView{}, retracted: map[string]*Decision{}, drawn: map[string]*revealedDraws{},
 	}
 	for _, r := range records {
 		if err := x.add(r); err != nil {
@@ -120,7 +120,7 @@ func (x *Index) add(r *Record) error {
 	switch at := len(x.Records); {
 	case r.RunStart != nil:
 		run.Start, run.Started, run.Plan, run.PlanFile = r.RunStart, r.Time, r.RunStart.Plan, r.RunStart.PlanFile
-		x.drawn[r.Run] = &drawn{last: Draw{Seed: r.RunStart.Draws}, open: map[int]bool{}}
+		x.drawn[r.Run] = &revealedDraws{last: Draw{Seed: r.RunStart.Draws}, open: map[int]bool{}}
 	case r.End != nil:
 		run.End, run.Done, run.Ended = r.End, true, r.Time
 		run.Exit, run.Verdict, run.Reason = r.End.Exit, r.End.Verdict, r.End.Reason

@@ -148,8 +148,8 @@ func (p *Place) Same(o *Place) bool {
 	return p == nil || o == nil || p.Name == o.Name && p.Boot == o.Boot
 }
 
-// On is the name of the place where the launch ran; empty if there was only one.
-func (l *Launch) On() string {
+// PlaceName is the name of the place where the launch ran; empty if there was only one.
+func (l *Launch) PlaceName() string {
 	if l.Place == nil {
 		return ""
 	}
@@ -266,8 +266,8 @@ func (l *Launch) Garbage() (found []verdict.Reason) {
 	return found
 }
 
-// Unread reports whether answers are declared not to be text, so nobody checked them.
-func (l *Launch) Unread() bool {
+// AnswersUnchecked reports whether answers are declared not to be text, so nobody checked them.
+func (l *Launch) AnswersUnchecked() bool {
 	return slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool { return c.Unread })
 }
 

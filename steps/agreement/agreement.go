@@ -69,7 +69,7 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 		return nil, nil // it was sent nothing that may be asked about
 	}
 	data, err := from.Get(l.Left[record.SentFile])
-	var sent record.Sent
+	var sent record.SentPrompts
 	if err == nil {
 		err = json.Unmarshal(data, &sent)
 	}
@@ -232,8 +232,8 @@ func (p Position) recitedIn(answers []*Answer) bool {
 	return false
 }
 
-// Look is a position at which the parent was asked.
-type Look struct {
+// Probe is a position at which the parent was asked.
+type Probe struct {
 	Launch  string `json:"launch"`
 	Cell    string `json:"cell"`
 	Request int    `json:"request"`
@@ -254,7 +254,7 @@ type Look struct {
 }
 
 // Agrees reports whether the parent says the same: what it says is the next token.
-func (l Look) Agrees() bool { return l.Is != "" && strings.HasPrefix(l.Was, l.Is) }
+func (l Probe) Agrees() bool { return l.Is != "" && strings.HasPrefix(l.Was, l.Is) }
 
 // Recount are the tokens of a request, as billed and as the parent's tokenizer counts
 // them; 0 if unknown.
@@ -273,15 +273,15 @@ type Probes struct {
 	Launches []string `json:"launches"`
 	// All is how many positions there were to ask, by launch, cell and part.
 	All   map[string]map[string]map[Part]int `json:"all"`
-	Looks []Look                             `json:"looks"`
+	Looks []Probe                            `json:"looks"`
 	// Sampled are the cells whose answers were drawn at a temperature: the parent says what
 	// is likeliest, so it need not often agree with itself.
 	Sampled  []string  `json:"sampled,omitempty"`
 	Recounts []Recount `json:"recounts,omitempty"`
 }
 
-// Recounted are the requests of some launches that were counted again; none of nil.
-func (a *Probes) Recounted(launches []string) (some []Recount) {
+// RecountsOf are the requests of some launches that were counted again; none of nil.
+func (a *Probes) RecountsOf(launches []string) (some []Recount) {
 	if a == nil {
 		return nil
 	}

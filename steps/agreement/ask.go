@@ -52,7 +52,7 @@ type Question struct {
 // been known before the last answer was given.
 func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*Probes, error) {
 	a := &Probes{Of: st.Origin(), All: map[string]map[string]map[Part]int{}}
-	arms := []*drawn{q.draw(a, "", q.Own, seed)}
+	arms := []*drawnPositions{q.draw(a, "", q.Own, seed)}
 	for _, name := range slices.Sorted(maps.Keys(q.Others)) {
 		arms = append(arms, q.draw(a, name, q.Others[name], seed))
 	}
@@ -92,8 +92,8 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*P
 	return a, nil
 }
 
-// drawn are the positions of one arm in the order in which they are asked.
-type drawn struct {
+// drawnPositions are the positions of one arm in the order in which they are asked.
+type drawnPositions struct {
 	name  string
 	cells []*cellDraw
 }
@@ -111,8 +111,8 @@ type cellDraw struct {
 	counted map[*Answer]bool
 }
 
-func (q *Question) draw(a *Probes, name string, launches []string, seed string) *drawn {
-	arm := &drawn{name: name}
+func (q *Question) draw(a *Probes, name string, launches []string, seed string) *drawnPositions {
+	arm := &drawnPositions{name: name}
 	cells := map[string][]*Answer{}
 	for _, id := range launches {
 		a.Launches = append(a.Launches, id)
@@ -155,7 +155,7 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 }
 
 // ask asks so many positions of each part of each cell, with those asked before.
-func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Probes, most int) error {
+func (d *drawnPositions) ask(ctx context.Context, st *launch.Started, a *Probes, most int) error {
 	// What was computed of an answer may be used again.
 	client := st.Client.Bare()
 	for _, c := range d.cells {
@@ -168,12 +168,12 @@ func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Probes, most int
 		slices.SortFunc(some, func(a, b Position) int {
 			return cmp.Or(cmp.Compare(a.Answer.Launch, b.Answer.Launch), a.Answer.Request-b.Answer.Request, a.Answer.Turn-b.Answer.Turn, a.Token-b.Token)
 		})
-		looks := make([]Look, len(some))
+		looks := make([]Probe, len(some))
 		var asking errgroup.Group
 		asking.SetLimit(atOnce)
 		for i, p := range some {
 			asking.Go(func() (err error) {
-				looks[i], err = p.look(ctx, st, client, c)
+				looks[i], err = p.probe(ctx, st, client, c)
 				return err
 			})
 			if len(c.counted) < counted && !c.counted[p.Answer] {
@@ -198,10 +198,10 @@ func (d *drawn) ask(ctx context.Context, st *launch.Started, a *Probes, most int
 	return ctx.Err()
 }
 
-// look asks what the parent says at a position.
-func (p Position) look(ctx context.Context, st *launch.Started, client *openai.Client, c *cellDraw) (Look, error) {
+// probe asks what the parent says at a position.
+func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.Client, c *cellDraw) (Probe, error) {
 	a := p.Answer
-	l := Look{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: c.part[a][p.Token], At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
+	l := Probe{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: c.part[a][p.Token], At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
 	name, _, _ := strings.Cut(a.Cell, ".")
 	w := st.Lab.Plan.Workload(name)
 	r := openai.Request{API: openai.API(w.API), MaxTokens: 1, IgnoreEOS: w.IgnoreEOS && st.Kind.Ask.IgnoreEOS, ContinuousUsage: true}
@@ -255,7 +255,7 @@ func (p Position) look(ctx context.Context, st *launch.Started, client *openai.C
 		if err != nil {
 			return l, err
 		}
-		p = p.reached(&l, said)
+		p = p.completeProbe(&l, said)
 	}
 	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is)))
 	l.Recited = p.recitedIn(c.answers)
@@ -274,11 +274,11 @@ func (p Position) look(ctx context.Context, st *launch.Started, client *openai.C
 	return l, nil
 }
 
-// reached completes a look by what the parent answered as a whole: behind the first
+// completeProbe completes a look by what the parent answered as a whole: behind the first
 // difference, nothing is known. To count the difference for every position behind it would
 // accuse a port whose near ties come out otherwise once an answer. It returns the position
 // that was compared.
-func (p Position) reached(l *Look, said string) Position {
+func (p Position) completeProbe(l *Probe, said string) Position {
 	a, same := p.Answer, 0
 	for same < min(len(said), len(a.Text)) && said[same] == a.Text[same] {
 		same++

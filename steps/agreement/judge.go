@@ -90,12 +90,12 @@ func (r Result) Least() (least PartResult) {
 
 // looked are the looks at one arm, with how many positions there were.
 type looked struct {
-	looks []Look
+	looks []Probe
 	all   int
 }
 
 // share counts the looks of an arm.
-func (l looked) share(yes func(Look) bool) (s stats.Share) {
+func (l looked) share(yes func(Probe) bool) (s stats.Share) {
 	for _, look := range l.looks {
 		if look.Unreached {
 			continue
@@ -134,7 +134,7 @@ func (l looked) recites() (mean, err float64) {
 }
 
 // half are the looks at answers whose value is above the median, or not.
-func (l looked) half(value func(Look) float64, above bool) looked {
+func (l looked) half(value func(Probe) float64, above bool) looked {
 	var all []float64
 	for _, look := range l.looks {
 		all = append(all, value(look))
@@ -152,9 +152,9 @@ func (l looked) half(value func(Look) float64, above bool) looked {
 
 // Judge is what was asked so far shows of a claim.
 func (c Claim) Judge(a *Probes) (r Result) {
-	took := func(l Look) float64 { return l.Took }
-	length := func(l Look) float64 { return float64(l.Prompt) }
-	own, other := a.by(c.Own), a.by(c.Other)
+	took := func(l Probe) float64 { return l.Took }
+	length := func(l Probe) float64 { return float64(l.Prompt) }
+	own, other := a.byPlace(c.Own), a.byPlace(c.Other)
 	cells := map[string]bool{}
 	for _, id := range slices.Concat(c.Own, c.Other) {
 		for cell := range a.All[id] {
@@ -199,14 +199,14 @@ func (c Claim) Judge(a *Probes) (r Result) {
 		}
 		whole := c.part(a, cell, "", ownRest, rest)
 		// An opening is known before anything is computed, whoever made it up.
-		opens, usual := a.opens(c.Other, cell), a.opens(c.Own, cell)
+		opens, usual := a.openingShare(c.Other, cell), a.openingShare(c.Own, cell)
 		if more, _ := opens.Excess(usual, refutedAt); more > 0 && opens.Value()-usual.Value() > Margin {
 			whole.RecitesMore, whole.Shown = true, false
 		}
 		r.Parts = append(r.Parts, whole)
 		for _, half := range []struct {
 			of    string
-			by    func(Look) float64
+			by    func(Probe) float64
 			above bool
 		}{{"faster", took, false}, {"slower", took, true}, {"shorter prompts", length, false}, {"longer prompts", length, true}} {
 			theirs, mine := rest.half(half.by, half.above), ownRest.half(half.by, half.above)
@@ -222,9 +222,9 @@ func (c Claim) Judge(a *Probes) (r Result) {
 	return r
 }
 
-// opens is the share of the tokens of some launches' answers that are of their opening, as
+// openingShare is the share of the tokens of some launches' answers that are of their opening, as
 // one of so many answers.
-func (a *Probes) opens(launches []string, cell string) stats.Share {
+func (a *Probes) openingShare(launches []string, cell string) stats.Share {
 	opens, all, answers := 0, 0, 0
 	for _, id := range launches {
 		opens += a.All[id][cell][Opening]
@@ -242,7 +242,7 @@ func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l
 
 // part judges one part.
 func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
-	f := PartResult{Cell: cell, Of: of, Own: own.share(Look.Agrees), Other: other.share(Look.Agrees)}
+	f := PartResult{Cell: cell, Of: of, Own: own.share(Probe.Agrees), Other: other.share(Probe.Agrees)}
 	// What stands elsewhere is continued by any engine. How much does depends on the
 	// prompts, so answers are compared.
 	recites, more := other.recites()
@@ -275,8 +275,8 @@ type place struct {
 	part Part
 }
 
-// by are the looks at an arm's launches, by place.
-func (a *Probes) by(launches []string) map[place]looked {
+// byPlace are the looks at an arm's launches, by place.
+func (a *Probes) byPlace(launches []string) map[place]looked {
 	out := map[place]looked{}
 	for _, id := range launches {
 		for cell, all := range a.All[id] {

@@ -11,7 +11,7 @@ import (
 
 // session is what a parent was asked about one launch of its own and one of a candidate,
 // whose looks agree as asked.
-func session(n int, agrees func(r *rand.Rand, l Look) bool) *Probes {
+func session(n int, agrees func(r *rand.Rand, l Probe) bool) *Probes {
 	r := rand.New(rand.NewPCG(7, uint64(n)))
 	a := &Probes{All: map[string]map[string]map[Part]int{}}
 	for _, arm := range []string{"own", "other"} {
@@ -20,7 +20,7 @@ func session(n int, agrees func(r *rand.Rand, l Look) bool) *Probes {
 		for _, part := range parts {
 			a.All[arm]["chat"][part] = 100 * n
 			for i := range n {
-				l := Look{Launch: arm, Cell: "chat", Request: i, Part: part, Was: "yes", Is: "yes", Took: float64(i % 2), Prompt: 64 * (1 + i/2%2)}
+				l := Probe{Launch: arm, Cell: "chat", Request: i, Part: part, Was: "yes", Is: "yes", Took: float64(i % 2), Prompt: 64 * (1 + i/2%2)}
 				if arm == "other" && !agrees(r, l) {
 					l.Is = "no"
 				}
@@ -32,18 +32,18 @@ func session(n int, agrees func(r *rand.Rand, l Look) bool) *Probes {
 }
 
 func TestJudge(t *testing.T) {
-	always := func(*rand.Rand, Look) bool { return true }
-	sometimes := func(wrong float64) func(*rand.Rand, Look) bool {
-		return func(r *rand.Rand, _ Look) bool { return r.Float64() >= wrong }
+	always := func(*rand.Rand, Probe) bool { return true }
+	sometimes := func(wrong float64) func(*rand.Rand, Probe) bool {
+		return func(r *rand.Rand, _ Probe) bool { return r.Float64() >= wrong }
 	}
-	in := func(yes func(Look) bool) func(*rand.Rand, Look) bool {
-		return func(_ *rand.Rand, l Look) bool { return !yes(l) }
+	in := func(yes func(Probe) bool) func(*rand.Rand, Probe) bool {
+		return func(_ *rand.Rand, l Probe) bool { return !yes(l) }
 	}
 	limit := func(least float64) *float64 { return &least }
 	for _, c := range []struct {
 		name           string
 		n              int
-		agrees         func(*rand.Rand, Look) bool
+		agrees         func(*rand.Rand, Probe) bool
 		least          *float64
 		shown, refuted bool
 	}{
@@ -52,10 +52,10 @@ func TestJudge(t *testing.T) {
 		{"other kernels", 128, sometimes(0.03), nil, true, false},
 		{"another model", 32, sometimes(0.6), nil, false, true},
 		{"a fifth is another model's", 256, sometimes(0.2), nil, false, true},
-		{"first tokens are guessed", 64, in(func(l Look) bool { return l.Part == First && l.Request%2 == 0 }), nil, false, true},
-		{"every second answer, and fast", 64, in(func(l Look) bool { return l.Took == 0 }), nil, false, true},
-		{"the end of each", 64, in(func(l Look) bool { return l.Part == End }), nil, false, true},
-		{"long prompts are not read", 64, in(func(l Look) bool { return l.Prompt == 128 }), nil, false, true},
+		{"first tokens are guessed", 64, in(func(l Probe) bool { return l.Part == First && l.Request%2 == 0 }), nil, false, true},
+		{"every second answer, and fast", 64, in(func(l Probe) bool { return l.Took == 0 }), nil, false, true},
+		{"the end of each", 64, in(func(l Probe) bool { return l.Part == End }), nil, false, true},
+		{"long prompts are not read", 64, in(func(l Probe) bool { return l.Prompt == 128 }), nil, false, true},
 		{"quantised, as declared", 256, sometimes(0.1), limit(0.8), true, false},
 		{"less than declared", 256, sometimes(0.4), limit(0.9), false, true},
 	} {
@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 // What was not asked is no proof: launches without a position, parts that no answer
 // reached, and nothing at all.
 func TestNothingAsked(t *testing.T) {
-	all := func() *Probes { return session(64, func(*rand.Rand, Look) bool { return true }) }
+	all := func() *Probes { return session(64, func(*rand.Rand, Probe) bool { return true }) }
 	claim := Claim{Own: []string{"own"}, Other: []string{"other", "third"}}
 	a := all()
 	a.All["third"] = map[string]map[Part]int{}

@@ -84,14 +84,14 @@ func simulate(wrong float64, sessions int) (e ends) {
 type simulation struct {
 	claim Claim
 	all   map[string]map[string]map[Part]int
-	looks [2]map[Part][]Look // its own and the candidate's
+	looks [2]map[Part][]Probe // its own and the candidate's
 }
 
 func simulated(r *rand.Rand, wrong float64) (s simulation) {
 	const launches, answers, tokens, nearTies = 4, 16, 32, 1.0 / 30
 	s.all = map[string]map[string]map[Part]int{}
 	for arm := range s.looks {
-		looks := map[Part][]Look{}
+		looks := map[Part][]Probe{}
 		for l := range launches {
 			id, count := fmt.Sprint(arm, l), map[Part]int{}
 			if arm == 0 {
@@ -106,7 +106,7 @@ func simulated(r *rand.Rand, wrong float64) (s simulation) {
 					if i == 0 {
 						part = First
 					}
-					look := Look{Launch: id, Cell: "chat", Request: request, Part: part, Was: "a", Is: "a", Took: took, Prompt: 60 + request%8}
+					look := Probe{Launch: id, Cell: "chat", Request: request, Part: part, Was: "a", Is: "a", Took: took, Prompt: 60 + request%8}
 					if r.Float64() < nearTies || arm == 1 && r.Float64() < wrong {
 						look.Is = "b"
 					}

@@ -62,7 +62,7 @@ func piecesOf(p *plans.Plan, states []*runtime.State) (all []piece) {
 		slots = p.Executor.Slots
 	}
 	for _, n := range states {
-		pace := SentBy(p, n.Node).Seconds
+		pace := SentLoadOf(p, n.Node).Seconds
 		rounds := map[string]int{} // of its variants
 		for _, l := range n.Launches {
 			if l.Purpose == ledger.ForBenchmark {

@@ -278,7 +278,7 @@ func failedBy(err error) verdict.Reason {
 }
 
 // make makes a launch and sends its artifacts.
-func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error) {
+func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.OrderResult, error) {
 	node := w.graph.Node(o.Node)
 	if node == nil {
 		return nil, fmt.Errorf("the plan has no node %s", o.Node)
@@ -315,7 +315,7 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.Done, error
 			return nil, err
 		}
 	}
-	return &launch.Done{Record: o.Record, Result: result}, nil
+	return &launch.OrderResult{Record: o.Record, Result: result}, nil
 }
 
 // newPool makes the workers of an apply, if its plan has launches made remote.

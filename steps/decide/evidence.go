@@ -38,7 +38,7 @@ func NotCounted(l *ledger.Launch) (verdict.Verdict, []verdict.Reason) {
 // Measured is a launch as rules read it.
 func Measured(l *ledger.Launch) gates.Launch {
 	out := gates.Launch{
-		ID: l.ID, Round: l.Ordinal, Place: l.On(), Samples: l.Samples, Metrics: l.Metrics,
+		ID: l.ID, Round: l.Ordinal, Place: l.PlaceName(), Samples: l.Samples, Metrics: l.Metrics,
 		Stale: l.Engine["fresh"] == "no", Pinned: l.Engine["caches.tuning"] == "pinned", Unobserved: l.Unobserved,
 	}
 	if out.Samples == "" {
@@ -126,7 +126,7 @@ func (v *View) measured(f *plans.Feature) (*CandidateEvidence, error) {
 // evidenceOf is the evidence on a candidate without launches.
 func evidenceOf(f *plans.Feature, a Arms) ledger.Evidence {
 	return ledger.Evidence{
-		Feature: ReadAs(f), Levels: map[string]verdict.Verdict{}, Knobs: maps.Clone(a.Candidate.Knobs),
+		Feature: RuleName(f), Levels: map[string]verdict.Verdict{}, Knobs: maps.Clone(a.Candidate.Knobs),
 		Candidate: ledger.Arm{Name: a.Candidate.Name}, Parent: ledger.Arm{Name: a.Parent.Name}, Root: ledger.Arm{Name: a.Root.Name},
 	}
 }
@@ -141,7 +141,7 @@ func (v *View) launch(id string) (*ledger.Launch, bool) {
 // fill sorts a session's launches by variant, and adds what else bears on their decision:
 // how many there may be, and the noise known before.
 func (v *View) fill(ev *ledger.Evidence, a Arms, f *plans.Feature, launches []*ledger.Launch) {
-	_, ev.Max = v.Plan.LaunchesOf(ReadAs(f))
+	_, ev.Max = v.Plan.LaunchesOf(RuleName(f))
 	session, work := "", ""
 	for _, launch := range launches {
 		if !Usable(launch) {

@@ -32,11 +32,11 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &gates.Evidence{Features: map[string]*gates.Feature{ReadAs(f): found.Evidence}}
+	all := &gates.Evidence{Features: map[string]*gates.Feature{RuleName(f): found.Evidence}}
 	out := found.Rests
 	for _, l := range out.Levels {
 		if l.Verdict != verdict.Pass {
-			out.Reasons = append(out.Reasons, l.Bare())
+			out.Reasons = append(out.Reasons, l.WithoutCauses())
 		}
 	}
 	criteria(v.Plan, f, all, out)

@@ -370,7 +370,7 @@ func (v *View) markSeenData(out *ledger.Decision, features []*plans.Feature) {
 // was relaxed after they were seen, and on them it would pass, or might with more of
 // them. No fact if they may decide.
 func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict.Reason, error) {
-	seen := ledger.Evidence{Feature: ReadAs(m.Feature), Candidate: ledger.Arm{Name: m.Feature.Name}}
+	seen := ledger.Evidence{Feature: RuleName(m.Feature), Candidate: ledger.Arm{Name: m.Feature.Name}}
 	for _, l := range launches {
 		if seen.Session = l.Session; l.VariantKey == m.Arms.Candidate.Key {
 			seen.Candidate.Launches = append(seen.Candidate.Launches, l.ID)

@@ -39,7 +39,7 @@ type Member struct {
 // NewMember returns what one feature needs of a session.
 func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Member {
 	m := Member{Feature: f, Arms: a, Launched: launched, Lost: map[string]verdict.Reason{}, Open: true}
-	m.Least, m.Most = p.LaunchesOf(ReadAs(f))
+	m.Least, m.Most = p.LaunchesOf(RuleName(f))
 	if countsLaunches(p, f) {
 		m.Least = m.Most
 	}
@@ -183,7 +183,7 @@ func (m *Member) evidence(v *View, used []*ledger.Launch) (*gates.Feature, error
 // openRules reports whether any set of rules that reads a feature could still be settled by
 // more launches of it, and which rules it tested for that.
 func openRules(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked []verdict.Rule, err error) {
-	name := ReadAs(f)
+	name := RuleName(f)
 	all := &gates.Evidence{Features: map[string]*gates.Feature{name: ev}}
 	ask := func(rules []*plans.Rule, s gates.Settings) bool {
 		decided := gates.Decide(rules, all, s)
@@ -260,13 +260,13 @@ func (m *Member) NextLook(v *View, session, work string) int {
 func (m *Member) first(v *View, session, work string) int {
 	noise := noiseOf(v, m.Feature, m.Arms, session, work)
 	known := func(in *plans.Input) bool { return noise[gates.NoiseKey(in)].DF >= gates.LeastFreedom }
-	if reads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Ratio() && known(in) }) {
+	if ruleReads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Ratio() && known(in) }) {
 		return stats.Clear
 	}
 	if m.Least == stats.Clear {
 		m.Least = min(stats.Recorded, m.Most)
 	}
-	if reads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Kind == plans.InputMetric && !known(in) }) {
+	if ruleReads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Kind == plans.InputMetric && !known(in) }) {
 		return stats.Unrecorded
 	}
 	return stats.Recorded
@@ -278,7 +278,7 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	d := v.Plan.Decision
 	falsePass, left := d.FalsePass, true
 	if try := Tries(v.records(), m.Feature.Name, m.Arms.Candidate.Key, m.Arms.Parent.Key, session, work); try > 1 {
-		notes = append(notes, gates.TryNote(ReadAs(m.Feature), try, d.FalsePass))
+		notes = append(notes, gates.TryNote(RuleName(m.Feature), try, d.FalsePass))
 		falsePass, left = stats.Rung(d.FalsePass, try)
 	}
 	if !left || m.Most < 3 {
@@ -292,7 +292,7 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	said := map[string]bool{}
 	for _, r := range Reading(v.Plan, m.Feature) {
 		for _, c := range r.Compares() {
-			if c.Form != verdict.Ratio || c.Metric.Feature != ReadAs(m.Feature) {
+			if c.Form != verdict.Ratio || c.Metric.Feature != RuleName(m.Feature) {
 				continue
 			}
 			address := gates.NoiseKey(c.Metric)

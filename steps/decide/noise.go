@@ -83,7 +83,7 @@ func valuesOf(before []*ledger.Launch, key string) (values map[armKey][]float64,
 		if !ok || !(v > 0) {
 			continue
 		}
-		a := armKey{l.Session, l.VariantKey, l.On()}
+		a := armKey{l.Session, l.VariantKey, l.PlaceName()}
 		if values[a] == nil {
 			arms = append(arms, a)
 		}

@@ -50,9 +50,9 @@ func RecordedSettings(s *ledger.Statistics) gates.Settings {
 	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives}
 }
 
-// ReadAs is the name by which rules read a candidate: an alternative and a confirmation
+// RuleName is the name by which rules read a candidate: an alternative and a confirmation
 // represent their feature.
-func ReadAs(f *plans.Feature) string {
+func RuleName(f *plans.Feature) string {
 	if f.Of != "" {
 		return f.Of
 	}
@@ -82,8 +82,8 @@ func Reads(rules []*plans.Rule, feature string) bool {
 	return slices.ContainsFunc(inputs(rules), func(in *plans.Input) bool { return in.Feature == feature })
 }
 
-// ReadBy returns the features that a phase's gate reads.
-func ReadBy(ph *plans.Phase) (names []string) {
+// FeaturesReadBy returns the features that a phase's gate reads.
+func FeaturesReadBy(ph *plans.Phase) (names []string) {
 	for _, in := range inputs(ph.Gate.Rules) {
 		if in.Feature != "" && !slices.Contains(names, in.Feature) {
 			names = append(names, in.Feature)
@@ -102,7 +102,7 @@ func GateFeatures(p *plans.Plan, ph *plans.Phase) (out []*plans.Feature) {
 	for _, f := range ph.Features {
 		add(f)
 	}
-	for _, name := range ReadBy(ph) {
+	for _, name := range FeaturesReadBy(ph) {
 		add(p.Feature(name))
 	}
 	return out
@@ -120,7 +120,7 @@ func Reading(p *plans.Plan, f *plans.Feature) []*plans.Rule {
 			continue
 		}
 		for _, r := range ph.Gate.Rules {
-			if Reads([]*plans.Rule{r}, ReadAs(f)) {
+			if Reads([]*plans.Rule{r}, RuleName(f)) {
 				rules = append(rules, r)
 			}
 		}
@@ -128,24 +128,24 @@ func Reading(p *plans.Plan, f *plans.Feature) []*plans.Rule {
 	return rules
 }
 
-// reads reports whether a rule reads something of a feature.
-func reads(p *plans.Plan, f *plans.Feature, which func(*plans.Input) bool) bool {
-	return slices.ContainsFunc(inputs(Reading(p, f)), func(in *plans.Input) bool { return in.Feature == ReadAs(f) && which(in) })
+// ruleReads reports whether a rule reads something of a feature.
+func ruleReads(p *plans.Plan, f *plans.Feature, which func(*plans.Input) bool) bool {
+	return slices.ContainsFunc(inputs(Reading(p, f)), func(in *plans.Input) bool { return in.Feature == RuleName(f) && which(in) })
 }
 
 // ReadsRoot reports whether a rule compares with the baseline.
 func ReadsRoot(p *plans.Plan, f *plans.Feature) bool {
-	return reads(p, f, func(in *plans.Input) bool { return in.Against == plans.Root })
+	return ruleReads(p, f, func(in *plans.Input) bool { return in.Against == plans.Root })
 }
 
 // ReadsCrashes reports whether a rule reads how often the engine crashed.
 func ReadsCrashes(p *plans.Plan, f *plans.Feature) bool {
-	return reads(p, f, func(in *plans.Input) bool { return in.Metric == "crashes" })
+	return ruleReads(p, f, func(in *plans.Input) bool { return in.Metric == "crashes" })
 }
 
 // countsLaunches reports whether a rule reads how many launches there are.
 func countsLaunches(p *plans.Plan, f *plans.Feature) bool {
-	return reads(p, f, func(in *plans.Input) bool { return in.Stat == "n" })
+	return ruleReads(p, f, func(in *plans.Input) bool { return in.Stat == "n" })
 }
 
 // Benchmarked reports whether a feature's protocol has a benchmark.

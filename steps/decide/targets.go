@@ -74,7 +74,7 @@ func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []st
 // ofCommand is a number that an engine of kind command also prints.
 func ofCommand(e *plans.Engine, one ledger.Target, address string) ledger.Target {
 	one.Why = verdict.Say("target.not_printed", "the baseline's engine is not a command that prints it")
-	for _, p := range e.Prints() {
+	for _, p := range e.CommandMetrics() {
 		if p.Address() == address {
 			one.Unit, one.Better, one.Address, one.Stat, one.Why = p.Unit, string(p.Better), address, "median", verdict.Reason{}
 		}

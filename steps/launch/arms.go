@@ -49,8 +49,8 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 	return a, err
 }
 
-// Keyed returns arms as steps/decide knows them.
-func (a Arms) Keyed() decide.Arms {
+// ArmKeys returns arms as steps/decide knows them.
+func (a Arms) ArmKeys() decide.Arms {
 	arm := func(v *variant.Variant) decide.Arm {
 		return decide.Arm{Name: v.Name, Engine: v.Engine, Set: v.Set, Key: v.Key, Knobs: v.Knobs}
 	}
@@ -70,7 +70,7 @@ func (l *Lab) View(s *runtime.Scope) *decide.View {
 			if err != nil {
 				return decide.Arms{}, err
 			}
-			return a.Keyed(), nil
+			return a.ArmKeys(), nil
 		},
 	}
 	if l.Store != nil {

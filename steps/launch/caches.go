@@ -98,7 +98,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 		return failed("engine", "start", "no folder for its caches: %v", err)
 	}
 	name := key
-	if on := record.On(); on != "" && c.Tuning == "drawn" {
+	if on := record.PlaceName(); on != "" && c.Tuning == "drawn" {
 		name += "-" + runtime.FileName(on) // what runs beside it would share its tune
 	}
 	if c.State == "cold" {

@@ -68,7 +68,7 @@ func TestKindsCountTokens(t *testing.T) {
 		_, _ = w.Write([]byte(said))
 	}))
 	defer s.Close()
-	own := variant.Profile{TokenizePath: "/own"}.Over(kinds.Kind{Name: "openai"})
+	own := variant.Profile{TokenizePath: "/own"}.Extend(kinds.Kind{Name: "openai"})
 	for _, k := range append(kinds.All(), own) {
 		if k.Tokenize.Path == "" {
 			continue

@@ -153,7 +153,7 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 			return fmt.Errorf("cannot keep the output of the command: %w", err)
 		}
 	}
-	metrics, err := c.Measured(ctx, text)
+	metrics, err := c.ReadMetrics(ctx, text)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

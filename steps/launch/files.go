@@ -45,7 +45,7 @@ func (st *Started) keepFiles(v *variant.Variant) (keep func()) {
 			}
 		}
 		if v.Spec.How() == engine.HowProcess {
-			for _, path := range variant.Started(v.Spec).Code().Files {
+			for _, path := range variant.ProcessCommand(v.Spec).Code().Files {
 				if now, err := os.Stat(path); err == nil && now.ModTime().After(st.Began) && source.MayBeWritten(path) {
 					used.Wrote = append(used.Wrote, path)
 				}
@@ -341,7 +341,7 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 		if v.Spec.How() != engine.HowProcess {
 			continue
 		}
-		code := variant.Started(v.Spec).Code()
+		code := variant.ProcessCommand(v.Spec).Code()
 		for _, site := range code.Sites {
 			code.Folders = append(code.Folders, source.Folder{Dir: site, Whole: true})
 		}

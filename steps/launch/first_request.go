@@ -76,7 +76,7 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 			for _, m := range models {
 				listed = append(listed, m.ID)
 			}
-			if other := st.Unlisted(listed); other != nil {
+			if other := st.CheckModelListed(listed); other != nil {
 				hint = "; " + other.Error()
 			}
 		}
@@ -122,9 +122,9 @@ func statusOf(err error) int {
 	return 0
 }
 
-// Unlisted is the error that the requested model is none of those that the server lists.
+// CheckModelListed is the error that the requested model is none of those that the server lists.
 // Some servers answer for any name, and with another model. A tag may be left out.
-func (st *Started) Unlisted(listed []string) error {
+func (st *Started) CheckModelListed(listed []string) error {
 	asked := st.Client.Model
 	if asked == "" || len(listed) == 0 || slices.Contains(listed, asked) || slices.Contains(listed, asked+":latest") {
 		return nil

@@ -24,7 +24,7 @@ type Order struct {
 	Run  string `json:"run"`
 	Node string `json:"node"`
 	// Variant is what to start, resolved there: it must have the same key.
-	Variant Ordered `json:"variant"`
+	Variant VariantNames `json:"variant"`
 	// Record is the launch's, as far as known before it.
 	Record *ledger.Launch `json:"record"`
 	// With is the function's other arguments.
@@ -33,8 +33,8 @@ type Order struct {
 	Needs []*ledger.Record `json:"needs,omitempty"`
 }
 
-// Ordered is a variant by its names in the plan.
-type Ordered struct {
+// VariantNames is a variant by its names in the plan.
+type VariantNames struct {
 	Name   string            `json:"name"`
 	Engine string            `json:"engine"`
 	Knobs  map[string]string `json:"knobs"` // none is another than nil
@@ -44,7 +44,7 @@ type Ordered struct {
 
 // Variant resolves the ordered variant. It returns an error if this machine would start
 // something else.
-func (l *Lab) Variant(s *runtime.Scope, o Ordered) (*variant.Variant, error) {
+func (l *Lab) Variant(s *runtime.Scope, o VariantNames) (*variant.Variant, error) {
 	v, err := l.Resolve(s, o.Name, o.Engine, o.Knobs)
 	if err == nil && o.Row {
 		v = v.AsRow()
@@ -58,9 +58,9 @@ func (l *Lab) Variant(s *runtime.Scope, o Ordered) (*variant.Variant, error) {
 	return v, err
 }
 
-// Done is the result of an order: the completed record, whose artifacts are in the store,
+// OrderResult is the result of an order: the completed record, whose artifacts are in the store,
 // and what its function returned.
-type Done struct {
+type OrderResult struct {
 	Record *ledger.Launch  `json:"record"`
 	Result json.RawMessage `json:"result"`
 }
@@ -72,7 +72,7 @@ type Remote interface {
 	Stand(ctx context.Context, slot int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error)
 	// Make executes an order at the place that its record names. A *Gone error is a
 	// launch whose end is unknown.
-	Make(ctx, hard context.Context, o *Order, emit func(runtime.Event)) (*Done, error)
+	Make(ctx, hard context.Context, o *Order, emit func(runtime.Event)) (*OrderResult, error)
 }
 
 // The classes of lost launches: how what made them is gone.
@@ -103,7 +103,7 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	if l.Elsewhere == nil {
 		return f.Here(ctx, lab, s, v, record, with)
 	}
-	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: Ordered{v.Name, v.Engine, v.Knobs, v.Row, v.Key}, Record: record}
+	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: VariantNames{v.Name, v.Engine, v.Knobs, v.Row, v.Key}, Record: record}
 	for _, need := range needs {
 		bare := *need
 		bare.Draw = ledger.Draw{} // its run is not known there

@@ -82,7 +82,7 @@ type Lab struct {
 	// gpus are those that this apply holds, metadata what it has collected.
 	gpus gpuHold
 	// running is what earlier launches could not end.
-	running unended
+	running unstoppedEngines
 	// usedBy are the files that launches ran, by the artifact that lists them.
 	usedMu sync.Mutex
 	usedBy map[string]source.Used
@@ -419,7 +419,7 @@ func (st *Started) Stop(s *runtime.Scope) {
 	}
 	keep := st.opened()
 	st.observeTune(s.Hard)
-	st.ended(st.Inst.Stop(s.Hard))
+	st.recordStop(st.Inst.Stop(s.Hard))
 	keep()
 	st.loggedForce()
 	if st.LogBroken() {
@@ -469,8 +469,8 @@ func (st *Started) checkPortListener() {
 	}
 }
 
-// ended handles the result of stopping the engine, and records what it left running.
-func (st *Started) ended(err error) {
+// recordStop handles the result of stopping the engine, and records what it left running.
+func (st *Started) recordStop(err error) {
 	if err != nil {
 		st.Lab.running.mu.Lock()
 		st.Lab.running.list = append(st.Lab.running.list, st.Inst)
@@ -500,8 +500,8 @@ func (st *Started) ended(err error) {
 // mostNames limits how many of these are named.
 const mostNames = 5
 
-// unended are engines that could not be ended.
-type unended struct {
+// unstoppedEngines are engines that could not be ended.
+type unstoppedEngines struct {
 	mu   sync.Mutex
 	list []engine.Instance
 }

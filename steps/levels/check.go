@@ -121,7 +121,7 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 	if c.Model == "" && len(c.Models) > 0 {
 		c.Model = c.Models[0]
 	}
-	if err := st.Unlisted(c.Models); err != nil {
+	if err := st.CheckModelListed(c.Models); err != nil {
 		return err
 	}
 	answer, err := st.Client.Stream(ctx, openai.Request{

@@ -73,7 +73,7 @@ type correctness struct{ quality.Settings }
 // ask is what it asks under a protocol.
 func (c *correctness) ask(p *plans.Plan, protocol *plans.Protocol) quality.Ask {
 	var ws []*plans.Workload
-	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
+	for _, name := range p.SentWorkloads(protocol.Level(plans.BenchmarkLevel)) {
 		ws = append(ws, p.Workload(name))
 	}
 	chats := slices.ContainsFunc(p.Engines, func(e *plans.Engine) bool {
@@ -118,7 +118,7 @@ func (c *correctness) judge(_ context.Context, e *evidence) (verdict.Verdict, []
 	var reasons []verdict.Reason
 	var values quality.Values
 	if e.against[0].VariantKey == e.launch.VariantKey {
-		v, reasons, values = c.Itself(append(parents, own))
+		v, reasons, values = c.CompareWithItself(append(parents, own))
 	} else {
 		v, reasons, values = c.Judge(own, parents, e.against[0].Variant)
 	}
@@ -138,7 +138,7 @@ func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *
 	}
 	own, err := c.ask(st.Lab.Plan, protocol).Record(ctx, st, st.Record.Draw.Seed, first, time.Duration(c.Within))
 	if err == nil {
-		err = own.Alone(ctx, st)
+		err = own.AddSingleRequests(ctx, st)
 	}
 	if err != nil {
 		return nil, err
@@ -174,9 +174,9 @@ func Asks(p *plans.Plan, protocol *plans.Protocol) (any, error) {
 	return c.ask(p, protocol), nil
 }
 
-// drawn is the seed of the prompts of a launch under a protocol: empty if it compares no
+// promptSeed is the seed of the prompts of a launch under a protocol: empty if it compares no
 // answers, or is asked what before was.
-func drawn(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch) (ledger.Draw, error) {
+func promptSeed(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch) (ledger.Draw, error) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || v.Command != nil || len(before) > 0 {
 		return ledger.Draw{}, err
@@ -192,10 +192,10 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 	if c == nil || err != nil || v.Command != nil {
 		return nil, err
 	}
-	known := c.onRecord(lab, protocol, v, many)
+	known := c.recordedReferences(lab, protocol, v, many)
 	var slot []*ledger.Launch // launches for the next reference
 	for n := 1; len(known) < many; n++ {
-		made, err := c.refer(ctx, s, lab, protocol, v, known, n)
+		made, err := c.launchReference(ctx, s, lab, protocol, v, known, n)
 		if err != nil {
 			return nil, err
 		}
@@ -214,9 +214,9 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 	return known, nil
 }
 
-// onRecord are the latest launches of a variant that were asked what the level asks,
+// recordedReferences are the latest launches of a variant that were asked what the level asks,
 // newest last.
-func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int) (known []*ledger.Launch) {
+func (c *correctness) recordedReferences(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int) (known []*ledger.Launch) {
 	ask := runtime.Digest(c.ask(lab.Plan, protocol))
 	var newest *quality.Recording
 	for _, l := range slices.Backward(lab.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true})) {
@@ -237,16 +237,16 @@ func (c *correctness) onRecord(lab *launch.Lab, protocol *plans.Protocol, v *var
 	return known
 }
 
-// refer launches a variant once more, to answer what its earlier launches were asked. It
+// launchReference launches a variant once more, to answer what its earlier launches were asked. It
 // is not measured.
-func (c *correctness) refer(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch, n int) (*ledger.Launch, error) {
+func (c *correctness) launchReference(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch, n int) (*ledger.Launch, error) {
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt, ledger.ForReference, n)
 	if made, ok := lab.Store.LaunchByID(id); ok {
 		return made, nil // for another row, which could not be compared with it either
 	}
 	record := &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForReference, Ordinal: n, Order: n, OK: true}
 	var err error
-	if record.Draw, err = drawn(lab, protocol, v, before); err != nil {
+	if record.Draw, err = promptSeed(lab, protocol, v, before); err != nil {
 		return nil, err
 	}
 	ev := runtime.Event{Variant: v.Name, Level: ledger.ForReference, Launch: n, Launches: n, LaunchID: id}

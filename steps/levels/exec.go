@@ -53,7 +53,7 @@ var execKind = Kind{
 		if err := b.Decode(e); err != nil {
 			return nil, err
 		}
-		reads, err := variant.ReadsOf(b.Parts)
+		reads, err := variant.DecodeOutput(b.Parts)
 		e.reads = reads
 		return e, err
 	},
@@ -176,7 +176,7 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 		return verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err)), nil
 	}
 	reasons := slices.Clone(of.Why)
-	for _, m := range e.reads.Prints() {
+	for _, m := range e.reads.CommandMetrics() {
 		of.Number(m.ShortAddress(), values[m.Address()]...)
 		reasons = append(reasons, program.NumberReason(of.numbers[plans.LevelAddress(of.block.Level(), m.ShortAddress())], m.ShortAddress()))
 	}

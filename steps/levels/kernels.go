@@ -202,18 +202,18 @@ func nearest(log io.ReadSeeker, reasons []verdict.Reason) {
 	}
 }
 
-// Proves reports whether variants must prove their knobs.
-func Proves(protocol *plans.Protocol) bool {
+// RequiresKernels reports whether variants must prove their knobs.
+func RequiresKernels(protocol *plans.Protocol) bool {
 	return protocol != nil && protocol.Level(kernelsLevel) != nil
 }
 
-// Proved is what a recorded launch proves about its variant's knobs, by its log and
+// KernelsVerdict is what a recorded launch proves about its variant's knobs, by its log and
 // observations: the kernels level for a measured launch, as kernels are chosen at every
 // start and may differ from qualification. A pass without reasons if the protocol has no
 // such level.
-func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
+func KernelsVerdict(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
 	wanted := withoutProfileEvidence(variant.EvidenceFor(lab.Plan, v.Knobs))
-	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
+	if !RequiresKernels(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
 	}
 	wanted = redacted(wanted, lab.Redact)

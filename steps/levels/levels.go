@@ -30,9 +30,9 @@ type level interface {
 	judge(ctx context.Context, e *evidence) (verdict.Verdict, []verdict.Reason, error)
 }
 
-// late is a level whose artifact is complete once the engine has stopped: its profiler's
+// afterStop is a level whose artifact is complete once the engine has stopped: its profiler's
 // files may be only then. It runs after all others.
-type late interface {
+type afterStop interface {
 	level
 	complete(q *qualification, a *artifact) error
 }
@@ -85,7 +85,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		return nil, nil, nil
 	}
 	if before == nil {
-		if done := onRecord(s, lab, v); done != nil {
+		if done := interruptedLaunch(s, lab, v); done != nil {
 			out.Launches = append(out.Launches, done.ID)
 			return done.Levels, done, nil
 		}
@@ -94,7 +94,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	ev := runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1}
 	record := &ledger.Launch{Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true, Qualifies: s.Key}
 	var err error
-	if record.Draw, err = drawn(lab, protocol, v, parent.Answered); err != nil {
+	if record.Draw, err = promptSeed(lab, protocol, v, parent.Answered); err != nil {
 		return nil, nil, err
 	}
 	if before != nil {
@@ -114,7 +114,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	}
 	switch {
 	case levels == nil:
-		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
+		levels = skippedLevels(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
 	case !record.OK && !slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }):
 		// It broke after its levels.
 		levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
@@ -144,10 +144,10 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	return levels, record, nil
 }
 
-// onRecord is a launch that ran the levels of a variant for this node when the apply was
+// interruptedLaunch is a launch that ran the levels of a variant for this node when the apply was
 // killed, before what they came to was decided; nil if there is none. One that broke is
 // made again.
-func onRecord(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Launch {
+func interruptedLaunch(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Launch {
 	all := lab.Store.Launches(store.LaunchFilter{VariantKey: v.Key, Purpose: ledger.ForQualification, Node: s.Node.ID, OK: true})
 	if len(all) == 0 {
 		return nil
@@ -189,7 +189,7 @@ var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: l
 		}
 		defer os.RemoveAll(folder) // what counts is stored as artifacts
 		profiles = &profileFolders{folder: folder}
-		as, profiles.inside = v.Profiled(profiles.folder)
+		as, profiles.inside = v.WithProfiler(profiles.folder)
 	}
 	st, err := lab.Launch(ctx, s, as, r)
 	switch {
@@ -201,7 +201,7 @@ var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: l
 		return nil, nil
 	}
 	q := &qualification{Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Hard, profiles: profiles}
-	levels, err := q.each(ctx, s, blocks)
+	levels, err := q.runInOrder(ctx, s, blocks)
 	if passed := !slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }); err == nil && passed && len(with.Fit) > 0 {
 		var ws []*plans.Workload
 		for _, name := range with.Fit {
@@ -240,10 +240,10 @@ func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Va
 	return qualifies.Carry(ctx, lab, s, v, o)
 }
 
-// each runs one level after the other and stops at the first that does not pass: later
+// runInOrder runs one level after the other and stops at the first that does not pass: later
 // ones are recorded as invalid, with the root cause. One that is judged late is left to
 // finish.
-func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level, error) {
+func (q *qualification) runInOrder(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level, error) {
 	var done []ledger.Level
 	for i, b := range blocks {
 		lv, err := levelFor(b, q.variant)
@@ -255,7 +255,7 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 		q.level, q.against = b, nil
 		l := ledger.Level{Name: b.Level()}
 		a, err := lv.run(ctx, q)
-		at, isLate := lv.(late)
+		at, isLate := lv.(afterStop)
 		if isLate = isLate && err == nil && a.Ended == ""; err == nil && !isLate {
 			l.Verdict, l.Reasons, err = q.judge(ctx, lv, a)
 		}
@@ -279,28 +279,28 @@ func (q *qualification) each(ctx context.Context, s *runtime.Scope, blocks []*pl
 				}
 				l.Seconds += time.Since(began).Seconds()
 				if err == nil {
-					q.ended(s, l)
+					q.reportLevel(s, l)
 				}
 				return l, err
 			}
 			return done, nil // Of puts it after all others
 		}
-		q.ended(s, l)
+		q.reportLevel(s, l)
 		if l.Verdict != verdict.Pass {
-			return append(done, afterwards(blocks[i:], l)...), nil
+			return append(done, skippedLevels(blocks[i:], l)...), nil
 		}
 		done = append(done, l)
 	}
 	return done, nil
 }
 
-// ended reports to the observer how a level ended.
-func (q *qualification) ended(s *runtime.Scope, l ledger.Level) {
+// reportLevel reports to the observer how a level ended.
+func (q *qualification) reportLevel(s *runtime.Scope, l ledger.Level) {
 	s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: l.Name, Variant: q.variant.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
 }
 
-// afterwards is a level that did not pass and, as invalid, all that follow it.
-func afterwards(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
+// skippedLevels is a level that did not pass and, as invalid, all that follow it.
+func skippedLevels(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
 	out := []ledger.Level{failed}
 	why := verdict.New(code.LevelIs).On(failed.Name).Is(failed.Verdict)
 	for _, b := range blocks[1:] {
@@ -342,14 +342,14 @@ func (e execution) run(ctx context.Context, q *qualification) (*artifact, error)
 func (e execution) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verdict.Reason, error) {
 	text, err := of.store.Get(of.launch.Output)
 	if err == nil {
-		of.numbers, err = e.of.Measured(ctx, text)
+		of.numbers, err = e.of.ReadMetrics(ctx, text)
 	}
 	if err != nil {
 		return "", nil, err
 	}
 	reasons := verdict.Because(code.Of("command.printed", "exit status 0, all {metrics} metrics printed"),
-		verdict.Int("metrics", len(e.of.Prints())))
-	for _, m := range e.of.Prints() {
+		verdict.Int("metrics", len(e.of.CommandMetrics())))
+	for _, m := range e.of.CommandMetrics() {
 		s := of.numbers[m.Address()]
 		reasons = append(reasons, verdict.Say("command.values", "{subject}: {values} values, median {median}",
 			verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.ShortAddress()))

@@ -129,7 +129,7 @@ func (p *profiled) judge(ctx context.Context, e *evidence) (verdict.Verdict, []v
 	} else if err != nil {
 		return "", nil, err
 	}
-	if e.derived[analysisFile], err = json.Marshal(profiling.Joined(taken)); err != nil {
+	if e.derived[analysisFile], err = json.Marshal(profiling.JoinAnalyses(taken)); err != nil {
 		return "", nil, err
 	}
 	said := p.Results(taken, basisOf(e.Limit), e)
@@ -191,10 +191,10 @@ func basisOf(known *limit.Basis) (on trace.Basis) {
 
 // judgeTrace is the verdict on kernels that must and must not be in profiles. Names that
 // a profile hides could be any.
-func judgeTrace(wanted []variant.Evidence, taken []profiling.Taken) (verdict.Verdict, []verdict.Reason) {
+func judgeTrace(wanted []variant.Evidence, taken []profiling.WindowProfile) (verdict.Verdict, []verdict.Reason) {
 	v := verdict.Pass
 	var against, proofs []verdict.Reason
-	graphs := profiling.Hidden(taken)
+	graphs := profiling.HiddenGraphs(taken)
 	lacking := func(e variant.Evidence, fact verdict.Reason) {
 		own := verdict.Fail
 		if graphs > 0 {

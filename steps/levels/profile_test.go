@@ -15,8 +15,8 @@ import (
 // nothing that must not be seen is known to be absent.
 func TestJudgeTrace(t *testing.T) {
 	const marlin = "void marlin_moe_wna16::Marlin<1, 2>(int4 const*)"
-	taken := func(file trace.File, kernels ...trace.Kernel) []profiling.Taken {
-		return []profiling.Taken{{Analysis: &trace.Analysis{
+	taken := func(file trace.File, kernels ...trace.Kernel) []profiling.WindowProfile {
+		return []profiling.WindowProfile{{Analysis: &trace.Analysis{
 			Files: []trace.File{file}, Parts: []trace.Part{{Phase: trace.Decode, Kernels: kernels}},
 		}}}
 	}
@@ -26,7 +26,7 @@ func TestJudgeTrace(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		wanted variant.Evidence
-		in     []profiling.Taken
+		in     []profiling.WindowProfile
 		want   verdict.Verdict
 		code   code.Kind
 	}{

@@ -12,15 +12,15 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Taken is a window with the analysis of its profile.
-type Taken struct {
+// WindowProfile is a window with the analysis of its profile.
+type WindowProfile struct {
 	Window
 	Analysis *trace.Analysis
 }
 
 // main is the part that the window covers: the one of its phase with the most steps, as
 // requests start and end one after the other. nil if there is none.
-func (t *Taken) main() (most *trace.Part) {
+func (t *WindowProfile) main() (most *trace.Part) {
 	for i := range t.Analysis.Parts {
 		p := &t.Analysis.Parts[i]
 		if (p.Phase == t.Phase || p.Phase == trace.Whole) && (most == nil || cmp.Or(cmp.Compare(p.Steps, most.Steps), cmp.Compare(p.GPU, most.GPU)) > 0) {
@@ -32,7 +32,7 @@ func (t *Taken) main() (most *trace.Part) {
 
 // Analyse reads the profiles of windows: each its own files, or all those that the
 // profiler left once the engine had stopped. An unusable profile is a *verdict.Fault.
-func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (taken []Taken, err error) {
+func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (taken []WindowProfile, err error) {
 	for _, w := range windows {
 		o := trace.Options{Phase: w.Phase, Requests: w.Requests, Tokens: w.Tokens, Rules: c.categories}
 		files := slices.DeleteFunc(slices.Clone(w.Files), notProfile)
@@ -50,7 +50,7 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			return nil, &verdict.Fault{Reason: unread(w, files, err)}
+			return nil, &verdict.Fault{Reason: unreadable(w, files, err)}
 		}
 		if w.Phase == trace.Prefill {
 			// One part of the steps in which the engine processed prompts: sent at once, they
@@ -69,7 +69,7 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 				}
 			}
 		}
-		t := Taken{w, a}
+		t := WindowProfile{w, a}
 		if p := t.main(); p != nil && w.Unprofiled > 0 {
 			p.Unprofiled = float64(w.Unprofiled.Nanoseconds()) / 1000
 			if w.Phase == trace.Prefill && p.Steps > 0 {
@@ -95,8 +95,8 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 // notProfile reports files that profilers write beside their profiles.
 func notProfile(path string) bool { return !trace.IsProfile(path) }
 
-// unread is why a profile is unusable.
-func unread(w Window, files []string, err error) verdict.Reason {
+// unreadable is why a profile is unusable.
+func unreadable(w Window, files []string, err error) verdict.Reason {
 	for i := range files {
 		files[i] = filepath.Base(files[i])
 	}
@@ -112,8 +112,8 @@ func unread(w Window, files []string, err error) verdict.Reason {
 		verdict.Line(err)).On(w.Name())
 }
 
-// Hidden is how many launches of CUDA graphs hide their kernels.
-func Hidden(taken []Taken) (graphs int) {
+// HiddenGraphs is how many launches of CUDA graphs hide their kernels.
+func HiddenGraphs(taken []WindowProfile) (graphs int) {
 	for _, t := range taken {
 		for _, f := range t.Analysis.Files {
 			graphs += f.Hidden
@@ -122,9 +122,9 @@ func Hidden(taken []Taken) (graphs int) {
 	return graphs
 }
 
-// Joined is one analysis of all windows, one part each. Other parts are steps at a
+// JoinAnalyses is one analysis of all windows, one part each. Other parts are steps at a
 // window's ends, with other numbers of requests.
-func Joined(taken []Taken) *trace.Analysis {
+func JoinAnalyses(taken []WindowProfile) *trace.Analysis {
 	var all []*trace.Analysis
 	for _, t := range taken {
 		of := &trace.Analysis{Files: t.Analysis.Files}
@@ -140,7 +140,7 @@ func Joined(taken []Taken) *trace.Analysis {
 
 // Launches counts the launches of kernels that any of some patterns match, with the one
 // that took longest.
-func Launches(taken []Taken, matches func(name string) bool) (n int, us float64, longest trace.Kernel) {
+func Launches(taken []WindowProfile, matches func(name string) bool) (n int, us float64, longest trace.Kernel) {
 	for _, t := range taken {
 		for _, p := range t.Analysis.Parts {
 			for _, k := range p.Kernels {

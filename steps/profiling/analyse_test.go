@@ -37,7 +37,7 @@ func TestPrefillInSeveralSteps(t *testing.T) {
 	if p.Unprofiled != 300 {
 		t.Errorf("%v µs a step without the profiler, want a third of 900", p.Unprofiled)
 	}
-	if joined := Joined(taken).Parts; len(joined) != 1 || joined[0].Steps != 3 {
+	if joined := JoinAnalyses(taken).Parts; len(joined) != 1 || joined[0].Steps != 3 {
 		t.Errorf("%+v", joined)
 	}
 }

@@ -65,7 +65,7 @@ func (w Window) Name() string { return fmt.Sprintf("%s at %d", w.Phase, w.Reques
 // the engine. The error is a *verdict.Fault if it is known why there is none; otherwise
 // the engine broke.
 func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profiler, folder, inside string) (windows []Window, err error) {
-	t := &taking{Config: c, Started: st, pages: p, folder: folder, inside: inside, learned: &prompt.Knowledge{}}
+	t := &capture{Config: c, Started: st, pages: p, folder: folder, inside: inside, learned: &prompt.Knowledge{}}
 	if models, err := st.Client.Models(ctx); err == nil {
 		t.longest = models[0].MaxLen
 	}
@@ -81,8 +81,8 @@ func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profil
 	return windows, nil
 }
 
-// taking is a capture in progress.
-type taking struct {
+// capture is a capture in progress.
+type capture struct {
 	*Config
 	*launch.Started
 	pages          kinds.Profiler
@@ -93,7 +93,7 @@ type taking struct {
 }
 
 // prompts are n new ones.
-func (t *taking) prompts(ctx context.Context, n int) ([]prompt.Prompt, error) {
+func (t *capture) prompts(ctx context.Context, n int) ([]prompt.Prompt, error) {
 	t.sets++
 	made, err := prompt.Build(ctx, t.Client, prompt.Spec{
 		Cell: "profile", Draw: fmt.Sprintf("%s profile %d", t.Record.ID, t.sets), API: t.API, CountTemplate: true,
@@ -103,7 +103,7 @@ func (t *taking) prompts(ctx context.Context, n int) ([]prompt.Prompt, error) {
 	return made.Measured, err
 }
 
-func (t *taking) request(p prompt.Prompt, tokens int, heard func()) openai.Request {
+func (t *capture) request(p prompt.Prompt, tokens int, heard func()) openai.Request {
 	r := openai.Request{
 		API: t.API, MaxTokens: tokens, IgnoreEOS: tokens > 1 && t.Kind.Ask.IgnoreEOS, Heard: heard,
 		Timeouts: openai.Timeouts{Total: time.Duration(t.Timeout), First: time.Duration(t.Timeout), Stall: time.Duration(t.Timeout)},
@@ -118,7 +118,7 @@ const unprofiled = 3
 // prefill profiles n prompts that are sent at once. As many were sent before, without the
 // profiler, and once more before these: the first prefill of a length compiles kernels.
 // Triton's took vLLM 1,038 ms on an H100, where the next took 87.
-func (t *taking) prefill(ctx context.Context, n int) (Window, error) {
+func (t *capture) prefill(ctx context.Context, n int) (Window, error) {
 	w := Window{Phase: trace.Prefill, Requests: n}
 	var took []time.Duration
 	for round := range 1 + unprofiled + 1 {
@@ -170,7 +170,7 @@ type stream struct {
 }
 
 // decode profiles n answers in the middle, so no prefill is in the profile.
-func (t *taking) decode(ctx context.Context, n int) (Window, error) {
+func (t *capture) decode(ctx context.Context, n int) (Window, error) {
 	w := Window{Phase: trace.Decode, Requests: n, Context: float64(t.PromptTokens+settling) + 1.5*float64(t.Steps)}
 	prompts, err := t.prompts(ctx, n)
 	if err != nil {
@@ -241,7 +241,7 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 	steps := slowest() - from
 	w.Unprofiled = time.Since(at) / time.Duration(steps)
 	if len(idle) > 0 {
-		w.Threads = busySince(idle, t.threads())
+		w.Threads = threadTimes(idle, t.threads())
 	}
 	for i := range w.Threads {
 		w.Threads[i].Total /= float64(steps)
@@ -260,7 +260,7 @@ func (t *taking) decode(ctx context.Context, n int) (Window, error) {
 
 // threads is how long each thread of the engine has been busy so far; none if they are not
 // on this machine, or it does not say.
-func (t *taking) threads() map[string]float64 {
+func (t *capture) threads() map[string]float64 {
 	if on, ok := t.Inst.(engine.Resident); ok {
 		return threadsOf("/proc", on.PIDs()...)
 	}
@@ -268,7 +268,7 @@ func (t *taking) threads() map[string]float64 {
 }
 
 // begin starts the profiler, if it is started by a page, and lists the existing files.
-func (t *taking) begin(ctx context.Context, w *Window) (before []string, err error) {
+func (t *capture) begin(ctx context.Context, w *Window) (before []string, err error) {
 	if t.pages.Start != "" {
 		if before, err = FilesBelow(t.folder); err == nil {
 			err = t.post(ctx, t.pages.Start, strings.ReplaceAll(t.pages.Body, kinds.ProfileFolder, t.inside))
@@ -279,7 +279,7 @@ func (t *taking) begin(ctx context.Context, w *Window) (before []string, err err
 }
 
 // end stops the profiler and waits for its files.
-func (t *taking) end(ctx context.Context, w *Window, before []string) error {
+func (t *capture) end(ctx context.Context, w *Window, before []string) error {
 	w.Ended = time.Now()
 	if t.pages.Start == "" {
 		return nil
@@ -294,7 +294,7 @@ func (t *taking) end(ctx context.Context, w *Window, before []string) error {
 
 // post tells the engine to start or stop a profile. Engines write it before they answer,
 // which takes a while.
-func (t *taking) post(ctx context.Context, page, body string) error {
+func (t *capture) post(ctx context.Context, page, body string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(t.Timeout))
 	defer cancel()
 	access := t.Inst.Access()

@@ -60,7 +60,7 @@ type ResultSink interface {
 
 // Results reports the results of the windows' profiles, compared with a machine and a model
 // if these are known, and returns them as facts.
-func (c *Config) Results(taken []Taken, on trace.Basis, to ResultSink) (said []verdict.Reason) {
+func (c *Config) Results(taken []WindowProfile, on trace.Basis, to ResultSink) (said []verdict.Reason) {
 	for _, t := range taken {
 		p := t.main()
 		if p == nil {
@@ -111,7 +111,7 @@ func (c *Config) Results(taken []Taken, on trace.Basis, to ResultSink) (said []v
 }
 
 // summary is what one profile came to.
-func (t *Taken) summary(p *trace.Part) verdict.Reason {
+func (t *WindowProfile) summary(p *trace.Part) verdict.Reason {
 	args := []verdict.Arg{verdict.Int("steps", p.Steps), verdict.Int("kernels", p.Count())}
 	us, known := p.Step(p.GPU)
 	if known {

@@ -33,9 +33,9 @@ func threadsOf(proc string, pids ...int) map[string]float64 {
 	return all
 }
 
-// busySince is how long each thread was busy since an earlier time, busiest first. One that
+// threadTimes is how long each thread was busy since an earlier time, busiest first. One that
 // started since counts from its start; one that ended is unknown.
-func busySince(before, now map[string]float64) (busy []trace.Thread) {
+func threadTimes(before, now map[string]float64) (busy []trace.Thread) {
 	for name, us := range now {
 		if us >= before[name] { // or it is another with the same number
 			us -= before[name]

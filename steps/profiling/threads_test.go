@@ -38,10 +38,10 @@ func TestBusySince(t *testing.T) {
 	want := []trace.Thread{
 		{Name: "VLLM::EngineCor, thread 30", Total: 600_000}, {Name: "worker, thread 33", Total: 20_000}, {Name: "a) (b, thread 31", Total: 123},
 	}
-	if got := busySince(before, after); !slices.Equal(got, want) {
+	if got := threadTimes(before, after); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if runtime.GOOS == "linux" && len(busySince(nil, threadsOf("/proc", os.Getpid()))) == 0 {
+	if runtime.GOOS == "linux" && len(threadTimes(nil, threadsOf("/proc", os.Getpid()))) == 0 {
 		t.Error("this process has no threads")
 	}
 	if len(threadsOf("/nowhere", 1)) != 0 {

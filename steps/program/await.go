@@ -16,8 +16,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Ended is the end of a program.
-type Ended struct {
+// ProgramEnd is the end of a program.
+type ProgramEnd struct {
 	// Verdict is pass for exit status 0, and fail for any other and for exceeded limits.
 	Verdict verdict.Verdict
 	Reasons []verdict.Reason
@@ -37,12 +37,12 @@ const (
 // it keeps running, and its log is redacted. out, unless empty, is the file for its
 // standard output, limited like a command's; hard ends the stop of a hanging program. The
 // error is ctx's, or that redaction failed.
-func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, out string, r *redact.Redactor) (*Ended, error) {
+func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, out string, r *redact.Redactor) (*ProgramEnd, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	look := time.NewTicker(printedEvery)
 	defer look.Stop()
-	ended := &Ended{}
+	ended := &ProgramEnd{}
 	for over := false; !over; {
 		over = true
 		select {

@@ -248,8 +248,8 @@ func (r *Recording) make(ctx context.Context, st *launch.Started, draw string) e
 	return nil
 }
 
-// Alone adds what is asked alone: the first prompt, twice, and a text to read.
-func (r *Recording) Alone(ctx context.Context, st *launch.Started) error {
+// AddSingleRequests adds what is asked alone: the first prompt, twice, and a text to read.
+func (r *Recording) AddSingleRequests(ctx context.Context, st *launch.Started) error {
 	for range 2 {
 		answer, err := r.Ask.answer(ctx, st, r.Ask.Cells[0].API, r.Prompts[0][0])
 		if err != nil {

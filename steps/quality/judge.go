@@ -318,9 +318,9 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 	return v, append(notes, f.differences(name)), values
 }
 
-// Itself is how far apart launches of one variant are, the yardstick for candidates. It
+// CompareWithItself is how far apart launches of one variant are, the yardstick for candidates. It
 // sets no limit: an engine may be as noisy as it is.
-func (s *Settings) Itself(all []*Recording) (verdict.Verdict, []verdict.Reason, Values) {
+func (s *Settings) CompareWithItself(all []*Recording) (verdict.Verdict, []verdict.Reason, Values) {
 	var notes []verdict.Reason
 	for _, r := range all {
 		v, why := AnswersUsable(r)

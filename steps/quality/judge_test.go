@@ -120,15 +120,15 @@ func TestItself(t *testing.T) {
 	kl := 0.0
 	s := Settings{MaxKL: &kl}
 	one, other := answered(same), answered(func(int, int) float64 { return 2.5 })
-	v, reasons, found := s.Itself([]*Recording{one, other})
+	v, reasons, found := s.CompareWithItself([]*Recording{one, other})
 	if v != verdict.Pass || reasons[0].Kind != "quality.itself" || found[KL] <= 0 {
 		t.Errorf("%s %+v %v", v, reasons, found)
 	}
 	other.Answers[0][0].Tokens[0].Top[1].LogProb = answers.Of(math.Inf(1))
-	if v, reasons, _ := s.Itself([]*Recording{one, other}); v != verdict.Fail || reasons[0].Kind != "quality.flaws" {
+	if v, reasons, _ := s.CompareWithItself([]*Recording{one, other}); v != verdict.Fail || reasons[0].Kind != "quality.flaws" {
 		t.Errorf("%s %+v", v, reasons)
 	}
-	if v, reasons, _ := (&Settings{MaxPerplexityIncrease: &kl}).Itself([]*Recording{one, one}); v != verdict.Error || reasons[0].Kind != code.QualityNoText.Kind {
+	if v, reasons, _ := (&Settings{MaxPerplexityIncrease: &kl}).CompareWithItself([]*Recording{one, one}); v != verdict.Error || reasons[0].Kind != code.QualityNoText.Kind {
 		t.Errorf("%s %+v", v, reasons)
 	}
 }

@@ -29,23 +29,23 @@ const (
 func (r *recording) judge() {
 	r.taken.disturb()
 	for _, c := range r.sent {
-		r.late(c)
+		r.checkClientDelay(c)
 		r.checkBuffering(c)
-		r.cached(c)
-		r.lengths(c)
-		r.overlong(c)
+		r.checkCache(c)
+		r.checkPromptLengths(c)
+		r.checkLength(c)
 		// Answers that were not computed.
 		most := r.Kind.MostEvents()
 		if f := answers.TooFast(c.samples, most); float64(f.Requests) > fastShare*float64(f.Of) {
 			r.invalid(c.fact(code.TooFast, verdict.Int("requests", f.Requests), verdict.Int("of", f.Of),
 				verdict.Num("highest", f.Highest, "events/s"), verdict.Num("most", most, "events/s")))
 		}
-		r.possible(c)
+		r.checkPossible(c)
 		if c.run.ByEvents {
 			r.note(c.fact(code.Of("answers.by_events",
 				"tokens of {subject} were counted as stream events, as the engine does not count them"))) // only the client counted the tokens
 		}
-		r.doubtful(c)
+		r.checkCounts(c)
 		for _, f := range answers.Incoherent(c.samples) { // answers that are not text
 			r.taken.Incoherent = append(r.taken.Incoherent, FindingOf(f).On(f.Cell))
 		}
@@ -80,8 +80,8 @@ func (c sentCell) fact(what code.Fact, args ...verdict.Arg) verdict.Reason {
 	return verdict.New(what, args...).On(c.cell.Address)
 }
 
-// late checks whether the client kept up.
-func (r *recording) late(c sentCell) {
+// checkClientDelay checks whether the client kept up.
+func (r *recording) checkClientDelay(c sentCell) {
 	limit := r.Kind.Lag(c.w.MaxLag)
 	if l := load.Lag(c.samples, limit); l.Late {
 		r.invalid(c.fact(code.SentLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
@@ -98,8 +98,8 @@ func (r *recording) late(c sentCell) {
 	}
 }
 
-// cached looks for prompts that were not computed, and for contexts that were.
-func (r *recording) cached(c sentCell) {
+// checkCache looks for prompts that were not computed, and for contexts that were.
+func (r *recording) checkCache(c sentCell) {
 	found, recomputed := load.Caching(c.samples, c.run.Prompts.Template, c.w.SystemTokens)
 	switch {
 	case found.Worst > templateShare:
@@ -144,8 +144,8 @@ func (r *recording) cached(c sentCell) {
 	}
 }
 
-// lengths compares the requested lengths with the actual ones.
-func (r *recording) lengths(c sentCell) {
+// checkPromptLengths compares the requested lengths with the actual ones.
+func (r *recording) checkPromptLengths(c sentCell) {
 	// With ignore_eos, an engine that stops early did less work than the one it is compared
 	// with.
 	requests, of, tokens := 0, 0, 0
@@ -191,9 +191,9 @@ func (r *recording) lengths(c sentCell) {
 	}
 }
 
-// doubtful notes if a server's counts contradict what it sent, which counts for nothing if
+// checkCounts notes if a server's counts contradict what it sent, which counts for nothing if
 // that leaves no numbers.
-func (r *recording) doubtful(c sentCell) {
+func (r *recording) checkCounts(c sentCell) {
 	unusable, of, why := 0, 0, error(nil)
 	for s := range measure.Answered(c.samples) {
 		of++
@@ -298,10 +298,10 @@ const (
 	overlongShare = 0.05
 )
 
-// overlong looks for answers with more tokens than requested. A server that ignores the
+// checkLength looks for answers with more tokens than requested. A server that ignores the
 // limit did other work than the one it is compared with, and one that miscounts did less
 // than it reports: both look fast.
-func (r *recording) overlong(c sentCell) {
+func (r *recording) checkLength(c sentCell) {
 	requests, of, most, asked := 0, 0, 0, 0
 	for _, s := range c.samples {
 		if !s.Measured() || s.Err != "" {
@@ -364,8 +364,8 @@ func (r *recording) bound() {
 	}
 }
 
-// possible looks for speeds that no machine of this kind can have.
-func (r *recording) possible(c sentCell) {
+// checkPossible looks for speeds that no machine of this kind can have.
+func (r *recording) checkPossible(c sentCell) {
 	l := c.run.Limit
 	if most := l.MostSteps(); most > 0 {
 		shortest := time.Duration(float64(time.Second) / most)

@@ -43,7 +43,7 @@ func TestDisturbed(t *testing.T) {
 		{"nothing wrong with most, the others read late", measure.Series{}, 10, 2 * time.Millisecond, 16, false},
 		{"nothing wrong with most, the others in one piece", measure.Series{}, 2, 0, 16, false},
 	} {
-		r := &recording{taken: &Taken{}}
+		r := &recording{taken: &Measurement{}}
 		r.sent = []sentCell{{
 			w: &plans.Workload{Coherence: "off", MaxLag: 100 * time.Millisecond}, cell: plans.Cell{Address: "chat", Concurrency: 1},
 			run: measure.CellRun{Cell: "chat", To: time.Minute}, delay: c.delay, samples: inOnePiece(20, c.pieces),
@@ -92,7 +92,7 @@ func TestHeld(t *testing.T) {
 		{20, 10, 0, time.Minute, 0, 0},
 		{20, 11, 0, time.Minute, 1, 0}, // no lag allows for a median that is the client's
 	} {
-		r := &recording{taken: &Taken{}}
+		r := &recording{taken: &Measurement{}}
 		r.Kind.MaxLag = c.usual
 		r.checkBuffering(sentCell{w: &plans.Workload{MaxLag: c.declared}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
 		if len(r.taken.Invalid) != c.invalid || len(r.taken.Notes) != c.notes {
@@ -119,7 +119,7 @@ func TestUncounted(t *testing.T) {
 		"contexts on purpose":      {hits: 0.6, depthCached: true, note: "unknown for"},
 		"an engine without a page": {hits: unknown, note: "start the engine with --say-it"},
 	} {
-		r := &recording{taken: &Taken{Metrics: map[string]measure.Summary{}}}
+		r := &recording{taken: &Measurement{Metrics: map[string]measure.Summary{}}}
 		r.Kind = kinds.Kind{Ask: kinds.Ask{CachedTokens: "--say-it"}}
 		if c.hits != unknown {
 			r.taken.Metrics["chat.prefix_hit_rate"] = measure.Summary{Stats: map[string]float64{"median": c.hits}}
@@ -128,7 +128,7 @@ func TestUncounted(t *testing.T) {
 			w: &plans.Workload{DepthCached: c.depthCached}, cell: plans.Cell{Address: "chat"},
 			run: measure.CellRun{Prompts: measure.PromptLengths{Template: c.template}}, samples: slices.Repeat([]measure.Sample{{PromptTokens: 128, CachedTokens: unknown}}, 4),
 		}
-		r.cached(cell)
+		r.checkCache(cell)
 		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.invalid)
 		}
@@ -154,8 +154,8 @@ func TestOverlong(t *testing.T) {
 		"a warm-up":               {measure.Sample{RequestedOutput: 8, OutputTokens: 80, Warmup: true}, ""},
 		"twice as many, at first": {measure.Sample{RequestedOutput: 8, OutputTokens: 8, Events: []measure.Event{{Tokens: 16}, {Tokens: 8}}}, "e.g. 16 tokens for 8"},
 	} {
-		r := &recording{taken: &Taken{}}
-		r.overlong(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat"}, samples: []measure.Sample{c.sample}})
+		r := &recording{taken: &Measurement{}}
+		r.checkLength(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat"}, samples: []measure.Sample{c.sample}})
 		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.want)
 		}
@@ -164,8 +164,8 @@ func TestOverlong(t *testing.T) {
 
 // A prompt that nobody counted is not said to have no tokens.
 func TestLengthsOfUncountedPrompts(t *testing.T) {
-	r := &recording{taken: &Taken{}}
-	r.lengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 32}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
+	r := &recording{taken: &Measurement{}}
+	r.checkPromptLengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 32}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
 	if got := verdict.Semicolons(r.taken.Notes); !strings.Contains(got, "unknown for 1 of 1") {
 		t.Errorf("notes %q", got)
 	}

@@ -22,9 +22,9 @@ func TestUnknownCachesAreNoted(t *testing.T) {
 		{"--report", 0, ""},
 		{"--report", 90, "prompts were partly answered from a cache"},
 	} {
-		r := &recording{Subject: Subject{Kind: kinds.Kind{Ask: kinds.Ask{CachedTokens: c.flag}}}, taken: &Taken{}}
+		r := &recording{Subject: Subject{Kind: kinds.Kind{Ask: kinds.Ask{CachedTokens: c.flag}}}, taken: &Measurement{}}
 		sample := measure.Sample{PromptTokens: 100, OutputTokens: 1, CachedTokens: c.cached, TokenSource: measure.SourceUsage, Text: "one two three"}
-		r.cached(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 100}, samples: []measure.Sample{sample}})
+		r.checkCache(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 100}, samples: []measure.Sample{sample}})
 		notes := verdict.Semicolons(append(r.taken.Notes, r.taken.Invalid...))
 		if c.want == "" && strings.Contains(notes, "cache") || !strings.Contains(notes, c.want) {
 			t.Errorf("%q, %d cached: %q", c.flag, c.cached, notes)

@@ -19,7 +19,7 @@ type Assessment struct {
 // little was kept: by launches from before cells recorded how their prompts were made, or
 // with cells that the plan does not have.
 func Reassess(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Recording) (Assessment, bool) {
-	r := &recording{Subject: Subject{Kind: kind}, taken: &Taken{Recording: kept, Metrics: l.Metrics}}
+	r := &recording{Subject: Subject{Kind: kind}, taken: &Measurement{Recording: kept, Metrics: l.Metrics}}
 	cells := map[string]sentCell{}
 	for _, w := range p.Workloads {
 		for _, cell := range w.Cells() {

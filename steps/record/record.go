@@ -47,8 +47,8 @@ type Subject struct {
 	Progress func(done, total int)
 }
 
-// Taken is the result of measuring an engine.
-type Taken struct {
+// Measurement is the result of measuring an engine.
+type Measurement struct {
 	measure.Recording
 	// Metrics are the recording's, by address without statistic.
 	Metrics map[string]measure.Summary
@@ -64,7 +64,7 @@ type Taken struct {
 // Take sends every cell of every workload to an engine, watches the machine meanwhile,
 // and derives the metrics. If something broke, what was taken before is returned with the
 // error.
-func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err error) {
+func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Measurement, err error) {
 	if s.Zero.IsZero() {
 		s.Zero = time.Now()
 	}
@@ -108,7 +108,7 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 }
 
 // stop ends the watch and collects its data.
-func (t *Taken) stop(watch *machine.Sampler) {
+func (t *Measurement) stop(watch *machine.Sampler) {
 	series, notes := watch.Stop()
 	t.Series = append(t.Series, series...)
 	for _, text := range notes {
@@ -117,7 +117,7 @@ func (t *Taken) stop(watch *machine.Sampler) {
 }
 
 // disturb adds the machine's disturbances as reasons not to count.
-func (t *Taken) disturb() {
+func (t *Measurement) disturb() {
 	for _, d := range measure.Disturbances(t.Recording) {
 		gpu, share := verdict.Text("gpu", d.GPU), verdict.Num("share", d.Share, "share")
 		why := verdict.New(code.ReadingsDamaged).On(d.Series)
@@ -140,7 +140,7 @@ func (t *Taken) disturb() {
 // recording is a measurement in progress.
 type recording struct {
 	Subject
-	taken   *Taken
+	taken   *Measurement
 	watch   *machine.Sampler
 	learned *prompt.Knowledge
 	// datasets are the files of prompts that were read.

@@ -34,7 +34,7 @@ func (l *Sender) send(ctx context.Context, st *launch.Started, same map[string]p
 // to what it printed.
 func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Command) error {
 	failed := st.Execute(ctx, c)
-	taken := Taken{Recording: measure.Recording{Windows: st.Record.Windows}}
+	taken := Measurement{Recording: measure.Recording{Windows: st.Record.Windows}}
 	if st.Watch != nil {
 		if failed == nil {
 			st.Watch.Rest(ctx)
@@ -51,7 +51,7 @@ func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Com
 
 // keep completes a launch's record with what was taken, and stores the data that its
 // metrics can be derived from again.
-func keep(st *launch.Started, taken Taken) (err error) {
+func keep(st *launch.Started, taken Measurement) (err error) {
 	r := st.Record
 	if r.Metrics == nil {
 		r.Metrics = map[string]measure.Summary{}

@@ -51,7 +51,7 @@ func BenchmarkWork(b *testing.B) {
 	})
 	b.Run("judge", func(b *testing.B) {
 		for b.Loop() {
-			r := &recording{taken: &Taken{}}
+			r := &recording{taken: &Measurement{}}
 			r.sent = []sentCell{{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 2048}, prompts: sent, samples: samples}}
 			r.judge()
 			if len(r.taken.Invalid) > 0 {

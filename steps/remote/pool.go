@@ -76,7 +76,7 @@ type worker struct {
 	said  *foreign.Tail
 }
 
-func (w *worker) over() bool {
+func (w *worker) isOver() bool {
 	select {
 	case <-w.gone:
 		return true
@@ -85,13 +85,13 @@ func (w *worker) over() bool {
 	}
 }
 
-// live are the workers that are there, by slot.
-func (p *Pool) live() []*worker {
+// liveWorkers are the workers that are there, by slot.
+func (p *Pool) liveWorkers() []*worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []*worker
 	for _, s := range p.slots {
-		if s.worker != nil && !s.worker.over() {
+		if s.worker != nil && !s.worker.isOver() {
 			all = append(all, s.worker)
 		}
 	}
@@ -100,7 +100,7 @@ func (p *Pool) live() []*worker {
 
 // Stand implements launch.Remote.
 func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error) {
-	for _, w := range p.live() {
+	for _, w := range p.liveWorkers() {
 		if slices.ContainsFunc(wanted, func(on *ledger.Place) bool { return on.Same(w.ready.Place) }) {
 			return w.ready.Place, nil
 		}
@@ -117,10 +117,10 @@ func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note fu
 	before := s.worker
 	p.mu.Unlock()
 	if before != nil {
-		if !before.over() {
+		if !before.isOver() {
 			return before.ready.Place, nil
 		}
-		p.drop(before.ready.Job) // it was lost between launches
+		p.dropJob(before.ready.Job) // it was lost between launches
 	}
 	w, err := p.start(ctx, n, note)
 	if err != nil {
@@ -134,8 +134,8 @@ func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note fu
 	return w.ready.Place, nil
 }
 
-// drop gives up the job of a worker that is gone.
-func (p *Pool) drop(job string) {
+// dropJob gives up the job of a worker that is gone.
+func (p *Pool) dropJob(job string) {
 	if job != "" {
 		_ = p.scheduler().drop(context.WithoutCancel(p.Hard), job) // or else by Close
 	}
@@ -146,7 +146,7 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 	hello := p.Hello
 	defer func() {
 		if err != nil {
-			p.drop(hello.Job)
+			p.dropJob(hello.Job)
 		}
 	}()
 	argv, err := p.scheduler().command(ctx, n, &hello, note)
@@ -173,7 +173,7 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 	}
 	go w.read(out, cmp.Or(p.silence, Silence))
 	go w.wire.StayAlive(w.gone)
-	if err := w.wire.Send(Message{Hello: &hello}); err != nil && !w.over() {
+	if err := w.wire.Send(Message{Hello: &hello}); err != nil && !w.isOver() {
 		w.end(p.Hard)
 		return nil, p.unstarted(w, argv)
 	}
@@ -300,12 +300,12 @@ func (w *worker) end(hard context.Context) {
 }
 
 // Make implements launch.Remote.
-func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtime.Event)) (*launch.Done, error) {
+func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtime.Event)) (*launch.OrderResult, error) {
 	// The place must be that worker's own, not just an equal one.
-	workers := p.live()
+	workers := p.liveWorkers()
 	at := slices.IndexFunc(workers, func(w *worker) bool { return w.ready.Place == o.Record.Place })
 	if at < 0 {
-		return nil, &launch.LostError{Why: verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneEnded)).On(o.Record.On())}
+		return nil, &launch.LostError{Why: verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneEnded)).On(o.Record.PlaceName())}
 	}
 	w := workers[at]
 	w.making.Lock()
@@ -407,7 +407,7 @@ func (p *Pool) workerLost(w *worker, class string, err error) error {
 		if why := p.scheduler().ended(context.WithoutCancel(p.Hard), job); why != "" && class == launch.GoneEnded {
 			class, says = launch.GoneJob, why
 		}
-		p.drop(job)
+		p.dropJob(job)
 	}
 	if says != "" {
 		args = append(args, verdict.Text("error", says))
@@ -440,7 +440,7 @@ func (p *Pool) checkComplete(o *launch.Order, m Message, has map[string]bool) er
 		{strconv.Itoa(was.Order), strconv.Itoa(r.Order)},
 		{was.Draw.Seed, r.Draw.Seed},
 		{cmp.Or(was.Prompts, r.Prompts), r.Prompts},
-		{was.On(), r.On()},
+		{was.PlaceName(), r.PlaceName()},
 	} {
 		if same[0] != same[1] {
 			return fmt.Errorf("it is from another launch: %q instead of %q", same[1], same[0])
@@ -458,7 +458,7 @@ func (p *Pool) checkComplete(o *launch.Order, m Message, has map[string]bool) er
 // node.
 func (p *Pool) Close() {
 	var all sync.WaitGroup
-	for _, w := range p.live() {
+	for _, w := range p.liveWorkers() {
 		all.Go(func() { w.end(p.Hard) })
 	}
 	all.Wait()

@@ -59,7 +59,7 @@ func fake(how string) {
 // answer sends what came of an order.
 func answer(w *Wire, how string, o *launch.Order) {
 	log := []byte("what the engine said")
-	done := &launch.Done{Record: o.Record, Result: []byte("[]")}
+	done := &launch.OrderResult{Record: o.Record, Result: []byte("[]")}
 	done.Record.Log, done.Record.VariantKey, done.Record.Node = "0f8a8ec4bd3a6b70b3ddd2a6be7dd7c9c4a31a5d2ec52be4df9ca8b8ae8fb1b5", o.Variant.Key, o.Node
 	switch how {
 	case "dies":
@@ -126,7 +126,7 @@ func poolOf(t *testing.T, how string) *Pool {
 
 func orderAt(on *ledger.Place) *launch.Order {
 	return &launch.Order{
-		Kind: ledger.ForBenchmark, Run: "r", Node: "feature.x.benchmark", Variant: launch.Ordered{Name: "x", Key: "key"},
+		Kind: ledger.ForBenchmark, Run: "r", Node: "feature.x.benchmark", Variant: launch.VariantNames{Name: "x", Key: "key"},
 		Record: &ledger.Launch{ID: "s.x.1", Session: "s", Purpose: ledger.ForBenchmark, Ordinal: 1, Order: 2, OK: true, Draw: ledger.Draw{Seed: "drawn", Step: 1}, Place: on},
 	}
 }

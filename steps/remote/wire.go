@@ -38,13 +38,13 @@ type Message struct {
 	// MXFlow is Version; a line without it is not a message.
 	MXFlow int `json:"mxflow"`
 	// One of these is set; none is a sign of life.
-	Hello  *Hello         `json:"hello,omitempty"`
-	Ready  *Ready         `json:"ready,omitempty"`
-	Order  *launch.Order  `json:"order,omitempty"`
-	Stop   bool           `json:"stop,omitempty"`
-	Event  *runtime.Event `json:"event,omitempty"`
-	Done   *launch.Done   `json:"done,omitempty"`
-	Failed verdict.Reason `json:"failed,omitzero"`
+	Hello  *Hello              `json:"hello,omitempty"`
+	Ready  *Ready              `json:"ready,omitempty"`
+	Order  *launch.Order       `json:"order,omitempty"`
+	Stop   bool                `json:"stop,omitempty"`
+	Event  *runtime.Event      `json:"event,omitempty"`
+	Done   *launch.OrderResult `json:"done,omitempty"`
+	Failed verdict.Reason      `json:"failed,omitzero"`
 	// Sum is the digest of an artifact that follows, or of Done's text.
 	Sum string `json:"sum,omitempty"`
 	// Bytes is the number of bytes that follow.
@@ -181,7 +181,7 @@ func (w *Wire) StayAlive(done <-chan struct{}) {
 type damaged struct{ error }
 
 // Sum is the digest of a result and of the artifacts before it.
-func Sum(d *launch.Done) (string, error) {
+func Sum(d *launch.OrderResult) (string, error) {
 	text, err := json.Marshal(d)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err

@@ -41,7 +41,7 @@ type replayedLaunch struct {
 func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidence, error) {
 	var gone error
 	ev, err := decide.Assemble(kept, func(id string) (*ledger.Launch, bool) {
-		l, err := r.checked(out, id)
+		l, err := r.recomputeLaunch(out, id)
 		gone = cmp.Or(gone, err)
 		return l, l != nil
 	})
@@ -51,10 +51,10 @@ func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidenc
 	return ev, err
 }
 
-// checked returns a launch with the result of recomputing its raw data, which each decision
+// recomputeLaunch returns a launch with the result of recomputing its raw data, which each decision
 // reports once. It is nil if the ledger has none of that ID; an error with it means that
 // its raw data are gone.
-func (r *Replay) checked(out *Replayed, id string) (*ledger.Launch, error) {
+func (r *Replay) recomputeLaunch(out *Replayed, id string) (*ledger.Launch, error) {
 	l := r.derive(id)
 	if l.launch == nil {
 		return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
@@ -93,7 +93,7 @@ func (r *Replay) Raw() *Raw { return &Raw{replay: r} }
 
 // Launch is the launch with this ID.
 func (raw *Raw) Launch(id string) (*ledger.Launch, bool) {
-	l, err := raw.replay.checked(&raw.read, id)
+	l, err := raw.replay.recomputeLaunch(&raw.read, id)
 	if raw.Err == nil && l != nil {
 		raw.Err = err
 	}
@@ -128,7 +128,7 @@ func (r *Replay) derive(id string) *replayedLaunch {
 	if arch := r.arch[id]; len(out.Differ) > 0 && arch != "" && arch != goruntime.GOARCH {
 		out.within, out.Agreement = true, measure.Agree(recording, stored.Metrics, ElsewhereTolerance)
 	}
-	out.Differ = append(out.Differ, otherTime(stored, recording.Samples)...)
+	out.Differ = append(out.Differ, mistimedSamples(stored, recording.Samples)...)
 	if out.within = out.within && len(out.Differ) == 0; out.within {
 		return out
 	}
@@ -154,9 +154,9 @@ const ElsewhereTolerance = 1e-9
 // wallClock is how far the wall clock may be adjusted while a launch is measured.
 const wallClock = time.Minute
 
-// otherTime reports samples that were sent at another time than their launch was made: the
+// mistimedSamples reports samples that were sent at another time than their launch was made: the
 // zero of their clock is its start.
-func otherTime(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
+func mistimedSamples(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
 	for _, s := range samples {
 		if zero := s.Sent.Add(-s.Start); !s.Sent.IsZero() && (zero.Sub(l.Started) > wallClock || l.Started.Sub(zero) > wallClock) {
 			return []measure.Difference{{Address: "launch", What: "started", Stored: l.Started.Format(time.RFC3339), Again: zero.UTC().Format(time.RFC3339)}}

@@ -40,7 +40,7 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Why())...)
 		return
 	case protocol == nil || r.Judge == nil:
-		out.unplanned(plan)
+		out.withoutPlan(plan)
 		for _, l := range d.Levels {
 			out.Unreplayed = append(out.Unreplayed, l.Name)
 		}
@@ -63,7 +63,7 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 		}
 		joined = append(joined, v)
 	}
-	r.complete(out, plan.res.Plan, protocol, d)
+	r.compareLevelSets(out, plan.res.Plan, protocol, d)
 	if d.Kind == ledger.KindQualify {
 		if out.Verdict = verdict.Join(joined...); out.Verdict != d.Verdict {
 			out.differ("decision", "verdict", string(d.Verdict), string(out.Verdict))
@@ -181,9 +181,9 @@ func only[T any](v T, there bool) any {
 	return v
 }
 
-// complete compares the levels that passed with the protocol's: a missing one has not
+// compareLevelSets compares the levels that passed with the protocol's: a missing one has not
 // passed.
-func (r *Replay) complete(out *Replayed, p *plans.Plan, protocol *plans.Protocol, d store.Decided) {
+func (r *Replay) compareLevelSets(out *Replayed, p *plans.Plan, protocol *plans.Protocol, d store.Decided) {
 	rows := map[string][]ledger.Level{}
 	for _, l := range d.Levels {
 		row, _ := rowOf(l)

@@ -122,7 +122,7 @@ func TestRawData(t *testing.T) {
 				tt.breaks(t, filepath.Join(dir, "artifacts", "sha256", l.Samples[:2], l.Samples[2:]))
 			}
 			var out Replayed
-			again, err := New(st, nil, nil).checked(&out, l.ID)
+			again, err := New(st, nil, nil).recomputeLaunch(&out, l.ID)
 			if tt.gone != "" {
 				if said := verdict.OfError(err).String(); !strings.Contains(said, tt.gone) {
 					t.Errorf("%q, want %q", said, tt.gone)

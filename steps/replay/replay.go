@@ -414,7 +414,7 @@ func (r *Replay) tolerance(out *Replayed, arch string) float64 {
 }
 
 func compareRule(out *Replayed, recorded, replayed verdict.Rule, tolerance float64) {
-	compareJSON(out, recorded.Name, "", wordless(recorded), wordless(replayed), tolerance)
+	compareJSON(out, recorded.Name, "", withoutTexts(recorded), withoutTexts(replayed), tolerance)
 }
 
 // compareJSON finds where two values differ in recorded form.
@@ -442,8 +442,8 @@ func compareJSON(out *Replayed, rule, what string, recorded, replayed any, toler
 	d.walk(what, a, b)
 }
 
-// wordless is a rule without what only goes into words.
-func wordless(r verdict.Rule) verdict.Rule {
+// withoutTexts is a rule without what only goes into words.
+func withoutTexts(r verdict.Rule) verdict.Rule {
 	r.Reasons, r.Source, r.Role = nil, "", ""
 	r.Comparisons = slices.Clone(r.Comparisons)
 	for i := range r.Comparisons {

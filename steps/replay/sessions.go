@@ -28,7 +28,7 @@ type Sessions interface {
 	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (replayed *ledger.Decision, found map[string]measure.Summary, unknown []string, err error)
 	// Printed are the numbers that a step's program printed; false for a step that reads
 	// none.
-	Printed(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
+	ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
 }
 
 // What decisions about sessions and steps rest on that only the ledger shows.
@@ -96,12 +96,12 @@ func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
 		f = candidateNamed(plan.res.Plan, runtime.CandidateOf(d.Node))
 	}
 	if f == nil || r.Judge == nil {
-		out.unplanned(plan)
+		out.withoutPlan(plan)
 		return
 	}
 	out.Rules = RulesOfPlan
 	if d.Derived {
-		r.derived(out, d, scope.Outcome(runtime.QualifyID(f.Name)))
+		r.decideUnlaunched(out, d, scope.Outcome(runtime.QualifyID(f.Name)))
 		return
 	}
 	var all []*ledger.Launch
@@ -148,16 +148,16 @@ func why(d *ledger.Decision) verdict.Reason {
 
 func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
 
-// unplanned is the outcome if there is no plan to decide by.
-func (out *Replayed) unplanned(plan *recordedPlan) {
+// withoutPlan is the outcome if there is no plan to decide by.
+func (out *Replayed) withoutPlan(plan *recordedPlan) {
 	out.Outcome = Unreplayed
 	if out.Why = plan.why; plan.res != nil {
 		out.Why = verdict.New(code.PlanInexact, plan.lacking()...)
 	}
 }
 
-// derived decides a benchmark again for which nothing was launched.
-func (r *Replay) derived(out *Replayed, d store.Decided, q *ledger.Decision) {
+// decideUnlaunched decides a benchmark again for which nothing was launched.
+func (r *Replay) decideUnlaunched(out *Replayed, d store.Decided, q *ledger.Decision) {
 	switch {
 	case q != nil && q.Verdict != verdict.Pass:
 		if out.Verdict, _ = decide.Broken(q); out.Verdict != d.Verdict {
@@ -175,7 +175,7 @@ func (r *Replay) derived(out *Replayed, d store.Decided, q *ledger.Decision) {
 // launchOf is a launch as its raw data show it: its metrics, and whether it counts. What
 // was recorded otherwise is among the differences.
 func (r *Replay) launchOf(out *Replayed, p *plans.Plan, id string) (*ledger.Launch, error) {
-	l, err := r.checked(out, id)
+	l, err := r.recomputeLaunch(out, id)
 	if err != nil || !l.OK || l.Purpose != ledger.ForBenchmark {
 		if err == nil && !l.OK {
 			out.ledgerOnly(onlyBroken)
@@ -236,7 +236,7 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 		b = stepOf(plan.res.Plan, d.Node)
 	}
 	if b == nil || r.Judge == nil {
-		out.unplanned(plan)
+		out.withoutPlan(plan)
 		return
 	}
 	out.Rules = RulesOfPlan
@@ -260,7 +260,7 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 			out.ledgerOnly(onlyRow)
 		}
 		tolerance := r.tolerance(out, r.runs[d.Run].Environment["arch"])
-		compareJSON(out, "rows", "", wordlessRows(d.Rows), wordlessRows(replayed.Rows), tolerance)
+		compareJSON(out, "rows", "", rowsWithoutTexts(d.Rows), rowsWithoutTexts(replayed.Rows), tolerance)
 		compareJSON(out, "effects", "", d.Effects, replayed.Effects, tolerance)
 		if out.Verdict = replayed.Verdict; replayed.Verdict != d.Verdict {
 			out.differ("decision", "verdict", string(d.Verdict), string(replayed.Verdict))
@@ -274,7 +274,7 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 		found, reads := found, found != nil
 		if !reads {
 			var err error
-			if found, reads, err = r.Judge.Printed(b, l); err != nil {
+			if found, reads, err = r.Judge.ProgramNumbers(b, l); err != nil {
 				out.fail(err)
 				return
 			}
@@ -287,8 +287,8 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 	out.conclude()
 }
 
-// wordlessRows are rows without what only goes into words.
-func wordlessRows(rows []verdict.Row) (out []verdict.Row) {
+// rowsWithoutTexts are rows without what only goes into words.
+func rowsWithoutTexts(rows []verdict.Row) (out []verdict.Row) {
 	for _, row := range rows {
 		row.Why, row.Notes = verdict.Reason{}, nil
 		out = append(out, row)

@@ -18,8 +18,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// asks reports whether a parent is asked about the answers of the benchmark's launches.
-func (b *benchmark) asks() bool {
+// probesAnswers reports whether a parent is asked about the answers of the benchmark's launches.
+func (b *benchmark) probesAnswers() bool {
 	return !b.protocol().Answers().Unchecked && len(b.workloads()) > 0
 }
 
@@ -103,9 +103,9 @@ func (s *session) question() (*agreement.Question, error) {
 	return q, nil
 }
 
-// ask launches the parent once more, when everything else is on record, and asks it what
+// probeAnswers launches the parent once more, when everything else is on record, and asks it what
 // must be known before members are decided. It is not measured.
-func (s *session) ask(ctx context.Context) error {
+func (s *session) probeAnswers(ctx context.Context) error {
 	for before := len(s.proofs); ; {
 		q, err := s.question()
 		if q == nil || err != nil {
@@ -129,9 +129,9 @@ func (s *session) ask(ctx context.Context) error {
 }
 
 // asks launches a parent to be asked about answers.
-var asks = launch.Function[*Lab, agreement.Question, struct{}]{Kind: ledger.ForAgreement, Here: askHere}
+var asks = launch.Function[*Lab, agreement.Question, struct{}]{Kind: ledger.ForAgreement, Here: probeHere}
 
-func askHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, q agreement.Question) (none struct{}, err error) {
+func probeHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, q agreement.Question) (none struct{}, err error) {
 	return none, lab.Use(ctx, s, v, rec, func(st *launch.Started) error {
 		asked, err := q.Ask(ctx, st, rec.Draw.Seed)
 		if err != nil {
@@ -141,16 +141,16 @@ func askHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant
 	})
 }
 
-// agreed adds to the level of a member whether it did its parent's work, and its answers
+// addAgreement adds to the level of a member whether it did its parent's work, and its answers
 // are shown to be its parent's model's.
-func (s *session) agreed(m *member, used []*ledger.Launch, out *ledger.Decision, level *ledger.Level) error {
+func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Decision, level *ledger.Level) error {
 	protocol := s.lab.Plan.Protocol(m.Feature.Protocol)
 	declared := protocol.Answers()
 	asked, of, err := s.latestProbes()
 	if err != nil {
 		return err
 	}
-	v, reasons, err := s.lab.Worked(used, m.pair(), s.ws, asked)
+	v, reasons, err := s.lab.SameWork(used, m.pair(), s.ws, asked)
 	switch {
 	case err != nil:
 		return err
@@ -173,7 +173,7 @@ func (s *session) agreed(m *member, used []*ledger.Launch, out *ledger.Decision,
 		}
 	default:
 		out.Launches = append(out.Launches, of.ID)
-		v, reasons = validity.Agreed(asked, m.variants[0], m.variants[1], used, declared)
+		v, reasons = validity.AnswerAgreement(asked, m.variants[0], m.variants[1], used, declared)
 	}
 	if level.Verdict = v; v == verdict.Pass {
 		level.Reasons = append(level.Reasons, reasons...)

@@ -97,7 +97,7 @@ func (b *benchmark) protocol() *plans.Protocol { return b.lab.Plan.Protocol(b.fe
 // workloads are what its launches send.
 func (b *benchmark) workloads() (ws []*plans.Workload) {
 	level := b.protocol().Level(plans.BenchmarkLevel)
-	for _, name := range b.lab.Plan.Sent(level) {
+	for _, name := range b.lab.Plan.SentWorkloads(level) {
 		ws = append(ws, b.lab.Plan.Workload(name))
 	}
 	return ws
@@ -152,7 +152,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 		return nil, runtime.ErrUndecided
 	}
 	s.Key = b.lab.BenchmarkKey(ws, vs)
-	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()}, b.lab.Freed(), b.lab.AcceptedParts(), b.proofs(vs))...)
+	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()}, b.lab.FreeObservations(), b.lab.AcceptedParts(), b.evidenceKeys(vs))...)
 	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: maps.Clone(a.Candidate.Knobs)}
 	unmeasured := func(v verdict.Verdict, why verdict.Reason) (*runtime.Derived, error) {
 		level := ledger.Level{Name: plans.BenchmarkLevel, Verdict: v, Reasons: []verdict.Reason{why}}
@@ -166,7 +166,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	if a.Candidate.Key == a.Parent.Key {
 		return unmeasured(verdict.Invalid, nothingUnderTest(a))
 	}
-	if why, err := b.differ(s, vs); err != nil {
+	if why, err := b.undeclaredDifference(s, vs); err != nil {
 		return out, err
 	} else if !why.IsZero() {
 		return unmeasured(verdict.Invalid, verdict.Say("session.not_measured_apart", "not measured: {causes}").From(why))
@@ -194,7 +194,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 		return out, err
 	}
 	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
-	if err := run.looks(); err != nil {
+	if err := run.lookAtMembers(); err != nil {
 		return out, err
 	}
 	if own.Open || p.DecisionKey != s.Judged {
@@ -213,18 +213,18 @@ func (l *Lab) relaxed(s *runtime.Scope, m *member, all []*ledger.Launch) (verdic
 	return m.NeedsFreshLaunches(view, all)
 }
 
-// proofs is the evidence that launches are searched for, for the decision's key.
-func (b *benchmark) proofs(vs []*variant.Variant) []any {
-	parts := []any{"proofs", levels.Proves(b.lab.Plan.Protocol(b.feature.Protocol))}
+// evidenceKeys is the evidence that launches are searched for, for the decision's key.
+func (b *benchmark) evidenceKeys(vs []*variant.Variant) []any {
+	parts := []any{"proofs", levels.RequiresKernels(b.lab.Plan.Protocol(b.feature.Protocol))}
 	for _, v := range vs {
 		parts = append(parts, b.lab.EvidenceKey(v.Knobs))
 	}
 	return parts
 }
 
-// differ reports how the arms differ in something not under test, by their qualification
+// undeclaredDifference reports how the arms differ in something not under test, by their qualification
 // launches: no launch is spent on what would not count.
-func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Reason, error) {
+func (b *benchmark) undeclaredDifference(s *runtime.Scope, vs []*variant.Variant) (verdict.Reason, error) {
 	nodes := []string{runtime.BaselineID, runtime.QualifyID(b.feature.Name)}
 	if under := b.feature.BuildsOn.Feature; under != "" {
 		nodes = append(nodes, runtime.QualifyID(under))
@@ -241,7 +241,7 @@ func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Rea
 			}
 		}
 	}
-	return b.lab.Disagree(launches, vs)
+	return b.lab.IncomparableObservations(launches, vs)
 }
 
 // answersKey is how answers are judged, for the decision's key.
@@ -258,7 +258,7 @@ func answersKey(workloads []*plans.Workload) (parts []any) {
 func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	out, err := b.recorded(s)
 	if err == nil && out.Outcome == nil {
-		err = b.lacking(s, out)
+		err = b.addMissingLaunches(s, out)
 	}
 	if err != nil && out != nil { // what its launches left cannot be read
 		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}
@@ -267,14 +267,14 @@ func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	return out, err
 }
 
-// lacking adds the launches that the session lacks, or its outcome if it lacks none.
-func (b *benchmark) lacking(s *runtime.Scope, out *runtime.Derived) error {
+// addMissingLaunches adds the launches that the session lacks, or its outcome if it lacks none.
+func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) error {
 	run, own, fresh, err := b.session(s)
 	if err != nil {
 		return err
 	}
 	run.members = []*member{own}
-	if err := run.looks(); err != nil {
+	if err := run.lookAtMembers(); err != nil {
 		return err
 	}
 	view, parent := b.lab.View(s), own.variants[0]
@@ -282,7 +282,7 @@ func (b *benchmark) lacking(s *runtime.Scope, out *runtime.Derived) error {
 	case err != nil:
 		return err
 	case own.Open:
-		next, before := own.NextLook(view, run.id, run.work), b.launchedBefore(s)
+		next, before := own.NextLook(view, run.id, run.work), b.parentLaunchedEarlier(s)
 		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Usable(l) })
 		if len(have) > 0 {
 			args := []verdict.Arg{verdict.Int("n", len(have)), verdict.Int("most", own.Most*len(own.Launched))}
@@ -292,45 +292,45 @@ func (b *benchmark) lacking(s *runtime.Scope, out *runtime.Derived) error {
 			out.Notes = verdict.Because(code.LaunchesKept, args...)
 		}
 		for round := own.Rounds + 1; round <= own.Most; round++ {
-			for _, v := range own.launched() {
+			for _, v := range own.launchedVariants() {
 				made := slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key && l.Ordinal == round })
 				if made || before && v.Key != own.Arms.Candidate.Key {
 					continue
 				}
-				l := planned(v, ledger.ForBenchmark, run.work)
+				l := plannedLaunch(v, ledger.ForBenchmark, run.work)
 				l.Sure = round <= next
 				out.Launches = append(out.Launches, l)
 			}
 		}
-		if b.asks() && !before {
-			out.Launches = append(out.Launches, planned(parent, ledger.ForAgreement, ""))
+		if b.probesAnswers() && !before {
+			out.Launches = append(out.Launches, plannedLaunch(parent, ledger.ForAgreement, ""))
 		}
 		if why := b.lab.attainable(b.feature, parent); !why.IsZero() {
 			defer func() { out.Notes = append(out.Notes, why) }()
 		}
 	case q != nil:
-		out.Launches = append(out.Launches, planned(parent, ledger.ForAgreement, ""))
+		out.Launches = append(out.Launches, plannedLaunch(parent, ledger.ForAgreement, ""))
 	case !fresh:
 		out.Outcome = &ledger.Decision{Variant: out.Variant}
 		level := ledger.Level{Name: plans.BenchmarkLevel}
 		if err := run.conclude(runtime.ContextOf(s), own, out.Outcome, &level); err != nil {
 			return err
 		}
-		concluded(out.Outcome, level)
+		joinLevel(out.Outcome, level)
 	}
 	out.Notes = append(out.Notes, own.Resolvable(view, run.id, run.work)...)
-	out.Launches = b.lab.alone(out.Launches, own.launched())
+	out.Launches = b.lab.markExclusive(out.Launches, own.launchedVariants())
 	return nil
 }
 
-// concluded joins the level to a benchmark's outcome.
-func concluded(out *ledger.Decision, level ledger.Level) {
+// joinLevel joins the level to a benchmark's outcome.
+func joinLevel(out *ledger.Decision, level ledger.Level) {
 	out.Levels = append([]ledger.Level{level}, out.Levels...)
 	out.Verdict, out.Reasons = level.Verdict, level.Reasons
 }
 
-// launchedBefore reports whether an earlier sibling launches the parent for this one too.
-func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
+// parentLaunchedEarlier reports whether an earlier sibling launches the parent for this one too.
+func (b *benchmark) parentLaunchedEarlier(s *runtime.Scope) bool {
 	for _, other := range b.lab.Graph.Siblings(b.feature) {
 		if other.Name == b.feature.Name {
 			return false
@@ -342,23 +342,23 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 	return false
 }
 
-// alone marks a node's launches, none of which can run beside another, because one of its
+// markExclusive marks a node's launches, none of which can run beside another, because one of its
 // variants exists only once.
-func (l *Lab) alone(launches []runtime.Launch, vs []*variant.Variant) []runtime.Launch {
+func (l *Lab) markExclusive(launches []runtime.Launch, vs []*variant.Variant) []runtime.Launch {
 	for i := range launches {
 		launches[i].Alone = l.OnePlace(vs)
 	}
 	return launches
 }
 
-func planned(v *variant.Variant, purpose, work string) runtime.Launch {
+func plannedLaunch(v *variant.Variant, purpose, work string) runtime.Launch {
 	model := variant.ModelOf(v.Spec, nil)
 	return runtime.Launch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Model: model, Purpose: purpose, Work: work, Sure: true}
 }
 
 // qualifying is the launch that runs the levels of a protocol.
 func qualifying(v *variant.Variant, p *plans.Protocol) runtime.Launch {
-	l := planned(v, ledger.ForQualification, "")
+	l := plannedLaunch(v, ledger.ForQualification, "")
 	l.Paced = levels.Paced(p).Seconds()
 	return l
 }
@@ -380,7 +380,7 @@ func (b *benchmark) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if err := run.run(ctx); err != nil {
 		return nil, err
 	}
-	if err := run.ask(ctx); err != nil {
+	if err := run.probeAnswers(ctx); err != nil {
 		return nil, err
 	}
 	if n := run.planned - run.slots(); n > 0 {
@@ -391,7 +391,7 @@ func (b *benchmark) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 		return nil, err
 	}
 	level.Seconds = time.Since(began).Seconds()
-	concluded(out, level)
+	joinLevel(out, level)
 	return out, nil
 }
 
@@ -403,7 +403,7 @@ func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh 
 	}
 	ws := b.workloads()
 	run = &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws}
-	if run.id, err = b.lab.continues(s, own, run.work); err == nil && run.id == "" {
+	if run.id, err = b.lab.sessionToResume(s, own, run.work); err == nil && run.id == "" {
 		fresh = true
 		run.id, err = b.lab.newSession(s, run.work, members)
 	}

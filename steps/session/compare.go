@@ -103,12 +103,12 @@ type comparison struct {
 func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	out := &comparison{session: &session{lab: c.lab, scope: s}, entries: map[*variant.Variant]*gates.Contender{}}
 	if c.block.Kind == plans.MatrixStep {
-		return out, c.combine(s, out)
+		return out, c.matrixRows(s, out)
 	}
 	if err := c.block.Decode(&out.compareConfig); err != nil {
 		return nil, err
 	}
-	if err := c.named(out); err != nil {
+	if err := c.resolveNames(out); err != nil {
 		return nil, err
 	}
 	for _, key := range out.Engines {
@@ -123,13 +123,13 @@ func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	return out, nil
 }
 
-// named resolves what the step names.
-func (c *compare) named(out *comparison) error {
+// resolveNames resolves what the step names.
+func (c *compare) resolveNames(out *comparison) error {
 	out.protocol = c.lab.Plan.Protocol(out.Protocol)
 	if out.protocol == nil {
 		return fmt.Errorf("there is no protocol %q", out.Protocol)
 	}
-	for _, name := range c.lab.Plan.Sent(c.block) {
+	for _, name := range c.lab.Plan.SentWorkloads(c.block) {
 		out.ws = append(out.ws, c.lab.Plan.Workload(name))
 	}
 	return nil
@@ -143,7 +143,7 @@ func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, kn
 		v, err = c.recorded(name, engine, knobs)
 	} else if v, err = c.lab.Resolve(s, name, engine, knobs); err == nil {
 		v = v.AsRow()
-		c.lab.Current(v)
+		c.lab.UpdateKey(v)
 	}
 	if err != nil {
 		return err
@@ -157,9 +157,9 @@ func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, kn
 	return nil
 }
 
-// resumed is the comparison with its session. All engines are sent the same prompts, as
+// resumeComparison is the comparison with its session. All engines are sent the same prompts, as
 // each counts tokens in its own way, except the cells of a matrix, which are of one engine.
-func (c *compare) resumed(s *runtime.Scope) (*comparison, error) {
+func (c *compare) resumeComparison(s *runtime.Scope) (*comparison, error) {
 	it, err := c.comparison(s)
 	if err != nil {
 		return nil, err
@@ -168,15 +168,15 @@ func (c *compare) resumed(s *runtime.Scope) (*comparison, error) {
 		return nil, err
 	}
 	it.work = c.lab.WorkKey(it.ws)
-	it.hold(c.lab.session(it.id))
+	it.adoptLaunches(c.lab.session(it.id))
 	if i := slices.IndexFunc(it.all, func(l *ledger.Launch) bool { return l.Prompts != "" }); i >= 0 {
 		it.prompts = it.all[i].Prompts
 	}
 	return it, nil
 }
 
-// hold makes the rows what the session is about, with the launches that it has.
-func (it *comparison) hold(all []*ledger.Launch) {
+// adoptLaunches makes the rows what the session is about, with the launches that it has.
+func (it *comparison) adoptLaunches(all []*ledger.Launch) {
 	it.all = all
 	it.members = []*member{{Member: decide.NewRows(keysOf(it.variants), it.Launches), variants: it.variants}}
 }
@@ -226,25 +226,25 @@ func (c *compare) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	default:
 		out.Why = verdict.Say("rules_changed", "rules changed")
 	}
-	if it, err = c.resumed(s); err != nil {
+	if it, err = c.resumeComparison(s); err != nil {
 		return nil, err
 	}
 	for _, v := range it.variants {
-		if !it.launched(v) && len(levels.Of(it.protocol, v)) > 0 {
+		if !it.wasMeasured(v) && len(levels.Of(it.protocol, v)) > 0 {
 			out.Launches = append(out.Launches, qualifying(v, it.protocol))
 		}
 	}
-	if v := it.variants[0]; !it.launched(v) && v.Command == nil && it.protocol.Level(levels.Correctness) != nil {
-		out.Launches = append(out.Launches, planned(v, ledger.ForReference, ""))
+	if v := it.variants[0]; !it.wasMeasured(v) && v.Command == nil && it.protocol.Level(levels.Correctness) != nil {
+		out.Launches = append(out.Launches, plannedLaunch(v, ledger.ForReference, ""))
 	}
 	for round := range it.Launches {
 		for _, v := range roundOf(it.variants, round+1) {
 			if decide.Lacks(slot{variant: v, ordinal: round + 1}.of(it.all)) {
-				out.Launches = append(out.Launches, planned(v, ledger.ForBenchmark, it.work))
+				out.Launches = append(out.Launches, plannedLaunch(v, ledger.ForBenchmark, it.work))
 			}
 		}
 	}
-	out.Launches = c.lab.alone(out.Launches, it.variants)
+	out.Launches = c.lab.markExclusive(out.Launches, it.variants)
 	return out, nil
 }
 
@@ -273,7 +273,7 @@ func otherTokens(own, reference []*ledger.Launch) (notes []verdict.Reason) {
 // Do implements runtime.Step.
 func (c *compare) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	began := time.Now()
-	it, err := c.resumed(s)
+	it, err := c.resumeComparison(s)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (c *compare) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 		return nil, err
 	}
 	qualify := func(ctx context.Context, v *variant.Variant) error {
-		if it.matrix != nil && it.launched(v) {
+		if it.matrix != nil && it.wasMeasured(v) {
 			return nil // it was qualified before this session was cut
 		}
 		return c.qualify(ctx, s, it, v, out)
@@ -291,7 +291,7 @@ func (c *compare) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 		it.members[0].qualify = qualify // when its turn comes
 	} else {
 		for _, v := range it.variants {
-			if it.launched(v) && (it.prompts != "" || v.Command != nil) {
+			if it.wasMeasured(v) && (it.prompts != "" || v.Command != nil) {
 				continue
 			}
 			if err := qualify(ctx, v); err != nil {
@@ -315,8 +315,8 @@ func (c *compare) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	return out, nil
 }
 
-// launched reports whether a variant was measured in the session.
-func (c *comparison) launched(v *variant.Variant) bool {
+// wasMeasured reports whether a variant was measured in the session.
+func (c *comparison) wasMeasured(v *variant.Variant) bool {
 	return slices.ContainsFunc(c.all, func(l *ledger.Launch) bool { return l.VariantKey == v.Key })
 }
 
@@ -329,21 +329,21 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 	} else if err != nil {
 		// Without the reference's answers nothing is known of its own.
 		why := verdict.OfError(err)
-		it.drop(v, verdict.Error, why)
+		it.dropRow(v, verdict.Error, why)
 		out.Levels = append(out.Levels, ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{why}})
 		return nil
 	}
 	var fit []string
 	if it.matrix == nil && it.prompts == "" && v.Command == nil {
-		fit = c.lab.Plan.Sent(c.block)
+		fit = c.lab.Plan.SentWorkloads(c.block)
 	}
 	levels, launch, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, parent, fit, nil, out)
 	if err != nil {
 		return err
 	}
-	it.died(v, launch)
+	it.rowCrashed(v, launch)
 	if len(levels) == 0 {
-		it.drop(v, verdict.Invalid, verdict.Say("compare.not_qualifying",
+		it.dropRow(v, verdict.Invalid, verdict.Say("compare.not_qualifying",
 			`protocol {subject} has no level that qualifies it; add level "smoke"`).On(it.Protocol))
 	}
 	it.unqualified(v, levels)
@@ -362,8 +362,8 @@ func (c *comparison) rowOf(l ledger.Level) int {
 	return slices.IndexFunc(c.variants, func(v *variant.Variant) bool { return strings.HasPrefix(l.Name, v.Name+"/") })
 }
 
-// drop takes a row out.
-func (c *comparison) drop(v *variant.Variant, broken verdict.Verdict, why verdict.Reason) {
+// dropRow takes a row out.
+func (c *comparison) dropRow(v *variant.Variant, broken verdict.Verdict, why verdict.Reason) {
 	c.members[0].DropArm(v.Key, why)
 	c.entries[v].Broken, c.entries[v].Cause = broken, why
 }
@@ -373,7 +373,7 @@ func (c *comparison) unqualified(v *variant.Variant, levels []ledger.Level) {
 	for _, l := range levels {
 		if l.Verdict != verdict.Pass && c.entries[v].Broken == "" {
 			broken, why := decide.Broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
-			c.drop(v, broken, why)
+			c.dropRow(v, broken, why)
 		}
 	}
 }
@@ -393,16 +393,16 @@ func (c *compare) parent(ctx context.Context, s *runtime.Scope, it *comparison, 
 	return parent, err
 }
 
-// died records that the engine of a matrix row crashed.
-func (c *comparison) died(v *variant.Variant, l *ledger.Launch) {
+// rowCrashed records that the engine of a matrix row crashed.
+func (c *comparison) rowCrashed(v *variant.Variant, l *ledger.Launch) {
 	if c.matrix != nil && l != nil && l.Crashed() {
 		c.matrix.crashed[v.Name] = true
 	}
 }
 
-// gather gives each row its launches, in the order of rounds: those of rounds in which all
+// collectLaunches gives each row its launches, in the order of rounds: those of rounds in which all
 // rows ran on one place, and all of a row that dropped out, until one broke.
-func (c *comparison) gather(out *ledger.Decision) (used map[*variant.Variant][]*ledger.Launch) {
+func (c *comparison) collectLaunches(out *ledger.Decision) (used map[*variant.Variant][]*ledger.Launch) {
 	used = map[*variant.Variant][]*ledger.Launch{}
 	m := c.members[0]
 	took := m.DecidingLaunches(c.all)
@@ -425,7 +425,7 @@ func (c *comparison) gather(out *ledger.Decision) (used map[*variant.Variant][]*
 		}
 		if i := slices.IndexFunc(used[v], func(l *ledger.Launch) bool { return !l.OK }); i >= 0 {
 			l := used[v][i]
-			c.died(v, l)
+			c.rowCrashed(v, l)
 			e.Broken = verdict.Error
 			e.Cause = verdict.Say("launch.of", "launch {number} of {of}",
 				verdict.Int("number", ledger.Numbers(c.all)[l.ID]), verdict.Int("of", len(c.variants)*c.Launches)).From(l.Error)
@@ -445,7 +445,7 @@ func (c *comparison) gather(out *ledger.Decision) (used map[*variant.Variant][]*
 
 // judge decides all rows by the launches that there are.
 func (c *compare) judge(ctx context.Context, it *comparison, out *ledger.Decision) error {
-	used := it.gather(out)
+	used := it.collectLaunches(out)
 	if err := c.validate(ctx, it, used); err != nil {
 		return err
 	}
@@ -484,7 +484,7 @@ func (c *compare) validRow(ctx context.Context, it *comparison, v *variant.Varia
 		// is.
 		all, vs := slices.Concat(reference, own), []*variant.Variant{it.variants[0], v}
 		if got, notes, err = c.lab.Valid(all, vs, it.ws, it.Launches); err == nil && got == verdict.Pass {
-			got, notes, err = c.lab.Worked(all, vs, it.ws, nil)
+			got, notes, err = c.lab.SameWork(all, vs, it.ws, nil)
 		}
 	} else {
 		got, notes, err = c.lab.ValidRow(v, it.variants[0], own, reference, it.ws)
@@ -503,7 +503,7 @@ func (c *compare) validRow(ctx context.Context, it *comparison, v *variant.Varia
 		why = c.lab.OtherEnvironment(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v})
 	}
 	if why.IsZero() {
-		why, err = c.lab.Contradicted(own, row, it.Protocol)
+		why, err = c.lab.SelfContradiction(own, row, it.Protocol)
 	}
 	if why.IsZero() {
 		return "", why, notes, err

@@ -75,9 +75,9 @@ func TestCompareWantsOneEngine(t *testing.T) {
 				Observed: map[string]ledger.Observed{"attention": {Value: said, Line: "attention=" + said, Whole: true}},
 			})
 		}
-		it.hold(it.all)
+		it.adoptLaunches(it.all)
 		step := &compare{lab: newLab(&plans.Plan{}, nil)}
-		err := step.validate(t.Context(), it, it.gather(&ledger.Decision{}))
+		err := step.validate(t.Context(), it, it.collectLaunches(&ledger.Decision{}))
 		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(e.Cause.String(), `differ in attention: "fa" in launch 1`) {
 			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, e.Cause.String())
 		}

@@ -53,8 +53,8 @@ type matrix struct {
 	crashed map[string]bool
 }
 
-// combine makes the rows: the baseline, and one per cell.
-func (c *compare) combine(s *runtime.Scope, out *comparison) error {
+// matrixRows makes the rows: the baseline, and one per cell.
+func (c *compare) matrixRows(s *runtime.Scope, out *comparison) error {
 	m := &matrix{sets: map[string]map[string]string{ledger.Baseline: {}}, crashed: map[string]bool{}}
 	if err := c.block.Decode(&m.Matrix); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (c *compare) combine(s *runtime.Scope, out *comparison) error {
 		return err
 	}
 	out.matrix, out.Reference, out.Protocol, out.Launches = m, ledger.Baseline, m.Protocol, m.Launches
-	if err := c.named(out); err != nil {
+	if err := c.resolveNames(out); err != nil {
 		return err
 	}
 	engine, base := c.lab.Plan.Baseline.Engine, c.lab.Plan.DefaultKnobs()
@@ -91,20 +91,20 @@ func (c *compare) counts(s *runtime.Scope, began time.Time, out *ledger.Decision
 	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
 	l := &ledger.Launch{
 		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: c.block.Name, Ordinal: 1, Order: 1, OK: true,
-		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: c.counted(out.Rows),
+		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: c.cellCounts(out.Rows),
 	}
 	out.Launches = append(out.Launches, id)
 	return c.lab.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
 }
 
-// counted is the number of cells of each kind, by address.
-func (c *compare) counted(rows []verdict.Row) map[string]measure.Summary {
+// cellCounts is the number of cells of each kind, by address.
+func (c *compare) cellCounts(rows []verdict.Row) map[string]measure.Summary {
 	n := map[string]int{foundMeasured: 0, foundBroken: 0}
 	for _, r := range rows {
 		switch {
 		case r.Verdict == verdict.Pass:
 			n[foundMeasured]++
-		case breaks(r.Verdict):
+		case isBrokenCell(r.Verdict):
 			n[foundBroken]++
 		}
 	}
@@ -115,7 +115,7 @@ func (c *compare) counted(rows []verdict.Row) map[string]measure.Summary {
 	return found
 }
 
-// breaks tells a broken cell from one that was not launched.
-func breaks(v verdict.Verdict) bool {
+// isBrokenCell tells a broken cell from one that was not launched.
+func isBrokenCell(v verdict.Verdict) bool {
 	return v == verdict.Fail || v == verdict.Invalid || v == verdict.Error
 }

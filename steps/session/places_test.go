@@ -68,10 +68,10 @@ func (r *rig) wellPlaced(t *testing.T) (rounds int) {
 		}
 		made[slot] = true
 		if on[l.Ordinal] == "" {
-			on[l.Ordinal] = l.On()
+			on[l.Ordinal] = l.PlaceName()
 		}
-		if want := r.places[(l.Ordinal-1)%len(r.places)].Name; l.On() != want || on[l.Ordinal] != want {
-			t.Errorf("%s stood on %q, want %q", slot, l.On(), want)
+		if want := r.places[(l.Ordinal-1)%len(r.places)].Name; l.PlaceName() != want || on[l.Ordinal] != want {
+			t.Errorf("%s stood on %q, want %q", slot, l.PlaceName(), want)
 		}
 	}
 	return len(on)
@@ -162,7 +162,7 @@ func TestSessionPlaceLost(t *testing.T) {
 			l, err := made(ctx, sl, tries)
 			mu.Lock()
 			defer mu.Unlock()
-			if err == nil && sl.ordinal == 2 && lost == 0 && len(r.begun(2)) == 2 {
+			if err == nil && sl.ordinal == 2 && lost == 0 && len(r.countedLaunches(2)) == 2 {
 				lost++
 				l.OK, l.Error, l.Failure, l.Metrics = false, verdict.New(code.LaunchGone), ledger.FailureLost, nil
 				alive[1] = other
@@ -179,10 +179,10 @@ func TestSessionPlaceLost(t *testing.T) {
 			on := map[int]string{}
 			for _, l := range m.DecidingLaunches(r.all) {
 				if on[l.Ordinal] == "" {
-					on[l.Ordinal] = l.On()
+					on[l.Ordinal] = l.PlaceName()
 				}
-				if on[l.Ordinal] != l.On() {
-					t.Errorf("round %d of member %d ran on %s and %s", l.Ordinal, i, on[l.Ordinal], l.On())
+				if on[l.Ordinal] != l.PlaceName() {
+					t.Errorf("round %d of member %d ran on %s and %s", l.Ordinal, i, on[l.Ordinal], l.PlaceName())
 				}
 			}
 			if len(on) != 4 || on[2] != other.Name {

@@ -49,7 +49,7 @@ func (q *qualify) subject(s *runtime.Scope) (*subject, error) {
 		return nil, err
 	}
 	sub := &subject{protocol: plan.Protocol(f.Protocol), variants: []*variant.Variant{a.Parent, a.Candidate}, arms: a}
-	if q.qualified(s, a.Parent) {
+	if q.qualifiedElsewhere(s, a.Parent) {
 		sub.variants = sub.variants[1:]
 	}
 	if f.Engine != "" {
@@ -118,9 +118,9 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	if levels.Compares(sub.protocol) && sub.variants[0].Command == nil {
 		switch a := sub.arms; {
 		case q.feature == nil:
-			out.Launches = append(out.Launches, planned(sub.variant(), ledger.ForReference, ""))
+			out.Launches = append(out.Launches, plannedLaunch(sub.variant(), ledger.ForReference, ""))
 		case a.Parent.Key != a.Root.Key || len(sub.variants) > 1:
-			out.Launches = append(out.Launches, planned(a.Parent, ledger.ForReference, ""))
+			out.Launches = append(out.Launches, plannedLaunch(a.Parent, ledger.ForReference, ""))
 		}
 	}
 	return out, nil
@@ -148,8 +148,8 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 			}
 		}
 		levels, launch, err := levels.Run(ctx, s, &q.lab.Lab, sub.protocol, v, parent, nil, nil, out)
-		if err == nil && own && q.feature != nil && unfit(levels) >= 0 && !launch.OK {
-			levels, err = q.repeat(ctx, s, sub, parent, launch, levels, out)
+		if err == nil && own && q.feature != nil && firstNotPassed(levels) >= 0 && !launch.OK {
+			levels, err = q.repeatAfterCrash(ctx, s, sub, parent, launch, levels, out)
 		}
 		if err != nil {
 			return nil, err
@@ -188,7 +188,7 @@ func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject, ou
 		parent.Answered, err = levels.References(ctx, s, &q.lab.Lab, sub.protocol, sub.variant(), 1, out)
 		return parent, err
 	}
-	for _, l := range q.ofParent(s, sub, out) {
+	for _, l := range q.parentQualifications(s, sub, out) {
 		if parent.Qualified == nil && decide.Usable(l) && l.Purpose == ledger.ForQualification {
 			parent.Qualified = l
 		}
@@ -197,11 +197,11 @@ func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject, ou
 	return parent, err
 }
 
-// repeat qualifies a candidate once more whose launch crashed where its parent's did not:
+// repeatAfterCrash qualifies a candidate once more whose launch crashed where its parent's did not:
 // a second crash is the outcome, otherwise its levels are those of the second launch.
-func (q *qualify) repeat(ctx context.Context, s *runtime.Scope, sub *subject, parent levels.Parent, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
-	arms := sub.arms.Keyed()
-	launches := append(q.ofParent(s, sub, out), first)
+func (q *qualify) repeatAfterCrash(ctx context.Context, s *runtime.Scope, sub *subject, parent levels.Parent, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
+	arms := sub.arms.ArmKeys()
+	launches := append(q.parentQualifications(s, sub, out), first)
 	if !decide.MayCrashAgain(arms.Candidate, arms.Parent, launches) {
 		return before, nil
 	}
@@ -210,7 +210,7 @@ func (q *qualify) repeat(ctx context.Context, s *runtime.Scope, sub *subject, pa
 	if err != nil {
 		return nil, err
 	}
-	at := unfit(after)
+	at := firstNotPassed(after)
 	_, why := decide.CrashedAgain(arms.Candidate, arms.Parent, append(launches, second))
 	if at < 0 || why.IsZero() {
 		out.Reasons = append(out.Reasons, verdict.New(code.LaunchReplaced).On(first.ID).From(first.Error))
@@ -224,14 +224,14 @@ func (q *qualify) repeat(ctx context.Context, s *runtime.Scope, sub *subject, pa
 	return after, nil
 }
 
-// unfit is the index of the first level that did not pass; -1 if all did.
-func unfit(all []ledger.Level) int {
+// firstNotPassed is the index of the first level that did not pass; -1 if all did.
+func firstNotPassed(all []ledger.Level) int {
 	return slices.IndexFunc(all, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
 }
 
-// ofParent are the launches that qualified the parent by the same levels: here, beside the
+// parentQualifications are the launches that qualified the parent by the same levels: here, beside the
 // candidate, or in another node.
-func (q *qualify) ofParent(s *runtime.Scope, sub *subject, out *ledger.Decision) (launches []*ledger.Launch) {
+func (q *qualify) parentQualifications(s *runtime.Scope, sub *subject, out *ledger.Decision) (launches []*ledger.Launch) {
 	ids, plan := slices.Clone(out.Launches), q.lab.Plan
 	add := func(node, protocol string) {
 		if d := s.Outcome(node); d != nil && runtime.Digest(levelParts(plan, plan.Protocol(protocol))...) == runtime.Digest(levelParts(plan, sub.protocol)...) {
@@ -250,10 +250,10 @@ func (q *qualify) ofParent(s *runtime.Scope, sub *subject, out *ledger.Decision)
 	return launches
 }
 
-// qualified reports whether another node has already qualified a variant. Other engines
+// qualifiedElsewhere reports whether another node has already qualified a variant. Other engines
 // are used for confirmation only if features pass, so which of those nodes exist depends
 // on other decisions: there, each qualifies for itself.
-func (q *qualify) qualified(s *runtime.Scope, v *variant.Variant) bool {
+func (q *qualify) qualifiedElsewhere(s *runtime.Scope, v *variant.Variant) bool {
 	passed := func(id string) bool {
 		d := s.Outcome(id)
 		return d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.Knobs)
@@ -273,7 +273,7 @@ func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) strin
 		}
 	}
 	parts = append(parts, levelParts(l.Plan, protocol)...)
-	return l.Sealed("qualify", variant.MeasuringVersion, l.MachineKey, parts)
+	return l.SecretDigest("qualify", variant.MeasuringVersion, l.MachineKey, parts)
 }
 
 // levelParts are the levels that qualify a variant, with their settings.

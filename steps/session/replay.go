@@ -62,7 +62,7 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 		var printed map[string]measure.Summary
 		text, err := j.Store.Get(l.Output)
 		if err == nil {
-			printed, err = v.Command.Measured(context.Background(), text)
+			printed, err = v.Command.ReadMetrics(context.Background(), text)
 		}
 		if own.Metrics = maps.Clone(l.Metrics); err != nil {
 			return nil, nil, false
@@ -190,21 +190,21 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 		return nil, nil, nil, err
 	}
 	it.id = d.Session
-	it.hold(all)
+	it.adoptLaunches(all)
 	for _, v := range it.variants {
 		own := levelsOf(d, v.Name)
 		for _, l := range own {
 			if l.Launch != "" {
-				it.died(v, launch(l.Launch))
+				it.rowCrashed(v, launch(l.Launch))
 			}
 		}
 		it.unqualified(v, own)
-		if e := it.entries[v]; e.Broken == "" && !it.launched(v) {
+		if e := it.entries[v]; e.Broken == "" && !it.wasMeasured(v) {
 			broken, why := verdict.Invalid, verdict.Reason{}
 			if i := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == v.Name }); i >= 0 && d.Rows[i].Verdict != verdict.Pass {
 				broken, why, unknown = d.Rows[i].Verdict, d.Rows[i].Why, append(unknown, v.Name)
 			}
-			it.drop(v, broken, why)
+			it.dropRow(v, broken, why)
 		}
 	}
 	out = &ledger.Decision{}
@@ -212,7 +212,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 		return nil, nil, nil, err
 	}
 	if it.matrix != nil {
-		found = c.counted(out.Rows)
+		found = c.cellCounts(out.Rows)
 	}
 	return out, found, unknown, nil
 }

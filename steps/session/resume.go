@@ -57,9 +57,9 @@ func (e earlier) resumeReason() (resume bool, why string) {
 	return false, "the candidate crashed after all of its launches"
 }
 
-// continues finds the session that a member's benchmark continues, the newest that holds
+// sessionToResume finds the session that a member's benchmark continues, the newest that holds
 // launches of its arms with this work; empty if a new one must start.
-func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error) {
+func (l *Lab) sessionToResume(s *runtime.Scope, m *member, work string) (string, error) {
 	e := earlier{id: l.sessionWith(s, m, work), asked: s.Forced}
 	all, view := l.session(e.id), l.View(s)
 	if e.id != "" {

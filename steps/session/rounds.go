@@ -71,7 +71,7 @@ func (s *session) run(ctx context.Context) error {
 	}
 	// It resumes in the last round, and in those that ran beside it.
 	for round := max(1, s.cut-s.sideBySide()+1); ; {
-		if err := s.looks(); err != nil {
+		if err := s.lookAtMembers(); err != nil {
 			return err
 		}
 		s.reportLooks()
@@ -112,7 +112,7 @@ func (s *session) divide(ctx context.Context) (err error) {
 	}
 	var vs []*variant.Variant
 	for _, m := range s.members {
-		vs = append(vs, m.launched()...)
+		vs = append(vs, m.launchedVariants()...)
 	}
 	if s.places, err = s.lab.Places(ctx, vs); err != nil {
 		return err
@@ -138,10 +138,10 @@ func (s *session) remotePlace(ctx context.Context, round int, begun []*ledger.Pl
 // sideBySide is how many rounds run at a time.
 func (s *session) sideBySide() int { return max(1, s.atOnce) }
 
-// joins reports whether a member takes part in a round. In one started before, only
+// memberInRound reports whether a member takes part in a round. In one started before, only
 // features that were in it then: a launch of their parent made without them did not run
 // beside their own.
-func (s *session) joins(m *member, round int) bool {
+func (s *session) memberInRound(m *member, round int) bool {
 	if !m.Open || m.Feature == nil || round > s.cut || len(s.all) == 0 {
 		return m.Open
 	}
@@ -157,10 +157,10 @@ func (s *session) joins(m *member, round int) bool {
 // arms are the variants that a round launches, the parent first.
 func (s *session) arms(round int) (vs []*variant.Variant) {
 	for _, m := range s.members {
-		if !s.joins(m, round) {
+		if !s.memberInRound(m, round) {
 			continue
 		}
-		for _, v := range m.launched() {
+		for _, v := range m.launchedVariants() {
 			if !slices.ContainsFunc(vs, func(o *variant.Variant) bool { return o.Key == v.Key }) {
 				vs = append(vs, v)
 			}
@@ -169,9 +169,9 @@ func (s *session) arms(round int) (vs []*variant.Variant) {
 	return vs
 }
 
-// wants reports whether a member still needs a variant: its member may have dropped out
+// needsVariant reports whether a member still needs a variant: its member may have dropped out
 // in this round.
-func (s *session) wants(v *variant.Variant) bool {
+func (s *session) needsVariant(v *variant.Variant) bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Open && m.Has(v.Key) })
 }
 
@@ -188,7 +188,7 @@ func (s *session) round(ctx context.Context, round int) error {
 		arms, on := roundOf(s.arms(round), round), s.place(round)
 		s.mu.Unlock()
 		if s.stand != nil {
-			begun := of(s.begun(round), arms)
+			begun := of(s.countedLaunches(round), arms)
 			if decide.Together(begun, len(arms)) != nil {
 				return nil
 			}
@@ -214,8 +214,8 @@ func (s *session) round(ctx context.Context, round int) error {
 	return nil
 }
 
-// begun are the launches of a round that count.
-func (s *session) begun(round int) (begun []*ledger.Launch) {
+// countedLaunches are the launches of a round that count.
+func (s *session) countedLaunches(round int) (begun []*ledger.Launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.all {
@@ -243,7 +243,7 @@ func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tries := sl.of(s.all)
-	if !s.wants(sl.variant) || slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Usable(l) && l.Place.Same(sl.place) }) {
+	if !s.needsVariant(sl.variant) || slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Usable(l) && l.Place.Same(sl.place) }) {
 		return false, nil
 	}
 	for _, m := range s.members {
@@ -277,14 +277,14 @@ func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 		s.all, tries = append(s.all, launch), append(tries, launch)
 		switch {
 		case decide.Usable(launch):
-			return false, s.prove(launch, sl.variant)
+			return false, s.checkKnobEvidence(launch, sl.variant)
 		case decide.Replaced(tries):
 			if decide.Lost(launch) {
 				return true, nil
 			}
 		case s.mayCrashAgain():
 		default:
-			s.lose(launch)
+			s.dropArm(launch)
 			return decide.Lost(launch), nil
 		}
 	}
@@ -322,7 +322,7 @@ func (s *session) launches(open func(*member) int) (n int) {
 		if m.Open {
 			want = open(m)
 		}
-		for _, v := range m.launched() {
+		for _, v := range m.launchedVariants() {
 			most[v.Key] = max(most[v.Key], want)
 		}
 	}
@@ -371,7 +371,7 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 		last := tries[len(tries)-1]
 		why := decide.WhyNot(last)
 		if decide.Usable(last) {
-			why = []verdict.Reason{verdict.Say("place.left", "{subject} was lost before the round was complete").On(last.On())}
+			why = []verdict.Reason{verdict.Say("place.left", "{subject} was lost before the round was complete").On(last.PlaceName())}
 		}
 		record.Replaces, ev.Why = last.ID, verdict.New(code.LaunchAgain).On(last.ID).From(why...)
 	}

@@ -33,7 +33,7 @@ type member struct {
 }
 
 func newMember(p *plans.Plan, f *plans.Feature, a launch.Arms, vs []*variant.Variant) *member {
-	return &member{Member: decide.NewMember(p, f, a.Keyed(), keysOf(vs)), variants: vs}
+	return &member{Member: decide.NewMember(p, f, a.ArmKeys(), keysOf(vs)), variants: vs}
 }
 
 func keysOf(vs []*variant.Variant) (keys []string) {
@@ -43,8 +43,8 @@ func keysOf(vs []*variant.Variant) (keys []string) {
 	return keys
 }
 
-// launched are the variants launched for it, the parent first.
-func (m *member) launched() []*variant.Variant {
+// launchedVariants are the variants launched for it, the parent first.
+func (m *member) launchedVariants() []*variant.Variant {
 	return slices.DeleteFunc(slices.Clone(m.variants), func(v *variant.Variant) bool { return !m.Has(v.Key) })
 }
 
@@ -126,8 +126,8 @@ func (s *session) mayCrashAgain() bool {
 	})
 }
 
-// lose drops the arm of a launch that nothing replaces, with the members that need it.
-func (s *session) lose(launch *ledger.Launch) {
+// dropArm drops the arm of a launch that nothing replaces, with the members that need it.
+func (s *session) dropArm(launch *ledger.Launch) {
 	if !launch.OK {
 		if s.lab.died == nil {
 			s.lab.died = map[string]*ledger.Launch{}
@@ -141,14 +141,14 @@ func (s *session) lose(launch *ledger.Launch) {
 	}
 }
 
-// prove closes members for which a launch just made does not prove the knobs of its
+// checkKnobEvidence closes members for which a launch just made does not prove the knobs of its
 // variant: more launches would fix nothing.
-func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
+func (s *session) checkKnobEvidence(launch *ledger.Launch, v *variant.Variant) error {
 	for _, m := range s.members {
 		if !m.Open || m.Feature == nil || !m.Has(v.Key) {
 			continue
 		}
-		why, err := s.lab.Unproved([]*ledger.Launch{launch}, v, m.Feature.Protocol)
+		why, err := s.lab.LaunchWithoutEvidence([]*ledger.Launch{launch}, v, m.Feature.Protocol)
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (s *session) checkBaseline(m *member) error {
 	if m.Rounds == 0 {
 		return nil
 	}
-	if len(m.launched()) > 2 {
+	if len(m.launchedVariants()) > 2 {
 		vs := []*variant.Variant{m.variants[0], m.variants[2]}
 		why := s.lab.OtherEnvironment(of(used, vs), vs)
 		if why.IsZero() && m.Rounds >= m.Least {
@@ -186,9 +186,9 @@ func (s *session) checkBaseline(m *member) error {
 	return nil
 }
 
-// looks checks for every member whether it needs more launches: what does not count is not
+// lookAtMembers checks for every member whether it needs more launches: what does not count is not
 // worth more.
-func (s *session) looks() error {
+func (s *session) lookAtMembers() error {
 	for _, m := range s.members {
 		if !m.Open {
 			continue
@@ -234,7 +234,7 @@ func (s *session) comparable(m *member, vs []*variant.Variant) (verdict.Verdict,
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
-	why, err := s.lab.Contradicted(used, vs, m.Feature.Protocol)
+	why, err := s.lab.SelfContradiction(used, vs, m.Feature.Protocol)
 	if err == nil && !why.IsZero() {
 		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
@@ -282,7 +282,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	}
 	var err error
 	if level.Verdict, level.Reasons, err = s.valid(m); err == nil && level.Verdict == verdict.Pass {
-		err = s.agreed(m, used, out, level)
+		err = s.addAgreement(m, used, out, level)
 	}
 	if err == nil && level.Verdict == verdict.Pass {
 		for i, r := range level.Reasons {

@@ -441,7 +441,7 @@ func TestRootDropsOut(t *testing.T) {
 	}
 	again := *r
 	again.session = &session{lab: r.lab, scope: r.scope, id: r.id, all: r.all, ws: r.ws, members: []*member{made()}}
-	if err := again.looks(); err != nil || again.open() {
+	if err := again.lookAtMembers(); err != nil || again.open() {
 		t.Errorf("%v, wants more: %v", err, again.open())
 	}
 	for _, s := range []*rig{r, &again} {

@@ -31,7 +31,7 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch)) *co
 		v := &variant.Variant{Name: name, Key: name}
 		it.variants, it.entries[v] = append(it.variants, v), &gates.Contender{Arm: gates.Arm{Name: name}}
 	}
-	it.hold(slices.Clone(all))
+	it.adoptLaunches(slices.Clone(all))
 	for i := range places {
 		it.places = append(it.places, &ledger.Place{Name: fmt.Sprintf("gpu %d", i)})
 	}
@@ -58,7 +58,7 @@ func rows(t *testing.T, ctx context.Context, it *comparison) (out *ledger.Decisi
 		return nil, nil
 	}
 	out = &ledger.Decision{}
-	return out, it.gather(out)
+	return out, it.collectLaunches(out)
 }
 
 // TestTable: rounds of a comparison stand side by side as those of a session of features
@@ -78,8 +78,8 @@ func TestTable(t *testing.T) {
 				}
 				orders[l.Order] = true
 				switch {
-				case c.places > 0 && l.On() != fmt.Sprintf("gpu %d", (l.Ordinal-1)%c.places):
-					t.Errorf("%s stood on %q", l.ID, l.On())
+				case c.places > 0 && l.PlaceName() != fmt.Sprintf("gpu %d", (l.Ordinal-1)%c.places):
+					t.Errorf("%s stood on %q", l.ID, l.PlaceName())
 				case c.places < 2 && (l.Order != i+1 || l.VariantKey != roundOf(it.variants, i/3+1)[i%3].Key):
 					t.Errorf("launch %d is %s, of order %d", i+1, l.ID, l.Order)
 				}
@@ -242,10 +242,10 @@ func TestTablePlaceLost(t *testing.T) {
 					}
 					for _, l := range used[v] {
 						if i == 0 {
-							on[l.Ordinal] = l.On()
+							on[l.Ordinal] = l.PlaceName()
 						}
-						if on[l.Ordinal] != l.On() {
-							t.Errorf("%s, cut after %d minutes: %s stood on %s, the reference on %s", c.name, cut, l.ID, l.On(), on[l.Ordinal])
+						if on[l.Ordinal] != l.PlaceName() {
+							t.Errorf("%s, cut after %d minutes: %s stood on %s, the reference on %s", c.name, cut, l.ID, l.PlaceName(), on[l.Ordinal])
 						}
 					}
 				}

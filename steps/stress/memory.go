@@ -19,7 +19,7 @@ func (c *Config) memory(steady []measure.Sample, all []measure.Series, gpus []st
 	}
 	var done []float64
 	for _, s := range steady {
-		done = append(done, ended(s).Seconds())
+		done = append(done, answerEnd(s).Seconds())
 	}
 	slices.Sort(done)
 	slopes := map[string][]float64{}

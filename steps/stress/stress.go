@@ -125,22 +125,22 @@ type finding struct {
 
 func (f *finding) Error() string { return f.why.Key() }
 
-// fails is a finding that fails the level.
-func fails(part string, c code.Fact, args ...verdict.Arg) *finding {
+// failure is a finding that fails the level.
+func failure(part string, c code.Fact, args ...verdict.Arg) *finding {
 	return &finding{verdict.Fail, verdict.New(c, args...).On(part)}
 }
 
-// soaked is how long samples took: by the answers, so a tape has it too.
-func soaked(samples []measure.Sample) time.Duration {
+// soakTime is how long samples took: by the answers, so a tape has it too.
+func soakTime(samples []measure.Sample) time.Duration {
 	begun, over := time.Duration(math.MaxInt64), time.Duration(0)
 	for _, s := range samples {
-		begun, over = min(begun, s.Start), max(over, ended(s))
+		begun, over = min(begun, s.Start), max(over, answerEnd(s))
 	}
 	return over - begun
 }
 
-// ended is when the last event of an answer came.
-func ended(s measure.Sample) time.Duration { return s.Start + s.Events[len(s.Events)-1].At }
+// answerEnd is when the last event of an answer came.
+func answerEnd(s measure.Sample) time.Duration { return s.Start + s.Events[len(s.Events)-1].At }
 
 // Run sends what the level asks for, part by part, up to the first that does not pass, and
 // returns what came back. An error means that the engine broke, which its launch's record
@@ -165,7 +165,7 @@ func (c *Config) Run(ctx context.Context, st *launch.Started) (*Tape, error) {
 		s := &sender{Config: c, Started: st, tape: t, zero: watched.Zero, learned: &prompt.Knowledge{}}
 		for _, p := range c.parts() {
 			var all []measure.Sample
-			for left := time.Duration(c.Soak); err == nil && (all == nil || p.soaks && left > 0); left = time.Duration(c.Soak) - soaked(all) {
+			for left := time.Duration(c.Soak); err == nil && (all == nil || p.soaks && left > 0); left = time.Duration(c.Soak) - soakTime(all) {
 				var samples []measure.Sample
 				samples, err = s.batch(ctx, p, max(left, leastSoak))
 				for _, one := range samples {
@@ -227,12 +227,12 @@ func (s *sender) batch(ctx context.Context, p part, until time.Duration) ([]meas
 	e := s.keep(p.name, result.Samples)
 	var bad *finding
 	if err != nil {
-		if err = s.broke(ctx, p.name, err); errors.As(err, &bad) {
+		if err = s.failedRequest(ctx, p.name, err); errors.As(err, &bad) {
 			e.Verdict, e.Why = bad.verdict, bad.why.Map(s.Lab.Redact.Text)
 		}
 		return result.Samples, err
 	}
-	if bad = s.sound(p.name, s.quiet, result.Samples, false); bad != nil {
+	if bad = s.checkAnswers(p.name, s.quiet, result.Samples, false); bad != nil {
 		if e.Unread {
 			e.Verdict, e.Why = bad.verdict, bad.why.Map(s.Lab.Redact.Text)
 		}
@@ -266,8 +266,8 @@ func (s *sender) keep(part string, samples []measure.Sample) *Entry {
 	return e
 }
 
-// broke is the consequence of a failed request: the end of the engine, or a finding.
-func (s *sender) broke(ctx context.Context, part string, err error) error {
+// failedRequest is the consequence of a failed request: the end of the engine, or a finding.
+func (s *sender) failedRequest(ctx context.Context, part string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -280,19 +280,19 @@ func (s *sender) broke(ctx context.Context, part string, err error) error {
 		return err
 	}
 	if stuck, ok := errors.AsType[*openai.StallError](err); ok {
-		return fails(part, code.Of("stress.stuck", "{subject}: a request is stuck: waited {limit} for {waiting}"),
+		return failure(part, code.Of("stress.stuck", "{subject}: a request is stuck: waited {limit} for {waiting}"),
 			verdict.Text("waiting", stuck.Waiting), verdict.Dur("limit", stuck.Limit))
 	}
 	_, refused := errors.AsType[*openai.StatusError](err)
 	if stream, ok := errors.AsType[*openai.StreamError](err); refused || ok && stream.Kind != openai.Broken {
-		return fails(part, code.StressBroke, verdict.Line(err))
+		return failure(part, code.StressBroke, verdict.Line(err))
 	}
 	return err
 }
 
-// sound is the finding that answers are incomplete, or do not read like those before all
+// checkAnswers is the finding that answers are incomplete, or do not read like those before all
 // load, which has none to compare with; nil if there is none.
-func (c *Config) sound(part string, quiet, samples []measure.Sample, unread bool) *finding {
+func (c *Config) checkAnswers(part string, quiet, samples []measure.Sample, unread bool) *finding {
 	unended := 0
 	for _, s := range samples {
 		if s.Err != "" || len(s.Events) == 0 || s.Finish == "" && s.OutputTokens < s.RequestedOutput {
@@ -301,7 +301,7 @@ func (c *Config) sound(part string, quiet, samples []measure.Sample, unread bool
 	}
 	switch {
 	case unended > 0:
-		return fails(part, code.StressUnended, verdict.Int("answers", unended), verdict.Int("of", len(samples)))
+		return failure(part, code.StressUnended, verdict.Int("answers", unended), verdict.Int("of", len(samples)))
 	case c.Coherence == "off" || unread:
 		return nil
 	case quiet == nil:
@@ -309,7 +309,7 @@ func (c *Config) sound(part string, quiet, samples []measure.Sample, unread bool
 		if 2*len(found) <= len(samples) {
 			return nil
 		}
-		f := fails(part, code.StressGarbage, verdict.Int("answers", len(found)), verdict.Int("of", len(samples)))
+		f := failure(part, code.StressGarbage, verdict.Int("answers", len(found)), verdict.Int("of", len(samples)))
 		f.why = f.why.From(record.FindingOf(found[0]))
 		return f
 	}
@@ -324,7 +324,7 @@ func (c *Config) sound(part string, quiet, samples []measure.Sample, unread bool
 		if signs.Garbage == 0 {
 			continue
 		}
-		f := fails(part, code.StressGarbage, verdict.Int("answers", signs.Garbage), verdict.Int("of", signs.Of))
+		f := failure(part, code.StressGarbage, verdict.Int("answers", signs.Garbage), verdict.Int("of", signs.Of))
 		for _, one := range signs.Why {
 			f.why.Causes = append(f.why.Causes, record.FindingOf(one))
 		}
@@ -345,14 +345,14 @@ func (c *Config) Judge(t Tape, found func(name string, values ...float64)) (verd
 	entries, rest := t.Entries, t.Samples
 	for _, p := range c.parts() {
 		var samples []measure.Sample
-		for bad == nil && (samples == nil || p.soaks && soaked(samples) < time.Duration(c.Soak)) {
+		for bad == nil && (samples == nil || p.soaks && soakTime(samples) < time.Duration(c.Soak)) {
 			if len(entries) == 0 || entries[0].Part != p.name || entries[0].Samples > len(rest) {
 				return "", nil, errTape
 			}
 			e := entries[0]
 			own := rest[:e.Samples]
 			entries, rest = entries[1:], rest[e.Samples:]
-			if bad = c.sound(p.name, before, own, e.Unread); e.Verdict != "" {
+			if bad = c.checkAnswers(p.name, before, own, e.Unread); e.Verdict != "" {
 				bad = &finding{e.Verdict, e.Why}
 			} else if len(own) == 0 {
 				return "", nil, errTape
@@ -412,7 +412,7 @@ func latencies(samples []measure.Sample) (ttft, e2e []float64) {
 		if s.Err != "" || len(s.Events) == 0 {
 			continue
 		}
-		e2e = append(e2e, ms(ended(s)-s.Start))
+		e2e = append(e2e, ms(answerEnd(s)-s.Start))
 		if i := slices.IndexFunc(s.Events, measure.Event.HasText); i >= 0 {
 			ttft = append(ttft, ms(s.Events[i].At))
 		}

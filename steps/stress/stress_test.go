@@ -257,7 +257,7 @@ func TestUnread(t *testing.T) {
 	for i := len(tape.Samples) - last.Samples; i < len(tape.Samples); i++ {
 		tape.Samples[i].Text = strings.Repeat("\ufffd", 64)
 	}
-	garbage := fails("sequential", code.StressGarbage)
+	garbage := failure("sequential", code.StressGarbage)
 	for _, c2 := range []struct {
 		unread bool
 		seen   *finding

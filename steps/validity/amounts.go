@@ -20,9 +20,9 @@ const (
 	unequalWork   = 0.01
 )
 
-// unequal compares what arms generated of output whose length was enforced. If neither arm
+// unequalAmounts compares what arms generated of output whose length was enforced. If neither arm
 // counts its tokens there is nothing to compare, nor any speed to decide by.
-func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
+func unequalAmounts(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
 	if len(parent) == 0 || len(candidate) == 0 {
 		return verdict.Reason{}
 	}
@@ -30,8 +30,8 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdic
 		if !run.ExactOutput {
 			continue
 		}
-		tokens, mine, ok := generated(candidate, run.Cell)
-		others, theirs, known := generated(parent, run.Cell)
+		tokens, mine, ok := generatedShare(candidate, run.Cell)
+		others, theirs, known := generatedShare(parent, run.Cell)
 		switch {
 		case ok != known:
 			counted, not := name, parentName
@@ -52,9 +52,9 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdic
 	return verdict.Reason{}
 }
 
-// generated is how many more tokens than requested came in a cell, per answer, and the
+// generatedShare is how many more tokens than requested came in a cell, per answer, and the
 // share that came of those requested, over launches.
-func generated(launches []*ledger.Launch, cell string) (beyond, share float64, ok bool) {
+func generatedShare(launches []*ledger.Launch, cell string) (beyond, share float64, ok bool) {
 	var came, missing, answers float64
 	for _, launch := range launches {
 		lost, has := launch.Metrics[cell+".shortfall"]

@@ -16,14 +16,14 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Worked judges whether arms did the same work for what they claim, once the parent was
+// SameWork judges whether arms did the same work for what they claim, once the parent was
 // asked (nil if it is not): its tokenizer's count tells more than how much text a token
 // covers. For text declared to be nonsense that is only a note.
-func (j *Judge) Worked(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, asked *agreement.Probes) (v verdict.Verdict, notes []verdict.Reason, err error) {
+func (j *Judge) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, asked *agreement.Probes) (v verdict.Verdict, notes []verdict.Reason, err error) {
 	byArm := byKey(launches)
 	for _, w := range ws {
 		did := func(v *variant.Variant) (arm answers.Arm, err error) {
-			for _, c := range asked.Recounted(ids(byArm[v.Key])) {
+			for _, c := range asked.RecountsOf(ids(byArm[v.Key])) {
 				arm.Counted = append(arm.Counted, answers.Counted{Cell: c.Cell, Prompt: answers.Count(c.Prompt), Answer: answers.Count(c.Answer)})
 			}
 			arm.Samples, err = j.samplesOf(byArm[v.Key], w)
@@ -64,9 +64,9 @@ func ids(launches []*ledger.Launch) (ids []string) {
 	return ids
 }
 
-// Agreed judges whether a candidate's measured answers are shown to be its parent's
+// AnswerAgreement judges whether a candidate's measured answers are shown to be its parent's
 // model's, by what the parent was asked of both.
-func Agreed(asked *agreement.Probes, parent, candidate *variant.Variant, launches []*ledger.Launch, declared plans.Answers) (verdict.Verdict, []verdict.Reason) {
+func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant, launches []*ledger.Launch, declared plans.Answers) (verdict.Verdict, []verdict.Reason) {
 	byArm := byKey(launches)
 	c := agreement.Claim{Own: ids(byArm[parent.Key]), Other: ids(byArm[candidate.Key]), Least: declared.Least}
 	r := c.Judge(asked)

@@ -19,16 +19,16 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Unproved names the launch of a variant that does not prove its knob values; no fact if
+// LaunchWithoutEvidence names the launch of a variant that does not prove its knob values; no fact if
 // all known ones do. Results are cached: kept logs do not change.
-func (j *Judge) Unproved(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason, error) {
+func (j *Judge) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason, error) {
 	evidence := j.EvidenceKey(v.Knobs)
 	for _, launch := range launches {
 		key := runtime.Digest("proved", launch.ID, protocol, evidence)
 		if _, known := j.proved.Load(key); known {
 			continue
 		}
-		got, reasons, err := levels.Proved(&j.Lab, j.Plan.Protocol(protocol), v, launch)
+		got, reasons, err := levels.KernelsVerdict(&j.Lab, j.Plan.Protocol(protocol), v, launch)
 		if err != nil {
 			return verdict.Reason{}, fmt.Errorf("the evidence of launch %s: %w", launch.ID, err)
 		}
@@ -86,12 +86,12 @@ func (j *Judge) Consequences(launches []*ledger.Launch, vs []*variant.Variant) (
 	return notes, nil
 }
 
-// Disagree is why launches are not comparable, as far as the engines report; no fact if
+// IncomparableObservations is why launches are not comparable, as far as the engines report; no fact if
 // nothing differs but what is under test. Settings must agree: within an arm always, and
 // between arms unless a knob that differs between them changes them. A knob does so if it
 // declares it (changes), if its evidence observes them, and if its evidence is the very line
 // that they were taken from.
-func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
+func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
 	setting := map[string]bool{} // the observations that must agree
 	byArm := byKey(launches)
 	for _, v := range vs {
@@ -142,7 +142,7 @@ func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verd
 			if one.Knobs[k.Name] == other.Knobs[k.Name] {
 				continue
 			}
-			knobs, free = append(knobs, k.Name), append(free, freedBy(k)...)
+			knobs, free = append(knobs, k.Name), append(free, observationsOfKnob(k)...)
 			for _, v := range k.Values {
 				for _, text := range slices.Concat(v.MustSee.Log, v.MustNotSee.Log) {
 					if g, err := logscan.ParseGlob(text); err == nil {
@@ -173,12 +173,12 @@ func (j *Judge) Disagree(launches []*ledger.Launch, vs []*variant.Variant) (verd
 	return verdict.Reason{}, nil
 }
 
-// Freed are the observations that knobs may change, for the decision's key: changing them
+// FreeObservations are the observations that knobs may change, for the decision's key: changing them
 // decides again.
-func (j *Judge) Freed() []any {
+func (j *Judge) FreeObservations() []any {
 	j.freed.Do(func() {
 		for _, k := range j.Plan.Knobs {
-			if names := freedBy(k); len(names) > 0 {
+			if names := observationsOfKnob(k); len(names) > 0 {
 				j.free = append(j.free, k.Name, names)
 			}
 		}
@@ -186,9 +186,9 @@ func (j *Judge) Freed() []any {
 	return j.free
 }
 
-// freedBy are the observations that a knob may change: those it names, those that its
+// observationsOfKnob are the observations that a knob may change: those it names, those that its
 // evidence reads, and those that show the settings it sets.
-func freedBy(k *plans.Knob) []string {
+func observationsOfKnob(k *plans.Knob) []string {
 	names := slices.Clone(k.Changes)
 	for _, v := range k.Values {
 		names = slices.AppendSeq(names, maps.Keys(v.MustSee.Observed))

@@ -22,9 +22,9 @@ import (
 type Judge struct {
 	launch.Lab
 
-	// proved caches launches whose evidence was found, see Unproved.
+	// proved caches launches whose evidence was found, see LaunchWithoutEvidence.
 	proved sync.Map
-	// free are the observations of Freed, worked out once.
+	// free are the observations of FreeObservations, worked out once.
 	free  []any
 	freed sync.Once
 }
@@ -46,7 +46,7 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 		if why := mixedTokenCounts(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
-		if why := unequal(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
+		if why := unequalAmounts(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 	}
@@ -104,17 +104,17 @@ func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.La
 	return verdict.Pass, notes, nil
 }
 
-// Contradicted is how what launches show about themselves contradicts their variants, or
+// SelfContradiction is how what launches show about themselves contradicts their variants, or
 // the launches they are compared with: unproved knobs, settings that differ. No fact if
 // nothing does.
-func (j *Judge) Contradicted(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason, error) {
+func (j *Judge) SelfContradiction(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason, error) {
 	byArm := byKey(launches)
 	for _, v := range vs {
-		if why, err := j.Unproved(byArm[v.Key], v, protocol); err != nil || !why.IsZero() {
+		if why, err := j.LaunchWithoutEvidence(byArm[v.Key], v, protocol); err != nil || !why.IsZero() {
 			return why, err
 		}
 	}
-	return j.Disagree(launches, vs)
+	return j.IncomparableObservations(launches, vs)
 }
 
 // NotesOf are the notes of launches, each once, with how many launches have it.

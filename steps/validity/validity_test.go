@@ -230,7 +230,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			knob.Changes, knob.Values[1].Settings = c.changes, c.sets
-			got, err := judge.Disagree([]*ledger.Launch{
+			got, err := judge.IncomparableObservations([]*ledger.Launch{
 				observingLaunch("a1", "A", c.a1), observingLaunch("b1", "B", c.b1), observingLaunch("b2", "B", c.b2), observingLaunch("a2", "A", c.a2),
 			}, vs)
 			if err != nil || got.IsZero() != (c.want == "") || !strings.Contains(got.String(), c.want) {
@@ -272,7 +272,7 @@ func TestConsequencesAreShown(t *testing.T) {
 		if err != nil || !slices.Equal(verdict.Lines(notes), c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, verdict.Lines(notes), err, c.want)
 		}
-		if why, err := judge.Disagree(launches, vs); err != nil || !why.IsZero() {
+		if why, err := judge.IncomparableObservations(launches, vs); err != nil || !why.IsZero() {
 			t.Errorf("%s: %q, %v", name, why.String(), err)
 		}
 	}

@@ -57,16 +57,16 @@ type Metric struct {
 }
 
 // cells returns the metric in each of its cells.
-func (m Metric) cells() ([]plans.Printed, error) {
-	cells, wrong := plans.PrintedAs(m.Name, m.As, m.Unit, m.Better, m.Labels)
+func (m Metric) cells() ([]plans.CommandMetric, error) {
+	cells, wrong := plans.NewCommandMetrics(m.Name, m.As, m.Unit, m.Better, m.Labels)
 	if wrong != nil {
 		return nil, fmt.Errorf("metric %s: %s", m.Name, wrong.Detail)
 	}
 	return cells, nil
 }
 
-// Prints are the metrics of the command, in every cell.
-func (c *Command) Prints() (all []plans.Printed) {
+// CommandMetrics are the metrics of the command, in every cell.
+func (c *Command) CommandMetrics() (all []plans.CommandMetric) {
 	for _, m := range c.Metrics {
 		cells, _ := m.cells() // Values reports errors
 		all = append(all, cells...)
@@ -97,7 +97,7 @@ var metricPart = plans.Part{
 		Example: plans.Example(examples, `metric "tg" {`),
 		Attrs:   plans.Attrs(Metric{}),
 		Check: func(b *plans.Block) (errs []plans.AttrError) {
-			cells, wrong := plans.PrintedBy(b)
+			cells, wrong := plans.CommandMetricsOf(b)
 			if wrong != nil {
 				return append(errs, *wrong)
 			}
@@ -146,7 +146,7 @@ func commandOf(e *plans.Engine) (*Command, error) {
 	if !e.IsCommand() {
 		return nil, nil
 	}
-	c, err := ReadsOf(e.Parts)
+	c, err := DecodeOutput(e.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -182,8 +182,8 @@ func ProgramParts(called string) map[string]plans.Part {
 	return map[string]plans.Part{"output": output, "metric": metric}
 }
 
-// ReadsOf decodes such blocks of a program, or those of an engine of kind command.
-func ReadsOf(parts map[string][]*plans.Block) (*Command, error) {
+// DecodeOutput decodes such blocks of a program, or those of an engine of kind command.
+func DecodeOutput(parts map[string][]*plans.Block) (*Command, error) {
 	c := &Command{Format: FormatJSON}
 	for _, b := range parts["output"] {
 		if err := b.Decode(c); err != nil {
@@ -251,14 +251,14 @@ func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64
 	return out, nil
 }
 
-// Measured are the metrics in a command's output, by address.
-func (c *Command) Measured(ctx context.Context, text []byte) (map[string]measure.Summary, error) {
+// ReadMetrics are the metrics in a command's output, by address.
+func (c *Command) ReadMetrics(ctx context.Context, text []byte) (map[string]measure.Summary, error) {
 	values, err := c.Values(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]measure.Summary{}
-	for _, m := range c.Prints() {
+	for _, m := range c.CommandMetrics() {
 		summary, ok := m.Summary(values[m.Address()])
 		if !ok {
 			return nil, fmt.Errorf("metric %s has no finite values", m.Name)

@@ -34,14 +34,14 @@ func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 			}
 		}
 	case spec.How() == engine.HowProcess:
-		code = Started(*spec).Code()
+		code = ProcessCommand(*spec).Code()
 		spec.Unknown = code.Problem
 		for _, about := range code.Packages {
 			spec.Packages = append(spec.Packages, strings.TrimSuffix(filepath.Base(filepath.Dir(about)), ".dist-info"))
 		}
 	}
 	if p := d.engine.Process; p != nil && p.Dir != "" && !engine.Marked(p.Dir) {
-		code.Folders = append(code.Folders, source.Folder{Dir: startsIn(*spec)})
+		code.Folders = append(code.Folders, source.Folder{Dir: workingDir(*spec)})
 	}
 	for _, folder := range code.Folders {
 		// The plan's own repository changes with every note written: its code counts.
@@ -74,17 +74,17 @@ func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 	}
 }
 
-// Started is the command of a process.
-func Started(spec engine.Spec) source.Command {
-	return source.Command{Words: spec.Command, Dir: startsIn(spec), Env: func(name string) string {
+// ProcessCommand is the command of a process.
+func ProcessCommand(spec engine.Spec) source.Command {
+	return source.Command{Words: spec.Command, Dir: workingDir(spec), Env: func(name string) string {
 		value, _ := Variable(spec, name)
 		return value
 	}}
 }
 
-// startsIn is the folder that a process starts in; one that does not exist for a worktree,
+// workingDir is the folder that a process starts in; one that does not exist for a worktree,
 // which is known by its commit.
-func startsIn(spec engine.Spec) string {
+func workingDir(spec engine.Spec) string {
 	if dir, err := filepath.Abs(spec.Dir); err == nil && !engine.Marked(spec.Dir) {
 		return dir
 	}
@@ -99,9 +99,9 @@ func (l *Resolver) DisplayPath(path string) string {
 	return path
 }
 
-// Unidentified is why it is unknown whether another start of spec is the same; empty if it
+// WhyUnidentified is why it is unknown whether another start of spec is the same; empty if it
 // is known.
-func Unidentified(spec engine.Spec) string {
+func WhyUnidentified(spec engine.Spec) string {
 	switch {
 	case spec.Endpoint != nil:
 		return "mxflow does not start the server, so what it runs is unknown"
@@ -118,10 +118,10 @@ func Unidentified(spec engine.Spec) string {
 	return ""
 }
 
-// Current replaces the key of a variant if a file that its launches had open is another one
+// UpdateKey replaces the key of a variant if a file that its launches had open is another one
 // now: then its launches are of something else. What was decided first holds for all of an
 // apply, whose launches are compared with each other in any case.
-func (l *Resolver) Current(v *Variant) {
+func (l *Resolver) UpdateKey(v *Variant) {
 	if l.Opened == nil {
 		return
 	}

@@ -16,9 +16,9 @@ import (
 // old launches are not compared with new ones.
 const MeasuringVersion = "3"
 
-// Sealed is the digest of what may contain sensitive values: it changes with them, but a
+// SecretDigest is the digest of what may contain sensitive values: it changes with them, but a
 // value cannot be guessed from it.
-func (l *Resolver) Sealed(parts ...any) string {
+func (l *Resolver) SecretDigest(parts ...any) string {
 	return runtime.Digest(l.Seal.Any(parts).([]any)...)
 }
 
@@ -51,15 +51,15 @@ func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 		parts = append(parts, "packages", spec.Packages)
 	}
 	for _, f := range spec.Files {
-		parts = append(parts, "file", strings.TrimPrefix(f.Path, startsIn(spec)+"/"), f.Digest)
+		parts = append(parts, "file", strings.TrimPrefix(f.Path, workingDir(spec)+"/"), f.Digest)
 	}
-	if Unidentified(spec) != "" {
+	if WhyUnidentified(spec) != "" {
 		parts = append(parts, "unidentified", l.Since)
 	}
 	if len(spec.Config) > 0 {
 		parts = append(parts, string(spec.Config))
 	}
-	return l.Sealed(parts...)
+	return l.SecretDigest(parts...)
 }
 
 // BenchmarkKey covers the arms, what is sent to them, and the machine. The number of
@@ -206,7 +206,7 @@ func (l *Resolver) EvidenceKey(knobs map[string]string) string {
 		if l.base = map[string]string{}; l.Plan.Baseline != nil {
 			l.base = l.Plan.DefaultKnobs()
 		}
-		l.ofDefaults = l.Sealed("evidence", EvidenceFor(l.Plan, l.base))
+		l.ofDefaults = l.SecretDigest("evidence", EvidenceFor(l.Plan, l.base))
 	})
 	var differ []any
 	for _, k := range l.Plan.Knobs {
@@ -217,5 +217,5 @@ func (l *Resolver) EvidenceKey(knobs map[string]string) string {
 	if differ == nil {
 		return l.ofDefaults
 	}
-	return l.Sealed(l.ofDefaults, differ)
+	return l.SecretDigest(l.ofDefaults, differ)
 }

@@ -81,7 +81,7 @@ func changedKind(e *plans.Engine, k kinds.Kind) (kinds.Kind, bool, error) {
 	if err := blocks[0].Decode(&p); err != nil {
 		return k, false, fmt.Errorf("the profile of engine %s.%s: %w", e.Kind, e.Name, err)
 	}
-	return p.Over(k), true, nil
+	return p.Extend(k), true, nil
 }
 
 // EngineKind is the kind of an engine with the plan's changes to it.
@@ -93,9 +93,9 @@ func EngineKind(e *plans.Engine) kinds.Kind {
 	return k
 }
 
-// Over is k with the plan's changes. k itself, shared by all engines of the kind, is not
+// Extend is k with the plan's changes. k itself, shared by all engines of the kind, is not
 // modified.
-func (p Profile) Over(k kinds.Kind) kinds.Kind {
+func (p Profile) Extend(k kinds.Kind) kinds.Kind {
 	if p.ReadyPath != "" {
 		k.Ready = []kinds.Probe{{Path: p.ReadyPath, Contains: p.ReadyContains}}
 	}

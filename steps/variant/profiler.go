@@ -92,10 +92,10 @@ func ProfilerOf(e *plans.Engine) (p Profiler, err error) {
 // profilesInside is the container's path of the folder for profiles.
 const profilesInside = "/mxflow/profiles"
 
-// Profiled is the variant as started for profiling, with a folder of the host for the
+// WithProfiler is the variant as started for profiling, with a folder of the host for the
 // profiles; inside is that folder as seen by the engine. The key is the variant's:
 // measured launches start without.
-func (v *Variant) Profiled(folder string) (profiled *Variant, inside string) {
+func (v *Variant) WithProfiler(folder string) (profiled *Variant, inside string) {
 	own := *v
 	p, spec := v.Profiler, v.Spec
 	inside = folder

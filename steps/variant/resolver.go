@@ -146,9 +146,9 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant, recorded bool) (*Varian
 		for _, b := range own {
 			parts = append(parts, b.Name, b.Attrs)
 		}
-		v.Key = l.Sealed(v.Key, "observe", parts)
+		v.Key = l.SecretDigest(v.Key, "observe", parts)
 	}
-	if why := Unidentified(v.Spec); why != "" {
+	if why := WhyUnidentified(v.Spec); why != "" {
 		l.mu.Lock()
 		if l.unknown == nil {
 			l.unknown = map[string]string{}
@@ -156,7 +156,7 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant, recorded bool) (*Varian
 		l.unknown[v.Engine] = why
 		l.mu.Unlock()
 	}
-	l.Current(v)
+	l.UpdateKey(v)
 	return v, nil
 }
 

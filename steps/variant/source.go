@@ -261,7 +261,7 @@ func BuildKey(l *Resolver, src *engine.Source, all []*engine.Source) string {
 			parts = append(parts, other.Name, BuildKey(l, other, all))
 		}
 	}
-	return l.Sealed(parts...)
+	return l.SecretDigest(parts...)
 }
 
 // NotBlank rejects texts without a letter, which git would misread.

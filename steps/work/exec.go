@@ -66,7 +66,7 @@ func (e *execStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	if err != nil {
 		return nil, err
 	}
-	reads, err := variant.ReadsOf(e.block.Parts)
+	reads, err := variant.DecodeOutput(e.block.Parts)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant
 	if l.Output, err = e.site.Store.Put(e.site.Redact.Bytes(text)); err != nil {
 		return err
 	}
-	for _, m := range reads.Prints() {
+	for _, m := range reads.CommandMetrics() {
 		out.Reasons = append(out.Reasons, program.NumberReason(l.Metrics[plans.LevelAddress(e.block.Name, m.ShortAddress())], m.ShortAddress()))
 	}
 	out.Launches = append(out.Launches, id)
@@ -138,16 +138,16 @@ func printed(ctx context.Context, b *plans.Block, reads *variant.Command, text [
 		return nil, err
 	}
 	out := map[string]measure.Summary{}
-	for _, m := range reads.Prints() {
+	for _, m := range reads.CommandMetrics() {
 		out[plans.LevelAddress(b.Name, m.ShortAddress())], _ = m.Metric.Summary(values[m.Address()])
 	}
 	return out, nil
 }
 
-// Printed are the numbers that a program step found, from its kept output; false for a
+// ProgramNumbers are the numbers that a program step found, from its kept output; false for a
 // step that reads none.
-func Printed(ctx context.Context, b *plans.Block, output []byte) (found map[string]measure.Summary, reads bool, err error) {
-	c, err := variant.ReadsOf(b.Parts)
+func ProgramNumbers(ctx context.Context, b *plans.Block, output []byte) (found map[string]measure.Summary, reads bool, err error) {
+	c, err := variant.DecodeOutput(b.Parts)
 	if err != nil || len(c.Metrics) == 0 {
 		return nil, false, err
 	}

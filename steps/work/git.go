@@ -79,7 +79,7 @@ func (g *gitStep) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	out, moved := &runtime.Derived{Key: g.key() + "to do"}, verdict.Reason{}
 	if s.Previous != nil {
 		if goal, ok := strings.CutPrefix(s.Previous.MeasureKey, g.key()+gitGoal); ok {
-			if moved = g.moved(s, goal); moved.IsZero() {
+			if moved = g.changedState(s, goal); moved.IsZero() {
 				out.Key = s.Previous.MeasureKey
 			}
 		}
@@ -88,9 +88,9 @@ func (g *gitStep) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	return out, nil
 }
 
-// moved is how a repository is no longer in the state that the step left it in; no fact
+// changedState is how a repository is no longer in the state that the step left it in; no fact
 // if it is.
-func (g *gitStep) moved(s *runtime.Scope, goal string) (why verdict.Reason) {
+func (g *gitStep) changedState(s *runtime.Scope, goal string) (why verdict.Reason) {
 	ctx, cancel := context.WithTimeout(runtime.ContextOf(s), time.Minute)
 	defer cancel()
 	r, err := source.OpenRepo(ctx, g.site.Plan.Abs(g.common.Repo))
@@ -139,8 +139,8 @@ func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	return out, nil
 }
 
-// didTo is what a step did to a branch or a tag.
-func didTo(subject string, c code.Fact, args ...verdict.Arg) []verdict.Reason {
+// refChange is what a step did to a branch or a tag.
+func refChange(subject string, c code.Fact, args ...verdict.Arg) []verdict.Reason {
 	return []verdict.Reason{verdict.New(c, args...).On(subject)}
 }
 

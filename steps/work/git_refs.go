@@ -42,7 +42,7 @@ func (c *gitTag) do(ctx context.Context, r *source.Repo) (string, []verdict.Reas
 	is := tip(ctx, r, "refs/tags/"+c.Name)
 	switch {
 	case is == want:
-		return want, didTo("tag "+c.Name, code.RefAlready, at(ctx, r, want)), nil
+		return want, refChange("tag "+c.Name, code.RefAlready, at(ctx, r, want)), nil
 	case is != "":
 		return "", nil, &source.Error{Reason: fmt.Sprintf("tag %s is at %s, but %s is %s: use another name, or remove it (git tag -d %s)", c.Name, named(ctx, r, is), c.From, named(ctx, r, want), c.Name)}
 	}
@@ -53,7 +53,7 @@ func (c *gitTag) do(ctx context.Context, r *source.Repo) (string, []verdict.Reas
 	if _, err := r.Run(ctx, append(args, "--end-of-options", c.Name, want)...); err != nil {
 		return "", nil, err
 	}
-	return want, didTo("tag "+c.Name, code.RefMade, at(ctx, r, want)), nil
+	return want, refChange("tag "+c.Name, code.RefMade, at(ctx, r, want)), nil
 }
 
 func (c *gitTag) holds(ctx context.Context, r *source.Repo, goal string) verdict.Reason {
@@ -125,13 +125,13 @@ func (c *gitBranch) point(ctx context.Context, r *source.Repo, want string) ([]v
 	is := tip(ctx, r, "refs/heads/"+c.Name)
 	switch {
 	case is == want:
-		return didTo("branch "+c.Name, code.RefAlready, at(ctx, r, want)), nil
+		return refChange("branch "+c.Name, code.RefAlready, at(ctx, r, want)), nil
 	case is == "":
 		none := strings.Repeat("0", len(want)) // it must not have been made meanwhile
 		_, err := r.Run(ctx, "update-ref", "-m", "mxflow: branch from "+c.From, "refs/heads/"+c.Name, want, none)
-		return didTo("branch "+c.Name, code.RefMade, verdict.Text("from", c.From), at(ctx, r, want)), err
+		return refChange("branch "+c.Name, code.RefMade, verdict.Text("from", c.From), at(ctx, r, want)), err
 	case contains(ctx, r, is, want):
-		return didTo("branch "+c.Name, code.Of("git.ref.has",
+		return refChange("branch "+c.Name, code.Of("git.ref.has",
 			"{subject} is at {at}, which contains {commit} from {from}"),
 			at(ctx, r, is), verdict.Text("commit", source.Short(want)), verdict.Text("from", c.From)), nil
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/mxflow/mxflow/engine/source"
 )
 
-// fate is what became of a commit's lines in another commit.
-type fate string
+// outcome is what became of a commit's lines in another commit.
+type outcome string
 
 const (
 	// Still: at the same line of the same file.
-	Still fate = "still"
+	Still outcome = "still"
 	// Moved: at another line or in another file.
-	Moved fate = "moved"
+	Moved outcome = "moved"
 	// Changed: there is something similar in its place.
-	Changed fate = "changed"
-	Gone    fate = "gone"
+	Changed outcome = "changed"
+	Gone    outcome = "gone"
 )
 
 // Place is where lines start in a commit.
@@ -35,10 +35,10 @@ type Place struct {
 
 func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// followed is one place of a snippet and its fate.
-type followed struct {
+// trackedPlace is one place of a snippet and its fate.
+type trackedPlace struct {
 	Was  Place
-	Fate fate
+	Fate outcome
 	// Now is where it is, or what is similar; empty if it is gone.
 	Now Place
 }
@@ -47,11 +47,11 @@ type followed struct {
 // unspecific.
 const maxPlaces = 50
 
-// follow finds a snippet in the files of a commit that match a glob, and each of these
+// track finds a snippet in the files of a commit that match a glob, and each of these
 // places in another commit. Each line of the snippet must be contained in a line of the
 // file, consecutively, however they are indented; white space counts as one space.
 // Finding none is not an error.
-func follow(ctx context.Context, r *source.Repo, snippet, glob, from, to string) (all []followed, err error) {
+func track(ctx context.Context, r *source.Repo, snippet, glob, from, to string) (all []trackedPlace, err error) {
 	want := split(snippet)
 	inGlob := func(p Place) bool { ok, _ := path.Match(glob, p.File); return ok }
 	was, err := places(ctx, r, want, from)
@@ -80,9 +80,9 @@ func follow(ctx context.Context, r *source.Repo, snippet, glob, from, to string)
 			now = slices.Delete(now, i, i+1)
 		}
 	}
-	all = make([]followed, len(was))
+	all = make([]trackedPlace, len(was))
 	for i, p := range was {
-		all[i] = followed{Was: p, Fate: Gone}
+		all[i] = trackedPlace{Was: p, Fate: Gone}
 	}
 	// The nearest goes first, so no place is mistaken for one that moved there.
 	for _, near := range []func(p, q Place) bool{

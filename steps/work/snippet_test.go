@@ -91,7 +91,7 @@ func TestFollow(t *testing.T) {
 		test.change()
 		by(t, dir, "add", "-A")
 		by(t, dir, "commit", "-q", "--allow-empty", "-m", test.name)
-		followed, err := follow(t.Context(), r, test.snippet, test.glob, from, by(t, dir, "rev-parse", "HEAD"))
+		followed, err := track(t.Context(), r, test.snippet, test.glob, from, by(t, dir, "rev-parse", "HEAD"))
 		var got []string
 		for _, f := range followed {
 			got = append(got, fmt.Sprintf("%s %s %s", f.Fate, f.Was, f.Now))
@@ -101,7 +101,7 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	many := commit(t, dir, "many.txt", strings.Repeat("word\n", maxPlaces+1))
-	if _, err := follow(t.Context(), r, "word", "many.txt", many, many); err == nil {
+	if _, err := track(t.Context(), r, "word", "many.txt", many, many); err == nil {
 		t.Errorf("a snippet that is everywhere: %v", err)
 	}
 }

@@ -58,7 +58,7 @@ func (c *todo) do(ctx context.Context, r *source.Repo) (string, []verdict.Reason
 	if err != nil {
 		return "", nil, err
 	}
-	followed, err := follow(ctx, r, c.Snippet, c.File, noted, now)
+	followed, err := track(ctx, r, c.Snippet, c.File, noted, now)
 	if err != nil {
 		return "", nil, err
 	}

@@ -196,7 +196,7 @@ func (t *writer) output(d *ledger.Decision, variant string) string {
 			return "crashed"
 		case len(l.Garbage()) > 0:
 			word = "garbage"
-		case l.OK && word != "garbage" && l.Unread():
+		case l.OK && word != "garbage" && l.AnswersUnchecked():
 			word = "not checked"
 		case l.OK && word == "–":
 			word = "coherent"

@@ -181,7 +181,7 @@ func (s *server) begin(target []string) (any, error) {
 	if _, _, err := apply.Named(g, nil, target); err != nil {
 		return nil, err
 	}
-	moved, err := is.Moved(loaded.Plan)
+	moved, err := is.Changes(loaded.Plan)
 	if err != nil {
 		return nil, err
 	}

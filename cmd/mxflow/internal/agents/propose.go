@@ -49,7 +49,7 @@ type ProposedAnswer struct {
 	File    string `json:"file"`
 	// Refused is what goes beyond the seal, Diagnostics what is wrong with the resulting
 	// plan.
-	Refused     []planseal.Moved `json:"refused,omitempty"`
+	Refused     []planseal.Change `json:"refused,omitempty"`
 	Diagnostics any              `json:"diagnostics,omitempty"`
 	Next        []nextCall       `json:"next,omitempty"`
 }
@@ -217,7 +217,7 @@ func (s *server) propose(next []nextCall, edit func(*hclwrite.Body) error) (any,
 		out.Diagnostics = res.DiagnosticsJSON()
 		return out, nil
 	}
-	if out.Refused, err = is.Moved(res.Plan); err != nil || len(out.Refused) > 0 {
+	if out.Refused, err = is.Changes(res.Plan); err != nil || len(out.Refused) > 0 {
 		out.Next = []nextCall{{Tool: "limits", Code: "refused"}}
 		return out, err
 	}

@@ -122,7 +122,7 @@ type LimitsAnswer struct {
 	Limits   planseal.Limits  `json:"limits"`
 	Spent    report.Spending  `json:"spent"`
 	Proposed []string         `json:"proposed"`
-	Moved    []planseal.Moved `json:"moved,omitempty"`
+	Moved    []planseal.Change `json:"moved,omitempty"`
 	// Chance bounds the chance that any proposal without a gain passes.
 	Chance float64 `json:"chance_of_a_false_pass"`
 }
@@ -142,7 +142,7 @@ func (s *server) limits(context.Context, nothing) (any, error) {
 	for _, f := range is.Proposed(loaded.Plan) {
 		out.Proposed = append(out.Proposed, f.Name)
 	}
-	if out.Moved, err = is.Moved(loaded.Plan); err != nil {
+	if out.Moved, err = is.Changes(loaded.Plan); err != nil {
 		return nil, err
 	}
 	st, err := s.recorded()

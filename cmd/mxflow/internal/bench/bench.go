@@ -102,7 +102,7 @@ type Metric struct {
 func (r *Result) Cut(planned int) { r.Interrupted = Cut{planned - r.done, planned} }
 
 // Add adds a run or, of an interrupted one, the cells that it finished.
-func (r *Result) Add(w *plans.Workload, taken record.Taken) {
+func (r *Result) Add(w *plans.Workload, taken record.Measurement) {
 	cells := w.Cells()
 	finished := len(taken.Cells)
 	r.done += finished
@@ -205,7 +205,7 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // must; one that was forced past its end may repeat itself legitimately, but if most of a
 // cell's do, its speed is that of garbage. More would need a parent's answers to the same
 // prompts, which a plan has.
-func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
+func unreadable(t record.Measurement) (invalid, notes []verdict.Reason) {
 	for _, run := range t.Cells {
 		var found []verdict.Reason
 		for _, garbage := range t.Incoherent {

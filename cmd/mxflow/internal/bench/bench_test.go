@@ -36,7 +36,7 @@ func sampleResult(t *testing.T) *Result {
 				metrics[c.Address+".accept_length"] = measure.Summary{Unit: "tokens", N: 1, Stats: map[string]float64{"median": 2.5}}
 			}
 		}
-		r.Add(w, record.Taken{
+		r.Add(w, record.Measurement{
 			Recording: recorded(w, len(w.Cells())), Metrics: metrics, Notes: facts("8 answers of bench.p2048.o128.d4096.c4 were shorter, those of bench.p2048.o32.d4096.c4 not"),
 		})
 	}
@@ -64,7 +64,7 @@ func TestBenchInterrupted(t *testing.T) {
 		for _, c := range w.Cells() {
 			metrics[c.Address+".tg"] = measure.Summary{Unit: "tok/s", N: 8, Stats: map[string]float64{"median": 50}}
 		}
-		r.Add(w, record.Taken{Recording: recorded(w, finished), Metrics: metrics})
+		r.Add(w, record.Measurement{Recording: recorded(w, finished), Metrics: metrics})
 	}
 	r.Cut(4 * 3)
 	var values []int
@@ -78,7 +78,7 @@ func TestBenchInterrupted(t *testing.T) {
 		t.Error(text)
 	}
 	first := &Result{Correction: "none"}
-	first.Add(w, record.Taken{Recording: recorded(w, 1)})
+	first.Add(w, record.Measurement{Recording: recorded(w, 1)})
 	if first.Runs != 0 || len(first.Cells) != 1 {
 		t.Errorf("%d runs, %d cells of one that had finished one", first.Runs, len(first.Cells))
 	}
@@ -160,8 +160,8 @@ func TestBenchJSON(t *testing.T) {
 
 // Answers that end by themselves have to be text; of forced ones most have to.
 func TestBenchUnreadable(t *testing.T) {
-	taken := func(exact bool, bad int) record.Taken {
-		var s record.Taken
+	taken := func(exact bool, bad int) record.Measurement {
+		var s record.Measurement
 		for _, cell := range []string{"bench.o4", "bench.o40"} {
 			s.Cells = append(s.Cells, measure.CellRun{Cell: cell, ExactOutput: exact})
 			for i := range 4 {

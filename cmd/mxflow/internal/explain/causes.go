@@ -80,7 +80,7 @@ func asOf(st *store.Store, node string, record int) (found store.Decided, ok boo
 func reasonsOf(d *ledger.Decision) []verdict.Reason {
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass {
-			return []verdict.Reason{l.Bare().From(verdict.Few(l.Reasons, 1)...)}
+			return []verdict.Reason{l.WithoutCauses().From(verdict.Few(l.Reasons, 1)...)}
 		}
 	}
 	return d.Why()

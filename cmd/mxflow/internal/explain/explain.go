@@ -125,7 +125,7 @@ func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
 	if err != nil {
 		return nil // nothing is known of missing launches
 	}
-	return report.Decided(d, gates.Moved(d.Feature, ev.Features[d.Feature], decide.RecordedSettings(d.Statistics)))
+	return report.Decided(d, gates.ChangedMetrics(d.Feature, ev.Features[d.Feature], decide.RecordedSettings(d.Statistics)))
 }
 
 func attemptsThere(history []store.Decided) string {

@@ -97,7 +97,7 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 		if !counts {
 			continue
 		}
-		on := l.On()
+		on := l.PlaceName()
 		switch {
 		case texts[on] == "":
 			places = append(places, on)
@@ -136,13 +136,13 @@ func asideOf(l *ledger.Launch) verdict.Reason {
 func clockNotes(launches []*ledger.Launch) (notes []verdict.Reason) {
 	before := map[string]*ledger.Launch{}
 	for _, next := range launches {
-		if l := before[next.On()]; l != nil && next.Started.Before(l.Started) {
+		if l := before[next.PlaceName()]; l != nil && next.Started.Before(l.Started) {
 			notes = append(notes, verdict.Say("explain.clock_back",
 				"the machine's clock went back by {by} between the starts of {subject} and {next}; no number "+
 					"depends on it",
 				verdict.Dur("by", l.Started.Sub(next.Started)), verdict.Text("next", next.ID)).On(l.ID))
 		}
-		before[next.On()] = next
+		before[next.PlaceName()] = next
 	}
 	for i, l := range launches[:max(0, len(launches)-1)] {
 		next := launches[i+1]

@@ -66,7 +66,7 @@ func TestHeadline(t *testing.T) {
 	level, odd := ledger.Level{Name: "smoke", Verdict: verdict.Pass}, ledger.Rule{Name: "level best", Role: "criterion", Verdict: verdict.Pass, Reasons: facts("enough")}
 	d := &ledger.Decision{
 		Kind: "feature", Verdict: verdict.Pass, Levels: []ledger.Level{level}, Rules: []ledger.Rule{odd},
-		Reasons: []verdict.Reason{fact("criterion a is what was chosen by"), level.Bare(), odd.Reason()},
+		Reasons: []verdict.Reason{fact("criterion a is what was chosen by"), level.WithoutCauses(), odd.Reason()},
 	}
 	if got, want := verdict.Lines(Why(d)), []string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -20,7 +20,7 @@ func Why(d *ledger.Decision) []verdict.Reason {
 	reasons := slices.Concat(root, headline(d), rules)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
 		for _, r := range slices.Concat(d.Reasons, d.Notes) {
-			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Bare().Equal(r) })
+			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.WithoutCauses().Equal(r) })
 			if !slices.ContainsFunc(reasons, r.Equal) && !(unmeasured && bare) {
 				reasons = append(reasons, r)
 			}

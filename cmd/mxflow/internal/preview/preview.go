@@ -49,7 +49,7 @@ type Planned struct {
 	Least int              `json:"least_launches,omitempty"`
 	Notes []verdict.Reason `json:"notes,omitempty"`
 	// Sends is what each launch sends.
-	Sends *apply.Sent `json:"sends,omitempty"`
+	Sends *apply.SentLoad `json:"sends,omitempty"`
 }
 
 // JSON is a node of a preview for programs.
@@ -61,7 +61,7 @@ func JSON(p *plans.Plan, st *runtime.State) Planned {
 	if st.Decision != nil {
 		j.Verdict = string(st.Decision.Verdict)
 	}
-	if s := apply.SentBy(p, st.Node); s.Cells > 0 && len(st.Launches) > 0 {
+	if s := apply.SentLoadOf(p, st.Node); s.Cells > 0 && len(st.Launches) > 0 {
 		j.Sends = &s
 	}
 	return j
@@ -75,7 +75,7 @@ func Action(st *runtime.State) string {
 		return "locked"
 	case st.Recorded:
 		return "reuse"
-	case st.Missing():
+	case st.HasWork():
 		return "measure"
 	}
 	return "decide"
@@ -110,7 +110,7 @@ func Print(on table.Screen, p *plans.Plan, states []*runtime.State, e apply.Esti
 			if least := sure(st.Launches); least < n {
 				row[2] = fmt.Sprintf("%d–%d", least, n)
 			}
-			if words := sendingWords(apply.SentBy(p, st.Node)); words != "" {
+			if words := sendingWords(apply.SentLoadOf(p, st.Node)); words != "" {
 				row[3] += "\n" + words
 			}
 		}
@@ -194,7 +194,7 @@ func launchCount(e apply.Estimate) string {
 }
 
 // sendingWords describe what a launch sends; empty for a single cell without a pace.
-func sendingWords(s apply.Sent) string {
+func sendingWords(s apply.SentLoad) string {
 	if s.Cells < 2 && s.Seconds == 0 {
 		return ""
 	}

@@ -197,7 +197,7 @@ func With(st *store.Store, p *plans.Plan, states []*runtime.State, differences i
 		switch d := s.Decision; {
 		case d != nil:
 			w.WouldBe, w.Accepted, w.Rules, w.Reasons = d.Verdict, d.Accepted, d.Rules, d.Why()
-		case s.Missing():
+		case s.HasWork():
 			w.WouldBe = verdict.Inconclusive
 			w.Reasons = []verdict.Reason{verdict.Say("replay.to_measure", "an apply would measure it first: {causes}").From(s.Why)}
 			if s.Node.Kind == runtime.KindStep {

@@ -57,7 +57,7 @@ func Read(plan, key string) (*seal.Seal, error) {
 }
 
 // Lines are the changes, for people.
-func Lines(moved []seal.Moved) string {
+func Lines(moved []seal.Change) string {
 	var lines []string
 	for _, m := range moved {
 		line := fmt.Sprintf("  %s:%d: %s: sealed %s, now %s", m.File, m.Line, m.Path, cmp.Or(m.Was, "absent"), cmp.Or(m.Is, "absent"))

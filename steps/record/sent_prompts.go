@@ -10,8 +10,8 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// Sent are prompts of a launch that its parent may be asked again. It is an artifact.
-type Sent struct {
+// SentPrompts are prompts of a launch that its parent may be asked again. It is an artifact.
+type SentPrompts struct {
 	Of store.Origin `json:"of"`
 	// Cells are some conversations of each cell.
 	Cells map[string][]SentPrompt `json:"cells"`
@@ -32,7 +32,7 @@ const mostSent = 64
 // keepSent stores some of the prompts that were answered, chosen when all were: nobody
 // could know which.
 func keepSent(st *launch.Started, sent []sentCell) error {
-	kept := Sent{Of: st.Origin(), Cells: map[string][]SentPrompt{}}
+	kept := SentPrompts{Of: st.Origin(), Cells: map[string][]SentPrompt{}}
 	for _, c := range sent {
 		random := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(st.Record.Draw.Seed + c.cell.Address))))
 		for _, i := range random.Perm(len(c.prompts.Measured)) {

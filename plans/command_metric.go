@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Printed is a metric that an engine of kind command prints, in one cell.
-type Printed struct {
+// CommandMetric is a metric that an engine of kind command prints, in one cell.
+type CommandMetric struct {
 	measure.Metric
 	// Cell is "command", or with labels "command.batch2.tp7".
 	Cell string
@@ -23,28 +23,28 @@ type Printed struct {
 }
 
 // Address is its address among the metrics of a launch.
-func (p Printed) Address() string { return p.Cell + "." + p.Name }
+func (p CommandMetric) Address() string { return p.Cell + "." + p.Name }
 
-// PrintedBy are the cells of a metric block. The error names the wrong attribute.
-func PrintedBy(b *Block) ([]Printed, *AttrError) {
+// CommandMetricsOf are the cells of a metric block. The error names the wrong attribute.
+func CommandMetricsOf(b *Block) ([]CommandMetric, *AttrError) {
 	text := func(name string) string { s, _ := b.Attrs[name].(string); return s }
 	labels, isMap := b.Attrs["labels"].(map[string]any)
 	if b.Attrs["labels"] != nil && !isMap {
 		return nil, &AttrError{Attr: "labels", Code: "wrong-type", Summary: "Wrong type for labels", Detail: "labels takes a map of names to a value or a list of values, such as { tp = [1, 2] }."}
 	}
-	return PrintedAs(b.Name, text("as"), text("unit"), text("better"), labels)
+	return NewCommandMetrics(b.Name, text("as"), text("unit"), text("better"), labels)
 }
 
-// PrintedAs is PrintedBy, given the content of the block.
-func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed, *AttrError) {
-	p := Printed{As: as, Cell: CommandKind, Metric: measure.Metric{Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "extracted by the plan's jq expression"}}
+// NewCommandMetrics is PrintedBy, given the content of the block.
+func NewCommandMetrics(name, as, unit, better string, labels map[string]any) ([]CommandMetric, *AttrError) {
+	p := CommandMetric{As: as, Cell: CommandKind, Metric: measure.Metric{Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "extracted by the plan's jq expression"}}
 	if b := measure.Better(better); b == measure.Higher || b == measure.Lower {
 		p.Better = b
 	}
 	if wrong := p.fromCatalogue(unit, better); wrong != nil {
 		return nil, wrong
 	}
-	all := []Printed{p}
+	all := []CommandMetric{p}
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		values, isList := labels[name].([]any)
 		if !isList {
@@ -53,7 +53,7 @@ func PrintedAs(name, as, unit, better string, labels map[string]any) ([]Printed,
 		if !labelWord.MatchString(name) || len(values) == 0 {
 			return nil, &AttrError{Attr: "labels", Code: "invalid-value", Summary: "Invalid label", Detail: fmt.Sprintf("%q has %d values. A label is a name of lower-case letters, digits and _ with at least one value, as in { tp = [1, 2] }.", name, len(values))}
 		}
-		var more []Printed
+		var more []CommandMetric
 		for _, of := range all {
 			for _, v := range values {
 				element, ok := labelElement(name, v)
@@ -107,10 +107,10 @@ func labelElement(name string, value any) (string, bool) {
 }
 
 // ShortAddress is its address below "command", as messages name it.
-func (p Printed) ShortAddress() string { return strings.TrimPrefix(p.Address(), CommandKind+".") }
+func (p CommandMetric) ShortAddress() string { return strings.TrimPrefix(p.Address(), CommandKind+".") }
 
 // fromCatalogue takes unit and direction from the catalogue if the block names a metric of it.
-func (p *Printed) fromCatalogue(unit, better string) *AttrError {
+func (p *CommandMetric) fromCatalogue(unit, better string) *AttrError {
 	if p.As == "" {
 		for _, need := range []struct{ name, given, example string }{{"unit", unit, "tok/s"}, {"better", better, "higher"}} {
 			if need.given == "" {
@@ -130,22 +130,22 @@ func (p *Printed) fromCatalogue(unit, better string) *AttrError {
 	return nil
 }
 
-// Prints are the metrics that an engine of kind command declares, in the order of the
+// CommandMetrics are the metrics that an engine of kind command declares, in the order of the
 // plan; a mistaken block has none.
-func (e *Engine) Prints() (list []Printed) {
+func (e *Engine) CommandMetrics() (list []CommandMetric) {
 	if !e.IsCommand() {
 		return nil
 	}
 	for _, b := range e.Parts["metric"] {
-		cells, _ := PrintedBy(b)
+		cells, _ := CommandMetricsOf(b)
 		list = append(list, cells...)
 	}
 	return list
 }
 
-// PrintedAt finds the metric that the elements after "command" start with, and what
+// FindCommandMetric finds the metric that the elements after "command" start with, and what
 // follows it. If there is none, names are those that exist.
-func PrintedAt(list []Printed, elements []string) (p Printed, rest, names []string, ok bool) {
+func FindCommandMetric(list []CommandMetric, elements []string) (p CommandMetric, rest, names []string, ok bool) {
 	for _, p := range list {
 		own := strings.Split(p.ShortAddress(), ".")
 		if len(elements) >= len(own) && slices.Equal(elements[:len(own)], own) {
@@ -153,5 +153,5 @@ func PrintedAt(list []Printed, elements []string) (p Printed, rest, names []stri
 		}
 		names = append(names, p.ShortAddress())
 	}
-	return Printed{}, nil, names, false
+	return CommandMetric{}, nil, names, false
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-// Sent is what each launch of a benchmark sends.
-type Sent struct {
+// SentLoad is what each launch of a benchmark sends.
+type SentLoad struct {
 	Cells    int `json:"cells"`
 	Requests int `json:"requests"`
 	// Seconds is how long that takes by rates and durations alone, however fast the
@@ -14,9 +14,9 @@ type Sent struct {
 	Seconds float64 `json:"seconds_by_pace,omitempty"`
 }
 
-// SentBy is what the benchmark of a node's feature sends; empty for other nodes and for a
+// SentLoadOf is what the benchmark of a node's feature sends; empty for other nodes and for a
 // command, which brings its own work.
-func SentBy(p *plans.Plan, n *runtime.Node) (s Sent) {
+func SentLoadOf(p *plans.Plan, n *runtime.Node) (s SentLoad) {
 	if n.Kind != runtime.KindBenchmark {
 		return s
 	}
@@ -28,7 +28,7 @@ func SentBy(p *plans.Plan, n *runtime.Node) (s Sent) {
 	if protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {
 		return s
 	}
-	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
+	for _, name := range p.SentWorkloads(protocol.Level(plans.BenchmarkLevel)) {
 		w := p.Workload(name)
 		if w == nil {
 			continue
