@@ -115,15 +115,15 @@ func (h How) Host() string {
 type Launch struct {
 	// ID names the launch in process markers and messages.
 	ID string
-	// Owner marks everything started on behalf of one state directory, so that
+	// Owner marks everything started on behalf of one state directory, so
 	// what a killed mxflow left behind is found again (see Sweep).
 	Owner string
 	// LogPath is the file that gets stdout and stderr, in order of arrival: an absolute
 	// path, as programs that run in other folders are told of it. A log that already is
-	// there is moved aside to LogPath + ".old", so that nothing an earlier launch printed
+	// there is moved aside to LogPath + ".old", so nothing an earlier launch printed
 	// is taken for evidence of this one.
 	LogPath string
-	// OutPath, where it is set, is the file that gets stdout instead, so that
+	// OutPath, where it is set, is the file that gets stdout instead, so
 	// what a command prints can be read apart from what it logs.
 	OutPath string
 	// Evidence are patterns whose lines stay in a log that must be cut.

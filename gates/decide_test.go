@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// noiseless is launch noise that is recorded but too small to matter, so that the first
+// noiseless is launch noise that is recorded but too small to matter, so the first
 // look is at 3 launches.
 func noiseless(addresses ...string) Settings {
 	s := usual

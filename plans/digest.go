@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// digestVersion changes when the same plan would get another digest, so that an old
+// digestVersion changes when the same plan would get another digest, so an old
 // digest is never mistaken for that of a changed plan.
 const digestVersion = "mxflow plan v3\n"
 

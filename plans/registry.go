@@ -8,7 +8,7 @@ import (
 )
 
 // Registry declares what levels, steps and engine kinds accept. It is filled by the
-// packages that implement them, so that a new level is one file in its own package.
+// packages that implement them, so a new level is one file in its own package.
 type Registry struct {
 	Levels  map[string]Schema
 	Steps   map[string]Schema
@@ -20,7 +20,7 @@ type Registry struct {
 	// Dataset reads the content of a file of prompts; name is for messages. Nil accepts
 	// any content.
 	Dataset func(name string, data []byte) (DataRows, error)
-	// Unified reports whether a GPU of this machine shares the host's memory, so that it
+	// Unified reports whether a GPU of this machine shares the host's memory, so it
 	// has none of its own to read. Nil means that none does.
 	Unified func() bool
 	// Decision checks error rates and launches per arm; its error tells what is wrong

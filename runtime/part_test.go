@@ -38,7 +38,7 @@ func TestPart(t *testing.T) {
 }
 
 // TestEventsCarryReasons: the event that ends a node has the reasons of its decision
-// with all that they follow from, so that whoever shows it can leave some of it out.
+// with all that they follow from, so whoever shows it can leave some of it out.
 func TestEventsCarryReasons(t *testing.T) {
 	kernels := ledger.Level{Name: "kernels", Verdict: verdict.Fail, Reasons: []verdict.Reason{verdict.Say("broken",
 		"{error}",

@@ -81,7 +81,7 @@ func (s *State) HasWork() bool {
 
 // Reconcile derives from the plan and the record what each node comes to, in the graph's
 // order: its outcome, why it is locked, or the work that is missing. What waits for
-// missing work is derived as if that passed where it can, so that the states are all that
+// missing work is derived as if that passed where it can, so the states are all that
 // an apply would do. It changes nothing.
 func (r *Runner) Reconcile() ([]*State, error) {
 	w := r.walk()

@@ -230,7 +230,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// random are answers of a model whose likeliest token is always the same, so that all
+// random are answers of a model whose likeliest token is always the same, so all
 // positions are compared, with the noise of a quantised engine.
 func random(r *rand.Rand, answers, tokens, k int) []Answer {
 	all := make([]Answer, answers)

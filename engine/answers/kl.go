@@ -170,7 +170,7 @@ func likeliest(a, b *list) bool {
 // over what is not known, d = Q(D) and e = P(E), where P(R) = rest of P − e and Q(R) =
 // rest of Q − d. One bucket for D, E and R together would be the least of it without
 // limits; but a token that is not listed has at most the least probability that is
-// (of the engine's k likeliest), so that d ≤ |D|·most of Q and e ≤ |E|·most of P, and
+// (of the engine's k likeliest), so d ≤ |D|·most of Q and e ≤ |E|·most of P, and
 // lists that have no token in common are far apart. The function is convex in (d, e),
 // so that its least value is that of one of four points: each of d and e free or at
 // its limit.

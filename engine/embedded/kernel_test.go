@@ -91,7 +91,7 @@ func TestDot(t *testing.T) {
 		a, b, want := make([]float32, n), make([]float32, n), float32(0)
 		for i := range a {
 			a[i], b[i] = float32(i%7-3), float32(i%5-1)
-			want += a[i] * b[i] // all are whole numbers, so that no order rounds
+			want += a[i] * b[i] // all are whole numbers, so no order rounds
 		}
 		if got := dot(a, b); got != want {
 			t.Errorf("%d products add up to %v, want %v", n, got, want)

@@ -50,7 +50,7 @@ func TestPrefixReuseIsExact(t *testing.T) {
 	}
 }
 
-// markSequence makes a sequence whose keys and values follow from its tokens, so that
+// markSequence makes a sequence whose keys and values follow from its tokens, so
 // everything that comes out of a cache can be checked.
 func markSequence(s shape, tokens []token) *sequence {
 	seq := &sequence{tokens: tokens, kv: newKVCache(1, len(tokens)*s.kvDims())}
@@ -71,7 +71,7 @@ func mark(prefix []token) (key, value float32) {
 	return key, -key - 1
 }
 
-// Random sequences over few tokens, so that they share prefixes and the small cache
+// Random sequences over few tokens, so they share prefixes and the small cache
 // evicts blocks all the time.
 func TestPrefixCacheHoldsItsPromises(t *testing.T) {
 	s := shape{layers: 1, kvHeads: 1, headDim: 2}

@@ -35,7 +35,7 @@ func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
 	s := &scheduler{
 		model: m, config: m.config, log: log, exit: exit,
 		places: make(chan struct{}, m.config.MaxNumSeqs), turn: make(chan struct{}, 1),
-		// The first position is there without speculation, too, so that all names are.
+		// The first position is there without speculation, too, so all names are.
 		metrics: &metrics{acceptedAt: make([]atomic.Int64, max(1, m.config.Speculation))},
 	}
 	if m.config.KVCache {
@@ -171,7 +171,7 @@ func (s *scheduler) step(ctx context.Context, a *answer) (p piece, fault func() 
 	defer func() { <-s.turn }()
 	s.model.astray = a.astray
 	if s.config.Faults["leak"] > 0 && a.count == 0 {
-		s.leaked = append(s.leaked, bytes.Repeat([]byte{1}, s.config.Faults["leak"]<<10)) // written, so that it is in memory
+		s.leaked = append(s.leaked, bytes.Repeat([]byte{1}, s.config.Faults["leak"]<<10)) // written, so it is in memory
 	}
 	start, trace := time.Now(), s.model.trace.Load()
 	began := trace.now()

@@ -235,8 +235,8 @@ func TestFaultsAmongAcceptedTokens(t *testing.T) {
 	}
 }
 
-// BenchmarkSpeculation generates 64 tokens of text that is already in the prompt, so that
-// drafts are right, and of text that is not, so that most are wrong. It reports which
+// BenchmarkSpeculation generates 64 tokens of text that is already in the prompt, so
+// drafts are right, and of text that is not, so most are wrong. It reports which
 // share of the drafted tokens was right.
 func BenchmarkSpeculation(b *testing.B) {
 	for _, moe := range []string{MoERouted, MoEAll} {

@@ -10,7 +10,7 @@ import (
 // token is an index into the vocabulary.
 type token = int32
 
-// The vocabulary starts with the 256 bytes, so that any input has an encoding.
+// The vocabulary starts with the 256 bytes, so any input has an encoding.
 // Byte tokens start at '!': token 0 is what a broken engine repeats (the
 // argmax of NaN logits is index 0), and real vocabularies made that "!!!!!!".
 const (

@@ -102,7 +102,7 @@ func (w *weights) bytes() int {
 //
 //  1. The embedding writes the code of the token (signCode) into the token slot.
 //  2. In layer 0, two query heads are "previous token heads": their query bias
-//     is their key bias turned back by one and by two positions, so that
+//     is their key bias turned back by one and by two positions, so
 //     through RoPE the score peaks at exactly that distance. Their values are
 //     the token slot, their output the slots for earlier tokens. Where there
 //     is no such position, the sink takes the attention.
@@ -114,7 +114,7 @@ func (w *weights) bytes() int {
 //  4. The lm_head compares the next slot with each token's code.
 //
 // All other weights are random and small: they stir the scratch dimensions,
-// which the experts and the lm_head read, so that every kernel moves the logits
+// which the experts and the lm_head read, so every kernel moves the logits
 // a little and a broken one moves them a lot.
 //
 // So this is a lookup in a transformer's clothes: what it says was put there,
@@ -144,7 +144,7 @@ type builder struct {
 	slots   [contextSlots]shuffle // from the token slot to slot i
 	next    shuffle               // from the token slot to the next slot
 	gain    float32               // norm gain that makes codes ±1 after RMSNorm
-	calm    float64               // scale of random writes, so that deep models stay as steady as shallow ones
+	calm    float64               // scale of random writes, so deep models stay as steady as shallow ones
 	homes   []int
 	starter []token
 	inText  map[token]bool

@@ -261,7 +261,7 @@ func TestRecordedServersAreObserved(t *testing.T) {
 	})
 }
 
-// shown prints numbers to three places, so that scaled ones can be written down.
+// shown prints numbers to three places, so scaled ones can be written down.
 func shown(v any) string {
 	if f, ok := v.(float64); ok {
 		text := strconv.FormatFloat(f, 'f', 3, 64)
@@ -440,7 +440,7 @@ func TestSGLangLog(t *testing.T) {
 }
 
 // TestOwnLog: the log of a start on an H200 that we recorded. Several observations come
-// from its line of 3 kB: each is kept with its surroundings, so that a glob is evidence
+// from its line of 3 kB: each is kept with its surroundings, so a glob is evidence
 // for its own observation and for no other.
 func TestOwnLog(t *testing.T) {
 	got := inLog(t, "vllm", filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log"))

@@ -121,7 +121,7 @@ type Effect struct {
 }
 
 // Apply turns settings into what the engine reads, in the order in which the kind
-// declares them, so that equal settings give equal commands. A nil value counts as
+// declares them, so equal settings give equal commands. A nil value counts as
 // absent. Values are what a plan decodes to: string, bool, int or float64, []any and
 // map[string]any. An unknown setting or a value that the setting does not accept is
 // an error; all are reported at once.

@@ -121,7 +121,7 @@ var trtllmSettings = []Setting{
 	{Name: "async_scheduling", Type: TypeBool, Key: "disable_overlap_scheduler", On: &Effect{Config: map[string]any{"disable_overlap_scheduler": false}}, Off: &Effect{Config: map[string]any{"disable_overlap_scheduler": true}}, Default: "true", Doc: "Prepare the next step while the GPU runs the current one."},
 	{Name: "cuda_graph_max_bs", Type: TypeNumber, Whole: true, Key: "cuda_graph_config.max_batch_size", Default: "128", Doc: "Largest batch with a CUDA graph; larger ones run without."},
 	{Name: "cuda_graph_padding", Type: TypeBool, Key: "cuda_graph_config.enable_padding", Default: "false", Doc: "Pad batches to the next size with a CUDA graph."},
-	// After the members of cuda_graph_config, so that true removes them.
+	// After the members of cuda_graph_config, so true removes them.
 	{Name: "enforce_eager", Type: TypeBool, On: &Effect{Config: map[string]any{"cuda_graph_config": nil}}, Off: &Effect{Config: map[string]any{"cuda_graph_config": map[string]any{}}}, Default: "false", Doc: "Run without CUDA graphs."},
 	{Name: "enable_torch_compile", Type: TypeBool, On: &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}}, Off: &Effect{Config: map[string]any{"torch_compile_config": nil}}, Default: "false", Doc: "Compile the model with torch.compile."},
 	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: method, model (model_dir before 1.2), num_speculative_tokens.", Fields: []Setting{

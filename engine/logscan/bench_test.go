@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A log of an engine, searched for 25 globs and 25 expressions: at least 20 MB/s, so that
+// A log of an engine, searched for 25 globs and 25 expressions: at least 20 MB/s, so
 // the largest log of 256 MiB is read in a few seconds.
 func BenchmarkScan(b *testing.B) {
 	var log strings.Builder

@@ -113,7 +113,7 @@ func (l *File) Bound() {
 	_, _ = l.Out.Write(append(text, redact.Known().WithoutCutStart(string(end))...))
 }
 
-// lineBefore is the end of the last line before a position, so that a cut there leaves no
+// lineBefore is the end of the last line before a position, so a cut there leaves no
 // half of a secret; if that is far off, a position far enough before it.
 func (l *File) lineBefore(at int64) int64 {
 	near := make([]byte, min(at, 64<<10))

@@ -339,7 +339,7 @@ func (f *lastMatch) extract() Extract {
 	if f.by == nil {
 		return found
 	}
-	// What is cut is already clean, so that no part of a secret is left.
+	// What is cut is already clean, so no part of a secret is left.
 	line := foreign.CleanTo(f.line, foreign.WorkLimit)
 	if at := f.by.expr.FindStringSubmatchIndex(line); at != nil && at[2*f.by.group] >= 0 {
 		found.At, found.To = at[2*f.by.group], at[2*f.by.group+1]

@@ -83,7 +83,7 @@ func NodeOf(address string) int {
 
 // Share divides CPUs among places, each of which wants those of a NUMA node (-1 for any):
 // whole cores, as many for each as for its neighbours on the node; left-over cores go to
-// nobody, so that places are alike. It returns nil if a place would have none.
+// nobody, so places are alike. It returns nil if a place would have none.
 func Share(cpus []CPU, nodes []int) [][]int {
 	wanted := slices.Clone(nodes)
 	known := func(node int) bool { return slices.ContainsFunc(cpus, func(c CPU) bool { return c.Node == node }) }

@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// Environment is the fingerprint of this machine, so that numbers from different machines
+// Environment is the fingerprint of this machine, so numbers from different machines
 // are not compared unnoticed: os, arch, arch_level (what the binary was compiled for),
 // cpu (model), cores (usable ones), cpu_limit (a control group's quota, in CPUs), mem_gib,
 // kernel, priority (scheduling policy and nice value), host (a hash: the name itself stays

@@ -172,7 +172,7 @@ func (s *Sampler) done(f func()) {
 	}
 }
 
-// Mark reads the engine's page once more, now, so that differences of counters have a
+// Mark reads the engine's page once more, now, so differences of counters have a
 // value at the edge of a cell. It returns after the reading.
 func (s *Sampler) Mark(ctx context.Context) {
 	if s.page != nil {
@@ -181,7 +181,7 @@ func (s *Sampler) Mark(ctx context.Context) {
 }
 
 const (
-	// lead is how long GPUs are watched before the first request to an engine, so that
+	// lead is how long GPUs are watched before the first request to an engine, so
 	// there are readings before it, and of their power when idle.
 	lead = 1500 * time.Millisecond
 	// gpuReading and hostReading are long enough for one more reading: energy up to the

@@ -347,7 +347,7 @@ func follow(ctx context.Context, silence time.Duration, args []string, each func
 	return errors.New("nvidia-smi ended")
 }
 
-// lines reads lines until there are no more; one that is too long is cut, so that it is not
+// lines reads lines until there are no more; one that is too long is cut, so it is not
 // as requested. A last line without its end is dropped: its last number may lack digits.
 func lines(from io.Reader, each func(line string, at time.Time)) {
 	in := bufio.NewReaderSize(from, 4096)

@@ -23,7 +23,7 @@ type host struct {
 	zones []*zone
 	joule float64
 	// ticks are the processor ticks of every process seen, as last read, including those
-	// that have ended, so that their sum never falls.
+	// that have ended, so their sum never falls.
 	ticks map[procID]uint64
 	meter Meter
 	// group is the container's control group once found, groupFile its file of memory in

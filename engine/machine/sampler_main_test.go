@@ -46,7 +46,7 @@ type fakeMachine struct {
 	// stream is a recording with the names of its fields in the first line.
 	stream string
 	// apps are the processes on the GPUs, as --query-compute-apps prints them. It
-	// is a file, so that it can change.
+	// is a file, so it can change.
 	apps string
 	// does is what it does once the recording has been played: "end", "hang",
 	// "again" or "noise".

@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the goldens")
 
 // invented is a recording of two cells on a machine with two GPUs. It is made of
-// whole numbers and single divisions, so that every architecture makes the same.
+// whole numbers and single divisions, so every architecture makes the same.
 func invented() Recording {
 	r := rand.New(rand.NewPCG(5, 2))
 	clock := 10 * time.Second

@@ -52,7 +52,7 @@ func All(ctx context.Context, inst engine.Instance, metrics string, patterns []k
 	return all
 }
 
-// observer keeps what was already read, so that nothing is asked twice.
+// observer keeps what was already read, so nothing is asked twice.
 type observer struct {
 	inst    engine.Instance
 	metrics string
@@ -202,7 +202,7 @@ func (o *observer) get(ctx context.Context, path string) *page {
 	return o.page("GET "+path, func() ([]byte, error) { return Page(ctx, o.inst.Access(), path) })
 }
 
-// file reads a file where the engine lives. It is cut there, so that no huge file is
+// file reads a file where the engine lives. It is cut there, so no huge file is
 // transferred.
 func (o *observer) file(ctx context.Context, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, observeLimit)

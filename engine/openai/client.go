@@ -70,7 +70,7 @@ func New(baseURL, model string) *Client {
 // IdleConnections is how many of them a client keeps: as many as there may be streams.
 const IdleConnections = 4096
 
-// Close closes idle connections, so that the engine can stop without waiting
+// Close closes idle connections, so the engine can stop without waiting
 // for them.
 func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
 

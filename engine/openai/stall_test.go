@@ -231,7 +231,7 @@ func TestSentIsNeverSubtracted(t *testing.T) {
 	}
 }
 
-// pipes is a listener whose connections are net.Pipes, so that the server is
+// pipes is a listener whose connections are net.Pipes, so the server is
 // inside the test's bubble and time there is exact.
 type pipes struct {
 	conns  chan net.Conn

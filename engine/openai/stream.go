@@ -19,10 +19,10 @@ const maxWaiting = 128 << 20
 // the request is handed to the HTTP client, so a connection that must be opened first is
 // counted. The clock is read once after each read from the connection: the events that one
 // read brought share its time, since the client could not have had them earlier. Bytes are
-// kept as they come and decoded after the end, so that decoding delays no event; only what
+// kept as they come and decoded after the end, so decoding delays no event; only what
 // a time limit, Request.Heard or the end of the answer depends on is decoded at once.
 //
-// Sent keeps the monotonic reading of the send, so that who knows a zero on that
+// Sent keeps the monotonic reading of the send, so who knows a zero on that
 // clock can place it there; stored, it is the wall clock alone.
 //
 // The sample's workload, index and warm-up mark are the caller's to fill in.

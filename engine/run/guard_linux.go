@@ -178,7 +178,7 @@ func endBelow(group int, linger time.Duration, kill, exited, empty <-chan struct
 			}
 			switch {
 			case isClosed(kill):
-				if p.pgid == group { // at once, so that none of it forks meanwhile
+				if p.pgid == group { // at once, so none of it forks meanwhile
 					_ = unix.Kill(-group, unix.SIGKILL)
 				}
 				_ = p.signal(unix.SIGKILL)

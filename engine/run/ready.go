@@ -43,7 +43,7 @@ type Waiter struct {
 	// Exited and Exit are the Instance's.
 	Exited <-chan struct{}
 	Exit   func() *engine.Exit
-	// Settled means that nobody is starting the server, so that there is no point in
+	// Settled means that nobody is starting the server, so there is no point in
 	// waiting for a page that it does not know.
 	Settled bool
 	// Key names what to check if the server wants another key.

@@ -67,7 +67,7 @@ type Reader struct {
 	known map[string]File
 }
 
-// Learn makes digests on record known, so that files with the same size and times are not
+// Learn makes digests on record known, so files with the same size and times are not
 // read.
 func (r *Reader) Learn(files []File) {
 	r.mu.Lock()

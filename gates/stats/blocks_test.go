@@ -48,7 +48,7 @@ func (d devices) draw(q *Question, rng *rand.Rand) {
 		on := r % d.n
 		q.Blocks[r] = on
 		at := level[on] + drift[on]*float64(r)
-		// Orders alternate, so that half of the neighbours run the candidate at any time.
+		// Orders alternate, so half of the neighbours run the candidate at any time.
 		beside := d.neighbour * float64(d.n-1) / 2
 		q.Candidate[r] = at + effect[on] + d.ratio*rng.NormFloat64() - beside
 		if d.single {

@@ -78,7 +78,7 @@ func (r Reason) Equal(o Reason) bool {
 }
 
 // reasonJSON is how a reason is written: with its text as a person reads it and, if values
-// stand in it, as it was made, so that it can be said again of another subject.
+// stand in it, as it was made, so it can be said again of another subject.
 type reasonJSON struct {
 	Kind     code.Kind `json:"kind"`
 	Subject  string    `json:"subject,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Head keeps the first Limit bytes of what is written to it and discards the rest, so that
+// Head keeps the first Limit bytes of what is written to it and discards the rest, so
 // a command's output is bounded. It is safe for concurrent use.
 type Head struct {
 	Limit int

@@ -17,7 +17,7 @@ const (
 )
 
 // New returns a client that keeps up to so many idle connections to an engine; with 0 each
-// request has its own, so that measuring starts with none of ours.
+// request has its own, so measuring starts with none of ours.
 //
 // HTTP/1.1 gives every stream its own connection, so one stream's flow control or lost
 // packet cannot delay another's events, and the engine's own HTTP server is used as most of

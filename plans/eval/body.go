@@ -15,7 +15,7 @@ import (
 )
 
 // Body reads the attributes and blocks of one block. Each method reports any mistake in
-// what it reads and returns the default instead, so that a decoder reads straight through
+// what it reads and returns the default instead, so a decoder reads straight through
 // and finds everything at once. An attribute that is null counts as not written.
 type Body struct {
 	Scope *Scope

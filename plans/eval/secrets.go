@@ -22,7 +22,7 @@ const Sensitive = mark("sensitive")
 
 // secrets are the sensitive texts that a load has encountered.
 type secrets struct {
-	// Marked is set as soon as there is a sensitive value, so that all other plans do not
+	// Marked is set as soon as there is a sensitive value, so all other plans do not
 	// pay for the search.
 	Marked bool
 	texts  []string

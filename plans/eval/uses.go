@@ -51,7 +51,7 @@ func (l *Scope) First(b *hcl.Block) bool {
 	return s != nil && s.At == b.LabelRanges[len(b.Labels)-1]
 }
 
-// MarkIncomplete notes that some blocks of a type could not be made, so that references to them
+// MarkIncomplete notes that some blocks of a type could not be made, so references to them
 // are not reported as mistakes of their own.
 func (l *Scope) MarkIncomplete(kind string) {
 	l.Doubted[kind] = true

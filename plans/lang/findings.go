@@ -48,7 +48,7 @@ type DiagnosticJSON struct {
 	Snippet string `json:"snippet,omitempty"`
 }
 
-// DiagnosticsJSON is the diagnostics for programs; never nil, so that it
+// DiagnosticsJSON is the diagnostics for programs; never nil, so it
 // encodes as a list.
 func (r *Findings) DiagnosticsJSON() []DiagnosticJSON {
 	list := make([]DiagnosticJSON, 0, len(r.Diagnostics))

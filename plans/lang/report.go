@@ -42,7 +42,7 @@ func SeenAt(first, now hcl.Range) string {
 	return fmt.Sprintf("on line %d", first.Start.Line)
 }
 
-// RangeOf is an HCL range as a plans.Range, so that no HCL type reaches the users of a
+// RangeOf is an HCL range as a plans.Range, so no HCL type reaches the users of a
 // Plan.
 func RangeOf(r hcl.Range) plans.Range {
 	return plans.Range{

@@ -58,7 +58,7 @@ func Describe(v cty.Value) string {
 }
 
 // Reference is the value of an expression that names a block. It has one type for every
-// block, so that a conditional may choose between blocks.
+// block, so a conditional may choose between blocks.
 func Reference(block, kind, name string) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"block": cty.StringVal(block), "type": cty.StringVal(kind), "name": cty.StringVal(name),

@@ -161,7 +161,7 @@ type loader struct {
 	order   []*featureNotes
 	edges   []phaseEdge
 	targets []targetNote
-	// circular is set if the graph has a cycle, so that nothing walks it.
+	// circular is set if the graph has a cycle, so nothing walks it.
 	circular bool
 	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
 	protocolsInDoubt bool
@@ -186,7 +186,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	return l
 }
 
-// load decodes in passes: labels, so that a reference may come before what it refers to;
+// load decodes in passes: labels, so a reference may come before what it refers to;
 // variables and locals, and which blocks for_each makes, in the order of their
 // dependencies; bodies; then what needs the whole plan.
 func (l *loader) load() {

@@ -23,7 +23,7 @@ import (
 const Mark = "[redacted]"
 
 // MinLength is the least length of a secret, in bytes. A shorter text occurs in ordinary
-// words and numbers, so that removing it would show where it was and ruin the rest.
+// words and numbers, so removing it would show where it was and ruin the rest.
 const MinLength = 4
 
 // window is how many bytes in a row of a secret are removed by themselves.
@@ -65,7 +65,7 @@ func OnlyWhole(secrets []string) *Redactor {
 	return NewWith(secrets, func(string) string { return Mark })
 }
 
-// NewWith is Whole with a mark that may depend on the secret, so that equal secrets can be
+// NewWith is Whole with a mark that may depend on the secret, so equal secrets can be
 // told from different ones.
 func NewWith(secrets []string, mark func(secret string) string) *Redactor {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinLength })
@@ -102,7 +102,7 @@ func (r *Redactor) add(form string) {
 	}
 }
 
-// sieved is a window's bit. There are many more than windows of some long secrets, so that
+// sieved is a window's bit. There are many more than windows of some long secrets, so
 // nearly all text is told by them.
 func sieved(w uint64) uint64 { return w * 0x9e3779b97f4a7c15 >> (64 - 21) }
 
@@ -162,7 +162,7 @@ func (r *Redactor) next(text string, low []byte, from int) (begin, end int, mark
 	return begin, end, mark
 }
 
-// Mask is a text with stars in place of the lines that hold a secret, so that places in it
+// Mask is a text with stars in place of the lines that hold a secret, so places in it
 // stay; nil if that does not remove all.
 func (r *Redactor) Mask(text []byte) []byte {
 	if r == nil || r.Text(string(text)) == string(text) {

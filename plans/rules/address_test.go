@@ -509,7 +509,7 @@ func TestSyntaxMistakesSayWhatWasMeant(t *testing.T) {
 	}
 }
 
-// The parser gives two comparisons of a chain the same node, so that a tree of a few
+// The parser gives two comparisons of a chain the same node, so a tree of a few
 // hundred bytes has more paths than there are atoms.
 func TestHostileRulesEndSoon(t *testing.T) {
 	r := newRules(t)

@@ -306,7 +306,7 @@ func TestLogic(t *testing.T) {
 	}
 }
 
-// randomRule is a rule over few values, so that each comparison has both outcomes.
+// randomRule is a rule over few values, so each comparison has both outcomes.
 func randomRule(rnd *rand.Rand, depth int) string {
 	if depth == 0 {
 		tg := `feature["first"].chat.tg`

@@ -164,7 +164,7 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, labels []string, places []hcl.
 			}
 			u.diags = append(u.diags, problem(n.Range, "yaml-shape", "Not a mapping", "%s takes settings, so it must be a mapping: indented lines of key: value. A colon needs a space after it.%s", what, hint))
 		}
-		// A block with a mistaken body counts too, so that it is not reported as missing.
+		// A block with a mistaken body counts too, so it is not reported as missing.
 		for len(labels) < len(u.header.LabelNames) { // which blocks of this kind do not have
 			labels, places = append(slices.Clip(labels), ""), append(slices.Clip(places), places[len(places)-1])
 		}

@@ -27,7 +27,7 @@ import (
 )
 
 // Node is a value in a YAML file. Anchors and merges are resolved: an alias is
-// the node that it names, so that a node may be in several places.
+// the node that it names, so a node may be in several places.
 type Node struct {
 	// Kind is that of a scalar, a sequence or a mapping.
 	Kind yaml.Kind

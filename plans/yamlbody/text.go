@@ -71,7 +71,7 @@ func (b *builder) plain(n *Node, y *yaml.Node) bool {
 // parsed.
 type Guard func(hclsyntax.Tokens) *hcl.Diagnostic
 
-// text is a text as a value. It is in parentheses, so that what is in them can be
+// text is a text as a value. It is in parentheses, so what is in them can be
 // exchanged once it is known that the text is a name.
 type text struct {
 	*hclsyntax.ParenthesesExpr

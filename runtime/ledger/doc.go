@@ -69,7 +69,7 @@
 // # How it may evolve
 //
 // Fields may be added to Record within version 2 if they are left out when
-// empty (omitempty), so that old lines stay canonical; an older mxflow then
+// empty (omitempty), so old lines stay canonical; an older mxflow then
 // refuses the new lines by name of the field. Renaming or removing a field,
 // reordering fields, or giving one another meaning needs mxflow-ledger/5.
 // Version 1 kept reasons as sentences and was never released; nothing reads it.

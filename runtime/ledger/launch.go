@@ -56,7 +56,7 @@ type Launch struct {
 	// Metrics maps an address without its statistic ("chat.tg",
 	// "engine.startup_s") to the launch's statistics.
 	Metrics map[string]measure.Summary `json:"metrics,omitempty"`
-	// Incoherent lists answers that do not read as text, and why, so that
+	// Incoherent lists answers that do not read as text, and why, so
 	// garbage cannot count as speed.
 	Incoherent []verdict.Reason `json:"incoherent,omitempty"`
 	// Notes are what was noticed without ending the launch: an output shorter than

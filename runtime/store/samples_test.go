@@ -16,7 +16,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// inventSample fills every field, so that one that has no column comes back
+// inventSample fills every field, so one that has no column comes back
 // otherwise.
 func inventSample(t *testing.T, rng *rand.Rand) measure.Sample {
 	str := func() string {

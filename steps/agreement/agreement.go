@@ -205,7 +205,7 @@ func positions(answers []*Answer) map[Part][]Position {
 }
 
 // recitedIn reports whether what is around a position stands in the prompt, earlier in the
-// answer or in another one, so that to continue it shows nothing.
+// answer or in another one, so to continue it shows nothing.
 func (p Position) recitedIn(answers []*Answer) bool {
 	at := p.Answer.Starts[p.Token]
 	text := p.Answer.Text

@@ -213,7 +213,7 @@ func (d *Dataset) enough(s Spec) error {
 }
 
 // fromDataset makes a prompt from a row, from the first onwards for what is measured, from the
-// last backwards for warm-ups, so that a prompt does not depend on how many there are.
+// last backwards for warm-ups, so a prompt does not depend on how many there are.
 // Nothing is put before it to make it unique, since it is to be sent as it is.
 func (s Spec) fromDataset(_ context.Context, series string, index int) (Prompt, error) {
 	row := s.Data.Rows[index]

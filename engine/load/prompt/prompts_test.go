@@ -329,7 +329,7 @@ func TestPromptsWithoutRoom(t *testing.T) {
 func (p Prompts) Exact() bool { return p.Verified }
 
 // Digest is the SHA-256 of all that is sent for the prompts in order, in hexadecimal:
-// equal digests mean equal prompts. Each is preceded by its length, so that no two lists
+// equal digests mean equal prompts. Each is preceded by its length, so no two lists
 // read the same.
 func (p Prompts) Digest() string {
 	h := sha256.New()

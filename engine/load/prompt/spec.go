@@ -125,7 +125,7 @@ func (l Lengths) at(seed int64, what, series string, index, turn int) int {
 	}
 	x := l.Mean + l.Std*r.NormFloat64()
 	if l.Distribution == Lognormal {
-		// The logarithm is normal with variance v and mean m, so that the mean of
+		// The logarithm is normal with variance v and mean m, so the mean of
 		// the length is exp(m+v/2) and its variance (exp(v)-1)·exp(2m+v).
 		v := math.Log1p(l.Std / l.Mean * (l.Std / l.Mean))
 		x = math.Exp(math.Log(l.Mean) - v/2 + math.Sqrt(v)*r.NormFloat64())

@@ -4,7 +4,7 @@ package code
 
 import "strings"
 
-// Kind names one kind of fact: the ledger keeps it and digests may rest on it, so that a
+// Kind names one kind of fact: the ledger keeps it and digests may rest on it, so a
 // kind keeps its meaning for good.
 type Kind string
 
