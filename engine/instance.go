@@ -47,9 +47,8 @@ type Instance interface {
 	BaseURL() string
 	// Access is how requests reach it: BaseURL, with what else they need.
 	Access() Access
-	// About is what the launcher knows about what it started, for the record: image and
-	// its digest, container, resolved command. It contains the plan's values, secrets
-	// included.
+	// About is the launcher's record of what it started: image and its digest, container,
+	// resolved command. It contains the plan's values, secrets included.
 	About() map[string]string
 	// Output runs a command where the engine lives, with the engine's environment, and
 	// returns its standard output: on this machine, or inside the container. The error is

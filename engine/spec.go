@@ -115,16 +115,16 @@ func (h How) Host() string {
 type Launch struct {
 	// ID names the launch in process markers and messages.
 	ID string
-	// Owner marks everything started on behalf of one state directory, so
-	// what a killed mxflow left behind is found again (see Sweep).
+	// Owner marks everything started on behalf of one state directory, so that Sweep
+	// finds the leftovers of a killed mxflow.
 	Owner string
 	// LogPath is the file that gets stdout and stderr, in order of arrival: an absolute
 	// path, as programs that run in other folders are told of it. A log that already is
 	// there is moved aside to LogPath + ".old", so nothing an earlier launch printed
 	// is taken for evidence of this one.
 	LogPath string
-	// OutPath, where it is set, is the file that gets stdout instead, so
-	// what a command prints can be read apart from what it logs.
+	// OutPath, where it is set, is the file that gets stdout instead, so a command's
+	// output can be read apart from its log.
 	OutPath string
 	// Evidence are patterns whose lines stay in a log that must be cut.
 	Evidence logscan.Evidence
@@ -210,7 +210,7 @@ type Source struct {
 	// Name is what the plan calls it, in "{source.NAME}" among others.
 	Name string `json:"name"`
 	Repo string `json:"-"`
-	// Ref is what the plan calls it, Commit what that is; empty where it cannot be
+	// Ref is the plan's name for the revision, Commit its hash; empty where it cannot be
 	// found out now, and Problem says why.
 	Ref     string `json:"-"`
 	Commit  string `json:"commit"`
@@ -236,8 +236,8 @@ type Caches struct {
 	// State is "warm" (kept between launches of a variant) or "cold" (empty at
 	// each launch).
 	State string `json:"state"`
-	// Tuning is "drawn" if each launch times and chooses anew, "pinned" if it finds what
-	// the first one chose.
+	// Tuning is "drawn" if each launch times kernels and chooses again, "pinned" if it
+	// reuses the choice of the first.
 	Tuning string `json:"tuning"`
 	// Dir is the folder they lie in; empty is the state directory's. Mount is
 	// where the engine sees it in a container.

@@ -15,7 +15,7 @@ import (
 // finding is what the evidence says about one comparison.
 type finding struct {
 	verdict.Comparison
-	// reason is what was found against what was required, from what decided it.
+	// reason compares the measured value with the required one, and names what decided.
 	reason verdict.Reason
 	// open names the features for which more launches could still settle it.
 	open []string
@@ -134,8 +134,8 @@ func isMetric(leaf *plans.Compare, o plans.Operand) bool {
 	return in != nil && o.Input != nil && o.Factor == 1 && (o.Input == in || o.Input.Path == in.Path && o.Input.Feature == in.Feature)
 }
 
-// lastLook replaces the estimate of all launches by that of the last look where a side is
-// what was tested: what is reported of a test concerns the launches it counted.
+// lastLook replaces the estimate over all launches by that of the last look for a side
+// that was tested: a reported test concerns only the launches it counted.
 func lastLook(leaf *plans.Compare, o plans.Operand, t *verdict.Test, value any) any {
 	if t.Estimate == nil || len(t.Looks) == 0 || !isMetric(leaf, o) {
 		return value
@@ -220,8 +220,7 @@ func (f *finding) settle(leaf *plans.Compare, wanted bool) {
 	}
 }
 
-// statement is the reason with what was found against what was required, and whether it
-// holds.
+// statement is the reason (measured against required), and whether the comparison holds.
 func (f *finding) statement(leaf *plans.Compare, wanted bool, more ...verdict.Arg) verdict.Reason {
 	subject, other, is, want, op := leaf.Left, leaf.Right, f.Left, f.Right, leaf.Op
 	if f.Turned {

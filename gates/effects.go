@@ -65,8 +65,8 @@ func Effects(rows []verdict.Row, sets map[string]map[string]string) (all []verdi
 // knobValue is one non-baseline value of a knob.
 type knobValue struct{ knob, value string }
 
-// effect is what values do together, in logs, beyond what fewer of them do; weight is the
-// sum of the squares with which it weighs the rows.
+// effect is the joint effect of some values, in logs, beyond the effects of fewer of
+// them; weight is the sum of the squares with which it weighs the rows.
 type effect struct {
 	of          []knobValue
 	log, weight float64

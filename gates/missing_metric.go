@@ -22,8 +22,9 @@ func Lacks(s measure.Summary, stat string) verdict.Reason {
 	return verdict.Say("absent.stat_unknown", "not known")
 }
 
-// Absent is why a launch has no metric at an address: what it measured instead or, if
-// that does not tell, what the metric needs. It is no fact for a metric in no catalogue.
+// Absent is the reason that a launch has no metric at an address: the requests it
+// measured instead or, if these do not explain it, the evidence that the metric needs. It
+// is no fact for a metric in no catalogue.
 func Absent(metrics map[string]measure.Summary, address string) verdict.Reason {
 	m, known := measure.LookupAddress(address)
 	cell, name := measure.SplitAddress(address)

@@ -37,8 +37,8 @@ type absence struct {
 	unmeasured, pending bool
 }
 
-// unknown is for what evidence lacks, invalid for what is wrong with it, impossible for
-// what it cannot be.
+// unknown is an absence for lack of evidence, invalid for evidence that is wrong,
+// impossible for a value that cannot exist.
 func unknown(why verdict.Reason) *absence {
 	return &absence{verdict: verdict.Inconclusive, reason: why}
 }

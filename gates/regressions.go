@@ -41,11 +41,10 @@ const (
 	ownText = "ttft_own"
 )
 
-// wholes are the numbers in which a gain has to show, by the metric that is a part of
-// them. If it does not, the time was moved to where the part does not count it: before the
-// first token, behind the median gap, between a first token, or an opening that could be
-// sent uncomputed, and what follows. Level is the chance that either number is beyond its
-// bounds.
+// wholes maps a metric to the numbers that contain it, in which its gain must show. Where
+// it does not, the time was moved out of the part: before the first token, behind the
+// median gap, or into an opening that could be sent without computing it. Level is the
+// chance that either number is beyond its bounds.
 var wholes = map[string]struct {
 	metric string
 	level  float64
@@ -360,7 +359,7 @@ func representative(metric string) string {
 	case metric == "itl":
 		return metric
 	case metric == "ttfr", metric == ownText:
-		return "" // a first event may be empty, and the first own token is behind what is promised
+		return "" // a first event may be empty, and the first own token follows a promised opening
 	case m.Facet == measure.OfDecode:
 		return "tg"
 	case m.Facet == measure.OfFirstText:

@@ -38,8 +38,8 @@ type Difference struct {
 	Is  string `json:"is,omitempty"`
 }
 
-// Differences are the differences of a plan from an earlier version: what is new or
-// another, then what is gone. A block that only one of them has is one difference.
+// Differences lists the differences of a plan from an earlier version: new and changed
+// settings, then removed ones. A block that only one of them has is one difference.
 // Anything that does not change the digest is not a difference.
 func (p *Plan) Differences(was *Plan) (all []Difference) {
 	w := lister{hide: redact.New(append(slices.Clone(p.Hidden), was.Hidden...)), blocks: true}

@@ -26,9 +26,8 @@ type Feature struct {
 	Hypothesis *Hypothesis
 	Criteria   []*Rule
 	Accept     []string `hcl:"accept,optional" doc:"Names of the criteria that let it into the stack; the others are only recorded. Without it, all criteria. '[]' makes it a trial: all criteria give its verdict, and it never enters the stack."`
-	// Notes, Improve, BlockedBy and SupersededBy are what people write beside the
-	// numbers: they are shown, decide nothing, and are not part of a digest. SupersededBy
-	// names another feature.
+	// Notes, Improve, BlockedBy and SupersededBy are people's comments: they are shown,
+	// decide nothing, and are not part of a digest. SupersededBy names another feature.
 	Notes        []string `json:"-" hcl:"notes,optional" doc:"Notes on the port, one per element: decisions, trade-offs. Shown by 'report'; like the three below it is not part of any digest, so editing it neither measures nor decides anything."`
 	Improve      []string `json:"-" hcl:"improve,optional" doc:"Possible improvements, one per element. Shown by 'report'."`
 	BlockedBy    []string `json:"-" hcl:"blocked_by,optional" doc:"What blocks the port outside the plan, one per element: an upstream issue, missing hardware. Shown by 'report' while the feature is undecided; it prevents nothing from running."`

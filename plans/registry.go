@@ -23,8 +23,8 @@ type Registry struct {
 	// Unified reports whether a GPU of this machine shares the host's memory, so it
 	// has none of its own to read. Nil means that none does.
 	Unified func() bool
-	// Decision checks error rates and launches per arm; its error tells what is wrong
-	// with them, and what is offered instead. Nil accepts anything.
+	// Decision checks error rates and launches per arm; its error names the mistake and
+	// the values on offer. Nil accepts anything.
 	Decision func(falsePass, falseFail float64, least, most int) error
 }
 

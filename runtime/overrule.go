@@ -121,10 +121,9 @@ func (g *Graph) Dependents(id string, latest func(id string) *ledger.Decision) [
 	return out
 }
 
-// overrule is an outcome, or what people's retractions make of it: of what was retracted
-// itself, of what rests on that, and of what rests on its launches under another name or
-// in another attempt. Only --rerun gets another outcome from the launches of a retracted
-// one.
+// overrule applies people's retractions to an outcome: to a retracted one, to those that
+// rest on it, and to those that rest on its launches under another name or in another
+// attempt. Only --rerun gets another outcome from the launches of a retracted one.
 func (w *walk) overrule(s *Scope, d *ledger.Decision) *ledger.Decision {
 	p := s.Previous
 	if DecidesAlone(s.Node.Kind) {

@@ -62,7 +62,7 @@ type State struct {
 	Recorded bool
 	// Locked is the root cause of a node that cannot run.
 	Locked verdict.Reason
-	// Why is why its work is wanted, or why it is decided anew; Launches are those of the
+	// Why is the reason for its work, or for deciding it again; Launches are those of the
 	// work, and Notes what they can show. If is the outcome that it waits for.
 	Why      verdict.Reason
 	Launches []Launch
@@ -79,9 +79,9 @@ func (s *State) HasWork() bool {
 	return s.Decision == nil && s.Locked.IsZero() && !DecidesAlone(s.Node.Kind)
 }
 
-// Reconcile derives from the plan and the record what each node comes to, in the graph's
-// order: its outcome, why it is locked, or the work that is missing. What waits for
-// missing work is derived as if that passed where it can, so the states are all that
+// Reconcile derives the state of each node from the plan and the record, in the graph's
+// order: its outcome, why it is locked, or the work that is missing. Nodes that wait for
+// missing work are derived as if that passed where possible, so the states are all that
 // an apply would do. It changes nothing.
 func (r *Runner) Reconcile() ([]*State, error) {
 	w := r.walk()
@@ -373,7 +373,7 @@ func (s *Scope) brokenOutcome(err error) *ledger.Decision {
 	return d
 }
 
-// name adds to a decision what it is about and what it rests on.
+// name adds to a decision its node and its basis.
 func (s *Scope) name(d *ledger.Decision) {
 	d.Node, d.Kind, d.Phase, d.Feature = s.Node.ID, string(s.Node.Kind), s.Node.Phase, s.Node.Feature
 	d.MeasureKey, d.DecisionKey = s.Key, s.Judged
@@ -388,8 +388,9 @@ func (w *walk) emit(ev Event) {
 	w.Observe(ev)
 }
 
-// basis identifies what a decision rests on: the work below it, and what decisions below
-// it came to. A benchmark judged again, or another hypothesis, leaves it as it is.
+// basis identifies the evidence of a decision: the work below it, and the outcomes of
+// decisions below it. A benchmark judged again, or another hypothesis, leaves it as it
+// is.
 func (w *walk) basis(n *Node) string {
 	var parts []any
 	for _, need := range n.Needs {

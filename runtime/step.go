@@ -37,8 +37,8 @@ var ErrUndecided = errors.New("depends on undecided nodes")
 
 // Derived is what a record says of a node.
 type Derived struct {
-	// Key identifies by content what the node's work is done on: a recorded outcome with
-	// another key does not count. Judged identifies what else launches are judged by.
+	// Key identifies by content the object of the node's work: a recorded outcome with
+	// another key does not count. Judged identifies the rest of what judges its launches.
 	Key, Judged string
 	// Outcome is what the node comes to; nil while work is missing.
 	Outcome *ledger.Decision
@@ -56,7 +56,8 @@ type Launch struct {
 	Variant    string `json:"variant"`
 	VariantKey string `json:"variant_key"`
 	Engine     string `json:"engine"`
-	// Model is what the engine's command loads, and Work the key of what is sent.
+	// Model is the model that the engine's command loads, and Work the key of the
+	// requests sent.
 	Model   string `json:"model,omitempty"`
 	Work    string `json:"work,omitempty"`
 	Purpose string `json:"purpose"`

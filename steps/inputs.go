@@ -12,10 +12,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// InputsOf is what a run records of the inputs of its plan. What is sensitive is
-// left out, and so is what may be: by the name that it has, by the name of the
-// environment variable that it ends up in, or because a secret is a part of it or
-// it of the secret. Of those seal makes a mark.
+// InputsOf is the record of a plan's inputs. Sensitive values are left out, and so are
+// those that may be: by their name, by the name of the environment variable that they end
+// up in, or because they contain a secret or are part of one. For those, seal makes a
+// mark.
 func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*ledger.Inputs, error) {
 	in := loaded.Inputs()
 	secret := append(loaded.Plan.Secrets(), secretlyNamed(loaded.Plan)...)
@@ -88,9 +88,9 @@ func secretlyNamed(p *plans.Plan) (values []string) {
 	return values
 }
 
-// FilesOf are the files that a plan reads and that a run may keep, by their names: a
-// file is left out for what leaves a value out of InputsOf. What a plan takes out of a
-// file is often only a part of it, and goes with more into what it makes.
+// FilesOf are the files that a plan reads and that a run may keep, by their names: a file
+// is left out for the same reasons as a value in InputsOf. A plan often uses only a part
+// of a file, joined with other text.
 func FilesOf(loaded *load.Result) map[string]string {
 	secret := append(loaded.Plan.Secrets(), secretlyNamed(loaded.Plan)...)
 	kept := loaded.ReadFiles()

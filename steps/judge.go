@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/steps/work"
 )
 
-// Judge decides again what steps, levels and sessions came to, by what was kept: what
-// steps/replay asks for.
+// Judge decides the outcomes of steps, levels and sessions again from their artifacts,
+// for steps/replay.
 type Judge struct{ session.Judge }
 
 // NewJudge judges what a state directory holds.

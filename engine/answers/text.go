@@ -1,7 +1,7 @@
-// Package answers judges what engines said: whether it is text or garbage, whether two
-// engines did the same work for it, and how far their answers to the same prompts are
-// apart at temperature 0. It sends no requests (engine/openai does), knows no limits, and
-// does not know what follows from a finding: gates judge.
+// Package answers judges the answers of engines: whether they are text or garbage,
+// whether two engines did the same work for them, and how far two engines' answers to the
+// same prompts are apart at temperature 0. It sends no requests (engine/openai does), and
+// knows no limits: gates judge.
 package answers
 
 import (

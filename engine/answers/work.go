@@ -71,9 +71,9 @@ type Count struct {
 	Billed, Counted int
 }
 
-// CompareWork compares what two arms did for what they claim, cell by cell; few are the
-// cells with too few answers to compare. Its evidence is what was sent and what arrived,
-// which the engine under test does not count.
+// CompareWork compares the work that two arms did with the work that they report, cell by
+// cell; few are the cells with too few answers to compare. Its evidence is the text sent
+// and received, which the engine under test does not count.
 func CompareWork(parent, candidate Arm) (found []WorkDifference, few []string) {
 	theirs, ours := byWorkload(parent.Samples), byWorkload(candidate.Samples)
 	for _, cell := range slices.Sorted(maps.Keys(ours)) {

@@ -138,8 +138,8 @@ func isMissing(err error) bool {
 	return ok && missing.MatchString(failed.Says)
 }
 
-// remedies are what messages mean, and what to do; $1 is the group of a message. The first
-// match counts.
+// remedies maps messages of docker to a cause and a remedy; $1 is the group of a message.
+// The first match counts.
 type remedies []struct {
 	says *regexp.Regexp
 	hint string

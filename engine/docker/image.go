@@ -80,8 +80,8 @@ type Images struct {
 	Pulling func(image string)
 
 	mu sync.Mutex
-	// asked has what came of it, by name and policy; composed what compose made of a file,
-	// by its block and state.
+	// asked has the result of each pull, by name and policy; composed the result of
+	// compose for a file, by its block and state.
 	asked    map[string]error
 	composed map[string]string
 }

@@ -95,7 +95,7 @@ type Option struct {
 	form
 }
 
-// form is what an option accepts: Values are examples, in which "N" stands for numbers.
+// form is the syntax of an option: Values are examples, in which "N" is a number.
 type form struct {
 	Values []string
 	set    func(c *Config, value string) error

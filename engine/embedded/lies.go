@@ -90,7 +90,7 @@ var lies = map[string]lie{
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},             // control of requested_only
 	"forced_accepted": {pace: 0.5, logs: "SpeculativeConfig(rejection_sample_method='synthetic')"}, // 17
 
-	// What is counted another way, and what costs nothing to send.
+	// Tokens counted another way, and text that costs nothing to send.
 	"one_short":    {pace: 0.8, say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-1]; a.generated-- })}, // control
 	"three_short":  {pace: 0.8, say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-3]; a.generated -= 3 })},
 	"half_white":   {say: benchmark(whiten)},

@@ -101,8 +101,8 @@ func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 	return Diagnosis{}, false
 }
 
-// warnings are what an engine survived, whatever the words: it tries again, or goes on
-// without.
+// warnings are lines of errors that an engine survives: it retries, or continues without
+// a feature.
 var warnings = []string{"warning", "level=warn", "[W*.cpp:"}
 
 // either is a glob for lines that any of these match.
@@ -111,9 +111,9 @@ func either(globs ...string) string { return logscan.AnyOf(globs) }
 // PortTaken is what the class Port means.
 const PortTaken = "Another program listens on a port that it needs: stop that, or write {port} in the command, for a free one."
 
-// anyCrash is what engines print of the causes that they share: CUDA, PyTorch 2.4 to 2.9,
-// Triton, NCCL 2.2x, Python, Hugging Face's hub and the system. What proves a fault of
-// the code comes before what an engine may also print as a warning and survive.
+// anyCrash lists messages of the causes that engines share: CUDA, PyTorch 2.4 to 2.9,
+// Triton, NCCL 2.2x, Python, Hugging Face's hub and the system. Proof of a fault in the
+// code comes before lines that an engine may also print as a warning and survive.
 var anyCrash = []Signature{
 	{"an illegal memory access was encountered", Crash, "A kernel accessed memory outside its buffers; run again with CUDA_LAUNCH_BLOCKING=1 to see which."},
 	{"an illegal instruction was encountered", Crash, "A kernel was built for another GPU architecture, or does not work on this one."},

@@ -138,7 +138,8 @@ type Profiler struct {
 	Start, Stop, Body string
 }
 
-// ProfileFolder stands for the folder for profiles in what a Profiler adds.
+// ProfileFolder is the placeholder of the folder for profiles in the additions of a
+// Profiler.
 const ProfileFolder = "{profile}"
 
 // Container is what an image of the kind requires of its container.
@@ -235,9 +236,9 @@ type Pattern struct {
 	// weights: arms may differ in it, and are shown side by side. In a setting, which
 	// every other observation is, they must agree.
 	Consequence bool
-	// Chosen is set if its lines come from where the engine chose or made what they name,
-	// after checking what can run. They prove it even if logged before the first request;
-	// a line that repeats what was asked for does not.
+	// Chosen is set if the engine prints its lines where it chooses or makes what they
+	// name, after checking what can run. They are proof even if logged before the first
+	// request; a line that repeats the request is not.
 	Chosen bool
 }
 

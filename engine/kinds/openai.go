@@ -2,8 +2,8 @@ package kinds
 
 import "time"
 
-// Any server with OpenAI's HTTP API: only what all of them have is assumed. What one of
-// them prints or publishes beyond that is declared in the plan's own profile block.
+// Any server with OpenAI's HTTP API, with only the features that all of them have. The
+// plan's own profile block declares the rest.
 
 func init() {
 	register(Kind{

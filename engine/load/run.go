@@ -39,7 +39,7 @@ func Run(ctx context.Context, engine Streamer, p Plan) (Result, error) {
 	return run(ctx, engine, p, sleepUntil)
 }
 
-// sleeper is sleepUntil, or what stands in for it on a test's clock.
+// sleeper is sleepUntil, or its substitute on a test's clock.
 type sleeper func(context.Context, time.Time) bool
 
 func run(ctx context.Context, engine Streamer, p Plan, sleep sleeper) (Result, error) {

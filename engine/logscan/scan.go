@@ -145,7 +145,7 @@ func (s *Scan) File(path string) error {
 	return s.Read(f)
 }
 
-// Read scans r to its end; what is read next goes on behind it.
+// Read scans r to its end; the next Read continues behind it.
 func (s *Scan) Read(r io.Reader) error {
 	before := s.lines
 	lines, err := eachLine(r, func(number int, line []byte) { s.match(before+number, line) })

@@ -18,10 +18,10 @@ import (
 	"github.com/mxflow/mxflow/internal/foreign"
 )
 
-// GPUHolder is who holds a GPU, as recorded in the lock's file: one line of JSON. It is for
-// people to read; whether the lock is held is determined by the operating system alone,
-// so what a dead process left there misleads nobody. Other users may write it: it is
-// shown, and never trusted.
+// GPUHolder identifies the holder of a GPU lock, as recorded in the lock's file: one line
+// of JSON, for people to read. The operating system alone determines whether the lock is
+// held, so a dead process's entry misleads nobody. Other users may write it: it is shown,
+// and never trusted.
 type GPUHolder struct {
 	PID  int    `json:"pid"`
 	User string `json:"user,omitempty"`

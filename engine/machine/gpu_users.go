@@ -109,7 +109,7 @@ func parseProcess(line string) (p GPUProcess, ok bool, err error) {
 	return p, true, nil
 }
 
-// Occupancy is who or what is using some GPUs.
+// Occupancy lists the processes and other users of some GPUs.
 type Occupancy struct {
 	// Processes are those that hold memory there.
 	Processes []GPUProcess

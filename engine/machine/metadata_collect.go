@@ -96,8 +96,8 @@ func Collect(ctx context.Context, q MetadataRequest, d *Document) {
 // maxOutput is how much of a command's output is kept in a document.
 const maxOutput = 64 << 10
 
-// collect is the script that answers, packages prints what is installed and what PyTorch was
-// built with, as JSON; it needs no pip.
+// collect is the script that answers, packages the one that prints the installed packages
+// and PyTorch's build as JSON, without pip.
 var (
 	//go:embed collect.sh
 	collect string

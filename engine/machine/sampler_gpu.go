@@ -42,8 +42,8 @@ type gpuSamples struct {
 	list       []GPUProcess
 	at, latest time.Time
 	broken     bool
-	// before is who was there by the previous list of each GPU, and unknown why that cannot
-	// be told.
+	// before lists the processes in the previous list of each GPU, and unknown the reason
+	// if there is none.
 	before  map[string]Occupancy
 	unknown map[string]string
 }

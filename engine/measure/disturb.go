@@ -86,7 +86,7 @@ const (
 	Wandered DisturbanceCode = "wandered"
 )
 
-// Disturbances are what disturbed a launch. What could not be watched is not among them.
+// Disturbances lists the disturbances of a launch, as far as they were watched.
 func Disturbances(r Recording) []Disturbance {
 	var out []Disturbance
 	all := newSeriesSet(r.Series)

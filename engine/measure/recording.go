@@ -18,7 +18,7 @@ type Recording struct {
 	Cells []CellRun
 	// Samples are all requests, warm-ups and contexts included.
 	Samples []Sample
-	// Series are what was sampled beside them.
+	// Series are the readings sampled at the same time.
 	Series []Series
 	// Windows are when a command, which is sent nothing, worked; empty if there are
 	// cells.

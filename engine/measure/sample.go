@@ -484,8 +484,9 @@ const (
 	fewestSharing = 3
 )
 
-// addOwn adds to each answer when its first token came that is its own: behind what it
-// shares with a quarter of the others, in order of arrival and by visible text.
+// addOwn adds to each answer the time of its first own token: the first behind the
+// opening that it shares with a quarter of the others, in order of arrival and by visible
+// text.
 func addOwn(answers []answer) {
 	type opening struct {
 		answer

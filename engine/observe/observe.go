@@ -108,8 +108,8 @@ func (o *observer) scanLog(patterns []kinds.Pattern) {
 	}
 }
 
-// fromLog is what the log reports. If its middle was dropped, what is not in it may have
-// been there: neither the last value nor a count is known.
+// fromLog reads an observation from the log. If the middle of the log was dropped, a
+// missing line may have been there: neither the last value nor a count is known.
 func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 	switch {
 	case o.wrong[i] != nil:

@@ -186,7 +186,7 @@ func (o *ordered[T]) UnmarshalJSON(text []byte) error {
 		if err != nil {
 			return err
 		}
-		f := field[T]{name: name.(string)} // what stands before a colon
+		f := field[T]{name: name.(string)} // the key before a colon
 		if err := d.Decode(&f.value); err != nil {
 			return err
 		}

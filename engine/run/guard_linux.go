@@ -205,7 +205,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// child is what a launch started, behind its guard.
+// child is the process tree of a launch, behind its guard.
 type child struct {
 	pid    int
 	exited chan struct{}
@@ -214,7 +214,7 @@ type child struct {
 	launch engine.Launch
 	guard  *exec.Cmd
 	orders io.WriteCloser
-	// ended is closed when the guard has ended, and last is what it said then: nothing if
+	// ended is closed when the guard has ended, and last is its last report: nothing if
 	// it was killed.
 	ended chan struct{}
 	last  report
@@ -301,8 +301,8 @@ func (c *child) end(grace time.Duration, hurry <-chan struct{}) error {
 	case <-time.After(killWait / 3):
 	}
 	if !isClosed(c.ended) || !c.last.Ended {
-		// Somebody killed the guard, or keeps it stopped: what was seen and what has the
-		// marks can be found without it.
+		// Somebody killed or stopped the guard: processes seen before, and those with the
+		// marks, can be found without it.
 		c.mu.Lock()
 		_, _ = killAll(func(table []proc) (found []proc) {
 			top := map[int]bool{}

@@ -17,8 +17,8 @@ func PortUser(int, func() []int) (who string, seen bool) { return "", false }
 // Sweep finds nothing on this system: it has no /proc.
 func Sweep(owner string) ([]Leftover, error) { return nil, nil }
 
-// child is what a launch started: without /proc and subreapers, a process group. What
-// leaves it, and what a killed mxflow started, runs on.
+// child is the process group of a launch, without /proc and subreapers. A process that
+// leaves it, or that a killed mxflow started, runs on.
 type child struct {
 	pid    int
 	exited chan struct{}

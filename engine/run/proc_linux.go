@@ -147,8 +147,8 @@ func (id procID) signal(sig unix.Signal) error {
 // stuck in a driver needs longer, and that one may never end.
 const killWait = 30 * time.Second
 
-// killAll kills what find selects from the process table until that is nothing, or
-// killWait has passed: then it returns what is left.
+// killAll kills the processes that find selects until there are none, or killWait has
+// passed: then it returns those left.
 func killAll(find func(table []proc) []proc) (stuck []int, err error) {
 	limit := time.Now().Add(killWait)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {

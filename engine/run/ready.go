@@ -264,9 +264,9 @@ var owners = map[string]string{
 	"mxflow": "embedded",
 }
 
-// identify is the kind that a server certainly is, and what shows it; empty if nothing
-// does. wrong is what is definitely wrong with its answers. It requests only pages that
-// cost an engine nothing.
+// identify is the kind that a server certainly is, with the evidence; empty if nothing
+// shows it. wrong is a definite mistake in its answers. It requests only pages that cost
+// an engine nothing.
 func (w Waiter) identify(ctx context.Context) (kind, by, wrong string) {
 	a := w.ask(ctx, kinds.Probe{}, "/v1/models", firstTry)
 	if wrong := w.wrong(a); wrong != "" {

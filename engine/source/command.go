@@ -103,8 +103,8 @@ type search struct {
 	ran bool
 }
 
-// program adds what a program names that is found through PATH. The program itself
-// is the machine's, and known as what is started.
+// program adds the programs that a program finds through PATH. The program itself is the
+// machine's, and known from the command.
 func (s *search) program(name string) {
 	if path, err := exec.LookPath(name); err == nil {
 		s.look(path)
@@ -137,8 +137,8 @@ func regular(name, dir string) (path string, ok bool) {
 	return filepath.Clean(path), err == nil && info.Mode().IsRegular()
 }
 
-// text adds what a script names: programs, scripts and settings. Names of data are left
-// out, as they may be of what the script writes.
+// text adds the programs, scripts and settings that a script names. Names of data are
+// left out, as they may be its outputs.
 func (s *search) text(text []byte, dirs ...string) {
 	for _, name := range token.FindAllString(string(text), -1) {
 		if strings.HasPrefix(name, "python") && filepath.Base(name) == name {

@@ -31,9 +31,9 @@ type Repo struct {
 
 // Error is git's refusal, with what to do about it.
 type Error struct {
-	// Reason is what was wrong and what to do, in a sentence or two.
+	// Reason is the problem and its remedy, in a sentence or two.
 	Reason string
-	// Around means that what git needs is broken, rather than what was asked of it.
+	// Around is set if git's environment is broken, rather than the request.
 	Around bool
 	// Exit is git's exit status, 0 when it did not run.
 	Exit int

@@ -27,7 +27,7 @@ type Span struct {
 	High float64 `json:"high"`
 }
 
-// Roofline is one part of a profile beside what the machine allows. Times are in µs per
+// Roofline compares one part of a profile with the machine's limits. Times are in µs per
 // step: of decoding, or of one pass over prompts, which has no limits.
 type Roofline struct {
 	Phase    string `json:"phase"`

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// What a host thread was doing, and so why a GPU waited; words has what they mean.
+// Activities of a host thread, which are the reasons that a GPU waited; words describes
+// them.
 const (
 	queued        = "queued" // although the work was launched before: the GPU's own time
 	launching     = "launch"
@@ -22,7 +23,7 @@ const (
 // that.
 var vague = []string{unrecorded, python, inStep, operators, runtimeAPI}
 
-// doings determine what a thread is doing from what it runs, in lower case; the first
+// doings maps functions on a thread's stack, in lower case, to its activity; the first
 // match counts.
 var doings = []struct {
 	what  string

@@ -81,8 +81,8 @@ func extremes(all []block) (low, high block) {
 	return low, high
 }
 
-// boundInBlocks adds the bounds of a look at one arm: what holds in its worst block, and
-// what fails in its best.
+// boundInBlocks adds the bounds of a look at one arm: the pass bound of its worst block,
+// and the fail bound of its best.
 func (q *Question) boundInBlocks(l *Look) {
 	blocks, _ := q.blocks(l.N)
 	low, high := extremes(blocks)

@@ -12,9 +12,9 @@ import (
 // shortCause is the length up to which a cause is repeated.
 const shortCause = 40
 
-// Page is what a page has printed so far: what broke a launch is the cause of its level,
-// of the levels after it, of the benchmark, and of every rule that would have read it,
-// and is printed once.
+// Page remembers the reasons that a page has printed. The cause of a broken launch is
+// also that of its level, of the levels after it, of the benchmark and of every rule that
+// would have read it; it is printed once.
 type Page struct {
 	// lines are the reasons printed as a line; told are these with all their causes.
 	lines, told facts

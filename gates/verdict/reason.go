@@ -15,9 +15,9 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Reason is a fact behind a verdict, a note or a lock: what was found, about what, and
-// why. Its text is written where the fact is found, and nothing reads it back: keys and
-// digests rest on kinds, subjects and verdicts.
+// Reason is a fact behind a verdict, a note or a lock: its kind, its subject and its
+// causes. Its text is written where the fact is found, and nothing reads it back: keys
+// and digests rest on kinds, subjects and verdicts.
 type Reason struct {
 	Kind code.Kind
 	// Subject is what the fact is about: a node, a level, a rule, a launch, an address.

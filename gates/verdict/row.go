@@ -39,8 +39,8 @@ type Cell struct {
 	SpeedupHigh *float64 `json:"speedup_high,omitempty"`
 }
 
-// Effect is what a value of a knob does to a metric, or what two values do together
-// beyond their separate effects.
+// Effect is the effect of one knob value on a metric, or the joint effect of two beyond
+// their separate ones.
 type Effect struct {
 	// Address is the metric, Better its better direction.
 	Address string `json:"address"`

@@ -33,9 +33,9 @@ const (
 // wants.
 type Test struct {
 	Form Form `json:"form"`
-	// Metric is the address of what was tested without statistic or relation, Stat the
-	// statistic that each launch contributes, Arm the arm that was read, Against what it
-	// was compared with: "" for a level.
+	// Metric is the address of the tested metric without statistic or relation, Stat the
+	// statistic that each launch contributes, Arm the arm that was read, Against the arm
+	// it was compared with: "" for a level.
 	Metric  string `json:"metric,omitempty"`
 	Stat    string `json:"stat,omitempty"`
 	Unit    string `json:"unit,omitempty"`

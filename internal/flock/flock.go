@@ -1,7 +1,7 @@
-// Package flock locks open files through the kernel, which gives a lock back when the file
-// is closed, also by exit or SIGKILL: what a dead process leaves behind blocks nobody.
-// Children do not inherit a lock, because Go opens files close-on-exec. It knows no paths
-// and never waits.
+// Package flock locks open files through the kernel, which releases a lock when the file
+// is closed, also by exit or SIGKILL: a dead process blocks nobody. Children do not
+// inherit a lock, because Go opens files close-on-exec. It knows no paths and never
+// waits.
 package flock
 
 import "errors"

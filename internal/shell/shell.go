@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Words cuts a command line into words as a POSIX shell does: blanks part
-// words, quotes and backslashes keep them together. What only a shell can do
-// (pipes, variables, patterns) is an error and not a word, since none is started:
-// a server must be the child of mxflow, which stops what it has started.
+// Words cuts a command line into words as a POSIX shell does: blanks part words, quotes
+// and backslashes keep them together. Features that need a shell (pipes, variables,
+// patterns) are an error, since none is started: a server must be the child of mxflow,
+// which stops the processes that it starts.
 func Words(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -106,8 +106,8 @@ func (e *NeedsShell) Error() string {
 // plainWord needs no quotes in any place of a command behind its first word.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*$`)
 
-// Quote is text as one word of a POSIX shell, whatever it holds. Within single
-// quotes everything but a single quote stands for itself, line ends too.
+// Quote is text as one word of a POSIX shell. Within single quotes everything but a
+// single quote is literal, line ends too.
 func Quote(text string) string {
 	if plainWord.MatchString(text) {
 		return text

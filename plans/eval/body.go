@@ -107,7 +107,7 @@ func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (con
 	return content, misspelled
 }
 
-// WholePlan is what messages call what is outside all blocks.
+// WholePlan names the plan outside all blocks in messages.
 const WholePlan = "a plan"
 
 // misplaced explains, for a name that does not belong in its place, what does, and
@@ -298,7 +298,7 @@ func References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	for _, e := range elems {
 		list, grouped := references(e.V)
 		if !grouped {
-			all = append(all, e) // what is wrong with it is said where it is read
+			all = append(all, e) // a mistake in it is reported where it is read
 			continue
 		}
 		for _, r := range list {

@@ -7,7 +7,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Group is what one name in a plan stands for: one block, or all blocks that for_each
+// Group is the meaning of one name in a plan: one block, or all blocks that for_each
 // makes of it.
 type Group struct {
 	Kind string

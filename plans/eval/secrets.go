@@ -105,7 +105,8 @@ func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 	return cty.DynamicVal, false
 }
 
-// anyOrigin stands for all that was read, where what a value is made of cannot be seen.
+// anyOrigin marks a value that may come from anything that was read, where its origin
+// cannot be traced.
 const anyOrigin = "*"
 
 // markPrivate marks what the arguments of sensitive() are made of in an expression as

@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// check holds a plan and what was found in it so far. Most findings are warnings: the
-// plan does what it says, but hardly what was meant.
+// check holds a plan and its findings so far. Most are warnings: the plan is valid, but
+// hardly means what its author wanted.
 type check struct {
 	lang.Report
 	scope *eval.Scope

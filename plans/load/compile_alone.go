@@ -55,8 +55,9 @@ func (r *Result) CompileAlone(names []string, work func()) *lang.Findings {
 	return found
 }
 
-// survive runs work on a file. A plan is foreign input: a mistake in this package or in
-// a parser must end as a message, not as a dead process, beside what was found before.
+// survive runs work on a file and turns a panic into a finding. A plan is foreign input:
+// a bug in this package or in a parser must not end the process, nor hide earlier
+// findings.
 func (l *loader) survive(file string, work func()) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -173,8 +173,8 @@ func (l *loader) decodeSettings(pairs []eval.Pair, kind string, known accepted, 
 	return settings
 }
 
-// extended is what an engine accepts and observes: what its kind does, with what its own
-// blocks add to that.
+// extended adds the settings and observations of an engine's own blocks to those of its
+// kind.
 func (l *loader) extended(e *plans.Engine) (known accepted, observed []plans.Observed) {
 	kind := l.reg.Engines[e.Kind]
 	if kind.Settings != nil {

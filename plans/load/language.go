@@ -35,7 +35,7 @@ func blockOfKind(kind string, of any, d lang.BlockDoc) *lang.BlockDoc {
 	return &d
 }
 
-// topLevel is what stands in a plan outside all blocks.
+// topLevel is the content of a plan outside all blocks.
 type topLevel struct {
 	Include []string `hcl:"include,optional" doc:"Files whose blocks are part of the plan, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."`
 }

@@ -199,8 +199,8 @@ func (l *loader) declareGroup(g *eval.Group) {
 	}
 }
 
-// openPhase makes the features of a phase. What else is in its body is read, and what is
-// wrong with it reported, when the phase is decoded.
+// openPhase makes the features of a phase. The rest of its body is read, and its mistakes
+// reported, when the phase is decoded.
 func (l *loader) openPhase(i *eval.Instance) {
 	ph := &phaseBlock{block: i.Block}
 	l.phases[i] = ph

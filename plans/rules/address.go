@@ -44,9 +44,9 @@ func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, 
 	return ns.metric(in, cells[0].Address, m, rest)
 }
 
-// Measured resolves what follows a workload's name in an address: elements of a cell's
+// Measured resolves the part of an address after a workload's name: elements of a cell's
 // address, and a metric or the field's name for one (tg32). It returns the cells that it
-// may belong to, the metric, and what follows it.
+// may belong to, the metric, and the rest.
 func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell, measure.Metric, []string, *Error) {
 	path := strings.Join(append([]string{workload}, rest...), ".")
 	cells, rest = narrow(cells, rest)

@@ -163,7 +163,7 @@ func places(written, rule string) (begins, ends []int) {
 		}
 		if strings.HasPrefix(written[at:], "${") {
 			end := at + closing(written[at:])
-			// The value ends where what is written behind it comes next.
+			// The value ends where the text behind it begins.
 			next := written[end:]
 			if cut := strings.IndexAny(next, "\"'\\$\n"); cut >= 0 {
 				next = next[:cut]

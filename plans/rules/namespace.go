@@ -64,8 +64,8 @@ func (ns *Namespace) LaunchesOf(feature string) int {
 	return most
 }
 
-// Resolve turns an address into an input. The error tells in one sentence what is wrong
-// and in another what to do.
+// Resolve turns an address into an input. Its error is two sentences: the mistake, and
+// how to mend it.
 func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error) {
 	in := &plans.Input{Path: spell(elements), Type: plans.NumberInput}
 	switch head, workload := elements[0], ns.Workloads[elements[0]] != nil; {

@@ -57,8 +57,8 @@ func resultNamed(what string, finds []plans.LevelResult, name string) (plans.Lev
 	return plans.LevelResult{}, Wrong("unknown-metric", "Unknown metric", "%s has no number %q; it has %s.%s", what, name, lang.OrNothing(names), lang.DidYouMean(name, names))
 }
 
-// stepNumber resolves step.<name>.<number>: what a step found, such as what its program
-// printed.
+// stepNumber resolves step.<name>.<number>: a number that a step measured, such as one
+// printed by its program.
 func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	ph, step, err := ns.step(path, sc, "with numbers (an \"exec\" with metric blocks, or a \"matrix\")", func(b *plans.Block) bool { return len(b.Finds) > 0 })
 	switch {

@@ -257,10 +257,10 @@ func (s *Seal) features(phase string) (paths []string) {
 	return paths
 }
 
-// parts are what a plan sets, and the digests of the files and folders that its commands
-// name: an added test judges as much as a changed one. For a link in a folder, its target
-// counts. Folders outside the plan's, such as those of models and of the system, are not
-// part of what judges.
+// parts are the settings of a plan, and the digests of the files and folders that its
+// commands name: an added test judges as much as a changed one. For a link in a folder,
+// its target counts. Folders outside the plan's, such as those of models and of the
+// system, are not part of the judging.
 func parts(p *plans.Plan) (list []Part, err error) {
 	for _, j := range p.Settings() {
 		list = append(list, Part{j.Path, j.Value, filepath.ToSlash(j.At.File), j.At.Start.Line})

@@ -9,9 +9,8 @@ import (
 )
 
 // Changed is how a decision differs from an earlier one about its node, nil if there is
-// none: in what it rests on, in the rules, or only in the hypothesis. No fact if it says
-// the same, in whichever words. What each was recorded with (attempt, duration, why then)
-// is not compared.
+// none: in its evidence, in the rules, or only in the hypothesis. No fact if both say the
+// same, however worded. Attempt, duration and earlier reasons are not compared.
 func (d *Decision) Changed(p *Decision) verdict.Reason {
 	if p == nil {
 		return verdict.Say("first", "first")

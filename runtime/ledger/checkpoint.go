@@ -69,9 +69,9 @@ func (c *checkpoint) signed() bool {
 	return c != nil && len(c.text) > len(formatCheckpoint(c.size, c.root))
 }
 
-// resume is how many bytes of a ledger that was found the signer goes on from. It vouches
-// for nothing that it did not sign itself: not for records behind its checkpoint, nor for a
-// ledger without one, from which anything may have been cut off.
+// resume is the number of bytes of an existing ledger that the signer continues from. It
+// vouches only for records that it signed itself: not for those behind its checkpoint,
+// nor for a ledger without one, from which anything may have been cut off.
 func (l *Ledger) resume(cp *checkpoint, s *scanned) (good int64, err error) {
 	switch {
 	case cp.signed() && l.signer == nil:
@@ -92,9 +92,9 @@ func (l *Ledger) resume(cp *checkpoint, s *scanned) (good int64, err error) {
 	return s.good, nil
 }
 
-// checkTail refuses records behind a signed checkpoint that no crash leaves there. One may
-// leave the last write of a run that goes on, or the start of a run: the next opening sets
-// them aside, as nobody was told of them.
+// checkTail refuses records behind a signed checkpoint that no crash leaves there. A
+// crash may leave the last write of an active run, or the start of a run: the next
+// opening sets them aside, as nobody acted on them.
 func (s *scanned) checkTail(path string, cp *checkpoint) error {
 	tail, run := s.Records[cp.size-1:], ""
 	for _, r := range s.Records[:cp.size-1] {

@@ -16,16 +16,16 @@ type Decision struct {
 	Kind    string `json:"kind"`
 	Phase   string `json:"phase,omitempty"`
 	Feature string `json:"feature,omitempty"`
-	// MeasureKey identifies what the outcome rests on: while it is unchanged it is kept.
-	// DecisionKey identifies what else its launches are judged by; empty if that is no
-	// question.
+	// MeasureKey identifies the evidence of the outcome: while it is unchanged, the
+	// outcome is reused. DecisionKey identifies the rest of what judges its launches;
+	// empty if there is none.
 	MeasureKey  string `json:"measure_key"`
 	DecisionKey string `json:"decision_key,omitempty"`
 	// Attempt counts from 1.
 	Attempt int             `json:"attempt"`
 	Verdict verdict.Verdict `json:"verdict"`
-	// Reasons are what the verdict follows from besides Rules, and Notes what else its
-	// readers must know; Why joins all of them.
+	// Reasons are the causes of the verdict besides Rules, and Notes the caveats for its
+	// readers; Why joins all of them.
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Notes   []verdict.Reason `json:"notes,omitempty"`
 	// Levels, Rules: what the verdict was joined from.

@@ -1,6 +1,6 @@
 package ledger
 
-// Goal is what a plan required of a feature's launches, or of those behind a phase, when
+// Goal is a plan's requirements on a feature's launches, or on those behind a phase, when
 // a run started. It proves that a rule existed before its launches, whatever the plan
 // says today.
 type Goal struct {

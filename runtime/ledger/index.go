@@ -7,9 +7,9 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// Index is the records of a ledger, and what is asked of them all the time: by those who
-// decide and report, and by the ledger, which checks each record against those before it.
-// It follows from the records alone, and must not be changed by others.
+// Index holds the records of a ledger by node, launch and run, for those who decide and
+// report, and for the ledger, which checks each record against those before it. It
+// follows from the records alone, and must not be changed by others.
 type Index struct {
 	Records  []*Record
 	History  map[string][]Decided // by node, oldest first

@@ -24,7 +24,8 @@ type Launch struct {
 	// Node is the graph node that asked for the launch.
 	Node string `json:"node"`
 	// Qualifies identifies the qualification that it was made for, and Levels are those
-	// that ran in it: an apply that is killed before they were decided goes on with them.
+	// that ran in it: if an apply is killed before they were decided, the next one
+	// resumes with them.
 	Qualifies string  `json:"qualifies,omitempty"`
 	Levels    []Level `json:"levels,omitempty"`
 	// Variant names the arm for people: "baseline", "kv_cache".
@@ -73,8 +74,8 @@ type Launch struct {
 	Cells []measure.CellRun `json:"cells,omitempty"`
 	// Windows are when a command worked, for evaluating Series.
 	Windows []measure.Window `json:"windows,omitempty"`
-	// Samples, Series and Log are sha256 digests of artifacts: raw samples and what was
-	// sampled beside them as Parquet, the engine's log.
+	// Samples, Series and Log are sha256 digests of artifacts: raw samples and telemetry
+	// as Parquet, the engine's log.
 	Samples string `json:"samples,omitempty"`
 	Series  string `json:"series,omitempty"`
 	Log     string `json:"log,omitempty"`

@@ -129,7 +129,7 @@ func (r *Retraction) Was() verdict.Reason {
 		args...).Is(r.Verdict)
 }
 
-// Of is who retracted what and why, for the outcome of a node.
+// Of names the person who retracted, the node and the reason, for the outcome of a node.
 func (r *Retraction) Of(node string) verdict.Reason {
 	by, why := verdict.Text("by", r.By), verdict.Text("reason", r.Reason)
 	if node == r.Node {

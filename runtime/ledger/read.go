@@ -12,9 +12,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Read reads and verifies a ledger without a lock, also while another process appends: what
-// is not acknowledged is left out, an unfinished last line or, where the ledger is signed,
-// whatever is behind the signed lines. Damage is a *DamageError.
+// Read reads and verifies a ledger without a lock, also while another process appends:
+// records that were not acknowledged are left out, an unfinished last line or, where the
+// ledger is signed, anything behind the signed lines. Damage is a *DamageError.
 func Read(path string) (*Index, error) {
 	s, cp, err := readOnce(path)
 	if _, ok := errors.AsType[*DamageError](err); ok {
@@ -245,7 +245,7 @@ type DamageError struct {
 	Line int
 	// Offset is where that line begins.
 	Offset int64
-	// Problem says what is wrong with it; Hint what to do.
+	// Problem is the damage; Hint the remedy.
 	Problem string
 	Hint    string
 }

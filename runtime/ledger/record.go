@@ -54,8 +54,8 @@ type RunStart struct {
 	Draws string `json:"draws,omitempty"`
 	// Inputs are the plan's inputs besides its files.
 	Inputs *Inputs `json:"inputs,omitempty"`
-	// Since is the run from which on launches count of an engine that cannot be identified:
-	// a run that this one goes on with; empty for this one.
+	// Since is the first run whose launches count for an engine that cannot be
+	// identified: a run that this one resumes; empty for this one.
 	Since string `json:"since,omitempty"`
 	// Seal is the digest of the seal that the plan was checked against.
 	Seal string `json:"seal,omitempty"`

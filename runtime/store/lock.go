@@ -15,9 +15,9 @@ import (
 	"github.com/mxflow/mxflow/internal/flock"
 )
 
-// Holder is who holds a lock, as recorded in the lock's file: one line of JSON. Whether
-// the lock is held is determined by the operating system alone, so what a dead process
-// left in the file misleads nobody.
+// Holder identifies the holder of a lock, as recorded in the lock's file: one line of
+// JSON. The operating system alone determines whether the lock is held, so a dead
+// process's entry misleads nobody.
 type Holder struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
@@ -40,7 +40,7 @@ type HeldError struct {
 	Holder *Holder
 }
 
-// Error says who holds it; what to do depends on who wants it.
+// Error names the holder; the caller adds what to do.
 func (e *HeldError) Error() string {
 	if e.Holder == nil {
 		return e.Path + " is locked: another apply has just started on this state directory"

@@ -50,8 +50,9 @@ func SamplesParquet(of Origin, samples []measure.Sample) ([]byte, error) {
 	return writeParquet(samplesKind, of, samples, parquet.KeyValueMetadata("mxflow.samples.kinds", kinds))
 }
 
-// seriesKind are files of what was sampled beside requests: one row a series, with the columns that measure.Series
-// names. at_ns counts from the recording's zero, which is that of scheduled_ns, due_ns and start_ns of raw samples.
+// seriesKind is the Parquet form of telemetry: one row per series, with the columns that
+// measure.Series names. at_ns counts from the recording's zero, which is that of
+// scheduled_ns, due_ns and start_ns of raw samples.
 var seriesKind = parquetKind{key: "mxflow.series", what: "sampled series", version: "3"}
 
 // WriteSeries stores what was sampled in a launch of a run as a Parquet artifact, the same

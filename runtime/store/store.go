@@ -44,9 +44,9 @@ var errReadOnly = errors.New("the state directory is open read-only")
 // Open is OpenSigned without a key.
 func Open(dir string) (*Store, error) { return OpenSigned(dir, nil) }
 
-// OpenSigned opens a state directory for writing, and creates what is missing. The caller
+// OpenSigned opens a state directory for writing, and creates missing parts. The caller
 // holds Lock on it. The ledger is verified, and signed by the signer, if any, as
-// ledger.Open does; Notices reports what had to be fixed.
+// ledger.Open does; Notices reports repairs.
 func OpenSigned(dir string, by ledger.Signer) (*Store, error) {
 	d := layout(dir)
 	if err := d.make(); err != nil {

@@ -58,8 +58,8 @@ type Result struct {
 	State string `json:"state"`
 	Plan  string `json:"plan"`
 
-	// Test is what decided, at the rates of Rates; Levels are what both had to pass
-	// first.
+	// Test is the deciding test, at the rates of Rates; Levels are those that both arms
+	// had to pass first.
 	Test   *verdict.Test      `json:"-"`
 	Rates  *ledger.Statistics `json:"-"`
 	Levels []ledger.Level     `json:"-"`

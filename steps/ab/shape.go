@@ -87,7 +87,7 @@ func throughShell(text string) string {
 	return env + "sh -c '" + strings.ReplaceAll(rest, "'", `'\''`) + "'"
 }
 
-// Shape is two arms as one engine and one knob: what they share, and what differs.
+// Shape is two arms as one engine and one knob: the shared command, and the differences.
 type Shape struct {
 	// Env, Command and Args are the engine's.
 	Env     map[string]string
@@ -102,9 +102,9 @@ type KnobSettings struct {
 	Command, Args []string
 }
 
-// ShapeOf splits two commands into what they share and what differs. Trailing arguments
-// that differ become arguments of the knob; if the programs differ, or words in the
-// middle would be split, each has its whole command.
+// ShapeOf splits two commands into a shared command and a knob. Trailing arguments that
+// differ become arguments of the knob; if the programs differ, or words in the middle
+// would be split, each value has its whole command.
 func ShapeOf(a, b Arm) (Shape, error) {
 	s := Shape{Env: map[string]string{}}
 	for i, arm := range []Arm{a, b} {

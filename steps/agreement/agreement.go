@@ -204,8 +204,8 @@ func positions(answers []*Answer) map[Part][]Position {
 	return all
 }
 
-// recitedIn reports whether what is around a position stands in the prompt, earlier in the
-// answer or in another one, so to continue it shows nothing.
+// recitedIn reports whether the words around a position also occur in the prompt, earlier
+// in the answer or in another one: then continuing them shows nothing.
 func (p Position) recitedIn(answers []*Answer) bool {
 	at := p.Answer.Starts[p.Token]
 	text := p.Answer.Text
@@ -239,14 +239,15 @@ type Probe struct {
 	Request int    `json:"request"`
 	Turn    int    `json:"turn,omitempty"`
 	Part    Part   `json:"part"`
-	// At is the offset in the answer, Was what follows there, Is what the parent says.
+	// At is the offset in the answer, Was the text that follows there, Is the parent's
+	// continuation.
 	At  int    `json:"at"`
 	Was string `json:"was"`
 	Is  string `json:"is"`
 	// Unreached is set if the parent's answer differs from this one before it.
 	Unreached bool `json:"unreached,omitempty"`
-	// Recited is set if Was follows from text that stands elsewhere, or the parent says it
-	// when asked to continue the few words before it alone.
+	// Recited is set if Was follows from text that occurs elsewhere, or if the parent
+	// also says it when asked to continue only the few words before it.
 	Recited bool `json:"recited,omitempty"`
 	// Took is ms per token of the answer, Prompt the tokens of its prompt.
 	Took   float64 `json:"took"`

@@ -259,7 +259,7 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 	}
 	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is)))
 	l.Recited = p.recitedIn(c.answers)
-	// A list of numbers, or a passage that models know by heart, stands nowhere else.
+	// A list of numbers, or a passage that models know by heart, occurs nowhere else.
 	if continued && !l.Recited && l.Agrees() && l.At >= before {
 		from := l.At - before
 		for !utf8.RuneStart(a.Text[from]) {
@@ -274,10 +274,10 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 	return l, nil
 }
 
-// completeProbe completes a look by what the parent answered as a whole: behind the first
-// difference, nothing is known. To count the difference for every position behind it would
-// accuse a port whose near ties come out otherwise once an answer. It returns the position
-// that was compared.
+// completeProbe completes a probe by the parent's answer as a whole: behind the first
+// difference, nothing is known. Counting the difference at every later position would
+// accuse a port whose near ties fall the other way once per answer. It returns the
+// position that was compared.
 func (p Position) completeProbe(l *Probe, said string) Position {
 	a, same := p.Answer, 0
 	for same < min(len(said), len(a.Text)) && said[same] == a.Text[same] {
@@ -298,7 +298,8 @@ func (p Position) completeProbe(l *Probe, said string) Position {
 	return p
 }
 
-// askOnce is what is asked of an answer as a whole, by all who look at it.
+// askOnce asks a question about an answer as a whole and caches the result for all its
+// positions.
 func askOnce[F any](c *cellDraw, of map[*Answer]F, a *Answer, ask func() F) F {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,8 +40,8 @@ type PartResult struct {
 	// Own and Other are how often the parent agrees with its own answers and with the
 	// candidate's.
 	Own, Other stats.Share
-	// RecitesMore is set if more of the candidate's answers stands elsewhere than of the
-	// parent's.
+	// RecitesMore is set if more of the candidate's answers than of the parent's occurs
+	// elsewhere.
 	RecitesMore bool
 	// Low and High are bounds of how much less often it agrees with the candidate's, or with a
 	// limit of how much less than that.
@@ -243,8 +243,8 @@ func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l
 // part judges one part.
 func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
 	f := PartResult{Cell: cell, Of: of, Own: own.share(Probe.Agrees), Other: other.share(Probe.Agrees)}
-	// What stands elsewhere is continued by any engine. How much does depends on the
-	// prompts, so answers are compared.
+	// Any engine continues text that occurs elsewhere. Its share depends on the prompts,
+	// so answers of both arms are compared.
 	recites, more := other.recites()
 	usual, spread := own.recites()
 	f.RecitesMore = !(recites-usual <= max(Margin, sure*math.Hypot(more, spread))) // nor where none is known

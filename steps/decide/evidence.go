@@ -196,8 +196,8 @@ func (v *View) qualified(ev *ledger.Evidence, a Arms, f *plans.Feature) {
 	}
 }
 
-// Assemble is what rules read: what a decision keeps of each feature, with the launches
-// that it names. A launch that is not on record is an error: deciding without it would
+// Assemble builds the evidence that rules read from recorded decisions and the launches
+// that they name. A launch that is not on record is an error: deciding without it would
 // decide something else.
 func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bool)) (*gates.Evidence, error) {
 	out := &gates.Evidence{Features: map[string]*gates.Feature{}}

@@ -134,9 +134,9 @@ func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goa
 
 func isPhase(node string) bool { return strings.HasPrefix(node, runtime.PhaseID("")) }
 
-// relaxedSince is what is required less of a node's launches than then. For a phase it is
-// what this one, or one that is gone, required of them: renaming a phase relaxes nothing.
-// variant is the name that the candidate had then.
+// relaxedSince lists the requirements on a node's launches that are weaker now than then.
+// For a phase these are its own, or those of one that is gone: renaming a phase relaxes
+// nothing. variant is the name that the candidate had then.
 func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evidence, variant string) (why []verdict.Reason) {
 	names := map[string]string{}
 	if old, name := featureOf(variant), featureOf(ev.Candidate.Name); old != name {

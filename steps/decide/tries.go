@@ -81,8 +81,8 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 	return n
 }
 
-// marks are what readers must know of the features that rules read: which try it is, if
-// not the first, that its launches keep one tune each arm, and what is declared of answers.
+// marks are caveats about the features that rules read: which try it is, if not the
+// first, that its launches keep one tune per arm, and what the plan declares of answers.
 func marks(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (said []verdict.Reason) {
 	for _, ev := range evidence {
 		f := all.Features[ev.Feature]

@@ -99,7 +99,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	}
 	name := key
 	if on := record.PlaceName(); on != "" && c.Tuning == "drawn" {
-		name += "-" + runtime.FileName(on) // what runs beside it would share its tune
+		name += "-" + runtime.FileName(on) // a launch in parallel would share its tune
 	}
 	if c.State == "cold" {
 		name += "-cold"

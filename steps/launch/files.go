@@ -66,8 +66,8 @@ func (st *Started) keepFiles(v *variant.Variant) (keep func()) {
 	}
 }
 
-// run are the files that commands of an engine's processes run, besides those used: what its
-// own command does not show, as behind a script that makes up names or chooses a Python.
+// run lists the files that commands of an engine's processes run, besides those used: a
+// command does not show them if a script makes up names or chooses a Python.
 func (l *Lab) run(commands []source.Command, used source.Used, spec engine.Spec, host func(string) string, since time.Time) (files []source.File) {
 	seen := map[string]bool{}
 	for _, f := range slices.Concat(used.Named, used.Opened) {
@@ -112,9 +112,9 @@ func (l *Lab) run(commands []source.Command, used source.Used, spec engine.Spec,
 	return files
 }
 
-// onHost is where on this machine a file lies that the engine sees: a container's only if
-// it is mounted, since its image is known. What launches write, and what a source's commit
-// stands for, does not count.
+// onHost is the path on this machine of a file that the engine sees: a container's only
+// if it is mounted, since its image is known. Outputs of launches, and files of a
+// source's commit, do not count.
 func (l *Lab) onHost(spec engine.Spec) func(path string) string {
 	own := []string{l.RunDir}
 	if l.Store != nil {

@@ -26,9 +26,9 @@ func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 	command := append(slices.Clone(v.Spec.Command), slices.Sorted(maps.Values(st.Inst.About()))...)
 	by := kinds.ForcedBy(strings.Join(command, " "))
 	if by == "" {
-		// The environment of its processes, as far as known: what the plan sets, what a
-		// command sees where the engine runs, and what its processes were started with, as a
-		// script may set more.
+		// The environment of its processes, as far as known: set by the plan, seen by a
+		// command where the engine runs, and given to its processes at start, as a script
+		// may set more.
 		var all []string
 		for name, value := range v.Spec.Env {
 			all = append(all, name+"="+value)

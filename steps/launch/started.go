@@ -626,8 +626,8 @@ func (st *Started) invalidate(why verdict.Reason) {
 	st.Record.Disturbed = false
 }
 
-// diagnose adds to the error what the log says about how the engine broke, or else what
-// the signal that ended it means, if that is more than its name.
+// diagnose adds to the error the engine's own message from its log or, without one, the
+// meaning of the signal that ended it.
 func (st *Started) diagnose() {
 	if class, shown := st.Diagnosis(); class != "" {
 		st.causedBy(class, shown)

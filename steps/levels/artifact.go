@@ -25,8 +25,8 @@ import (
 // artifactFile is where a launch keeps the artifact of a level, below the level's name.
 const artifactFile = "artifact.json"
 
-// artifact is what a level is judged by, unless the launch keeps that elsewhere: what an
-// engine or a program told it.
+// artifact is the evidence of a level: the answers of an engine or a program, unless the
+// launch keeps them elsewhere.
 type artifact struct {
 	Of store.Origin `json:"of"`
 	// Ended and Why are how a program ended, or why the level could not do its work.

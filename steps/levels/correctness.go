@@ -237,8 +237,8 @@ func (c *correctness) recordedReferences(lab *launch.Lab, protocol *plans.Protoc
 	return known
 }
 
-// launchReference launches a variant once more, to answer what its earlier launches were asked. It
-// is not measured.
+// launchReference launches a variant once more, to answer the questions of its earlier
+// launches. It is not measured.
 func (c *correctness) launchReference(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch, n int) (*ledger.Launch, error) {
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt, ledger.ForReference, n)
 	if made, ok := lab.Store.LaunchByID(id); ok {

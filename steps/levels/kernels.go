@@ -157,8 +157,8 @@ func partOf(l *ledger.Launch, scan *logscan.Scan) code.Fact {
 	return code.Fact{}
 }
 
-// judgeProof is the verdict on what was seen in a log, which is incomplete because of
-// partial if that is given, and on what was observed.
+// judgeProof is the verdict on the matches in a log, incomplete because of partial if
+// that is given, and on the observations.
 func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Fact, observed map[string]ledger.Observed, unobserved map[string]verdict.Reason) (v verdict.Verdict, reasons []verdict.Reason) {
 	switch {
 	case !inLog(wanted):
@@ -423,8 +423,8 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 }
 
 // judgePartial is the verdict on an incomplete log: it starts in the middle, because the
-// server was running before the launch, or its middle was dropped. What is there counts,
-// for and against; what is missing proves nothing.
+// server was running before the launch, or its middle was dropped. Lines that are there
+// count, for and against; missing ones prove nothing.
 func judgePartial(why code.Fact, wanted []variant.Evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
 	excluded := false
 	for _, e := range wanted {

@@ -323,9 +323,9 @@ func Qualifying(p *plans.Protocol) []*plans.Block {
 // once, and its output is examined. It is in no plan.
 const executionLevel = "execution"
 
-// engineLevel stands for what no launch may show, whatever its protocol: an engine that
-// is forced to accept drafts, that no prompts can be made with, or that broke after its
-// levels. It exists only if that was seen.
+// engineLevel records a failure of any protocol's launch: an engine that is forced to
+// accept drafts, that no prompts can be made for, or that broke after its levels. It
+// exists only if that happened.
 const engineLevel = "engine"
 
 // kernelsLevel is the level that reads the log.

@@ -1,6 +1,6 @@
-// Package profiling takes profiles of a running engine: what is sent while its profiler
-// runs, so each profile covers one phase, and what they show. It knows no formats
-// (engine/trace) and no knobs.
+// Package profiling takes profiles of a running engine: it sends requests while its
+// profiler runs, so each profile covers one phase, and reports the results. It knows no
+// formats (engine/trace) and no knobs.
 package profiling
 
 import (

@@ -187,8 +187,8 @@ var Finds = []plans.LevelResult{
 	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a built-in text, if the engine returns log-probabilities of prompts."},
 }
 
-// AnswersUsable reports what is wrong with answers by themselves, and notes what is unusual; no
-// verdict if nothing is wrong.
+// AnswersUsable is the verdict on answers by themselves, with notes on unusual ones; no
+// verdict if they are usable.
 func AnswersUsable(r *Recording) (verdict.Verdict, []verdict.Reason) {
 	c, err := answers.Compare(flat(r), flat(r), 0)
 	if err != nil {

@@ -389,8 +389,8 @@ func (r *recording) checkPossible(c sentCell) {
 	}
 }
 
-// mark keeps, for each prompt, what its answer is checked against later: how much text it
-// is, and what distinguishes it from others.
+// mark keeps, for each prompt, the properties that its answer is checked against later:
+// how much text it is, and how it differs from others.
 func mark(samples []measure.Sample, sent prompt.Prompts) {
 	for i := range samples {
 		s := &samples[i]

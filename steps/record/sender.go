@@ -30,8 +30,7 @@ func (l *Sender) send(ctx context.Context, st *launch.Started, same map[string]p
 	return failed
 }
 
-// command runs a command to its end, and adds what was recorded of the machine meanwhile
-// to what it printed.
+// command runs a command to its end, and adds the machine's telemetry to its output.
 func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Command) error {
 	failed := st.Execute(ctx, c)
 	taken := Measurement{Recording: measure.Recording{Windows: st.Record.Windows}}

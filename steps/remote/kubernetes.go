@@ -176,7 +176,8 @@ func (c *cluster) list(ctx context.Context, args ...string) ([]*object, error) {
 }
 
 // ready waits until a worker can be started in a Job's pod, as long as the cluster takes,
-// and notes what it waits for. It returns an error for what no waiting fixes.
+// and notes the reason for waiting. It returns an error for problems that no waiting
+// fixes.
 func (c *cluster) ready(ctx context.Context, slot int, name string, note func(verdict.Reason)) (*pod, error) {
 	began, heard, noted := time.Now(), time.Now(), ""
 	for {
@@ -319,8 +320,8 @@ func disrupted(p *object) string {
 	return condition{Reason: p.Status.Reason, Message: p.Status.Message}.String()
 }
 
-// endOf is what was done to a Job and its pod, which may be gone. What was done to the pod
-// precedes its consequences.
+// endOf is the reason that a Job and its pod ended; both may be gone. What happened to
+// the pod comes before its consequences.
 func endOf(job, p *object) string {
 	if p != nil && disrupted(p) != "" {
 		return disrupted(p)

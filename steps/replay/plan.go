@@ -29,18 +29,17 @@ type recordedPlan struct {
 	// exact is set if its digest is the recorded one: then it is the same plan in
 	// everything that decides, values of variables included.
 	exact bool
-	// inputs are what the run recorded of what the plan was compiled with. changed
-	// are those that are sensitive, and were given another value now than they had
-	// then.
+	// inputs are the recorded inputs of the plan's compilation. changed are the sensitive
+	// ones that have another value now.
 	inputs  ledger.Inputs
 	changed []string
 	// rules are compiled from recorded text, by feature and text.
 	rules map[[2]string]*plans.Rule
 }
 
-// Plan is the plan of a run as it was then; nil if it can no longer be compiled. why is
-// what is missing, mostly sensitive values, which no run records: a plan that comes back
-// nevertheless is right in what does not depend on them.
+// Plan is the plan of a run as it was then; nil if it can no longer be compiled. why
+// names what is missing, mostly sensitive values, which no run records: a plan that
+// compiles without them is right in everything that does not depend on them.
 func (r *Replay) Plan(run string) (plan *plans.Plan, why verdict.Reason) {
 	p := r.planOf(run)
 	needs := p.changed
@@ -248,8 +247,8 @@ func (r *Replay) ChangedInputs(run string, res *load.Result) (names []string) {
 	return names
 }
 
-// lacking is what to report about a recorded plan that cannot be compiled, or has another
-// digest, because it needs what no run records.
+// lacking names the unrecorded inputs because of which a recorded plan cannot be
+// compiled, or has another digest.
 func (p *recordedPlan) lacking() []verdict.Arg {
 	if len(p.inputs.Sealed) > 0 {
 		return []verdict.Arg{verdict.List("sealed", slices.Sorted(maps.Keys(p.inputs.Sealed)))}

@@ -103,8 +103,8 @@ func (s *session) question() (*agreement.Question, error) {
 	return q, nil
 }
 
-// probeAnswers launches the parent once more, when everything else is on record, and asks it what
-// must be known before members are decided. It is not measured.
+// probeAnswers launches the parent once more, when everything else is on record, to probe
+// the answers of both arms before members are decided. It is not measured.
 func (s *session) probeAnswers(ctx context.Context) error {
 	for before := len(s.proofs); ; {
 		q, err := s.question()

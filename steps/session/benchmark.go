@@ -138,10 +138,10 @@ func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 	return nil
 }
 
-// recorded is the outcome on record, if it counts: for what is not measured, why; else, if
-// the launches are of what would be launched and rules need no more of them. The number of
-// launches is not part of the identity, so asking for more continues the same session, and
-// so do rules that need more.
+// recorded is the outcome on record, if it counts: with the reason, for a benchmark that
+// is not measured; otherwise, if its launches are of the same work and rules need no more
+// of them. The number of launches is not part of the identity, so asking for more
+// continues the same session, and so do rules that need more.
 func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	vs, a, err := b.arms(s)
 	if err != nil {

@@ -180,9 +180,9 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	return out, nil
 }
 
-// parent is what the levels compare a candidate with: the launch that qualified what it
-// builds on, if one counts, and its parent's answers. The baseline's are compared with
-// those of a launch of its own, which shows how far apart its launches are.
+// parent is the reference of the levels: the launch that qualified the parent, if one
+// counts, and its answers. The baseline's answers are compared with those of a second
+// launch of its own, which shows how far apart its launches are.
 func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject, out *ledger.Decision) (parent levels.Parent, err error) {
 	if q.feature == nil {
 		parent.Answered, err = levels.References(ctx, s, &q.lab.Lab, sub.protocol, sub.variant(), 1, out)

@@ -169,9 +169,9 @@ func (l *Lab) firstSession(name []any, know func(e *earlier, have []*ledger.Laun
 	}
 }
 
-// cutInFirstRound reports whether a session was cut in its first round: what is launched in it
-// now is beside the launches that are there. If a candidate's outcome rests on it, that
-// round was complete, and later candidates were not in it.
+// cutInFirstRound reports whether a session was cut in its first round: launches made in
+// it now run beside the recorded ones. If a candidate's outcome rests on it, that round
+// was complete, and later candidates were not in it.
 func (l *Lab) cutInFirstRound(launches []*ledger.Launch, members []*member) bool {
 	if len(launches) == 0 || !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
 		return false

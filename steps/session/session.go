@@ -14,7 +14,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// member is what of a session is decided together, with what is launched for it.
+// member is a feature or row that the session decides together with others, with the
+// variants launched for it.
 type member struct {
 	decide.Member
 	// variants are all arms: of a candidate its parent, itself, and the baseline if that is

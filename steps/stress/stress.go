@@ -142,9 +142,9 @@ func soakTime(samples []measure.Sample) time.Duration {
 // answerEnd is when the last event of an answer came.
 func answerEnd(s measure.Sample) time.Duration { return s.Start + s.Events[len(s.Events)-1].At }
 
-// Run sends what the level asks for, part by part, up to the first that does not pass, and
-// returns what came back. An error means that the engine broke, which its launch's record
-// explains.
+// Run sends the requests of the level, part by part, up to the first that does not pass,
+// and returns the answers. An error means that the engine broke, which its launch's
+// record explains.
 func (c *Config) Run(ctx context.Context, st *launch.Started) (*Tape, error) {
 	t := &Tape{}
 	if models, err := st.Client.Models(ctx); err == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-// putFiles adds to spec what it runs by content: the files that its command names, with the
-// folders that these load code from, or what is mounted into its container.
+// putFiles adds to spec the content of the files that it runs: those that its command
+// names, with the folders that these load code from, or those mounted into its container.
 func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 	var code source.Code
 	switch {

@@ -84,7 +84,7 @@ func (l *Resolver) WorkKey(workloads []*plans.Workload) string {
 		parts = append(parts, sent)
 	}
 	if x := l.Plan.Executor; x != nil {
-		// What runs beside a launch, and how much of the host it has, affects it.
+		// Parallel launches, and the launch's share of the host, affect it.
 		parts = append(parts, *x)
 	}
 	return runtime.Digest("work", MeasuringVersion, l.MachineKey, parts)
@@ -199,8 +199,9 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	return out
 }
 
-// EvidenceKey stands for EvidenceFor in keys: for that of the defaults, which is worked out
-// once, and of what differs from them. Plans have many knobs, and variants differ in few.
+// EvidenceKey replaces EvidenceFor in keys: by the evidence of the defaults, computed
+// once, and that of the values that differ. Plans have many knobs, and variants differ in
+// few.
 func (l *Resolver) EvidenceKey(knobs map[string]string) string {
 	l.defaults.Do(func() {
 		if l.base = map[string]string{}; l.Plan.Baseline != nil {

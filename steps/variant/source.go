@@ -130,9 +130,9 @@ type SourceConfig struct {
 // sourceTimeout is how long a build command may take if the plan does not say.
 const sourceTimeout = 2 * time.Hour
 
-// provenance adds to spec what it is built from, its caches and the working trees that it
-// sees. What cannot be determined yet (a branch that a step will make) is not an error
-// here: the launch reports what is wrong.
+// provenance adds to spec its sources, its caches and the working trees that it sees. A
+// source that cannot be resolved yet (a branch that a step will make) is not an error
+// here: the launch reports it.
 func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 	// The sources of knob values are over the engine's, by name.
 	configs := map[string]*SourceConfig{}

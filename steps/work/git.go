@@ -69,8 +69,8 @@ func (g *gitStep) key() string {
 	return g.block.Kind + ":" + g.site.sealed(g.block.Kind, asked) + ":"
 }
 
-// Derive implements runtime.Step. A git step is identified by what the plan asks for and
-// what was reached: if the repository is still in that state, the outcome is kept,
+// Derive implements runtime.Step. A git step is identified by its settings and the state
+// that it reached: if the repository is still in that state, the outcome is reused,
 // otherwise the step runs again.
 func (g *gitStep) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	if err := errors.Join(g.block.Decode(&g.common), g.block.Decode(g.action)); err != nil {
@@ -127,7 +127,7 @@ func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 			out.Verdict = verdict.Error
 		}
 	default:
-		// What was reached is known only now, and is what later runs check.
+		// The reached state is known only now; later runs check it.
 		s.Key = g.key() + gitGoal + goal
 		if slices.ContainsFunc(reasons, func(r verdict.Reason) bool { return r.Verdict == verdict.Fail }) {
 			out.Verdict = verdict.Fail

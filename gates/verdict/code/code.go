@@ -106,8 +106,9 @@ var (
 		"{cause=engine.diagnosed?{causes} }{by} was listening on the engine's port when the launch ended, and may "+
 			"have answered requests{cause=engine.diagnosed!{causes?; {causes}}}")
 
-	// LaunchGone: what made the launch on another machine, Subject, is gone, or what it
-	// returned is incomplete. Values: class (of launch.LostError), error (its last words), job.
+	// LaunchGone: the worker that made the launch on Subject, another machine, is gone,
+	// or its result is incomplete. Values: class (of launch.LostError), error (its last
+	// words), job.
 	LaunchGone = Of("launch.gone",
 		"lost on {subject}: {class=ended?the worker ended}{class=silent?the worker went "+
 			"silent}{class=damaged?its result arrived damaged}{class=broke?the worker failed}{class=preempted?its "+
