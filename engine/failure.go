@@ -19,15 +19,13 @@ type Failure struct {
 	// Of is what broke; empty means "engine".
 	Of string
 	// Op is what was being done: "start", "become ready", "answer", "stop".
-	Op string
-	// Reason is one sentence.
+	Op     string
 	Reason string
 	// Class is kinds.Port if another program listens at its port; else empty, as what
 	// broke it is in its log.
 	Class kinds.Class
 	// Exit is how the process ended, nil if it was still running.
-	Exit *Exit
-	// LogTail are the last lines of its log.
+	Exit    *Exit
 	LogTail []string
 	// Err is the cause, for errors.Is; it may be nil. Its text is not printed: Reason is
 	// clearer.

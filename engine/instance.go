@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// Access is how requests reach an engine.
 type Access struct {
 	// BaseURL is the root of its HTTP API, without a trailing slash and without
 	// /v1.
@@ -20,7 +19,6 @@ type Access struct {
 	TLS *tls.Config
 }
 
-// Exit is how an engine's process ended.
 type Exit struct {
 	// Code is the exit status, -1 if ended by a signal.
 	Code int
@@ -39,7 +37,6 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Instance is one running engine.
 type Instance interface {
 	Command
 	// BaseURL is the root of its HTTP API, without a trailing slash and

@@ -32,7 +32,6 @@ type Fetcher interface {
 // Launchers are the launchers by the way to launch; a Spec chooses one of them.
 type Launchers map[How]Launcher
 
-// Launch implements Launcher.
 func (ls Launchers) Launch(ctx context.Context, spec Spec, l Launch) (Instance, error) {
 	launcher := ls[spec.How()]
 	if launcher == nil {
@@ -84,12 +83,10 @@ func (s *Stopper) Stop(ctx context.Context, end func(hurry <-chan struct{}) erro
 // Peak is a maximum over time. The zero value is ready to use.
 type Peak struct{ most atomic.Int64 }
 
-// Raise raises the peak to at least now.
 func (p *Peak) Raise(now int64) {
 	for was := p.most.Load(); now > was && !p.most.CompareAndSwap(was, now); {
 		was = p.most.Load()
 	}
 }
 
-// Load is the peak so far.
 func (p *Peak) Load() int64 { return p.most.Load() }

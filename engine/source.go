@@ -53,7 +53,6 @@ func (spec *Spec) MountSource(src *Source, dir string) (inside string) {
 	return inside
 }
 
-// sourceMark finds marks with a name.
 var sourceMark = regexp.MustCompile(`\{source\.([A-Za-z0-9_]+)\}`)
 
 // SourcesIn are the names of the sources whose worktrees a text names.

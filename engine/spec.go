@@ -73,10 +73,8 @@ type Spec struct {
 	Endpoint *Endpoint
 }
 
-// How is a way to launch.
 type How string
 
-// The ways to launch.
 const (
 	HowProcess  How = "process"
 	HowDocker   How = "docker"

@@ -134,7 +134,6 @@ func ofMachine(address string) bool {
 	return cell == "engine" || cell == "gpu" || cell == "host"
 }
 
-// cellsOf averages the metrics of an arm.
 func cellsOf(a Arm) ([]verdict.Cell, error) {
 	if len(a.Launches) < fewLaunches {
 		return nil, fault(verdict.Say("launches.few",

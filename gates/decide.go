@@ -42,7 +42,6 @@ func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
 	return out
 }
 
-// decider decides the rules of one decision.
 type decider struct {
 	rules    []*plans.Rule
 	ev       *Evidence
@@ -127,7 +126,6 @@ func (d *decider) rule(rule *plans.Rule) verdict.Rule {
 	return c.out
 }
 
-// read reads an input once.
 func (c *ruling) read(in *plans.Input) *reading {
 	if r := c.readings[in]; r != nil {
 		return r
@@ -306,7 +304,6 @@ func TryNote(feature string, try int, falsePass float64) verdict.Reason {
 // fault is the error for a fact that keeps a rule from being decided.
 func fault(why verdict.Reason) error { return &verdict.Fault{Reason: why} }
 
-// Outcomes of a hypothesis.
 const (
 	Confirmed = "confirmed"
 	Refuted   = "refuted"

@@ -13,7 +13,6 @@ import (
 
 // Evidence is everything that rules of one phase may read.
 type Evidence struct {
-	// Features by name.
 	Features map[string]*Feature
 	// Set holds the values themselves, by the input that reads them, where they come from
 	// no launch, as in a case of mxflow test. They are known exactly, and every value that
@@ -24,7 +23,6 @@ type Evidence struct {
 // exact reports whether values are set rather than measured.
 func (ev *Evidence) exact() bool { return ev != nil && ev.Set != nil }
 
-// Feature is the evidence about one feature.
 type Feature struct {
 	// Candidate is the variant under test, Parent what it builds on.
 	Candidate, Parent Arm
@@ -34,8 +32,7 @@ type Feature struct {
 	// Levels are the verdicts of the protocol's levels; a level that was not
 	// run is absent.
 	Levels map[string]verdict.Verdict
-	// Knobs are the candidate's knob values.
-	Knobs map[string]string
+	Knobs  map[string]string
 	// Outcome is the feature's own verdict, once decided.
 	Outcome  verdict.Verdict
 	Accepted bool
@@ -67,7 +64,6 @@ func (f *Feature) base(against plans.Against) Arm {
 	return Arm{Name: string(against)}
 }
 
-// Arm is one variant's launches in one session.
 type Arm struct {
 	Name     string
 	Launches []Launch
@@ -79,7 +75,6 @@ type Arm struct {
 	Qualified *Launch
 }
 
-// Launch is what one launch measured.
 type Launch struct {
 	ID string
 	// Round counts interleaved launches of each arm from 1: launches of one round ran

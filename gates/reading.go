@@ -384,7 +384,6 @@ func wrongKind(value any, in *plans.Input, subject string) verdict.Reason {
 	return verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(subject)
 }
 
-// literal is an observed value in plan syntax.
 func literal(value any) string {
 	if text, ok := value.(string); ok {
 		return strconv.Quote(text)

@@ -128,8 +128,7 @@ type pairs struct {
 	own, base       []float64
 	ownIDs, baseIDs []string
 	rounds          []int
-	// places are where the rounds ran.
-	places []string
+	places          []string
 	// left are launches of a round that only one arm has.
 	left []string
 }
@@ -190,7 +189,6 @@ func (p pairs) blocks() (out []int) {
 	return out
 }
 
-// distinct returns the names of places, each once.
 func distinct(places []string) (names []string) {
 	for _, on := range places {
 		if !slices.Contains(names, on) {

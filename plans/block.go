@@ -22,8 +22,7 @@ type Block struct {
 	// Parts are its nested blocks, by keyword, in plan order.
 	Parts map[string][]*Block `json:",omitempty"`
 	Range Range               `json:"-"`
-	// Finds are the numbers that a level finds.
-	Finds []LevelResult `json:"-"`
+	Finds []LevelResult       `json:"-"`
 
 	// Written are the attributes present in the plan, right or wrong.
 	Written map[string]bool `json:"-"`
@@ -108,7 +107,6 @@ func Checked[T any](check func(b *Block, c T) []AttrError) func(*Block) []AttrEr
 // Dur is a duration with a JSON form such as "1m30s".
 type Dur time.Duration
 
-// UnmarshalJSON reads the form that time.ParseDuration reads.
 func (d *Dur) UnmarshalJSON(text []byte) error {
 	var s string
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -119,5 +117,4 @@ func (d *Dur) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// MarshalJSON writes the form that UnmarshalJSON reads.
 func (d Dur) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }

@@ -32,7 +32,6 @@ type Engine struct {
 	Range    Range      `json:"-"`
 }
 
-// Process starts an engine as a child process.
 type Process struct {
 	Command []string `hcl:"command" program:"true" needs:"the argument vector that starts it, such as [\"vllm\", \"serve\", \"--port\", \"{port}\"]." doc:"The program and its arguments; no shell is involved. '{port}' is replaced by the port to listen on, '{host}' by the address, '{model}' by the engine's model, '{mxflow}' by the path of mxflow itself."`
 	Dir     string   `hcl:"dir,optional" program:"true" doc:"Working directory, relative to the plan's folder. Without it, the plan's folder."`

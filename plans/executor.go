@@ -4,7 +4,6 @@ package plans
 // launches that run at once, or which other machines make them. A plan without one makes
 // one launch after the other.
 type Executor struct {
-	// Kind is LocalExecutor, SSHExecutor, SlurmExecutor or KubernetesExecutor.
 	Kind string `hcl:"kind,label" doc:"How launches get there."`
 	// Devices is empty if launches share out CPUs alone.
 	Devices   []string `json:",omitempty" hcl:"devices,optional" kinds:"local|ssh" doc:"GPUs to share out, by index or UUID as nvidia-smi shows them; those of each host, by index. They must be the same model. Without it only CPUs are shared out, for engines that use no GPU, and a host is one place."`
@@ -16,10 +15,9 @@ type Executor struct {
 	Account   string   `json:"-" hcl:"account,optional" kinds:"slurm" doc:"Account to charge."`
 	GRES      string   `json:",omitempty" hcl:"gres,optional" kinds:"slurm" doc:"Devices of each job, such as 'gpu:h100:1'."`
 	Time      string   `json:"-" hcl:"time,optional" kinds:"slurm" doc:"Time limit of each job, as Slurm writes it: '2:00:00'. A job that reaches it loses its current launch, and another job continues."`
-	// Job is in JSON.
-	Job     string   `json:",omitempty" hcl:"job" kinds:"kubernetes" doc:"The Job, as YAML or JSON, usually from a file: 'file(\"job.yaml\")'. Its image, devices, volumes, queue, namespace and time limit are used unchanged. mxflow sets name, labels, the command of the first container, and that no pod is restarted."`
-	Command []string `json:"-" hcl:"command,optional" kinds:"ssh|slurm|kubernetes" doc:"Command in place of the kind's own, with the same arguments: 'ssh -o BatchMode=yes -o ServerAliveInterval=15 {host}', 'srun' or 'kubectl'. That of ssh runs what follows it on '{host}', with its input and output."`
-	Args    []string `json:",omitempty" hcl:"args,optional" kinds:"slurm" doc:"More arguments of srun, such as '--cpus-per-task=16', '--exclusive' or '--container-image=…'."`
+	Job       string   `json:",omitempty" hcl:"job" kinds:"kubernetes" doc:"The Job, as YAML or JSON, usually from a file: 'file(\"job.yaml\")'. Its image, devices, volumes, queue, namespace and time limit are used unchanged. mxflow sets name, labels, the command of the first container, and that no pod is restarted."`
+	Command   []string `json:"-" hcl:"command,optional" kinds:"ssh|slurm|kubernetes" doc:"Command in place of the kind's own, with the same arguments: 'ssh -o BatchMode=yes -o ServerAliveInterval=15 {host}', 'srun' or 'kubectl'. That of ssh runs what follows it on '{host}', with its input and output."`
+	Args      []string `json:",omitempty" hcl:"args,optional" kinds:"slurm" doc:"More arguments of srun, such as '--cpus-per-task=16', '--exclusive' or '--container-image=…'."`
 	// Program is empty for this binary, copied if needed.
 	Program string `json:"-" hcl:"mxflow,optional" kinds:"ssh|slurm|kubernetes" doc:"Path of mxflow on the other machine, or in the container, which must be the same file, byte for byte. Without it, it is copied there, except to the nodes of Slurm."`
 	Range   Range  `json:"-"`

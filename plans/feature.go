@@ -12,7 +12,6 @@ import (
 // day.
 const LeastAlternatives, MostAlternatives = 2, 12
 
-// Feature is one feature port under test.
 type Feature struct {
 	Name       string `hcl:"name,label" doc:"Its name in references and rules: 'feature.<name>'. Unique in the plan."`
 	Summary    string `hcl:"summary,optional" doc:"What is ported, in one sentence."`
@@ -62,10 +61,8 @@ const (
 // BuildsOnKind is what a feature's parent is.
 type BuildsOnKind string
 
-// BuildsOn is a feature's parent.
 type BuildsOn struct {
-	Kind BuildsOnKind
-	// Feature is set for OnFeature.
+	Kind    BuildsOnKind
 	Feature string
 }
 

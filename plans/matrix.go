@@ -34,7 +34,6 @@ type MatrixCell struct {
 
 // Designs of a matrix: which combinations of its values are tried.
 const (
-	// FullDesign has all of them.
 	FullDesign = "full"
 	// OneAtATime has the baseline's values, and each other value by itself.
 	OneAtATime = "one_at_a_time"

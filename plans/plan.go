@@ -113,7 +113,6 @@ func (p *Plan) Rules() (list []*Rule) {
 	return list
 }
 
-// Names are the names of a list's elements.
 func Names[T any](list []T, name func(T) string) (names []string) {
 	for _, e := range list {
 		names = append(names, name(e))
@@ -121,10 +120,8 @@ func Names[T any](list []T, name func(T) string) (names []string) {
 	return names
 }
 
-// NamesOf are the names of rules.
 func NamesOf(rules []*Rule) []string { return Names(rules, func(r *Rule) string { return r.Name }) }
 
-// ValueNames are the names of a knob's values.
 func (k *Knob) ValueNames() []string {
 	return Names(k.Values, func(v *KnobValue) string { return v.Name })
 }
@@ -278,7 +275,6 @@ func (p *Plan) NamedFiles() []NamedFile {
 	return files
 }
 
-// nameOf is the reverse of Abs.
 func (p *Plan) nameOf(path string) string {
 	if dir, err := filepath.Abs(p.Dir); err == nil {
 		if name, err := filepath.Rel(dir, path); err == nil {

@@ -43,7 +43,6 @@ const BenchmarkLevel = "benchmark"
 // RegressionLevel is the level that is decided from the benchmark's launches.
 const RegressionLevel = "regression"
 
-// Regression is that level.
 type Regression struct {
 	// Decisive are addresses of metrics that must be shown not to get worse.
 	Decisive []string `json:"decisive"`
@@ -53,8 +52,7 @@ type Regression struct {
 	MaxMemoryIncrease float64 `json:"max_memory_increase_gb"`
 	// Against are the arms, besides the parent, that this is checked against.
 	Against []Against `json:"against,omitempty"`
-	// At is its place in the plan.
-	At Range `json:"-"`
+	At      Range     `json:"-"`
 }
 
 // Criteria are the rules that a feature gets from it; none if r is nil.

@@ -28,7 +28,6 @@ type Registry struct {
 	Decision func(falsePass, falseFail float64, least, most int) error
 }
 
-// Schema is the shape of a block's body.
 type Schema struct {
 	Doc   string
 	Attrs []Attr
@@ -72,7 +71,6 @@ type AttrError struct {
 	Detail  string
 }
 
-// Attr is one attribute of a Schema.
 type Attr struct {
 	Name     string
 	Type     AttrType

@@ -45,7 +45,6 @@ type Bound struct {
 	Limit       float64
 }
 
-// And and Or are the values of Cond.Op.
 const (
 	And = "and"
 	Or  = "or"
@@ -115,9 +114,8 @@ func (c *Cond) Inputs() (all []*Input) {
 type Compare struct {
 	// Text is the comparison as written, evenly spaced; At and Length are where it is in
 	// the rule, in characters.
-	Text       string
-	At, Length int `json:"-"`
-	// Op compares Left with Right.
+	Text        string
+	At, Length  int `json:"-"`
 	Op          string
 	Left, Right Operand
 	// Negated is set under an odd number of nots: the rule wants it not to hold.
@@ -147,7 +145,6 @@ type Compare struct {
 	Threshold float64
 }
 
-// Inputs are the inputs of both sides.
 func (c *Compare) Inputs() (list []*Input) {
 	for _, in := range []*Input{c.Left.Input, c.Right.Input} {
 		if in != nil {
@@ -249,8 +246,7 @@ type Against string
 const (
 	// Parent is what the candidate builds on; rules do not name it.
 	Parent Against = ""
-	// Root is the plan's baseline.
-	Root Against = "root"
+	Root   Against = "root"
 )
 
 // Suffix is what an address has for the arm, after the metric.
@@ -270,7 +266,6 @@ type SuiteGap struct {
 
 // Input is one address that a rule reads, resolved against the plan.
 type Input struct {
-	// Path is the address as written.
 	Path string
 	Kind InputKind
 	// Feature is the feature whose value it is.
@@ -298,11 +293,9 @@ type Input struct {
 	// Unit of the value; empty for ratios and words.
 	Unit string
 	// Of is the unit of the metric itself, whatever Stat and Relation are.
-	Of string `json:"-"`
-	// Better is the metric's better direction.
+	Of     string `json:"-"`
 	Better string
-	// Type is the type that the rule sees.
-	Type InputType
+	Type   InputType
 }
 
 // Row is what a gate reads from a step: an engine that it compares, a cell of a matrix
@@ -348,7 +341,6 @@ func OfMatrix(key string) bool { return strings.HasPrefix(key, MatrixStep+".") }
 // OfNumbers reports whether the row is numbers that a step found.
 func (r *Row) OfNumbers() bool { return r.Engine == "" }
 
-// Kind is the kind of the step.
 func (r *Row) Kind() string {
 	if r.Of == "" {
 		return CompareStep

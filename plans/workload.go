@@ -81,7 +81,6 @@ type Lengths struct {
 	Std          float64 `hcl:"std,optional" unit:"tokens" min:"0" max:"20000000" doc:"Their standard deviation; for lognormal too, that of the lengths, not of their logarithms."`
 }
 
-// Dataset is a file of prompts.
 type Dataset struct {
 	// File is absolute; Digest is the SHA-256 of its content, in hexadecimal.
 	File   string `json:"-" hcl:"file" needs:"the path of a prompt file, one JSON object per line." doc:"Path of the file, relative to the plan's folder: JSON Lines, one object per row. A row has a 'prompt', 'messages' or 'conversations'. 'output_tokens' is the length of the answer."`
@@ -200,7 +199,6 @@ func (w *Workload) cell(p, o, d, c int, r float64) Cell {
 	}
 }
 
-// rateElement is a rate in an address.
 func rateElement(r float64) string {
 	return strings.ReplaceAll(strconv.FormatFloat(r, 'f', -1, 64), ".", "_")
 }

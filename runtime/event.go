@@ -28,10 +28,9 @@ type Event struct {
 	Again         int    `json:"again,omitempty"`
 	LaunchID      string `json:"launch_id,omitempty"`
 	// Request counts from 1 of Requests within a launch.
-	Request  int `json:"request,omitempty"`
-	Requests int `json:"requests,omitempty"`
-	// Loading is the progress of a start.
-	Loading *Loading `json:"loading,omitempty"`
+	Request  int      `json:"request,omitempty"`
+	Requests int      `json:"requests,omitempty"`
+	Loading  *Loading `json:"loading,omitempty"`
 	// Look is the state of the tests of Feature, in looked.
 	Look    *Look            `json:"look,omitempty"`
 	Action  Action           `json:"action,omitempty"`
@@ -72,7 +71,6 @@ const (
 	Measure Action = "measure"
 )
 
-// Loading is the progress of an engine's start.
 type Loading struct {
 	// Stage is the current stage, named by the engine's kind; empty if unknown.
 	Stage string `json:"stage,omitempty"`

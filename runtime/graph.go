@@ -51,13 +51,11 @@ const (
 	Settled
 )
 
-// Need is an edge of the graph.
 type Need struct {
 	On   string
 	Mode Mode
 }
 
-// Node is one thing to decide.
 type Node struct {
 	// ID is the node's address: "baseline", "phase.cutlass",
 	// "feature.gemm.benchmark".
@@ -212,7 +210,6 @@ const BaselineID = ledger.Baseline
 // PhaseID is the node that unlocks what comes after a phase.
 func PhaseID(phase string) string { return "phase." + phase }
 
-// StepID is a step's node.
 func StepID(phase, kind, name string) string {
 	return fmt.Sprintf("phase.%s.step.%s.%s", phase, kind, name)
 }
@@ -220,7 +217,6 @@ func StepID(phase, kind, name string) string {
 // FeatureID is the node that decides a feature's criteria.
 func FeatureID(feature string) string { return featurePart + feature }
 
-// QualifyID and BenchmarkID are a feature's measurements.
 func QualifyID(feature string) string   { return FeatureID(feature) + qualifyPart }
 func BenchmarkID(feature string) string { return FeatureID(feature) + benchmarkPart }
 

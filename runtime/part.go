@@ -21,7 +21,6 @@ func FeaturePart(f *plans.Feature) Part {
 	return Part{f.Name, code.Feature, code.Of("feature.alone", "feature {subject} {verdict:did}"), code.FeatureNotRun}
 }
 
-// Outcome is the part's outcome.
 func (p Part) Outcome(v verdict.Verdict) verdict.Reason { return verdict.New(p.came).On(p.name).Is(v) }
 
 // AloneOutcome is the part's outcome if nothing else of the phase was examined.

@@ -35,8 +35,7 @@ type Runner struct {
 	Plan    *plans.Plan
 	Graph   *Graph
 	Journal Journal
-	// Step returns the step of a node.
-	Step func(*Node) (Step, error)
+	Step    func(*Node) (Step, error)
 	// Observe receives progress from the caller of Execute and from steps' own goroutines,
 	// so it must be safe for concurrent use.
 	Observe func(Event)
@@ -45,8 +44,7 @@ type Runner struct {
 	// Target are the nodes to run; nil runs all. For the others, recorded outcomes are
 	// kept if they still hold.
 	Target func(*Node) bool
-	// Run is the run's ID.
-	Run string
+	Run    string
 	// Hard is passed to steps; see Scope.Hard.
 	Hard context.Context
 	// Now is the clock; nil is the wall clock.
@@ -103,12 +101,10 @@ func (r *Runner) Reconcile() ([]*State, error) {
 	return out, nil
 }
 
-// Result is the outcome of a run.
 type Result struct {
 	// States are all nodes; those that the run did not come to have neither a decision nor
 	// a lock.
 	States []*State
-	// Target is the Runner's.
 	Target func(*Node) bool
 	// Interrupted is set if the context was cancelled before the end.
 	Interrupted bool
@@ -494,7 +490,6 @@ func DecidesAlone(k Kind) bool {
 	return false
 }
 
-// Summary is the outcome of a run.
 type Summary struct {
 	// Verdict is the worst of all evaluated gates, and of what kept gates from being
 	// evaluated. Locked work never improves it.

@@ -23,12 +23,10 @@ func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
 	return l
 }
 
-// site is where its steps work.
 func (l *Lab) site() *work.Site {
 	return &work.Site{Plan: l.Plan, Store: l.Store, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
 }
 
-// Step makes the step of a node.
 func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	if n.Kind != runtime.KindStep {
 		return l.Lab.Step(n)

@@ -13,8 +13,7 @@ type Answer struct {
 	// Asked identifies the request (a digest): answers to different requests are not
 	// compared.
 	Asked string `json:"asked,omitzero"`
-	// Text of the whole answer.
-	Text string `json:"text,omitzero"`
+	Text  string `json:"text,omitzero"`
 	// Tokens are those of the answer, in order.
 	Tokens []Token `json:"tokens"`
 	// Unlisted is how many more tokens the engine counted: of a stop text, of the end, or
@@ -34,8 +33,7 @@ type Token struct {
 	// by themselves are spelled "bytes:\xe2\x80".
 	Text string `json:"text"`
 	// ID in the vocabulary, negative if unknown.
-	ID int `json:"id"`
-	// LogProb of this token.
+	ID      int   `json:"id"`
 	LogProb Value `json:"logprob,omitzero"`
 	// Top are the likeliest tokens of this position. Engines list them in any order, with
 	// or without the token itself.

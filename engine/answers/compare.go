@@ -40,10 +40,8 @@ type Flaws struct {
 	Above, Sums, Repeated int
 }
 
-// Any reports whether there is a flaw.
 func (f Flaws) Any() bool { return f != Flaws{} }
 
-// Pair is one answer and its reference.
 type Pair struct {
 	// Divergence is the first position that differs; nil if there is none.
 	Divergence      *Divergence
@@ -64,7 +62,6 @@ type Divergence struct {
 	Tie bool
 }
 
-// Part summarizes positions.
 type Part struct {
 	// Compared counts positions with sound lists in both, Ranked those of them with
 	// alternatives in both, Argmax those with the same likeliest token in both.
@@ -76,7 +73,6 @@ type Part struct {
 	least     []float64
 }
 
-// add adds the positions of another part.
 func (p *Part) add(o *Part) {
 	p.Compared, p.Ranked, p.Argmax = p.Compared+o.Compared, p.Ranked+o.Ranked, p.Argmax+o.Argmax
 	p.least = append(p.least, o.least...)

@@ -51,7 +51,6 @@ const (
 	Fewest = 4
 )
 
-// Arm is the work of one arm.
 type Arm struct {
 	// Samples are those of all its launches.
 	Samples []measure.Sample

@@ -309,7 +309,6 @@ func (p *project) remove() error {
 	return err
 }
 
-// list runs a docker command that prints lines.
 func list(ctx context.Context, args ...string) ([]string, error) {
 	out, err := call(ctx, args...)
 	if out == "" {

@@ -48,7 +48,6 @@ var _ interface {
 	engine.Fetcher
 } = Launcher{}
 
-// Launch implements engine.Launcher.
 func (l Launcher) Launch(ctx context.Context, spec engine.Spec, launch engine.Launch) (engine.Instance, error) {
 	kind, failure := spec.Prepare()
 	if failure == nil {
@@ -159,7 +158,6 @@ func (l Launcher) launch(ctx context.Context, c *container, launch engine.Launch
 	return nil
 }
 
-// create creates a container of its own.
 func (c *container) create(ctx context.Context, launch engine.Launch) error {
 	create := Command{Argv: []string{
 		"docker", "create", "--name", c.name, "--init",
@@ -241,7 +239,6 @@ func (c *container) watch(ctx context.Context) (of info, err error) {
 	return of, nil
 }
 
-// await waits for the end of the container.
 func (c *container) await() {
 	defer close(c.exited)
 	<-c.shown
@@ -275,7 +272,6 @@ func (c *container) await() {
 	}
 }
 
-// Ready implements engine.Instance.
 func (c *container) Ready(ctx context.Context) error {
 	err := c.ready(ctx, c.PortUser)
 	if err == nil {
@@ -284,7 +280,6 @@ func (c *container) Ready(ctx context.Context) error {
 	return err
 }
 
-// PortUser implements engine.Listener.
 func (c *container) PortUser() (who string, seen bool) { return c.portUser(c.PIDs) }
 
 // PIDs implements engine.Resident: the container's processes by this machine's PIDs; none
@@ -512,9 +507,7 @@ func containerName(launch string) string {
 // The labels on everything that mxflow starts in docker. Only with all four is a
 // container mxflow's.
 const (
-	// LabelOwner is engine.Launch.Owner.
-	LabelOwner = "mxflow.owner"
-	// LabelLaunch is engine.Launch.ID.
+	LabelOwner  = "mxflow.owner"
 	LabelLaunch = "mxflow.launch"
 	// LabelStarted is when mxflow requested it, by mxflow's own clock.
 	LabelStarted = "mxflow.started"

@@ -56,7 +56,6 @@ type execInstance struct {
 	session string
 }
 
-// launchExec starts a command inside a running container.
 func (l Launcher) launchExec(ctx context.Context, e *execInstance, launch engine.Launch) error {
 	err := e.launch(ctx, launch, l)
 	if err != nil {
@@ -278,7 +277,6 @@ func (in inside) family(ctx context.Context, session, signal string, but ...memb
 	return all, err
 }
 
-// describe names processes.
 func describe(all []member) string {
 	var pids []string
 	for _, m := range all {
@@ -365,7 +363,6 @@ func (e *execInstance) removeFolder() {
 	}
 }
 
-// await waits for the end of the command.
 func (e *execInstance) await() {
 	defer close(e.exited)
 	<-e.shown
@@ -389,7 +386,6 @@ func (e *execInstance) await() {
 	}
 }
 
-// Ready implements engine.Instance.
 func (e *execInstance) Ready(ctx context.Context) error {
 	err := e.ready(ctx, e.PortUser)
 	if err == nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// image is an image on the daemon.
 type image struct {
 	ID string
 	// Digests are those that registries gave it, as name@digest.
@@ -176,7 +175,6 @@ func (m *Images) pull(ctx context.Context, ref string) error {
 		ref, host, pullRefusals.find(failed.Says), err)
 }
 
-// pullRefusals are messages for failed pulls.
 var pullRefusals = newRemedies(
 	`manifest unknown|manifest for .* not found|not found: manifest`,
 	"its registry has no such tag: correct the name",

@@ -45,7 +45,6 @@ type instance struct {
 	stopper  engine.Stopper
 }
 
-// ending is how an engine ended.
 type ending struct {
 	exit engine.Exit
 	// why adds to the exit what it does not show, empty if nothing.
@@ -53,7 +52,6 @@ type ending struct {
 	err error
 }
 
-// openLogs opens the files of a launch.
 func (i *instance) openLogs(l engine.Launch, limit int64) (err error) {
 	if i.log, err = logscan.Open(l.LogPath, limit, l.Evidence); err == nil && l.OutPath != "" {
 		i.out, err = logscan.Open(l.OutPath, limit, logscan.Evidence{})
@@ -102,7 +100,6 @@ func (i *instance) unfollow() {
 	<-i.shown
 }
 
-// BaseURL implements engine.Instance.
 func (i *instance) BaseURL() string {
 	if i.reach == "" {
 		return ""
@@ -110,22 +107,16 @@ func (i *instance) BaseURL() string {
 	return "http://" + i.reach
 }
 
-// Access implements engine.Instance.
 func (i *instance) Access() engine.Access { return engine.Access{BaseURL: i.BaseURL()} }
 
-// About implements engine.Instance.
 func (i *instance) About() map[string]string { return maps.Clone(i.about) }
 
-// Startup implements engine.Instance.
 func (i *instance) Startup() time.Duration { return time.Duration(i.startup.Load()) }
 
-// LogPath implements engine.Instance.
 func (i *instance) LogPath() string { return i.log.Path }
 
-// Exited implements engine.Instance.
 func (i *instance) Exited() <-chan struct{} { return i.exited }
 
-// Exit implements engine.Instance.
 func (i *instance) Exit() *engine.Exit {
 	select {
 	case <-i.exited:
@@ -196,7 +187,6 @@ func (i *instance) failure(op string, cause error, format string, args ...any) *
 	return f
 }
 
-// startFailure explains why something was not started.
 func startFailure(err error) *engine.Failure {
 	if own, ok := errors.AsType[*engine.Failure](err); ok {
 		return own
@@ -274,7 +264,6 @@ func inspect(ctx context.Context, container string) (of info, err error) {
 	return of, err
 }
 
-// command is what the container runs.
 func (of info) command() string { return strings.Join(append([]string{of.Path}, of.Args...), " ") }
 
 // published is where the daemon publishes a port, empty if nowhere.

@@ -13,8 +13,7 @@ type Leftover struct {
 	// Name is the container's, Image what it ran, Launch the engine.Launch.ID.
 	Name, Image, Launch string
 	Started             time.Time
-	// Daemon is its address.
-	Daemon string
+	Daemon              string
 }
 
 // Sweep removes the containers, and networks of compose projects, that an earlier mxflow

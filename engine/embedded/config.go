@@ -77,7 +77,6 @@ const (
 	envLieDir   = "MXFLOW_EMBEDDED_LIE_DIR"
 )
 
-// Values of Config.KVFormat, Config.MoE and Config.LMHead.
 const (
 	KVF32       = "f32"
 	KVInt8      = "int8"
@@ -132,7 +131,6 @@ func toggle(at func(*Config) *bool) form {
 	}}
 }
 
-// Flags are the engine's command line flags.
 var Flags = []Option{
 	{"host", "127.0.0.1", "Address to listen on.", text(func(c *Config) *string { return &c.Host })},
 	{"port", "8000", "Port to listen on; 0 takes a free one and logs it.", number(0, 65535, func(c *Config) *int { return &c.Port })},

@@ -1,6 +1,5 @@
 package embedded
 
-// vectors are the instructions of dot.
 const vectors = "SSE"
 
 // dot is the sum of products. Lengths are equal, and multiples of 8.

@@ -2,7 +2,6 @@
 
 package embedded
 
-// vectors are the instructions of dot.
 const vectors = "none"
 
 // dot is the sum of products, added in the order of dot_amd64.s. Lengths are equal, and

@@ -37,8 +37,7 @@ type lie struct {
 	// pace is the time per token relative to the parent's, first that of the first one. 0
 	// is 1.
 	pace, first float64
-	// say modifies a reply before it is sent.
-	say func(a *reply)
+	say         func(a *reply)
 	// logs is logged when the server starts, line before its first answer: only in the
 	// first launch if once is set.
 	logs, line string
@@ -56,7 +55,6 @@ type lie struct {
 	ends   func() error
 }
 
-// reply is one answer to be sent.
 type reply struct {
 	s      *imitation
 	q      *completionRequest

@@ -116,7 +116,6 @@ type chatLogProb struct {
 	Top     []chatLogProb `json:"top_logprobs,omitempty"`
 }
 
-// name is a token's name in the response.
 func (l listing) name(tk *tokenizer, id token) string {
 	if l.asIDs {
 		return fmt.Sprintf("token_id:%d", id)

@@ -43,7 +43,6 @@ func halfDot(a, b []float32) float32 {
 	return sum
 }
 
-// addScaled adds x*factor to out.
 func addScaled(out, x []float32, factor float32) {
 	if factor == 0 {
 		return

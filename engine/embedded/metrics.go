@@ -101,7 +101,6 @@ const (
 // kernel is one that a configuration selects for a part of the model.
 type kernel struct{ part, name, why string }
 
-// kernels are those that a configuration selects.
 type kernels struct{ attention, softmax, moe, head, kvFormat, prefix, speculation kernel }
 
 func selectKernels(c Config) kernels {

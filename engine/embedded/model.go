@@ -453,7 +453,6 @@ type workspace struct {
 	row                         []float32 // a dequantised row of the lm_head
 }
 
-// workerSpace is a thread's own workspace.
 type workerSpace struct {
 	members []int     // tokens of the expert in hand
 	gates   []float32 // by member

@@ -56,7 +56,6 @@ func (p *promptField) UnmarshalJSON(data []byte) error {
 	return badRequest("prompt", "prompt must be one string or one list of token ids; send several prompts as several requests")
 }
 
-// maxBody limits a request body, in bytes.
 const maxBody = 16 << 20
 
 func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {

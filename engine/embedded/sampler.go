@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// sampler chooses tokens from logits.
 type sampler struct {
 	temperature float64 // 0 is greedy
 	topP        float64 // mass of the nucleus, in (0, 1]

@@ -75,7 +75,6 @@ type piece struct {
 	prompt []position // of the prompt except its first token, in the first piece
 }
 
-// answer is a request in progress.
 type answer struct {
 	generation
 	seq       *sequence
@@ -333,7 +332,6 @@ func (s *scheduler) due(ctx context.Context, token int) func() error {
 	return nil
 }
 
-// maxDraft limits the tokens drafted per step.
 const maxDraft = 16
 
 // The lengths of the n-grams that prompt lookup searches for, in tokens, longest first.

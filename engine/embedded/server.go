@@ -179,7 +179,6 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 	return nil
 }
 
-// load constructs the model and opens the API.
 func (s *server) load(exit func(int)) error {
 	c := s.config
 	if s.imitation != nil {
@@ -227,7 +226,6 @@ func (l *lineLog) Write(p []byte) (int, error) {
 	return l.out.Write(p)
 }
 
-// complete serves both completion endpoints.
 func (s *server) complete(chat bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		engine := s.ready(w)
@@ -380,7 +378,6 @@ func (a *response) stream(engine generator, r *http.Request) error {
 	return a.write("[DONE]")
 }
 
-// send writes a server-sent event.
 func (a *response) send(event any) error {
 	body, err := json.Marshal(event)
 	if err != nil {

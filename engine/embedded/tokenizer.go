@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// token is an index into the vocabulary.
 type token = int32
 
 // The vocabulary starts with the 256 bytes, so any input has an encoding.

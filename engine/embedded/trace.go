@@ -43,7 +43,6 @@ const (
 	zero = 1e9
 )
 
-// now is the time since the trace began.
 func (t *tracer) now() time.Duration {
 	if t == nil {
 		return 0
@@ -80,7 +79,6 @@ func (t *tracer) stepped(step string, since time.Duration) {
 	t.add(traceEvent{Category: "user_annotation", Name: step, Process: os.Getpid(), Thread: os.Getpid()}, since)
 }
 
-// save writes the trace to a file.
 func (t *tracer) save(path string) (err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

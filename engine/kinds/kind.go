@@ -154,17 +154,14 @@ var kinds = map[string]Kind{}
 
 func register(k Kind) { kinds[k.Name] = k }
 
-// All lists every known kind, by name.
 func All() []Kind {
 	return slices.SortedFunc(maps.Values(kinds), func(a, b Kind) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 }
 
-// Names lists them for a message.
 func Names() string { return quoteList(slices.Collect(maps.Keys(kinds))) }
 
-// Lookup finds a kind by its name.
 func Lookup(name string) (Kind, bool) {
 	k, ok := kinds[name]
 	return k, ok
@@ -205,7 +202,6 @@ const (
 type Pattern struct {
 	// Name is its name in rules: engine.observed.<name>.
 	Name string
-	// Type of the value.
 	Type Type
 	Unit string
 	Doc  string

@@ -314,7 +314,6 @@ func unknown(known []Setting, settings map[string]any) (names []string) {
 	return names
 }
 
-// namesOf lists settings for a message.
 func namesOf(settings []Setting) string {
 	var names []string
 	for _, s := range settings {

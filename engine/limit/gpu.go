@@ -7,7 +7,6 @@ import (
 
 // GPU is a GPU's data sheet, in bytes and operations per second.
 type GPU struct {
-	// Bandwidth is that of its memory.
 	Bandwidth float64
 	// Rates are those of its matrix units on dense matrices, by the bits of a number; 0 if it
 	// has no units for them.
@@ -79,5 +78,4 @@ func (g GPU) rate(bits int) float64 {
 	return g.Rates[16]
 }
 
-// fastest is the highest of all rates.
 func (g GPU) fastest() float64 { return max(g.Rates[16], g.Rates[8], g.Rates[4]) }

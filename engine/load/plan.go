@@ -156,8 +156,7 @@ type Pace struct {
 	// still sent, however late: leaving out those that the engine kept waiting would
 	// leave out the worst. Conversations are not continued. 0 sends all requests.
 	Duration time.Duration
-	// Seed fixes the arrivals.
-	Seed int64
+	Seed     int64
 }
 
 // Open reports whether requests are sent by schedule.

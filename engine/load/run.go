@@ -81,7 +81,6 @@ func run(ctx context.Context, engine Streamer, p Plan, sleep sleeper) (Result, e
 	return result, r.err
 }
 
-// runner is a run in progress.
 type runner struct {
 	parent, ctx context.Context
 	cancel      context.CancelCauseFunc
@@ -384,7 +383,6 @@ func (r *runner) keep(s measure.Sample, ended time.Duration, err error) bool {
 	return true
 }
 
-// count reports one more request as done.
 func (r *runner) count() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -38,7 +38,6 @@ func ParseGlob(pattern string) (Glob, error) {
 	return g, nil
 }
 
-// Match reports whether text contains the pattern.
 func (g Glob) Match(text string) bool {
 	return g.matchLower(bytes.ToLower([]byte(text)))
 }

@@ -135,7 +135,6 @@ func (s *Scan) Cut() bool { return s.cut }
 // was seen last was the last. How often it occurred is not known.
 func (s *Scan) HasEvidence() bool { return s.hasEvidence }
 
-// File scans the file at path.
 func (s *Scan) File(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -170,7 +169,6 @@ type Match struct {
 	Chosen   bool
 }
 
-// pattern is one pattern of a scan.
 type pattern struct {
 	name string
 	// to is the number of its Match or Found.
@@ -288,7 +286,6 @@ func (s *Scan) match(number int, line []byte) {
 
 // Extract is the last line that one of several expressions matched, or the first.
 type Extract struct {
-	// Count is how many lines matched.
 	Count int
 	// Value is the group called "value", else the first group; Grouped is false if the
 	// expression has none.
@@ -301,8 +298,7 @@ type Extract struct {
 	// At and To delimit the value in Line, or the whole match if there is no group; both
 	// are 0 if that is not known.
 	At, To int
-	// Whole means that Line is the whole line.
-	Whole bool
+	Whole  bool
 }
 
 // lastMatch is a Found while the log is scanned: the line is kept raw, as far as Clean

@@ -15,14 +15,12 @@ import (
 	"github.com/mxflow/mxflow/internal/foreign"
 )
 
-// GPU is one GPU as nvidia-smi describes it.
 type GPU struct {
 	// Index is nvidia-smi's, which follows the PCI bus.
 	Index int `yaml:"index"`
 	// UUID identifies the GPU permanently ("GPU-…"), Name is its product name.
-	UUID string `yaml:"uuid"`
-	Name string `yaml:"name"`
-	// Driver is the version of the kernel driver.
+	UUID   string `yaml:"uuid"`
+	Name   string `yaml:"name"`
 	Driver string `yaml:"driver,omitempty"`
 	// Values are all fields with a value, by their names in nvidia-smi, in its notation
 	// without units: MiB, MHz, W and °C. Unsupported ones are absent, so they are never
@@ -43,7 +41,6 @@ func (g GPU) Unified() bool {
 	return !ok
 }
 
-// String names the GPU for people.
 func (g GPU) String() string { return fmt.Sprintf("GPU %d (%s, %s)", g.Index, g.Name, g.UUID) }
 
 // field is one field to query from nvidia-smi. Drivers know it under one of several

@@ -17,7 +17,6 @@ import (
 // GPUProcess is a process that computes on a GPU.
 type GPUProcess struct {
 	PID int
-	// GPU is the UUID of the GPU.
 	GPU string
 	// MiB is the memory it holds there; nil if nvidia-smi does not report it.
 	MiB *float64
@@ -26,7 +25,6 @@ type GPUProcess struct {
 	Name string
 }
 
-// String describes the process for people.
 func (p GPUProcess) String() string {
 	name, holds := p.Name, "an unknown amount of memory"
 	if name == "" {
@@ -111,7 +109,6 @@ func parseProcess(line string) (p GPUProcess, ok bool, err error) {
 
 // Occupancy lists the processes and other users of some GPUs.
 type Occupancy struct {
-	// Processes are those that hold memory there.
 	Processes []GPUProcess
 	// Hidden are GPUs with more memory in use than when idle, for which no process
 	// accounts, and how many MiB: it is held in another container, or by a process about to
@@ -121,10 +118,8 @@ type Occupancy struct {
 	own []GPUProcess
 }
 
-// Free reports whether nobody is there.
 func (o Occupancy) Free() bool { return len(o.Processes) == 0 && len(o.Hidden) == 0 }
 
-// String says who is there.
 func (o Occupancy) String() string {
 	var words []string
 	for _, p := range o.Processes {

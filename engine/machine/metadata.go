@@ -38,7 +38,6 @@ type Document struct {
 	Missing map[string]string `yaml:"missing,omitempty"`
 }
 
-// Launch is the launch itself.
 type LaunchData struct {
 	ID      string    `yaml:"id"`
 	Session string    `yaml:"session,omitempty"`
@@ -51,7 +50,6 @@ type LaunchData struct {
 	Plan    string    `yaml:"plan,omitempty"`
 }
 
-// Engine is what was started.
 type EngineData struct {
 	Kind     string            `yaml:"kind"`
 	Launcher string            `yaml:"launcher"`
@@ -69,7 +67,6 @@ type EngineData struct {
 	About map[string]string `yaml:"about,omitempty"`
 }
 
-// GPUState is one GPU of the machine.
 type GPUState struct {
 	GPU `yaml:",inline"`
 	// Used means that the engine may use it.
@@ -84,7 +81,6 @@ type GPUState struct {
 	PowerMode string `yaml:"power_mode,omitempty"`
 }
 
-// Repo is the state of a source tree.
 type Repo struct {
 	Path   string `yaml:"path"`
 	Commit string `yaml:"commit"`
@@ -116,7 +112,6 @@ type Model struct {
 	Config []byte `yaml:"-"`
 }
 
-// YAML is the document as a file.
 func (d *Document) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)

@@ -192,7 +192,6 @@ func (d *Document) python(answer func(string) part) {
 	}
 }
 
-// hardware reads the GPUs of this machine.
 func (d *Document) hardware(ctx context.Context, used []string) {
 	list, err := GPUs(ctx)
 	switch {

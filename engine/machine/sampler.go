@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// SamplerConfig is what to sample.
 type SamplerConfig struct {
 	// Zero is the zero of the recording's monotonic clock; the zero Time means now.
 	Zero time.Time
@@ -60,7 +59,6 @@ type Sampler struct {
 	asked  time.Time
 }
 
-// track identifies a series.
 type track struct{ name, source string }
 
 // note is one thing to know about a recording, and how often it came up.

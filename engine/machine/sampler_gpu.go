@@ -24,7 +24,6 @@ import (
 var sampled = fieldsOf(`uuid|gpu_uuid power.draw power.draw.instant memory.used memory.total clocks.current.sm|clocks.sm
 	clocks.current.memory|clocks.mem temperature.gpu utilization.gpu clocks_event_reasons.active|clocks_throttle_reasons.active`)
 
-// gpuSamples samples the GPUs of an engine.
 type gpuSamples struct {
 	*Sampler
 	asked []field
@@ -131,7 +130,6 @@ func (w *gpuSamples) followValues() {
 	}
 }
 
-// values records a line of values.
 func (w *gpuSamples) values(line string, at time.Time) {
 	g, err := parseGPU(line, w.asked)
 	if err == nil && !slices.Contains(w.config.GPUs, g.UUID) {

@@ -97,7 +97,6 @@ func memoryInUse(root string) (float64, bool) {
 	return float64(total-free) * 1024 / 1e9, ok && ok2 && total >= free
 }
 
-// number reads a file that holds one number.
 func number(path string) (float64, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

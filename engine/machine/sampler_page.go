@@ -17,7 +17,6 @@ import (
 	"github.com/mxflow/mxflow/internal/httpclient"
 )
 
-// MetricsPage is an engine's page of Prometheus metrics.
 type MetricsPage struct {
 	URL    string
 	Header http.Header
@@ -47,7 +46,6 @@ const (
 	slowest = 2 * time.Second
 )
 
-// pageReader reads an engine's page of metrics.
 type pageReader struct {
 	MetricsPage
 	*Sampler
@@ -169,7 +167,6 @@ func (p *pageReader) read(ctx context.Context, limit time.Duration) (took time.D
 	return took, p.absent
 }
 
-// get requests the page.
 func (p *pageReader) get(ctx context.Context) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
 	if err != nil {
@@ -199,7 +196,6 @@ func (p *pageReader) get(ctx context.Context) (string, error) {
 	return string(text), nil
 }
 
-// parse takes the wanted lines from a page.
 func (p *pageReader) parse(page string) ([]Metric, error) {
 	lines, err := ParseMetrics(page, func(name string) bool { return p.wanted[name] })
 	switch {

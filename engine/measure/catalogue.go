@@ -59,8 +59,7 @@ type Metric struct {
 	// Name is the path element in rules: "tg", "startup_s".
 	Name string
 	// Unit of each of its statistics except cv and n.
-	Unit string
-	// Better is its better direction.
+	Unit   string
 	Better Better
 	// Scope is where it is addressed.
 	Scope Scope
@@ -82,8 +81,7 @@ type Metric struct {
 	// for the client's own, and for what an engine may do as it likes.
 	Facet Facet
 	// Evidence is what must have been recorded for it to exist.
-	Evidence string
-	// Definition is its exact definition.
+	Evidence   string
 	Definition string
 }
 

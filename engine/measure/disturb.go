@@ -63,8 +63,7 @@ type Disturbance struct {
 	Code DisturbanceCode
 	// Cell ("command" if nothing was sent) and GPU are where, Series is the damaged one.
 	Cell, GPU, Series string
-	// Share is the part of the measured time.
-	Share float64
+	Share             float64
 	// Slowed are the causes of a GPU's slowdown: names of bits, or unknown bits.
 	Slowed []string
 	// Most is the maximum number of foreign processes at once.
@@ -73,7 +72,6 @@ type Disturbance struct {
 	Low, High float64
 }
 
-// DisturbanceCode is the kind of disturbance.
 type DisturbanceCode string
 
 const (

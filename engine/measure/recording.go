@@ -25,7 +25,6 @@ type Recording struct {
 	Windows []Window
 }
 
-// Window is a stretch of the recording's time.
 type Window struct {
 	From time.Duration `json:"from_ns"`
 	To   time.Duration `json:"to_ns"`

@@ -42,9 +42,8 @@ const (
 // Event is one stream event as the client saw it.
 type Event struct {
 	// At is the monotonic time since the request was sent.
-	At time.Duration `parquet:"at_ns"`
-	// Kind is what the event carried.
-	Kind Kind `parquet:"kind"`
+	At   time.Duration `parquet:"at_ns"`
+	Kind Kind          `parquet:"kind"`
 	// Tokens is the server's count of completion tokens generated up to and including
 	// this event; -1 if the event has none.
 	Tokens int `parquet:"tokens"`
@@ -127,10 +126,8 @@ type Sample struct {
 	// TokenSource is who counted OutputTokens.
 	TokenSource TokenSource `parquet:"token_source,dict"`
 	// Finish is the finish_reason ("stop", "length").
-	Finish string `parquet:"finish,dict"`
-	// Text is the generated text, reasoning excluded.
-	Text string `parquet:"text"`
-	// Reasoning is the generated reasoning text.
+	Finish    string `parquet:"finish,dict"`
+	Text      string `parquet:"text"`
 	Reasoning string `parquet:"reasoning"`
 	// Tools is the generated text of tool calls: names of functions and their
 	// arguments, in order of arrival.
@@ -329,8 +326,7 @@ type step struct {
 
 // timeline is a sample's token events from the first text event on.
 type timeline struct {
-	steps []step
-	// textEvents counts events with generated text.
+	steps      []step
 	textEvents int
 	// after is the number of tokens after the first step; -1 if unknown.
 	after int

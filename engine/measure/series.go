@@ -14,8 +14,7 @@ type Series struct {
 	// Source distinguishes several of one name: a GPU's UUID, a position in the draft,
 	// empty if there is one.
 	Source string `parquet:"source,dict"`
-	// Unit of the values.
-	Unit string `parquet:"unit,dict"`
+	Unit   string `parquet:"unit,dict"`
 	// At is the monotonic time since the recording's zero, ascending.
 	At []time.Duration `parquet:"at_ns,list"`
 	// Value has one element per element of At. None is NaN or infinite: an unreadable
@@ -213,7 +212,6 @@ func (s Series) during(stretches []Window) Series {
 	return inside
 }
 
-// seriesSet are the series of a recording.
 type seriesSet struct {
 	// by name, in the order of their sources.
 	by map[string][]Series

@@ -36,7 +36,6 @@ type answer struct {
 	values Values
 }
 
-// answersOf are the measured samples of a cell.
 func answersOf(samples []Sample, cell CellRun) []answer {
 	var out []answer
 	for i := range samples {

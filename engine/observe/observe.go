@@ -91,7 +91,6 @@ func (o *observer) one(ctx context.Context, i int, p kinds.Pattern) Observation 
 	return missing(p, "the pattern has no source")
 }
 
-// scanLog reads the log once for all patterns.
 func (o *observer) scanLog(patterns []kinds.Pattern) {
 	o.scan, o.numbers, o.wrong = &logscan.Scan{}, map[int]int{}, map[int]error{}
 	for i, p := range patterns {

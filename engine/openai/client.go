@@ -35,8 +35,7 @@ type Client struct {
 	// Model is the model name in requests. If empty the engine is asked, once, and the
 	// first model that it lists is used.
 	Model string
-	// HTTP makes the requests.
-	HTTP *http.Client
+	HTTP  *http.Client
 	// Header is sent with every request (Authorization); nil sends none.
 	Header http.Header
 	// Extra are fields that this engine's requests for text have besides the usual ones,

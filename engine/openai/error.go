@@ -101,13 +101,10 @@ func hint(err error) string {
 
 // StatusError is an answer with another status than 200.
 type StatusError struct {
-	// Method and Path of the request.
 	Method, Path string
 	Status       int
-	// Body is the start of the answer's body.
-	Body string
-	// Location is a redirect's target.
-	Location string
+	Body         string
+	Location     string
 	// RetryAfter is how long the server asks to wait before another attempt, between a
 	// millisecond and ten minutes; 0 if it does not.
 	RetryAfter time.Duration
@@ -156,7 +153,6 @@ type StreamError struct {
 	Kind StreamErrorKind
 	// Detail is more: the offending bytes, the server's message.
 	Detail string
-	// Events is the number of events before it.
 	Events int
 	// Err is the underlying error, nil if there is none.
 	Err error
@@ -181,8 +177,7 @@ type StallError struct {
 	// had begun", "the whole answer".
 	Waiting string
 	// Limit is the time limit that was reached.
-	Limit time.Duration
-	// Events is the number of events before it.
+	Limit  time.Duration
 	Events int
 }
 

@@ -101,7 +101,6 @@ func count(from ...*int) int {
 	return -1
 }
 
-// events are the decoded events of one answer.
 type events struct {
 	request                Request
 	s                      measure.Sample
@@ -119,7 +118,6 @@ type events struct {
 	choices            bool
 }
 
-// add decodes an event's data.
 func (a *events) add(data []byte, f frame) *StreamError {
 	ev := measure.Event{At: f.at, Kind: measure.KindDone, Tokens: -1}
 	if string(data) == "[DONE]" {

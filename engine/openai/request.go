@@ -30,7 +30,6 @@ func (a API) path() (string, error) {
 	return "", fmt.Errorf("unknown API %q: use %q or %q", string(a), Completions, Chat)
 }
 
-// Request is one request for generated text.
 type Request struct {
 	API    API
 	Prompt string
@@ -61,8 +60,7 @@ type Request struct {
 	// that slows sampling, so IgnoreEOS is the better way to fix the length.
 	MinTokens int
 	// Stop ends the output at the first of these texts.
-	Stop []string
-	// Timeouts limit the waiting.
+	Stop     []string
 	Timeouts Timeouts
 	// Heard is called at each event with text, while the answer comes; may be nil. Its
 	// events are then decoded as they come.
@@ -96,7 +94,6 @@ type Timeouts struct {
 	Stall time.Duration
 }
 
-// Message is one message of a chat.
 type Message struct {
 	// Role is "system", "user" or "assistant".
 	Role    string `json:"role"`

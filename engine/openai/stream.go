@@ -69,7 +69,6 @@ func (c *Client) Stream(ctx context.Context, r Request) (measure.Sample, error) 
 	return a.sample(err)
 }
 
-// stream makes one attempt.
 func (c *Client) stream(ctx context.Context, r Request, model string, usage usageMode, a *answer) error {
 	path, err := r.API.path()
 	if err != nil {

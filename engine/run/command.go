@@ -213,7 +213,6 @@ func explainStart(cmd *exec.Cmd, err error) *engine.Failure {
 	return engine.StartFailure(err, "cannot start program %q (%s): %s", cmd.Args[0], cmd.Path, why)
 }
 
-// exitOf is how a process ended.
 func exitOf(status syscall.WaitStatus) engine.Exit {
 	if status.Signaled() {
 		return engine.Exit{Code: -1, Signal: signalName(status.Signal())}

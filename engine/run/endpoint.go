@@ -45,7 +45,6 @@ var (
 	_ engine.Checker  = (*endpoint)(nil)
 )
 
-// Launch implements Launcher.
 func (Endpoints) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) (engine.Instance, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, engine.StartFailure(err, "it was cancelled before it started")
@@ -124,10 +123,8 @@ func restart(ctx context.Context, spec engine.Spec) *engine.Failure {
 // fresh reports whether the launch started with a restart of the server.
 func (e *endpoint) fresh() bool { return len(e.spec.Endpoint.Restart) > 0 }
 
-// BaseURL implements Instance.
 func (e *endpoint) BaseURL() string { return e.access.BaseURL }
 
-// Access implements Instance.
 func (e *endpoint) Access() engine.Access { return e.access }
 
 // About implements Instance. "fresh" is whether the launch is a start of its own: if it
@@ -149,7 +146,6 @@ func (e *endpoint) Output(context.Context, ...string) ([]byte, error) {
 	return nil, engine.ErrElsewhere
 }
 
-// Ready implements Instance.
 func (e *endpoint) Ready(ctx context.Context) error {
 	took, err := Waiter{
 		Kind: e.kind, Model: e.spec.Model, Access: e.access, Started: e.started, Limit: e.spec.ReadyTimeout,
@@ -192,7 +188,6 @@ func (e *endpoint) failure(op string, cause error, format string, args ...any) *
 	return &engine.Failure{Op: op, Reason: fmt.Sprintf(format, args...) + " (" + e.access.BaseURL + ")", Err: cause}
 }
 
-// Alive implements Checker.
 func (e *endpoint) Alive(ctx context.Context) error {
 	path := "/v1/models"
 	for _, p := range e.kind.Ready {

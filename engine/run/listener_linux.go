@@ -78,7 +78,6 @@ func socketsOf(pid int) (sockets []string, err error) {
 	return sockets, err
 }
 
-// holder names who holds one of the sockets.
 func holder(sockets []string) string {
 	table, _ := processTable()
 	for _, p := range table {

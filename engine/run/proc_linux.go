@@ -19,7 +19,6 @@ type procID struct {
 	start uint64 // clock ticks since boot
 }
 
-// proc is one row of the process table.
 type proc struct {
 	procID
 	ppid, pgid int

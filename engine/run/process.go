@@ -36,7 +36,6 @@ type Launcher struct {
 	LogLimit int64
 }
 
-// process is an Instance.
 type process struct {
 	*child
 	spec    engine.Spec
@@ -60,7 +59,6 @@ type process struct {
 
 var _ engine.Launcher = Launcher{}
 
-// Launch implements Launcher.
 func (p Launcher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) (engine.Instance, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, engine.StartFailure(err, "it was cancelled before it started")
@@ -129,13 +127,10 @@ func (p Launcher) start(spec engine.Spec, kind kinds.Kind, l engine.Launch, port
 	return inst, nil
 }
 
-// BaseURL implements Instance.
 func (p *process) BaseURL() string { return "http://127.0.0.1:" + strconv.Itoa(p.port) }
 
-// Access implements Instance.
 func (p *process) Access() engine.Access { return engine.Access{BaseURL: p.BaseURL()} }
 
-// About implements Instance.
 func (p *process) About() map[string]string {
 	return map[string]string{"resolved_command": strings.Join(p.argv, " ")}
 }
@@ -154,7 +149,6 @@ func (p *process) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	return cmd.Output()
 }
 
-// Ready implements Instance.
 func (p *process) Ready(ctx context.Context) error {
 	took, err := Waiter{
 		Kind: p.kind, Model: p.spec.Model, Access: p.Access(), Started: p.started, Limit: p.spec.ReadyTimeout,
@@ -166,13 +160,10 @@ func (p *process) Ready(ctx context.Context) error {
 	return err
 }
 
-// Startup implements Instance.
 func (p *process) Startup() time.Duration { return time.Duration(p.startup.Load()) }
 
-// Exited implements Instance.
 func (p *process) Exited() <-chan struct{} { return p.exited }
 
-// Exit implements Instance.
 func (p *process) Exit() *engine.Exit {
 	select {
 	case <-p.exited:
@@ -183,7 +174,6 @@ func (p *process) Exit() *engine.Exit {
 	}
 }
 
-// LogPath implements Instance.
 func (p *process) LogPath() string { return p.log.Path }
 
 // PeakMemory implements Instance. On Linux it is the larger of two lower bounds: the memory
@@ -196,7 +186,6 @@ func (p *process) PeakMemory() int64 { return p.peak.Load() }
 // process table about once a second.
 func (p *process) PIDs() []int { return p.pids(false) }
 
-// PortUser implements engine.Listener.
 func (p *process) PortUser() (who string, seen bool) {
 	return PortUser(p.port, func() []int { return p.pids(true) }) // with its newest children
 }

@@ -40,9 +40,8 @@ type Waiter struct {
 	// Started is when the engine was started, Limit how long it may take.
 	Started time.Time
 	Limit   time.Duration
-	// Exited and Exit are the Instance's.
-	Exited <-chan struct{}
-	Exit   func() *engine.Exit
+	Exited  <-chan struct{}
+	Exit    func() *engine.Exit
 	// Settled means that nobody is starting the server, so there is no point in
 	// waiting for a page that it does not know.
 	Settled bool

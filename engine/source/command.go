@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// Command is what starts a program.
 type Command struct {
 	Words []string
 	// Dir is where it starts; relative names are resolved there.
@@ -47,7 +46,6 @@ type Code struct {
 	Problem string
 }
 
-// Code finds what the command runs.
 func (c Command) Code() (code Code) {
 	s := search{Command: c}
 	s.all()
@@ -180,7 +178,6 @@ func (s *search) file(path string) {
 	s.look(path)
 }
 
-// look adds what a file names.
 func (s *search) look(path string) {
 	s.ran = true
 	if strings.HasPrefix(filepath.Base(path), "python") {

@@ -206,7 +206,6 @@ func environment() []string {
 		"GIT_EDITOR=true", "GIT_LITERAL_PATHSPECS=1")
 }
 
-// FileList names up to ten files.
 func FileList(files []string) string {
 	const most = 10
 	if len(files) <= most {

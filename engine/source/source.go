@@ -21,7 +21,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is a file by content.
 type File struct {
 	Path string `json:"path"`
 	// Size is in bytes, Modified in nanoseconds since 1970.

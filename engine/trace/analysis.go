@@ -15,7 +15,6 @@ import (
 // Format is the version of an analysis as JSON.
 const Format = "mxflow.profile/1"
 
-// Phases of a part.
 const (
 	Prefill = "prefill"
 	Decode  = "decode"
@@ -36,7 +35,6 @@ type Analysis struct {
 	Parts  []Part `json:"parts"`
 }
 
-// File is one of the analysed files.
 type File struct {
 	Name   string `json:"name"`
 	Digest string `json:"sha256"`

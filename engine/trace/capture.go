@@ -96,7 +96,6 @@ type gap struct {
 	left int64
 }
 
-// thread is one of the host.
 type thread struct {
 	process, id, name string
 	events            []event
@@ -140,7 +139,6 @@ func newCapture(o Options) *capture {
 	}
 }
 
-// kernel is the one of a name.
 func (c *capture) kernel(name string) *Kernel {
 	k := c.kernels[name]
 	if k == nil {
@@ -189,7 +187,6 @@ func (c *capture) activity(start, end int64, on, name string, correlation uint32
 	return nil
 }
 
-// sum adds all launches of a kernel together.
 func (c *capture) sum(name string, count int, ns int64) {
 	c.summed.of(cmp.Or(c.Phase, Whole), c.Requests).kernel(*c.kernel(name), count, float64(ns))
 }

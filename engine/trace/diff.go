@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// Diff compares two analyses, phase by phase.
 type Diff struct {
 	Format string     `json:"format"`
 	Parts  []PartDiff `json:"parts"`
@@ -66,7 +65,6 @@ func (c Change) Delta() float64 { return c.B - c.A }
 // shares of less are noise.
 const leastChange = 0.005
 
-// DiffOf compares the parts that both analyses have.
 func DiffOf(a, b *Analysis) *Diff {
 	d := &Diff{Format: "mxflow.profile-diff/2"}
 	for i := range a.Parts {

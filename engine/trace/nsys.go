@@ -204,14 +204,12 @@ func (c *csvFile) header(fields []string) bool {
 	return false
 }
 
-// at is the value of a column.
 func (c *csvFile) at(column string) string {
 	return strings.TrimSpace(c.row[slices.Index(c.head, column)])
 }
 
 func (c *csvFile) check(err error) { c.err = cmp.Or(c.err, err) }
 
-// number is the whole number of a column.
 func (c *csvFile) number(column string) int64 {
 	n, err := strconv.ParseInt(c.at(column), 10, 64)
 	if err != nil {
@@ -223,7 +221,6 @@ func (c *csvFile) number(column string) int64 {
 // scales are units of time in ns.
 var scales = map[string]float64{"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9}
 
-// ns is the time of a column.
 func (c *csvFile) ns(column string) int64 {
 	v, err := strconv.ParseFloat(c.at(column), 64)
 	scale := scales[c.units[column]]
@@ -237,7 +234,6 @@ func (c *csvFile) ns(column string) int64 {
 	return int64(math.Round(v * scale))
 }
 
-// sums adds a row of sums.
 func (c *csvFile) sums(name, count, total string) {
 	n, ns := c.number(count), c.ns(total)
 	switch {

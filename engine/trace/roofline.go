@@ -261,7 +261,6 @@ const (
 	Untimed = "untimed"  // the profile has sums of kernels, and no step
 )
 
-// Bound is what bounds a step.
 type Bound struct {
 	By BoundBy `json:"by"`
 	// Why is set if By is unknown.

@@ -97,7 +97,6 @@ func (t *torch) events() error {
 	return err
 }
 
-// take adds an event to the capture.
 func (t *torch) take(e *torchEvent) error {
 	process, id := plain(e.Process), plain(e.Thread)
 	switch {

@@ -52,7 +52,6 @@ func MoreOften(k, n, l, m int) (p float64) {
 	return min(p, 1)
 }
 
-// logChoose is the logarithm of the binomial coefficient.
 func logChoose(n, k int) float64 {
 	return -math.Log(float64(n+1)) - mathext.Lbeta(float64(n-k+1), float64(k+1))
 }

@@ -16,7 +16,6 @@ type Sample struct {
 	High *float64 `json:"high,omitempty"`
 }
 
-// SampleOf is the sample of some values.
 func SampleOf(values []float64) (Sample, error) {
 	if err := check(values); err != nil {
 		return Sample{}, err

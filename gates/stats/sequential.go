@@ -34,8 +34,7 @@ func (d Design) Last() int {
 type Question struct {
 	Candidate []float64
 	// Base is nil for a test of one arm against a number.
-	Base []float64
-	// Single is set for such a test.
+	Base   []float64
 	Single bool
 	// Blocks is where each round ran, such as on which of several devices; nil if all ran
 	// in one.
@@ -74,7 +73,6 @@ type Look struct {
 	Low, High float64
 }
 
-// Outcome of a sequential test.
 type Outcome string
 
 // Outcomes of a sequential test: see verdict.Stop.

@@ -20,7 +20,6 @@ type Page struct {
 	lines, told facts
 }
 
-// facts are reasons by their keys.
 type facts map[string][]Reason
 
 func (f facts) has(r Reason) bool { return slices.ContainsFunc(f[r.Key()], r.Equal) }
@@ -140,7 +139,6 @@ func Brief(r Reason) string {
 // Sentence is a reason as a sentence, with a capital letter and a full stop.
 func Sentence(r Reason) string { return Capital(Stopped(r)) }
 
-// Stopped is a reason with a full stop.
 func Stopped(r Reason) string { return FullStop(r.String()) }
 
 // FullStop adds a full stop to a text that has no end of its own.
@@ -151,7 +149,6 @@ func FullStop(text string) string {
 	return text + "."
 }
 
-// Capital capitalizes the first letter of a text.
 func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {

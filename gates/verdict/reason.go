@@ -51,7 +51,6 @@ func Say(kind code.Kind, text string, values ...Arg) Reason {
 // As returns the reason as another fact about the same, with the same values.
 func (r Reason) As(f code.Fact) Reason { r.Kind, r.Text = f.Kind, f.Text; return r }
 
-// On returns the reason with this subject.
 func (r Reason) On(subject string) Reason { r.Subject = subject; return r }
 
 // Is returns the reason with this verdict on its subject.
@@ -98,7 +97,6 @@ func (r Reason) MarshalJSON() ([]byte, error) {
 	return JSON(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
 func (r *Reason) UnmarshalJSON(data []byte) error {
 	var j reasonJSON
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -135,7 +133,6 @@ func (r Reason) writeKey(b *strings.Builder) {
 	b.WriteString(")")
 }
 
-// AnyOf reports whether the reason is one of some facts.
 func (r Reason) AnyOf(facts ...code.Fact) bool {
 	return slices.ContainsFunc(facts, func(f code.Fact) bool { return f.Kind == r.Kind })
 }
@@ -165,7 +162,6 @@ func (r Reason) Map(f func(string) string) Reason {
 // Values are the values of a reason by name.
 type Values map[string]Value
 
-// Arg is one named value.
 type Arg struct {
 	Name  string
 	Value Value
@@ -198,7 +194,6 @@ func Err(err error) Arg {
 	return Text("error", err.Error())
 }
 
-// Int is an argument with a count.
 func Int(name string, n int) Arg { return Num(name, float64(n), "count") }
 
 // Num is an argument with a number in a unit; one that is not finite is kept as a word,
@@ -220,10 +215,8 @@ func Span(name string, low, high float64, unit string) Arg {
 	return Arg{name, Value{Number: &low, To: &high, Unit: unit}}
 }
 
-// Dur is an argument with a duration.
 func Dur(name string, d time.Duration) Arg { return Num(name, d.Seconds(), "duration") }
 
-// List is an argument with several texts.
 func List(name string, texts []string) Arg { return Arg{name, Value{List: slices.Clone(texts)}} }
 
 // numbers is the JSON form of numbers with their unit.
@@ -295,7 +288,6 @@ func Joined(names []string, word string) string {
 	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
-// Because is one reason.
 func Because(f code.Fact, values ...Arg) []Reason { return []Reason{New(f, values...)} }
 
 // Line is an argument with the first line of an error, without what follows, such as the

@@ -12,10 +12,9 @@ type Row struct {
 	Verdict Verdict `json:"verdict"`
 	Why     Reason  `json:"why,omitzero"`
 	// Reference marks the row that speed-ups are relative to.
-	Reference bool `json:"reference,omitempty"`
-	// N is the number of launches.
-	N     int    `json:"n"`
-	Cells []Cell `json:"cells,omitempty"`
+	Reference bool   `json:"reference,omitempty"`
+	N         int    `json:"n"`
+	Cells     []Cell `json:"cells,omitempty"`
 	// Places are where its launches ran, if the reference's ran on more than one:
 	// speed-ups are then means of those within rounds.
 	Places []string `json:"places,omitempty"`
@@ -23,7 +22,6 @@ type Row struct {
 	Notes []Reason `json:"notes,omitempty"`
 }
 
-// Cell is one metric of a row.
 type Cell struct {
 	// Address is "chat.tg", "engine.startup_s" or "command.tg".
 	Address string `json:"address"`
@@ -42,7 +40,6 @@ type Cell struct {
 // Effect is the effect of one knob value on a metric, or the joint effect of two beyond
 // their separate ones.
 type Effect struct {
-	// Address is the metric, Better its better direction.
 	Address string `json:"address"`
 	Better  string `json:"better,omitempty"`
 	// Knob has Value instead of the baseline's. With and WithValue are set for an

@@ -85,7 +85,6 @@ func RelativePath(path string) bool {
 	return strings.HasSuffix(path, ".gain") || strings.HasSuffix(path, ".change")
 }
 
-// Roles of rules.
 const (
 	RoleCriterion  = "criterion"
 	RoleRule       = "rule"
@@ -118,7 +117,6 @@ type Comparison struct {
 	Test    *Test   `json:"test,omitempty"`
 }
 
-// Input is one value that a rule read.
 type Input struct {
 	Path string `json:"path"`
 	// Value is a number, Text a word; exactly one is set when the input is
@@ -136,16 +134,14 @@ type Input struct {
 	BaseN     int `json:"base_n,omitempty"`
 	NRequests int `json:"n_requests,omitempty"`
 	// Low and High bound a gain or change: 95% Welch interval over launches.
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
-	// PerLaunch are the values of individual launches.
+	Low           *float64  `json:"low,omitempty"`
+	High          *float64  `json:"high,omitempty"`
 	PerLaunch     []float64 `json:"per_launch,omitempty"`
 	BasePerLaunch []float64 `json:"base_per_launch,omitempty"`
 	// Samples are the digests of the raw samples it rests on.
 	Samples []string `json:"samples,omitempty"`
 }
 
-// Absence is the reason for a missing input.
 func (in Input) Absence() Reason { return New(code.Missing).On(in.Path).From(in.Missing) }
 
 // Line is a value that a rule read on one line, with the estimate of it and its evidence,

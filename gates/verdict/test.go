@@ -6,7 +6,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Form is how a comparison is decided.
 type Form string
 
 const (
@@ -182,7 +181,6 @@ type Share struct {
 	N  int     `json:"n"`
 }
 
-// Reason is the division as a fact.
 func (s Share) Reason() Reason {
 	return New(map[ShareOf]code.Fact{
 		ShareAll:          code.Of("argued.share_all", "fail α split over {n} conditions"),
@@ -206,7 +204,6 @@ const (
 	ShareTry ShareOf = "try"
 )
 
-// Stop is why a test ended.
 type Stop string
 
 const (
@@ -223,9 +220,7 @@ const (
 	StopOpen Stop = "open"
 )
 
-// Look is one look at the data.
 type Look struct {
-	// N is launches per arm.
 	N        int     `json:"n"`
 	Estimate float64 `json:"estimate"`
 	// Own is the estimate in the rule's own number.

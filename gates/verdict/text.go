@@ -211,12 +211,10 @@ func would(v Verdict) string {
 	return "would be " + string(v)
 }
 
-// IsZero reports whether there is no value.
 func (v Value) IsZero() bool {
 	return v.Text == "" && v.Number == nil && len(v.List) == 0 && len(v.Numbers) == 0
 }
 
-// String is a value as texts have it.
 func (v Value) String() string {
 	switch {
 	case v.Number != nil && v.To != nil:
@@ -322,7 +320,6 @@ func formatDistinctValues(left, right Value) (string, string) {
 	return fromTo(a, x), fromTo(b, y)
 }
 
-// alone is one side by itself.
 func alone(v Value) string {
 	if v.Number == nil || v.To == nil {
 		return v.String()
@@ -342,7 +339,6 @@ func fromTo(low, high string) string {
 	return low + " to " + high
 }
 
-// Lines are reasons, one per line.
 func Lines(reasons []Reason) []string {
 	if reasons == nil {
 		return nil
@@ -354,7 +350,6 @@ func Lines(reasons []Reason) []string {
 	return out
 }
 
-// Semicolons are reasons on one line.
 func Semicolons(reasons []Reason) string { return semicolons(reasons, Lines(reasons)) }
 
 // After are reasons as they follow what they explain: ": one; another", or nothing if

@@ -5,7 +5,6 @@
 // and has no words for any of it: everything that decides, records or reports imports it.
 package verdict
 
-// Verdict is the outcome of one decision.
 type Verdict string
 
 const (
@@ -65,7 +64,6 @@ func Join(vs ...Verdict) Verdict {
 	return worst
 }
 
-// Exit statuses of apply.
 const (
 	ExitPass         = 0
 	ExitUsage        = 1

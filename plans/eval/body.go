@@ -24,8 +24,7 @@ type Body struct {
 	Def    hcl.Range
 	Attrs  hcl.Attributes
 	Blocks hcl.Blocks
-	// doc describes its permitted content.
-	doc *lang.BlockDoc
+	doc    *lang.BlockDoc
 	// misspelled are the names that wrong ones in the body were meant to be.
 	misspelled map[string]bool
 	// values are the attributes evaluated so far.
@@ -49,7 +48,6 @@ func (l *Scope) Fields(b *hcl.Block, doc *lang.BlockDoc) *Body {
 	}
 }
 
-// attr describes an attribute.
 func (f *Body) attr(name string) *plans.Attr {
 	if a := f.doc.Attr(name); a != nil {
 		return a

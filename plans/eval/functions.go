@@ -22,7 +22,6 @@ import (
 
 // Pure are the functions that depend on their arguments alone.
 var Pure = map[string]function.Function{
-	// Numbers.
 	"abs":      stdlib.AbsoluteFunc,
 	"ceil":     stdlib.CeilFunc,
 	"floor":    stdlib.FloorFunc,
@@ -33,7 +32,6 @@ var Pure = map[string]function.Function{
 	"pow":      stdlib.PowFunc,
 	"signum":   stdlib.SignumFunc,
 
-	// Text.
 	"chomp":      stdlib.ChompFunc,
 	"endswith":   endsWithFunc,
 	"format":     stdlib.FormatFunc,
@@ -56,7 +54,6 @@ var Pure = map[string]function.Function{
 	"trimsuffix": stdlib.TrimSuffixFunc,
 	"upper":      stdlib.UpperFunc,
 
-	// Lists, maps and sets.
 	"chunklist":       stdlib.ChunklistFunc,
 	"coalesce":        stdlib.CoalesceFunc,
 	"coalescelist":    stdlib.CoalesceListFunc,
@@ -81,7 +78,6 @@ var Pure = map[string]function.Function{
 	"values":          stdlib.ValuesFunc,
 	"zipmap":          stdlib.ZipmapFunc,
 
-	// Types and encodings.
 	"base64encode": base64EncodeFunc,
 	"csvdecode":    stdlib.CSVDecodeFunc,
 	"jsondecode":   stdlib.JSONDecodeFunc,
@@ -123,7 +119,6 @@ func (l *Scope) Functions() map[string]function.Function {
 	return all
 }
 
-// onTexts is a function of texts.
 func onTexts(doc string, result cty.Type, params []string, do func(args []string) (cty.Value, error)) function.Function {
 	spec := &function.Spec{Description: doc, Type: function.StaticReturnType(result)}
 	for _, name := range params {

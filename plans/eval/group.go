@@ -15,8 +15,7 @@ type Group struct {
 	Key       string
 	Block     *hcl.Block
 	Instances []*Instance
-	// ForEach is set if the block has for_each.
-	ForEach bool
+	ForEach   bool
 }
 
 // groups are the groups by block type, in order, and by name.

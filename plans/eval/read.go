@@ -35,7 +35,6 @@ func (l *Scope) Read(b *hcl.Block, doc *lang.BlockDoc, into any) *Body {
 	return f
 }
 
-// read decodes one attribute into a field.
 func (f *Body) read(a plans.Attr, to reflect.Value) {
 	if why := lang.OrDefault(a.Needs, a.Doc); a.Required && a.Type == plans.String {
 		f.needText(a.Name, why)

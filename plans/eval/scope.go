@@ -20,8 +20,7 @@ type Scope struct {
 	Groups  groups
 	// Doubted are the block types of which some blocks could not be made.
 	Doubted map[string]bool
-	// Whole describes a plan as a whole.
-	Whole *lang.BlockDoc
+	Whole   *lang.BlockDoc
 	// each is the current one, cty.NilVal if there is none; see Within.
 	each cty.Value
 	// Before is called before an expression that uses names is evaluated, and may bring

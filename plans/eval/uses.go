@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Symbol is a name that a plan declares.
 type Symbol struct {
 	At hcl.Range
 }

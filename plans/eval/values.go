@@ -291,7 +291,6 @@ func bounds(a plans.Attr) string {
 	return ""
 }
 
-// WrongType reports a value of the wrong type for name.
 func (l *Scope) WrongType(at hcl.Range, name, want string, v cty.Value) {
 	l.Fail(at, "wrong-type", "Wrong type for "+name, "%s must be %s, not %s.", name, want, lang.Describe(v))
 }

@@ -11,7 +11,6 @@ import (
 // may be reworded; codes stay.
 type Coded string
 
-// DiagnosticCode is the code.
 func (c Coded) DiagnosticCode() string { return string(c) }
 
 // CodeOf is the code of a diagnostic. HCL gives its own none: those of mistakes that are

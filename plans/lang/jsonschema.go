@@ -28,12 +28,10 @@ func JSONSchema(d *BlockDoc, title string) Object {
 	return root
 }
 
-// schemaWriter collects the definitions of all blocks.
 type schemaWriter struct{ defs Object }
 
 func refTo(name string) Object { return Object{"$ref": "#/$defs/" + name} }
 
-// body is the schema of a block's content.
 func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	properties, required := Object{}, []string{}
 	for _, a := range d.Attrs {

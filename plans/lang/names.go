@@ -16,7 +16,6 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // maxName is the longest name, in characters.
 const maxName = 64
 
-// NameUse is where rules use a name.
 type NameUse int
 
 const (
@@ -102,7 +101,6 @@ func Suggest(given string, candidates []string) string {
 	return " Available: " + strings.Join(list, ", ") + more + "."
 }
 
-// DidYouMean is Suggest.
 func (l *Report) DidYouMean(given string, candidates []string) string {
 	return Suggest(given, candidates)
 }
@@ -127,7 +125,6 @@ func Nearest(given string, candidates []string) string {
 
 func Quoted(s string) string { return `"` + s + `"` }
 
-// KeysOf are the keys of m, sorted.
 func KeysOf[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }

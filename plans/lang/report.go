@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Report collects the mistakes that a load finds.
 type Report struct {
 	Diags hcl.Diagnostics
 }

@@ -196,7 +196,6 @@ func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 	return &c
 }
 
-// kindsOf makes a body of each schema.
 func (d *BlockDoc) kindsOf(schemas map[string]plans.Schema) {
 	d.Kinds = map[string]*BlockDoc{}
 	for name, s := range schemas {

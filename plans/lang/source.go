@@ -18,9 +18,7 @@ import (
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
-// Texts are the files of a plan.
 type Texts struct {
-	// Named is the path as given.
 	Named string
 	// Sources are the files by name, Order their names in the order in which they were
 	// read.
@@ -56,7 +54,6 @@ func (l *Texts) Files() map[string]*hcl.File {
 // MaxSource is the largest plan file, in bytes.
 const MaxSource = 1 << 20
 
-// Source is one file of a plan.
 type Source struct {
 	Name string
 	Text []byte

@@ -172,13 +172,11 @@ var confirmDoc = block(plans.Confirm{}, lang.BlockDoc{
 	Doc: "Repeats the decisive criteria on another engine before the feature is accepted: parent and candidate are qualified and measured there too, interleaved. It runs only if they passed on the baseline's engine, and the feature passes only if they pass here too.",
 })
 
-// confirmNote is where a confirmation is written.
 type confirmNote struct {
 	confirm *plans.Feature
 	at      hcl.Range
 }
 
-// decodeConfirm reads the confirmations of a feature.
 func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 	names := map[string]int{}
 	lines := map[string]int{}
@@ -211,7 +209,6 @@ func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 	}
 }
 
-// checkConfirmations refuses confirmations that could confirm nothing.
 func (l *loader) checkConfirmations() {
 	base := l.plan.Baseline
 	if base == nil {

@@ -82,7 +82,6 @@ func (l *loader) readFile(path string, from *hcl.Range) {
 	l.addSource(path, text, from)
 }
 
-// addSource parses a file and follows its includes.
 func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 	s, diags := lang.Parse(name, text)
 	s.From = from

@@ -153,7 +153,6 @@ type loader struct {
 
 	byName   map[string]*plans.Knob
 	settings knobSettings
-	// observed are the observations that knobs name.
 	observed []observedName
 
 	features map[string]*featureNotes
@@ -220,7 +219,6 @@ func (l *loader) load() {
 	l.checkPlan()
 }
 
-// decodeGroups decodes the blocks of some types.
 func (l *loader) decodeGroups(groups []*eval.Group, decode map[string]func(*hcl.Block)) {
 	for _, g := range groups {
 		if decode[g.Kind] == nil {

@@ -20,7 +20,6 @@ func (l *loader) decodeSuite(b *hcl.Block) {
 	add(l, b, &l.plan.Suites, s)
 }
 
-// chooseSuite takes the suite of the command line.
 func (l *loader) chooseSuite() {
 	name := l.opts.Suite
 	if l.opts.As != nil {

@@ -19,7 +19,6 @@ import (
 	"unicode/utf8"
 )
 
-// Mark replaces a secret.
 const Mark = "[redacted]"
 
 // MinLength is the least length of a secret, in bytes. A shorter text occurs in ordinary
@@ -106,7 +105,6 @@ func (r *Redactor) add(form string) {
 // nearly all text is told by them.
 func sieved(w uint64) uint64 { return w * 0x9e3779b97f4a7c15 >> (64 - 21) }
 
-// Active reports whether there is anything to replace.
 func (r *Redactor) Active() bool { return r != nil }
 
 // Text is s without secrets, even within something longer.

@@ -379,7 +379,6 @@ func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Er
 	return in, nil
 }
 
-// mostListed is how many names a message lists.
 const mostListed = 12
 
 // listed joins the first few of many names.

@@ -69,7 +69,6 @@ type reader struct {
 	errs []*Error
 }
 
-// refuse records a mistake at a node.
 func (r *reader) refuse(n ast.Node, code, summary, format string, args ...any) {
 	r.fail(n, Wrong(code, summary, format, args...))
 }

@@ -40,13 +40,11 @@ func (e *Error) ofProtocol() *Error {
 	return e
 }
 
-// extra is the Extra of a mistake's diagnostic.
 type extra struct {
 	lang.Coded
 	ofProtocol bool
 }
 
-// Extra is the Extra of the mistake's diagnostic.
 func (e *Error) Extra() any { return extra{lang.Coded(e.Code), e.OfProtocol} }
 
 // OfProtocol reports whether a diagnostic of a rule says that a protocol does not send or

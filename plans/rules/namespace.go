@@ -93,7 +93,6 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 	return ns.ofFeature(in, elements, sc.Own)
 }
 
-// spell writes an address as a rule does.
 func spell(elements []string) string {
 	if elements[0] == "feature" && len(elements) > 1 {
 		head := fmt.Sprintf("feature[%q]", elements[1])
@@ -200,8 +199,7 @@ type Scope struct {
 	Own *plans.Feature
 	// Criterion is true in a feature, false in a gate.
 	Criterion bool
-	// phase is the gate's phase.
-	phase *plans.Phase
+	phase     *plans.Phase
 	// earlier are the phases before it, found when one is asked for.
 	earlier map[string]bool
 }

@@ -74,7 +74,6 @@ type Change struct {
 	Limit string `json:"limit,omitempty"`
 }
 
-// Of seals a plan as it is.
 func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 	for _, k := range limits.Knobs {
 		name, value, one := strings.Cut(k, ".")
@@ -111,7 +110,6 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 	return s, nil
 }
 
-// Read reads a seal from its text.
 func Read(text []byte) (*Seal, error) {
 	s := &Seal{}
 	if err := json.Unmarshal(text, s); err != nil {
@@ -175,7 +173,6 @@ func (s *Seal) Changes(p *plans.Plan) ([]Change, error) {
 	return moved, nil
 }
 
-// Proposed are the features that are not in the seal.
 func (s *Seal) Proposed(p *plans.Plan) (list []*plans.Feature) {
 	sealed := s.features("")
 	for _, f := range p.Features() {

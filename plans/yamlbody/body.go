@@ -10,7 +10,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// body is a mapping read as a body.
 type body struct {
 	node *Node
 	// hidden are the keys that an earlier PartialContent has taken.

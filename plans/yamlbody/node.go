@@ -37,8 +37,7 @@ type Node struct {
 	Text string
 	// IsText is set for a text, but not for a number, a truth value or null.
 	IsText bool
-	// Items are the elements of a list.
-	Items []*Node
+	Items  []*Node
 	// Entries are the entries of a mapping, in order, each key once.
 	Entries []Entry
 	// Expr is the node as a value.
@@ -69,7 +68,6 @@ const (
 	maxRepeated = 100_000
 )
 
-// builder makes the tree of nodes.
 type builder struct {
 	*source
 	guard Guard
@@ -123,7 +121,6 @@ func (b *builder) build(y *yaml.Node, depth int) *Node {
 	return n
 }
 
-// alias is the node that an alias names.
 func (b *builder) alias(y *yaml.Node, depth int) *Node {
 	from := b.offset(y.Line, y.Column)
 	at := b.span(from, from+1+len(y.Value))

@@ -142,7 +142,6 @@ func (s *source) syntaxError(err error, read int) *hcl.Diagnostic {
 // Code is the code of a mistake, as the Extra of its diagnostic.
 type Code string
 
-// DiagnosticCode is the code.
 func (c Code) DiagnosticCode() string { return string(c) }
 
 func problem(at hcl.Range, code, summary, format string, args ...any) *hcl.Diagnostic {

@@ -25,7 +25,6 @@ func newSource(filename string, text []byte) *source {
 	return s
 }
 
-// pos is the position of an offset.
 func (s *source) pos(offset int) hcl.Pos {
 	offset = max(0, min(offset, len(s.text)))
 	line := sort.SearchInts(s.lines, offset+1)

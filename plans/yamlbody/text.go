@@ -109,7 +109,6 @@ func (t *text) parse(
 	return expr, diags
 }
 
-// placeAt sets all places in a node.
 func placeAt(node reflect.Value, at hcl.Range) {
 	if node.Kind() != reflect.Pointer {
 		return
@@ -140,7 +139,6 @@ func placeAt(node reflect.Value, at hcl.Range) {
 	}
 }
 
-// UnwrapExpression is for hcl.ExprList and hcl.ExprMap.
 func (t *text) UnwrapExpression() hcl.Expression { return t.Expression }
 
 // name is the text read as an expression, which it is where only a name or a call is
@@ -154,13 +152,11 @@ func (t *text) name() hclsyntax.Expression {
 	return t.Expression
 }
 
-// AsTraversal is for hcl.AbsTraversalForExpr and hcl.ExprAsKeyword.
 func (t *text) AsTraversal() hcl.Traversal {
 	name, _ := hcl.AbsTraversalForExpr(t.name())
 	return name
 }
 
-// ExprCall is for hcl.ExprCall.
 func (t *text) ExprCall() *hcl.StaticCall {
 	call, _ := hcl.ExprCall(t.name())
 	return call

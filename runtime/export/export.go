@@ -34,7 +34,6 @@ type Value struct {
 	Value  float64
 }
 
-// Formats maps formats to their writers.
 var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "benchstat": benchstat}
 
 // Launches are the measured launches that count, oldest first.

@@ -64,7 +64,6 @@ type Signer interface {
 	Verify(signed []byte) ([]byte, error)
 }
 
-// signed reports whether a checkpoint claims a signature.
 func (c *checkpoint) signed() bool {
 	return c != nil && len(c.text) > len(formatCheckpoint(c.size, c.root))
 }

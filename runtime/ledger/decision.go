@@ -37,8 +37,7 @@ type Decision struct {
 	Rows    []verdict.Row    `json:"rows,omitempty"`
 	// Launches are the IDs of the launches it rests on.
 	Launches []string `json:"launches,omitempty"`
-	// Session is the interleaved session it rests on.
-	Session string `json:"session,omitempty"`
+	Session  string   `json:"session,omitempty"`
 	// Derived outcomes follow from recorded evidence or from another outcome alone:
 	// deciding again on the same keys would give the same.
 	Derived bool `json:"derived,omitempty"`
@@ -63,9 +62,8 @@ type Decision struct {
 	// Retraction is set if this decision withdraws an earlier one.
 	Retraction *Retraction `json:"retraction,omitempty"`
 	// Made is what a step made, by type, such as the ID of an image.
-	Made map[string]string `json:"made,omitempty"`
-	// Hypothesis is the hypothesis and its outcome.
-	Hypothesis *Hypothesis `json:"hypothesis,omitempty"`
+	Made       map[string]string `json:"made,omitempty"`
+	Hypothesis *Hypothesis       `json:"hypothesis,omitempty"`
 	// LogTail, Exit: the last lines and exit status of what broke.
 	LogTail []string `json:"log_tail,omitempty"`
 	Exit    *int     `json:"exit,omitempty"`
@@ -111,7 +109,6 @@ type Hypothesis struct {
 	Test    *Rule  `json:"test,omitempty"`
 }
 
-// Level is the outcome of one test level.
 type Level struct {
 	Name    string           `json:"name"`
 	Verdict verdict.Verdict  `json:"verdict"`
@@ -123,7 +120,6 @@ type Level struct {
 	Against []string `json:"against,omitempty"`
 }
 
-// Reason is the level's verdict, with the causes.
 func (l Level) Reason() verdict.Reason {
 	if len(l.Reasons) == 0 {
 		return verdict.New(code.LevelIs).On(l.Name).Is(l.Verdict)
@@ -131,7 +127,6 @@ func (l Level) Reason() verdict.Reason {
 	return l.WithoutCauses().From(l.Reasons...)
 }
 
-// WithoutCauses is the level's verdict, without the causes.
 func (l Level) WithoutCauses() verdict.Reason {
 	return verdict.New(code.Level).On(l.Name).Is(l.Verdict)
 }
@@ -155,7 +150,6 @@ type Alternative struct {
 	Notes   []verdict.Reason  `json:"notes,omitempty"`
 }
 
-// Why is what the verdict follows from.
 func (a Alternative) Why() []verdict.Reason { return why(a.Reasons, a.Rules, a.Notes) }
 
 // Confirmation is the outcome of a feature's criteria on another engine. The feature's

@@ -21,11 +21,9 @@ type Goal struct {
 // these are equal.
 func FirstMoved(was, is int) bool { return was != is && (min(was, is) != 2 || max(was, is) != 3) }
 
-// Compare is one comparison that must hold.
 type Compare struct {
 	// Text is how it was written, with the plan's numbers if it reads any.
-	Text string `json:"text"`
-	// Reads are the features that it reads.
+	Text  string   `json:"text"`
 	Reads []string `json:"reads,omitempty"`
 	// Metric is what is compared with Threshold, under one name however it was written;
 	// empty for words and for parts of which one is enough, which only their text

@@ -25,7 +25,6 @@ type Index struct {
 	drawn     map[string]*revealedDraws // of each run
 }
 
-// Decided is a decision and its position.
 type Decided struct {
 	*Decision
 	// Record is its position in the ledger, from 0; Run the run that made it, and Time
@@ -35,7 +34,6 @@ type Decided struct {
 	Time   time.Time `json:"time"`
 }
 
-// Waived is a waiver and its position.
 type Waived struct {
 	*Waiver
 	// Record is its position in the ledger, from 0; Run the run whose decision it is
@@ -45,7 +43,6 @@ type Waived struct {
 	Time   time.Time `json:"time"`
 }
 
-// RunInfo is one run on a line.
 type RunInfo struct {
 	ID       string    `json:"id"`
 	Started  time.Time `json:"started"`
@@ -67,8 +64,7 @@ type RunView struct {
 	End       *End      `json:"end"`   // nil unless Done
 	Decisions []Decided `json:"decisions"`
 	Launches  []*Launch `json:"launches"`
-	// Waivers are those of its decisions.
-	Waivers []*Waiver `json:"waivers,omitempty"`
+	Waivers   []*Waiver `json:"waivers,omitempty"`
 }
 
 // newIndex is the index of records that were checked before.

@@ -29,8 +29,7 @@ type Launch struct {
 	Qualifies string  `json:"qualifies,omitempty"`
 	Levels    []Level `json:"levels,omitempty"`
 	// Variant names the arm for people: "baseline", "kv_cache".
-	Variant string `json:"variant"`
-	// VariantKey is the measurement key of the arm.
+	Variant    string `json:"variant"`
 	VariantKey string `json:"variant_key"`
 	// Block is the plan's engine, "kind.name", and Knobs the value of every knob: what
 	// was started, in the plan's terms.
@@ -215,7 +214,6 @@ func (o Observed) String() string {
 	return fmt.Sprint(o.Value)
 }
 
-// ObservedValues lists the launches' values of one observation.
 func ObservedValues(launches []*Launch, name string) string {
 	const most = 4
 	text, seen := "", []string{}

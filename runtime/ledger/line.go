@@ -100,7 +100,6 @@ func decode(leaf []byte) (*Record, error) {
 	return r, nil
 }
 
-// marshal is the JSON of a record.
 func marshal(r *Record) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

@@ -119,7 +119,6 @@ func (d *Decision) Withdraw(r Retraction) *Decision {
 	return out
 }
 
-// Was is what was withdrawn.
 func (r *Retraction) Was() verdict.Reason {
 	args := []verdict.Arg{verdict.Int("attempt", r.Attempt)}
 	if r.Accepted {

@@ -147,15 +147,13 @@ func (s *scanned) damage(path, problem string) error {
 	return &DamageError{Path: path, Line: int(s.tree.n) + 1, Offset: s.good, Problem: problem, Hint: hintDamaged}
 }
 
-// Report is what Verify found.
 type Report struct {
-	Path    string `json:"path"`
-	Bytes   int64  `json:"bytes"` // that verified
-	Records int    `json:"records"`
-	// Runs, Launches and Decisions count records by type.
-	Runs      int `json:"runs"`
-	Launches  int `json:"launches"`
-	Decisions int `json:"decisions"`
+	Path      string `json:"path"`
+	Bytes     int64  `json:"bytes"` // that verified
+	Records   int    `json:"records"`
+	Runs      int    `json:"runs"`
+	Launches  int    `json:"launches"`
+	Decisions int    `json:"decisions"`
 	// Waivers and Retractions count overrides; a retraction is a decision too.
 	Waivers     int `json:"waivers,omitempty"`
 	Retractions int `json:"retractions,omitempty"`
@@ -242,8 +240,7 @@ func Signed(path string) (text, checkpoint []byte, records int, err error) {
 type DamageError struct {
 	Path string
 	// Line counts from 1, the header; 0 if the damage has no line.
-	Line int
-	// Offset is where that line begins.
+	Line   int
 	Offset int64
 	// Problem is the damage; Hint the remedy.
 	Problem string

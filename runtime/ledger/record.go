@@ -24,7 +24,6 @@ type Record struct {
 	Waiver   *Waiver   `json:"waiver,omitempty"`
 }
 
-// RunStart opens a run.
 type RunStart struct {
 	Plan       string `json:"plan"`        // name of the plan
 	PlanFile   string `json:"plan_file"`   // as given
@@ -51,8 +50,7 @@ type RunStart struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// Draws is the run's commitment to the seeds of its launches' texts, before the first
 	// (Draw).
-	Draws string `json:"draws,omitempty"`
-	// Inputs are the plan's inputs besides its files.
+	Draws  string  `json:"draws,omitempty"`
 	Inputs *Inputs `json:"inputs,omitempty"`
 	// Since is the first run whose launches count for an engine that cannot be
 	// identified: a run that this one resumes; empty for this one.
@@ -61,12 +59,10 @@ type RunStart struct {
 	Seal string `json:"seal,omitempty"`
 }
 
-// End closes a run.
 type End struct {
 	// Verdict is the join of the evaluated gates.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
-	// Exit is the exit status of the apply.
-	Exit int `json:"exit"`
+	Exit    int             `json:"exit"`
 	// Reason is "finished", "interrupted" or what broke.
 	Reason verdict.Reason `json:"reason"`
 	// Locked names each node that was not run, and why.
@@ -121,7 +117,6 @@ type Sent struct {
 	Rate        float64 `json:"rate,omitempty"`
 }
 
-// Kinds of nodes that decisions are about.
 const (
 	KindQualify   = "qualify"
 	KindBenchmark = "benchmark"
@@ -134,7 +129,6 @@ const (
 
 var kinds = []string{KindQualify, KindBenchmark, KindCriteria, KindFeature, KindGate, KindStep, KindPhase}
 
-// Purposes of launches.
 const (
 	ForQualification = "qualification"
 	// ForStep is the run of a step's program, whose numbers gates read.

@@ -10,7 +10,6 @@ type tree struct {
 	root   tlog.Hash
 }
 
-// ReadHashes implements tlog.HashReader.
 func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(indexes))
 	for i, x := range indexes {
@@ -19,7 +18,6 @@ func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// add appends a leaf.
 func (t *tree) add(leaf []byte) error {
 	hs, err := tlog.StoredHashesForRecordHash(t.n, tlog.RecordHash(leaf), t)
 	if err != nil {
@@ -31,7 +29,6 @@ func (t *tree) add(leaf []byte) error {
 	return err
 }
 
-// cut removes leaves until n are left.
 func (t *tree) cut(n int64) error {
 	t.hashes, t.n = t.hashes[:tlog.StoredHashCount(n)], n
 	var err error

@@ -31,7 +31,6 @@ const (
 
 var archivedArtifact = regexp.MustCompile(`^artifacts/sha256/([0-9a-f]{2})/([0-9a-f]{62})$`)
 
-// Named is an artifact that a record names.
 type Named struct {
 	Sum string
 	// Record counts from 0; What is the artifact's role in it.

@@ -132,7 +132,6 @@ func (l *DirLock) Begin(run string) error {
 	return nil
 }
 
-// sign records who holds the lock.
 func (l *DirLock) sign(run string) error {
 	host, err := os.Hostname()
 	if err != nil {

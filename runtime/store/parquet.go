@@ -39,7 +39,6 @@ type Origin struct {
 // file.
 const originKey = "mxflow."
 
-// parts are its fields, by name.
 func (o Origin) parts() [][2]string {
 	return [][2]string{{"run", o.Run}, {"launch", o.Launch}, {"arm", o.Arm}}
 }

@@ -72,7 +72,6 @@ func (s *Store) Launches(f LaunchFilter) []*ledger.Launch {
 	return out
 }
 
-// LaunchByID is the launch with this ID.
 func (s *Store) LaunchByID(id string) (*ledger.Launch, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -170,5 +169,4 @@ func (j Journal) Retracted() (out []*ledger.Decision) {
 // Waiver is the standing waiver of a node, nil if there is none.
 func (j Journal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
 
-// Append records.
 func (j Journal) Append(records ...*ledger.Record) error { return j.store.Append(records...) }

@@ -39,7 +39,6 @@ func (s *Store) ReadSamples(of *ledger.Launch) ([]measure.Sample, error) {
 	return samples, err
 }
 
-// SamplesParquet is the file that WriteSamples keeps.
 func SamplesParquet(of Origin, samples []measure.Sample) ([]byte, error) {
 	for _, s := range samples {
 		if !s.Sent.IsZero() && !time.Unix(0, s.Sent.UnixNano()).Equal(s.Sent) {
@@ -78,7 +77,6 @@ func (s *Store) ReadSeries(of *ledger.Launch) ([]measure.Series, error) {
 	return series, err
 }
 
-// SeriesParquet is the file that WriteSeries keeps.
 func SeriesParquet(of Origin, series []measure.Series) ([]byte, error) {
 	for _, s := range series {
 		if len(s.At) != len(s.Value) {

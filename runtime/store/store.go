@@ -41,7 +41,6 @@ const DirName = ".mxflow"
 
 var errReadOnly = errors.New("the state directory is open read-only")
 
-// Open is OpenSigned without a key.
 func Open(dir string) (*Store, error) { return OpenSigned(dir, nil) }
 
 // OpenSigned opens a state directory for writing, and creates missing parts. The caller
@@ -122,7 +121,6 @@ func (s *Store) Records() iter.Seq2[int, *ledger.Record] {
 	return slices.All(s.index.Records)
 }
 
-// Dir is the state directory.
 func (s *Store) Dir() string { return string(s.dir) }
 
 // LedgerPath is the ledger's file, for ledger.Verify.
@@ -186,7 +184,6 @@ const (
 	runsDir      = "runs"
 )
 
-// make creates what is missing.
 func (d layout) make() error {
 	for _, dir := range []string{string(d), d.path(artifactsDir), d.path(runsDir)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

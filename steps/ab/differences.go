@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Diff is one difference between A and B.
 type Diff struct {
 	What string `json:"what"`
 	A    string `json:"a"`
@@ -173,7 +172,6 @@ func Caches(launches []*ledger.Launch) string {
 	return report.Distinct(launches, func(l *ledger.Launch) string { return l.Engine["caches"] })
 }
 
-// names are the keys of maps, sorted.
 func names(maps ...map[string]string) (keys []string) {
 	for _, m := range maps {
 		for name := range m {

@@ -41,7 +41,6 @@ type Question struct {
 	// it names as its source.
 	WritePlan, CommandLine string
 
-	// The results of Check.
 	Claim Claim
 	Arms  [2]Arm
 	Shape Shape
@@ -58,7 +57,6 @@ const UsualLaunches = 8
 // Launches per command that can decide anything: see docs/statistics.md.
 const fewestLaunches, mostLaunches = 4, stats.MostLaunches
 
-// Most is the maximum of launches per command.
 func (q *Question) Most() int {
 	switch {
 	case q.Quick:

@@ -70,7 +70,6 @@ type Result struct {
 	named   map[string]string
 }
 
-// Side is one command and its launches.
 type Side struct {
 	Command  string   `json:"command"`
 	Kind     string   `json:"kind"`
@@ -222,7 +221,6 @@ func (r *Result) compare() {
 	}
 }
 
-// AnyFailed reports whether a launch broke.
 func AnyFailed(launches []*ledger.Launch) bool {
 	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return !l.OK })
 }

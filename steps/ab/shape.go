@@ -14,7 +14,6 @@ import (
 
 // Arm is one side of a comparison from the command line.
 type Arm struct {
-	// Text is what was there.
 	Text string
 	// Env are the assignments before the command, Words the command itself.
 	Env   map[string]string
@@ -141,7 +140,6 @@ func ShapeOf(a, b Arm) (Shape, error) {
 	return s, nil
 }
 
-// quote quotes a word for a shell.
 func quote(word string) string {
 	if held, ok := strings.CutSuffix(word, "{port}"); ok && (held == "" || shell.Quote(held) == held) {
 		return word

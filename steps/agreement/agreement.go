@@ -39,7 +39,6 @@ const (
 
 var parts = []Part{First, Beginning, Middle, End}
 
-// Answer is one measured answer.
 type Answer struct {
 	Launch  string `json:"launch"`
 	Cell    string `json:"cell"`

@@ -78,7 +78,6 @@ func (r Result) Worst() PartResult {
 	return worst
 }
 
-// Least is the cell with the least agreement.
 func (r Result) Least() (least PartResult) {
 	for _, f := range r.Parts {
 		if f.Of == "" && (least.Other.Of == 0 || f.Other.Value() < least.Other.Value()) {
@@ -94,7 +93,6 @@ type looked struct {
 	all   int
 }
 
-// share counts the looks of an arm.
 func (l looked) share(yes func(Probe) bool) (s stats.Share) {
 	for _, look := range l.looks {
 		if look.Unreached {
@@ -240,7 +238,6 @@ func (a *Probes) openingShare(launches []string, cell string) stats.Share {
 
 func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l.all+o.all }
 
-// part judges one part.
 func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
 	f := PartResult{Cell: cell, Of: of, Own: own.share(Probe.Agrees), Other: other.share(Probe.Agrees)}
 	// Any engine continues text that occurs elsewhere. Its share depends on the prompts,

@@ -28,7 +28,6 @@ import (
 	"github.com/mxflow/mxflow/steps/remote"
 )
 
-// Options are the plan to apply, and where.
 type Options struct {
 	// Path is the plan's file or folder as named, Loaded its contents, free of errors,
 	// and Graph its nodes.
@@ -60,7 +59,6 @@ type Options struct {
 	Hard context.Context
 }
 
-// Observer follows the progress of an apply.
 type Observer interface {
 	// Note is a fact for a person that is not progress of the run.
 	Note(verdict.Reason)
@@ -80,7 +78,6 @@ type Start struct {
 	Estimate Estimate
 }
 
-// Result is the outcome of a run.
 type Result struct {
 	Run     string
 	Summary runtime.Summary
@@ -271,7 +268,6 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	return &runtime.Runner{Plan: r.plan, Graph: r.Graph, Journal: r.store.Journal(), Step: lab.Step, Run: r.id, Hard: r.Hard}, nil
 }
 
-// end records the outcome of the run.
 func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []*runtime.State) (*Result, error) {
 	s := runtime.Summarise(outcome)
 	end := &ledger.End{Verdict: s.Verdict, Exit: s.Verdict.ExitCode(), Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{}}

@@ -22,7 +22,6 @@ import (
 // mxflow may have left something.
 const daemonsName = "docker.json"
 
-// daemonRef identifies a daemon.
 type daemonRef struct {
 	Host string `json:"host"`
 	// Container is the ID of a container that mxflow did not start, but in which it

@@ -80,7 +80,6 @@ func piecesOf(p *plans.Plan, states []*runtime.State) (all []piece) {
 	return all
 }
 
-// of adds up launches.
 func (k *LaunchHistory) of(pieces []piece) (e Estimate) {
 	bounded := true
 	for _, l := range pieces {

@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// launchTime is the duration of a successful launch.
 type launchTime struct {
 	// engine is the digest of the kind and the model that it loaded, variant and work the
 	// keys of what was started and sent.
@@ -49,7 +48,6 @@ func (k *LaunchHistory) newestWhere(are func(launchTime) bool) (list []launchTim
 	return list[max(0, len(list)-newest):]
 }
 
-// add takes in a launch.
 func (k *LaunchHistory) add(l *ledger.Launch) {
 	model := variant.ModelOf(engine.Spec{Command: strings.Fields(l.Engine["command"])}, nil)
 	t := launchTime{

@@ -106,7 +106,6 @@ func removeWorkerFolders() {
 	}
 }
 
-// worker is the state of Work.
 type worker struct {
 	wire *remote.Wire
 	dir  string
@@ -154,7 +153,6 @@ func (w *worker) handle(m remote.Message) error {
 	return nil
 }
 
-// close stops the running launch.
 func (w *worker) close() {
 	if w.stop != nil {
 		w.stop()

@@ -40,7 +40,6 @@ func (c *Case) Of() string {
 	return "gate " + c.Phase
 }
 
-// rules are those that the case decides.
 func (c *Case) rules(p *plans.Plan) []*plans.Rule {
 	if c.Feature != "" {
 		return p.Feature(c.Feature).Criteria
@@ -119,7 +118,6 @@ case "kernels that were not proven" {
 }`,
 }
 
-// JSONSchema describes files of cases.
 func JSONSchema() ([]byte, error) {
 	return json.MarshalIndent(lang.JSONSchema(fileDoc.With(&plans.Registry{}), "mxflow cases"), "", "  ")
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// Outcome is the outcome of a case.
 type Outcome struct {
 	Case    *Case           `json:"-"`
 	Verdict verdict.Verdict `json:"verdict"`
@@ -28,7 +27,6 @@ type Unexpected struct {
 	Got  verdict.Verdict `json:"got"`
 }
 
-// OK reports whether everything is as expected.
 func (o *Outcome) OK() bool { return len(o.Unexpected) == 0 }
 
 // Decide decides a case by the values that it sets.

@@ -49,7 +49,6 @@ func Load(r *load.Result, files []string) ([]*Case, *lang.Findings) {
 	return l.cases, found
 }
 
-// file reads one file of cases.
 func (l *loader) file(name string, text []byte) {
 	s, diags := lang.Parse(name, text)
 	l.Sources[name] = s

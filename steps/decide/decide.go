@@ -42,7 +42,6 @@ type View struct {
 	OnSeenData bool
 }
 
-// CandidateEvidence is the evidence to decide one candidate.
 type CandidateEvidence struct {
 	// Evidence is what rules read of it, under the name of the feature that it
 	// represents.
@@ -59,7 +58,6 @@ func (v *View) records() iter.Seq2[int, *ledger.Record] {
 	return v.Records()
 }
 
-// Node decides a node.
 func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
 	switch n.Kind {
 	case runtime.KindFeature:

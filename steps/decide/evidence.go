@@ -14,7 +14,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// WhyNot is why a launch does not count.
 func WhyNot(l *ledger.Launch) []verdict.Reason {
 	if !l.OK {
 		return []verdict.Reason{l.Error}
@@ -35,7 +34,6 @@ func NotCounted(l *ledger.Launch) (verdict.Verdict, []verdict.Reason) {
 	return verdict.Invalid, l.Invalid
 }
 
-// Measured is a launch as rules read it.
 func Measured(l *ledger.Launch) gates.Launch {
 	out := gates.Launch{
 		ID: l.ID, Round: l.Ordinal, Place: l.PlaceName(), Samples: l.Samples, Metrics: l.Metrics,
@@ -234,7 +232,6 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 	return out, nil
 }
 
-// assembled is Assemble for one feature.
 func assembled(ev ledger.Evidence, launch func(id string) (*ledger.Launch, bool)) (*gates.Feature, error) {
 	all, err := Assemble([]ledger.Evidence{ev}, launch)
 	if err != nil {

@@ -132,7 +132,6 @@ func Criteria(p *plans.Plan, f *plans.Feature, ev *gates.Evidence) []verdict.Rul
 	return Rules(f.Criteria, func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }, ev, Settings(p, f))
 }
 
-// criteria adds a feature's criteria to its decision.
 func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
 	settings := Settings(p, f)
 	out.Statistics = statistics(settings)

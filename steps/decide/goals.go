@@ -99,7 +99,6 @@ func textOf(c *plans.Cond) (text string) {
 	return text
 }
 
-// goals are those of the view's plan.
 func (v *View) goals() map[string]ledger.Goal {
 	if v.Goals != nil {
 		return v.Goals()

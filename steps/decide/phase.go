@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Gate decides a phase's exit rules.
 func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	if d := brokenStep(v, ph); d != nil {
 		return d, nil

@@ -19,7 +19,6 @@ func Settings(p *plans.Plan, f *plans.Feature) gates.Settings {
 	return s
 }
 
-// GateSettings are the plan's settings for gates.
 func GateSettings(p *plans.Plan) gates.Settings {
 	d := p.Decision
 	return gates.Settings{FalsePass: d.FalsePass, FalseFail: d.FalseFail, Min: d.Min, Max: d.Max}
@@ -40,12 +39,10 @@ func SettingsOfGate(p *plans.Plan, ph *plans.Phase) gates.Settings {
 	return s
 }
 
-// statistics are the settings in recorded form.
 func statistics(s gates.Settings) *ledger.Statistics {
 	return &ledger.Statistics{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives, Version: Version}
 }
 
-// RecordedSettings is the inverse of statistics.
 func RecordedSettings(s *ledger.Statistics) gates.Settings {
 	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives}
 }
@@ -77,7 +74,6 @@ func inputs(rules []*plans.Rule) (all []*plans.Input) {
 	return all
 }
 
-// Reads reports whether rules read a feature.
 func Reads(rules []*plans.Rule, feature string) bool {
 	return slices.ContainsFunc(inputs(rules), func(in *plans.Input) bool { return in.Feature == feature })
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Arms are the variants of one feature's benchmark.
 type Arms struct {
 	Candidate, Parent *variant.Variant
 	// Root is the baseline; nil in a replay if no launch of it is on record.

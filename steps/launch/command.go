@@ -30,7 +30,6 @@ const (
 // beside the log.
 func outPath(log string) string { return log + ".out" }
 
-// commandUse is a command in one launch.
 type commandUse struct {
 	// of is nil where the engine is a server.
 	of *variant.Command

@@ -132,5 +132,4 @@ func (st *Started) CheckModelListed(listed []string) error {
 	return fmt.Errorf("it was asked for model %q but serves \"%s\"", asked, strings.Join(listed[:min(len(listed), 5)], `", "`))
 }
 
-// Fresh reports whether the launch started the engine.
 func Fresh(about map[string]string) bool { return about["fresh"] != "no" }

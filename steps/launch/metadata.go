@@ -165,7 +165,6 @@ func shownEnv(env map[string]string) map[string]string {
 	return out
 }
 
-// engineVersion asks the engine itself.
 func engineVersion(ctx context.Context, v *variant.Variant, inst engine.Instance, doc *machine.Document) string {
 	pattern := variant.KindOf(v.Spec).Version
 	switch {

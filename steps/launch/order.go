@@ -65,7 +65,6 @@ type OrderResult struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// Remote makes launches on other machines.
 type Remote interface {
 	// Stand is the place for launches of a slot, counted from 0: one of the wanted places
 	// if something still makes launches there, else the slot's own.
@@ -135,7 +134,6 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	return result, json.Unmarshal(done.Result, &result)
 }
 
-// Carry executes an order of its kind.
 func (f Function[L, A, R]) Carry(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant, o *Order) (json.RawMessage, error) {
 	var with A
 	if err := json.Unmarshal(o.With, &with); err != nil {

@@ -135,7 +135,6 @@ func setTree(record *ledger.Launch, name string, t ledger.Tree) {
 	record.Trees[name] = t
 }
 
-// gitFailure is git's refusal as a failed launch.
 func gitFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

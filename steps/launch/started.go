@@ -51,9 +51,8 @@ func (l *Lab) Fetch(ctx context.Context, vs ...*variant.Variant) error {
 // Lab is what the launches of one apply share.
 type Lab struct {
 	variant.Resolver
-	Graph *runtime.Graph
-	Store *store.Store
-	// Launcher starts engines.
+	Graph    *runtime.Graph
+	Store    *store.Store
 	Launcher engine.Launcher
 	// Owner marks what is started on behalf of this state directory.
 	Owner string
@@ -102,10 +101,9 @@ type Started struct {
 	Inst   engine.Instance
 	Client *openai.Client
 	Record *ledger.Launch
-	// Run is the run that makes the launch.
-	Run   string
-	Lab   *Lab
-	Began time.Time
+	Run    string
+	Lab    *Lab
+	Began  time.Time
 	// API is the endpoint that the engine answers at.
 	API openai.API
 	// Kind says how the engine breaks, log how its launcher does.
@@ -500,7 +498,6 @@ func (st *Started) recordStop(err error) {
 // mostNames limits how many of these are named.
 const mostNames = 5
 
-// unstoppedEngines are engines that could not be ended.
 type unstoppedEngines struct {
 	mu   sync.Mutex
 	list []engine.Instance

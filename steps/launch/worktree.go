@@ -71,7 +71,6 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// ready makes the worktree, or finds it complete.
 func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	if err := os.MkdirAll(w.base, 0o755); err != nil {
 		return failed("source", "be checked out", "no folder for worktrees: %v", err)

@@ -30,10 +30,9 @@ const artifactFile = "artifact.json"
 type artifact struct {
 	Of store.Origin `json:"of"`
 	// Ended and Why are how a program ended, or why the level could not do its work.
-	Ended verdict.Verdict  `json:"ended,omitempty"`
-	Why   []verdict.Reason `json:"why,omitempty"`
-	// Answer is the answer to the level smoke.
-	Answer string `json:"answer,omitempty"`
+	Ended  verdict.Verdict  `json:"ended,omitempty"`
+	Why    []verdict.Reason `json:"why,omitempty"`
+	Answer string           `json:"answer,omitempty"`
 	// Lines is how many lines the log had when the level kernels read it, Partial why
 	// they were not all, and Observed and Unobserved the engine's observations.
 	Lines      int                        `json:"lines,omitempty"`
@@ -127,7 +126,6 @@ func newEvidence(st *store.Store, p *plans.Plan, b *plans.Block, l *ledger.Launc
 	}
 }
 
-// merged adds some values to others.
 func merged[V any](to, some map[string]V) map[string]V {
 	for key, v := range some {
 		if to == nil {

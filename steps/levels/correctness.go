@@ -67,10 +67,8 @@ var correctnessKind = Kind{
 	},
 }
 
-// correctness is the level of that name.
 type correctness struct{ quality.Settings }
 
-// ask is what it asks under a protocol.
 func (c *correctness) ask(p *plans.Plan, protocol *plans.Protocol) quality.Ask {
 	var ws []*plans.Workload
 	for _, name := range p.SentWorkloads(protocol.Level(plans.BenchmarkLevel)) {
@@ -263,7 +261,6 @@ type answering struct {
 	Before   []*ledger.Launch `json:"before,omitempty"`
 }
 
-// forReference makes such launches.
 var forReference = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
 	protocol := lab.Plan.Protocol(with.Protocol)
 	c, err := correctnessOf(protocol)

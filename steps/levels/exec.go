@@ -26,7 +26,6 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// The environment of a level's program.
 const (
 	envURL       = "MXFLOW_URL"        // the engine's API, without /v1
 	envModel     = "MXFLOW_MODEL"      // the model name for requests

@@ -65,7 +65,6 @@ func (k *kernels) run(ctx context.Context, q *qualification) (*artifact, error) 
 	return a, err
 }
 
-// search looks for evidence in the engine's log.
 func (a *artifact) search(ctx context.Context, q *qualification, wanted []variant.Evidence) (err error) {
 	if a.log = q.Inst.LogPath(); !inLog(wanted) || a.log == "" {
 		return nil

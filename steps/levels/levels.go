@@ -42,8 +42,7 @@ type qualification struct {
 	*launch.Started
 	variant  *variant.Variant
 	protocol *plans.Protocol
-	// level is the running one.
-	level *plans.Block
+	level    *plans.Block
 	// parent is what the variant builds on.
 	parent Parent
 	// hard cuts graceful stops short.
@@ -331,7 +330,6 @@ const engineLevel = "engine"
 // kernelsLevel is the level that reads the log.
 const kernelsLevel = "kernels"
 
-// execution is the level of that name.
 type execution struct{ of *variant.Command }
 
 func (e execution) run(ctx context.Context, q *qualification) (*artifact, error) {
@@ -374,7 +372,6 @@ func Of(p *plans.Protocol, v *variant.Variant) []*plans.Block {
 	return blocks
 }
 
-// levelFor makes the level of a block.
 func levelFor(b *plans.Block, v *variant.Variant) (level, error) {
 	if b.Kind == executionLevel {
 		return execution{v.Command}, nil

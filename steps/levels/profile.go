@@ -23,7 +23,6 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Profile is the level that takes profiles.
 const Profile = "profile"
 
 // Analysis is where a launch keeps the analysis of its profiles.
@@ -39,7 +38,6 @@ var profileKind = Kind{
 	},
 }
 
-// AnalysisOf is the analysis of a launch's profiles.
 func AnalysisOf(st *store.Store, l *ledger.Launch) (*trace.Analysis, error) {
 	text, err := st.Get(l.Left[Analysis])
 	if err != nil {
@@ -73,7 +71,6 @@ func BasisOfLaunch(st *store.Store, l *ledger.Launch) (on trace.Basis, err error
 	return on, nil
 }
 
-// profiled is the level of that name.
 type profiled struct{ *profiling.Config }
 
 // profileFolders is the folder for the profiles of one launch, as seen by mxflow and by
@@ -89,7 +86,6 @@ func (p *profiled) run(ctx context.Context, q *qualification) (*artifact, error)
 	return &artifact{Windows: windows, Limit: q.Limit, folder: q.profiles.folder}, err
 }
 
-// complete keeps the profiler's files.
 func (p *profiled) complete(q *qualification, a *artifact) error {
 	files, err := profiling.FilesBelow(a.folder)
 	for _, file := range files {

@@ -95,7 +95,6 @@ func (c *Config) Analyse(ctx context.Context, windows []Window, left []string) (
 // notProfile reports files that profilers write beside their profiles.
 func notProfile(path string) bool { return !trace.IsProfile(path) }
 
-// unreadable is why a profile is unusable.
 func unreadable(w Window, files []string, err error) verdict.Reason {
 	for i := range files {
 		files[i] = filepath.Base(files[i])

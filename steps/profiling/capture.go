@@ -81,7 +81,6 @@ func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profil
 	return windows, nil
 }
 
-// capture is a capture in progress.
 type capture struct {
 	*Config
 	*launch.Started
@@ -321,7 +320,6 @@ func (t *capture) post(ctx context.Context, page, body string) error {
 	return nil
 }
 
-// FilesBelow lists all files of a folder and of those in it.
 func FilesBelow(folder string) (files []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

@@ -21,7 +21,6 @@ type Config struct {
 	categories symbol.Rules
 }
 
-// Of is the level of a block.
 func Of(b *plans.Block) (*Config, error) {
 	c := &Config{}
 	if err := b.Decode(c); err != nil {
@@ -38,7 +37,6 @@ func Of(b *plans.Block) (*Config, error) {
 	return c, nil
 }
 
-// categoryPart puts kernels into a category.
 var categoryPart = plans.Part{
 	Times: plans.AnyTimes,
 	Label: "The category: one that tables have (" + strings.Join(symbol.Categories, ", ") + "), or one of your own.",
@@ -61,7 +59,6 @@ var categoryPart = plans.Part{
 
 var categoryName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// Schema is the level in a plan.
 var Schema = plans.Schema{
 	Asks: true,
 	Doc: "Takes separate profiles of decoding and prefill, and shows where the time of a token goes. It passes if the profiles hold kernels and show what `must_see { trace = … }` of the knobs requires. It runs last in the qualification launch, which is never measured and is the only one started with the profiler; `mxflow profile` shows the tables. " +

@@ -13,7 +13,6 @@ import (
 // bounds are what a step can wait for.
 var bounds = []string{string(trace.BoundHost), string(trace.BoundMemory), string(trace.BoundCompute), string(trace.BoundCommunication)}
 
-// finds are the numbers that such a level finds.
 func (c *Config) finds() (found []plans.LevelResult) {
 	categories := slices.Clone(symbol.Categories)
 	for _, own := range c.categories {
@@ -110,7 +109,6 @@ func (c *Config) Results(taken []WindowProfile, on trace.Basis, to ResultSink) (
 	return said
 }
 
-// summary is what one profile came to.
 func (t *WindowProfile) summary(p *trace.Part) verdict.Reason {
 	args := []verdict.Arg{verdict.Int("steps", p.Steps), verdict.Int("kernels", p.Count())}
 	us, known := p.Step(p.GPU)

@@ -16,7 +16,6 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// ProgramEnd is the end of a program.
 type ProgramEnd struct {
 	// Verdict is pass for exit status 0, and fail for any other and for exceeded limits.
 	Verdict verdict.Verdict

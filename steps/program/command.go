@@ -29,7 +29,6 @@ func Finds(b *plans.Block) (found []plans.LevelResult) {
 	return found
 }
 
-// NumberReason is a number as a reason.
 func NumberReason(s measure.Summary, name string) verdict.Reason {
 	return verdict.Say("exec.number", "{subject} {value}", verdict.Num("value", s.Stats["median"], s.Unit)).On(name)
 }

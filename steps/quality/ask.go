@@ -51,8 +51,7 @@ const (
 	usualPrompt = 128
 	// textSentences are so many of the shipped text: a few hundred tokens.
 	textSentences = 16
-	// answerLimit bounds one answer.
-	answerLimit = 5 * time.Minute
+	answerLimit   = 5 * time.Minute
 )
 
 // AskOf is what a level asks: at its own lengths and concurrencies, or else at the
@@ -175,7 +174,6 @@ func Recordings(from *store.Store, launches []*ledger.Launch) (all []*Recording,
 	return all, nil
 }
 
-// parse reads a recording.
 func parse(data []byte) (*Recording, error) {
 	r := &Recording{}
 	if err := json.Unmarshal(data, r); err != nil {
@@ -232,7 +230,6 @@ func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before
 	return out, nil
 }
 
-// make makes the prompts.
 func (r *Recording) make(ctx context.Context, st *launch.Started, draw string) error {
 	learned := &prompt.Knowledge{}
 	for i, c := range r.Ask.Cells {
@@ -267,7 +264,6 @@ func (r *Recording) AddSingleRequests(ctx context.Context, st *launch.Started) e
 	return err
 }
 
-// answer asks one prompt.
 func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (answers.Answer, error) {
 	r := openai.Request{API: api, MaxTokens: a.OutputTokens, LogProbs: min(a.Top, st.Kind.Ask.LogProbs.Top), Timeouts: openai.Timeouts{Total: answerLimit}}
 	p.Fill(&r)

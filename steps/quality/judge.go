@@ -66,8 +66,7 @@ type distances struct {
 	by    map[string]float64
 	apart map[string][]float64
 	// part is which positions are the farthest apart: "prefill" or "decode".
-	part string
-	// positions are those whose lists were compared.
+	part      string
 	positions int
 }
 
@@ -365,7 +364,6 @@ func (r *Recording) Summary() verdict.Reason {
 		verdict.Int("answers", len(all)), verdict.Int("tokens", tokens))
 }
 
-// limit is a limit of a level.
 type limit struct {
 	name, unit string
 	limit      float64

@@ -75,12 +75,10 @@ func (r *recording) invalid(why verdict.Reason) { r.taken.Invalid = append(r.tak
 
 func (r *recording) note(what verdict.Reason) { r.taken.Notes = append(r.taken.Notes, what) }
 
-// fact is a fact about the cell.
 func (c sentCell) fact(what code.Fact, args ...verdict.Arg) verdict.Reason {
 	return verdict.New(what, args...).On(c.cell.Address)
 }
 
-// checkClientDelay checks whether the client kept up.
 func (r *recording) checkClientDelay(c sentCell) {
 	limit := r.Kind.Lag(c.w.MaxLag)
 	if l := load.Lag(c.samples, limit); l.Late {

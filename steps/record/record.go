@@ -47,7 +47,6 @@ type Subject struct {
 	Progress func(done, total int)
 }
 
-// Measurement is the result of measuring an engine.
 type Measurement struct {
 	measure.Recording
 	// Metrics are the recording's, by address without statistic.
@@ -57,8 +56,7 @@ type Measurement struct {
 	Invalid, Notes, Incoherent []verdict.Reason
 	// Disturbed is set if all causes in Invalid are the machine's or the client's.
 	Disturbed bool
-	// sent are the cells, with their prompts.
-	sent []sentCell
+	sent      []sentCell
 }
 
 // Take sends every cell of every workload to an engine, watches the machine meanwhile,
@@ -137,7 +135,6 @@ func (t *Measurement) disturb() {
 	}
 }
 
-// recording is a measurement in progress.
 type recording struct {
 	Subject
 	taken   *Measurement
@@ -150,7 +147,6 @@ type recording struct {
 	sent        []sentCell
 }
 
-// sentCell is a cell as it was sent.
 type sentCell struct {
 	w    *plans.Workload
 	cell plans.Cell
@@ -161,7 +157,6 @@ type sentCell struct {
 	delay   measure.Series
 }
 
-// cell sends one cell.
 func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell) error {
 	client := r.Client
 	if len(client.Extra) > 0 && cachesOnPurpose(w) {

@@ -12,8 +12,7 @@ import (
 
 // SentPrompts are prompts of a launch that its parent may be asked again. It is an artifact.
 type SentPrompts struct {
-	Of store.Origin `json:"of"`
-	// Cells are some conversations of each cell.
+	Of    store.Origin            `json:"of"`
 	Cells map[string][]SentPrompt `json:"cells"`
 }
 

@@ -25,7 +25,6 @@ type cluster struct {
 	owner string
 }
 
-// The labels of Jobs and of their pods.
 const (
 	labelOwner = "mxflow.owner"
 	labelJob   = "mxflow.job"
@@ -142,7 +141,6 @@ func (c *cluster) manifest(name string) ([]byte, error) {
 	return json.Marshal(job)
 }
 
-// create makes the Job of a slot.
 func (c *cluster) create(ctx context.Context, n int) (job string, err error) {
 	job = strings.ToLower(fmt.Sprintf("mxflow-%s-%d-%s", c.owner, n+1, rand.Text()[:6]))
 	text, err := c.manifest(job)

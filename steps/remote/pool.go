@@ -31,12 +31,10 @@ type Pool struct {
 	// Plan has the executor, Store takes the workers' results.
 	Plan  *plans.Plan
 	Store *store.Store
-	// Hello is sent to each worker.
 	Hello Hello
 	// Hard cuts graceful stops short.
 	Hard context.Context
 
-	// Program is the local path of mxflow.
 	Program string
 	// Jobs marks the Jobs of Kubernetes. Hello.Owner is unique only on one machine: it is
 	// a path, which many people share.
@@ -98,7 +96,6 @@ func (p *Pool) liveWorkers() []*worker {
 	return all
 }
 
-// Stand implements launch.Remote.
 func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error) {
 	for _, w := range p.liveWorkers() {
 		if slices.ContainsFunc(wanted, func(on *ledger.Place) bool { return on.Same(w.ready.Place) }) {
@@ -299,7 +296,6 @@ func (w *worker) end(hard context.Context) {
 	<-w.gone
 }
 
-// Make implements launch.Remote.
 func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtime.Event)) (*launch.OrderResult, error) {
 	// The place must be that worker's own, not just an equal one.
 	workers := p.liveWorkers()

@@ -46,9 +46,8 @@ type Message struct {
 	Done   *launch.OrderResult `json:"done,omitempty"`
 	Failed verdict.Reason      `json:"failed,omitzero"`
 	// Sum is the digest of an artifact that follows, or of Done's text.
-	Sum string `json:"sum,omitempty"`
-	// Bytes is the number of bytes that follow.
-	Bytes int `json:"bytes,omitempty"`
+	Sum   string `json:"sum,omitempty"`
+	Bytes int    `json:"bytes,omitempty"`
 
 	Data []byte `json:"-"`
 }
@@ -67,8 +66,7 @@ type Hello struct {
 	// Since is the run from which on launches count of what cannot be identified.
 	Since string `json:"since"`
 	// Owner marks what is started.
-	Owner string `json:"owner"`
-	// Program is the digest of mxflow.
+	Owner   string `json:"owner"`
 	Program string `json:"program"`
 	// Host, Devices, Job and its Slot, from 1, are where the worker runs, as far as its
 	// starter knows.
@@ -85,7 +83,6 @@ type Ready struct {
 	Job string `json:"job,omitempty"`
 }
 
-// Wire sends and receives messages.
 type Wire struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -100,7 +97,6 @@ func NewWire(in io.Reader, out io.Writer) *Wire {
 	return &Wire{in: bufio.NewReaderSize(in, 64<<10), out: out}
 }
 
-// Send writes a message and its bytes.
 func (w *Wire) Send(m Message) error {
 	m.MXFlow, m.Bytes = Version, len(m.Data)
 	line, err := json.Marshal(m)
@@ -187,7 +183,6 @@ func Sum(d *launch.OrderResult) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// ProgramSum is the digest of the running program.
 func ProgramSum() (path, sum string, err error) {
 	if path, err = os.Executable(); err != nil {
 		return "", "", err

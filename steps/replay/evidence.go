@@ -88,10 +88,8 @@ type Raw struct {
 	read   Replayed
 }
 
-// Raw returns them.
 func (r *Replay) Raw() *Raw { return &Raw{replay: r} }
 
-// Launch is the launch with this ID.
 func (raw *Raw) Launch(id string) (*ledger.Launch, bool) {
 	l, err := raw.replay.recomputeLaunch(&raw.read, id)
 	if raw.Err == nil && l != nil {

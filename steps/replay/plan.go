@@ -289,7 +289,6 @@ type rulePart struct {
 	rules       []*plans.Rule
 }
 
-// rulesOf compiles the rules of a decision.
 func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 	plan := r.planOf(d.Run)
 	if plan.res == nil {

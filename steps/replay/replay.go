@@ -53,7 +53,6 @@ type Replay struct {
 	tries    map[[5]string]int
 }
 
-// Outcome is the result of deciding again.
 type Outcome string
 
 const (
@@ -69,7 +68,6 @@ const (
 	Unreplayed Outcome = "not replayed"
 )
 
-// Replayed is one decision that was decided again.
 type Replayed struct {
 	Node    string  `json:"node"`
 	Attempt int     `json:"attempt"`
@@ -162,7 +160,6 @@ func byRules(d *ledger.Decision) bool {
 	return slices.Contains([]string{ledger.KindFeature, ledger.KindCriteria, ledger.KindGate}, d.Kind)
 }
 
-// Decide decides one decision again.
 func (r *Replay) Decide(d store.Decided) Replayed {
 	out := Replayed{Node: d.Node, Attempt: d.Attempt, Record: d.Record, Run: d.Run, Recorded: d.Verdict}
 	if latest, _, ok := r.store.Latest(d.Node); ok {
@@ -221,7 +218,6 @@ func (out *Replayed) differ(rule, what, recorded, replayed string) {
 
 func (out *Replayed) note(note verdict.Reason) { out.Notes = noted(out.Notes, note) }
 
-// noted adds a note, once.
 func noted(notes []verdict.Reason, note verdict.Reason) []verdict.Reason {
 	if slices.ContainsFunc(notes, note.Equal) {
 		return notes
@@ -370,7 +366,6 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// hypothesis decides the hypothesis again.
 func (r *Replay) hypothesis(out *Replayed, d store.Decided, rules replayRules) {
 	h := d.Hypothesis
 	f := r.planOf(d.Run).res.Plan.Feature(d.Feature)
@@ -521,7 +516,6 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// jsonText formats a value for a difference.
 func jsonText(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -19,7 +19,6 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// BenchmarkSchema is the schema of a benchmark block.
 var BenchmarkSchema = plans.Schema{
 	Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine, warms it up and sends every workload.",
 	Example: `level "benchmark" {
@@ -94,7 +93,6 @@ type benchmark struct {
 
 func (b *benchmark) protocol() *plans.Protocol { return b.lab.Plan.Protocol(b.feature.Protocol) }
 
-// workloads are what its launches send.
 func (b *benchmark) workloads() (ws []*plans.Workload) {
 	level := b.protocol().Level(plans.BenchmarkLevel)
 	for _, name := range b.lab.Plan.SentWorkloads(level) {
@@ -323,7 +321,6 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 	return nil
 }
 
-// joinLevel joins the level to a benchmark's outcome.
 func joinLevel(out *ledger.Decision, level ledger.Level) {
 	out.Levels = append([]ledger.Level{level}, out.Levels...)
 	out.Verdict, out.Reasons = level.Verdict, level.Reasons
@@ -428,7 +425,6 @@ func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh 
 	return run, own, fresh, nil
 }
 
-// measuring is the work of a benchmark launch.
 type measuring struct {
 	Workloads []string `json:"workloads"`
 	// Crashed are the starts that it counts.
@@ -466,7 +462,6 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 	})
 }
 
-// Carry executes an order from another machine.
 func (l *Lab) Carry(ctx context.Context, s *runtime.Scope, o *launch.Order) (json.RawMessage, error) {
 	v, err := l.Variant(s, o.Variant)
 	if err != nil {

@@ -123,7 +123,6 @@ func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	return out, nil
 }
 
-// resolveNames resolves what the step names.
 func (c *compare) resolveNames(out *comparison) error {
 	out.protocol = c.lab.Plan.Protocol(out.Protocol)
 	if out.protocol == nil {
@@ -135,7 +134,6 @@ func (c *compare) resolveNames(out *comparison) error {
 	return nil
 }
 
-// row adds a row of that name.
 func (c *compare) row(s *runtime.Scope, out *comparison, name, engine string, knobs map[string]string) error {
 	var v *variant.Variant
 	var err error
@@ -270,7 +268,6 @@ func otherTokens(own, reference []*ledger.Launch) (notes []verdict.Reason) {
 	return notes
 }
 
-// Do implements runtime.Step.
 func (c *compare) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	began := time.Now()
 	it, err := c.resumeComparison(s)
@@ -362,7 +359,6 @@ func (c *comparison) rowOf(l ledger.Level) int {
 	return slices.IndexFunc(c.variants, func(v *variant.Variant) bool { return strings.HasPrefix(l.Name, v.Name+"/") })
 }
 
-// dropRow takes a row out.
 func (c *comparison) dropRow(v *variant.Variant, broken verdict.Verdict, why verdict.Reason) {
 	c.members[0].DropArm(v.Key, why)
 	c.entries[v].Broken, c.entries[v].Cause = broken, why
@@ -511,7 +507,6 @@ func (c *compare) validRow(ctx context.Context, it *comparison, v *variant.Varia
 	return verdict.Invalid, why, nil, nil
 }
 
-// decide joins the rows to the verdict.
 func (c *compare) decide(it *comparison, out *ledger.Decision) {
 	var contenders []gates.Contender
 	for _, v := range it.rows {

@@ -33,7 +33,6 @@ var MatrixSchema = plans.Schema{
 	Finds: func(*plans.Block) []plans.LevelResult { return matrixFinds },
 }
 
-// What gates read of a matrix.
 const (
 	foundMeasured = "measured"
 	foundBroken   = "broken"

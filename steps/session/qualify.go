@@ -24,14 +24,12 @@ type qualify struct {
 	feature *plans.Feature
 }
 
-// subject is what a node qualifies.
 type subject struct {
 	protocol *plans.Protocol
 	// variants are its own, last, and before it the stack that it builds on if no other
 	// node has started that combination.
 	variants []*variant.Variant
-	// arms are those of the feature.
-	arms launch.Arms
+	arms     launch.Arms
 	// spared is why nothing is launched: it could show nothing.
 	spared verdict.Reason
 }
@@ -80,7 +78,6 @@ func nothingUnderTest(a launch.Arms) verdict.Reason {
 		verdict.Text("parent", a.Parent.Name))
 }
 
-// Prepare implements runtime.Preparer.
 func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {
 	sub, err := q.subject(s)
 	if err != nil {
@@ -126,7 +123,6 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	return out, nil
 }
 
-// Do implements runtime.Step.
 func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	sub, err := q.subject(s)
 	if err != nil {

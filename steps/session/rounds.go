@@ -214,7 +214,6 @@ func (s *session) round(ctx context.Context, round int) error {
 	return nil
 }
 
-// countedLaunches are the launches of a round that count.
 func (s *session) countedLaunches(round int) (begun []*ledger.Launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -382,7 +381,6 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 	return record, err
 }
 
-// slot is one planned launch of a session.
 type slot struct {
 	variant *variant.Variant
 	// ordinal counts the launches of the variant, order those of the session, and number
@@ -392,7 +390,6 @@ type slot struct {
 	place *ledger.Place
 }
 
-// of returns the launches of the slot.
 func (sl slot) of(launches []*ledger.Launch) (own []*ledger.Launch) {
 	for _, l := range launches {
 		if l.VariantKey == sl.variant.Key && l.Ordinal == sl.ordinal {
@@ -402,7 +399,6 @@ func (sl slot) of(launches []*ledger.Launch) (own []*ledger.Launch) {
 	return own
 }
 
-// of returns the launches of some variants.
 func of(launches []*ledger.Launch, vs []*variant.Variant) []*ledger.Launch {
 	return slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool {
 		return !slices.ContainsFunc(vs, func(v *variant.Variant) bool { return v.Key == l.VariantKey })

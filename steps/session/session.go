@@ -49,7 +49,6 @@ func (m *member) launchedVariants() []*variant.Variant {
 	return slices.DeleteFunc(slices.Clone(m.variants), func(v *variant.Variant) bool { return !m.Has(v.Key) })
 }
 
-// pair is the parent and the candidate.
 func (m *member) pair() []*variant.Variant { return m.variants[:2] }
 
 // sessionOf returns the candidate as a member and all that are measured together with it,
@@ -218,7 +217,6 @@ func (s *session) lookAtMembers() error {
 	return nil
 }
 
-// valid reports whether a member's launches count.
 func (s *session) valid(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	v, reasons, err := s.comparable(m, m.pair())
 	if err != nil || v != verdict.Pass {

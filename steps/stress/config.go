@@ -7,7 +7,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Schema is the level's schema.
 var Schema = plans.Schema{
 	Asks: true,
 	Doc: "The engine survives load beyond a benchmark: many requests in sequence, rising concurrency, long contexts, hours of it. Each part is optional, and they run in the order of the attributes. " +
@@ -83,7 +82,6 @@ func (c Config) longest() int {
 	return max(c.Prompt[len(c.Prompt)-1]+c.Output[len(c.Output)-1], slices.Max(append(c.Contexts, 0)))
 }
 
-// finds are the numbers that such a level finds.
 func (c Config) finds() (found []plans.LevelResult) {
 	number := func(name, unit, doc string) {
 		found = append(found, plans.LevelResult{Name: name, Unit: unit, Better: "lower", Doc: doc})

@@ -34,8 +34,7 @@ const (
 	// soakChunk is how many requests are prepared at a time for each stream of a soak.
 	soakChunk = 16
 	// leastSoak is enough for a request to be sent.
-	leastSoak = time.Millisecond
-	// memoryEvery is how often memory is read.
+	leastSoak   = time.Millisecond
 	memoryEvery = 25 * time.Millisecond
 	// mostText bounds the answers that are kept, in bytes.
 	mostText = 64 << 20
@@ -82,7 +81,6 @@ type part struct {
 // quiet is the part before all load.
 const quiet = "quiet"
 
-// parts are what the level sends, in order.
 func (c *Config) parts() []part {
 	all := []part{{name: quiet, n: quietRequests, at: 1, prompt: c.Prompt, output: c.Output}}
 	mixed := func(name string, n, at int, steady, soaks bool) {
@@ -125,7 +123,6 @@ type finding struct {
 
 func (f *finding) Error() string { return f.why.Key() }
 
-// failure is a finding that fails the level.
 func failure(part string, c code.Fact, args ...verdict.Arg) *finding {
 	return &finding{verdict.Fail, verdict.New(c, args...).On(part)}
 }
@@ -188,7 +185,6 @@ func (c *Config) Run(ctx context.Context, st *launch.Started) (*Tape, error) {
 	return t, nil
 }
 
-// sender sends the parts of a level.
 type sender struct {
 	*Config
 	*launch.Started

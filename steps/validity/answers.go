@@ -179,7 +179,6 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 	return why, notes, nil
 }
 
-// samplesOf reads launches' samples of a workload.
 func (j *Judge) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out []measure.Sample, err error) {
 	cells := map[string]bool{}
 	for _, c := range w.Cells() {

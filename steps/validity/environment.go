@@ -48,7 +48,6 @@ func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Varian
 	return verdict.Reason{}
 }
 
-// longDigest is a digest or a commit.
 var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 
 // differs are the entries in which two launches differ; an entry that one of them

@@ -146,7 +146,6 @@ func NotesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
 	return notes
 }
 
-// byKey groups launches by variant.
 func byKey(launches []*ledger.Launch) map[string][]*ledger.Launch {
 	arms := map[string][]*ledger.Launch{}
 	for _, launch := range launches {

@@ -25,7 +25,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// The formats of a command's output.
 const (
 	FormatJSON     = "json"
 	formatJSONL    = "jsonl"
@@ -44,7 +43,6 @@ type Command struct {
 	Timeout time.Duration `json:"-"`
 }
 
-// Metric is a metric block.
 type Metric struct {
 	Name   string  `json:"name"`
 	JQ     string  `json:"jq" hcl:"jq" doc:"jq expression for its values. Anything but finite numbers, or no value, makes the launch fail. Labels are variables in it."`
@@ -56,7 +54,6 @@ type Metric struct {
 	Labels map[string]any `json:"labels,omitempty" hcl:"labels,optional" doc:"What sets cells apart: '{ tp = [1, 2, 7], batch = [1, 2] }' makes six, addressed as 'command.batch1.tp7.<name>' (labels in the order of their names), each with its values as '$tp' and '$batch' in jq: '.results[] | select(.tp == $tp and .batch == $batch) | .tg'."`
 }
 
-// cells returns the metric in each of its cells.
 func (m Metric) cells() ([]plans.CommandMetric, error) {
 	cells, wrong := plans.NewCommandMetrics(m.Name, m.As, m.Unit, m.Better, m.Labels)
 	if wrong != nil {
@@ -404,7 +401,6 @@ func number(v any) (float64, error) {
 	return x, nil
 }
 
-// Path is where the command writes its file.
 func (c *Command) Path(dir string) string {
 	if filepath.IsAbs(c.File) {
 		return c.File

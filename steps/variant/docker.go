@@ -14,7 +14,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// dockerPart is an engine in its own container.
 var dockerPart = launchPart{schema: dockerSchema, put: putDocker}
 
 var dockerSchema = plans.Schema{
@@ -64,7 +63,6 @@ var dockerSchema = plans.Schema{
 // sentence makes one of an error worded to follow a colon.
 func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + "." }
 
-// putDocker adds the block to the spec.
 func putDocker(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var box engine.Docker
 	if err := d.engine.Launch.Decode(&box); err != nil {

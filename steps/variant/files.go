@@ -74,7 +74,6 @@ func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 	}
 }
 
-// ProcessCommand is the command of a process.
 func ProcessCommand(spec engine.Spec) source.Command {
 	return source.Command{Words: spec.Command, Dir: workingDir(spec), Env: func(name string) string {
 		value, _ := Variable(spec, name)

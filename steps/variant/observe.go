@@ -96,7 +96,6 @@ observe "fallbacks" {
 	},
 }
 
-// observeConfig is an observe block.
 type observeConfig struct {
 	Log    string            `hcl:"log,optional" doc:"RE2 expression, searched in every line of the log without its terminal escapes. The group named 'value', else the first group, is the value; the last matching line counts, or the first if the kind's observation of that name is about the served model and a drafter logs it too."`
 	Path   string            `hcl:"path,optional" doc:"Page of the engine's API that answers with JSON, such as '/v1/models'."`
@@ -111,7 +110,6 @@ type observeConfig struct {
 	Is     string            `hcl:"is,optional" oneof:"setting|consequence" doc:"'setting': the arms of a comparison must agree on it. 'consequence': it follows from the settings, like the memory of the weights, and arms that differ in it are shown side by side. Without it, numbers are consequences; words, true and false are settings."`
 }
 
-// The types of observations.
 const settingWord, consequenceWord = "setting", "consequence"
 
 // patternOf is an observe block in the form that the engine package uses.
@@ -148,7 +146,6 @@ func KindOf(spec engine.Spec) kinds.Kind {
 	return kind
 }
 
-// Patterns are all observations of a variant.
 func (l *Resolver) Patterns(v *Variant) ([]kinds.Pattern, error) {
 	var own []kinds.Pattern
 	if e := l.Plan.Engine(v.Engine); e != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// profilePart extends or overrides the engine's kind.
 var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1, Extends: func(b *plans.Block) (x plans.Extension) {
 	var p Profile
 	if b.Decode(&p) != nil {

@@ -54,7 +54,6 @@ type Resolver struct {
 	KindVersions map[string]string
 	// Seal replaces sensitive values by marks that differ as the values do.
 	Seal *redact.Redactor
-	// Read digests files.
 	Read source.Reader
 	// Opened are the files that launches on record under a key had open; nil if none are
 	// known or they are another machine's.
@@ -311,7 +310,6 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	return spec, nil
 }
 
-// Baseline is the plan's baseline variant.
 func (l *Resolver) Baseline(s *runtime.Scope) (*Variant, error) {
 	return l.Resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.Plan.DefaultKnobs())
 }

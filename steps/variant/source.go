@@ -115,7 +115,6 @@ var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, 
 
 // SourceConfig are the attributes of source blocks, overlaid on each other.
 type SourceConfig struct {
-	// Name is the block's label.
 	Name    string            `json:"-"`
 	Repo    string            `hcl:"repo,optional" doc:"A clone of the repository, relative to the plan's folder; '~' is the home folder. Its own files and branches stay untouched."`
 	Ref     string            `hcl:"ref,optional" doc:"The branch, tag or SHA to run."`

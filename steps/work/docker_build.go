@@ -112,7 +112,6 @@ func (d *dockerBuild) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	return out, nil
 }
 
-// Do implements runtime.Step.
 func (d *dockerBuild) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	c, b, err := d.config()
 	if err != nil {

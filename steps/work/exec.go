@@ -56,7 +56,6 @@ func (e *execStep) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	return out, nil
 }
 
-// Do implements runtime.Step.
 func (e *execStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	var c execConfig
 	if err := e.block.Decode(&c); err != nil {

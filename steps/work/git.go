@@ -34,7 +34,6 @@ type gitCommon struct {
 	Timeout plans.Dur `hcl:"timeout,optional" default:"10m" doc:"After this time git is stopped and the step fails."`
 }
 
-// gitKind is a kind of git step.
 func gitKind(doc, example string, action func() gitAction, attrs []plans.Attr) Kind {
 	return Kind{
 		Schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, plans.Attrs(gitCommon{})...), Check: variant.NotBlank},
@@ -102,7 +101,6 @@ func (g *gitStep) changedState(s *runtime.Scope, goal string) (why verdict.Reaso
 	return why.Map(g.site.Redact.Text)
 }
 
-// Do implements runtime.Step.
 func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	gitTurn.Lock()
 	defer gitTurn.Unlock()
@@ -149,7 +147,6 @@ func at(ctx context.Context, r *source.Repo, commit string) verdict.Arg {
 	return verdict.Text("at", named(ctx, r, commit))
 }
 
-// named is a commit with its subject line.
 func named(ctx context.Context, r *source.Repo, commit string) string {
 	if subject, _ := r.Run(ctx, "log", "-1", "--format=%s", commit); subject != "" {
 		return fmt.Sprintf("%s (%s)", commit, subject)

@@ -22,12 +22,10 @@ const (
 
 // Dataset is prompts read from a file. ParseDataset describes the files.
 type Dataset struct {
-	// Name is the file's, for messages.
 	Name string
 	Rows []Row
 }
 
-// Row is one row of a data set.
 type Row struct {
 	// Line of the file, from 1.
 	Line int
@@ -116,7 +114,6 @@ var roles = map[string]string{
 	"chatgpt": "assistant", "bard": "assistant", "bing": "assistant",
 }
 
-// parseRow reads one row.
 func parseRow(text []byte) (r Row, err error) {
 	if !utf8.Valid(text) {
 		return r, errors.New("the row is not UTF-8: save the file as UTF-8")

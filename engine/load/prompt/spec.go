@@ -97,7 +97,6 @@ const (
 	minSize    = 100
 )
 
-// Distributions of Lengths.
 const (
 	Uniform   = "uniform"
 	Normal    = "normal"

@@ -37,7 +37,6 @@ var patterns = []string{
 	"Dnvdncdnvdne", "Danvdncdnbvdane", "Dnbvdanpdncdanvdne", "Dnpdanvdne", "Danpdnbvdancdnvdnpdane",
 }
 
-// openers are words that start a text.
 var openers = strings.Fields(`
 	In At On By For From With Under Over After Before Where When While Some Most
 	Many Each Every Both All Only Here There Then Now Our Their His Her My One`)
@@ -45,7 +44,6 @@ var openers = strings.Fields(`
 // words are classes of words, each word after a space.
 type words map[rune][]string
 
-// allWords is the whole vocabulary.
 var allWords = func() words {
 	all := words{}
 	for line := range strings.Lines(vocabulary) {
@@ -85,7 +83,6 @@ func (w words) only(some []string) words {
 	return left
 }
 
-// source draws the text of one prompt.
 type source struct {
 	// r draws the text, begin its unique part; the same if no part of the text is shared.
 	r, begin *rand.Rand

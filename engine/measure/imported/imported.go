@@ -23,7 +23,6 @@ import (
 // MaxSize is the maximum file size, in bytes.
 const MaxSize = 256 << 20
 
-// File is a result file.
 type File struct {
 	// Tool wrote it, in Version if it says so.
 	Tool    string `json:"tool"`
@@ -63,7 +62,6 @@ type Metric struct {
 	Values []float64 `json:"values,omitempty"`
 }
 
-// Lookup finds a metric of a cell.
 func (f *File) Lookup(cell, metric string) (Metric, bool) {
 	for _, c := range f.Cells {
 		for _, m := range c.Metrics {

@@ -21,7 +21,6 @@ func (k Kind) Evidence() bool {
 	return family == "test" || family == "range" || family == "count"
 }
 
-// Of is the fact of this kind.
 func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 
 var (
