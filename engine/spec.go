@@ -1,7 +1,7 @@
-// Package engine defines what an engine is to the rest: the Spec that it is started from,
-// the running Instance, the Launcher between them, and the Failure that describes how it
-// broke. Launching is done by process, docker and endpoint; package kinds describes the
-// kinds. It does not know plans, gates or the graph.
+// Package engine defines an engine for the rest of mxflow: the Spec that it is started
+// from, the running Instance, the Launcher between them, and the Failure that describes
+// how it broke. Packages run and docker launch; package kinds describes the kinds. It
+// does not know plans, gates or the graph.
 package engine
 
 import (
@@ -59,9 +59,9 @@ type Spec struct {
 	Sources []*Source
 	Caches  *Caches
 	Trees   []Tree
-	// Files are those that its command names and loads code from, or that are mounted into
-	// its container, Packages those of its Pythons, as "name-version". Unknown is why it is
-	// not known what runs, empty if it is.
+	// Files are the files that its command names and loads code from, or that are mounted
+	// into its container, Packages the packages of its Pythons, as "name-version".
+	// Unknown is the reason that its files are not known, empty if they are.
 	Files    []source.File
 	Packages []string
 	Unknown  string
@@ -126,7 +126,8 @@ type Launch struct {
 	OutPath string
 	// Evidence are patterns whose lines stay in a log that must be cut.
 	Evidence logscan.Evidence
-	// CPUs are those that it may run on, by number; none are all. Only Linux keeps to it.
+	// CPUs are the CPUs that it may run on, by number; none are all. Only Linux keeps to
+	// it.
 	CPUs []int
 }
 
@@ -247,8 +248,7 @@ type Caches struct {
 type Tree struct {
 	Name string `json:"-"`
 	Path string `json:"-"`
-	// Paths are those that matter, relative to the repository's root; none means
-	// all.
+	// Paths are the paths that matter, relative to the repository's root; none means all.
 	Paths []string `json:"paths,omitempty"`
 	// Noticed trees were not declared: where one cannot be hashed, that is noted
 	// and no error.

@@ -12,8 +12,8 @@ import (
 
 // Settings are how a set of rules is decided.
 type Settings struct {
-	// FalsePass, FalseFail, Min and Max are those of the plan's decision block; Max is
-	// less if a benchmark makes fewer launches.
+	// FalsePass, FalseFail, Min and Max are the plan's decision settings; Max is less if
+	// a benchmark makes fewer launches.
 	FalsePass, FalseFail float64
 	Min, Max             int
 	// Alternatives is how many candidates compete for one place (choose): each gets an

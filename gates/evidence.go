@@ -1,6 +1,6 @@
-// Package gates decides rules: from compiled rules and the evidence gathered it
-// derives verdicts with their reasons. It starts nothing, reads no file and
-// keeps no state, so a decision can be made again from the same evidence.
+// Package gates decides rules: from compiled rules and measured evidence it derives
+// verdicts with their reasons. It starts nothing, reads no file and keeps no state, so a
+// decision can be repeated from the same evidence.
 package gates
 
 import (

@@ -311,9 +311,9 @@ func (r *reading) relate(in *plans.Input, own, base []float64) *absence {
 	return r.number(number(d.Estimate))
 }
 
-// difference is that of two arms with the 95% interval that is shown where no test has
+// difference compares two arms, with the 95% interval that is shown where no test has
 // bounds: of the means of their logs, or of their values. If rounds ran on several places
-// it is one within rounds, as places may differ by more than the arms.
+// it compares within rounds, as places may differ by more than the arms.
 func difference(own, base []float64, places []string, logs bool) (stats.Difference, error) {
 	return stats.Differ(own, base, logs, len(distinct(places)) > 1 && len(own) == len(base))
 }

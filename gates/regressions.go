@@ -166,8 +166,8 @@ func (s *shift) size() float64 {
 	return math.Log1p(math.Abs(s.gain / s.base))
 }
 
-// direction is 1 if a metric demonstrably got better, as one of so many, by enough to be
-// worth a line, -1 if worse, else 0.
+// direction is 1 if a metric demonstrably got better, as one of n metrics, by enough to
+// be worth a line, -1 if worse, else 0.
 func (s *shift) direction(of int) int {
 	least, level := leastWorse, s.level/float64(of)
 	if s.n < s.first {
@@ -183,7 +183,7 @@ func (s *shift) direction(of int) int {
 	return 0
 }
 
-// shifts are those of all metrics of a feature against its parent, cell by cell; none of a
+// shifts compares all metrics of a feature with its parent, cell by cell; none of a
 // server that was already running.
 func (d *decider) allShifts(feature string) (all []*shift) {
 	f := d.ev.Features[feature]

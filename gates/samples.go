@@ -16,7 +16,7 @@ type sample struct {
 	arm      Arm
 	values   []float64
 	requests int
-	// unit and correction are those of all its launches.
+	// unit and correction are the same in all its launches.
 	unit, correction string
 }
 
@@ -199,7 +199,7 @@ func distinct(places []string) (names []string) {
 }
 
 // byRound are the indexes of an arm's launches by round. It returns an error if it has a
-// round twice: then it is unknown which one ran beside the other arm's.
+// round twice: then it is unknown which one ran in parallel with the other arm's.
 func (s sample) byRound() ([]int, error) {
 	all := s.arm.Launches
 	order := make([]int, len(all))

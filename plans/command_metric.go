@@ -143,8 +143,8 @@ func (e *Engine) CommandMetrics() (list []CommandMetric) {
 	return list
 }
 
-// FindCommandMetric finds the metric that the elements after "command" start with, and what
-// follows it. If there is none, names are those that exist.
+// FindCommandMetric finds the metric that the elements after "command" start with, and
+// the rest. If there is none, names lists the existing ones.
 func FindCommandMetric(list []CommandMetric, elements []string) (p CommandMetric, rest, names []string, ok bool) {
 	for _, p := range list {
 		own := strings.Split(p.ShortAddress(), ".")

@@ -118,7 +118,7 @@ func (w *lister) value(path string, v reflect.Value, at Range) {
 		}
 		w.named(path, all, at)
 		return
-	case v.Kind() == reflect.Slice && blocks(v):
+	case v.Kind() == reflect.Slice && v.Len() > 0 && bare(v.Index(0)).Kind() == reflect.Struct:
 		w.named(path, listed(v), at)
 		return
 	case v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0:
@@ -153,10 +153,6 @@ func bare(v reflect.Value) reflect.Value {
 		v = v.Elem()
 	}
 	return v
-}
-
-func blocks(list reflect.Value) bool {
-	return list.Len() > 0 && bare(list.Index(0)).Kind() == reflect.Struct
 }
 
 // listed are blocks by name; those without a name by position.

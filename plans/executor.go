@@ -16,7 +16,7 @@ type Executor struct {
 	GRES      string   `json:",omitempty" hcl:"gres,optional" kinds:"slurm" doc:"Devices of each job, such as 'gpu:h100:1'."`
 	Time      string   `json:"-" hcl:"time,optional" kinds:"slurm" doc:"Time limit of each job, as Slurm writes it: '2:00:00'. A job that reaches it loses its current launch, and another job continues."`
 	Job       string   `json:",omitempty" hcl:"job" kinds:"kubernetes" doc:"The Job, as YAML or JSON, usually from a file: 'file(\"job.yaml\")'. Its image, devices, volumes, queue, namespace and time limit are used unchanged. mxflow sets name, labels, the command of the first container, and that no pod is restarted."`
-	Command   []string `json:"-" hcl:"command,optional" kinds:"ssh|slurm|kubernetes" doc:"Command in place of the kind's own, with the same arguments: 'ssh -o BatchMode=yes -o ServerAliveInterval=15 {host}', 'srun' or 'kubectl'. That of ssh runs what follows it on '{host}', with its input and output."`
+	Command   []string `json:"-" hcl:"command,optional" kinds:"ssh|slurm|kubernetes" doc:"Command in place of the kind's own, with the same arguments: 'ssh -o BatchMode=yes -o ServerAliveInterval=15 {host}', 'srun' or 'kubectl'. That of ssh runs the appended command on '{host}', with its input and output."`
 	Args      []string `json:",omitempty" hcl:"args,optional" kinds:"slurm" doc:"More arguments of srun, such as '--cpus-per-task=16', '--exclusive' or '--container-image=…'."`
 	// Program is empty for this binary, copied if needed.
 	Program string `json:"-" hcl:"mxflow,optional" kinds:"ssh|slurm|kubernetes" doc:"Path of mxflow on the other machine, or in the container, which must be the same file, byte for byte. Without it, it is copied there, except to the nodes of Slurm."`

@@ -14,7 +14,7 @@ const LeastAlternatives, MostAlternatives = 2, 12
 
 type Feature struct {
 	Name       string `hcl:"name,label" doc:"Its name in references and rules: 'feature.<name>'. Unique in the plan."`
-	Summary    string `hcl:"summary,optional" doc:"What is ported, in one sentence."`
+	Summary    string `hcl:"summary,optional" doc:"The port, in one sentence."`
 	Phase      string
 	Priority   int               `hcl:"priority,optional" default:"0" min:"0" max:"2147483647" doc:"Lower runs first within the phase."`
 	Set        map[string]string `hcl:"set,optional" type:"map of knobs to their values" doc:"Knob values in which the candidate differs from its parent. Required unless 'choose' is given."`
@@ -29,7 +29,7 @@ type Feature struct {
 	// decide nothing, and are not part of a digest. SupersededBy names another feature.
 	Notes        []string `json:"-" hcl:"notes,optional" doc:"Notes on the port, one per element: decisions, trade-offs. Shown by 'report'; like the three below it is not part of any digest, so editing it neither measures nor decides anything."`
 	Improve      []string `json:"-" hcl:"improve,optional" doc:"Possible improvements, one per element. Shown by 'report'."`
-	BlockedBy    []string `json:"-" hcl:"blocked_by,optional" doc:"What blocks the port outside the plan, one per element: an upstream issue, missing hardware. Shown by 'report' while the feature is undecided; it prevents nothing from running."`
+	BlockedBy    []string `json:"-" hcl:"blocked_by,optional" doc:"Obstacles outside the plan, one per element: an upstream issue, missing hardware. Shown by 'report' while the feature is undecided; it prevents nothing from running."`
 	SupersededBy string   `json:"-" hcl:"superseded_by,optional" ref:"feature" doc:"The feature that replaces this one. Shown by 'report'."`
 	// Trial means that it never enters the stack, whatever its verdict.
 	Trial bool `json:",omitempty"`
@@ -75,7 +75,7 @@ type Choose struct {
 	Prefer string
 	// Probe reads that gain. Set by Load.
 	Probe *Rule `json:"-"`
-	// Range is that of prefer, or of choose if prefer is not written.
+	// Range is the place of prefer, or of choose if prefer is not written.
 	Range Range `json:"-"`
 }
 

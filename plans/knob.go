@@ -8,7 +8,7 @@ import (
 // Knob is one independently switchable feature gate.
 type Knob struct {
 	Name    string `hcl:"name,label" doc:"Its name in 'set' and rules."`
-	Summary string `hcl:"summary,optional" doc:"What it switches, in one sentence."`
+	Summary string `hcl:"summary,optional" doc:"The switched behaviour, in one sentence."`
 	Default string `hcl:"default" needs:"the baseline's value." doc:"Name of the baseline's value."`
 	Values  []*KnobValue
 	Changes []string `json:",omitempty" hcl:"changes,optional" doc:"Observations that its values are expected to change, such as 'attention'. Arms that differ in any other observation make their comparison invalid. Those in a value's 'must_see' are included automatically."`
@@ -19,7 +19,7 @@ type Knob struct {
 type KnobValue struct {
 	Name string `hcl:"name,label" doc:"Its name in 'default' and 'set': letters, digits and '_ . : + -'."`
 	// Env and Settings override the engine's; a nil value unsets.
-	Env      map[string]*string `hcl:"env,optional" type:"map of strings or null" program:"true" doc:"Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, or what would be inherited."`
+	Env      map[string]*string `hcl:"env,optional" type:"map of strings or null" program:"true" doc:"Environment variables on top of the engine's. A null unsets a variable of the engine block, of an earlier knob, or of the inherited environment."`
 	Settings map[string]any     `hcl:"settings,optional" program:"true" doc:"Options in the engine kind's words, on top of the engine's. A null unsets."`
 	Args     []string           `hcl:"args,optional" program:"true" doc:"Appended after the engine's."`
 	Command  []string           `json:",omitempty" hcl:"command,optional" program:"true" doc:"The program and its arguments, replacing the 'command' of the engine's 'process' block; flags and args are appended to it."`
@@ -38,7 +38,7 @@ type Evidence struct {
 	Log      []string       `hcl:"log,optional" doc:"Globs for lines of the engine's log: unanchored, case-insensitive, '*' matches anything."`
 	Lines    []Lines        `json:",omitempty"`
 	Observed map[string]any `json:",omitempty" hcl:"observed,optional" doc:"Observations with their value, as in '{ moe_kernel = \"marlin\" }'. One that is not observed proves nothing."`
-	Trace    []string       `json:",omitempty" hcl:"trace,optional" doc:"Kernels in the profile that the level 'profile' takes: families of them, such as \"marlin\", or globs of their whole names. This shows what ran; a log shows what the engine meant to run."`
+	Trace    []string       `json:",omitempty" hcl:"trace,optional" doc:"Kernels in the profile that the level 'profile' takes: families of them, such as \"marlin\", or globs of their whole names. A profile shows the kernels that ran; a log shows the engine's intention."`
 	Kernels  []Lines        `json:",omitempty"`
 	AtStart  bool           `json:",omitempty" hcl:"at_start,optional" doc:"Accept lines from before the first request, which repeat the configuration. A weaker proof, and shown as one: for an engine that logs nothing while it works."`
 }
@@ -52,7 +52,7 @@ func (e Evidence) Traced() bool { return len(e.Trace)+len(e.Kernels) > 0 }
 // Lines ask for at least AtLeast lines of a log, or launches of kernels, that match any
 // of the globs; one that matches several counts once.
 type Lines struct {
-	AnyOf   []string `hcl:"any_of" needs:"globs of lines to count, such as [\"*gemv_fp4_*\", \"*fallback_*\"]." doc:"Globs as in 'log', or of kernels as in 'trace'. What several of them match counts once."`
+	AnyOf   []string `hcl:"any_of" needs:"globs of lines to count, such as [\"*gemv_fp4_*\", \"*fallback_*\"]." doc:"Globs as in 'log', or of kernels as in 'trace'. A match of several globs counts once."`
 	AtLeast int      `hcl:"at_least,optional" default:"1" min:"1" doc:"How many every launch must have: lines, where those from before the first request count as in 'log', or launches in the profile, prefill and decoding together."`
 }
 
@@ -83,8 +83,8 @@ func (p *Plan) ChangedKnobs(knobs map[string]string) map[string]string {
 	return set
 }
 
-// PlannedKnobs is the knob values of a feature from the plan alone; accepted are those of
-// the stack, for a feature that builds on it.
+// PlannedKnobs is the knob values of a feature from the plan alone; accepted holds the
+// stack's, for a feature that builds on it.
 func (p *Plan) PlannedKnobs(f *Feature, accepted map[string]string) map[string]string {
 	knobs := p.DefaultKnobs()
 	switch f.BuildsOn.Kind {

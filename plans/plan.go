@@ -1,8 +1,8 @@
-// Package plans is a plan after it was read, and what follows from it alone: its engines,
-// knobs, workloads with their cells, phases and features, what a compiled rule reads and
-// how it is decided, and its digest. It also defines the form in which levels, steps and
-// engine kinds declare what they accept (Registry). It knows nothing of files, syntaxes
-// and expressions: plans/load makes plans, and no HCL type reaches their users.
+// Package plans is the model of a loaded plan: its engines, knobs, workloads with their
+// cells, phases and features, the inputs of compiled rules and how they are decided, and
+// its digest. It also defines the form in which levels, steps and engine kinds declare
+// their blocks (Registry). It knows nothing of files, syntaxes and expressions:
+// plans/load makes plans, and no HCL type reaches their users.
 package plans
 
 import (
@@ -18,7 +18,7 @@ import (
 // locals are gone, references are names that exist.
 type Plan struct {
 	Name    string `hcl:"name,label" doc:"Its name, part of file names: letters, digits and '_ . -'."`
-	Summary string `hcl:"summary,optional" doc:"What the effort is for, in one sentence."`
+	Summary string `hcl:"summary,optional" doc:"Purpose of the effort, in one sentence."`
 	// File is the path as given; Dir is its folder.
 	File string `json:"-"`
 	Dir  string `json:"-"`
@@ -92,7 +92,7 @@ func (p *Plan) Feature(name string) *Feature {
 	return nil
 }
 
-// Features are those of all phases, in the order of the plan.
+// Features lists the features of all phases, in the order of the plan.
 func (p *Plan) Features() (list []*Feature) {
 	for _, ph := range p.Phases {
 		list = append(list, ph.Features...)
@@ -140,7 +140,7 @@ func Find[T any](list []*T, fits func(*T) bool) *T {
 // Variable is an input of the plan with the value it has in this load.
 type Variable struct {
 	Name        string   `hcl:"name,label" doc:"Its name in expressions: 'var.<name>'."`
-	Description string   `hcl:"description,optional" doc:"What it is for."`
+	Description string   `hcl:"description,optional" doc:"Its purpose."`
 	_           struct{} `hcl:"type,optional" type:"type" doc:"A type such as 'string', 'number', 'bool', 'list(string)', 'map(number)' or 'object({ … })', whose attributes can be 'optional(type, default)'. Without it, any type, and '--var n=2' is a number if the default is one (a bool likewise)."`
 	_           struct{} `hcl:"default,optional" type:"anything" doc:"The value if none is given. It cannot refer to anything."`
 	// Value is the value in use, as plain data (string, float64, bool, list,
@@ -191,7 +191,7 @@ func (p *Plan) UnderTest() *Engine {
 // Target is a number to beat, measured elsewhere.
 type Target struct {
 	Name    string `hcl:"name,label" doc:"Its name in rules: 'target.<name>.<workload>[.<cell>].<metric>'."`
-	Tool    string `hcl:"tool,optional" doc:"What measured them, with its version."`
+	Tool    string `hcl:"tool,optional" doc:"The tool that measured them, with its version."`
 	Summary string `hcl:"summary,optional" doc:"Where and how, in one sentence."`
 	// Metrics maps a workload or cell to a metric to its value, as written.
 	Metrics map[string]map[string]float64 `hcl:"metrics" type:"map of workloads to maps of metrics to numbers" needs:"the numbers to beat by workload, such as { chat = { tg = 57.85 } }." doc:"The numbers, by workload and metric, each in the metric's unit: 'chat = { tg = 57.85 }'. Where the workload has several cells, by cell, '\"chat.o24\" = { tg = 57.85 }', or by the field's name, 'chat = { tg24 = 57.85 }'. Those of an engine of kind 'command' go under 'command', with labels under the cell, '\"command.tp7\" = { tg = 57.85 }'."`
@@ -217,7 +217,7 @@ type Imported struct {
 // Phase is a set of steps and feature ports behind one gate.
 type Phase struct {
 	Name         string   `hcl:"name,label" doc:"Its name in references: 'phase.<name>'."`
-	Summary      string   `hcl:"summary,optional" doc:"What it is for, in one sentence."`
+	Summary      string   `hcl:"summary,optional" doc:"Its purpose, in one sentence."`
 	After        []string `hcl:"after,optional" ref:"phase" doc:"Phases whose gate must pass, or be waived, first."`
 	AfterDecided []string `hcl:"after_decided,optional" ref:"phase" doc:"Phases whose gate must only be decided: pass, fail or inconclusive."`
 	Steps        []*Block

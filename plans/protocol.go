@@ -77,7 +77,7 @@ func (r *Regression) Criteria() (rules []*Rule) {
 
 // Answers is how far a candidate's answers must be its parent's.
 type Answers struct {
-	// Unchecked is set if a plan declares that nobody asks.
+	// Unchecked is set if a plan declares that answers are not compared.
 	Unchecked bool `json:"unchecked,omitempty"`
 	// Least is the declared share of positions at which the parent must agree; nil if it
 	// must agree about as often as with itself.
@@ -100,7 +100,7 @@ func (p *Protocol) Answers() (a Answers) {
 	return a
 }
 
-// IsMemory reports whether an address is that of memory, whose limit is in GB.
+// IsMemory reports whether an address is a memory metric, whose limit is in GB.
 func IsMemory(metric string) bool {
 	m, ok := measure.LookupAddress(metric)
 	return ok && m.Unit == "GB"
@@ -121,8 +121,8 @@ const CompareStep = "compare"
 // place of the workloads that its level names.
 type Suite struct {
 	Name      string   `hcl:"name,label" doc:"Its name in '--suite <name>' and references: 'suite.<name>'."`
-	Summary   string   `hcl:"summary,optional" doc:"What it is for, in one sentence."`
-	Workloads []string `hcl:"workloads" ref:"workload" needs:"what is sent, such as [workload.chat]." doc:"What is sent, in this order."`
+	Summary   string   `hcl:"summary,optional" doc:"Its purpose, in one sentence."`
+	Workloads []string `hcl:"workloads" ref:"workload" needs:"what is sent, such as [workload.chat]." doc:"Workloads to send, in this order."`
 	Range     Range    `json:"-"`
 }
 
@@ -187,7 +187,7 @@ func AnyList(v any) []any {
 type Decision struct {
 	FalsePass float64  `hcl:"false_pass,optional" default:"0.01" min:"0.0001" max:"0.5" doc:"The maximum chance that a rule passes although its claim narrowly fails to hold."`
 	FalseFail float64  `hcl:"false_fail,optional" default:"0.05" min:"0.0001" max:"0.5" doc:"The maximum chance that a rule fails although its claim narrowly holds."`
-	_         struct{} `hcl:"launches,optional" type:"map of min and max to numbers" default:"{\"min\":2,\"max\":8}" unit:"launches per arm" min:"1" max:"1000" doc:"The first look at the rules is at 'min' launches per arm, or at 4 if no launch-to-launch variance is recorded; the last is at 'max'. Two launches decide only what is clear by recorded variance. A benchmark's own 'launches' replaces 'max'."`
+	_         struct{} `hcl:"launches,optional" type:"map of min and max to numbers" default:"{\"min\":2,\"max\":8}" unit:"launches per arm" min:"1" max:"1000" doc:"The first look at the rules is at 'min' launches per arm, or at 4 if no launch-to-launch variance is recorded; the last is at 'max'. Two launches decide only clear cases, by recorded variance. A benchmark's own 'launches' replaces 'max'."`
 	// Min and Max are launches per arm: the first look is at Min (at two only if launch
 	// noise is recorded; otherwise it is later), the last at Max.
 	Min, Max int

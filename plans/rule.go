@@ -12,7 +12,7 @@ import (
 
 // Rule is a condition as text, its place, and what Load makes of it.
 type Rule struct {
-	Name string   `hcl:"name,label" doc:"What must hold, as a word or a one-line phrase: its name in reports, and that of a criterion in 'accept'."`
+	Name string   `hcl:"name,label" doc:"The requirement, as a word or a one-line phrase: its name in reports, and in 'accept'."`
 	_    struct{} `hcl:"rule,optional" type:"rule" doc:"A comparison of measured values, such as 'chat.tg.gain >= 10%'; required, by this name or as 'expr'. Bare addresses are those of the feature; in a gate, of the phase's feature, if it has exactly one."`
 	Expr string   `hcl:"expr,optional" type:"rule" doc:"Another name of 'rule'."`
 	// Bound is set instead of a text where a level or a hypothesis makes the comparison;
@@ -270,8 +270,8 @@ type Input struct {
 	Kind InputKind
 	// Feature is the feature whose value it is.
 	Feature string
-	// Words are those that a level may find in the qualification launch, separated by
-	// commas; empty if no level finds the value.
+	// Words are the words that a level may report in the qualification launch, separated
+	// by commas; empty if no level reports the value.
 	Words string `json:",omitempty"`
 	// Row is set if the value belongs to a row of a comparison: then Feature is Row.Key,
 	// and the value is compared with the reference.

@@ -15,7 +15,7 @@ import (
 // Field is a field of a block's struct whose tags declare an attribute or a label.
 type Field struct {
 	Attr
-	// Index is that of the field; Label means that it holds a label.
+	// Index is the field's; Label means that it holds a label.
 	Index int
 	Label bool
 	// Kinds are the first labels whose blocks have it; nil if all do.

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Workload is what is sent. Each combination of its list-valued dimensions is
-// a Cell. The tags of the structs in this package are those that Fields reads.
+// Workload describes the requests that are sent. Each combination of its list-valued
+// dimensions is a Cell. Fields reads the tags of the structs in this package.
 type Workload struct {
 	Name    string `hcl:"name,label" doc:"Its name in references and rules: 'workload.<name>', '<name>.tg.gain'."`
-	Summary string `hcl:"summary,optional" doc:"What it represents, in one sentence."`
+	Summary string `hcl:"summary,optional" doc:"The traffic that it represents, in one sentence."`
 	// A dimension that the plan wrote as a list is part of the cells' addresses even with
 	// one element: its List is set.
 	PromptTokens []int `hcl:"prompt_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" doc:"Length of each prompt, or several lengths. Required unless 'prompt_lengths' or 'dataset' is given."`
@@ -58,7 +58,7 @@ type Workload struct {
 	TopK              int     `hcl:"top_k,optional" group:"sampling" default:"0" unit:"tokens" min:"0" max:"10000000" doc:"Sample from this many of the likeliest tokens; 0 does not send it."`
 	// SLO are the limits of a good request by metric: "ttft", "tpot", "itl", "e2e".
 	SLO               map[string]time.Duration
-	LatencyCorrection string `hcl:"latency_correction,optional" group:"judging" oneof:"none|api|generation" default:"none" doc:"What pp_corrected subtracts from the time to the first token, as llama-benchy does: the time of a call that generates nothing (api) or one token (generation)."`
+	LatencyCorrection string `hcl:"latency_correction,optional" group:"judging" oneof:"none|api|generation" default:"none" doc:"Latency that pp_corrected subtracts from the time to the first token, as llama-benchy does: the time of a call that generates nothing (api) or one token (generation)."`
 	SameTexts         bool   `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Send all arms of a round the same texts, each after a unique prefix: for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
 	Coherence         string `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so garbage cannot win: absolute checks each answer, baseline requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
 	Retries           int    `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"How often a request is retried when the engine defers it (status 429 or 503 with Retry-After). The time counts."`
@@ -192,15 +192,11 @@ func (w *Workload) cell(p, o, d, c int, r float64) Cell {
 	element(w.OutputList, "o", strconv.Itoa(o))
 	element(w.DepthList, "d", strconv.Itoa(d))
 	element(w.ConcurrencyList && !w.Open(), "c", strconv.Itoa(c))
-	element(w.RateList, "r", rateElement(r))
+	element(w.RateList, "r", strings.ReplaceAll(strconv.FormatFloat(r, 'f', -1, 64), ".", "_"))
 	return Cell{
 		Workload: w.Name, Prompt: p, Output: o, Depth: d, Concurrency: c, Rate: r,
 		Requests: w.requestsOf(c, r), Warmup: w.warmupOf(c), Address: address, Label: w.label(p, o, d, c, r),
 	}
-}
-
-func rateElement(r float64) string {
-	return strings.ReplaceAll(strconv.FormatFloat(r, 'f', -1, 64), ".", "_")
 }
 
 // label names a cell as the field does. Anything at its usual value in all cells is left
@@ -243,7 +239,9 @@ func (w *Workload) requestsOf(concurrency int, rate float64) int {
 	seconds, n := w.Duration.Seconds(), 0.0
 	switch {
 	case w.Open() && seconds > 0:
-		n = arrivals(rate * seconds)
+		// Six standard deviations of a Poisson process above the expected number: hardly any
+		// run exceeds it.
+		n = math.Ceil(rate*seconds + 6*math.Sqrt(rate*seconds) + 6)
 	case w.Open():
 		n = math.Ceil(rate * 60)
 	case seconds > 0:
@@ -256,12 +254,6 @@ func (w *Workload) requestsOf(concurrency int, rate float64) int {
 		most = max(1, w.Data.Count-w.warmupOf(concurrency))
 	}
 	return int(min(max(n, float64(w.Requests)), float64(most)))
-}
-
-// arrivals is a number of requests that hardly any run exceeds when so many are expected:
-// six standard deviations of a Poisson process above that.
-func arrivals(expected float64) float64 {
-	return math.Ceil(expected + 6*math.Sqrt(expected) + 6)
 }
 
 func (w *Workload) warmupOf(concurrency int) int {

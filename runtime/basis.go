@@ -16,8 +16,8 @@ type Basis struct {
 	To   time.Time `json:"to,omitzero"`
 }
 
-// String says how many launches a run made, and how many of earlier runs it decided on, so
-// that nobody reads an old verdict as news; empty if none.
+// String says how many launches a run made, and how many of earlier runs it decided on,
+// so an old verdict does not read as news; empty if none.
 func (b Basis) String() string {
 	if b.Old == 0 {
 		return ""

@@ -42,11 +42,16 @@ type Event struct {
 	// how a waiver affects it.
 	Why verdict.Reason `json:"why,omitzero"`
 	// Waiver is set if a person overrode the verdict of a gate.
-	Waiver  *ledger.Waiver `json:"waiver,omitempty"`
-	Message string         `json:"message,omitempty"`
-	Seconds float64        `json:"seconds,omitempty"`
+	Waiver *ledger.Waiver `json:"waiver,omitempty"`
+	// Decision is the outcome in node_done, for observers in this process.
+	Decision *ledger.Decision `json:"-"`
+	Message  string           `json:"message,omitempty"`
+	Seconds  float64          `json:"seconds,omitempty"`
+	// Decode is the decode speed of a launch that is done, in tok/s.
+	Decode float64 `json:"decode,omitempty"`
 	// Elapsed is seconds since the start of the run. At least ETALeast seconds remain
-	// and, in 9 of 10 cases, at most ETA; absent if unknown.
+	// and, in 9 of 10 cases, at most ETA; absent if unknown. ETA grows by more than half
+	// only if a launch breaks or is repeated.
 	Elapsed  float64 `json:"elapsed,omitempty"`
 	ETALeast float64 `json:"eta_least,omitempty"`
 	ETA      float64 `json:"eta,omitempty"`
@@ -80,12 +85,12 @@ type Loading struct {
 
 // Look is the state of a feature's tests after a round of its session.
 type Look struct {
-	// Launches are those of each arm that count, of at most Most. Next is how many the
-	// next look needs; 0 if no more are made for it.
+	// Launches counts each arm's launches that count, of at most Most. Next is the number
+	// that the next look needs; 0 if no more are made for it.
 	Launches int `json:"launches"`
 	Most     int `json:"most"`
 	Next     int `json:"next,omitempty"`
-	// Rules are those tested at the last look that tested any, up to a set that launches
-	// could still settle. None before the first look.
+	// Rules are the rules tested at the last look that tested any, up to a set that
+	// launches could still settle. None before the first look.
 	Rules []verdict.Rule `json:"rules,omitempty"`
 }

@@ -179,8 +179,9 @@ func (w *walk) overrule(s *Scope, d *ledger.Decision) *ledger.Decision {
 	return d
 }
 
-// retracted is the retraction that an outcome below a node was withdrawn by: a gate reads
-// measurements that nobody withdrew, and would pass by them. nil if there is none.
+// retracted is the retraction by which an outcome below a node was withdrawn: a gate
+// reads measurements that were not withdrawn, and would pass by them. nil if there is
+// none.
 func (w *walk) retracted(n *Node) *ledger.Retraction {
 	for _, need := range n.Needs {
 		d, on := w.outcomes[need.On], w.Graph.Node(need.On)

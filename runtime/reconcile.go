@@ -136,7 +136,7 @@ func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 	return out, failed
 }
 
-// walk is one way through the graph: what its nodes came to so far.
+// walk is one pass over the graph, with the outcomes of its nodes so far.
 type walk struct {
 	*Runner
 	// ctx ends the work; nil if none is done.
@@ -346,7 +346,7 @@ func (w *walk) decide(n *Node) (*State, error) {
 		st.Waiver, st.Overruled = w.validWaiver(st.Decision), w.waiverEffect(st.Decision)
 	}
 	d := st.Decision
-	done.Verdict, done.Reasons, done.Findings = string(d.Verdict), d.Why(), d.Findings
+	done.Decision, done.Verdict, done.Reasons, done.Findings = d, string(d.Verdict), d.Why(), d.Findings
 	done.Why, done.Waiver = st.Overruled, st.Waiver
 	w.emit(done)
 	return st, nil
@@ -445,7 +445,10 @@ func (w *walk) invalid(n *Node) bool {
 	switch n.Kind {
 	case KindFeature, KindCriteria:
 		if n.Kind == KindFeature && len(n.FeatureBlock.Confirm) > 0 {
-			return slices.ContainsFunc(n.Needs, func(need Need) bool { return w.kind(need.On) == KindCriteria && uncounted(need.On) })
+			return slices.ContainsFunc(n.Needs, func(need Need) bool {
+				on := w.Graph.Node(need.On)
+				return on != nil && on.Kind == KindCriteria && uncounted(need.On)
+			})
 		}
 		return !slices.ContainsFunc(Candidates(n.FeatureBlock), func(f *plans.Feature) bool {
 			return !uncounted(QualifyID(f.Name)) && !uncounted(BenchmarkID(f.Name))
@@ -458,7 +461,7 @@ func (w *walk) invalid(n *Node) bool {
 	return false
 }
 
-// variant is that of the first candidate of a feature's node that may count.
+// variant is the variant of the first candidate of a feature's node that may count.
 func (w *walk) variant(n *Node) (v map[string]string) {
 	if n.FeatureBlock == nil {
 		return nil
@@ -472,13 +475,6 @@ func (w *walk) variant(n *Node) (v map[string]string) {
 		v = d.Variant
 	}
 	return v
-}
-
-func (w *walk) kind(id string) Kind {
-	if n := w.Graph.Node(id); n != nil {
-		return n.Kind
-	}
-	return ""
 }
 
 // DecidesAlone reports whether nodes of a kind follow from recorded evidence alone.

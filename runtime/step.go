@@ -18,9 +18,9 @@ type Step interface {
 	// missing. It starts nothing, writes nothing and fetches nothing. ErrUndecided means
 	// that it depends on something undecided.
 	Derive(s *Scope) (*Derived, error)
-	// Do does that work and returns what it came to. A verdict of fail is a value; an
-	// error means that the step itself broke and becomes the verdict error. If ctx is
-	// cancelled it cleans up and returns ctx's error, and nothing is recorded.
+	// Do does that work and returns its outcome. A verdict of fail is a value; an error
+	// means that the step itself broke and becomes the verdict error. If ctx is cancelled
+	// it cleans up and returns ctx's error, and nothing is recorded.
 	Do(ctx context.Context, s *Scope) (*ledger.Decision, error)
 }
 
@@ -40,14 +40,14 @@ type Derived struct {
 	// Key identifies by content the object of the node's work: a recorded outcome with
 	// another key does not count. Judged identifies the rest of what judges its launches.
 	Key, Judged string
-	// Outcome is what the node comes to; nil while work is missing.
+	// Outcome is the node's outcome; nil while work is missing.
 	Outcome *ledger.Decision
 	// Why is why work is missing, Launches those of it that are to be made, and Notes what
 	// they can show.
 	Why      verdict.Reason
 	Launches []Launch
 	Notes    []verdict.Reason
-	// Variant is that of the outcome that the missing work leads to.
+	// Variant is the variant of the outcome that the missing work leads to.
 	Variant map[string]string
 }
 
@@ -61,7 +61,7 @@ type Launch struct {
 	Model   string `json:"model,omitempty"`
 	Work    string `json:"work,omitempty"`
 	Purpose string `json:"purpose"`
-	// Alone is set if no other launch of its node can run beside it.
+	// Alone is set if no other launch of its node can run in parallel with it.
 	Alone bool `json:"alone,omitempty"`
 	// Paced is how long its levels take by the clock, however fast the engine is;
 	// seconds.
@@ -76,7 +76,7 @@ type Scope struct {
 	Plan *plans.Plan
 	Node *Node
 	Run  string
-	// Key and Judged are those that Derive gave.
+	// Key and Judged are the results of Derive.
 	Key, Judged string
 	// Previous is the node's recorded outcome, nil the first time, Attempt what the next
 	// one counts as, and Forced set if a person wants to measure again.

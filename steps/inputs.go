@@ -59,8 +59,8 @@ func partOf(text string, secrets []string) bool {
 	return slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(s, bare) })
 }
 
-// secretlyNamed are the values of a plan's environment variables that are nobody's
-// business by their names, such as HF_TOKEN.
+// secretlyNamed are the values of a plan's environment variables that are secret by their
+// names, such as HF_TOKEN.
 func secretlyNamed(p *plans.Plan) (values []string) {
 	text, err := json.Marshal([]any{p.Engines, p.Knobs, p.Phases})
 	var all any

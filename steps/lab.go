@@ -1,6 +1,6 @@
-// Package steps wires the rooms below it: which step decides which node of a graph,
-// what the steps of one apply share, and which kinds of steps, levels and blocks of an
-// engine a plan may have. It starts nothing, schedules nothing and decides nothing.
+// Package steps wires the packages below it: which step decides which node of a graph,
+// what the steps of one apply share, and which kinds of steps, levels and engine blocks a
+// plan may have. It starts nothing, schedules nothing and decides nothing.
 package steps
 
 import (
@@ -23,16 +23,13 @@ func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
 	return l
 }
 
-func (l *Lab) site() *work.Site {
-	return &work.Site{Plan: l.Plan, Store: l.Store, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
-}
-
 func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	if n.Kind != runtime.KindStep {
 		return l.Lab.Step(n)
 	}
 	if kind, ok := work.Kinds[n.StepBlock.Kind]; ok {
-		return kind.Make(l.site(), n.StepBlock), nil
+		site := &work.Site{Plan: l.Plan, Store: l.Store, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
+		return kind.Make(site, n.StepBlock), nil
 	}
 	if n.StepBlock.Kind == plans.CompareStep || n.StepBlock.Kind == plans.MatrixStep {
 		return l.Compare(n.StepBlock), nil

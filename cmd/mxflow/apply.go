@@ -124,7 +124,7 @@ func newProgress(a *app) apply.Observer {
 	case a.json:
 		on.JSON = a.printLine
 	case terminal(a.stdout):
-		on.Terminal = bare(a.stdout)
+		on.Terminal, on.Colour = bare(a.stdout), colours(a.stdout)
 	}
 	return progress.New(on)
 }

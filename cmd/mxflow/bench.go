@@ -38,7 +38,7 @@ status 2; 3 if only this machine disturbed it), with the cause.`,
 			if terminal(a.stderr) {
 				h.Terminal = bare(a.stderr)
 			}
-			soft, _, release := signals(c.Context(), a.stderr, "stopping; printing what is finished")
+			soft, _, release := signals(c.Context(), a.stderr, "Stopping: what is finished is printed.")
 			defer release()
 			a.exit, err = b.Run(soft, h, args[0], c.Flags().Changed)
 			return err

@@ -142,7 +142,7 @@ func enginesExamples(t *testing.T) (list []string) {
 		}
 		list = append(list, text)
 	}
-	if len(list) < 15 {
+	if len(list) < 10 {
 		t.Fatalf("only %d examples were found: the search is wrong", len(list))
 	}
 	return list

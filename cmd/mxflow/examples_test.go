@@ -3,8 +3,11 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +20,9 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -32,6 +37,7 @@ var (
 // What patient looks for in a plan.
 var (
 	maxLag       = regexp.MustCompile(`(?m)^ *max_lag *=.*\n`)
+	maxLagYAML   = regexp.MustCompile(`\bmax_lag: \S+`)
 	workloadLine = regexp.MustCompile(`(?m)^workload "[^"]+" \{$`)
 )
 
@@ -54,7 +60,7 @@ func TestEvidencePlans(t *testing.T) {
 // that.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "plan.*"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "plan.hcl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
@@ -77,7 +83,9 @@ func TestExamples(t *testing.T) {
 			if !ended.asWanted || e.differs(t, ended) != "" {
 				t.Logf("%s ended with %s beside others, want %s%s, and is applied again alone:\n%s", file, ended.exit, e.wanted, ended.others(), ended.out)
 				disturbed.add(e)
+				return
 			}
+			e.appliesAsYAML(t, ended)
 		})
 	}
 }
@@ -154,11 +162,13 @@ type applied struct {
 func (e examplePlan) apply(t *testing.T) applied {
 	t.Helper()
 	ended := applied{plan: patient(t, e.file, e.text), state: t.TempDir()}
-	cmd := exec.Command(program, slices.Concat([]string{"apply", "--state", ended.state}, e.args, []string{ended.plan})...)
-	out, err := cmd.CombinedOutput()
+	cmd := exec.Command(program, slices.Concat([]string{"apply", "--json", "--state", ended.state}, e.args, []string{ended.plan})...)
+	events, err := cmd.Output()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
+	checkTimeLeft(t, events)
+	out, _ := exec.Command(program, "show", "latest", "--state", ended.state, ended.plan).CombinedOutput()
 	ended.exit, ended.out = strconv.Itoa(cmd.ProcessState.ExitCode()), string(out)
 	verdicts, open := statusOf(t, ended.state, ended.plan)
 	ended.open, ended.other = open, map[string]verdict.Verdict{}
@@ -169,6 +179,72 @@ func (e examplePlan) apply(t *testing.T) applied {
 	}
 	ended.asWanted = ended.exit == e.wanted && len(ended.other) == 0
 	return ended
+}
+
+// appliesAsYAML applies the YAML file beside an example that has passed, if there is one:
+// it is the same plan, so nothing is launched for it.
+func (e examplePlan) appliesAsYAML(t *testing.T, ended applied) {
+	t.Helper()
+	file := filepath.Join(filepath.Dir(ended.plan), "plan.yaml")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, maxLagYAML.ReplaceAll(text, []byte("max_lag: 1m")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	launches := func() (n int) {
+		st, err := store.OpenReadOnly(ended.state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range st.Records() {
+			if r.Launch != nil {
+				n++
+			}
+		}
+		return n
+	}
+	before := launches()
+	out, err := exec.Command(program, "apply", "--state", ended.state, file).CombinedOutput()
+	if after := launches(); err != nil || after != before {
+		t.Errorf("%s after the same plan in HCL: %v, %d launches and then %d\n%s", file, err, before, after, out)
+	}
+}
+
+// checkTimeLeft replays the events of an apply: the time left grows by no more than half while
+// no launch breaks or is repeated. At how many launches it was enough, it logs.
+func checkTimeLeft(t *testing.T, events []byte) {
+	t.Helper()
+	var all []runtime.Event
+	for line := range strings.Lines(string(events)) {
+		var ev runtime.Event
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, ev)
+	}
+	lowest, known, enough := math.Inf(1), 0, 0
+	for _, ev := range all {
+		if ev.Again > 0 || ev.Type == "launch_done" && !ev.Why.IsZero() {
+			lowest = math.Inf(1)
+		}
+		if ev.ETA > 1.5*max(10, lowest)+0.001 {
+			t.Errorf("%.1f s are left after %.1f s, and it was %.1f s before", ev.ETA, ev.Elapsed, lowest)
+		}
+		if ev.ETA > 0 {
+			lowest = min(lowest, ev.ETA)
+		}
+		if ev.ETA > 0 && ev.Type == "launch_started" {
+			if known++; ev.ETA >= all[len(all)-1].Elapsed-ev.Elapsed {
+				enough++
+			}
+		}
+	}
+	t.Logf("the time left was enough at %d of %d launches", enough, known)
 }
 
 // patient copies an example to a folder of its own, with workloads whose client may

@@ -198,7 +198,7 @@ func TestWhatMovedIsToldAlike(t *testing.T) {
 	s.apply(planWith("chat.tg.gain >= 0.10", "chat.tg.gain >= 0.10"), nil)
 	s.session("s-1", steadyBase[:4], clearGain[:4])
 	s.decide("s-1")
-	for _, args := range [][]string{{"explain", "routed"}, {"report"}, {"show", "latest"}} {
+	for _, args := range [][]string{{"explain", "routed"}, {"show", "latest"}} {
 		exit, out, errs := mxflow(append(args, "--state", s.dir)...)
 		_, table, has := strings.Cut(out, "Changed metrics, over all workloads:")
 		if exit != 0 || !has {

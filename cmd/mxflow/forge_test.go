@@ -273,7 +273,7 @@ func TestForgedLevels(t *testing.T) {
 		{"a level left out", func(f *forgery) {
 			d := f.decision(cached)
 			d.Levels = append(d.Levels[:2:2], d.Levels[3:]...)
-		}, 2, "level correctness verdict absent asked for by protocol levels"},
+		}, 2, "level correctness verdict absent required by protocol levels"},
 		{"a level that a feature reads", func(f *forgery) {
 			f.decision("feature.cached").Evidence[0].Levels["smoke"] = verdict.Fail
 		}, 2, "levels of cached smoke fail pass"},
@@ -292,8 +292,8 @@ func TestForgedLevels(t *testing.T) {
 		}, 2, "level kernels verdict pass fail"},
 		{"answers exchanged", left("correctness/answers.json", swap), 4, "the correctness/answers.json named by launch"},
 		{"an answer exchanged", left("smoke/artifact.json", swap), 4, "the smoke/artifact.json named by launch"},
-		{"an answer dropped", left("smoke/artifact.json", drop), 4, "what decided level smoke was not kept"},
-		{"answers dropped", left("correctness/answers.json", drop), 4, "what decided level correctness was not kept"},
+		{"an answer dropped", left("smoke/artifact.json", drop), 4, "the evidence of level smoke was not kept"},
+		{"answers dropped", left("correctness/answers.json", drop), 4, "the evidence of level correctness was not kept"},
 		{"another launch", func(f *forgery) {
 			f.level(cached, "smoke").Launch = f.launches(ledger.ForQualification, "baseline")[0].ID
 		}, 2, "level kernels verdict absent"},

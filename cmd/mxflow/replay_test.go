@@ -214,7 +214,7 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
-			name: "no evidence", exit: 4, want: []string{"evidence missing", "its record does not hold what decided it", "cannot decide 2 decisions again"},
+			name: "no evidence", exit: 4, want: []string{"evidence missing", "its record lacks the evidence that decided it", "cannot decide 2 decisions again"},
 			tamper: func(d *ledger.Decision) { d.Evidence, d.Statistics = nil, nil },
 		},
 		{

@@ -73,6 +73,15 @@ func TestReportsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What it has of a feature is on the feature's page, to the digit.
+	row := regexp.MustCompile(`(?m)^\| \[kv_cache\]\S+ \| (\S+) → (\S+) (tok/s) \| ([^|]+) \|`).FindStringSubmatch(string(text))
+	page, err := os.ReadFile(filepath.Join(dir, "docs", "porting", "FEATURE_kv_cache.md"))
+	if row == nil || err != nil {
+		t.Fatalf("no row of kv_cache: %v\n%s", err, text)
+	}
+	if want := "| chat.tg | " + row[1] + " tok/s | " + row[2] + " tok/s | " + row[4] + " |"; !strings.Contains(string(page), want) {
+		t.Errorf("no %q in\n%s", want, page)
+	}
 	region := strings.TrimSpace(regions[0])
 	empty := "<!-- keep notes -->\n<!-- /keep -->"
 	if !strings.Contains(string(text), empty) {

@@ -199,7 +199,7 @@ func doubleDashes(root *cobra.Command, args []string) []string {
 }
 
 // shuttingDown is said of an interruption where the engine is mxflow's own.
-const shuttingDown = "shutting down the engine; press Ctrl-C again to kill it"
+const shuttingDown = "Shutting down the engine. Press Ctrl-C again to kill it."
 
 // signals gives two contexts: the first Ctrl-C (or SIGTERM) ends soft, which
 // stops the launch in hand in order; the second ends hard, which stops at once.
@@ -217,9 +217,9 @@ func signals(ctx context.Context, stderr io.Writer, says string) (soft, hard con
 			select {
 			case <-done:
 				return
-			case s := <-c:
+			case <-c:
 				if n == 1 {
-					fmt.Fprintf(stderr, "\n%s: %s\n", s, says)
+					fmt.Fprintf(stderr, "\n%s\n", says)
 					stopSoft()
 				} else {
 					stopHard()

@@ -157,7 +157,7 @@ func TestSchemaAcceptsPlansAndFindsMistakes(t *testing.T) {
 		t.Errorf("%#v", err)
 	}
 	paths, _ := filepath.Glob("../../plans/load/testdata/valid_yaml/*.yaml")
-	for _, path := range paths {
+	for _, path := range append(paths, "../../examples/quickstart/plan.yaml") {
 		src, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -17,10 +17,9 @@ func newServeCommand(a *app) *cobra.Command {
 		Use:   "serve [PLAN]",
 		Short: "Show the results and the current run in a browser",
 		Long: `Serves the page of report --format html on 127.0.0.1, and keeps it up to date during an
-apply: the launch and the stage of the engine's start with the last line of its log,
-the state of each test after every round (which look of how many, the bounds against
-the requirement, the chance that more launches decide), and each verdict as it is
-decided. The address has a random token: without it nothing is shown, and nobody can
+apply: phase, feature and launch with the last speed and the time left, each launch
+beside the level that its rule needs, and each verdict as it is decided. The last one
+stays. The address has a random token: without it nothing is shown, and nobody can
 change anything. Ctrl-C stops it.
 
 It reads the state directory and needs no lock. While no page is open it does nothing;

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/overruling"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 func newWaiveCommand(a *app) *cobra.Command {
@@ -82,7 +82,7 @@ func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error 
 	case d.Verdict.Unlocks():
 		return fmt.Errorf("nothing to waive: %s %s, and the phases after it are unlocked", node, verdict.Did(d.Verdict))
 	case !ledger.Overridable(d.Verdict):
-		return fmt.Errorf("%s %s, so there is no decision to waive. Fix the cause (%s) and run apply again", node, verdict.Did(d.Verdict), verdict.Semicolons(outcome.BrokenBy(d.Decision)))
+		return fmt.Errorf("%s %s, so there is no decision to waive. Fix the cause (%s) and run apply again", node, verdict.Did(d.Verdict), report.Brief(d.Decision))
 	case w.Revoked && !holds:
 		return fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node, verdict.Behind(": ", old.Effect(d.Decision, now).String()))
 	}

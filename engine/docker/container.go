@@ -143,7 +143,7 @@ func (l Launcher) launch(ctx context.Context, c *container, launch engine.Launch
 		return err
 	}
 	c.about = map[string]string{
-		"container": c.name, "docker": c.host, "resolved_command": of.command(),
+		"container": c.name, "docker": c.host, "resolved_command": strings.Join(append([]string{of.Path}, of.Args...), " "),
 		"image": of.Config.Image, "image_id": of.Image,
 	}
 	if digest := on.digest(is.ref); digest != "" {
@@ -491,7 +491,7 @@ func (c *container) claimPort() error {
 	l, err := net.Listen("tcp", ":"+strconv.Itoa(port))
 	if err != nil {
 		return fmt.Errorf("port %d of this machine, which the engine needs with network = \"host\", "+
-			"is taken: %w; stop what listens there, or set another port", port, err)
+			"is taken: %w; stop the program that listens there, or set another port", port, err)
 	}
 	return l.Close()
 }

@@ -264,8 +264,6 @@ func inspect(ctx context.Context, container string) (of info, err error) {
 	return of, err
 }
 
-func (of info) command() string { return strings.Join(append([]string{of.Path}, of.Args...), " ") }
-
 // published is where the daemon publishes a port, empty if nowhere.
 func (of info) published(port int) string {
 	for _, b := range of.NetworkSettings.Ports[strconv.Itoa(port)+"/tcp"] {

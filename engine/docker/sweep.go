@@ -39,7 +39,7 @@ func Sweep(ctx context.Context, owner string, before time.Time) (swept []Leftove
 			"--filter=label="+LabelOwner+"="+owner, "--filter=label="+LabelHost+"="+thisHost(),
 			"--format={{.ID}}\t{{.Label \""+LabelLaunch+"\"}}\t{{.Label \""+LabelStarted+"\"}}\t"+name)...)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot list what earlier runs left: %w", host, err))
+			wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot list leftovers of earlier runs: %w", host, err))
 		}
 		for _, line := range lines {
 			f := strings.Split(line+"\t\t\t\t", "\t")
@@ -87,7 +87,7 @@ func SweepExec(ctx context.Context, id, owner string) (name string, processes in
 		}
 		switch {
 		case err != nil:
-			return in.Name, len(seen), fmt.Errorf("cannot list what an earlier run left in container %s: %w", in.Name, err)
+			return in.Name, len(seen), fmt.Errorf("cannot list leftovers of an earlier run in container %s: %w", in.Name, err)
 		case len(left) == 0:
 			return in.Name, len(seen), nil
 		case time.Now().After(end):

@@ -273,7 +273,7 @@ func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []f
 	s, l := m.shape, &m.weights.layers[layer]
 	end := kv.length + t + 1
 	start := 0
-	if s.slides(layer) {
+	if layer%2 == 0 { // as in gpt-oss, even layers attend through the sliding window
 		start = max(0, end-s.window)
 	}
 	stride, steepness := s.kvDims(), float32(1/math.Sqrt(float64(s.headDim)))

@@ -49,10 +49,6 @@ const (
 	scratchCount = 5*codeDims - scratchDims
 )
 
-// slides reports whether a layer attends through the sliding window. As in
-// gpt-oss the even layers do.
-func (s shape) slides(layer int) bool { return layer%2 == 0 }
-
 func (s shape) queryDims() int { return s.heads * s.headDim }
 func (s shape) kvDims() int    { return s.kvHeads * s.headDim }
 

@@ -137,7 +137,7 @@ var anyCrash = []Signature{
 	{"kernel does not support current device", Architecture, "A kernel has no version for this GPU: install one that has, or choose another kernel."},
 
 	{either("torch.OutOfMemoryError", "CUDA out of memory", "HIP out of memory", "CUDA error: out of memory", "HIP error: out of memory", "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation"), OutOfMemory, "The GPU has too little memory: lower the share of memory or the length, or check for other processes on it."},
-	{either("cudaMalloc failed: out of memory", "ErrorOutOfDeviceMemory"), OutOfMemory, "The GPU has too little memory: lower what is kept on it, the length or the number of sequences."},
+	{either("cudaMalloc failed: out of memory", "ErrorOutOfDeviceMemory"), OutOfMemory, "The GPU has too little memory: lower the number of layers on it, the length or the number of sequences."},
 	{"CUBLAS_STATUS_ALLOC_FAILED", OutOfMemory, "cuBLAS has no memory for its workspace: leave more GPU memory free."},
 	{"std::bad_alloc", OutOfMemory, "The host has too little memory: lower the length or the number of sequences, or raise the process's limit."},
 
@@ -145,7 +145,7 @@ var anyCrash = []Signature{
 	{either("/dev/shm*No space left on device", "</torch_*No space left on device"), SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set ipc = \"host\"."},
 	{either("creating shared memory segment", "failed to extend /dev/shm"), SharedMemory, "NCCL has no room in shared memory (/dev/shm): raise a container's shm_size, or set ipc = \"host\"."},
 	{"out of shared memory", SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set ipc = \"host\"."},
-	{"unable to open shared memory object", SharedMemory, "A shared memory object (/dev/shm) cannot be opened: raise the limit of open files, or remove what an ended engine left there."},
+	{"unable to open shared memory object", SharedMemory, "A shared memory object (/dev/shm) cannot be opened: raise the limit of open files, or remove leftovers of an ended engine there."},
 	{"No space left on device", Disk, "A disk is full: free some space and apply again."},
 	{"Disk quota exceeded", Disk, "A disk quota is used up: free some space and apply again."},
 
@@ -163,7 +163,7 @@ var anyCrash = []Signature{
 
 	{"Watchdog caught collective operation timeout", Crash, "A collective operation timed out: one rank failed earlier, look further up."},
 	{"unhandled system error (run with NCCL_DEBUG=INFO", NCCL, "NCCL could not reach the other GPUs: check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
-	{"NCCL error", NCCL, "GPUs could not communicate, or another rank ended: look for what it says, then check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
+	{"NCCL error", NCCL, "GPUs could not communicate, or another rank ended: look for its message, then check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
 
 	{"ModuleNotFoundError: No module named", Install, "A Python module is missing: install it, or correct the code that imports it."},
 	{"ImportError: ", Install, "A Python module cannot be imported: this line says why; its packages may not fit together."},

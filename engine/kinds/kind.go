@@ -1,7 +1,7 @@
-// Package kinds describes engines as data: how each kind is started, what its settings
-// become on its command line, how it shows that it is ready, what its log and its pages
-// report, and which lines show that it broke. It starts nothing and sends no requests. A
-// new kind is one file.
+// Package kinds describes engines as data: how each kind is started, its settings and
+// their flags, its readiness checks, the observations in its log and pages, and the lines
+// that show that it broke. It starts nothing and sends no requests. A new kind is one
+// file.
 package kinds
 
 import (

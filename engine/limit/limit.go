@@ -1,8 +1,7 @@
-// Package limit knows what a machine cannot exceed: from a model's config.json the bytes
-// that a decode step reads and the operations that a prompt token takes, from the data
-// sheets of GPUs how fast they read and multiply. It does not guess what it does not
-// know. It does not know engines, how they were launched or what follows from exceeding a
-// limit.
+// Package limit computes what a machine cannot exceed: from a model's config.json the
+// bytes that a decode step reads and the operations that a prompt token takes, from the
+// data sheets of GPUs how fast they read and multiply. It does not guess unknown values,
+// and does not know engines or launches.
 package limit
 
 import (

@@ -1,8 +1,7 @@
-// Package load knows when and in which order prompts are sent to an engine, and what must
-// be true of their answers' counts and times for the measurement to count. It does not
-// know what prompts are made of (engine/load/prompt), how a request is sent
-// (engine/openai), what its times mean (engine/measure), whether answers read as text
-// (engine/answers), or what follows from a finding: it reports, and gates judge.
+// Package load sends prompts to an engine on schedule or in a closed loop, and checks the
+// counts and times of the answers. Prompts come from engine/load/prompt, requests go
+// through engine/openai, times are interpreted by engine/measure and texts by
+// engine/answers. It reports findings, and gates judge.
 package load
 
 import (

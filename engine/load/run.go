@@ -172,7 +172,7 @@ func (r *runner) all() error {
 	return nil
 }
 
-// closed keeps so many conversations in flight, in rounds if contexts are cached first.
+// closed keeps n conversations in flight, in rounds if contexts are cached first.
 func (r *runner) closed(list []job, atOnce int) {
 	if !r.plan.CacheContext {
 		r.send(list, atOnce, nil)

@@ -29,7 +29,7 @@ const (
 const (
 	cutWords = "[mxflow] log limit reached: "
 	cutMark  = cutWords + "about %d bytes were dropped here"
-	// evidenceWords follow if the lines after the mark are those of the middle that
+	// evidenceWords follow if the lines after the mark are lines of the middle that
 	// matched the evidence patterns.
 	evidenceWords = ", all but the first and last line of what is looked for"
 )

@@ -1,6 +1,6 @@
-// Package logscan handles logs as bytes: what is in them (many patterns in one pass),
-// their last lines made safe to print, and files that stay bounded while an engine
-// writes. It does not know what a line means: kinds do.
+// Package logscan handles logs as bytes: it finds many patterns in one pass, makes the
+// last lines safe to print, and keeps files bounded while an engine writes. Package kinds
+// knows what a line means.
 package logscan
 
 import (
@@ -66,7 +66,7 @@ type Scan struct {
 	// the lines up to there that count all the same; see Uses.
 	after  int
 	chosen []*regexp.Regexp
-	// matched is called with every line that a pattern matches; nil if nobody asks.
+	// matched is called with every line that a pattern matches, unless it is nil.
 	matched func(pattern, number int, line []byte)
 
 	lines       int

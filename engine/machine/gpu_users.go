@@ -131,9 +131,9 @@ func (o Occupancy) String() string {
 	return strings.Join(words, "; ")
 }
 
-// Occupants returns who is using the GPUs with these UUIDs, besides tolerated programs and
-// those whose name matches one of the globs in ignore. idleMiB is the memory that may be
-// in use on a GPU that nobody computes on.
+// Occupants returns the users of the GPUs with these UUIDs, besides tolerated programs
+// and those whose name matches one of the globs in ignore. idleMiB is the memory that may
+// be in use on an idle GPU.
 func Occupants(ctx context.Context, uuids []string, ignore []string, idleMiB float64) (Occupancy, error) {
 	processes, err := gpuProcesses(ctx)
 	if err != nil {
@@ -203,9 +203,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// WaitFree polls until nobody is using the GPUs, for up to wait, and returns who still
-// is. changed is called whenever that changes, so a waiting person knows for whom. An
-// error of look ends the wait.
+// WaitFree polls until the GPUs are free, for up to wait, and returns the remaining
+// users. changed is called whenever these change, to tell a waiting person. An error of
+// look ends the wait.
 func WaitFree(ctx context.Context, look func(context.Context) (Occupancy, error), every, wait time.Duration, changed func(Occupancy)) (o Occupancy, err error) {
 	who := ""
 	err = poll(ctx, every, wait, func() (bool, error) {

@@ -1,8 +1,8 @@
-// Package machine knows the machine: its GPUs by nvidia-smi, who uses them and how one
-// mxflow keeps others off them; its fingerprint, to compare measurements by; what a launch
-// ran on and from; and how power, clocks and memory of it change while an engine is
-// measured. It samples and collects, and judges nothing: that is for gates. A machine
-// without a GPU is a normal machine.
+// Package machine describes and watches this machine: its GPUs by nvidia-smi, their
+// users, and locks against other mxflows; its fingerprint, to compare measurements by;
+// the metadata of a launch; and its power, clocks and memory while an engine is measured.
+// It samples and collects, and judges nothing: gates do. A machine without a GPU is a
+// normal machine.
 package machine
 
 import (

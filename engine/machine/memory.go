@@ -227,7 +227,8 @@ type segment struct {
 	bytes   int64
 }
 
-// segments are those of this machine, by the numbers that they are mapped under.
+// segments are this machine's System V segments, by the numbers that they are mapped
+// under.
 func segments() map[FileID]segment {
 	all := map[FileID]segment{}
 	text, _ := os.ReadFile("/proc/sysvipc/shm")

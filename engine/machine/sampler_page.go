@@ -100,7 +100,8 @@ func newPageReader(page MetricsPage, s *Sampler) *pageReader {
 	return p
 }
 
-// ownClient keeps one connection open and uses it for nothing else; it trusts whom like does.
+// ownClient keeps one connection open and uses it for nothing else; it trusts the same
+// certificates as like.
 func ownClient(like *http.Client) *http.Client {
 	var trust *tls.Config
 	if like != nil {

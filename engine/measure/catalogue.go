@@ -259,11 +259,11 @@ var cellMetrics = []Metric{
 		"Mean time that requests waited in the engine before they were first scheduled, by its own count, over the requests that it scheduled in the window."),
 	define(Metric{Name: "tg_of_limit", Unit: "share", Better: Higher},
 		"tg, a model with known config.json, and GPUs with a known data sheet; a closed loop; with several tokens per event, accept_length",
-		"Decode speed as a share of what memory bandwidth allows: the median of tg, divided by accept_length if there is one, as a share of the steps per second at which the GPUs can read a step's weights and KV cache. "+
+		"Decode speed as a share of the limit by memory bandwidth: the median of tg, divided by accept_length if there is one, as a share of the steps per second at which the GPUs can read a step's weights and KV cache. "+
 			"Weights count in the formats of config.json, the KV cache in 16 bits, and experts as many as the concurrent requests use on average. More than 1 is possible if the engine reads smaller formats than those of the config."),
 	define(Metric{Name: "pp_of_limit", Unit: "share", Better: Higher},
 		"pp, model and GPUs as for tg_of_limit, and one request at a time",
-		"Prefill speed as a share of what the GPUs can compute: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations per parameter that a prompt token is multiplied with."),
+		"Prefill speed as a share of the limit by arithmetic: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations per parameter that a prompt token is multiplied with."),
 	define(Metric{Name: "accept_rate", Unit: "share", Better: Higher, Facet: OfDrafts},
 		"the engine's counts of accepted and of drafted tokens at both edges of the window",
 		"Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates published by an engine are not used: SGLang's has counted the step's own token in some versions."),

@@ -161,7 +161,7 @@ func inFlight(w Window, sent []Sample) []Window {
 }
 
 // resources adds the machine's resources used by a cell over its window, in which it
-// gave so many tokens.
+// generated n tokens.
 func (o single) resources(w Window, all seriesSet, tokens float64, counted bool) {
 	if !w.exists() {
 		return
@@ -236,15 +236,15 @@ type Limit struct {
 	Machine string `json:"machine"`
 	Model   string `json:"model"`
 	Source  string `json:"source,omitempty"`
-	// BandwidthGBs is that of all GPUs together. StepGB is what a decoding step reads of
-	// it for Requests at once; 0 if their number is unknown.
+	// BandwidthGBs is the bandwidth of all GPUs together. StepGB is the part that a
+	// decoding step reads for Requests at once; 0 if their number is unknown.
 	BandwidthGBs float64 `json:"bandwidth_gb_s"`
 	StepGB       float64 `json:"step_gb,omitempty"`
 	Requests     int     `json:"requests,omitempty"`
 	// LeastGB is the minimum that a step reads; 0 if all of it may stay on the chip.
 	LeastGB float64 `json:"least_gb,omitempty"`
-	// PromptGFLOP is what a prompt token costs, TFLOPs the GPUs' rate for numbers of so
-	// many Bits, and MostTFLOPs for any.
+	// PromptGFLOP is the cost of a prompt token, TFLOPs the GPUs' rate for numbers of
+	// Bits, and MostTFLOPs for any.
 	PromptGFLOP float64 `json:"prompt_gflop"`
 	Bits        int     `json:"bits"`
 	TFLOPs      float64 `json:"tflops"`

@@ -170,8 +170,8 @@ type cellWindow struct {
 // commandCell replaces a cell if nothing was sent.
 const commandCell = "command"
 
-// OfCommand reports whether a cell's address is that of a command's output, with labels
-// or without.
+// OfCommand reports whether a cell is a command's output, with labels or without, by its
+// address.
 func OfCommand(cell string) bool {
 	return cell == commandCell || strings.HasPrefix(cell, commandCell+".")
 }

@@ -1,7 +1,6 @@
-// Package measure knows what was measured and what it means: raw samples as the client
-// saw them, the catalogue of metrics, and how each metric is derived from samples. It is
-// a leaf: standard library only, no clock, no I/O, so every stored number can be
-// recomputed from stored samples.
+// Package measure defines raw samples as the client saw them, the catalogue of metrics,
+// and how each metric is derived from samples. It is a leaf: standard library only, no
+// clock, no I/O, so every stored number can be recomputed from stored samples.
 package measure
 
 import (
@@ -537,8 +536,8 @@ func (s Sample) arrived() (text string, upTo []int) {
 	return b.String(), upTo
 }
 
-// ownAt is when the token came that has the first visible character behind so many bytes,
-// the second token at the earliest; the last one if there is no such character.
+// ownAt is the time of the token with the first visible character behind n bytes, the
+// second token at the earliest; the last one if there is no such character.
 func (s Sample) ownAt(shared int) time.Duration {
 	steps := tokensOf(s).steps
 	text, upTo := s.arrived()

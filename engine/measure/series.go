@@ -93,7 +93,7 @@ func (s Series) average(windows []Window) (float64, bool) {
 	return meanOf(values), true
 }
 
-// median is that of the values read inside of windows.
+// median is the median of the values read inside of windows.
 func (s Series) median(windows []Window) (float64, bool) {
 	values := s.within(windows)
 	return Quantile(values, 0.5), len(values) > 0

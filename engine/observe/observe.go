@@ -1,6 +1,5 @@
-// Package observe extracts what a running engine reports about itself from its log, its
-// pages, its metrics and its files. A kind or a plan specifies what to look for; the
-// package does not know what follows from it.
+// Package observe extracts a running engine's reports about itself from its log, its
+// pages, its metrics and its files, by the patterns of a kind or a plan.
 package observe
 
 import (
@@ -57,7 +56,7 @@ type observer struct {
 	inst    engine.Instance
 	metrics string
 	scan    *logscan.Scan
-	// numbers are those of the log's expressions, by pattern.
+	// numbers are the indexes of the log's expressions, by pattern.
 	numbers map[int]int
 	// wrong is why a pattern cannot be used, by pattern; unread why there is no log.
 	wrong  map[int]error

@@ -66,7 +66,8 @@ func New(baseURL, model string) *Client {
 	return &Client{BaseURL: baseURL, Model: model, HTTP: httpclient.New(nil, IdleConnections)}
 }
 
-// IdleConnections is how many of them a client keeps: as many as there may be streams.
+// IdleConnections is the number of connections a client keeps: as many as there may be
+// streams.
 const IdleConnections = 4096
 
 // Close closes idle connections, so the engine can stop without waiting

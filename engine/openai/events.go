@@ -238,7 +238,7 @@ func (a *events) end(err error) measure.Sample {
 	s.Text, s.Reasoning, s.Tools = a.text.String(), a.reasoning.String(), a.tools.String()
 	s.Doubts = a.contradictions()
 	switch {
-	case s.OutputTokens < 0:
+	case s.OutputTokens < 0: // fallback for a server that counts no tokens
 		s.OutputTokens, s.TokenSource = a.textEvents, measure.SourceEvents
 	case a.textEvents > 0 && a.uncounted == 0:
 		s.TokenSource = measure.SourceContinuousUsage

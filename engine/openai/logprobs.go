@@ -133,8 +133,8 @@ type wholeAnswer struct {
 	} `json:"usage"`
 }
 
-// answerLogProbs are those of an answer: one object per token, as in all chats and
-// everywhere in llama-server and Ollama, or parallel lists.
+// answerLogProbs are the log-probabilities of an answer: one object per token, as in all
+// chats and everywhere in llama-server and Ollama, or parallel lists.
 type answerLogProbs struct {
 	Content []answerToken `json:"content"`
 
@@ -151,7 +151,8 @@ type answerToken struct {
 	Top     []answerToken `json:"top_logprobs"`
 }
 
-// promptTokens are those of a prompt, in vLLM's form: by token id, the actual token first.
+// promptTokens are the log-probabilities of a prompt, in vLLM's form: by token id, the
+// actual token first.
 type promptTokens struct {
 	PromptLogProbs []ordered[promptToken] `json:"prompt_logprobs"`
 	PromptTokenIDs []int                  `json:"prompt_token_ids"`

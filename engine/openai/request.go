@@ -117,7 +117,7 @@ func (r Request) streamed(model string, usage usageMode) []member {
 	return append(r.members(model), member{"stream", true, true}, member{"stream_options", options, usage != usageNone})
 }
 
-// members are those for the request's content, however the answer comes.
+// members are the request's members for its content, streamed or not.
 func (r Request) members(model string) []member {
 	var prompt any = r.Prompt
 	if len(r.Tokens) > 0 {

@@ -288,7 +288,7 @@ func spawn(cmd *exec.Cmd, l engine.Launch, grace time.Duration) (*child, error) 
 // end tells the guard to end everything, at once after the grace period or when hurry is
 // closed, and returns when it has. The error is why there may be something left.
 func (c *child) end(grace time.Duration, hurry <-chan struct{}) error {
-	_ = c.guard.Process.Signal(unix.SIGCONT) // if somebody stopped it
+	_ = c.guard.Process.Signal(unix.SIGCONT) // if another process stopped it
 	_ = json.NewEncoder(c.orders).Encode(order{})
 	select {
 	case <-c.ended:

@@ -14,7 +14,7 @@ import (
 // once somebody listens. seen is false if nobody can tell: the sockets of one of own are
 // hidden, or one starts programs that are not its descendants.
 func PortUser(port int, own func() []int) (who string, seen bool) {
-	for again := false; ; again = true { // a socket that is being closed belongs to nobody
+	for again := false; ; again = true { // a socket that is being closed has no owner
 		listening, err := listeners(port)
 		if err != nil || len(listening) == 0 {
 			return "", err == nil

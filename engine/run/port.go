@@ -12,14 +12,14 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// ports are those reserved for launches that have not been stopped: an engine that is
-// still loading does not listen yet, so its port looks free.
+// ports are reserved for launches that have not been stopped: an engine that is still
+// loading does not listen yet, so its port looks free.
 var ports = struct {
 	sync.Mutex
 	taken map[int]bool
 }{taken: map[int]bool{}}
 
-// reserve reserves a port on which nobody listens.
+// reserve reserves a port that no program listens on.
 func reserve(port int) (release func(), err error) {
 	ports.Lock()
 	defer ports.Unlock()
@@ -82,7 +82,7 @@ func portFor(spec engine.Spec) (port int, release func(), failure *engine.Failur
 	}
 	if release, err = reserve(spec.Port); err != nil {
 		failure = engine.StartFailure(err,
-			"cannot use its port %d (%v): stop what listens there, or choose another port", spec.Port, err)
+			"cannot use its port %d (%v): stop the program that listens there, or choose another port", spec.Port, err)
 	}
 	return spec.Port, release, failure
 }

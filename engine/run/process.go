@@ -1,7 +1,7 @@
-// Package run starts and finds engines without containers: processes of this machine, and
-// servers that somebody else started. It waits until they are ready, stops what it started
-// with everything that came of it, and ends what a killed mxflow left. It does not know
-// what an engine answers.
+// Package run launches engines without containers: processes of this machine, and servers
+// that are already running. It waits until they are ready, stops everything that it
+// started, and ends the leftovers of a killed mxflow. It sends no requests besides
+// readiness checks.
 package run
 
 import (

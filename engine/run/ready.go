@@ -42,8 +42,8 @@ type Waiter struct {
 	Limit   time.Duration
 	Exited  <-chan struct{}
 	Exit    func() *engine.Exit
-	// Settled means that nobody is starting the server, so there is no point in
-	// waiting for a page that it does not know.
+	// Settled means that the server is not being started, so there is no point in waiting
+	// for a page that it does not know.
 	Settled bool
 	// Key names what to check if the server wants another key.
 	Key string

@@ -247,19 +247,6 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	return commit, branch, err
 }
 
-// Committed is when the commit of a name was committed.
-func (r *Repo) Committed(ctx context.Context, name string) (time.Time, error) {
-	commit, err := r.Commit(ctx, name)
-	if err != nil {
-		return time.Time{}, err
-	}
-	out, err := r.Run(ctx, "log", "-1", "--format=%cI", commit)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return time.Parse(time.RFC3339, out)
-}
-
 // Changed lists tracked files that differ from HEAD, staged or not; submodules at another
 // commit count. Nothing is written, including the index.
 func (r *Repo) Changed(ctx context.Context) (files []string, err error) {

@@ -40,7 +40,7 @@ type Used struct {
 	// Named were known before it by its command, Opened were seen open while it ran.
 	Named  []File `json:"named,omitempty"`
 	Opened []File `json:"opened,omitempty"`
-	// Wrote are those of its command that it wrote, such as results.
+	// Wrote are the command's own outputs, such as results.
 	Wrote []string `json:"wrote,omitempty"`
 }
 
@@ -122,7 +122,7 @@ func look(path string) (File, error) {
 	return File{Path: path, Size: st.Size, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano()}, nil
 }
 
-// Same reports whether nobody wrote the file since it was other.
+// Same reports whether the file is unchanged since other was read.
 func (f File) Same(other File) bool {
 	return f.Size == other.Size && f.Modified == other.Modified && f.Changed == other.Changed
 }
@@ -215,7 +215,7 @@ func (f Folder) List() (paths []string, err error) {
 }
 
 // Since is one of its files, except some, that was made or changed after a time; empty if
-// none was, or nothing can be loaded from so many.
+// none was, or if there are too many to load code from.
 func (f Folder) Since(when time.Time, but func(path string) bool) (changed string) {
 	_ = f.walk(50*entriesLimit, func(path string) error {
 		if but(path) {

@@ -1,7 +1,6 @@
-// Package trace interprets a profile of an engine, whatever profiler wrote it: which
-// kernels ran and how long, in prefill and in decoding, and how long the GPU waited. The
-// formats are in rooms below. It does not know engines, plans, rules or what follows from
-// an analysis.
+// Package trace analyses a profile of an engine, whatever profiler wrote it: which
+// kernels ran and how long, in prefill and in decoding, and how long the GPU waited. It
+// does not know engines, plans or rules.
 package trace
 
 import (
@@ -41,7 +40,7 @@ type File struct {
 	Bytes  int64  `json:"bytes"`
 	// Kind is the format: torch, nsys-csv, kernel-summary.
 	Kind string `json:"kind"`
-	// Processes are those that have kernels, by name if they have one.
+	// Processes are the processes with kernels, by name if they have one.
 	Processes []string `json:"processes,omitempty"`
 	// Hidden is how many launches of CUDA graphs have kernels that the profile does not
 	// name.
@@ -76,7 +75,7 @@ type Part struct {
 	// Layers are the model's, of kernels that were launched within one that the profile
 	// marks.
 	Layers []Category `json:"layers,omitempty"`
-	// Kernels are those that ran, by total time, longest first.
+	// Kernels are the kernels that ran, by total time, longest first.
 	Kernels []Kernel `json:"kernels"`
 	// Waits are why no GPU worked in the time between Busy and Wall, longest first.
 	Waits []Wait `json:"waits,omitempty"`
@@ -193,7 +192,8 @@ type sum struct {
 	kernels        map[string]*Kernel
 	layers         map[string]Category
 	waits, threads map[string]float64
-	// gpus are those that it covers; uncounted is set if a step does not say its tokens.
+	// gpus are the GPUs that it covers; uncounted is set if a step does not say its
+	// tokens.
 	gpus      map[*gpu]bool
 	uncounted bool
 }

@@ -64,7 +64,7 @@ type activity struct {
 	start, end int64
 	gpu        *gpu
 	kernel     *Kernel
-	// correlation is that of the call that launched it, which is nil if unknown.
+	// correlation identifies the call that launched it, which is nil if unknown.
 	correlation uint32
 	launch      *call
 }
@@ -113,8 +113,8 @@ type event struct {
 // gpu is one of a profile, and the position of the walk over its work.
 type gpu struct {
 	id string
-	// marks are those of steps. byLaunch is set if they are the host's, and work belongs to
-	// the one that it was launched in.
+	// marks are the marks of steps. byLaunch is set if they are the host's, and work
+	// belongs to the one that it was launched in.
 	marks    []window
 	byLaunch bool
 	// launcher is the thread that launched most of its work, nil if unknown.

@@ -76,8 +76,8 @@ func openReport(ctx context.Context, path string, file *File, o Options) (*Analy
 	return a, nil
 }
 
-// csvTables are those that are read, by the columns that tell them apart. Several of the same
-// things must not add up: only the first counts.
+// csvTables are the tables that are read, by the columns that tell them apart. Several of
+// the same things must not add up: only the first counts.
 var csvTables = []struct {
 	of      string
 	columns []string

@@ -24,7 +24,7 @@ import (
 var ErrFormat = errors.New("not a profile that mxflow reads: a torch or Chrome trace (.json, .json.gz), " +
 	"Nsight Systems (.nsys-rep, .sqlite, CSV of nsys stats), a kernel summary (CSV) or an mxflow analysis (JSON)")
 
-// suffixes are those of files considered in a folder.
+// suffixes are the suffixes of files considered in a folder.
 var suffixes = []string{".json", ".json.gz", ".nsys-rep", ".sqlite", ".csv"}
 
 // IsProfile reports whether a file is named like a profile. Profilers write others beside

@@ -56,11 +56,11 @@ func (q *Question) lookInBlocks(l *Look, n int) error {
 	return nil
 }
 
-// block is the mean of so many launches of one arm.
+// block is the mean of n launches of one arm.
 type block struct{ mean, n float64 }
 
-// blocks are those of the first n launches, and the sum of the squares of launches about
-// them, in one order: sums and ties must not depend on chance.
+// blocks groups the first n launches by block, and sums the squares of launches about
+// their block means, in one order: sums and ties must not depend on chance.
 func (q *Question) blocks(n int) (all []block, about float64) {
 	of := map[int][]float64{}
 	for i, x := range q.Candidate[:n] {

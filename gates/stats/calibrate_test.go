@@ -87,7 +87,7 @@ func decideDrawn(reps []boundaryLooks, looks []int, pass, fail float64) (passed,
 				break
 			}
 			final, move := l.se*math.Sqrt(float64(n)/float64(last)), l.se*math.Sqrt(1-float64(n)/float64(last))
-			if n < last && upper((tp*final-l.estimate)/move)+upper((tf*final+l.estimate)/move) < enough {
+			if n < last && upper((tp*final-l.estimate)/move)+upper((tf*final+l.estimate)/move) < futileBelow {
 				break
 			}
 		}

@@ -30,15 +30,11 @@ func Signs(differences []float64) (p float64, of int, err error) {
 			of++
 		}
 	}
-	return heads(above, of), of, nil
-}
-
-// heads is the chance of at least k heads in n throws.
-func heads(k, n int) float64 {
-	if k <= 0 {
-		return 1
+	// The chance of at least this many heads in as many throws.
+	if above == 0 {
+		return 1, of, nil
 	}
-	return mathext.RegIncBeta(float64(k), float64(n-k+1), 0.5)
+	return mathext.RegIncBeta(float64(above), float64(of-above+1), 0.5), of, nil
 }
 
 // MoreOften is Fisher's exact test, one-sided: the chance that at least k of k+l things that
@@ -62,9 +58,9 @@ type Share struct{ Yes, Of, All int }
 // Value is the share; NaN of none.
 func (s Share) Value() float64 { return float64(s.Yes) / float64(s.Of) }
 
-// Bounds are those of the share among all, at so many standard errors: the score interval
-// of Wilson (Journal of the American Statistical Association 22, 1927), with the number
-// looked at corrected for a finite population. What was looked at in full has none.
+// Bounds bounds the share among all, at z standard errors: the score interval of Wilson
+// (Journal of the American Statistical Association 22, 1927), with the number looked at
+// corrected for a finite population. A population looked at in full has none.
 func (s Share) Bounds(z float64) (low, high float64) {
 	switch {
 	case s.Of == 0:
@@ -78,8 +74,8 @@ func (s Share) Bounds(z float64) (low, high float64) {
 	return max(0, (p+z2/2-half)/(1+z2)), min(1, (p+z2/2+half)/(1+z2))
 }
 
-// Excess are bounds of how much greater a share is than another, at so many standard
-// errors: method 10 of Newcombe (Statistics in Medicine 17, 1998).
+// Excess bounds how much greater a share is than another, at z standard errors: method 10
+// of Newcombe (Statistics in Medicine 17, 1998).
 func (s Share) Excess(over Share, z float64) (low, high float64) {
 	l1, u1 := s.Bounds(z)
 	l2, u2 := over.Bounds(z)
@@ -90,9 +86,9 @@ func (s Share) Excess(over Share, z float64) (low, high float64) {
 	return d - math.Hypot(s.Value()-l1, u2-over.Value()), d + math.Hypot(u1-s.Value(), over.Value()-l2)
 }
 
-// AtMost is the upper bound, at this confidence (0.95), of the crash rate after so many
-// crashes in n tries: the exact bound of Clopper and Pearson, 3/n for none in many. It is
-// 1, which says nothing, without tries or for impossible numbers.
+// AtMost is the upper bound, at this confidence (0.95), of the crash rate after that many
+// crashes in n tries: the exact bound of Clopper and Pearson, about 3/n for none in many.
+// It is 1, which says nothing, without tries or for impossible numbers.
 func AtMost(crashes, n int, confidence float64) float64 {
 	if crashes < 0 || crashes >= n || !(confidence > 0 && confidence < 1) {
 		return 1

@@ -85,8 +85,8 @@ const (
 	Open     Outcome = "open"
 )
 
-// enough is the chance of a verdict below which more launches are not worth it.
-const enough = 0.05
+// futileBelow is the chance of a verdict below which more launches are futile.
+const futileBelow = 0.05
 
 // Sequential decides a question from the launches there are: at each of the design's
 // looks it tests the first n launches of each arm. The first look that decides latches,
@@ -154,7 +154,7 @@ func (q *Question) decide(l *Look, n int, d Design) Outcome {
 		return Screened
 	case n >= LeastLaunches && l.DF > 0 && n < d.Last():
 		pass, fail := q.project(*l, d.Last(), d)
-		if l.Chance = pass + fail; l.Chance < enough {
+		if l.Chance = pass + fail; l.Chance < futileBelow {
 			return Futile
 		}
 	}
@@ -294,7 +294,7 @@ func (q *Question) bound(l *Look) {
 // level, with its standard error, degrees of freedom and margin.
 func Reach(level, se, df, margin float64) float64 { return max(Quantile(level, df)*se, margin) }
 
-// margins are those of a look at n launches per arm, for a pass and a fail.
+// margins returns the margins of a look at n launches per arm, for a pass and a fail.
 func (q *Question) margins(n int, d Design) (above, below float64) {
 	return Error{Rate: d.FalsePass}.Margin(n, q.Gap), Error{Rate: d.FalseFail}.Margin(n, q.Gap)
 }

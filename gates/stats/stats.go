@@ -1,10 +1,9 @@
-// Package stats is how launches decide: the sequential test (Sequential, by a Design that
-// Offer has levels for), the comparison of whole ranges (Range), what launches can
-// resolve (Resolvable), how far they drift (Drift) and how much they are known to differ
-// (Pool); and the means and intervals shown with a decision. All are pure functions on
-// the values of launches, which are the replicates, never requests (see
-// docs/statistics.md). Values of one call are in one unit, or all in logs, as the caller
-// has them. It knows no metric, rule or engine.
+// Package stats has the statistics of decisions: the sequential test (Sequential, with a
+// Design from Offer), the comparison of whole ranges (Range), the power of launches
+// (Resolvable), their drift (Drift) and their recorded noise (Pool), and the means and
+// intervals shown with a decision. All are pure functions on the values of launches,
+// which are the replicates, never requests (see docs/statistics.md). Values of one call
+// are in one unit, or all in logs. It knows no metric, rule or engine.
 package stats
 
 import (
@@ -47,7 +46,7 @@ func mean(values []float64) (sum float64) {
 	return sum / float64(len(values))
 }
 
-// Variance is that of a sample, with the divisor n − 1: NaN of fewer than two values.
+// Variance is the sample variance, with the divisor n − 1: NaN of fewer than two values.
 func Variance(values []float64) float64 { return squares(values) / float64(len(values)-1) }
 
 // squares is the sum of the squares of values about their mean, corrected for the mean's
@@ -133,7 +132,7 @@ func Differ(a, b []float64, inLogs, rounds bool) (d Difference, err error) {
 	return d, nil
 }
 
-// differences are those of a and b, element by element.
+// differences subtracts b from a, element by element.
 func differences(a, b []float64) []float64 {
 	out := make([]float64, len(a))
 	for i := range out {

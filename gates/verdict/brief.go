@@ -4,18 +4,17 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // Brief is a rule by the number that decided it, for one line of a terminal or of a page:
-// "decode +34% (≥ +10%, at least +31%)". A rule without such a number is its name and its
-// first reason.
+// "decode +34% (≥ +10%, at least +31%)", or without bounds "same 100% (≥ 90%)". A rule without
+// such a number is its name and its first reason.
 func (r Rule) Brief() string {
-	c := r.deciding()
+	c := r.Deciding()
 	if c == nil {
-		if len(r.Reasons) == 0 {
-			return r.Name
-		}
-		return r.Name + ": " + Brief(r.Reasons[0])
+		return r.exact()
 	}
 	t := c.Test
 	op, edge, side := "≥", t.Low, "at least"
@@ -33,6 +32,9 @@ func (r Rule) Brief() string {
 	unit := t.OwnUnit()
 	for digits := range 8 {
 		is, wanted := short(*t.Estimate, unit, digits, math.Round), bare(Digits(t.Threshold, unit, digits))
+		if unit == "ratio" && t.Threshold > 3 {
+			wanted = short(t.Threshold, unit, digits, math.Round)
+		}
 		bounds := "undecided"
 		if t.Bounded() && edge == nil {
 			bounds = "between " + short(*t.Low, unit, digits, math.Floor) + " and " + short(*t.High, unit, digits, math.Ceil)
@@ -53,8 +55,31 @@ func (r Rule) Brief() string {
 	return r.Name
 }
 
-// deciding is the comparison with an estimate that has the rule's own verdict.
-func (r Rule) deciding() *Comparison {
+// exact is a rule that no estimate decided.
+func (r Rule) exact() string {
+	decides := code.NotAsWanted
+	if r.Verdict == Pass {
+		decides = code.AsWanted
+	}
+	for _, why := range r.Reasons {
+		is, want := formatDistinctValues(why.Values["is"], why.Values["wanted"])
+		switch op := why.Values["op"].Text; {
+		case why.Kind != decides.Kind:
+		case is == want && op == "==" && r.Verdict == Pass:
+			return r.Name
+		default:
+			is += why.fill("{launch? in launch {launch} of {launches}}")
+			return fmt.Sprintf("%s %s (%s)", r.Name, is, wish(op, want, "", !why.Values["negated"].IsZero()))
+		}
+	}
+	if len(r.Reasons) == 0 {
+		return r.Name
+	}
+	return r.Name + ": " + Brief(r.Reasons[0])
+}
+
+// Deciding is the comparison with an estimate that has the rule's own verdict; nil without one.
+func (r Rule) Deciding() *Comparison {
 	for i, c := range r.Comparisons {
 		if c.Verdict == r.Verdict && c.Test != nil && c.Test.Estimate != nil && !math.IsNaN(*c.Test.Estimate) {
 			return &r.Comparisons[i]
@@ -67,8 +92,15 @@ func (r Rule) deciding() *Comparison {
 // +300% how many times as much it is, "12×".
 func Faster(x float64) string { return short(x, "ratio", 0, math.Round) }
 
-// short is a number with three digits and so many more, rounded by toward: a bound is
-// rounded away from what it claims.
+// AtLeast and AtMost are Faster of a bound, rounded away from what it claims.
+func AtLeast(x float64) string { return short(x, "ratio", 0, math.Floor) }
+func AtMost(x float64) string  { return short(x, "ratio", 0, math.Ceil) }
+
+// Short is a number in its unit with three digits.
+func Short(x float64, unit string) string { return short(x, unit, 0, math.Round) }
+
+// short prints a number with three digits and some more, rounded by toward: a bound is
+// rounded away from the claim.
 func short(x float64, unit string, more int, toward func(float64) float64) string {
 	round := func(x float64, decimals int) float64 {
 		scale := math.Pow10(decimals)
@@ -84,7 +116,7 @@ func short(x float64, unit string, more int, toward func(float64) float64) strin
 		if x < 9 {
 			decimals++
 		}
-		return fmt.Sprintf("%.*f×", decimals, round(1+x, decimals))
+		return thousands(fmt.Sprintf("%.*f", decimals, round(1+x, decimals))) + "×"
 	case unit == "ratio":
 		decimals := more
 		if a < 0.0995 {
@@ -100,6 +132,19 @@ func short(x float64, unit string, more int, toward func(float64) float64) strin
 		if unit == "MB" {
 			decimals = min(decimals, 1+more)
 		}
-		return Number(round(x, decimals), unit)
+		return thousands(Number(round(x, decimals), unit))
 	}
+}
+
+// thousands groups the digits of a number from 1000 on: "1,342 tok/s".
+func thousands(text string) string {
+	number, unit, _ := strings.Cut(text, " ")
+	whole, rest, _ := strings.Cut(number, ".")
+	if strings.Trim(whole, "-0123456789") != "" {
+		return text
+	}
+	for at := len(whole) - 3; at > 0 && whole[at-1] != '-'; at -= 3 {
+		whole = whole[:at] + "," + whole[at:]
+	}
+	return whole + Behind(".", rest) + Behind(" ", unit)
 }

@@ -16,7 +16,7 @@ const shortCause = 40
 // also that of its level, of the levels after it, of the benchmark and of every rule that
 // would have read it; it is printed once.
 type Page struct {
-	// lines are the reasons printed as a line; told are these with all their causes.
+	// lines holds the reasons printed as a line; told these with all their causes.
 	lines, told facts
 }
 

@@ -173,8 +173,8 @@ type Value struct {
 	Text   string
 	Number *float64
 	To     *float64 // the end of a span
-	// Unit is that of all numbers: "tok/s", "ms", "GB", "count", "ratio" (a change: 0.1
-	// is +10%), "percent" (a computed ratio that is not a change), "spread" (a ratio
+	// Unit is the unit of all numbers: "tok/s", "ms", "GB", "count", "ratio" (a change:
+	// 0.1 is +10%), "percent" (a computed ratio that is not a change), "spread" (a ratio
 	// without a direction), "share" (0.1 is 10%), "p" (a chance), "level" (that a chance
 	// is compared with), "duration" (seconds).
 	Unit    string
@@ -182,11 +182,11 @@ type Value struct {
 	Numbers []float64
 }
 
-// Text is a text argument: a name, a path, somebody else's words.
+// Text is a text argument: a name, a path, another program's words.
 func Text(name, text string) Arg { return Arg{name, Value{Text: text}} }
 
-// Err is an argument with an error of the system or of an engine: somebody else's words,
-// which nothing parses.
+// Err is an argument with an error of the system or of an engine: foreign words, which
+// nothing parses.
 func Err(err error) Arg {
 	if err == nil {
 		return Text("error", "")

@@ -104,7 +104,7 @@ type Comparison struct {
 	// Turned is set if the plan's own value is on the left.
 	Turned bool `json:"turned,omitempty"`
 	// Launch is set if per-launch counts do not hold in every launch: the values are
-	// those of this one, the farthest off of so many Launches.
+	// those of this launch, the farthest off of all Launches.
 	Launch   int `json:"launch,omitempty"`
 	Launches int `json:"launches,omitempty"`
 	// Holds reports whether the estimates alone fulfil it; for per-launch counts, whether

@@ -1,8 +1,8 @@
-// Package verdict holds the six words in which mxflow decides, how a set of them joins,
-// and which of them unlock; the facts behind them (Reason, with codes from package code);
-// and the form in which a decided rule, the tests of its comparisons, and a comparison of
-// engines are kept. It knows nothing about how they are reached, the plan or the graph,
-// and has no words for any of it: everything that decides, records or reports imports it.
+// Package verdict defines the six verdicts, how a set of them joins, and which of them
+// unlock; the facts behind them (Reason, with kinds from package code); and the recorded
+// form of a decided rule, of the tests of its comparisons, and of a comparison of
+// engines. It knows no plan and no graph: every package that decides, records or reports
+// imports it.
 package verdict
 
 type Verdict string

@@ -1,6 +1,6 @@
 // Package foreign makes the text of other programs (an engine's, a file's) safe to print
-// and to keep: without the secrets of this process and without what drives a terminal, and
-// no longer than it should be.
+// and to keep: without the secrets of this process, without terminal escapes, and bounded
+// in length.
 package foreign
 
 import (

@@ -1,5 +1,5 @@
 // Package shell reads and writes words of a POSIX shell. It starts none, and refuses
-// what only a shell can do.
+// syntax that needs one.
 package shell
 
 import (

@@ -64,7 +64,7 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 }
 
 // Duplicate reports a block whose name another block of its type already has here, and
-// whether it does; lines are those of the blocks so far.
+// whether it does; lines holds the blocks so far.
 func (l *Report) Duplicate(lines map[string]int, b *hcl.Block, label int) bool {
 	name := b.Labels[label]
 	if line := lines[name]; line > 0 {

@@ -260,7 +260,7 @@ func IsYAML(filename string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// IsCaseFile reports whether a name is that of a file of cases, which is not part of a
+// IsCaseFile reports whether a file is a file of cases, by its name; it is not part of a
 // plan.
 func IsCaseFile(name string) bool {
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
@@ -284,7 +284,7 @@ func BrokenSyntax(diags hcl.Diagnostics) bool {
 // IsPlanFile reports whether a folder's file is part of the plan.
 func IsPlanFile(name string) bool { return IsSource(name) && !IsCaseFile(name) }
 
-// IsSource reports whether a name is that of a file in the language of plans.
+// IsSource reports whether a file is in the language of plans, by its name.
 func IsSource(name string) bool { return strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name) }
 
 // FolderOf is the folder of a plan, which may be a folder itself.

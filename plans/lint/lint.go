@@ -1,6 +1,6 @@
-// Package lint checks a plan without mistakes for what would cost GPU time and show
-// nothing: rules that never or always hold, too few launches, evidence that nothing checks.
-// It changes nothing and decides no rule.
+// Package lint warns about a valid plan that would cost GPU time and show nothing: rules
+// that never or always hold, too few launches, evidence that nothing checks. It changes
+// nothing and decides no rule.
 package lint
 
 import (

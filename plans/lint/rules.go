@@ -54,7 +54,7 @@ func (c *check) direction(r *plans.Rule, cmp *plans.Compare, list []*plans.Rule)
 		return
 	}
 	if limit < 0 || limit == 0 && (cmp.Strict || cmp.Tested()) {
-		c.compare(r, cmp, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s passes only if %s is worse than what it is compared with: %s Turn the comparison round, or write not (…) if the loss itself is required.", cmp.Text, cmp.Metric.Metric, signs)
+		c.compare(r, cmp, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s passes only if %s is worse than its reference: %s Turn the comparison round, or write not (…) if the loss itself is required.", cmp.Text, cmp.Metric.Metric, signs)
 		return
 	}
 	quantity := func(cmp *plans.Compare) plans.Input { // whether written as a gain or as a change

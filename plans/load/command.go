@@ -41,7 +41,7 @@ func (l *loader) checkCommands() {
 		sent := len(plans.AnyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
 		switch {
 		case under && sent:
-			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; its metric blocks read its output.", e.Kind, e.Name)
 		case !under && !sent:
 			if b.Written["workloads"] || b.Written["suite"] {
 				continue // what is wrong with it has been reported

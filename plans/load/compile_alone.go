@@ -15,9 +15,9 @@ import (
 // ruleFile is the file name in diagnostics for the text given to CompileRule.
 const ruleFile = "rule"
 
-// CompileRule compiles a rule that may read every feature of the plan. Bare addresses are
-// those of the named feature; without a name, of the plan's only one. It is not
-// safe for concurrent use.
+// CompileRule compiles a rule that may read every feature of the plan. Bare addresses
+// belong to the named feature; without a name, to the plan's only one. It is not safe for
+// concurrent use.
 func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics) {
 	end := plans.Pos(rules.Position([]byte(src), plans.Pos(hcl.InitialPos), len(src)))
 	rule := &plans.Rule{Name: ruleFile, Expr: src, ExprRange: plans.Range{File: ruleFile, Start: plans.Pos(hcl.InitialPos), End: end}}

@@ -9,12 +9,11 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// endpointLauncher is the keyword of the block for an engine that somebody else
-// runs.
+// endpointLauncher is the keyword of the block for a server that is already running.
 const endpointLauncher = "endpoint"
 
-// checkEndpoints finds settings in a plan that cannot reach an engine that somebody else
-// runs.
+// checkEndpoints finds settings in a plan that cannot reach a server that is already
+// running.
 func (l *loader) checkEndpoints() {
 	for _, e := range l.plan.Engines {
 		if e.Launch == nil || e.Launch.Kind != endpointLauncher {

@@ -118,7 +118,7 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 		return nil // reported
 	}
 	if len(pairs) != 1 {
-		l.Fail(f.At("choose"), "choice", "choose takes one knob", `choose tries values of exactly one knob, but this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives share goes into set.`, len(pairs))
+		l.Fail(f.At("choose"), "choice", "choose takes one knob", `choose tries values of exactly one knob, but this names %d. Write choose = { knob = ["one", "other"] }; values that all alternatives share go into set.`, len(pairs))
 		return nil
 	}
 	p := pairs[0]

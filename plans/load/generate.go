@@ -157,7 +157,7 @@ func (l *loader) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalConte
 	case l.Secrets.Hidden(v):
 		return bad("sensitive", "Sensitive value is not allowed here", "for_each determines which blocks there are, so it cannot use a sensitive value. If it is not secret, mark it with nonsensitive(…).")
 	case !v.IsWhollyKnown():
-		return bad("invalid-value", "Invalid for_each", "Its value is not known. Fix what it refers to first.")
+		return bad("invalid-value", "Invalid for_each", "Its value is not known. Fix its references first.")
 	case v.IsNull() || !v.CanIterateElements():
 		return bad("wrong-type", "Wrong type for for_each", "for_each takes a map or a list; this is "+lang.Describe(v)+".")
 	}

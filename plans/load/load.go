@@ -1,8 +1,7 @@
-// Package load makes a plan from files, or says what is wrong, where, and what to do:
-// it follows includes, takes variables from outside, makes the blocks of for_each and
-// count, and decodes each type of block, in one file each with its description beside
-// it. A plans.Registry tells it what levels, steps and engine kinds accept. It starts
-// nothing and knows nothing about a run.
+// Package load makes a plan from files, or reports mistakes with their place and remedy:
+// it follows includes, reads variables, expands for_each, and decodes each type of block,
+// in one file per type. A plans.Registry declares the content of levels, steps and engine
+// kinds. It starts nothing and knows nothing about a run.
 package load
 
 import (
@@ -142,9 +141,9 @@ type loader struct {
 	settling    bool
 	locals      map[string]*hcl.Attribute
 	localValues map[string]cty.Value
-	// done and open are nodes that have been, or are being, visited: "local.x",
-	// "workload.chat", and "features" for what all phases hold; failed are those on a
-	// cycle, which has been reported.
+	// done and open are visited nodes and those being visited: "local.x",
+	// "workload.chat", and "features" for the content of all phases; failed are nodes on
+	// a cycle, which has been reported.
 	done, open, failed map[string]bool
 	path               []string
 	// phases are the phases by instance, made the number of generated blocks.

@@ -19,7 +19,7 @@ var phaseDoc = block(plans.Phase{}, lang.BlockDoc{
 
 var stepDoc = &lang.BlockDoc{
 	Type: "step", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "kind", Doc: "What is done."}, {Name: "name", Doc: "Its name in reports. Unique among the steps of its kind in the phase."}},
+	Labels: []lang.Label{{Name: "kind", Doc: "The kind of work."}, {Name: "name", Doc: "Its name in reports. Unique among the steps of its kind in the phase."}},
 	Doc:    "Work before the features of the phase, in the order written.",
 }
 
@@ -48,7 +48,7 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 		ph.Steps = append(ph.Steps, step)
 	}
 	if len(f.Blocks.OfType("feature")) > pb.written {
-		l.Fail(b.DefRange, "repetition", "Feature in dynamic", "Others may refer to a feature before it is known what dynamic makes. Repeat the feature itself: feature \"name\" { for_each = … }.")
+		l.Fail(b.DefRange, "repetition", "Feature in dynamic", "A feature can be referred to before dynamic blocks are expanded. Repeat the feature itself: feature \"name\" { for_each = … }.")
 	}
 	for _, i := range pb.features {
 		l.Within(i, func() {
@@ -97,7 +97,7 @@ var gateDoc = block(plans.Gate{}, lang.BlockDoc{
 
 var ruleDoc = block(plans.Rule{}, lang.BlockDoc{
 	Type: "rule", Times: plans.AtLeast1,
-	Doc: "One condition of the gate. Each comparison is decided on its own, and `and`, `or` and `not` join the results. docs/statistics.md lists the allowed forms, the test for each, and what is refused.",
+	Doc: "One condition of the gate. Each comparison is decided on its own, and `and`, `or` and `not` join the results. docs/statistics.md lists the allowed forms, the test for each, and the refused forms.",
 })
 
 // MaxRuleName is the longest name of a criterion or rule, which is a phrase.

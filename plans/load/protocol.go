@@ -16,7 +16,7 @@ var protocolDoc = block(plans.Protocol{}, lang.BlockDoc{
 var levelDoc = &lang.BlockDoc{
 	Type: "level", Times: plans.AtLeast1,
 	Labels: []lang.Label{
-		{Name: "kind", Doc: "What is tested. A kind without a name can appear only once in a protocol."},
+		{Name: "kind", Doc: "The kind of test. A kind without a name can appear only once in a protocol."},
 		{Name: "name", Doc: "Its name in rules and reports: `levels.<name>`."},
 	},
 	Doc: "One test level.",

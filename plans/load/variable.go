@@ -21,7 +21,7 @@ var variableDoc = block(plans.Variable{}, lang.BlockDoc{
 	Blocks: []*lang.BlockDoc{validationDoc},
 })
 
-// input is a variable in the making.
+// input is a variable before its value is known.
 type input struct {
 	*plans.Variable
 	block    *hcl.Block
@@ -155,7 +155,7 @@ func (l *loader) defaultOf(in *input) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	if len(a.Expr.Variables()) > 0 {
-		l.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant", "The default of a variable cannot refer to anything. Use a local for what depends on something else.")
+		l.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant", "The default of a variable cannot refer to anything. Use a local for a value that depends on something else.")
 		return cty.DynamicVal, false
 	}
 	v, ok := in.fields.Value("default")
@@ -171,7 +171,7 @@ func (l *loader) defaultOf(in *input) (cty.Value, bool) {
 // as expressions.
 type validation struct {
 	_ struct{} `hcl:"condition" type:"condition" doc:"True for a valid value."`
-	_ struct{} `hcl:"error_message" type:"string" doc:"What is wrong with other values, and what to do."`
+	_ struct{} `hcl:"error_message" type:"string" doc:"The mistake in other values, and the remedy."`
 }
 
 var validationDoc = block(validation{}, lang.BlockDoc{
@@ -226,7 +226,7 @@ func (l *loader) invalid(in *input, message hcl.Expression) {
 	case l.Secrets.Hidden(v):
 		text = "It violates a validation of the variable, whose message would show a sensitive value."
 	case v.IsNull() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) == "":
-		l.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text that says what is wrong and what to do.")
+		l.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text: the mistake, and the remedy.")
 		return
 	default:
 		text = strings.TrimSpace(v.AsString())

@@ -17,7 +17,7 @@ import (
 
 var workloadDoc = block(plans.Workload{}, lang.BlockDoc{
 	Type: "workload", Times: plans.AnyTimes, Repeats: true,
-	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element per list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
+	Doc:    "Requests to send. Each combination of lists is a cell, whose address has an element per list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
 	Blocks: []*lang.BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc},
 })
 
@@ -112,7 +112,7 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 	}
 	if n > plans.MaxCells {
 		l.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each measured in every launch; the limit is %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
-		w.PromptTokens, w.OutputTokens, w.Depth, w.Concurrency, w.Rate = nil, nil, nil, nil, nil // nobody makes them
+		w.PromptTokens, w.OutputTokens, w.Depth, w.Concurrency, w.Rate = nil, nil, nil, nil, nil // no engine makes them
 	}
 	// Cells have numbers of requests of their own if the plan gives none and they differ.
 	requests, warmup := false, false
@@ -276,8 +276,8 @@ func checkPrompts(w *plans.Workload, f *eval.Body) {
 		{"turns", completions && w.Turns > 1, "Completions have no conversations. Set api = \"chat\", or remove turns."},
 		{"system_tokens", completions && w.SystemTokens > 0, "Completions have no system prompt. Set api = \"chat\", or remove it; depth is text before each prompt."},
 		{"count_template", completions && !w.CountTemplate, "Completions have no chat template. Set api = \"chat\", or remove it."},
-		{"system_tokens", w.Data != nil && !f.Absent("system_tokens"), "The dataset determines what is sent. Remove system_tokens, or the dataset."},
-		{"depth", w.Data != nil && !f.Absent("depth"), "The dataset determines what is sent. Remove depth, or the dataset."},
+		{"system_tokens", w.Data != nil && !f.Absent("system_tokens"), "The dataset determines the prompts. Remove system_tokens, or the dataset."},
+		{"depth", w.Data != nil && !f.Absent("depth"), "The dataset determines the prompts. Remove depth, or the dataset."},
 		{"depth_cached", w.DepthCached && noContext, "There is no context to cache. Set depth = 4096, or another number of tokens, or remove it."},
 	} {
 		if c.noUse {

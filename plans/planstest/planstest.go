@@ -1,4 +1,5 @@
-// Package planstest has the registry and the plans that tests of several rooms share.
+// Package planstest has the registry and the plans that the tests of several packages
+// share.
 package planstest
 
 import (

@@ -31,7 +31,7 @@ const window = 8
 // Redactor replaces secrets. The nil Redactor replaces nothing.
 type Redactor struct {
 	forms []string // in lower case
-	// whole are those that are replaced as a whole, by their first byte.
+	// whole holds the secrets that are replaced as a whole, by their first byte.
 	whole [256][]marked
 	// parts are the windows of the others; one that is false occurs everywhere, and is
 	// replaced only beside one that is true. sieve has a bit for each, at sieved of it.

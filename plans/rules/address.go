@@ -130,7 +130,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	case rel == plans.Gain && (m.Better == measure.Neither || spread):
 		return nil, Wrong("invalid-address", "No better direction", "%s has no better direction, so it has no gain; use .change or .delta.", strings.TrimSuffix(in.Path, ".gain"))
 	case rel != "" && (stat == "n" || stat == "n_requests"):
-		return nil, Wrong("invalid-address", "Unknown address", "%s counts what was measured and is not compared with another arm: remove .%s.", stat, rel)
+		return nil, Wrong("invalid-address", "Unknown address", "%s is a count of launches or requests, which is not compared with another arm: remove .%s.", stat, rel)
 	case m.Scope != measure.PerRequest && stat != "" && stat != "n" && (stat == "n_requests" || measure.StatOf(stat).Least > 1):
 		// One value per launch has neither percentiles nor a spread nor requests: such
 		// a rule could never be decided.

@@ -277,7 +277,7 @@ func (r *reader) elements(n ast.Node) []string {
 			return nil
 		}
 	}
-	r.refuse(n, "rule-not-allowed", "Not an address", "An address is names with dots, as in chat.tg or feature[\"name\"].chat.tg: what a rule reads must be known before anything runs.")
+	r.refuse(n, "rule-not-allowed", "Not an address", "An address is names with dots, as in chat.tg or feature[\"name\"].chat.tg: the inputs of a rule must be known before anything runs.")
 	return nil
 }
 

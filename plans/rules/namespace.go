@@ -1,6 +1,6 @@
 // Package rules compiles the rules of a plan: it resolves their addresses, refuses
-// what statistics cannot decide, and says how each comparison is decided. It reads
-// a decoded plan; it neither evaluates expressions of the plan nor decides a rule.
+// comparisons that statistics cannot decide, and chooses the test of each comparison. It
+// reads a decoded plan; it neither evaluates expressions of the plan nor decides a rule.
 package rules
 
 import (
@@ -23,7 +23,7 @@ type Namespace struct {
 	// Workloads by name.
 	Workloads map[string]*plans.Workload
 	// measured are, by protocol, the workloads that its benchmark may send: its own and
-	// those of all suites. Sent are those that it does send, under the suite that the
+	// those of all suites. Sent are the ones that it does send, under the suite that the
 	// load has chosen, if any.
 	measured, Sent map[string][]string
 }

@@ -50,8 +50,8 @@ type Part struct {
 
 // Limits are what a proposer may do.
 type Limits struct {
-	// Knobs are those whose values may be added and changed, all but the default. A knob
-	// may be given with one value: "gemm.fast".
+	// Knobs are the knobs whose values may be added and changed, all but the default. A
+	// knob may be given with one value: "gemm.fast".
 	Knobs []string `json:"knobs,omitempty"`
 	// Sources are engines ("kind.name") whose source may be changed.
 	Sources []string `json:"sources,omitempty"`

@@ -29,7 +29,7 @@ import (
 // Node is a value in a YAML file. Anchors and merges are resolved: an alias is
 // the node that it names, so a node may be in several places.
 type Node struct {
-	// Kind is that of a scalar, a sequence or a mapping.
+	// Kind is scalar, sequence or mapping.
 	Kind yaml.Kind
 	// Range is its place; for an alias, that of its anchor.
 	Range hcl.Range
@@ -42,7 +42,7 @@ type Node struct {
 	Entries []Entry
 	// Expr is the node as a value.
 	Expr hclsyntax.Expression
-	// size and depth are those of the node with everything in it, aliases counted each time.
+	// size and depth count the node with everything in it, aliases each time.
 	size, depth int
 }
 

@@ -97,6 +97,7 @@ const overread = 4
 var (
 	parserLine    = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 	unknownAnchor = regexp.MustCompile(`unknown anchor '(.*)' referenced`)
+	tabIndent     = regexp.MustCompile(`(?m)^ *\t[ \t]*`)
 )
 
 // syntaxError explains an error of the YAML parser, with its place and the remedy. The
@@ -112,11 +113,12 @@ func (s *source) syntaxError(err error, read int) *hcl.Diagnostic {
 	switch {
 	case strings.Contains(message, "exceeded max depth"):
 		return problem(s.span(at, at+1), "nested-too-deeply", "Nested too deep", "Lists and mappings may be nested up to %d deep. Split this up.", maxNesting)
-	case strings.Contains(message, "cannot start any token"):
+	case strings.Contains(message, "cannot start any token"), strings.Contains(message, "tab character"):
+		// Behind a plain value the scanner has read the value alone, and the tab is on a line below.
 		from := s.lines[line-1]
-		indent := s.text[from : len(s.text)-len(strings.TrimLeft(s.text[from:], " \t"))]
-		if tab := strings.IndexByte(indent, '\t'); tab >= 0 {
-			return problem(s.span(from+tab, from+len(indent)), "yaml-tab", "Tab in indentation", "YAML is indented with spaces only. Replace the tab.")
+		tab := tabIndent.FindStringIndex(s.text[from:])
+		if tab != nil && (tab[0] == 0 || strings.Contains(message, "tab character")) {
+			return problem(s.span(from+tab[0], from+tab[1]), "yaml-tab", "Tab in indentation", "YAML is indented with spaces only. Replace the tab.")
 		}
 		return problem(s.span(at, at+1), "invalid-yaml", "Value starts with a special character", "A YAML value cannot start with %q. Put the text in quotes.", s.text[at:min(at+1, len(s.text))])
 	case strings.Contains(message, "mapping values are not allowed"):

@@ -16,6 +16,7 @@ func TestMistakesAreExplainedAndPlaced(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"plan:\n  p:\n\tsummary: x\n", "3:1 Tab in indentation"},
 		{"plan:\n\tp:\n\t\tsummary: x\n", "2:1 Tab in indentation"},
+		{"workload:\n  chat:\n    a: 1\n\tb: 2\n    c: 3\n", "4:1 Tab in indentation"},
 		{"plan:\n  p:\n    summary: a: b\n", "3:15 Colon out of place"},
 		{"plan:\n  p\n    summary: x\n", "3:12 Colon out of place"},
 		{"a:\n  b: 1\n   c: 2\nd: 1\n", "3:5 Colon out of place"},

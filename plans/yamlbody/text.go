@@ -36,7 +36,7 @@ func (b *builder) scalarNode(n *Node, y *yaml.Node, from int) {
 		expr, diags := t.parse(hclsyntax.LexTemplate, hclsyntax.ParseTemplate)
 		b.diags = append(b.diags, diags...)
 		if wrap, ok := expr.(*hclsyntax.TemplateWrapExpr); ok {
-			expr = wrap.Wrapped // its type is that of what is in it
+			expr = wrap.Wrapped // it has the type of its content
 		}
 		if !diags.HasErrors() {
 			t.Expression = expr
@@ -60,7 +60,7 @@ func (b *builder) plain(n *Node, y *yaml.Node) bool {
 		}
 		n.Expr = literal(v, n.Range)
 	case y.Tag == "!!int", y.Tag == "!!float":
-		b.fail(n.Range, "yaml-value", "Ambiguous number", "YAML parsers disagree on what %s is. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
+		b.fail(n.Range, "yaml-value", "Ambiguous number", "YAML parsers disagree on the meaning of %s. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
 	default:
 		return false // YAML 1.2 has no dates; what looks like one is text
 	}

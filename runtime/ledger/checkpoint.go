@@ -77,7 +77,7 @@ func (l *Ledger) resume(cp *checkpoint, s *scanned) (good int64, err error) {
 		return 0, fmt.Errorf("ledger %s is signed, and without a key nothing can be added to it: use the key that signed it, or another state directory (--state)", l.path)
 	case cp.signed():
 		if _, err := l.signer.Verify(cp.text); err != nil {
-			return 0, fmt.Errorf("ledger %s: its checkpoint has %w, so nothing is added to it. Find out who signed it: use that key, restore both from a copy, or use another state directory (--state)", l.path, err)
+			return 0, fmt.Errorf("ledger %s: its checkpoint has %w, so nothing is added to it. Find its signer: use that key, restore both from a copy, or use another state directory (--state)", l.path, err)
 		}
 		return s.ends[cp.size-1], s.checkTail(l.path, cp)
 	case l.signer != nil && len(s.Records) > 0:

@@ -114,8 +114,8 @@ type Level struct {
 	Verdict verdict.Verdict  `json:"verdict"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Seconds float64          `json:"seconds"`
-	// Launch is the launch that it ran in, and Against are those it was compared with:
-	// from what they keep it can be decided again.
+	// Launch is the launch that it ran in, and Against are the launches it was compared
+	// with: from their artifacts it can be decided again.
 	Launch  string   `json:"launch,omitempty"`
 	Against []string `json:"against,omitempty"`
 }
@@ -190,7 +190,7 @@ type Evidence struct {
 	Accepted bool                       `json:"accepted,omitempty"`
 	Broken   verdict.Verdict            `json:"broken,omitempty"`
 	Cause    verdict.Reason             `json:"cause,omitzero"`
-	// Session is that of the launches, Max the maximum of launches per arm of its
+	// Session is the session of the launches, Max the maximum of launches per arm of its
 	// benchmark, and Noise the launch noise recorded before the session started, by
 	// metric address: the minimum for the standard deviation of launches.
 	Session string                   `json:"session,omitempty"`

@@ -41,7 +41,7 @@ func (d Draw) leads(earlier Draw) bool {
 // revealedDraws are the draws of a run revealed by launches on record.
 type revealedDraws struct {
 	// last is the furthest verified draw, open the earlier steps not revealed: of
-	// launches that run beside the one that revealed last, or that were never recorded.
+	// launches that run in parallel with the one that revealed last, or that were never recorded.
 	last Draw
 	open map[int]bool
 }

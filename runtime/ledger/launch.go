@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -276,6 +277,17 @@ func (l *Launch) Counts() bool { return l.OK && len(l.Invalid) == 0 && len(l.Gar
 // Crashed reports whether the engine ended the launch by itself, also before it was ready,
 // and not for a mistake of the plan or the machine.
 func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil && !l.Excused() }
+
+// Decode is the decode speed that a launch showed, in tok/s: the median of its first cell
+// that has one, 0 if none has.
+func (l *Launch) Decode() float64 {
+	for _, metric := range slices.Sorted(maps.Keys(l.Metrics)) {
+		if strings.HasSuffix(metric, ".tg") {
+			return l.Metrics[metric].Stats["median"]
+		}
+	}
+	return 0
+}
 
 // Excused reports whether what broke it is a mistake of the plan or the machine, which is
 // held against no variant.

@@ -191,7 +191,7 @@ func (l *Ledger) put(b []byte) error {
 		return fmt.Errorf("%w; the ledger is unchanged: free some space or repair the disk, then try again", err)
 	}
 	if err := SyncDir(filepath.Dir(l.path)); err != nil {
-		l.broken = fmt.Errorf("what was written may not be durable (%w); repair the disk and open the ledger again", err)
+		l.broken = fmt.Errorf("the written records may not be durable (%w); repair the disk and open the ledger again", err)
 		return l.broken
 	}
 	l.size += int64(len(b))
@@ -209,7 +209,7 @@ func (l *Ledger) Close() error {
 	return l.file.Close()
 }
 
-// Index is that of all records. It changes with the next append.
+// Index is the index of all records. It changes with the next append.
 func (l *Ledger) Index() *Index { return l.state.Index }
 
 // Notices are messages for a person: a tail that was set aside, and why nothing is signed.

@@ -28,7 +28,7 @@ type Retraction struct {
 // decision about the gate and no later one.
 type Waiver struct {
 	Node string `json:"node"`
-	// Attempt and Verdict are those of the decision.
+	// Attempt and Verdict identify the decision.
 	Attempt int             `json:"attempt"`
 	Verdict verdict.Verdict `json:"verdict"`
 	Reason  string          `json:"reason"`

@@ -134,12 +134,10 @@ func sampleOf(launches []*ledger.Launch, address, statistic string) (s Sample, w
 // N is how many launches have it.
 func (s Sample) N() int { return len(s.Values) }
 
-// BetterThan reports whether s is better than another sample of its metric.
-func (s Sample) BetterThan(o Sample) bool {
-	if s.Better == measure.Lower {
-		return s.Mean < o.Mean
-	}
-	return s.Mean > o.Mean
+// first is the sample of the first launches alone.
+func (s Sample) first(n int) Sample {
+	s.Sample, _ = stats.SampleOf(s.Values[:min(n, s.N())])
+	return s
 }
 
 // Text is the mean with the standard deviation over launches, and its unit.
@@ -154,6 +152,14 @@ func (s Sample) Text() string {
 	default:
 		return text + " " + s.Unit
 	}
+}
+
+// Brief is the mean with three digits.
+func (s Sample) Brief() string {
+	if s.N() == 0 {
+		return "–"
+	}
+	return verdict.Short(s.Mean, s.Unit)
 }
 
 // Bare is Text without the unit, where that is in the head of its column.

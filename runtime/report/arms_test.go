@@ -64,19 +64,19 @@ func TestArmsStand(t *testing.T) {
 	var got []string
 	for _, a := range Arms(s.st) {
 		v, _ := a.Of("chat.tg", "median")
-		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.Bare()))
+		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.WithoutCauses()))
 	}
 	if want := "s-1 baseline 3 20.07 ± 0.3|s-1 draft[short] 3 40.07 ± 0.31"; strings.Join(got, "|") != want {
 		t.Errorf("%s, want %s", strings.Join(got, "|"), want)
 	}
 	page := markdown(t, s)
-	if head, _, _ := strings.Cut(page, "\n## "); !strings.Contains(head, "| chat tg (tok/s) | 20.07 ± 0.3 | 40.07 ± 0.31 |") || strings.Contains(page, "9000 ") || strings.Contains(page, "282018") {
+	if !strings.Contains(page, "| chat.tg | 20.1 tok/s | 40.1 tok/s | +100% better |") || strings.Contains(page, "9000 ") || strings.Contains(page, "282018") {
 		t.Errorf("a launch that does not count is averaged:\n%s", page)
 	}
 }
 
 // TestChangeIsOfWhatDecided: a change by which a rule decided has that decision's estimate
-// and bounds, in its own direction, and any other its 95% interval.
+// and bounds, in its own direction, and the means of its launches; any other its 95% interval.
 func TestChangeIsOfWhatDecided(t *testing.T) {
 	at := func(x float64) *float64 { return &x }
 	launches := func(variant string, values ...float64) (out []*ledger.Launch) {
@@ -94,19 +94,25 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 		tests []*verdict.Test
 		low   float64
 		want  string
+		row   string
 	}{
-		{[]*verdict.Test{nil, test}, 0.05, "-10.0% [-15.0%, -5.0%] better, by the first 2"},
-		{[]*verdict.Test{test}, -0.02, "~ -10.0% [-15.0%, +2.0%], by the first 2"},
-		{[]*verdict.Test{{Relation: "gain", Metric: "chat.ttft", Stat: "p99", Estimate: at(1), Low: at(1), High: at(1), Launches: test.Launches, BaseLaunches: test.BaseLaunches}}, 0, "~ -11.7% (95% CI -23.0% to +1.2%)"},
-		{nil, 0, "~ -11.7% (95% CI -23.0% to +1.2%)"},
+		{[]*verdict.Test{nil, test}, 0.05, "-10.0% [-15.0%, -5.0%] better, by the first 2", "10 → 9 ms -10% better"},
+		{[]*verdict.Test{test}, -0.02, "~ -10.0% [-15.0%, +2.0%], by the first 2", "10 → 9 ms ~ -10%"},
+		{[]*verdict.Test{{Relation: "gain", Metric: "chat.ttft", Stat: "p99", Estimate: at(1), Low: at(1), High: at(1), Launches: test.Launches, BaseLaunches: test.BaseLaunches}}, 0, "~ -11.7% (95% CI -23.0% to +1.2%)", "10.5 → 9.24 ms ~ -12%"},
+		{nil, 0, "~ -11.7% (95% CI -23.0% to +1.2%)", "10.5 → 9.24 ms ~ -12%"},
 	} {
 		test.Low = &c.low
 		by := Tests{}
 		for _, t := range c.tests {
 			by.add(t)
 		}
-		if got := Compare(own, base, Column{Cell: "chat", Metric: "ttft", Stat: "median"}, by).ChangeText(); got != c.want {
+		column := Column{Cell: "chat", Metric: "ttft", Stat: "median"}
+		if got := Compare(own, base, column, by).ChangeText(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+		m, _ := (&Port{Arm: own, Parent: base, ports: &Ports{tests: by}}).Row(column)
+		if got := m.FromTo() + " " + m.Brief(); got != c.row {
+			t.Errorf("a row is %q, want %q", got, c.row)
 		}
 	}
 }

@@ -54,9 +54,6 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s was sent %q, want %q", cell, got, want)
 		}
 	}
-	if got := across([]*ledger.Launch{l}, Column{Metric: "itl", Stat: "p99"}, "users.c16"); got != "not enough samples (8 of at least 299)" {
-		t.Errorf("a percentile of eight values is %q", got)
-	}
 }
 
 // A launch of a command holds no cells, and is shown by what it measured.
@@ -70,23 +67,23 @@ func TestGroupsWithoutCells(t *testing.T) {
 	}
 }
 
-// TestAcross: the log of zero is no number, and no mean is zero for it.
-func TestAcross(t *testing.T) {
+// TestBrief: the log of zero is no number, and no mean is zero for it.
+func TestBrief(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
 		want   string
 	}{
-		{[]float64{0, 3}, "1.5 ± 2.1"},
-		{[]float64{1, 4}, "2 ± 2"},
-		{[]float64{7}, "7"},
+		{[]float64{0, 3}, "1.5 tok/s"},
+		{[]float64{1, 4}, "2 tok/s"},
 		{nil, "–"},
 		{[]float64{1, math.Inf(1)}, "–"},
 	} {
-		var launches []*ledger.Launch
+		a := &Arm{}
 		for _, v := range c.values {
-			launches = append(launches, &ledger.Launch{OK: true, Metrics: map[string]measure.Summary{"chat.tg": {Stats: map[string]float64{"median": v}}}})
+			a.Launches = append(a.Launches, tgLaunch(v))
 		}
-		if got := across(launches, Column{Cell: "chat", Metric: "tg", Stat: "median"}, ""); got != c.want {
+		m, _ := (&Port{Arm: a, ports: &Ports{}}).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
+		if got := m.After(); got != c.want {
 			t.Errorf("%v: %q, want %q", c.values, got, c.want)
 		}
 	}

@@ -230,16 +230,33 @@ func (d Comparison) ChangeText() string {
 	if d.Decided > 0 && d.Decided < min(d.Old.N(), d.New.N()) {
 		of = fmt.Sprintf(", by the first %d", d.Decided)
 	}
+	return d.judged(text) + of
+}
+
+// Brief is ChangeText without bounds: "+34% better", "12× better", "~ -2.1%".
+func (d Comparison) Brief() string {
+	switch {
+	case d.Change == nil:
+		return "–"
+	case !d.Absolute:
+		return d.judged(verdict.Faster(*d.Change))
+	case *d.Change > 0:
+		return d.judged("+" + verdict.Short(*d.Change, d.Unit))
+	}
+	return d.judged(verdict.Short(*d.Change, d.Unit))
+}
+
+// judged is a change with what it means: better or worse only if its bounds exclude none.
+func (d Comparison) judged(change string) string {
 	switch {
 	case d.Low != nil && !d.Significant():
-		text = "~ " + text
+		return "~ " + change
 	case !d.Significant() || d.Better == measure.Neither:
+		return change
 	case *d.Change > 0 == (d.Better == measure.Higher):
-		text += " better"
-	default:
-		text += " worse"
+		return change + " better"
 	}
-	return text + of
+	return change + " worse"
 }
 
 // ComparisonNotes are what the table leaves out, each cause once, and how to read it.
@@ -265,9 +282,6 @@ func ComparisonNotes(all []Comparison) (notes []string) {
 	}
 	return notes
 }
-
-// Moved returns what a decided feature demonstrably changed, by its launches.
-type Moved func(d *ledger.Decision) []gates.Movement
 
 // Decided puts the estimate and the bounds of a decision on the changes by which one of its
 // rules was decided.

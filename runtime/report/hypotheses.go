@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -32,36 +31,38 @@ type Claim struct {
 func Claims(st *store.Store) []Claim {
 	all := []Claim{}
 	for _, d := range Standing(st) {
-		if d.Kind == ledger.KindFeature && d.Hypothesis != nil {
-			c := claimOf(d.Decision)
-			c.Outcome = cmp.Or(c.Outcome, "open")
+		if c, has := ClaimOf(d.Decision); has && d.Kind == ledger.KindFeature {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-func claimOf(d *ledger.Decision) Claim {
+// ClaimOf is a feature's hypothesis, if it has one, open until it was tested.
+func ClaimOf(d *ledger.Decision) (c Claim, has bool) {
 	h := d.Hypothesis
-	c := Claim{
+	if h == nil {
+		return c, false
+	}
+	c = Claim{
 		Feature: d.Feature, Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: h.Measured,
-		Outcome: h.Outcome, PostHoc: h.PostHoc, Verdict: d.Verdict,
+		Outcome: cmp.Or(h.Outcome, "open"), PostHoc: h.PostHoc, Verdict: d.Verdict,
 	}
 	if h.Test == nil || len(h.Test.Comparisons) != 1 {
-		return c
+		return c, true
 	}
 	// The number that decided, and not the plain mean of all launches with its 95% interval,
 	// which may be beyond a claim that is open.
 	t, arm := h.Test.Comparisons[0].Test, ""
 	if !t.Bounded() || t.N() == 0 {
-		return c
+		return c, true
 	}
 	if t.Against != "" {
 		arm = " per arm"
 	}
 	low, high := verdict.FormatDistinct(*t.Low, *t.High, t.OwnUnit())
 	c.Tested = fmt.Sprintf("%s (bounds %s to %s, %s%s)", verdict.Number(*t.Estimate, t.OwnUnit()), low, high, verdict.Launches(t.N()), arm)
-	return c
+	return c, true
 }
 
 // seen is the measured result to show: the number that decided, if there is one, as in
@@ -94,20 +95,4 @@ func ClaimTable(claims []Claim) Table {
 		t.Rows = append(t.Rows, []string{c.Feature, c.Metric + " " + c.Expect, c.seen(), c.Words(), string(c.Verdict)})
 	}
 	return t
-}
-
-// Hypotheses is the table of all hypotheses.
-func (p *Writer) Hypotheses() {
-	claims := Claims(p.st)
-	if len(claims) == 0 {
-		return
-	}
-	p.Line("## Hypotheses\n")
-	p.Table(ClaimTable(claims))
-	for _, n := range ClaimNotes(claims) {
-		p.Line("%s\n", n)
-	}
-	if slices.ContainsFunc(claims, func(c Claim) bool { return c.PostHoc }) {
-		p.Line("POST HOC: the claim was made or changed after its launches were measured, so it predicts nothing.\n")
-	}
 }

@@ -19,7 +19,7 @@ func TestClaimShowsItsTest(t *testing.T) {
 			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []verdict.Look{{N: 3}},
 		}}}},
 	}
-	c := claimOf(&ledger.Decision{Hypothesis: h})
+	c, _ := ClaimOf(&ledger.Decision{Hypothesis: h})
 	if want := "+9.8% (bounds +0.7% to +14.8%, 3 launches per arm)"; c.seen() != want {
 		t.Errorf("%q, want %q", c.seen(), want)
 	}
@@ -27,7 +27,7 @@ func TestClaimShowsItsTest(t *testing.T) {
 		t.Error(notes)
 	}
 	h.Test = nil
-	if c = claimOf(&ledger.Decision{Hypothesis: h}); c.seen() != h.Measured.String() || ClaimNotes([]Claim{c}) != nil {
+	if c, _ = ClaimOf(&ledger.Decision{Hypothesis: h}); c.seen() != h.Measured.String() || ClaimNotes([]Claim{c}) != nil {
 		t.Errorf("without a test: %q", c.seen())
 	}
 }

@@ -16,15 +16,16 @@ type Writer struct {
 	strings.Builder
 	st    *store.Store
 	now   time.Time
-	moved Moved
+	ports *Ports
 	// told tracks which causes were printed, each once.
 	told verdict.Page
 }
 
-// NewWriter writes of a state directory; moved may be nil if nothing is known.
-func NewWriter(st *store.Store, moved Moved) *Writer {
-	return &Writer{st: st, now: time.Now(), moved: moved}
-}
+// NewWriter writes of a state directory.
+func NewWriter(st *store.Store) *Writer { return &Writer{st: st, now: time.Now()} }
+
+// Next is a Writer of the next page.
+func (p *Writer) Next() *Writer { return &Writer{st: p.st, now: p.now, ports: p.Ports()} }
 
 // Raw is text that is Markdown already.
 type Raw string
@@ -39,8 +40,12 @@ func (p *Writer) Line(format string, args ...any) {
 	fmt.Fprintf(p, format+"\n", args...)
 }
 
-// Table writes a table and an empty line.
-func (p *Writer) Table(t Table) { p.WriteString(t.Markdown()) }
+// Table writes a table and an empty line, or nothing without rows.
+func (p *Writer) Table(t Table) {
+	if len(t.Rows) > 0 {
+		p.WriteString(t.Markdown())
+	}
+}
 
 // List writes items and an empty line, or nothing without items.
 func (p *Writer) List(items []string) {

@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Markdown writes the results page; moved may be nil if nothing is known.
-func Markdown(w io.Writer, st *store.Store, moved Moved) error {
+// Markdown writes the results page.
+func Markdown(w io.Writer, st *store.Store) error {
 	runs := st.Runs()
 	if len(runs) == 0 {
 		return fmt.Errorf("nothing was applied here, so there is nothing to report")
@@ -25,9 +25,9 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	if err != nil {
 		return err
 	}
-	p := NewWriter(st, moved)
+	p := NewWriter(st)
 	p.Line("# Results of plan %s\n", v.Plan)
-	p.Headline()
+	p.Answer()
 	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(st).State]
 	switch {
 	case v.Done:
@@ -35,41 +35,61 @@ func Markdown(w io.Writer, st *store.Store, moved Moved) error {
 	case state == "":
 		state = "under way, or killed"
 	}
-	p.Line("Run `%s` of %s: %s.\n", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
+	p.Line("Run `%s` of %s: %s.", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
 	if s := v.Start; s != nil {
 		p.Line("%s, plan digest `%.16s`. Machine: %s.\n", s.Tool, s.PlanDigest, verdict.Pairs(s.Environment, " ", ", "))
 	}
-	p.Gates()
-	p.Again()
-	p.Comparisons()
-	p.Features()
-	p.Stack()
-	p.Targets()
-	p.Hypotheses()
-	p.launches()
-	p.Line("Workload labels: pp2048 tg32 @ d4096, c16 means prompts of 2048 tokens after 4096 of context, answers")
-	p.Line("of 32, 16 concurrent requests. Each number is the mean over the launches that the decision read, of a launch's value: the")
-	p.Line("median, or the percentile or total in the column's name; ± is the standard deviation over launches. The mean is of logs unless")
-	p.Line("a value is zero, and ± then the standard deviation of the logs times the mean. Below it is the change from the variant it was")
-	p.Line("compared with: [low, high] are the bounds of the decision that a rule made by it, 95%% CI is an interval by which nothing was")
-	p.Line("decided, and ~ marks a change that the launches do not show.")
-	_, err = io.WriteString(w, p.String())
-	return err
-}
-
-// Features are those with a decision, with what it follows from.
-func (p *Writer) Features() {
-	for _, d := range Standing(p.st) {
+	p.Line("%s\n", p.Ports().Setup())
+	p.Gates("## Gates")
+	for _, d := range Standing(st) {
 		if d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria {
 			p.feature(d.Decision)
 		}
 	}
+	p.Stack()
+	p.Targets()
+	p.Comparisons()
+	p.Line("%s\n", Raw(Legend))
+	p.Line("`mxflow show --all` has every launch, `mxflow explain NODE` every look at them.")
+	_, err = io.WriteString(w, p.String())
+	return err
 }
 
+// Answer is the result in one sentence, and the command that measures what it lacks.
+func (p *Writer) Answer() {
+	p.Line("**%s**\n", verdict.FullStop(AnswerOf(p.st, p.now).String()))
+	if ends := EndsOf(p.st); ends.Command != "" {
+		p.Line("%s\n\n```sh\n%s\n```\n", Raw(Apart), Raw(ends.Command))
+	}
+}
+
+// Legend explains the numbers of a feature's table.
+const Legend = "Numbers are means over launches. A rule's bound is the largest threshold that would also have passed (or the " +
+	"smallest that would also have failed). Better and worse: the bounds exclude no change; ~: they do not. ≈ multiplies the " +
+	"steps from the baseline, each measured in its own session."
+
+// feature is one port: its rules by the numbers that decided them, and one table.
 func (p *Writer) feature(d *ledger.Decision) {
-	p.Line("## %s: %s\n", verdict.Capital(strings.Replace(d.Node, ".", " ", 1)), OverruledOf(d, nil, p.now).Word())
-	for _, line := range verdict.Lines(d.Marks()) {
-		p.Line("%s.\n", line)
+	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), verdictWord(d.Verdict, len(d.OnSeenData) > 0))
+	p.Rules(d)
+	if port := p.Ports().For(d); port != nil && d.Kind == ledger.KindFeature {
+		p.Table(port.Table())
+	}
+}
+
+// Ports are the variants as they were last measured.
+func (p *Writer) Ports() *Ports {
+	if p.ports == nil {
+		p.ports = PortsOf(p.st)
+	}
+	return p.ports
+}
+
+// Rules are a feature's hypothesis, its levels and rules, each by what decided it, and what
+// no rule reads.
+func (p *Writer) Rules(d *ledger.Decision) {
+	for _, mark := range d.Marks() {
+		p.Line("%s\n", verdict.Sentence(mark))
 	}
 	if r := d.Retraction; r != nil {
 		p.Line("No longer: %s The following was %s.\n", verdict.Stopped(r.Of(d.Node)), Withdrawn(r))
@@ -79,85 +99,107 @@ func (p *Writer) feature(d *ledger.Decision) {
 			}
 		}
 	}
-	if h := d.Hypothesis; h != nil {
-		p.Line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
-		if c := claimOf(d); c.seen() != "–" {
-			outcome := ""
-			if h.Outcome != "" {
-				outcome = " Hypothesis " + c.Words() + "."
-			}
-			p.Line("Measured: %s.%s", c.seen(), outcome)
+	if c, has := ClaimOf(d); has {
+		what, measured := c.Metric+" "+c.Expect, " Measured: "+c.seen()+"."
+		if t := d.Hypothesis.Test; t != nil && t.Deciding() != nil {
+			named := *t
+			named.Name, measured = c.Metric, ""
+			what = named.Brief()
 		}
-		p.Line("")
+		p.Line("Hypothesis %s: %s, because %s.%s\n", c.Words(), what, strings.TrimSuffix(c.Because, "."), measured)
 	}
-	if len(d.Levels) > 0 {
-		// Those of the stack that it builds on, qualified beside it, have its name before theirs.
-		var own, under []string
-		on := ""
-		for _, l := range d.Levels {
-			if variant, level, of := strings.Cut(l.Name, "/"); of {
-				on, under = variant, append(under, level+" "+string(l.Verdict))
-				continue
-			}
-			own = append(own, l.Name+" "+string(l.Verdict))
+	var passed, levels []string
+	for _, l := range d.Levels {
+		if l.Verdict == verdict.Pass {
+			passed = append(passed, l.Name)
+			continue
 		}
-		words := strings.Join(own, ", ")
-		if on != "" {
-			words += fmt.Sprintf("; base (%s): %s", on, strings.Join(under, ", "))
-		}
-		p.Line("Levels: %s.\n", words)
+		levels = append(levels, l.Name+" "+string(l.Verdict))
 	}
-	t := Table{Head: []string{"Criterion", "Rule", "Verdict", "Evidence"}}
+	if len(passed) > 0 {
+		levels = append([]string{strings.Join(passed, ", ") + " passed"}, levels...)
+	}
+	if len(levels) > 0 {
+		p.Line("Levels: %s.\n", strings.Join(levels, "; "))
+	}
+	var items []string
+	without := map[string][]string{} // rules that could not be tested, by the cause
 	for _, r := range d.Rules {
-		t.Rows = append(t.Rows, []string{RuleLabel(r), "`" + r.Expr + "`", string(r.Verdict), strings.Join(Told(&p.told, d, r.Reasons), "\n")})
+		cause := untested(r)
+		without[cause.Key()] = append(without[cause.Key()], r.Name)
 	}
-	p.Table(t)
-	if len(d.Findings) > 0 {
-		p.Line("Besides the criteria:\n")
-	}
-	p.List(verdict.Lines(d.Findings))
-	p.Side(d)
-}
-
-// RuleLabel is the name of a rule in tables.
-func RuleLabel(r ledger.Rule) string {
-	if !r.Decides {
-		return r.Name + " (recorded only)"
-	}
-	return r.Name
-}
-
-// Side are a decided feature's changed metrics, and its variants side by side.
-func (p *Writer) Side(d *ledger.Decision) {
-	if p.moved != nil {
-		if all := p.moved(d); len(all) > 0 {
-			p.Line(MovedTitle + "\n")
-			p.Table(Movements(all))
+	for _, r := range d.Rules {
+		word := string(r.Verdict)
+		if !r.Decides {
+			word += " (recorded only)"
+		}
+		cause := untested(r)
+		switch names := without[cause.Key()]; {
+		case cause.IsZero():
+			items = append(items, word+": "+p.by(d, r))
+		case r.Name == names[0]:
+			items = append(items, fmt.Sprintf("%s: %s: %s", word, verdict.And(names), strings.Join(Told(&p.told, d, []verdict.Reason{cause}), "; ")))
 		}
 	}
-	for _, t := range ArmTables(p.st, d) {
-		p.Table(t)
-	}
-	p.List(verdict.Lines(Limits(ArmsOf(p.st, d)...)))
+	p.List(append(items, verdict.Lines(d.Findings)...))
 }
 
-// Gates are the phases in the plan's order, and the baseline if it did not pass.
-func (p *Writer) Gates() {
-	p.Line("## Gates\n")
+// Causes are why the rules of a decision could not be tested, each once, or else what it
+// follows from.
+func Causes(d *ledger.Decision) (causes []verdict.Reason) {
+	for _, r := range d.Rules {
+		if cause := untested(r); !cause.IsZero() && !slices.ContainsFunc(causes, cause.Equal) {
+			causes = append(causes, cause)
+		}
+	}
+	if len(causes) == 0 {
+		return d.Why()
+	}
+	return append(causes, d.Marks()...)
+}
+
+// untested is why a rule could not be tested, as others of its feature could not.
+func untested(r ledger.Rule) verdict.Reason {
+	if len(r.Reasons) == 1 && r.Reasons[0].Kind == code.Missing.Kind && len(r.Reasons[0].Causes) == 1 {
+		return r.Reasons[0].Causes[0]
+	}
+	return verdict.Reason{}
+}
+
+// by is a rule with the number that decided it, or with its reasons.
+func (p *Writer) by(d *ledger.Decision, r ledger.Rule) string {
+	if r.Deciding() != nil {
+		return r.Brief()
+	}
+	return strings.TrimSuffix(r.Name+": "+strings.Join(Told(&p.told, d, r.Reasons), "; "), ": ")
+}
+
+// Gates are the phases in the plan's order, and the baseline and steps that did not pass,
+// each by what decided it, below a title.
+func (p *Writer) Gates(title string) {
 	t := Table{Head: []string{"Phase", "Verdict", "Why"}}
 	for _, r := range Rows(p.st) {
-		switch phase, isPhase := PhaseNode(r.Node); {
+		phase, isPhase := PhaseNode(r.Node)
+		switch d := r.Decided; {
 		case r.Gone:
-		case r.Decided != nil && (isPhase || r.Node == ledger.Baseline && !r.Decided.Verdict.Unlocks()):
-			d := r.Decided.Decision
-			why, o := strings.Join(Told(&p.told, d, d.Why()), "\n"), OverruledOf(d, p.st.Waiver(d.Node), p.now)
+		case d != nil && (isPhase || r.Node == ledger.Baseline && !d.Verdict.Unlocks()):
+			o := OverruledOf(d.Decision, p.st.Waiver(d.Node), p.now)
+			var why []string
 			if o.State != "" && !slices.EqualFunc(o.Reasons, d.Why(), verdict.Reason.Equal) {
-				why = verdict.Semicolons(o.Reasons) + "\n" + why
+				why = append(why, verdict.Semicolons(o.Reasons))
 			}
-			t.Rows = append(t.Rows, []string{cmp.Or(d.Phase, d.Node), "**" + o.Word() + "**", why})
+			why = append(why, Told(&p.told, d.Decision, d.Reasons)...)
+			for _, rule := range d.Rules {
+				why = append(why, p.by(d.Decision, rule))
+			}
+			why = append(why, Told(&p.told, d.Decision, d.Notes)...)
+			t.Rows = append(t.Rows, []string{cmp.Or(phase, d.Node), "**" + o.Word() + "**", strings.Join(why, "\n")})
 		case !r.Locked.IsZero() && isPhase:
 			t.Rows = append(t.Rows, []string{phase, "locked", r.Locked.String()})
 		}
+	}
+	if len(t.Rows) > 0 {
+		p.Line("%s\n", title)
 	}
 	p.Table(t)
 }
@@ -168,9 +210,25 @@ func PhaseNode(node string) (phase string, ok bool) {
 	return phase, ok && !strings.Contains(phase, ".step.")
 }
 
+// quoted leaves one quote of an answer in a reason, and counts the others.
+func quoted(r verdict.Reason) verdict.Reason {
+	causes := make([]verdict.Reason, len(r.Causes))
+	for i, c := range r.Causes {
+		causes[i] = quoted(c)
+	}
+	if len(causes) > 1 && causes[0].Kind == code.AnswerGarbage.Kind {
+		causes = verdict.Few(causes, 1)
+	}
+	return r.From(causes...)
+}
+
 // Told are a decision's reasons as lines: its own tests' findings every time, what
 // prevented them once per page.
 func Told(page *verdict.Page, d *ledger.Decision, reasons []verdict.Reason) []string {
+	reasons = slices.Clone(reasons)
+	for i, r := range reasons {
+		reasons[i] = quoted(r)
+	}
 	if lines := page.Each(reasons...); !TestsDecided(d) {
 		return lines
 	}
@@ -199,92 +257,4 @@ func TestsDecided(d *ledger.Decision) bool {
 		}
 	}
 	return true
-}
-
-// ArmTables are the variants of a decision side by side: a table per workload, and for
-// what a launch has once. Below each number is its change from the parent's in its session.
-func ArmTables(st *store.Store, d *ledger.Decision) (tables []Table) {
-	arms, by := ArmsOf(st, d), tests(d)
-	all := launchesOf(arms)
-	parent := EvidenceOf(d).Parent.Name
-	for _, g := range Groups(all) {
-		t := Table{Head: []string{"Variant", "Launches"}}
-		if g.ByCell() {
-			t.Head = append([]string{"Workload", "Sent"}, t.Head...)
-		}
-		for _, c := range g.Columns {
-			t.Head = append(t.Head, c.Head)
-		}
-		for _, cell := range g.Cells {
-			for _, a := range arms {
-				row := []string{a.Variant, fmt.Sprint(len(a.Launches))}
-				if g.ByCell() {
-					row = append([]string{cell, Sent(all, cell)}, row...)
-				}
-				base := slices.IndexFunc(arms, func(b *Arm) bool { return b.Variant == parent && b.Session == a.Session })
-				for _, c := range g.Columns {
-					text := across(a.Launches, c, cell)
-					if base >= 0 && arms[base] != a {
-						at := c
-						at.Cell = cmp.Or(c.Cell, cell)
-						if change := Compare(a, arms[base], at, by).ChangeText(); change != "–" {
-							text += "\n" + change
-						}
-					}
-					row = append(row, text)
-				}
-				t.Rows = append(t.Rows, row)
-			}
-		}
-		tables = append(tables, t)
-	}
-	return tables
-}
-
-// across is one column over the launches of a variant. A percentile for which a launch has
-// too few values is marked.
-func across(launches []*ledger.Launch, c Column, cell string) string {
-	if s, whole := sampleOf(launches, c.Address(cell), c.Stat); whole {
-		return s.Bare()
-	}
-	for _, l := range launches {
-		if s, there := c.Of(l, cell); !there {
-			return "–"
-		} else if _, has := s.Stats[c.Stat]; !has {
-			return gates.Lacks(s, c.Stat).String()
-		}
-	}
-	return "–"
-}
-
-// launches writes the list of individual launches, so nobody has to trust a mean.
-func (p *Writer) launches() {
-	p.Line("## Launches\n")
-	t := Table{Head: []string{"Launch", "Purpose", "Variant", "Seconds", "Outcome"}}
-	for _, l := range p.st.Launches(store.LaunchFilter{}) {
-		outcome := "ok"
-		switch {
-		case !l.OK:
-			outcome = l.Error.String()
-		case len(l.Invalid) > 0:
-			outcome = "invalid: " + strings.Join(verdict.Lines(l.Invalid), "\n")
-		}
-		t.Rows = append(t.Rows, []string{l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome})
-	}
-	p.Table(t)
-	p.Line("`mxflow show LAUNCH` prints all metrics of a launch and the paths of its log and samples.\n")
-}
-
-// Again is what readers must know about decisions that were not the first.
-func (p *Writer) Again() {
-	t := Table{Head: []string{"Node", "Verdict", "Note"}}
-	for _, d := range Standing(p.st) {
-		if again := d.Tries(); len(again) > 0 {
-			t.Rows = append(t.Rows, []string{d.Node, string(d.Verdict), strings.Join(verdict.Lines(again), "\n")})
-		}
-	}
-	if len(t.Rows) > 0 {
-		p.Line("## Decided more than once\n")
-		p.Table(t)
-	}
 }

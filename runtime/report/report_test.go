@@ -58,17 +58,30 @@ func TestReportSaysOnce(t *testing.T) {
 	if n := strings.Count(page, "162 ms late"); n != 1 {
 		t.Errorf("the cause is said %d times:\n%s", n, page)
 	}
-	for _, want := range []string{"| invalid | chat.tg.gain: level benchmark is invalid, see above |", "| invalid | chat.pp.gain: level benchmark is invalid, see above |", "Levels: smoke pass, benchmark invalid; base (accepted): smoke pass."} {
+	for _, want := range []string{"- invalid (recorded only): decode and prefill: level benchmark is invalid, see above", "Levels: accepted/smoke, smoke passed; benchmark invalid."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
 }
 
+// TestGarbageIsQuotedOnce: of many answers that are no text one is shown, and the others counted.
+func TestGarbageIsQuotedOnce(t *testing.T) {
+	var quotes []verdict.Reason
+	for i := range 5 {
+		quotes = append(quotes, verdict.New(code.AnswerGarbage, verdict.Int("request", i), verdict.Text("excerpt", "GARBAGE")))
+	}
+	why := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(verdict.New(code.AnswersWorse).On("wip").From(quotes...))
+	text := strings.Join(Told(&verdict.Page{}, &ledger.Decision{}, []verdict.Reason{why}), "\n")
+	if strings.Count(text, "GARBAGE") != 1 || !strings.Contains(text, "(and 4 more)") {
+		t.Error(text)
+	}
+}
+
 func markdown(t *testing.T, s *story) string {
 	t.Helper()
 	var page bytes.Buffer
-	if err := Markdown(&page, s.st, nil); err != nil {
+	if err := Markdown(&page, s.st); err != nil {
 		t.Fatal(err)
 	}
 	return page.String()
@@ -87,7 +100,7 @@ func TestReportHeadline(t *testing.T) {
 			}
 		}
 	}
-	head("**0 of 1 gate unlocked. Accepted: baseline + cache + moe.**", "were not measured together: no session launched both. This does:",
+	head("**2 of 3 ports accepted; head is inconclusive.**", "were not measured together: no session launched both. This does:",
 		"\nmxflow apply plan.hcl # after a criterion of moe on chat.tg.root.gain\n")
 	// A third port, whose rules read the baseline too, is rejected.
 	root := s.launches("s-9", "baseline", set(), 20, 20.4, 19.8, 20.1)
@@ -99,5 +112,24 @@ func TestReportHeadline(t *testing.T) {
 		d.Session, d.Evidence[0].Root = "s-9", ledger.Arm{Name: "baseline", Launches: root}
 	})
 	s.stand("s-9", "accepted", both) // another one, that wanted more rounds
-	head("| chat tg (tok/s) | 20.07 ± 0.25 | 61.1 ± 0.37 | +204.4% (95% CI +198.8% to +210.1%) better | < 0.000001 | 4 |")
+	head("**Decode +204% against the baseline (at least +198%): 2 of 4 ports accepted;")
+}
+
+// TestPortFromTheBaseline: the steps from the baseline are multiplied, and marked, where no
+// session measured both.
+func TestPortFromTheBaseline(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1")
+	s.add(baselineOf(set()))
+	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
+	cache := s.launches("s-1", "cache", set("cache=on"), 40, 40.8, 39.6, 40.2)
+	s.feature("cache", true, set("cache=on"), "baseline", base, cache, 1, 0.9)
+	parent := s.launches("s-2", "accepted", set("cache=on"), 50, 51, 49, 50)
+	s.feature("moe", true, set("cache=on", "moe=routed"), "accepted", parent, s.launches("s-2", "moe", set("cache=on", "moe=routed"), 75, 76.5, 73.5, 75), 0.5, 0.4)
+	for variant, want := range map[string]string{"cache": "+100% better", "moe": "≈ +200%"} {
+		m, has := PortsOf(s.st).Of(variant).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
+		if !has || m.Root != want {
+			t.Errorf("%s: %q, want %q", variant, m.Root, want)
+		}
+	}
 }

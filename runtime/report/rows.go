@@ -15,8 +15,8 @@ import (
 const wideTable = 5
 
 // RowTables are the tables of a comparison of engines, or one table per cell of the
-// workloads if one would be too wide. Every number is a mean over launches with its 95%
-// interval, and below it how many times better than the reference it is.
+// workloads if one would be too wide. Every number is a mean over launches, and below it how
+// many times better than the reference it is, with its 95% interval.
 func RowTables(rows []verdict.Row) (out []Table) {
 	what := "Engine"
 	if slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.Reference && r.Name == ledger.Baseline }) {
@@ -43,7 +43,7 @@ func RowTables(rows []verdict.Row) (out []Table) {
 			for _, column := range columns {
 				text := "–"
 				if c := cellOf(r.Cells, column.Address); c != nil {
-					text = verdict.CI(c.Mean, c.Low, c.High, "")
+					text = verdict.Short(c.Mean, "")
 					if c.Speedup != nil {
 						text += "\n" + verdict.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
 					}
@@ -103,7 +103,7 @@ func RowNotes(rows []verdict.Row) (notes []string) {
 }
 
 // RowLegend explains how to read the numbers.
-const RowLegend = "Means over launches with their 95% intervals; × is the improvement over the reference: for every metric, more than 1 is better. Tokens are counted by each engine's own tokenizer."
+const RowLegend = "Means over launches; × is the improvement over the reference with its 95% interval: for every metric, more than 1 is better. Tokens are counted by each engine's own tokenizer."
 
 // Effects is the table of what knob values do to each metric, alone and together.
 // Undemonstrated effects are included, to show their bounds.

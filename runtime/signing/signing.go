@@ -101,7 +101,7 @@ func create(path string) (*Key, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	// Linked into place when complete, so nobody reads half a key.
+	// Linked into place when complete, so no process reads half a key.
 	whole, err := os.CreateTemp(filepath.Dir(path), ".signing-*")
 	if err != nil {
 		return nil, err

@@ -15,9 +15,9 @@ type Diff struct {
 	What string `json:"what"`
 	A    string `json:"a"`
 	B    string `json:"b"`
-	// Name is that of an observation or of a part of the environment.
+	// Name is an observation or a part of the environment.
 	Name string `json:"-"`
-	// Intended is why it may differ; empty if nobody said that it may.
+	// Intended is the reason that it may differ; empty if it was not declared.
 	Intended string `json:"intended,omitempty"`
 	// Observed is set for what the servers report about themselves.
 	Observed bool `json:"-"`

@@ -48,7 +48,7 @@ type Question struct {
 	Port  int
 }
 
-// address is that of a server, where a command is asked for.
+// address matches the address of a server, where a command is asked for.
 var address = regexp.MustCompile(`^https?://`)
 
 // UsualLaunches is the default maximum of launches per command.

@@ -64,8 +64,8 @@ type Result struct {
 	Rates  *ledger.Statistics `json:"-"`
 	Levels []ledger.Level     `json:"-"`
 
-	// numbers are those of the session's launches, and named their names in the progress
-	// output, "3 again (B)", by ID.
+	// numbers are the session's launches by ID, and named their names in the progress
+	// output, "3 again (B)".
 	numbers map[string]int
 	named   map[string]string
 }

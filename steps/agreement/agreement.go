@@ -1,8 +1,8 @@
-// Package agreement proves that a candidate's measured answers are its parent's model's:
-// the parent is asked what it says at random positions of them, and of its own, and the
-// candidate's must be shown to agree as often, within a margin. Which positions those are
-// is known only after the answers were given. It knows answers on record and a running
-// parent; it starts nothing and measures nothing (steps/session).
+// Package agreement tests whether a candidate's measured answers come from its parent's
+// model: the parent continues random positions of these answers and of its own, and must
+// be shown to agree with both equally often, within a margin. The positions are drawn
+// after the answers were given. It knows answers on record and a running parent;
+// steps/session starts and measures.
 package agreement
 
 import (
@@ -176,7 +176,7 @@ type Position struct {
 	Token  int
 }
 
-// positions are those of one arm's answers to a cell, by part.
+// positions lists the positions of one arm's answers to a cell, by part.
 func positions(answers []*Answer) map[Part][]Position {
 	open := map[string]int{}
 	for _, a := range answers {
@@ -269,7 +269,7 @@ type Recount struct {
 // the launch that answered.
 type Probes struct {
 	Of store.Origin `json:"of"`
-	// Launches are those that it was asked about.
+	// Launches lists the launches that it was asked about.
 	Launches []string `json:"launches"`
 	// All is how many positions there were to ask, by launch, cell and part.
 	All   map[string]map[string]map[Part]int `json:"all"`
@@ -307,7 +307,7 @@ func Read(from *store.Store, l *ledger.Launch) (*Probes, error) {
 		err = from.Origin(l).Check(File, a.Of)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("what launch %s was asked: %w", l.ID, err)
+		return nil, fmt.Errorf("the probes of launch %s: %w", l.ID, err)
 	}
 	return a, nil
 }

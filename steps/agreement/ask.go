@@ -40,7 +40,7 @@ type Question struct {
 	// Own are the launches of the parent, Others those of each candidate by its name.
 	Own    []string            `json:"own"`
 	Others map[string][]string `json:"others"`
-	// Cells are those that were measured, whether or not their answers can be asked about.
+	// Cells are the measured cells, whether or not their answers can be asked about.
 	Cells   []string `json:"cells"`
 	Answers []Answer `json:"answers"`
 	// Least are the candidates' limits, as in Claim.
@@ -102,7 +102,7 @@ type cellDraw struct {
 	answers   []*Answer
 	positions map[Part][]Position
 	asked     map[Part]int
-	// part is that of each token of an answer, none of its opening.
+	// part maps each token of an answer to its part, none of its opening.
 	part map[*Answer]map[int]Part
 
 	mu      sync.Mutex
@@ -154,7 +154,7 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 	return arm
 }
 
-// ask asks so many positions of each part of each cell, with those asked before.
+// ask asks n positions of each part of each cell, with those asked before.
 func (d *drawnPositions) ask(ctx context.Context, st *launch.Started, a *Probes, most int) error {
 	// What was computed of an answer may be used again.
 	client := st.Client.Bare()

@@ -220,8 +220,8 @@ func (c Claim) Judge(a *Probes) (r Result) {
 	return r
 }
 
-// openingShare is the share of the tokens of some launches' answers that are of their opening, as
-// one of so many answers.
+// openingShare is the share of opening tokens among the tokens of some launches' answers,
+// as one of n answers.
 func (a *Probes) openingShare(launches []string, cell string) stats.Share {
 	opens, all, answers := 0, 0, 0
 	for _, id := range launches {

@@ -38,7 +38,7 @@ type Options struct {
 	StateDir string
 	// Rerun are phases, features or nodes to measure again, or "all".
 	Rerun []string
-	// Target are those to run, with their dependencies; empty means all.
+	// Target names the nodes to run, with their dependencies; empty means all.
 	Target []string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool

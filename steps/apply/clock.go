@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -23,8 +24,19 @@ type clock struct {
 	spent float64
 	least Estimate
 	// since is when the running launch started, in seconds; below 0 if none is running.
-	since float64
+	// running is how long such a launch takes at most, in 9 of 10 cases.
+	since, running float64
+	// lowest is the lowest time left that was reported since a launch last broke or was
+	// repeated; 0 for none.
+	lowest float64
 }
+
+const (
+	// steady is how much the time left may grow while nothing unforeseen happens.
+	steady = 1.5
+	// soon is the time left, in seconds, below which growth does not matter.
+	soon = 10
+)
 
 func newClock(known *LaunchHistory, left []piece, launch func(id string) (*ledger.Launch, bool)) *clock {
 	return &clock{began: time.Now(), known: known, left: left, launch: launch, least: known.of(left), since: -1}
@@ -39,9 +51,14 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 		ev.Time = now.UTC()
 	}
 	ev.Elapsed = now.Sub(c.began).Seconds()
+	return c.timed(ev)
+}
+
+// timed adds the time left to an event that has the elapsed time.
+func (c *clock) timed(ev runtime.Event) runtime.Event {
 	switch ev.Type {
 	case "launch_started":
-		c.since = ev.Elapsed
+		c.since, c.running = ev.Elapsed, c.atMost(ev)
 	case "launch_done":
 		c.since = -1
 		c.spent += ev.Seconds
@@ -71,13 +88,35 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 	if c.since >= 0 {
 		gone = ev.Elapsed - c.since
 	}
+	if ev.Again > 0 || ev.Type == "launch_done" && !ev.Why.IsZero() {
+		c.lowest = 0
+	}
 	if c.least.Low > 0 {
 		ev.ETALeast = max(0, c.least.Low+float64(c.least.Least)*between-gone)
 	}
 	if c.least.High > 0 {
-		ev.ETA = max(1, c.least.High+float64(len(c.left))*between-gone)
+		// A launch that takes longer than expected does not shorten those after it.
+		ev.ETA = max(1, c.least.High+float64(len(c.left))*between-min(gone, c.running))
+		if c.lowest > 0 {
+			ev.ETA = min(ev.ETA, steady*max(soon, c.lowest))
+			c.lowest = min(c.lowest, ev.ETA)
+		} else {
+			c.lowest = ev.ETA
+		}
 	}
 	return ev
+}
+
+// atMost is how long a launch that starts takes at most.
+func (c *clock) atMost(ev runtime.Event) float64 {
+	i := slices.IndexFunc(c.left, func(p piece) bool {
+		return p.Variant == ev.Variant && p.Purpose == ev.Level
+	})
+	if i < 0 {
+		return math.Inf(1)
+	}
+	_, high := c.known.span(c.left[i])
+	return high * c.left[i].share()
 }
 
 // done removes a launch from the remaining ones: preferably one of its variant, which

@@ -136,7 +136,7 @@ func sweepDaemon(ctx context.Context, ref daemonRef, owner string, note func(ver
 		name, processes, err := docker.SweepExec(ctx, ref.Container, owner)
 		if processes > 0 {
 			note(verdict.Say("apply.left_in_container",
-				"stopped what an earlier apply left running in container {subject} on {daemon} ({processes} of "+
+				"stopped leftovers of an earlier apply in container {subject} on {daemon} ({processes} of "+
 					"its processes)",
 				verdict.Text("daemon", host), verdict.Text("processes", strconv.Itoa(processes))).On(name))
 		}

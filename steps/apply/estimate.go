@@ -41,8 +41,8 @@ type piece struct {
 	runtime.Launch
 	node string
 	pace float64
-	// rounds are those of its session still to be made, of which slots run side by side;
-	// 0 for a launch that runs alone.
+	// rounds are the remaining rounds of its session, of which slots run side by side; 0
+	// for a launch that runs alone.
 	rounds, slots int
 }
 
@@ -98,8 +98,8 @@ func (k *LaunchHistory) of(pieces []piece) (e Estimate) {
 	return e
 }
 
-// asFast is how much slower a variant that was never launched may be than another of its
-// engine under the same load; how much faster is unknown.
+// asFast is how much slower a variant that was never launched may be than the only one of its
+// engine that was, under the same load; how much faster is unknown.
 const asFast = 2
 
 // span is the duration of a launch in 9 of 10 cases; high is 0 if unknown. A launch with
@@ -128,9 +128,19 @@ func (k *LaunchHistory) span(l piece) (low, high float64) {
 		low += start
 	}
 	others := k.newestWhere(func(t launchTime) bool { return t.engine == engine && t.purpose == l.Purpose && t.work == l.Work })
-	if len(others) > 0 {
-		_, high = within(others, func(t launchTime) float64 { return t.seconds })
-		high = max(high*asFast, low)
+	if len(others) == 0 && l.Purpose == ledger.ForAgreement { // which asks less than it asks about
+		others = k.newestWhere(func(t launchTime) bool { return t.engine == engine && t.purpose == ledger.ForBenchmark })
+	}
+	of := map[string][]launchTime{} // by variant: the slowest bounds others, and a single one says less
+	for _, t := range others {
+		of[t.variant] = append(of[t.variant], t)
+	}
+	for _, own := range of {
+		_, most := within(own, func(t launchTime) float64 { return t.seconds })
+		if len(of) == 1 {
+			most *= asFast
+		}
+		high = max(high, most, low)
 	}
 	return low, high
 }

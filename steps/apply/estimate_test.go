@@ -169,3 +169,80 @@ func TestSideBySideAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeLeft: over a first apply of two features, the time left grows by no more than half,
+// and at each launch the rest takes no longer in 9 of 10 cases.
+func TestTimeLeft(t *testing.T) {
+	draw := rand.New(rand.NewPCG(3, 4))
+	for _, sd := range []float64{0.02, 0.1, 0.25} {
+		const applies = 20
+		held, known := 0, 0
+		for range applies {
+			var plan []piece
+			var made []*ledger.Launch
+			for feature, mean := range []float64{30, 12} {
+				variants := map[string]float64{"base": 60, fmt.Sprint("port", feature): mean}
+				stop := 4 + 2*draw.IntN(3)
+				for round := range 8 {
+					for v, seconds := range variants {
+						l := toMake(v, "benchmark", "w", "org/model", 0)
+						l.Variant, l.node, l.Sure = v, fmt.Sprint("node", feature), round < 4
+						plan = append(plan, l)
+						if round < stop {
+							made = append(made, madeBy(l, seconds*math.Exp(sd*draw.NormFloat64())))
+						}
+					}
+				}
+				made = append(made, nil) // the node ends
+			}
+			at, total, lowest, node := 0.0, 0.0, math.Inf(1), 0
+			for _, l := range made {
+				if l != nil {
+					total += l.Seconds
+				}
+			}
+			by := map[string]*ledger.Launch{}
+			c := newClock(&Known{}, plan, func(id string) (*ledger.Launch, bool) { return by[id], by[id] != nil })
+			see := func(ev runtime.Event) {
+				ev.Elapsed = at
+				ev = c.timed(ev)
+				if ev.ETA == 0 {
+					return
+				}
+				if ev.ETA > steady*max(soon, lowest)+1e-9 {
+					t.Fatalf("sd %v: %v s left after %v s", sd, ev.ETA, lowest)
+				}
+				lowest = min(lowest, ev.ETA)
+				if ev.Type == "launch_started" {
+					if known++; ev.ETA >= total-at {
+						held++
+					}
+				}
+			}
+			for i, l := range made {
+				if l == nil {
+					see(runtime.Event{Type: "node_done", Node: fmt.Sprint("node", node)})
+					node++
+					continue
+				}
+				l.ID = fmt.Sprint(i)
+				by[l.ID] = l
+				see(runtime.Event{Type: "launch_started", Variant: l.Variant, Level: l.Purpose})
+				at += l.Seconds
+				see(runtime.Event{Type: "launch_done", LaunchID: l.ID, Seconds: l.Seconds})
+			}
+		}
+		if share := float64(held) / float64(known); share < 0.9 {
+			t.Errorf("sd %v: the time left was enough in %.1f%% of %d launches", sd, 100*share, known)
+		} else {
+			t.Logf("sd %v: enough in %.1f%% of %d launches", sd, 100*share, known)
+		}
+	}
+}
+
+// madeBy is the launch that a piece becomes.
+func madeBy(p piece, seconds float64) *ledger.Launch {
+	l := made("", p.VariantKey, p.Purpose, p.Work, 1, seconds)
+	l.Variant, l.Node = p.Variant, p.node
+	return l
+}

@@ -84,7 +84,7 @@ func Owner(dir string) string {
 func (r *run) cleanUp(owner string) error {
 	swept, err := process.Sweep(owner)
 	if err != nil {
-		return fmt.Errorf("cannot stop what an earlier apply left running: %w", err)
+		return fmt.Errorf("cannot stop processes of an earlier apply: %w", err)
 	}
 	for _, s := range swept {
 		r.watch.Note(verdict.Say("apply.left_process",
@@ -93,7 +93,7 @@ func (r *run) cleanUp(owner string) error {
 	}
 	removed, err := daemonsOf(r.store).clean(r.Hard, owner, r.watch.Note)
 	if err != nil {
-		return fmt.Errorf("cannot remove what an earlier apply left in docker: %w", err)
+		return fmt.Errorf("cannot remove containers of an earlier apply: %w", err)
 	}
 	for _, before := range r.store.Runs() {
 		if before.Done {

@@ -263,7 +263,7 @@ func (w *worker) carry(ctx context.Context, o *launch.Order) {
 			m = remote.Message{Failed: failedBy(err)}
 		}
 	}
-	_ = w.wire.Send(m) // if nobody receives it, the launch is lost
+	_ = w.wire.Send(m) // if no mxflow receives it, the launch is lost
 }
 
 // failedBy is why a launch could not be made: it would differ here, or this machine could

@@ -1,7 +1,7 @@
 // Package cases tests the rules of a plan: a case sets the values that rules read, and
-// names the verdict that should follow. Cases are in files of their own (*.mxtest.hcl,
-// *.mxtest.yaml) beside the plan. They are decided as an apply decides, except that values
-// are known exactly. Nothing is launched, and no record is read.
+// names the expected verdict. Cases are in their own files (*.mxtest.hcl, *.mxtest.yaml)
+// next to the plan. They are decided like an apply, except that values are known exactly.
+// Nothing is launched, and no record is read.
 package cases
 
 import (
@@ -85,7 +85,7 @@ func stemOf(path string) string {
 	return name
 }
 
-// verdicts are those that a case may expect, or set. Cases are never overridden.
+// verdicts lists the verdicts that a case may expect, or set. Cases are never overridden.
 var verdicts = []string{"pass", "fail", "inconclusive", "invalid", "error"}
 
 var fileDoc = &lang.BlockDoc{
@@ -96,7 +96,7 @@ var fileDoc = &lang.BlockDoc{
 
 var caseDoc = &lang.BlockDoc{
 	Type: "case", Times: plans.AtLeast1,
-	Labels: []lang.Label{{Name: "name", Doc: "What the case shows, as a one-line phrase. Unique among the plan's cases."}},
+	Labels: []lang.Label{{Name: "name", Doc: "Name of the case, as a one-line phrase. Unique among the plan's cases."}},
 	Doc:    "One test of a gate or of a feature's criteria. A value that it does not set is absent, and never passes.",
 	Attrs: []plans.Attr{
 		{Name: "feature", Type: plans.Reference, Ref: "feature", Doc: "The feature whose criteria are decided. Either this or `gate`."},

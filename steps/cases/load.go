@@ -81,7 +81,7 @@ func (l *loader) decode(b *hcl.Block) *Case {
 		l.Fail(at, "invalid-value", "Invalid case name", "The name of a case is a one-line phrase of up to %d characters, without surrounding spaces.", load.MaxRuleName)
 	}
 	if first, twice := l.named[name]; twice {
-		l.Fail(at, "duplicate-name", "Duplicate case", "Case %q is already declared %s. Choose a name that says what is different here.", name, lang.SeenAt(first, at))
+		l.Fail(at, "duplicate-name", "Duplicate case", "Case %q is already declared %s. Choose a name that tells the difference.", name, lang.SeenAt(first, at))
 	}
 	l.named[name] = at
 	f := l.Fields(b, caseDoc)

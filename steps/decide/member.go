@@ -40,7 +40,7 @@ type Member struct {
 func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Member {
 	m := Member{Feature: f, Arms: a, Launched: launched, Lost: map[string]verdict.Reason{}, Open: true}
 	m.Least, m.Most = p.LaunchesOf(RuleName(f))
-	if countsLaunches(p, f) {
+	if ruleReads(p, f, func(in *plans.Input) bool { return in.Stat == "n" }) {
 		m.Least = m.Most
 	}
 	return m

@@ -168,7 +168,7 @@ func ofOneEngine(launches []*ledger.Launch, variants []string) []*ledger.Launch 
 	return slices.DeleteFunc(launches, func(l *ledger.Launch) bool { return !related[l.Session] })
 }
 
-// NoiseKeys are those of the metrics that rules read from launches.
+// NoiseKeys lists the keys of the metrics that rules read from launches.
 func NoiseKeys(rules []*plans.Rule) (list []string) {
 	for _, in := range inputs(rules) {
 		if in.Kind != plans.InputMetric {

@@ -72,7 +72,7 @@ func (v *View) numbers(row *plans.Row, d *ledger.Decision, ev *ledger.Evidence) 
 	return launches, nil
 }
 
-// compared adds the launches of a row and of the reference, which ran beside them in one
+// compared adds the launches of a row and of the reference, which ran in parallel with them in one
 // session. A row that broke, or whose reference did, has none, and is not a pass.
 func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev *ledger.Evidence) (rests []string, err error) {
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })

@@ -139,11 +139,6 @@ func ReadsCrashes(p *plans.Plan, f *plans.Feature) bool {
 	return ruleReads(p, f, func(in *plans.Input) bool { return in.Metric == "crashes" })
 }
 
-// countsLaunches reports whether a rule reads how many launches there are.
-func countsLaunches(p *plans.Plan, f *plans.Feature) bool {
-	return ruleReads(p, f, func(in *plans.Input) bool { return in.Stat == "n" })
-}
-
 // Benchmarked reports whether a feature's protocol has a benchmark.
 func Benchmarked(p *plans.Plan, f *plans.Feature) bool {
 	protocol := p.Protocol(f.Protocol)

@@ -30,7 +30,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 		passed, refused bool
 	}
 	tries := map[armKey]*try{}
-	// By session, its parent: first in its first round, whichever rounds run beside that.
+	// By session, its parent: first in its first round, whichever rounds run in parallel with that.
 	parents := map[string]string{}
 	of := map[string]armKey{} // of launches of the candidate
 	for _, r := range records {

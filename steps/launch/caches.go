@@ -60,7 +60,7 @@ var downloads = []folderOf{
 // of Triton (*.autotune.json), TileLang (autotuner/) and Inductor (*.best_config).
 var timed = regexp.MustCompile(`(?i)autotun|\.best_config$`)
 
-// timedFiles are those below a folder, relative to it and sorted.
+// timedFiles lists the timed files below a folder, relative to it and sorted.
 func timedFiles(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -50,7 +50,7 @@ func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 	}
 	if by != "" {
 		st.invalidate(verdict.Say("work.forced",
-			"drafted tokens are accepted by force ({by}): not what the model says",
+			"drafted tokens are accepted by force ({by}): the answers are not the model's",
 			verdict.Text("by", by)))
 	}
 }
@@ -67,7 +67,7 @@ func (st *Started) loggedForce() {
 	}
 	if found := scan.LastMatch(n); found.Count > 0 {
 		st.invalidate(verdict.Say("work.forced_logged",
-			"drafted tokens are accepted by force (log line {line_no}: {line}): not what the model says",
+			"drafted tokens are accepted by force (log line {line_no}: {line}): the answers are not the model's",
 			verdict.Int("line_no", found.LineNo), verdict.Text("line", foreign.Short(found.Line))))
 	}
 }

@@ -50,7 +50,7 @@ func (u gpuUse) look(ctx context.Context) (machine.Occupancy, error) {
 }
 
 // gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and waits
-// until nobody else computes there. The error names who is in the way.
+// until no other process computes there. The error names the process in the way.
 func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Variant, on *ledger.Place) (u gpuUse, err error) {
 	note := func(what verdict.Reason) {
 		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Why: what})
@@ -137,7 +137,7 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 }
 
 // gpuAfter waits until the engine's memory is freed, so the next launch starts with all
-// of it. A process still there then ran beside the engine, which makes the launch one on
+// of it. A process still there then ran in parallel with the engine, which makes the launch one on
 // a shared GPU.
 func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 	if len(u.gpus) == 0 {

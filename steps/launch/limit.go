@@ -26,7 +26,7 @@ func limitBy(v *variant.Variant, st *Started, doc *machine.Document) *limit.Basi
 	doc.Lack("limit", err.Error())
 	if v.ModelConfig != nil {
 		st.Record.Notes = append(st.Record.Notes, verdict.Say("work.limit_unknown",
-			"unknown what the machine allows: {error}",
+			"the machine's limits are unknown: {error}",
 			verdict.Line(err)))
 	}
 	return nil
@@ -75,7 +75,7 @@ func basisOf(v *variant.Variant, doc *machine.Document) (*limit.Basis, error) {
 const cacheSlack = 1.25
 
 // implausible notes if the KV cache that the engine reports contradicts the model's
-// config: so many bytes for so many tokens, on one GPU.
+// config: bytes per token, on one GPU.
 func (st *Started) implausible() {
 	if st.Limit == nil || st.Limit.Model == nil || len(st.Limit.GPUs) != 1 {
 		return

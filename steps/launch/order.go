@@ -169,7 +169,7 @@ func (l *Lab) Report(s *runtime.Scope, ev runtime.Event, record *ledger.Launch, 
 	if err := l.Keep(s, record); err != nil {
 		return err
 	}
-	ev.Type, ev.Seconds, ev.Why = "launch_done", record.Seconds, verdict.Reason{}
+	ev.Type, ev.Seconds, ev.Decode, ev.Why = "launch_done", record.Seconds, record.Decode(), verdict.Reason{}
 	if !record.OK {
 		ev.Why = record.Error
 	}

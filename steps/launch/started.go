@@ -78,7 +78,7 @@ type Lab struct {
 	// asking and asked cache goals, which follows from the plan alone.
 	asking sync.Once
 	asked  map[string]ledger.Goal
-	// gpus are those that this apply holds, metadata what it has collected.
+	// gpus are the GPUs that this apply holds, metadata its collected metadata.
 	gpus gpuHold
 	// running is what earlier launches could not end.
 	running unstoppedEngines
@@ -117,7 +117,7 @@ type Started struct {
 	// Crashed is how often the variant crashed since its last launch that counts.
 	Crashed int
 	GPU     gpuUse
-	// caches are those that it got, nil if it uses whatever is there.
+	// caches are the launch's own, nil if it uses whatever is there.
 	caches *engine.Caches
 	// Limit is what limits its speed, nil if unknown.
 	Limit *limit.Basis
@@ -448,8 +448,8 @@ func (st *Started) Stop(s *runtime.Scope) {
 	st.Record.Notes = append(st.Record.Notes, st.Lab.gpuAfter(s, st.GPU)...)
 }
 
-// checkPortListener breaks a launch at whose end another program listens at the engine's port, as
-// that may have answered, and notes if nobody can tell.
+// checkPortListener breaks a launch at whose end another program listens on the engine's
+// port, as that may have answered, and notes if the system does not tell.
 func (st *Started) checkPortListener() {
 	at, ok := st.Inst.(engine.Listener)
 	if !ok || !st.Record.OK || st.command.of != nil || st.Inst.Exit() != nil {
@@ -647,7 +647,7 @@ func (st *Started) causedBy(class kinds.Class, why verdict.Reason) {
 	}
 }
 
-// diagnosed is what broke an engine, with whom it is blamed on.
+// diagnosed is the cause of a broken engine, with the party to blame.
 func diagnosed(class kinds.Class, means string, args ...verdict.Arg) verdict.Reason {
 	args = append(args, verdict.Text("class", string(class)), verdict.Text("blame", string(class.Blame())), verdict.Text("means", means))
 	return verdict.New(code.Diagnosed, args...)

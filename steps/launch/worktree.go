@@ -49,7 +49,7 @@ func (w worktree) dir() string {
 
 func (w worktree) mark() string { return w.dir() + ".built.json" }
 
-// lockFile waits until nobody else holds the lock.
+// lockFile waits until no other process holds the lock.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -116,8 +116,9 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	return nil
 }
 
-// isUnmodified reports whether the worktree is built and as the build left it. Manual edits are
-// an error: measured, they would pass for the commit; removed, somebody would miss them.
+// isUnmodified reports whether the worktree is built and as the build left it. Manual
+// edits are an error: measured, they would pass for the commit; removed, they would be
+// lost.
 func (w worktree) isUnmodified(ctx context.Context) (bool, error) {
 	text, err := os.ReadFile(w.mark())
 	var b built

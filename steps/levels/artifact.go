@@ -66,8 +66,8 @@ type evidence struct {
 	against []*ledger.Launch
 	redact  *redact.Redactor
 
-	// numbers and words are those that the level finds, by address, and derived are files
-	// that a running launch keeps of what was judged, by path.
+	// numbers and words are the level's results, by address, and derived are files that a
+	// running launch keeps of its evidence, by path.
 	numbers map[string]measure.Summary
 	words   map[string]ledger.Observed
 	derived map[string][]byte
@@ -104,7 +104,7 @@ func (q *qualification) judge(ctx context.Context, lv level, a *artifact) (verdi
 		err = q.keep(artifactFile, text)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("cannot keep what level %s is judged by: %w", q.level.Level(), err)
+		return "", nil, fmt.Errorf("cannot keep the evidence of level %s: %w", q.level.Level(), err)
 	}
 	e := newEvidence(q.Lab.Store, q.Lab.Plan, q.level, q.Record, q.against)
 	e.artifact, e.redact = a, q.Lab.Redact

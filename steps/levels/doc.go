@@ -1,5 +1,5 @@
 // Package levels qualifies a variant in one launch: one file per level, with its schema
-// and how it runs, and Run, which runs them in order until one does not pass. Checking an
+// and its run, and Run, which runs them in order until one does not pass. Checking an
 // engine outside any run uses the same levels. It measures nothing.
 package levels
 

@@ -39,7 +39,7 @@ const (
 var execKind = Kind{
 	Schema: plans.Schema{
 		Asks:    true,
-		Label:   "What rules and reports call it: `levels.<name>`.",
+		Label:   "Its name in rules and reports: `levels.<name>`.",
 		Doc:     "Runs your own program against the engine under test, in the qualification launch. Exit status 0 passes, any other status or the time limit fails, and a program that cannot be started is an error. The engine is given in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON). Files written to `$MXFLOW_OUT` become artifacts; those of the parent's run are in `$MXFLOW_PARENT_OUT`.",
 		Example: plans.Example(examples, `level "exec" "accuracy" {`),
 		Attrs:   plans.Attrs(exec{}),

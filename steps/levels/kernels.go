@@ -24,7 +24,7 @@ import (
 
 var kernelsKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Proves that every knob value of the variant took effect: each must_see glob is in the engine's log, no must_not_see glob is, and the engine reports what must_see observes.",
+		Doc:     "Proves that every knob value of the variant took effect: each must_see glob is in the engine's log, no must_not_see glob is, and the engine reports the observations in must_see.",
 		Example: plans.Example(examples, `level "kernels" {`),
 		Attrs:   plans.Attrs(kernels{}),
 	},

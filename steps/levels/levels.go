@@ -143,9 +143,9 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	return levels, record, nil
 }
 
-// interruptedLaunch is a launch that ran the levels of a variant for this node when the apply was
-// killed, before what they came to was decided; nil if there is none. One that broke is
-// made again.
+// interruptedLaunch is a launch that ran the levels of a variant for this node when the
+// apply was killed, before their verdicts were recorded; nil if there is none. A broken
+// one is repeated.
 func interruptedLaunch(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Launch {
 	all := lab.Store.Launches(store.LaunchFilter{VariantKey: v.Key, Purpose: ledger.ForQualification, Node: s.Node.ID, OK: true})
 	if len(all) == 0 {

@@ -44,7 +44,7 @@ type Window struct {
 	Requests int
 	// Began and Ended are when the profiler ran, or would have if there were pages.
 	Began, Ended time.Time
-	// Tokens are those received or computed meanwhile, by the client's count.
+	// Tokens are the tokens received or computed meanwhile, by the client's count.
 	Tokens int
 	// Context is how many tokens preceded each request's decoding, on average.
 	Context float64
@@ -207,7 +207,7 @@ func (t *capture) decode(ctx context.Context, n int) (Window, error) {
 		}
 		return least
 	}
-	// until waits until each answer has so many tokens.
+	// until waits until each answer has n tokens.
 	until := func(events int) error {
 		for slowest() < events {
 			for i := range streams {

@@ -12,7 +12,7 @@ import (
 
 // Config is the level `profile` as a plan has it.
 type Config struct {
-	PromptTokens int       `hcl:"prompt_tokens,optional" default:"512" unit:"tokens" min:"8" max:"20000000" doc:"Length of prompts: what prefill computes, and the context for decoding."`
+	PromptTokens int       `hcl:"prompt_tokens,optional" default:"512" unit:"tokens" min:"8" max:"20000000" doc:"Length of prompts, for prefill and as the context for decoding."`
 	Steps        int       `hcl:"steps,optional" default:"32" unit:"steps" min:"4" max:"4096" doc:"How many tokens of each answer are decoded while the profiler runs. Traces grow with it: about 100 kB per step of a large model."`
 	Concurrency  []int     `hcl:"concurrency,optional" default:"[1]" unit:"requests" min:"1" max:"1024" doc:"How many requests are served at once; each value gets a profile of decoding and one of prefill. Numbers of the first are 'levels.profile.moe_us', those of another 'levels.profile.moe_us_c8'."`
 	Timeout      plans.Dur `hcl:"timeout,optional" default:"10m" doc:"Time limit of each request to the engine, and for the profiler to write its files."`
@@ -61,8 +61,8 @@ var categoryName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "Takes separate profiles of decoding and prefill, and shows where the time of a token goes. It passes if the profiles hold kernels and show what `must_see { trace = … }` of the knobs requires. It runs last in the qualification launch, which is never measured and is the only one started with the profiler; `mxflow profile` shows the tables. " +
-		"A trace proves what ran in that launch, not in the measured ones: if the engine logs what it runs, let the log prove it too.",
+	Doc: "Takes separate profiles of decoding and prefill, and shows where the time of a token goes. It passes if the profiles hold kernels, among them those that `must_see { trace = … }` of the knobs requires. It runs last in the qualification launch, which is never measured and is the only one started with the profiler; `mxflow profile` shows the tables. " +
+		"A trace is evidence for that launch, not for the measured ones: if the engine logs its kernels, use the log as well.",
 	Example: `level "profile" {
   prompt_tokens = 512
   steps         = 32

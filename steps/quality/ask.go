@@ -33,7 +33,7 @@ type Ask struct {
 	Top          int `json:"top"`
 }
 
-// Cell is prompts of one length, asked so many at a time.
+// Cell is prompts of one length, asked n at a time.
 type Cell struct {
 	API          openai.API `json:"api"`
 	PromptTokens int        `json:"prompt_tokens"`
@@ -49,7 +49,7 @@ const (
 	mostCells = 4
 	// usualPrompt is the length if no workload has one.
 	usualPrompt = 128
-	// textSentences are so many of the shipped text: a few hundred tokens.
+	// textSentences is the number of sentences of the shipped text: a few hundred tokens.
 	textSentences = 16
 	answerLimit   = 5 * time.Minute
 )

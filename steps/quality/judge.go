@@ -96,7 +96,8 @@ func compareAll(own, against []*Recording) (f distances, err error) {
 // endless stands for an unbounded divergence, which JSON cannot represent.
 const endless = 1e3
 
-// divergence is that of a part, for which lists give a lower bound; 0 for no positions.
+// divergence is the divergence in a part, for which lists give a lower bound; 0 for no
+// positions.
 func divergence(least float64) float64 {
 	if math.IsNaN(least) {
 		return endless
@@ -156,7 +157,7 @@ func (f *distances) sum() {
 	}
 }
 
-// perplexity is that of the shipped text, averaged over launches in logs.
+// perplexity is the perplexity of the shipped text, averaged over launches in logs.
 func perplexity(all []*Recording) (float64, bool) {
 	var values []float64
 	for _, r := range all {

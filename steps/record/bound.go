@@ -10,9 +10,9 @@ import (
 // busyGPU is the minimum GPU utilization at some moment if an engine is on the GPU.
 const busyGPU = 0.5
 
-// usedGPUs returns those GPUs that the engine used according to the driver: it held memory
-// there. If the driver names no process of the engine, as in its own container, they are
-// those that computed.
+// usedGPUs returns the GPUs that the engine used according to the driver: it held memory
+// there. If the driver names no process of the engine, as in its own container, it
+// returns those that computed.
 func usedGPUs(uuids []string, series []measure.Series) []string {
 	above := func(name string, least float64) (used []string) {
 		for _, s := range series {

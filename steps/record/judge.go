@@ -27,7 +27,7 @@ const (
 
 // judge finds reasons for the numbers not to count, and notes on them.
 func (r *recording) judge() {
-	r.taken.disturb()
+	r.taken.addDisturbances()
 	for _, c := range r.sent {
 		r.checkClientDelay(c)
 		r.checkBuffering(c)
@@ -231,9 +231,7 @@ func FindingOf(f answers.Finding) verdict.Reason {
 				"round, e.g. request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
 			example...).From(SignOf(f.Sign))
 	}
-	return verdict.Say("answer.garbage",
-		"{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
-		example...).From(SignOf(f.Sign))
+	return verdict.New(code.AnswerGarbage, example...).From(SignOf(f.Sign))
 }
 
 var signs = map[answers.Code]code.Fact{

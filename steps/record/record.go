@@ -114,8 +114,8 @@ func (t *Measurement) stop(watch *machine.Sampler) {
 	}
 }
 
-// disturb adds the machine's disturbances as reasons not to count.
-func (t *Measurement) disturb() {
+// addDisturbances adds the disturbances of the machine: a disturbed launch does not count.
+func (t *Measurement) addDisturbances() {
 	for _, d := range measure.Disturbances(t.Recording) {
 		gpu, share := verdict.Text("gpu", d.GPU), verdict.Num("share", d.Share, "share")
 		why := verdict.New(code.ReadingsDamaged).On(d.Series)

@@ -42,7 +42,7 @@ func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Com
 	}
 	taken.Metrics = measure.Evaluate(taken.Recording)
 	if failed == nil {
-		taken.disturb()
+		taken.addDisturbances()
 		taken.Disturbed = disturbed(taken.Invalid)
 	}
 	return errors.Join(failed, keep(st, taken))
@@ -106,8 +106,8 @@ type Sender struct {
 	datasets datasets
 }
 
-// prompts are those of a cell: new ones for every launch, of the same lengths, as an
-// engine can remember what it was asked; or those that engines share.
+// prompts returns the prompts of a cell: new ones for every launch, of the same lengths,
+// as an engine can remember earlier ones; or those that engines share.
 func (l *Sender) prompts(ctx context.Context, client *openai.Client, same map[string]prompt.Prompts, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 	if same != nil {
 		p, ok := same[promptKey(w, cell)]

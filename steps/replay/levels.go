@@ -109,7 +109,7 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 		return "", &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(l.Launch)}
 	}
 	_, name := rowOf(l)
-	block := blockNamed(r.Judge.Blocks(p, protocol, launch), name)
+	block := plans.Find(r.Judge.Blocks(p, protocol, launch), func(b *plans.Block) bool { return b.Level() == name })
 	var replayed verdict.Verdict
 	var numbers map[string]measure.Summary
 	switch {
@@ -137,7 +137,7 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 			return "", err
 		case err != nil:
 			return "", &verdict.Fault{Reason: verdict.Say("replay.level_unkept",
-				"what decided level {subject} was not kept: {error}",
+				"the evidence of level {subject} was not kept: {error}",
 				verdict.Err(err)).On(l.Name)}
 		}
 		r.numbers(out, launch, block, numbers)
@@ -146,10 +146,6 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 		out.differ("level "+l.Name, "verdict", string(l.Verdict), string(replayed))
 	}
 	return replayed, nil
-}
-
-func blockNamed(all []*plans.Block, name string) *plans.Block {
-	return plans.Find(all, func(b *plans.Block) bool { return b.Level() == name })
 }
 
 func (r *Replay) unreplayed(out *Replayed, l ledger.Level) (verdict.Verdict, error) {

@@ -64,7 +64,7 @@ func Needs(run string, inputs []string) verdict.Reason {
 		names[i] = strings.Replace(strings.TrimPrefix(name, "env."), "var.", "MXFLOW_VAR_", 1)
 	}
 	return verdict.Say("replay.plan_sealed",
-		"run {subject} does not record what may be secret: set {set} in the environment as it was then",
+		"run {subject} does not record values that may be secret: set {set} in the environment as it was then",
 		verdict.List("set", names)).On(run)
 }
 

@@ -1,7 +1,6 @@
-// Package replay repeats recorded decisions from the raw data that were kept: by the
-// recorded plan, for an audit.
-// It knows the ledger's records, compiles recorded plans, and decides as an apply does.
-// It starts nothing and writes nothing into the state directory.
+// Package replay repeats recorded decisions from their raw data and the recorded plan,
+// for an audit. It reads the ledger's records, compiles recorded plans, and decides as an
+// apply does. It starts nothing and writes nothing into the state directory.
 package replay
 
 import (
@@ -182,7 +181,7 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Why())...)
 		return out
 	case d.Statistics == nil || len(d.Evidence) == 0:
-		out.Outcome, out.Why = Broken, verdict.Say("replay.kept_not_what", "its record does not hold what decided it")
+		out.Outcome, out.Why = Broken, verdict.Say("replay.kept_not_what", "its record lacks the evidence that decided it")
 		return out
 	}
 	ev, err := r.evidence(&out, d.Evidence)
@@ -216,13 +215,10 @@ func (out *Replayed) differ(rule, what, recorded, replayed string) {
 	out.Differences = append(out.Differences, Difference{rule, what, recorded, replayed})
 }
 
-func (out *Replayed) note(note verdict.Reason) { out.Notes = noted(out.Notes, note) }
-
-func noted(notes []verdict.Reason, note verdict.Reason) []verdict.Reason {
-	if slices.ContainsFunc(notes, note.Equal) {
-		return notes
+func (out *Replayed) note(note verdict.Reason) {
+	if !slices.ContainsFunc(out.Notes, note.Equal) {
+		out.Notes = append(out.Notes, note)
 	}
-	return append(notes, note)
 }
 
 // decideRules decides the rules of a decision, and from them the whole.
@@ -393,7 +389,7 @@ func (r *Replay) compareRules(out *Replayed, recorded, replayed []verdict.Rule, 
 			out.differ(recorded[i].Name, "rule", string(recorded[i].Verdict), "absent")
 			continue
 		}
-		compareRule(out, recorded[i], replayed[i], tolerance)
+		compareJSON(out, recorded[i].Name, "", withoutTexts(recorded[i]), withoutTexts(replayed[i]), tolerance)
 	}
 }
 
@@ -406,10 +402,6 @@ func (r *Replay) tolerance(out *Replayed, arch string) float64 {
 		"Decided on {arch}: numbers had to agree within {tolerance} only.",
 		verdict.Text("arch", arch), verdict.Num("tolerance", ElsewhereTolerance, "")))
 	return ElsewhereTolerance
-}
-
-func compareRule(out *Replayed, recorded, replayed verdict.Rule, tolerance float64) {
-	compareJSON(out, recorded.Name, "", withoutTexts(recorded), withoutTexts(replayed), tolerance)
 }
 
 // compareJSON finds where two values differ in recorded form.

@@ -57,7 +57,7 @@ func (s *session) question() (*agreement.Question, error) {
 	var launches []*ledger.Launch
 	for _, m := range s.members {
 		declared := s.lab.Plan.Protocol(m.Feature.Protocol).Answers()
-		used := of(m.DecidingLaunches(s.all), m.pair())
+		used := launchesOf(m.DecidingLaunches(s.all), m.pair())
 		_, crashed := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
 		if declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil || m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
 			continue

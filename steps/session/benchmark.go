@@ -26,8 +26,8 @@ var BenchmarkSchema = plans.Schema{
   launches  = 6
 }`,
 	Attrs: []plans.Attr{
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server unless `suite` is given; an engine of kind `command` brings its own work and has neither."},
-		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "What is sent, as a suite of workloads. `--suite` on the command line overrides it."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Workloads to send, in this order. Required for a server unless `suite` is given; an engine of kind `command` brings its own work and has neither."},
+		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "Workloads to send, as a suite. `--suite` on the command line overrides it."},
 		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "Maximum launches per arm; without it, that of the `decision` block. Fewer are made once every rule is settled. With one, no number can pass a rule."},
 	},
 	Check: func(b *plans.Block) []plans.AttrError {
@@ -54,7 +54,7 @@ var RegressionSchema = plans.Schema{
 		{Name: "decisive", Type: plans.Strings, Required: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
 		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "How much worse each of them may be, as a share: `0.03` is the criterion `chat.tg.gain >= -0.03`."},
 		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "How much memory metrics may grow: `engine.memory_gb.delta <= 1`."},
-		{Name: "against", Type: plans.Strings, Doc: "What else the same limits apply against, besides the parent: `root`, the baseline, which is launched as an arm of the session: `chat.tg.root.gain >= -0.03`."},
+		{Name: "against", Type: plans.Strings, Doc: "Other references of the same limits, besides the parent: `root`, the baseline, which is launched as an arm of the session: `chat.tg.root.gain >= -0.03`."},
 	},
 	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
 		wrong := func(attr, summary, detail string) {
@@ -339,7 +339,7 @@ func (b *benchmark) parentLaunchedEarlier(s *runtime.Scope) bool {
 	return false
 }
 
-// markExclusive marks a node's launches, none of which can run beside another, because one of its
+// markExclusive marks a node's launches, none of which can run in parallel with another, because one of its
 // variants exists only once.
 func (l *Lab) markExclusive(launches []runtime.Launch, vs []*variant.Variant) []runtime.Launch {
 	for i := range launches {

@@ -37,7 +37,7 @@ var CompareSchema = plans.Schema{
 		{Name: "engines", Type: plans.Refs, Ref: "engine", Required: true, Doc: "At least two engines, one row each."},
 		{Name: "reference", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine that speed-ups are relative to. It is launched first, and prompts have the requested length in its tokens."},
 		{Name: "optional", Type: plans.Refs, Ref: "engine", Doc: "Engines whose rows are allowed to break: they stay in the table with the reason, and the step passes without them. A rule that reads such a row does not pass."},
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent to each engine, in this order; `--suite` sends those of a suite instead. Engines of kind `command` bring their own work."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Workloads to send to each engine, in this order; `--suite` sends those of a suite instead. Engines of kind `command` bring their own work."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels except the benchmark qualify each engine, in one launch that is not measured."},
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per engine", Min: 2, MinSet: true, Doc: "Measured launches of each engine. Rules need 4 to 12."},
 	},
@@ -236,8 +236,8 @@ func (c *compare) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		out.Launches = append(out.Launches, plannedLaunch(v, ledger.ForReference, ""))
 	}
 	for round := range it.Launches {
-		for _, v := range roundOf(it.variants, round+1) {
-			if decide.Lacks(slot{variant: v, ordinal: round + 1}.of(it.all)) {
+		for _, v := range roundOrder(it.variants, round+1) {
+			if decide.Lacks(slot{variant: v, ordinal: round + 1}.launchesOf(it.all)) {
 				out.Launches = append(out.Launches, plannedLaunch(v, ledger.ForBenchmark, it.work))
 			}
 		}
@@ -415,7 +415,7 @@ func (c *comparison) collectLaunches(out *ledger.Decision) (used map[*variant.Va
 		slices.SortStableFunc(used[v], func(a, b *ledger.Launch) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 		if !m.Has(v.Key) {
 			used[v] = slices.DeleteFunc(used[v], func(l *ledger.Launch) bool { // another stands for its slot
-				tries := slot{variant: v, ordinal: l.Ordinal}.of(c.all)
+				tries := slot{variant: v, ordinal: l.Ordinal}.launchesOf(c.all)
 				return tries[len(tries)-1] != l
 			})
 		}

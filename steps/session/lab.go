@@ -1,8 +1,7 @@
 // Package session measures candidates and decides them: it qualifies each variant in its
 // own launch, launches the arms interleaved and in rounds, repeats launches that the
-// machine disturbed, and continues until no rule needs more. It knows launches, levels
-// and what several launches together can show. It asks steps/decide whether a rule is
-// settled, and what follows from the measurements.
+// machine disturbed, and stops once no rule needs more. It asks steps/decide whether a
+// rule is settled, and for the decision.
 package session
 
 import (

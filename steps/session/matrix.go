@@ -25,7 +25,7 @@ var MatrixSchema = plans.Schema{
 		{Name: "design", Type: plans.String, Default: plans.FullDesign, OneOf: []string{plans.FullDesign, plans.OneAtATime}, Doc: "`full`: all combinations. `one_at_a_time`: each value alone."},
 		{Name: "exclude", Type: plans.Anything, Doc: "Combinations to exclude, as a list of maps: `[{ moe_kernel = \"gemm\", activation = \"bf16\" }]`."},
 		{Name: "include", Type: plans.Anything, Doc: "Cells to include in any case, as a list of maps; unnamed knobs have the baseline's value."},
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "What is sent, in this order; `--suite` sends those of a suite instead."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "Workloads to send, in this order; `--suite` sends those of a suite instead."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels except the benchmark qualify each cell, in one launch that is not measured."},
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per cell", Min: 2, MinSet: true, Max: 12, Doc: "Measured launches of the baseline and of each cell."},
 		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them. A gate can bound them: `step.together.broken <= 1`."},
@@ -103,7 +103,7 @@ func (c *compare) cellCounts(rows []verdict.Row) map[string]measure.Summary {
 		switch {
 		case r.Verdict == verdict.Pass:
 			n[foundMeasured]++
-		case isBrokenCell(r.Verdict):
+		case r.Verdict == verdict.Fail || r.Verdict == verdict.Invalid || r.Verdict == verdict.Error:
 			n[foundBroken]++
 		}
 	}
@@ -112,9 +112,4 @@ func (c *compare) cellCounts(rows []verdict.Row) map[string]measure.Summary {
 		found[plans.LevelAddress(c.block.Name, f.Name)], _ = measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}.Summary([]float64{float64(n[f.Name])})
 	}
 	return found
-}
-
-// isBrokenCell tells a broken cell from one that was not launched.
-func isBrokenCell(v verdict.Verdict) bool {
-	return v == verdict.Fail || v == verdict.Invalid || v == verdict.Error
 }

@@ -170,7 +170,7 @@ func (l *Lab) firstSession(name []any, know func(e *earlier, have []*ledger.Laun
 }
 
 // cutInFirstRound reports whether a session was cut in its first round: launches made in
-// it now run beside the recorded ones. If a candidate's outcome rests on it, that round
+// it now run in parallel with the recorded ones. If a candidate's outcome rests on it, that round
 // was complete, and later candidates were not in it.
 func (l *Lab) cutInFirstRound(launches []*ledger.Launch, members []*member) bool {
 	if len(launches) == 0 || !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
@@ -199,48 +199,4 @@ func (l *Lab) session(id string) []*ledger.Launch {
 // sameBoot reports whether launches were made since the last boot.
 func (l *Lab) sameBoot(launches []*ledger.Launch) bool {
 	return !slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.BootID != l.Boot })
-}
-
-// ending is why a session makes no more launches for a member. One that is interrupted
-// has none: the error of the context ends it, and the next apply resumes it.
-type ending string
-
-const (
-	endless        ending = "" // it makes more
-	crashedAgain   ending = "the candidate crashed again"
-	armBroke       ending = "a launch that every comparison needs broke"
-	armDisturbed   ending = "the machine disturbed a launch each time"
-	incomparable   ending = "its launches do not count"
-	closed         ending = "a person retracted what rests on it"
-	maximumReached ending = "all launches were made"
-	settled        ending = "every rule is settled"
-	futile         ending = "more launches could settle no rule"
-)
-
-// end is why the session makes no more launches for a member.
-func (s *session) end(m *member) ending {
-	_, crashed := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
-	return m.ending(!crashed.IsZero(), !s.closed.IsZero())
-}
-
-func (m *member) ending(crashed, retracted bool) ending {
-	switch {
-	case crashed:
-		return crashedAgain
-	case m.broken != nil && m.broken.OK && m.broken.Disturbed:
-		return armDisturbed
-	case m.broken != nil:
-		return armBroke
-	case !m.invalid.IsZero():
-		return incomparable
-	case m.Open:
-		return endless
-	case retracted:
-		return closed
-	case m.Rounds >= m.Most:
-		return maximumReached
-	case slices.ContainsFunc(m.Asked, func(r verdict.Rule) bool { return r.Verdict == verdict.Inconclusive }):
-		return futile
-	}
-	return settled
 }

@@ -48,21 +48,21 @@ func TestEnding(t *testing.T) {
 	full, unsettled := decide.Member{Rounds: 4, Most: 4}, done
 	unsettled.Asked = []verdict.Rule{{Verdict: verdict.Inconclusive}}
 	for _, c := range []struct {
-		want               ending
+		want               stopReason
 		m                  *member
 		crashed, retracted bool
 	}{
-		{endless, &member{Member: open}, false, false},
-		{crashedAgain, &member{Member: open, broken: broke, invalid: invalid}, true, true},
-		{armBroke, &member{Member: open, broken: broke, invalid: invalid}, false, true},
-		{armDisturbed, &member{Member: open, broken: disturbed, invalid: invalid}, false, true},
-		{incomparable, &member{Member: open, invalid: invalid}, false, true},
-		{closed, &member{Member: full}, false, true},
-		{maximumReached, &member{Member: full}, false, false},
-		{futile, &member{Member: unsettled}, false, false},
-		{settled, &member{Member: done}, false, false},
+		{notStopped, &member{Member: open}, false, false},
+		{stopCrashed, &member{Member: open, broken: broke, invalid: invalid}, true, true},
+		{stopBroken, &member{Member: open, broken: broke, invalid: invalid}, false, true},
+		{stopDisturbed, &member{Member: open, broken: disturbed, invalid: invalid}, false, true},
+		{stopIncomparable, &member{Member: open, invalid: invalid}, false, true},
+		{stopRetracted, &member{Member: full}, false, true},
+		{stopMaximum, &member{Member: full}, false, false},
+		{stopFutile, &member{Member: unsettled}, false, false},
+		{stopSettled, &member{Member: done}, false, false},
 	} {
-		if got := c.m.ending(c.crashed, c.retracted); got != c.want {
+		if got := c.m.stopReason(c.crashed, c.retracted); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

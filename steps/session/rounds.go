@@ -69,7 +69,7 @@ func (s *session) run(ctx context.Context) error {
 	for _, launch := range s.all {
 		s.cut = max(s.cut, launch.Ordinal)
 	}
-	// It resumes in the last round, and in those that ran beside it.
+	// It resumes in the last round, and in those that ran in parallel with it.
 	for round := max(1, s.cut-s.sideBySide()+1); ; {
 		if err := s.lookAtMembers(); err != nil {
 			return err
@@ -185,10 +185,10 @@ func (s *session) round(ctx context.Context, round int) error {
 	for restart := true; restart; {
 		restart = false
 		s.mu.Lock()
-		arms, on := roundOf(s.arms(round), round), s.place(round)
+		arms, on := roundOrder(s.arms(round), round), s.place(round)
 		s.mu.Unlock()
 		if s.stand != nil {
-			begun := of(s.countedLaunches(round), arms)
+			begun := launchesOf(s.countedLaunches(round), arms)
 			if decide.Together(begun, len(arms)) != nil {
 				return nil
 			}
@@ -241,7 +241,7 @@ func (s *session) place(round int) *ledger.Place {
 func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tries := sl.of(s.all)
+	tries := sl.launchesOf(s.all)
 	if !s.needsVariant(sl.variant) || slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Usable(l) && l.Place.Same(sl.place) }) {
 		return false, nil
 	}
@@ -281,7 +281,9 @@ func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 			if decide.Lost(launch) {
 				return true, nil
 			}
-		case s.mayCrashAgain():
+		case slices.ContainsFunc(s.members, func(m *member) bool {
+			return m.Open && decide.MayCrashAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
+		}): // the latest launch crashed: repeating it would decide a member
 		default:
 			s.dropArm(launch)
 			return decide.Lost(launch), nil
@@ -390,7 +392,7 @@ type slot struct {
 	place *ledger.Place
 }
 
-func (sl slot) of(launches []*ledger.Launch) (own []*ledger.Launch) {
+func (sl slot) launchesOf(launches []*ledger.Launch) (own []*ledger.Launch) {
 	for _, l := range launches {
 		if l.VariantKey == sl.variant.Key && l.Ordinal == sl.ordinal {
 			own = append(own, l)
@@ -399,16 +401,16 @@ func (sl slot) of(launches []*ledger.Launch) (own []*ledger.Launch) {
 	return own
 }
 
-func of(launches []*ledger.Launch, vs []*variant.Variant) []*ledger.Launch {
+func launchesOf(launches []*ledger.Launch, vs []*variant.Variant) []*ledger.Launch {
 	return slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool {
 		return !slices.ContainsFunc(vs, func(v *variant.Variant) bool { return v.Key == l.VariantKey })
 	})
 }
 
-// roundOf returns the arms in the order of a round, counted from 1 and reversed by the
+// roundOrder returns the arms in the order of a round, counted from 1 and reversed by the
 // Thue–Morse sequence: ABBA BAAB for two arms. Linear or quadratic drift over the session
 // then affects all arms alike.
-func roundOf(arms []*variant.Variant, round int) []*variant.Variant {
+func roundOrder(arms []*variant.Variant, round int) []*variant.Variant {
 	out := slices.Clone(arms)
 	if bits.OnesCount(uint(round-1))%2 == 1 {
 		slices.Reverse(out)

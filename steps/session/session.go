@@ -118,14 +118,6 @@ func (s *session) reportLooks() {
 	}
 }
 
-// mayCrashAgain reports whether the latest launch crashed and is repeated because that
-// would decide a member.
-func (s *session) mayCrashAgain() bool {
-	return slices.ContainsFunc(s.members, func(m *member) bool {
-		return m.Open && decide.MayCrashAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
-	})
-}
-
 // dropArm drops the arm of a launch that nothing replaces, with the members that need it.
 func (s *session) dropArm(launch *ledger.Launch) {
 	if !launch.OK {
@@ -168,7 +160,7 @@ func (s *session) checkBaseline(m *member) error {
 	}
 	if len(m.launchedVariants()) > 2 {
 		vs := []*variant.Variant{m.variants[0], m.variants[2]}
-		why := s.lab.OtherEnvironment(of(used, vs), vs)
+		why := s.lab.OtherEnvironment(launchesOf(used, vs), vs)
 		if why.IsZero() && m.Rounds >= m.Least {
 			v, reasons, err := s.comparable(m, vs)
 			if err != nil {
@@ -197,11 +189,11 @@ func (s *session) lookAtMembers() error {
 		if err := m.Look(s.lab.View(s.scope), s.all); err != nil {
 			return err
 		}
-		if m.Feature != nil && m.Rounds > 0 && s.end(m) != crashedAgain {
+		if m.Feature != nil && m.Rounds > 0 && s.stopReason(m) != stopCrashed {
 			if err := s.checkBaseline(m); err != nil {
 				return err
 			}
-			m.invalid = s.lab.OtherEnvironment(of(m.DecidingLaunches(s.all), m.pair()), m.pair())
+			m.invalid = s.lab.OtherEnvironment(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
 			if m.invalid.IsZero() && m.Rounds > before && m.Rounds >= m.Least && m.Open {
 				v, reasons, err := s.valid(m)
 				if err != nil {
@@ -212,7 +204,7 @@ func (s *session) lookAtMembers() error {
 				}
 			}
 		}
-		m.Open = s.end(m) == endless
+		m.Open = s.stopReason(m) == notStopped
 	}
 	return nil
 }
@@ -222,13 +214,13 @@ func (s *session) valid(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
-	notes, err := s.lab.Consequences(of(m.DecidingLaunches(s.all), m.pair()), m.pair())
+	notes, err := s.lab.Consequences(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
 	return v, append(reasons, notes...), err
 }
 
 // comparable reports whether the launches of two arms of a member count beside each other.
 func (s *session) comparable(m *member, vs []*variant.Variant) (verdict.Verdict, []verdict.Reason, error) {
-	used := of(m.DecidingLaunches(s.all), vs)
+	used := launchesOf(m.DecidingLaunches(s.all), vs)
 	v, reasons, err := s.lab.Valid(used, vs, s.ws, m.Rounds)
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
@@ -253,8 +245,8 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	for _, launch := range used {
 		out.Launches = append(out.Launches, launch.ID)
 	}
-	switch s.end(m) {
-	case crashedAgain:
+	switch s.stopReason(m) {
+	case stopCrashed:
 		died, why := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
 		for _, launch := range died {
 			out.Launches = append(out.Launches, launch.ID)
@@ -262,7 +254,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		}
 		level.Verdict, level.Reasons = verdict.Fail, []verdict.Reason{why}
 		return nil
-	case armBroke, armDisturbed:
+	case stopBroken, stopDisturbed:
 		l := m.broken
 		out.Launches = append(out.Launches, l.ID)
 		level.Verdict, _ = decide.NotCounted(l)
@@ -271,11 +263,11 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 			out.LogTail, out.Exit = l.LogTail, l.Exit
 		}
 		return nil
-	case incomparable:
+	case stopIncomparable:
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
 		return nil
 	}
-	if why := s.lab.MovedTrees(ctx, of(used, m.pair()), m.pair(), s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
+	if why := s.lab.MovedTrees(ctx, launchesOf(used, m.pair()), m.pair(), s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return nil
 	}

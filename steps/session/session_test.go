@@ -289,14 +289,12 @@ func TestSessionCountsReplaced(t *testing.T) {
 	}
 	for i, want := range []verdict.Reason{
 		verdict.Say("session.replaced",
-			"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: so "+
-				"many that the cause matters, because an engine whose slow launches do not count picks its own "+
-				"sample}",
+			"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: if the "+
+				"engine causes this, discarding its slow launches favours it}",
 			verdict.Int("n", 3), verdict.Int("of", 7), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4), verdict.Text("many", "yes")).On("x"),
 		verdict.Say("session.replaced",
-			"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: so "+
-				"many that the cause matters, because an engine whose slow launches do not count picks its own "+
-				"sample}",
+			"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: if the "+
+				"engine causes this, discarding its slow launches favours it}",
 			verdict.Int("n", 1), verdict.Int("of", 5), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4)).On("y"),
 	} {
 		if level, _ := r.conclusion(t, i); level.Verdict != verdict.Pass || !slices.ContainsFunc(level.Reasons, want.Equal) {
@@ -405,7 +403,7 @@ func TestInterleave(t *testing.T) {
 	} {
 		var got strings.Builder
 		for round := range x.rounds {
-			for _, v := range roundOf(x.arms, round+1) {
+			for _, v := range roundOrder(x.arms, round+1) {
 				got.WriteString(v.Name)
 			}
 		}

@@ -80,7 +80,7 @@ func TestTable(t *testing.T) {
 				switch {
 				case c.places > 0 && l.PlaceName() != fmt.Sprintf("gpu %d", (l.Ordinal-1)%c.places):
 					t.Errorf("%s stood on %q", l.ID, l.PlaceName())
-				case c.places < 2 && (l.Order != i+1 || l.VariantKey != roundOf(it.variants, i/3+1)[i%3].Key):
+				case c.places < 2 && (l.Order != i+1 || l.VariantKey != roundOrder(it.variants, i/3+1)[i%3].Key):
 					t.Errorf("launch %d is %s, of order %d", i+1, l.ID, l.Order)
 				}
 			}

@@ -1,5 +1,5 @@
-// Package stress puts a running engine under load and judges how it held up. It decides
-// what is sent, in which order, and what must hold; engine/load sends, and
+// Package stress puts a running engine under load and judges how it held up: the order of
+// requests, and the conditions that their answers must meet. engine/load sends, and
 // engine/machine watches the memory.
 package stress
 

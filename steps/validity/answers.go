@@ -126,8 +126,7 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 					name, _, _ := strings.Cut(r.Subject, ".") // the address of a cell
 					return name == w.Name
 				}); i >= 0 {
-					return verdict.Say("answers.garbage",
-						"answers of {subject} are not readable text: {causes}, in launch {launch}",
+					return verdict.New(code.AnswersGarbage,
 						verdict.Text("launch", launch.ID)).On(v.Name).From(launch.Incoherent[i]), nil, nil
 				}
 			}
@@ -165,8 +164,7 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 					verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
 			// A few empty answers may be chance; that there are no others proves nothing.
 			case c.Garbage > 0, c.Doubtful == c.Of && len(c.Why) > 0 && c.Why[0].Sign.Code == answers.Empty:
-				return verdict.Say("answers.worse",
-					"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
+				return verdict.New(code.AnswersWorse,
 					verdict.Int("answers", max(c.Garbage, c.Doubtful)), of, cell, other).On(v.Name).From(found...), nil, nil
 			case c.Doubtful > 0:
 				notes = append(notes, verdict.Say("answers.maybe_worse",

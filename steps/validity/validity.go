@@ -1,8 +1,8 @@
 // Package validity decides whether launches count: each on its own, and those of arms
-// compared with each other, by what they answered, how much they did, what they observed,
-// and where they ran. What does not count proves nothing, however fast it was. It knows
-// launches on record, their samples and the plan's knobs; it starts none, and does not
-// ask whether a rule holds.
+// compared with each other, by their answers, their amount of work, their observations
+// and their environment. A launch that does not count proves nothing, however fast it
+// was. It reads launches on record, their samples and the plan's knobs; it starts none,
+// and decides no rule.
 package validity
 
 import (

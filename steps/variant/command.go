@@ -51,7 +51,7 @@ type Metric struct {
 	Min    float64 `json:"min" hcl:"min,optional" default:"0" doc:"Values below this are refused as broken. Set it for values that can be negative."`
 	// As is the workload metric that it is, Labels what makes its cells.
 	As     string         `json:"as,omitempty" hcl:"as,optional" doc:"The workload metric that it corresponds to, such as 'tg': it has the same unit and direction, and is compared with it across engines."`
-	Labels map[string]any `json:"labels,omitempty" hcl:"labels,optional" doc:"What sets cells apart: '{ tp = [1, 2, 7], batch = [1, 2] }' makes six, addressed as 'command.batch1.tp7.<name>' (labels in the order of their names), each with its values as '$tp' and '$batch' in jq: '.results[] | select(.tp == $tp and .batch == $batch) | .tg'."`
+	Labels map[string]any `json:"labels,omitempty" hcl:"labels,optional" doc:"Dimensions of cells: '{ tp = [1, 2, 7], batch = [1, 2] }' makes six, addressed as 'command.batch1.tp7.<name>' (labels in the order of their names), each with its values as '$tp' and '$batch' in jq: '.results[] | select(.tp == $tp and .batch == $batch) | .tg'."`
 }
 
 func (m Metric) cells() ([]plans.CommandMetric, error) {

@@ -1,8 +1,7 @@
-// Package variant resolves an engine of a plan and the values of its knobs into what
-// would be started: the blocks that may be in an engine, one file per block, the
-// resulting Spec, and the keys under which measurements of it are found again. It reads
-// plans, programs and repositories; it starts nothing, sends nothing and knows of no
-// launch.
+// Package variant resolves an engine of a plan and the values of its knobs into an
+// engine.Spec: the blocks that an engine may have, one file per block, the resulting
+// Spec, and the keys under which its measurements are found. It reads plans, programs and
+// repositories; it starts nothing, sends nothing and knows no launch.
 package variant
 
 import _ "embed"

@@ -24,9 +24,9 @@ var dockerSchema = plans.Schema{
 		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When to pull the image: if it is missing, once per apply, or never."},
 		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
 		{Name: "volumes", Type: plans.Map, Doc: "Paths of this machine (`~` is your home, relative ones start at the plan's folder) or names of volumes, each with its path in the container, and `:ro` after it if read-only. A path that does not exist is an error."},
-		{Name: "ipc", Type: plans.String, Doc: "IPC namespace: `private`, `shareable`, `host`, `none` or `container:NAME`. Without it, what the kind needs."},
-		{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`. Without it, what the kind needs, or the daemon's own, which is 64 MB."},
-		{Name: "ulimits", Type: plans.Map, Doc: "Limits by name, such as `{ memlock = \"-1\", stack = \"67108864\" }`; `\"soft:hard\"` sets both. They are added to what the kind needs."},
+		{Name: "ipc", Type: plans.String, Doc: "IPC namespace: `private`, `shareable`, `host`, `none` or `container:NAME`. Without it, the kind's own."},
+		{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`. Without it, the kind's own size, or the daemon's, which is 64 MB."},
+		{Name: "ulimits", Type: plans.Map, Doc: "Limits by name, such as `{ memlock = \"-1\", stack = \"67108864\" }`; `\"soft:hard\"` sets both. They are added to the kind's own."},
 		{Name: "network", Type: plans.String, Doc: "A network of the daemon, or `host`, where the engine listens on a port of the machine itself. Without it, the daemon's bridge."},
 		{Name: "user", Type: plans.String, Doc: "User of the engine: a name or number, optionally with `:group`. Without it, the image's."},
 		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the image's."},
@@ -37,7 +37,7 @@ var dockerSchema = plans.Schema{
 	Check: plans.Checked(func(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
 		check := func(attr string, err error) {
 			if err != nil {
-				errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: sentence(err)})
+				errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: strings.ReplaceAll(err.Error(), "\n", "; ") + "."})
 			}
 		}
 		_, err := docker.GPUs(d.GPUs)
@@ -59,9 +59,6 @@ var dockerSchema = plans.Schema{
 		return append(errs, checkInContainer(slices.Concat(d.Entrypoint, d.Command))...)
 	}),
 }
-
-// sentence makes one of an error worded to follow a colon.
-func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + "." }
 
 func putDocker(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var box engine.Docker

@@ -103,7 +103,7 @@ func (l *Resolver) DisplayPath(path string) string {
 func WhyUnidentified(spec engine.Spec) string {
 	switch {
 	case spec.Endpoint != nil:
-		return "mxflow does not start the server, so what it runs is unknown"
+		return "mxflow does not start the server, so its files are unknown"
 	case spec.Exec != nil:
 		return "files in its container can change while that runs"
 	case spec.Unknown != "":

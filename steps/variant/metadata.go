@@ -34,7 +34,7 @@ var metadataPart = plans.Part{
 type Metadata struct {
 	Repos    map[string]string `hcl:"repos,optional" doc:"Git trees by name, with their paths as the engine sees them: commit, branch, and a digest of the uncommitted changes. They are part of the fingerprint."`
 	Packages *bool             `hcl:"packages,optional" doc:"Whether to list the engine's Python packages. Without it: if the engine kind or its command is a Python program."`
-	Config   string            `hcl:"model_config,optional" doc:"The model's config.json, relative to the plan's folder, for comparing speeds with what the GPUs allow. Without it: the one beside the model's weights, if found on this machine or where the engine runs."`
+	Config   string            `hcl:"model_config,optional" doc:"The model's config.json, relative to the plan's folder, for comparing speeds with the limits of the GPUs. Without it: the one beside the model's weights, if found on this machine or where the engine runs."`
 	Commands map[string]string `hcl:"commands,optional" doc:"Commands by name, run once per launch with 'sh -c' where the engine runs, while nothing is measured. Their output is recorded, up to 64 KiB each; it is not part of the fingerprint. Each has a time limit of one minute."`
 }
 

@@ -68,7 +68,7 @@ observe "fallbacks" {
 					wrong("log", "unusable-observation", "Expression matches everything", "It matches even an empty line, so it counts all lines. Name text that must be there.")
 				}
 			case c.Type == kinds.TypeCount:
-				wrong("type", "unusable-observation", "Count without a log", "count is how many lines of the log match. What %s gives is a number.", sources[0])
+				wrong("type", "unusable-observation", "Count without a log", "count is the number of matching log lines. %s gives a number.", sources[0])
 			case c.Metric != "" && c.Type != kinds.TypeNumber:
 				wrong("type", "unusable-observation", "Metric is a number", "A Prometheus metric is a number: write type = \"number\".")
 			}
@@ -106,7 +106,7 @@ type observeConfig struct {
 	Type   kinds.Type        `hcl:"type" type:"string" oneof:"string|number|bool|count" doc:"'string', 'number', 'bool', or 'count': how many lines of the log match (none is 0)."`
 	Unit   string            `hcl:"unit,optional" doc:"Unit of a number, such as 'tokens', 'GB' or 's'."`
 	Scale  *float64          `hcl:"scale,optional" doc:"Factor that converts the number to its unit."`
-	Words  map[string]string `hcl:"words,optional" doc:"Maps what the engine reports to the words that rules compare with."`
+	Words  map[string]string `hcl:"words,optional" doc:"Maps the engine's words to those that rules compare with."`
 	Is     string            `hcl:"is,optional" oneof:"setting|consequence" doc:"'setting': the arms of a comparison must agree on it. 'consequence': it follows from the settings, like the memory of the weights, and arms that differ in it are shown side by side. Without it, numbers are consequences; words, true and false are settings."`
 }
 

@@ -44,8 +44,8 @@ var profilerPart = plans.Part{
 // profiler is the block as a plan has it.
 type profiler struct {
 	Wrap  []string          `hcl:"wrap,optional" doc:"Command that goes before the engine's own, which becomes its arguments. '{profile}' is the folder for profiles as the engine sees it. The engine is profiled from start to end, and requests are told apart by the clock. Only for a process."`
-	Args  []string          `hcl:"args,optional" doc:"Added to the engine's command, instead of what the kind adds."`
-	Env   map[string]string `hcl:"env,optional" doc:"Added to its environment, instead of what the kind adds."`
+	Args  []string          `hcl:"args,optional" doc:"Added to the engine's command, instead of the kind's arguments."`
+	Env   map[string]string `hcl:"env,optional" doc:"Added to its environment, instead of the kind's variables."`
 	Start string            `hcl:"start,optional" doc:"Page that starts a profile on POST, instead of the kind's."`
 	Stop  string            `hcl:"stop,optional" doc:"Page that stops it."`
 	Body  string            `hcl:"body,optional" doc:"Body for 'start', as JSON."`

@@ -84,7 +84,7 @@ func notCommands(v any) string {
 
 type cachesConfig struct {
 	State  string `hcl:"state" oneof:"warm|cold" doc:"'warm': kept between launches of a variant; the first one finds them empty and is recorded as cold. 'cold': empty at each launch."`
-	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" doc:"What engines timed and chose, such as FlashInfer's tactics. 'drawn': each launch chooses again, so a lucky choice is noise like any other. 'pinned': all launches of a variant reuse the choice of the first, and the verdict holds for that one only."`
+	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" doc:"Autotuned choices of engines, such as FlashInfer's tactics. 'drawn': each launch chooses again, so a lucky choice is noise like any other. 'pinned': all launches of a variant reuse the choice of the first, and the verdict holds for that one only."`
 	Dir    string `hcl:"dir,optional" doc:"Their folder, relative to the plan's folder. Without it, in the state directory."`
 	Mount  string `hcl:"mount,optional" doc:"Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees 'dir'."`
 }

@@ -68,7 +68,7 @@ func (c *gitTag) holds(ctx context.Context, r *source.Repo, goal string) verdict
 }
 
 var gitBranchKind = gitKind(
-	"Fetches what a branch starts at, makes the branch and checks it out. A branch with the commit in its history is left as it is, whatever came on top; any other is not moved, and the step fails. If uncommitted changes are in the way, it fails and names them.",
+	"Fetches the start of a branch, makes the branch and checks it out. A branch with that commit in its history is left as it is; any other is not moved, and the step fails. If uncommitted changes are in the way, it fails and names them.",
 	`step "git_branch" "vllm" {
   repo = "~/projects/vllm"
   from = "pull/31740/head"

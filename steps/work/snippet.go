@@ -206,9 +206,6 @@ func longestWord(lines []string) (longest string) {
 	return longest
 }
 
-// hasWord reports whether a snippet has anything to search for.
-func hasWord(snippet string) bool { return longestWord(split(snippet)) != "" }
-
 // alikeFrom is the share of a snippet's words, by length, that similar lines need.
 const alikeFrom = 0.6
 

@@ -33,7 +33,7 @@ var todoKind = func() Kind {
 			if _, err := path.Match(c.File, ""); err != nil {
 				errs = append(errs, plans.AttrError{Attr: "file", Code: "invalid-value", Summary: "Invalid glob", Detail: "Write a path, in which * matches any part of a name."})
 			}
-			if !hasWord(c.Snippet) {
+			if longestWord(split(c.Snippet)) == "" {
 				errs = append(errs, plans.AttrError{Attr: "snippet", Code: "invalid-value", Summary: "Nothing to look for", Detail: "The snippet has no word. Give a line with a name or a number in it."})
 			}
 			return errs
@@ -46,7 +46,7 @@ type todo struct {
 	Commit  string `hcl:"commit" doc:"The commit that the note is about: a SHA, a tag."`
 	Ref     string `hcl:"ref,optional" default:"HEAD" doc:"Where to look today: a branch, a branch of a remote such as 'upstream/main', a SHA. When it moves, the step runs again."`
 	File    string `hcl:"file" doc:"The file in that commit, or a glob, in which * is any part of a name. Each occurrence is tracked."`
-	Snippet string `hcl:"snippet" doc:"What to find: one line or several. Each must be within a line of the file; indentation does not count."`
+	Snippet string `hcl:"snippet" doc:"Text to find: one line or several. Each must be within a line of the file; indentation does not count."`
 }
 
 func (c *todo) do(ctx context.Context, r *source.Repo) (string, []verdict.Reason, error) {

@@ -1,7 +1,7 @@
-// Package prompt knows what is sent to an engine: prompts of a given length in the
-// engine's own tokens, unique from the first one, and those of data sets. It asks the
-// engine for what it needs to make them. It does not know when and how often they are
-// sent (engine/load), and of answers only the prompt tokens in their usage.
+// Package prompt makes the prompts for an engine: of a given length in the engine's own
+// tokens, unique from the first one, or from data sets. It asks the engine for token
+// counts. It does not know when and how often prompts are sent (engine/load), and of
+// answers only the prompt tokens in their usage.
 package prompt
 
 import (

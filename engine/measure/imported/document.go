@@ -177,7 +177,7 @@ func (n node) text() string {
 	return ""
 }
 
-// texts are those of an object's members of these names, or of all.
+// texts returns the texts of an object's members of these names, or of all.
 func (n node) texts(names ...string) map[string]string {
 	out := map[string]string{}
 	for _, name := range n.names() {

@@ -56,8 +56,8 @@ type Metric struct {
 	// Stats are the statistics in the file, by name: mean, median, std, p99, …; "value"
 	// is a single number.
 	Stats map[string]float64 `json:"stats"`
-	// N is the number of values behind them, 0 if the file does not say, and Values are
-	// these, if it has them.
+	// N is the number of values behind them, 0 if the file does not say, and Values lists
+	// them, if it has them.
 	N      int       `json:"n,omitempty"`
 	Values []float64 `json:"values,omitempty"`
 }

@@ -175,7 +175,7 @@ func readAIPerf(f *File, n node) {
 		}
 	}
 	if n.member("was_cancelled").text() == "true" {
-		f.note("the run was cancelled: its numbers cover what was done until then")
+		f.note("the run was cancelled: its numbers cover the time until then")
 	}
 	failed := 0.0
 	for _, e := range n.member("error_summary").list() {
@@ -265,7 +265,7 @@ var sglangFields = []field{
 	{"concurrency", "requests", neither, "Sum of the requests' times over the duration: the average in flight."},
 	{"accept_length", "tokens", higher, "Tokens per step of speculative decoding, by the server's own average."},
 	{"total_input_tokens", "tokens", neither, "Prompt tokens."},
-	{"total_output_tokens", "tokens", neither, "Output tokens; see output_throughput for who counted them."},
+	{"total_output_tokens", "tokens", neither, "Output tokens; see output_throughput for how they are counted."},
 	{"total_output_tokens_retokenized", "tokens", neither, "Output tokens, counted in the text by the tool's tokenizer."},
 	{"ttft_ms", "ms", lower, "Time from the send to the first chunk with text."},
 	{"tpot_ms", "ms", lower, "(end − first chunk) / (output tokens − 1) of each request."},

@@ -87,7 +87,7 @@ func glob(pattern, name string) bool {
 	return !atEnd || name == ""
 }
 
-// IsCopy reports whether a name is that of a copy or fill that is not a kernel.
+// IsCopy reports whether a name is a copy or fill that is not a kernel.
 func IsCopy(name string) bool {
 	return strings.HasPrefix(name, "Memcpy ") || strings.HasPrefix(name, "Memset ") || strings.HasPrefix(name, "[CUDA mem")
 }

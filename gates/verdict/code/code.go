@@ -1,5 +1,5 @@
-// Package code has the facts that several places find, or that code asks for. A fact
-// that is found at one place is written there.
+// Package code lists the facts that several packages report, or that code tests for. A
+// fact reported in one place is written there.
 package code
 
 import "strings"
@@ -35,10 +35,10 @@ var (
 	// ConfirmationNotRun: on the engine Subject; the cause is why.
 	ConfirmationNotRun = Of("confirmation.not_run", "not confirmed on engine.{subject}")
 
-	// Rule: the rule or criterion Subject came to Verdict, from its causes. Values: role.
+	// Rule: the verdict of the rule or criterion Subject, from its causes. Values: role.
 	Rule = Of("rule", "{role=criterion?criterion }{subject}: {verdict}")
 
-	// Level: the level Subject came to Verdict, from its causes.
+	// Level: the verdict of the level Subject, from its causes.
 	Level   = Of("level", "level {subject}{causes? {verdict:did}}{causes!: {verdict}}")
 	Feature = Of("feature", "feature {subject}: {verdict}")
 	Step    = Of("step", "step {subject}: {verdict}")
@@ -47,13 +47,13 @@ var (
 	FeatureNotRun = Of("feature.not_run", "feature {subject} was not run")
 	StepNotRun    = Of("step.not_run", "step {subject} was not run")
 
-	// Outcome: the node Subject came to Verdict, from its causes.
+	// Outcome: the verdict of the node Subject, from its causes.
 	Outcome = Of("outcome", "{subject} {verdict:did}")
 
 	// NotTargeted: --target named other nodes.
 	NotTargeted = Of("not_targeted", "left out by --target")
 
-	// NotConfirmed: on the engine Subject it came to Verdict, from its causes.
+	// NotConfirmed: the verdict on the engine Subject, from its causes.
 	NotConfirmed = Of("not_confirmed", "not confirmed on engine.{subject}, where it {verdict:did}")
 	// MeasurementChanged is why work is wanted whose identity is another.
 	MeasurementChanged = Of("measurement_changed", "measurement changed")
@@ -182,7 +182,16 @@ var (
 
 	// LaunchSays: the cause concerns the launch Subject.
 	LaunchSays = Of("launch.says", "launch {subject}")
-	Unlooked   = Of("answers.unlooked", `answers{subject? of {subject}} were not checked (coherence = "off")`)
+	// AnswerGarbage: an answer is no text, by the sign that is its cause; AnswersGarbage: those of
+	// the variant Subject are not, AnswersWorse: they are worse than its parent's.
+	AnswerGarbage = Of("answer.garbage",
+		"{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})")
+	AnswersGarbage = Of("answers.garbage",
+		"answers of {subject} are not readable text: {causes}, in launch {launch}")
+	AnswersWorse = Of("answers.worse",
+		"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})")
+
+	Unlooked = Of("answers.unlooked", `answers{subject? of {subject}} were not checked (coherence = "off")`)
 
 	// EnvironmentChanged: launches of the variant Subject had different environments.
 	// Values: advised, if what to do is given elsewhere; EnvironmentApart too.
@@ -249,7 +258,7 @@ var (
 			"plan}{sealed!although all its inputs are recorded: this version of mxflow reads it differently}. Each "+
 			"rule was compiled from the text recorded with its decision.")
 
-	// LevelIs: the level Subject came to Verdict; why is shown elsewhere.
+	// LevelIs: the verdict of the level Subject; the reason is shown elsewhere.
 	LevelIs = Of("level.is", "level {subject} {verdict:did}")
 
 	// NoLaunch: no launch of the variant Subject was measured. Values: features, the size
@@ -292,9 +301,9 @@ var (
 	WithinRounds = Of("beside.within_rounds",
 		"rounds ran on {places:and}: the arms are compared within each round, by the spread of the rounds' "+
 			"differences")
-	// Settles: so many launches would likely settle it; SettlesNever: not even the plan's
-	// maximum would. Values: launches, against; gap, the estimate's distance from the
-	// threshold, and spread, the standard deviation of launches; chance, and more or
+	// Settles: this many launches would likely settle it; SettlesNever: not even the
+	// plan's maximum would. Values: launches, against; gap, the estimate's distance from
+	// the threshold, and spread, the standard deviation of launches; chance, and more or
 	// most, those that the plan makes if it needs others.
 	Settles = Of("beside.settles",
 		"about {launches|launch|launches}{against? per arm} would probably settle it ({chance} chance, if "+
@@ -308,8 +317,8 @@ var (
 	// Missing: the input Subject has no value, from its cause.
 	Missing  = Of("missing", "{subject}")
 	NoReader = Of("missing.no_reader", "no reader for inputs of kind {kind:q}")
-	// NoOutcome: the feature Subject, or a level of it, came to a Verdict that proves
-	// nothing, from its cause. Values: level.
+	// NoOutcome: the verdict of the feature Subject, or of a level of it, is no evidence,
+	// from its cause. Values: level.
 	NoOutcome  = Of("missing.no_outcome", "{level?level {level} of }feature {subject} {verdict:did}")
 	Unmeasured = Of("launches.none", "no launch of {subject} was measured")
 	// Unqualified: Subject has no launch in which a level found a number. Values: metric.

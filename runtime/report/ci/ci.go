@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -63,5 +62,3 @@ func command(run *store.RunView) string {
 	}
 	return before + words + " " + shell.Quote(run.PlanFile)
 }
-
-func lines(reasons []verdict.Reason) string { return strings.Join(verdict.Lines(reasons), "\n") }

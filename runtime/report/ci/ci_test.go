@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -27,11 +25,12 @@ func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more
 	}
 	t.Cleanup(func() { st.Close() })
 	records := []*ledger.Record{{Type: "run", RunStart: &ledger.RunStart{Plan: "a--b <x>", PlanFile: "plan.hcl", Tool: "mxflow", Nodes: []string{"baseline", "feature.f", "phase.p"}}}}
+	records = append(records, &ledger.Record{Type: "launch", Launch: &ledger.Launch{ID: "l", Session: "s", Purpose: ledger.ForBenchmark, Seconds: 1.25}})
 	decide := func(node, kind string, v verdict.Verdict) {
 		if v == "" {
 			return
 		}
-		d := &ledger.Decision{Node: node, Kind: kind, Phase: "p", Attempt: 1, Seconds: 1.25, Verdict: v, MeasureKey: "m", DecisionKey: "d"}
+		d := &ledger.Decision{Node: node, Kind: kind, Phase: "p", Attempt: 1, Verdict: v, MeasureKey: "m", DecisionKey: "d", Launches: []string{"l"}}
 		if kind != ledger.KindQualify {
 			d.Rules = []ledger.Rule{{Name: "a < b & \"c\"\x01", Expr: "chat.tg.gain >= 1 || x", Decides: true, Verdict: v}}
 			d.Reasons = verdict.Because(code.Of("broken", "{error}"), verdict.Text("error", "<script>|</testcase>"))
@@ -107,7 +106,7 @@ func TestJUnit(t *testing.T) {
 			}
 			all += of
 		}
-		if got.Time != all || c.feature != "" && all < 1.25 {
+		if got.Time != all || c.feature != "" && all != 1.25 {
 			t.Errorf("%s: the suites take %v s, their cases %v s", name, got.Time, all)
 		}
 		if got.Failures != c.failures || got.Errors != c.errors || got.Skipped != c.skipped {
@@ -135,30 +134,24 @@ func TestRetractedIsRed(t *testing.T) {
 	}
 }
 
-// TestGitHub: the marker stands first and cannot end early, tables keep their columns,
-// nothing of somebody else's is HTML, what got worse is told, and a comment is never
-// longer than GitHub takes.
+// TestGitHub: the marker is first and cannot end early, what failed is next, tables keep
+// their columns, nothing of somebody else's is HTML, and a comment is never longer than
+// GitHub takes.
 func TestGitHub(t *testing.T) {
-	low, high := -0.1, -0.02
-	moved := func(d *ledger.Decision) []gates.Movement {
-		change := -0.05
-		c := stats.Comparison{Change: &change, Low: &low, High: &high}
-		return []gates.Movement{{Metric: "chat.ttft", Unit: "ms", Parent: 10, Own: 11, Comparison: c}, {Metric: "chat.tg", Better: true, Comparison: c}}
-	}
 	var page bytes.Buffer
-	if err := GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), moved, noon); err != nil {
+	if err := GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), noon); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()
 	for _, want := range []string{
-		"<!-- mxflow report: a__b__x_ -->\n### mxflow: a--b &lt;x>, 0 of 1 gate unlocked", "| p | **fail** |", `chat.tg.gain >= 1 \|\| x`,
-		"What got worse", "| f | chat.ttft | 10 ms | 11 ms | -5.0% (95% CI -10.0% to -2.0%) |", "mxflow apply plan.hcl",
+		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: 0 of 1 port accepted; f failed\n\n| Feature |", "\n| f | – | – | – | **fail**: ",
+		"| p | **fail** |", "mxflow apply plan.hcl", "\n</details>\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "<script>") || strings.Contains(text, "| chat.tg |") {
+	if strings.Contains(text, "<script>") || strings.Contains(text, "gate p") {
 		t.Error(text)
 	}
 	short := cut(strings.Repeat("| 1 | a row of a table |\n", 5000))
@@ -185,11 +178,28 @@ func TestGitHubTellsOnce(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := GitHub(&page, st, nil, noon); err != nil {
+	if err := GitHub(&page, st, noon); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()
-	if gates, _, _ := strings.Cut(text, "## Feature"); strings.Count(text, "162 ms late") != 1 || !strings.Contains(gates, "162 ms late") || strings.Count(text, ", see above") != 1 {
+	if gates, _, _ := strings.Cut(text, "#### f"); strings.Count(text, "162 ms late") != 1 || !strings.Contains(gates, "162 ms late") || strings.Count(text, ", see above") != 1 {
+		t.Error(text)
+	}
+}
+
+// TestCaseHasOneCause: what kept all rules from being tested is one case, with its cause.
+func TestCaseHasOneCause(t *testing.T) {
+	cause := verdict.New(code.Level).On("correctness").Is(verdict.Fail).From(verdict.Say("broken", "{error}", verdict.Text("error", "KL of decode 0.7 nats/token")))
+	st := recorded(t, "", "", finished(verdict.Invalid))
+	d := &ledger.Decision{Node: "feature.f", Kind: ledger.KindFeature, Phase: "p", Feature: "f", Attempt: 1, Verdict: verdict.Invalid, Levels: []ledger.Level{{Name: "correctness", Verdict: verdict.Fail}}}
+	for _, path := range []string{"chat.tg.gain", "chat.pp.gain"} {
+		d.Rules = append(d.Rules, ledger.Rule{Name: path, Decides: true, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Missing).On(path).From(cause)}})
+	}
+	var page bytes.Buffer
+	if err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}); err != nil || JUnit(&page, st, noon) != nil {
+		t.Fatal(err)
+	}
+	if text := page.String(); !strings.Contains(text, `<error message="invalid: level correctness failed: KL of decode 0.7 nats/token" type="invalid">`) || strings.Count(text, `name="feature.f`) != 1 {
 		t.Error(text)
 	}
 }

@@ -61,17 +61,25 @@ type said struct {
 	Text    string `xml:",chardata"`
 }
 
+// junit is a file in progress: the causes it has told, and the launches it has counted.
+type junit struct {
+	st      *store.Store
+	now     time.Time
+	told    verdict.Page
+	counted map[string]bool
+}
+
 // JUnit writes a suite for the run and one per phase, with a case per gate and feature,
-// or per rule if it has any. It is red exactly if the newest apply does not end with 0:
-// fail and inconclusive are failures; error, invalid, locked and undecided are errors; a
-// waiver, and a feature that its phase's gate did without, are skipped, so both are
-// visible.
+// or per rule if their own tests decided them. It is red exactly if the newest apply does
+// not end with 0: fail and inconclusive are failures; error, invalid, locked and undecided
+// are errors; a waiver, and a feature that its phase's gate did without, are skipped, so
+// both are visible.
 func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 	run, err := newest(st)
 	if err != nil {
 		return err
 	}
-	all := suites{Name: "mxflow " + run.Plan}
+	all, j := suites{Name: "mxflow " + run.Plan}, &junit{st: st, now: now, counted: map[string]bool{}}
 	of := func(name string) *suite {
 		for _, s := range all.Suites {
 			if s.Name == name {
@@ -82,10 +90,10 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 		return all.Suites[len(all.Suites)-1]
 	}
 	ofRun := of("run")
-	apply := testCase{Class: "run", Name: "mxflow apply finished", Time: elapsed(run.Ended.Sub(run.Started).Seconds())}
-	apply.Out = "run " + run.ID + ": " + report.GatedNow(st, now).Line()
+	apply := testCase{Class: "run", Name: "mxflow apply finished"}
+	apply.Out = "run " + run.ID + ": " + report.AnswerOf(st, now).String()
 	if why := broken(st, run); why != "" {
-		apply.Time, apply.Error = 0, &said{why, "error", why}
+		apply.Error = &said{why, "error", why}
 	}
 	ofRun.add(apply)
 	rows, unlocked := report.Rows(st), map[string]bool{} // the phases whose end unlocks later ones
@@ -106,7 +114,7 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 		}
 		if follow && !r.Gone {
 			s := of("phase " + cmp.Or(r.Phase, ledger.Baseline))
-			for _, k := range casesOf(st, r, unlocked[r.Phase], now) {
+			for _, k := range j.casesOf(r, unlocked[r.Phase]) {
 				s.add(k)
 			}
 		}
@@ -140,8 +148,9 @@ func (s *suite) add(k testCase) {
 	s.Cases = append(s.Cases, k)
 }
 
-// casesOf are the cases of a node: one, or one of each of its rules.
-func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases []testCase) {
+// casesOf are the cases of a node: one, or if its own tests decided it one of each of its
+// rules. A case has one cause: what kept the rules from being tested is told in one case.
+func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
 	k := testCase{Class: cmp.Or(r.Phase, ledger.Baseline), Name: r.Node}
 	d := r.Decided
 	switch {
@@ -156,39 +165,59 @@ func casesOf(st *store.Store, r report.Row, unlocked bool, now time.Time) (cases
 		k.Error = &said{"not decided", "undecided", "not reached"}
 		return []testCase{k}
 	}
-	waived := ""
-	if w := st.Waiver(d.Node); w.Covers(d.Decision, now) {
-		waived = w.Effect(d.Decision, now).String()
+	excuse := ""
+	if w := j.st.Waiver(d.Node); w.Covers(d.Decision, j.now) {
+		excuse = w.Effect(d.Decision, j.now).String()
+	} else if d.Kind == ledger.KindFeature && unlocked {
+		excuse = "the gate of phase " + r.Phase + " does not need it"
 	}
-	without := ""
-	if d.Kind == ledger.KindFeature && unlocked {
-		without = "the gate of phase " + r.Phase + " does not need it"
-	}
-	k.Time = elapsed(d.Seconds)
-	// Its rules are its cases if they cover its whole outcome: what failed before them, or was
-	// withdrawn, is in no rule.
+	k.Time = j.measured(d.Decision)
+	// Its rules cover its outcome: what is invalid although they pass is in none of them.
 	worst := verdict.Pass
 	for _, rule := range d.Rules {
 		if !rule.Verdict.Unlocks() && (rule.Decides || d.Kind != ledger.KindFeature) {
 			worst = rule.Verdict
 		}
 	}
-	if len(d.Rules) > 0 && d.Retraction == nil && d.Verdict.Unlocks() == worst.Unlocks() {
-		for _, rule := range d.Rules {
+	if report.TestsDecided(d.Decision) && d.Retraction == nil && d.Verdict.Unlocks() == worst.Unlocks() {
+		for i, rule := range d.Rules {
 			one := k
 			one.Name += ": " + rule.Name
-			excuse := cmp.Or(waived, without)
-			if !rule.Decides && d.Kind == ledger.KindFeature {
-				excuse = cmp.Or(excuse, "recorded only")
+			why := []string{rule.Brief()}
+			if !rule.Verdict.Unlocks() {
+				why = append(why, verdict.Lines(rule.Reasons)...)
 			}
-			one.came(rule.Verdict, lines(slices.Concat(rule.Reasons, d.Marks())), excuse)
+			if i == 0 {
+				why = append(why, verdict.Lines(d.Marks())...)
+			}
+			recorded := excuse
+			if !rule.Decides && d.Kind == ledger.KindFeature {
+				recorded = cmp.Or(excuse, "recorded only")
+			}
+			one.came(rule.Verdict, strings.Join(why, "\n"), recorded)
 			cases = append(cases, one)
 			k.Time = 0
 		}
 		return cases
 	}
-	k.came(d.Verdict, lines(d.Why()), cmp.Or(waived, without))
+	k.came(d.Verdict, strings.Join(report.Told(&j.told, d.Decision, report.Causes(d.Decision)), "\n"), excuse)
 	return []testCase{k}
+}
+
+// measured is how long the launches took that a decision rests on, each counted in the first
+// case that does.
+func (j *junit) measured(d *ledger.Decision) (seconds elapsed) {
+	ids := slices.Clone(d.Launches)
+	for _, l := range j.st.Launches(store.LaunchFilter{Node: d.Node + ".qualify"}) {
+		ids = append(ids, l.ID)
+	}
+	for _, id := range ids {
+		if l, known := j.st.LaunchByID(id); known && !j.counted[id] {
+			j.counted[id] = true
+			seconds += elapsed(l.Seconds)
+		}
+	}
+	return seconds
 }
 
 // came records an outcome in the case; an excuse is why it blocks nothing.

@@ -1,13 +1,13 @@
 package page
 
 import (
-	"maps"
 	"math"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -16,53 +16,32 @@ import (
 // Figures are the numbers of all plots, as the page's script reads them. Key order and
 // names are those of page.js.
 type Figures struct {
-	// Tests are comparisons as they were decided, with every launch that they read.
-	Tests    []verdict.Test `json:"tests"`
-	Timeline []Decided      `json:"timeline"`
-	Spreads  []Spread       `json:"spreads"`
-	Traces   []Trace        `json:"traces"`
-	Kernels  []Kernels      `json:"kernels"`
-	Matrices []Matrix       `json:"matrices"`
+	Lines    []Lines   `json:"lines"`
+	Kernels  []Kernels `json:"kernels"`
+	Matrices []Matrix  `json:"matrices"`
 }
 
-// Decided is one decision on the timeline.
-type Decided struct {
-	At      time.Time `json:"at"`
-	Node    string    `json:"node"`
-	Verdict string    `json:"verdict"`
-	Attempt int       `json:"attempt"`
+// Lines are a metric of launches by round, or a quantity over the time of one launch, of a
+// parent (Base) and of a candidate. Needed is the level that the candidate's launches must
+// reach on average, Why is set for a launch that does not count.
+type Lines struct {
+	Name   string   `json:"name"`
+	Unit   string   `json:"unit"`
+	X      string   `json:"x"`
+	Series []Series `json:"series"`
+	Needed *float64 `json:"needed,omitempty"`
+	More   bool     `json:"more,omitempty"`
+	// Lost has a line for each launch that does not count.
+	Lost []string `json:"lost,omitempty"`
 }
 
-// Spread is the distribution of a latency in each arm: Quantiles at equal steps from
-// minimum to maximum.
-type Spread struct {
-	Metric string      `json:"metric"`
-	Arms   []ArmSpread `json:"arms"`
-}
-
-// ArmSpread is a distribution over N values. Base is set here and below for what others are
-// compared with.
-type ArmSpread struct {
-	Arm       string    `json:"arm"`
-	Base      bool      `json:"base"`
-	N         int       `json:"n"`
-	Quantiles []float64 `json:"q"`
-}
-
-// Trace is one quantity over the time of one launch per arm.
-type Trace struct {
-	Name  string     `json:"name"`
-	Unit  string     `json:"unit"`
-	Lines []ArmTrace `json:"lines"`
-}
-
-// ArmTrace is one line of it: seconds since the launch's recording started.
-type ArmTrace struct {
-	Arm    string    `json:"arm"`
-	Base   bool      `json:"base"`
-	Source string    `json:"source"`
-	At     []float64 `json:"at"`
-	Value  []float64 `json:"value"`
+// Series is one line of them.
+type Series struct {
+	Arm  string    `json:"arm"`
+	Base bool      `json:"base"`
+	X    []float64 `json:"at"`
+	Y    []float64 `json:"y"`
+	Why  []string  `json:"why,omitempty"`
 }
 
 // Kernels is the time of one phase of work by category, before and after, in µs per step,
@@ -77,92 +56,95 @@ type Kernels struct {
 // Matrix is a comparison of engines or of knob values with its reference, in the metrics
 // that have a speed-up.
 type Matrix struct {
-	Title   string        `json:"title"`
-	Columns []string      `json:"columns"`
-	Rows    []verdict.Row `json:"rows"`
+	Title string        `json:"title"`
+	Rows  []verdict.Row `json:"rows"`
 }
 
 const (
-	// mostRead limits the launches read for distributions and traces, the last of each arm:
-	// the files of 5,000 take minutes and fill a page.
-	mostRead = 240
-	// quantiles and tracePoints are what a line on a screen can show.
-	quantiles   = 41
+	// tracePoints is what a line on a screen can show.
 	tracePoints = 160
-	// mostDecided limits the decisions on the timeline to the newest.
-	mostDecided = 2000
+	// clearChange is how far apart arms must be for their traces to be shown.
+	clearChange = 0.05
 )
 
-// test adds the figure of a comparison of launches: without what only explains it.
-func (b *builder) test(title string, t *verdict.Test) (Figure, bool) {
-	if t == nil || t.Form == verdict.Exact || len(t.Values) == 0 {
-		return Figure{}, false
+// rounds adds the figure of a session's launches by round, in the metric of a test, or in the
+// first that people decide by.
+func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure {
+	if t != nil && t.Metric != "" {
+		own = t.Arm
 	}
-	one := *t
-	one.Share, one.Plan, one.Looks, one.Beside, one.Note, one.Launches, one.BaseLaunches = nil, nil, nil, nil, verdict.Reason{}, nil, nil
-	if len(t.Rounds) != len(t.Values) {
-		one.Rounds = nil // the page numbers them
+	arms := []*report.Arm{{Variant: parent, Launches: b.launches[[2]string{session, parent}]}, {Variant: own, Launches: b.launches[[2]string{session, own}]}}
+	var column report.Column
+	fig := Lines{X: "round"}
+	if t != nil && t.Metric != "" {
+		column.Stat, fig.More = t.Stat, t.More
+		column.Cell, column.Metric = measure.SplitAddress(t.Metric)
+	} else if heads := report.Headlines(arms); len(heads) > 0 {
+		column = heads[0]
 	}
-	b.Figures.Tests = append(b.Figures.Tests, one)
-	return Figure{"tests", len(b.Figures.Tests) - 1, title}, true
+	points := 0
+	for i, a := range arms {
+		s := Series{Arm: a.Variant, Base: i == 0, X: []float64{}, Y: []float64{}}
+		for _, l := range a.Launches {
+			why := ""
+			switch {
+			case !l.OK:
+				why = verdict.Brief(l.Error)
+			case len(l.Invalid) > 0:
+				why = verdict.Brief(l.Invalid[0])
+			case !l.Counts():
+				why = "answers garbage"
+			}
+			if why != "" {
+				fig.Lost = append(fig.Lost, a.Variant+": "+why)
+			}
+			m, _ := column.Of(l, "")
+			if y, has := m.Stats[column.Stat]; has {
+				s.X, s.Y, s.Why = append(s.X, float64(l.Ordinal)), append(s.Y, short(y)), append(s.Why, why)
+				fig.Unit = m.Unit
+				points++
+			}
+		}
+		fig.Series = append(fig.Series, s)
+	}
+	if points+len(fig.Lost) == 0 {
+		return nil
+	}
+	if t != nil && t.Metric != "" {
+		fig.Needed = needed(t, fig.Series[0].Y)
+	}
+	fig.Name = column.Cell + " " + report.MetricWord(column.Metric)
+	return b.lines(fig, "Launches by round: "+fig.Name)
 }
 
-// whose are the launches of a figure, by its first and last arm: one may have no data.
-func whose(first, last string) string {
-	if first == last {
-		return first
-	}
-	return "each arm"
+func (b *builder) lines(fig Lines, title string) []Figure {
+	b.Figures.Lines = append(b.Figures.Lines, fig)
+	return []Figure{{"lines", len(b.Figures.Lines) - 1, title}}
 }
 
-// spreads are the times to the first token and between tokens of those launches, the
-// reference first.
-// Unreadable data have no figure.
-func (b *builder) spreads(arms []ledger.Arm, of string) (out []Figure) {
-	values := map[string][2][]float64{}
-	for i, arm := range arms {
-		for _, id := range arm.Launches {
-			l, ok := b.st.LaunchByID(id)
-			if !ok || !l.OK || l.Samples == "" {
-				continue
-			}
-			samples, err := b.st.ReadSamples(l)
-			if err != nil {
-				continue
-			}
-			for _, s := range samples {
-				derived, err := measure.Derive(s)
-				if err != nil || !s.Measured() || s.Err != "" {
-					continue
-				}
-				for _, metric := range []string{"ttft", "itl"} {
-					key := s.Workload + "." + metric
-					both := values[key]
-					both[i] = append(both[i], derived[metric]...)
-					values[key] = both
-				}
-			}
-		}
+// needed is a test's threshold as a level of its metric: of a relative one on what the launches
+// of the other arm came to, so far if it was not tested yet.
+func needed(t *verdict.Test, so []float64) *float64 {
+	if t.Against == "" {
+		return &t.Threshold
 	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		spread := Spread{Metric: key}
-		for i, arm := range arms {
-			if xs := values[key][i]; len(xs) > 1 {
-				slices.Sort(xs)
-				of := ArmSpread{Arm: arm.Name, Base: i == 0, N: len(xs)}
-				for q := range quantiles {
-					of.Quantiles = append(of.Quantiles, short(measure.Quantile(xs, float64(q)/(quantiles-1))))
-				}
-				spread.Arms = append(spread.Arms, of)
-			}
-		}
-		if len(spread.Arms) == 0 {
-			continue
-		}
-		b.Figures.Spreads = append(b.Figures.Spreads, spread)
-		out = append(out, Figure{"spreads", len(b.Figures.Spreads) - 1, key + ": distribution in " + of + " of " + whose(spread.Arms[0].Arm, spread.Arms[len(spread.Arms)-1].Arm)})
+	if len(t.Base) > 0 {
+		so = t.Base
 	}
-	return out
+	base, err := stats.SampleOf(so)
+	if err != nil {
+		return nil
+	}
+	x := base.Mean * (1 + t.Threshold)
+	switch {
+	case t.Relation == "delta":
+		x = base.Mean + t.Threshold
+	case t.Saved:
+		x = base.Mean * (1 - t.Threshold)
+	case !t.Relative():
+		return nil
+	}
+	return &x
 }
 
 // short keeps the digits that a screen can show.
@@ -174,53 +156,42 @@ func short(x float64) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// traced are the series to draw; the host's if there is no GPU.
-var traced = [][]string{{measure.GPUPower, measure.GPUClock, measure.GPUTemperature}, {measure.HostCPU, measure.EngineMemory}}
+// traced are the series to draw where arms differ.
+var traced = []string{measure.GPUPower, measure.GPUClock, measure.GPUTemperature, measure.HostCPU, measure.EngineMemory}
 
-// traces are those of the last launch of each arm, the reference first.
-func (b *builder) traces(arms []ledger.Arm) (out []Figure) {
-	found := map[string]*Trace{}
-	for i, arm := range arms {
-		if len(arm.Launches) == 0 {
-			continue
-		}
-		l, ok := b.st.LaunchByID(arm.Launches[len(arm.Launches)-1])
-		if !ok || l.Series == "" {
-			continue
-		}
-		series, err := b.st.ReadSeries(l)
-		if err != nil {
-			continue
-		}
-		for _, s := range series {
-			if len(s.At) < 3 {
-				continue
-			}
-			if found[s.Name] == nil {
-				found[s.Name] = &Trace{Name: s.Name, Unit: s.Unit}
-			}
-			// A line is the means of equal stretches.
-			line, every := ArmTrace{Arm: arm.Name, Base: i == 0, Source: s.Source}, (len(s.At)+tracePoints-1)/tracePoints
-			for from := 0; from < len(s.At); from += every {
-				end, sum := min(from+every, len(s.At)), 0.0
-				for _, x := range s.Value[from:end] {
-					sum += x
-				}
-				line.At = append(line.At, short(s.At[(from+end-1)/2].Seconds()))
-				line.Value = append(line.Value, short(sum/float64(end-from)))
-			}
-			found[s.Name].Lines = append(found[s.Name].Lines, line)
-		}
+// traces are those in which the arms clearly differ, of the last launch of each, the
+// reference first.
+func (b *builder) traces(pair *report.Pair) (out []Figure) {
+	if pair == nil {
+		return nil
 	}
-	for _, names := range traced {
-		for _, name := range names {
-			if t := found[name]; t != nil {
-				b.Figures.Traces = append(b.Figures.Traces, *t)
-				out = append(out, Figure{"traces", len(b.Figures.Traces) - 1, name + " over the last launch of " + whose(t.Lines[0].Arm, t.Lines[len(t.Lines)-1].Arm)})
+	for _, c := range pair.Metrics {
+		name := c.Address(c.Cell)
+		if !slices.Contains(traced, name) || !c.Significant() || c.Absolute || math.Abs(*c.Change) < clearChange {
+			continue
+		}
+		fig := Lines{Name: name, Unit: c.Unit, X: "seconds"}
+		for i, side := range []report.PairSide{pair.Old, pair.New} {
+			series, err := b.st.ReadSeries(side.Launches[len(side.Launches)-1])
+			for _, s := range series {
+				if err != nil || s.Name != name || len(s.At) < 3 {
+					continue
+				}
+				// A line is the means of equal stretches.
+				line, every := Series{Arm: strings.TrimSpace(side.Variant + " " + s.Source), Base: i == 0}, (len(s.At)+tracePoints-1)/tracePoints
+				for from := 0; from < len(s.At); from += every {
+					end, sum := min(from+every, len(s.At)), 0.0
+					for _, x := range s.Value[from:end] {
+						sum += x
+					}
+					line.X = append(line.X, short(s.At[(from+end-1)/2].Seconds()))
+					line.Y = append(line.Y, short(sum/float64(end-from)))
+				}
+				fig.Series = append(fig.Series, line)
 			}
 		}
-		if len(out) > 0 {
-			return out
+		if len(fig.Series) > 1 {
+			out = append(out, b.lines(fig, name+" over the last launch of each arm")...)
 		}
 	}
 	return out
@@ -238,25 +209,22 @@ func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
 		return nil
 	}
 	for _, p := range after.Parts {
-		i := slices.IndexFunc(before.Parts, func(q trace.Part) bool { return q.Phase == p.Phase && q.Requests == p.Requests })
-		if i < 0 {
-			continue
-		}
-		k := Kernels{Part: p.Phase}
-		for _, c := range p.Categories {
-			x, known := p.Per(c.Total)
-			j := slices.IndexFunc(before.Parts[i].Categories, func(d trace.Category) bool { return d.Name == c.Name })
-			if !known || j < 0 {
-				continue
+		for _, q := range before.Parts {
+			k := Kernels{Part: p.Phase}
+			for _, c := range p.Categories {
+				at := slices.IndexFunc(q.Categories, func(d trace.Category) bool { return d.Name == c.Name })
+				if at < 0 || q.Phase != p.Phase || q.Requests != p.Requests {
+					continue
+				}
+				x, known := p.Per(c.Total)
+				if y, also := q.Per(q.Categories[at].Total); known && also && x+y > 0 {
+					k.Names, k.Before, k.After = append(k.Names, c.Name), append(k.Before, short(y)), append(k.After, short(x))
+				}
 			}
-			y, known := before.Parts[i].Per(before.Parts[i].Categories[j].Total)
-			if known && x+y > 0 {
-				k.Names, k.Before, k.After = append(k.Names, c.Name), append(k.Before, short(y)), append(k.After, short(x))
+			if len(k.Names) > 0 {
+				b.Figures.Kernels = append(b.Figures.Kernels, k)
+				out = append(out, Figure{"kernels", len(b.Figures.Kernels) - 1, "Kernel time by category in " + p.Phase + ", before and after"})
 			}
-		}
-		if len(k.Names) > 0 {
-			b.Figures.Kernels = append(b.Figures.Kernels, k)
-			out = append(out, Figure{"kernels", len(b.Figures.Kernels) - 1, "Kernel time by category in " + p.Phase + ", before and after"})
 		}
 	}
 	return out

@@ -54,6 +54,7 @@ func (s *state) launch(session, variant string, round int, tg float64, files boo
 		Cells: []measure.CellRun{{Cell: "chat", Prompt: 512, Output: 128, Concurrency: 4}},
 		Metrics: map[string]measure.Summary{
 			"chat.tg": one(tg, "tok/s", measure.Higher), "chat.ttft": one(9000/tg, "ms", measure.Lower), "engine.memory_gb": one(60+tg/40, "GB", measure.Lower),
+			"gpu.power_w": one(200+2*tg, "W", measure.Lower), "gpu.clock_mhz": one(1900, "MHz", measure.Neither),
 			"levels.correctness.kl": one(0.0001*tg, "nats/token", measure.Lower),
 		},
 	}
@@ -72,7 +73,7 @@ func (s *state) launch(session, variant string, round int, tg float64, files boo
 	power := measure.Series{Name: measure.GPUPower, Source: "GPU-0", Unit: "W"}
 	clock := measure.Series{Name: measure.GPUClock, Source: "GPU-0", Unit: "MHz"}
 	for i := range 300 {
-		power.At, power.Value = append(power.At, time.Duration(i)*100*time.Millisecond), append(power.Value, 320+tg/2+30*math.Sin(float64(i)/9))
+		power.At, power.Value = append(power.At, time.Duration(i)*100*time.Millisecond), append(power.Value, 200+2*tg+30*math.Sin(float64(i)/9))
 		clock.At, clock.Value = append(clock.At, time.Duration(i)*100*time.Millisecond), append(clock.Value, 1900-10*math.Cos(float64(i)/20))
 	}
 	if err := s.st.WriteSamples("r1", l, samples); err != nil {
@@ -125,7 +126,7 @@ func (s *state) feature(phase, name string, v verdict.Verdict, rounds int, base,
 	test.Estimate, test.Low, test.High = &gain, &low, &high
 	reason := verdict.New(code.AsWanted, verdict.Num("is", gain, "ratio"), verdict.Text("op", ">="), verdict.Num("wanted", 0.1, "ratio")).On("chat.tg.gain").Is(v)
 	records = append(records, &ledger.Record{Type: "decision", Decision: &ledger.Decision{
-		Node: "feature." + name, Kind: ledger.KindFeature, Phase: phase, Feature: name, Attempt: 1, Verdict: v, Accepted: v == verdict.Pass, Reasons: []verdict.Reason{reason},
+		Node: "feature." + name, Kind: ledger.KindFeature, Phase: phase, Feature: name, Attempt: 1, Verdict: v, Accepted: v == verdict.Pass, Session: session, Reasons: []verdict.Reason{reason},
 		Levels:     []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}, {Name: "kernels", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: v}},
 		Launches:   append(arms[ledger.Baseline], arms[name]...),
 		Hypothesis: &ledger.Hypothesis{Metric: "chat.tg", Expect: "+20%", Because: "fewer bytes a token", Outcome: "confirmed"},

@@ -1,6 +1,10 @@
 package page
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mxflow/mxflow/plans"
+)
 
 // Graph is the phases laid out from left to right, each after those that it needs.
 type Graph struct {
@@ -12,32 +16,37 @@ type Graph struct {
 // Box is a phase, Line a need.
 type (
 	Box struct {
-		X, Y, At int
-		Name     string
-		Mark     Mark
+		X, Y, Wide, At int
+		Name           string
+		Mark           Mark
 	}
 	Line struct{ X0, Y0, X1, Y1, Bend int }
 )
 
-// Sizes in the drawing.
+// Sizes in the drawing, whose columns share its width; more than fit are scaled down.
 const (
-	boxWidth, boxHeight = 176, 60
-	gapX, gapY          = 52, 18
-	longestName         = 18
+	widest              = 1132
+	columnMost, least   = 220, 118
+	boxHeight, gapY     = 58, 16
+	charWidth, padWidth = 7, 20
 )
 
-// layout puts phases into columns by the longest path to them. Without edges a drawing
-// would add nothing to the table.
-func layout(phases []Phase, edges []Edge) (g Graph) {
+// layout puts phases into columns by the longest path to them. Without needs a drawing
+// would add nothing to the list.
+func layout(phases []Item, planned []*plans.Phase) (g Graph) {
 	place := map[string]int{}
 	for i, p := range phases {
 		place[p.Name] = i
 	}
-	edges = slices.DeleteFunc(slices.Clone(edges), func(e Edge) bool {
-		_, from := place[e.From]
-		_, to := place[e.To]
-		return !from || !to
-	})
+	var edges [][2]int // from and to
+	for _, p := range planned {
+		to, is := place[p.Name]
+		for _, need := range slices.Concat(p.After, p.AfterDecided) {
+			if from, there := place[need]; is && there {
+				edges = append(edges, [2]int{from, to})
+			}
+		}
+	}
 	if len(edges) == 0 {
 		return g
 	}
@@ -45,23 +54,26 @@ func layout(phases []Phase, edges []Edge) (g Graph) {
 	// A phase comes after what it needs, so as many rounds as phases are enough.
 	for range phases {
 		for _, e := range edges {
-			depth[place[e.To]] = min(max(depth[place[e.To]], depth[place[e.From]]+1), len(phases))
+			depth[e[1]] = min(max(depth[e[1]], depth[e[0]]+1), len(phases))
 		}
 	}
+	column := min(columnMost, max(least, widest/(slices.Max(depth)+1)))
+	wide := column - max(18, column/5)
+	longest := (wide - padWidth) / charWidth
 	rows := map[int]int{}
 	for i, p := range phases {
-		x, y := depth[i]*(boxWidth+gapX), rows[depth[i]]*(boxHeight+gapY)
+		x, y := depth[i]*column, rows[depth[i]]*(boxHeight+gapY)
 		rows[depth[i]]++
 		name := []rune(p.Name)
-		if len(name) > longestName {
-			name = append(name[:longestName-1], '…')
+		if len(name) > longest {
+			name = append(name[:longest-1], '…')
 		}
-		g.Boxes = append(g.Boxes, Box{x + 1, y + 1, i, string(name), p.Mark})
-		g.Width, g.Height = max(g.Width, x+boxWidth+2), max(g.Height, y+boxHeight+2)
+		g.Boxes = append(g.Boxes, Box{x + 1, y + 1, wide, i, string(name), p.Mark})
+		g.Width, g.Height = max(g.Width, x+wide+2), max(g.Height, y+boxHeight+2)
 	}
 	for _, e := range edges {
-		a, b := g.Boxes[place[e.From]], g.Boxes[place[e.To]]
-		g.Lines = append(g.Lines, Line{a.X + boxWidth, a.Y + boxHeight/2, b.X, b.Y + boxHeight/2, (a.X + boxWidth + b.X) / 2})
+		a, b := g.Boxes[e[0]], g.Boxes[e[1]]
+		g.Lines = append(g.Lines, Line{a.X + wide, a.Y + boxHeight/2, b.X, b.Y + boxHeight/2, (a.X + wide + b.X) / 2})
 	}
 	return g
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -17,52 +18,37 @@ import (
 
 // Model is what a page shows: words for its text, and numbers for its figures.
 type Model struct {
-	Plan, Run, Tool string
-	Started         time.Time
-	Outcome         Mark
-	Headline        string
-	Facts, Machine  []Fact
-	Graph           Graph
-	Standing        []Standing
-	Phases          []Phase
-	Features        []Feature
-	Stack           []Table
-	Targets         []Table
-	TargetNotes     []string
-	Figures         Figures
+	Plan, Title, Run, Tool string
+	Started                time.Time
+	Outcome                Mark
+	// Ended is set if the newest run is over: its verdict is final.
+	Ended  bool
+	Answer string
+	// About are engine, model, machine, workload and commit of what was measured.
+	About          []string
+	Tiles, Targets []Tile
+	// Apart is the command that measures baseline and stack together, if none did.
+	Apart         string
+	Stack, Forest Chart
+	Standing      []Standing
+	Features      []Feature
+	Graph         Graph
+	Phases        []Item
+	Measured      []Table
+	Notes         []string
+	Machine       []Item
+	Figures       Figures
 	// Revision is set on a page that follows a run: the state of the ledger it shows.
 	Revision string
 }
 
-// Fact is a name with its value.
-type Fact struct{ Name, Value string }
+// Tile is a number before and after, with its change; Note qualifies it.
+type Tile struct{ Name, Before, After, Change, Note string }
 
 // Table has a caption for readers who cannot see its position.
 type Table struct {
 	Caption string
 	report.Table
-}
-
-// Classes are the columns' styles: numbers right-aligned, short texts on one line.
-func (t Table) Classes() []string {
-	const short = 24
-	classes := make([]string, len(t.Head))
-	for i := range classes {
-		numeric, one := len(t.Rows) > 0, true
-		for _, row := range t.Rows {
-			cell := row[i]
-			number := cell != "" && strings.ContainsAny(cell[:1], "+-0123456789") && !strings.Contains(cell, ":")
-			numeric = numeric && (number || cell == "–")
-			one = one && len([]rune(cell)) <= short
-		}
-		switch {
-		case numeric:
-			classes[i] = "n"
-		case one:
-			classes[i] = "one"
-		}
-	}
-	return classes
 }
 
 // Mark is a verdict, or a state in its place, as a shape and a word.
@@ -74,41 +60,26 @@ const (
 	open   = "open"
 )
 
-// Phase is a gate with the reasons for its outcome.
-type Phase struct {
-	Name string
-	Mark Mark
-	Why  []string
+// Item is something with a state, on one line: a level, a rule, an alternative, a phase.
+type Item struct {
+	Name, Link, Text, Code, Note string
+	Mark                         Mark
+	Why                          []string
 }
 
 // Feature is one port with its evidence.
 type Feature struct {
-	Name, Phase string
-	Mark        Mark
-	Accepted    bool
-	// Gain is the number by which its verdict was decided, with its name.
-	Gain       string
-	Hypothesis string
-	Levels     []Level
-	Notes      []string
-	Criteria   []Criterion
-	Findings   []string
-	Figures    []Figure
-	Arms       []Table
-}
-
-// Level is one test level.
-type Level struct {
-	Name string
-	Mark Mark
-}
-
-// Criterion is a rule of a feature.
-type Criterion struct {
-	Name, Rule string
-	Mark       Mark
-	Decides    bool
-	Evidence   []string
+	Name, Parent, Brief, Summary, Sets string
+	Mark                               Mark
+	Accepted                           bool
+	// Moves are its main metrics before and after, Tried the alternatives of one that chooses.
+	Moves                           []Tile
+	Claim                           *report.Claim
+	Said                            *report.Said
+	Tried, Confirmed, Levels, Rules []Item
+	Notes, Findings                 []string
+	Figures                         []Figure
+	Arms                            []Table
 }
 
 // Figure is a plot: the list of Figures it is drawn from, and its index there.
@@ -118,12 +89,9 @@ type Figure struct {
 	Title string
 }
 
-// Edge says that phase To needs phase From.
-type Edge struct{ From, To string }
-
-// Of is the page of a state directory. edges are those of the plan's phases, as far as
-// known, looks the state of the tests of a run in progress.
-func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
+// Of is the page of a state directory. p is the plan of the newest run, as far as it can be
+// read, looks the state of the tests of a run in progress.
+func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 	runs := st.Runs()
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
@@ -133,107 +101,91 @@ func Of(st *store.Store, edges []Edge, looks []runtime.Event) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Plan: last.Plan, Run: last.ID, Started: last.Started}
+	underWay := report.WorkOn(st).State == report.UnderWay
+	m := &Model{Plan: last.Plan, Title: cmp.Or(p.Summary, last.Plan), Run: last.ID, Started: last.Started, Ended: view.Done}
 	if s := view.Start; s != nil {
 		m.Tool = s.Tool
 		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
-			m.Machine = append(m.Machine, Fact{name, s.Environment[name]})
+			m.Machine = append(m.Machine, Item{Name: name, Text: s.Environment[name]})
 		}
 	}
-	b := &builder{Model: m, st: st, now: time.Now()}
-	if report.WorkOn(st).State == report.UnderWay {
-		b.standing(looks)
+	b := &builder{
+		Model: m, st: st, plan: p, now: time.Now(), launches: map[[2]string][]*ledger.Launch{}, pairs: map[string]*report.Pair{}, marks: map[string]Mark{},
+	}
+	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
+		at := [2]string{l.Session, l.Variant}
+		b.launches[at] = append(b.launches[at], l)
 	}
 	rows := report.Rows(st)
-	features := 0
-	for _, r := range rows {
-		if r.Decided != nil && !r.Gone && r.Decided.Kind == ledger.KindFeature {
-			features++
-		}
-	}
-	b.reads = max(1, mostRead/2/max(1, features))
 	for _, r := range rows { // phases and features in the plan's order
 		phase, isPhase := report.PhaseNode(r.Node)
-		switch d := r.Decided; {
+		feature, isFeature := report.FeatureNode(r.Node)
+		d := r.Decided
+		switch {
 		case r.Gone:
-		case d != nil && d.Kind == ledger.KindFeature:
-			b.feature(d.Decision)
-		case d != nil && isPhase:
-			b.Phases = append(b.Phases, Phase{phase, b.mark(d.Decision), report.Told(&b.told, d.Decision, d.Why())})
+		case isFeature:
+			if d != nil {
+				b.feature(r)
+			}
+			if d != nil || !r.Locked.IsZero() {
+				b.forest(feature, r)
+			}
+		case isPhase:
+			item := Item{Name: phase, Text: report.Short(r), Mark: b.markOf(r)}
+			if d != nil {
+				item.Why = report.Told(&b.told, d.Decision, d.Why())
+			}
+			b.Phases = append(b.Phases, item)
 		case d != nil && len(d.Rows) > 1:
-			matrix := Matrix{Title: d.Node, Rows: d.Rows}
-			for _, row := range d.Rows {
-				for _, c := range row.Cells {
-					if c.Speedup != nil && !slices.Contains(matrix.Columns, c.Address) {
-						matrix.Columns = append(matrix.Columns, c.Address)
-					}
-				}
+			if slices.ContainsFunc(d.Rows, func(r verdict.Row) bool {
+				return slices.ContainsFunc(r.Cells, func(c verdict.Cell) bool { return c.Speedup != nil })
+			}) {
+				m.Figures.Matrices = append(m.Figures.Matrices, Matrix{d.Node, d.Rows})
 			}
-			if len(matrix.Columns) > 0 {
-				m.Figures.Matrices = append(m.Figures.Matrices, matrix)
-			}
-		case !isPhase:
-		case !r.Locked.IsZero():
-			b.Phases = append(b.Phases, Phase{phase, Mark{locked, locked}, []string{r.Locked.String()}})
-		default:
-			b.Phases = append(b.Phases, Phase{phase, Mark{open, "not decided yet"}, nil})
 		}
 	}
-	for _, r := range st.Records() {
-		if d := r.Decision; d != nil && (d.Kind == ledger.KindFeature || d.Kind == ledger.KindGate) {
-			m.Figures.Timeline = append(m.Figures.Timeline, Decided{r.Time.UTC(), d.Node, string(d.Verdict), d.Attempt})
-		}
+	m.Forest.What, m.Forest.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
+	m.Forest.place(func(x float64) string { return strings.Replace(verdict.Faster(x-1), "+0.0%", "0%", 1) })
+	if underWay {
+		b.standing(looks)
 	}
-	m.Figures.Timeline = m.Figures.Timeline[max(0, len(m.Figures.Timeline)-mostDecided):]
-
-	stack, stacks := report.AcceptedStack(st), report.Stacks(st)
-	ends, gates := report.EndsOf(st), report.GatedNow(st, b.now)
-	m.Headline = gates.Line() + "."
-	switch {
-	case len(stack.Features) > 0:
-		m.Headline += " Accepted: " + stack.Sum() + "."
-		m.Stack = []Table{{"Accepted features", report.StackTable(stack, minute)}}
-	case stacks:
-		m.Headline += " Nothing is accepted yet: the stack is the baseline."
-	}
-	if ends.Command != "" {
-		m.Headline += " " + report.Apart + " " + ends.Command
-	}
-	if ends.Pair != nil {
-		m.Stack = append(m.Stack, Table{"Baseline and accepted stack, side by side", ends.Table()})
-	}
-	if contests := report.Contests(st); len(contests) > 0 {
-		m.Targets, m.TargetNotes = []Table{{"Targets", report.ContestTable(contests)}}, report.ContestNotes(contests)
-	}
+	b.first(rows)
+	m.Answer = report.AnswerOf(st, b.now).String() + "."
 	m.Outcome = Mark{string(view.Verdict), string(view.Verdict)}
 	switch {
-	case report.WorkOn(st).State == report.UnderWay:
+	case underWay:
 		m.Outcome = Mark{open, "under way"}
 	case !view.Done:
 		m.Outcome = Mark{string(verdict.Error), "did not finish"}
 	case view.Verdict == "":
 		m.Outcome = Mark{open, view.Reason.String()}
 	}
-	m.Facts = []Fact{{"gates unlocked" + gates.Mark(), fmt.Sprintf("%d of %d", gates.Unlocked, gates.All)}}
-	if stacks {
-		m.Facts = append(m.Facts, Fact{"features accepted", fmt.Sprintf("%d of %d", len(stack.Features), len(m.Features))})
-	}
-	launches := fmt.Sprint(len(st.Launches(store.LaunchFilter{})))
-	m.Facts = append(m.Facts, Fact{"launches", launches}, Fact{"runs", fmt.Sprint(len(runs))})
-	m.Graph = layout(m.Phases, edges)
+	m.Graph = layout(m.Phases, p.Phases)
 	return m, nil
 }
 
-func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+func minute(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST") }
 
 type builder struct {
 	*Model
 	st   *store.Store
+	plan *plans.Plan
 	now  time.Time
 	told verdict.Page
-	// reads is how many launches of each arm are read for distributions and traces, equally
-	// many of every feature.
-	reads int
+	// launches are those of benchmarks, by session and variant; pairs those of features, and
+	// marks their states.
+	launches map[[2]string][]*ledger.Launch
+	pairs    map[string]*report.Pair
+	marks    map[string]Mark
+	ports    *report.Ports
+}
+
+// link is to a feature's card; empty if there is none.
+func (b *builder) link(feature string) string {
+	if i := slices.IndexFunc(b.Features, func(f Feature) bool { return f.Name == feature }); i >= 0 {
+		return fmt.Sprintf("#feature-%d", i)
+	}
+	return ""
 }
 
 // mark is a decision's outcome with people's overrides.
@@ -246,44 +198,91 @@ func (b *builder) mark(d *ledger.Decision) Mark {
 	return m
 }
 
-func (b *builder) feature(d *ledger.Decision) {
-	f := Feature{Name: d.Feature, Phase: d.Phase, Mark: b.mark(d), Accepted: d.Accepted, Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings)}
-	if h := d.Hypothesis; h != nil {
-		f.Hypothesis = strings.TrimSpace(fmt.Sprintf("%s %s", h.Metric, h.Expect))
-		if h.Because != "" {
-			f.Hypothesis += ", because " + strings.TrimSuffix(h.Because, ".")
+// markOf is the state of a node, decided or not.
+func (b *builder) markOf(r report.Row) Mark {
+	switch {
+	case r.Decided != nil:
+		return b.mark(r.Decided.Decision)
+	case !r.Locked.IsZero():
+		return Mark{locked, locked}
+	}
+	return Mark{open, "not decided yet"}
+}
+
+func plain(v verdict.Verdict) Mark { return Mark{string(v), string(v)} }
+
+func (b *builder) feature(r report.Row) {
+	d := r.Decided.Decision
+	e, t, mark := report.EvidenceOf(d), deciding(d), b.mark(d)
+	f := Feature{
+		Name: d.Feature, Parent: e.Parent.Name, Brief: r.Brief(), Mark: mark,
+		Accepted: d.Accepted, Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings), Said: report.SaidBy(b.st, d),
+	}
+	if f.Said != nil && f.Said.Level == "smoke" {
+		f.Said.Prompt = b.smoke()
+	}
+	if of := b.plan.Feature(d.Feature); of != nil {
+		f.Summary, f.Sets = of.Summary, verdict.Pairs(of.Set, " = ", ", ")
+	}
+	pair := report.PairOf(b.st, d)
+	if pair != nil {
+		f.Moves = tiles(pair.Metrics, t, "")
+	}
+	b.pairs[d.Feature], b.marks[d.Feature] = pair, mark
+	if c, has := report.ClaimOf(d); has {
+		f.Claim = &c
+	}
+	for _, a := range d.Alternatives {
+		as := &ledger.Decision{Kind: d.Kind, Verdict: a.Verdict, Rules: a.Rules, Reasons: a.Reasons}
+		item := Item{Name: a.Name, Code: verdict.Pairs(a.Set, " = ", ", "), Mark: plain(a.Verdict), Text: report.Brief(as)}
+		if a.Chosen {
+			item.Note = "chosen"
 		}
-		f.Hypothesis += ": " + cmp.Or(h.Outcome, "open")
+		f.Tried = append(f.Tried, item)
+	}
+	for _, c := range d.Confirmations {
+		f.Confirmed = append(f.Confirmed, Item{Name: c.Engine, Text: c.Reason.String(), Mark: plain(cmp.Or(c.Verdict, "not tried"))})
 	}
 	for _, l := range d.Levels {
-		f.Levels = append(f.Levels, Level{l.Name, Mark{string(l.Verdict), string(l.Verdict)}})
+		f.Levels = append(f.Levels, Item{Name: l.Name, Mark: plain(l.Verdict)})
 	}
 	for _, r := range d.Rules {
-		f.Criteria = append(f.Criteria, Criterion{r.Name, r.Expr, Mark{string(r.Verdict), string(r.Verdict)}, r.Decides, report.Told(&b.told, d, r.Reasons)})
-		for _, c := range r.Comparisons {
-			if fig, ok := b.test(r.Name+": launches by round, and the bounds that decided", c.Test); ok {
-				f.Figures = append(f.Figures, fig)
-			}
+		item := Item{Name: r.Name, Code: r.Expr, Mark: plain(r.Verdict), Why: report.Told(&b.told, d, r.Reasons)}
+		if !r.Decides {
+			item.Note = "(recorded only)"
 		}
+		f.Rules = append(f.Rules, item)
 	}
-	if r := report.Deciding(d); r != nil {
-		for _, in := range r.Inputs {
-			if e := r.Estimate(in); e.Decided && e.Value != nil {
-				f.Gain = in.Path + " " + e.In(in.Unit)
-				break
-			}
-		}
+	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(pair))
+	if b.ports == nil {
+		b.ports = report.PortsOf(b.st)
 	}
-	e, of := report.EvidenceOf(d), "all launches"
-	arms := []ledger.Arm{e.Parent, e.Candidate}
-	for i := range arms {
-		if n := len(arms[i].Launches); n > b.reads {
-			arms[i].Launches, of = arms[i].Launches[n-b.reads:], "the last "+verdict.Launches(b.reads)
-		}
-	}
-	f.Figures = slices.Concat(f.Figures, b.spreads(arms, of), b.traces(arms), b.kernels(e))
-	for i, t := range report.ArmTables(b.st, d) {
-		f.Arms = append(f.Arms, Table{fmt.Sprintf("Measurements of %s, table %d", f.Name, i+1), t})
+	if port := b.ports.For(d); port != nil {
+		f.Arms = []Table{{"Measurements of " + f.Name, port.Table()}}
 	}
 	b.Features = append(b.Features, f)
+}
+
+// deciding is the test that decided a feature; nil if none did.
+func deciding(d *ledger.Decision) *verdict.Test {
+	if r := report.Deciding(d); r != nil {
+		if c := r.Deciding(); c != nil {
+			return c.Test
+		}
+	}
+	return nil
+}
+
+// smoke is the prompt of the level smoke, if all protocols have the same.
+func (b *builder) smoke() string {
+	var prompts []string
+	for _, p := range b.plan.Protocols {
+		if l := p.Level("smoke"); l != nil {
+			prompts = append(prompts, fmt.Sprint(l.Attrs["prompt"]))
+		}
+	}
+	if prompts = slices.Compact(prompts); len(prompts) != 1 {
+		return ""
+	}
+	return prompts[0]
 }

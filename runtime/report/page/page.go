@@ -69,7 +69,14 @@ var parsed = sync.OnceValue(func() *template.Template {
 		"scripts": func() template.HTML {
 			return template.HTML("<script>" + d3 + "</script>\n<script>" + plot() + "</script>\n<script>" + script + "</script>")
 		},
-		"add":    func(a, b int) int { return a + b },
+		"add":   func(a, b int) int { return a + b },
+		"above": func(i int) int { return 12 + 14*i },
+		"row": func(c Chart, b Bar) any {
+			return struct {
+				Lines []Tick
+				Bar   Bar
+			}{c.Lines, b}
+		},
 		"figure": func(kind, title string, at int) Figure { return Figure{kind, at, title} },
 	}).Parse(body))
 })

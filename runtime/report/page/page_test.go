@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed" // axe-core
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,14 +26,28 @@ import (
 
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 //go:embed testdata/axe.min.js
 var axe string
 
+// Edge says that phase To needs phase From.
+type Edge struct{ From, To string }
+
+// planOf is a plan whose phases need each other.
+func planOf(edges []Edge) *plans.Plan {
+	p := &plans.Plan{}
+	for _, e := range edges {
+		p.Phases = append(p.Phases, &plans.Phase{Name: e.To, After: []string{e.From}})
+	}
+	return p
+}
+
 func pageOf(t testing.TB, s *state, edges []Edge) string {
-	m, err := Of(s.st, edges, nil)
+	m, err := Of(s.st, planOf(edges), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +95,7 @@ func TestScriptsAreGraphic(t *testing.T) {
 // has no page.
 func TestEmptySections(t *testing.T) {
 	s := newState(t)
-	if _, err := Of(s.st, nil, nil); err == nil {
+	if _, err := Of(s.st, planOf(nil), nil); err == nil {
 		t.Error("a page of nothing")
 	}
 	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"phase.a"}}})
@@ -97,11 +112,27 @@ func TestEmptySections(t *testing.T) {
 
 // TestLayout: a phase stands behind what it needs, and a circle ends.
 func TestLayout(t *testing.T) {
-	g := layout([]Phase{{Name: "a"}, {Name: "b"}, {Name: "c"}}, []Edge{{"a", "b"}, {"b", "c"}, {"a", "c"}})
+	g := layout([]Item{{Name: "a"}, {Name: "b"}, {Name: "c"}}, planOf([]Edge{{"a", "b"}, {"b", "c"}, {"a", "c"}}).Phases)
 	if g.Boxes[0].X >= g.Boxes[1].X || g.Boxes[1].X >= g.Boxes[2].X || len(g.Lines) != 3 {
 		t.Errorf("%+v", g)
 	}
-	layout([]Phase{{Name: "a"}, {Name: "b"}}, []Edge{{"a", "b"}, {"b", "a"}})
+	layout([]Item{{Name: "a"}, {Name: "b"}}, planOf([]Edge{{"a", "b"}, {"b", "a"}}).Phases)
+}
+
+// TestFirstLaunch: a session with one launch so far has a figure that a browser can draw.
+func TestFirstLaunch(t *testing.T) {
+	s := newState(t)
+	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"feature.moe"}}}, &ledger.Record{Type: "launch", Launch: s.launch("s-1", ledger.Baseline, 1, 60, false)})
+	m, err := Of(s.st, planOf(nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &builder{Model: m, st: s.st, launches: map[[2]string][]*ledger.Launch{{"s-1", ledger.Baseline}: s.st.Launches(store.LaunchFilter{})}}
+	b.rounds("s-1", "moe", ledger.Baseline, nil)
+	text, err := json.Marshal(m.Figures.Lines)
+	if err != nil || len(m.Figures.Lines) != 1 || strings.Contains(string(text), "null") {
+		t.Errorf("%s, %v", text, err)
+	}
 }
 
 // TestArrows: what a phase needs is told from what needs it.
@@ -201,10 +232,10 @@ func TestInBrowser(t *testing.T) {
 					chromedp.Evaluate(`window.dispatchEvent(new Event("beforeprint")); document.querySelectorAll("details").forEach((d) => { d.open = true; }); null`, nil),
 					chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
 					chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
-					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=traces]")].filter((f) => f.querySelectorAll(".key span").length === 1).map((f) => f.querySelector("figcaption").textContent)`, &titles),
-					chromedp.Evaluate(`[...document.querySelectorAll("figure:is([data-kind=traces], [data-kind=spreads]) .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "none")).map((s) => s.textContent)`, &strange),
+					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=lines]")].filter((f) => !f.textContent.startsWith("Launches")).map((f) => f.closest("details.feature").querySelector("h3").textContent + ": " + f.querySelector("figcaption").textContent)`, &titles),
+					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=lines] .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "var(--base)")).map((s) => s.textContent)`, &strange),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
-					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=timeline] .plot > svg g:has(> text)")].filter((a) => { const all = [...a.children].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => a.closest("figure").dataset.kind + ": " + [...a.children].map((t) => t.textContent).join(" "))`, &over),
+					chromedp.Evaluate(`[...document.querySelectorAll(".axis svg")].filter((a) => { const all = [...a.querySelectorAll("text:not(.what)")].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => [...a.children].map((t) => t.textContent).join(" "))`, &over),
 					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=matrices] .plot > svg g[aria-label=cell] rect, figure[data-kind=matrices] .plot > svg rect")].map((r) => (r.getAttribute("fill") || "").replace("var(--base)", "").replace("var(--accent)", "better").replace("var(--fail)", "worse")).join(" ")`, &coloured),
 					chromedp.Evaluate(`document.documentElement.scrollWidth`, &page), chromedp.Evaluate(`window.innerWidth`, &window),
 					chromedp.ActionFunc(func(ctx context.Context) error {
@@ -229,11 +260,11 @@ func TestInBrowser(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("%s-%d.png", theme, width)), shot, 0o644); err != nil {
 					t.Fatal(err)
 				}
-				if figures < 15 || len(empty) > 0 {
+				if figures < 8 || len(empty) > 0 {
 					t.Errorf("of %d figures these are empty: %v", figures, empty)
 				}
-				if got := strings.Join(titles, ", "); got != "gpu.power_w over the last launch of baseline, gpu.clock_mhz over the last launch of baseline" {
-					t.Errorf("one arm alone is traced by %q", got)
+				if got := strings.Join(titles, ", "); got != "moe: gpu.power_w over the last launch of each arm" {
+					t.Errorf("only where both arms are traced and differ there is something to see, and these are drawn: %q", got)
 				}
 				if len(strange) > 0 {
 					t.Errorf("these are in the colour of the other arm: %q", strange)
@@ -265,7 +296,7 @@ func TestInBrowser(t *testing.T) {
 func TestInViewAtOnce(t *testing.T) {
 	ctx := opened(t)
 	s, edges := whole(t)
-	var timeline bool
+	var first bool
 	var drawn, figures int
 	err := chromedp.Run(ctx, chromedp.EmulateViewport(1440, 1400),
 		chromedp.ActionFunc(func(ctx context.Context) error {
@@ -273,13 +304,13 @@ func TestInViewAtOnce(t *testing.T) {
 			return err
 		}),
 		chromedp.Navigate(served(t, pageOf(t, s, edges))),
-		chromedp.Evaluate(`document.querySelector("figure[data-kind=timeline] .plot > svg") !== null`, &timeline),
+		chromedp.Evaluate(`document.querySelector("figure .plot > svg") !== null`, &first),
 		chromedp.Evaluate(`document.querySelectorAll(".plot:has(> svg)").length`, &drawn), chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !timeline || drawn == figures {
-		t.Errorf("in view: %v; %d of %d figures are drawn", timeline, drawn, figures)
+	if !first || drawn == figures {
+		t.Errorf("in view: %v; %d of %d figures are drawn", first, drawn, figures)
 	}
 }
 
@@ -287,11 +318,11 @@ func TestInViewAtOnce(t *testing.T) {
 func TestFollows(t *testing.T) {
 	ctx := opened(t)
 	s, edges := whole(t)
-	m, err := Of(s.st, edges, nil)
+	m, err := Of(s.st, planOf(edges), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	revision := "1"
+	revision, over := "1", make(chan bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
@@ -299,10 +330,16 @@ func TestFollows(t *testing.T) {
 			if err := Write(w, m); err != nil {
 				t.Error(err)
 			}
-			revision, m.Plan = "2", "renewed"
+			revision, m.Title = "2", "renewed"
 		case "/events":
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, "data: {\"revision\":\"2\",\"line\":\"launch 3 of 8\",\"made\":2,\"left\":6}\n\n")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+			fmt.Fprint(w, "data: {\"revision\":\"2\",\"line\":\"\"}\n\n")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		default:
@@ -315,12 +352,19 @@ func TestFollows(t *testing.T) {
 	var line, title string
 	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if err := chromedp.Run(limited, log.Enable(), chromedp.EmulateViewport(1440, 1400), chromedp.Navigate(server.URL+"/"), chromedp.Poll(`document.querySelector("h1").textContent === "renewed" && document.querySelector("figure .plot > svg") !== null`, nil),
+	if err := chromedp.Run(limited, log.Enable(), chromedp.EmulateViewport(1440, 4000), chromedp.Navigate(server.URL+"/"), chromedp.Poll(`document.querySelector("h1").textContent === "renewed" && document.querySelector("figure .plot > svg") !== null`, nil),
 		chromedp.Evaluate(`document.querySelector("#now p").textContent`, &line), chromedp.Title(&title)); err != nil {
 		t.Fatal(err)
 	}
-	if line != "launch 3 of 8" || !strings.HasPrefix(title, "renewed") {
+	if line != "launch 3 of 8" || !strings.HasPrefix(title, "mxfp4") {
 		t.Errorf("%q, %q", line, title)
+	}
+	close(over)
+	if err := chromedp.Run(limited, chromedp.Poll(`document.querySelector("#now.final") !== null`, nil), chromedp.Evaluate(`document.querySelector("#now.final").innerText`, &line)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(line, "fail") || !strings.Contains(line, m.Answer) {
+		t.Errorf("what stays is %q", line)
 	}
 	said.mu.Lock()
 	defer said.mu.Unlock()

@@ -2,30 +2,20 @@ package page
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Standing is the state of one feature's tests while its session continues.
+// Standing is the state of one feature's tests while its session continues. Closed is why no
+// more launches are made for it, unless a look decided that.
 type Standing struct {
-	Feature, Phase string
-	Facts          []Fact
-	// Closed is why no more launches are made for it, unless a look decided that.
-	Closed  string
-	Rules   []StandingRule
-	Figures []Figure
-}
-
-// StandingRule is one rule that launches could settle, or have settled.
-type StandingRule struct {
-	Name, Rule string
-	Mark       Mark
-	// Required, Now and Chance are its test's: the threshold, the estimate with its
-	// bounds, and how likely a later look decides; empty without one.
-	Required, Now, Chance string
-	Evidence              []string
+	Feature, Progress, Closed string
+	Rules                     []Item
+	Figures                   []Figure
 }
 
 // standing adds the state of tests, from the looks that a run reports.
@@ -35,71 +25,60 @@ func (b *builder) standing(looks []runtime.Event) {
 		if l == nil {
 			continue
 		}
-		s := Standing{Feature: ev.Feature, Phase: ev.Phase, Closed: ev.Why.String()}
-		s.Facts = []Fact{{"launches per arm", fmt.Sprintf("%d of up to %d", l.Launches, l.Most)}}
-		var plan []int
+		s := Standing{Feature: ev.Feature, Closed: ev.Why.String(), Progress: fmt.Sprintf("%d of up to %d launches per arm", l.Launches, l.Most)}
+		if l.Next > 0 {
+			s.Progress += fmt.Sprintf(", next look at %d", l.Next)
+		}
+		var test *verdict.Test
 		for _, r := range l.Rules {
-			s.Rules = append(s.Rules, b.standingRule(r, &s))
+			// A look is no decision: what is wrong with the launches may come to light after it.
+			rule := Item{Text: r.Brief(), Mark: Mark{string(r.Verdict), string(r.Verdict) + " so far"}}
 			for _, c := range r.Comparisons {
-				if c.Test != nil && len(c.Test.Plan) > len(plan) {
-					plan = c.Test.Plan
+				t := c.Test
+				if t == nil || t.Form == verdict.Exact {
+					continue
+				}
+				if t.Stop == verdict.StopOpen && r.Verdict == verdict.Inconclusive {
+					rule.Mark = Mark{open, "undecided"}
+				}
+				if n := len(t.Looks); n > 0 && t.Stop == verdict.StopOpen {
+					rule.Note = "more launches decide it with a chance of " + verdict.Number(t.Looks[n-1].Chance, "share")
+				}
+				if len(t.Values) > 0 && (test == nil || t.Relative() && !test.Relative()) {
+					test = t
 				}
 			}
+			s.Rules = append(s.Rules, rule)
 		}
-		if made := slices.IndexFunc(plan, func(n int) bool { return n > l.Launches }); len(plan) > 0 {
-			if made < 0 {
-				made = len(plan)
+		if made := b.st.Launches(store.LaunchFilter{Node: ev.Node, Purpose: ledger.ForBenchmark}); len(made) > 0 {
+			if test == nil {
+				test = b.asked(ev.Feature, made)
 			}
-			s.Facts = append(s.Facts, Fact{"looks", fmt.Sprintf("%d of up to %d", made, len(plan))})
+			s.Figures = b.rounds(made[len(made)-1].Session, test.Arm, test.Against, test)
 		}
-		next := "none: settled"
-		switch {
-		case l.Next > 0:
-			next = "at " + verdict.Launches(l.Next) + " per arm"
-		case l.Launches >= l.Most:
-			next = "none: all launches are made"
-		case s.Closed != "":
-			next = "none"
-		}
-		s.Facts = append(s.Facts, Fact{"next look", next})
 		b.Standing = append(b.Standing, s)
 	}
 }
 
-func (b *builder) standingRule(r verdict.Rule, s *Standing) StandingRule {
-	// A look is no decision: what is wrong with the launches may come to light after it.
-	out := StandingRule{Name: r.Name, Rule: r.Expr, Mark: Mark{string(r.Verdict), string(r.Verdict) + " so far"}, Evidence: verdict.Lines(r.Reasons)}
-	for _, c := range r.Comparisons {
-		t := c.Test
-		if t == nil {
-			continue
+// asked is what a feature's first criterion on launches asks of them, before a look tested it.
+func (b *builder) asked(feature string, made []*ledger.Launch) *verdict.Test {
+	t := &verdict.Test{Arm: feature, Against: ledger.Baseline}
+	for _, l := range made {
+		if l.Variant == "accepted" {
+			t.Against = l.Variant
 		}
-		if t.Stop == verdict.StopOpen && r.Verdict == verdict.Inconclusive {
-			out.Mark = Mark{open, "undecided"}
-		}
-		if fig, ok := b.test(r.Name+": launches by round, and the bounds so far", t); ok {
-			s.Figures = append(s.Figures, fig)
-		}
-		if out.Required != "" || t.Form == verdict.Exact {
-			continue
-		}
-		out.Required = atMost + " " + verdict.Number(t.Threshold, t.OwnUnit())
-		if t.More {
-			out.Required = atLeast + " " + verdict.Number(t.Threshold, t.OwnUnit())
-		}
-		if t.Estimate != nil {
-			out.Now = verdict.Interval(*t.Estimate, t.Low, t.High, t.OwnUnit())
-		}
-		if n := len(t.Looks); n > 0 && t.Stop == verdict.StopOpen {
-			out.Chance = verdict.Number(t.Looks[n-1].Chance, "share")
-		}
-		for _, beside := range t.Beside {
-			if t.Stop == verdict.StopOpen {
-				out.Evidence = append(out.Evidence, verdict.Sentence(beside))
+	}
+	of := b.plan.Feature(feature)
+	if of == nil {
+		return t
+	}
+	for _, r := range of.Criteria {
+		for _, c := range r.Compares() {
+			if m := c.Metric; t.Metric == "" && m != nil && c.Tested() {
+				t.Metric, t.Stat, t.Relation, t.Threshold, t.More = m.Cell+"."+m.Metric, m.Stat, string(m.Relation), c.Threshold, c.AtLeast
+				t.Saved = t.Relation == "gain" && m.Better == string(measure.Lower)
 			}
 		}
 	}
-	return out
+	return t
 }
-
-const atLeast, atMost = "≥", "≤"

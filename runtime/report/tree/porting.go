@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -29,19 +27,25 @@ func (t *writer) port(f *plans.Feature) {
 	for _, b := range f.BlockedBy {
 		t.Line("Blocked by: %s\n", b)
 	}
-	t.Line("## Hypothesis\n")
-	if h := f.Hypothesis; h == nil {
-		t.Line("None was made.\n")
-	} else {
-		t.Line("%s %s, because %s.\n", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
-		for _, c := range t.claims {
-			if c.Feature == f.Name && s.decided != nil {
-				t.Line("Outcome: %s. Measured: %s.\n", c.Words(), cmp.Or(c.Tested, c.Measured.String(), "–"))
+	if h := f.Hypothesis; h != nil && s.decided == nil {
+		t.Line("Hypothesis: %s %s, because %s.\n", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
+	}
+	t.Line("## Results\n")
+	if s.decided != nil {
+		t.Rules(s.decided.Decision)
+		for _, name := range t.variants(f) {
+			if port := t.Ports().Of(name); port != nil {
+				table := port.Table()
+				t.table(table.Head, table.Rows)
 			}
 		}
+	} else {
+		var rows [][]string
+		for _, c := range f.Criteria {
+			rows = append(rows, []string{c.Name, "`" + c.Expr + "`"})
+		}
+		t.table([]string{"Criterion", "Rule"}, rows)
 	}
-	t.Line("## Success criteria\n")
-	t.criteria(f, s)
 	t.Line("## Source files changed\n")
 	t.sources(f)
 	t.Line("## Variables, flags and images\n")
@@ -56,22 +60,6 @@ func (t *writer) port(f *plans.Feature) {
 	t.notes(f.Notes, "notes")
 	t.Line("## Areas for improvement\n")
 	t.notes(f.Improve, "improve")
-	if s.decided != nil {
-		d := s.decided.Decision
-		t.Line("## Evaluation\n")
-		var rules, levels [][]string
-		for _, r := range d.Rules {
-			rules = append(rules, []string{report.RuleLabel(r), string(r.Verdict), strings.Join(verdict.Lines(r.Reasons), "\n")})
-		}
-		for _, l := range d.Levels {
-			levels = append(levels, []string{l.Name, string(l.Verdict), strings.Join(verdict.Lines(l.Reasons), "\n")})
-		}
-		t.table([]string{"Criterion", "Verdict", "Notes"}, rules)
-		t.table([]string{"Level", "Verdict", "Notes"}, levels)
-		t.List(verdict.Lines(d.Findings))
-		t.Line("## Benchmark results\n")
-		t.Side(d)
-	}
 	t.Line("## Links\n")
 	t.Line("- [All results](../%s)\n- [All features](../FEATURE_MATRIX.md)", report.Raw(results))
 	if s.decided != nil {
@@ -93,67 +81,25 @@ func (t *writer) notes(texts []string, region string) {
 	t.keep(region)
 }
 
-// criteria writes a row per number that a criterion reads.
-func (t *writer) criteria(f *plans.Feature, s state) {
-	rules := map[string]verdict.Rule{}
-	if s.decided != nil {
-		for _, r := range s.decided.Rules {
-			rules[r.Name] = r
-		}
+// variants are a feature's measurable variants: itself, or its alternatives.
+func (t *writer) variants(f *plans.Feature) (names []string) {
+	for _, a := range f.Alternatives {
+		names = append(names, a.Name)
 	}
-	var rows [][]string
-	for _, c := range f.Criteria {
-		r, decided := rules[c.Name]
-		if !decided {
-			rows = append(rows, []string{c.Name, "–", "`" + c.Expr + "`", "–", "not decided"})
-			continue
-		}
-		for _, in := range r.Inputs {
-			e, unit, of, actual := r.Estimate(in), in.Unit, in.Unit, "–"
-			if verdict.RelativePath(in.Path) {
-				unit, of = "ratio", "" // the launches have their own
-			}
-			own, theirs := in.PerLaunch[:min(e.N, len(in.PerLaunch))], in.BasePerLaunch[:min(e.BaseN, len(in.BasePerLaunch))]
-			base := meanOf(theirs, of)
-			switch {
-			case e.Value != nil && len(theirs) > 0:
-				actual = meanOf(own, of) + ", " + e.In(unit)
-			case e.Value != nil:
-				actual = e.In(unit)
-			case in.Text != nil:
-				actual = *in.Text
-			}
-			if !in.Missing.IsZero() {
-				actual = in.Absence().String()
-			}
-			rows = append(rows, []string{c.Name + ": " + in.Path, base, "`" + r.Expr + "`", actual, string(r.Verdict)})
-		}
-		if len(r.Inputs) == 0 {
-			rows = append(rows, []string{c.Name, "–", "`" + r.Expr + "`", verdict.Semicolons(r.Reasons), string(r.Verdict)})
-		}
+	if len(names) == 0 {
+		names = []string{f.Name}
 	}
-	t.table([]string{"Criterion", "Baseline", "Target", "Actual", "Verdict"}, rows)
-}
-
-func meanOf(values []float64, unit string) string {
-	mean, err := stats.Mean(values)
-	if err != nil {
-		return "–"
-	}
-	return verdict.Number(mean, unit)
+	return names
 }
 
 // sources writes the source trees that the candidate ran from, and the files in which
 // they differ from their commits.
 func (t *writer) sources(f *plans.Feature) {
 	var own, parent *ledger.Launch
-	for _, name := range t.variants(f.Name) {
-		if a := t.newest[name]; a != nil {
-			own = a.Launches[0]
-			for _, other := range t.arms {
-				if other.Session == a.Session && other.Variant != name && parent == nil {
-					parent = other.Launches[0]
-				}
+	for _, name := range t.variants(f) {
+		if port := t.Ports().Of(name); port != nil {
+			if own = port.Launches[0]; port.Parent != nil {
+				parent = port.Parent.Launches[0]
 			}
 		}
 	}

@@ -8,13 +8,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -27,21 +23,14 @@ import (
 const results = "BENCHMARK_RESULTS.md"
 
 // Files are all files of the tree.
-func Files(p *plans.Plan, st *store.Store, moved report.Moved) ([]File, error) {
+func Files(p *plans.Plan, st *store.Store) ([]File, error) {
 	if len(st.Runs()) == 0 {
 		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
 	}
 	t := &writer{
-		plan: p, st: st, arms: report.Arms(st), tests: report.TestsOf(st), claims: report.Claims(st),
-		newest: map[string]*report.Arm{}, names: map[string]string{}, states: map[string]state{},
-		qualified: map[string][]*ledger.Launch{},
+		Writer: report.NewWriter(st), plan: p, st: st, arms: report.Arms(st),
+		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{},
 	}
-	for _, a := range t.arms {
-		if p.Baseline == nil || a.Block == p.Baseline.Engine {
-			t.own, t.newest[a.Variant] = append(t.own, a), a
-		}
-	}
-	t.metrics = report.Headlines(t.own)
 	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
 		t.qualified[l.Node] = append(t.qualified[l.Node], l)
 	}
@@ -59,7 +48,7 @@ func Files(p *plans.Plan, st *store.Store, moved report.Moved) ([]File, error) {
 	}
 	t.stand()
 	file := func(path string, write func()) {
-		t.Writer = report.NewWriter(st, moved)
+		t.Writer = t.Next()
 		if write(); t.Len() > 0 {
 			t.files = append(t.files, File{Path: path, Text: strings.TrimRight(t.String(), "\n") + "\n"})
 		}
@@ -70,11 +59,6 @@ func Files(p *plans.Plan, st *store.Store, moved report.Moved) ([]File, error) {
 	}
 	file("FEATURE_MATRIX.md", t.matrix)
 	file("UPSTREAM_TODOS.md", t.todos)
-	blocks := t.profiled()
-	for _, block := range slices.Sorted(maps.Keys(blocks)) {
-		name := strings.ToUpper(odd.ReplaceAllString(strings.ReplaceAll(block, ".", "_"), "_"))
-		file("analysis/"+name+"_ANALYSIS.md", func() { t.analysis(block, blocks[block]) })
-	}
 	t.logs()
 	return t.files, t.err
 }
@@ -84,20 +68,12 @@ type writer struct {
 	plan           *plans.Plan
 	st             *store.Store
 
-	// arms are all that sessions measured, and own those on the baseline's engine: a rival
-	// measured beside it is not a configuration of it.
-	arms, own []*report.Arm
-	// newest is the newest arm of a variant, and metrics those that people decide by.
-	newest  map[string]*report.Arm
-	metrics []report.Column
-	// tests are those of rules that may have decided how arms differ.
-	tests report.Tests
+	arms []*report.Arm
 	// names are the files of ports, by feature.
 	names  map[string]string
 	states map[string]state
 	// qualified are the launches that qualified a variant, by node.
 	qualified map[string][]*ledger.Launch
-	claims    []report.Claim
 
 	files []File
 	err   error
@@ -122,22 +98,14 @@ func (t *writer) table(head []string, rows [][]string) {
 	t.WriteString(text)
 }
 
-var within = regexp.MustCompile(`^\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|analysis/|TEST_LOGS/)?[A-Za-z0-9._#-]+\)$`)
-
-// settings are a block of YAML, sorted.
-func (t *writer) settings(values map[string]string) {
-	text, err := yaml.Marshal(values)
-	if err != nil && t.err == nil {
-		t.err = err
-	}
-	t.WriteString("```yaml\n" + strings.ReplaceAll(string(text), "```", "'''") + "```\n\n")
-}
+var within = regexp.MustCompile(`^\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|TEST_LOGS/)?[A-Za-z0-9._#-]+\)$`)
 
 // keep writes a region for people's own text.
 func (t *writer) keep(name string) { t.Line("<!-- keep %s -->\n<!-- /keep -->\n", name) }
 
 // state is the state of a feature.
 type state struct {
+	row     report.Row
 	decided *store.Decided
 	// word is short: "pass", "TODO", "blocked by …"; output describes its answers:
 	// coherent, garbage or crashed.
@@ -154,7 +122,7 @@ func (t *writer) stand() {
 	}
 	for _, f := range t.plan.Features() {
 		node := "feature." + f.Name
-		s := state{decided: rows[node].Decided, output: "–"}
+		s := state{row: rows[node], decided: rows[node].Decided, output: "–"}
 		switch {
 		case s.decided != nil:
 			s.word = report.OverruledOf(s.decided.Decision, t.st.Waiver(node), now).Word()
@@ -165,7 +133,7 @@ func (t *writer) stand() {
 		case len(f.BlockedBy) > 0:
 			s.word = "blocked by " + strings.Join(f.BlockedBy, "; ")
 		case !rows[node].Locked.IsZero():
-			s.word = "PENDING: " + rows[node].Locked.String()
+			s.word = "locked: " + rows[node].Locked.String()
 		default:
 			s.word = "TODO"
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // todos writes UPSTREAM_TODOS.md if the plan follows notes on third-party code.
@@ -38,45 +37,6 @@ func (t *writer) todos() {
 	t.Line("# Upstream TODOs of plan %s\n", t.plan.Name)
 	t.table([]string{"TODO", "Noted", "File", "Snippet", "Today", "Checked"}, rows)
 	t.Line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then check if it is done.\n")
-	t.keep("notes")
-}
-
-// mostKernels limits the listed kernels of a part.
-const mostKernels = 10
-
-// profiled are the newest launches with a profile on record, by engine and variant.
-func (t *writer) profiled() map[string]map[string]*ledger.Launch {
-	blocks := map[string]map[string]*ledger.Launch{}
-	for _, l := range t.st.Launches(store.LaunchFilter{OK: true}) {
-		if report.ProfileOf(t.st, l) != nil {
-			if blocks[l.Block] == nil {
-				blocks[l.Block] = map[string]*ledger.Launch{}
-			}
-			blocks[l.Block][l.Variant] = l
-		}
-	}
-	return blocks
-}
-
-// analysis is the page of an engine's profiles: what mxflow profile prints of each variant's.
-func (t *writer) analysis(block string, of map[string]*ledger.Launch) {
-	t.Line("# Profiles of %s\n", block)
-	for _, variant := range slices.Sorted(maps.Keys(of)) {
-		l := of[variant]
-		t.Line("## %s\n\nLaunch %s, %s.\n", variant, l.ID, date(l.Started))
-		is := report.ProfileOf(t.st, l)
-		for i := range is.Parts {
-			t.Line("### %s\n", report.PartTitle(&is.Parts[i]))
-			for _, table := range report.ProfileTables(&is.Parts[i], mostKernels) {
-				t.table(table.Head, table.Rows)
-			}
-		}
-		if a := t.newest[variant]; a != nil {
-			for _, share := range report.Limits(a) {
-				t.Line("- %s", share.String())
-			}
-		}
-	}
 	t.keep("notes")
 }
 
@@ -126,10 +86,27 @@ type (
 	}
 )
 
+// observed are what an arm's launches saw of themselves, for YAML: a single word has no
+// quotes of its own there.
+func observed(a *report.Arm) map[string]string {
+	seen := map[string]string{}
+	for _, l := range a.Launches {
+		for name := range l.Observed {
+			seen[name] = ledger.ObservedValues(a.Launches, name)
+			if text, err := strconv.Unquote(seen[name]); err == nil {
+				seen[name] = text
+			}
+		}
+	}
+	return seen
+}
+
 func (t *writer) arm(a *report.Arm) arm {
 	first := a.Launches[0]
+	started := maps.Clone(first.Engine)
+	delete(started, "resolved_command") // each launch has its own port, and the machine its paths
 	out := arm{
-		Configuration: a.Variant, Engine: a.Block, Knobs: first.Knobs, Started: first.Engine, Environment: first.Fingerprint,
+		Configuration: a.Variant, Engine: a.Block, Knobs: first.Knobs, Started: started, Environment: first.Fingerprint,
 		Observed: observed(a), Workload: map[string]string{}, Results: map[string]result{},
 	}
 	for _, c := range first.Cells {

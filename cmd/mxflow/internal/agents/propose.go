@@ -50,8 +50,8 @@ type ProposedAnswer struct {
 	// Refused is what goes beyond the seal, Diagnostics what is wrong with the resulting
 	// plan.
 	Refused     []planseal.Change `json:"refused,omitempty"`
-	Diagnostics any              `json:"diagnostics,omitempty"`
-	Next        []nextCall       `json:"next,omitempty"`
+	Diagnostics any               `json:"diagnostics,omitempty"`
+	Next        []nextCall        `json:"next,omitempty"`
 }
 
 // word is a valid name of a proposal: it is written between quotes in a plan.

@@ -119,9 +119,9 @@ type nothing struct{}
 
 // LimitsAnswer is what a proposer may do, and how much of it is used.
 type LimitsAnswer struct {
-	Limits   planseal.Limits  `json:"limits"`
-	Spent    report.Spending  `json:"spent"`
-	Proposed []string         `json:"proposed"`
+	Limits   planseal.Limits   `json:"limits"`
+	Spent    report.Spending   `json:"spent"`
+	Proposed []string          `json:"proposed"`
 	Moved    []planseal.Change `json:"moved,omitempty"`
 	// Chance bounds the chance that any proposal without a gain passes.
 	Chance float64 `json:"chance_of_a_false_pass"`

@@ -10,11 +10,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +20,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -53,13 +53,8 @@ type Onlooker struct {
 	text     []byte
 	revision string
 	made     time.Time
-	// took is how long launches took until then, by node and variant.
-	took map[string]took
-}
-
-type took struct {
-	launches int
-	seconds  float64
+	// last is the speed of the newest launch then.
+	last string
 }
 
 // New shows a state directory at an address. note tells a person, once, what the page lacks.
@@ -170,10 +165,13 @@ func (s *Onlooker) current() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Revision, s.took = revision, map[string]took{}
-	for _, l := range st.Launches(store.LaunchFilter{OK: true}) {
-		of := s.took[l.Node+" "+l.Variant]
-		s.took[l.Node+" "+l.Variant] = took{of.launches + 1, of.seconds + l.Seconds}
+	m.Revision = revision
+	if made := st.Launches(store.LaunchFilter{OK: true, Purpose: ledger.ForBenchmark}); len(made) > 0 {
+		l := made[len(made)-1]
+		if heads := report.Headlines([]*report.Arm{{Launches: []*ledger.Launch{l}}}); len(heads) > 0 {
+			of, _ := heads[0].Of(l, "")
+			s.last = "last: " + l.Variant + " " + verdict.Short(of.Stats[heads[0].Stat], of.Unit)
+		}
 	}
 	var text bytes.Buffer
 	if err := page.Write(&text, m); err != nil {
@@ -190,12 +188,11 @@ type shown struct {
 	// starting engine.
 	Line string `json:"line"`
 	Log  string `json:"log,omitempty"`
+	// Last is the speed of the launch before, Time what is left.
+	Last string `json:"last,omitempty"`
+	Time string `json:"time,omitempty"`
 	Made int    `json:"made"`
 	Left int    `json:"left"`
-	// Gone is how long the current launch has run, Takes the average of its variant's
-	// launches; 0 if none was made.
-	Gone  int `json:"gone,omitempty"`
-	Takes int `json:"takes,omitempty"`
 	// Ended is set in the last one: the page takes in the revision, and closes.
 	Ended bool `json:"ended,omitempty"`
 }
@@ -251,19 +248,10 @@ func (s *Onlooker) now() shown {
 	if at.Loading != nil {
 		state.Line, state.Log = progress.Loading(at.Loading, at.Seconds)+" · "+state.Line, at.Loading.Log
 	}
-	if !at.Began.IsZero() {
-		s.mu.Lock()
-		of := s.took[at.Node+" "+at.Variant]
-		s.mu.Unlock()
-		if gone := time.Since(at.Began).Seconds(); of.launches > 0 {
-			takes := of.seconds / float64(of.launches)
-			state.Gone, state.Takes = int(min(gone, takes)), int(math.Ceil(takes))
-			state.Line += " · " + verdict.Rough(gone) + " of about " + verdict.Rough(takes)
-		} else {
-			state.Line += " · " + verdict.Rough(gone)
-		}
-	}
-	state.Line += " · " + progress.Left(at.ETALeast, at.ETA)
+	s.mu.Lock()
+	state.Last = s.last
+	s.mu.Unlock()
+	state.Time = progress.Left(at.ETA)
 	return state
 }
 
@@ -278,19 +266,15 @@ func Page(w io.Writer, st *store.Store, note func(verdict.Reason)) error {
 }
 
 func model(st *store.Store, note func(verdict.Reason)) (*page.Model, error) {
-	var edges []page.Edge
+	p := &plans.Plan{}
 	if runs := st.Runs(); len(runs) > 0 {
-		p, why := replay.New(st, steps.Registry(), nil).Plan(runs[len(runs)-1].ID)
-		if p == nil {
+		of, why := replay.New(st, steps.Registry(), nil).Plan(runs[len(runs)-1].ID)
+		if of == nil {
 			note(why)
-			p = &plans.Plan{}
-		}
-		for _, ph := range p.Phases {
-			for _, need := range slices.Concat(ph.After, ph.AfterDecided) {
-				edges = append(edges, page.Edge{From: need, To: ph.Name})
-			}
+		} else {
+			p = of
 		}
 	}
 	at, _ := progress.AtWork(st.Dir())
-	return page.Of(st, edges, at.Looks)
+	return page.Of(st, p, at.Looks)
 }

@@ -65,9 +65,9 @@ func TestOneScreen(t *testing.T) {
 					t.Errorf("%d features: %d of %d columns: %s", features, n, size[1], line)
 				}
 			}
-			want := []string{"accepted ", "chat.tg.gain +0", "mxflow show latest plan.hcl"}
+			want := []string{"accepted ", "decode: chat.tg.gain +0"}
 			if features > 5 {
-				want = append(want, "fail ", "inconclusive ", "invalid ", "locked ", "phase.phase_0 failed", "exit status 2: failed or invalid", "mxflow explain port_of_kernel_2 plan.hcl")
+				want = append(want, "fail ", "inconclusive ", "invalid ", "locked ", "phase.phase_0 failed", "Exit status 2.", "mxflow explain port_of_kernel_2 plan.hcl")
 			}
 			for _, w := range want {
 				if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.TrimSpace(w)) {
@@ -91,13 +91,13 @@ func TestGates(t *testing.T) {
 		worst verdict.Verdict
 		rows  []*runtime.State
 	}{
-		"Every gate passed":                              {verdict.Pass, []*runtime.State{gate(verdict.Pass)}},
-		"1 of 4 gates invalid, 1 failed, 1 locked":       {verdict.Invalid, []*runtime.State{gate(verdict.Pass), gate(verdict.Fail), phase, locked}},
-		"1 of 2 gates in error, 1 locked":                {verdict.Error, []*runtime.State{gate(verdict.Error), locked}},
-		"Error: 1 of 1 gate locked":                      {verdict.Error, []*runtime.State{locked}},
-		"Inconclusive: 1 of 1 gate left out by --target": {verdict.Inconclusive, []*runtime.State{left}},
-		"Nothing to decide in this plan":                 {verdict.Inconclusive, nil},
-		"No gate in this plan: the baseline passed":      {verdict.Pass, []*runtime.State{baseline}},
+		"Every gate passed":                                  {verdict.Pass, []*runtime.State{gate(verdict.Pass)}},
+		"1 of 4 gates invalid, 1 failed, 1 locked":           {verdict.Invalid, []*runtime.State{gate(verdict.Pass), gate(verdict.Fail), phase, locked}},
+		"1 of 2 gates in error, 1 locked":                    {verdict.Error, []*runtime.State{gate(verdict.Error), locked}},
+		"Error: 1 of 1 gate locked":                          {verdict.Error, []*runtime.State{locked}},
+		"Inconclusive: 1 of 1 gate not evaluated (--target)": {verdict.Inconclusive, []*runtime.State{left}},
+		"Nothing to decide in this plan":                     {verdict.Inconclusive, nil},
+		"No gate in this plan: the baseline passed":          {verdict.Pass, []*runtime.State{baseline}},
 		"Error": {verdict.Error, []*runtime.State{baseline}},
 	} {
 		if got := gates(c.worst, c.rows); got != want {

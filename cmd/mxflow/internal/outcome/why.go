@@ -8,14 +8,15 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // Why are a decision's reasons, comparisons first.
 func Why(d *ledger.Decision) []verdict.Reason {
 	rules, unmeasured := rulesSay(d)
-	root := broke(d.Why())
-	if d.Verdict != verdict.Error {
-		root = nil
+	var root []verdict.Reason
+	if broke := report.Broke(d.Why()); broke != nil && d.Verdict == verdict.Error {
+		root = []verdict.Reason{*broke}
 	}
 	reasons := slices.Concat(root, headline(d), rules)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
@@ -47,57 +48,12 @@ func Why(d *ledger.Decision) []verdict.Reason {
 	return reasons
 }
 
-// broke is the first engine that broke among what some reasons follow from.
-func broke(reasons []verdict.Reason) []verdict.Reason {
-	for _, r := range reasons {
-		switch r.Kind {
-		case code.LaunchBroke.Kind, code.EngineDied.Kind, code.EngineEnded.Kind, code.PortShared.Kind:
-			return []verdict.Reason{r}
-		}
-		if root := broke(r.Causes); root != nil {
-			return root
-		}
-	}
-	return nil
-}
-
 // saysExit reports whether reasons contain an exit status.
 func saysExit(reasons []verdict.Reason) bool {
 	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
 		_, says := r.Values["exit"]
 		return says || saysExit(r.Causes)
 	})
-}
-
-// BrokenBy is the part of a decision that is in error: what passed below it, or failed,
-// needs no fix.
-func BrokenBy(d *ledger.Decision) []verdict.Reason {
-	var broken []verdict.Reason
-	add := func(v verdict.Verdict, role, name string, reasons []verdict.Reason) {
-		if v == verdict.Error {
-			broken = append(broken, verdict.Say("rule.in_error",
-				"{role} {role=rule?{subject:q}}{role=criterion?{subject:q}}{role=rule!{role=criterion!{subject}}}",
-				verdict.Text("role", role)).On(name).From(verdict.Few(reasons, 1)...))
-		}
-	}
-	for _, l := range d.Levels {
-		add(l.Verdict, "level", l.Name, l.Reasons)
-	}
-	for _, r := range d.Rules {
-		add(r.Verdict, r.Role, r.Name, r.Reasons)
-	}
-	for _, r := range d.Reasons {
-		switch r.Kind {
-		case code.Feature.Kind:
-			add(r.Verdict, "feature", r.Subject, nil)
-		case code.Step.Kind:
-			add(r.Verdict, "step", r.Subject, nil)
-		}
-	}
-	if len(broken) == 0 {
-		return Why(d)
-	}
-	return broken
 }
 
 // headline is what precedes a decision's levels, criteria and rules: the choice, where it
@@ -121,7 +77,7 @@ func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
 	var names [][]string // of the rules that each reason is of
 	for _, r := range d.Rules {
 		for _, reason := range r.Reasons {
-			level, found := levelBelow(reason)
+			level, found := report.LevelBelow(reason)
 			at := -1
 			if found {
 				unmeasured = true
@@ -139,14 +95,4 @@ func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
 		reasons[i] = reasons[i].On(strings.Join(names[i], ", "))
 	}
 	return reasons, unmeasured
-}
-
-// levelBelow is the level that did not pass and that alone causes a reason.
-func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
-	for len(r.Causes) == 1 {
-		if r = r.Causes[0]; r.Kind == code.Level.Kind {
-			return r, true
-		}
-	}
-	return r, false
 }

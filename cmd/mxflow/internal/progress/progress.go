@@ -1,14 +1,17 @@
-// Package progress shows the progress of a run, from its events alone: a line each, a
-// line that a terminal rewrites, a stream of objects, and a file for onlookers. It knows
-// no flags, ends nothing and decides nothing.
+// Package progress shows the progress of a run, from its events alone: a line each, lines
+// that a terminal rewrites, a stream of objects, and a file for onlookers. It knows no flags,
+// ends nothing and decides nothing.
 package progress
 
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/charmbracelet/lipgloss"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -22,8 +25,10 @@ type Screen struct {
 	Version string
 	// Out is called each time: loading a plan adds the redaction of its secrets.
 	Out func() io.Writer
-	// Terminal is for a live display's control codes; nil if there is none.
+	// Terminal is for a live display's control codes; nil if there is none. Verdicts have
+	// colours there if Colour is set.
 	Terminal io.Writer
+	Colour   bool
 	// Width is that of the terminal, in columns.
 	Width func() int
 	// JSON prints an object on its own line; nil for people.
@@ -34,81 +39,91 @@ type Screen struct {
 	Note func(verdict.Reason)
 }
 
-// New shows an apply's progress: as a stream of objects, as a line at the bottom of a
-// terminal, or as lines.
+// New shows an apply's progress: as a stream of objects, as lines at the bottom of a
+// terminal, or as lines for a log.
 func New(on Screen) apply.Observer {
 	if on.JSON == nil && on.Terminal != nil {
-		return &live{on: on, line: "starting"}
+		return &live{Screen: on, launch: runtime.Event{Node: "starting"}}
 	}
-	return &plain{on: on}
+	return &plain{Screen: on}
 }
 
-// plain prints each event separately as it comes.
+func title(on Screen, s apply.Start) string {
+	return fmt.Sprintf("mxflow %s: plan %s, run %s", on.Version, s.Plan.Name, s.Run)
+}
+
+// plain prints a line for each launch and each outcome, for logs and pipes.
 type plain struct {
-	on     Screen
+	Screen
 	mu     sync.Mutex
 	locked locks
 }
 
 func (p *plain) Begin(s apply.Start) {
-	if p.on.JSON == nil {
-		fmt.Fprintf(p.on.Out(), "mxflow %s: plan %s, run %s\n", p.on.Version, s.Plan.Name, s.Run)
+	if p.JSON == nil {
+		fmt.Fprintln(p.Out(), title(p.Screen, s))
 	}
 }
 
-// Event prints one object, or a line if there is something to report: for logs and pipes.
 func (p *plain) Event(ev runtime.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.on.JSON != nil {
-		p.on.JSON(ev)
+	if p.JSON != nil {
+		p.JSON(ev)
 		return
 	}
 	for _, ev := range p.locked.before(ev) {
-		if text := describe(ev); text != "" {
-			fmt.Fprintf(p.on.Out(), "[%6.1fs] %s%s\n", ev.Elapsed, text, eta(ev))
+		line := describe(ev)
+		if ev.Type == "launch_done" && line.text == "" && ev.Level != "qualification" {
+			line = entry{name(ev), "", launchWord(ev) + verdict.Behind(", ", speed(ev.Decode)) + verdict.Behind(" · ", Left(ev.ETA))}
+		}
+		if !line.empty() {
+			fmt.Fprintln(p.Out(), strings.TrimRight(stamp(ev)+line.lead()+line.text, " "))
 		}
 	}
 }
 
 func (p *plain) End(*apply.Result) {
-	if p.on.JSON == nil {
+	if p.JSON == nil {
 		p.Event(runtime.Event{})
 	}
 }
 
-func (p *plain) Note(r verdict.Reason) { p.on.Note(r) }
-
-// live keeps one line at the bottom of a terminal: how much is done, how long it will
-// take, and the current activity. Past events scroll above it.
+// live keeps the current activity and the phases at the bottom of a terminal. What ended
+// scrolls above them.
 type live struct {
-	on    Screen
+	Screen
 	began time.Time
 	// stop ends the redrawing, which has ended when drawing is done.
 	stop    chan struct{}
 	drawing sync.WaitGroup
 
-	mu   sync.Mutex
-	line string
+	mu sync.Mutex
+	// launch is the newest event with a position in the plan.
+	launch runtime.Event
+	rail   rail
 	// drawn is how many lines the next redraw replaces.
 	drawn int
-	// made and left count launches.
-	made, left int
+	// decode is the decode speed of the last launch that showed one.
+	decode float64
 	// loading is the progress of a start that began at since; nil if none is in progress.
 	loading *runtime.Loading
 	since   time.Time
-	// least and most are the remaining seconds as of a time.
-	least, most float64
-	at          time.Time
-	// over is set when no launch is left.
+	// left are the remaining seconds as of a time; 0 for unknown. over is set when no launch
+	// is left.
+	left   float64
+	at     time.Time
 	over   bool
 	locked locks
 }
 
 func (l *live) Begin(s apply.Start) {
 	l.began, l.at = time.Now(), time.Now()
-	l.least, l.most, l.left = s.Estimate.Low, s.Estimate.High, s.Estimate.Launches
-	l.scroll(fmt.Sprintf("mxflow %s: plan %s, run %s", l.on.Version, s.Plan.Name, s.Run))
+	l.left = s.Estimate.High
+	for _, ph := range s.Plan.Phases {
+		l.rail = append(l.rail, railPhase{ph.Name, "·"})
+	}
+	l.draw(l.Safe(title(l.Screen, s)) + "\n")
 	l.stop = make(chan struct{})
 	l.drawing.Go(func() {
 		tick := time.NewTicker(150 * time.Millisecond)
@@ -124,14 +139,18 @@ func (l *live) Begin(s apply.Start) {
 	})
 }
 
-// scroll prints a line above the live one.
-func (l *live) scroll(line string) { l.draw(l.on.Safe(line) + "\n") }
-
 // draw replaces the live lines by a text that stays and the live lines as of now.
 func (l *live) draw(above string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.replace(above, " "+bar(l.made, l.made+max(1, l.left))+" "+l.text()+"\n"+l.logLine())
+	lines := l.status() + "\n"
+	if l.loading != nil && l.loading.Log != "" {
+		lines += table.Fit("  | "+l.Safe(l.loading.Log), l.Width()-1) + "\n"
+	}
+	if text := l.rail.fit(l.Width() - 2); text != "" {
+		lines += " " + l.Safe(text) + "\n"
+	}
+	l.replace(above, lines)
 }
 
 // replace goes up to the first of the live lines, erases all below, and prints.
@@ -141,56 +160,54 @@ func (l *live) replace(above, lines string) {
 		erase = fmt.Sprintf("\x1b[%dA\x1b[J", l.drawn)
 	}
 	l.drawn = strings.Count(lines, "\n")
-	_, _ = io.WriteString(l.on.Terminal, erase+above+lines)
+	_, _ = io.WriteString(l.Terminal, erase+above+lines)
 }
 
-// bar shows the share of the launches that are made.
-func bar(made, total int) string {
-	const inside = barWidth - 2
-	done := ""
-	if n := (inside*made + total/2) / total; n > 0 {
-		done = strings.Repeat("=", n-1) + ">"
-	}
-	return "[" + done + strings.Repeat("-", inside-len(done)) + "]"
-}
+// mostName is how much of a feature's name the live line shows.
+const mostName = 24
 
-// text has the most important part first, as a narrow terminal cuts the end.
-func (l *live) text() string {
-	since := time.Since(l.at).Seconds()
-	eta := Left(max(0, l.least-since), max(0, l.most-since))
-	if l.over {
-		eta = "deciding"
-	}
-	line := l.line
+// status is the current activity, the last decode speed and the time left. A narrow terminal
+// cuts the activity.
+func (l *live) status() string {
+	ev := l.launch
+	ev.Feature, ev.Variant = table.Fit(ev.Feature, mostName), table.Fit(ev.Variant, mostName)
+	tail := verdict.Behind(" · ", speed(l.decode))
 	if l.loading != nil {
-		line = Loading(l.loading, time.Since(l.since).Seconds()) + " · " + line
+		tail = " · " + Loading(l.loading, time.Since(l.since).Seconds())
 	}
-	s := fmt.Sprintf(" %s · %s · elapsed %s", eta, line, verdict.Rough(time.Since(l.began).Seconds()))
-	return table.Fit(l.on.Safe(s), l.on.Width()-barWidth-3)
-}
-
-// logLine is the last log line of a loading engine, below the live one.
-func (l *live) logLine() string {
-	if l.loading == nil || l.loading.Log == "" {
-		return ""
+	switch {
+	case l.over:
+		tail += " · deciding"
+	case l.left > 0:
+		tail += " · " + Left(max(1, l.left-time.Since(l.at).Seconds()))
+	default:
+		tail += " · " + verdict.Rough(time.Since(l.began).Seconds()) + " so far"
 	}
-	return table.Fit("  | "+l.on.Safe(l.loading.Log), l.on.Width()-1) + "\n"
+	room, activity := l.Width()-2-lipgloss.Width(tail), l.Safe(Status(ev))
+	if ev.Requests > 0 && lipgloss.Width(activity) > room {
+		ev.Requests = 0
+		activity = l.Safe(Status(ev))
+	}
+	return table.Fit(" "+table.Fit(activity, max(10, room))+tail, l.Width()-1)
 }
-
-// barWidth is the drawn bar's, in columns.
-const barWidth = 12
 
 func (l *live) Event(ev runtime.Event) {
 	l.mu.Lock()
-	l.least, l.most, l.at = ev.ETALeast, ev.ETA, time.Now()
-	l.over = ev.Left == 0 && ev.Made > 0
-	l.made, l.left = ev.Made, ev.Left
+	l.left, l.at, l.over = ev.ETA, time.Now(), ev.Made > 0 && ev.Left == 0
+	l.rail.see(ev)
 	switch ev.Type {
 	case "launch_started", "level_started", "request_done":
-		l.line, l.loading = Status(ev), nil
+		l.launch, l.loading = ev, nil
+	case "node_started":
+		l.launch = ev
 	case "stage_started", "launch_loading":
 		l.loading, l.since = ev.Loading, time.Now().Add(-time.Duration(ev.Seconds*float64(time.Second)))
-	case "launch_ready", "launch_done", "node_done":
+	case "launch_done":
+		if ev.Decode > 0 {
+			l.decode = ev.Decode
+		}
+		l.loading = nil
+	case "launch_ready", "node_done":
 		l.loading = nil
 	}
 	report := l.locked.before(ev)
@@ -198,24 +215,25 @@ func (l *live) Event(ev runtime.Event) {
 	l.report(report)
 }
 
-// report scrolls events. A launch's start and its stages are on the live line; what
-// scrolls is what ended, and why something is repeated.
+// report scrolls what ended, and why something is repeated.
 func (l *live) report(events []runtime.Event) {
 	for _, ev := range events {
-		if text := describe(ev); text != "" && ev.Loading == nil && (ev.Type != "launch_started" || ev.Again > 0) {
-			l.scroll(fmt.Sprintf("[%6.1fs] %s", ev.Elapsed, folded(text, l.on.Width()-len(indent))))
+		line := describe(ev)
+		if line.empty() {
+			continue
 		}
+		lead, text := stamp(ev)+l.Safe(line.lead()), ""
+		indent := lipgloss.Width(lead)
+		if indent > l.Width()/2 { // the text is below
+			indent = lipgloss.Width(stamp(ev))
+			text = "\n" + strings.Repeat(" ", indent)
+		}
+		text += strings.ReplaceAll(table.Wrap(l.Safe(line.text), l.Width()-indent), "\n", "\n"+strings.Repeat(" ", indent))
+		if c := table.Colour(line.word); l.Colour && c != "" {
+			lead = strings.TrimSuffix(lead, line.word+gap) + "\x1b[" + strings.Replace("3"+c, "38", "90", 1) + "m" + line.word + "\x1b[0m" + gap
+		}
+		l.draw(strings.TrimRight(strings.Replace(lead+text, gap+"\n", "\n", 1), " \n") + "\n")
 	}
-}
-
-// folded breaks the lines of an event between words, to follow its time.
-func folded(text string, width int) string {
-	var out []string
-	for line := range strings.Lines(text) {
-		wrapped := table.Wrap(line, max(table.LeastColumn, width))
-		out = append(out, strings.ReplaceAll(wrapped, "\n", "\n"+indent))
-	}
-	return strings.Join(out, "\n"+indent)
 }
 
 func (l *live) End(*apply.Result) {
@@ -225,4 +243,48 @@ func (l *live) End(*apply.Result) {
 	l.replace("", "")
 }
 
-func (l *live) Note(r verdict.Reason) { l.on.Note(r) }
+func (p *plain) Note(r verdict.Reason) { p.Screen.Note(r) }
+func (l *live) Note(r verdict.Reason)  { l.Screen.Note(r) }
+
+// rail are the phases of a plan in order, with how far each is.
+type rail []railPhase
+
+type railPhase struct{ name, mark string }
+
+// see takes in an event.
+func (r rail) see(ev runtime.Event) {
+	i := slices.IndexFunc(r, func(s railPhase) bool { return s.name == ev.Phase })
+	switch {
+	case i < 0:
+	case ev.Node != runtime.PhaseID(ev.Phase):
+		if r[i].mark == "·" && ev.Type != "node_locked" {
+			r[i].mark = "▸"
+		}
+	case ev.Type == "node_locked":
+		r[i].mark = "–"
+	case ev.Verdict == string(verdict.Pass) || ev.Waiver != nil:
+		r[i].mark = "✓"
+	case ev.Verdict == string(verdict.Inconclusive):
+		r[i].mark = "?"
+	case ev.Type == "node_done":
+		r[i].mark = "✗"
+	}
+}
+
+// fit are the phases within a width; without room for all, those from the current one on.
+// Empty for a single one.
+func (r rail) fit(width int) string {
+	if len(r) < 2 {
+		return ""
+	}
+	text, current := "", false
+	for i, s := range slices.Backward(r) {
+		text = strings.TrimSuffix(s.name+" "+s.mark+" · "+text, " · ")
+		current = current || s.mark != "·" && s.mark != "–"
+		if i > 0 && current && lipgloss.Width(r[i-1].name+text)+9 > width {
+			text = "… · " + text
+			break
+		}
+	}
+	return table.Fit(text, width)
+}

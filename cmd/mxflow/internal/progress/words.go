@@ -1,38 +1,56 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
-func eta(ev runtime.Event) string {
-	if ev.Type != "launch_started" {
+// Left is the time left of a run: "about 40 s left"; empty if it is unknown.
+func Left(seconds float64) string {
+	switch {
+	case seconds <= 0:
+		return ""
+	case seconds <= 10:
+		return "less than 10 s left"
+	case seconds < 90:
+		seconds = 5 * math.Ceil(seconds/5)
+	}
+	return "about " + verdict.Lasting(seconds) + " left"
+}
+
+func speed(decode float64) string {
+	if decode <= 0 {
 		return ""
 	}
-	return " · " + Left(ev.ETALeast, ev.ETA)
+	return verdict.Short(decode, "tok/s")
 }
 
-// Left is the remaining time of a run, as far as known.
-func Left(least, most float64) string {
-	switch {
-	case most > 0:
-		return "ETA " + verdict.Between(least, most)
-	case least >= 0.5: // which prints as a second
-		return "ETA at least " + verdict.Lasting(least)
+// entry is a line of progress: what it is about, its verdict if it has one, and the rest.
+type entry struct{ name, word, text string }
+
+// gap separates the parts of an entry.
+const gap = "  "
+
+// lead is what precedes the text.
+func (e entry) lead() string {
+	if e.name == "" {
+		return ""
 	}
-	return "ETA unknown"
+	return e.name + verdict.Behind(gap, e.word) + gap
 }
 
-// indent precedes the details of an event, which are below its text.
-const indent = "           "
+// empty reports whether there is nothing to show.
+func (e entry) empty() bool { return e.word == "" && e.text == "" }
 
-// MostLocked is up to how many nodes that one cause locked are listed one by one.
-const MostLocked = 3
+func stamp(ev runtime.Event) string { return fmt.Sprintf("[%6.1fs] ", ev.Elapsed) }
 
 // locks are nodes that one cause locked and that were not reported yet. The zero value is
 // ready to use.
@@ -42,58 +60,89 @@ type locks []runtime.Event
 func (l *locks) before(ev runtime.Event) (report []runtime.Event) {
 	locked := ev.Type == "node_locked"
 	if len(*l) > 0 && (!locked || !ev.Why.Equal((*l)[0].Why)) {
-		if report = *l; len(report) > MostLocked {
-			many := report[len(report)-1]
-			many.Node = verdict.Count(len(report), "node")
-			report = []runtime.Event{many}
+		many := (*l)[len(*l)-1]
+		if n := len(*l); n > 1 {
+			many.Node = verdict.Count(n, "node")
 		}
-		*l = nil
+		report, *l = []runtime.Event{many}, nil
 	}
 	if locked {
-		*l = append(*l, ev)
+		if !internal(ev.Node) {
+			*l = append(*l, ev)
+		}
 		return report
 	}
 	return append(report, ev)
 }
 
+// internal reports whether a node is below a feature, whose line tells what became of it.
+func internal(node string) bool {
+	return strings.HasPrefix(node, "feature.") && (strings.Contains(node[len("feature."):], ".") || strings.ContainsAny(node, "@["))
+}
+
 // describe is an event as a line; empty for those that only a live display shows.
-func describe(ev runtime.Event) string {
-	where := place(ev)
+func describe(ev runtime.Event) (e entry) {
+	e.name = name(ev)
 	switch ev.Type {
 	case "node_started":
-		if ev.Why.Kind == code.Relaxed.Kind {
-			return fmt.Sprintf("%s: measured again: %s", where, ev.Why.String())
+		if ev.Why.Kind == code.Relaxed.Kind && !internal(ev.Node) {
+			e.text = "measured again: " + ev.Why.String()
 		}
 	case "launch_started":
-		if ev.Level == "qualification" {
-			if ev.Again > 0 {
-				return fmt.Sprintf("%s: qualification launch of %s again%s", where, ev.Variant, verdict.Behind(": ", verdict.Brief(ev.Why)))
-			}
-			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
+		if ev.Again > 0 {
+			e.text = launchWord(ev) + " repeated" + verdict.Behind(": ", verdict.Brief(ev.Why))
 		}
-		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), verdict.Behind(": ", verdict.Brief(ev.Why)))
-	case "stage_started":
-		return fmt.Sprintf("%s: %s (%s)", where, Loading(ev.Loading, ev.Seconds), ev.Variant)
 	case "launch_done":
 		if !ev.Why.IsZero() {
-			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, ev.Why.String())
+			e.text = launchWord(ev) + " broke: " + verdict.Brief(ev.Why)
 		}
-	case "level_done":
-		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, verdict.After(verdict.Few(ev.Reasons, 1)))
 	case "node_done":
-		if ev.Action == runtime.Reuse {
-			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, verdict.Behind(", ", ev.Why.String()))
+		// A phase without a gate follows from what has a line.
+		if d := ev.Decision; d != nil && ev.Action != runtime.Reuse && !internal(ev.Node) && (d.Kind != ledger.KindPhase || !ev.Why.IsZero()) {
+			e.name, e.word, e.text = Name(d.Kind, d.Node, d.Phase, d.Feature), Word(d, ev.Waiver), report.Brief(d)
+			if !ev.Why.IsZero() {
+				e.text = ev.Why.String() + verdict.Behind("; ", e.text)
+			}
 		}
-		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, verdict.Behind(", ", ev.Why.String()), below(saying(ev)))
 	case "node_locked":
-		if ev.Why.Kind == code.NotTargeted.Kind {
-			return "" // the table has it
+		if ev.Why.Kind != code.NotTargeted.Kind { // the table has it
+			e.word, e.text = "locked", ev.Why.String()
 		}
-		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Why.String())
 	case "note":
-		return "note: " + ev.Why.String()
+		e.name, e.text = "", "note: "+ev.Why.String()
 	}
-	return ""
+	return e
+}
+
+// Name is a node as people call it: "gemm", "gate cutlass", "step exec build".
+func Name(kind, node, phase, feature string) string {
+	switch kind {
+	case ledger.KindFeature, ledger.KindCriteria:
+		return feature
+	case ledger.KindGate:
+		return "gate " + phase
+	case ledger.KindPhase:
+		return "phase " + phase
+	case ledger.KindStep:
+		_, step, _ := strings.Cut(node, ".step.")
+		return "step " + strings.Replace(step, ".", " ", 1)
+	}
+	return node
+}
+
+// Word is what a decision came to, with what people decided about it.
+func Word(d *ledger.Decision, waiver *ledger.Waiver) string {
+	text := string(d.Verdict)
+	if d.Accepted && d.Verdict.Unlocks() && d.Kind == ledger.KindFeature {
+		text = "accepted"
+	}
+	if len(d.OnSeenData) > 0 {
+		text += ", on seen data"
+	}
+	if waiver != nil {
+		text += ", waived"
+	}
+	return text
 }
 
 // Loading is the progress of a start: "loading weights, 41 s".
@@ -117,113 +166,40 @@ var stages = map[string]string{
 	"first_request": "first request",
 }
 
-// launchWord names a launch: "launch 5 of 8–16 (gemm)" if 8 is the minimum, and "launch 5
-// of 16 again (gemm)" if it replaces one that does not count.
+// launchWord names a launch: "launch 5 of 8–16 (gemm)" if 8 is the minimum.
 func launchWord(ev runtime.Event) string {
-	again := ""
-	if ev.Again > 0 {
-		again = " again"
+	if ev.Level != "benchmark" && ev.Level != "" {
+		return ev.Level + " launch"
 	}
 	of := fmt.Sprint(ev.Launches)
 	if ev.LaunchesLeast > 0 && ev.LaunchesLeast < ev.Launches {
 		of = fmt.Sprintf("%d–%d", ev.LaunchesLeast, ev.Launches)
 	}
-	return fmt.Sprintf("launch %d of %s%s (%s)", ev.Launch, of, again, ev.Variant)
+	of = fmt.Sprintf("launch %d of %s", ev.Launch, of)
+	if ev.Variant == ev.Feature {
+		return of
+	}
+	return of + " (" + ev.Variant + ")"
 }
 
-// saying are a decision's reasons for its line: briefly, as a level that did not pass has
-// its own line, and without what the table at the end repeats.
-func saying(ev runtime.Event) []string {
-	said, left := false, 0
-	var kept []verdict.Reason
-	for _, r := range confirmed(ev.Reasons) {
-		// Of reasons that hold only the first is kept, and only if all hold.
-		if r.Verdict == verdict.Pass && !ofConfirmation(r) {
-			if said || !verdict.Verdict(ev.Verdict).Unlocks() {
-				left++
-				continue
-			}
-			said = true
-		}
-		kept = append(kept, brief(r))
+// name is what an event is about.
+func name(ev runtime.Event) string {
+	if ev.Feature == "" && strings.Contains(ev.Node, ".step.") {
+		return Name(ledger.KindStep, ev.Node, "", "")
 	}
-	if len(kept) == 0 {
-		return verdict.Lines(ev.Reasons)
-	}
-	lines := verdict.Lines(kept)
-	if left > 0 {
-		lines[len(lines)-1] += fmt.Sprintf(" (and %d more that pass)", left)
-	}
-	return lines
+	return cmp.Or(ev.Feature, ev.Node)
 }
 
-// confirmed are the results of other engines, if they are among a feature's reasons: the
-// rest are the first engine's, whose line is above.
-func confirmed(reasons []verdict.Reason) []verdict.Reason {
-	first := slices.IndexFunc(reasons, func(r verdict.Reason) bool { return !ofConfirmation(r) })
-	if first <= 0 {
-		return reasons
-	}
-	return reasons[:first]
-}
-
-func ofConfirmation(r verdict.Reason) bool {
-	switch r.Kind {
-	case code.Confirmed.Kind, code.NotConfirmed.Kind, code.NotTried.Kind, code.ConfirmationNotRun.Kind:
-		return true
-	}
-	return false
-}
-
-// brief is a reason without the causes of a level that did not pass, which the level's
-// own line has. What passed on another engine is not a reason against confirmation.
-func brief(r verdict.Reason) verdict.Reason {
-	var causes []verdict.Reason
-	for _, c := range r.Causes {
-		if c.Kind == code.Level.Kind && c.Verdict != verdict.Pass {
-			c = verdict.New(code.LevelIs).On(c.Subject).Is(c.Verdict)
-		}
-		causes = append(causes, brief(c))
-	}
-	return r.From(causes...)
-}
-
-// place is an event's position in the plan.
-func place(ev runtime.Event) string {
-	switch {
-	case ev.Feature != "":
-		return ev.Phase + " / " + ev.Feature
-	case ev.Phase != "":
-		return ev.Phase
-	default:
-		return ev.Node
-	}
-}
-
-// below lists reasons under a line, one each.
-func below(reasons []string) string {
-	if len(reasons) == 1 {
-		return ": " + reasons[0]
-	}
-	var b strings.Builder
-	for _, r := range reasons {
-		b.WriteString("\n" + indent + r)
-	}
-	return b.String()
-}
-
-// Status is an event as the one line that a live display rewrites, most variable part
-// first.
+// Status is an event as one line of a live display: "gemm · launch 5 of 8–16 (gemm)".
 func Status(ev runtime.Event) string {
-	var parts []string
+	parts := []string{name(ev)}
 	if ev.Launches > 0 {
 		parts = append(parts, launchWord(ev))
+	} else if ev.Level != "" {
+		parts = append(parts, ev.Level)
 	}
 	if ev.Requests > 0 {
 		parts = append(parts, fmt.Sprintf("request %d of %d", ev.Request, ev.Requests))
 	}
-	if ev.Level != "" {
-		parts = append(parts, ev.Level)
-	}
-	return strings.Join(append(parts, place(ev)), " · ")
+	return strings.Join(parts, " · ")
 }

@@ -1,54 +1,147 @@
 package progress
 
 import (
+	"bytes"
+	"io"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/lipgloss"
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
-func TestDescribeLaunches(t *testing.T) {
-	ev := runtime.Event{Type: "launch_started", Phase: "port", Feature: "gemm", Level: "benchmark", Variant: "gemm", Launch: 5, Launches: 16}
-	again := ev
-	again.Again, again.Why = 1, fact("the GPU was throttled\nfor 3 s")
-	atMost := ev
-	atMost.LaunchesLeast = 8
-	broke := again
-	broke.Type, broke.Why = "launch_done", fact("the engine died")
-	for want, ev := range map[string]runtime.Event{
-		"port / gemm: benchmark launch 5 of 16 (gemm)":                              ev,
-		"port / gemm: benchmark launch 5 of 8–16 (gemm)":                            atMost,
-		"port / gemm: benchmark launch 5 of 16 again (gemm): the GPU was throttled": again,
-		"port / gemm: launch 5 of 16 broke: the engine died":                        broke,
+// fact is a fact of which only its words matter.
+func fact(text string) verdict.Reason {
+	return verdict.Say("broken", "{error}", verdict.Text("error", text))
+}
+
+// done is the event of a decision.
+func done(d *ledger.Decision) runtime.Event {
+	return runtime.Event{Type: "node_done", Node: d.Node, Phase: d.Phase, Feature: d.Feature, Verdict: string(d.Verdict), Decision: d}
+}
+
+// TestLines: a log has a line for each launch and each outcome that people decide by.
+func TestLines(t *testing.T) {
+	launch := runtime.Event{Type: "launch_done", Phase: "port", Feature: "gemm", Level: "benchmark", Variant: "baseline", Launch: 5, Launches: 16, LaunchesLeast: 8}
+	measured, again, broke, own, asked := launch, launch, launch, launch, launch
+	measured.Decode, measured.ETA = 1342.2, 38
+	again.Type, again.Again, again.Why = "launch_started", 1, fact("the GPU was throttled\nfor 3 s")
+	broke.Why = fact("the engine died")
+	own.Variant, own.LaunchesLeast = "gemm", 0
+	asked.Level = ledger.ForAgreement
+	rule := ledger.Rule{Name: "decode", Decides: true, Verdict: verdict.Pass, Reasons: []verdict.Reason{fact("enough")}}
+	port := ledger.Decision{Node: "feature.gemm", Kind: ledger.KindFeature, Phase: "port", Feature: "gemm", Verdict: verdict.Pass, Accepted: true, Rules: []ledger.Rule{rule}}
+	gate := ledger.Decision{Node: "phase.port", Kind: ledger.KindGate, Phase: "port", Verdict: verdict.Pass, Rules: []ledger.Rule{rule}}
+	failed := ledger.Decision{Node: "phase.port.step.exec.make", Kind: ledger.KindStep, Phase: "port", Verdict: verdict.Fail, Reasons: []verdict.Reason{fact("exit status 9")}}
+	inner := ledger.Decision{Node: "feature.gemm.qualify", Kind: ledger.KindQualify, Phase: "port", Feature: "gemm", Verdict: verdict.Fail}
+	reused := done(&port)
+	reused.Action = runtime.Reuse
+	var out bytes.Buffer
+	p := New(Screen{Out: func() io.Writer { return &out }})
+	lock := runtime.Event{Type: "node_locked", Why: verdict.New(code.Outcome).On("phase.port").Is(verdict.Fail)}
+	locked := func(node string) runtime.Event { lock.Node = node; return lock }
+	for _, ev := range []runtime.Event{
+		{Type: "launch_started", Feature: "gemm", Level: "benchmark"},
+		launch, measured, again, broke, own, asked, done(&inner), done(&port), reused, done(&gate), done(&failed),
+		locked("feature.a.qualify"), locked("feature.a"), locked("phase.b"),
+		{Type: "note", Why: fact("one thing")},
+		locked("phase.c"),
 	} {
-		if got := describe(ev); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		p.Event(ev)
 	}
-	if got := Status(again); got != "launch 5 of 16 again (gemm) · benchmark · port / gemm" {
-		t.Errorf("the live line says %q", got)
+	p.End(nil)
+	want := `gemm  launch 5 of 8–16 (baseline)
+gemm  launch 5 of 8–16 (baseline), 1,342 tok/s · about 40 s left
+gemm  launch 5 of 8–16 (baseline) repeated: the GPU was throttled
+gemm  launch 5 of 8–16 (baseline) broke: the engine died
+gemm  launch 5 of 16
+gemm  agreement launch
+gemm  accepted  decode: enough
+gate port  pass  1 rule
+step exec make  fail  exit status 9
+2 nodes  locked  phase.port failed
+note: one thing
+phase.c  locked  phase.port failed
+`
+	if got := strings.ReplaceAll(out.String(), "[   0.0s] ", ""); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
-func TestDescribeLoading(t *testing.T) {
-	ev := runtime.Event{Type: "stage_started", Phase: "port", Feature: "gemm", Variant: "gemm", Seconds: 41, Loading: &runtime.Loading{
-		Stage: "weights", Log: "Loading safetensors: 53%",
-	}}
-	for want, change := range map[string]func(*runtime.Event){
-		"port / gemm: loading weights, 41 s (gemm)": func(*runtime.Event) {},
-		"port / gemm: compiling, 1 min 31 s (gemm)": func(e *runtime.Event) { e.Seconds, e.Loading = 91, &runtime.Loading{Stage: "compile"} },
-		"": func(e *runtime.Event) { e.Type = "launch_loading" },
-	} {
-		e := ev
-		change(&e)
-		if got := describe(e); got != want {
-			t.Errorf("%q, want %q", got, want)
+// TestLive: the line of a terminal has feature, launch, speed and time left in 80 columns,
+// and no line is ever wider, but for a name.
+func TestLive(t *testing.T) {
+	var phases []*plans.Phase
+	for _, name := range []string{"backup", "cache", "grouped_gemm_on_tensor_cores", "speculation_with_a_small_draft", "sinks"} {
+		phases = append(phases, &plans.Phase{Name: name})
+	}
+	for _, width := range []int{40, 80, 200} {
+		var out bytes.Buffer
+		l := New(Screen{Terminal: &out, Width: func() int { return width }, Safe: func(s string) string { return s }}).(*live)
+		l.Begin(apply.Start{Plan: &plans.Plan{Name: "p", Phases: phases}})
+		feature := "speculative_decoding_with_a_small_draft_model"
+		d := &ledger.Decision{Node: runtime.FeatureID(feature), Kind: ledger.KindFeature, Feature: feature, Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(strings.Repeat("it is slower ", 20))}}
+		for _, ev := range []runtime.Event{
+			done(&ledger.Decision{Node: "phase.backup", Phase: "backup", Kind: ledger.KindPhase, Verdict: verdict.Pass}),
+			{Type: "launch_done", Decode: 1342},
+			done(d),
+			{Type: "launch_started", Phase: phases[3].Name, Feature: feature, Level: "benchmark", Variant: feature, Launch: 13, Launches: 24, LaunchesLeast: 18, ETA: 400, Left: 12},
+			{Type: "request_done", Phase: phases[3].Name, Feature: feature, Level: "benchmark", Variant: feature, Launch: 13, Launches: 24, LaunchesLeast: 18, Request: 3, Requests: 8, ETA: 400, Left: 12},
+		} {
+			l.Event(ev)
+			l.draw("")
+		}
+		l.End(nil)
+		text := regexp.MustCompile("\x1b\\[[0-9]*[A-Z]").ReplaceAllString(out.String(), "")
+		for line := range strings.Lines(text) {
+			if n := lipgloss.Width(strings.TrimSuffix(line, "\n")); n > width && !strings.Contains(line, feature) {
+				t.Errorf("%d of %d columns: %s", n, width, line)
+			}
+		}
+		for _, want := range []string{"launch 13 of 18–24", " · 1,342 tok/s · about 7 min left\n", "speculation_with_a_small_draft ▸", "speculative_decoding_wi… · "} {
+			if !strings.Contains(text, want) && width >= 80 {
+				t.Errorf("%d columns lack %q:\n%s", width, want, text)
+			}
 		}
 	}
+}
+
+func TestRail(t *testing.T) {
+	r := rail{{"a", "·"}, {"b", "·"}, {"c", "·"}, {"d", "·"}, {"e", "·"}}
+	for _, ev := range []runtime.Event{
+		{Type: "node_done", Node: "phase.a", Phase: "a", Verdict: "pass"},
+		{Type: "node_done", Node: "phase.b", Phase: "b", Verdict: "fail"},
+		{Type: "node_locked", Node: "feature.x", Phase: "e"},
+		{Type: "node_locked", Node: "phase.e", Phase: "e"},
+		{Type: "launch_started", Phase: "c"},
+	} {
+		r.see(ev)
+	}
+	for width, want := range map[int]string{80: "a ✓ · b ✗ · c ▸ · d · · e –", 20: "… · c ▸ · d · · e –", 12: "… · c ▸ · d…"} {
+		if got := r.fit(width); got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
+func TestLeft(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "", 3: "less than 10 s left", 38: "about 40 s left", 81: "about 85 s left", 400: "about 7 min left", 9000: "about 2.5 h left"} {
+		if got := Left(seconds); got != want {
+			t.Errorf("%v s: %q, want %q", seconds, got, want)
+		}
+	}
+}
+
+// TestStages: each stage that the log of an engine shows has words.
+func TestStages(t *testing.T) {
 	for _, k := range kinds.All() {
 		for _, s := range append(k.Stages, kinds.StageLines{Stage: kinds.FirstRequest}) {
 			if _, ok := stages[string(s.Stage)]; !ok {
@@ -56,102 +149,7 @@ func TestDescribeLoading(t *testing.T) {
 			}
 		}
 	}
-}
-
-// fact is a fact of which only its words matter.
-func fact(text string) verdict.Reason {
-	return verdict.Say("broken", "{error}", verdict.Text("error", text))
-}
-
-func facts(texts ...string) (reasons []verdict.Reason) {
-	for _, text := range texts {
-		reasons = append(reasons, fact(text))
-	}
-	return reasons
-}
-
-func TestDescribeDecision(t *testing.T) {
-	rule := func(name string, v verdict.Verdict, because ...string) verdict.Reason {
-		return ledger.Rule{Name: name, Role: "rule", Verdict: v, Reasons: facts(because...)}.Reason()
-	}
-	kernels := verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(fact("312 of 400 are wrong"))
-	missing := func(path string, why verdict.Reason) verdict.Reason {
-		return verdict.New(code.Missing).On(path).From(why)
-	}
-	unread := func(causes ...verdict.Reason) verdict.Reason {
-		return ledger.Rule{Name: "unread", Role: "rule", Verdict: verdict.Invalid, Reasons: causes}.Reason()
-	}
-	var (
-		speed  = rule("speed", "pass", "chat.tg.gain is +50.0%")
-		memory = rule("memory", "fail", "engine.memory_gb.delta is 2 GB")
-		step   = verdict.New(code.Step).On("exec two").Is(verdict.Pass)
-		levels = verdict.New(code.Level).On("kernels").Is(verdict.Invalid)
-		parts  = fact("a and b together are 12.0% worse")
-		yes    = verdict.New(code.Confirmed).On("vllm.prod").Is(verdict.Pass)
-		not    = verdict.New(code.NotTried, verdict.Text("without", "fail")).On("vllm.prod")
-		other  = verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid)
-		// People name rules as they like.
-		passes   = rule("x: pass: y", "fail", "z is 3, not above 4")
-		level    = rule("a: level kernels failed: b", "fail", "c: level smoke is invalid: d")
-		invalid  = rule("level kernels: invalid", "pass", "it is 1")
-		confirms = rule("confirmed on engine.a", "fail", "it is 2")
-		quality  = verdict.Say("session.not_measured", "not measured").From(verdict.New(code.Level).On("quality").Is(verdict.Invalid).From(kernels))
-	)
-	const under = "\n           "
-	for _, c := range []struct {
-		verdict string
-		reasons []verdict.Reason
-		want    string
-	}{
-		{"pass", nil, ""},
-		{"pass", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0%"},
-		{"pass", []verdict.Reason{speed, rule("one", "pass"), step}, ": speed: pass: chat.tg.gain is +50.0% (and 2 more that pass)"},
-		{"pass", []verdict.Reason{speed, parts}, under + "speed: pass: chat.tg.gain is +50.0%" + under + "a and b together are 12.0% worse"},
-		{"fail", []verdict.Reason{memory}, ": memory: fail: engine.memory_gb.delta is 2 GB"},
-		{"pass", []verdict.Reason{yes, speed}, ": confirmed on engine.vllm.prod"},
-		{"fail", []verdict.Reason{not, memory}, ": not tried on engine.vllm.prod: fail regardless"},
-		{"pass", []verdict.Reason{yes, yes, speed}, under + "confirmed on engine.vllm.prod" + under + "confirmed on engine.vllm.prod"},
-		{"invalid", []verdict.Reason{other.From(unread(missing("chat.tg", kernels))), speed}, ": not confirmed on engine.vllm.prod, where it is invalid: unread: invalid: chat.tg: level kernels failed"},
-		{"fail", []verdict.Reason{speed, memory}, ": memory: fail: engine.memory_gb.delta is 2 GB (and 1 more that pass)"},
-		{"invalid", []verdict.Reason{memory, speed, levels}, under + "memory: fail: engine.memory_gb.delta is 2 GB" + under + "level kernels: invalid (and 1 more that pass)"},
-		{"invalid", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0%"},
-		{"invalid", []verdict.Reason{unread(missing("chat.tg", kernels))}, ": unread: invalid: chat.tg: level kernels failed"},
-		{"invalid", []verdict.Reason{unread(missing("a", kernels), missing("b", kernels))}, ": unread: invalid: a: level kernels failed; b: level kernels failed"},
-		{"invalid", []verdict.Reason{quality}, ": not measured: level quality is invalid"},
-		{"fail", []verdict.Reason{kernels}, ": level kernels failed: 312 of 400 are wrong"},
-		{"fail", []verdict.Reason{passes}, ": x: pass: y: fail: z is 3, not above 4"},
-		{
-			"fail",
-			[]verdict.Reason{speed, passes, invalid, level},
-			under + "x: pass: y: fail: z is 3, not above 4" + under + "a: level kernels failed: b: fail: c: level smoke is invalid: d (and 2 more that pass)",
-		},
-		{"fail", []verdict.Reason{confirms, memory}, under + "confirmed on engine.a: fail: it is 2" + under + "memory: fail: engine.memory_gb.delta is 2 GB"},
-		{"fail", []verdict.Reason{fact("the script said: pass: ok"), memory}, under + "the script said: pass: ok" + under + "memory: fail: engine.memory_gb.delta is 2 GB"},
-	} {
-		ev := runtime.Event{Type: "node_done", Node: "phase.a", Verdict: c.verdict, Reasons: c.reasons}
-		if got, want := describe(ev), "phase.a: "+c.verdict+c.want; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-// Nodes that one cause locked are reported together once something else happens, and many
-// as one line.
-func TestLocks(t *testing.T) {
-	why := func(of string) verdict.Reason { return verdict.New(code.Outcome).On(of).Is(verdict.Error) }
-	lock := func(node, of string) runtime.Event {
-		return runtime.Event{Type: "node_locked", Node: node, Why: why(of)}
-	}
-	var l locks
-	var got []string
-	for _, ev := range []runtime.Event{
-		lock("a", "x"), lock("b", "x"), {Type: "other"}, lock("c", "x"), lock("d", "x"), lock("e", "x"), lock("f", "x"), lock("g", "y"), {}, {},
-	} {
-		for _, r := range l.before(ev) {
-			got = append(got, r.Type+":"+r.Node)
-		}
-	}
-	if want := "node_locked:a node_locked:b other: node_locked:4 nodes node_locked:g : :"; strings.Join(got, " ") != want {
-		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	if got, want := Loading(&runtime.Loading{Stage: "weights"}, 91), "loading weights, 1 min 31 s"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

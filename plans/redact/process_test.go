@@ -50,7 +50,7 @@ func shows(text, secret string) bool {
 	return false
 }
 
-func TestKnown(t *testing.T) {
+func TestOfProcess(t *testing.T) {
 	before := Known().Text("not known so far")
 	Know([]string{"known from now on", "abc"})
 	Know([]string{"and another one"})

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Brief is why a decision came out as it did, on one line: what broke, the level that did not
+// pass, or the rule that decided, by its number, and how many more rules there are.
+func Brief(d *ledger.Decision) string {
+	if root := Broke(d.Why()); d.Verdict == verdict.Error && root != nil {
+		return verdict.Brief(*root)
+	}
+	for _, a := range d.Alternatives {
+		if a.Chosen {
+			return a.Name + " wins: " + byRules(d)
+		}
+	}
+	if len(d.Alternatives) > 0 && Deciding(d) != nil {
+		return "no alternative passes: " + byRules(d)
+	}
+	for _, c := range d.Confirmations {
+		switch {
+		case c.Verdict != "" && c.Verdict != verdict.Pass:
+			return verdict.Brief(c.Reason)
+		case c.Verdict == verdict.Pass && d.Verdict == verdict.Pass:
+			return byRules(d) + ", confirmed on " + c.Engine
+		}
+	}
+	for _, l := range d.Levels {
+		if l.Verdict != verdict.Pass && d.Verdict != verdict.Pass {
+			return verdict.Brief(l.Reason())
+		}
+	}
+	return byRules(d)
+}
+
+// byRules is the rule that decided; a gate that passes has only their number, as features show
+// theirs. Without rules it is the best of what was compared, or the first reason.
+func byRules(d *ledger.Decision) string {
+	var rules []ledger.Rule
+	for _, r := range d.Rules {
+		if r.Decides || d.Kind == ledger.KindGate {
+			rules = append(rules, r)
+		}
+	}
+	deciding, best := Deciding(d), Best(d.Rows)
+	switch {
+	case len(best) > 0 && d.Verdict == verdict.Pass:
+		top, _, _ := strings.Cut(best[0], " (")
+		return strings.TrimPrefix(firstLine(d.Why())+"; best by "+top, "; ")
+	case deciding == nil && len(d.Levels) > 0 && len(d.Why()) == 0:
+		var names []string
+		for _, l := range d.Levels {
+			names = append(names, l.Name)
+		}
+		return strings.Join(names, ", ")
+	case d.Kind == ledger.KindPhase && d.Verdict == verdict.Pass: // its features and steps passed
+		return ""
+	case deciding == nil:
+		return firstLine(slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool { return d.Verdict != verdict.Pass && r.Verdict == verdict.Pass }))
+	case d.Kind == ledger.KindGate && d.Verdict == verdict.Pass:
+		return verdict.Count(len(rules), "rule")
+	case d.Kind == ledger.KindGate && len(deciding.Reasons) > 0:
+		if level, found := LevelBelow(deciding.Reasons[0]); found { // its feature has the causes
+			return deciding.Name + ": " + verdict.New(code.LevelIs).On(level.Subject).Is(level.Verdict).String()
+		}
+	}
+	text := deciding.Brief()
+	if n := len(rules) - 1; n > 0 {
+		text += fmt.Sprintf(", +%d more", n)
+	}
+	return text
+}
+
+func firstLine(reasons []verdict.Reason) string {
+	if len(reasons) == 0 {
+		return ""
+	}
+	return verdict.Brief(reasons[0])
+}
+
+// Broke is the first engine that broke among what some reasons follow from.
+func Broke(reasons []verdict.Reason) *verdict.Reason {
+	for i, r := range reasons {
+		if r.AnyOf(code.LaunchBroke, code.EngineDied, code.EngineEnded, code.PortShared) {
+			return &reasons[i]
+		}
+		if root := Broke(r.Causes); root != nil {
+			return root
+		}
+	}
+	return nil
+}
+
+// LevelBelow is the level that did not pass and that alone causes a reason.
+func LevelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
+	for len(r.Causes) == 1 {
+		if r = r.Causes[0]; r.Kind == code.Level.Kind {
+			return r, true
+		}
+	}
+	return r, false
+}

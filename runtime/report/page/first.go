@@ -1,0 +1,199 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// mostTargets limits the tiles of targets, mostBelow the features beneath the stack.
+const mostTargets, mostBelow = 3, 14
+
+// first fills the first screen: what was measured on what, the stack's main metrics, the
+// targets, and the stack from the baseline up.
+func (b *builder) first(rows []report.Row) {
+	ends, contests := report.EndsOf(b.st), report.Contests(b.st)
+	head := report.Headline(b.st, ends)
+	var accepted, compared []string
+	for _, f := range report.AcceptedStack(b.st).Features {
+		if accepted = append(accepted, f.Feature); b.pairs[f.Feature] != nil {
+			compared = append(compared, f.Feature)
+		}
+	}
+	launches := b.st.Launches(store.LaunchFilter{OK: true})
+	switch n := len(compared); {
+	case ends.Pair != nil:
+		launches, b.Tiles = ends.Pair.New.Launches, tiles(ends.Pair.Metrics, nil, "")
+		b.Measured = append(b.Measured, Table{"Baseline and accepted stack, in one session", report.ComparisonTable(ends.Pair.Metrics, "Baseline", "Accepted stack")})
+	case n > 0:
+		launches = b.pairs[compared[n-1]].New.Launches
+		b.Tiles = tiles(report.Comparisons(b.pairs[compared[0]].Old.Launches, launches, false, nil), nil, report.NotTogether)
+	case ends.Base != nil:
+		launches = ends.Base.Launches
+		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)
+	}
+	b.Apart = ends.Command
+	b.about(launches)
+	if len(contests) > 0 {
+		b.Measured, b.Notes = append(b.Measured, Table{"Targets", report.ContestTable(contests)}), report.ContestNotes(contests)
+	}
+	for _, c := range contests[:min(mostTargets, len(contests))] {
+		t := Tile{Name: "target " + c.Name, After: c.Standing, Note: c.Tool}
+		if cell, metric := measure.SplitAddress(c.Address); c.Address != "" {
+			t.Name, t.Before = t.Name+": "+report.MetricWord(metric)+", "+cell, verdict.Short(c.Value, c.Unit)
+		}
+		if c.Ratio != nil {
+			t.Change = verdict.Short(*c.Ratio, "times") + " as good"
+		}
+		for _, of := range b.plan.Targets {
+			if of.Name == c.Name && of.Summary != "" {
+				t.Note = strings.TrimSuffix(of.Summary, ".")
+			}
+		}
+		if !c.Note.IsZero() {
+			t.Note = verdict.Brief(c.Note)
+		}
+		b.Targets = append(b.Targets, t)
+	}
+	b.stack(compared, head, contests)
+	below := 0
+	for _, r := range rows {
+		feature, is := report.FeatureNode(r.Node)
+		if !is || r.Gone || slices.Contains(accepted, feature) {
+			continue
+		}
+		if below++; below <= mostBelow {
+			b.Stack.Rows = append(b.Stack.Rows, Bar{Item: Item{Name: feature, Link: b.link(feature), Mark: b.markOf(r), Note: report.Short(r)}})
+		}
+	}
+	if below > mostBelow {
+		b.Stack.Rows = append(b.Stack.Rows, Bar{Item: Item{Note: fmt.Sprintf("and %d more", below-mostBelow)}})
+	}
+}
+
+// stack draws the accepted ports from the baseline up, in the metric that says how far the
+// stack is, or by which the first was accepted, each by the launches that decided it.
+func (b *builder) stack(features []string, head *report.Comparison, contests []report.Contest) {
+	type step struct {
+		name string
+		c    report.Comparison
+	}
+	var steps []step
+	for _, feature := range features {
+		for _, c := range b.pairs[feature].Metrics {
+			if c.Change != nil && (head == nil || head.Column == c.Column) {
+				steps = append(steps, step{feature, c})
+				head = cmp.Or(head, &report.Comparison{Column: c.Column, Unit: c.Unit, Old: c.Old})
+				break
+			}
+		}
+	}
+	if len(steps) == 0 {
+		return
+	}
+	if head.Change != nil && len(steps) > 1 {
+		steps = append(steps, step{"accepted stack", *head})
+	}
+	b.Stack.Rows = []Bar{{Item: Item{Name: ledger.Baseline, Text: verdict.Short(head.Old.Mean, head.Unit)}, Base: true, Dot: true, To: head.Old.Mean}}
+	for _, s := range steps {
+		r := Bar{Item: Item{Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: b.marks[s.name], Link: b.link(s.name)}, To: s.c.New.Mean}
+		r.Note, r.From = strings.Join(changed(s.c), ", "), s.c.Old.Mean
+		if s.c.Low != nil && s.c.High != nil && !s.c.Absolute {
+			r.Low, r.High = r.From*(1+*s.c.Low), r.From*(1+*s.c.High)
+		}
+		b.Stack.Rows = append(b.Stack.Rows, r)
+	}
+	for _, c := range contests {
+		if c.Address == head.Address(head.Cell) && c.Value > 0 {
+			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Short(c.Value, head.Unit)})
+		}
+	}
+	b.Stack.What = strings.Replace(report.MetricWord(head.Metric)+", "+head.Unit+", log axis", ", count", "", 1)
+	b.Stack.place(func(x float64) string { return verdict.Short(x, "") })
+}
+
+// about is what launches ran.
+func (b *builder) about(launches []*ledger.Launch) {
+	if len(launches) == 0 {
+		return
+	}
+	l := launches[len(launches)-1]
+	kind, label, _ := strings.Cut(l.Block, ".")
+	machine, model := cmp.Or(l.Fingerprint["gpu"], l.Fingerprint["cpu"]), ""
+	if n := l.Fingerprint["cores"]; l.Fingerprint["gpu"] == "" && machine != "" && n != "" {
+		machine += ", " + n + " cores"
+	}
+	for _, e := range b.plan.Engines {
+		if e.Kind == kind && e.Name == label {
+			model = e.Model
+		}
+	}
+	var sent []string
+	for _, c := range l.Cells {
+		if text := report.Sent(launches, c.Cell); !slices.Contains(sent, text) && len(sent) < mostTargets {
+			sent = append(sent, text)
+		}
+	}
+	b.About = []string{strings.TrimSpace(cmp.Or(l.Engine["kind"], kind) + " " + l.Fingerprint["engine_version"]), model, machine, strings.Join(sent, "; ")}
+	for _, c := range report.Commits(l) {
+		b.About = append(b.About, "commit "+c[:min(10, len(c))])
+	}
+	b.About = slices.DeleteFunc(b.About, func(s string) bool { return s == "" })
+}
+
+// tiles are the main metrics before and after; a note says why they are not compared.
+func tiles(all []report.Comparison, t *verdict.Test, note string) (out []Tile) {
+	for _, c := range report.Main(all, t) {
+		tile := Tile{Name: report.MetricWord(c.Metric), Before: verdict.Short(c.Old.Mean, c.Unit), After: verdict.Short(c.New.Mean, c.Unit), Note: note}
+		if c.Stat != "median" && c.Stat != "mean" {
+			tile.Name += " " + c.Stat
+		}
+		switch text := changed(c); {
+		case note == ledger.Baseline:
+			tile.Before = ""
+		case note != "":
+		case len(text) == 0:
+			tile.Note = c.Why.String()
+		default:
+			tile.Change, tile.Note = text[0], strings.Join(text[1:], "")
+		}
+		out = append(out, tile)
+	}
+	return out
+}
+
+// changed is a change, and how large it is at least, or that launches do not show it.
+func changed(c report.Comparison) []string {
+	switch {
+	case c.Change == nil || c.Absolute:
+		return nil
+	case c.Low == nil || c.High == nil:
+		return []string{verdict.Faster(*c.Change)}
+	case !c.Significant():
+		return []string{verdict.Faster(*c.Change), "within noise"}
+	case *c.Change > 0:
+		return []string{verdict.Faster(*c.Change), "at least " + verdict.AtLeast(*c.Low)}
+	}
+	return []string{verdict.Faster(*c.Change), "at least " + verdict.AtMost(*c.High)}
+}
+
+// forest adds a feature's row: its estimate with the bounds that decided, and the threshold.
+func (b *builder) forest(feature string, r report.Row) {
+	row := Bar{Item: Item{Name: feature, Mark: b.markOf(r), Link: b.link(feature), Text: r.Brief()}}
+	if r.Decided != nil {
+		if t := deciding(r.Decided.Decision); t != nil && t.Relative() {
+			low, high := factor(t, t.Low), factor(t, t.High)
+			row.Dot, row.To, row.Low, row.High, row.Threshold = true, factor(t, t.Estimate), min(low, high), max(low, high), factor(t, &t.Threshold)
+		} else if t != nil {
+			row.Note = "a level, not a change"
+		}
+	}
+	b.Forest.Rows = append(b.Forest.Rows, row)
+}
