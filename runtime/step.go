@@ -119,7 +119,7 @@ func (s *Scope) Recorded(key string, changed verdict.Reason) (*ledger.Decision, 
 	retry := n.Kind == KindStep && !(n.StepBlock != nil && n.StepBlock.Kind == plans.MatrixStep)
 	switch {
 	case p == nil:
-		return nil, verdict.New(code.Of("first", "first"))
+		return nil, verdict.New(code.First)
 	case s.Forced:
 		return nil, verdict.Say("rerun", "--rerun")
 	case p.MeasureKey != key, p.Derived && !p.Retracted():

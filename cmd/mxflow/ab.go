@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/comparison"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/steps/ab"
@@ -21,7 +21,6 @@ import (
 func newABCommand(a *app) *cobra.Command {
 	var q ab.Question
 	var rerun, reuse, dryRun bool
-	format := ""
 	c := &cobra.Command{
 		Use:   "ab --a COMMAND --b COMMAND",
 		Short: "Is B faster than A? Starts both in turn and answers with known error rates",
@@ -55,17 +54,11 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 			if c.Flags().Changed("launches") && q.Launches == 0 {
 				return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
 			}
-			if err := knownFormat(format, "md"); err != nil {
-				return err
-			}
-			if format != "" && a.json {
-				return errors.New("--json and --format md are two formats: use one")
-			}
 			q.CommandLine = abLine(c.Flags())
 			if err := q.Check(); err != nil {
 				return err
 			}
-			return runAB(c.Context(), a, &q, format, rerun, reuse, dryRun)
+			return runAB(c.Context(), a, &q, rerun, reuse, dryRun)
 		},
 	}
 	f := c.Flags()
@@ -97,12 +90,11 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.BoolVar(&dryRun, "dry-run", false, "print the plan and start nothing")
 	f.BoolVar(&rerun, "rerun", false, "measure everything again")
 	reuseFlag(c, &reuse)
-	f.StringVar(&format, "format", "", "md: Markdown for a pull request, with the progress on standard error (default: text)")
 	a.jsonFlag(c, "stream events as JSON, one object per line; the last one is the result")
 	return c
 }
 
-func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, reuse, dryRun bool) error {
+func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun bool) error {
 	at, err := q.Place(a.state)
 	if err != nil {
 		return err
@@ -132,14 +124,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, re
 	}
 	// The plan is mxflow's own, so its warnings would point to a file that the user did
 	// not write.
-	told := a
-	if format == "md" {
-		// Only what is to be pasted goes to standard output.
-		beside := *a
-		beside.stdout = a.stderr
-		told = &beside
-	}
-	run := applying{path: at.Plan, reuse: reuse, state: at.State, watch: newProgress(told), report: func(res *lang.Findings) {
+	run := applying{path: at.Plan, reuse: reuse, state: at.State, watch: newProgress(a), report: func(res *lang.Findings) {
 		if !res.OK() {
 			a.reportStreamed(res)
 		}
@@ -147,11 +132,11 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, re
 	if rerun {
 		run.rerun = []string{"all"}
 	}
-	show := &comparison.Show{Observer: run.watch, Question: q, Place: at, Screen: a.screen, Markdown: format == "md"}
+	show := &view.AB{Observer: run.watch, Question: q, Place: at, Screen: a.screen}
 	if a.json {
 		show.JSON = a.printLine
 	}
-	if run.watch = show; !a.json && format == "" {
+	if run.watch = show; !a.json {
 		show.Ask()
 	}
 	beginStream(a)
@@ -161,7 +146,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, format string, rerun, re
 
 // abShown are flags for how a comparison is shown or how far it runs, not for what is
 // asked.
-var abShown = []string{"launches", "quick", "write-plan", "dry-run", "rerun", "reuse", "json", "format", "state"}
+var abShown = []string{"launches", "quick", "write-plan", "dry-run", "rerun", "reuse", "json", "state"}
 
 // abLine is the command line with the question, as a person would write it.
 func abLine(flags *pflag.FlagSet) string {

@@ -31,11 +31,12 @@ verdict takes a plan, or mxflow ab.`,
 			"  mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl --format md",
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if format == "" {
+			switch format {
+			case "":
 				a.fold()
-			}
-			if err := knownFormat(format, "md"); err != nil {
-				return err
+			case "md":
+			default:
+				return fmt.Errorf("--format %s: there is md", format)
 			}
 			st, err := a.reader(args[2:])
 			if err != nil {
@@ -64,20 +65,6 @@ verdict takes a plan, or mxflow ab.`,
 	return c
 }
 
-// knownFormat checks --format; empty is the command's default.
-func knownFormat(format string, known ...string) error {
-	for _, k := range known {
-		if format == "" || format == k {
-			return nil
-		}
-	}
-	verb := "are"
-	if len(known) == 1 {
-		verb = "is"
-	}
-	return fmt.Errorf("--format %s: there %s %s", format, verb, verdict.And(known))
-}
-
 func printPair(a *app, p report.Pair, format string) {
 	// The sessions are in the title: in column heads they would take a terminal's width.
 	fmt.Fprintf(a.stdout, "%s\n\n", p.Title())
@@ -85,20 +72,17 @@ func printPair(a *app, p report.Pair, format string) {
 	if old == new {
 		old, new = p.Old.Session, p.New.Session
 	}
-	t := report.ComparisonTable(p.Metrics, old, new)
-	bullet := "\n"
+	t, notes := report.ComparisonTable(p.Metrics, old, new), []string(nil)
+	for _, n := range p.Notes {
+		notes = append(notes, report.Inert(verdict.Sentence(n)))
+	}
 	if format == "md" {
 		fmt.Fprint(a.stdout, t.Markdown())
-		bullet = ""
 	} else {
 		a.printTable(t.Head, t.Rows)
+		fmt.Fprintln(a.stdout)
 	}
-	for _, n := range p.Notes {
-		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, report.Inert(verdict.Sentence(n)))
-		bullet = ""
-	}
-	for _, n := range report.ComparisonNotes(p.Metrics) {
-		fmt.Fprintf(a.stdout, "%s- %s\n", bullet, n)
-		bullet = ""
+	for _, n := range append(notes, report.ComparisonNotes(p.Metrics)...) {
+		fmt.Fprintf(a.stdout, "- %s\n", n)
 	}
 }

@@ -5,8 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 )
 
 func newExplainCommand(a *app) *cobra.Command {
@@ -38,18 +37,18 @@ status: 0 explained, 1 no such node or decision.`,
 				return err
 			}
 			defer st.Close()
-			node, alternative, err := recorded.Argued(st, args[0])
+			node, alternative, err := view.Argued(st, args[0])
 			if err != nil {
 				return err
 			}
-			e, err := explain.Of(st, node, alternative, attempt)
+			e, err := view.Explain(st, node, alternative, attempt)
 			if err != nil {
 				return err
 			}
 			if a.json {
 				a.printJSON(e)
 			} else {
-				e.Print(a.stdout, a.width(), a.fits())
+				e.Print(a.screen())
 			}
 			return nil
 		},

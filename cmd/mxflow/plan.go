@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/preview"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -50,8 +50,10 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
+			journal := runtime.Journal(runtime.EmptyJournal{})
 			if st != nil {
 				defer st.Close()
+				journal = st.Journal()
 				if err := apply.SamePlan(st, p); err != nil {
 					return err
 				}
@@ -60,16 +62,19 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journalOf(st), Step: lab.Step, Rerun: forced, Target: targets, Hard: c.Context()}
+			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journal, Step: lab.Step, Rerun: forced, Target: targets, Hard: c.Context()}
 			shown, err := runner.Reconcile()
 			if err != nil {
 				return err
 			}
-			e, changes := apply.EstimateOf(p, apply.LaunchHistoryOf(st), shown), changesOf(st, p, vars)
+			v := &view.Preview{Plan: p, States: shown, Estimate: apply.EstimateOf(p, apply.LaunchHistoryOf(st), shown), Changes: changesOf(st, p, vars)}
+			if p.Baseline != nil {
+				v.Baseline, _, _ = lab.VariantSpec(p.Baseline.Engine, p.DefaultKnobs()) // only shown
+			}
 			if a.json {
-				a.printJSON(preview.All(p, shown, e, changes))
+				a.printJSON(v.JSON())
 			} else {
-				preview.Print(a.screen(), p, shown, e, changes)
+				v.Print(a.screen())
 			}
 			if detailed && slices.ContainsFunc(shown, func(st *runtime.State) bool { return st.Locked.IsZero() && !st.Recorded }) {
 				a.exit = exitChanges
@@ -89,13 +94,6 @@ started and nothing is written.`,
 	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 0 if an apply would keep every outcome, otherwise with 2")
 	a.jsonFlag(c, "print as JSON")
 	return c
-}
-
-func journalOf(st *store.Store) runtime.Journal {
-	if st == nil {
-		return runtime.EmptyJournal{}
-	}
-	return st.Journal()
 }
 
 // exitChanges is how plan --detailed-exitcode says that an apply has something to do.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/replayview"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -275,7 +275,7 @@ func TestAuditReplay(t *testing.T) {
 				t.Log(all)
 			}
 			as, doc, _ := mxflow(append([]string{"audit", "replay", "--json", "--state", s.dir}, tt.args...)...)
-			var parsed replayview.Result
+			var parsed view.Replay
 			if tt.name != "damaged ledger" && (json.Unmarshal([]byte(doc), &parsed) != nil || as != exit || parsed.Agrees != (exit == 0)) {
 				t.Errorf("as JSON: %d %s", as, doc)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/ci"
@@ -64,7 +64,7 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 			case pr:
 				return ci.PullRequest(a.stdout, st)
 			case a.json:
-				a.printJSON(standing.JSON(st))
+				a.printJSON(view.StatusJSON(st))
 				return nil
 			case dir != "":
 				return writeTree(a, args, st, dir, force)

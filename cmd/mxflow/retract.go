@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/overruling"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -54,12 +54,12 @@ func recordRetraction(a *app, args []string, by signature) error {
 		return err
 	}
 	defer done()
-	node, alternative, err := recorded.Argued(st, args[0])
+	node, alternative, err := view.Argued(st, args[0])
 	if err != nil {
 		return err
 	}
 	if alternative != "" {
-		return fmt.Errorf("%s is one of the values that %s chose from and has no outcome of its own: mxflow retract %s withdraws the choice", alternative, node, recorded.Short(node))
+		return fmt.Errorf("%s is one of the values that %s chose from and has no outcome of its own: mxflow retract %s withdraws the choice", alternative, node, view.Short(node))
 	}
 	d, err := overruling.Standing(st, node)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func TestSingleDashes(t *testing.T) {
 	for _, c := range []struct{ args, want []string }{
 		{[]string{"apply", "-var", "a=b", "-json", "plan.hcl"}, []string{"apply", "--var", "a=b", "--json", "plan.hcl"}},
-		{[]string{"audit", "replay", "-node", "x", "-plan=y.hcl"}, []string{"audit", "replay", "--node", "x", "--plan=y.hcl"}},
+		{[]string{"audit", "replay", "-node", "x", "-var=y=1"}, []string{"audit", "replay", "--node", "x", "--var=y=1"}},
 		{[]string{"engine", "check", "-keep-log", "plan.hcl"}, []string{"engine", "check", "--keep-log", "plan.hcl"}},
 		{[]string{"audit", "-nodes", "-h"}, []string{"audit", "-nodes", "-h"}},
 		{[]string{"apply", "--", "-var"}, []string{"apply", "--", "-var"}},

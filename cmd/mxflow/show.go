@@ -3,8 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
-	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 )
 
 func newShowCommand(a *app) *cobra.Command {
@@ -29,8 +28,7 @@ func newShowCommand(a *app) *cobra.Command {
 				if a.json {
 					a.printJSON(l)
 				} else {
-					recorded.Launch(a.screen(), l)
-					recorded.Observed(a.screen(), []*ledger.Launch{l})
+					view.Launch(a.screen(), l)
 				}
 				return nil
 			}
@@ -42,7 +40,7 @@ func newShowCommand(a *app) *cobra.Command {
 				a.printJSON(v)
 				return nil
 			}
-			recorded.Run(a.screen(), st, v, all)
+			view.Run(a.screen(), st, v, all)
 			return nil
 		},
 	}

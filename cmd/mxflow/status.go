@@ -2,11 +2,10 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/standing"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -31,7 +30,7 @@ reads the state directory beside PLAN, or in the current folder, and needs no lo
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				out := standing.JSON(st)
+				out := view.StatusJSON(st)
 				out["newest_run"], out["plan"] = work, a.comparePlan(st, args)
 				a.printJSON(out)
 				return nil
@@ -41,15 +40,12 @@ reads the state directory beside PLAN, or in the current folder, and needs no lo
 				return nil
 			}
 			last := runs[len(runs)-1]
-			fmt.Fprintf(a.stdout, "plan %s: %s\n", last.Plan, standing.Work(work, last))
+			fmt.Fprintf(a.stdout, "plan %s: %s\n", last.Plan, view.Work(work, last))
 			if says := a.comparePlan(st, args).says(); says != "" {
 				fmt.Fprintln(a.stdout, says)
 			}
 			fmt.Fprintln(a.stdout)
-			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, standing.Rows(st, a.height()))
-			standing.Overruled(a.screen(), report.OverruledNow(st, time.Now()))
-			standing.Again(a.screen(), st)
-			standing.Stack(a.screen(), st)
+			view.Status(a.screen(), st)
 			return nil
 		},
 	}

@@ -75,7 +75,17 @@ func (r Rule) exact() string {
 	if len(r.Reasons) == 0 {
 		return r.Name
 	}
-	return r.Name + ": " + Brief(r.Reasons[0])
+	return r.Name + ": " + Root(r.Reasons[0])
+}
+
+// Root is what a reason follows from in the end, on one line and without the examples that
+// it names: "answers of wip to chat are worse than those of baseline (72 of 72)". Of a level
+// that found several things it is the first.
+func Root(r Reason) string {
+	for len(r.Causes) == 1 || len(r.Causes) > 1 && r.Kind == code.Level.Kind {
+		r = r.Causes[0]
+	}
+	return Brief(r.From())
 }
 
 // Deciding is the comparison with an estimate that has the rule's own verdict; nil without one.

@@ -48,29 +48,6 @@ func (p *Page) Unprinted(reasons ...Reason) (lines []string) {
 	return lines
 }
 
-// Chain prints causes that lead to their root, which comes last and in full, unless it
-// was printed before.
-func (p *Page) Chain(causes []Reason) (lines []string) {
-	for i, r := range causes {
-		if p.repeats(r) {
-			continue
-		}
-		line, cut := p.short(r, "above")
-		if !cut {
-			below := &Page{}
-			for _, c := range causes[i+1:] {
-				below.record(c)
-			}
-			line, _ = below.short(r, "below")
-		}
-		lines = append(lines, line)
-	}
-	for _, r := range causes {
-		p.record(r)
-	}
-	return lines
-}
-
 // record records a reason as printed, with all its causes.
 func (p *Page) record(r Reason) {
 	if p.lines == nil {

@@ -18,10 +18,6 @@ func level(name string, v Verdict, causes ...Reason) Reason {
 	return Say("level.came", "level {subject}: {verdict}").On(name).Is(v).From(causes...)
 }
 
-func was(node string, v Verdict, causes ...Reason) Reason {
-	return Say("outcome.was", "{subject} {verdict:did}").On(node).Is(v).From(causes...)
-}
-
 // TestOnce: a cause that everything above it repeats is told in full only once.
 func TestOnce(t *testing.T) {
 	execution := level("execution", Error, broke)
@@ -38,17 +34,14 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestChain: the root, which is last, is told in full.
-func TestChain(t *testing.T) {
-	kernels := New(code.Level).On("kernels").Is(Fail).From(unread)
-	page := &Page{}
-	got := page.Chain([]Reason{was("f", Invalid, kernels), was("f.qualify", Fail, kernels)})
-	want := []string{"f is invalid: level kernels failed, see below", "f.qualify failed: level kernels failed: the path was not seen in the log of the second launch"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
+// TestRoot: what a rule without a number follows from, without the examples.
+func TestRoot(t *testing.T) {
+	kernels, outcome := New(code.Level).On("kernels").Is(Fail), New(code.Feature).On("f").Is(Fail)
+	if got := Root(New(code.Missing).On("x").From(kernels.From(unread, broke))); got != Brief(unread) {
+		t.Errorf("%q", got)
 	}
-	if got := page.Chain([]Reason{was("f.qualify", Fail, kernels), was("g", Fail, kernels)}); !slices.Equal(got, []string{"g failed: level kernels failed, see above"}) {
-		t.Errorf("again: %q", got)
+	if got := Root(New(code.Missing).On("x").From(outcome.From(unread, broke))); got != Brief(outcome) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -195,6 +195,31 @@ func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 	return p
 }
 
+// EnginesOf are the engines of the launches that a decision rests on, "kind.name".
+func EnginesOf(st *store.Store, d *ledger.Decision) (engines []string) {
+	for _, id := range EvidenceLaunches(d) {
+		if l, ok := st.LaunchByID(id); ok && l.Block != "" && !slices.Contains(engines, l.Block) {
+			engines = append(engines, l.Block)
+		}
+	}
+	return engines
+}
+
+// EvidenceLaunches are the launches that the rules of a decision read, each once.
+func EvidenceLaunches(d *ledger.Decision) (ids []string) {
+	for _, ev := range d.Evidence {
+		ids = slices.Concat(ids, ev.Parent.Launches, ev.Candidate.Launches, ev.Root.Launches)
+	}
+	if len(ids) == 0 {
+		ids = d.Launches
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		defer func() { seen[id] = true }()
+		return seen[id]
+	})
+}
+
 // EvidenceOf is what a feature's own criteria read; it names no arm if they read none.
 func EvidenceOf(d *ledger.Decision) ledger.Evidence {
 	for _, e := range d.Evidence {

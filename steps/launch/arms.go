@@ -75,9 +75,6 @@ func (l *Lab) View(s *runtime.Scope) *decide.View {
 	if l.Store != nil {
 		v.Launch, v.Records = l.Store.LaunchByID, l.Store.Records
 	}
-	if l.Numbers != nil {
-		v.Launch = l.Numbers
-	}
 	return v
 }
 

@@ -64,9 +64,6 @@ type Lab struct {
 	Boot string
 	// OnSeenData lets rules decide that were relaxed after their launches were seen.
 	OnSeenData bool
-	// Numbers, if set, is what rules read of a launch in place of its record: a replay
-	// derives its numbers from raw data.
-	Numbers func(id string) (*ledger.Launch, bool)
 	// Redact removes sensitive values from logs and answers.
 	Redact *redact.Redactor
 	// Elsewhere makes launches on other machines; nil makes them here.

@@ -79,28 +79,6 @@ func (r *Replay) recomputeLaunch(out *Replayed, id string) (*ledger.Launch, erro
 	return l.launch, nil
 }
 
-// Raw are the launches on record with their numbers derived again from raw data.
-type Raw struct {
-	// Err is why the raw data of a launch that was asked for cannot be read.
-	Err error
-
-	replay *Replay
-	read   Replayed
-}
-
-func (r *Replay) Raw() *Raw { return &Raw{replay: r} }
-
-func (raw *Raw) Launch(id string) (*ledger.Launch, bool) {
-	l, err := raw.replay.recomputeLaunch(&raw.read, id)
-	if raw.Err == nil && l != nil {
-		raw.Err = err
-	}
-	return l, l != nil
-}
-
-// Differences is how many numbers differ from those recorded, of the launches asked for.
-func (raw *Raw) Differences() int { return len(raw.read.Differences) }
-
 // derive evaluates the raw data of a launch, once.
 func (r *Replay) derive(id string) *replayedLaunch {
 	if l := r.launches[id]; l != nil {

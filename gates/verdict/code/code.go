@@ -26,7 +26,6 @@ func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 var (
 	// ImagePulled: the image Subject is being pulled.
 	ImagePulled = Of("apply.image_pulled", "pulling image {subject}")
-	NotRead     = Of("aside.not_read", "not read")
 	Confirmed   = Of("confirmed", "confirmed on engine.{subject}")
 
 	// NotTried: on the engine Subject, as the feature does not pass without it. Values:
@@ -55,6 +54,8 @@ var (
 
 	// NotConfirmed: the verdict on the engine Subject, from its causes.
 	NotConfirmed = Of("not_confirmed", "not confirmed on engine.{subject}, where it {verdict:did}")
+	// First is why work is wanted that was never done.
+	First = Of("first", "first")
 	// MeasurementChanged is why work is wanted whose identity is another.
 	MeasurementChanged = Of("measurement_changed", "measurement changed")
 

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -54,10 +54,10 @@ func onEngine(st *store.Store, d store.Decided) string {
 	if d.Kind != string(runtime.KindCriteria) {
 		return ""
 	}
-	engines := explain.EnginesOf(st, d.Decision)
+	engines := report.EnginesOf(st, d.Decision)
 	for _, q := range st.History(runtime.QualifyID(runtime.CandidateOf(d.Node))) {
 		if len(engines) == 0 && q.Record < d.Record {
-			engines = explain.EnginesOf(st, q.Decision)
+			engines = report.EnginesOf(st, q.Decision)
 		}
 	}
 	return strings.Join(engines, ", ")

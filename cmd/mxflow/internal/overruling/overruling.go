@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/recorded"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -180,7 +180,7 @@ func Gate(st *store.Store, name string) (string, error) {
 		}
 	}
 	for _, l := range report.Locked(st) {
-		if l.Node == runtime.PhaseID(recorded.Short(l.Node)) && l.Phase == recorded.Short(l.Node) {
+		if l.Node == runtime.PhaseID(view.Short(l.Node)) && l.Phase == view.Short(l.Node) {
 			gates = append(gates, l.Node)
 		}
 	}
@@ -199,5 +199,5 @@ func Gate(st *store.Store, name string) (string, error) {
 	if len(gates) == 0 {
 		return "", errors.New("no gate has been decided here yet, so there is nothing to waive: run mxflow apply first")
 	}
-	return "", fmt.Errorf("no gate named %q was decided or locked here%s", name, recorded.Near(name, gates))
+	return "", fmt.Errorf("no gate named %q was decided or locked here%s", name, view.Near(name, gates))
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // Screen is where tables and sentences are printed.
@@ -68,15 +66,4 @@ func (s Screen) Rows(title string, head []string, rows [][]string) {
 	}
 	fmt.Fprintf(s, "\n%s\n\n", title)
 	s.Table(head, rows)
-}
-
-// Sentences prints sentences under a title, one each.
-func (s Screen) Sentences(title string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintf(s, "\n%s\n", title)
-	for _, l := range list {
-		fmt.Fprintf(s, "  %s\n", foreign.Line(l))
-	}
 }

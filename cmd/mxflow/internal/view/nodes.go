@@ -1,4 +1,4 @@
-package recorded
+package view
 
 import (
 	"fmt"
@@ -85,8 +85,22 @@ func Near(name string, nodes []string) string {
 
 // Short is a node's short name: the phase of a gate, the feature's name.
 func Short(node string) string {
-	if short, ok := strings.CutPrefix(node, "phase."); ok {
-		return short
+	return strings.TrimPrefix(strings.TrimPrefix(node, "phase."), "feature.")
+}
+
+// nodeName is a node as people call it: "kv_cache", "phase cache", "git_tag vllm".
+func nodeName(node string) string {
+	phase, is := strings.CutPrefix(node, "phase.")
+	if _, step, inside := strings.Cut(phase, ".step."); inside {
+		return strings.Replace(step, ".", " ", 1)
+	} else if is {
+		return "phase " + phase
 	}
 	return strings.TrimPrefix(node, "feature.")
+}
+
+// measures reports whether a node only measures what another one decides.
+func measures(node string) bool {
+	name := runtime.CandidateOf(node)
+	return node == runtime.QualifyID(name) || node == runtime.BenchmarkID(name)
 }

@@ -1,18 +1,14 @@
-// Package explain explains recorded decisions, to people and to programs. It shows what
-// the decision and its launches contain, in the order of an engineer's argument: claim,
-// data, test, what decided, what would have changed it. It knows the ledger and derives
-// nothing that was decided.
-package explain
+package view
 
 import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -33,15 +29,15 @@ type Explanation struct {
 	Attempts []attempt `json:"attempts,omitempty"`
 	// Engines are the plan's engines that the launches were started on.
 	Engines []string `json:"engines,omitempty"`
-	// Sessions are the orders in which launches were started.
-	Sessions []sessionOrder `json:"orders,omitempty"`
-	Rules    []rule         `json:"rules,omitempty"`
-	// Causes lead from the decision to the root, if it was not made by its own evidence.
+	Rules   []rule   `json:"rules,omitempty"`
+	// Causes are why it is locked.
 	Causes []verdict.Reason `json:"causes,omitempty"`
 	Marks  []verdict.Reason `json:"marks,omitempty"`
 	// Moved are the metrics of workloads that the candidate demonstrably changed.
 	Moved []gates.Movement `json:"moved,omitempty"`
 	Notes []verdict.Reason `json:"notes,omitempty"`
+
+	of string // the alternative whose rules decided
 }
 
 // attempt is one decision about a node on a line.
@@ -56,16 +52,16 @@ type attempt struct {
 	Explained bool `json:"explained,omitempty"`
 }
 
-// Of collects the explanation of a node; attempt 0 is the newest. For a feature that
+// Explain collects the explanation of a node; attempt 0 is the newest. For a feature that
 // chooses, a named alternative is explained alone.
-func Of(st *store.Store, node, alternative string, number int) (*Explanation, error) {
+func Explain(st *store.Store, node, alternative string, number int) (*Explanation, error) {
 	e := &Explanation{Node: node, Alternative: alternative}
 	history := st.History(node)
 	at := len(history) - 1
 	if number > 0 {
 		at = slices.IndexFunc(history, func(d store.Decided) bool { return d.Attempt == number })
 		if at < 0 {
-			return nil, fmt.Errorf("%s has no attempt %d: %s", node, number, attemptsThere(history))
+			return nil, fmt.Errorf("%s has no attempt %d: there are %d", node, number, len(history))
 		}
 	} else {
 		for _, l := range report.Locked(st) {
@@ -78,7 +74,12 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 		e.Attempts = append(e.Attempts, attempt{d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked.IsZero()})
 	}
 	if !e.Locked.IsZero() {
-		e.Causes = lockCauses(st, e.Locked)
+		cause := e.Locked
+		d, _, known := st.Latest(cause.Subject)
+		if cause.Kind == code.Outcome.Kind && len(cause.Causes) == 0 && known && d.Verdict == cause.Verdict {
+			cause = cause.From(verdict.Few(d.Why(), 3)...) // what its root came to
+		}
+		e.Causes = []verdict.Reason{cause}
 		return e, nil
 	}
 	if at < 0 {
@@ -87,24 +88,33 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 	d := history[at]
 	e.Decision = &d
 	if d.Retraction == nil {
-		// A withdrawn decision reads no launch.
-		e.Sessions, e.Notes = ordersOf(st, d)
+		for _, id := range report.EvidenceLaunches(d.Decision) {
+			if _, ok := st.LaunchByID(id); !ok {
+				e.Notes = append(e.Notes, verdict.New(code.LaunchUnrecorded).On(id))
+			}
+		}
 	}
-	e.Engines = EnginesOf(st, d.Decision)
+	e.Engines = report.EnginesOf(st, d.Decision)
 	e.Moved = Moved(st, d.Decision)
 	// The rules of a feature that chooses are those of one alternative, which are
 	// explained with the others.
-	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
-	if !ofAlternative && alternative == "" {
-		e.Rules = rulesOf(d.Rules, "")
+	add := func(rules []verdict.Rule, of string) {
+		for _, r := range rules {
+			e.Rules = append(e.Rules, rule{r, of})
+		}
+	}
+	for _, alt := range d.Alternatives {
+		if e.of == "" && reflect.DeepEqual(alt.Rules, d.Rules) {
+			e.of = alt.Name
+		}
+	}
+	if e.of == "" && alternative == "" {
+		add(d.Rules, "")
 	}
 	for _, alt := range d.Alternatives {
 		if alternative == "" || alternative == alt.Name {
-			e.Rules = append(e.Rules, rulesOf(alt.Rules, alt.Name)...)
+			add(alt.Rules, alt.Name)
 		}
-	}
-	if !report.TestsDecided(d.Decision) {
-		e.Causes = causesOf(st, d)
 	}
 	e.Marks = marksOf(st, d, time.Now())
 	if last := history[len(history)-1]; at < len(history)-1 {
@@ -128,39 +138,47 @@ func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
 	return report.Decided(d, gates.ChangedMetrics(d.Feature, ev.Features[d.Feature], decide.RecordedSettings(d.Statistics)))
 }
 
-func attemptsThere(history []store.Decided) string {
-	if len(history) == 0 {
-		return "it was never decided"
-	}
-	var list []string
-	for _, d := range history {
-		list = append(list, fmt.Sprint(d.Attempt))
-	}
-	return "there is " + strings.Join(list, ", ")
+// rule is a decided rule of a feature, or of one of its alternatives.
+type rule struct {
+	verdict.Rule
+	Of string `json:"of,omitempty"` // an alternative's name
 }
 
-// EnginesOf are the engines of the launches that a decision rests on, "kind.name".
-func EnginesOf(st *store.Store, d *ledger.Decision) (engines []string) {
-	for _, id := range evidenceLaunches(d) {
-		if l, ok := st.LaunchByID(id); ok && l.Block != "" && !slices.Contains(engines, l.Block) {
-			engines = append(engines, l.Block)
+// marksOf are people's acts on a decision: that it was withdrawn, and waivers.
+func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.Reason) {
+	if r := d.Retraction; r != nil {
+		was := r.Was()
+		was = was.As(code.Of("explain.was_withdrawn",
+			"{causes}; withdrawn: {verdict}{accepted?, accepted} (attempt {attempt}, see --attempt {attempt})"))
+		marks = append(marks, was.From(r.Of(d.Node)))
+	}
+	for _, other := range st.History(d.Node) {
+		if r := other.Retraction; r != nil && other.Attempt > d.Attempt && r.Attempt == d.Attempt {
+			marks = append(marks, verdict.Say("explain.withdrawn_later", "withdrawn on {when}",
+				verdict.Text("when", ledger.Minute(other.Time))).From(r.Of(d.Node)))
+			break // later ones carry the same act on
 		}
 	}
-	return engines
+	var waiver *ledger.Waiver
+	for _, r := range st.Records() {
+		if r.Waiver.About(d.Decision) {
+			waiver = r.Waiver
+		}
+	}
+	if bears := waiver.Effect(d.Decision, now); !bears.IsZero() {
+		marks = append(marks, verdict.Say("explain.evidence_stays",
+			"{causes}; the verdict by evidence remains {verdict}").Is(d.Verdict).From(bears))
+	}
+	return marks
 }
 
-// evidenceLaunches are the launches that the rules of a decision read, each once.
-func evidenceLaunches(d *ledger.Decision) (ids []string) {
-	for _, ev := range d.Evidence {
-		ids = slices.Concat(ids, ev.Parent.Launches, ev.Candidate.Launches, ev.Root.Launches)
+// unmarked are the reasons of a decision that its marks do not contain.
+func unmarked(d *ledger.Decision) []verdict.Reason {
+	r := d.Retraction
+	if r == nil {
+		return d.Why()
 	}
-	if len(ids) == 0 {
-		ids = d.Launches
-	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		again := seen[id]
-		seen[id] = true
-		return again
+	return slices.DeleteFunc(d.Why(), func(reason verdict.Reason) bool {
+		return reason.Equal(r.Of(d.Node)) || reason.Equal(r.Was())
 	})
 }

@@ -1,0 +1,357 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/ab"
+	"github.com/mxflow/mxflow/steps/apply"
+)
+
+// AB shows a comparison of two commands: the question before, the answer after the run.
+type AB struct {
+	apply.Observer
+	Question *ab.Question
+	Place    ab.Place
+	// Screen is called each time: loading a plan adds the redaction of its secrets.
+	Screen func() table.Screen
+	// JSON prints the result for programs; nil if it is for people.
+	JSON func(any)
+
+	on table.Screen
+}
+
+// Ask prints the question, before anything is started.
+func (s *AB) Ask() {
+	fmt.Fprintf(s.Screen(), "A  %s\nB  %s\nclaim: B %s\n\n", oneLine(s.Question.Arms[0].Text), oneLine(s.Question.Arms[1].Text),
+		s.Question.Claim.Says(s.Question.Label()))
+}
+
+func (s *AB) Event(ev runtime.Event) {
+	if s.JSON == nil {
+		ev = ab.Reword(ev)
+	}
+	s.Observer.Event(ev)
+}
+
+// End prints the result, in place of an apply's table.
+func (s *AB) End(res *apply.Result) {
+	s.Observer.End(res)
+	r := s.Question.Result(res.Store, res.Summary, res.End, s.Place)
+	r.Run, r.Basis = res.Run, res.Basis
+	conclude(r, s.Question, res.End)
+	if s.JSON != nil {
+		s.JSON(r)
+		return
+	}
+	s.on = s.Screen()
+	s.print(r, res.Took)
+}
+
+// print prints the answer first, then the launches behind it, what was proven about them,
+// and what to do next.
+func (s *AB) print(r *ab.Result, took time.Duration) {
+	fmt.Fprintln(s.on)
+	if reused := r.Basis.String(); reused != "" {
+		s.row("", reused+"; --rerun measures again", "")
+	}
+	word := cmp.Or(strings.ToUpper(string(r.Verdict)), "OPEN")
+	coloured := word
+	if s.on.Colour {
+		coloured = lipgloss.NewRenderer(s.on.Writer).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
+	}
+	s.row(word+"  ", r.Said, coloured+"  ")
+	s.numbers(r)
+	for _, why := range r.Reasons {
+		s.row("why       ", why.String(), "")
+	}
+	if len(r.LogTail) > 0 {
+		fmt.Fprintf(s.on, "its log ended with\n  | %s\n", strings.Join(r.LogTail, "\n  | "))
+	}
+	fmt.Fprintln(s.on)
+	s.launches(r)
+	s.proven(r)
+	for _, note := range caveats(r) {
+		s.row("note      ", note, "")
+	}
+	by := s.Place.Plan
+	if s.Place.State != filepath.Join(s.Place.Folder, store.DirName) {
+		by += " --state " + s.Place.State
+	}
+	fmt.Fprintln(s.on)
+	for _, advice := range r.Advice {
+		s.row("next      ", advice, "")
+	}
+	if s.Question.WritePlan != "" {
+		s.row("plan      ", fmt.Sprintf("mxflow apply --state %s %s reuses these launches", s.Place.State, s.Question.WritePlan), "")
+	}
+	fmt.Fprintf(s.on, "the test  mxflow explain feature.B %s\n", by)
+	fmt.Fprintf(s.on, "%s, exit status %d\n", verdict.Rough(took.Seconds()), r.Exit)
+}
+
+// row prints a name and its text, wrapped beside the name; none without a text. drawn is
+// the name in colour.
+func (s *AB) row(name, text, drawn string) {
+	if text == "" {
+		return
+	}
+	text = foreign.Line(text)
+	if s.on.Width > 0 && !strings.Contains(text, "mxflow ab ") { // a command to copy stays whole
+		text = table.Wrap(text, max(table.LeastColumn, min(table.MaxColumn, s.on.Width-len(name))))
+	}
+	fmt.Fprintln(s.on, cmp.Or(drawn, name)+strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(name))))
+}
+
+// numbers is the deciding metric on both sides, with its bounds in words.
+func (s *AB) numbers(r *ab.Result) {
+	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
+		return
+	}
+	text := fmt.Sprintf("%s: A %s, B %s: %s", s.Question.Label(), verdict.Digits(*r.A.Value, "", -1), verdict.Digits(*r.B.Value, r.Unit, -1), verdict.Faster(*r.Change))
+	if r.Low != nil && r.Verdict.Decided() {
+		low, high := "passed", "failed"
+		if s.Question.Claim.Lower() {
+			low, high = high, low
+		}
+		text += fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s; one chosen from these launches needs fresh ones.",
+			verdict.Faster(*r.Low), low, verdict.Faster(*r.High), high)
+	}
+	s.row("", text, "")
+}
+
+// launches are the commands with their launches, and the test.
+func (s *AB) launches(r *ab.Result) {
+	for i, side := range []ab.Side{r.A, r.B} {
+		var values []float64
+		for _, l := range side.Launches {
+			values = append(values, l.Value)
+		}
+		s.row(string(rune('A'+i))+"         ", oneLine(s.Question.Arms[i].Text), "")
+		text := verdict.Value{Numbers: values}.String()
+		if of, err := stats.SampleOf(values); err == nil && len(values) > 1 {
+			text += fmt.Sprintf(" %s, varying by %s", r.Unit, percent(of.SD/of.Mean))
+		}
+		s.row("          ", text, "")
+	}
+	s.row("test      ", testWords(r), "")
+	q := s.Question
+	text := fmt.Sprintf("pp%d tg%d", q.PP, q.TG)
+	if q.Depth > 0 {
+		text += fmt.Sprintf(" @ d%d", q.Depth)
+	}
+	s.row("load      ", fmt.Sprintf("%s, %d at a time, %s + %d warm-up per launch", text, max(q.Concurrency, 1), verdict.Count(q.Requests, "request"), q.Warmup), "")
+}
+
+// proven is what else changed, what differs, and the levels that both had to pass.
+func (s *AB) proven(r *ab.Result) {
+	var also, differs, checked []string
+	for _, d := range r.Metrics {
+		if d.Change != nil && d.Significant() && d.Better != measure.Neither {
+			word := "worse"
+			if (*d.Change > 0) == (d.Better == measure.Higher) {
+				word = "better"
+			}
+			also = append(also, fmt.Sprintf("%s %s %s", strings.TrimSpace(d.Cell+" "+d.Metric), verdict.Faster(*d.Change), word))
+		}
+	}
+	for _, d := range r.Differs {
+		intended := cmp.Or(strings.TrimPrefix(d.Intended, "yes: "), "not declared")
+		differs = append(differs, fmt.Sprintf("%s %s → %s (%s)", d.What, table.Fit(d.A, 40), table.Fit(d.B, 40), intended))
+	}
+	if r.Same > 0 {
+		differs = append(differs, fmt.Sprintf("%d other settings are the same", r.Same))
+	}
+	for _, l := range r.Levels {
+		text := l.Name + " " + string(l.Verdict)
+		switch {
+		case l.Verdict != verdict.Pass:
+		case l.Name != "benchmark" && len(l.Reasons) > 0:
+			text = l.Name + ": " + table.Fit(verdict.Brief(l.Reasons[len(l.Reasons)-1]), table.MaxColumn)
+		case l.Name == "benchmark" && s.Question.Answers == "unchecked":
+			text = "same prompts, answers of equal length (not checked)"
+		case l.Name == "benchmark":
+			text = "same prompts, the same model's answers, of equal length"
+		}
+		checked = append(checked, text)
+	}
+	s.row("also      ", verdict.Behind("not decided: ", strings.Join(also, ", ")), "")
+	s.row("differs   ", strings.Join(differs, "; "), "")
+	s.row("checked   ", strings.Join(checked, "; "), "")
+}
+
+// caveats belong to any quote of the result: starts that broke, what was asked before, and
+// the launches' notes.
+func caveats(r *ab.Result) (list []string) {
+	for _, side := range []struct {
+		name string
+		*ab.Side
+	}{{"A", &r.A}, {"B", &r.B}} {
+		if side.Broke > 0 { // one alone is the subject of the whole result
+			broke, starts := side.Broke, side.Replaced
+			for _, l := range side.All {
+				if l.Purpose == ledger.ForBenchmark {
+					starts++
+				}
+				if l.Purpose == ledger.ForBenchmark && !l.OK {
+					broke++
+				}
+			}
+			list = append(list, fmt.Sprintf("The server of %s crashed in %d of %d measured starts, which have no numbers.", side.name, broke, starts))
+		}
+	}
+	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
+		list = append(list, fmt.Sprintf("%s repeated because the machine was disturbed.", verdict.Launches(n)))
+	}
+	for _, note := range slices.Concat(r.Tries, r.Notes) {
+		if note.Kind != code.LaunchesPerArm.Kind && note.Kind != code.LaunchReplaced.Kind { // reported in more detail elsewhere
+			list = append(list, verdict.Sentence(note))
+		}
+	}
+	return list
+}
+
+// testWords are how the numbers were decided.
+func testWords(r *ab.Result) string {
+	t := r.Test
+	if t.N() == 0 {
+		return ""
+	}
+	look := t.Looks[len(t.Looks)-1]
+	if look.N == 1 {
+		return "none: one launch of each only shows what is far beyond the threshold"
+	}
+	text := fmt.Sprintf("%d of up to %d launches each: %s for a pass (needs ≤ %s), %s for a fail (needs ≤ %s)", look.N, r.Most,
+		verdict.PIs(look.PPass), verdict.PLevel(t.Pass), verdict.PIs(look.PFail), verdict.PLevel(t.Fail))
+	switch {
+	case t.Near(look):
+		text += "; too near the threshold for so few launches, as starts may have two speeds"
+	case t.Stop == verdict.StopFutile:
+		text += fmt.Sprintf("; stopped early: more launches had a %s chance of deciding", cmp.Or(strings.TrimPrefix(percent(look.Chance), "0.0%"), "tiny"))
+	}
+	if s := r.Rates; s != nil {
+		text += fmt.Sprintf(". A false claim passes at most %s of the time, a true one fails at most %s", verdict.Number(s.FalsePass, "share"), verdict.Number(s.FalseFail, "share"))
+	}
+	if r.Beyond > 0 {
+		text += fmt.Sprintf(". %s of each made for an earlier claim do not count here", verdict.Launches(r.Beyond))
+	}
+	return text + verdict.Behind(". ", t.Note.String())
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// conclude is the outcome in one sentence, and what to do.
+func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
+	var changes, accept []string
+	for _, d := range r.Differs {
+		switch {
+		case d.Intended != "" || d.Name == "":
+		case d.Observed:
+			changes = append(changes, d.Name)
+		default:
+			accept = append(accept, d.Name)
+		}
+	}
+	if names := slices.Concat(changes, accept); len(names) > 0 {
+		line := q.CommandLine
+		for _, f := range [][]string{append([]string{"--changes"}, changes...), append([]string{"--accept"}, accept...)} {
+			if len(f) > 1 {
+				line += " " + f[0] + " " + shell.Quote(strings.Join(f[1:], ","))
+			}
+		}
+		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, declare it: %s", strings.Join(names, ", "), line))
+	}
+	n := min(len(r.A.Launches), len(r.B.Launches))
+	label := q.Label()
+	switch {
+	case end.Reason.Kind == code.Interrupted.Kind:
+		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", verdict.Count(len(r.A.Launches), "launch"), len(r.B.Launches))
+		r.Advice = []string{"Run the same command again to resume."}
+		return
+	case r.Verdict == verdict.Pass:
+		r.Said = "B " + q.Claim.Says(label) + "."
+	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
+		r.Said = fmt.Sprintf("B %s, clearly enough for one launch of each.", q.Claim.Not(label))
+	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
+		r.Said = "B " + q.Claim.Not(label) + "."
+	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain.Kind):
+		r.Said = "B crashed again in a fresh launch, under a load that A survived."
+	case r.Unfit != "":
+		r.Said = r.Unfit + " did not pass qualification, so nothing was compared."
+	case r.Verdict == verdict.Fail:
+		r.Said = "Nothing was compared."
+	case r.Verdict == verdict.Inconclusive && verdict.Holds(r.Reasons, code.MachineDisturbed.Kind):
+		r.Said = "This machine disturbed the measurement, so nothing is decided. Run the same command again when nothing else is running; it resumes where this ended."
+	case r.Verdict == verdict.Inconclusive && n > 0:
+		r.Said = fmt.Sprintf("%s of each do not show whether B %s.", verdict.Launches(n), q.Claim.Says(label))
+		if n == 1 {
+			r.Said = fmt.Sprintf("One launch of each does not show whether B %s.", q.Claim.Says(label))
+		}
+		openAdvice(r, q)
+	case r.Verdict == verdict.Inconclusive:
+		r.Said = "Nothing was measured, so nothing is decided."
+	case r.Verdict == verdict.Invalid:
+		r.Said = "The comparison does not count."
+	case ab.AnyFailed(r.B.All):
+		r.Said = "The server of B broke, so nothing is decided."
+	case ab.AnyFailed(r.A.All):
+		r.Said = "The server of A broke, so nothing is decided."
+	default:
+		r.Said = "A server or mxflow broke, so nothing is decided."
+	}
+	if r.Verdict == verdict.Pass && !q.Claim.Given && r.Low != nil && r.High != nil {
+		low, high := q.Claim.Change(*r.Low), q.Claim.Change(*r.High)
+		switch low, high = min(low, high), max(low, high); {
+		case low > 0:
+			r.Said += fmt.Sprintf(" It is at least %s faster.", percent(low))
+			sign := map[bool]string{false: "+", true: "-"}[q.Claim.Lower()]
+			r.Advice = append(r.Advice, fmt.Sprintf("To claim that B is better, state by how much and measure fresh launches: %s --claim='%sN%%' --rerun", q.CommandLine, sign))
+		case high < 0:
+			r.Said += fmt.Sprintf(" It is at most %s slower.", percent(low))
+		default:
+			r.Said += " It is open whether it is faster."
+		}
+	}
+	if !q.Proves() && !r.EffectShown() && r.Verdict.Decided() {
+		r.Advice = append(r.Advice, "No evidence that B's change was active. Name a line that only B logs: --must-see-b '*…*'.")
+	}
+}
+
+// openAdvice is what would settle an open comparison.
+func openAdvice(r *ab.Result, q *ab.Question) {
+	if q.Quick {
+		r.Advice = append(r.Advice, "The same command without --quick continues from these launches.")
+	} else if r.Test != nil {
+		for _, b := range r.Test.Beside {
+			switch b.Kind {
+			case code.SettlesNever.Kind:
+				r.Advice = append(r.Advice, verdict.Sentence(b))
+			case code.Settles.Kind:
+				if n := b.Values["launches"].Number; n != nil {
+					r.Advice = append(r.Advice, fmt.Sprintf("%.0f launches of each would probably settle it: the same command with --launches %.0f continues from these.", *n, *n))
+				}
+			}
+		}
+	}
+}
+
+// percent is an unsigned percentage: "19.3%", with more digits for a small one.
+func percent(share float64) string {
+	return strings.TrimPrefix(verdict.Percent(math.Abs(share), 1), "+")
+}

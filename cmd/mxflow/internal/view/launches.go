@@ -1,0 +1,202 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+// Launch prints every metric of a launch with all its statistics.
+func Launch(on table.Screen, l *ledger.Launch) {
+	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, verdict.Second(l.Started), l.Seconds, launchOK(l))
+	if p := l.Place; p != nil {
+		fmt.Fprintf(on, "  on %s", strings.Join(append([]string{p.Name}, p.GPUs...), ", "))
+		if len(p.CPUs) > 0 {
+			fmt.Fprintf(on, ", bound to %s", verdict.Count(len(p.CPUs), "CPU"))
+		}
+		fmt.Fprintln(on)
+	}
+	for _, w := range launchWords(l) {
+		fmt.Fprintf(on, "  %s\n", w)
+	}
+	if l.Asked != nil {
+		fmt.Fprintf(on, "  the first request was sent after %s of the log; earlier lines show configuration only\n", verdict.Count(*l.Asked, "line"))
+	}
+	for _, k := range []struct{ what, digest string }{{"samples", l.Samples}, {"series", l.Series}, {"log", l.Log}} {
+		if k.digest != "" {
+			fmt.Fprintf(on, "  %s: artifact %s\n", k.what, k.digest)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(l.Left)) {
+		fmt.Fprintf(on, "  %s: artifact %s\n", path, l.Left[path])
+	}
+	var rows [][]string
+	for _, address := range slices.Sorted(maps.Keys(l.Metrics)) {
+		s := l.Metrics[address]
+		row := []string{address, s.Unit, fmt.Sprint(s.N)}
+		for _, stat := range statColumns {
+			row = append(row, statistic(s, stat))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(on)
+		on.Table(append([]string{"metric", "unit", "n"}, statColumns...), rows)
+	}
+	var said []string
+	for _, name := range slices.Sorted(maps.Keys(l.Observed)) {
+		said = append(said, name+" "+ledger.ObservedValues([]*ledger.Launch{l}, name))
+	}
+	if len(said) > 0 {
+		on.Sentence("observed: " + strings.Join(said, ", "))
+	}
+}
+
+var statColumns = []string{"median", "mean", "std", "min", "p90", "p95", "p99", "max"}
+
+// statistic is a number of a summary: a p99 of eight values is not their maximum, so one
+// that needs more values is left out.
+func statistic(s measure.Summary, stat string) string {
+	if v, known := s.Stats[stat]; known {
+		return verdict.Number(v, "")
+	}
+	return "–"
+}
+
+// allLaunches prints every launch of a run: how it ended, and every metric with all its
+// statistics.
+func allLaunches(on table.Screen, launches []*ledger.Launch) {
+	if len(launches) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, l := range launches {
+		rows = append(rows, []string{l.ID, l.Variant, launchOK(l), fmt.Sprintf("%.1f", l.Seconds), strings.Join(launchWords(l), "\n")})
+	}
+	fmt.Fprintln(on)
+	on.Table([]string{"launch", "variant", "ok", "seconds", "notes"}, rows)
+	for _, l := range launches {
+		Launch(on, l)
+	}
+}
+
+// perVariant prints what the launches of a run that count came to: a row for each variant
+// of a session, with the first metrics that people decide by.
+func perVariant(on table.Screen, launches []*ledger.Launch) {
+	var arms []*report.Arm
+	for _, l := range launches {
+		if l.Purpose != ledger.ForBenchmark || !measures(l.Node) || !l.OK || len(l.Invalid) > 0 {
+			continue
+		}
+		i := slices.IndexFunc(arms, func(a *report.Arm) bool {
+			return a.Session == l.Session && a.Variant == l.Variant && a.Block == l.Block
+		})
+		if i < 0 {
+			i, arms = len(arms), append(arms, &report.Arm{Session: l.Session, Variant: l.Variant, Block: l.Block})
+		}
+		arms[i].Launches = append(arms[i].Launches, l)
+	}
+	most := 4
+	if on.Width > 0 && on.Width < 100 {
+		most = 2
+	}
+	columns := report.Headlines(arms)
+	columns = columns[:min(most, len(columns))]
+	head, rows := []string{"session", "variant", "launches"}, [][]string(nil)
+	for _, c := range columns {
+		name := c.Head
+		if columns[0].Cell != columns[len(columns)-1].Cell {
+			name = c.Cell + " " + name
+		}
+		head = append(head, name)
+	}
+	for i, a := range arms {
+		row := []string{nodeName(runtime.CandidateOf(a.Launches[0].Node)), a.Variant, fmt.Sprint(len(a.Launches))}
+		if i > 0 && arms[i-1].Session == a.Session {
+			row[0] = ""
+		}
+		for _, c := range columns {
+			text := "–"
+			if s, ok := a.Of(c.Address(""), c.Stat); ok {
+				text = s.Bare()
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(on)
+		on.Table(head, rows)
+	}
+}
+
+// aside prints what bears on launches, each cause once: why some do not count, and notes.
+func aside(on table.Screen, launches []*ledger.Launch) {
+	type group struct {
+		text, first string
+		n           int
+	}
+	var order []string
+	groups := map[string]*group{}
+	for _, l := range launches {
+		what, reasons, seen := "", slices.Clone(l.Notes), map[string]bool{}
+		if !l.OK {
+			what, reasons = "broke: ", []verdict.Reason{l.Error}
+		} else if len(l.Invalid) > 0 {
+			what, reasons = "discarded: ", l.Invalid
+		}
+		for _, r := range reasons {
+			root := r
+			for len(root.Causes) == 1 {
+				root = root.Causes[0]
+			}
+			key := what + string(root.Kind)
+			if groups[key] == nil {
+				order, groups[key] = append(order, key), &group{text: what + verdict.Brief(r), first: l.ID}
+			}
+			if !seen[key] {
+				groups[key].n++
+			}
+			seen[key] = true
+		}
+	}
+	for i, key := range order {
+		if i == 0 {
+			fmt.Fprintln(on)
+		}
+		g := groups[key]
+		on.Sentence(fmt.Sprintf("%d of %s (%s…): %s", g.n, verdict.Launches(len(launches)), g.first, g.text))
+	}
+}
+
+// launchOK is how a launch ended: an invalid one was complete, but its measurement does
+// not count.
+func launchOK(l *ledger.Launch) string {
+	switch {
+	case !l.OK:
+		return "no"
+	case len(l.Invalid) > 0:
+		return "invalid"
+	}
+	return "yes"
+}
+
+// launchWords are notes on a launch beside its numbers.
+func launchWords(l *ledger.Launch) (words []string) {
+	if !l.Error.IsZero() {
+		words = append(words, l.Error.String())
+	}
+	words = append(words, verdict.Lines(l.Invalid)...)
+	if l.Engine["caches"] == "cold" {
+		words = append(words, "cold caches")
+	}
+	return append(words, verdict.Lines(l.Notes)...)
+}

@@ -1,0 +1,102 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Run prints a run: what it decided by which number, and what its variants came to; with
+// all, every reason, and every launch with all its metrics.
+func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
+	fmt.Fprintf(on, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, verdict.Second(v.Started))
+	if v.Done {
+		fmt.Fprintf(on, "%s, exit status %d\n", v.Reason.String(), v.Exit)
+	}
+	if s := v.Start; s != nil {
+		on.Sentence(s.Tool + verdict.Behind(" on ", verdict.Pairs(s.Environment, " ", ", ")))
+	}
+	fmt.Fprintln(on)
+	if len(v.Decisions) == 0 {
+		fmt.Fprintln(on, "This run decided nothing; mxflow status has what is on record.")
+	} else {
+		decisions(on, v, all)
+	}
+	for i, share := range report.Limits(report.Parts(report.Arms(st), v.Launches)...) {
+		if i == 0 {
+			fmt.Fprintln(on)
+		}
+		fmt.Fprintln(on, share.String())
+	}
+	if all {
+		allLaunches(on, v.Launches)
+		return
+	}
+	perVariant(on, v.Launches)
+	aside(on, v.Launches)
+	if len(v.Launches) > 0 {
+		fmt.Fprintf(on, "\nEvery launch with all metrics: mxflow show --all %s\nOne launch: mxflow show %s\n", v.ID, v.Launches[0].ID)
+	}
+}
+
+// decisions prints what a run decided.
+func decisions(on table.Screen, v *store.RunView, all bool) {
+	var rows [][]string
+	var lines []string
+	page, steps, attempts := new(verdict.Page), 0, slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 })
+	for _, d := range v.Decisions {
+		var w *ledger.Waiver
+		for _, given := range v.Waivers {
+			if given.About(d.Decision) {
+				w = given
+			}
+		}
+		o := report.OverruledOf(d.Decision, w, time.Now())
+		if o.State != "" {
+			lines = append(lines, attemptLine(o.Node, o.Verdict, o.Attempt, o.Reasons))
+		}
+		feature := runtime.FeatureID(runtime.CandidateOf(d.Node))
+		switch of := func(o store.Decided) bool { return o.Node == feature }; {
+		case all:
+		case measures(d.Node) && (d.Verdict == verdict.Pass || slices.ContainsFunc(v.Decisions, of)):
+			continue
+		case d.Kind == ledger.KindStep && d.Verdict == verdict.Pass && len(d.Rows) == 0:
+			steps++
+			continue
+		}
+		row := []string{nodeName(d.Node), decidedWord(d.Decision, o)}
+		if attempts {
+			row = append(row, fmt.Sprint(d.Attempt), d.Because.String())
+		}
+		why := briefly(d.Decision)
+		if all {
+			why = page.Each(outcome.Why(d.Decision)...)
+		}
+		rows = append(rows, append(row, strings.Join(why, "\n")))
+	}
+	if steps > 0 {
+		rows = append(rows, []string{"and " + verdict.Count(steps, "step"), string(verdict.Pass)})
+	}
+	head := []string{"node", "verdict", "why"}
+	if attempts {
+		head = slices.Insert(head, 2, "attempt", "because")
+	}
+	on.Table(head, rows)
+	if len(lines) > 0 {
+		fmt.Fprintf(on, "\n%s\n", strings.Join(lines, "\n"))
+	}
+	for _, d := range v.Decisions {
+		if all {
+			outcome.Comparison(on, d.Decision)
+		}
+	}
+}
