@@ -31,28 +31,26 @@ func newApplyCommand(a *app) *cobra.Command {
 	var key string
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
-		Short: "Start the engine, measure, decide rules, unlock phases",
-		Long: `Runs a plan to its end: PLAN, or the plan of this folder. Unchanged outcomes are kept:
-after a kill or an interruption, apply resumes where it stopped. Changed thresholds are decided again from recorded launches, without measuring, unless
-they were relaxed after those launches were seen: what would then pass is measured
-again. With --on-seen-data it is decided from those launches, and marked so wherever it
-is shown.
+		Short: "Start the engine, measure, decide, unlock phases",
+		Long: `Runs a plan to its end. Unchanged outcomes are reused: after an interruption, run
+apply again to resume. Changed thresholds are decided from the launches on record,
+unless they were relaxed after those launches were seen: then it measures again
+or, with --on-seen-data, decides and marks it.
 
-With --sealed it refuses whatever differs from the seal beside the plan (mxflow seal),
-and names it.
+With --target only the named nodes and what they need are run; a gate that is
+left out counts as inconclusive. --json streams events, one object per line.
+Everything is kept in .mxflow beside the plan.
 
-With --target only the named nodes and their dependencies are run. For the rest,
-recorded outcomes that still hold are kept; a gate that is left out counts as
-inconclusive.
-
-The first Ctrl-C shuts the engine down and records the interruption; the second
-kills it. Everything is kept in .mxflow beside the plan.
+The first Ctrl-C shuts the engine down and saves progress; the second kills it.
 
 Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
-failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed, 130
-interrupted.`,
-		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --target gemm plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
-		Args:    cobra.MaximumNArgs(1),
+failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
+130 interrupted.`,
+		Example: `  mxflow apply plan.hcl
+  mxflow apply --var threads=2 --suite quick plan.hcl
+  mxflow apply --rerun gemm plan.hcl
+  mxflow apply --json plan.hcl > events.jsonl`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fold()
 			path, err := a.planOf(args)
@@ -86,23 +84,16 @@ interrupted.`,
 	}
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
-	c.Flags().StringArrayVar(&rerun, "rerun", nil, "measure again: a phase, a feature, a node's address, or all (repeatable)")
-	c.Flags().StringArrayVar(&target, "target", nil, "run only this and what it depends on: a phase, a feature, or a node's address (repeatable)")
+	nodeFlags(c, &rerun, &target)
 	onSeenFlag(c, &onSeen)
 	reuseFlag(c, &reuse)
-	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply is using the state directory")
-	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse whatever differs from plan.seal beside the plan (see mxflow seal)")
-	c.Flags().StringVar(&key, "key", "", "public key of the sealer, or its `file` (default: your own)")
-	a.jsonFlag(c, "stream events as JSON, one object per line")
+	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply uses the state directory")
+	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse what differs from plan.seal (see mxflow seal)")
+	keyFlag(c, &key)
+	a.jsonFlag(c)
+	groupFlags(c, "Plan", "var", "var-file", "suite", "sealed", "key")
+	groupFlags(c, "What is measured", "rerun", "target", "on-seen-data", "reuse")
 	return c
-}
-
-func onSeenFlag(c *cobra.Command, onSeen *bool) {
-	c.Flags().BoolVar(onSeen, "on-seen-data", false, "let rules relaxed after their launches were seen decide on those launches")
-}
-
-func reuseFlag(c *cobra.Command, reuse *bool) {
-	c.Flags().BoolVar(reuse, "reuse", false, "the engines that cannot be identified are those of the last apply: count its launches")
 }
 
 // streamVersion names the stream of apply --json, in its first line.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"io"
 	"os"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -12,7 +14,13 @@ import (
 // auditHost is what mxflow provides to the commands about the record.
 func auditHost(a *app) audit.Host {
 	return audit.Host{
-		Stdout: a.stdout, JSON: &a.json, PrintJSON: a.printJSON,
+		Out: func() io.Writer {
+			if _, folded := a.stdout.(*table.Folding); !folded {
+				a.fold()
+			}
+			return a.stdout
+		},
+		JSON: &a.json, JSONFlag: a.jsonFlag, KeyFlag: keyFlag, PrintJSON: a.printJSON,
 		Reader: a.reader, Evidence: func(args []string) (*store.Store, error) { return evidence(a, args) },
 		Fail: func(err error) error { return a.fail(verdict.ExitFail, err) },
 	}

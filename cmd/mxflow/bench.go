@@ -11,39 +11,60 @@ func newBenchCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench URL",
 		Short: "Measure a running server, without a plan",
-		Long: `Sends prompts of exactly known length to a running server, and prints its speeds
-by their usual names: pp2048 (prefill), tg32 (decode), each with the context
-before it (@ d4096) and the number of concurrent requests (c4).
+		Long: `Sends prompts of exactly known length to a running server and prints its speeds
+by their usual names: pp2048 (prefill), tg32 (decode), @ d4096 (tokens of context
+before the prompt), c4 (requests in flight).
 
-Every combination of --pp, --tg, --depth and --concurrency (or --rate) is a cell.
-A run sends each cell once: --warmup requests, then --requests that are measured.
-A run's value is the median of its requests; the table has the mean of the runs,
-± their sample standard deviation, and the 95% interval of the mean (Student's t,
-in logs). Runs on one server show how steady it is, not how another start of it
-would behave: compare two variants with a plan, which starts them afresh.
+Each run sends every combination of --pp, --tg, --depth and --concurrency (or
+--rate) once; each takes several numbers. The table has the mean of the runs'
+medians ± standard deviation, and its 95% interval. Runs on one server show how
+steady it is; to compare two servers use mxflow ab.
 
-Prompts are new in every run and unique from their first token on, so no
-prefix cache answers them. If the server cached some anyway, the client could
-not keep up, or the concurrency was never reached, the result is invalid (exit
-status 2; 3 if only this machine disturbed it), with the cause.`,
-		Example: `  mxflow bench http://localhost:8000/v1 --pp 2048 --tg 32,128 --depth 0,4096 --concurrency 1,4 --runs 5
-  mxflow bench http://localhost:8000/v1 --rate 2,4 --max-concurrency 64 --requests 200 --slo ttft=300ms,tpot=50ms
-  mxflow bench https://box.example/v1 --api-key-env BOX_KEY --format json > bench.json`,
+Every prompt starts with a unique prefix, so prefix caches miss. If some hit
+anyway, the client lagged, or the concurrency was never reached, the result is
+invalid (exit status 2; 3 if only this machine is the cause).`,
+		Example: `  mxflow bench http://localhost:8000/v1 --pp 2048 --tg 32,128 --concurrency 1,4
+  mxflow bench http://localhost:8000/v1 --rate 2,4 --slo ttft=300ms,tpot=50ms
+  mxflow bench https://box.example/v1 --api-key-env BOX_KEY --json > bench.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if !c.Flags().Changed("format") {
+			if b.JSON, b.URL = a.json, args[0]; b.Format == "" {
 				a.fold()
 			}
-			h := bench.Host{On: a.screen(), Errs: a.stderr, Version: version}
+			h := bench.Host{On: a.screen(), Errs: a.stderr, Version: version, PrintJSON: a.printJSON}
 			if terminal(a.stderr) {
 				h.Terminal = bare(a.stderr)
 			}
 			soft, _, release := signals(c.Context(), a.stderr, "Stopping: what is finished is printed.")
 			defer release()
-			a.exit, err = b.Run(soft, h, args[0], c.Flags().Changed)
+			a.exit, err = b.Run(soft, h, c.Flags().Changed)
 			return err
 		},
 	}
-	b.Flags(c.Flags())
+	f := c.Flags()
+	f.IntSliceVar(&b.PP, "pp", []int{512}, ppUsage)
+	f.IntSliceVar(&b.TG, "tg", []int{128}, tgUsage)
+	f.IntSliceVar(&b.Depth, "depth", []int{0}, depthUsage)
+	f.IntSliceVar(&b.Concurrency, "concurrency", []int{1}, concurrencyUsage)
+	f.Float64SliceVar(&b.Rate, "rate", nil, "`N,…` requests per second, sent on schedule, instead of --concurrency")
+	f.BoolVar(&b.EOS, "stop-at-eos", false, "let answers end by themselves instead of after --tg tokens")
+	f.IntVar(&b.Requests, "requests", 0, requestsUsage)
+	f.IntVar(&b.Warmup, "warmup", 2, warmupUsage)
+	f.IntVar(&b.Runs, "runs", 3, "how often each combination is sent")
+	f.IntVar(&b.Seed, "seed", 0, "seed of prompts and arrivals (default: a new one, which is printed)")
+	f.StringVar(&b.Model, "model", "", modelUsage)
+	f.StringVar(&b.Kind, "kind", "", kindUsage)
+	f.StringVar(&b.API, "api", "completions", apiUsage)
+	f.StringVar(&b.KeyEnv, "api-key-env", "", "environment `VARIABLE` that holds the API key")
+	f.StringToStringVar(&b.SLO, "slo", nil, "limits of a good request, as `METRIC=TIME,…`: ttft=300ms,tpot=50ms")
+	f.StringVar(&b.Coherence, "coherence", "absolute", "absolute: answers must read as text; off: for random weights")
+	f.DurationVar(&b.MaxLag, "max-lag", 0, maxLagUsage)
+	markdownFlag(c, &b.Format)
+	a.jsonFlag(c)
+	groupFlags(c, "Workload", "pp", "tg", "depth", "concurrency", "rate", "stop-at-eos")
+	groupFlags(c, "How often", "requests", "warmup", "runs", "seed")
+	groupFlags(c, "Server", "model", "kind", "api", "api-key-env")
+	groupFlags(c, "What counts", "slo", "coherence", "max-lag")
+	groupFlags(c, "Output", "format", "json")
 	return c
 }

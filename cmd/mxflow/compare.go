@@ -14,21 +14,18 @@ func newCompareCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B [PLAN]",
 		Short: "Compare two runs or features on record",
-		Long: `Prints each headline metric of A and B, the change with its 95% CI, p and the
-number of launches. A and B are each
+		Long: `Prints each headline metric of A and B, the change with its 95% interval, p and
+the number of launches. A and B are each
 
   kv_cache, baseline   a feature, or the baseline
   kv_cache@RUN         the same, as that run measured it
-  RUN                  a run: its ID, its first characters, or latest; each variant that
-                       both sides have is compared
+  RUN                  a run: its ID, its first characters, or latest
 
-Launches are compared by Welch's t-test, one metric at a time. Launches of one session
-were interleaved, so the newest session that has both is used; without one, the change
-includes drift between the sessions. On different machines there are neither bounds nor
-p, and cells that were sent different work are not compared. Nothing is decided: a
-verdict takes a plan, or mxflow ab.`,
-		Example: "  mxflow compare baseline kv_cache\n" +
-			"  mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl --format md",
+The newest session that launched both is used; without one, the change includes
+drift between the sessions. On different machines there is neither interval nor p.
+Nothing is decided: a verdict takes a plan, or mxflow ab.`,
+		Example: `  mxflow compare baseline kv_cache
+  mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl --format md`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch format {
@@ -60,8 +57,8 @@ verdict takes a plan, or mxflow ab.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&format, "format", "", "md (default: a table)")
-	a.jsonFlag(c, "print as JSON")
+	markdownFlag(c, &format)
+	a.jsonFlag(c)
 	return c
 }
 

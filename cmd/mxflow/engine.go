@@ -14,9 +14,11 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/levels"
@@ -25,22 +27,31 @@ import (
 func newEngineCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "engine",
-		Short: "What mxflow knows about engines, and the engine it contains",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Short: "Check an engine, list the kinds, run the embedded one",
+		Example: `  mxflow engine check plan.hcl
+  mxflow engine kinds vllm`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newEngineCheckCommand(a), newEngineKindsCommand(a), newEngineServeCommand(a))
 	return c
 }
 
 func newEngineServeCommand(a *app) *cobra.Command {
+	var env strings.Builder
+	for _, o := range embedded.Variables {
+		doc, _, _ := strings.Cut(o.Doc, ". ")
+		fmt.Fprintf(&env, "  %s (default %s)\n", o.Name, cmp.Or(o.Default, "none"))
+		table.Paragraph(&env, "    ", strings.Join(o.Values, ", ")+": "+strings.TrimSuffix(doc, ".")+".", helpColumns)
+	}
 	c := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Run the embedded engine",
-		Long: `Runs the engine that mxflow contains: a small decoder, shaped like
-gpt-oss, with an OpenAI-like HTTP API. It is what the examples measure.
+		Long: `Runs the engine that mxflow contains: a small decoder, shaped like gpt-oss, with an
+OpenAI-like HTTP API. It is what the examples measure. docs/engines.md has all
+about these environment variables:
 
-` + switchesHelp(),
+` + env.String(),
 		Example:            "  mxflow engine serve --port 8000\n  MXFLOW_EMBEDDED_KV_CACHE=off mxflow engine serve --port 8000",
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -55,21 +66,11 @@ gpt-oss, with an OpenAI-like HTTP API. It is what the examples measure.
 			return embedded.Serve(ctx, args, os.Getenv, a.stdout, a.stderr)
 		},
 	}
+	for _, o := range embedded.Flags { // which it parses itself
+		doc, _, _ := strings.Cut(o.Doc, ". ")
+		c.Flags().String(o.Name, o.Default, strings.TrimSuffix(doc, "."))
+	}
 	return c
-}
-
-// switchesHelp lists flags and environment of the embedded engine.
-func switchesHelp() string {
-	var b strings.Builder
-	b.WriteString("Flags:\n")
-	for _, o := range embedded.Flags {
-		fmt.Fprintf(&b, "  --%-18s %s (default %s)\n", o.Name, o.Doc, o.Default)
-	}
-	b.WriteString("\nEnvironment:\n")
-	for _, o := range embedded.Variables {
-		fmt.Fprintf(&b, "  %s=%s (default %s)\n      %s\n", o.Name, strings.Join(o.Values, "|"), cmp.Or(o.Default, "none"), o.Doc)
-	}
-	return b.String()
 }
 
 // engineCheck is the command line's request.
@@ -83,18 +84,17 @@ func newEngineCheckCommand(a *app) *cobra.Command {
 	var q engineCheck
 	c := &cobra.Command{
 		Use:   "check PLAN [NAME]",
-		Short: "Start one engine of a plan, request a token, and show what was recognised",
+		Short: "Start one engine of a plan and show what was recognised",
 		Long: `Starts one engine of the plan as a run would, sends it a small workload, prints its
 answer, what was recognised and what a measured launch would note, and stops it.
-Nothing is recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
-or the only one.
+Nothing is recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the
+baseline's, or the only one.
 
-Ctrl-C shuts the engine down, a second one kills it.
-
-Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine failed, 130
-interrupted.`,
-		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
-		Args:    cobra.RangeArgs(1, 2),
+Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine failed,
+130 interrupted.`,
+		Example: `  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm
+  mxflow engine check plan.hcl --keep-log`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fold()
 			name := ""
@@ -105,9 +105,9 @@ interrupted.`,
 		},
 	}
 	varFlag(c, &q.vars)
-	c.Flags().StringArrayVar(&q.sets, "set", nil, "start the variant with this knob value, as knob=value (repeatable)")
+	c.Flags().StringArrayVar(&q.sets, "set", nil, "start the variant with this knob value, as `KNOB=VALUE` (repeatable)")
 	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	return c
 }
 
@@ -158,49 +158,42 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if !out.OK {
 		a.exit = verdict.ExitBroken
 	}
-	if a.json {
-		a.printJSON(out)
-		return nil
-	}
-	engines.PrintCheck(a.screen(), out)
+	a.show(out, func() { engines.PrintCheck(a.screen(), out) })
 	return nil
 }
 
 func newEngineKindsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "kinds [KIND]",
-		Short: "List the engine kinds that a plan can name, or show everything about one",
-		Long: `Without KIND, lists the engine kinds: what each is, its image and port, and how it
-can be launched. With KIND, shows its whole profile: settings and what they become,
-readiness, observations, metrics, and how it reports errors.`,
-		Example: "  mxflow engine kinds\n  mxflow engine kinds vllm\n  mxflow engine kinds vllm --json",
-		Args:    cobra.MaximumNArgs(1),
+		Short: "List the kinds of engines, or describe one",
+		Long: `Without KIND, lists what a plan can name, with image, port and launchers. With
+KIND, shows its settings and what they become, its observations and log errors,
+and an example; --json has the whole profile.`,
+		Example: `  mxflow engine kinds
+  mxflow engine kinds vllm`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) > 0:
-			case a.json:
+			a.fold()
+			if len(args) == 0 {
 				all := []any{}
 				for _, k := range kinds.All() {
 					all = append(all, engines.JSON(k))
 				}
-				a.printJSON(all)
-				return nil
-			default:
-				engines.List(a.screen())
+				a.show(all, func() { engines.List(a.screen()) })
 				return nil
 			}
 			k, ok := kinds.Lookup(args[0])
 			if !ok {
-				return fmt.Errorf("unknown engine kind %q: see mxflow engine kinds", args[0])
+				var names []string
+				for _, k := range kinds.All() {
+					names = append(names, k.Name)
+				}
+				return fmt.Errorf("unknown engine kind %q.%s", args[0], lang.Suggest(args[0], names))
 			}
-			if a.json {
-				a.printJSON(engines.JSON(k))
-				return nil
-			}
-			engines.Describe(a.screen(), k)
+			a.show(engines.JSON(k), func() { engines.Describe(a.screen(), k) })
 			return nil
 		},
 	}
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	return c
 }

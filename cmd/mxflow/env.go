@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/script"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/replay"
@@ -27,22 +27,17 @@ func newEnvCommand(a *app) *cobra.Command {
 	var f envFlags
 	c := &cobra.Command{
 		Use:   "env FEATURE|accepted|baseline [PLAN]",
-		Short: "Print what reproduces a variant: environment, flags, command line",
-		Long: `Prints a variant of the plan as a shell script: the variables that are set and
-unset, and the command line that starts the engine. accepted is the stack of all
-accepted features in the state directory; while it is empty, that is the baseline.
-Variables, and the environment that the plan reads, are those that the newest run
-recorded; with --var or --var-file, all are as given now. Nothing is started, and no
-lock is needed.
+		Short: "Print a variant as a shell script that starts it",
+		Long: `Prints what reproduces a variant: its environment and the command line that starts
+the engine. accepted is the stack of all accepted features. Variables are those
+that the newest run recorded; with --var or --var-file, all as given now.
 
-Sensitive values are left out: the script then exits with a message that names what
-to set, rather than starting an engine with a wrong key. --show-secrets writes them
-out.
-
-In the script MXFLOW_PORT is the port that the engine listens on. A service of a compose
-file is named; the script sets its variables.`,
-		Example: "  mxflow env accepted plan.hcl > serve.sh && sh serve.sh\n  mxflow env kv_cache --engine vllm.production plan.hcl\n  eval \"$(mxflow env --env-only accepted plan.hcl)\"",
-		Args:    cobra.RangeArgs(1, 2),
+Sensitive values are left out: the script exits and names what to set. In the
+script, MXFLOW_PORT is the port that the engine listens on.`,
+		Example: `  mxflow env accepted plan.hcl > serve.sh && sh serve.sh
+  mxflow env kv_cache --engine vllm.production plan.hcl
+  eval "$(mxflow env --env-only accepted plan.hcl)"`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := recipeOf(a, args, f)
 			if err != nil {
@@ -58,7 +53,7 @@ file is named; the script sets its variables.`,
 		},
 	}
 	varFlag(c, &f.vars)
-	c.Flags().StringVar(&f.engine, "engine", "", "another engine of the plan, as kind.name (default: the baseline's)")
+	c.Flags().StringVar(&f.engine, "engine", "", "another engine of the plan, as `KIND.NAME` (default: the baseline's)")
 	c.Flags().BoolVar(&f.shows, "show-secrets", false, "write sensitive values as well")
 	c.Flags().BoolVar(&f.envOnly, "env-only", false, "leave out the command: for sourcing")
 	return c
@@ -83,7 +78,7 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	}
 	p := loaded.Plan
 	if p.Baseline == nil {
-		return nil, fmt.Errorf("plan %s has no baseline, so it has no variants: it compares nothing", p.Name)
+		return nil, fmt.Errorf("plan %s has no baseline, so there is no variant to print: add a baseline block", p.Name)
 	}
 	if st != nil {
 		if err := apply.SamePlan(st, p); err != nil {
@@ -98,32 +93,21 @@ func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
 	if err := script.Resolve(r, p, st); err != nil {
 		return nil, err
 	}
-	if st != nil {
-		r.Notes = append(r.Notes, notesOfRun(st, loaded, len(f.vars) > 0)...)
+	if st != nil && len(st.Runs()) > 0 {
+		run := st.Runs()[len(st.Runs())-1].ID
+		if len(f.vars) > 0 {
+			r.Notes = append(r.Notes, "The variables are as given now, not as in run "+run+".")
+		} else {
+			r.Notes = append(r.Notes, "The variables are those of run "+run+".")
+			if others := replay.New(st, steps.Registry(), nil).ChangedInputs(run, loaded); len(others) > 0 {
+				r.Notes = append(r.Notes, verdict.Sentence(replay.Needs(run, others)))
+			}
+		}
 	}
-	if f.engine != "" {
-		r.Engine = f.engine
-	}
+	r.Engine = cmp.Or(f.engine, r.Engine)
 	r.Spec, r.Kind, err = lab.VariantSpec(r.Engine, r.Knobs)
 	if err != nil {
 		return nil, fmt.Errorf("%s of plan %s: %w", r.Variant, p.Name, err)
 	}
 	return r, nil
-}
-
-// notesOfRun say which run a recipe follows, and what that run does not record.
-func notesOfRun(st *store.Store, loaded *load.Result, given bool) []string {
-	runs := st.Runs()
-	if len(runs) == 0 {
-		return nil
-	}
-	run := runs[len(runs)-1].ID
-	if given {
-		return []string{"The variables are as given now, not as in run " + run + "."}
-	}
-	notes := []string{"The variables are those of run " + run + "."}
-	if others := replay.New(st, steps.Registry(), nil).ChangedInputs(run, loaded); len(others) > 0 {
-		notes = append(notes, verdict.Sentence(replay.Needs(run, others)))
-	}
-	return notes
 }

@@ -12,20 +12,15 @@ func newExplainCommand(a *app) *cobra.Command {
 	attempt := 0
 	c := &cobra.Command{
 		Use:   "explain GATE|FEATURE|NODE [PLAN]",
-		Short: "Argue one decision: the data, the test, and what would have changed it",
-		Long: `Prints a recorded decision as an engineer would argue it: for each comparison of
-each rule the claim, every launch in starting order, every look with its statistic
-and levels, the interval, what would have changed the verdict, and how many more
-launches would probably settle what is open. It reads the state directory beside
-PLAN, or in the current folder, and starts nothing.
+		Short: "Explain one decision: the data, the test, what would change it",
+		Long: `Explains a recorded decision: each rule, every launch in starting order, each
+interim test with its bounds, what would have changed the verdict, and how many
+more launches would probably settle what is open. Nothing is started.
 
-A gate can be named by its phase, a feature by its name: cutlass, phase.cutlass and
-phase.cutlass.gate are the same, and 'spec[short]' is an alternative of feature spec,
-argued alone. The newest decision is explained; --attempt selects an earlier one. Exit
-status: 0 explained, 1 no such node or decision.`,
-		Example: "  mxflow explain cutlass plan.hcl\n" +
-			"  mxflow explain feature.cutlass_grouped_gemm --attempt 1\n" +
-			"  mxflow explain phase.cutlass.gate --json",
+Name a gate by its phase and a feature by its name; 'spec[short]' is one of the
+values that feature spec chose from. --attempt selects an earlier decision.`,
+		Example: `  mxflow explain cutlass plan.hcl
+  mxflow explain feature.cutlass_grouped_gemm --attempt 1`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fold()
@@ -53,7 +48,7 @@ status: 0 explained, 1 no such node or decision.`,
 			return nil
 		},
 	}
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	c.Flags().IntVar(&attempt, "attempt", 0, "explain this attempt instead of the newest")
 	return c
 }

@@ -9,23 +9,69 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-// varFlag adds --var name=value and --var-file to a subcommand, repeatable, in command
-// line order: the last value of a variable wins.
+// Flags that several commands have are declared here: one spelling and one explanation each.
+
+// varFlag adds --var and --var-file, in the order of the command line: the last value of a
+// variable wins.
 func varFlag(c *cobra.Command, into *[]load.Given) {
-	c.Flags().Func("var", "set a variable of the plan, as `name=value` (repeatable)", func(text string) error {
+	c.Flags().Func("var", "value of a variable, as `NAME=VALUE` (repeatable)", func(text string) error {
 		if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
-			return errors.New("write name=value")
+			return errors.New("write NAME=VALUE")
 		}
 		*into = append(*into, load.Given{Var: text})
 		return nil
 	})
-	c.Flags().Func("var-file", "set variables from a `file` of lines name = value (repeatable)", func(path string) error {
+	c.Flags().Func("var-file", "`FILE` of lines NAME = VALUE (repeatable)", func(path string) error {
 		*into = append(*into, load.Given{File: path})
 		return nil
 	})
 }
 
-// suiteFlag adds --suite name to a subcommand.
 func suiteFlag(c *cobra.Command, into *string) {
-	c.Flags().StringVar(into, "suite", "", "send the workloads of this suite instead of those that benchmarks name")
+	c.Flags().StringVar(into, "suite", "", "send the workloads of `SUITE` instead of the benchmarks' own")
 }
+
+// nodeFlags choose what an apply measures.
+func nodeFlags(c *cobra.Command, rerun, target *[]string) {
+	c.Flags().StringArrayVar(rerun, "rerun", nil, "measure a feature, phase, `NODE` or all again (repeatable)")
+	c.Flags().StringArrayVar(target, "target", nil, "run only a feature, phase or `NODE` and what it needs (repeatable)")
+}
+
+func onSeenFlag(c *cobra.Command, onSeen *bool) {
+	c.Flags().BoolVar(onSeen, "on-seen-data", false, "let rules that were relaxed on seen data decide on it")
+}
+
+func reuseFlag(c *cobra.Command, reuse *bool) {
+	c.Flags().BoolVar(reuse, "reuse", false, "count launches of engines that cannot be identified")
+}
+
+func keyFlag(c *cobra.Command, key *string) {
+	c.Flags().StringVar(key, "key", "", "public key of who signed, or its `FILE` (default: your own)")
+}
+
+func byFlag(c *cobra.Command, by *string) {
+	c.Flags().StringVar(by, "by", "", "your `NAME` (default: git's user.name)")
+}
+
+func markdownFlag(c *cobra.Command, format *string) {
+	c.Flags().StringVar(format, "format", "", "md for Markdown (default: text)")
+}
+
+// jsonFlag adds --json to a command that prints data.
+func (p *prints) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&p.json, "json", false, "print as JSON")
+}
+
+// What ab and bench send is explained once; bench takes several numbers of each.
+const (
+	ppUsage          = "prompt tokens"
+	tgUsage          = "output tokens"
+	depthUsage       = "tokens of context before the prompt"
+	concurrencyUsage = "requests in flight"
+	requestsUsage    = "measured requests (default: enough for those in flight)"
+	warmupUsage      = "unmeasured requests before them"
+	modelUsage       = "`MODEL` to ask for (default: the first that the server lists)"
+	apiUsage         = "completions or chat"
+	kindUsage        = "`KIND` of engine: see mxflow engine kinds"
+	maxLagUsage      = "how late the client can be before a launch is invalid (default 10ms)"
+)

@@ -23,104 +23,103 @@ import (
 // exitWork is the exit status of fmt --check if a file is not formatted.
 const exitWork = 3
 
-// formatter is one run of fmt.
-type formatter struct {
-	a     *app
-	check bool
-	// work is set if a file was changed, broken if one could not be.
-	work, broken bool
-}
-
 func newFormatCommand(a *app) *cobra.Command {
-	f := &formatter{a: a}
+	check := false
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
 		Short: "Format plan files",
-		Long: `Rewrites plan files (.hcl) and variable files (.mxvars) in the standard layout: two
-spaces per level, equals signs aligned. Comments and meaning are untouched. Only
-files that change are written, atomically, and their names are printed.
+		Long: `Rewrites plan files (.hcl) and variable files (.mxvars) in the standard layout, and
+prints the names of those that change. PATH is a file, a folder, or - for standard
+input; the default is this folder. Files with syntax errors, and YAML, stay as
+they are.
 
-A path is a file, a folder (its plan files), or - for standard input, which is
-formatted to standard output. The default is the current folder. Files with syntax errors are not touched, nor are
-plans in YAML: any formatter of YAML will do for them.
-
-Exit status: 0 done, 1 a file could not be formatted, 3 --check found
-unformatted files.`,
-		Example: "  mxflow fmt\n  mxflow fmt --check plans    # in CI\n  mxflow fmt - < plan.hcl",
+Exit status: 0 done, 1 a file could not be formatted, 3 --check found one that
+is not formatted.`,
+		Example: `  mxflow fmt
+  mxflow fmt --check plans
+  mxflow fmt - < plan.hcl`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}
 			}
+			if slices.Contains(args, "-") {
+				if len(args) > 1 {
+					return errors.New("- is standard input: name it alone, or name files")
+				}
+				return formatInput(a, check)
+			}
 			var paths []string
 			for _, arg := range args {
-				if arg == "-" {
-					if len(args) > 1 {
-						return errors.New("- is standard input, which cannot be formatted together with files")
-					}
-					return f.standardInput()
-				}
 				found, err := formattable(arg)
 				if err != nil {
 					return err
 				}
 				paths = append(paths, found...)
 			}
-			for _, path := range paths {
-				f.one(path)
+			broken := false
+			for _, path := range paths { // whatever is wrong with one, the others are formatted
+				if err := formatFile(a, path, check); err != nil {
+					broken = true
+					if !errors.Is(err, errShown) {
+						fmt.Fprintf(a.stderr, "mxflow: %v\n", err)
+					}
+				}
 			}
-			return f.result()
+			if broken {
+				a.exit = verdict.ExitUsage
+				return errShown
+			}
+			return nil
 		},
 	}
-	c.Flags().BoolVar(&f.check, "check", false, "write nothing; exit with status 3 if a file is not formatted")
+	c.Flags().BoolVar(&check, "check", false, "write nothing; exit with status 3 if a file is not formatted")
 	return c
 }
 
-// result sets the exit status.
-func (f *formatter) result() error {
-	switch {
-	case f.broken:
-		f.a.exit = verdict.ExitUsage
-		return errShown
-	case f.check && f.work:
-		f.a.exit = exitWork
-	}
-	return nil
-}
-
-// one formats a file; whatever is wrong with it, the others are still formatted.
-func (f *formatter) one(path string) {
+// formatFile formats a file and prints its name, if that changes it.
+func formatFile(a *app, path string, check bool) error {
 	old, err := files.ReadBounded(path)
 	if err != nil {
-		f.fail(err)
-		return
+		return err
 	}
-	formatted, problems := formatPlan(path, old)
+	formatted, err := formatText(a, path, old)
+	if err != nil || bytes.Equal(old, formatted) {
+		return err
+	}
+	fmt.Fprintln(a.stdout, path)
+	if check {
+		a.exit = exitWork
+		return nil
+	}
+	return files.Replace(path, formatted)
+}
+
+// formatInput formats what is piped in.
+func formatInput(a *app, check bool) error {
+	src, err := io.ReadAll(io.LimitReader(os.Stdin, 2<<20)) // anything longer than a plan may be is rejected
+	if err != nil {
+		return err
+	}
+	out, err := formatText(a, "standard input", src)
 	switch {
-	case problems != nil:
-		f.refuse(problems)
-		return
-	case bytes.Equal(old, formatted):
-		return
+	case err != nil:
+		return err
+	case !check:
+		_, err = a.document().Write(out)
+	case !bytes.Equal(src, out):
+		a.exit = exitWork
 	}
-	f.work = true
-	fmt.Fprintln(f.a.stdout, path)
-	if f.check {
-		return
-	}
-	if err := files.Replace(path, formatted); err != nil {
-		f.fail(err)
-	}
+	return err
 }
 
-func (f *formatter) fail(err error) {
-	f.broken = true
-	fmt.Fprintf(f.a.stderr, "mxflow: %v\n", err)
-}
-
-// refuse explains why a file is left unchanged.
-func (f *formatter) refuse(problems *lang.Findings) {
-	f.broken = true
-	_ = problems.WriteDiagnostics(f.a.stderr, f.a.width(), colours(f.a.stderr))
+// formatText is formatPlan that prints why a text is left unchanged.
+func formatText(a *app, name string, src []byte) ([]byte, error) {
+	out, problems := formatPlan(name, src)
+	if problems != nil {
+		_ = problems.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr))
+		return nil, errShown
+	}
+	return out, nil
 }
 
 // formatPlan is a file in HCL in the standard layout, where it means the same. Text with
@@ -163,26 +162,6 @@ func formatHCL(src []byte) []byte {
 	}
 	out := hclwrite.Format(append(without, src[at:]...))
 	return []byte(strings.NewReplacer(back...).Replace(string(out)))
-}
-
-// standardInput formats what is piped in.
-func (f *formatter) standardInput() error {
-	const name = "standard input"
-	src, err := io.ReadAll(io.LimitReader(os.Stdin, 2<<20)) // anything longer than a plan may be is rejected
-	if err != nil {
-		return err
-	}
-	out, problems := formatPlan(name, src)
-	switch {
-	case problems != nil:
-		f.refuse(problems)
-		return f.result()
-	case !f.check:
-		_, err = f.a.document().Write(out)
-		return err
-	}
-	f.work = !bytes.Equal(src, out)
-	return f.result()
 }
 
 // formattable lists the files to format for a path.

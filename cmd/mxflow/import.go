@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,18 +18,18 @@ import (
 func newImportCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Show the contents of another benchmark tool's result file, and how rules read it",
-		Long: `Reads the result file of another tool, shows every number with its unit and its
+		Short: "Show another benchmark tool's result, and how rules read it",
+		Long: `Reads a result file of another tool, shows every number with its unit and its
 address in rules, and prints the block that makes it part of a plan. The tool is
-recognised by the file's content:
+recognised by the content:
 
   ` + strings.Join(imported.Tools(), "\n  ") + `
 
-The numbers keep the tool's own names and definitions (--json has them) and are never
-mixed with mxflow's, because tools use one word for different things. A file that is
-damaged or of an unknown tool is refused, with what is wrong and where.`,
-		Example: "  mxflow import results/llama-benchy.json\n  mxflow import result.json --json",
-		Args:    cobra.ExactArgs(1),
+The numbers keep the tool's own names and definitions and are never mixed with
+mxflow's. A file that is damaged or unknown is refused, with what is wrong.`,
+		Example: `  mxflow import results/llama-benchy.json
+  mxflow import result.json --json`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()
 			data, err := files.ReadResult(args[0], imported.MaxSize)
@@ -38,28 +40,22 @@ damaged or of an unknown tool is refused, with what is wrong and where.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				a.printJSON(f)
-				return nil
-			}
-			printImported(a, args[0], f)
+			a.show(f, func() { printImported(a, args[0], f) })
 			return nil
 		},
 	}
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	return c
 }
 
 func printImported(a *app, path string, f *imported.File) {
-	head := "a result of " + f.Tool
-	for _, more := range []string{f.Version, f.Model, f.Date} {
-		if more != "" {
-			head += ", " + more
-		}
+	title := []string{path + ": a result of " + f.Tool, f.Version, f.Model, f.Date}
+	title = slices.DeleteFunc(title, func(s string) bool { return s == "" })
+	fmt.Fprintf(a.stdout, "%s\n\n", foreign.Line(strings.Join(title, ", ")))
+	name := blockName.ReplaceAllString(strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))), "_")
+	if name[0] < 'a' { // no word begins so
+		name = "r" + name
 	}
-	name := blockName(path)
-	fmt.Fprintln(a.stdout, foreign.Line(path+": "+head))
-	fmt.Fprintln(a.stdout)
 	var rows [][]string
 	for _, c := range f.Cells {
 		for _, m := range c.Metrics {
@@ -68,35 +64,17 @@ func printImported(a *app, path string, f *imported.File) {
 				if stat == "std" || stat == "cv" {
 					better = ""
 				}
-				rows = append(rows, []string{
-					fmt.Sprintf("imported.%s.%s.%s.%s", name, c.Name, m.Name, stat),
-					strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better,
-				})
+				address := fmt.Sprintf("imported.%s.%s.%s.%s", name, c.Name, m.Name, stat)
+				rows = append(rows, []string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better})
 			}
 		}
 	}
 	a.printTable([]string{"address in rules", "value", "unit", "better"}, rows)
-	if len(f.Notes) > 0 {
-		fmt.Fprintln(a.stdout)
-	}
 	for _, n := range f.Notes {
-		fmt.Fprintln(a.stdout, "note: "+foreign.Line(n))
+		fmt.Fprintln(a.stdout, "\nnote: "+foreign.Line(n))
 	}
 	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)
 }
 
-// blockName derives a block name from a file name.
-func blockName(path string) string {
-	base := filepath.Base(path)
-	base = strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '_'
-	}, base)
-	if name == "" || name[0] < 'a' {
-		name = "r" + name
-	}
-	return name
-}
+// blockName matches what the name of a block has not.
+var blockName = regexp.MustCompile(`[^a-z0-9_]|^$`)

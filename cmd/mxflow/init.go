@@ -15,15 +15,17 @@ func newInitCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a starter plan",
-		Long: `Writes a plan.hcl for an engine, with comments that explain each part. The one
-for the embedded engine runs as is; the others mark what to fill in. It goes into
-the current folder, or into DIR, which is created if it does not exist. An
-existing plan is never overwritten. With --agent it writes AGENTS.md and SKILL.md
-instead, which tell a coding agent how to propose ports for a sealed plan.
+		Long: `Writes plan.hcl for a kind of engine, with comments that explain each part, into
+DIR or this folder. The plan for the embedded engine runs as is; the others mark
+what to fill in. An existing plan is never overwritten.
 
-Kinds of engines: ` + strings.Join(scaffold.Kinds(), ", ") + ".",
-		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # for vLLM; openai for any other server",
-		Args:    cobra.MaximumNArgs(1),
+--agent writes AGENTS.md and SKILL.md instead, which tell a coding agent how to
+propose ports for a sealed plan.
+
+Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
+		Example: `  mxflow init
+  mxflow init --kind vllm port`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) > 0 {
@@ -32,7 +34,7 @@ Kinds of engines: ` + strings.Join(scaffold.Kinds(), ", ") + ".",
 			if agent {
 				names, err := scaffold.Agent(dir)
 				if err == nil {
-					fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n  mxflow seal --by NAME --knob KNOB --features 3 plan.hcl\n  mxflow mcp plan.hcl\n", strings.Join(names, " and "))
+					fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n  mxflow seal --knob KNOB --features 3 plan.hcl\n  mxflow mcp plan.hcl\n", strings.Join(names, " and "))
 				}
 				return err
 			}
@@ -54,8 +56,10 @@ Kinds of engines: ` + strings.Join(scaffold.Kinds(), ", ") + ".",
 			return nil
 		},
 	}
-	c.Flags().StringVar(&kind, "engine", "embedded", "kind of engine: "+strings.Join(scaffold.Kinds(), " or "))
+	c.Flags().StringVar(&kind, "kind", "embedded", kindUsage)
+	c.Flags().StringVar(&kind, "engine", "embedded", "")
+	_ = c.Flags().MarkHidden("engine") // what --kind was called
 	c.Flags().BoolVar(&agent, "agent", false, "write AGENTS.md and SKILL.md for a coding agent instead")
-	c.MarkFlagsMutuallyExclusive("agent", "engine")
+	c.MarkFlagsMutuallyExclusive("agent", "engine", "kind")
 	return c
 }

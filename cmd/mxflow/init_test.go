@@ -22,7 +22,7 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestScaffoldsAreValidAndFormatted(t *testing.T) {
 	for _, kind := range scaffold.Kinds() {
 		dir := filepath.Join(t.TempDir(), "new", "port")
-		code, out, errs := command(t, "init", "--engine", kind, dir)
+		code, out, errs := command(t, "init", "--kind", kind, dir)
 		path := filepath.Join(dir, "plan.hcl")
 		if code != 0 || !strings.Contains(out, "mxflow validate "+path) {
 			t.Fatalf("%s: exit %d\n%s%s", kind, code, out, errs)
@@ -55,7 +55,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "mine" {
 		t.Errorf("the plan is now %q", text)
 	}
-	if code, _, errs := command(t, "init", "--engine", "vlm", dir); code != 1 || !strings.Contains(errs, "Choose from: embedded, llamacpp, ollama, openai") {
+	if code, _, errs := command(t, "init", "--kind", "vlm", dir); code != 1 || !strings.Contains(errs, "Choose from: embedded, llamacpp, ollama, openai") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

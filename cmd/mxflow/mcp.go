@@ -25,15 +25,13 @@ func newMCPCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp [PLAN]",
 		Short: "Serve one plan to a coding agent over the Model Context Protocol",
-		Long: `Speaks the Model Context Protocol on standard input and output. An agent reads
-(validate, plan, status, explain, show, compare, profile, schema, kinds: what the
-commands print with --json, or a part of it by jq; limits: those of the seal), proposes
-within the limits of the plan's seal (propose_feature, propose_value), and measures:
-qualify and apply return at once, progress reports on them, stop ends them. No tool
-waives, retracts, measures again or changes rules. Without a seal (mxflow seal) an
-agent can only read.`,
-		Example: "  mxflow mcp plan.hcl\n  mxflow mcp --key signing.pub plan.hcl",
-		Args:    cobra.MaximumNArgs(1),
+		Long: `Speaks the Model Context Protocol on standard input and output. An agent can read
+what the commands print with --json, propose features and knob values within the
+limits of the plan's seal (mxflow seal), and measure them. It cannot waive,
+retract, measure again or change rules; without a seal it can only read.`,
+		Example: `  mxflow mcp plan.hcl
+  mxflow mcp --key signing.pub plan.hcl`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := a.planOf(args)
 			if err != nil {
@@ -45,7 +43,7 @@ agent can only read.`,
 		},
 	}
 	varFlag(c, &vars)
-	c.Flags().StringVar(&key, "key", "", "public key of the sealer, or its `file` (default: your own)")
+	keyFlag(c, &key)
 	return c
 }
 

@@ -23,14 +23,16 @@ func newPlanCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [PLAN]",
 		Short: "Show what an apply would do, in order, and why",
-		Long: `Shows each node of PLAN, or of the plan of this folder: reuse (the recorded outcome is
-kept), decide (from launches on record, or from those to be made) or measure, and why; how
-many launches that takes and about how long. A rule that was relaxed after its launches were
-seen is measured again, unless --on-seen-data lets it decide on them. Nodes behind a gate
-that is still open are marked. Changes since the last apply come first. Nothing is
-started and nothing is written.`,
-		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl\n  mxflow plan --detailed-exitcode plan.hcl",
-		Args:    cobra.MaximumNArgs(1),
+		Long: `Shows for each node whether an apply would reuse the recorded outcome, decide
+from launches on record, or measure; why, how many launches that takes and about
+how long. Changes since the last apply come first. Nothing is started or written.
+
+A rule that was relaxed after its launches were seen is measured again, unless
+--on-seen-data lets it decide on them.`,
+		Example: `  mxflow plan plan.hcl
+  mxflow plan --rerun all plan.hcl
+  mxflow plan --detailed-exitcode plan.hcl`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fold()
 			path, err := a.planOf(args)
@@ -87,12 +89,11 @@ started and nothing is written.`,
 	}
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
-	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply; shows what it would measure again")
-	c.Flags().StringArrayVar(&target, "target", nil, "as in apply; shows what it would leave out")
+	nodeFlags(c, &rerun, &target)
 	onSeenFlag(c, &onSeen)
 	reuseFlag(c, &reuse)
-	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 0 if an apply would keep every outcome, otherwise with 2")
-	a.jsonFlag(c, "print as JSON")
+	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 unless an apply would reuse every outcome")
+	a.jsonFlag(c)
 	return c
 }
 

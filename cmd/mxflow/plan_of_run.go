@@ -94,7 +94,7 @@ func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
 	}
 	switch {
 	case now.kept == nil:
-		return nil, errors.New("nothing was applied here")
+		return nil, errors.New("nothing was applied here: run mxflow apply first")
 	case now.State == asApplied:
 		return now.plan, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/export"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/ci"
 	"github.com/mxflow/mxflow/runtime/report/tree"
@@ -21,31 +22,44 @@ import (
 
 func newReportCommand(a *app) *cobra.Command {
 	var dir, format string
-	var force, pr bool
+	var force bool
 	c := &cobra.Command{
 		Use:   "report [PLAN]",
-		Short: "Write the results as Markdown, as an HTML page, for CI or as files to commit",
-		Long: `Writes the answer in a sentence, the gates, and each feature with the numbers that
-decided it, as one Markdown page. --format html writes one self-contained file for a
-browser: the answer, the stack, what each port changed, and every launch as a point.
+		Short: "Write the results as a page, Markdown, files to commit or for CI",
+		Long: `Prints the results as Markdown: the answer in a sentence, the gates, and each
+feature with the numbers that decided it. --format prints another form:
 
---dir writes a folder of files to commit: BENCHMARK_RESULTS.md, FEATURE_MATRIX.md,
-porting/FEATURE_<name>.md for each feature, UPSTREAM_TODOS.md and TEST_LOGS/. Your
-own text is kept in notes, improve, blocked_by and superseded_by of the plan's
-features, and between <!-- keep NAME --> and <!-- /keep --> in the files. A file that
-mxflow did not write is refused; --force replaces only its own. Writing again without
-new results changes no file.
+  html       one page for a browser: the stack, what each port changed, every launch
+  junit      fail and inconclusive are failures; error, invalid, locked and
+             undecided are errors; waived nodes are skipped
+  github     for a job summary or a comment
+  pr         what vLLM and llama.cpp ask for in a pull request about performance
+  csv        a row per launch that counts, a column per metric
+  benchstat  the same for benchstat -col /variant FILE
 
---format junit is red exactly when an apply does not end with 0: fail and
-inconclusive are failures; error, invalid, locked and undecided are errors; waived
-nodes, and those that their gate does without, are skipped. --format github is for a
-step summary or a comment. docs/reports.md shows both in a workflow.`,
-		Example: "  mxflow report plan.hcl > RESULTS.md\n  mxflow report plan.hcl --dir docs\n  mxflow report --format html plan.hcl > results.html\n  mxflow report --format junit > mxflow.xml\n  mxflow report --format github >> \"$GITHUB_STEP_SUMMARY\"",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+--dir writes files for a team to commit. Text of your own stays in the plan's notes,
+and between <!-- keep NAME --> and <!-- /keep -->. A file that mxflow did not
+write is refused; --force replaces only its own.`,
+		Example: `  mxflow report --format html plan.hcl > results.html
+  mxflow report --format github plan.hcl >> "$GITHUB_STEP_SUMMARY"
+  mxflow report --dir docs plan.hcl`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
 			write, known := reportFormats[format]
-			if !known {
+			var forms []string
+			for flag, given := range map[string]bool{"--dir": dir != "", "--json": a.json, "--format": format != "md"} {
+				if given {
+					forms = append(forms, flag)
+				}
+			}
+			slices.Sort(forms)
+			switch {
+			case !known:
 				return fmt.Errorf("--format %s: use %s; --json for JSON", format, verdict.Joined(slices.Sorted(maps.Keys(reportFormats)), "or"))
+			case force && dir == "":
+				return errors.New("--force replaces changed files of --dir: name one")
+			case len(forms) > 1:
+				return fmt.Errorf("%s are different forms of the report: use one", verdict.And(forms))
 			}
 			st, err := a.reader(args)
 			if err != nil {
@@ -53,39 +67,42 @@ step summary or a comment. docs/reports.md shows both in a workflow.`,
 			}
 			defer st.Close()
 			switch {
-			case a.json && format != "md":
-				return fmt.Errorf("--json and --format %s are two formats: use one", format)
-			case dir != "" && (a.json || format != "md"):
-				return errors.New("--dir writes its own files: remove --json and --format")
-			case pr && (a.json || dir != "" || format != "md"):
-				return errors.New("--pr prints its own page: redirect it with > FILE, without --json, --dir and --format")
-			case force && dir == "":
-				return errors.New("--force replaces changed files of --dir: name one")
-			case pr:
-				return ci.PullRequest(a.stdout, st)
+			case dir != "":
+				return writeTree(a, args, st, dir, force)
 			case a.json:
 				a.printJSON(view.StatusJSON(st))
 				return nil
-			case dir != "":
-				return writeTree(a, args, st, dir, force)
 			}
 			return write(a, st)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "md", "md, html, junit or github")
-	c.Flags().StringVar(&dir, "dir", "", "folder for files that a team commits")
-	c.Flags().BoolVar(&pr, "pr", false, "what vLLM and llama.cpp ask for in a pull request that claims performance")
+	c.Flags().StringVar(&format, "format", "md", "`FORM` of the report")
+	c.Flags().StringVar(&dir, "dir", "", "`FOLDER` for files that a team commits")
 	c.Flags().BoolVar(&force, "force", false, "replace changed files of --dir")
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	return c
 }
 
 // reportFormats write the forms of the results; that for a browser notes what it lacks.
 var reportFormats = map[string]func(*app, *store.Store) error{
-	"md":     func(a *app, st *store.Store) error { return report.Markdown(a.stdout, st) },
-	"html":   func(a *app, st *store.Store) error { return live.Page(a.stdout, st, a.note) },
-	"junit":  func(a *app, st *store.Store) error { return ci.JUnit(a.stdout, st, time.Now()) },
-	"github": func(a *app, st *store.Store) error { return ci.GitHub(a.stdout, st, time.Now()) },
+	"md":        func(a *app, st *store.Store) error { return report.Markdown(a.stdout, st) },
+	"html":      func(a *app, st *store.Store) error { return live.Page(a.stdout, st, a.note) },
+	"junit":     func(a *app, st *store.Store) error { return ci.JUnit(a.stdout, st, time.Now()) },
+	"github":    func(a *app, st *store.Store) error { return ci.GitHub(a.stdout, st, time.Now()) },
+	"pr":        func(a *app, st *store.Store) error { return ci.PullRequest(a.stdout, st) },
+	"csv":       launchesAs("csv"),
+	"benchstat": launchesAs("benchstat"),
+}
+
+// launchesAs writes every launch that counts for another tool.
+func launchesAs(format string) func(*app, *store.Store) error {
+	return func(a *app, st *store.Store) error {
+		launches, err := export.Launches(st)
+		if err != nil {
+			return err
+		}
+		return export.Formats[format](a.stdout, launches)
+	}
 }
 
 // writeTree writes the files of --dir.

@@ -14,7 +14,8 @@ import (
 func TestSingleDashes(t *testing.T) {
 	for _, c := range []struct{ args, want []string }{
 		{[]string{"apply", "-var", "a=b", "-json", "plan.hcl"}, []string{"apply", "--var", "a=b", "--json", "plan.hcl"}},
-		{[]string{"audit", "replay", "-node", "x", "-var=y=1"}, []string{"audit", "replay", "--node", "x", "--var=y=1"}},
+		{[]string{"audit", "replay", "-node", "x", "-suite=y"}, []string{"audit", "replay", "--node", "x", "--suite=y"}},
+		{[]string{"apply", "-replace=gemm", "-target", "x"}, []string{"apply", "--replace=gemm", "--target", "x"}},
 		{[]string{"engine", "check", "-keep-log", "plan.hcl"}, []string{"engine", "check", "--keep-log", "plan.hcl"}},
 		{[]string{"audit", "-nodes", "-h"}, []string{"audit", "-nodes", "-h"}},
 		{[]string{"apply", "--", "-var"}, []string{"apply", "--", "-var"}},
@@ -42,20 +43,5 @@ func TestEndingComesFirst(t *testing.T) {
 	signals := slices.Index(order, "os/signal")
 	if signals < 0 || ending != signals+1 {
 		t.Errorf("its init is number %d of %d and that of os/signal number %d: see the comment of the package", ending+1, len(order), signals+1)
-	}
-}
-
-// TestFlagsSayWhatTheyTake: not how Go failed to parse it.
-func TestFlagsSayWhatTheyTake(t *testing.T) {
-	for args, want := range map[string]string{
-		"ab --a x --b y --tg x":                    `--tg "x" is not a whole number`,
-		"ab --a x --b y --tg 99999999999999999999": `--tg "99999999999999999999" is not a whole number that fits 64 bits`,
-		"bench http://x --max-lag 3":               `--max-lag "3" is not a time such as 30s or 5m`,
-		"plan --json=perhaps":                      `--json "perhaps" is not true or false`,
-	} {
-		out, err := exec.Command(program, strings.Fields(args)...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "strconv") {
-			t.Errorf("%s: %v\n%s", args, err, out)
-		}
 	}
 }

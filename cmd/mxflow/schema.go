@@ -13,18 +13,15 @@ func newSchemaCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of YAML plans, for editors",
-		Long: `Prints a JSON Schema (2020-12) of YAML plans, for completion and checks in editors.
-It is generated from the schema that mxflow itself uses, so it fits this version:
-print it again after an update.
+		Long: `Prints the JSON Schema (2020-12) of YAML plans of this version. An editor with the
+YAML language server reads it by the first line of a plan:
 
-References, rules and cycles need the whole plan: validate checks them.
+  # yaml-language-server: $schema=mxflow.schema.json
 
-In VS Code, and any editor with the YAML language server, name it in the first line
-of a plan:
-
-  # yaml-language-server: $schema=mxflow.schema.json`,
-		Example: "  mxflow schema > mxflow.schema.json\n  mxflow schema --cases > mxtest.schema.json",
-		Args:    cobra.NoArgs,
+References, rules and cycles need the whole plan: mxflow validate checks them.`,
+		Example: `  mxflow schema > mxflow.schema.json
+  mxflow schema --cases > mxtest.schema.json`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := load.JSONSchema(steps.Registry())
 			if ofCases {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
@@ -100,9 +99,13 @@ func (p *prints) size() (columns, lines int, there bool) {
 	return 0, 0, false
 }
 
-// jsonFlag gives a subcommand --json.
-func (p *prints) jsonFlag(c *cobra.Command, what string) {
-	c.Flags().BoolVar(&p.json, "json", false, what)
+// show prints data: as JSON, or as text for people.
+func (p *prints) show(data any, text func()) {
+	if p.json {
+		p.printJSON(data)
+	} else {
+		text()
+	}
 }
 
 func (p *prints) printJSON(v any) {
@@ -159,14 +162,17 @@ func environs(name string) int {
 	return n
 }
 
-// terminal reports whether w is one, and colours are wanted.
+// terminal reports whether w is one.
 func terminal(w io.Writer) bool {
 	f, ok := bare(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// noColour is the --no-color flag.
+var noColour bool
+
 func colours(w io.Writer) bool {
-	return terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return terminal(w) && !noColour && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // hide keeps a plan's secrets out of everything that is printed from now on.

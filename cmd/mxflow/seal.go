@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,21 +24,22 @@ func newSealCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "seal [PLAN]",
 		Short: "Sign the rules of a plan, with limits for those who propose ports",
-		Long: `Signs what a plan judges by: rules, workloads, protocols, decision, targets, engines,
-steps, and the files that their commands name. apply --sealed then refuses any change,
-with file, line, old and new value. These stay open: the values of the knobs named by
---knob, except the default; the sources of the engines named by --source; and up to
---features new features. A new feature has the criteria, protocol and parent of a
-sealed feature of its phase (or builds on the accepted stack), and sets only these
-knobs.
+		Long: `Signs what a plan judges by: rules, workloads, protocols, targets, engines, steps,
+and the files that their commands name. apply --sealed then refuses any change and
+names it. These stay open: the values of each --knob except its default, the
+sources of each --source, and --features new features that take the criteria,
+protocol and parent of a sealed feature of their phase.
 
-The key is created on first use, as mxflow/signing.key in your configuration folder;
-MXFLOW_SIGNING_KEY replaces it. Give others signing.pub, for apply --sealed --key.`,
-		Example: "  mxflow seal --by kim --knob gemm --features 5 --launches 200 --hours 8 plan.hcl\n  mxflow apply --sealed plan.hcl",
-		Args:    cobra.MaximumNArgs(1),
+The key is made on first use; mxflow audit key prints its public half.
+MXFLOW_SIGNING_KEY replaces it.`,
+		Example: `  mxflow seal --knob gemm --features 5 --launches 200 --hours 8 plan.hcl
+  mxflow apply --sealed plan.hcl`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if strings.TrimSpace(by) == "" {
-				return errors.New("--by is missing: name who seals the plan")
+			a.fold()
+			by, err := author(by)
+			if err != nil {
+				return err
 			}
 			path, err := a.planOf(args)
 			if err != nil {
@@ -75,28 +74,30 @@ MXFLOW_SIGNING_KEY replaces it. Give others signing.pub, for apply --sealed --ke
 			if err := files.Replace(out, signed); err != nil {
 				return err
 			}
-			if a.json {
-				a.printJSON(map[string]any{"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits, "false_pass": s.FalsePass, "chance": s.Chance(sealing.AllTries(s))})
-				return nil
-			}
-			fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, verdict.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
-			if n := limits.Features; n > 0 {
-				fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains nothing passes with a chance of at most %.3g%%.\n",
-					verdict.Count(n, "proposed feature"), 100*s.FalsePass, 100*sealing.AllTries(s), 100*s.Chance(sealing.AllTries(s)))
-			}
+			tries := sealing.AllTries(s)
+			a.show(map[string]any{
+				"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits,
+				"false_pass": s.FalsePass, "chance": s.Chance(tries),
+			}, func() {
+				fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, verdict.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
+				if n := limits.Features; n > 0 {
+					fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains nothing passes with a chance of at most %.3g%%.\n",
+						verdict.Count(n, "proposed feature"), 100*s.FalsePass, 100*tries, 100*s.Chance(tries))
+				}
+			})
 			return nil
 		},
 	}
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
-	c.Flags().StringVar(&by, "by", "", "who seals (required)")
-	c.Flags().StringVar(&out, "out", "", "write the seal to this `file` (default: plan.seal beside the plan)")
-	c.Flags().StringArrayVar(&limits.Knobs, "knob", nil, "knob, or knob.value, that can be changed (repeatable)")
-	c.Flags().StringArrayVar(&limits.Sources, "source", nil, "engine, as kind.name, whose source can be changed (repeatable)")
+	byFlag(c, &by)
+	c.Flags().StringVar(&out, "out", "", "write to this `FILE` (default: beside the plan)")
+	c.Flags().StringArrayVar(&limits.Knobs, "knob", nil, "knob, or `KNOB.VALUE`, that can be changed (repeatable)")
+	c.Flags().StringArrayVar(&limits.Sources, "source", nil, "`ENGINE` whose source can be changed (repeatable)")
 	c.Flags().IntVar(&limits.Features, "features", 0, "how many features can be proposed")
-	c.Flags().IntVar(&limits.Launches, "launches", 0, "launches that all sealed applies together can make (0: no limit)")
+	c.Flags().IntVar(&limits.Launches, "launches", 0, "launches that all applies can make (0: no limit)")
 	c.Flags().Float64Var(&limits.Hours, "hours", 0, "hours that their launches can take (0: no limit)")
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	return c
 }
 

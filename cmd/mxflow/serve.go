@@ -16,16 +16,12 @@ func newServeCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [PLAN]",
 		Short: "Show the results and the current run in a browser",
-		Long: `Serves the page of report --format html on 127.0.0.1, and keeps it up to date during an
-apply: phase, feature and launch with the last speed and the time left, each launch
-beside the level that its rule needs, and each verdict as it is decided. The last one
-stays. The address has a random token: without it nothing is shown, and nobody can
-change anything. Ctrl-C stops it.
-
-It reads the state directory and needs no lock. While no page is open it does nothing;
-for an open page it checks once per second for new records.`,
-		Example: "  mxflow serve plan.hcl\n  mxflow serve --port 8080 plan.hcl",
-		Args:    cobra.MaximumNArgs(1),
+		Long: `Serves the page of report --format html on 127.0.0.1 and keeps it up to date while
+an apply runs. The address has a random token: without it nothing is shown, and
+nobody can change anything. Ctrl-C stops it.`,
+		Example: `  mxflow serve plan.hcl
+  mxflow serve --port 8080 plan.hcl`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			st, err := a.reader(args)
 			if err != nil {

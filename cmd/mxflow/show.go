@@ -11,11 +11,10 @@ func newShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show RUN [PLAN]",
 		Short: "Show one run: its decisions, launches and measurements",
-		Long: "RUN is a run's ID, the beginning of one, or latest; or the ID of one launch, for which\n" +
-			"every metric with all its statistics is shown, as --all does for each launch of a run.",
-		Example: "  mxflow show latest examples/quickstart/plan.hcl\n" +
-			"  mxflow show --json latest\n" +
-			"  mxflow show --all latest",
+		Long: `RUN is a run's ID, the beginning of one, or latest; or the ID of one launch, for
+which every metric with all its statistics is shown, as --all does for each.`,
+		Example: `  mxflow show latest plan.hcl
+  mxflow show --all latest`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()
@@ -44,7 +43,7 @@ func newShowCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	c.Flags().BoolVar(&all, "all", false, "every metric of every launch, with all its statistics")
 	return c
 }

@@ -14,12 +14,12 @@ func newStatusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [PLAN]",
 		Short: "Show where each phase stands",
-		Long: `Shows whether an apply is running or was killed, whether the plan's files changed since
-they were applied, and the newest decision about each step, feature and gate in the
-plan's order, including nodes that are locked, not reached yet or no longer in the
-plan; the accepted stack with the gain of each part and the resulting knob values; the
-plan's targets, which are beaten and by how much; and the outcome of the hypotheses. It
-reads the state directory beside PLAN, or in the current folder, and needs no lock.`,
+		Long: `Shows the newest decision of each step, feature and gate in the plan's order, and
+what is locked or was not reached; the accepted stack with the gain of each part,
+targets and hypotheses; and whether an apply is running, or the plan has changed
+since.`,
+		Example: `  mxflow status
+  mxflow status --json plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()
@@ -49,7 +49,7 @@ reads the state directory beside PLAN, or in the current folder, and needs no lo
 			return nil
 		},
 	}
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	return c
 }
 

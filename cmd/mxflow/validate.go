@@ -15,12 +15,12 @@ func newValidateCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [PLAN]",
 		Short: "Find every mistake in a plan before anything starts",
-		Long: `Checks names, references, cycles and types, and compiles every rule against what the
-plan declares. All mistakes are reported at once, each with its place in the file and
-what to do. Case files beside the plan are read too (see mxflow test). Nothing is
-started and no state is touched.`,
-		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
-		Args:    cobra.MaximumNArgs(1),
+		Long: `Checks names, references, cycles and types, and compiles every rule. All mistakes
+are reported at once, each with its line and what to do. Cases beside the plan
+are checked too (mxflow test). Nothing is started or written.`,
+		Example: `  mxflow validate plan.hcl
+  mxflow validate --var model=small plan.hcl`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := a.planOf(args)
 			if err != nil {
@@ -43,19 +43,18 @@ started and no state is touched.`,
 					rules += len(ph.Gate.Rules)
 				}
 			}
-			if a.json {
-				a.printJSON(map[string]any{
-					"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": loaded.Plan.Name, "digest": loaded.Plan.Digest(),
-					"phases": len(loaded.Plan.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
-				})
-				return nil
-			}
-			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", path, verdict.Count(len(loaded.Plan.Phases), "phase"), verdict.Count(features, "feature"), verdict.Count(rules, "rule"))
+			a.show(map[string]any{
+				"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": loaded.Plan.Name, "digest": loaded.Plan.Digest(),
+				"phases": len(loaded.Plan.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
+			}, func() {
+				fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", path, verdict.Count(len(loaded.Plan.Phases), "phase"),
+					verdict.Count(features, "feature"), verdict.Count(rules, "rule"))
+			})
 			return nil
 		},
 	}
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
-	a.jsonFlag(c, "print diagnostics as JSON")
+	a.jsonFlag(c)
 	return c
 }

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	goruntime "runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine/embedded"
-	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // version of mxflow. With the build it stands in every ledger record of a run.
@@ -80,24 +77,19 @@ var tool = "mxflow " + built.name()
 
 func newVersionCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of mxflow, its source and its contents",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version of mxflow; with --json, how it was built",
+		Example: "  mxflow version --json",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				a.printJSON(map[string]any{
-					"mxflow": version, "build": built, "embedded_engine": embedded.Version, "go": goruntime.Version(),
-					"os": goruntime.GOOS, "arch": goruntime.GOARCH,
-				})
-				return nil
-			}
-			fmt.Fprintln(a.stdout, versionLine())
-			fmt.Fprintf(a.stdout, "source: %s%s\nflags: %s\n", cmp.Or(built.Revision, built.Module, "unknown"),
-				verdict.Behind(", ", built.Time)+map[bool]string{true: ", modified since"}[built.Modified], cmp.Or(strings.Join(built.Flags, " "), "none"))
+			a.show(map[string]any{
+				"mxflow": version, "build": built, "embedded_engine": embedded.Version, "go": goruntime.Version(),
+				"os": goruntime.GOOS, "arch": goruntime.GOARCH,
+			}, func() { fmt.Fprintln(a.stdout, versionLine()) })
 			return nil
 		},
 	}
-	a.jsonFlag(c, "print as JSON")
+	a.jsonFlag(c)
 	return c
 }
 

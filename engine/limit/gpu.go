@@ -1,10 +1,5 @@
 package limit
 
-import (
-	"maps"
-	"slices"
-)
-
 // GPU is a GPU's data sheet, in bytes and operations per second.
 type GPU struct {
 	Bandwidth float64
@@ -64,9 +59,6 @@ var gpus = map[string]GPU{
 	"Tesla V100-SXM2-16GB": {900 * gb, rates(125, 0, 0), 40 * mb},
 	"Tesla V100-SXM2-32GB": {900 * gb, rates(125, 0, 0), 40 * mb},
 }
-
-// GPUNames returns the names of GPUs with known data sheets.
-func GPUNames() []string { return slices.Sorted(maps.Keys(gpus)) }
 
 // rate is the rate for weights of so many bits: of the nearest format that is no smaller.
 func (g GPU) rate(bits int) float64 {

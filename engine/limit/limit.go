@@ -25,9 +25,6 @@ type Basis struct {
 type Machine struct {
 	GPUs []GPU
 	Name string
-	// Reached is how many bytes per second a benchmark read on all of them together,
-	// which replaces the data sheets' value; 0 if unknown.
-	Reached float64
 }
 
 // Of returns GPUs by their names. The error names an unknown one.
@@ -60,9 +57,6 @@ func (m Machine) sum(of func(GPU) float64) (sum float64) {
 
 // Bandwidth is how many bytes per second all GPUs read together.
 func (m Machine) Bandwidth() float64 {
-	if m.Reached > 0 {
-		return m.Reached
-	}
 	return m.sum(func(g GPU) float64 { return g.Bandwidth })
 }
 

@@ -16,8 +16,6 @@ func TestWork(t *testing.T) {
 	}
 	oss := read(t, gptOSS20B)
 	h100 := Machine{GPUs: []GPU{gpus["NVIDIA H100 80GB HBM3"]}}
-	measured := h100
-	measured.Reached = 3000 * gb
 	for name, c := range map[string]struct {
 		work []Work
 		on   Machine
@@ -33,7 +31,6 @@ func TestWork(t *testing.T) {
 			{Head, 1.15827, 1.15827, 345.7, Memory},
 		}},
 		// What a benchmark reached counts instead of the data sheet.
-		"measured bandwidth": {oss.Decode(1, 1000)[:1], measured, []row{{Dense, 1.27844, 1.27844, 426.1, Memory}}},
 		// Eight tokens use 21.005 of 32 experts on average, 5.2513 times as many as one does.
 		"eight requests": {oss.Decode(8, 1000), h100, []row{
 			{Dense, 1.27844, 10.2275, 381.6, Memory},

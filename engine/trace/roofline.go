@@ -32,12 +32,11 @@ type Span struct {
 type Roofline struct {
 	Phase    string `json:"phase"`
 	Requests int    `json:"requests,omitempty"`
-	// Model and Machine are what its limits refer to, with the bandwidth in GB/s,
-	// measured by a benchmark or from data sheets. All are empty if there is no limit.
+	// Model and Machine are what its limits refer to, with the data sheets' bandwidth in
+	// GB/s. All are empty if there is no limit.
 	Model     string  `json:"model,omitempty"`
 	Machine   string  `json:"machine,omitempty"`
 	Bandwidth float64 `json:"bandwidth_gb_s,omitempty"`
-	Measured  bool    `json:"bandwidth_measured,omitempty"`
 	Context   float64 `json:"context,omitempty"`
 	// Step is the end-to-end time of one without a profiler: a span if that was not
 	// measured, and 0 if the profile only has sums of kernels.
@@ -145,7 +144,7 @@ func (r *Roofline) limit(p *Part, on Basis) {
 	}
 	r.Context = on.Context
 	r.Model, r.Machine = on.Model.Type, on.Machine.Name
-	r.Bandwidth, r.Measured = on.Machine.Bandwidth()/1e9, on.Machine.Reached > 0
+	r.Bandwidth = on.Machine.Bandwidth() / 1e9
 	for _, w := range on.Model.Decode(r.Requests, on.Context) {
 		seconds, waits := on.Machine.Least(w)
 		if !(seconds > 0) {

@@ -64,7 +64,7 @@ func TestArmsStand(t *testing.T) {
 	var got []string
 	for _, a := range Arms(s.st) {
 		v, _ := a.Of("chat.tg", "median")
-		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.WithoutCauses()))
+		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.Bare()))
 	}
 	if want := "s-1 baseline 3 20.07 ± 0.3|s-1 draft[short] 3 40.07 ± 0.31"; strings.Join(got, "|") != want {
 		t.Errorf("%s, want %s", strings.Join(got, "|"), want)

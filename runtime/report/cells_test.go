@@ -67,8 +67,8 @@ func TestGroupsWithoutCells(t *testing.T) {
 	}
 }
 
-// TestBrief: the log of zero is no number, and no mean is zero for it.
-func TestBrief(t *testing.T) {
+// TestValueBrief: the log of zero is no number, and no mean is zero for it.
+func TestValueBrief(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
 		want   string

@@ -88,17 +88,17 @@ func TestRangeHolds(t *testing.T) {
 					k.add(made("", "b", "benchmark", "w", 60, seconds(70)))
 				}
 				var pieces []piece
-				stop, took := 4+4*draw.IntN(2), 0.0
+				stop, launchTime := 4+4*draw.IntN(2), 0.0
 				for round := range 8 {
 					for variant, mean := range map[string]float64{"a": 100, "b": 70} {
 						l := toMake(variant, "benchmark", "w", "org/model", 0)
 						l.Sure = round < 4
 						if pieces = append(pieces, l); round < stop {
-							took += seconds(mean)
+							launchTime += seconds(mean)
 						}
 					}
 				}
-				if e := k.of(pieces); e.Low <= took && took <= e.High {
+				if e := k.of(pieces); e.Low <= launchTime && launchTime <= e.High {
 					holds++
 				}
 			}
@@ -202,7 +202,7 @@ func TestTimeLeft(t *testing.T) {
 				}
 			}
 			by := map[string]*ledger.Launch{}
-			c := newClock(&Known{}, plan, func(id string) (*ledger.Launch, bool) { return by[id], by[id] != nil })
+			c := newClock(&LaunchHistory{}, plan, func(id string) (*ledger.Launch, bool) { return by[id], by[id] != nil })
 			see := func(ev runtime.Event) {
 				ev.Elapsed = at
 				ev = c.timed(ev)

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -37,33 +37,10 @@ type JobAnswer struct {
 	ETA     float64 `json:"eta,omitempty"`
 	Exit    *int    `json:"exit,omitempty"`
 	Verdict string  `json:"verdict,omitempty"`
-	// Nodes are those that were decided.
-	Nodes []statusNode     `json:"nodes,omitempty"`
+	// Nodes are those that were decided, as events of apply --json.
+	Nodes []runtime.Event  `json:"nodes,omitempty"`
 	Notes []verdict.Reason `json:"notes,omitempty"`
 	Error string           `json:"error,omitempty"`
-	Next  []nextCall       `json:"next,omitempty"`
-}
-
-// statusNode is a node and its state, briefly: explain has the causes and numbers.
-type statusNode struct {
-	Node    string  `json:"node"`
-	Verdict string  `json:"verdict,omitempty"`
-	Reasons []brief `json:"reasons,omitempty"`
-}
-
-// brief is a reason with its causes and numbers only in its text.
-type brief struct {
-	Text    string          `json:"text"`
-	Kind    code.Kind       `json:"kind"`
-	Subject string          `json:"subject,omitempty"`
-	Verdict verdict.Verdict `json:"verdict,omitempty"`
-}
-
-func briefs(reasons []verdict.Reason) (out []brief) {
-	for _, r := range reasons {
-		out = append(out, brief{r.String(), r.Kind, r.Subject, r.Verdict})
-	}
-	return out
 }
 
 func (j *job) running() bool {
@@ -86,40 +63,37 @@ func (j *job) end() {
 	}
 }
 
-func (j *job) Note(n verdict.Reason) {
+// tell changes what is answered of the job.
+func (j *job) tell(change func(*JobAnswer)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.says.Notes = append(j.says.Notes, n)
+	change(&j.says)
 }
 
-func (j *job) Begin(s apply.Start) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.says.Run = s.Run
-}
+func (j *job) Note(n verdict.Reason) { j.tell(func(s *JobAnswer) { s.Notes = append(s.Notes, n) }) }
+
+func (j *job) Begin(start apply.Start) { j.tell(func(s *JobAnswer) { s.Run = start.Run }) }
 
 func (j *job) Event(ev runtime.Event) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if ev.Node != "" {
-		j.says.Node = ev.Node
-	}
-	if ev.Made > 0 || ev.Left > 0 {
-		j.says.Made, j.says.Left = ev.Made, ev.Left
-	}
-	if ev.Elapsed > 0 {
-		j.says.Elapsed, j.says.ETA = ev.Elapsed, ev.ETA
-	}
-	if ev.Type == "node_done" && ev.Action != runtime.Reuse {
-		j.says.Nodes = append(j.says.Nodes, statusNode{Node: ev.Node, Verdict: ev.Verdict, Reasons: briefs(ev.Reasons)})
-	}
+	j.tell(func(s *JobAnswer) {
+		s.Node = cmp.Or(ev.Node, s.Node)
+		if ev.Made > 0 || ev.Left > 0 {
+			s.Made, s.Left = ev.Made, ev.Left
+		}
+		if ev.Elapsed > 0 {
+			s.Elapsed, s.ETA = ev.Elapsed, ev.ETA
+		}
+		if ev.Type == "node_done" && ev.Action != runtime.Reuse {
+			s.Nodes = append(s.Nodes, ev)
+		}
+	})
 }
 
 func (j *job) End(res *apply.Result) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	exit := res.Exit
-	j.says.Exit, j.says.Verdict = &exit, string(res.End.Verdict)
+	j.tell(func(s *JobAnswer) {
+		exit := res.Exit
+		s.Exit, s.Verdict = &exit, string(res.End.Verdict)
+	})
 }
 
 func (j *job) answer() JobAnswer {
@@ -133,16 +107,11 @@ func (j *job) answer() JobAnswer {
 	out.Nodes, out.Notes = slices.Clone(out.Nodes), slices.Clone(out.Notes)
 	switch {
 	case running:
-		out.State, out.Next = "running", []nextCall{{Tool: "progress", Code: "running"}}
+		out.State = "running"
 	case j.err != nil:
 		out.State, out.Error = "failed", j.err.Error()
 	default:
 		out.State = "done"
-		for _, n := range out.Nodes {
-			if n.Verdict != string(verdict.Pass) && len(out.Next) < 3 {
-				out.Next = append(out.Next, nextCall{"explain", n.Node, n.Verdict})
-			}
-		}
 	}
 	return out
 }
@@ -152,19 +121,15 @@ type qualifyAsk struct {
 }
 
 func (s *server) qualify(_ context.Context, ask qualifyAsk) (any, error) {
-	return s.begin([]string{runtime.QualifyID(ask.Feature)})
+	return s.apply(s.ctx, applyAsk{[]string{runtime.QualifyID(ask.Feature)}})
 }
 
 type applyAsk struct {
 	Target []string `json:"target,omitempty" jsonschema:"features, phases or nodes; the whole plan if empty"`
 }
 
+// apply starts one under the seal.
 func (s *server) apply(_ context.Context, ask applyAsk) (any, error) {
-	return s.begin(ask.Target)
-}
-
-// begin starts an apply under the seal.
-func (s *server) begin(target []string) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job.running() {
@@ -178,7 +143,7 @@ func (s *server) begin(target []string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := apply.Named(g, nil, target); err != nil {
+	if _, _, err := apply.Named(g, nil, ask.Target); err != nil {
 		return nil, err
 	}
 	moved, err := is.Changes(loaded.Plan)
@@ -194,7 +159,7 @@ func (s *server) begin(target []string) (any, error) {
 	go func() {
 		defer close(j.done)
 		defer stop()
-		err := s.Apply(ctx, is, loaded, g, target, j)
+		err := s.Apply(ctx, is, loaded, g, ask.Target, j)
 		j.mu.Lock()
 		j.err = err
 		j.mu.Unlock()

@@ -12,8 +12,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -74,19 +72,8 @@ type server struct {
 	ctx context.Context
 
 	// mu is held while a tool works: loading redacts secrets for all of them.
-	mu     sync.Mutex
-	loaded *load.Result
-	graph  *runtime.Graph
-	job    *job
-}
-
-// nextCall is a suggested next tool call.
-type nextCall struct {
-	Tool string `json:"tool"`
-	// Of is its argument: a feature, a node, a file with its line.
-	Of string `json:"of,omitempty"`
-	// Code is the reason: "refused", "undecided", "running", …
-	Code string `json:"code"`
+	mu  sync.Mutex
+	job *job
 }
 
 func (s *server) tools() *mcp.Server {
@@ -130,40 +117,14 @@ func (s *server) secrets() *redact.Redactor {
 	return s.Secrets()
 }
 
-// load is the plan from its present files, cached while they are unchanged.
+// load is the plan from its present files.
 func (s *server) load() (*load.Result, *runtime.Graph, error) {
-	if s.loaded != nil && s.sameFiles() {
-		return s.loaded, s.graph, nil
-	}
-	s.loaded = nil
 	res := s.Load()
 	if !res.OK() {
 		return res, nil, errors.New(res.Diagnostics.Error())
 	}
 	g, err := runtime.NewGraph(res.Plan)
-	if err == nil {
-		s.loaded, s.graph = res, g
-	}
 	return res, g, err
-}
-
-// sameFiles reports whether the plan's one file, and what it reads, is unchanged since it
-// was loaded.
-func (s *server) sameFiles() bool {
-	if info, err := os.Stat(s.Path); err != nil || info.IsDir() {
-		return false // which may have more files by now
-	}
-	for name, text := range s.loaded.Sources {
-		if now, err := os.ReadFile(filepath.FromSlash(name)); err != nil || !bytes.Equal(now, text) {
-			return false
-		}
-	}
-	for _, f := range s.loaded.Plan.NamedFiles() {
-		if runtime.FileDigest(f.Path) != f.Digest {
-			return false
-		}
-	}
-	return true
 }
 
 // recorded is the state of the plan, nil if nothing was applied.

@@ -3,6 +3,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/mxflow/mxflow/plans/lang"
 	planseal "github.com/mxflow/mxflow/plans/seal"
@@ -51,7 +53,6 @@ type ProposedAnswer struct {
 	// plan.
 	Refused     []planseal.Change `json:"refused,omitempty"`
 	Diagnostics any               `json:"diagnostics,omitempty"`
-	Next        []nextCall        `json:"next,omitempty"`
 }
 
 // word is a valid name of a proposal: it is written between quotes in a plan.
@@ -61,8 +62,7 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 	if !word.MatchString(ask.Name) {
 		return nil, fmt.Errorf("name %q: the name of a feature is a word of letters, digits, _ and -", ask.Name)
 	}
-	next := []nextCall{{Tool: "qualify", Of: ask.Name, Code: "proposed"}, {Tool: "plan", Of: ask.Name, Code: "proposed"}}
-	return s.propose(next, func(body *hclwrite.Body) error {
+	return s.propose(func(body *hclwrite.Body) error {
 		phase := body.FirstMatchingBlock("phase", []string{ask.Phase})
 		if phase == nil {
 			return elsewhere{"phase", ask.Phase}
@@ -103,7 +103,7 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 		if ask.Summary != "" {
 			own.Body().SetAttributeValue("summary", cty.StringVal(ask.Summary))
 		}
-		own.Body().SetAttributeValue("set", texts(ask.Set))
+		own.Body().SetAttributeValue("set", literal(ask.Set))
 		if ask.Metric != "" {
 			h := own.Body().AppendNewBlock("hypothesis", nil).Body()
 			h.SetAttributeValue("metric", cty.StringVal(ask.Metric))
@@ -120,7 +120,7 @@ func (s *server) proposeValue(_ context.Context, ask valueAsk) (any, error) {
 	if !word.MatchString(ask.Value) {
 		return nil, fmt.Errorf("value %q: the name of a value is a word of letters, digits, _ and -", ask.Value)
 	}
-	return s.propose([]nextCall{{Tool: "propose_feature", Of: ask.Knob + " = " + ask.Value, Code: "proposed"}}, func(body *hclwrite.Body) error {
+	return s.propose(func(body *hclwrite.Body) error {
 		knob := body.FirstMatchingBlock("knob", []string{ask.Knob})
 		if knob == nil {
 			return elsewhere{"knob", ask.Knob}
@@ -130,30 +130,22 @@ func (s *server) proposeValue(_ context.Context, ask valueAsk) (any, error) {
 		}
 		v := knob.Body().AppendNewBlock("value", []string{ask.Value}).Body()
 		if len(ask.Env) > 0 {
-			v.SetAttributeValue("env", texts(ask.Env))
+			v.SetAttributeValue("env", literal(ask.Env))
 		}
 		if len(ask.Settings) > 0 {
-			settings := map[string]cty.Value{}
-			for name, value := range ask.Settings {
-				is, err := plainValue(value)
-				if err != nil {
-					return fmt.Errorf("settings.%s: %w", name, err)
-				}
-				settings[name] = is
-			}
-			v.SetAttributeValue("settings", cty.ObjectVal(settings))
+			v.SetAttributeValue("settings", literal(ask.Settings))
 		}
 		if len(ask.Args) > 0 {
-			v.SetAttributeValue("args", textList(ask.Args))
+			v.SetAttributeValue("args", literal(ask.Args))
 		}
 		if ask.Ref != "" {
 			v.AppendNewBlock("source", []string{ask.Source}).Body().SetAttributeValue("ref", cty.StringVal(ask.Ref))
 		}
 		if len(ask.MustSee) > 0 {
-			v.AppendNewBlock("must_see", nil).Body().SetAttributeValue("log", textList(ask.MustSee))
+			v.AppendNewBlock("must_see", nil).Body().SetAttributeValue("log", literal(ask.MustSee))
 		}
 		if len(ask.MustNotSee) > 0 {
-			v.AppendNewBlock("must_not_see", nil).Body().SetAttributeValue("log", textList(ask.MustNotSee))
+			v.AppendNewBlock("must_not_see", nil).Body().SetAttributeValue("log", literal(ask.MustNotSee))
 		}
 		return nil
 	})
@@ -197,7 +189,7 @@ func rewritten(name string, text []byte, edit func(*hclwrite.Body) error) ([]byt
 }
 
 // propose writes the plan after edit, if the seal allows it.
-func (s *server) propose(next []nextCall, edit func(*hclwrite.Body) error) (any, error) {
+func (s *server) propose(edit func(*hclwrite.Body) error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job.running() {
@@ -218,42 +210,24 @@ func (s *server) propose(next []nextCall, edit func(*hclwrite.Body) error) (any,
 		return out, nil
 	}
 	if out.Refused, err = is.Changes(res.Plan); err != nil || len(out.Refused) > 0 {
-		out.Next = []nextCall{{Tool: "limits", Code: "refused"}}
 		return out, err
 	}
 	if err := s.Write(name, text); err != nil {
 		return nil, err
 	}
-	out.Written, out.Next = true, next
+	out.Written = true
 	return out, nil
 }
 
-func texts(m map[string]string) cty.Value {
-	values := map[string]cty.Value{}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		values[name] = cty.StringVal(m[name])
+// literal is a value of JSON as one of a plan: text in it is not evaluated.
+func literal(v any) cty.Value {
+	var is ctyjson.SimpleJSONValue
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = is.UnmarshalJSON(text)
 	}
-	return cty.ObjectVal(values)
-}
-
-func textList(list []string) cty.Value {
-	var values []cty.Value
-	for _, t := range list {
-		values = append(values, cty.StringVal(t))
+	if err != nil { // of what came as JSON
+		return cty.NullVal(cty.DynamicPseudoType)
 	}
-	return cty.TupleVal(values)
-}
-
-func plainValue(v any) (cty.Value, error) {
-	switch v := v.(type) {
-	case string:
-		return cty.StringVal(v), nil
-	case bool:
-		return cty.BoolVal(v), nil
-	case float64:
-		return cty.NumberFloatVal(v), nil
-	case nil:
-		return cty.NullVal(cty.DynamicPseudoType), nil
-	}
-	return cty.NilVal, fmt.Errorf("%v is neither text, number, true or false, nor null", v)
+	return is.Value
 }

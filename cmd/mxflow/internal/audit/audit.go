@@ -21,9 +21,12 @@ import (
 
 // Host is what mxflow provides to these commands.
 type Host struct {
-	Stdout io.Writer
-	// JSON is the --json flag.
+	// Out is where people read.
+	Out func() io.Writer
+	// JSON is the --json flag, which JSONFlag adds to a command; KeyFlag adds --key.
 	JSON      *bool
+	JSONFlag  func(*cobra.Command)
+	KeyFlag   func(c *cobra.Command, into *string)
 	PrintJSON func(any)
 	// Reader opens the state directory of a plan, Evidence also an export of one.
 	Reader, Evidence func(args []string) (*store.Store, error)
@@ -31,18 +34,16 @@ type Host struct {
 	Fail func(error) error
 }
 
-func (h Host) jsonFlag(c *cobra.Command, what string) { c.Flags().BoolVar(h.JSON, "json", false, what) }
-
 // Command is mxflow audit; more are the caller's subcommands.
 func Command(h Host, more ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit [PLAN]",
 		Short: "Show every decision of gates and features with its values",
-		Long: `Shows every attempt at every gate and feature, and at a feature's criteria on each
-engine that confirms it, the old ones too: the rule, the values on both sides with
-unit and n, the verdict, and why it was decided then.
-Waivers and retractions are listed where they happened: who, why and, for a waiver, until
-when.`,
+		Long: `Shows every attempt at every gate and feature, the old ones too: the rules, the
+values on both sides, the verdict, and why it was decided then. Waivers and
+retractions are listed where they happened: who, why and until when.`,
+		Example: `  mxflow audit plan.hcl
+  mxflow audit verify plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := h.Evidence(args)
@@ -54,7 +55,7 @@ when.`,
 			return nil
 		},
 	}
-	h.jsonFlag(c, "print as JSON")
+	h.JSONFlag(c)
 	c.AddCommand(newVerifyCommand(h), newExportCommand(h), newKeyCommand(h))
 	c.AddCommand(more...)
 	return c

@@ -44,7 +44,7 @@ func printDecisions(h Host, st *store.Store) {
 		printWaiver(h, w)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(h.Stdout, "Nothing was decided here.")
+		fmt.Fprintln(h.Out(), "Nothing was decided here.")
 	}
 }
 
@@ -69,7 +69,7 @@ func printWaiver(h Host, w store.Waived) {
 	if w.Revoked {
 		word, says = "waiver revoked", fmt.Sprintf("by %s: %s", w.By, w.Reason)
 	}
-	fmt.Fprintf(h.Stdout, "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt, w.Verdict, w.Run, verdict.Second(w.Time), says)
+	fmt.Fprintf(h.Out(), "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt, w.Verdict, w.Run, verdict.Second(w.Time), says)
 }
 
 // printDecision prints a decision in full: what earlier ones said may be thousands of
@@ -79,27 +79,27 @@ func printDecision(h Host, d audited) {
 	if d.Engine != "" {
 		on = " on " + d.Engine
 	}
-	fmt.Fprintf(h.Stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, d.Because.String(), d.Run, verdict.Second(d.Time))
+	fmt.Fprintf(h.Out(), "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, d.Because.String(), d.Run, verdict.Second(d.Time))
 	if len(d.Rules) > 0 {
 		for _, line := range verdict.Lines(d.Marks()) {
-			fmt.Fprintf(h.Stdout, "  %s\n", line)
+			fmt.Fprintf(h.Out(), "  %s\n", line)
 		}
 	}
 	for _, c := range d.Confirmations {
-		fmt.Fprintf(h.Stdout, "  %s\n", page.Each(c.Reason)[0])
+		fmt.Fprintf(h.Out(), "  %s\n", page.Each(c.Reason)[0])
 	}
 	for _, r := range d.Rules {
 		decides := ""
 		if !r.Decides {
 			decides = " (recorded, does not decide)"
 		}
-		fmt.Fprintf(h.Stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
+		fmt.Fprintf(h.Out(), "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
 		for _, in := range r.Inputs {
 			line := in.Line(r.Estimate(in))
 			if !in.Missing.IsZero() {
 				line = page.Each(verdict.Say("explain.input_missing", "{subject} = missing").On(in.Path).From(in.Missing))[0]
 			}
-			fmt.Fprintf(h.Stdout, "    %s\n", line)
+			fmt.Fprintf(h.Out(), "    %s\n", line)
 		}
 	}
 	reasons := d.Findings
@@ -107,7 +107,7 @@ func printDecision(h Host, d audited) {
 		reasons = append(d.Why(), reasons...)
 	}
 	for _, reason := range page.Each(reasons...) {
-		fmt.Fprintf(h.Stdout, "  %s\n", reason)
+		fmt.Fprintf(h.Out(), "  %s\n", reason)
 	}
-	fmt.Fprintln(h.Stdout)
+	fmt.Fprintln(h.Out())
 }

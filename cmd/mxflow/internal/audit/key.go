@@ -16,16 +16,17 @@ func newKeyCommand(h Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
 		Short: "Print the public key that others verify with",
-		Long: `Prints your public key, for audit verify --key and apply --sealed --key. The key is made
-on first use, in mxflow/signing.key in the folder of your configuration;
-MXFLOW_SIGNING_KEY takes its place.`,
-		Args: cobra.NoArgs,
+		Long: `Prints your public key, for audit verify --key and apply --sealed --key. The key
+is made on first use, as mxflow/signing.key in your configuration folder;
+MXFLOW_SIGNING_KEY replaces it.`,
+		Example: "  mxflow audit key > kim.pub",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			key, err := ownKey()
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(h.Stdout, key.Public)
+			fmt.Fprintln(h.Out(), key.Public)
 			return nil
 		},
 	}

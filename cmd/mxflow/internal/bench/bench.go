@@ -17,18 +17,15 @@ import (
 	"github.com/mxflow/mxflow/steps/record"
 )
 
-// Result is the result of mxflow bench, in the form of --format json.
+// Result is the result of mxflow bench, in the form of --json.
 type Result struct {
-	Tool    string    `json:"tool"`
-	Started time.Time `json:"started"`
-	URL     string    `json:"url"`
-	Engine  string    `json:"engine"`
-	Model   string    `json:"model"`
-	Seed    int       `json:"seed"`
-	// Correction is the latency mode; numbers of different ones do not compare.
-	Correction string            `json:"latency_mode"`
-	SLO        map[string]string `json:"slo,omitempty"`
-	Dataset    *Dataset          `json:"dataset,omitempty"`
+	Tool    string            `json:"tool"`
+	Started time.Time         `json:"started"`
+	URL     string            `json:"url"`
+	Engine  string            `json:"engine"`
+	Model   string            `json:"model"`
+	Seed    int               `json:"seed"`
+	SLO     map[string]string `json:"slo,omitempty"`
 	// Coherence is "off" if answers need not be text.
 	Coherence string `json:"coherence,omitempty"`
 	// Runs are the complete ones.
@@ -56,19 +53,11 @@ func (c Cut) String() string {
 	return fmt.Sprintf("interrupted: %d of %d measurements of cells are missing", c.Missing, c.Of)
 }
 
-// Dataset is the file that prompts came from.
-type Dataset struct {
-	File string `json:"file"`
-	// Digest is the SHA-256 of its content in hexadecimal.
-	Digest string `json:"sha256"`
-	Rows   int    `json:"rows"`
-}
-
 // Cell is one cell over all runs.
 type Cell struct {
 	// Label is the field's name of the cell: "pp2048 tg32 @ d4096 c4".
 	Label string `json:"label"`
-	// Prompt and Output are in tokens; 0 if each row of a dataset has its own.
+	// Prompt and Output are in tokens.
 	Prompt      int     `json:"prompt_tokens"`
 	Output      int     `json:"output_tokens"`
 	Depth       int     `json:"depth"`

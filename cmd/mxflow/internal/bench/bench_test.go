@@ -19,7 +19,7 @@ import (
 // has nothing.
 func sampleResult(t *testing.T) *Result {
 	t.Helper()
-	r := &Result{Tool: "mxflow 1", Started: time.Unix(0, 0).UTC(), URL: "http://box:8000", Engine: "vllm", Model: "org/m|x\x1b", Seed: 7, Correction: "none"}
+	r := &Result{Tool: "mxflow 1", Started: time.Unix(0, 0).UTC(), URL: "http://box:8000", Engine: "vllm", Model: "org/m|x\x1b", Seed: 7}
 	w := plans.NewWorkload("bench")
 	w.PromptTokens, w.PromptList, w.OutputTokens, w.OutputList = []int{2048}, true, []int{32, 128}, true
 	w.Depth, w.DepthList, w.Concurrency, w.ConcurrencyList = []int{4096}, true, []int{4}, true
@@ -58,7 +58,7 @@ func recorded(w *plans.Workload, finished int) (r measure.Recording) {
 func TestBenchInterrupted(t *testing.T) {
 	w := plans.NewWorkload("bench")
 	w.PromptTokens, w.OutputTokens, w.OutputList = []int{16}, []int{4, 8, 12}, true
-	r := &Result{Correction: "none"}
+	r := &Result{}
 	for _, finished := range []int{3, 2} {
 		metrics := map[string]measure.Summary{}
 		for _, c := range w.Cells() {
@@ -74,50 +74,47 @@ func TestBenchInterrupted(t *testing.T) {
 	if r.Runs != 1 || !slices.Equal(values, []int{2, 2, 1}) || r.Interrupted != (Cut{Missing: 7, Of: 12}) {
 		t.Errorf("%d runs, values %v, %+v", r.Runs, values, r.Interrupted)
 	}
-	if text := written(t, r, "md"); !strings.Contains(text, "interrupted: 7 of 12 measurements of cells are missing") {
+	if text := markdown(r); !strings.Contains(text, "interrupted: 7 of 12 measurements of cells are missing") {
 		t.Error(text)
 	}
-	first := &Result{Correction: "none"}
+	first := &Result{}
 	first.Add(w, record.Measurement{Recording: recorded(w, 1)})
 	if first.Runs != 0 || len(first.Cells) != 1 {
 		t.Errorf("%d runs, %d cells of one that had finished one", first.Runs, len(first.Cells))
 	}
 }
 
-func written(t *testing.T, r *Result, format string) string {
-	t.Helper()
+func markdown(r *Result) string {
 	var b bytes.Buffer
-	if err := r.Write(&b, format, 0, false); err != nil {
-		t.Fatal(err)
-	}
+	r.markdown(&b)
 	return b.String()
 }
 
 func TestBenchMarkdown(t *testing.T) {
-	const want = `org/m\|x� at http://box:8000 (vllm)
+	const want = `org/m|x� at http://box:8000 (vllm)
 
-| model | test | t/s | 95% interval | window t/s | ttft ms | tpot ms | e2e ms |
-| --- | --- | --- | --- | --- | --- | --- | --- |
-| org/m\|x� | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  | 0.25 ± 0.00001 |  |  |
-| org/m\|x� | tg32 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |
-| org/m\|x� | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  | 0.25 ± 0.00001 |  |  |
-| org/m\|x� | tg128 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |
+| test | t/s | 95% interval | total t/s | ttft ms | tpot ms | e2e ms |
+| --- | --- | --- | --- | --- | --- | --- |
+| pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  | 0.25 ± 0.00001 |  |  |
+| tg32 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |
+| pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  | 0.25 ± 0.00001 |  |  |
+| tg128 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |
 
-| model | cell | goodput req/s | accept_length |
-| --- | --- | --- | --- |
-| org/m\|x� | pp2048 tg32 @ d4096, c4 | 0 ± 0 | 2.5 ± 0 |
-| org/m\|x� | pp2048 tg128 @ d4096, c4 |  |  |
+| cell | goodput req/s | accept_length |
+| --- | --- | --- |
+| pp2048 tg32 @ d4096, c4 | 0 ± 0 | 2.5 ± 0 |
+| pp2048 tg128 @ d4096, c4 |  |  |
 
 note: 8 answers of pp2048 tg128 @ d4096, c4 were shorter, those of pp2048 tg32 @ d4096, c4 not
 
-window t/s: tokens of all requests over the time from the first send to the last end.
+total t/s: tokens of all requests per second, from the first send to the last end.
 
 3 runs of one server: mean ± sample standard deviation of the runs' medians.
 
 The prompts are those of --seed 7.
 
 `
-	if got := written(t, sampleResult(t), "md"); got != want {
+	if got := markdown(sampleResult(t)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -139,7 +136,11 @@ func TestBenchJSON(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(written(t, sampleResult(t), "json")), &got); err != nil {
+	text, err := verdict.JSON(sampleResult(t))
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	c := got.Cells[0]
@@ -206,7 +207,7 @@ func fact(text string) verdict.Reason {
 
 // Prompts of several lengths before answers of one are told apart in both rows.
 func TestBenchRowsOfSeveralPrompts(t *testing.T) {
-	r := &Result{Correction: "none", Cells: []Cell{{Prompt: 64, Output: 32, Depth: 128}, {Prompt: 512, Output: 32, Depth: 128}}}
+	r := &Result{Cells: []Cell{{Prompt: 64, Output: 32, Depth: 128}, {Prompt: 512, Output: 32, Depth: 128}}}
 	var got []string
 	for _, row := range r.rows() {
 		got = append(got, row[0])
@@ -219,9 +220,14 @@ func TestBenchRowsOfSeveralPrompts(t *testing.T) {
 // Prompts of two measurements that nobody gave a seed are not the same.
 func TestBenchSeed(t *testing.T) {
 	seed := func(given bool) int {
-		b := Request{seed: 5}
-		b.chooseSeed(given)
-		return b.seed
+		b := Request{
+			URL: "http://x", PP: []int{1}, TG: []int{1}, Depth: []int{0}, Concurrency: []int{1}, Runs: 1, Seed: 5,
+			API: "chat", Coherence: "off",
+		}
+		if err := b.check(func(string) bool { return given }); err != nil {
+			t.Fatal(err)
+		}
+		return b.Seed
 	}
 	if seed(true) != 5 {
 		t.Error("a seed that was given is not used")

@@ -1,13 +1,10 @@
 package bench
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -25,10 +22,10 @@ func (r *Result) rows() (rows [][]string) {
 	for _, c := range r.Cells {
 		load, before, after := "", "", ""
 		if len(outputs) > 1 {
-			before = " + tg" + tokensLabel(c.Output)
+			before = " + tg" + strconv.Itoa(c.Output)
 		}
 		if len(prompts) > 1 {
-			after = " after pp" + tokensLabel(c.Prompt)
+			after = " after pp" + strconv.Itoa(c.Prompt)
 		}
 		if c.Depth > 0 {
 			load = fmt.Sprintf(" @ d%d", c.Depth)
@@ -39,20 +36,16 @@ func (r *Result) rows() (rows [][]string) {
 		case c.Concurrency > 1:
 			load += fmt.Sprintf(" (c%d)", c.Concurrency)
 		}
-		pp := "pp"
-		if r.Correction != "none" {
-			pp = "pp_corrected"
-		}
 		rows = append(rows,
-			c.row("pp"+tokensLabel(c.Prompt)+before+load, pp, "pp_total", "ttft", "", ""),
-			c.row("tg"+tokensLabel(c.Output)+after+load, "tg", "tg_total", "", "tpot", "e2e"))
+			c.row("pp"+strconv.Itoa(c.Prompt)+before+load, "pp", "pp_total", "ttft", "", ""),
+			c.row("tg"+strconv.Itoa(c.Output)+after+load, "tg", "tg_total", "", "tpot", "e2e"))
 	}
 	return rows
 }
 
 // head are the columns of a row: the speed of one request with its interval, the total of
 // all in flight over the whole window, and times.
-var head = []string{"test", "t/s", "95% interval", "window t/s", "ttft ms", "tpot ms", "e2e ms"}
+var head = []string{"test", "t/s", "95% interval", "total t/s", "ttft ms", "tpot ms", "e2e ms"}
 
 // row shows metrics of a cell, the first of them with its interval.
 func (c Cell) row(test string, metrics ...string) []string {
@@ -84,25 +77,14 @@ func interval(m *Metric) string {
 	return verdict.Number(*m.Low, "") + " to " + verdict.Number(*m.High, "")
 }
 
-// tokensLabel is a length; "*" if each prompt or answer has its own.
-func tokensLabel(n int) string {
-	if n == 0 {
-		return "*"
-	}
-	return strconv.Itoa(n)
-}
-
 // moreColumns are metrics of a whole cell. The measured ones form a second table: they
-// need limits, speculation, a prefix cache, or watched GPUs.
+// need limits, speculation or a prefix cache.
 var moreColumns = []struct{ metric, head string }{
 	{"goodput", "goodput req/s"},
 	{"slo_attainment", "slo_attainment"},
 	{"accept_length", "accept_length"},
 	{"accept_rate", "accept_rate"},
 	{"prefix_hit_rate", "prefix_hit_rate"},
-	{"power_w", "power W"},
-	{"tokens_per_joule", "tok/J"},
-	{"gpu_memory_in_use_gb", "GPU memory GB"},
 }
 
 // more is the second table, empty if none of it was measured.
@@ -125,51 +107,25 @@ func (r *Result) more() (head []string, rows [][]string) {
 	return head, rows
 }
 
-// drawn is one table of the result.
-type drawn struct {
-	head []string
-	rows [][]string
-}
-
 // tables are the non-empty ones.
-func (r *Result) tables() []drawn {
-	all := []drawn{{head, r.rows()}}
+func (r *Result) tables() []report.Table {
+	all := []report.Table{{Head: head, Rows: r.rows()}}
 	if head, rows := r.more(); head != nil {
-		all = append(all, drawn{head, rows})
+		all = append(all, report.Table{Head: head, Rows: rows})
 	}
 	return all
 }
 
-func (r *Result) Write(w io.Writer, format string, width int, colour bool) error {
-	switch format {
-	case "json":
-		data, err := verdict.JSON(r)
-		if err != nil {
-			return err
-		}
-		var page bytes.Buffer
-		if err := json.Indent(&page, data, "", "  "); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(w, page.String())
-		return err
-	case "md":
-		r.markdown(w)
-		return nil
-	}
-	fmt.Fprintf(w, "%s at %s (%s)\n\n", foreign.Line(r.Model), r.URL, r.Engine)
+// print prints tables and notes for people.
+func (r *Result) print(on table.Screen) {
+	fmt.Fprintf(on, "%s at %s (%s)\n\n", foreign.Line(r.Model), r.URL, r.Engine)
 	for _, t := range r.tables() {
-		table.Draw(w, t.head, t.rows, colour, width)
-		fmt.Fprintln(w)
-	}
-	sentences := table.MaxColumn
-	if width > 0 {
-		sentences = min(sentences, width)
+		on.Table(t.Head, t.Rows)
+		fmt.Fprintln(on)
 	}
 	for _, line := range r.words() {
-		fmt.Fprintln(w, table.Wrap(line, sentences))
+		on.Sentence(line)
 	}
-	return nil
 }
 
 // words are notes for reading the numbers, starting with why they do not count.
@@ -193,23 +149,15 @@ func (r *Result) words() (lines []string) {
 	if most < 2 {
 		runs = "One run of one server: the spread is unknown without more runs."
 	}
-	lines = append(lines, "window t/s: tokens of all requests over the time from the first send to the last end.", runs)
+	lines = append(lines, "total t/s: tokens of all requests per second, from the first send to the last end.", runs)
 	lines = append(lines, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
-	if r.Correction != "none" {
-		lines = append(lines, fmt.Sprintf("pp is corrected by the latency that mode %q measured; the uncorrected number is in --format json.", r.Correction))
-	}
 	return lines
 }
 
 func (r *Result) markdown(w io.Writer) {
-	model := strings.ReplaceAll(report.Inert(foreign.Line(r.Model)), "|", `\|`)
-	fmt.Fprintf(w, "%s at %s (%s)\n\n", model, report.Inert(r.URL), r.Engine)
+	fmt.Fprintf(w, "%s at %s (%s)\n\n", report.Inert(foreign.Line(r.Model)), report.Inert(r.URL), r.Engine)
 	for _, t := range r.tables() {
-		fmt.Fprintf(w, "| model | %s |\n|%s\n", strings.Join(t.head, " | "), strings.Repeat(" --- |", len(t.head)+1))
-		for _, row := range t.rows {
-			fmt.Fprintf(w, "| %s | %s |\n", model, report.Inert(strings.Join(row, " | ")))
-		}
-		fmt.Fprintln(w)
+		io.WriteString(w, t.Markdown())
 	}
 	for _, line := range r.words() {
 		fmt.Fprintf(w, "%s\n\n", report.Inert(line))

@@ -24,10 +24,10 @@ func List(on table.Screen) {
 	var rows [][]string
 	for _, k := range kinds.All() {
 		what, _, _ := strings.Cut(k.Doc, ". ")
-		rows = append(rows, []string{k.Name, k.Image, portOf(k), strings.Join(launchersOf(k), " "), strings.TrimSuffix(what, ".") + "."})
+		rows = append(rows, []string{k.Name, strings.TrimSuffix(what, ".") + "."})
 	}
-	on.Table([]string{"kind", "image", "port", "launchers", "what it is"}, rows)
-	fmt.Fprintln(on, "\nmxflow engine kinds KIND shows everything about one.")
+	on.Table([]string{"kind", "what it is"}, rows)
+	fmt.Fprintln(on, "\nmxflow engine kinds KIND shows more about one.")
 }
 
 // portOf is the port in a kind's image, empty if it has none.
@@ -58,7 +58,7 @@ func JSON(k kinds.Kind) any {
 	return out
 }
 
-// Describe prints a profile in full.
+// Describe prints what a plan needs of a profile; JSON has the rest.
 func Describe(on table.Screen, k kinds.Kind) {
 	fmt.Fprintf(on, "%s\n\n%s\n", k.Name, table.Wrap(k.Doc, 78))
 	on.Section("how it starts", [][2]string{
@@ -66,82 +66,32 @@ func Describe(on table.Screen, k kinds.Kind) {
 		{"command", strings.Join(k.Command, " ")},
 		{"image", strings.TrimSpace(k.Image + " " + strings.Join(k.ImageCommand, " "))},
 		{"port in the image", portOf(k)},
-		{"its container", containerWords(k.Container)},
 		{"environment", verdict.Pairs(k.Env, "=", " ")},
-		{"configuration", strings.TrimSpace(k.ConfigName + " " + strings.Join(k.ConfigArgs, " "))},
-		{"ready", probes(k.Ready)},
 		{"ready within", k.DefaultReadyTimeout.String()},
-		{"stops within", k.DefaultStopGrace.String()},
 	})
-	printSettings(on, k)
-	on.Section("what it reports", [][2]string{
-		{"version", patternSource(k.Version)},
-		{"pages", strings.Join(k.Info, " ")},
-		{"metrics", k.Metrics.Path},
-		{"metrics need", strings.Join(k.Metrics.Needs, " ")},
-		{"token counts", tokenizeWords(k.Tokenize)},
-	})
-	var rows [][]string
-	for _, p := range k.Observe {
-		rows = append(rows, []string{p.Name, strings.TrimSpace(string(p.Type) + " " + p.Unit), p.Doc, patternSource(p)})
-	}
-	on.Rows("observations, engine.observed.*", []string{"name", "type", "what", "from"}, rows)
-	rows = nil
-	for _, name := range slices.Sorted(maps.Keys(k.Metrics.Names)) {
-		rows = append(rows, []string{name, strings.Join(k.Metrics.Names[name], ", ")})
-	}
-	on.Rows("metrics, newest name first", []string{"name", "the engine's names"}, rows)
-	on.Section("what requests can ask", [][2]string{
-		{"ignore_eos", yes(k.Ask.IgnoreEOS)},
-		{"log-probabilities", logProbWords(k.Ask.LogProbs)},
-		{"those of prompts", cmp.Or(k.Ask.LogProbs.Prompt, "no")},
-		{"usage in streams", yes(k.Ask.Usage)},
-		{"usage in each event", yes(k.Ask.ContinuousUsage)},
-		{"cached tokens", k.Ask.CachedTokens},
-	})
-	rows = nil
-	for _, s := range k.Signatures() {
-		rows = append(rows, []string{string(s.Class), strings.ReplaceAll(s.Glob, "\n", " or "), s.Means})
-	}
-	on.Rows("log lines that show errors", []string{"class", "line", "what it means"}, rows)
-	rows = nil
-	for _, glob := range k.Harmless {
-		rows = append(rows, []string{glob})
-	}
-	on.Rows("log lines that look like errors but are harmless", []string{"line"}, rows)
-	if k.Example != "" {
-		fmt.Fprintf(on, "\nin a plan\n\n  %s\n", strings.ReplaceAll(k.Example, "\n", "\n  "))
-	}
-}
-
-func logProbWords(l kinds.LogProbs) string {
-	if l.Top == 0 {
-		return "no"
-	}
-	words := fmt.Sprintf("top %d", l.Top)
-	if l.Chat {
-		words += " in chats"
-	}
-	if l.Setting != "" {
-		words += ", or as " + l.Setting + " says"
-	}
-	if l.IDs {
-		return words + ", with token ids"
-	}
-	return words + ", tokens as text"
-}
-
-// printSettings prints what a plan may set and what becomes of it.
-func printSettings(on table.Screen, k kinds.Kind) {
 	var rows [][]string
 	for _, s := range k.Settings {
 		doc := s.Doc
 		if s.Default != "" {
 			doc = strings.TrimSpace(doc + " Default: " + s.Default + ".")
 		}
-		rows = append(rows, []string{s.Name, settingType(s), table.Wrap(settingTarget(s), 44), doc})
+		rows = append(rows, []string{s.Name, settingTarget(s) + " " + settingType(s) + ": " + doc})
 	}
-	on.Rows("settings", []string{"name", "type", "becomes", "what"}, rows)
+	on.Rows("settings", []string{"name", "what it becomes"}, rows)
+	rows = nil
+	for _, p := range k.Observe {
+		rows = append(rows, []string{p.Name, strings.TrimSpace(string(p.Type) + " " + p.Unit), p.Doc})
+	}
+	on.Rows("observations, engine.observed.*", []string{"name", "type", "what"}, rows)
+	rows = nil
+	for _, s := range k.Signatures() {
+		rows = append(rows, []string{string(s.Class), fmt.Sprintf("%q: %s", strings.ReplaceAll(s.Glob, "\n", " or "), s.Means)})
+	}
+	on.Rows("log lines that show errors", []string{"class", "line"}, rows)
+	if k.Example != "" {
+		fmt.Fprintf(on, "\nin a plan\n\n  %s\n", strings.ReplaceAll(k.Example, "\n", "\n  "))
+	}
+	fmt.Fprintf(on, "\nmxflow engine kinds %s --json has everything.\n", k.Name)
 }
 
 func settingType(s kinds.Setting) string {
@@ -185,67 +135,6 @@ func effectWords(e kinds.Effect) string {
 		parts = append(parts, fmt.Sprintf("%s=%v", name, e.Config[name]))
 	}
 	return cmp.Or(strings.Join(parts, " "), "nothing")
-}
-
-// patternSource is where an observation is looked for.
-func patternSource(p kinds.Pattern) string {
-	switch {
-	case len(p.Log) > 0:
-		return "log " + strings.Join(p.Log, " or ")
-	case len(p.Metric) > 0:
-		return "metric " + strings.Join(p.Metric, " or ")
-	case p.File != "":
-		return strings.TrimSpace("file " + p.File + " " + p.JQ)
-	case p.Path != "":
-		return strings.TrimSpace("GET " + p.Path + " " + p.JQ)
-	}
-	return ""
-}
-
-func probes(all []kinds.Probe) string {
-	var out []string
-	for _, p := range all {
-		text := "GET " + p.Path
-		if p.Body != "" {
-			text = "POST " + p.Path + " " + p.Body
-		}
-		if p.Fallback != "" {
-			text += ", or " + p.Fallback + " where that is unknown"
-		}
-		if p.Contains != "" {
-			text += fmt.Sprintf(", with %q in the answer", p.Contains)
-		}
-		out = append(out, text)
-	}
-	return strings.Join(out, "\nthen ")
-}
-
-func containerWords(c kinds.Container) string {
-	var out []string
-	if c.IPC != "" {
-		out = append(out, "ipc "+c.IPC)
-	}
-	if c.ShmSize != "" {
-		out = append(out, "shm_size "+c.ShmSize)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Ulimits)) {
-		out = append(out, "ulimit "+name+" "+c.Ulimits[name])
-	}
-	return strings.Join(out, ", ")
-}
-
-func tokenizeWords(t kinds.Tokenize) string {
-	if t.Path == "" {
-		return ""
-	}
-	return fmt.Sprintf("POST %s {%q: …}, %s", t.Path, t.Field, t.Count)
-}
-
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 // snake is a value as JSON with the plan's names: struct fields in snake_case, empty ones

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 )
 
 // Named finds an engine by "kind.name" or just its name.
@@ -21,7 +22,7 @@ func Named(p *plans.Plan, name string) (string, error) {
 	}
 	switch {
 	case len(keys) == 0:
-		return "", errors.New("the plan declares no engine")
+		return "", errors.New("the plan declares no engine: add an engine block")
 	case name == "" && p.Baseline != nil:
 		return p.Baseline.Engine, nil
 	case name == "" && len(keys) == 1:
@@ -42,24 +43,17 @@ func Knobs(p *plans.Plan, sets []string) (map[string]string, error) {
 	for _, text := range sets {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
-			return nil, fmt.Errorf("--set %s: write it as knob=value", text)
+			return nil, fmt.Errorf("--set %s: write it as KNOB=VALUE", text)
 		}
 		i := slices.IndexFunc(p.Knobs, func(k *plans.Knob) bool { return k.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("--set %s: the plan has no knob %q; it has %s", text, name, orNone(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
+			return nil, fmt.Errorf("--set %s: the plan has no knob %q; it has %s", text, name, lang.OrNothing(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
 		}
 		if p.Knobs[i].Value(value) == nil {
 			names := p.Knobs[i].ValueNames()
-			return nil, fmt.Errorf("--set %s: knob %s has no value %q; it has %s", text, name, value, orNone(names))
+			return nil, fmt.Errorf("--set %s: knob %s has no value %q; it has %s", text, name, value, lang.OrNothing(names))
 		}
 		values[name] = value
 	}
 	return values, nil
-}
-
-func orNone(names []string) string {
-	if len(names) == 0 {
-		return "none at all"
-	}
-	return strings.Join(names, ", ")
 }

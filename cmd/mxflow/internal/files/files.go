@@ -91,7 +91,7 @@ func Replace(path string, content []byte) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".mxflow-writing-*")
 	if err != nil {
-		return Asked(path, err)
+		return asked(path, err)
 	}
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
@@ -100,11 +100,11 @@ func Replace(path string, content []byte) error {
 	if err != nil {
 		_ = os.Remove(f.Name())
 	}
-	return Asked(path, err)
+	return asked(path, err)
 }
 
-// Asked names the requested file in an error about the temporary one beside it.
-func Asked(path string, err error) error {
+// asked names the requested file in an error about the temporary one beside it.
+func asked(path string, err error) error {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		return &fs.PathError{Op: e.Op, Path: path, Err: e.Err}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -60,7 +61,7 @@ func Kinds() (names []string) {
 func Plan(kind, dir string) (path string, err error) {
 	k, known := kinds.Lookup(kind)
 	if !known || !scaffolded(k) {
-		return "", fmt.Errorf("--engine %s: no such kind. Choose from: %s", kind, strings.Join(Kinds(), ", "))
+		return "", fmt.Errorf("--kind %s: no such kind. Choose from: %s", kind, strings.Join(Kinds(), ", "))
 	}
 	if lang.IsSource(dir) {
 		return "", fmt.Errorf("%s looks like a plan, but init takes the folder for plan.hcl: mxflow init %s", dir, filepath.Dir(dir))
@@ -119,17 +120,7 @@ func shortDuration(d time.Duration) string { return zeroUnits.ReplaceAllString(d
 
 // comment breaks a paragraph into lines that start with #.
 func comment(text string) string {
-	const most = 80
-	var lines []string
-	line := "#"
-	for _, word := range strings.Fields(text) {
-		if len(line)+1+len(word) > most {
-			lines = append(lines, line)
-			line = "#"
-		}
-		line += " " + word
-	}
-	return strings.Join(append(lines, line), "\n")
+	return "# " + strings.ReplaceAll(table.Wrap(text, 78), "\n", "\n# ")
 }
 
 // server is the scaffold's data for a kind of engine: a first model, settings that most

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,16 +46,17 @@ func Resolve(r *Recipe, p *plans.Plan, st *store.Store) error {
 			lang.Suggest(r.Variant, append(names, plans.Names(candidates, func(f *plans.Feature) string { return f.Name })...)))
 	default:
 		f := candidates[i]
-		if f.Engine != "" {
-			r.Engine = f.Engine
-		}
-		note, measured := "Not decided yet: this is the variant as the plan has it now.", map[string]string(nil)
+		r.Engine = cmp.Or(f.Engine, r.Engine)
+		note, knobs := "Not decided yet: this is the variant as the plan has it now.", map[string]string(nil)
 		if st != nil {
-			note, measured = decided(st, f, note)
+			var v verdict.Verdict
+			if v, knobs = measuredKnobs(st, f); v != "" {
+				note = fmt.Sprintf("Decided: %s.", v)
+			}
 		}
 		switch r.Notes = append(r.Notes, note); {
-		case len(measured) > 0:
-			maps.Copy(r.Knobs, measured)
+		case len(knobs) > 0:
+			maps.Copy(r.Knobs, knobs)
 		case len(f.Alternatives) > 0:
 			return fmt.Errorf("feature %s chooses among %s but has not chosen yet: name one of them", f.Name,
 				strings.Join(plans.Names(f.Alternatives, func(alt *plans.Feature) string { return alt.Name }), ", "))
@@ -71,47 +73,29 @@ func Resolve(r *Recipe, p *plans.Plan, st *store.Store) error {
 	return nil
 }
 
-// decided is what was decided about a candidate and the knob values that it was measured
-// with; none, and the note as given, if nothing was.
-func decided(st *store.Store, f *plans.Feature, note string) (string, map[string]string) {
-	id, of := runtime.FeatureID(f.Name), f.Name
-	if f.Of != "" {
-		of = f.Of
-	}
-	accepted := "not accepted"
-	if d, _, ok := st.Latest(runtime.FeatureID(of)); ok && d.Accepted {
-		accepted = "accepted"
-	}
-	say := func(v verdict.Verdict, more string) string { return fmt.Sprintf("Decided: %s%s.", v, more) }
+// measuredKnobs is the verdict on a candidate and the knob values that it was measured with; none
+// of both where nothing was decided.
+func measuredKnobs(st *store.Store, f *plans.Feature) (verdict.Verdict, map[string]string) {
 	if f.Of == "" || f.Engine != "" {
-		d, _, ok := st.Latest(id)
-		switch {
-		case !ok || len(d.Variant) == 0:
-			return note, nil
-		case f.Engine != "":
-			return say(d.Verdict, " on engine."+f.Engine+"; "+of+" is "+accepted), d.Variant
+		if d, _, ok := st.Latest(runtime.FeatureID(f.Name)); ok && len(d.Variant) > 0 {
+			return d.Verdict, d.Variant
 		}
-		return say(d.Verdict, ", "+accepted), d.Variant
+		return "", nil
 	}
-	// A candidate of a feature that chooses: the feature's decision has its outcome, unless
-	// that was withdrawn.
-	for _, d := range slices.Backward(st.History(runtime.FeatureID(of))) {
+	// The decision of a feature that chooses has those of its values, unless it was withdrawn.
+	for _, d := range slices.Backward(st.History(runtime.FeatureID(f.Of))) {
 		for _, alt := range d.Alternatives {
 			if alt.Name != f.Name {
 				continue
 			}
 			for _, ev := range d.Evidence {
-				if ev.Feature != f.Name || len(ev.Candidate.Launches) == 0 {
-					continue
+				if ev.Feature == f.Name && len(ev.Candidate.Launches) > 0 {
+					l, _ := st.LaunchByID(ev.Candidate.Launches[0])
+					return alt.Verdict, l.Knobs
 				}
-				l, _ := st.LaunchByID(ev.Candidate.Launches[0])
-				if alt.Chosen {
-					return say(alt.Verdict, ", chosen; "+of+" is "+accepted), l.Knobs
-				}
-				return say(alt.Verdict, ", not chosen"), l.Knobs
 			}
-			return say(alt.Verdict, ", not chosen"), nil
+			return alt.Verdict, nil
 		}
 	}
-	return note, nil
+	return "", nil
 }

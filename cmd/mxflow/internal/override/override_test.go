@@ -1,4 +1,4 @@
-package overruling
+package override
 
 import (
 	"strings"

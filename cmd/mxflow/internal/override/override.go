@@ -1,9 +1,8 @@
-// Package overruling reads a person's override of an outcome (until when, in one line),
+// Package override reads a person's override of an outcome (until when, in one line),
 // determines what is withdrawn with it, and reports that. It records nothing.
-package overruling
+package override
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -169,35 +168,22 @@ func Resting(st *store.Store, root store.Decided, g *runtime.Graph, err error) (
 	return out, locked, rough
 }
 
-// Gate is the address of a gate that a person names.
+// Gate is the address of a gate that a person names by its phase.
 func Gate(st *store.Store, name string) (string, error) {
-	var gates, others []string
-	for _, d := range st.Decisions() {
-		if runtime.Waivable(runtime.Kind(d.Kind)) {
-			gates = append(gates, d.Node)
-		} else {
-			others = append(others, d.Node)
+	node, err := view.Node(st, runtime.PhaseID(name))
+	if err != nil {
+		if node, err = view.Node(st, name); err != nil {
+			return "", err
 		}
 	}
+	d, _, decided := st.Latest(node)
+	gate := decided && runtime.Waivable(runtime.Kind(d.Kind))
 	for _, l := range report.Locked(st) {
-		if l.Node == runtime.PhaseID(view.Short(l.Node)) && l.Phase == view.Short(l.Node) {
-			gates = append(gates, l.Node)
-		}
+		gate = gate || l.Node == node && node == runtime.PhaseID(l.Phase)
 	}
-	slices.Sort(gates)
-	gates = slices.Compact(gates)
-	for _, address := range []string{name, runtime.PhaseID(name)} {
-		if slices.Contains(gates, address) {
-			return address, nil
-		}
+	if !gate {
+		return "", fmt.Errorf("%s is not a gate: only the end of a phase can be waived, which unlocks the next one. "+
+			"A waiver makes no measurement count and lets no feature into the stack", node)
 	}
-	for _, other := range []string{name, runtime.FeatureID(name)} {
-		if slices.Contains(others, other) {
-			return "", fmt.Errorf("%s is not a gate: only the end of a phase can be waived, which unlocks the next one. A waiver makes no measurement count and lets no feature into the stack", other)
-		}
-	}
-	if len(gates) == 0 {
-		return "", errors.New("no gate has been decided here yet, so there is nothing to waive: run mxflow apply first")
-	}
-	return "", fmt.Errorf("no gate named %q was decided or locked here%s", name, view.Near(name, gates))
+	return node, nil
 }

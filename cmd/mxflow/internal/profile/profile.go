@@ -1,6 +1,6 @@
-// Package profiled prints an engine's profile: where the time goes, how two differ, and
+// Package profile prints an engine's profile: where the time goes, how two differ, and
 // how far it is from the machine's limits. It reads no file and judges nothing.
-package profiled
+package profile
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 
 // Print prints an analysis with so many kernels of each part, 0 for all, compared with
 // the machine's limits if known.
-func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *Served) {
+func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *trace.Basis) {
 	hidden := 0
 	for _, f := range analysis.Files {
 		of := ""
@@ -39,7 +39,7 @@ func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *Serv
 		if !slices.ContainsFunc(left, func(l trace.Part) bool { return l.Phase == p.Phase && l.Requests == p.Requests }) {
 			printPart(on, p, kernels)
 			if against != nil {
-				against.print(on, p)
+				printLimit(on, p, *against)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package profiled
+package profile
 
 import (
 	"fmt"
@@ -46,17 +46,11 @@ func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 		}
 		return nil, nil, fmt.Errorf("no feature %q on record: there is %s.%s", feature, lang.OrNothing(names), lang.DidYouMean(feature, names))
 	}
-	for _, id := range slices.Backward(d.Launches) {
-		l, ok := st.LaunchByID(id)
-		if !ok || l.Left[levels.Analysis] == "" {
-			continue
-		}
-		r, err := in(st, l)
-		if err != nil {
-			return nil, nil, err
-		}
-		if own == nil {
-			own = r
+	for _, id := range d.Launches { // the newest is the last
+		if l, ok := st.LaunchByID(id); ok && l.Left[levels.Analysis] != "" {
+			if own, err = in(st, l); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	if own == nil {

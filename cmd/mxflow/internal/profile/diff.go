@@ -1,4 +1,4 @@
-package profiled
+package profile
 
 import (
 	"fmt"
