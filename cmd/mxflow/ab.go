@@ -32,7 +32,7 @@ By default the question is whether B is at most 3% slower than A; --claim +10%
 asks whether it is at least 10% faster.
 
 COMMAND is NAME=value assignments and a program with its arguments, quoted as in
-a shell; pipes and variables need one: --a "sh -c '…'". The server listens on the
+a shell; for pipes or variables run one: --a "sh -c '…'". The server listens on the
 given port ({port} in the command, $PORT in a script), or at --url.
 
 Everything is recorded in .mxflow-ab: the same command line resumes after Ctrl-C

@@ -100,7 +100,7 @@ func TestCIPage(t *testing.T) {
 	if strings.Count(log, "POST repos/a/b/issues/5/comments -F body=@mxflow.md") != 1 || strings.Count(log, "PATCH repos/a/b/issues/comments/17 -F body=@mxflow.md") != 1 || !strings.Contains(log, `startswith("<!-- mxflow report: tiny -->")`) {
 		t.Error(log)
 	}
-	if n := strings.Count(read("summary"), " unlocked\n"); n != 2 {
+	if n := strings.Count(read("summary"), "### mxflow tiny: "); n != 2 {
 		t.Errorf("%d summaries", n)
 	}
 	var junit struct {

@@ -19,9 +19,9 @@ import (
 // helpColumns is how wide help is at most.
 const helpColumns = 80
 
-const longHelp = `mxflow ports one performance feature at a time into an inference engine: it
-starts the engine, measures each change against its parent, and applies your
-pass/fail rules.
+const longHelp = `mxflow decides whether a performance port helps: it starts the engine with and
+without it, checks that the new kernel ran and that the answers are still the
+model's, measures, and applies your pass/fail rules.
 
   mxflow ab --a … --b …      is B faster than A? Two commands, no plan
   mxflow init                write a starter plan, then edit it

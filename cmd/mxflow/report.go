@@ -29,7 +29,7 @@ func newReportCommand(a *app) *cobra.Command {
 		Long: `Prints the results as Markdown: the answer in a sentence, the gates, and each
 feature with the numbers that decided it. --format prints another form:
 
-  html       one page for a browser: the stack, what each port changed, every launch
+  html       one page for a browser: the stack, each port, every launch
   junit      fail and inconclusive are failures; error, invalid, locked and
              undecided are errors; waived nodes are skipped
   github     for a job summary or a comment

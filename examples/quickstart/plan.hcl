@@ -1,7 +1,6 @@
 # Two ports, one after the other, on the embedded engine: a KV cache, then routing
 # tokens to their experts. Nothing is imitated: the engine computes every token. So
-# many layers make a token take milliseconds, as on a GPU, and with answers this
-# short the cache makes decoding four times as fast rather than thirteen.
+# many layers make a token take milliseconds, as on a GPU.
 #
 #   mxflow apply examples/quickstart/plan.hcl
 #

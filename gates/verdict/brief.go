@@ -63,14 +63,21 @@ func (r Rule) exact() string {
 	}
 	for _, why := range r.Reasons {
 		is, want := formatDistinctValues(why.Values["is"], why.Values["wanted"])
-		switch op := why.Values["op"].Text; {
+		op, number := why.Values["op"].Text, why.Values["is"].Number != nil
+		switch {
 		case why.Kind != decides.Kind:
-		case is == want && op == "==" && r.Verdict == Pass:
+			continue
+		case is == want && op == "==" && r.Verdict == Pass && !number:
 			return r.Name
-		default:
-			is += why.fill("{launch? in launch {launch} of {launches}}")
-			return fmt.Sprintf("%s %s (%s)", r.Name, is, wish(op, want, "", !why.Values["negated"].IsZero()))
+		case is == want && op == "==" && r.Verdict == Pass:
+			return fmt.Sprintf("%s %s (as required)", r.Name, is)
 		}
+		required := wish(op, want, "", !why.Values["negated"].IsZero())
+		if op == "==" && number {
+			required = "required " + required
+		}
+		is += why.fill("{launch? in launch {launch} of {launches}}")
+		return fmt.Sprintf("%s %s (%s)", r.Name, is, required)
 	}
 	if len(r.Reasons) == 0 {
 		return r.Name

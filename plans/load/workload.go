@@ -191,12 +191,6 @@ func lengths(f *eval.Body, doc *lang.BlockDoc) *plans.Lengths {
 // maxDataset is the largest file of prompts, in bytes: it is read at each load.
 const maxDataset = 64 << 20
 
-// ReadDataset reads a file of prompts for a workload that no plan declares; rows
-// interprets its content. Errors start with the name.
-func ReadDataset(name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
-	return dataset(new(plans.Plan), name, rows)
-}
-
 // dataset reads a file of prompts; with an error, it returns what is known of the file.
 func dataset(p *plans.Plan, name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
 	d := &plans.Dataset{File: p.Abs(name)}

@@ -302,26 +302,3 @@ func Decided(d *ledger.Decision, all []gates.Movement) []gates.Movement {
 	}
 	return all
 }
-
-// MovedTitle is the title of the table of changed metrics.
-const MovedTitle = "Changed metrics, over all workloads:"
-
-// Movements is the table of what demonstrably changed, whether a rule reads it or not.
-func Movements(all []gates.Movement) Table {
-	t := Table{Head: []string{"metric", "was", "candidate", "change", ""}}
-	for _, m := range all {
-		change, word := "–", "worse"
-		if m.Change != nil {
-			shown := verdict.CI
-			if m.Decided {
-				shown = verdict.Interval
-			}
-			change = shown(*m.Change, m.Low, m.High, "ratio")
-		}
-		if m.Better {
-			word = "better"
-		}
-		t.Rows = append(t.Rows, []string{m.Metric, verdict.Number(m.Parent, m.Unit), verdict.Number(m.Own, m.Unit), change, word})
-	}
-	return t
-}

@@ -69,16 +69,6 @@ func ClaimOf(d *ledger.Decision) (c Claim, has bool) {
 // "+9.8% (bounds +0.7% to +14.8%, 3 launches per arm)".
 func (c Claim) seen() string { return cmp.Or(c.Tested, c.Measured.String(), "–") }
 
-// ClaimNotes explain the numbers of the table.
-func ClaimNotes(claims []Claim) []string {
-	for _, c := range claims {
-		if c.Tested != "" {
-			return []string{"Bounds are those of the decision, not a 95% interval: a threshold inside them is undecided."}
-		}
-	}
-	return nil
-}
-
 // Words is the outcome, marked if the claim came after the measurement: then it was
 // fitted to the data, and confirms nothing.
 func (c Claim) Words() string {
@@ -86,13 +76,4 @@ func (c Claim) Words() string {
 		return c.Outcome + " (POST HOC)"
 	}
 	return c.Outcome
-}
-
-// ClaimTable has a row per hypothesis.
-func ClaimTable(claims []Claim) Table {
-	t := Table{Head: []string{"Feature", "Claim", "Measured", "Hypothesis", "Criteria"}}
-	for _, c := range claims {
-		t.Rows = append(t.Rows, []string{c.Feature, c.Metric + " " + c.Expect, c.seen(), c.Words(), string(c.Verdict)})
-	}
-	return t
 }

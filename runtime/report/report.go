@@ -64,7 +64,7 @@ func (p *Writer) Answer() {
 }
 
 // Legend explains the numbers of a feature's table.
-const Legend = "Numbers are means over launches. A rule's bound is the largest threshold that would also have passed (or the " +
+const Legend = "Numbers are means over launches. A rule's bound is the largest threshold that would also have passed (for a fail, the " +
 	"smallest that would also have failed). Better and worse: the bounds exclude no change; ~: they do not. ≈ multiplies the " +
 	"steps from the baseline, each measured in its own session."
 

@@ -186,15 +186,6 @@ func (s Stack) named(l *ledger.Launch) string {
 	return strings.Join(names, " + ")
 }
 
-// StackTable has a row per accepted feature, in order. when formats a time.
-func StackTable(s Stack, when func(time.Time) string) Table {
-	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
-	for _, f := range s.Features {
-		t.Rows = append(t.Rows, []string{f.Name(), cmp.Or(f.On, "–"), verdict.Pairs(f.Set, " = ", ", "), strings.Join(verdict.Lines(f.Reasons), "\n"), verdictWord(f.Verdict, f.OnSeenData), cmp.Or(f.Gate, "–"), when(f.Time)})
-	}
-	return t
-}
-
 // Name is the feature, or the alternative that it is.
 func (f Accepted) Name() string {
 	return cmp.Or(f.Chosen, f.Feature)

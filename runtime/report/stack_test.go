@@ -94,7 +94,7 @@ func TestStackInSentences(t *testing.T) {
 	p := NewWriter(s.st)
 	p.Stack()
 	for _, want := range []string{
-		"1. 2026-01-02, cache on baseline: decode +119% (20.1 → 44.1 tok/s)\n", "2. 2026-01-02, moe on baseline: decode: chat.tg.gain +49.6%",
+		"1. 2026-01-02, cache on baseline: decode +119% (20.1 → 44.1 tok/s)\n", "2. 2026-01-02, moe on baseline: decode +49.6% (≥ +10%)",
 		"Knobs: cache = on, head = f32, moe = routed.",
 	} {
 		if !strings.Contains(p.String(), want) {

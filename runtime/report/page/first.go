@@ -181,7 +181,7 @@ func changed(c report.Comparison) []string {
 	case *c.Change > 0:
 		return []string{verdict.Faster(*c.Change), "at least " + verdict.AtLeast(*c.Low)}
 	}
-	return []string{verdict.Faster(*c.Change), "at least " + verdict.AtMost(*c.High)}
+	return []string{verdict.Faster(*c.Change), "at most " + verdict.AtMost(*c.High)}
 }
 
 // forest adds a feature's row: its estimate with the bounds that decided, and the threshold.

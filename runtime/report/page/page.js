@@ -6,11 +6,11 @@
   const own = "var(--accent)", base = "var(--base)";
 
   // Numbers are written as mxflow writes them everywhere: four digits, never an exponent.
-  const num = (x) => x == null ? "–" : Math.abs(x) >= 1000 ? x.toFixed(0) : x.toLocaleString("en", {maximumSignificantDigits: 4, useGrouping: false});
+  const num = (x) => x == null ? "–" : Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : x.toLocaleString("en", {maximumSignificantDigits: 4, useGrouping: false});
   const percent = (x) => x == null ? "–" : (x < 0 ? "" : "+") + (100 * x).toFixed(1) + "%";
   const inUnit = (unit) => unit === "ratio" ? percent : (x) => x == null ? "–" : unit && unit !== "count" ? num(x) + " " + unit : num(x);
   const times = (x) => x.toLocaleString("en", {maximumSignificantDigits: 3, useGrouping: false});
-  const three = (x) => Math.abs(x) >= 1000 ? x.toFixed(0) : times(x);
+  const three = (x) => Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : times(x);
   const within = (s) => s.low == null ? "" : `(95% CI ${times(s.low)} to ${times(s.high)})`;
   const titled = (name, unit) => unit && unit !== "count" ? `${name} (${unit})` : name;
 

@@ -121,7 +121,7 @@ func TestServeFollows(t *testing.T) {
 	said := next()
 	for ; !strings.Contains(said, "weights"); said = next() {
 	}
-	if !strings.Contains(said, "launch 3 of 8 (moe)") || !strings.Contains(said, `"log":"password=[redacted]"`) || !strings.Contains(said, `"left":6`) {
+	if !strings.Contains(said, "launch 3 of 8") || !strings.Contains(said, `"log":"password=[redacted]"`) || !strings.Contains(said, `"left":6`) {
 		t.Errorf("the start of a launch: %s", said)
 	}
 	if kept, err := os.ReadFile(filepath.Join(st.Dir(), "runs", "r1", "progress.json")); err != nil || strings.Contains(string(kept), "hunter2") {

@@ -64,7 +64,7 @@ const mostGates = 3
 // rowsOf are grouped by verdict, what did not pass first. What one cause locked is one row, and
 // so are many gates that passed.
 func rowsOf(res *apply.Result) (rows []row) {
-	locked, passed := map[string]int{}, []string(nil)
+	locked, passed, caveats := map[string]int{}, []string(nil), []string(nil)
 	for _, st := range res.Summary.Rows {
 		n, d := st.Node, st.Decision
 		switch {
@@ -84,6 +84,11 @@ func rowsOf(res *apply.Result) (rows []row) {
 			}
 			if st.Recorded {
 				why = strings.TrimSpace(why + " (reused)")
+			}
+			for _, caveat := range append(verdict.Lines(d.Tries()), report.Caveats(d)...) {
+				if !slices.Contains(caveats, caveat) {
+					caveats, why = append(caveats, caveat), why+"\n"+caveat
+				}
 			}
 			r := row{progress.Word(d, st.Waiver), progress.Name(d.Kind, d.Node, d.Phase, d.Feature), why}
 			if rows = append(rows, r); runtime.Waivable(n.Kind) && r.word == string(verdict.Pass) && st.Overruled.IsZero() {
@@ -194,12 +199,14 @@ func closing(res *apply.Result, took string) string {
 
 // gates is the outcome of the gates, most important first: "1 of 9 gates failed, 1 locked".
 func gates(worst verdict.Verdict, rows []*runtime.State) string {
-	all, seen, of := 0, 0, map[string]int{}
+	all, seen, of, noun := 0, 0, map[string]int{}, "gate"
 	for _, r := range rows {
 		if !runtime.Waivable(r.Node.Kind) {
 			continue
 		}
-		all++
+		if all++; r.Node.Kind == runtime.KindPhase {
+			noun = "phase" // one without a gate
+		}
 		switch {
 		case r.Locked.Kind == code.NotTargeted.Kind:
 			of["not evaluated (--target)"]++
@@ -227,7 +234,7 @@ func gates(worst verdict.Verdict, rows []*runtime.State) string {
 		if n := of[what]; n > 0 {
 			number := fmt.Sprint(n)
 			if len(parts) == 0 {
-				number += " of " + verdict.Count(all, "gate")
+				number += " of " + verdict.Count(all, noun)
 			}
 			parts = append(parts, number+" "+cmp.Or(map[string]string{"error": "in error", "fail": "failed"}[what], what))
 		}

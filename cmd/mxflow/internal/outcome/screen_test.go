@@ -92,7 +92,7 @@ func TestGates(t *testing.T) {
 		rows  []*runtime.State
 	}{
 		"Every gate passed":                                  {verdict.Pass, []*runtime.State{gate(verdict.Pass)}},
-		"1 of 4 gates invalid, 1 failed, 1 locked":           {verdict.Invalid, []*runtime.State{gate(verdict.Pass), gate(verdict.Fail), phase, locked}},
+		"1 of 4 phases invalid, 1 failed, 1 locked":          {verdict.Invalid, []*runtime.State{gate(verdict.Pass), gate(verdict.Fail), phase, locked}},
 		"1 of 2 gates in error, 1 locked":                    {verdict.Error, []*runtime.State{gate(verdict.Error), locked}},
 		"Error: 1 of 1 gate locked":                          {verdict.Error, []*runtime.State{locked}},
 		"Inconclusive: 1 of 1 gate not evaluated (--target)": {verdict.Inconclusive, []*runtime.State{left}},

@@ -164,23 +164,23 @@ func (l *live) replace(above, lines string) {
 }
 
 // mostName is how much of a feature's name the live line shows.
-const mostName = 24
+const mostName = 18
 
 // status is the current activity, the last decode speed and the time left. A narrow terminal
 // cuts the activity.
 func (l *live) status() string {
 	ev := l.launch
 	ev.Feature, ev.Variant = table.Fit(ev.Feature, mostName), table.Fit(ev.Variant, mostName)
-	tail := verdict.Behind(" · ", speed(l.decode))
+	tail := verdict.Behind(" · last ", speed(l.decode))
 	if l.loading != nil {
 		tail = " · " + Loading(l.loading, time.Since(l.since).Seconds())
 	}
-	switch {
+	switch left := Left(l.left - time.Since(l.at).Seconds()); {
 	case l.over:
 		tail += " · deciding"
-	case l.left > 0:
-		tail += " · " + Left(max(1, l.left-time.Since(l.at).Seconds()))
-	default:
+	case left != "":
+		tail += " · " + left
+	default: // unknown, or it took longer
 		tail += " · " + verdict.Rough(time.Since(l.began).Seconds()) + " so far"
 	}
 	room, activity := l.Width()-2-lipgloss.Width(tail), l.Safe(Status(ev))

@@ -106,7 +106,7 @@ func TestLive(t *testing.T) {
 				t.Errorf("%d of %d columns: %s", n, width, line)
 			}
 		}
-		for _, want := range []string{"launch 13 of 18–24", " · 1,342 tok/s · about 7 min left\n", "speculation_with_a_small_draft ▸", "speculative_decoding_wi… · "} {
+		for _, want := range []string{"launch 13 of 18–24", " · last 1,342 tok/s · about 7 min left\n", "speculation_with_a_small_draft ▸", "speculative_decod… · "} {
 			if !strings.Contains(text, want) && width >= 80 {
 				t.Errorf("%d columns lack %q:\n%s", width, want, text)
 			}

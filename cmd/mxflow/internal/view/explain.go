@@ -122,7 +122,7 @@ func (p *argument) facts(e *Explanation) {
 		if s.Alternatives > 1 {
 			share = fmt.Sprintf(", shared by %d alternatives", s.Alternatives)
 		}
-		p.say("  ", fmt.Sprintf("a false pass in at most %s%s, a false fail in at most %s",
+		p.say("  ", fmt.Sprintf("at most %s of false claims pass%s, at most %s of true ones fail",
 			verdict.Number(s.FalsePass, "share"), share, verdict.Number(s.FalseFail, "share")))
 	}
 	for _, mark := range d.Marks() {
@@ -265,7 +265,7 @@ func (p *argument) looks(t *verdict.Test) {
 			text += map[bool]string{true: ": ", false: "; "}[i == 0] + s.Reason().String()
 		}
 		if text += "."; !p.defined {
-			p.defined, text = true, text+" p is the chance of launches as good if the rule did not hold, or for a fail as bad if it did."
+			p.defined, text = true, text+" p for a pass is how often launches at least this good would occur if the rule did not hold, p for a fail how often ones at least this bad would if it did."
 		}
 		p.say("  ", text)
 	}
@@ -355,7 +355,7 @@ func change(t *verdict.Test) string {
 	}
 	text := fmt.Sprintf("A threshold %s %s would have passed here; from %s it would have failed.", upTo, pass, fail)
 	if t.Needed != nil {
-		text += fmt.Sprintf(" With the threshold as it is, an estimate of %s would have passed.", own(*t.Needed))
+		text += fmt.Sprintf(" With launches this scattered, the estimate would have had to reach %s to pass.", own(*t.Needed))
 	}
 	return text
 }

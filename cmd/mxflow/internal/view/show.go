@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -44,8 +45,22 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 	perVariant(on, v.Launches)
 	aside(on, v.Launches)
 	if len(v.Launches) > 0 {
-		fmt.Fprintf(on, "\nEvery launch with all metrics: mxflow show --all %s\nOne launch: mxflow show %s\n", v.ID, v.Launches[0].ID)
+		plan, one := planArgument(v), v.Launches[0]
+		for _, l := range v.Launches {
+			if l.Purpose == ledger.ForBenchmark {
+				one = l
+			}
+		}
+		fmt.Fprintf(on, "\nEvery launch with all metrics: mxflow show --all %s%s\nOne launch: mxflow show %s%s\n", v.ID, plan, one.ID, plan)
 	}
+}
+
+// planArgument is the plan of a run as a further word of a command line.
+func planArgument(v *store.RunView) string {
+	if v.Start == nil || v.Start.PlanFile == "" {
+		return ""
+	}
+	return " " + shell.Quote(v.Start.PlanFile)
 }
 
 // decisions prints what a run decided.

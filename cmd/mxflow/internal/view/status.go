@@ -118,37 +118,21 @@ func decidedWord(d *ledger.Decision, o report.Overruled) string {
 	return strings.Replace(o.Word(), string(d.Verdict), verdictWord(d), 1)
 }
 
-// briefly is why a node came to what it did: the alternative that was chosen, the rule that
-// decided, how many more did not hold, and what became of the hypothesis. A gate that passed
-// repeats its features.
+// briefly is why a node's outcome is what it is, and what became of its hypothesis. A gate
+// that passed repeats its features.
 func briefly(d *ledger.Decision) (lines []string) {
-	rule := report.Deciding(d)
-	switch {
-	case len(d.Rows) > 0:
+	switch text := report.Brief(d); {
+	case len(d.Rows) > 0 && d.Verdict == verdict.Pass:
 		lines = report.Best(d.Rows)
-	case d.Verdict == verdict.Pass && d.Kind != ledger.KindFeature:
-	case rule != nil:
-		text := rule.Brief()
-		for _, alt := range d.Alternatives {
-			if alt.Chosen {
-				text = alt.Name + ": " + text
+		for _, r := range d.Rows {
+			if r.Verdict != verdict.Pass {
+				lines = append(lines, fmt.Sprintf("%s %s: %s", r.Name, verdict.Did(r.Verdict), verdict.Root(r.Why)))
 			}
 		}
-		others := 0
-		for i, r := range d.Rules {
-			if &d.Rules[i] != rule && r.Decides && r.Verdict != verdict.Pass {
-				others++
-			}
-		}
-		if others > 0 && d.Verdict != verdict.Pass {
-			text += fmt.Sprintf(" (and %d more)", others)
-		}
+	case text != "" && (d.Verdict != verdict.Pass || d.Kind == ledger.KindFeature):
 		lines = append(lines, text)
-	default:
-		for _, r := range verdict.Few(outcome.Why(d), 1) {
-			lines = append(lines, verdict.Root(r))
-		}
 	}
+	lines = append(lines, report.Caveats(d)...)
 	if h := d.Hypothesis; h != nil && h.Outcome != "" {
 		text := fmt.Sprintf("expected %s %s: %s", h.Metric, h.Expect, h.Outcome)
 		if h.PostHoc {
@@ -175,7 +159,7 @@ func stackLines(on table.Screen, st *store.Store) {
 		fmt.Fprintf(on, "%s\n  %s\n", report.Apart, ends.Command)
 	}
 	if len(s.Knobs) > 0 {
-		on.Sentence(fmt.Sprintf("knobs: %s (mxflow env accepted starts it)", verdict.Pairs(s.Knobs, " = ", ", ")))
+		on.Sentence(fmt.Sprintf("knobs: %s (mxflow env accepted prints a script that starts it)", verdict.Pairs(s.Knobs, " = ", ", ")))
 	}
 }
 
