@@ -199,7 +199,7 @@ func (l *live) Event(ev runtime.Event) {
 	case "launch_started", "level_started", "request_done":
 		l.launch, l.loading = ev, nil
 	case "node_started":
-		l.launch = ev
+		l.launch, l.decode = ev, 0
 	case "stage_started", "launch_loading":
 		l.loading, l.since = ev.Loading, time.Now().Add(-time.Duration(ev.Seconds*float64(time.Second)))
 	case "launch_done":

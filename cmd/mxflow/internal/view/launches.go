@@ -135,6 +135,7 @@ func perVariant(on table.Screen, launches []*ledger.Launch) {
 	if len(rows) > 0 {
 		fmt.Fprintln(on)
 		on.Table(head, rows)
+		on.Sentence("Means over launches ± their standard deviation.")
 	}
 }
 
