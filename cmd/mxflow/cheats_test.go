@@ -36,8 +36,6 @@ func TestCheats(t *testing.T) {
 		}
 		t.Run(c.name(), func(t *testing.T) {
 			t.Parallel()
-			tries := 0
-		apply:
 			state := t.TempDir()
 			args := []string{"apply", "--state", state, "--var", "mode=" + cmp.Or(c.mode, "honest"), "--var", "parent=" + cmp.Or(c.parent, "honest"), "--var", "folder=" + t.TempDir()}
 			if !all {
@@ -66,10 +64,6 @@ func TestCheats(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := outcomeOf(t, state, "feature.port")
-			if tries++; got != nil && !c.may(got.Verdict) && tries < c.tries {
-				t.Logf("missed at try %d: %s", tries, got.Verdict)
-				goto apply
-			}
 			if got == nil || !c.may(got.Verdict) {
 				t.Errorf("want %s\n%s", c.want, out)
 				return
@@ -101,9 +95,6 @@ type cheat struct {
 	gpu bool
 	// tokenizer has the parent count again.
 	tokenizer bool
-	// tries is how many applies one of which has to refuse it: docs/trust.md says how often one
-	// misses it.
-	tries int
 	// vars are more of the plan's variables, under a command that starts mxflow.
 	vars, under []string
 }
@@ -201,7 +192,7 @@ var cheats = []cheat{
 	{mode: "begins_right"},
 	{mode: "last_30", quick: true},
 	{mode: "last_45"},
-	{mode: "last_45", vars: chat, tries: 3},
+	{mode: "last_45", vars: chat},
 	{mode: "every_second"},
 	{mode: "line_breaks"},
 	{mode: "no_breaks"},

@@ -21,6 +21,10 @@ const (
 	mostHidden = 0.05
 	// leastOwn is how often the parent must agree with itself to tell anything.
 	leastOwn = 0.5
+	// leastReached is how many of a candidate's positions must be known, as a share of its
+	// parent's: answers that differ are unknown behind the difference, and those that are left
+	// are the ones that agree.
+	leastReached = 0.5
 )
 
 // Claim is that a candidate's answers are its parent's model's.
@@ -40,6 +44,9 @@ type PartResult struct {
 	// Own and Other are how often the parent agrees with its own answers and with the
 	// candidate's.
 	Own, Other stats.Share
+	// Unreached is at how many positions of the candidate's answers nothing is known, as an
+	// answer differs before them.
+	Unreached int
 	// RecitesMore is set if more of the candidate's answers than of the parent's occurs
 	// elsewhere.
 	RecitesMore bool
@@ -107,6 +114,12 @@ func (l looked) share(yes func(Probe) bool) (s stats.Share) {
 		s.All++ // not all could be seen
 	}
 	return s
+}
+
+// reached is the share of looks at which the parent's answer was known.
+func (l looked) reached() float64 {
+	known := l.share(func(Probe) bool { return true })
+	return float64(known.Of) / float64(max(1, len(l.looks)))
 }
 
 // recites is the mean over answers of the share that is recited, and its standard error.
@@ -240,6 +253,7 @@ func (l *looked) add(o looked) { l.looks, l.all = append(l.looks, o.looks...), l
 
 func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
 	f := PartResult{Cell: cell, Of: of, Own: own.share(Probe.Agrees), Other: other.share(Probe.Agrees)}
+	f.Unreached = len(other.looks) - f.Other.Of
 	// Any engine continues text that occurs elsewhere. Its share depends on the prompts,
 	// so answers of both arms are compared.
 	recites, more := other.recites()
@@ -255,7 +269,7 @@ func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
 		f.Low, _ = endless(f.Own).Excess(endless(f.Other), refutedAt)
 		f.Shown, f.Refuted = f.High < Margin && (f.Own.Value() >= leastOwn || slices.Contains(a.Sampled, cell)), f.Low > Margin
 	}
-	f.Shown = f.Shown && !f.RecitesMore
+	f.Shown = f.Shown && !f.RecitesMore && (c.Least != nil || other.reached() >= leastReached*own.reached())
 	return f
 }
 

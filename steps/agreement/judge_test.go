@@ -84,6 +84,16 @@ func TestNothingAsked(t *testing.T) {
 	if r := claim.Judge(a); r.Holds() || r.Refuted() {
 		t.Errorf("ends that no answer reached: %+v", r)
 	}
+	// Those that are left of answers that differ are the ones that agree.
+	for known, holds := range map[int]bool{64: true, 48: false} {
+		a = session(128, func(*rand.Rand, Probe) bool { return true })
+		for i, l := range a.Looks {
+			a.Looks[i].Unreached = l.Launch == "other" && l.Part == End && l.Request >= known
+		}
+		if r := claim.Judge(a); r.Holds() != holds || r.Refuted() {
+			t.Errorf("%d of 128 ends are known: %+v", known, r.Worst())
+		}
+	}
 	a = all()
 	for _, arm := range a.All { // a cell that was measured, of which no answer was kept
 		arm["code"] = map[Part]int{}

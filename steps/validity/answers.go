@@ -85,6 +85,9 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 		if f.Of != "" {
 			args = append(args, verdict.Text("part", f.Of))
 		}
+		if f.Unreached > 0 {
+			args = append(args, verdict.Int("unreached", f.Unreached))
+		}
 		if f.RecitesMore {
 			args = append(args, verdict.Text("recites", "yes"))
 		}
@@ -100,7 +103,8 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 	case !r.Holds():
 		return verdict.Inconclusive, []verdict.Reason{fact(code.Of("work.agreement_open",
 			"not shown that {subject} answers as {other}: {other} agrees at {agreed} of {of} random "+
-				"positions{part? ({part})} of its answers to {cell}, and at {own} of {own_of} of its own{recites?; "+
+				"positions{part? ({part})} of its answers to {cell}, and at {own} of {own_of} of its own{unreached?; "+
+				"{unreached} more are behind the first difference of an answer, where nothing is known}{recites?; "+
 				"more of {subject}'s answers than of {other}'s is recited: copied from the prompt or other answers, "+
 				"or implied by the few words before it} ({least?at most {least} less must be "+
 				"shown}{declared?min_agreement = {declared}}). A port that changes answers on purpose declares "+
