@@ -12,7 +12,10 @@ type Knob struct {
 	Default string `hcl:"default" needs:"the baseline's value." doc:"Name of the baseline's value."`
 	Values  []*KnobValue
 	Changes []string `json:",omitempty" hcl:"changes,optional" doc:"Observations that its values are expected to change, such as 'attention'. Arms that differ in any other observation make their comparison invalid. Those in a value's 'must_see' are included automatically."`
-	Range   Range    `json:"-"`
+	// Arms are what a command compares, such as revisions: what runs is identified by
+	// content, so no line of a log must prove it.
+	Arms  bool  `json:",omitempty"`
+	Range Range `json:"-"`
 }
 
 // KnobValue is one setting of a knob: what it changes and how it is proved.

@@ -289,6 +289,8 @@ func (p *Plan) nameOf(path string) string {
 type Inputs struct {
 	// Suite is the suite chosen on the command line.
 	Suite string
+	// Question is asked in place of the plan's own baseline and phases; empty if none is.
+	Question string
 	// Variables are the values given to variables, as a plan would write them, and Env
 	// what env() found in the environment.
 	Variables, Env map[string]string

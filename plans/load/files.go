@@ -119,13 +119,28 @@ func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 	}
 }
 
+// questionFile is the name of a question's text. It is hidden, as a plan's folder may be
+// read again where the text lies.
+const questionFile = ".question.hcl"
+
+func (l *loader) question() string {
+	if l.opts.As != nil {
+		return l.opts.As.Question
+	}
+	return l.opts.Question
+}
+
 // fileBlocks are the blocks of all files together. Only a file that the user
 // named may hold the plan block: included files are there to be shared.
 func (l *loader) fileBlocks() (all hcl.Blocks) {
+	asked := l.question() != ""
 	for _, name := range l.Order {
 		s := l.Sources[name]
 		content := l.Content(s.Body, fileDoc.Schema(), eval.WholePlan)
 		for _, b := range content.Blocks {
+			if asked && (b.Type == "baseline" || b.Type == "phase") && filepath.Base(name) != questionFile {
+				continue
+			}
 			if b.Type == "plan" && s.From != nil {
 				l.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so several plans can include this file.")
 				continue

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,6 +75,7 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 	if k.Default != "" && len(k.Values) > 0 {
 		knobValue(l.Scope, k, k.Default, f.At("default"))
 	}
+	k.Arms = filepath.Base(b.DefRange.Filename) == questionFile
 	if l.First(b) {
 		l.plan.Knobs = append(l.plan.Knobs, k)
 		l.byName[k.Name] = k

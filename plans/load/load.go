@@ -29,6 +29,9 @@ type Options struct {
 	// Suite is the name of the suite that benchmarks send; if empty, they send what they
 	// name.
 	Suite string
+	// Question is HCL with a baseline and phases in place of the plan's own: something else
+	// that is asked of its engines and workloads, as bisect does.
+	Question string
 	// As, if set, are the inputs of an earlier load that this one must reproduce: they
 	// replace all others, except for private ones.
 	As *plans.Inputs
@@ -78,6 +81,9 @@ func (l *loader) readAndLoad(read func()) *Result {
 	whole := false
 	l.survive(l.plan.File, func() {
 		read()
+		if q := l.question(); q != "" {
+			l.addSource(filepath.Join(l.plan.Dir, questionFile), []byte(q), nil)
+		}
 		// Decoding around a syntax error would report things as missing that are
 		// merely unreadable.
 		if !l.unreadable {

@@ -13,7 +13,7 @@ func (l *loader) checkProof() {
 	values := func(users map[[2]string]string) map[[2]string]*plans.KnobValue {
 		used := map[[2]string]*plans.KnobValue{}
 		for key := range users {
-			if k := l.byName[key[0]]; k != nil && k.Value(key[1]) != nil {
+			if k := l.byName[key[0]]; k != nil && !k.Arms && k.Value(key[1]) != nil {
 				used[key] = k.Value(key[1])
 			}
 		}

@@ -74,6 +74,8 @@ type End struct {
 type Inputs struct {
 	// Suite is the suite of workloads chosen on the command line.
 	Suite string `json:"suite,omitempty"`
+	// Question is HCL with what was asked in place of the plan's own baseline and phases.
+	Question string `json:"question,omitempty"`
 	// Variables are the values given to the plan's variables, by --var, a variable file
 	// or the environment, each in plan syntax. Others had their default.
 	Variables map[string]string `json:"variables,omitempty"`

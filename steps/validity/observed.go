@@ -138,10 +138,12 @@ func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*varian
 		}
 		var free, knobs, names, values, others, apart, quoted []string // what may differ, and the knobs that do
 		var evidence []logscan.Glob
+		whole := false // all that they are is under test
 		for _, k := range j.Plan.Knobs {
 			if one.Knobs[k.Name] == other.Knobs[k.Name] {
 				continue
 			}
+			whole = whole || k.Arms
 			knobs, free = append(knobs, k.Name), append(free, observationsOfKnob(k)...)
 			for _, v := range k.Values {
 				for _, text := range slices.Concat(v.MustSee.Log, v.MustNotSee.Log) {
@@ -157,7 +159,7 @@ func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*varian
 			proves := slices.ContainsFunc(evidence, func(g logscan.Glob) bool {
 				return g.Names(x.Line, x.At, x.To, x.Whole) || g.Names(y.Line, y.At, y.To, y.Whole)
 			})
-			if x.Value == y.Value || slices.Contains(free, name) || proves {
+			if whole || x.Value == y.Value || slices.Contains(free, name) || proves {
 				continue
 			}
 			names, values, others = append(names, name), append(values, x.String()), append(others, y.String())

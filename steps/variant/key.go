@@ -188,7 +188,7 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	}
 	out := make([]Evidence, 0, len(p.Knobs))
 	for _, k := range p.Knobs {
-		if v := k.Value(knobs[k.Name]); v != nil {
+		if v := k.Value(knobs[k.Name]); v != nil && !k.Arms {
 			out = append(out, Evidence{
 				Knob: k.Name, Value: v.Name, MustSee: v.MustSee.Log, MustNotSee: v.MustNotSee.Log, MustCount: v.MustSee.Lines,
 				MustObserve: v.MustSee.Observed, MustNotObserve: v.MustNotSee.Observed,
