@@ -5,17 +5,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/arms"
 )
 
 // Plan is the comparison as a plan, for a file in a folder that may not exist yet; the
@@ -29,101 +26,101 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &planWriter{}
-	w.line("# B against A, as this command compares them:\n#")
-	w.line("#   %s", strings.ReplaceAll(q.CommandLine, "\n", " "))
-	w.line("\nplan \"ab\" {\nsummary = %s\n}\n", hclText("Whether B ("+strings.Join(strings.Fields(q.Arms[1].Text), " ")+") "+q.Claim.Says(q.Label())))
-	w.line("engine %s \"ab\" {", hclText(q.Kind.Name))
-	w.text("model", q.Model)
-	w.table("env", q.Shape.Env)
-	w.list("args", q.Shape.Args)
+	w := &arms.Writer{}
+	w.Line("# B against A, as this command compares them:\n#")
+	w.Line("#   %s", strings.ReplaceAll(q.CommandLine, "\n", " "))
+	w.Line("\nplan \"ab\" {\nsummary = %s\n}\n", arms.HCL("Whether B ("+strings.Join(strings.Fields(q.Arms[1].Text), " ")+") "+q.Claim.Says(q.Label())))
+	w.Line("engine %s \"ab\" {", arms.HCL(q.Kind.Name))
+	w.Text("model", q.Model)
+	w.Table("env", q.Shape.Env)
+	w.List("args", q.Shape.Args)
 	if q.Model != "" || len(q.Shape.Env)+len(q.Shape.Args) > 0 {
-		w.line("")
+		w.Line("")
 	}
-	w.line("process {\ncommand = %s", hclList(q.Shape.Command))
+	w.Line("process {\ncommand = %s", arms.HCLList(q.Shape.Command))
 	if dir != "." {
-		w.text("dir", filepath.ToSlash(dir))
+		w.Text("dir", filepath.ToSlash(dir))
 	}
 	if q.Port != 0 {
-		w.number("port", q.Port)
+		w.Number("port", q.Port)
 	}
-	w.line("}")
+	w.Line("}")
 	switch q.Caches {
 	case "pinned":
-		w.line("caches {\nstate = \"warm\"\ntuning = \"pinned\"\n}")
+		w.Line("caches {\nstate = \"warm\"\ntuning = \"pinned\"\n}")
 	case "cold":
-		w.line("caches {\nstate = \"cold\"\n}")
+		w.Line("caches {\nstate = \"cold\"\n}")
 	}
 	if q.Timeout > 0 {
-		w.line("ready {\ntimeout = %s\n}", hclText(q.Timeout.String()))
+		w.Line("ready {\ntimeout = %s\n}", arms.HCL(q.Timeout.String()))
 	}
-	w.line("}\n")
+	w.Line("}\n")
 
 	// How A and B differ, and how each proves what it is: evidence of one must not be seen in
 	// the other.
-	w.line("knob \"ab\" {\ndefault = \"A\"")
-	w.list("changes", q.Changes)
+	w.Line("knob \"ab\" {\ndefault = \"A\"")
+	w.List("changes", q.Changes)
 	signs := [2][]string{q.MustSeeA, q.MustSeeB}
 	for i, name := range []string{"A", "B"} {
 		own := q.Shape.Own[i]
-		w.line("\nvalue %q {", name)
-		w.table("env", own.Env)
-		w.list("args", own.Args)
-		w.list("command", own.Command)
+		w.Line("\nvalue %q {", name)
+		w.Table("env", own.Env)
+		w.List("args", own.Args)
+		w.List("command", own.Command)
 		not := slices.DeleteFunc(slices.Clone(signs[1-i]), func(g string) bool {
 			return slices.ContainsFunc(signs[i], func(mine string) bool { return strings.EqualFold(mine, g) })
 		})
 		if len(signs[i]) > 0 {
-			w.line("must_see {\nlog = %s\n}", hclList(signs[i]))
+			w.Line("must_see {\nlog = %s\n}", arms.HCLList(signs[i]))
 		}
 		if len(not) > 0 {
-			w.line("must_not_see {\nlog = %s\n}", hclList(not))
+			w.Line("must_not_see {\nlog = %s\n}", arms.HCLList(not))
 		}
-		w.line("}")
+		w.Line("}")
 	}
-	w.line("}\n")
+	w.Line("}\n")
 
-	w.line("workload \"bench\" {")
-	w.number("prompt_tokens", q.PP)
-	w.number("output_tokens", q.TG)
+	w.Line("workload \"bench\" {")
+	w.Number("prompt_tokens", q.PP)
+	w.Number("output_tokens", q.TG)
 	if q.Depth > 0 {
-		w.number("depth", q.Depth)
+		w.Number("depth", q.Depth)
 	}
 	if q.Concurrency > 1 {
-		w.number("concurrency", q.Concurrency)
+		w.Number("concurrency", q.Concurrency)
 	}
-	w.number("requests", q.Requests)
-	w.number("warmup", q.Warmup)
+	w.Number("requests", q.Requests)
+	w.Number("warmup", q.Warmup)
 	if q.API != "completions" {
-		w.text("api", q.API)
+		w.Text("api", q.API)
 	}
 	if q.MaxLag > 0 {
-		w.text("max_lag", q.MaxLag.String())
+		w.Text("max_lag", q.MaxLag.String())
 	}
-	w.line("}\n")
+	w.Line("}\n")
 
-	w.line("protocol \"ab\" {\nlevel \"smoke\" {")
-	w.line("pattern = \"[[:alpha:]]{2}\" # any words; answers of B are compared with those of A")
+	w.Line("protocol \"ab\" {\nlevel \"smoke\" {")
+	w.Line("pattern = \"[[:alpha:]]{2}\" # any words; answers of B are compared with those of A")
 	if q.API != "completions" {
-		w.text("api", q.API)
+		w.Text("api", q.API)
 	}
-	w.line("}")
+	w.Line("}")
 	if q.Proves() {
-		w.line("level \"kernels\" {}")
+		w.Line("level \"kernels\" {}")
 	}
 	switch least := q.least(); {
 	case q.Answers == "unchecked":
-		w.line("level \"correctness\" {\nanswers = \"unchecked\"\n}")
+		w.Line("level \"correctness\" {\nanswers = \"unchecked\"\n}")
 	case least > 0:
-		w.line("level \"correctness\" {\nmin_agreement = %v\n}", least)
+		w.Line("level \"correctness\" {\nmin_agreement = %v\n}", least)
 	}
-	w.line("level \"benchmark\" {\nworkloads = [workload.bench]")
-	w.number("launches", q.Most())
-	w.line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
-	w.list("accept_fingerprint", q.Accept)
-	w.line("}\n\nphase \"ab\" {\nfeature \"B\" {\nset = { ab = \"B\" }\n")
-	w.line("criterion \"claim\" {\nrule = %s\n}\n}\n}", hclText(q.Claim.Rule()))
-	return hclwrite.Format([]byte(w.b.String())), nil
+	w.Line("level \"benchmark\" {\nworkloads = [workload.bench]")
+	w.Number("launches", q.Most())
+	w.Line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
+	w.List("accept_fingerprint", q.Accept)
+	w.Line("}\n\nphase \"ab\" {\nfeature \"B\" {\nset = { ab = \"B\" }\n")
+	w.Line("criterion \"claim\" {\nrule = %s\n}\n}\n}", arms.HCL(q.Claim.Rule()))
+	return w.Format(), nil
 }
 
 // least is the declared agreement of B's answers with A's; 0 if there is none.
@@ -176,44 +173,3 @@ func (at Place) Save(text []byte) error {
 	}
 	return nil
 }
-
-// hclText is a text in HCL syntax, with nothing in it evaluated.
-func hclText(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
-
-func hclList(list []string) string {
-	texts := make([]string, len(list))
-	for i, s := range list {
-		texts[i] = hclText(s)
-	}
-	return "[" + strings.Join(texts, ", ") + "]"
-}
-
-// planWriter lays out blocks; hclwrite aligns their contents.
-type planWriter struct{ b strings.Builder }
-
-func (w *planWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
-
-// list, table and text write an attribute unless it is empty.
-func (w *planWriter) list(name string, list []string) {
-	if len(list) > 0 {
-		w.line("%s = %s", name, hclList(list))
-	}
-}
-
-func (w *planWriter) table(name string, m map[string]string) {
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, key+" = "+hclText(m[key]))
-	}
-	if len(parts) > 0 {
-		w.line("%s = { %s }", name, strings.Join(parts, ", "))
-	}
-}
-
-func (w *planWriter) text(name, value string) {
-	if value != "" {
-		w.line("%s = %s", name, hclText(value))
-	}
-}
-
-func (w *planWriter) number(name string, n int) { w.line("%s = %d", name, n) }

@@ -1,0 +1,125 @@
+// Package arms asks something else of a plan's engine than its phases do: its baseline in
+// several versions, by commit of a source, image or package pins, as HCL for
+// load.Options.Question. It starts nothing and decides nothing.
+package arms
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Knob is the knob whose values are the arms of a question.
+const Knob = "arm"
+
+// PinsVariable is the variable in which a build finds its file of package pins.
+const PinsVariable = "MXFLOW_PINS"
+
+// Arm is one version of an engine, by exactly one of what follows the name.
+type Arm struct {
+	// Name is that of the knob's value.
+	Name string
+	// Ref is a revision of the source.
+	Ref string
+	// Image is of a container, and Pins the path of a file that the source's build installs
+	// packages by.
+	Image, Pins string
+	// Set are knobs of the plan at other values than the baseline's.
+	Set map[string]string
+	// Env sets variables; an arm that is as the baseline has none of all these.
+	Env map[string]string
+}
+
+// Question is what is asked of a plan: its baseline at the first arm, and phases in HCL
+// whose features set Knob to the others.
+type Question struct {
+	Plan *plans.Plan
+	Arms []Arm
+	// Source is the name of the source that Ref and Pins change; empty for the only one.
+	Source string
+	Phases string
+}
+
+// HCL is the question as text. An error says what the plan's engine lacks for it.
+func (q *Question) HCL() (string, error) {
+	base := q.Plan.Baseline
+	if base == nil {
+		return "", errors.New("the plan has no baseline: add baseline { engine = …, protocol = … }")
+	}
+	w := &Writer{}
+	w.Line("baseline {\nengine = engine.%s\nprotocol = protocol.%s", base.Engine, base.Protocol)
+	set := maps.Clone(base.Set)
+	for name, value := range q.Arms[0].Set {
+		if set == nil {
+			set = map[string]string{}
+		}
+		set[name] = value
+	}
+	w.Table("set", set)
+	w.List("accept_fingerprint", base.AcceptFingerprint)
+	w.Line("}\n\nknob %q {\ndefault = %s", Knob, HCL(q.Arms[0].Name))
+	for _, a := range q.Arms {
+		w.Line("\nvalue %s {", HCL(a.Name))
+		w.Table("env", a.Env)
+		w.Text("image", a.Image)
+		if a.Ref != "" || a.Pins != "" {
+			if err := q.source(w, a); err != nil {
+				return "", err
+			}
+		}
+		w.Line("}")
+	}
+	w.Line("}\n\n%s", q.Phases)
+	return string(w.Format()), nil
+}
+
+// source writes the source of an arm: the plan's own with another revision, or with another
+// file of pins for its build.
+func (q *Question) source(w *Writer, a Arm) error {
+	of, err := SourceOf(q.Plan, q.Source)
+	if err != nil {
+		return err
+	}
+	w.Line("source %s {", HCL(of.Name))
+	if a.Ref != "" {
+		of.Ref = a.Ref
+	}
+	w.Text("ref", of.Ref)
+	if a.Pins != "" {
+		env := map[string]string{PinsVariable: a.Pins}
+		maps.Copy(env, of.Env)
+		w.Table("env", env)
+		w.List("inputs", append(of.Inputs, a.Pins))
+	}
+	w.Line("}")
+	return nil
+}
+
+// SourceOf is the source of a name in the baseline's engine; the only one if the name is
+// empty.
+func SourceOf(p *plans.Plan, name string) (*variant.SourceConfig, error) {
+	var found []*variant.SourceConfig
+	var names []string
+	for _, b := range p.Engine(p.Baseline.Engine).Parts["source"] {
+		of := &variant.SourceConfig{Name: b.Name}
+		if err := b.Decode(of); err != nil {
+			return nil, err
+		}
+		if names = append(names, b.Name); name == "" || b.Name == name {
+			found = append(found, of)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, fmt.Errorf("engine.%s is not built from a source: add source \"NAME\" { repo = …, ref = …, build = … } to it", p.Baseline.Engine)
+	case len(found) == 0:
+		return nil, fmt.Errorf("engine.%s has no source %q, only %s", p.Baseline.Engine, name, strings.Join(names, ", "))
+	case len(found) > 1:
+		return nil, fmt.Errorf("engine.%s has several sources: name one of %s with --source", p.Baseline.Engine, strings.Join(names, ", "))
+	}
+	return found[0], nil
+}
