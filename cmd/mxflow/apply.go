@@ -106,8 +106,9 @@ func beginStream(a *app) {
 }
 
 // newProgress shows the progress of an apply.
-func newProgress(a *app) apply.Observer {
+func newProgress(a *app, untitled ...bool) apply.Observer {
 	on := progress.Screen{
+		Untitled: len(untitled) > 0,
 		Version: version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
 		Safe: func(text string) string { return a.secrets.Text(foreign.Printable(text)) },
 	}

@@ -79,7 +79,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newValidateCommand(a),
 		newPlanCommand(a),
 		newApplyCommand(a),
-		newABCommand(a),
+		newABCommand(a), newBisectCommand(a),
 		newBenchCommand(a),
 		newStatusCommand(a),
 		newExplainCommand(a),

@@ -35,6 +35,8 @@ type Screen struct {
 	JSON func(any)
 	// Safe is text without secrets or terminal control codes.
 	Safe func(string) string
+	// Untitled leaves out the run's title, where several runs answer one question.
+	Untitled bool
 	// Note prints other facts for a person.
 	Note func(verdict.Reason)
 }
@@ -60,7 +62,7 @@ type plain struct {
 }
 
 func (p *plain) Begin(s apply.Start) {
-	if p.JSON == nil {
+	if p.JSON == nil && !p.Untitled {
 		fmt.Fprintln(p.Out(), title(p.Screen, s))
 	}
 }
@@ -123,7 +125,11 @@ func (l *live) Begin(s apply.Start) {
 	for _, ph := range s.Plan.Phases {
 		l.rail = append(l.rail, railPhase{ph.Name, "·"})
 	}
-	l.draw(l.Safe(title(l.Screen, s)) + "\n")
+	if l.Untitled {
+		l.draw("")
+	} else {
+		l.draw(l.Safe(title(l.Screen, s)) + "\n")
+	}
 	l.stop = make(chan struct{})
 	l.drawing.Go(func() {
 		tick := time.NewTicker(150 * time.Millisecond)

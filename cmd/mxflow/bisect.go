@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/bisect"
+)
+
+// bisecting are the flags of a search.
+type bisecting struct {
+	plan, good, bad, images, source, rule string
+	pins, rerun, reuse, dryRun            bool
+	vars                                  []load.Given
+}
+
+func newBisectCommand(a *app) *cobra.Command {
+	var q bisecting
+	c := &cobra.Command{
+		Use:   "bisect [PLAN] --good A --bad B",
+		Short: "Find the commit, image or package pin that made it slower",
+		Long: `Measures the baseline of a plan at good and at bad. If bad breaks the rule, halves
+what lies between: each candidate is compared with good in fresh launches that
+take turns, at half of what bad lost. At the end, the one found is compared with
+the one before it. A wrong answer comes in fewer than 5% of searches.
+
+A and B are commits of the source that the engine is built from, lines of a file
+of images (--images), or files of package pins (--pins), which the source's build
+reads from $MXFLOW_PINS. What does not build or start is skipped and named.
+
+The rule compares bad with good, as in --rule 'chat.ttft.change <= 5%', or asks a
+level: --rule "levels.correctness == 'pass'".
+
+Everything is recorded in .mxflow-bisect beside the plan: the same command line
+resumes after Ctrl-C or a kill. The report is bisect.md there.
+
+Exit status: 0 found, 1 usage or environment error, 2 bad does not break the rule,
+3 only a range was found or nothing, 4 good or bad cannot be measured,
+130 interrupted.`,
+		Example: `  mxflow bisect plan.hcl --good v0.26.0 --bad v0.29.0
+  mxflow bisect plan.hcl --good v1 --bad main --rule 'chat.pp.gain >= -5%'
+  mxflow bisect plan.hcl --images nightlies.txt
+  mxflow bisect plan.hcl --pins --good before.txt --bad after.txt --dry-run`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			a.fold()
+			if q.plan, err = a.planOf(args); err != nil {
+				return err
+			}
+			return q.run(c.Context(), a)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&q.good, "good", "", "commit, image or file of pins that is as it should be")
+	f.StringVar(&q.bad, "bad", "", "one after it that is not")
+	f.StringVar(&q.images, "images", "", "`FILE` of images, one on each line, from good to bad")
+	f.BoolVar(&q.pins, "pins", false, "good and bad are files of package pins")
+	f.StringVar(&q.source, "source", "", "`NAME` of the source, if the engine has several")
+	f.StringVar(&q.rule, "rule", "", "what bad breaks (default: its decode speed is at most 3% lower)")
+	varFlag(c, &q.vars)
+	f.BoolVar(&q.rerun, "rerun", false, "measure everything again")
+	reuseFlag(c, &q.reuse)
+	f.BoolVar(&q.dryRun, "dry-run", false, "print what it would take and start nothing")
+	a.jsonFlag(c)
+	groupFlags(c, "Candidates", "good", "bad", "images", "pins", "source")
+	groupFlags(c, "Plan", "rule", "var", "var-file")
+	groupFlags(c, "Launches on record", "rerun", "reuse")
+	groupFlags(c, "Output", "dry-run", "json")
+	return c
+}
+
+func (q *bisecting) run(ctx context.Context, a *app) error {
+	loaded, _, err := a.load(q.plan, load.Options{Inputs: q.vars})
+	if err != nil {
+		return err
+	}
+	top := filepath.Join(lang.FolderOf(q.plan), ".mxflow-bisect")
+	list, err := q.candidates(ctx, loaded.Plan, top)
+	if err != nil {
+		return err
+	}
+	if q.rule == "" {
+		if q.rule, err = decodeRule(loaded.Plan); err != nil {
+			return err
+		}
+	}
+	state := a.state
+	if first, last := list[0], list[len(list)-1]; state == "" {
+		state = filepath.Join(top, runtime.Digest(filepath.Base(q.plan), q.source, first.Arm, last.Arm)[:8], store.DirName)
+	}
+	j := &bisect.Job{Plan: loaded.Plan, Candidates: list, Source: q.source, Rule: q.rule, State: state}
+	first, err := j.First()
+	if err != nil {
+		return err
+	}
+	asked, graph, err := a.loadReporting(q.plan, load.Options{Inputs: q.vars, Question: first}, a.errorsOnly)
+	if err != nil {
+		return err
+	}
+	if err := j.Check(asked); err != nil {
+		return err
+	}
+	show := &view.Bisect{Job: j, Screen: a.screen, File: filepath.Join(filepath.Dir(state), "bisect.md")}
+	if a.json {
+		show.JSON = a.printLine
+	} else if err := q.ask(a, show, asked, graph); err != nil {
+		return err
+	}
+	if q.dryRun {
+		return nil
+	}
+	if err := os.MkdirAll(state, 0o755); err != nil {
+		return err
+	}
+	if a.state == "" {
+		if err := os.WriteFile(filepath.Join(top, ".gitignore"), []byte("*\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	beginStream(a)
+	ended := 0
+	j.Told = show.Told
+	j.Apply = func(ctx context.Context, question string, target []string) error {
+		run := applying{
+			path: q.plan, state: state, load: load.Options{Inputs: q.vars, Question: question}, target: target, reuse: q.reuse,
+			watch: show.Watch(newProgress(a, true)), report: a.errorsOnly,
+		}
+		if q.rerun {
+			run.rerun = []string{"all"}
+		}
+		_, err := applyPlan(ctx, a, run)
+		ended = a.exit
+		return err
+	}
+	answer, err := bisect.Search(ctx, len(list), j)
+	switch {
+	case errors.Is(err, bisect.ErrStopped):
+		a.exit = verdict.ExitInterrupted
+		fmt.Fprintln(a.stderr, "interrupted: the same command goes on from here")
+		return nil
+	case err != nil && ended != 0:
+		return a.fail(max(ended, verdict.ExitBroken), err)
+	case err != nil:
+		return err
+	}
+	a.exit = map[bisect.Outcome]int{bisect.Found: verdict.ExitPass, bisect.Same: verdict.ExitFail}[answer.Outcome]
+	switch bad := answer.Findings[j.Bad()]; {
+	case answer.Outcome == bisect.Open && bad.State == bisect.Skipped:
+		a.exit = verdict.ExitBroken
+	case answer.Outcome == bisect.Between || answer.Outcome == bisect.Open:
+		a.exit = verdict.ExitInconclusive
+	}
+	return show.End(ctx, answer, a.exit)
+}
+
+// candidates are what is searched, by the flags.
+func (q *bisecting) candidates(ctx context.Context, p *plans.Plan, folder string) ([]bisect.Candidate, error) {
+	switch {
+	case p.Baseline == nil:
+		return nil, fmt.Errorf("%s has no baseline, which is what is measured at each candidate: add baseline { engine = …, protocol = … }", q.plan)
+	case q.images != "" && (q.pins || q.source != ""):
+		return nil, errors.New("--images is a list of candidates: remove --pins and --source")
+	case q.images != "":
+		return bisect.Images(q.images, q.good, q.bad)
+	case q.good == "" || q.bad == "":
+		return nil, errors.New("name both ends: --good v0.26.0 --bad v0.29.0, or list images: --images nightlies.txt")
+	case q.pins:
+		return bisect.Pins(p, q.source, q.good, q.bad, filepath.Join(folder, "pins"))
+	}
+	return bisect.Commits(ctx, p, q.source, q.good, q.bad)
+}
+
+// decodeRule is the usual rule: decoding at most 3% slower.
+func decodeRule(p *plans.Plan) (string, error) {
+	if b := p.Protocol(p.Baseline.Protocol).Level(plans.BenchmarkLevel); b != nil {
+		if sent := p.SentWorkloads(b); len(sent) == 1 && len(p.Workload(sent[0]).Cells()) == 1 {
+			return sent[0] + ".tg.gain >= -3%", nil
+		}
+	}
+	return "", errors.New("say what bad breaks, as the plan does not send exactly one load: --rule 'chat.tg.gain >= -3%'")
+}
+
+// ask prints the question and what it takes.
+func (q *bisecting) ask(a *app, show *view.Bisect, loaded *load.Result, g *runtime.Graph) error {
+	j := show.Job
+	st, err := store.OpenReadOnly(j.State)
+	if err != nil {
+		st = nil
+	} else {
+		defer st.Close()
+	}
+	lab, err := apply.NewLab(apply.Wiring{Plan: loaded.Plan, Graph: g, Reuse: q.reuse})
+	if err != nil {
+		return err
+	}
+	_, target, err := apply.Named(g, nil, j.Target(j.Bad()))
+	if err != nil {
+		return err
+	}
+	// What is on record is left out: the count is of a whole search.
+	runner := &runtime.Runner{Plan: loaded.Plan, Graph: g, Journal: runtime.EmptyJournal{}, Step: lab.Step, Target: target, Hard: context.Background()}
+	states, err := runner.Reconcile()
+	if err != nil {
+		return err
+	}
+	show.Ask(apply.EstimateOf(loaded.Plan, apply.LaunchHistoryOf(st), states))
+	return nil
+}
+
+// errorsOnly reports what is wrong with a plan, and no warnings: they were shown.
+func (a *app) errorsOnly(res *lang.Findings) {
+	if !res.OK() {
+		a.reportStreamed(res)
+	}
+}
+

@@ -1,0 +1,283 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/arms"
+	"github.com/mxflow/mxflow/steps/bisect"
+)
+
+// Bisect shows a search: the question, a line for each candidate, and the answer, which is
+// also kept as a page in Markdown.
+type Bisect struct {
+	Job *bisect.Job
+	// Screen is called each time: loading a plan adds the redaction of its secrets.
+	Screen func() table.Screen
+	// JSON prints findings and the answer for programs; nil for people.
+	JSON func(any)
+	// File is where the page is kept.
+	File string
+
+	parent, child int
+	// done are the comparisons that ended, and took the seconds of those that were made now.
+	done int
+	took float64
+}
+
+// Ask prints the question, before anything is started; one is what its first comparison takes.
+func (b *Bisect) Ask(one apply.Estimate) {
+	j, on := b.Job, b.Screen()
+	good, bad := j.Candidates[0], j.Candidates[j.Bad()]
+	fmt.Fprintf(on, "%s from %s to %s\n", verdict.Count(j.Bad(), "candidate"), good.ID, bad.ID)
+	fmt.Fprintf(on, "bad breaks %s\n", j.Rule)
+	// The good one is qualified once.
+	most := bisect.Most(len(j.Candidates))
+	takes := fmt.Sprintf("at most %s: %d to %s", verdict.Count(most, "comparison"), one.Least+(most-1)*max(one.Least-1, 1), verdict.Count(one.Launches+(most-1)*(one.Launches-1), "launch"))
+	if good.Image == "" {
+		takes += ", a build for each"
+	}
+	if one.High > 0 {
+		takes += fmt.Sprintf(", %s to %s and the builds", verdict.Lasting(one.Low*float64(most)), verdict.Lasting(one.High*float64(most)))
+	}
+	fmt.Fprintf(on, "%s; more if candidates are skipped\n\n", takes)
+	b.parent, b.child = 0, j.Bad()
+}
+
+// Watch shows the launches of one comparison, with the time left of the whole search.
+func (b *Bisect) Watch(on apply.Observer) apply.Observer { return &comparing{Observer: on, of: b} }
+
+// comparing names candidates by what they are, and leaves what a comparison decides to Told.
+type comparing struct {
+	apply.Observer
+	of   *Bisect
+	took float64
+}
+
+func (c *comparing) End(r *apply.Result) {
+	c.Observer.End(r)
+	c.of.took += c.took
+}
+
+func (c *comparing) Event(ev runtime.Event) {
+	if c.of.JSON == nil {
+		if rest := bisect.Most(len(c.of.Job.Candidates)) - c.of.done; ev.ETA > 0 {
+			ev.ETA += (ev.Elapsed + ev.ETA) * float64(max(rest-1, 0))
+		}
+		c.took = ev.Elapsed
+		ev.Elapsed += c.of.took
+		ev.Variant = c.of.name(ev.Variant)
+		ev.Phase, ev.Feature, ev.Node = "", "", "bisect"
+		if strings.HasPrefix(ev.Type, "node_") {
+			ev.Type = ""
+		}
+	}
+	c.Observer.Event(ev)
+}
+
+// name is a candidate's for people, by that of its variant.
+func (b *Bisect) name(variant string) string {
+	switch variant {
+	case ledger.Baseline:
+		return b.Job.Candidates[0].ID
+	case bisect.StepFeature:
+		return b.Job.Candidates[b.child].ID
+	}
+	for _, c := range b.Job.Candidates {
+		if c.Name == variant {
+			return c.ID
+		}
+	}
+	return variant
+}
+
+// Told prints the finding of a candidate.
+func (b *Bisect) Told(i int, f bisect.Finding) {
+	b.done++
+	switch f.State {
+	case bisect.LikeGood:
+		b.parent = i
+	case bisect.LikeBad:
+		b.child = i
+	}
+	if b.JSON != nil {
+		b.JSON(map[string]any{"type": "bisect_finding", "candidate": b.Job.Candidates[i], "finding": f})
+		return
+	}
+	on, word := b.Screen(), string(f.State)
+	if i == b.Job.Bad() {
+		word = "bad"
+	}
+	line := fmt.Sprintf("%-8s  %-9s  %s", b.Job.Candidates[i].ID, word, strings.TrimPrefix(f.Brief, "rule "))
+	if left := b.child - b.parent; left > 1 && i != b.Job.Bad() {
+		line += fmt.Sprintf(" · %d left", left)
+	}
+	fmt.Fprintln(on, foreign.Line(line))
+}
+
+// End prints the answer and keeps the page.
+func (b *Bisect) End(ctx context.Context, a *bisect.Answer, exit int) error {
+	st, err := store.OpenReadOnly(b.Job.State)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if b.JSON != nil {
+		j := b.Job
+		b.JSON(map[string]any{
+			"type": "bisect_result", "outcome": a.Outcome, "exit": exit, "rule": j.Rule, "findings": a.Findings, "step": a.Step,
+			"good": j.Candidates[0], "bad": j.Candidates[j.Bad()], "parent": j.Candidates[a.Parent], "child": j.Candidates[a.Child],
+			"candidates": len(j.Candidates), "state": j.State, "report": b.File,
+		})
+	} else {
+		on := b.Screen()
+		fmt.Fprintln(on)
+		b.print(ctx, on, st, a, false)
+		fmt.Fprintf(on, "\nreport    %s\nlaunches  mxflow show --all latest --state %s\n", b.File, b.Job.State)
+	}
+	var page strings.Builder
+	fmt.Fprintf(&page, "# Bisect\n\nRule: `%s`\n\n", b.Job.Rule)
+	b.print(ctx, table.Screen{Writer: &page}, st, a, true)
+	return os.WriteFile(b.File, []byte(page.String()), 0o644)
+}
+
+// print writes the answer first, then what it rests on.
+func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a *bisect.Answer, md bool) {
+	j := b.Job
+	parent, child := j.Candidates[a.Parent], j.Candidates[a.Child]
+	para := func(text string) {
+		text = foreign.Line(text)
+		if on.Width > 0 {
+			text = table.Wrap(text, min(on.Width, table.MaxColumn))
+		}
+		fmt.Fprintln(on, text)
+		if md {
+			fmt.Fprintln(on)
+		}
+	}
+	show := func(t report.Table) {
+		if md {
+			fmt.Fprint(on, t.Markdown())
+			return
+		}
+		fmt.Fprintln(on)
+		on.Table(t.Head, t.Rows)
+	}
+	para(b.said(a))
+	for _, remark := range b.remarks(a) {
+		para(remark)
+	}
+	if a.Step != nil {
+		if d := st.Journal().Latest(runtime.FeatureID(bisect.StepFeature)); d != nil && j.Candidates[a.Child].Name != "" {
+			if p := report.PairOf(st, d); p != nil {
+				show(report.ComparisonTable(p.Metrics, parent.ID, child.ID))
+			}
+		}
+		b.changes(ctx, on, parent, child)
+		if own, before, err := profile.Find(st, child.Name); err == nil && before != nil {
+			profile.PrintDiff(on, trace.DiffOf(before.Is, own.Is), parent.ID, child.ID, 5)
+		}
+	}
+	if !md {
+		return // its lines stand above
+	}
+	t := report.Table{Head: []string{"candidate", "is", "against " + j.Candidates[0].ID, "what it is"}}
+	for i, c := range j.Candidates {
+		if f, measured := a.Findings[i]; measured || i == 0 {
+			word := cmp.Or(string(f.State), "good")
+			t.Rows = append(t.Rows, []string{c.ID, word, cmp.Or(strings.TrimPrefix(f.Brief, "rule "), "–"), cmp.Or(c.Title, "–")})
+		}
+	}
+	fmt.Fprintf(on, "## Measured\n\n")
+	show(t)
+}
+
+// said is the answer in one sentence.
+func (b *Bisect) said(a *bisect.Answer) string {
+	j := b.Job
+	parent, child, bad := j.Candidates[a.Parent], j.Candidates[a.Child], j.Candidates[j.Bad()]
+	what := strings.TrimSpace(child.ID + " " + child.Title)
+	by := ""
+	if a.Step != nil {
+		by = strings.TrimPrefix(a.Step.Brief, "rule ")
+	}
+	switch found := a.Findings[j.Bad()]; {
+	case a.Outcome == bisect.Found:
+		return fmt.Sprintf("FOUND: %s: %s, against the one before it, %s", what, by, parent.ID)
+	case a.Outcome == bisect.Between:
+		return fmt.Sprintf("BETWEEN %s and %s: %s; the %d between them could not be told apart", parent.ID, what, by, a.Child-a.Parent-1)
+	case a.Outcome == bisect.Same:
+		return fmt.Sprintf("SAME: %s keeps the rule: %s. What came and went between them shows at neither end.", bad.ID, strings.TrimPrefix(found.Brief, "rule "))
+	case found.State == bisect.Skipped:
+		return fmt.Sprintf("ERROR: %s cannot be measured: %s", bad.ID, found.Brief)
+	case a.Step == nil:
+		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. More launches (launches of the plan's benchmark, up to 12) tell less apart.", strings.TrimPrefix(found.Brief, "rule "))
+	}
+	return fmt.Sprintf("OPEN: the search ended at %s and %s, which do not differ: %s. It took a wrong turn, or what bad lost came in several small steps.", parent.ID, child.ID, by)
+}
+
+// remarks are parts of the change that came before or after what was found, by bounds that do
+// not overlap.
+func (b *Bisect) remarks(a *bisect.Answer) (remarks []string) {
+	if a.Step == nil || a.Step.State != bisect.LikeBad {
+		return nil
+	}
+	parent, child, bad := a.Findings[a.Parent], a.Findings[a.Child], a.Findings[b.Job.Bad()]
+	ids := b.Job.Candidates
+	worse := func(x, y bisect.Finding) bool { // x than y, both against good
+		return x.Low != nil && y.High != nil && x.High != nil && *x.High < *y.Low
+	}
+	zero := 0.0
+	if a.Parent > 0 && worse(parent, bisect.Finding{Low: &zero, High: &zero}) {
+		remarks = append(remarks, fmt.Sprintf("Part of it came earlier: %s is %s against %s. To find that: --bad %s", ids[a.Parent].ID, verdict.Faster(*parent.Gain), ids[0].ID, ids[a.Parent].ID))
+	}
+	if a.Child < b.Job.Bad() && worse(bad, child) {
+		remarks = append(remarks, fmt.Sprintf("More came later: %s is %s against %s, bad %s. To find that: --good %s", ids[a.Child].ID, verdict.Faster(*child.Gain), ids[0].ID, verdict.Faster(*bad.Gain), ids[a.Child].ID))
+	}
+	if a.Child < b.Job.Bad() && worse(child, bad) {
+		remarks = append(remarks, fmt.Sprintf("Part of it came back later: %s is %s against %s, bad only %s.", ids[a.Child].ID, verdict.Faster(*child.Gain), ids[0].ID, verdict.Faster(*bad.Gain)))
+	}
+	return remarks
+}
+
+// changes sums up the commits from parent to child.
+func (b *Bisect) changes(ctx context.Context, on io.Writer, parent, child bisect.Candidate) {
+	if child.Ref == "" {
+		if child.Title != "" {
+			fmt.Fprintf(on, "\n%s\n\n", child.Title)
+		}
+		return
+	}
+	of, err := arms.SourceOf(b.Job.Plan, b.Job.Source)
+	if err != nil {
+		return
+	}
+	r, err := source.OpenRepo(ctx, b.Job.Plan.Abs(of.Repo))
+	if err != nil {
+		return
+	}
+	log, _ := r.Run(ctx, "log", "--first-parent", "--format=%h %an, %as: %s", parent.Ref+".."+child.Ref)
+	stat, _ := r.Run(ctx, "diff", "--stat=72", parent.Ref, child.Ref)
+	lines := slices.Collect(strings.Lines(log + "\n" + stat + "\n"))
+	fmt.Fprintln(on)
+	for _, line := range lines {
+		fmt.Fprintln(on, "    "+foreign.Line(strings.TrimRight(line, "\n")))
+	}
+	fmt.Fprintln(on)
+}
