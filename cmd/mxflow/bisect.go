@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,8 +107,13 @@ func (q *bisecting) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	asked, graph, err := a.loadReporting(q.plan, load.Options{Inputs: q.vars, Question: first}, a.errorsOnly)
-	if err != nil {
+	var wrong error
+	asked, graph, err := a.loadReporting(q.plan, load.Options{Inputs: q.vars, Question: first}, func(res *lang.Findings) {
+		for _, d := range res.Diagnostics.Errs() { // of the question, as the plan itself has none
+			wrong = cmp.Or(wrong, fmt.Errorf("--rule %q: %s", q.rule, d.Detail))
+		}
+	})
+	if err = cmp.Or(wrong, err); err != nil {
 		return err
 	}
 	if err := j.Check(asked); err != nil {
@@ -174,7 +180,7 @@ func (q *bisecting) candidates(ctx context.Context, p *plans.Plan, folder string
 	case q.images != "" && (q.pins || q.source != ""):
 		return nil, errors.New("--images is a list of candidates: remove --pins and --source")
 	case q.images != "":
-		return bisect.Images(q.images, q.good, q.bad)
+		return bisect.Images(p, q.images, q.good, q.bad)
 	case q.good == "" || q.bad == "":
 		return nil, errors.New("name both ends: --good v0.26.0 --bad v0.29.0, or list images: --images nightlies.txt")
 	case q.pins:

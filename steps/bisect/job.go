@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -77,7 +78,7 @@ func phase(name, arm, on, rule string) string {
 func (j *Job) Check(loaded *load.Result) error {
 	rule, diags := loaded.CompileRule(j.Rule, j.Candidates[j.Bad()].Name)
 	for _, d := range diags.Errs() {
-		return fmt.Errorf("--rule %q: %w", j.Rule, d)
+		return fmt.Errorf("--rule %q: %s", j.Rule, d.Detail)
 	}
 	if rule.Cond == nil || rule.Cond.Compare == nil {
 		return fmt.Errorf("--rule %q is not one comparison: write one, such as \"chat.tg.gain >= -3%%\", or \"levels.correctness == 'pass'\"", j.Rule)
@@ -288,6 +289,9 @@ func whyOf(d *ledger.Decision) string {
 		return "it was not decided"
 	}
 	for _, r := range d.Why() {
+		if r.Kind == code.CrashedAgain.Kind && len(r.Causes) > 0 {
+			return "it broke twice: " + verdict.Root(r.Causes[0])
+		}
 		return verdict.Root(r)
 	}
 	for _, l := range d.Levels {
