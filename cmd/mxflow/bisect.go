@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
@@ -109,8 +110,10 @@ func (q *bisecting) run(ctx context.Context, a *app) error {
 	}
 	var wrong error
 	asked, graph, err := a.loadReporting(q.plan, load.Options{Inputs: q.vars, Question: first}, func(res *lang.Findings) {
-		for _, d := range res.Diagnostics.Errs() { // of the question, as the plan itself has none
-			wrong = cmp.Or(wrong, fmt.Errorf("--rule %q: %s", q.rule, d.Detail))
+		for _, d := range res.Diagnostics { // of the question, as the plan itself has no errors
+			if d.Severity == hcl.DiagError {
+				wrong = cmp.Or(wrong, fmt.Errorf("--rule %q: %s", q.rule, d.Detail))
+			}
 		}
 	})
 	if err = cmp.Or(wrong, err); err != nil {

@@ -22,16 +22,17 @@ const PinsVariable = "MXFLOW_PINS"
 // Arm is one version of an engine, by exactly one of what follows the name.
 type Arm struct {
 	// Name is that of the knob's value.
-	Name string
+	Name string `json:"name"`
 	// Ref is a revision of the source.
-	Ref string
+	Ref string `json:"ref,omitempty"`
 	// Image is of a container, and Pins the path of a file that the source's build installs
 	// packages by.
-	Image, Pins string
+	Image string `json:"image,omitempty"`
+	Pins  string `json:"pins,omitempty"`
 	// Set are knobs of the plan at other values than the baseline's.
-	Set map[string]string
+	Set map[string]string `json:"set,omitempty"`
 	// Env sets variables; an arm that is as the baseline has none of all these.
-	Env map[string]string
+	Env map[string]string `json:"env,omitempty"`
 }
 
 // Question is what is asked of a plan: its baseline at the first arm, and phases in HCL

@@ -75,7 +75,7 @@ func Commits(ctx context.Context, p *plans.Plan, name, good, bad string) ([]Cand
 // Images are those that a file lists, one on each line from good to bad, or the part of them
 // between two.
 func Images(p *plans.Plan, file, good, bad string) ([]Candidate, error) {
-	if e := p.Engine(p.Baseline.Engine); e.Launch == nil || e.Launch.Kind != "docker" {
+	if e := p.Engine(p.Baseline.Engine); len(e.Parts["docker"]) == 0 {
 		return nil, fmt.Errorf("engine.%s runs in no container of its own: give it docker { image = … }", p.Baseline.Engine)
 	}
 	lines, err := linesOf(file)

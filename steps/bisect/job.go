@@ -77,8 +77,8 @@ func phase(name, arm, on, rule string) string {
 // write.
 func (j *Job) Check(loaded *load.Result) error {
 	rule, diags := loaded.CompileRule(j.Rule, j.Candidates[j.Bad()].Name)
-	for _, d := range diags.Errs() {
-		return fmt.Errorf("--rule %q: %s", j.Rule, d.Detail)
+	for _, err := range diags.Errs() {
+		return fmt.Errorf("--rule %q: %w", j.Rule, err)
 	}
 	if rule.Cond == nil || rule.Cond.Compare == nil {
 		return fmt.Errorf("--rule %q is not one comparison: write one, such as \"chat.tg.gain >= -3%%\", or \"levels.correctness == 'pass'\"", j.Rule)
