@@ -48,6 +48,9 @@ func TestClaims(t *testing.T) {
 		{"tg", "", "bench.tg.gain >= -0.03", "is at most 3% slower than A (x)", "is more than 3% slower than A (x)"},
 		{"tg", "+10%", "bench.tg.gain >= 0.1", "is at least 10% faster than A (x)", "is less than 10% faster than A (x)"},
 		{"tg", " -2.5 % ", "bench.tg.gain >= -0.025", "is at most 2.5% slower than A (x)", "is more than 2.5% slower than A (x)"},
+		{"tg", ">= -3%", "bench.tg.gain >= -0.03", "is at most 3% slower than A (x)", "is more than 3% slower than A (x)"},
+		{"tg", ">= 10%", "bench.tg.gain >= 0.1", "is at least 10% faster than A (x)", "is less than 10% faster than A (x)"},
+		{"ttft", "<= -10%", "bench.ttft.gain >= 0.1", "takes at least 10% less time than A (x)", "does not take 10% less time than A (x)"},
 		{"pp", "+0%", "bench.pp.gain >= 0", "is not slower than A (x)", "is slower than A (x)"},
 		{"ttft", "", "bench.ttft.gain >= -0.03", "takes at most 3% more time than A (x)", "takes more than 3% more time than A (x)"},
 		{"ttft", "-10%", "bench.ttft.gain >= 0.1", "takes at least 10% less time than A (x)", "does not take 10% less time than A (x)"},
@@ -55,7 +58,7 @@ func TestClaims(t *testing.T) {
 		{"e2e", "+0%", "bench.e2e.gain >= 0", "takes no more time than A (x)", "takes more time than A (x)"},
 	} {
 		got, err := ParseClaim(c.metric, c.text)
-		if err != nil || got.Rule() != c.rule || got.Says("x") != c.says || got.Not("x") != c.not {
+		if err != nil || got.Rule("bench") != c.rule || got.Says("x") != c.says || got.Not("x") != c.not {
 			t.Errorf("%s %q: %q, %q, %q (%v); want %q, %q, %q", c.metric, c.text, got.Rule(), got.Says("x"), got.Not("x"), err, c.rule, c.says, c.not)
 		}
 	}
@@ -65,6 +68,8 @@ func TestClaims(t *testing.T) {
 		{"tg", "+1x", "write"},
 		{"tg", "+NaN%", "write"},
 		{"tg", ">= 32", "write"},
+		{"tg", "<= -3%", "write '>= -3%'"},
+		{"ttft", ">= 3%", "write '<= 3%'"},
 		{"tg", "-95%", "out of reach"},
 		{"tg", "+1e9%", "write"},
 		{"tg", "+9999999999%", "out of reach"},

@@ -26,7 +26,7 @@ type Claim struct {
 // shows in the interval.
 const NotWorse = 0.03
 
-var claimText = regexp.MustCompile(`^([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*(%|x)?$`)
+var claimText = regexp.MustCompile(`^(?:([<>])=\s*)?([+-]?)\s*([0-9]+(?:\.[0-9]+)?)\s*(%|x)?$`)
 
 // claimable are the metrics that a claim can be about: each request, or each cell of the
 // only workload, has a positive value of it with a better direction.
@@ -58,18 +58,21 @@ func ParseClaim(metric, text string) (Claim, error) {
 		return c, nil
 	}
 	m := claimText.FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil || m[3] != "%" {
+	if m == nil || m[4] != "%" || m[1]+m[2] == "" {
 		return c, fmt.Errorf("--claim: %q is not a change: write '+10%%' for at least 10%% more, or '-3%%' for at most 3%% less", text)
 	}
-	n, err := strconv.ParseFloat(m[1]+m[2], 64)
+	n, err := strconv.ParseFloat(m[2]+m[3], 64)
 	if err != nil || math.IsInf(n, 0) {
 		return c, fmt.Errorf("--claim: %q is not a change", text)
 	}
 	c.Given, c.Gain = true, n/100
+	asks := ">"
 	if c.Metric.Better == measure.Lower {
-		c.Gain = -c.Gain
+		c.Gain, asks = -c.Gain, "<"
 	}
 	switch {
+	case m[1] != "" && m[1] != asks:
+		return c, fmt.Errorf("--claim: %s of %s would be a claim that B is worse: write '%s= %s%s%%'", text, metric, asks, m[2], m[3])
 	case c.Gain <= -0.9 || c.Gain > 1000 || c.Metric.Better == measure.Lower && c.Gain >= 0.999:
 		return c, fmt.Errorf("--claim: %s of %s is out of reach", text, metric)
 	case c.Gain == 0:
@@ -78,9 +81,9 @@ func ParseClaim(metric, text string) (Claim, error) {
 	return c, nil
 }
 
-// Rule is the claim as a rule of the plan.
-func (c Claim) Rule() string {
-	return fmt.Sprintf("bench.%s.gain >= %s", c.Metric.Name, strconv.FormatFloat(c.Gain, 'f', -1, 64))
+// Rule is the claim as a rule of a plan about a cell.
+func (c Claim) Rule(cell string) string {
+	return fmt.Sprintf("%s.%s.gain >= %s", cell, c.Metric.Name, strconv.FormatFloat(c.Gain, 'f', -1, 64))
 }
 
 // Lower reports whether less is better.

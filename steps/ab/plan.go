@@ -119,7 +119,7 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	w.Line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
 	w.List("accept_fingerprint", q.Accept)
 	w.Line("}\n\nphase \"ab\" {\nfeature \"B\" {\nset = { ab = \"B\" }\n")
-	w.Line("criterion \"claim\" {\nrule = %s\n}\n}\n}", arms.HCL(q.Claim.Rule()))
+	w.Line("criterion \"claim\" {\nrule = %s\n}\n}\n}", arms.HCL(q.Claim.Rule("bench")))
 	return w.Format(), nil
 }
 
