@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,20 +14,27 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/internal/shell"
-	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
 func newABCommand(a *app) *cobra.Command {
 	var q ab.Question
 	var rerun, reuse, dryRun bool
+	var vars []load.Given
 	c := &cobra.Command{
-		Use:   "ab --a COMMAND --b COMMAND",
+		Use:   "ab [PLAN] --a A --b B [-- ARGS]",
 		Short: "Answer whether server B is faster than A, without a plan",
-		Long: `Starts both commands in turn (ABBA BAAB …), each launch afresh, sends the same
+		Long: `Starts both servers in turn (ABBA BAAB …), each launch afresh, sends the same
 prompts, and stops as soon as the answer is known. A false claim passes in at
 most 1% of cases, a true one fails in at most 5%.
+
+A and B are commands (--a, --b) or images (--image twice, ARGS for both). With a
+plan they are versions of its engine, on its workloads and levels: commits of its
+source (--ref), images, files of package pins that the source's build reads from
+$MXFLOW_PINS (--pins), or variants: --a baseline --b FEATURE.
 
 By default the question is whether B is at most 3% slower than A; --claim +10%
 asks whether it is at least 10% faster.
@@ -43,14 +51,29 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 		Example: `  mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'
   mxflow ab --a 'vllm serve M' --b 'vllm serve M --async-scheduling' --claim +5%
   mxflow ab --a … --b … --metric ttft --claim=-10% --pp 2048
-  mxflow ab --a … --b … --must-see-b '*CUTLASS*' --write-plan port.hcl`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+  mxflow ab --a … --b … --must-see-b '*CUTLASS*' --write-plan port.hcl
+  mxflow ab --image vllm/vllm-openai:v0.26.0 --image :nightly --model M
+  mxflow ab plan.hcl --ref main --ref my-branch --claim ">= +5%"`,
+		RunE: func(c *cobra.Command, args []string) error {
 			a.fold()
+			if n := c.ArgsLenAtDash(); n >= 0 {
+				args, q.Server = args[:n], args[n:]
+			}
+			switch {
+			case len(args) > 1:
+				return fmt.Errorf("%q is one argument too many: name one plan, and the arguments of servers after --", args[1])
+			case len(q.Server) > 0 && (len(q.Images) == 0 || len(args) > 0):
+				return errors.New("arguments after -- are for the servers of two images without a plan")
+			case len(args) == 1:
+				return askOfPlan(c, a, &q, args[0], vars, rerun, reuse, dryRun)
+			}
 			if c.Flags().Changed("launches") && q.Launches == 0 {
 				return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
 			}
-			q.CommandLine = abLine(c.Flags())
+			q.CommandLine = abLine(c.Flags(), q.Server...)
+			if gpus, err := machine.GPUs(c.Context()); err == nil {
+				q.GPUs = len(gpus) > 0
+			}
 			if err := q.Check(); err != nil {
 				return err
 			}
@@ -60,6 +83,11 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f := c.Flags()
 	f.StringVar(&q.A, "a", "", "`COMMAND` that starts the server as it is")
 	f.StringVar(&q.B, "b", "", "candidate `COMMAND`")
+	f.StringArrayVar(&q.Images, "image", nil, "container image of A, then of B; :TAG is of the same repository")
+	f.StringArrayVar(&q.Refs, "ref", nil, "commit, branch or tag of A, then of B (with a plan)")
+	f.StringArrayVar(&q.Pins, "pins", nil, "`FILE` of package pins of A, then of B (with a plan)")
+	f.StringVar(&q.Source, "repo", "", repoUsage)
+	varFlag(c, &vars)
 	f.StringVar(&q.URL, "url", "", "address that both listen on, for commands with a fixed port")
 	f.StringVar(&q.Asked, "kind", "", kindUsage)
 	f.StringVar(&q.Model, "model", "", modelUsage)
@@ -91,16 +119,53 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.DurationVar(&q.MaxLag, "max-lag", 0, maxLagUsage)
 	f.BoolVar(&rerun, "rerun", false, "measure everything again")
 	reuseFlag(c, &reuse)
-	f.BoolVar(&dryRun, "dry-run", false, "print the plan and start nothing")
+	f.BoolVar(&dryRun, "dry-run", false, dryRunUsage)
 	f.StringVar(&q.WritePlan, "write-plan", "", "write the equivalent plan to this `FILE`")
 	a.jsonFlag(c)
-	groupFlags(c, "Servers", "a", "b", "url", "kind", "model", "api", "timeout", "caches")
+	groupFlags(c, "A and B", "a", "b", "image", "ref", "pins", "repo")
+	groupFlags(c, "Plan", "var", "var-file")
+	groupFlags(c, "Servers", "url", "kind", "model", "api", "timeout", "caches")
 	groupFlags(c, "Workload", "pp", "tg", "depth", "concurrency", "requests", "warmup")
 	groupFlags(c, "Decision", "metric", "claim", "launches", "quick")
 	groupFlags(c, "Evidence", "must-see-a", "must-see-b", "changes", "accept", "answers", "max-lag")
 	groupFlags(c, "Launches on record", "rerun", "reuse")
 	groupFlags(c, "Output", "dry-run", "write-plan", "json")
 	return c
+}
+
+// ofPlan are the flags that a question about a plan takes; all else is the plan's.
+var ofPlan = []string{"a", "b", "image", "ref", "pins", "repo", "var", "var-file", "metric", "claim", "rerun", "reuse", "dry-run", "json", "state", "no-color"}
+
+// askOfPlan compares two versions of a plan's engine.
+func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, vars []load.Given, rerun, reuse, dryRun bool) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && !slices.Contains(ofPlan, f.Name) {
+			err = fmt.Errorf("--%s: with a plan this is the plan's: remove it, or change %s", f.Name, path)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	loaded, _, err := a.load(path, load.Options{Inputs: vars})
+	if err != nil {
+		return err
+	}
+	if err := q.CheckOf(c.Context(), loaded.Plan); err != nil {
+		return err
+	}
+	q.CommandLine = abLine(c.Flags()) + " " + shell.Quote(path)
+	if dryRun {
+		_, err := io.WriteString(a.stdout, q.Asks)
+		return err
+	}
+	at, err := q.Place(a.state)
+	if err == nil {
+		err = at.Save(nil)
+	}
+	if err != nil {
+		return err
+	}
+	return applyAB(c.Context(), a, q, at, load.Options{Inputs: vars, Question: q.Asks}, rerun, reuse)
 }
 
 func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun bool) error {
@@ -131,13 +196,14 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun boo
 	if err := at.Save(text); err != nil {
 		return err
 	}
+	return applyAB(ctx, a, q, at, load.Options{}, rerun, reuse)
+}
+
+// applyAB applies what is asked and shows the answer.
+func applyAB(ctx context.Context, a *app, q *ab.Question, at ab.Place, of load.Options, rerun, reuse bool) error {
 	// The plan is mxflow's own, so its warnings would point to a file that the user did
 	// not write.
-	run := applying{path: at.Plan, reuse: reuse, state: at.State, watch: newProgress(a), report: func(res *lang.Findings) {
-		if !res.OK() {
-			a.reportStreamed(res)
-		}
-	}}
+	run := applying{path: at.Plan, load: of, reuse: reuse, state: at.State, watch: newProgress(a), report: a.errorsOnly}
 	if rerun {
 		run.rerun = []string{"all"}
 	}
@@ -149,7 +215,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun boo
 		show.Ask()
 	}
 	beginStream(a)
-	_, err = applyPlan(ctx, a, run)
+	_, err := applyPlan(ctx, a, run)
 	return err
 }
 
@@ -160,7 +226,7 @@ var abShown = []string{
 }
 
 // abLine is the command line with the question, as a person would write it.
-func abLine(flags *pflag.FlagSet) string {
+func abLine(flags *pflag.FlagSet, server ...string) string {
 	words := []string{"mxflow", "ab"}
 	flags.Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
@@ -173,5 +239,11 @@ func abLine(flags *pflag.FlagSet) string {
 			}
 		}
 	})
+	for i, word := range server {
+		if i == 0 {
+			words = append(words, "--")
+		}
+		words = append(words, shell.Quote(word))
+	}
 	return strings.Join(words, " ")
 }

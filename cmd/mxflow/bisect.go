@@ -19,13 +19,14 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/arms"
 	"github.com/mxflow/mxflow/steps/bisect"
 )
 
 // bisecting are the flags of a search.
 type bisecting struct {
 	plan, good, bad, images, source, rule string
-	pins, rerun, reuse, dryRun            bool
+	rerun, reuse, dryRun                  bool
 	vars                                  []load.Given
 }
 
@@ -39,9 +40,9 @@ what lies between: each candidate is compared with good in fresh launches that
 take turns, at half of what bad lost. At the end, the one found is compared with
 the one before it. A wrong answer comes in fewer than 5% of searches.
 
-A and B are commits of the source that the engine is built from, lines of a file
-of images (--images), or files of package pins (--pins), which the source's build
-reads from $MXFLOW_PINS. What does not build or start is skipped and named.
+A and B are commits of the source that the engine is built from, files of package
+pins, of which the source's build reads one from $MXFLOW_PINS, or lines of a file
+of images (--images). What does not build or start is skipped and named.
 
 The rule compares bad with good, as in --rule 'chat.ttft.change <= 5%', or asks a
 level: --rule "levels.correctness == 'pass'".
@@ -55,7 +56,7 @@ Exit status: 0 found, 1 usage or environment error, 2 bad does not break the rul
 		Example: `  mxflow bisect plan.hcl --good v0.26.0 --bad v0.29.0
   mxflow bisect plan.hcl --good v1 --bad main --rule 'chat.pp.gain >= -5%'
   mxflow bisect plan.hcl --images nightlies.txt
-  mxflow bisect plan.hcl --pins --good before.txt --bad after.txt --dry-run`,
+  mxflow bisect plan.hcl --good before.txt --bad after.txt --dry-run`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			a.fold()
@@ -69,15 +70,14 @@ Exit status: 0 found, 1 usage or environment error, 2 bad does not break the rul
 	f.StringVar(&q.good, "good", "", "commit, image or file of pins that is as it should be")
 	f.StringVar(&q.bad, "bad", "", "one after it that is not")
 	f.StringVar(&q.images, "images", "", "`FILE` of images, one on each line, from good to bad")
-	f.BoolVar(&q.pins, "pins", false, "good and bad are files of package pins")
-	f.StringVar(&q.source, "source", "", "`NAME` of the source, if the engine has several")
+	f.StringVar(&q.source, "repo", "", repoUsage)
 	f.StringVar(&q.rule, "rule", "", "what bad breaks (default: its decode speed is at most 3% lower)")
 	varFlag(c, &q.vars)
 	f.BoolVar(&q.rerun, "rerun", false, "measure everything again")
 	reuseFlag(c, &q.reuse)
-	f.BoolVar(&q.dryRun, "dry-run", false, "print what it would take and start nothing")
+	f.BoolVar(&q.dryRun, "dry-run", false, dryRunUsage)
 	a.jsonFlag(c)
-	groupFlags(c, "Candidates", "good", "bad", "images", "pins", "source")
+	groupFlags(c, "Candidates", "good", "bad", "images", "repo")
 	groupFlags(c, "Plan", "rule", "var", "var-file")
 	groupFlags(c, "Launches on record", "rerun", "reuse")
 	groupFlags(c, "Output", "dry-run", "json")
@@ -180,16 +180,24 @@ func (q *bisecting) candidates(ctx context.Context, p *plans.Plan, folder string
 	switch {
 	case p.Baseline == nil:
 		return nil, fmt.Errorf("%s has no baseline, which is what is measured at each candidate: add baseline { engine = …, protocol = … }", q.plan)
-	case q.images != "" && (q.pins || q.source != ""):
-		return nil, errors.New("--images is a list of candidates: remove --pins and --source")
+	case q.images != "" && q.source != "":
+		return nil, errors.New("--images is a list of candidates: remove --repo")
 	case q.images != "":
-		return bisect.Images(p, q.images, q.good, q.bad)
+		return bisect.Images(q.images, q.good, q.bad)
 	case q.good == "" || q.bad == "":
 		return nil, errors.New("name both ends: --good v0.26.0 --bad v0.29.0, or list images: --images nightlies.txt")
-	case q.pins:
-		return bisect.Pins(p, q.source, q.good, q.bad, filepath.Join(folder, "pins"))
+	case isFile(q.good) && isFile(q.bad): // of pins
+		if _, err := arms.PinnedBy(p, q.source); err != nil {
+			return nil, err
+		}
+		return bisect.Pins(q.good, q.bad, filepath.Join(folder, "pins"))
 	}
 	return bisect.Commits(ctx, p, q.source, q.good, q.bad)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // decodeRule is the usual rule: decoding at most 3% slower.

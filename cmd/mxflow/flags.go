@@ -73,5 +73,7 @@ const (
 	modelUsage       = "`MODEL` to ask for (default: the first that the server lists)"
 	apiUsage         = "completions or chat"
 	kindUsage        = "`KIND` of engine: see mxflow engine kinds"
+	repoUsage        = "`NAME` of the source, if the plan's engine has several"
+	dryRunUsage      = "print what it would do and start nothing"
 	maxLagUsage      = "how late the client can be before a launch is invalid (default 10ms)"
 )

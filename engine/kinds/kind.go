@@ -167,6 +167,25 @@ func Lookup(name string) (Kind, bool) {
 	return k, ok
 }
 
+// OfImage is the kind whose usual image is of the same repository.
+func OfImage(image string) (Kind, bool) {
+	for _, k := range kinds {
+		if k.Image != "" && Repository(k.Image) == Repository(image) {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Repository is an image's name without its tag or digest.
+func Repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		image = image[:i]
+	}
+	return image
+}
+
 // NeedsCommand reports whether the plan must give the engine's command.
 func (k Kind) NeedsCommand() bool { return len(k.Command) == 0 }
 

@@ -59,7 +59,7 @@ func TestClaims(t *testing.T) {
 	} {
 		got, err := ParseClaim(c.metric, c.text)
 		if err != nil || got.Rule("bench") != c.rule || got.Says("x") != c.says || got.Not("x") != c.not {
-			t.Errorf("%s %q: %q, %q, %q (%v); want %q, %q, %q", c.metric, c.text, got.Rule(), got.Says("x"), got.Not("x"), err, c.rule, c.says, c.not)
+			t.Errorf("%s %q: %q, %q, %q (%v); want %q, %q, %q", c.metric, c.text, got.Rule("bench"), got.Says("x"), got.Not("x"), err, c.rule, c.says, c.not)
 		}
 	}
 	for _, c := range [][3]string{
@@ -92,7 +92,7 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 			Metrics: map[string]measure.Summary{"bench.tg": {Unit: "tok/s", Better: measure.Higher, N: 1, Stats: map[string]float64{"median": 30}}},
 		})
 	}
-	r := Result{Metric: "tg"}
+	r := Result{cell: "bench", Metric: "tg"}
 	r.gather(st, map[string]*ledger.Decision{runtime.BenchmarkID("B"): {Session: "s-1"}})
 	r.compare()
 	if len(r.B.Launches) != 2 || r.B.Launches[0].ID != "s-1.B.1" || r.B.Launches[1].ID != "s-1.B.3r1" || len(r.B.All) != 3 || r.B.Replaced != 1 || r.B.Broke != 0 {
@@ -426,7 +426,7 @@ func TestChangeIsOverTheLaunchesOfItsBounds(t *testing.T) {
 		}
 		return out
 	}
-	r := &Result{Metric: "tg", Test: &verdict.Test{Looks: []verdict.Look{{N: 2}}}}
+	r := &Result{cell: "bench", Metric: "tg", Test: &verdict.Test{Looks: []verdict.Look{{N: 2}}}}
 	r.A.Counted, r.B.Counted = launches("A", 10, 10, 50), launches("B", 20, 20, 1)
 	if r.compare(); r.Change == nil || math.Abs(*r.Change-1) > 1e-9 || math.Abs(*r.A.Value-10) > 1e-9 || r.Beyond != 1 || r.Low != nil {
 		t.Errorf("change %v, A %v, %d beyond", *r.Change, *r.A.Value, r.Beyond)

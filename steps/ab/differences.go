@@ -26,7 +26,6 @@ type Diff struct {
 // differences fills in all known differences: in the commands, in what the servers report,
 // in their environments.
 func (r *Result) differences(q *Question) {
-	is := "yes: compared"
 	own := q.Shape.Own
 	for _, name := range names(own[0].Env, own[1].Env) {
 		d := Diff{What: name, A: unset, B: unset, Intended: is}
@@ -50,6 +49,12 @@ func (r *Result) differences(q *Question) {
 	r.observations(q)
 	r.environments(q)
 }
+
+// is marks what the comparison is about.
+const is = "yes: compared"
+
+// Versions reports whether A and B are versions of the engine, so all that they are is compared.
+func (q *Question) Versions() bool { return len(q.Refs)+len(q.Images)+len(q.Pins) > 0 }
 
 // unset stands for a variable that a command does not set.
 const unset = "–"
@@ -90,6 +95,8 @@ func (r *Result) observations(q *Question) {
 		}
 		d := Diff{What: name + " (observed)", Name: name, A: a, B: b, Observed: true}
 		switch {
+		case q.Versions():
+			d.Intended = is
 		case slices.Contains(q.Changes, name):
 			d.Intended = "yes: --changes"
 		case q.shows(slices.Concat(r.A.All, r.B.All), name):
@@ -143,7 +150,9 @@ func (r *Result) environments(q *Question) {
 			continue // it broke before it could be queried
 		}
 		d := Diff{What: name, Name: name, A: a, B: b}
-		if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") && slices.Contains(q.Accept, "repo.*") {
+		if q.Versions() {
+			d.Intended = is
+		} else if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") && slices.Contains(q.Accept, "repo.*") {
 			d.Intended = "yes: --accept"
 		} else if r.Verdict.Decided() {
 			d.Intended = "follows from the commands"

@@ -37,9 +37,16 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	if q.Model != "" || len(q.Shape.Env)+len(q.Shape.Args) > 0 {
 		w.Line("")
 	}
-	w.Line("process {\ncommand = %s", arms.HCLList(q.Shape.Command))
-	if dir != "." {
-		w.Text("dir", filepath.ToSlash(dir))
+	if len(q.Images) > 0 {
+		w.Line("docker {\nimage = %s", arms.HCL(q.Images[0]))
+		if q.GPUs {
+			w.Line("gpus = \"all\"\nvolumes = { \"~/.cache/huggingface\" = \"/root/.cache/huggingface\" }")
+		}
+	} else {
+		w.Line("process {\ncommand = %s", arms.HCLList(q.Shape.Command))
+		if dir != "." {
+			w.Text("dir", filepath.ToSlash(dir))
+		}
 	}
 	if q.Port != 0 {
 		w.Number("port", q.Port)
@@ -67,6 +74,9 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 		w.Table("env", own.Env)
 		w.List("args", own.Args)
 		w.List("command", own.Command)
+		if i < len(q.Images) {
+			w.Text("image", q.Images[i])
+		}
 		not := slices.DeleteFunc(slices.Clone(signs[1-i]), func(g string) bool {
 			return slices.ContainsFunc(signs[i], func(mine string) bool { return strings.EqualFold(mine, g) })
 		})
@@ -146,26 +156,32 @@ func (q *Question) Place(state string) (p Place, err error) {
 	if p.Work, err = os.Getwd(); err != nil {
 		return p, err
 	}
+	top := comparisons
+	if q.Of != nil {
+		top = filepath.Join(q.Of.Dir, comparisons)
+	}
 	// Only strings and numbers, which JSON takes.
-	what, _ := json.Marshal([]any{q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches})
+	what, _ := json.Marshal([]any{q.Refs, q.Images, q.Pins, q.Server, q.Source, q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches})
 	sum := sha256.Sum256(what)
-	p.Folder = filepath.Join(comparisons, hex.EncodeToString(sum[:4]))
+	p.Folder = filepath.Join(top, hex.EncodeToString(sum[:4]))
 	p.State = filepath.Join(p.Folder, store.DirName)
 	if state != "" {
 		p.Folder, p.State = state, state
 	}
-	p.Plan = filepath.Join(p.Folder, "ab.hcl")
+	if p.Plan = filepath.Join(p.Folder, "ab.hcl"); q.Of != nil {
+		p.Plan = q.Of.File
+	}
 	return p, nil
 }
 
-// Save writes the plan that is applied. The folder does not belong to the source tree
+// Save writes the plan that is applied, unless it is a user's: then there is no text. The folder does not belong to the source tree
 // around it.
 func (at Place) Save(text []byte) error {
 	err := os.MkdirAll(at.Folder, 0o755)
 	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == comparisons {
 		err = os.WriteFile(filepath.Join(top, ".gitignore"), []byte("*\n"), 0o644)
 	}
-	if err == nil {
+	if err == nil && text != nil {
 		err = os.WriteFile(at.Plan, text, 0o644)
 	}
 	if err != nil {

@@ -21,11 +21,19 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 )
 
 // Question is what the user asks about two commands.
 type Question struct {
 	A, B string
+	// Images, Refs and Pins name two versions each, and Source what Refs and Pins are of.
+	// Server are arguments for both images.
+	Images, Refs, Pins, Server []string
+	// GPUs is set if containers can be given this machine's.
+	GPUs   bool
+	Source string
 	// URL is where both listen, Asked the name of their kind.
 	URL, Model, Asked, API     string
 	PP, TG, Depth, Concurrency int
@@ -40,6 +48,12 @@ type Question struct {
 	// WritePlan is a file for the equivalent plan, and CommandLine the command line that
 	// it names as its source.
 	WritePlan, CommandLine string
+
+	// Of is set if the plan of a user is asked, and Asks what in place of its phases. Cell is
+	// the cell of the metric.
+	Of   *plans.Plan
+	Asks string
+	Cell string
 
 	Claim Claim
 	Arms  [2]Arm
@@ -90,12 +104,21 @@ func (q *Question) Check() (err error) {
 	switch {
 	case address.MatchString(q.A) || address.MatchString(q.B):
 		return errors.New("--a and --b are commands that start a server, but this is the address of one: one start of each server decides nothing, and mxflow bench URL shows it")
+	case len(q.Images) > 0 && q.A+q.B+q.URL != "":
+		return errors.New("--image starts containers: remove --a, --b and --url")
+	case len(q.Refs)+len(q.Pins) > 0:
+		return errors.New("--ref and --pins are of the engine of a plan: name the plan, as in mxflow ab plan.hcl --ref main --ref my-branch")
+	case len(q.Images) > 0:
 	case q.A == "" || q.B == "":
 		return errors.New("give both commands: --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'")
 	case q.Launches != 0 && (q.Launches < fewestLaunches || q.Launches > mostLaunches):
 		return fmt.Errorf("--launches: %d is not between %d, the first look, and %d, the calibrated maximum; --quick makes one of each", q.Launches, fewestLaunches, mostLaunches)
 	case q.Quick && q.Launches != 0:
 		return errors.New("--quick makes one launch of each: remove --launches")
+	}
+	q.Cell = "bench"
+	if len(q.Images) > 0 {
+		return q.images()
 	}
 	for i, side := range []struct{ flag, text string }{{"a", q.A}, {"b", q.B}} {
 		if q.Arms[i], err = ParseArm(side.flag, side.text); err != nil {
@@ -112,7 +135,61 @@ func (q *Question) Check() (err error) {
 	if q.Kind, err = kindOf(q.Asked, q.Arms); err != nil {
 		return err
 	}
-	// Names of --changes that no server of the kind reports, and evidence that every log contains.
+	if err := q.evidence(); err != nil {
+		return err
+	}
+	var args []string
+	if q.Port, args, err = settlePorts(&q.Arms, fixed); err != nil {
+		return err
+	}
+	if q.Shape, err = ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
+		return err
+	}
+	q.Shape.Args = args
+	return nil
+}
+
+// images makes arms of two images.
+func (q *Question) images() (err error) {
+	if len(q.Images) != 2 {
+		return fmt.Errorf("--image is given %s: give A and B, as in --image vllm/vllm-openai:v0.26.0 --image :nightly", verdict.Count(len(q.Images), "time"))
+	}
+	if tag := q.Images[1]; tag != "" && (tag[0] == ':' || tag[0] == '@') {
+		q.Images[1] = kinds.Repository(q.Images[0]) + tag
+	}
+	for i, image := range q.Images {
+		if strings.TrimSpace(image) == "" || image[0] == ':' || image[0] == '@' {
+			return fmt.Errorf("--image: %q is not the name of an image", image)
+		}
+		q.Arms[i] = Arm{Text: image}
+	}
+	known := true
+	if q.Asked != "" {
+		q.Kind, err = kindOf(q.Asked, q.Arms)
+	} else if q.Kind, known = kinds.OfImage(q.Images[0]); !known {
+		err = fmt.Errorf("--image: %s does not show its kind of engine: add --kind", q.Images[0])
+	}
+	switch {
+	case err != nil:
+		return err
+	case q.Images[0] == q.Images[1]:
+		return fmt.Errorf("both images are %s: there is nothing to compare", q.Images[0])
+	}
+	q.Shape.Args = q.Server
+	if err := q.evidence(); err != nil {
+		return err
+	}
+	for _, p := range q.Kind.Observe { // all that an image is, is under test
+		if !p.Consequence && !slices.Contains(q.Changes, p.Name) {
+			q.Changes = append(q.Changes, p.Name)
+		}
+	}
+	return nil
+}
+
+// evidence refuses names of --changes that no server of the kind reports, and evidence that
+// every log contains.
+func (q *Question) evidence() error {
 	var names []string
 	for _, p := range q.Kind.Observe {
 		names = append(names, p.Name)
@@ -127,14 +204,6 @@ func (q *Question) Check() (err error) {
 			return fmt.Errorf("--changes: servers of kind %s do not report %q, only %s; choose another kind with --kind", q.Kind.Name, c, strings.Join(names, ", "))
 		}
 	}
-	var args []string
-	if q.Port, args, err = settlePorts(&q.Arms, fixed); err != nil {
-		return err
-	}
-	if q.Shape, err = ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
-		return err
-	}
-	q.Shape.Args = args
 	return nil
 }
 
@@ -176,6 +245,9 @@ func (q *Question) numbers() error {
 // Label is the cell in field notation: "pp2048 tg32 @ d4096 c4".
 func (q *Question) Label() string {
 	name := q.Claim.Metric.Name
+	if q.Of != nil {
+		return q.Cell + "." + name
+	}
 	switch name {
 	case "tg", "tg_total":
 		name = strings.Replace(name, "tg", "tg"+strconv.Itoa(q.TG), 1)

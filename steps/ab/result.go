@@ -67,6 +67,8 @@ type Result struct {
 	// numbers are the session's launches by ID, and named their names in the progress
 	// output, "3 again (B)".
 	numbers map[string]int
+	// cell is that of the metric.
+	cell string
 	named   map[string]string
 }
 
@@ -99,6 +101,7 @@ type Launch struct {
 // Result collects the outcome of a run from the record.
 func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, at Place) *Result {
 	r := &Result{
+		cell: q.Cell,
 		Type: "ab_result", Verdict: end.Verdict, Exit: end.Exit, Metric: q.Claim.Metric.Name, Unit: q.Claim.Metric.Unit,
 		Claim: "B " + q.Claim.Says(q.Label()), Gain: q.Claim.Gain, Most: q.Most(), State: at.State, Plan: at.Plan,
 		A: Side{Command: q.Arms[0].Text, Kind: q.Kind.Name}, B: Side{Command: q.Arms[1].Text, Kind: q.Kind.Name},
@@ -189,7 +192,7 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision) {
 // metrics of the launches. An earlier claim may have made more launches than the test read:
 // bounds of four do not belong to an estimate of eight.
 func (r *Result) compare() {
-	column := report.Column{Cell: "bench", Metric: r.Metric, Stat: "median"}
+	column := report.Column{Cell: r.cell, Metric: r.Metric, Stat: "median"}
 	var behind [2]report.Arm
 	for i, side := range []*Side{&r.A, &r.B} {
 		slices.SortFunc(side.Counted, func(x, y *ledger.Launch) int { return x.Order - y.Order })

@@ -4,11 +4,14 @@
 package arms
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -62,10 +65,17 @@ func (q *Question) HCL() (string, error) {
 	}
 	w.Table("set", set)
 	w.List("accept_fingerprint", base.AcceptFingerprint)
-	w.Line("}\n\nknob %q {\ndefault = %s", Knob, HCL(q.Arms[0].Name))
+	w.Line("}\n")
+	if !q.Knobbed() {
+		return string(w.Format()) + q.Phases, nil
+	}
+	w.Line("knob %q {\ndefault = %s", Knob, HCL(q.Arms[0].Name))
 	for _, a := range q.Arms {
 		w.Line("\nvalue %s {", HCL(a.Name))
 		w.Table("env", a.Env)
+		if a.Image != "" && len(q.Plan.Engine(base.Engine).Parts["docker"]) == 0 {
+			return "", fmt.Errorf("engine.%s runs in no container of its own: give it docker { image = … }", base.Engine)
+		}
 		w.Text("image", a.Image)
 		if a.Ref != "" || a.Pins != "" {
 			if err := q.source(w, a); err != nil {
@@ -78,10 +88,18 @@ func (q *Question) HCL() (string, error) {
 	return string(w.Format()), nil
 }
 
+// Knobbed reports whether the arms differ in more than knobs of the plan, so there is a Knob.
+func (q *Question) Knobbed() bool {
+	return slices.ContainsFunc(q.Arms, func(a Arm) bool { return a.Ref+a.Image+a.Pins != "" || a.Env != nil })
+}
+
 // source writes the source of an arm: the plan's own with another revision, or with another
 // file of pins for its build.
 func (q *Question) source(w *Writer, a Arm) error {
 	of, err := SourceOf(q.Plan, q.Source)
+	if a.Pins != "" {
+		of, err = PinnedBy(q.Plan, q.Source)
+	}
 	if err != nil {
 		return err
 	}
@@ -120,7 +138,25 @@ func SourceOf(p *plans.Plan, name string) (*variant.SourceConfig, error) {
 	case len(found) == 0:
 		return nil, fmt.Errorf("engine.%s has no source %q, only %s", p.Baseline.Engine, name, strings.Join(names, ", "))
 	case len(found) > 1:
-		return nil, fmt.Errorf("engine.%s has several sources: name one of %s with --source", p.Baseline.Engine, strings.Join(names, ", "))
+		return nil, fmt.Errorf("engine.%s has several sources: name one of %s with --repo", p.Baseline.Engine, strings.Join(names, ", "))
 	}
 	return found[0], nil
+}
+
+// PinnedBy is that source if its build installs package pins.
+func PinnedBy(p *plans.Plan, name string) (*variant.SourceConfig, error) {
+	of, err := SourceOf(p, name)
+	if err == nil && !strings.Contains(fmt.Sprint(of.Build), PinsVariable) {
+		err = fmt.Errorf("the build of source %q installs no pins: let it read the file $%s, as in build = [[\"sh\", \"-c\", \"uv pip install -r $%s\"]]", of.Name, PinsVariable, PinsVariable)
+	}
+	return of, err
+}
+
+// Repo is the repository of that source.
+func Repo(ctx context.Context, p *plans.Plan, name string) (*source.Repo, error) {
+	of, err := SourceOf(p, name)
+	if err != nil {
+		return nil, err
+	}
+	return source.OpenRepo(ctx, p.Abs(of.Repo))
 }

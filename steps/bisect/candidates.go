@@ -28,11 +28,7 @@ type Candidate struct {
 // Commits are the commits from good to bad of a source of the plan's engine, each merge as
 // one. An error says what is wrong with the refs.
 func Commits(ctx context.Context, p *plans.Plan, name, good, bad string) ([]Candidate, error) {
-	of, err := arms.SourceOf(p, name)
-	if err != nil {
-		return nil, err
-	}
-	r, err := source.OpenRepo(ctx, p.Abs(of.Repo))
+	r, err := arms.Repo(ctx, p, name)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +70,7 @@ func Commits(ctx context.Context, p *plans.Plan, name, good, bad string) ([]Cand
 
 // Images are those that a file lists, one on each line from good to bad, or the part of them
 // between two.
-func Images(p *plans.Plan, file, good, bad string) ([]Candidate, error) {
-	if e := p.Engine(p.Baseline.Engine); len(e.Parts["docker"]) == 0 {
-		return nil, fmt.Errorf("engine.%s runs in no container of its own: give it docker { image = … }", p.Baseline.Engine)
-	}
+func Images(file, good, bad string) ([]Candidate, error) {
 	lines, err := linesOf(file)
 	if err != nil {
 		return nil, err
@@ -105,16 +98,8 @@ func Images(p *plans.Plan, file, good, bad string) ([]Candidate, error) {
 }
 
 // Pins are the files of package pins between two, each with one more pin of the bad one, in
-// the order of the good one. They are written to a folder, where the build of a source of the
-// plan's engine finds them.
-func Pins(p *plans.Plan, name, good, bad, folder string) ([]Candidate, error) {
-	of, err := arms.SourceOf(p, name)
-	if err != nil {
-		return nil, err
-	}
-	if !strings.Contains(fmt.Sprint(of.Build), arms.PinsVariable) {
-		return nil, fmt.Errorf("the build of source %q installs no pins: let it read the file $%s, as in build = [[\"sh\", \"-c\", \"uv pip install -r $%s\"]]", of.Name, arms.PinsVariable, arms.PinsVariable)
-	}
+// the order of the good one. They are written to a folder, where builds find them.
+func Pins(good, bad, folder string) ([]Candidate, error) {
 	before, err := linesOf(good)
 	if err != nil {
 		return nil, err

@@ -92,7 +92,7 @@ func (s *AB) print(r *ab.Result, took time.Duration) {
 		s.row("note      ", note, "")
 	}
 	by := s.Place.Plan
-	if s.Place.State != filepath.Join(s.Place.Folder, store.DirName) {
+	if s.Place.State != filepath.Join(filepath.Dir(by), store.DirName) {
 		by += " --state " + s.Place.State
 	}
 	fmt.Fprintln(s.on)
@@ -152,6 +152,10 @@ func (s *AB) launches(r *ab.Result) {
 	}
 	s.row("test      ", testWords(r), "")
 	q := s.Question
+	if q.Of != nil {
+		s.row("load      ", "that of "+q.Of.File, "")
+		return
+	}
 	text := fmt.Sprintf("pp%d tg%d", q.PP, q.TG)
 	if q.Depth > 0 {
 		text += fmt.Sprintf(" @ d%d", q.Depth)
@@ -328,7 +332,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 			r.Said += " It is open whether it is faster."
 		}
 	}
-	if !q.Proves() && !r.EffectShown() && r.Verdict.Decided() {
+	if q.Of == nil && !q.Proves() && !r.EffectShown() && r.Verdict.Decided() {
 		r.Advice = append(r.Advice, "No evidence that B's change was active. Name a line that only B logs: --must-see-b '*…*'.")
 	}
 }

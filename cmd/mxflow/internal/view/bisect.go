@@ -11,7 +11,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
@@ -264,11 +263,7 @@ func (b *Bisect) changes(ctx context.Context, on io.Writer, parent, child bisect
 		}
 		return
 	}
-	of, err := arms.SourceOf(b.Job.Plan, b.Job.Source)
-	if err != nil {
-		return
-	}
-	r, err := source.OpenRepo(ctx, b.Job.Plan.Abs(of.Repo))
+	r, err := arms.Repo(ctx, b.Job.Plan, b.Job.Source)
 	if err != nil {
 		return
 	}

@@ -1,0 +1,139 @@
+package ab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/steps/arms"
+)
+
+// CheckOf makes a question about a user's plan: two revisions or pins of its engine's source,
+// two images, or two of its variants, on its workloads and levels.
+func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
+	q.Of = p
+	if p.Baseline == nil {
+		return fmt.Errorf("%s has no baseline, which is what is compared: add baseline { engine = …, protocol = … }", p.File)
+	}
+	q.Kind, _ = kinds.Lookup(p.Engine(p.Baseline.Engine).Kind)
+	metric := q.Metric
+	if i := strings.LastIndexByte(q.Metric, '.'); i >= 0 {
+		q.Cell, metric = q.Metric[:i], q.Metric[i+1:]
+	} else if b := p.Protocol(p.Baseline.Protocol).Level(plans.BenchmarkLevel); b != nil {
+		if sent := p.SentWorkloads(b); len(sent) == 1 && len(p.Workload(sent[0]).Cells()) == 1 {
+			q.Cell = sent[0]
+		}
+	}
+	if q.Cell == "" {
+		return fmt.Errorf("the plan does not send exactly one load: name what is compared, as in --metric chat.%s", metric)
+	}
+	if w, _, _ := strings.Cut(q.Cell, "."); p.Workload(w) == nil {
+		return fmt.Errorf("--metric %s: the plan has no workload %q, only %s", q.Metric, w, strings.Join(plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name }), ", "))
+	}
+	if q.Claim, err = ParseClaim(metric, q.Claimed); err != nil {
+		return err
+	}
+	of := &arms.Question{Plan: p, Source: q.Source}
+	given := 0
+	for _, pair := range []struct {
+		flag  string
+		names []string
+		of    func(name string) (arms.Arm, error)
+	}{
+		{"ref", q.Refs, func(name string) (arms.Arm, error) {
+			r, err := arms.Repo(ctx, p, q.Source)
+			if err == nil {
+				_, err = r.Commit(ctx, name)
+			}
+			return arms.Arm{Ref: name}, err
+		}},
+		{"image", q.Images, func(name string) (arms.Arm, error) { return arms.Arm{Image: name}, nil }},
+		{"pins", q.Pins, pinned},
+		{"a and --b", q.variants(), func(name string) (arms.Arm, error) { return variantOf(p, name) }},
+	} {
+		if len(pair.names) == 0 {
+			continue
+		}
+		if given++; len(pair.names) != 2 || given > 1 {
+			return fmt.Errorf("--%s: give A and B by one kind of flag: --ref X --ref Y, --image, --pins, or --a baseline --b FEATURE", pair.flag)
+		}
+		for i, name := range pair.names {
+			arm, err := pair.of(name)
+			if err != nil {
+				return err
+			}
+			arm.Name = []string{"A", "B"}[i]
+			of.Arms, q.Arms[i] = append(of.Arms, arm), Arm{Text: name}
+		}
+	}
+	switch {
+	case given == 0:
+		return errors.New("say what to compare: --ref X --ref Y, --image X --image Y, --pins X --pins Y, or --a baseline --b FEATURE")
+	case q.Arms[0].Text == q.Arms[1].Text:
+		return fmt.Errorf("A and B are both %s: there is nothing to compare", q.Arms[0].Text)
+	}
+	w := &arms.Writer{}
+	set := map[string]string{}
+	if of.Knobbed() {
+		set[arms.Knob] = "B"
+	}
+	for knob := range of.Arms[0].Set { // B is on the parent that A is, unless it says otherwise
+		set[knob] = p.DefaultKnobs()[knob]
+	}
+	maps.Copy(set, of.Arms[1].Set)
+	w.Line("phase \"ab\" {\nfeature \"B\" {")
+	w.Table("set", set)
+	w.Line("criterion \"claim\" {\nrule = %s\n}\n}\n}", arms.HCL(q.Claim.Rule(q.Cell)))
+	of.Phases = string(w.Format())
+	q.Asks, err = of.HCL()
+	return err
+}
+
+func (q *Question) variants() []string {
+	if q.A+q.B == "" {
+		return nil
+	}
+	return []string{q.A, q.B}
+}
+
+// pinned is an arm with a file of package pins.
+func pinned(file string) (arm arms.Arm, err error) {
+	text, err := os.ReadFile(file)
+	if err == nil && strings.TrimSpace(string(text)) == "" {
+		err = fmt.Errorf("--pins: %s is empty", file)
+	}
+	if err == nil {
+		arm.Pins, err = filepath.Abs(file)
+	}
+	return arm, err
+}
+
+// variantOf is the baseline, or what a feature sets on the features that it builds on.
+func variantOf(p *plans.Plan, name string) (arm arms.Arm, err error) {
+	arm.Set = map[string]string{}
+	for name != "baseline" {
+		f := p.Feature(name)
+		switch {
+		case f == nil:
+			return arm, fmt.Errorf("the plan has no feature %q: give baseline or a feature (it has %s)", name, lang.OrNothing(plans.Names(p.Features(), func(f *plans.Feature) string { return f.Name })))
+		case f.Choose != nil || f.BuildsOn.Kind == plans.OnAccepted:
+			return arm, fmt.Errorf("what feature %q sets depends on what an apply decides: compare it with mxflow apply", name)
+		}
+		for knob, value := range f.Set {
+			if _, later := arm.Set[knob]; !later {
+				arm.Set[knob] = value
+			}
+		}
+		if name = f.BuildsOn.Feature; f.BuildsOn.Kind != plans.OnFeature {
+			name = "baseline"
+		}
+	}
+	return arm, nil
+}
