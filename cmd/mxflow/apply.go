@@ -109,7 +109,7 @@ func beginStream(a *app) {
 func newProgress(a *app, untitled ...bool) apply.Observer {
 	on := progress.Screen{
 		Untitled: len(untitled) > 0,
-		Version: version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
+		Version:  version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
 		Safe: func(text string) string { return a.secrets.Text(foreign.Printable(text)) },
 	}
 	switch {

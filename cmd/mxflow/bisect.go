@@ -243,4 +243,3 @@ func (a *app) errorsOnly(res *lang.Findings) {
 		a.reportStreamed(res)
 	}
 }
-

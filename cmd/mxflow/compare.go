@@ -20,6 +20,7 @@ the number of launches. A and B are each
   kv_cache, baseline   a feature, or the baseline
   kv_cache@RUN         the same, as that run measured it
   RUN                  a run: its ID, its first characters, or latest
+  REF, IMAGE           what an engine was built from or started in
 
 The newest session that launched both is used; without one, the change includes
 drift between the sessions. On different machines there is neither interval nor p.

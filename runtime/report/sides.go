@@ -90,6 +90,9 @@ func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
 	if of := byVariant(all, asked); len(of) > 0 {
 		return of, nil
 	}
+	if of := byVersion(all, asked); len(of) > 0 {
+		return of, nil
+	}
 	variant, run, at := strings.Cut(asked, "@")
 	if !at {
 		variant, run = "", asked
@@ -117,6 +120,21 @@ func byVariant(arms []*Arm, variant string) map[string][]*Arm {
 	of := map[string][]*Arm{}
 	for _, a := range arms {
 		if variant == "" || a.Variant == variant {
+			of[a.Variant] = append(of[a.Variant], a)
+		}
+	}
+	return of
+}
+
+// byVersion are the arms that ran an image, or a revision of a source by its name or SHA.
+func byVersion(arms []*Arm, asked string) map[string][]*Arm {
+	of := map[string][]*Arm{}
+	for _, a := range arms {
+		ran := slices.ContainsFunc(Commits(a.Launches[0]), func(sha string) bool { return len(asked) >= 7 && strings.HasPrefix(sha, asked) })
+		for name, value := range a.Launches[0].Engine {
+			ran = ran || value == asked && (name == "image" || strings.HasPrefix(name, "source.") && strings.HasSuffix(name, ".ref"))
+		}
+		if ran {
 			of[a.Variant] = append(of[a.Variant], a)
 		}
 	}

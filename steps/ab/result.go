@@ -68,8 +68,8 @@ type Result struct {
 	// output, "3 again (B)".
 	numbers map[string]int
 	// cell is that of the metric.
-	cell string
-	named   map[string]string
+	cell  string
+	named map[string]string
 }
 
 type Side struct {
