@@ -128,6 +128,8 @@ type applying struct {
 	// rerun names nodes to measure again, and target those to run.
 	rerun, target []string
 	onSeen, reuse bool
+	// aside is set for what is none of the plan's own applies.
+	aside bool
 	// sealed rejects what a seal does not allow; it, sealDigest and budget are set under
 	// one.
 	sealed     func(*load.Result, *store.Store) error
@@ -169,7 +171,7 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 	return apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state,
 		Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Reuse: q.reuse,
-		Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
+		Aside: q.aside, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
 		Hard: hard,
 	}, watch)
 }

@@ -39,7 +39,7 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 
 // groups are the commands as people look for them; those in none are shown under "more".
 var groups = []struct{ id, title, commands string }{
-	{"start", "Start:", "init validate plan apply ab bisect bench"},
+	{"start", "Start:", "init validate plan apply ab noise bisect bench"},
 	{"read", "Read the results:", "status explain show compare report serve"},
 	{"keep", "Keep plan and record:", "test fmt waive audit seal"},
 	{"more", "More:", ""},

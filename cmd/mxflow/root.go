@@ -79,7 +79,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newValidateCommand(a),
 		newPlanCommand(a),
 		newApplyCommand(a),
-		newABCommand(a), newBisectCommand(a),
+		newABCommand(a), newNoiseCommand(a), newBisectCommand(a),
 		newBenchCommand(a),
 		newStatusCommand(a),
 		newExplainCommand(a),

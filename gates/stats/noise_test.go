@@ -49,6 +49,33 @@ func TestPool(t *testing.T) {
 	}
 }
 
+// By hand: of {1, 3}, {5, 7, 9} the mean squares are 10/3 within at 3 degrees of freedom
+// and 30 between at 1, and n₀ is (5 − 13/5)/1.
+func TestNested(t *testing.T) {
+	e := math.Exp
+	for _, c := range []struct {
+		name                string
+		groups              [][]float64
+		within, between, df float64
+	}{
+		{"unequal", [][]float64{{e(1), e(3)}, {e(5), e(7), e(9)}}, math.Sqrt(10.0 / 3), math.Sqrt((30 - 10.0/3) / 2.4), 3},
+		{"equal", [][]float64{{e(1), e(3)}, {e(5), e(7)}}, math.Sqrt2, math.Sqrt(7), 2},
+		{"one value in a group", [][]float64{{e(1), e(3)}, {e(5)}}, math.Sqrt2, math.Sqrt(4.0 / (4.0 / 3)), 1},
+		{"negative", [][]float64{{e(1), e(9)}, {e(2), e(8)}}, 5, 0, 2},
+		{"one group", [][]float64{{e(1), e(3)}, {0, 1}, nil}, math.Sqrt2, math.NaN(), 1},
+		{"no group of two", [][]float64{{1}, {2}}, 0, math.NaN(), 0},
+	} {
+		within, between, df := Nested(c.groups)
+		near(t, c.name+" within", within, c.within, 1e-12)
+		if math.IsNaN(c.between) != math.IsNaN(between) {
+			t.Errorf("%s between: %v, want %v", c.name, between, c.between)
+		} else if !math.IsNaN(between) {
+			near(t, c.name+" between", between, c.between, 1e-12)
+		}
+		near(t, c.name+" df", df, c.df, 0)
+	}
+}
+
 func TestAtMost(t *testing.T) {
 	near(t, "0 of 100", AtMost(0, 100, 0.95), 1-math.Pow(0.05, 0.01), 1e-9) // 2.95%
 	near(t, "0 of 3", AtMost(0, 3, 0.95), 1-math.Cbrt(0.05), 1e-9)

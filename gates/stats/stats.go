@@ -203,3 +203,30 @@ func Pool(groups [][]float64) (sd, df float64) {
 	}
 	return math.Sqrt(squares / df), df
 }
+
+// Nested are the variance components of values in groups, such as of launches by arm, as
+// standard deviations of their logs: within a group, which is Pool's, and between the
+// groups beyond that. It is the analysis of variance of a random factor with groups of
+// unequal size (Searle, Casella and McCulloch, Variance Components, 1992, section 3.6):
+//
+//	between² = (MSB − within²) / n₀,  n₀ = (N − Σn²/N) / (k − 1)
+//
+// with MSB the mean square between k groups of n of N values. A negative one is 0: the
+// groups differ no more than their values explain. It is NaN with fewer than two groups or
+// without any that has two values.
+func Nested(groups [][]float64) (within, between, df float64) {
+	var all []float64
+	var counts, k float64
+	for _, g := range groups {
+		if xs, err := logsOf(g); err == nil && len(xs) > 0 {
+			all, counts, k = append(all, xs...), counts+float64(len(xs)*len(xs)), k+1
+		}
+	}
+	within, df = Pool(groups)
+	if k < 2 || df == 0 {
+		return within, math.NaN(), df
+	}
+	n, variance := float64(len(all)), within*within
+	msb := (squares(all) - variance*df) / (k - 1) // what is not within the groups is between them
+	return within, math.Sqrt(max(0, (msb-variance)*(k-1)/(n-counts/n))), df
+}

@@ -48,6 +48,7 @@ type RunInfo struct {
 	Started  time.Time `json:"started"`
 	Plan     string    `json:"plan"`
 	PlanFile string    `json:"plan_file"`
+	Aside    bool      `json:"aside,omitempty"`
 	// Done is false while the run continues, and forever if it was killed; the fields
 	// after it are set if it is true.
 	Done    bool            `json:"done"`
@@ -116,6 +117,7 @@ func (x *Index) add(r *Record) error {
 	switch at := len(x.Records); {
 	case r.RunStart != nil:
 		run.Start, run.Started, run.Plan, run.PlanFile = r.RunStart, r.Time, r.RunStart.Plan, r.RunStart.PlanFile
+		run.Aside = r.RunStart.Aside
 		x.drawn[r.Run] = &revealedDraws{last: Draw{Seed: r.RunStart.Draws}, open: map[int]bool{}}
 	case r.End != nil:
 		run.End, run.Done, run.Ended = r.End, true, r.Time

@@ -57,6 +57,9 @@ type RunStart struct {
 	Since string `json:"since,omitempty"`
 	// Seal is the digest of the seal that the plan was checked against.
 	Seal string `json:"seal,omitempty"`
+	// Aside is set if it asked something else of the plan's engine, beside the plan's own
+	// applies: readers show those, while its launches are on record for all.
+	Aside bool `json:"aside,omitempty"`
 }
 
 type End struct {

@@ -36,13 +36,23 @@ func (s *Store) History(node string) []Decided {
 }
 
 // Decisions is the newest decision about each node, in the order in which they
-// were made.
+// were made. What a run aside decided counts for the nodes that an apply of the plan had too.
 func (s *Store) Decisions() []Decided {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	aside, planned := map[string]bool{}, map[string]bool{}
+	for _, r := range s.index.Runs {
+		if aside[r.ID] = r.Aside; r.Start != nil && !r.Aside {
+			for _, node := range r.Start.Nodes {
+				planned[node] = true
+			}
+		}
+	}
 	out := make([]Decided, 0, len(s.index.History))
-	for _, h := range s.index.History {
-		out = append(out, h[len(h)-1])
+	for node, h := range s.index.History {
+		if last := h[len(h)-1]; !aside[last.Run] || planned[node] {
+			out = append(out, last)
+		}
 	}
 	slices.SortFunc(out, func(a, b Decided) int { return a.Record - b.Record })
 	return out
@@ -94,8 +104,13 @@ func (s *Store) Waivers() []Waived {
 	return append([]Waived{}, s.index.Waived...)
 }
 
-// Runs are all runs, oldest first.
+// Runs are the applies of the plan, oldest first, without runs aside.
 func (s *Store) Runs() []RunInfo {
+	return slices.DeleteFunc(s.AllRuns(), func(r RunInfo) bool { return r.Aside })
+}
+
+// AllRuns are all runs, those aside too, oldest first.
+func (s *Store) AllRuns() []RunInfo {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := make([]RunInfo, 0, len(s.index.Runs))
@@ -105,14 +120,20 @@ func (s *Store) Runs() []RunInfo {
 	return out
 }
 
-// Run is the run with this ID, the only one with this prefix, or the newest for "latest".
+// Run is the run with this ID, the only one with this prefix, or the plan's newest apply
+// for "latest".
 func (s *Store) Run(id string) (*RunView, error) {
+	own := s.Runs()
+	newest := ""
+	if len(own) > 0 {
+		newest = own[len(own)-1].ID
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	runs, found := s.index.Runs, []*RunView(nil)
 	var names []string
 	for _, r := range runs {
-		if r.ID == id || id == "latest" && r == runs[len(runs)-1] {
+		if r.ID == id || id == "latest" && r.ID == newest {
 			found = []*RunView{r}
 			break
 		}
@@ -121,10 +142,10 @@ func (s *Store) Run(id string) (*RunView, error) {
 		}
 	}
 	switch {
-	case len(runs) == 0:
+	case len(found) == 0 && newest == "":
 		return nil, fmt.Errorf("state directory %s: no run is recorded here yet: run apply first", s.dir)
 	case len(found) == 0:
-		return nil, fmt.Errorf(`state directory %s: no run ID starts with %q; the newest is %s, or "latest"`, s.dir, id, runs[len(runs)-1].ID)
+		return nil, fmt.Errorf(`state directory %s: no run ID starts with %q; the newest is %s, or "latest"`, s.dir, id, newest)
 	case len(found) > 1:
 		return nil, fmt.Errorf("state directory %s: %q matches %d runs: %s; give more of the ID", s.dir, id, len(found), strings.Join(names, ", "))
 	}

@@ -51,6 +51,8 @@ type Options struct {
 	Seal string
 	// Wait waits while another apply holds the state directory.
 	Wait bool
+	// Aside marks a run that is none of the plan's own applies.
+	Aside bool
 	// Tool is the program with its version, for the record.
 	Tool string
 	// Signer, which may be nil, signs the ledger.
@@ -253,7 +255,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	start := &ledger.RunStart{
 		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum, PlanSources: sums, Tool: r.Tool,
 		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan), Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
-		Goals: decide.Goals(r.plan), OnSeenData: r.OnSeenData, Seal: r.Seal,
+		Goals: decide.Goals(r.plan), OnSeenData: r.OnSeenData, Seal: r.Seal, Aside: r.Aside,
 	}
 	lab.Draws, start.Draws = ledger.NewDraws()
 	if lab.Since != r.id {

@@ -28,7 +28,7 @@ import (
 // SamePlan rejects the state directory of another plan: their nodes would have the same
 // addresses, and each apply would discard the other's decisions.
 func SamePlan(st *store.Store, p *plans.Plan) error {
-	runs := st.Runs()
+	runs := st.AllRuns()
 	if len(runs) == 0 || runs[len(runs)-1].Plan == p.Name {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (r *run) cleanUp(owner string) error {
 	if err != nil {
 		return fmt.Errorf("cannot remove containers of an earlier apply: %w", err)
 	}
-	for _, before := range r.store.Runs() {
+	for _, before := range r.store.AllRuns() {
 		if before.Done {
 			continue
 		}

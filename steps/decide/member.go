@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -300,19 +299,10 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 			if n.DF < gates.LeastFreedom {
 				continue
 			}
-			least := max(m.Least, design.Looks[0], stats.Recorded)
-			sd := n.SD * stats.NoiseBound(n.DF)
-			gap, passes := cmp.Or(n.Gap, stats.UsualGap), stats.Error{Rate: design.FalsePass, Level: design.Pass}
-			resolves := func(launches int) float64 {
-				return math.Expm1(passes.Resolves(launches, gap, sd, 0.9, false))
-			}
+			resolves := resolving(n, design)
 			if !said[address] {
 				said[address] = true
-				note := resolution(n.SD, sd, least, m.Most, resolves).On(address)
-				if m.Least <= stats.Clear && n.SD > 0 {
-					note.Values["clear"] = verdict.Num("", math.Expm1(passes.ClearGap(n.SD, n.DF, gap)), "share").Value
-				}
-				notes = append(notes, note)
+				notes = append(notes, resolution(n, design, m.Least, m.Most).On(address))
 			}
 			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[c.Text] {
 				said[c.Text] = true // a criterion and a rule of the gate often coincide
@@ -324,22 +314,6 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 		}
 	}
 	return notes
-}
-
-// resolution is what launches can show if they differ by a standard deviation, or by its
-// upper bound. Equal launches do not show everything: the test assumes at least rounding.
-func resolution(sd, bound float64, least, most int, resolves func(launches int) float64) verdict.Reason {
-	if sd == 0 {
-		return verdict.Say("forecast.resolves_rounding",
-			"{subject}: all recorded launches gave the same value: only rounding limits what they resolve")
-	}
-	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
-	return verdict.Say("forecast.resolves",
-		"{subject}: {few} launches per arm resolve {with_few:rough}, {many} resolve {with_many:rough}{clear?, 2 "+
-			"decide what is {clear:rough} beyond the threshold} (launches vary by {differ:rough}, up to "+
-			"{differ_bound:rough})",
-		verdict.Int("few", least), share("with_few", resolves(least)), verdict.Int("many", most), share("with_many", resolves(most)),
-		share("differ", math.Expm1(sd)), share("differ_bound", math.Expm1(bound)))
 }
 
 // CloseRetracted stops launches for a member in a session whose outcome a person

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -166,6 +167,53 @@ func ofOneEngine(launches []*ledger.Launch, variants []string) []*ledger.Launch 
 		}
 	}
 	return slices.DeleteFunc(launches, func(l *ledger.Launch) bool { return !related[l.Session] })
+}
+
+// resolving is the smallest true effect, as a share, that a number of launches per arm
+// likely decides, given recorded noise.
+func resolving(n verdict.Noise, d stats.Design) func(launches int) float64 {
+	pass := stats.Error{Rate: d.FalsePass, Level: d.Pass}
+	sd, gap := n.SD*stats.NoiseBound(n.DF), cmp.Or(n.Gap, stats.UsualGap)
+	return func(launches int) float64 {
+		if launches <= stats.Clear {
+			return math.Expm1(pass.ClearGap(n.SD, n.DF, gap))
+		}
+		return math.Expm1(pass.Resolves(launches, gap, sd, stats.Likely, false))
+	}
+}
+
+// resolution is what least to most launches per arm can show by recorded noise. Equal
+// launches do not show everything: the test assumes at least rounding.
+func resolution(n verdict.Noise, d stats.Design, least, most int) verdict.Reason {
+	if n.SD == 0 {
+		return verdict.Say("forecast.resolves_rounding",
+			"{subject}: all recorded launches gave the same value: only rounding limits what they resolve")
+	}
+	resolves, few := resolving(n, d), max(least, d.Looks[0], stats.Recorded)
+	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
+	args := []verdict.Arg{
+		verdict.Int("few", few), share("with_few", resolves(few)), verdict.Int("many", most), share("with_many", resolves(most)),
+		share("differ", math.Expm1(n.SD)), share("differ_bound", math.Expm1(n.SD*stats.NoiseBound(n.DF))),
+	}
+	if least <= stats.Clear {
+		args = append(args, share("clear", resolves(stats.Clear)))
+	}
+	return verdict.Say("forecast.resolves",
+		"{subject}: {few} launches per arm resolve {with_few:rough}, {many} resolve {with_many:rough}{clear?, 2 "+
+			"decide what is {clear:rough} beyond the threshold} (launches vary by {differ:rough}, up to "+
+			"{differ_bound:rough})", args...)
+}
+
+// Resolves is what launches resolve of a metric ("chat.tg") by the noise on record of an
+// engine, given some of its variants and the work they are sent; no fact if too few are.
+func Resolves(records iter.Seq2[int, *ledger.Record], p *plans.Plan, protocol, metric, work string, variants ...string) verdict.Reason {
+	least, most := p.LaunchesUnder(protocol)
+	n := Noise(NoiseBefore(records, "", work, variants...), []string{metric}, variants)[metric]
+	design, err := stats.Offer(p.Decision.FalsePass, p.Decision.FalseFail, least, most, stats.Clear)
+	if err != nil || n.DF < gates.LeastFreedom || most < stats.Recorded {
+		return verdict.Reason{}
+	}
+	return resolution(n, design, least, most).On(metric)
 }
 
 // NoiseKeys lists the keys of the metrics that rules read from launches.
