@@ -59,18 +59,21 @@ type Lines struct {
 	AtLeast int      `hcl:"at_least,optional" default:"1" min:"1" doc:"How many every launch must have: lines, where those from before the first request count as in 'log', or launches in the profile, prefill and decoding together."`
 }
 
-// DefaultKnobs is every knob at its default, or as the baseline sets it.
+// DefaultKnobs is every knob at its default, or as the baseline sets it. It has no knob of
+// Arms whose default changes nothing: the baseline is then the same as in the plan itself.
 func (p *Plan) DefaultKnobs() map[string]string {
 	knobs := make(map[string]string, len(p.Knobs))
 	for _, k := range p.Knobs {
-		knobs[k.Name] = k.Default
+		if v := k.Value(k.Default); !k.Arms || v == nil || len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts) > 0 || v.Image != "" {
+			knobs[k.Name] = k.Default
+		}
 	}
 	maps.Copy(knobs, p.Baseline.Set)
 	return knobs
 }
 
 // ChangedKnobs are the knobs in which a variant differs from the baseline, given its value of
-// every knob; a knob that is missing there gets an empty value. Without a baseline they
+// every knob; one that is missing only there gets an empty value. Without a baseline they
 // are all knobs.
 func (p *Plan) ChangedKnobs(knobs map[string]string) map[string]string {
 	var base map[string]string
@@ -79,7 +82,7 @@ func (p *Plan) ChangedKnobs(knobs map[string]string) map[string]string {
 	}
 	set := map[string]string{}
 	for _, k := range p.Knobs {
-		if of, has := base[k.Name]; !has || of != knobs[k.Name] {
+		if base == nil || base[k.Name] != knobs[k.Name] {
 			set[k.Name] = knobs[k.Name]
 		}
 	}

@@ -140,6 +140,9 @@ func (x *Index) add(r *Record) error {
 	return nil
 }
 
+// Aside reports whether a run was none of the plan's own applies.
+func (x *Index) Aside(run string) bool { return x.runs[run] != nil && x.runs[run].Aside }
+
 // Newest is the newest decision about a node; nil if there is none.
 func (x *Index) Newest(node string) *Decision {
 	if h := x.History[node]; len(h) > 0 {

@@ -67,7 +67,8 @@ func ArmsOf(st *store.Store, decisions ...*ledger.Decision) (arms []*Arm) {
 }
 
 // compared are the decisions on record that still say something about a session: of each
-// node the newest, unless it was withdrawn. The oldest comes first.
+// node the newest, unless it was withdrawn, and of the plan's own applies. The oldest comes
+// first.
 func compared(st *store.Store) (out []*ledger.Decision) {
 	newest := map[[2]string]int{}
 	for i, r := range st.Records() {
@@ -76,7 +77,7 @@ func compared(st *store.Store) (out []*ledger.Decision) {
 		}
 	}
 	for i, r := range st.Records() {
-		if d := r.Decision; d != nil && d.Retraction == nil && newest[[2]string{d.Node, d.Session}] == i {
+		if d := r.Decision; d != nil && d.Retraction == nil && !st.Aside(r.Run) && newest[[2]string{d.Node, d.Session}] == i {
 			out = append(out, d)
 		}
 	}

@@ -42,12 +42,10 @@ func Rows(st *store.Store) []Row {
 
 	// Locked is what the last finished run could not run, unless it was decided since. What
 	// --target left out was left out for that run only.
-	locked, finished, aside := map[string]verdict.Reason(nil), -1, map[string]bool{}
+	locked, finished := map[string]verdict.Reason(nil), -1
 	for i, r := range st.Records() {
 		switch {
-		case aside[r.Run]:
-		case r.RunStart != nil && r.RunStart.Aside:
-			aside[r.Run] = true
+		case st.Aside(r.Run):
 		case r.End != nil && r.End.Reason.Kind == code.Finished.Kind:
 			locked, finished = maps.Clone(r.End.Locked), i
 		case r.RunStart != nil:

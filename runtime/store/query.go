@@ -40,9 +40,9 @@ func (s *Store) History(node string) []Decided {
 func (s *Store) Decisions() []Decided {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	aside, planned := map[string]bool{}, map[string]bool{}
+	planned := map[string]bool{}
 	for _, r := range s.index.Runs {
-		if aside[r.ID] = r.Aside; r.Start != nil && !r.Aside {
+		if r.Start != nil && !r.Aside {
 			for _, node := range r.Start.Nodes {
 				planned[node] = true
 			}
@@ -50,7 +50,7 @@ func (s *Store) Decisions() []Decided {
 	}
 	out := make([]Decided, 0, len(s.index.History))
 	for node, h := range s.index.History {
-		if last := h[len(h)-1]; !aside[last.Run] || planned[node] {
+		if last := h[len(h)-1]; !s.index.Aside(last.Run) || planned[node] {
 			out = append(out, last)
 		}
 	}
@@ -107,6 +107,13 @@ func (s *Store) Waivers() []Waived {
 // Runs are the applies of the plan, oldest first, without runs aside.
 func (s *Store) Runs() []RunInfo {
 	return slices.DeleteFunc(s.AllRuns(), func(r RunInfo) bool { return r.Aside })
+}
+
+// Aside reports whether a run was none of the plan's own applies.
+func (s *Store) Aside(run string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.index.Aside(run)
 }
 
 // AllRuns are all runs, those aside too, oldest first.

@@ -183,7 +183,7 @@ func (e Evidence) Map(f func(string) string) Evidence {
 
 // EvidenceFor lists the kernel evidence of every knob value of a variant.
 func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
-	if len(p.Knobs) == 0 {
+	if !slices.ContainsFunc(p.Knobs, func(k *plans.Knob) bool { return !k.Arms }) {
 		return nil
 	}
 	out := make([]Evidence, 0, len(p.Knobs))

@@ -182,7 +182,11 @@ func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, erro
 		return d, nil // the engine as written
 	}
 	for _, k := range l.Plan.Knobs {
-		v := k.Value(knobs[k.Name])
+		value, set := knobs[k.Name]
+		if k.Arms && !set {
+			continue // as the plan itself
+		}
+		v := k.Value(value)
 		if v == nil {
 			return nil, fmt.Errorf("knob %s has no value %q", k.Name, knobs[k.Name])
 		}

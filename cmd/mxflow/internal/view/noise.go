@@ -74,6 +74,8 @@ func (n *Noise) Print(on table.Screen) {
 			return "–"
 		case *x == 0:
 			return "none"
+		case *x > 1:
+			return ">100%"
 		}
 		return verdict.Digits(*x, "ratio", 0)[1:]
 	}
