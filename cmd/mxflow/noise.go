@@ -66,12 +66,17 @@ counted, 4 the engine or mxflow failed, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			earlier := func(feature string) int {
+			earlier := func(feature string) (n int) { // what was not measured to its end goes on
 				if st == nil {
 					return 0
 				}
 				defer st.Close()
-				return len(st.History(runtime.BenchmarkID(feature)))
+				for _, d := range st.History(runtime.BenchmarkID(feature)) {
+					if d.Verdict == verdict.Pass {
+						n++
+					}
+				}
+				return n
 			}
 			var copies []string
 			if opts.Question, copies, err = arms.Noise(loaded.Plan, launches, earlier); err != nil {
@@ -87,7 +92,7 @@ counted, 4 the engine or mxflow failed, 130 interrupted.`,
 				},
 			})
 			if res == nil || err != nil || res.Exit == verdict.ExitInterrupted {
-				return err
+				return err // the same command resumes
 			}
 			switch res.End.Verdict {
 			case verdict.Pass:

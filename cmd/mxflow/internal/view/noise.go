@@ -94,7 +94,11 @@ func (n *Noise) Print(on table.Screen) {
 			row = append(row, spread(m.Boots))
 		}
 		for _, r := range m.Resolves {
-			row = append(row, spread(r.Effect))
+			effect := spread(r.Effect)
+			if effect == "none" {
+				effect = "<0.1%" // launches that gave the same value resolve all but rounding
+			}
+			row = append(row, effect)
 		}
 		rows = append(rows, row)
 		if pairs += m.Pairs; m.Differed > 0 {
