@@ -119,7 +119,7 @@ counted, 4 the engine or mxflow failed, 130 interrupted.`,
 	suiteFlag(c, &suite)
 	c.Flags().IntVar(&launches, "launches", 4, "launches of each arm, 2 to 12")
 	reuseFlag(c, &reuse)
-	c.Flags().BoolVar(&wait, "wait", false, "wait while an apply uses the state directory")
+	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply uses the state directory")
 	a.jsonFlag(c)
 	return c
 }
