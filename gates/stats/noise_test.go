@@ -63,14 +63,13 @@ func TestNested(t *testing.T) {
 		{"one value in a group", [][]float64{{e(1), e(3)}, {e(5)}}, math.Sqrt2, math.Sqrt(4.0 / (4.0 / 3)), 1},
 		{"negative", [][]float64{{e(1), e(9)}, {e(2), e(8)}}, 5, 0, 2},
 		{"one group", [][]float64{{e(1), e(3)}, {0, 1}, nil}, math.Sqrt2, math.NaN(), 1},
-		{"no group of two", [][]float64{{1}, {2}}, 0, math.NaN(), 0},
+		{"no group of two", [][]float64{{1}, {2}}, math.NaN(), math.NaN(), 0},
 	} {
 		within, between, df := Nested(c.groups)
-		near(t, c.name+" within", within, c.within, 1e-12)
-		if math.IsNaN(c.between) != math.IsNaN(between) {
-			t.Errorf("%s between: %v, want %v", c.name, between, c.between)
-		} else if !math.IsNaN(between) {
-			near(t, c.name+" between", between, c.between, 1e-12)
+		for what, of := range map[string][2]float64{"within": {within, c.within}, "between": {between, c.between}} {
+			if got, want := of[0], of[1]; !(math.Abs(got-want) < 1e-12 || math.IsNaN(got) && math.IsNaN(want)) {
+				t.Errorf("%s, %s: %v, want %v", c.name, what, got, want)
+			}
 		}
 		near(t, c.name+" df", df, c.df, 0)
 	}

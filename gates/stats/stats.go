@@ -212,8 +212,8 @@ func Pool(groups [][]float64) (sd, df float64) {
 //	between² = (MSB − within²) / n₀,  n₀ = (N − Σn²/N) / (k − 1)
 //
 // with MSB the mean square between k groups of n of N values. A negative one is 0: the
-// groups differ no more than their values explain. It is NaN with fewer than two groups or
-// without any that has two values.
+// groups differ no more than their values explain. Both are NaN without a group of two
+// values, and between is with fewer than two groups.
 func Nested(groups [][]float64) (within, between, df float64) {
 	var all []float64
 	var counts, k float64
@@ -222,8 +222,9 @@ func Nested(groups [][]float64) (within, between, df float64) {
 			all, counts, k = append(all, xs...), counts+float64(len(xs)*len(xs)), k+1
 		}
 	}
-	within, df = Pool(groups)
-	if k < 2 || df == 0 {
+	if within, df = Pool(groups); df == 0 {
+		return math.NaN(), math.NaN(), 0
+	} else if k < 2 {
 		return within, math.NaN(), df
 	}
 	n, variance := float64(len(all)), within*within

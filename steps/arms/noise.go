@@ -3,23 +3,16 @@ package arms
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
 )
 
-// noiseVariable is set to another value in each arm of Noise but the baseline, and read by
-// no engine.
-const noiseVariable = "MXFLOW_NOISE"
-
-// NoiseArms are the arms of Noise, the baseline included.
-const NoiseArms = 3
-
-// Noise asks how much launches differ of arms that do not: the plan's baseline, and copies
-// of it that find empty caches, as none before them had their name. Each copy is a feature
-// that no gate reads; earlier is how often they were measured already.
-func Noise(p *plans.Plan, launches int, earlier func(feature string) int) (question string, features []string, err error) {
+// Noise asks how much launches differ of arms that do not: the plan's baseline, and two
+// copies of it that find empty caches, each a feature that stays out of the stack. They set
+// a variable that no engine reads, to another value each time: measured is how often a copy
+// was measured before.
+func Noise(p *plans.Plan, launches int, measured func(feature string) int) (question string, copies []string, err error) {
 	if p.Baseline == nil {
 		return "", nil, errors.New("the plan has no baseline, so there is nothing to start: add baseline { engine = …, protocol = … }")
 	}
@@ -28,42 +21,33 @@ func Noise(p *plans.Plan, launches int, earlier func(feature string) int) (quest
 		return "", nil, fmt.Errorf("protocol.%s has no benchmark, so the baseline is never measured: add level \"benchmark\" { workloads = [workload.…] } to it",
 			p.Baseline.Protocol)
 	}
-	unused := func(name string, used func(string) bool) string {
-		for used(name) {
-			name += "_"
-		}
-		return name
+	name := "noise"
+	for p.Protocol(name) != nil || p.Phase(name) != nil || p.Feature(name+"_b") != nil || p.Feature(name+"_c") != nil {
+		name += "_"
 	}
-	w := &Writer{}
-	protocol := unused("noise", func(name string) bool { return p.Protocol(name) != nil })
-	counted := ""
-	w.Line("protocol %q {", protocol)
+	w, counted := &Writer{}, ""
+	w.Line("protocol %q {", name)
 	if e := p.UnderTest(); e.IsCommand() {
 		counted = e.CommandMetrics()[0].Address()
+		w.Line("level \"benchmark\" {")
 	} else {
-		counted = p.Workload(p.SentWorkloads(level)[0]).Cells()[0].Address + ".e2e"
-		w.Line("level \"correctness\" {\nanswers = \"unchecked\"\n}") // both are the same engine
+		sent := p.SentWorkloads(level)
+		counted = p.Workload(sent[0]).Cells()[0].Address + ".e2e"
+		w.Line("level \"correctness\" {\nanswers = \"unchecked\"\n}") // they are the same engine's
+		w.Line("level \"benchmark\" {\nworkloads = [workload.%s]", strings.Join(sent, ", workload."))
 	}
-	w.Line("level \"benchmark\" {")
-	if sent := p.SentWorkloads(level); len(sent) > 0 {
-		w.Line("workloads = [workload.%s]", strings.Join(sent, ", workload."))
-	}
-	w.Number("launches", launches)
-	w.Line("}\n}\n\nphase %q {", unused("noise", func(name string) bool { return p.Phase(name) != nil }))
-	all := []Arm{{Name: "a"}}
-	for i := 1; i < NoiseArms; i++ {
-		name := string(rune('a' + i))
-		features = append(features, unused("noise_"+name, func(name string) bool { return p.Feature(name) != nil }))
-		all = append(all, Arm{Name: name})
-	}
-	copies := 1 + earlier(features[len(features)-1])
-	for i, feature := range features {
-		all[i+1].Env = map[string]string{noiseVariable: all[i+1].Name + strconv.Itoa(copies)}
-		w.Line("feature %q {\nset = { %s = %q }\nprotocol = protocol.%s\naccept = []", feature, Knob, all[i+1].Name, protocol)
+	w.Line("launches = %d\n}\n}\n\nphase %q {", launches, name)
+	q := &Question{Plan: p, Arms: []Arm{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	copies = []string{name + "_b", name + "_c"}
+	times := measured(copies[1]) // the last that is decided
+	for i, feature := range copies {
+		arm := &q.Arms[i+1]
+		arm.Env = map[string]string{"MXFLOW_NOISE": fmt.Sprint(arm.Name, times+1)}
+		w.Line("feature %q {\nset = { %s = %q }\nprotocol = protocol.%s\naccept = []", feature, Knob, arm.Name, name)
 		w.Line("criterion \"launches\" {\nrule = \"%s.n >= %d\"\n}\n}", counted, launches)
 	}
 	w.Line("}")
-	q := &Question{Plan: p, Arms: all, Phases: string(w.Format())}
+	q.Phases = string(w.Format())
 	question, err = q.HCL()
-	return question, features, err
+	return question, copies, err
 }

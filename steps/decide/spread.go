@@ -2,173 +2,156 @@ package decide
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Spread is how much a metric varied over launches of arms that do not differ, and what
-// launches resolve of it. Shares are standard deviations; one is nil if it was not varied.
+// AA is a session whose arms do not differ: how much its launches did. Of Launches that
+// count it has seen so many Arms and Tunes, and the record of their work Boots.
+type AA struct {
+	Arms     int      `json:"arms"`
+	Launches int      `json:"launches"`
+	Tunes    int      `json:"tunes"`
+	Pinned   bool     `json:"pinned_tune"`
+	Boots    int      `json:"boots"`
+	Metrics  []Spread `json:"metrics"`
+}
+
+// Spread is how much a metric varied, as standard deviations: within a launch, between
+// those of an arm, between arms beyond that, and between boots beyond what the baseline's
+// launches differ by in one. One is nil if it was not varied.
 type Spread struct {
-	Metric string  `json:"metric"`
-	Unit   string  `json:"unit,omitempty"`
-	Mean   float64 `json:"mean"`
-	// Requests is within a launch, Launches between those of an arm, Arms between arms
-	// beyond that, and Boots between boots of the machine beyond what launches of the
-	// baseline differ by in one.
+	Metric   string   `json:"metric"`
+	Unit     string   `json:"unit,omitempty"`
+	Mean     float64  `json:"mean"`
 	Requests *float64 `json:"requests"`
 	Launches *float64 `json:"launches"`
 	Arms     *float64 `json:"arms"`
 	Boots    *float64 `json:"boots"`
-	// Resolves are the smallest effects that numbers of launches per arm resolve by the
-	// noise on record.
-	Resolves []Resolved `json:"resolves"`
-	// Pairs of arms were compared by the plan's error rates, and so many Differed.
+	// Resolves are the smallest effects that ResolvedAt launches per arm resolve by the
+	// noise on record, nil if so few decide nothing by it.
+	Resolves map[int]*float64 `json:"resolves"`
+	// Differed are the Pairs of arms of which one would have passed as the better one.
 	Pairs    int `json:"pairs"`
 	Differed int `json:"differed"`
 }
 
-type Resolved struct {
-	Launches int `json:"launches"`
-	// Effect is nil if so few launches decide nothing.
-	Effect *float64 `json:"effect"`
-}
+var ResolvedAt = []int{2, 4, 8}
 
-// resolvedAt are the launches per arm that a Spread says the smallest effects of.
-var resolvedAt = []int{2, 4, 8}
-
-// spreadOf lists the metrics of workloads that a Spread is shown of; those of a command
-// are all.
+// spreadOf are the metrics of workloads that a Spread is of; those of a command are all.
 var spreadOf = []string{"tg", "pp", "ttft"}
 
-// Spreads are of the launches that count of a session whose arms do not differ, by cell.
-// before are those on record with the same work (NoiseBefore), baseline the key of the arm
-// that is the plan's.
-func Spreads(d *plans.Decision, session, before []*ledger.Launch, baseline string) (all []Spread) {
-	for address, m := range session[0].Metrics {
-		cell, metric := measure.SplitAddress(address)
-		if measure.OfCommand(cell) && m.Better != measure.Neither || slices.Contains(spreadOf, metric) {
-			all = append(all, Spread{Metric: address, Unit: m.Unit})
-		}
-	}
-	order := func(s Spread) (string, int) {
-		cell, metric := measure.SplitAddress(s.Metric)
-		return cell, slices.Index(spreadOf, metric)
-	}
-	slices.SortFunc(all, func(a, b Spread) int {
-		cellA, atA := order(a)
-		cellB, atB := order(b)
-		return cmp.Or(cmp.Compare(cellA, cellB), cmp.Compare(atA, atB), cmp.Compare(a.Metric, b.Metric))
-	})
-	for i := range all {
-		all[i].measure(d, session, before, baseline)
-	}
-	return all
-}
-
-func (s *Spread) measure(d *plans.Decision, session, before []*ledger.Launch, baseline string) {
-	values, keys := valuesOf(session, s.Metric)
-	var arms, boots [][]float64
-	var every []float64
-	for _, key := range keys {
-		arms, every = append(arms, values[key]), append(every, values[key]...)
-	}
-	if s.Mean, _ = stats.Mean(every); len(every) == 0 {
-		return
-	}
-	var squares, free float64
+// AAOf reads the launches of a session that count.
+func AAOf(p *plans.Plan, records iter.Seq2[int, *ledger.Record], session []*ledger.Launch) AA {
+	out := AA{Launches: len(session)}
+	arms, tunes, boots, metrics := map[string]bool{}, map[any]bool{}, map[string][]*ledger.Launch{}, map[string]Spread{}
+	var before []*ledger.Launch
 	for _, l := range session {
-		m := l.Metrics[s.Metric]
-		if cv, ok := m.Stats["cv"]; ok && m.N > 1 {
-			squares, free = squares+float64(m.N-1)*cv*cv, free+float64(m.N-1)
+		if l.Variant == ledger.Baseline && before == nil {
+			before = NoiseBefore(records, "", l.Work, l.VariantKey)
+			for _, own := range before {
+				if boot := own.BootID; own.VariantKey == l.VariantKey {
+					if own.Place != nil {
+						boot += own.Place.Boot
+					}
+					boots[boot] = append(boots[boot], own)
+				}
+			}
 		}
-	}
-	if free > 0 {
-		s.Requests = share(math.Sqrt(squares / free))
-	}
-	within, between, df := stats.Nested(arms)
-	if df > 0 {
-		s.Launches, s.Arms = share(math.Expm1(within)), share(math.Expm1(between))
-	}
-	at := map[string]int{}
-	for _, l := range before {
-		v, ok := l.Metrics[s.Metric].Stats["median"]
-		if !ok || l.VariantKey != baseline {
-			continue
+		arms[l.VariantKey] = true
+		if tune, seen := l.Observed["tune"]; seen {
+			tunes[tune.Value] = true
 		}
-		boot := BootOf(l)
-		if _, seen := at[boot]; !seen {
-			at[boot], boots = len(boots), append(boots, nil)
-		}
-		boots[at[boot]] = append(boots[at[boot]], v)
-	}
-	if _, between, _ = stats.Nested(boots); len(boots) > 1 {
-		s.Boots = share(math.Expm1(between))
-	}
-	s.resolve(d, Noise(before, []string{s.Metric}, nil)[s.Metric])
-	s.compare(d, arms)
-}
-
-// BootOf is the boot of the machine that a launch ran on.
-func BootOf(l *ledger.Launch) string {
-	if l.Place != nil && l.Place.Boot != "" {
-		return l.Place.Boot
-	}
-	return l.BootID
-}
-
-// share is nil for what is no number.
-func share(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
-
-func (s *Spread) resolve(d *plans.Decision, n verdict.Noise) {
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, stats.Clear, max(d.Max, slices.Max(resolvedAt)), stats.Clear)
-	if err != nil || n.DF == 0 {
-		return
-	}
-	n.Gap = 0 // a candidate's own starts are not on record
-	for _, launches := range resolvedAt {
-		r := Resolved{Launches: launches}
-		if launches > stats.Clear || n.DF >= gates.LeastFreedom && n.SD > 0 {
-			r.Effect = share(resolving(n, design)(launches))
-		}
-		s.Resolves = append(s.Resolves, r)
-	}
-}
-
-// compare counts the pairs of arms of which one would have passed as better than the other.
-func (s *Spread) compare(d *plans.Decision, arms [][]float64) {
-	n := len(arms[0])
-	for _, arm := range arms {
-		n = min(n, len(arm))
-	}
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, n, n, stats.Recorded)
-	if err != nil || n < stats.LeastLaunches {
-		return
-	}
-	better := func(a, b []float64) bool {
-		q := stats.Question{Pass: design.Pass, Fail: design.Fail, Gap: stats.UsualGap}
-		for i := range n {
-			q.Candidate, q.Base = append(q.Candidate, math.Log(a[i])), append(q.Base, math.Log(b[i]))
-		}
-		outcome, _, err := stats.Sequential(q, design)
-		return err == nil && outcome == stats.Passed
-	}
-	for i, a := range arms {
-		for _, b := range arms[:i] {
-			if s.Pairs++; better(a, b) || better(b, a) {
-				s.Differed++
+		out.Pinned = l.Engine["caches.tuning"] == "pinned"
+		for address, m := range l.Metrics {
+			if cell, metric := measure.SplitAddress(address); measure.OfCommand(cell) || slices.Contains(spreadOf, metric) {
+				metrics[address] = Spread{Metric: address, Unit: m.Unit, Resolves: map[int]*float64{}}
 			}
 		}
 	}
+	out.Arms, out.Tunes, out.Boots = len(arms), len(tunes), len(boots)
+	for _, s := range metrics {
+		s.measure(p.Decision, session, before, boots)
+		out.Metrics = append(out.Metrics, s)
+	}
+	slices.SortFunc(out.Metrics, func(a, b Spread) int {
+		cellA, metricA := measure.SplitAddress(a.Metric)
+		cellB, metricB := measure.SplitAddress(b.Metric)
+		return cmp.Or(cmp.Compare(cellA, cellB), slices.Index(spreadOf, metricA)-slices.Index(spreadOf, metricB), cmp.Compare(metricA, metricB))
+	})
+	return out
+}
+
+func (s *Spread) measure(d *plans.Decision, session, before []*ledger.Launch, boots map[string][]*ledger.Launch) {
+	share := func(x float64) *float64 {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil
+		}
+		return &x
+	}
+	byArm := func(launches []*ledger.Launch) (groups [][]float64) {
+		values, keys := valuesOf(launches, s.Metric)
+		for _, key := range keys {
+			groups = append(groups, values[key])
+		}
+		return groups
+	}
+	var squares, free float64
+	for _, l := range session {
+		if m := l.Metrics[s.Metric]; m.N > 1 {
+			squares, free = squares+float64(m.N-1)*m.Stats["cv"]*m.Stats["cv"], free+float64(m.N-1)
+		}
+	}
+	arms := byArm(session)
+	within, between, _ := stats.Nested(arms)
+	s.Mean, _ = stats.Mean(slices.Concat(arms...))
+	s.Requests, s.Launches, s.Arms = share(math.Sqrt(squares/free)), share(math.Expm1(within)), share(math.Expm1(between))
+	var byBoot [][]float64
+	for _, boot := range slices.Sorted(maps.Keys(boots)) {
+		byBoot = append(byBoot, slices.Concat(byArm(boots[boot])...))
+	}
+	_, between, _ = stats.Nested(byBoot)
+	s.Boots = share(math.Expm1(between))
+
+	n := Noise(before, []string{s.Metric}, nil)[s.Metric]
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, stats.Clear, max(d.Max, slices.Max(ResolvedAt)), stats.Clear)
+	for _, launches := range ResolvedAt {
+		effect := math.NaN()
+		if err == nil && (launches > stats.Clear || n.DF >= gates.LeastFreedom && n.SD > 0) {
+			effect = resolving(n, design)(launches)
+		}
+		s.Resolves[launches] = share(effect)
+	}
+	for i, a := range arms {
+		for _, b := range arms[:i] {
+			if least := min(len(a), len(b)); least >= stats.LeastLaunches {
+				if s.Pairs++; passes(d, a, b, least) || passes(d, b, a, least) {
+					s.Differed++
+				}
+			}
+		}
+	}
+}
+
+// passes reports whether n launches of two arms would pass the claim that the first is the
+// better one, at a plan's error rates.
+func passes(d *plans.Decision, a, b []float64, n int) bool {
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, n, n, stats.Recorded)
+	if err != nil {
+		return false
+	}
+	q := stats.Question{Pass: design.Pass, Fail: design.Fail, Gap: stats.UsualGap}
+	for i := range n {
+		q.Candidate, q.Base = append(q.Candidate, math.Log(a[i])), append(q.Base, math.Log(b[i]))
+	}
+	outcome, _, err := stats.Sequential(q, design)
+	return err == nil && outcome == stats.Passed
 }
