@@ -95,7 +95,7 @@ counted, 4 the engine or mxflow failed, 130 interrupted.`,
 				return err
 			}
 			defer st.Close()
-			n := &view.Noise{Type: "noise", Run: res.Run, Verdict: res.End.Verdict, Exit: a.exit}
+			n := &view.Noise{Type: "noise_result", Run: res.Run, Verdict: res.End.Verdict, Exit: a.exit}
 			if d, _, ok := st.Latest(runtime.BenchmarkID(copies[0])); ok {
 				n.Session = d.Session
 			}
