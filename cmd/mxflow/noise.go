@@ -96,21 +96,19 @@ counted, 4 the engine or mxflow failed, 130 interrupted.`,
 			}
 			defer st.Close()
 			n := &view.Noise{Type: "noise_result", Run: res.Run, Verdict: res.End.Verdict, Exit: a.exit}
-			if d, _, ok := st.Latest(runtime.BenchmarkID(copies[0])); ok {
+			if d, run, ok := st.Latest(runtime.BenchmarkID(copies[1])); ok && run == res.Run {
 				n.Session = d.Session
-			}
-			var counted []*ledger.Launch
-			for _, l := range st.Launches(store.LaunchFilter{Session: n.Session, Purpose: ledger.ForBenchmark}) {
-				if n.Session != "" && decide.Usable(l) {
-					counted = append(counted, l)
-				}
-				if own, err := filepath.Glob(filepath.Join(st.Dir(), "caches", l.VariantKey+"*")); err == nil && slices.Contains(copies, l.Variant) {
-					for _, dir := range own { // which no other launch finds
-						_ = os.RemoveAll(dir) // what a container wrote as another user stays
+				session := st.Launches(store.LaunchFilter{Session: d.Session, Purpose: ledger.ForBenchmark})
+				n.AA = decide.AAOf(loaded.Plan, st.Records(), session)
+				for _, l := range session {
+					own, err := filepath.Glob(filepath.Join(st.Dir(), "caches", l.VariantKey+"*"))
+					for _, dir := range own { // which no later launch finds
+						if err == nil && n.Verdict == verdict.Pass && slices.Contains(copies, l.Variant) {
+							_ = os.RemoveAll(dir) // what a container wrote as another user stays
+						}
 					}
 				}
 			}
-			n.AA = decide.AAOf(loaded.Plan, st.Records(), counted)
 			if a.json {
 				a.printLine(n)
 			} else {

@@ -204,16 +204,14 @@ func Pool(groups [][]float64) (sd, df float64) {
 	return math.Sqrt(squares / df), df
 }
 
-// Nested are the variance components of values in groups, such as of launches by arm, as
-// standard deviations of their logs: within a group, which is Pool's, and between the
-// groups beyond that. It is the analysis of variance of a random factor with groups of
-// unequal size (Searle, Casella and McCulloch, Variance Components, 1992, section 3.6):
+// Nested are the variance components of values in groups, such as launches by arm, as
+// standard deviations of their logs: that of Pool within groups, and between k groups of n of
+// N values beyond it. With MSB the mean square between them it is
 //
 //	between² = (MSB − within²) / n₀,  n₀ = (N − Σn²/N) / (k − 1)
 //
-// with MSB the mean square between k groups of n of N values. A negative one is 0: the
-// groups differ no more than their values explain. Both are NaN without a group of two
-// values, and between is with fewer than two groups.
+// (Searle, Casella and McCulloch, Variance Components, 1992, section 3.6), or 0 if that is
+// negative. What is unknown, as between of one group, is NaN.
 func Nested(groups [][]float64) (within, between, df float64) {
 	var all []float64
 	var counts, k float64

@@ -163,10 +163,7 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 // engine on which the baseline was last qualified, newest first: identified by the launch's
 // knob values, whatever the arm's name.
 func stackArms(st *store.Store, arms []*Arm, stack Stack) (out []*Arm) {
-	block := ""
-	for _, l := range st.Launches(store.LaunchFilter{Node: ledger.Baseline}) {
-		block = cmp.Or(l.Block, block)
-	}
+	block := baselineEngine(st)
 	for _, a := range slices.Backward(arms) {
 		if l := a.Launches[0]; l.Knobs != nil && maps.Equal(l.Knobs, stack.Knobs) && (block == "" || a.Block == block) {
 			out = append(out, a)

@@ -20,7 +20,6 @@ type AA struct {
 	Arms     int      `json:"arms"`
 	Launches int      `json:"launches"`
 	Tunes    int      `json:"tunes"`
-	Pinned   bool     `json:"pinned_tune"`
 	Boots    int      `json:"boots"`
 	Metrics  []Spread `json:"metrics"`
 }
@@ -49,8 +48,9 @@ var ResolvedAt = []int{2, 4, 8}
 // spreadOf are the metrics of workloads that a Spread is of; those of a command are all.
 var spreadOf = []string{"tg", "pp", "ttft"}
 
-// AAOf reads the launches of a session that count.
+// AAOf reads a session.
 func AAOf(p *plans.Plan, records iter.Seq2[int, *ledger.Record], session []*ledger.Launch) AA {
+	session = slices.DeleteFunc(slices.Clone(session), func(l *ledger.Launch) bool { return !Usable(l) })
 	out := AA{Launches: len(session)}
 	arms, tunes, boots, metrics := map[string]bool{}, map[any]bool{}, map[string][]*ledger.Launch{}, map[string]Spread{}
 	var before []*ledger.Launch
@@ -70,7 +70,6 @@ func AAOf(p *plans.Plan, records iter.Seq2[int, *ledger.Record], session []*ledg
 		if tune, seen := l.Observed["tune"]; seen {
 			tunes[tune.Value] = true
 		}
-		out.Pinned = l.Engine["caches.tuning"] == "pinned"
 		for address, m := range l.Metrics {
 			if cell, metric := measure.SplitAddress(address); measure.OfCommand(cell) || slices.Contains(spreadOf, metric) {
 				metrics[address] = Spread{Metric: address, Unit: m.Unit, Resolves: map[int]*float64{}}

@@ -19,7 +19,7 @@ func TestAAOf(t *testing.T) {
 		for i, v := range tg {
 			launches = append(launches, &ledger.Launch{
 				ID: fmt.Sprint(session, variant, i), Session: session, Variant: variant, VariantKey: variant, Work: "k", Purpose: ledger.ForBenchmark,
-				BootID: boot, OK: true, Engine: map[string]string{"caches.tuning": "pinned"},
+				BootID: boot, OK: true,
 				Observed: map[string]ledger.Observed{"tune": {Value: variant}},
 				Metrics: map[string]measure.Summary{
 					"w.tg":       {Unit: "tok/s", N: 3, Stats: map[string]float64{"median": v, "cv": 0.02}},
@@ -61,7 +61,7 @@ func TestAAOf(t *testing.T) {
 			}
 			continue
 		}
-		if len(got.Metrics) != 2 || got.Metrics[0].Metric != "w.tg" || got.Metrics[1].Metric != "w.ttft" || got.Boots != c.boots || got.Tunes != got.Arms || !got.Pinned {
+		if len(got.Metrics) != 2 || got.Metrics[0].Metric != "w.tg" || got.Metrics[1].Metric != "w.ttft" || got.Boots != c.boots || got.Tunes != got.Arms {
 			t.Errorf("%s: %+v", c.name, got)
 			continue
 		}

@@ -75,13 +75,6 @@ arms       between arms beyond that, boots likewise (none: launches explain it)
 	default:
 		on.Sentence(fmt.Sprintf("Arms that do not differ were shown to differ, as a change that does nothing would be: %s. Their caches or tunes are not alike, or launches are not fresh.", strings.Join(differed, ", ")))
 	}
-	tunes := fmt.Sprintf("each launch drew its tune (%d seen), which is in launches", n.Tunes)
-	if n.Pinned {
-		tunes = fmt.Sprintf("each arm kept its tune (%d seen), which is in arms", n.Tunes)
-	}
-	if n.Tunes == 0 {
-		tunes = "no tune was seen in their caches"
-	}
-	on.Sentence(fmt.Sprintf("%s of %d arms; %s; %s on record. Not varied: the machine and what is sent.",
-		verdict.Count(n.Launches, "launch"), n.Arms, tunes, verdict.Count(n.Boots, "boot")))
+	on.Sentence(fmt.Sprintf("%s of %d arms, %s, %s on record. A tune is in launches if each draws its own, in arms if it is pinned. The machine and what is sent were not varied.",
+		verdict.Count(n.Launches, "launch"), n.Arms, verdict.Count(n.Tunes, "tune"), verdict.Count(n.Boots, "boot")))
 }
