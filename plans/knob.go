@@ -64,7 +64,8 @@ type Lines struct {
 func (p *Plan) DefaultKnobs() map[string]string {
 	knobs := make(map[string]string, len(p.Knobs))
 	for _, k := range p.Knobs {
-		if v := k.Value(k.Default); !k.Arms || v == nil || len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts) > 0 || v.Image != "" {
+		v := k.Value(k.Default)
+		if !k.Arms || v == nil || len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts)+len(v.Image) > 0 {
 			knobs[k.Name] = k.Default
 		}
 	}

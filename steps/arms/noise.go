@@ -18,8 +18,8 @@ func Noise(p *plans.Plan, launches int, measured func(feature string) int) (ques
 	}
 	level := p.Protocol(p.Baseline.Protocol).Level(plans.BenchmarkLevel)
 	if level == nil {
-		return "", nil, fmt.Errorf("protocol.%s has no benchmark, so the baseline is never measured: add level \"benchmark\" { workloads = [workload.…] } to it",
-			p.Baseline.Protocol)
+		return "", nil, fmt.Errorf("protocol.%s has no benchmark, so the baseline is never measured: add level \"benchmark\" {"+
+			" workloads = [workload.…] } to it", p.Baseline.Protocol)
 	}
 	name := "noise"
 	for p.Protocol(name) != nil || p.Phase(name) != nil || p.Feature(name+"_b") != nil || p.Feature(name+"_c") != nil {
