@@ -10,7 +10,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -76,11 +75,7 @@ counted, 4 the engine or mxflow failed, 130 interrupted.`,
 			}
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, applying{
-				path: path, state: a.stateDir(path), load: opts, aside: true, watch: newProgress(a), report: func(res *lang.Findings) {
-					if !res.OK() { // warnings were printed before
-						a.reportStreamed(res)
-					}
-				},
+				path: path, state: a.stateDir(path), load: opts, aside: true, watch: newProgress(a), report: a.errorsOnly,
 			})
 			if res == nil || err != nil || res.Exit == verdict.ExitInterrupted {
 				return err
