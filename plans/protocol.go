@@ -87,6 +87,10 @@ type Answers struct {
 // CorrectnessLevel is the level that says so, if a protocol has one.
 const CorrectnessLevel = "correctness"
 
+// EvalLevel is the level that grades answers. It fails beside the benchmark: what loses
+// accuracy is measured all the same.
+const EvalLevel = "eval"
+
 // Answers returns what a protocol declares of answers.
 func (p *Protocol) Answers() (a Answers) {
 	if p == nil || p.Level(CorrectnessLevel) == nil {

@@ -114,6 +114,8 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 		"what may differ between the launches' environments, such as repo.vllm or packages")
 	f.StringVar(&q.Answers, "answers", "checked",
 		"checked: B must answer as A does; a share such as 0.9, where B changes answers on purpose; or unchecked")
+	f.StringVar(&q.Eval, "eval", "",
+		"`FILE` of questions with answers (JSON lines): B may lose at most 2 points of accuracy")
 	f.StringVar(&q.Caches, "caches", "own",
 		"compiler caches: own (kept between the launches of a command), pinned (with what it timed and chose) or cold")
 	f.DurationVar(&q.MaxLag, "max-lag", 0, maxLagUsage)
@@ -127,7 +129,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	groupFlags(c, "Servers", "url", "kind", "model", "api", "timeout", "caches")
 	groupFlags(c, "Workload", "pp", "tg", "depth", "concurrency", "requests", "warmup")
 	groupFlags(c, "Decision", "metric", "claim", "launches", "quick")
-	groupFlags(c, "Evidence", "must-see-a", "must-see-b", "changes", "accept", "answers", "max-lag")
+	groupFlags(c, "Evidence", "must-see-a", "must-see-b", "changes", "accept", "answers", "eval", "max-lag")
 	groupFlags(c, "Launches on record", "rerun", "reuse")
 	groupFlags(c, "Output", "dry-run", "write-plan", "json")
 	return c
@@ -160,7 +162,7 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, vars []loa
 	}
 	at, err := q.Place(a.state)
 	if err == nil {
-		err = at.Save(nil)
+		err = q.Save(at, nil)
 	}
 	if err != nil {
 		return err
@@ -178,6 +180,12 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun boo
 		if err != nil {
 			return err
 		}
+		if q.Eval != "" {
+			beside := filepath.Join(filepath.Dir(q.WritePlan), filepath.Base(q.Eval))
+			if err := files.WriteOnce("write-plan", beside, q.Questions); err != nil {
+				return err
+			}
+		}
 		if err := files.WriteOnce("write-plan", q.WritePlan, text); err != nil || dryRun {
 			return err
 		}
@@ -193,7 +201,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun boo
 	if err != nil {
 		return err
 	}
-	if err := at.Save(text); err != nil {
+	if err := q.Save(at, text); err != nil {
 		return err
 	}
 	return applyAB(ctx, a, q, at, load.Options{}, rerun, reuse)

@@ -95,3 +95,26 @@ func AtMost(crashes, n int, confidence float64) float64 {
 	}
 	return mathext.InvRegIncBeta(float64(crashes+1), float64(n-crashes), confidence)
 }
+
+// PairedDrop is the upper bound (one-sided, 99%) of how much lower the second share of n pairs is
+// than the first, if lost pairs have only the first and won ones only the second: the score
+// interval of Tango (Statistics in Medicine 17, 1998).
+func PairedDrop(lost, won, n int) float64 {
+	if n <= 0 || lost < 0 || won < 0 || lost+won > n {
+		return 1
+	}
+	const z = 2.3263478740408408
+	l, w, of := float64(lost), float64(won), float64(n)
+	low, high := (l-w)/of, 1.0
+	for range 60 {
+		d := (low + high) / 2
+		b, c := (2*of-l+w)*d-l-w, -w*d*(1-d)
+		rare := (math.Sqrt(max(0, b*b-8*of*c)) - b) / (4 * of)
+		if of*d-(l-w) > z*math.Sqrt(max(0, of*(2*rare+d*(1-d)))) {
+			high = d
+		} else {
+			low = d
+		}
+	}
+	return high
+}

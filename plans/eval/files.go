@@ -15,7 +15,7 @@ import (
 )
 
 // maxFile is the largest file that file() reads, in bytes.
-const maxFile = 512 << 10
+const maxFile = 4 << 20
 
 func (o *outside) envFunc() function.Function {
 	return function.New(&function.Spec{
@@ -71,7 +71,7 @@ func (o *outside) readBelow(path string) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%q is not a regular file", path)
 	case info.Size() > maxFile:
-		return "", fmt.Errorf("%q is larger than %d KiB", path, maxFile>>10)
+		return "", fmt.Errorf("%q is larger than %d MiB", path, maxFile>>20)
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("%q is not valid UTF-8", path)
 	}

@@ -124,6 +124,12 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	case least > 0:
 		w.Line("level \"correctness\" {\nmin_agreement = %v\n}", least)
 	}
+	if q.Eval != "" {
+		w.Line("level \"eval\" {")
+		w.Line("questions = file(%s)", arms.HCL(filepath.Base(q.Eval)))
+		w.Text("api", q.API)
+		w.Line("}")
+	}
 	w.Line("level \"benchmark\" {\nworkloads = [workload.bench]")
 	w.Number("launches", q.Most())
 	w.Line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
@@ -176,13 +182,16 @@ func (q *Question) Place(state string) (p Place, err error) {
 
 // Save writes the plan that is applied, unless it is a user's: then there is no text. The folder does not belong to the source tree
 // around it.
-func (at Place) Save(text []byte) error {
+func (q *Question) Save(at Place, text []byte) error {
 	err := os.MkdirAll(at.Folder, 0o755)
 	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == comparisons {
 		err = os.WriteFile(filepath.Join(top, ".gitignore"), []byte("*\n"), 0o644)
 	}
 	if err == nil && text != nil {
 		err = os.WriteFile(at.Plan, text, 0o644)
+	}
+	if err == nil && q.Eval != "" { // a plan reads only what is beside it
+		err = os.WriteFile(filepath.Join(at.Folder, filepath.Base(q.Eval)), q.Questions, 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep the record: %w", err)

@@ -23,6 +23,7 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/quality"
 )
 
 // Question is what the user asks about two commands.
@@ -43,8 +44,10 @@ type Question struct {
 	Quick                      bool
 	MustSeeA, MustSeeB         []string
 	Changes, Accept            []string
-	Answers, Caches            string
+	Answers, Caches, Eval      string
 	Timeout, MaxLag            time.Duration
+	// Questions is the content of the file Eval.
+	Questions []byte
 	// WritePlan is a file for the equivalent plan, and CommandLine the command line that
 	// it names as its source.
 	WritePlan, CommandLine string
@@ -100,6 +103,14 @@ func (q *Question) Check() (err error) {
 	}
 	if q.Warmup == 0 {
 		q.Warmup = max(3, q.Concurrency)
+	}
+	if q.Eval != "" {
+		if q.Questions, err = os.ReadFile(q.Eval); err == nil {
+			_, err = quality.ParseEval(q.Eval, string(q.Questions), quality.UsualDrop)
+		}
+		if err != nil {
+			return fmt.Errorf("--eval: %w", err)
+		}
 	}
 	switch {
 	case address.MatchString(q.A) || address.MatchString(q.B):

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -63,6 +64,10 @@ type Result struct {
 	Test   *verdict.Test      `json:"-"`
 	Rates  *ledger.Statistics `json:"-"`
 	Levels []ledger.Level     `json:"-"`
+	// Accuracy is the level that graded B's answers; nil if nothing was graded.
+	Accuracy *ledger.Level `json:"accuracy,omitempty"`
+	// Shown is set if the claim itself passed.
+	Shown bool `json:"-"`
 
 	// numbers are the session's launches by ID, and named their names in the progress
 	// output, "3 again (B)".
@@ -118,7 +123,7 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 		r.Tries = feature.Tries()
 	}
 	if feature != nil && len(feature.Rules) > 0 {
-		r.Rates = feature.Statistics
+		r.Rates, r.Shown = feature.Statistics, feature.Rules[0].Verdict == verdict.Pass
 		for _, c := range feature.Rules[0].Comparisons {
 			if r.Test = c.Test; r.Test != nil {
 				r.Stopped = r.Test.Stop
@@ -255,6 +260,10 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 		for _, l := range d.Levels {
 			if node != runtime.BaselineID {
 				r.Levels = append(r.Levels, l)
+			}
+			if l.Name == plans.EvalLevel && node == runtime.QualifyID("B") {
+				l.Reasons = r.reworded(l.Reasons)
+				r.Accuracy = &l
 			}
 			switch {
 			case l.Verdict == verdict.Pass && l.Name == "benchmark":

@@ -51,6 +51,7 @@ type artifact struct {
 	scan    *logscan.Scan
 	log, at string
 	answers *quality.Recording
+	graded  *quality.Eval
 	folder  string
 }
 

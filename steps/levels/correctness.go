@@ -157,10 +157,16 @@ func correctnessOf(p *plans.Protocol) (*correctness, error) {
 	return c, nil
 }
 
-// Compares reports whether a protocol compares answers when variants are qualified.
-func Compares(p *plans.Protocol) bool {
-	c, err := correctnessOf(p)
-	return c != nil || err != nil
+// ComparedBy is the level by which a protocol compares answers when variants are qualified;
+// empty if it does not.
+func ComparedBy(p *plans.Protocol) string {
+	switch c, err := correctnessOf(p); {
+	case c != nil || err != nil:
+		return Correctness
+	case p != nil && p.Level(plans.EvalLevel) != nil:
+		return plans.EvalLevel
+	}
+	return ""
 }
 
 // Asks is what a protocol's answer-comparing level asks, for keys; nil if it has none.
@@ -186,8 +192,11 @@ func promptSeed(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, b
 // last: those on record that were asked the same, and those that it makes. None if the
 // protocol compares no answers.
 func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int, out *ledger.Decision) ([]*ledger.Launch, error) {
+	if ComparedBy(protocol) == "" || v.Command != nil {
+		return nil, nil
+	}
 	c, err := correctnessOf(protocol)
-	if c == nil || err != nil || v.Command != nil {
+	if err != nil {
 		return nil, err
 	}
 	known := c.recordedReferences(lab, protocol, v, many)
@@ -215,10 +224,29 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 // recordedReferences are the latest launches of a variant that were asked what the level asks,
 // newest last.
 func (c *correctness) recordedReferences(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int) (known []*ledger.Launch) {
-	ask := runtime.Digest(c.ask(lab.Plan, protocol))
+	var ask string
+	if c != nil {
+		ask = runtime.Digest(c.ask(lab.Plan, protocol))
+	}
+	questions := protocol.Level(plans.EvalLevel)
 	var newest *quality.Recording
 	for _, l := range slices.Backward(lab.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true})) {
-		if l.Left[quality.Answers] == "" || l.Purpose == ledger.ForBenchmark || l.BootID != lab.Boot {
+		if l.Purpose == ledger.ForBenchmark || l.BootID != lab.Boot {
+			continue
+		}
+		if questions != nil {
+			graded, err := quality.Graded(lab.Store, l)
+			if err != nil || graded.Asked != asked(questions) {
+				continue
+			}
+		}
+		if c == nil {
+			if known = append(known, l); len(known) == many {
+				break
+			}
+			continue
+		}
+		if l.Left[quality.Answers] == "" {
 			continue
 		}
 		// One that cannot be read is not a reference; another launch replaces it.
@@ -268,6 +296,14 @@ var forReference = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledge
 		return none, err
 	}
 	return none, lab.Use(ctx, s, v, record, func(st *launch.Started) error {
+		if b := protocol.Level(plans.EvalLevel); b != nil {
+			if _, err := recordEval(ctx, st, b); err != nil {
+				return err
+			}
+		}
+		if c == nil {
+			return nil
+		}
 		_, err := c.record(ctx, st, protocol, with.Before)
 		return err
 	})

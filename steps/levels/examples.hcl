@@ -5,6 +5,11 @@ level "correctness" {
   min_argmax_match = 0.99
 }
 
+level "eval" {
+  questions = file("gsm8k.jsonl")
+  max_drop  = 2
+}
+
 level "exec" "accuracy" {
   command = ["python3", "eval.py"]
   timeout = "20m"

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -23,6 +24,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/program"
+	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -45,7 +47,12 @@ var execKind = Kind{
 		Attrs:   plans.Attrs(exec{}),
 		Parts:   variant.ProgramParts("Its name in rules: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`."),
 		Check:   program.CheckCommand,
-		Finds:   program.Finds,
+		Finds: func(b *plans.Block) []plans.LevelResult {
+			if b.Attrs["eval"] == nil {
+				return program.Finds(b)
+			}
+			return append(program.Finds(b), quality.EvalFinds...)
+		},
 	},
 	make: func(b *plans.Block) (level, error) {
 		e := &exec{}
@@ -64,6 +71,9 @@ type exec struct {
 	Dir     string            `hcl:"dir,optional" default:"." doc:"Working directory, relative to the plan's folder."`
 	Env     map[string]string `hcl:"env,optional" doc:"Set on top of the inherited environment."`
 	Timeout plans.Dur         `hcl:"timeout,optional" default:"30m" doc:"After this time the program is stopped and the level fails."`
+
+	Eval    string  `hcl:"eval,optional" doc:"Files below $MXFLOW_OUT that lm-evaluation-harness left with --log_samples, such as \"*samples_*.jsonl\"; * stands for any text. They are compared with the parent's as in a level eval: a variant that loses answers is measured all the same."`
+	MaxDrop float64 `hcl:"max_drop,optional" unit:"points" min:"0.1" max:"50" doc:"With eval: how many points of accuracy may be lost, by default 2."`
 
 	reads *variant.Command
 }
@@ -156,8 +166,15 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 
 // judge reads the numbers of a program that passed.
 func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	v, reasons := of.Ended, slices.Clone(of.Why)
+	if e.Eval != "" && v == verdict.Pass {
+		var err error
+		if v, reasons, err = e.compareSamples(of); err != nil {
+			return verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err)), nil
+		}
+	}
 	if of.Ended != verdict.Pass || len(e.reads.Metrics) == 0 {
-		return of.Ended, of.Why, nil
+		return v, reasons, nil
 	}
 	path := outputFile
 	if e.reads.File != "" {
@@ -174,12 +191,40 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 	case err != nil:
 		return verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err)), nil
 	}
-	reasons := slices.Clone(of.Why)
 	for _, m := range e.reads.CommandMetrics() {
 		of.Number(m.ShortAddress(), values[m.Address()]...)
 		reasons = append(reasons, program.NumberReason(of.numbers[plans.LevelAddress(of.block.Level(), m.ShortAddress())], m.ShortAddress()))
 	}
-	return verdict.Pass, reasons, nil
+	return v, reasons, nil
+}
+
+// compareSamples compares the graded documents that the program left with those of the
+// parent's run.
+func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	glob, err := logscan.ParseGlob(e.Eval)
+	var all []map[string]bool
+	for _, l := range append([]*ledger.Launch{of.launch}, of.against...) {
+		files := map[string][]byte{}
+		for path, sum := range l.Left {
+			name, own := strings.CutPrefix(path, of.block.Level()+"/"+filesFolder)
+			if err == nil && own && glob.Match(name) {
+				files[name], err = of.store.Get(sum)
+			}
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		graded, err := quality.Samples(files)
+		if err != nil {
+			return "", nil, fmt.Errorf("launch %s: %w", l.ID, err)
+		}
+		all = append(all, graded)
+	}
+	own, parent, err := quality.Together(all[0], all[len(all)-1])
+	if err != nil {
+		return "", nil, err
+	}
+	return of.judgeAccuracy(own, [][]bool{parent}, cmp.Or(e.MaxDrop, quality.UsualDrop))
 }
 
 // stopGrace is how long a program may take to stop.

@@ -114,7 +114,7 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	switch {
 	case levels == nil:
 		levels = skippedLevels(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
-	case !record.OK && !slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }):
+	case !record.OK && decide.Qualified(levels):
 		// It broke after its levels.
 		levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
 	case len(record.Invalid) > 0:
@@ -201,7 +201,7 @@ var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: l
 	}
 	q := &qualification{Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Hard, profiles: profiles}
 	levels, err := q.runInOrder(ctx, s, blocks)
-	if passed := !slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }); err == nil && passed && len(with.Fit) > 0 {
+	if passed := decide.Qualified(levels); err == nil && passed && len(with.Fit) > 0 {
 		var ws []*plans.Workload
 		for _, name := range with.Fit {
 			ws = append(ws, lab.Plan.Workload(name))
@@ -285,7 +285,7 @@ func (q *qualification) runInOrder(ctx context.Context, s *runtime.Scope, blocks
 			return done, nil // Of puts it after all others
 		}
 		q.reportLevel(s, l)
-		if l.Verdict != verdict.Pass {
+		if !decide.Qualified([]ledger.Level{l}) {
 			return append(done, skippedLevels(blocks[i:], l)...), nil
 		}
 		done = append(done, l)
@@ -311,7 +311,7 @@ func skippedLevels(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
 func Qualifying(p *plans.Protocol) []*plans.Block {
 	var out []*plans.Block
 	for _, b := range p.Levels {
-		if b.Kind != plans.BenchmarkLevel && (b.Kind != Correctness || Compares(p)) {
+		if b.Kind != plans.BenchmarkLevel && (b.Kind != Correctness || ComparedBy(p) == Correctness) {
 			out = append(out, b)
 		}
 	}
@@ -393,5 +393,6 @@ type Kind struct {
 // has its own launches.
 var Kinds = map[string]Kind{
 	"smoke": smokeKind, "kernels": kernelsKind, "exec": execKind, Correctness: correctnessKind, "stress": stressKind,
-	Profile: profileKind,
+	plans.EvalLevel: evalKind,
+	Profile:         profileKind,
 }

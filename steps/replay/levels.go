@@ -50,7 +50,7 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 	var joined []verdict.Verdict
 	for i, l := range d.Levels {
 		of, _ := rowOf(l)
-		if before := i - 1; i > 0 && l.Verdict == verdict.Invalid && d.Levels[before].Verdict != verdict.Pass {
+		if before := i - 1; i > 0 && l.Verdict == verdict.Invalid && !decide.Qualified(d.Levels[before:i]) {
 			if row, _ := rowOf(d.Levels[before]); row == of {
 				joined = append(joined, l.Verdict) // it was not run
 				continue
@@ -61,7 +61,9 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 			out.Outcome, out.Why = Broken, verdict.OfError(err)
 			return
 		}
-		joined = append(joined, v)
+		if l.Verdict = v; !decide.Beside(l) {
+			joined = append(joined, v)
+		}
 	}
 	r.compareLevelSets(out, plan.res.Plan, protocol, d)
 	if d.Kind == ledger.KindQualify {

@@ -180,7 +180,7 @@ func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Dec
 	} else {
 		level.Reasons = reasons
 	}
-	if protocol.Level(levels.Correctness) != nil && !levels.Compares(protocol) {
+	if protocol.Level(levels.Correctness) != nil && levels.ComparedBy(protocol) != levels.Correctness {
 		out.Levels = append(out.Levels, ledger.Level{Name: levels.Correctness, Verdict: v, Reasons: reasons})
 	}
 	return nil

@@ -94,7 +94,7 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		return nil, err
 	}
 	out := &runtime.Derived{Key: q.lab.qualifyKey(sub.protocol, sub.variants...), Variant: maps.Clone(sub.variant().Knobs)}
-	if q.feature != nil && levels.Compares(sub.protocol) {
+	if q.feature != nil && levels.ComparedBy(sub.protocol) != "" {
 		out.Key = runtime.Digest("compared", out.Key, sub.arms.Parent.Key)
 	}
 	if !sub.spared.IsZero() {
@@ -112,7 +112,7 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		}
 	}
 	// The baseline, and a parent that is another, are launched once more for their answers.
-	if levels.Compares(sub.protocol) && sub.variants[0].Command == nil {
+	if levels.ComparedBy(sub.protocol) != "" && sub.variants[0].Command == nil {
 		switch a := sub.arms; {
 		case q.feature == nil:
 			out.Launches = append(out.Launches, plannedLaunch(sub.variant(), ledger.ForReference, ""))
@@ -139,7 +139,7 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 			} else if err != nil {
 				// Without its parent's answers nothing is known of its own.
 				verdicts = append(verdicts, verdict.Error)
-				out.Levels = append(out.Levels, ledger.Level{Name: levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}})
+				out.Levels = append(out.Levels, ledger.Level{Name: levels.ComparedBy(sub.protocol), Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}})
 				break
 			}
 		}
@@ -151,7 +151,9 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 			return nil, err
 		}
 		for _, l := range levels {
-			verdicts = append(verdicts, l.Verdict)
+			if !decide.Beside(l) {
+				verdicts = append(verdicts, l.Verdict)
+			}
 			if !own {
 				// The stack that the feature builds on is qualified beside it.
 				l.Name = v.Name + "/" + l.Name

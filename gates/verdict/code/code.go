@@ -21,9 +21,17 @@ func (k Kind) Evidence() bool {
 	return family == "test" || family == "range" || family == "count"
 }
 
+// Graded is the comparison of graded answers with the parent's, in a text.
+const Graded = "accuracy {was} → {is} of {n} ({points} points, {lost} lost, {won} won{flips?; {parent} flips {flips}})"
+
 func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 
 var (
+	// AccuracyLost and AccuracyOpen: a variant lost answers that its parent gets right, or may have.
+	// They decide its feature beside the benchmark's numbers.
+	AccuracyLost = Of("eval.lost", Graded+": more than the allowed {most}, {p:is}")
+	AccuracyOpen = Of("eval.open", Graded+": the drop may be {upper} (allowed {most}){needed?; about {needed} questions would settle it}")
+
 	// ImagePulled: the image Subject is being pulled.
 	ImagePulled = Of("apply.image_pulled", "pulling image {subject}")
 	Confirmed   = Of("confirmed", "confirmed on engine.{subject}")

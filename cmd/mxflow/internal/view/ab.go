@@ -18,11 +18,13 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // AB shows a comparison of two commands: the question before, the answer after the run.
@@ -79,6 +81,9 @@ func (s *AB) print(r *ab.Result, took time.Duration) {
 	}
 	s.row(word+"  ", r.Said, coloured+"  ")
 	s.numbers(r)
+	if r.Accuracy != nil && len(r.Accuracy.Reasons) > 0 {
+		s.row("", r.Accuracy.Reasons[0].String(), "")
+	}
 	for _, why := range r.Reasons {
 		s.row("why       ", why.String(), "")
 	}
@@ -185,7 +190,7 @@ func (s *AB) proven(r *ab.Result) {
 	for _, l := range r.Levels {
 		text := l.Name + " " + string(l.Verdict)
 		switch {
-		case l.Verdict != verdict.Pass:
+		case l.Verdict != verdict.Pass || l.Name == plans.EvalLevel:
 		case l.Name != "benchmark" && len(l.Reasons) > 0:
 			text = l.Name + ": " + table.Fit(verdict.Brief(l.Reasons[len(l.Reasons)-1]), table.MaxColumn)
 		case l.Name == "benchmark" && s.Question.Answers == "unchecked":
@@ -288,6 +293,14 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", verdict.Count(len(r.A.Launches), "launch"), len(r.B.Launches))
 		r.Advice = []string{"Run the same command again to resume."}
 		return
+	case r.Accuracy != nil && decide.Beside(*r.Accuracy) && r.Verdict == r.Accuracy.Verdict:
+		r.Said = "B answers fewer questions right than A."
+		if r.Verdict == verdict.Inconclusive {
+			r.Said = "It is open whether B answers as many questions right as A."
+		}
+		if r.Shown {
+			r.Said += " It " + q.Claim.Says(label) + "."
+		}
 	case r.Verdict == verdict.Pass:
 		r.Said = "B " + q.Claim.Says(label) + "."
 	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
