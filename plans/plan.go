@@ -291,6 +291,8 @@ type Inputs struct {
 	Suite string
 	// Question is asked in place of the plan's own baseline and phases; empty if none is.
 	Question string
+	// Launches replaces what benchmarks set, unless it is 0.
+	Launches int
 	// Variables are the values given to variables, as a plan would write them, and Env
 	// what env() found in the environment.
 	Variables, Env map[string]string

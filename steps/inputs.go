@@ -19,7 +19,7 @@ import (
 func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*ledger.Inputs, error) {
 	in := loaded.Inputs()
 	secret := append(loaded.Plan.Secrets(), secretlyNamed(loaded.Plan)...)
-	out := &ledger.Inputs{Suite: in.Suite, Question: in.Question}
+	out := &ledger.Inputs{Suite: in.Suite, Question: in.Question, Launches: in.Launches}
 	sort := func(prefix string, values map[string]string) (map[string]string, error) {
 		kept := map[string]string{}
 		for name, text := range values {

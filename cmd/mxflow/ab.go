@@ -24,9 +24,10 @@ func newABCommand(a *app) *cobra.Command {
 	var q ab.Question
 	var rerun, reuse, dryRun bool
 	var vars []load.Given
+	var suite string
 	c := &cobra.Command{
 		Use:   "ab [PLAN] --a A --b B [-- ARGS]",
-		Short: "Answer whether server B is faster than A, without a plan",
+		Short: "Answer whether B is faster than A: commands, images, commits …",
 		Long: `Starts both servers in turn (ABBA BAAB …), each launch afresh, sends the same
 prompts, and stops as soon as the answer is known. A false claim passes in at
 most 1% of cases, a true one fails in at most 5%.
@@ -64,15 +65,18 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 				return fmt.Errorf("%q is one argument too many: name one plan, and the arguments of servers after --", args[1])
 			case len(q.Server) > 0 && (len(q.Images) == 0 || len(args) > 0):
 				return errors.New("arguments after -- are for the servers of two images without a plan")
-			case len(args) == 1:
-				return askOfPlan(c, a, &q, args[0], vars, rerun, reuse, dryRun)
-			}
-			if c.Flags().Changed("launches") && q.Launches == 0 {
+			case c.Flags().Changed("launches") && q.Launches == 0:
 				return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
+			case len(args) == 1:
+				return askOfPlan(c, a, &q, args[0], load.Options{Inputs: vars, Suite: suite}, rerun, reuse, dryRun)
+			case len(vars) > 0 || suite != "" || q.Source != "":
+				return errors.New("--var, --suite and --repo are of a plan: name it, as in mxflow ab plan.hcl --ref main --ref my-branch")
 			}
 			q.CommandLine = abLine(c.Flags(), q.Server...)
-			if gpus, err := machine.GPUs(c.Context()); err == nil {
-				q.GPUs = len(gpus) > 0
+			if len(q.Images) > 0 && !c.Flags().Changed("gpus") {
+				if gpus, err := machine.GPUs(c.Context()); err != nil || len(gpus) > 0 { // unknown is not none
+					q.GPUs = "all"
+				}
 			}
 			if err := q.Check(); err != nil {
 				return err
@@ -87,7 +91,9 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.StringArrayVar(&q.Refs, "ref", nil, "commit, branch or tag of A, then of B (with a plan)")
 	f.StringArrayVar(&q.Pins, "pins", nil, "`FILE` of package pins of A, then of B (with a plan)")
 	f.StringVar(&q.Source, "repo", "", repoUsage)
+	f.StringVar(&q.GPUs, "gpus", "", "what containers get: all, a number, device=0,1 (default: all that there are)")
 	varFlag(c, &vars)
+	suiteFlag(c, &suite)
 	f.StringVar(&q.URL, "url", "", "address that both listen on, for commands with a fixed port")
 	f.StringVar(&q.Asked, "kind", "", kindUsage)
 	f.StringVar(&q.Model, "model", "", modelUsage)
@@ -125,8 +131,8 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.StringVar(&q.WritePlan, "write-plan", "", "write the equivalent plan to this `FILE`")
 	a.jsonFlag(c)
 	groupFlags(c, "A and B", "a", "b", "image", "ref", "pins", "repo")
-	groupFlags(c, "Plan", "var", "var-file")
-	groupFlags(c, "Servers", "url", "kind", "model", "api", "timeout", "caches")
+	groupFlags(c, "Plan", "var", "var-file", "suite")
+	groupFlags(c, "Servers", "url", "kind", "model", "gpus", "api", "timeout", "caches")
 	groupFlags(c, "Workload", "pp", "tg", "depth", "concurrency", "requests", "warmup")
 	groupFlags(c, "Decision", "metric", "claim", "launches", "quick")
 	groupFlags(c, "Evidence", "must-see-a", "must-see-b", "changes", "accept", "answers", "eval", "max-lag")
@@ -136,10 +142,12 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 }
 
 // ofPlan are the flags that a question about a plan takes; all else is the plan's.
-var ofPlan = []string{"a", "b", "image", "ref", "pins", "repo", "var", "var-file", "metric", "claim", "rerun", "reuse", "dry-run", "json", "state", "no-color"}
+var ofPlan = []string{
+	"a", "b", "image", "ref", "pins", "repo", "var", "var-file", "suite", "metric", "claim", "launches", "quick", "accept", "rerun", "reuse", "dry-run", "json", "state", "no-color",
+}
 
 // askOfPlan compares two versions of a plan's engine.
-func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, vars []load.Given, rerun, reuse, dryRun bool) (err error) {
+func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Options, rerun, reuse, dryRun bool) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && !slices.Contains(ofPlan, f.Name) {
 			err = fmt.Errorf("--%s: with a plan this is the plan's: remove it, or change %s", f.Name, path)
@@ -148,7 +156,7 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, vars []loa
 	if err != nil {
 		return err
 	}
-	loaded, _, err := a.load(path, load.Options{Inputs: vars})
+	loaded, _, err := a.load(path, of)
 	if err != nil {
 		return err
 	}
@@ -167,7 +175,11 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, vars []loa
 	if err != nil {
 		return err
 	}
-	return applyAB(c.Context(), a, q, at, load.Options{Inputs: vars, Question: q.Asks}, rerun, reuse)
+	of.Question = q.Asks
+	if q.Quick || q.Launches > 0 {
+		of.Launches = q.Most()
+	}
+	return applyAB(c.Context(), a, q, at, of, rerun, reuse)
 }
 
 func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun bool) error {

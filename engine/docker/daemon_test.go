@@ -16,14 +16,3 @@ func TestAddress(t *testing.T) {
 		}
 	}
 }
-
-func TestRepository(t *testing.T) {
-	for ref, want := range map[string]string{
-		"busybox": "docker.io/library/busybox", "busybox:1": "docker.io/library/busybox", "vllm/vllm-openai:v1": "docker.io/vllm/vllm-openai",
-		"localhost:5000/a:1": "localhost:5000/a", "nvcr.io/nvidia/x@sha256:00": "nvcr.io/nvidia/x", "localhost/a/b": "localhost/a/b",
-	} {
-		if got := repository(ref); got != want {
-			t.Errorf("%s: %s, want %s", ref, got, want)
-		}
-	}
-}

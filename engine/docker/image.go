@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 type image struct {
@@ -33,28 +34,11 @@ func inspectImage(ctx context.Context, ref string) (image, error) {
 // built on the daemon and never pushed.
 func (i image) digest(ref string) string {
 	for _, known := range i.Digests {
-		if name, digest, ok := strings.Cut(known, "@"); ok && repository(name) == repository(ref) {
+		if name, digest, ok := strings.Cut(known, "@"); ok && kinds.Repository(name) == kinds.Repository(ref) {
 			return digest
 		}
 	}
 	return ""
-}
-
-// repository is the name of an image without tag and digest, in full:
-// "docker.io/library/busybox" for "busybox:1".
-func repository(ref string) string {
-	ref, _, _ = strings.Cut(ref, "@")
-	if colon := strings.LastIndexByte(ref, ':'); colon > strings.LastIndexByte(ref, '/') {
-		ref = ref[:colon]
-	}
-	first, _, nested := strings.Cut(ref, "/")
-	switch {
-	case !nested:
-		return "docker.io/library/" + ref
-	case !strings.ContainsAny(first, ".:") && first != "localhost":
-		return "docker.io/" + ref
-	}
-	return strings.Replace(ref, "index.docker.io/", "docker.io/", 1)
 }
 
 // SameImage reports whether two names refer to one image: a missing tag is latest.
@@ -68,7 +52,7 @@ func SameImage(a, b string) bool {
 		}
 		return "latest"
 	}
-	return repository(a) == repository(b) && tag(a) == tag(b)
+	return kinds.Repository(a) == kinds.Repository(b) && tag(a) == tag(b)
 }
 
 // Images brings images to the daemon for one apply: a registry is asked once for each, so

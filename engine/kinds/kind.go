@@ -167,23 +167,41 @@ func Lookup(name string) (Kind, bool) {
 	return k, ok
 }
 
-// OfImage is the kind whose usual image is of the same repository.
+// OfImage is the kind whose usual image is of the same repository, in its registry or in
+// another.
 func OfImage(image string) (Kind, bool) {
+	path := func(image string) string {
+		_, path, _ := strings.Cut(Repository(image), "/")
+		return path
+	}
 	for _, k := range kinds {
-		if k.Image != "" && Repository(k.Image) == Repository(image) {
+		if k.Image != "" && path(k.Image) == path(image) {
 			return k, true
 		}
 	}
 	return Kind{}, false
 }
 
-// Repository is an image's name without its tag or digest.
-func Repository(image string) string {
+// Untagged is an image's name without its tag or digest.
+func Untagged(image string) string {
 	image, _, _ = strings.Cut(image, "@")
-	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
-		image = image[:i]
+	if colon := strings.LastIndexByte(image, ':'); colon > strings.LastIndexByte(image, '/') {
+		image = image[:colon]
 	}
 	return image
+}
+
+// Repository is that name in full: "docker.io/library/busybox" for "busybox:1".
+func Repository(image string) string {
+	image = Untagged(image)
+	first, _, nested := strings.Cut(image, "/")
+	switch {
+	case !nested:
+		return "docker.io/library/" + image
+	case !strings.ContainsAny(first, ".:") && first != "localhost":
+		return "docker.io/" + image
+	}
+	return strings.Replace(image, "index.docker.io/", "docker.io/", 1)
 }
 
 // NeedsCommand reports whether the plan must give the engine's command.

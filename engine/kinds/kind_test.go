@@ -162,3 +162,26 @@ func TestMostLogProbs(t *testing.T) {
 		}
 	}
 }
+
+func TestRepository(t *testing.T) {
+	for ref, want := range map[string]string{
+		"busybox": "docker.io/library/busybox", "busybox:1": "docker.io/library/busybox", "vllm/vllm-openai:v1": "docker.io/vllm/vllm-openai",
+		"localhost:5000/a:1": "localhost:5000/a", "nvcr.io/nvidia/x@sha256:00": "nvcr.io/nvidia/x", "localhost/a/b": "localhost/a/b",
+	} {
+		if got := Repository(ref); got != want {
+			t.Errorf("%s: %s, want %s", ref, got, want)
+		}
+	}
+}
+
+// An image of a mirror shows its kind too; one of another project does not.
+func TestKindOfImage(t *testing.T) {
+	for image, want := range map[string]string{
+		"vllm/vllm-openai:nightly": "vllm", "docker.io/vllm/vllm-openai": "vllm", "localhost:5000/vllm/vllm-openai@sha256:00": "vllm",
+		"ghcr.io/ggml-org/llama.cpp:server-vulkan": "llamacpp", "lmsysorg/sglang": "sglang", "vllm-openai": "", "me/llama.cpp": "", "": "",
+	} {
+		if k, ok := OfImage(image); k.Name != want || ok != (want != "") {
+			t.Errorf("%q: %q", image, k.Name)
+		}
+	}
+}

@@ -123,17 +123,10 @@ func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 // read again where the text lies.
 const questionFile = ".question.hcl"
 
-func (l *loader) question() string {
-	if l.opts.As != nil {
-		return l.opts.As.Question
-	}
-	return l.opts.Question
-}
-
 // fileBlocks are the blocks of all files together. Only a file that the user
 // named may hold the plan block: included files are there to be shared.
 func (l *loader) fileBlocks() (all hcl.Blocks) {
-	asked := l.question() != ""
+	asked := l.opts.Question != ""
 	for _, name := range l.Order {
 		s := l.Sources[name]
 		content := l.Content(s.Body, fileDoc.Schema(), eval.WholePlan)

@@ -32,6 +32,8 @@ type Options struct {
 	// Question is HCL with a baseline and phases in place of the plan's own: something else
 	// that is asked of its engines and workloads, as bisect does.
 	Question string
+	// Launches is the maximum per arm in place of what benchmarks set; 0 leaves it to them.
+	Launches int
 	// As, if set, are the inputs of an earlier load that this one must reproduce: they
 	// replace all others, except for private ones.
 	As *plans.Inputs
@@ -81,7 +83,7 @@ func (l *loader) readAndLoad(read func()) *Result {
 	whole := false
 	l.survive(l.plan.File, func() {
 		read()
-		if q := l.question(); q != "" {
+		if q := l.opts.Question; q != "" {
 			l.addSource(filepath.Join(l.plan.Dir, questionFile), []byte(q), nil)
 		}
 		// Decoding around a syntax error would report things as missing that are
@@ -174,6 +176,9 @@ type loader struct {
 func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	if reg == nil {
 		reg = &plans.Registry{}
+	}
+	if as := opts.As; as != nil {
+		opts.Suite, opts.Question, opts.Launches = as.Suite, as.Question, as.Launches
 	}
 	decision := plans.UsualDecision()
 	l := &loader{

@@ -51,6 +51,9 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 			}
 		}
 		level := l.decodeBlock(lb, schema)
+		if n := l.opts.Launches; n > 0 && kind == plans.BenchmarkLevel {
+			level.Attrs["launches"], level.Written["launches"] = float64(n), true
+		}
 		switch {
 		case l.Duplicate(lines, lb, label):
 		case kind == plans.RegressionLevel:

@@ -22,9 +22,6 @@ func (l *loader) decodeSuite(b *hcl.Block) {
 
 func (l *loader) chooseSuite() {
 	name := l.opts.Suite
-	if l.opts.As != nil {
-		name = l.opts.As.Suite
-	}
 	if name == "" {
 		return
 	}

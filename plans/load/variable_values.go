@@ -153,7 +153,7 @@ func (l *loader) variableValueOf(in *input, g *variableValue) (cty.Value, bool) 
 // Inputs are the inputs of this load, including private ones.
 func (r *Result) Inputs() plans.Inputs {
 	l := r.loaded
-	in := plans.Inputs{Suite: l.plan.Suite, Question: l.question(), Variables: l.Inputs.Variables, Env: l.Inputs.Env, Private: map[string]bool{}}
+	in := plans.Inputs{Suite: l.plan.Suite, Question: l.opts.Question, Launches: l.opts.Launches, Variables: l.Inputs.Variables, Env: l.Inputs.Env, Private: map[string]bool{}}
 	for name := range l.Inputs.Variables {
 		in.Private[eval.OfVariable+name] = l.Inputs.IsPrivate(eval.OfVariable + name)
 	}

@@ -79,6 +79,8 @@ type Inputs struct {
 	Suite string `json:"suite,omitempty"`
 	// Question is HCL with what was asked in place of the plan's own baseline and phases.
 	Question string `json:"question,omitempty"`
+	// Launches is the maximum per arm that was asked for in place of what benchmarks set.
+	Launches int `json:"launches,omitempty"`
 	// Variables are the values given to the plan's variables, by --var, a variable file
 	// or the environment, each in plan syntax. Others had their default.
 	Variables map[string]string `json:"variables,omitempty"`

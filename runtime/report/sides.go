@@ -87,11 +87,14 @@ func PairsOf(st *store.Store, a, b string) (pairs []Pair, err error) {
 // before a run.
 func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
 	all := Arms(st)
-	if of := byVariant(all, asked); len(of) > 0 {
+	of, ran := byVariant(all, asked), byVersion(all, asked)
+	switch {
+	case len(of) > 0 && len(ran) > 0 && !slices.Equal(names(of), names(ran)):
+		return nil, fmt.Errorf("%q is a variant, and what %s ran: name the variant as %[1]s@RUN, or a commit by its SHA", asked, strings.Join(names(ran), ", "))
+	case len(of) > 0:
 		return of, nil
-	}
-	if of := byVersion(all, asked); len(of) > 0 {
-		return of, nil
+	case len(ran) > 0:
+		return ran, nil
 	}
 	variant, run, at := strings.Cut(asked, "@")
 	if !at {
@@ -103,11 +106,14 @@ func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
 		if runs := st.Runs(); len(runs) > 0 {
 			newest = runs[len(runs)-1].ID
 		}
-		return nil, fmt.Errorf("no record is named %q: use a variant (%s), a run (the newest is %s), or VARIANT@RUN (%w)", asked, strings.Join(names(byVariant(all, "")), ", "), newest, err)
+		versions := ""
+		if ran := Distinct(launchesOf(all), func(l *ledger.Launch) string { return strings.Join(versionsOf(l), ", ") }); ran != "" {
+			versions = fmt.Sprintf(", a commit or image (%s)", ran)
+		}
+		return nil, fmt.Errorf("no record is named %q: use a variant (%s)%s, a run (the newest is %s), or VARIANT@RUN (%w)", asked, strings.Join(names(byVariant(all, "")), ", "), versions, newest, err)
 	}
 	made := Parts(all, view.Launches)
-	of := byVariant(made, variant)
-	if len(of) == 0 {
+	if of = byVariant(made, variant); len(of) == 0 {
 		return nil, fmt.Errorf("run %s did not measure %s: it measured %s, and may have reused earlier results", view.ID, cmp.Or(variant, "anything"), cmp.Or(strings.Join(names(byVariant(made, "")), ", "), "nothing"))
 	}
 	return of, nil
@@ -130,15 +136,25 @@ func byVariant(arms []*Arm, variant string) map[string][]*Arm {
 func byVersion(arms []*Arm, asked string) map[string][]*Arm {
 	of := map[string][]*Arm{}
 	for _, a := range arms {
-		ran := slices.ContainsFunc(Commits(a.Launches[0]), func(sha string) bool { return len(asked) >= 7 && strings.HasPrefix(sha, asked) })
-		for name, value := range a.Launches[0].Engine {
-			ran = ran || value == asked && (name == "image" || strings.HasPrefix(name, "source.") && strings.HasSuffix(name, ".ref"))
-		}
+		first := a.Launches[0]
+		ran := slices.Contains(versionsOf(first), asked) || slices.ContainsFunc(Commits(first), func(sha string) bool {
+			return len(asked) >= 7 && strings.HasPrefix(sha, asked)
+		})
 		if ran {
 			of[a.Variant] = append(of[a.Variant], a)
 		}
 	}
 	return of
+}
+
+// versionsOf are the image that a launch ran, and the revisions by their names.
+func versionsOf(l *ledger.Launch) (names []string) {
+	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
+		if key == "image" || strings.HasPrefix(key, "source.") && strings.HasSuffix(key, ".ref") {
+			names = append(names, l.Engine[key])
+		}
+	}
+	return names
 }
 
 // Parts are arms with those of their launches that are among some; arms without any are

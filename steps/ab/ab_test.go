@@ -92,13 +92,13 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 			Metrics: map[string]measure.Summary{"bench.tg": {Unit: "tok/s", Better: measure.Higher, N: 1, Stats: map[string]float64{"median": 30}}},
 		})
 	}
-	r := Result{cell: "bench", Metric: "tg"}
+	r := Result{q: &Question{Cell: "bench"}, Metric: "tg"}
 	r.gather(st, map[string]*ledger.Decision{runtime.BenchmarkID("B"): {Session: "s-1"}})
 	r.compare()
 	if len(r.B.Launches) != 2 || r.B.Launches[0].ID != "s-1.B.1" || r.B.Launches[1].ID != "s-1.B.3r1" || len(r.B.All) != 3 || r.B.Replaced != 1 || r.B.Broke != 0 {
 		t.Errorf("%+v", r.B)
 	}
-	ev := Reword(runtime.Event{Type: "launch_started", Variant: "baseline", Why: verdict.New(code.WokenLate).On("bench")})
+	ev := (&Question{}).Reword(runtime.Event{Type: "launch_started", Variant: "baseline", Why: verdict.New(code.WokenLate).On("bench")})
 	if said := ev.Why.String(); ev.Variant != "A" || !strings.HasSuffix(said, "or allow more with --max-lag") {
 		t.Error(ev.Variant, said)
 	}
@@ -205,7 +205,7 @@ func TestABNumbers(t *testing.T) {
 			"launch 1 (A): it ended; launch s-1.B.12 is none",
 			"launch 1 (A) has no tg (mxflow show s-1.baseline.1)",
 		}[i]
-		if got := Reworded(of, r.named).String(); got != want {
+		if got := (&Question{}).Reworded(of, r.named).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -426,7 +426,7 @@ func TestChangeIsOverTheLaunchesOfItsBounds(t *testing.T) {
 		}
 		return out
 	}
-	r := &Result{cell: "bench", Metric: "tg", Test: &verdict.Test{Looks: []verdict.Look{{N: 2}}}}
+	r := &Result{q: &Question{Cell: "bench"}, Metric: "tg", Test: &verdict.Test{Looks: []verdict.Look{{N: 2}}}}
 	r.A.Counted, r.B.Counted = launches("A", 10, 10, 50), launches("B", 20, 20, 1)
 	if r.compare(); r.Change == nil || math.Abs(*r.Change-1) > 1e-9 || math.Abs(*r.A.Value-10) > 1e-9 || r.Beyond != 1 || r.Low != nil {
 		t.Errorf("change %v, A %v, %d beyond", *r.Change, *r.A.Value, r.Beyond)

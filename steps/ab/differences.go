@@ -150,12 +150,10 @@ func (r *Result) environments(q *Question) {
 			continue // it broke before it could be queried
 		}
 		d := Diff{What: name, Name: name, A: a, B: b}
-		if q.Versions() {
-			d.Intended = is
-		} else if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") && slices.Contains(q.Accept, "repo.*") {
+		if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") && slices.Contains(q.Accept, "repo.*") {
 			d.Intended = "yes: --accept"
 		} else if r.Verdict.Decided() {
-			d.Intended = "follows from the commands"
+			d.Intended = "follows from what is compared"
 		}
 		r.Differs = append(r.Differs, d)
 	}

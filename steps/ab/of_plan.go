@@ -37,26 +37,39 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	if w, _, _ := strings.Cut(q.Cell, "."); p.Workload(w) == nil {
 		return fmt.Errorf("--metric %s: the plan has no workload %q, only %s", q.Metric, w, strings.Join(plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name }), ", "))
 	}
-	if q.Claim, err = ParseClaim(metric, q.Claimed); err != nil {
+	if q.Claim, err = ParseClaim(metric, q.Claimed); err == nil {
+		err = q.launches()
+	}
+	if err == nil && len(q.Images) > 0 {
+		q.Images, err = arms.Images(q.Images)
+	}
+	if err != nil {
 		return err
 	}
+	p.Baseline.AcceptFingerprint = append(p.Baseline.AcceptFingerprint, q.Accept...)
 	of := &arms.Question{Plan: p, Source: q.Source}
 	given := 0
+	var is [2]string // what each arm is, by whatever name
 	for _, pair := range []struct {
 		flag  string
 		names []string
-		of    func(name string) (arms.Arm, error)
+		of    func(name string) (arm arms.Arm, is string, err error)
 	}{
-		{"ref", q.Refs, func(name string) (arms.Arm, error) {
+		{"ref", q.Refs, func(name string) (arm arms.Arm, sha string, err error) {
 			r, err := arms.Repo(ctx, p, q.Source)
 			if err == nil {
-				_, err = r.Commit(ctx, name)
+				sha, err = r.Commit(ctx, name)
 			}
-			return arms.Arm{Ref: name}, err
+			return arms.Arm{Ref: name}, sha, err
 		}},
-		{"image", q.Images, func(name string) (arms.Arm, error) { return arms.Arm{Image: name}, nil }},
+		{"image", q.Images, func(name string) (arms.Arm, string, error) { return arms.Arm{Image: name}, name, nil }},
 		{"pins", q.Pins, pinned},
-		{"a and --b", q.variants(), func(name string) (arms.Arm, error) { return variantOf(p, name) }},
+		{"a and --b", q.variants(), func(name string) (arms.Arm, string, error) {
+			arm, err := variantOf(p, name)
+			set := p.DefaultKnobs()
+			maps.Copy(set, arm.Set)
+			return arm, fmt.Sprint(set), err
+		}},
 	} {
 		if len(pair.names) == 0 {
 			continue
@@ -65,10 +78,11 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 			return fmt.Errorf("--%s: give A and B by one kind of flag: --ref X --ref Y, --image, --pins, or --a baseline --b FEATURE", pair.flag)
 		}
 		for i, name := range pair.names {
-			arm, err := pair.of(name)
+			arm, what, err := pair.of(name)
 			if err != nil {
 				return err
 			}
+			is[i] = what
 			arm.Name = []string{"A", "B"}[i]
 			of.Arms, q.Arms[i] = append(of.Arms, arm), Arm{Text: name}
 		}
@@ -78,6 +92,8 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 		return errors.New("say what to compare: --ref X --ref Y, --image X --image Y, --pins X --pins Y, or --a baseline --b FEATURE")
 	case q.Arms[0].Text == q.Arms[1].Text:
 		return fmt.Errorf("A and B are both %s: there is nothing to compare", q.Arms[0].Text)
+	case is[0] == is[1]:
+		return fmt.Errorf("A and B, %s and %s, are the same: there is nothing to compare", q.Arms[0].Text, q.Arms[1].Text)
 	}
 	w := &arms.Writer{}
 	set := map[string]string{}
@@ -104,7 +120,7 @@ func (q *Question) variants() []string {
 }
 
 // pinned is an arm with a file of package pins.
-func pinned(file string) (arm arms.Arm, err error) {
+func pinned(file string) (arm arms.Arm, pins string, err error) {
 	text, err := os.ReadFile(file)
 	if err == nil && strings.TrimSpace(string(text)) == "" {
 		err = fmt.Errorf("--pins: %s is empty", file)
@@ -112,7 +128,7 @@ func pinned(file string) (arm arms.Arm, err error) {
 	if err == nil {
 		arm.Pins, err = filepath.Abs(file)
 	}
-	return arm, err
+	return arm, strings.TrimSpace(string(text)), err
 }
 
 // variantOf is the baseline, or what a feature sets on the features that it builds on.

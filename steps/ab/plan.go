@@ -39,8 +39,13 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	}
 	if len(q.Images) > 0 {
 		w.Line("docker {\nimage = %s", arms.HCL(q.Images[0]))
-		if q.GPUs {
-			w.Line("gpus = \"all\"\nvolumes = { \"~/.cache/huggingface\" = \"/root/.cache/huggingface\" }")
+		if devices, listed := strings.CutPrefix(q.GPUs, "device="); listed {
+			w.List("gpus", strings.Split(devices, ","))
+		} else {
+			w.Text("gpus", q.GPUs)
+		}
+		if q.Volumes[0] != "" {
+			w.Line("volumes = { %s = %s }", arms.HCL(q.Volumes[0]), arms.HCL(q.Volumes[1]))
 		}
 	} else {
 		w.Line("process {\ncommand = %s", arms.HCLList(q.Shape.Command))
@@ -167,7 +172,14 @@ func (q *Question) Place(state string) (p Place, err error) {
 		top = filepath.Join(q.Of.Dir, comparisons)
 	}
 	// Only strings and numbers, which JSON takes.
-	what, _ := json.Marshal([]any{q.Refs, q.Images, q.Pins, q.Server, q.Source, q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches})
+	of := []any{q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches}
+	switch {
+	case q.Of != nil:
+		of = append(of, q.Of.Name, q.Refs, q.Images, q.Pins, q.Source)
+	case len(q.Images) > 0:
+		of = append(of, q.Server, q.GPUs)
+	}
+	what, _ := json.Marshal(of)
 	sum := sha256.Sum256(what)
 	p.Folder = filepath.Join(top, hex.EncodeToString(sum[:4]))
 	p.State = filepath.Join(p.Folder, store.DirName)
@@ -180,8 +192,8 @@ func (q *Question) Place(state string) (p Place, err error) {
 	return p, nil
 }
 
-// Save writes the plan that is applied, unless it is a user's: then there is no text. The folder does not belong to the source tree
-// around it.
+// Save writes the plan that is applied, unless it is a user's: then there is no text. The
+// folder does not belong to the source tree around it.
 func (q *Question) Save(at Place, text []byte) error {
 	err := os.MkdirAll(at.Folder, 0o755)
 	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == comparisons {

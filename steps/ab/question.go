@@ -6,6 +6,7 @@ package ab
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -21,8 +22,8 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/arms"
 	"github.com/mxflow/mxflow/steps/quality"
 )
 
@@ -32,9 +33,11 @@ type Question struct {
 	// Images, Refs and Pins name two versions each, and Source what Refs and Pins are of.
 	// Server are arguments for both images.
 	Images, Refs, Pins, Server []string
-	// GPUs is set if containers can be given this machine's.
-	GPUs   bool
-	Source string
+	// GPUs are what containers get: all, a number or device=0,1; and Volumes the folder of the
+	// model here, and there.
+	GPUs    string
+	Volumes [2]string
+	Source  string
 	// URL is where both listen, Asked the name of their kind.
 	URL, Model, Asked, API     string
 	PP, TG, Depth, Concurrency int
@@ -80,8 +83,22 @@ func (q *Question) Most() int {
 		return 1
 	case q.Launches > 0:
 		return q.Launches
+	case q.Of != nil:
+		_, most := q.Of.LaunchesUnder(q.Of.Baseline.Protocol)
+		return most
 	}
 	return UsualLaunches
+}
+
+// launches refuses a number of launches that decides nothing.
+func (q *Question) launches() error {
+	switch {
+	case q.Launches != 0 && (q.Launches < fewestLaunches || q.Launches > mostLaunches):
+		return fmt.Errorf("--launches: %d is not between %d, the first look, and %d, the calibrated maximum; --quick makes one of each", q.Launches, fewestLaunches, mostLaunches)
+	case q.Quick && q.Launches != 0:
+		return errors.New("--quick makes one launch of each: remove --launches")
+	}
+	return nil
 }
 
 // Check turns flags into arms and a question, and rejects mistakes before anything is
@@ -115,21 +132,21 @@ func (q *Question) Check() (err error) {
 	switch {
 	case address.MatchString(q.A) || address.MatchString(q.B):
 		return errors.New("--a and --b are commands that start a server, but this is the address of one: one start of each server decides nothing, and mxflow bench URL shows it")
+	case len(q.Images) == 0 && q.GPUs != "":
+		return errors.New("--gpus is what containers get: it takes two --image")
 	case len(q.Images) > 0 && q.A+q.B+q.URL != "":
 		return errors.New("--image starts containers: remove --a, --b and --url")
 	case len(q.Refs)+len(q.Pins) > 0:
 		return errors.New("--ref and --pins are of the engine of a plan: name the plan, as in mxflow ab plan.hcl --ref main --ref my-branch")
-	case len(q.Images) > 0:
-	case q.A == "" || q.B == "":
+	case len(q.Images) == 0 && (q.A == "" || q.B == ""):
 		return errors.New("give both commands: --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'")
-	case q.Launches != 0 && (q.Launches < fewestLaunches || q.Launches > mostLaunches):
-		return fmt.Errorf("--launches: %d is not between %d, the first look, and %d, the calibrated maximum; --quick makes one of each", q.Launches, fewestLaunches, mostLaunches)
-	case q.Quick && q.Launches != 0:
-		return errors.New("--quick makes one launch of each: remove --launches")
+	}
+	if err := q.launches(); err != nil {
+		return err
 	}
 	q.Cell = "bench"
 	if len(q.Images) > 0 {
-		return q.images()
+		return q.containers()
 	}
 	for i, side := range []struct{ flag, text string }{{"a", q.A}, {"b", q.B}} {
 		if q.Arms[i], err = ParseArm(side.flag, side.text); err != nil {
@@ -160,31 +177,46 @@ func (q *Question) Check() (err error) {
 	return nil
 }
 
-// images makes arms of two images.
-func (q *Question) images() (err error) {
-	if len(q.Images) != 2 {
-		return fmt.Errorf("--image is given %s: give A and B, as in --image vllm/vllm-openai:v0.26.0 --image :nightly", verdict.Count(len(q.Images), "time"))
+// containers makes arms of two images.
+func (q *Question) containers() (err error) {
+	if q.Images, err = arms.Images(q.Images); err != nil {
+		return err
 	}
-	if tag := q.Images[1]; tag != "" && (tag[0] == ':' || tag[0] == '@') {
-		q.Images[1] = kinds.Repository(q.Images[0]) + tag
-	}
+	var shown []kinds.Kind
 	for i, image := range q.Images {
-		if strings.TrimSpace(image) == "" || image[0] == ':' || image[0] == '@' {
-			return fmt.Errorf("--image: %q is not the name of an image", image)
-		}
 		q.Arms[i] = Arm{Text: image}
-	}
-	known := true
-	if q.Asked != "" {
-		q.Kind, err = kindOf(q.Asked, q.Arms)
-	} else if q.Kind, known = kinds.OfImage(q.Images[0]); !known {
-		err = fmt.Errorf("--image: %s does not show its kind of engine: add --kind", q.Images[0])
+		if k, ok := kinds.OfImage(image); ok {
+			shown = append(shown, k)
+		}
 	}
 	switch {
-	case err != nil:
-		return err
-	case q.Images[0] == q.Images[1]:
-		return fmt.Errorf("both images are %s: there is nothing to compare", q.Images[0])
+	case q.Asked != "":
+		if q.Kind, err = kindOf(q.Asked, q.Arms); err != nil {
+			return err
+		}
+	case len(shown) == 0:
+		return fmt.Errorf("--image: %s does not show its kind of engine: add --kind", q.Images[0])
+	case shown[0].Name != shown[len(shown)-1].Name:
+		return fmt.Errorf("--image: A is of kind %s and B of kind %s: two engines are compared by a plan with a step \"compare\"", shown[0].Name, shown[1].Name)
+	default:
+		q.Kind = shown[0]
+	}
+	if kinds.NeedsModel(q.Kind.ImageCommand) {
+		if q.Model == "" {
+			return fmt.Errorf("--model: images of kind %s are started with a model: give its name or path", q.Kind.Name)
+		}
+		// A model that lies here is mounted where it is, another from the cache.
+		q.Volumes = [2]string{cmp.Or(os.Getenv("HF_HOME"), "~/.cache/huggingface"), "/root/.cache/huggingface"}
+		if info, err := os.Stat(plans.Home(q.Model)); err == nil {
+			if q.Model, err = filepath.Abs(plans.Home(q.Model)); err != nil {
+				return err
+			}
+			folder := q.Model
+			if !info.IsDir() {
+				folder = filepath.Dir(folder)
+			}
+			q.Volumes = [2]string{folder, folder + ":ro"}
+		}
 	}
 	q.Shape.Args = q.Server
 	if err := q.evidence(); err != nil {

@@ -72,9 +72,8 @@ type Result struct {
 	// numbers are the session's launches by ID, and named their names in the progress
 	// output, "3 again (B)".
 	numbers map[string]int
-	// cell is that of the metric.
-	cell  string
-	named map[string]string
+	named   map[string]string
+	q       *Question
 }
 
 type Side struct {
@@ -106,7 +105,7 @@ type Launch struct {
 // Result collects the outcome of a run from the record.
 func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, at Place) *Result {
 	r := &Result{
-		cell: q.Cell,
+		q:    q,
 		Type: "ab_result", Verdict: end.Verdict, Exit: end.Exit, Metric: q.Claim.Metric.Name, Unit: q.Claim.Metric.Unit,
 		Claim: "B " + q.Claim.Says(q.Label()), Gain: q.Claim.Gain, Most: q.Most(), State: at.State, Plan: at.Plan,
 		A: Side{Command: q.Arms[0].Text, Kind: q.Kind.Name}, B: Side{Command: q.Arms[1].Text, Kind: q.Kind.Name},
@@ -197,7 +196,7 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision) {
 // metrics of the launches. An earlier claim may have made more launches than the test read:
 // bounds of four do not belong to an estimate of eight.
 func (r *Result) compare() {
-	column := report.Column{Cell: r.cell, Metric: r.Metric, Stat: "median"}
+	column := report.Column{Cell: r.q.Cell, Metric: r.Metric, Stat: "median"}
 	var behind [2]report.Arm
 	for i, side := range []*Side{&r.A, &r.B} {
 		slices.SortFunc(side.Counted, func(x, y *ledger.Launch) int { return x.Order - y.Order })
@@ -307,31 +306,31 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 	}
 }
 
-// reworded are reasons of a decision for a user without a plan, with the session's
+// reworded are reasons of a decision for who asked, with the session's
 // launches named as in the progress output.
 func (r *Result) reworded(list []verdict.Reason) (own []verdict.Reason) {
 	for _, of := range list {
-		own = append(own, Reworded(of, r.named))
+		own = append(own, r.q.Reworded(of, r.named))
 	}
 	return own
 }
 
-// Reworded is a reason for a user without a plan: A replaces the baseline, a metric loses
-// its workload, the only one, a launch gets its name, if any, and flags replace what a
-// plan would declare. Advice uses flags too.
-func Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
+// Reworded is a reason for who asked: A replaces the baseline, and a launch gets its name, if
+// any. Without a plan of theirs a metric loses its workload, the only one, and flags replace
+// what a plan would declare.
+func (q *Question) Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
 	rename := func(text string) string {
 		if name, ok := launches[text]; ok {
 			return name
 		}
-		if metric, ok := strings.CutPrefix(text, "bench."); ok && !strings.Contains(metric, " ") {
+		if metric, ok := strings.CutPrefix(text, "bench."); ok && q.Of == nil && !strings.Contains(metric, " ") {
 			return strings.TrimSuffix(metric, ".gain")
 		}
 		return armName(text)
 	}
 	r = r.From(r.Causes...)
 	for i, c := range r.Causes {
-		r.Causes[i] = Reworded(c, launches)
+		r.Causes[i] = q.Reworded(c, launches)
 	}
 	args := verdict.Values{}
 	for name, v := range r.Values {
@@ -343,12 +342,13 @@ func Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
 		}
 		args[name] = v
 	}
-	switch r.Kind {
-	case code.DiffersUntested.Kind:
-		delete(args, "knobs")
-	case code.EnvironmentChanged.Kind, code.EnvironmentApart.Kind:
+	switch {
+	case r.Kind == code.EnvironmentChanged.Kind, r.Kind == code.EnvironmentApart.Kind:
 		args["advised"] = verdict.Value{Text: "yes"}
-	case code.WokenLate.Kind:
+	case q.Of != nil: // its advice is about the plan
+	case r.Kind == code.DiffersUntested.Kind:
+		delete(args, "knobs")
+	case r.Kind == code.WokenLate.Kind:
 		args["flag"] = verdict.Value{Text: "--max-lag"}
 	}
 	if r.Subject, r.Values = rename(r.Subject), args; len(args) == 0 {
@@ -357,9 +357,9 @@ func Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
 	return r
 }
 
-// Reword rewords events for a user without a plan.
-func Reword(ev runtime.Event) runtime.Event {
-	ev.Variant, ev.Why = armName(ev.Variant), Reworded(ev.Why, nil)
+// Reword rewords events for who asked.
+func (q *Question) Reword(ev runtime.Event) runtime.Event {
+	ev.Variant, ev.Why = armName(ev.Variant), q.Reworded(ev.Why, nil)
 	ev.Phase, ev.Feature = "", ""
 	switch ev.Type {
 	case "node_done", "node_locked", "node_started":

@@ -11,7 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -116,6 +119,27 @@ func (q *Question) source(w *Writer, a Arm) error {
 	}
 	w.Line("}")
 	return nil
+}
+
+// Images are the images of A and B, of which the second may be a tag or digest of the first's
+// repository.
+func Images(given []string) ([]string, error) {
+	if len(given) != 2 {
+		return nil, fmt.Errorf("--image is given %s: give A and B, as in --image vllm/vllm-openai:v0.26.0 --image :nightly", verdict.Count(len(given), "time"))
+	}
+	a, b := strings.TrimSpace(given[0]), strings.TrimSpace(given[1])
+	if strings.HasPrefix(b, ":") || strings.HasPrefix(b, "@") {
+		b = kinds.Untagged(a) + b
+	}
+	for _, image := range []string{a, b} {
+		if image == "" || image[0] == ':' || image[0] == '@' {
+			return nil, fmt.Errorf("--image: %q is not the name of an image", image)
+		}
+	}
+	if docker.SameImage(a, b) {
+		return nil, fmt.Errorf("both images are %s: there is nothing to compare", a)
+	}
+	return []string{a, b}, nil
 }
 
 // SourceOf is the source of a name in the baseline's engine; the only one if the name is

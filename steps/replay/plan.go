@@ -73,7 +73,8 @@ func Needs(run string, inputs []string) verdict.Reason {
 func (r *Replay) RecordedInputs(run string) *plans.Inputs {
 	as := &plans.Inputs{Private: map[string]bool{}}
 	if start := r.runs[run]; start != nil && start.Inputs != nil {
-		as.Suite, as.Question, as.Variables, as.Env = start.Inputs.Suite, start.Inputs.Question, start.Inputs.Variables, start.Inputs.Env
+		in := start.Inputs
+		as.Suite, as.Question, as.Launches, as.Variables, as.Env = in.Suite, in.Question, in.Launches, in.Variables, in.Env
 		for name := range start.Inputs.Sealed {
 			as.Private[name] = true
 		}

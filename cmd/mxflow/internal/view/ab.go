@@ -48,7 +48,7 @@ func (s *AB) Ask() {
 
 func (s *AB) Event(ev runtime.Event) {
 	if s.JSON == nil {
-		ev = ab.Reword(ev)
+		ev = s.Question.Reword(ev)
 	}
 	s.Observer.Event(ev)
 }
@@ -271,6 +271,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 	for _, d := range r.Differs {
 		switch {
 		case d.Intended != "" || d.Name == "":
+		case d.Observed && q.Of != nil: // its reason says what to declare in the plan
 		case d.Observed:
 			changes = append(changes, d.Name)
 		default:

@@ -201,7 +201,7 @@ var abGolden = []struct {
 		worse := verdict.Say("answers.worse",
 			"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
 			verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9), verdict.Int("of", 10)).On("B")
-		r.Reasons = []verdict.Reason{ab.Reworded(worse.From(fact("the same word 40 times in a row")), nil)}
+		r.Reasons = []verdict.Reason{(&ab.Question{}).Reworded(worse.From(fact("the same word 40 times in a row")), nil)}
 	}},
 	{"unfit", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(_ *ab.Question, r *ab.Result) {
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Fail}}

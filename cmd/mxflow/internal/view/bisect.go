@@ -48,10 +48,15 @@ func (b *Bisect) Ask(one apply.Estimate) {
 	fmt.Fprintf(on, "bad breaks %s\n", j.Rule)
 	// The good one is qualified once.
 	most := bisect.Most(len(j.Candidates))
-	takes := fmt.Sprintf("at most %s: %d to %s", verdict.Count(most, "comparison"), one.Least+(most-1)*max(one.Least-1, 1), verdict.Count(one.Launches+(most-1)*(one.Launches-1), "launch"))
+	takes := "at most " + verdict.Count(most, "comparison")
 	if good.Image == "" {
-		takes += ", a build for each"
+		takes += ", each with a build"
 	}
+	least, launches := one.Least+(most-1)*max(one.Least-1, 1), one.Launches+(most-1)*(one.Launches-1)
+	if takes += ": "; least < launches {
+		takes += fmt.Sprintf("%d to ", least)
+	}
+	takes += verdict.Count(launches, "launch")
 	if one.High > 0 {
 		takes += fmt.Sprintf(", %s to %s and the builds", verdict.Lasting(one.Low*float64(most)), verdict.Lasting(one.High*float64(most)))
 	}
@@ -119,15 +124,23 @@ func (b *Bisect) Told(i int, f bisect.Finding) {
 		b.JSON(map[string]any{"type": "bisect_finding", "candidate": b.Job.Candidates[i], "finding": f})
 		return
 	}
-	on, word := b.Screen(), string(f.State)
-	if i == b.Job.Bad() {
-		word = "bad"
-	}
-	line := fmt.Sprintf("%-8s  %-9s  %s", b.Job.Candidates[i].ID, word, strings.TrimPrefix(f.Brief, "rule "))
+	on := b.Screen()
+	line := fmt.Sprintf("%-8s  %-10s  %s", b.Job.Candidates[i].ID, b.word(i, f), table.Fit(strings.TrimPrefix(f.Brief, "rule "), table.MaxColumn))
 	if left := b.child - b.parent; left > 1 && i != b.Job.Bad() {
 		line += fmt.Sprintf(" · %d left", left)
 	}
 	fmt.Fprintln(on, foreign.Line(line))
+}
+
+// word is what a candidate was found to be.
+func (b *Bisect) word(i int, f bisect.Finding) string {
+	switch {
+	case i == b.Job.Bad() && f.State == bisect.LikeBad:
+		return "bad"
+	case f.Verdict == verdict.Inconclusive && f.State != bisect.Skipped:
+		return strings.Replace(string(f.State), "like", "leans", 1)
+	}
+	return string(f.State)
 }
 
 // End prints the answer and keeps the page.
@@ -199,7 +212,7 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 	t := report.Table{Head: []string{"candidate", "is", "against " + j.Candidates[0].ID, "what it is"}}
 	for i, c := range j.Candidates {
 		if f, measured := a.Findings[i]; measured || i == 0 {
-			word := cmp.Or(string(f.State), "good")
+			word := cmp.Or(b.word(i, f), "good")
 			t.Rows = append(t.Rows, []string{c.ID, word, cmp.Or(strings.TrimPrefix(f.Brief, "rule "), "–"), cmp.Or(c.Title, "–")})
 		}
 	}
@@ -226,7 +239,7 @@ func (b *Bisect) said(a *bisect.Answer) string {
 	case found.State == bisect.Skipped:
 		return fmt.Sprintf("ERROR: %s cannot be measured: %s", bad.ID, found.Brief)
 	case a.Step == nil:
-		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. More launches (launches of the plan's benchmark, up to 12) tell less apart.", strings.TrimPrefix(found.Brief, "rule "))
+		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. mxflow noise says what launches of this plan resolve.", strings.TrimPrefix(found.Brief, "rule "))
 	}
 	return fmt.Sprintf("OPEN: the search ended at %s and %s, which do not differ: %s. It took a wrong turn, or what bad lost came in several small steps.", parent.ID, child.ID, by)
 }
