@@ -91,9 +91,9 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	case given == 0:
 		return errors.New("say what to compare: --ref X --ref Y, --image X --image Y, --pins X --pins Y, or --a baseline --b FEATURE")
 	case q.Arms[0].Text == q.Arms[1].Text:
-		return fmt.Errorf("A and B are both %s: there is nothing to compare", q.Arms[0].Text)
+		return fmt.Errorf("both A and B are %s: there is nothing to compare", q.Arms[0].Text)
 	case is[0] == is[1]:
-		return fmt.Errorf("A and B, %s and %s, are the same: there is nothing to compare", q.Arms[0].Text, q.Arms[1].Text)
+		return fmt.Errorf("%s and %s are the same: there is nothing to compare", q.Arms[0].Text, q.Arms[1].Text)
 	}
 	w := &arms.Writer{}
 	set := map[string]string{}

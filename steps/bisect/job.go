@@ -288,11 +288,10 @@ func whyOf(d *ledger.Decision) string {
 	if d == nil {
 		return "it was not decided"
 	}
-	for _, r := range d.Why() {
-		if r.Kind == code.CrashedAgain.Kind && len(r.Causes) > 0 {
-			return "it broke twice: " + verdict.Root(r.Causes[0])
-		}
-		return verdict.Root(r)
+	if all := d.Why(); len(all) > 0 && all[0].Kind == code.CrashedAgain.Kind && len(all[0].Causes) > 0 {
+		return "it broke twice: " + verdict.Root(all[0].Causes[0])
+	} else if len(all) > 0 {
+		return verdict.Root(all[0])
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass && len(l.Reasons) > 0 {
