@@ -143,7 +143,8 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 
 // ofPlan are the flags that a question about a plan takes; all else is the plan's.
 var ofPlan = []string{
-	"a", "b", "image", "ref", "pins", "repo", "var", "var-file", "suite", "metric", "claim", "launches", "quick", "accept", "rerun", "reuse", "dry-run", "json", "state", "no-color",
+	"a", "b", "image", "ref", "pins", "repo", "var", "var-file", "suite", "metric", "claim",
+	"launches", "quick", "accept", "rerun", "reuse", "dry-run", "json", "state", "no-color",
 }
 
 // askOfPlan compares two versions of a plan's engine.
@@ -164,6 +165,13 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 		return err
 	}
 	q.CommandLine = abLine(c.Flags()) + " " + shell.Quote(path)
+	of.Question = q.Asks
+	if q.Quick || q.Launches > 0 {
+		of.Launches = q.Most()
+	}
+	if _, _, err := a.loadReporting(path, of, a.errorsOnly); err != nil {
+		return err
+	}
 	if dryRun {
 		_, err := io.WriteString(a.stdout, q.Asks)
 		return err
@@ -174,10 +182,6 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 	}
 	if err != nil {
 		return err
-	}
-	of.Question = q.Asks
-	if q.Quick || q.Launches > 0 {
-		of.Launches = q.Most()
 	}
 	return applyAB(c.Context(), a, q, at, of, rerun, reuse)
 }
