@@ -201,6 +201,10 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 // compareSamples compares the graded documents that the program left with those of the
 // parent's run.
 func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, error) {
+	if len(of.against) == 0 && of.launch.Node == runtime.QualifyID(of.launch.Variant) {
+		return verdict.Invalid, verdict.Because(code.Of("eval.parent_without",
+			"the parent's protocol has no such level, so there are no samples to compare with: give both the same protocol")), nil
+	}
 	glob, err := logscan.ParseGlob(e.Eval)
 	var all []map[string]bool
 	for _, l := range append([]*ledger.Launch{of.launch}, of.against...) {
