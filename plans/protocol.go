@@ -146,6 +146,17 @@ func (p *Plan) SentWorkloads(benchmark *Block) (names []string) {
 	return own
 }
 
+// OnlyCell is the address of the one cell that the baseline is sent; empty if it is sent none or
+// several.
+func (p *Plan) OnlyCell() string {
+	if b := p.Protocol(p.Baseline.Protocol).Level(BenchmarkLevel); b != nil {
+		if sent := p.SentWorkloads(b); len(sent) == 1 && len(p.Workload(sent[0]).Cells()) == 1 {
+			return sent[0]
+		}
+	}
+	return ""
+}
+
 // Sendable are the workloads that a benchmark sends under one suite or another.
 func (p *Plan) Sendable(benchmark *Block) []string {
 	names := p.named(benchmark)

@@ -227,7 +227,7 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun boo
 func applyAB(ctx context.Context, a *app, q *ab.Question, at ab.Place, of load.Options, rerun, reuse bool) error {
 	// The plan is mxflow's own, so its warnings would point to a file that the user did
 	// not write.
-	run := applying{path: at.Plan, load: of, reuse: reuse, state: at.State, watch: newProgress(a), report: a.errorsOnly}
+	run := applying{path: at.Plan, load: of, reuse: reuse, state: at.State, watch: newProgress(a, false), report: a.errorsOnly}
 	if rerun {
 		run.rerun = []string{"all"}
 	}

@@ -73,7 +73,7 @@ failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
 			case key != "":
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
-			q.wait, q.watch, q.report = wait, newProgress(a), a.reportStreamed
+			q.wait, q.watch, q.report = wait, newProgress(a, false), a.reportStreamed
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
@@ -106,9 +106,9 @@ func beginStream(a *app) {
 }
 
 // newProgress shows the progress of an apply.
-func newProgress(a *app, untitled ...bool) apply.Observer {
+func newProgress(a *app, untitled bool) apply.Observer {
 	on := progress.Screen{
-		Untitled: len(untitled) > 0,
+		Untitled: untitled,
 		Version:  version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
 		Safe: func(text string) string { return a.secrets.Text(foreign.Printable(text)) },
 	}

@@ -23,22 +23,22 @@ import (
 	"github.com/mxflow/mxflow/steps/bisect"
 )
 
-// bisecting are the flags of a search.
-type bisecting struct {
+// bisectFlags are the flags of a search.
+type bisectFlags struct {
 	plan, good, bad, images, source, rule string
 	rerun, reuse, dryRun                  bool
 	vars                                  []load.Given
 }
 
 func newBisectCommand(a *app) *cobra.Command {
-	var q bisecting
+	var q bisectFlags
 	c := &cobra.Command{
 		Use:   "bisect [PLAN] --good A --bad B",
 		Short: "Find the commit, image or package pin that made it slower",
 		Long: `Measures the baseline of a plan at good and at bad. If bad breaks the rule, halves
 what lies between: each candidate is compared with good in fresh launches that
 take turns, at half of what bad lost. At the end, the one found is compared with
-the one before it. A wrong answer comes in fewer than 5% of searches.
+the one before it, so at most 5% of searches name a wrong one.
 
 A and B are commits of the source that the engine is built from, files of package
 pins, of which the source's build reads one from $MXFLOW_PINS, or lines of a file
@@ -84,7 +84,7 @@ Exit status: 0 found, 1 usage or environment error, 2 bad does not break the rul
 	return c
 }
 
-func (q *bisecting) run(ctx context.Context, a *app) error {
+func (q *bisectFlags) run(ctx context.Context, a *app) error {
 	loaded, _, err := a.load(q.plan, load.Options{Inputs: q.vars})
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (q *bisecting) run(ctx context.Context, a *app) error {
 	if first, last := list[0], list[len(list)-1]; state == "" {
 		state = filepath.Join(top, runtime.Digest(filepath.Base(q.plan), q.source, first.Arm, last.Arm)[:8], store.DirName)
 	}
-	j := &bisect.Job{Plan: loaded.Plan, Candidates: list, Source: q.source, Rule: q.rule, State: state}
+	j := &bisect.Job{Plan: loaded.Plan, Candidates: list, Source: q.source, Rule: q.rule, State: state, Rerun: q.rerun}
 	first, err := j.First()
 	if err != nil {
 		return err
@@ -135,20 +135,20 @@ func (q *bisecting) run(ctx context.Context, a *app) error {
 		return err
 	}
 	if a.state == "" {
-		if err := os.WriteFile(filepath.Join(top, ".gitignore"), []byte("*\n"), 0o644); err != nil {
+		if err := arms.Folder(top); err != nil {
 			return err
 		}
 	}
 	beginStream(a)
 	ended := 0
-	j.Told = show.Told
-	j.Apply = func(ctx context.Context, question string, target []string) error {
+	j.Observe = show.Finding
+	j.Apply = func(ctx context.Context, question, feature string, target []string) error {
 		run := applying{
 			path: q.plan, state: state, load: load.Options{Inputs: q.vars, Question: question}, target: target, reuse: q.reuse,
 			watch: show.Watch(newProgress(a, true)), report: a.errorsOnly,
 		}
 		if q.rerun {
-			run.rerun = []string{"all"}
+			run.rerun = []string{feature}
 		}
 		_, err := applyPlan(ctx, a, run)
 		ended = a.exit
@@ -176,7 +176,7 @@ func (q *bisecting) run(ctx context.Context, a *app) error {
 }
 
 // candidates are what is searched, by the flags.
-func (q *bisecting) candidates(ctx context.Context, p *plans.Plan, folder string) ([]bisect.Candidate, error) {
+func (q *bisectFlags) candidates(ctx context.Context, p *plans.Plan, folder string) ([]bisect.Candidate, error) {
 	switch {
 	case p.Baseline == nil:
 		return nil, fmt.Errorf("%s has no baseline, which is what is measured at each candidate: add baseline { engine = …, protocol = … }", q.plan)
@@ -188,6 +188,9 @@ func (q *bisecting) candidates(ctx context.Context, p *plans.Plan, folder string
 		return nil, errors.New("name both ends: --good v0.26.0 --bad v0.29.0, or list images: --images nightlies.txt")
 	case isFile(q.good) && isFile(q.bad): // of pins
 		if _, err := arms.PinnedBy(p, q.source); err != nil {
+			return nil, err
+		}
+		if err := arms.Folder(folder); err != nil {
 			return nil, err
 		}
 		return bisect.Pins(q.good, q.bad, filepath.Join(folder, "pins"))
@@ -202,16 +205,14 @@ func isFile(path string) bool {
 
 // decodeRule is the usual rule: decoding at most 3% slower.
 func decodeRule(p *plans.Plan) (string, error) {
-	if b := p.Protocol(p.Baseline.Protocol).Level(plans.BenchmarkLevel); b != nil {
-		if sent := p.SentWorkloads(b); len(sent) == 1 && len(p.Workload(sent[0]).Cells()) == 1 {
-			return sent[0] + ".tg.gain >= -3%", nil
-		}
+	if cell := p.OnlyCell(); cell != "" {
+		return cell + ".tg.gain >= -3%", nil
 	}
 	return "", errors.New("say what bad breaks, as the plan does not send exactly one load: --rule 'chat.tg.gain >= -3%'")
 }
 
 // ask prints the question and what it takes.
-func (q *bisecting) ask(a *app, show *view.Bisect, loaded *load.Result, g *runtime.Graph) error {
+func (q *bisectFlags) ask(a *app, show *view.Bisect, loaded *load.Result, g *runtime.Graph) error {
 	j := show.Job
 	st, err := store.OpenReadOnly(j.State)
 	if err != nil {

@@ -75,7 +75,7 @@ counted, 4 the engine or mxflow failed, 130 interrupted.`,
 			}
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, applying{
-				path: path, state: a.stateDir(path), load: opts, aside: true, watch: newProgress(a), report: a.errorsOnly,
+				path: path, state: a.stateDir(path), load: opts, aside: true, watch: newProgress(a, false), report: a.errorsOnly,
 			})
 			if res == nil || err != nil || res.Exit == verdict.ExitInterrupted {
 				return err

@@ -26,10 +26,8 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	metric := q.Metric
 	if i := strings.LastIndexByte(q.Metric, '.'); i >= 0 {
 		q.Cell, metric = q.Metric[:i], q.Metric[i+1:]
-	} else if b := p.Protocol(p.Baseline.Protocol).Level(plans.BenchmarkLevel); b != nil {
-		if sent := p.SentWorkloads(b); len(sent) == 1 && len(p.Workload(sent[0]).Cells()) == 1 {
-			q.Cell = sent[0]
-		}
+	} else {
+		q.Cell = p.OnlyCell()
 	}
 	if q.Cell == "" {
 		return fmt.Errorf("the plan does not send exactly one load: name what is compared, as in --metric chat.%s", metric)

@@ -197,7 +197,7 @@ func (q *Question) Place(state string) (p Place, err error) {
 func (q *Question) Save(at Place, text []byte) error {
 	err := os.MkdirAll(at.Folder, 0o755)
 	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == comparisons {
-		err = os.WriteFile(filepath.Join(top, ".gitignore"), []byte("*\n"), 0o644)
+		err = arms.Folder(top)
 	}
 	if err == nil && text != nil {
 		err = os.WriteFile(at.Plan, text, 0o644)

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -119,6 +121,14 @@ func (q *Question) source(w *Writer, a Arm) error {
 	}
 	w.Line("}")
 	return nil
+}
+
+// Folder makes a folder for what belongs to no source tree around it.
+func Folder(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
 }
 
 // Images are the images of A and B, of which the second may be a tag or digest of the first's

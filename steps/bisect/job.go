@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -28,12 +29,14 @@ type Job struct {
 	Source string
 	// Rule is what the bad candidate breaks.
 	Rule string
-	// Apply applies a question, and returns when its outcome is in State. target names the
-	// nodes to run; all if it is empty.
-	Apply func(ctx context.Context, question string, target []string) error
+	// Apply applies a question about a feature, and returns when its outcome is in State. target
+	// names the nodes to run; all if it is empty.
+	Apply func(ctx context.Context, question, feature string, target []string) error
 	State string
-	// Told gets each finding against the good one as it comes.
-	Told func(candidate int, f Finding)
+	// Rerun measures every candidate again, and tries again what broke.
+	Rerun bool
+	// Observe gets each finding against the good one as it comes.
+	Observe func(candidate int, f Finding)
 
 	compare *plans.Compare
 	// level is set if a level is the oracle.
@@ -86,6 +89,8 @@ func (j *Job) Check(loaded *load.Result) error {
 	j.compare = rule.Cond.Compare
 	for _, in := range j.compare.Inputs() {
 		switch {
+		case in.Kind == plans.InputLevel && (j.compare.Op != "==" || j.compare.Negated || j.compare.Right.Constant != "pass"):
+			return fmt.Errorf("--rule %q: a level is asked whether it passes: write \"levels.%s == 'pass'\"", j.Rule, in.Name)
 		case in.Kind == plans.InputLevel:
 			j.level = in.Name
 		case in.Kind == plans.InputMetric && !in.Comparing():
@@ -120,7 +125,7 @@ func (j *Job) Ends(ctx context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	return j.told(ctx, j.Bad(), j.Rule, question)
+	return j.againstGood(ctx, j.Bad(), j.Rule, question)
 }
 
 // Side implements Oracle.
@@ -133,10 +138,11 @@ func (j *Job) Side(ctx context.Context, i int, gain float64) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	return j.told(ctx, i, rule, question)
+	return j.againstGood(ctx, i, rule, question)
 }
 
-func (j *Job) told(ctx context.Context, i int, rule, question string) (Finding, error) {
+// againstGood is the finding of a candidate, and remembers its rule for the last question.
+func (j *Job) againstGood(ctx context.Context, i int, rule, question string) (Finding, error) {
 	f, err := j.ask(ctx, question, j.Target(i), j.Candidates[i].Name)
 	if err == nil {
 		if j.rules == nil {
@@ -145,7 +151,7 @@ func (j *Job) told(ctx context.Context, i int, rule, question string) (Finding, 
 		if f.State != Skipped {
 			j.rules[i] = rule
 		}
-		j.Told(i, f)
+		j.Observe(i, f)
 	}
 	return f, err
 }
@@ -189,13 +195,13 @@ func (j *Job) ask(ctx context.Context, question string, target []string, feature
 	if st, err := store.OpenReadOnly(j.State); err == nil {
 		f, broke := j.brokenBefore(st, question, feature)
 		st.Close()
-		if broke {
+		if broke && !j.Rerun {
 			return f, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return Finding{}, err
 	}
-	if err := j.Apply(ctx, question, target); err != nil {
+	if err := j.Apply(ctx, question, feature, target); err != nil {
 		return Finding{}, err
 	}
 	st, err := store.OpenReadOnly(j.State)
@@ -250,7 +256,7 @@ func (j *Job) finding(st *store.Store, feature string) Finding {
 		return f
 	}
 	rule := d.Rules[0]
-	f := Finding{Brief: report.Brief(d), Verdict: rule.Verdict}
+	f := Finding{Brief: strings.TrimPrefix(report.Brief(d), rule.Name+" "), Verdict: rule.Verdict}
 	var test *verdict.Test
 	if c := rule.Deciding(); c != nil {
 		test = c.Test

@@ -204,18 +204,6 @@ func resolution(n verdict.Noise, d stats.Design, least, most int) verdict.Reason
 			"{differ_bound:rough})", args...)
 }
 
-// Resolves is what launches resolve of a metric ("chat.tg") by the noise on record of an
-// engine, given some of its variants and the work they are sent; no fact if too few are.
-func Resolves(records iter.Seq2[int, *ledger.Record], p *plans.Plan, protocol, metric, work string, variants ...string) verdict.Reason {
-	least, most := p.LaunchesUnder(protocol)
-	n := Noise(NoiseBefore(records, "", work, variants...), []string{metric}, variants)[metric]
-	design, err := stats.Offer(p.Decision.FalsePass, p.Decision.FalseFail, least, most, stats.Clear)
-	if err != nil || n.DF < gates.LeastFreedom || most < stats.Recorded {
-		return verdict.Reason{}
-	}
-	return resolution(n, design, least, most).On(metric)
-}
-
 // NoiseKeys lists the keys of the metrics that rules read from launches.
 func NoiseKeys(rules []*plans.Rule) (list []string) {
 	for _, in := range inputs(rules) {

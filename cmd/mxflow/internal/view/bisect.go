@@ -3,10 +3,10 @@ package view
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
@@ -67,7 +67,7 @@ func (b *Bisect) Ask(one apply.Estimate) {
 // Watch shows the launches of one comparison, with the time left of the whole search.
 func (b *Bisect) Watch(on apply.Observer) apply.Observer { return &comparing{Observer: on, of: b} }
 
-// comparing names candidates by what they are, and leaves what a comparison decides to Told.
+// comparing names candidates by what they are, and leaves what a comparison decides to Finding.
 type comparing struct {
 	apply.Observer
 	of   *Bisect
@@ -111,8 +111,8 @@ func (b *Bisect) name(variant string) string {
 	return variant
 }
 
-// Told prints the finding of a candidate.
-func (b *Bisect) Told(i int, f bisect.Finding) {
+// Finding prints the finding of a candidate.
+func (b *Bisect) Finding(i int, f bisect.Finding) {
 	b.done++
 	switch f.State {
 	case bisect.LikeGood:
@@ -125,7 +125,7 @@ func (b *Bisect) Told(i int, f bisect.Finding) {
 		return
 	}
 	on := b.Screen()
-	line := fmt.Sprintf("%-8s  %-10s  %s", b.Job.Candidates[i].ID, b.word(i, f), table.Fit(strings.TrimPrefix(f.Brief, "rule "), table.MaxColumn))
+	line := fmt.Sprintf("%-8s  %-10s  %s", b.Job.Candidates[i].ID, b.word(i, f), table.Fit(f.Brief, table.MaxColumn))
 	if left := b.child - b.parent; left > 1 && i != b.Job.Bad() {
 		line += fmt.Sprintf(" · %d left", left)
 	}
@@ -213,7 +213,7 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 	for i, c := range j.Candidates {
 		if f, measured := a.Findings[i]; measured || i == 0 {
 			word := cmp.Or(b.word(i, f), "good")
-			t.Rows = append(t.Rows, []string{c.ID, word, cmp.Or(strings.TrimPrefix(f.Brief, "rule "), "–"), cmp.Or(c.Title, "–")})
+			t.Rows = append(t.Rows, []string{c.ID, word, cmp.Or(f.Brief, "–"), cmp.Or(c.Title, "–")})
 		}
 	}
 	fmt.Fprintf(on, "## Measured\n\n")
@@ -227,7 +227,7 @@ func (b *Bisect) said(a *bisect.Answer) string {
 	what := strings.TrimSpace(child.ID + " " + child.Title)
 	by := ""
 	if a.Step != nil {
-		by = strings.TrimPrefix(a.Step.Brief, "rule ")
+		by = a.Step.Brief
 	}
 	switch found := a.Findings[j.Bad()]; {
 	case a.Outcome == bisect.Found:
@@ -235,11 +235,11 @@ func (b *Bisect) said(a *bisect.Answer) string {
 	case a.Outcome == bisect.Between:
 		return fmt.Sprintf("BETWEEN %s and %s: %s; the %d between them could not be told apart", parent.ID, what, by, a.Child-a.Parent-1)
 	case a.Outcome == bisect.Same:
-		return fmt.Sprintf("SAME: %s keeps the rule: %s. What came and went between them shows at neither end.", bad.ID, strings.TrimPrefix(found.Brief, "rule "))
+		return fmt.Sprintf("SAME: %s keeps the rule: %s. What came and went between them shows at neither end.", bad.ID, found.Brief)
 	case found.State == bisect.Skipped:
 		return fmt.Sprintf("ERROR: %s cannot be measured: %s", bad.ID, found.Brief)
 	case a.Step == nil:
-		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. mxflow noise says what launches of this plan resolve.", strings.TrimPrefix(found.Brief, "rule "))
+		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. mxflow noise says what launches of this plan resolve.", found.Brief)
 	}
 	return fmt.Sprintf("OPEN: the search ended at %s and %s, which do not differ: %s. It took a wrong turn, or what bad lost came in several small steps.", parent.ID, child.ID, by)
 }
@@ -280,11 +280,14 @@ func (b *Bisect) changes(ctx context.Context, on io.Writer, parent, child bisect
 	if err != nil {
 		return
 	}
-	log, _ := r.Run(ctx, "log", "--first-parent", "--format=%h %an, %as: %s", parent.Ref+".."+child.Ref)
-	stat, _ := r.Run(ctx, "diff", "--stat=72", parent.Ref, child.Ref)
-	lines := slices.Collect(strings.Lines(log + "\n" + stat + "\n"))
+	log, err := r.Run(ctx, "log", "--first-parent", "--format=%h %an, %as: %s", parent.Ref+".."+child.Ref)
+	stat, statErr := r.Run(ctx, "diff", "--stat=72", parent.Ref, child.Ref)
+	if err = errors.Join(err, statErr); err != nil {
+		fmt.Fprintf(on, "\nThe commits between them cannot be shown: %v\n", err)
+		return
+	}
 	fmt.Fprintln(on)
-	for _, line := range lines {
+	for line := range strings.Lines(log + "\n" + stat + "\n") {
 		fmt.Fprintln(on, "    "+foreign.Line(strings.TrimRight(line, "\n")))
 	}
 	fmt.Fprintln(on)
