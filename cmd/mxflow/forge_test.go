@@ -304,12 +304,15 @@ func TestForgedLevels(t *testing.T) {
 
 const forgedSessions = `plan "sessions" {}
 
+# A pace, so that a busy machine reads tokens one by one.
 engine "embedded" "tiny" {
   settings = { layers = 1 }
+  env      = { MXFLOW_EMBEDDED_PACE = "2ms" }
 }
 
 engine "embedded" "deep" {
   settings = { layers = 2 }
+  env      = { MXFLOW_EMBEDDED_PACE = "2ms" }
 }
 
 knob "kv_cache" {
