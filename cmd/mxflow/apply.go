@@ -27,15 +27,14 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, reuse, wait, underSeal bool
+	var reuse, wait, underSeal bool
 	var key string
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
 		Short: "Start the engine, measure, decide, unlock phases",
 		Long: `Runs a plan to its end. Unchanged outcomes are reused: after an interruption, run
 apply again to resume. Changed thresholds are decided from the launches on record,
-unless they were relaxed after those launches were seen: then it measures again
-or, with --on-seen-data, decides and marks it.
+unless they were relaxed after those launches were seen: then it measures again.
 
 With --target only the named nodes and what they need are run; a gate that is
 left out counts as inconclusive. --json streams events, one object per line.
@@ -59,11 +58,11 @@ failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
 			}
 			q := applying{
 				path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite},
-				rerun: rerun, target: target, onSeen: onSeen, reuse: reuse,
+				rerun: rerun, target: target, reuse: reuse,
 			}
 			switch {
-			case underSeal && (onSeen || len(rerun) > 0):
-				return errors.New("--sealed: a sealed plan is neither measured again until it passes nor decided on seen data; remove --rerun and --on-seen-data")
+			case underSeal && len(rerun) > 0:
+				return errors.New("--sealed: a sealed plan is not measured again until it passes; remove --rerun")
 			case underSeal:
 				s, err := sealing.Read(q.path, key)
 				if err != nil {
@@ -85,14 +84,13 @@ failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
 	nodeFlags(c, &rerun, &target)
-	onSeenFlag(c, &onSeen)
 	reuseFlag(c, &reuse)
 	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply uses the state directory")
 	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse what differs from plan.seal (see mxflow seal)")
 	keyFlag(c, &key)
 	a.jsonFlag(c)
 	groupFlags(c, "Plan", "var", "var-file", "suite", "sealed", "key")
-	groupFlags(c, "What is measured", "rerun", "target", "on-seen-data", "reuse")
+	groupFlags(c, "What is measured", "rerun", "target", "reuse")
 	return c
 }
 
@@ -127,7 +125,7 @@ type applying struct {
 	load        load.Options
 	// rerun names nodes to measure again, and target those to run.
 	rerun, target []string
-	onSeen, reuse bool
+	reuse         bool
 	// aside is set for what is none of the plan's own applies.
 	aside bool
 	// sealed rejects what a seal does not allow; it, sealDigest and budget are set under
@@ -170,7 +168,7 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 	watch := &progress.Recorder{Observer: q.watch, Dir: q.state, Secrets: func() *redact.Redactor { return a.secrets }}
 	return apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state,
-		Rerun: q.rerun, Target: q.target, OnSeenData: q.onSeen, Reuse: q.reuse,
+		Rerun: q.rerun, Target: q.target, Reuse: q.reuse,
 		Aside: q.aside, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
 		Hard: hard,
 	}, watch)

@@ -37,10 +37,6 @@ func nodeFlags(c *cobra.Command, rerun, target *[]string) {
 	c.Flags().StringArrayVar(target, "target", nil, "run only a feature, phase or `NODE` and what it needs (repeatable)")
 }
 
-func onSeenFlag(c *cobra.Command, onSeen *bool) {
-	c.Flags().BoolVar(onSeen, "on-seen-data", false, "let rules that were relaxed on seen data decide on it")
-}
-
 func reuseFlag(c *cobra.Command, reuse *bool) {
 	c.Flags().BoolVar(reuse, "reuse", false, "count launches of engines that cannot be identified")
 }

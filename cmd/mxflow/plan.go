@@ -19,7 +19,7 @@ func newPlanCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun, target []string
 	var suite string
-	var onSeen, reuse, detailed bool
+	var reuse, detailed bool
 	c := &cobra.Command{
 		Use:   "plan [PLAN]",
 		Short: "Show what an apply would do, in order, and why",
@@ -27,8 +27,7 @@ func newPlanCommand(a *app) *cobra.Command {
 from launches on record, or measure; why, how many launches that takes and about
 how long. Changes since the last apply come first. Nothing is started or written.
 
-A rule that was relaxed after its launches were seen is measured again, unless
---on-seen-data lets it decide on them.`,
+A rule that was relaxed after its launches were seen is measured again.`,
 		Example: `  mxflow plan plan.hcl
   mxflow plan --rerun all plan.hcl
   mxflow plan --detailed-exitcode plan.hcl`,
@@ -60,7 +59,7 @@ A rule that was relaxed after its launches were seen is measured again, unless
 					return err
 				}
 			}
-			lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st, OnSeenData: onSeen, Reuse: reuse})
+			lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st, Reuse: reuse})
 			if err != nil {
 				return err
 			}
@@ -90,7 +89,6 @@ A rule that was relaxed after its launches were seen is measured again, unless
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
 	nodeFlags(c, &rerun, &target)
-	onSeenFlag(c, &onSeen)
 	reuseFlag(c, &reuse)
 	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 unless an apply would reuse every outcome")
 	a.jsonFlag(c)

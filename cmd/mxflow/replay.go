@@ -29,8 +29,7 @@ Exit status: 0 everything agrees, 1 wrong usage, 2 something differs, 3 nothing
 or not everything current could be decided again, 4 data are missing or damaged.
 
 Sensitive values are never recorded: pass them again (--var, --var-file or
-MXFLOW_VAR_name), or rules are compiled from the text in their decisions. What a
-changed plan would decide on these launches: mxflow plan --on-seen-data CHANGED.`,
+MXFLOW_VAR_name), or rules are compiled from the text in their decisions.`,
 		Example: `  mxflow audit replay plan.hcl
   mxflow audit replay plan.hcl --node cutlass`,
 		Args: cobra.MaximumNArgs(1),

@@ -405,10 +405,20 @@ func (r *Redactor) Clean(p any, keep ...string) {
 
 var textType = reflect.TypeFor[string]()
 
+var digest = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
+// onlyLooksLikeOne reports whether text is a digest in which only a short secret is found: that
+// is chance, and what the digest names would not be found any more.
+func (r *Redactor) onlyLooksLikeOne(text string) bool {
+	return digest.MatchString(text) && !slices.ContainsFunc(r.forms, func(form string) bool {
+		return len(form) >= window && strings.Contains(text, form)
+	})
+}
+
 func (r *Redactor) copy(v reflect.Value, keep []string) reflect.Value {
 	switch v.Kind() {
 	case reflect.String:
-		if v.Type() != textType {
+		if v.Type() != textType || r.onlyLooksLikeOne(v.String()) {
 			return v
 		}
 		return reflect.ValueOf(r.Text(v.String()))

@@ -240,3 +240,17 @@ func TestFormsOfOtherLanguages(t *testing.T) {
 		}
 	}
 }
+
+// A short secret occurs in digests by chance; a long one does not.
+func TestDigests(t *testing.T) {
+	sum := strings.Repeat("a", 20) + "1234" + strings.Repeat("b", 40)
+	if got := New([]string{"1234"}).Any(sum); got != sum {
+		t.Errorf("%v", got)
+	}
+	if got := New([]string{"1234"}).Any("token 1234"); got != "token [redacted]" {
+		t.Errorf("%v", got)
+	}
+	if got := New([]string{"aaaa1234bbbb"}).Any(sum); got == sum {
+		t.Error("a long secret stays in a digest")
+	}
+}

@@ -43,9 +43,6 @@ type Decision struct {
 	Derived bool `json:"derived,omitempty"`
 	// Accepted reports whether a feature entered the stack.
 	Accepted bool `json:"accepted,omitempty"`
-	// OnSeenData are the rules relaxed after launches behind the verdict were seen, if a
-	// person let them decide nevertheless.
-	OnSeenData []verdict.Reason `json:"on_seen_data,omitempty"`
 	// Variant is the resolved knob values of a feature's candidate or the
 	// baseline, for people and for `env`.
 	Variant map[string]string `json:"variant,omitempty"`
@@ -219,7 +216,7 @@ type Arm struct {
 func (d *Decision) Marks() (said []verdict.Reason) {
 	for _, r := range d.Why() {
 		switch r.Kind {
-		case code.Withheld.Kind, code.OnSeenData.Kind, code.RestsOnSeenData.Kind, code.Tried.Kind, code.TriesSpent.Kind, code.TunePinned.Kind, code.Unchecked.Kind, code.Declared.Kind:
+		case code.Withheld.Kind, code.Tried.Kind, code.TriesSpent.Kind, code.TunePinned.Kind, code.Unchecked.Kind, code.Declared.Kind:
 			said = append(said, r)
 		}
 	}

@@ -40,9 +40,8 @@ type RunStart struct {
 	Hypotheses map[string]string `json:"hypotheses,omitempty"`
 	// Goals are the plan's requirements on features and phases when the run started, by
 	// node: they tell a rule relaxed after its launches were seen from one that existed
-	// before. OnSeenData is set if a person let such rules decide nevertheless.
-	Goals      map[string]Goal `json:"goals,omitempty"`
-	OnSeenData bool            `json:"on_seen_data,omitempty"`
+	// before.
+	Goals map[string]Goal `json:"goals,omitempty"`
 	// Targets are the plan's numbers to beat when the run started.
 	Targets []Target `json:"targets,omitempty"`
 	// Nodes are all nodes of the plan in the order of the run: a decision about any other

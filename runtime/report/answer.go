@@ -42,7 +42,7 @@ const (
 // AnswerOf is the result of a state directory as its decisions are now.
 func AnswerOf(st *store.Store, now time.Time) (a Answer) {
 	a.Gain = gainOf(st)
-	var ports, accepted, onSeenData, open int
+	var ports, accepted, open int
 	locks, later := map[string][]string{}, map[string][]string{} // features and phases, by the node that locks them
 	rows := Rows(st)
 	for _, r := range rows {
@@ -61,18 +61,12 @@ func AnswerOf(st *store.Store, now time.Time) (a Answer) {
 			open++
 		case inStack(d.Decision):
 			accepted++
-			if len(d.OnSeenData) > 0 {
-				onSeenData++
-			}
 		}
 	}
 	if ports == 0 {
 		a.Accepted = gatesPassed(rows, st, now)
 	} else {
 		a.Accepted = fmt.Sprintf("%d of %s accepted", accepted, verdict.Count(ports, "port"))
-	}
-	if onSeenData > 0 {
-		a.Accepted += fmt.Sprintf(" (%d on seen data)", onSeenData)
 	}
 
 	blamed := map[string]bool{} // the phases whose gate locks something
@@ -138,9 +132,9 @@ func AnswerOf(st *store.Store, now time.Time) (a Answer) {
 	return a
 }
 
-// gatesPassed is "2 of 3 gates passed, 1 on seen data", waived ones included.
+// gatesPassed is "2 of 3 gates passed", waived ones included.
 func gatesPassed(rows []Row, st *store.Store, now time.Time) string {
-	all, passed, onSeenData := 0, 0, 0
+	all, passed := 0, 0
 	for _, r := range rows {
 		if _, isPhase := PhaseNode(r.Node); !isPhase || r.Gone {
 			continue
@@ -149,16 +143,10 @@ func gatesPassed(rows []Row, st *store.Store, now time.Time) string {
 			continue
 		}
 		if o := OverruledOf(r.Decided.Decision, st.Waiver(r.Node), now); o.Verdict.Unlocks() || o.State == "waived" {
-			if passed++; o.OnSeenData {
-				onSeenData++
-			}
+			passed++
 		}
 	}
-	text := fmt.Sprintf("%d of %s passed", passed, verdict.Count(all, "gate"))
-	if onSeenData > 0 {
-		text += fmt.Sprintf(", %d on seen data", onSeenData)
-	}
-	return text
+	return fmt.Sprintf("%d of %s passed", passed, verdict.Count(all, "gate"))
 }
 
 // few are the first names of a list.

@@ -17,9 +17,6 @@ type Overruled struct {
 	// State is "waived", "waiver expired", "waiver revoked", "waived before" (an
 	// earlier decision), "retracted" or "withdrawn" (it rests on what was retracted).
 	State string `json:"state"`
-	// OnSeenData is set if a person let rules decide that were relaxed after their
-	// launches were seen.
-	OnSeenData bool `json:"on_seen_data,omitempty"`
 	// Reasons are who decided what about it, and why.
 	Reasons []verdict.Reason `json:"reasons"`
 }
@@ -27,18 +24,11 @@ type Overruled struct {
 // Word is the verdict in tables: a waiver is shown beside the verdict and never replaces
 // it.
 func (o Overruled) Word() string {
-	word := verdictWord(o.Verdict, o.OnSeenData)
+	word := string(o.Verdict)
 	if o.State == "waived" {
 		word += ", waived"
 	}
 	return word
-}
-
-func verdictWord(v verdict.Verdict, onSeenData bool) string {
-	if onSeenData {
-		return string(v) + ", on seen data"
-	}
-	return string(v)
 }
 
 // Note is the state for a table whose sentence is elsewhere; empty if Word has it.
@@ -52,7 +42,7 @@ func (o Overruled) Note() string {
 // OverruledOf is the effect of the newest waiver of its node, or of a retraction, on a
 // decision; its State is empty if there is none.
 func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
-	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt, OnSeenData: len(d.OnSeenData) > 0}
+	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt}
 	if d.Retraction != nil {
 		o.State, o.Reasons = "retracted", d.Why()
 		if d.Withdrawn() {

@@ -70,7 +70,7 @@ const Legend = "Numbers are means over launches. A rule's bound is the largest t
 
 // feature is one port: its rules by the numbers that decided them, and one table.
 func (p *Writer) feature(d *ledger.Decision) {
-	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), verdictWord(d.Verdict, len(d.OnSeenData) > 0))
+	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), d.Verdict)
 	p.Rules(d)
 	if port := p.Ports().For(d); port != nil && d.Kind == ledger.KindFeature {
 		p.Table(port.Table())

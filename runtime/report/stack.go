@@ -37,9 +37,6 @@ type Accepted struct {
 	// verdict first.
 	Reasons []verdict.Reason `json:"-"`
 	Verdict verdict.Verdict  `json:"verdict"`
-	// OnSeenData is set if it was accepted by rules relaxed after their launches were
-	// seen.
-	OnSeenData bool `json:"on_seen_data,omitempty"`
 	// Gate is the outcome of its phase's gate, with a waiver if there is one.
 	Gate string    `json:"gate,omitempty"`
 	Time time.Time `json:"time"`
@@ -61,7 +58,7 @@ func AcceptedStack(st *store.Store) Stack {
 			continue
 		}
 		a := Accepted{
-			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, OnSeenData: len(d.OnSeenData) > 0, Time: d.Time, Run: d.Run, Record: d.Record,
+			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, Time: d.Time, Run: d.Run, Record: d.Record,
 		}
 		deciding := Deciding(d.Decision)
 		for i, r := range d.Rules {
@@ -195,9 +192,7 @@ func (f Accepted) Name() string {
 func (s Stack) Sum() string {
 	text := ledger.Baseline
 	for _, f := range s.Features {
-		if text += " + " + f.Feature; f.OnSeenData {
-			text += " (on seen data)"
-		}
+		text += " + " + f.Feature
 	}
 	return text
 }
@@ -221,9 +216,6 @@ func (p *Writer) Stack() {
 					by = m.Step()
 				}
 			}
-		}
-		if f.OnSeenData {
-			by += " (on seen data)"
 		}
 		p.Line("%d. %s, %s on %s: %s", i+1, f.Time.UTC().Format(time.DateOnly), f.Name(), cmp.Or(f.On, "an earlier stack"), by)
 	}

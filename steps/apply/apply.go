@@ -40,8 +40,6 @@ type Options struct {
 	Rerun []string
 	// Target names the nodes to run, with their dependencies; empty means all.
 	Target []string
-	// OnSeenData lets rules decide that were relaxed after their launches were seen.
-	OnSeenData bool
 	// Reuse lets launches of an earlier apply count whose engine cannot be identified.
 	Reuse bool
 	// Sealed, if set, returns an error if a seal does not allow what would run. The state
@@ -230,7 +228,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, Run: r.id, Reuse: r.Reuse, OnSeenData: r.OnSeenData, Note: r.watch.Note})
+	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, Run: r.id, Reuse: r.Reuse, Note: r.watch.Note})
 	r.lab = lab
 	if err != nil {
 		return nil, err
@@ -255,7 +253,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	start := &ledger.RunStart{
 		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum, PlanSources: sums, Tool: r.Tool,
 		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan), Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
-		Goals: decide.Goals(r.plan), OnSeenData: r.OnSeenData, Seal: r.Seal, Aside: r.Aside,
+		Goals: decide.Goals(r.plan), Seal: r.Seal, Aside: r.Aside,
 	}
 	lab.Draws, start.Draws = ledger.NewDraws()
 	if lab.Since != r.id {

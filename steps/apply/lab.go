@@ -30,8 +30,6 @@ type Wiring struct {
 	// Owner marks what is started and RunDir holds its logs; both are empty if nothing is
 	// started. A lab has RunDir as an absolute path.
 	Owner, RunDir string
-	// OnSeenData lets rules decide that were relaxed after their launches were seen.
-	OnSeenData bool
 	// Run is the run that is about to start, empty if none is, and Reuse that launches of
 	// what cannot be identified count nevertheless. Since, if set, is from which run on.
 	Run, Since string
@@ -52,7 +50,6 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 			return nil, fmt.Errorf("no path of the run's folder: %w", err)
 		}
 	}
-	lab.OnSeenData = w.OnSeenData
 	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
 	if !w.Plan.Executor.IsRemote() {
 		lab.Boot = machine.BootID() // else places have their own boot, and applies may run anywhere

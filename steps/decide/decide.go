@@ -39,8 +39,6 @@ type View struct {
 	Arms func(f *plans.Feature) (Arms, error)
 	// Goals are the plan's, if they are computed once for several views.
 	Goals func() map[string]ledger.Goal
-	// OnSeenData lets rules decide that were relaxed after their launches were seen.
-	OnSeenData bool
 }
 
 type CandidateEvidence struct {

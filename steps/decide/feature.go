@@ -44,7 +44,7 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	if len(decisive(f)) == 0 {
 		out.Notes = append(out.Notes, verdict.Say("feature.no_criterion", "no criterion decides this feature"))
 	}
-	v.withholdOnSeenData(runtime.FeatureID(f.Name), out, out.Evidence)
+	v.withholdRelaxed(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
 	out.Hypothesis = claimed(v, f, all, out)
 	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f)), found: found}, nil
@@ -308,7 +308,6 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	out.Reasons = append(reasons, decided.Reasons...)
-	v.markSeenData(&out, f.Confirm)
 	admit(v, f, &out)
 	return &out, nil
 }

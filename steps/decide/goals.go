@@ -269,7 +269,7 @@ func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev ledge
 	for _, r := range records {
 		began = began || r.Launch != nil && r.Launch.Session == ev.Session
 		d := r.Decision
-		if d == nil || len(d.OnSeenData) > 0 || d.Retraction != nil {
+		if d == nil || d.Retraction != nil {
 			continue
 		}
 		rests := slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
@@ -293,75 +293,14 @@ func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev ledge
 	return false
 }
 
-// withholdOnSeenData withdraws a pass if rules were relaxed after their launches were seen, unless a
-// person lets them decide: then the decision says so.
-func (v *View) withholdOnSeenData(node string, out *ledger.Decision, evidence []ledger.Evidence) {
+// withholdRelaxed withdraws a pass if rules were relaxed after their launches were seen.
+func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []ledger.Evidence) {
 	if out.Verdict != verdict.Pass || len(evidence) == 0 {
 		return
 	}
-	loosened := Relaxed(v.records(), v.goals(), node, evidence)
-	if len(loosened) == 0 {
-		return
-	}
-	why := verdict.New(code.Relaxed).From(loosened...)
-	if v.OnSeenData || LetDecide(v.records(), node, out.Launches, why) {
-		out.OnSeenData = append(out.OnSeenData, why)
-		out.Reasons = append([]verdict.Reason{verdict.New(code.OnSeenData).From(why)}, out.Reasons...)
-		return
-	}
-	out.Verdict = verdict.Inconclusive
-	out.Reasons = append([]verdict.Reason{verdict.New(code.Withheld).From(why)}, out.Reasons...)
-}
-
-// LetDecide reports whether a person let these launches decide a candidate or a phase by
-// just these relaxed rules before: the newest decision on that says so, of the feature where
-// the candidate is one of several.
-func LetDecide(records iter.Seq2[int, *ledger.Record], node string, launches []string, why verdict.Reason) bool {
-	nodes, alternative := []string{node}, ""
-	if name := runtime.CandidateOf(node); name != "" {
-		nodes = append(nodes, runtime.FirstID(name), runtime.FeatureID(featureOf(name)), runtime.FirstID(featureOf(name)))
-		if featureOf(name) != name {
-			alternative = name
-		}
-	}
-	var last *ledger.Decision
-	for _, r := range records {
-		if r.Decision != nil && slices.Contains(nodes, r.Decision.Node) {
-			last = r.Decision
-		}
-	}
-	if last == nil {
-		return false
-	}
-	among := func(some, all []string) bool {
-		return !slices.ContainsFunc(some, func(id string) bool { return !slices.Contains(all, id) })
-	}
-	if !among(launches, last.Launches) && !among(last.Launches, launches) { // else the session went on
-		return false
-	}
-	reasons := last.Reasons
-	for _, alt := range last.Alternatives {
-		if alt.Name == alternative {
-			reasons = alt.Reasons
-		}
-	}
-	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
-		return r.Kind == code.OnSeenData.Kind && slices.ContainsFunc(r.Causes, why.Equal)
-	})
-}
-
-// markSeenData marks a pass that rests on features decided on seen data, unless it has a
-// mark of its own.
-func (v *View) markSeenData(out *ledger.Decision, features []*plans.Feature) {
-	if out.Verdict != verdict.Pass || len(out.OnSeenData) > 0 {
-		return
-	}
-	for _, f := range features {
-		id := runtime.FeatureID(f.Name)
-		if d := v.Outcome(id); d != nil && len(d.OnSeenData) > 0 {
-			why := verdict.New(code.RestsOnSeenData).On(id)
-			out.OnSeenData, out.Reasons = append(out.OnSeenData, why), append([]verdict.Reason{why}, out.Reasons...)
-		}
+	if loosened := Relaxed(v.records(), v.goals(), node, evidence); len(loosened) > 0 {
+		out.Verdict = verdict.Inconclusive
+		out.Reasons = append([]verdict.Reason{verdict.New(code.Withheld).From(verdict.New(code.Relaxed).From(loosened...))}, out.Reasons...)
 	}
 }
 
@@ -375,18 +314,17 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 			seen.Candidate.Launches = append(seen.Candidate.Launches, l.ID)
 		}
 	}
-	if v.OnSeenData || len(seen.Candidate.Launches) == 0 {
+	if len(seen.Candidate.Launches) == 0 {
 		return verdict.Reason{}, nil
 	}
 	relaxed := func(node string) verdict.Reason {
 		loosened := Relaxed(v.records(), v.goals(), node, []ledger.Evidence{seen})
 		// Among what was measured another preference picks without launches.
 		loosened = slices.DeleteFunc(loosened, func(r verdict.Reason) bool { return r.Kind == code.PreferMoved.Kind })
-		why := verdict.New(code.Relaxed).From(loosened...)
-		if len(loosened) == 0 || LetDecide(v.records(), node, seen.Candidate.Launches, why) {
+		if len(loosened) == 0 {
 			return verdict.Reason{}
 		}
-		return why
+		return verdict.New(code.Relaxed).From(loosened...)
 	}
 	read, err := m.evidence(v, m.DecidingLaunches(launches))
 	if err != nil {

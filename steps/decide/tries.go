@@ -45,7 +45,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 						outcome = alt.Verdict
 					}
 				}
-				t, passed := tries[of[ev.Candidate.Launches[0]]], outcome == verdict.Pass && len(d.OnSeenData) == 0 && d.Retraction == nil
+				t, passed := tries[of[ev.Candidate.Launches[0]]], outcome == verdict.Pass && d.Retraction == nil
 				t.passed, t.refused = t.passed || passed, t.refused || !passed
 			}
 		}

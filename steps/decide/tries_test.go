@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -43,7 +42,6 @@ func TestTries(t *testing.T) {
 	beside = append(ledgerOf{beside[3], beside[0], beside[2], beside[1]}, beside[4:]...)
 	own := session("s9", "p", "f", "c", "w", 8)
 	failed := join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Fail, nil))
-	seen := func(d *ledger.Decision) { d.OnSeenData = []verdict.Reason{verdict.New(code.Relaxed)} }
 	chose := func(d *ledger.Decision) {
 		d.Alternatives = []ledger.Alternative{{Name: "f", Verdict: verdict.Fail}, {Name: "g", Verdict: verdict.Pass}}
 	}
@@ -62,7 +60,6 @@ func TestTries(t *testing.T) {
 		"another workload":            {join(session("s1", "p", "f", "c", "x", 4), came("s1", "f", verdict.Fail, nil)), 0},
 		"after a pass":                {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil)), 0},
 		"passed, refused by a gate":   {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil), came("s1", "f", verdict.Fail, nil)), 2},
-		"passed on seen data":         {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, seen)), 2},
 		"another alternative passed":  {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, chose)), 2},
 		"retracted":                   {join(failed, came("s1", "f", verdict.Invalid, func(d *ledger.Decision) { d.Retraction = &ledger.Retraction{} })), 2},
 		"broken off after a look":     {session("s1", "p", "f", "c", "w", 4), 2},

@@ -63,7 +63,7 @@ func (a Arms) ArmKeys() decide.Arms {
 // View is what a decision may see in an apply.
 func (l *Lab) View(s *runtime.Scope) *decide.View {
 	v := &decide.View{
-		Plan: l.Plan, Graph: l.Graph, Outcome: s.Outcome, LockedBy: s.LockedBy, OnSeenData: l.OnSeenData, Goals: l.goals,
+		Plan: l.Plan, Graph: l.Graph, Outcome: s.Outcome, LockedBy: s.LockedBy, Goals: l.goals,
 		Arms: func(f *plans.Feature) (decide.Arms, error) {
 			a, err := l.Arms(s, f)
 			if err != nil {

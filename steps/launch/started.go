@@ -62,8 +62,6 @@ type Lab struct {
 	Draws *ledger.Draws
 	// Boot is the boot of this machine: a session cut by a reboot is redone.
 	Boot string
-	// OnSeenData lets rules decide that were relaxed after their launches were seen.
-	OnSeenData bool
 	// Redact removes sensitive values from logs and answers.
 	Redact *redact.Redactor
 	// Elsewhere makes launches on other machines; nil makes them here.

@@ -237,7 +237,7 @@ func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) 
 		if part.alternative != nil {
 			levels = decide.LevelsRead(part.evidence.Features[d.Feature])
 		}
-		v := r.seenData(out, d, part, decide.JoinVerdicts(d.Kind, levels, replayed))
+		v := r.withholdRelaxed(out, d, part, decide.JoinVerdicts(d.Kind, levels, replayed))
 		verdicts = append(verdicts, v)
 		decided = append(decided, replayed)
 		if alt := part.alternative; alt != nil && v != alt.Verdict {
@@ -288,9 +288,9 @@ func findings(out *Replayed, recorded, replayed []verdict.Reason) {
 	}
 }
 
-// seenData withdraws a pass again, or expects its mark, if rules were relaxed after their
-// launches were seen: what was asked then and at the decision is on record.
-func (r *Replay) seenData(out *Replayed, d store.Decided, part rulePart, v verdict.Verdict) verdict.Verdict {
+// withholdRelaxed withdraws a pass again if rules were relaxed after their launches were seen: what
+// was asked then and at the decision is on record.
+func (r *Replay) withholdRelaxed(out *Replayed, d store.Decided, part rulePart, v verdict.Verdict) verdict.Verdict {
 	start := r.runs[d.Run]
 	if start == nil || start.Goals == nil || v != verdict.Pass {
 		return v
@@ -314,13 +314,8 @@ func (r *Replay) seenData(out *Replayed, d store.Decided, part rulePart, v verdi
 			}
 		}
 	}
-	relaxed := decide.Relaxed(before, start.Goals, node, evidence)
-	switch {
-	case len(relaxed) == 0:
-	case !start.OnSeenData && !decide.LetDecide(before, node, d.Launches, verdict.New(code.Relaxed).From(relaxed...)):
+	if len(decide.Relaxed(before, start.Goals, node, evidence)) > 0 {
 		return verdict.Inconclusive
-	case len(d.OnSeenData) == 0 && (part.alternative == nil || part.alternative.Chosen):
-		out.differ("decision", "on_seen_data", "absent", "decided on seen data")
 	}
 	return v
 }

@@ -81,10 +81,7 @@ var (
 	// Withheld: what would be a pass is not one; the cause is why.
 	Withheld = Of("relaxed.withheld", "no pass on seen data: {causes}; --rerun measures again")
 
-	// OnSeenData: a person let it decide nevertheless; the cause is the relaxed rule.
-	OnSeenData      = Of("on_seen_data", "decided on seen data: {causes}")
-	RestsOnSeenData = Of("on_seen_data.below", "rests on {subject}, which was decided on seen data")
-	Tried           = Of("tried",
+	Tried = Of("tried",
 		"try {try} of {subject} against its parent: false pass at most {rate} (first try {of}, all tries "+
 			"together {bound})")
 	TriesSpent = Of("tried.spent",

@@ -136,9 +136,6 @@ func Word(d *ledger.Decision, waiver *ledger.Waiver) string {
 	if d.Accepted && d.Verdict.Unlocks() && d.Kind == ledger.KindFeature {
 		text = "accepted"
 	}
-	if len(d.OnSeenData) > 0 {
-		text += ", on seen data"
-	}
 	if waiver != nil {
 		text += ", waived"
 	}
