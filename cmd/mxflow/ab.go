@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/internal/shell"
@@ -52,7 +50,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 		Example: `  mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'
   mxflow ab --a 'vllm serve M' --b 'vllm serve M --async-scheduling' --claim +5%
   mxflow ab --a … --b … --metric ttft --claim=-10% --pp 2048
-  mxflow ab --a … --b … --must-see-b '*CUTLASS*' --write-plan port.hcl
+  mxflow ab --a … --b … --must-see-b '*CUTLASS*' --dry-run >port.hcl
   mxflow ab --image vllm/vllm-openai:v0.26.0 --image :nightly --model M
   mxflow ab plan.hcl --ref main --ref my-branch --claim ">= +5%"`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -128,7 +126,6 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.BoolVar(&rerun, "rerun", false, "measure everything again")
 	reuseFlag(c, &reuse)
 	f.BoolVar(&dryRun, "dry-run", false, dryRunUsage)
-	f.StringVar(&q.WritePlan, "write-plan", "", "write the equivalent plan to this `FILE`")
 	a.jsonFlag(c)
 	groupFlags(c, "A and B", "a", "b", "image", "ref", "pins", "repo")
 	groupFlags(c, "Plan", "var", "var-file", "suite")
@@ -137,7 +134,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	groupFlags(c, "Decision", "metric", "claim", "launches", "quick")
 	groupFlags(c, "Evidence", "must-see-a", "must-see-b", "changes", "accept", "answers", "eval", "max-lag")
 	groupFlags(c, "Launches on record", "rerun", "reuse")
-	groupFlags(c, "Output", "dry-run", "write-plan", "json")
+	groupFlags(c, "Output", "dry-run", "json")
 	return c
 }
 
@@ -191,21 +188,6 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun boo
 	if err != nil {
 		return err
 	}
-	if q.WritePlan != "" {
-		text, err := q.Plan(filepath.Dir(q.WritePlan), at.Work)
-		if err != nil {
-			return err
-		}
-		if q.Eval != "" {
-			beside := filepath.Join(filepath.Dir(q.WritePlan), filepath.Base(q.Eval))
-			if err := files.WriteOnce("write-plan", beside, q.Questions); err != nil {
-				return err
-			}
-		}
-		if err := files.WriteOnce("write-plan", q.WritePlan, text); err != nil || dryRun {
-			return err
-		}
-	}
 	if dryRun {
 		text, err := q.Plan(".", at.Work)
 		if err == nil {
@@ -246,7 +228,7 @@ func applyAB(ctx context.Context, a *app, q *ab.Question, at ab.Place, of load.O
 // abShown are flags for how a comparison is shown or how far it runs, not for what is
 // asked.
 var abShown = []string{
-	"launches", "quick", "write-plan", "dry-run", "rerun", "reuse", "json", "state", "no-color",
+	"launches", "quick", "dry-run", "rerun", "reuse", "json", "state", "no-color",
 }
 
 // abLine is the command line with the question, as a person would write it.

@@ -51,9 +51,8 @@ type Question struct {
 	Timeout, MaxLag            time.Duration
 	// Questions is the content of the file Eval.
 	Questions []byte
-	// WritePlan is a file for the equivalent plan, and CommandLine the command line that
-	// it names as its source.
-	WritePlan, CommandLine string
+	// CommandLine is what the plan names as its source.
+	CommandLine string
 
 	// Of is set if the plan of a user is asked, and Asks what in place of its phases. Cell is
 	// the cell of the metric.
@@ -277,8 +276,6 @@ func (q *Question) numbers() error {
 		return fmt.Errorf("--caches: %q is not own, pinned or cold", q.Caches)
 	case q.Timeout < 0 || q.MaxLag < 0:
 		return errors.New("time limits must be positive")
-	case q.WritePlan != "" && filepath.Ext(q.WritePlan) != ".hcl":
-		return fmt.Errorf("--write-plan: %s must end in .hcl", q.WritePlan)
 	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
 		return fmt.Errorf("--metric: an answer of one token has no %s: set --tg to at least 2", q.Metric)
 	}

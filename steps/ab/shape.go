@@ -24,9 +24,6 @@ var (
 	assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 	// secretFlag matches arguments with a secret.
 	secretFlag = regexp.MustCompile(`^(--(?:api-key|hf-token|auth-token|token|password|secret))(?:=.|$)`)
-	// plainAssignment matches an assignment that needs no quotes, with the separator to
-	// the next.
-	plainAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"$` + "`" + `\\|&;<>()*?\[#~]*\s+`)
 )
 
 // ParseArm reads 'NAME=value… program argument…'.
@@ -37,7 +34,7 @@ func ParseArm(flag, text string) (Arm, error) {
 	switch {
 	case errors.As(err, &needs):
 		return arm, fmt.Errorf("--%s: %w, but no shell runs. Write it out, quote it, or start a shell yourself: --%s %s",
-			flag, err, flag, quote(throughShell(arm.Text)))
+			flag, err, flag, quote("sh -c "+quote(arm.Text)))
 	case err != nil:
 		return arm, fmt.Errorf("--%s: %w", flag, err)
 	}
@@ -68,22 +65,6 @@ func ParseArm(flag, text string) (Arm, error) {
 		}
 	}
 	return arm, nil
-}
-
-// throughShell is the command run by a shell, with its assignments outside.
-func throughShell(text string) string {
-	env, rest := "", text
-	for {
-		m := plainAssignment.FindString(rest)
-		if m == "" {
-			break
-		}
-		env, rest = env+strings.TrimSpace(m)+" ", rest[len(m):]
-	}
-	if !strings.ContainsAny(rest, "|&;\n(") {
-		rest = "exec " + rest
-	}
-	return env + "sh -c '" + strings.ReplaceAll(rest, "'", `'\''`) + "'"
 }
 
 // Shape is two arms as one engine and one knob: the shared command, and the differences.

@@ -3,7 +3,6 @@
 package files
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -52,19 +51,6 @@ func Create(path string, text []byte) error {
 	}
 	_, err = file.Write(text)
 	return errors.Join(err, file.Close())
-}
-
-// WriteOnce writes the file that a flag names; an existing one with other contents is
-// left alone.
-func WriteOnce(flag, path string, text []byte) error {
-	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, text) {
-		return nil
-	}
-	err := Create(path, text)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("--%s: %s already exists with other content: name another file, or remove it", flag, path)
-	}
-	return err
 }
 
 // Replace writes a file completely or not at all. A link stays a link, and a file without

@@ -104,9 +104,6 @@ func (s *AB) print(r *ab.Result, took time.Duration) {
 	for _, advice := range r.Advice {
 		s.row("next      ", advice, "")
 	}
-	if s.Question.WritePlan != "" {
-		s.row("plan      ", fmt.Sprintf("mxflow apply --state %s %s reuses these launches", s.Place.State, s.Question.WritePlan), "")
-	}
 	fmt.Fprintf(s.on, "the test  mxflow explain feature.B %s\n", by)
 	fmt.Fprintf(s.on, "%s, exit status %d\n", verdict.Rough(took.Seconds()), r.Exit)
 }

@@ -167,7 +167,7 @@ var abGolden = []struct {
 	fill        func(q *ab.Question, r *ab.Result)
 }{
 	{"pass", "+10%", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
-		q.MustSeeB, q.WritePlan = []string{"*backend: CUTLASS*"}, "port.hcl"
+		q.MustSeeB = []string{"*backend: CUTLASS*"}
 		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
 		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
 		r.Differs = append(r.Differs, ab.Diff{What: "moe_kernel (observed)", A: `"marlin"`, B: `"cutlass"`, Intended: "yes: --must-see", Observed: true})
