@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +17,9 @@ import (
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 func newABCommand(a *app) *cobra.Command {
@@ -160,6 +164,18 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 	}
 	if err := q.CheckOf(c.Context(), loaded.Plan); err != nil {
 		return err
+	}
+	own := filepath.Join(loaded.Plan.Dir, store.DirName)
+	if one, err := os.Stat(own); err == nil {
+		if other, err := os.Stat(a.state); err == nil && os.SameFile(one, other) {
+			return fmt.Errorf("--state: %s holds what the plan itself decided: leave --state out, and the comparison gets a folder of its own", a.state)
+		}
+		st, err := store.OpenReadOnly(own)
+		if err != nil {
+			return err
+		}
+		q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
+		st.Close()
 	}
 	q.CommandLine = abLine(c.Flags()) + " " + shell.Quote(path)
 	of.Question = q.Asks

@@ -22,6 +22,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/arms"
 	"github.com/mxflow/mxflow/steps/quality"
@@ -59,6 +60,8 @@ type Question struct {
 	Of   *plans.Plan
 	Asks string
 	Cell string
+	// Noise is what its launches resolve by the noise on record; no fact without a record.
+	Noise verdict.Reason
 
 	Claim Claim
 	Arms  [2]Arm

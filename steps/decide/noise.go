@@ -204,6 +204,27 @@ func resolution(n verdict.Noise, d stats.Design, least, most int) verdict.Reason
 			"{differ_bound:rough})", args...)
 }
 
+// OnRecord is what up to most launches per arm can show of a metric beside a plan's baseline, by the
+// noise on record; no fact if there is too little of it.
+func OnRecord(p *plans.Plan, records iter.Seq2[int, *ledger.Record], address string, most int) verdict.Reason {
+	var last *ledger.Launch
+	for _, r := range records {
+		if l := r.Launch; l != nil && l.Purpose == ledger.ForBenchmark && l.Variant == ledger.Baseline && Usable(l) {
+			last = l
+		}
+	}
+	d := p.Decision
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, most), most, stats.Clear)
+	if last == nil || err != nil {
+		return verdict.Reason{}
+	}
+	n := Noise(NoiseBefore(records, "", last.Work, last.VariantKey), []string{address}, nil)[address]
+	if n.DF < gates.LeastFreedom {
+		return verdict.Reason{}
+	}
+	return resolution(n, design, stats.Unrecorded, most).On(address)
+}
+
 // NoiseKeys lists the keys of the metrics that rules read from launches.
 func NoiseKeys(rules []*plans.Rule) (list []string) {
 	for _, in := range inputs(rules) {

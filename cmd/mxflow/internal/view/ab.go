@@ -42,8 +42,11 @@ type AB struct {
 
 // Ask prints the question, before anything is started.
 func (s *AB) Ask() {
-	fmt.Fprintf(s.Screen(), "A  %s\nB  %s\nclaim: B %s\n\n", oneLine(s.Question.Arms[0].Text), oneLine(s.Question.Arms[1].Text),
+	s.on = s.Screen()
+	fmt.Fprintf(s.on, "A  %s\nB  %s\nclaim: B %s\n", oneLine(s.Question.Arms[0].Text), oneLine(s.Question.Arms[1].Text),
 		s.Question.Claim.Says(s.Question.Label()))
+	s.row("on record: ", s.Question.Noise.String(), "")
+	fmt.Fprintln(s.on)
 }
 
 func (s *AB) Event(ev runtime.Event) {
