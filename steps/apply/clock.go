@@ -20,7 +20,8 @@ type clock struct {
 	launch func(id string) (*ledger.Launch, bool)
 	left   []piece
 	made   int
-	// spent is the duration of launches. The time between them counts as well.
+	// spent is the duration of launches, and of builds, which are made once. The time between
+	// them counts as well.
 	spent float64
 	least Estimate
 	// since is when the running launch started, in seconds; below 0 if none is running.
@@ -71,6 +72,11 @@ func (c *clock) timed(ev runtime.Event) runtime.Event {
 			c.done(l)
 		}
 		c.least = c.known.of(c.left)
+	case "source_built":
+		c.spent += ev.Seconds
+		if c.since >= 0 {
+			c.since += ev.Seconds
+		}
 	case "node_done", "node_locked":
 		if n := len(c.left); n > 0 {
 			c.left = slices.DeleteFunc(c.left, func(p piece) bool { return p.node == ev.Node })

@@ -85,6 +85,10 @@ func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.
 		return failed("source", "be checked out", "%v", err)
 	}
 	w.launch, w.hard = record.ID, s.Hard
+	w.emit = func(ev runtime.Event) {
+		ev.Node, ev.Phase, ev.Feature, ev.Variant = s.Node.ID, s.Node.Phase, s.Node.Feature, record.Variant
+		s.Emit(ev)
+	}
 	if err := w.ready(ctx, record); err != nil {
 		return err
 	}

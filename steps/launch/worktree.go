@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/internal/flock"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -32,6 +33,7 @@ type worktree struct {
 	// marks map the marks of worktrees in build commands to their paths.
 	marks map[string]string
 	hard  context.Context
+	emit  func(runtime.Event)
 }
 
 // built is what is known of a complete worktree.
@@ -94,10 +96,18 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	if err := r.AddWorktree(ctx, w.dir(), w.src.Commit); err != nil {
 		return gitFailure(ctx, err)
 	}
+	began := time.Now()
+	if len(w.src.Build) > 0 {
+		w.emit(runtime.Event{Type: "note", Why: verdict.Say("source.builds", "source {subject} is built at commit {commit}",
+			verdict.Text("commit", source.Short(w.src.Commit))).On(w.src.Name)})
+	}
 	for i, command := range w.src.Build {
 		if err := w.build(ctx, i, command, record); err != nil {
 			return err
 		}
+	}
+	if len(w.src.Build) > 0 {
+		w.emit(runtime.Event{Type: "source_built", Seconds: time.Since(began).Seconds()})
 	}
 	changed, err := w.changed(ctx)
 	if err != nil {
