@@ -116,7 +116,7 @@ type stacked struct {
 func ported(t *testing.T) (*agent, stacked) {
 	t.Helper()
 	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1", "--launches", "40", "--hours", "1")
-	value := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
+	value := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed", "MXFLOW_EMBEDDED_PACE": "2ms"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
 	feature := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+5%", "because": "most experts are not needed"})
 	if !value.Written || !feature.Written {
 		t.Fatalf("%+v, %+v", value, feature)
@@ -272,7 +272,7 @@ func TestAgentIsRefused(t *testing.T) {
 		path   string // of what moved; empty where the tool fails
 		begins string // the beginning of its error
 	}{
-		"the default of a knob":   {"propose_value", object{"knob": "moe", "value": "all", "env": object{"MXFLOW_EMBEDDED_MOE": "all", "SLOW": "1"}, "must_see": []string{"*using kernel moe_all_experts_mxfp4*"}}, "knob.moe.value.all.env.SLOW", ""},
+		"the default of a knob":   {"propose_value", object{"knob": "moe", "value": "all", "env": object{"MXFLOW_EMBEDDED_MOE": "all", "MXFLOW_EMBEDDED_PACE": "6ms", "SLOW": "1"}, "must_see": []string{"*using kernel moe_all_experts_mxfp4*"}}, "knob.moe.value.all.env.SLOW", ""},
 		"a knob that is not open": {"propose_value", object{"knob": "other", "value": "x", "must_see": []string{"*"}}, "", `knob "other" is not written`},
 		"an expression as a name": {"propose_feature", object{"phase": "port", "name": `x" { }`, "set": object{"moe": "also_all"}}, "", "name "},
 		"a sealed feature's name": {"propose_feature", object{"phase": "port", "name": "control", "set": object{"moe": "also_all"}}, "", "phase port already has a feature"},

@@ -257,13 +257,13 @@ func (b *Bisect) remarks(a *bisect.Answer) (remarks []string) {
 	}
 	zero := 0.0
 	if a.Parent > 0 && worse(parent, bisect.Finding{Low: &zero, High: &zero}) {
-		remarks = append(remarks, fmt.Sprintf("Part of it came earlier: %s is %s against %s. To find that: --bad %s", ids[a.Parent].ID, verdict.Faster(*parent.Gain), ids[0].ID, ids[a.Parent].ID))
+		remarks = append(remarks, fmt.Sprintf("Part of it came earlier: %s is %s. To find that: --bad %s", ids[a.Parent].ID, parent.Brief, ids[a.Parent].ID))
 	}
 	if a.Child < b.Job.Bad() && worse(bad, child) {
-		remarks = append(remarks, fmt.Sprintf("More came later: %s is %s against %s, bad %s. To find that: --good %s", ids[a.Child].ID, verdict.Faster(*child.Gain), ids[0].ID, verdict.Faster(*bad.Gain), ids[a.Child].ID))
+		remarks = append(remarks, fmt.Sprintf("More came later: %s is %s, bad %s. To find that: --good %s", ids[a.Child].ID, child.Brief, bad.Brief, ids[a.Child].ID))
 	}
 	if a.Child < b.Job.Bad() && worse(child, bad) {
-		remarks = append(remarks, fmt.Sprintf("Part of it came back later: %s is %s against %s, bad only %s.", ids[a.Child].ID, verdict.Faster(*child.Gain), ids[0].ID, verdict.Faster(*bad.Gain)))
+		remarks = append(remarks, fmt.Sprintf("Part of it came back later: %s is %s, bad only %s.", ids[a.Child].ID, child.Brief, bad.Brief))
 	}
 	return remarks
 }

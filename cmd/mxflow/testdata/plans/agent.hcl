@@ -11,14 +11,14 @@ knob "moe" {
   default = "all"
 
   value "all" {
-    env = { MXFLOW_EMBEDDED_MOE = "all" }
+    env = { MXFLOW_EMBEDDED_MOE = "all", MXFLOW_EMBEDDED_PACE = "6ms" }
     must_see {
       log = ["*using kernel moe_all_experts_mxfp4*"]
     }
   }
 
   value "also_all" {
-    env = { MXFLOW_EMBEDDED_MOE = "all", AGENT = "1" }
+    env = { MXFLOW_EMBEDDED_MOE = "all", MXFLOW_EMBEDDED_PACE = "6ms", AGENT = "1" }
     must_see {
       log = ["*using kernel moe_all_experts_mxfp4*"]
     }
