@@ -95,8 +95,7 @@ func (c Contender) row(served, where []string) verdict.Row {
 }
 
 // inColumns moves a metric that a command prints of a workload into that metric's column:
-// beside the servers' cell that its labels name, if they were sent one, else with those
-// that other commands print. Two that would share a column keep their own.
+// beside the servers' cell, if they were sent one, else with those that other commands print. Two that would share a column keep their own.
 func inColumns(cells []verdict.Cell, c Contender, served []string) []verdict.Cell {
 	taken := map[string]int{}
 	columns := make([]string, len(cells))
@@ -104,11 +103,9 @@ func inColumns(cells []verdict.Cell, c Contender, served []string) []verdict.Cel
 		columns[i] = cell.Address
 		if as := c.Launches[0].Metrics[cell.Address].As; as != "" {
 			own, _ := measure.SplitAddress(cell.Address)
-			_, labels, _ := strings.Cut(own, ".")
 			others := slices.DeleteFunc(slices.Clone(served), func(other string) bool {
 				at, metric := measure.SplitAddress(other)
-				_, elements, _ := strings.Cut(at, ".")
-				return metric != as || elements != labels || ofMachine(other) || measure.OfCommand(at)
+				return metric != as || strings.Contains(at, ".") || ofMachine(other) || measure.OfCommand(at)
 			})
 			switch len(others) {
 			case 0:

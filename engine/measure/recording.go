@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -170,11 +169,8 @@ type cellWindow struct {
 // commandCell replaces a cell if nothing was sent.
 const commandCell = "command"
 
-// OfCommand reports whether a cell is a command's output, with labels or without, by its
-// address.
-func OfCommand(cell string) bool {
-	return cell == commandCell || strings.HasPrefix(cell, commandCell+".")
-}
+// OfCommand reports whether a cell is a command's output, by its address.
+func OfCommand(cell string) bool { return cell == commandCell }
 
 // measured are the windows of all cells, or of a command.
 func (r Recording) measured() (all []cellWindow) {

@@ -55,12 +55,12 @@ func Page(ctx context.Context, access engine.Access, path string) ([]byte, error
 
 // CompileJQ reads a jq expression; it sees no environment, no files and no
 // further input. The names are of variables ("$tp") that it is run with.
-func CompileJQ(expr string, names ...string) (*gojq.Code, error) {
+func CompileJQ(expr string) (*gojq.Code, error) {
 	query, err := gojq.Parse(expr)
 	if err != nil {
 		return nil, fmt.Errorf("jq %q: %w", expr, err)
 	}
-	code, err := gojq.Compile(query, gojq.WithVariables(names))
+	code, err := gojq.Compile(query)
 	if err != nil {
 		return nil, fmt.Errorf("jq %q: %w", expr, err)
 	}

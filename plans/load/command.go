@@ -132,11 +132,10 @@ func (l *loader) checkQualifies(b *plans.Block, compared plans.ComparisonContent
 func (l *loader) checkTargets(e *plans.Engine) {
 	for _, t := range l.targets {
 		if measure.OfCommand(t.of) {
-			name := strings.TrimPrefix(t.of+"."+t.metric, plans.CommandKind+".")
 			if e == nil {
 				l.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
-			} else if _, rest, names, ok := plans.FindCommandMetric(e.CommandMetrics(), strings.Split(name, ".")); !ok || len(rest) > 0 {
-				l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, name, lang.Suggest(name, names))
+			} else if _, names, ok := plans.FindCommandMetric(e.CommandMetrics(), t.metric); !ok {
+				l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
 			}
 			continue
 		}

@@ -237,9 +237,9 @@ func (l *loader) checkConfirmations() {
 func (l *loader) checkConfirmed(note confirmNote, e *plans.Engine) {
 	own, base := e.CommandMetrics(), l.plan.Baseline
 	for _, m := range l.plan.CommandEngine().CommandMetrics() {
-		other, _, _, ok := plans.FindCommandMetric(own, strings.Split(m.ShortAddress(), "."))
+		other, _, ok := plans.FindCommandMetric(own, m.Name)
 		if !ok || other.Unit != m.Unit || other.Better != m.Better {
-			l.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s must declare metric %q with the same unit and better direction as engine.%s (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.ShortAddress(), base.Engine, lang.OrDefault(m.Unit, "no unit"), m.Better)
+			l.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s must declare metric %q with the same unit and better direction as engine.%s (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.Name, base.Engine, lang.OrDefault(m.Unit, "no unit"), m.Better)
 		}
 	}
 	known, _ := l.extended(e)

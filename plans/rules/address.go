@@ -270,7 +270,7 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 		in.Kind, in.Name, in.Number = plans.InputTarget, t.Name, v
 		_, m, _, err := Measured(path[2], ns.Cells[path[2]], path[3:])
 		if path[2] == plans.CommandKind {
-			p, _, _, _ := plans.FindCommandMetric(ns.plan.CommandEngine().CommandMetrics(), path[3:])
+			p, _, _ := plans.FindCommandMetric(ns.plan.CommandEngine().CommandMetrics(), path[3])
 			m = p.Metric
 		}
 		if err == nil || path[2] == plans.CommandKind {
@@ -293,12 +293,9 @@ func (ns *Namespace) printed(in *plans.Input, e *plans.Engine, rest []string) (*
 	if len(rest) < 2 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s.%s: command.<metric>.", e.Kind, e.Name)
 	}
-	p, more, names, ok := plans.FindCommandMetric(e.CommandMetrics(), rest[1:])
+	p, names, ok := plans.FindCommandMetric(e.CommandMetrics(), rest[1])
 	if ok {
-		return ns.metric(in, p.Cell, p.Metric, more)
-	}
-	if cells := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+rest[1]) }); len(cells) > 0 {
-		return nil, Wrong("invalid-address", "Which cell?", "Metric %q of engine.%s.%s has labels: write one of %s.", rest[1], e.Kind, e.Name, listed(cells))
+		return ns.metric(in, plans.CommandKind, p.Metric, rest[2:])
 	}
 	return nil, Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, rest[1], lang.Suggest(rest[1], names))
 }

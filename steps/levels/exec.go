@@ -192,8 +192,8 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 		return verdict.Error, verdict.Because(code.NumbersUnread, verdict.Line(err)), nil
 	}
 	for _, m := range e.reads.CommandMetrics() {
-		of.Number(m.ShortAddress(), values[m.Address()]...)
-		reasons = append(reasons, program.NumberReason(of.numbers[plans.LevelAddress(of.block.Level(), m.ShortAddress())], m.ShortAddress()))
+		of.Number(m.Name, values[m.Address()]...)
+		reasons = append(reasons, program.NumberReason(of.numbers[plans.LevelAddress(of.block.Level(), m.Name)], m.Name))
 	}
 	return v, reasons, nil
 }

@@ -350,7 +350,7 @@ func (e execution) judge(ctx context.Context, of *evidence) (verdict.Verdict, []
 	for _, m := range e.of.CommandMetrics() {
 		s := of.numbers[m.Address()]
 		reasons = append(reasons, verdict.Say("command.values", "{subject}: {values} values, median {median}",
-			verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.ShortAddress()))
+			verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Name))
 	}
 	return verdict.Pass, reasons, nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"math/big"
 	"os"
@@ -45,28 +44,19 @@ type Command struct {
 
 type Metric struct {
 	Name   string  `json:"name"`
-	JQ     string  `json:"jq" hcl:"jq" doc:"jq expression for its values. Anything but finite numbers, or no value, makes the launch fail. Labels are variables in it."`
+	JQ     string  `json:"jq" hcl:"jq" doc:"jq expression for its values. Anything but finite numbers, or no value, makes the launch fail."`
 	Unit   string  `json:"unit" hcl:"unit,optional" doc:"Its unit, such as 'tok/s', 'ms', 's', 'GB' or 'count'. Required without 'as'."`
 	Better string  `json:"better" hcl:"better,optional" oneof:"higher|lower|neither" doc:"Its better direction. Required without 'as'."`
 	Min    float64 `json:"min" hcl:"min,optional" default:"0" doc:"Values below this are refused as broken. Set it for values that can be negative."`
-	// As is the workload metric that it is, Labels what makes its cells.
-	As     string         `json:"as,omitempty" hcl:"as,optional" doc:"The workload metric that it corresponds to, such as 'tg': it has the same unit and direction, and is compared with it across engines."`
-	Labels map[string]any `json:"labels,omitempty" hcl:"labels,optional" doc:"Dimensions of cells: '{ tp = [1, 2, 7], batch = [1, 2] }' makes six, addressed as 'command.batch1.tp7.<name>' (labels in the order of their names), each with its values as '$tp' and '$batch' in jq: '.results[] | select(.tp == $tp and .batch == $batch) | .tg'."`
+	// As is the workload metric that it is.
+	As string `json:"as,omitempty" hcl:"as,optional" doc:"The workload metric that it corresponds to, such as 'tg': it has the same unit and direction, and is compared with it across engines."`
 }
 
-func (m Metric) cells() ([]plans.CommandMetric, error) {
-	cells, wrong := plans.NewCommandMetrics(m.Name, m.As, m.Unit, m.Better, m.Labels)
-	if wrong != nil {
-		return nil, fmt.Errorf("metric %s: %s", m.Name, wrong.Detail)
-	}
-	return cells, nil
-}
-
-// CommandMetrics are the metrics of the command, in every cell.
+// CommandMetrics are the metrics of the command.
 func (c *Command) CommandMetrics() (all []plans.CommandMetric) {
 	for _, m := range c.Metrics {
-		cells, _ := m.cells() // Values reports errors
-		all = append(all, cells...)
+		metric, _ := plans.NewCommandMetric(m.Name, m.As, m.Unit, m.Better) // checked when the plan was loaded
+		all = append(all, metric)
 	}
 	return all
 }
@@ -87,27 +77,19 @@ var outputPart = plans.Part{
 }
 
 var metricPart = plans.Part{
-	Label: "Its name in rules: `command.<name>`, with labels `command.<labels>.<name>`.",
+	Label: "Its name in rules: `command.<name>`.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
 		Doc:     "A number in the JSON of an engine of kind `command`. An expression that yields several numbers gives the launch several values, such as one per trial.",
 		Example: plans.Example(examples, `metric "tg" {`),
 		Attrs:   plans.Attrs(Metric{}),
 		Check: func(b *plans.Block) (errs []plans.AttrError) {
-			cells, wrong := plans.CommandMetricsOf(b)
-			if wrong != nil {
+			if _, wrong := plans.CommandMetricOf(b); wrong != nil {
 				return append(errs, *wrong)
 			}
 			if text, ok := b.Attrs["jq"].(string); ok {
-				names, _ := variables(cells[0].Labels)
-				if _, err := observe.CompileJQ(text, names...); err != nil {
+				if _, err := observe.CompileJQ(text); err != nil {
 					errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
-				}
-				for _, name := range names {
-					several := cells[0].Labels[name[1:]] != cells[len(cells)-1].Labels[name[1:]]
-					if several && !strings.Contains(text, name) {
-						errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Label is not used", Detail: fmt.Sprintf("Label %s has several values, and the expression is the same for each. Use %s in it, as in .results[] | select(.%[1]s == %[2]s) | .tg.", name[1:], name)})
-					}
 				}
 			}
 			if unit, ok := b.Attrs["unit"].(string); ok && strings.TrimSpace(unit) == "" {
@@ -159,7 +141,7 @@ func commandOf(e *plans.Engine) (*Command, error) {
 }
 
 // ProgramParts are the blocks of a program that is not an engine: where it writes its
-// JSON, and the numbers in it, which have neither labels nor another metric's name.
+// JSON, and the numbers in it, which have no other metric's name.
 func ProgramParts(called string) map[string]plans.Part {
 	output, metric := outputPart, metricPart
 	output.Doc = "Where the program leaves its JSON. Without this block, it is the program's whole standard output. At most 64 MiB are read."
@@ -171,9 +153,9 @@ func ProgramParts(called string) map[string]plans.Part {
   unit   = "share"
   better = "higher"
 }`
-	metric.Attrs = slices.DeleteFunc(slices.Clone(metric.Attrs), func(a plans.Attr) bool { return a.Name == "as" || a.Name == "labels" })
+	metric.Attrs = slices.DeleteFunc(slices.Clone(metric.Attrs), func(a plans.Attr) bool { return a.Name == "as" })
 	for i, a := range metric.Attrs {
-		metric.Attrs[i].Doc = strings.TrimSuffix(strings.TrimSuffix(a.Doc, " Labels are variables in it."), " Required without `as`.")
+		metric.Attrs[i].Doc = strings.TrimSuffix(a.Doc, " Required without `as`.")
 		metric.Attrs[i].Required = a.Name != "min"
 	}
 	return map[string]plans.Part{"output": output, "metric": metric}
@@ -235,14 +217,8 @@ func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64
 	}
 	out := map[string][]float64{}
 	for _, m := range c.Metrics {
-		cells, err := m.cells()
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range cells {
-			if out[p.Address()], err = m.values(ctx, document, p.Labels); err != nil {
-				return nil, fmt.Errorf("metric %s (%s): %w", p.ShortAddress(), m.JQ, err)
-			}
+		if out[plans.CommandKind+"."+m.Name], err = m.values(ctx, document); err != nil {
+			return nil, fmt.Errorf("metric %s (%s): %w", m.Name, m.JQ, err)
 		}
 	}
 	return out, nil
@@ -328,25 +304,16 @@ func decodeJSON(text []byte) (any, error) {
 	return v, nil
 }
 
-// variables are labels as jq sees them, by name.
-func variables(labels map[string]any) (names []string, values []any) {
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		names, values = append(names, "$"+name), append(values, labels[name])
-	}
-	return names, values
-}
-
-// values runs the expression of one metric, in the cell of these labels.
-func (m Metric) values(ctx context.Context, document any, labels map[string]any) ([]float64, error) {
-	names, of := variables(labels)
-	code, err := observe.CompileJQ(m.JQ, names...)
+// values runs the expression of one metric.
+func (m Metric) values(ctx context.Context, document any) ([]float64, error) {
+	code, err := observe.CompileJQ(m.JQ)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, jqLimit)
 	defer cancel()
 	var values []float64
-	for iter := code.RunWithContext(ctx, document, of...); ; {
+	for iter := code.RunWithContext(ctx, document); ; {
 		v, more := iter.Next()
 		if !more {
 			break

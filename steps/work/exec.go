@@ -124,7 +124,7 @@ func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant
 		return err
 	}
 	for _, m := range reads.CommandMetrics() {
-		out.Reasons = append(out.Reasons, program.NumberReason(l.Metrics[plans.LevelAddress(e.block.Name, m.ShortAddress())], m.ShortAddress()))
+		out.Reasons = append(out.Reasons, program.NumberReason(l.Metrics[plans.LevelAddress(e.block.Name, m.Name)], m.Name))
 	}
 	out.Launches = append(out.Launches, id)
 	return e.site.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
@@ -138,7 +138,7 @@ func printed(ctx context.Context, b *plans.Block, reads *variant.Command, text [
 	}
 	out := map[string]measure.Summary{}
 	for _, m := range reads.CommandMetrics() {
-		out[plans.LevelAddress(b.Name, m.ShortAddress())], _ = m.Metric.Summary(values[m.Address()])
+		out[plans.LevelAddress(b.Name, m.Name)], _ = m.Metric.Summary(values[m.Address()])
 	}
 	return out, nil
 }
