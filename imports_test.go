@@ -34,7 +34,6 @@ var forbidden = map[string][]string{
 	// Deciding is the same wherever it happens: nothing of a machine, a file or a plan's
 	// syntax reaches it.
 	"steps/decide": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", module + "engine", module + "runtime/store"},
-	"steps/cases":  {module + "engine", module + "runtime/store"},
 	"steps/replay": {module + "engine"},
 	// Who checks the record depends on nothing that measured or decided it.
 	"cmd/mxflow/internal/audit": {

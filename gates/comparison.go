@@ -32,7 +32,7 @@ func (c *ruling) find(leaf *plans.Compare) (*finding, error) {
 		Reads: plans.Names(leaf.Inputs(), func(in *plans.Input) string { return in.Path }),
 	}}
 	var tested []*plans.Input // which need not be what is written
-	if leaf.Metric != nil && !c.ev.exact() {
+	if leaf.Metric != nil {
 		tested = append(tested, leaf.Metric)
 	}
 	for _, inputs := range [][]*plans.Input{leaf.Inputs(), tested} {
@@ -61,11 +61,7 @@ func (c *ruling) find(leaf *plans.Compare) (*finding, error) {
 		return nil, err
 	}
 	f.Left, f.Right = sides(leaf, left, right)
-	var why []verdict.Reason
 	switch {
-	case c.ev.exact():
-		f.Test = &verdict.Test{Form: verdict.Exact}
-		f.settle(leaf, f.Holds != leaf.Negated)
 	case leaf.Form == verdict.Exact:
 		f.Test = &verdict.Test{Form: verdict.Exact, Negated: leaf.Negated}
 		return f, c.exact(f, leaf)
@@ -83,12 +79,10 @@ func (c *ruling) find(leaf *plans.Compare) (*finding, error) {
 	case verdict.StopFail, verdict.StopScreen:
 		f.Verdict = verdict.Fail
 	}
-	if f.Test.Negated = leaf.Negated; !c.ev.exact() {
-		c.contest(f, leaf)
-		f.Left, f.Right = sides(leaf, lastLook(leaf, leaf.Left, f.Test, left), lastLook(leaf, leaf.Right, f.Test, right))
-		why = c.explain(leaf, f)
-	}
-	f.reason = f.statement(leaf, f.Verdict == verdict.Pass).Is(f.Verdict).From(why...)
+	f.Test.Negated = leaf.Negated
+	c.contest(f, leaf)
+	f.Left, f.Right = sides(leaf, lastLook(leaf, leaf.Left, f.Test, left), lastLook(leaf, leaf.Right, f.Test, right))
+	f.reason = f.statement(leaf, f.Verdict == verdict.Pass).Is(f.Verdict).From(c.explain(leaf, f)...)
 	return f, nil
 }
 

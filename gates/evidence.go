@@ -14,14 +14,7 @@ import (
 // Evidence is everything that rules of one phase may read.
 type Evidence struct {
 	Features map[string]*Feature
-	// Set holds the values themselves, by the input that reads them, where they come from
-	// no launch, as in a case of mxflow test. They are known exactly, and every value that
-	// is not in it is absent. It is nil in a run.
-	Set map[*plans.Input]any
 }
-
-// exact reports whether values are set rather than measured.
-func (ev *Evidence) exact() bool { return ev != nil && ev.Set != nil }
 
 type Feature struct {
 	// Candidate is the variant under test, Parent what it builds on.

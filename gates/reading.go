@@ -102,9 +102,6 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	if in.Kind == plans.InputTarget {
 		return r.number(in.Number)
 	}
-	if ev.exact() && ev.Set[in] == nil {
-		return unknown(verdict.Say("missing.not_set", "the case does not set it"))
-	}
 	f := ev.Features[in.Feature]
 	if f == nil {
 		return invalid(verdict.New(code.FeatureNotRun).On(in.Feature)).asPending()
@@ -121,27 +118,11 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	case plans.InputFeature:
 		return r.outcome(in, f)
 	case plans.InputFound:
-		if !ev.exact() {
-			return r.levelResult(in, f)
-		}
+		return r.levelResult(in, f)
 	}
 	switch {
-	case f.Broken != "": // nothing to read, set or measured
+	case f.Broken != "": // nothing to read
 		return &absence{verdict: f.Broken, reason: f.Cause}
-	case ev.exact():
-		var why *absence
-		switch v := ev.Set[in].(type) {
-		case float64:
-			why = r.number(v)
-		case string:
-			why = r.word(v)
-		case bool:
-			why = r.word(strconv.FormatBool(v))
-		}
-		if why == nil && r.value(in) == nil {
-			return impossible(wrongKind(ev.Set[in], in, in.Path))
-		}
-		return why
 	case in.Kind == plans.InputObserved:
 		return r.observed(in, f)
 	case in.Kind == plans.InputMetric:

@@ -71,7 +71,9 @@ func TestBoundaries(t *testing.T) {
 		}
 		for title, c := range cases {
 			f := res.Plan.Feature(c.Feature)
-			rules := decide.Criteria(res.Plan, f, &gates.Evidence{Features: map[string]*gates.Feature{f.Name: c.evidence(t, res.Plan, f)}})
+			evidence := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: c.evidence(t, res.Plan, f)}}
+			admits := func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }
+			rules := decide.Rules(f.Criteria, admits, evidence, decide.Settings(res.Plan, f))
 			if v := decide.JoinVerdicts(string(runtime.KindFeature), nil, rules); v != c.Expect {
 				t.Errorf("%s: %q came out %s, want %s", name, title, v, c.Expect)
 			}

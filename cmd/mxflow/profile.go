@@ -133,7 +133,7 @@ func readProfile(ctx context.Context, paths []string, o trace.Options) (*trace.A
 func namesPlan(arg string) bool {
 	info, err := os.Stat(arg)
 	if err != nil || !info.IsDir() {
-		return lang.IsPlanFile(arg)
+		return lang.IsSource(arg)
 	}
 	entries, _ := os.ReadDir(arg)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return hasPlanName(e.Name()) })

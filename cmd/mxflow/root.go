@@ -87,7 +87,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newCompareCommand(a),
 		newReportCommand(a),
 		newServeCommand(a),
-		newTestCommand(a),
 		newFormatCommand(a),
 		newWaiveCommand(a),
 		audit.Command(auditHost(a), newReplayCommand(a)),

@@ -5,12 +5,10 @@ import (
 
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/cases"
 )
 
 func newSchemaCommand(a *app) *cobra.Command {
-	var ofCases bool
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of YAML plans, for editors",
 		Long: `Prints the JSON Schema (2020-12) of YAML plans of this version. An editor with the
@@ -19,14 +17,10 @@ YAML language server reads it by the first line of a plan:
   # yaml-language-server: $schema=mxflow.schema.json
 
 References, rules and cycles need the whole plan: mxflow validate checks them.`,
-		Example: `  mxflow schema > mxflow.schema.json
-  mxflow schema --cases > mxtest.schema.json`,
-		Args: cobra.NoArgs,
+		Example: `  mxflow schema > mxflow.schema.json`,
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := load.JSONSchema(steps.Registry())
-			if ofCases {
-				text, err = cases.JSONSchema()
-			}
 			if err != nil {
 				return err
 			}
@@ -34,6 +28,4 @@ References, rules and cycles need the whole plan: mxflow validate checks them.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&ofCases, "cases", false, "the schema of YAML case files (*.mxtest.yaml) instead")
-	return c
 }

@@ -16,8 +16,8 @@ func newValidateCommand(a *app) *cobra.Command {
 		Use:   "validate [PLAN]",
 		Short: "Find every mistake in a plan before anything starts",
 		Long: `Checks names, references, cycles and types, and compiles every rule. All mistakes
-are reported at once, each with its line and what to do. Cases beside the plan
-are checked too (mxflow test). Nothing is started or written.`,
+are reported at once, each with its line and what to do. Nothing is started or
+written.`,
 		Example: `  mxflow validate plan.hcl
   mxflow validate --var model=small plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
@@ -28,9 +28,6 @@ are checked too (mxflow test). Nothing is started or written.`,
 			}
 			loaded, g, err := a.load(path, load.Options{Inputs: vars, Suite: suite})
 			if err != nil {
-				return err
-			}
-			if _, err := readCases(a, loaded); err != nil {
 				return err
 			}
 			features, rules := 0, 0

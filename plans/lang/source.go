@@ -133,20 +133,16 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// codeFor is the code of a mistake about a file as such, by what it is: "plan", "variables"
-// or "case".
+// codeFor is the code of a mistake about a file as such, by what it is: "plan" or "variables".
 func codeFor(what, mistake string) Coded {
-	switch {
-	case what == "variables":
+	if what == "variables" {
 		return "variables-file"
-	case what == "case":
-		return "case-file-unreadable"
 	}
 	return Coded("plan-" + mistake)
 }
 
 // ReadSource reads a file, with a message that tells what to do about whatever is in its
-// place. what is "plan", "variables" or "case".
+// place. what is "plan" or "variables".
 func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	bad := func(mistake, title, format string, args ...any) ([]byte, *hcl.Diagnostic) {
 		return nil, problem(StartOf(path), string(codeFor(what, mistake)), title, fmt.Sprintf(format, args...))
@@ -260,16 +256,6 @@ func IsYAML(filename string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// IsCaseFile reports whether a file is a file of cases, by its name; it is not part of a
-// plan.
-func IsCaseFile(name string) bool {
-	stem := strings.TrimSuffix(name, filepath.Ext(name))
-	return (strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)) && strings.EqualFold(filepath.Ext(stem), CaseSuffix)
-}
-
-// CaseSuffix is what the names of case files have before their extension.
-const CaseSuffix = ".mxtest"
-
 // BrokenSyntax reports whether there is an error other than an attribute that is set
 // twice, which the parser reports as well but which hides nothing else.
 func BrokenSyntax(diags hcl.Diagnostics) bool {
@@ -280,9 +266,6 @@ func BrokenSyntax(diags hcl.Diagnostics) bool {
 	}
 	return false
 }
-
-// IsPlanFile reports whether a folder's file is part of the plan.
-func IsPlanFile(name string) bool { return IsSource(name) && !IsCaseFile(name) }
 
 // IsSource reports whether a file is in the language of plans, by its name.
 func IsSource(name string) bool { return strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name) }

@@ -87,7 +87,7 @@ func TestListOfCodesIsSound(t *testing.T) {
 func TestEverySummaryHasACode(t *testing.T) {
 	var files []*ast.File
 	set := token.NewFileSet()
-	for _, pattern := range []string{"../*/*.go", "../../steps/*.go", "../../steps/cases/*.go"} {
+	for _, pattern := range []string{"../*/*.go", "../../steps/*.go"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			if strings.HasSuffix(path, "_test.go") {

@@ -21,8 +21,10 @@ const ruleFile = "rule"
 func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics) {
 	end := plans.Pos(rules.Position([]byte(src), plans.Pos(hcl.InitialPos), len(src)))
 	rule := &plans.Rule{Name: ruleFile, Expr: src, ExprRange: plans.Range{File: ruleFile, Start: plans.Pos(hcl.InitialPos), End: end}}
-	found := r.CompileAlone([]string{ruleFile}, func() {
-		l := r.loaded
+	l := r.loaded
+	diags, sources := l.Diags, l.Sources
+	l.Diags, l.Sources = nil, maps.Clone(sources)
+	l.survive(ruleFile, func() {
 		l.Sources[ruleFile] = &lang.Source{Name: ruleFile, Text: []byte(src)}
 		ns := rules.New(r.Plan)
 		var errs []*rules.Error
@@ -31,28 +33,10 @@ func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics
 			l.Diags = append(l.Diags, e.Diagnostic(rule.ExprRange, src, nil))
 		}
 	})
+	var found lang.Findings
+	l.tidy([]string{ruleFile}, &found)
+	l.Diags, l.Sources = diags, sources
 	return rule, found.Diagnostics
-}
-
-// CompileAlone runs work that reads texts in the scope of the plan, and returns the
-// mistakes found. The texts become Sources of the scope under these names
-// while work runs; then the scope is restored. It is not safe for concurrent use.
-func (r *Result) CompileAlone(names []string, work func()) *lang.Findings {
-	l := r.loaded
-	before, sources, order := l.Diags, l.Sources, l.Order
-	l.Diags, l.Sources = nil, maps.Clone(sources)
-	l.survive(names[0], work)
-	found := &lang.Findings{Files: maps.Clone(r.Files)}
-	hide := l.tidy(names, found)
-	texts := l.Files()
-	for _, name := range names {
-		if f := texts[name]; f != nil {
-			f.Bytes = hide.Mask(f.Bytes)
-			found.Files[name] = f
-		}
-	}
-	l.Diags, l.Sources, l.Order = before, sources, order
-	return found
 }
 
 // survive runs work on a file and turns a panic into a finding. A plan is foreign input:

@@ -33,7 +33,7 @@ func (l *loader) readPlan(path string) {
 		return
 	}
 	for _, e := range entries {
-		if !e.IsDir() && lang.IsPlanFile(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
+		if !e.IsDir() && lang.IsSource(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
 			l.readFile(filepath.Join(path, e.Name()), nil)
 		}
 	}

@@ -59,10 +59,6 @@ type Result struct {
 	loaded *loader
 }
 
-// Scope is the scope of the plan's expressions, for callers that read more in it (see
-// Aside).
-func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
-
 // Path reads, decodes and checks the plan at path: a file, or a folder whose plan files
 // together are the plan. It finds all mistakes at once and starts nothing. Besides the
 // plan it reads what the plan includes or names in file(), and the files of variables.

@@ -382,23 +382,6 @@ var DecidedWords = func() (words []string) {
 	return words
 }()
 
-// Address resolves an address that stands alone, as a rule in this scope would.
-func (ns *Namespace) Address(src string, sc *Scope) (*plans.Input, *Error) {
-	if err := lexicalLimits(src); err != nil {
-		return nil, err
-	}
-	tree, err := parser.ParseWithConfig(src, &conf.Config{})
-	if err != nil {
-		return nil, fromExpr(err, src)
-	}
-	r := &reader{}
-	elements := r.elements(tree.Node)
-	if elements == nil {
-		return nil, r.errs[0]
-	}
-	return ns.Resolve(elements, sc)
-}
-
 // Wrong is a mistake: what it is in a word, and in sentences what is wrong and what to do.
 func Wrong(code, summary, format string, args ...any) *Error {
 	return &Error{At: -1, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)}

@@ -127,15 +127,11 @@ func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s 
 	return out
 }
 
-// Criteria decides a feature's criteria, some of which admit it.
-func Criteria(p *plans.Plan, f *plans.Feature, ev *gates.Evidence) []verdict.Rule {
-	return Rules(f.Criteria, func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }, ev, Settings(p, f))
-}
-
 func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
 	settings := Settings(p, f)
 	out.Statistics = statistics(settings)
-	for _, result := range Criteria(p, f, all) {
+	admits := func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }
+	for _, result := range Rules(f.Criteria, admits, all, settings) {
 		result.Role = verdict.RoleCriterion
 		out.Rules = append(out.Rules, result)
 	}

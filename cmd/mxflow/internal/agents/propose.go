@@ -163,7 +163,7 @@ func (s *server) edited(edit func(*hclwrite.Body) error) (name string, text []by
 	missing := error(nil)
 	for _, name := range slices.Sorted(maps.Keys(loaded.Sources)) {
 		inside, err := filepath.Rel(lang.FolderOf(s.Path), name)
-		if err != nil || !filepath.IsLocal(inside) || !lang.IsPlanFile(name) || lang.IsYAML(name) {
+		if err != nil || !filepath.IsLocal(inside) || !lang.IsSource(name) || lang.IsYAML(name) {
 			continue
 		}
 		text, err := rewritten(name, loaded.Sources[name], edit)
