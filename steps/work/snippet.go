@@ -20,17 +20,13 @@ const (
 	Still outcome = "still"
 	// Moved: at another line or in another file.
 	Moved outcome = "moved"
-	// Changed: there is something similar in its place.
-	Changed outcome = "changed"
-	Gone    outcome = "gone"
+	Gone  outcome = "gone"
 )
 
 // Place is where lines start in a commit.
 type Place struct {
 	File string
 	Line int // counted from 1
-	// Text of these lines, cut if there are many.
-	Text string
 }
 
 func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
@@ -39,7 +35,7 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 type trackedPlace struct {
 	Was  Place
 	Fate outcome
-	// Now is where it is, or what is similar; empty if it is gone.
+	// Now is where it is; empty if it is gone.
 	Now Place
 }
 
@@ -104,28 +100,7 @@ func track(ctx context.Context, r *source.Repo, snippet, glob, from, to string) 
 			now = slices.Delete(now, at, at+1)
 		}
 	}
-	for i := range all {
-		if f := &all[i]; f.Fate == Gone {
-			text, err := textOf(ctx, r, to, f.Was.File)
-			if err != nil {
-				return nil, err
-			}
-			if at, ok := bestMatch(want, text); ok {
-				at.File = f.Was.File
-				f.Fate, f.Now = Changed, at
-			}
-		}
-	}
 	return all, nil
-}
-
-// textOf is the text of a file in a commit, empty if it does not exist.
-func textOf(ctx context.Context, r *source.Repo, commit, file string) (string, error) {
-	list, err := r.List(ctx, "ls-tree", "-z", "--name-only", commit, "--", file)
-	if err != nil || len(list) == 0 {
-		return "", err
-	}
-	return r.Run(ctx, "cat-file", "blob", commit+":"+file)
 }
 
 // places finds a snippet in all text files of a commit.
@@ -139,14 +114,11 @@ func places(ctx context.Context, r *source.Repo, want []string, commit string) (
 	}
 	for _, name := range list {
 		file := strings.TrimPrefix(name, commit+":")
-		text, err := textOf(ctx, r, commit, file)
+		text, err := r.Run(ctx, "cat-file", "blob", name)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range find(want, text) {
-			p.File = file
-			all = append(all, p)
-		}
+		all = append(all, find(want, file, text)...)
 	}
 	return all, nil
 }
@@ -167,7 +139,7 @@ func split(text string) []string {
 }
 
 // find returns where a file has all lines of a snippet.
-func find(want []string, text string) (all []Place) {
+func find(want []string, file, text string) (all []Place) {
 	has := strings.Split(text, "\n")
 next:
 	for i := 0; i+len(want) <= len(has); i++ {
@@ -176,24 +148,11 @@ next:
 				continue next
 			}
 		}
-		all = append(all, place(has[i:i+len(want)], i))
+		all = append(all, Place{file, i + 1})
 	}
 	return all
 }
 
-// shown is how much of a place's text is kept, in bytes.
-const shown = 200
-
-func place(lines []string, at int) Place {
-	text := strings.Join(split(strings.Join(lines, "\n")), " ⏎ ")
-	if len(text) > shown {
-		text = strings.ToValidUTF8(text[:shown], "") + "…"
-	}
-	return Place{Line: at + 1, Text: text}
-}
-
-// word matches the unit of comparison between lines: names are split, so a partly renamed
-// one is similar.
 var word = regexp.MustCompile(`[\pL\pN]+`)
 
 // longestWord is a word that every line with the snippet contains.
@@ -204,34 +163,4 @@ func longestWord(lines []string) (longest string) {
 		}
 	}
 	return longest
-}
-
-// alikeFrom is the share of a snippet's words, by length, that similar lines need.
-const alikeFrom = 0.6
-
-// bestMatch is where a file has the most of a snippet's words within as many lines, if that
-// is enough.
-func bestMatch(want []string, text string) (best Place, ok bool) {
-	words, whole := map[string]int{}, 0
-	for _, w := range word.FindAllString(strings.Join(want, "\n"), -1) {
-		words[w]++
-		whole += len(w)
-	}
-	has := strings.Split(text, "\n")
-	most := 0
-	for i := 0; i+len(want) <= len(has); i++ {
-		left, found := map[string]int{}, 0
-		for _, line := range has[i : i+len(want)] {
-			for _, w := range word.FindAllString(line, -1) {
-				if left[w] < words[w] {
-					left[w]++
-					found += len(w)
-				}
-			}
-		}
-		if found > most {
-			most, best = found, place(has[i:i+len(want)], i)
-		}
-	}
-	return best, float64(most) >= alikeFrom*float64(max(whole, 1))
 }

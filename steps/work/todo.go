@@ -13,7 +13,7 @@ import (
 
 var todoKind = func() Kind {
 	k := gitKind(
-		"Tracks a note on upstream code, given by a commit, a file and a snippet, to where the snippet is today. It passes while the snippet is there, at the same line or moved to another line or file, and fails if it was changed, which is shown, or is gone. It only reads; fetch before it, with `git fetch` in an exec step.",
+		"Tracks a note on upstream code, given by a commit, a file and a snippet, to where the snippet is today. It passes while the snippet is there, at the same line or moved to another line or file, and fails if it was changed or is gone. It only reads; fetch before it, with `git fetch` in an exec step.",
 		`step "upstream_todo" "granularity" {
   repo    = "~/projects/flashinfer"
   commit  = "3f1c2ab"
@@ -78,10 +78,6 @@ func (c *todo) do(ctx context.Context, r *source.Repo) (string, []verdict.Reason
 			r = verdict.Say("todo.still", "still at {subject} in {now}", in).On(f.Now.String())
 		case Moved:
 			r = verdict.Say("todo.moved", "moved from {was} to {subject} in {now}", in, was).On(f.Now.String())
-		case Changed:
-			r = verdict.Say("todo.changed", "changed at {subject} in {now}, was {was}: {text}",
-				in, was, verdict.Text("text", f.Now.Text)).On(f.Now.String())
-			r.Verdict = verdict.Fail
 		default:
 			r = verdict.Say("todo.gone", "{subject} is gone in {now}", in).On(f.Was.String())
 			r.Verdict = verdict.Fail
