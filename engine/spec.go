@@ -126,26 +126,6 @@ type Launch struct {
 	OutPath string
 	// Evidence are patterns whose lines stay in a log that must be cut.
 	Evidence logscan.Evidence
-	// CPUs are the CPUs that it may run on, by number; none are all. Only Linux keeps to
-	// it.
-	CPUs []int
-}
-
-// CPUList writes CPUs as the kernel does: "0-3,8".
-func CPUList(cpus []int) string {
-	var parts []string
-	for i := 0; i < len(cpus); {
-		j := i
-		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(cpus[i])
-		if j > i {
-			part += "-" + strconv.Itoa(cpus[j])
-		}
-		parts, i = append(parts, part), j+1
-	}
-	return strings.Join(parts, ",")
 }
 
 // Check says whether what a launch starts can be found again.

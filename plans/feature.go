@@ -87,9 +87,9 @@ type Confirm struct {
 
 // Hypothesis is the claim made before measuring.
 type Hypothesis struct {
-	Metric  string             `hcl:"metric" needs:"the metric claimed to change, such as \"chat.tg\"." doc:"The metric claimed to change: an address such as 'chat.tg'."`
-	Expect  string             `hcl:"expect" needs:"the claim, such as \"+10%\" or \">= 32\"." doc:"A relative change ('+10%', '-5%', each at least), a bound to one ('>= -3%': at most 3% less) or a level ('>= 32')."`
-	Because string             `hcl:"because" needs:"why, in one sentence." doc:"Why, in one sentence."`
+	Metric  string `hcl:"metric" needs:"the metric claimed to change, such as \"chat.tg\"." doc:"The metric claimed to change: an address such as 'chat.tg'."`
+	Expect  string `hcl:"expect" needs:"the claim, such as \"+10%\" or \">= 32\"." doc:"A relative change ('+10%', '-5%', each at least), a bound to one ('>= -3%': at most 3% less) or a level ('>= 32')."`
+	Because string `hcl:"because" needs:"why, in one sentence." doc:"Why, in one sentence."`
 	// Probe is the claim as a rule: that the metric's change is at least, or at most,
 	// some amount, or that its value is beyond a level. A pass confirms the claim and a
 	// fail refutes it. It reads one input, unless the claim is the change of a statistic

@@ -168,7 +168,6 @@ func (c *container) create(ctx context.Context, launch engine.Launch) error {
 	for _, label := range Labels(launch) {
 		create.add("--label", label)
 	}
-	create.add("--cpuset-cpus", engine.CPUList(launch.CPUs))
 	if c.port != 0 {
 		create.add("--env", "MXFLOW_PORT="+strconv.Itoa(c.port))
 		if !c.shared {

@@ -231,14 +231,3 @@ func (c *config) window(i int) int {
 // cacheBytes is the size of a number in the KV cache: 16 bits, unless an engine is
 // configured otherwise.
 const cacheBytes = 2
-
-// CacheOfToken is the range of bytes that the KV cache of a token can take: from layers
-// that attend to all tokens with 4 bits per number, to all layers with 16.
-func (m *Model) CacheOfToken() (least, most float64) {
-	for window, each := range m.Windows {
-		if most += each.Bytes; window == 0 {
-			least += each.Bytes * leastBits / (8 * cacheBytes)
-		}
-	}
-	return least, most
-}

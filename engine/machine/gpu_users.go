@@ -226,12 +226,10 @@ func WaitFree(ctx context.Context, look func(context.Context) (Occupancy, error)
 	return o, err
 }
 
-// Calm is the state that GPUs must reach before a launch. A limit of zero means none.
+// Calm is the state that GPUs must reach before a launch.
 type Calm struct {
-	// MaxTemperature is in °C, MaxPower in W. Clocks are of the streaming
-	// multiprocessors, in MHz; an idle GPU lowers them, so MinClock is for locked clocks,
-	// or for a GPU that gets stuck in a low-power state.
-	MaxTemperature, MaxPower, MinClock, MaxClock float64
+	// MaxTemperature is in °C.
+	MaxTemperature float64
 	// Timeout is how long it may take; 0 checks once. Every is the time between two
 	// checks; 0 means a second.
 	Timeout, Every time.Duration
@@ -241,8 +239,7 @@ type Calm struct {
 }
 
 // Settle waits until every one of these GPUs is calm. The error says which one was not
-// and by how much; a value that has a limit but is not reported by the driver is an error
-// at once.
+// and by how much; a temperature that the driver does not report is an error at once.
 func Settle(ctx context.Context, gpus []string, want Calm) error {
 	if len(gpus) == 0 {
 		return errors.New("no GPUs to wait for")
@@ -278,26 +275,11 @@ func (want Calm) look(all []GPU, uuids []string) (rest string, err error) {
 		case i < 0:
 			return "", fmt.Errorf("cannot wait for GPU %s: nvidia-smi does not show it", uuid)
 		}
-		for _, limit := range []struct {
-			field, what, unit string
-			low, high         float64
-		}{
-			{"temperature.gpu", "temperature", "°C", 0, want.MaxTemperature},
-			{"power.draw", "power draw", "W", 0, want.MaxPower},
-			{"clocks.current.sm", "SM clock", "MHz", want.MinClock, want.MaxClock},
-		} {
-			if limit.low == 0 && limit.high == 0 {
-				continue
-			}
-			n, ok := all[i].Number(limit.field)
-			switch {
-			case !ok:
-				return "", fmt.Errorf("cannot wait for the %s of %s: the driver does not report it", limit.what, all[i])
-			case limit.high > 0 && n > limit.high:
-				words = append(words, fmt.Sprintf("the %s of %s is %g %s (required ≤ %g)", limit.what, all[i], n, limit.unit, limit.high))
-			case n < limit.low:
-				words = append(words, fmt.Sprintf("the %s of %s is %g %s (required ≥ %g)", limit.what, all[i], n, limit.unit, limit.low))
-			}
+		switch n, ok := all[i].Number("temperature.gpu"); {
+		case !ok:
+			return "", fmt.Errorf("cannot wait for the temperature of %s: the driver does not report it", all[i])
+		case n > want.MaxTemperature:
+			words = append(words, fmt.Sprintf("the temperature of %s is %g °C (required ≤ %g)", all[i], n, want.MaxTemperature))
 		}
 	}
 	return strings.Join(words, "; "), nil

@@ -53,7 +53,6 @@ func init() {
 type order struct {
 	Path, Dir string
 	Args, Env []string
-	CPUs      []int
 	// Linger is how long processes that outlive the engine may take to end by themselves.
 	Linger time.Duration
 }
@@ -132,15 +131,6 @@ func (o order) start() (pid int, err error) {
 	// pipes.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return 0, err
-	}
-	if len(o.CPUs) > 0 { // the engine inherits those of the thread that forks it
-		var cpus unix.CPUSet
-		for _, cpu := range o.CPUs {
-			cpus.Set(cpu)
-		}
-		if err := unix.SchedSetaffinity(0, &cpus); err != nil {
-			return 0, fmt.Errorf("cannot bind it to CPUs %v: %w", o.CPUs, err)
-		}
 	}
 	stdout, stderr := os.NewFile(3, "stdout"), os.NewFile(4, "stderr")
 	defer stdout.Close()
@@ -251,7 +241,7 @@ func spawn(cmd *exec.Cmd, l engine.Launch, grace time.Duration) (*child, error) 
 	c := &child{launch: l, guard: g, orders: orders, exited: make(chan struct{}), ended: make(chan struct{})}
 	in := json.NewDecoder(reports)
 	err = json.NewEncoder(orders).Encode(order{
-		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env, CPUs: l.CPUs, Linger: min(mostLinger, grace/2),
+		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env, Linger: min(mostLinger, grace/2),
 	})
 	var first report
 	if err == nil {

@@ -133,10 +133,8 @@ const (
 type Place struct {
 	// Name is for people: "gpu 0", "gpu 2,3", "slot 1".
 	Name string `json:"name"`
-	// GPUs are its UUIDs, and CPUs the numbers of its own CPUs; none if launches on it
-	// use all.
+	// GPUs are its UUIDs; none if launches on it use all.
 	GPUs []string `json:"gpus,omitempty"`
-	CPUs []int    `json:"cpus,omitempty"`
 	// Host is its machine, and Boot that machine's boot, if an executor launches on
 	// others; empty on this one.
 	Host string `json:"host,omitempty"`
@@ -155,14 +153,6 @@ func (l *Launch) PlaceName() string {
 		return ""
 	}
 	return l.Place.Name
-}
-
-// OwnCPUs are the CPUs of a place, none for no place.
-func (p *Place) OwnCPUs() []int {
-	if p == nil {
-		return nil
-	}
-	return p.CPUs
 }
 
 // Configured reports whether a line of the log precedes the first request.

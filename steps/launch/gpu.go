@@ -75,12 +75,12 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		return u, fmt.Errorf("the GPU is not free after waiting %s: %s; stop it, allow it with ignore in the engine's gpu block, or set a longer wait there", wait, o)
 	}
 	c := u.Config
-	if c.MaxTemperature == 0 && c.MaxPower == 0 && c.MinClock == 0 && c.MaxClock == 0 {
+	if c.MaxTemperature == 0 {
 		return u, nil
 	}
 	said := false
 	err = machine.Settle(ctx, u.UUIDs(), machine.Calm{
-		MaxTemperature: c.MaxTemperature, MaxPower: c.MaxPower, MinClock: c.MinClock, MaxClock: c.MaxClock, Timeout: wait,
+		MaxTemperature: c.MaxTemperature, Timeout: wait,
 		Waiting: func(what string) {
 			if !said {
 				note(gpuWait(code.GPUWait, wait, what))

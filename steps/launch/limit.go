@@ -69,29 +69,3 @@ func basisOf(v *variant.Variant, doc *machine.Document) (*limit.Basis, error) {
 	basis.Model, err = limit.Read(text)
 	return basis, err
 }
-
-// cacheSlack is how far the KV cache that an engine reports may differ from the model's
-// config: blocks are not always full.
-const cacheSlack = 1.25
-
-// implausible notes if the KV cache that the engine reports contradicts the model's
-// config: bytes per token, on one GPU.
-func (st *Started) implausible() {
-	if st.Limit == nil || st.Limit.Model == nil || len(st.Limit.GPUs) != 1 {
-		return
-	}
-	gb, sized := st.Record.Observed["kv_memory_gb"].Value.(float64)
-	tokens, counted := st.Record.Observed["kv_capacity_tokens"].Value.(float64)
-	if !sized || !counted || !(gb > 0) || !(tokens > 0) {
-		return
-	}
-	token := gb * 1e9 / tokens
-	least, most := st.Limit.Model.CacheOfToken()
-	if token <= most*cacheSlack && token >= least/cacheSlack {
-		return
-	}
-	st.Record.Notes = append(st.Record.Notes, verdict.Say("work.cache_implausible",
-		"a token of its KV cache takes {bytes} by its own figures, and {least} to {most} by the model's config: "+
-			"another model, another format, or a figure that is wrong",
-		verdict.Num("bytes", token, "bytes"), verdict.Num("least", least, "bytes"), verdict.Num("most", most, "bytes")))
-}

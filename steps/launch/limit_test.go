@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -70,39 +69,5 @@ func TestLimitBy(t *testing.T) {
 	g, st := known(func(g *given) { g.v.ModelConfig = []byte(`{"model_type": "mamba"}`) }), &Started{Record: &ledger.Launch{}}
 	if limitBy(&g.v, st, &g.doc) != nil || !verdict.Holds(st.Record.Notes, "work.limit_unknown") {
 		t.Errorf("%v", st.Record.Notes)
-	}
-}
-
-// TestCacheImplausible: figures of a KV cache that another model has are noted, those of
-// real engines are not (gpt-oss-20b on an H200: 101.3 GB for 2,058,222 tokens).
-func TestCacheImplausible(t *testing.T) {
-	model, err := limit.Read([]byte(`{"model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880, "num_hidden_layers": 24, "num_attention_heads": 64,
-		"num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201088, "num_local_experts": 32, "num_experts_per_tok": 4,
-		"quantization_config": {"quant_method": "mxfp4"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		gb, tokens float64
-		gpus       int
-		noted      bool
-	}{
-		{101.265, 2058222, 1, false},
-		{101.265 / 2, 2058222, 1, false}, // in 8 bits
-		{101.265, 1000000, 1, true},
-		{101.265, 20582220, 1, true},
-		{101.265, 1000000, 2, false}, // whose share it is is not known
-		{0, 1000000, 1, false},
-	} {
-		st := &Started{Limit: &limit.Basis{Model: model, GPUs: map[string]string{}}, Record: &ledger.Launch{Observed: map[string]ledger.Observed{
-			"kv_memory_gb": {Value: c.gb}, "kv_capacity_tokens": {Value: c.tokens},
-		}}}
-		for i := range c.gpus {
-			st.Limit.GPUs[strings.Repeat("x", i+1)] = "NVIDIA H200"
-		}
-		st.implausible()
-		if verdict.Holds(st.Record.Notes, "work.cache_implausible") != c.noted {
-			t.Errorf("%v GB for %v tokens on %d GPUs: %v", c.gb, c.tokens, c.gpus, st.Record.Notes)
-		}
 	}
 }

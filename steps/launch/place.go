@@ -31,8 +31,8 @@ func (l *Lab) OnePlace(vs []*variant.Variant) bool {
 	return !l.Plan.Executor.IsRemote() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !canRunInParallel(v.Spec) })
 }
 
-// canRunInParallel reports whether a Spec can run several times at once, each on GPUs and CPUs
-// that it does not name.
+// canRunInParallel reports whether a Spec can run several times at once, each on GPUs that it
+// does not name.
 func canRunInParallel(spec engine.Spec) bool {
 	switch spec.How() {
 	case engine.HowProcess:
@@ -43,11 +43,10 @@ func canRunInParallel(spec engine.Spec) bool {
 	return false
 }
 
-// divide distributes the executor's GPUs, and CPUs near them.
+// divide distributes the executor's GPUs.
 func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 	x := l.Plan.Executor
-	nodes := slices.Repeat([]int{-1}, x.Places())
-	for i := range nodes {
+	for i := range x.Places() {
 		places = append(places, &ledger.Place{Name: "slot " + strconv.Itoa(i+1)})
 	}
 	if len(x.Devices) > 0 {
@@ -73,12 +72,6 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 				p.GPUs, indices = append(p.GPUs, g.UUID), append(indices, strconv.Itoa(g.Index))
 			}
 			p.Name = "gpu " + strings.Join(indices, ",")
-			nodes[i] = machine.NodeOf(chosen[i*x.PerLaunch].Values["pci.bus_id"])
-		}
-	}
-	if x.Bind {
-		for i, cpus := range machine.Share(machine.CPUs(), nodes) {
-			places[i].CPUs = cpus
 		}
 	}
 	return places, nil

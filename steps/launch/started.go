@@ -252,7 +252,7 @@ const portTries = 3
 
 // start starts the engine and waits until it is ready. If that fails, the record says why.
 func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Variant, ev runtime.Event) error {
-	how := engine.Launch{ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, Evidence: st.Lab.LogEvidence(v), CPUs: st.Record.Place.OwnCPUs()}
+	how := engine.Launch{ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, Evidence: st.Lab.LogEvidence(v)}
 	if v.Command != nil && v.Command.File == "" {
 		how.OutPath = outPath(st.log) // else standard output goes to the log
 	}
@@ -569,7 +569,6 @@ func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
 	}
 	st.Record.Observed, st.Record.Unobserved = seen, not
 	st.unused(v.Uses)
-	st.implausible()
 	for name, o := range seen {
 		number, ok := o.Value.(float64)
 		if !ok {

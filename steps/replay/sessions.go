@@ -23,9 +23,8 @@ type Sessions interface {
 	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (replayed *ledger.Launch, alone []verdict.Reason, known bool)
 	// Benchmark is the outcome of a session's launches for a feature.
 	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error)
-	// Rows is the outcome of a comparison, with the numbers that a matrix finds; nothing
-	// was launched for unknown rows.
-	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (replayed *ledger.Decision, found map[string]measure.Summary, unknown []string, err error)
+	// Rows is the outcome of a comparison; nothing was launched for unknown rows.
+	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (replayed *ledger.Decision, unknown []string, err error)
 	// Printed are the numbers that a step's program printed; false for a step that reads
 	// none.
 	ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
@@ -240,7 +239,6 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 		return
 	}
 	out.Rules = RulesOfPlan
-	var found map[string]measure.Summary
 	if len(d.Rows) > 0 {
 		var failed error
 		launchOf := func(id string) *ledger.Launch {
@@ -248,10 +246,7 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 			failed = cmp.Or(failed, err)
 			return l
 		}
-		var replayed *ledger.Decision
-		var unknown []string
-		var err error
-		replayed, found, unknown, err = r.Judge.Rows(plan.res.Plan, b, d.Decision, launchOf)
+		replayed, unknown, err := r.Judge.Rows(plan.res.Plan, b, d.Decision, launchOf)
 		if err = errors.Join(failed, err); err != nil {
 			out.fail(err)
 			return
@@ -271,15 +266,12 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 		if !ok || l.Purpose != ledger.ForStep {
 			continue
 		}
-		found, reads := found, found != nil
-		if !reads {
-			var err error
-			if found, reads, err = r.Judge.ProgramNumbers(b, l); err != nil {
-				out.fail(err)
-				return
-			}
-			out.ledgerOnly(onlyExit)
+		found, reads, err := r.Judge.ProgramNumbers(b, l)
+		if err != nil {
+			out.fail(err)
+			return
 		}
+		out.ledgerOnly(onlyExit)
 		if reads {
 			compareJSON(out, "launch "+id, "", l.Metrics, found, r.tolerance(out, r.arch[id]))
 		}

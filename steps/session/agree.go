@@ -62,7 +62,7 @@ func (s *session) question() (*agreement.Question, error) {
 		if declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil || m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
 			continue
 		}
-		if v, _, err := s.valid(m); err != nil || v != verdict.Pass {
+		if v, _, err := s.comparable(m, m.pair()); err != nil || v != verdict.Pass {
 			if err != nil {
 				return nil, err
 			}

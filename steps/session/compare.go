@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -269,7 +268,6 @@ func otherTokens(own, reference []*ledger.Launch) (notes []verdict.Reason) {
 }
 
 func (c *compare) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
-	began := time.Now()
 	it, err := c.resumeComparison(s)
 	if err != nil {
 		return nil, err
@@ -303,11 +301,6 @@ func (c *compare) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	slices.SortStableFunc(out.Levels, func(a, b ledger.Level) int { return cmp.Compare(it.rowOf(a), it.rowOf(b)) })
 	if err := c.judge(ctx, it, out); err != nil {
 		return nil, err
-	}
-	if it.matrix != nil {
-		if err := c.counts(s, began, out); err != nil {
-			return nil, err
-		}
 	}
 	return out, nil
 }

@@ -2,10 +2,7 @@ package session
 
 import (
 	"maps"
-	"time"
 
-	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -28,19 +25,8 @@ var MatrixSchema = plans.Schema{
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "Workloads to send, in this order; `--suite` sends those of a suite instead."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels except the benchmark qualify each cell, in one launch that is not measured."},
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per cell", Min: 2, MinSet: true, Max: 12, Doc: "Measured launches of the baseline and of each cell."},
-		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them. A gate can bound them: `step.together.broken <= 1`."},
+		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Cells that break stay in the table, and the step passes without them. A rule that reads one does not pass."},
 	},
-	Finds: func(*plans.Block) []plans.LevelResult { return matrixFinds },
-}
-
-const (
-	foundMeasured = "measured"
-	foundBroken   = "broken"
-)
-
-var matrixFinds = []plans.LevelResult{
-	{Name: foundMeasured, Unit: "count", Better: "higher", Doc: "Cells that were measured, including the baseline."},
-	{Name: foundBroken, Unit: "count", Better: "lower", Doc: "Cells that broke: in a level, or while they were measured."},
 }
 
 // matrix is the part of a comparison whose rows are combinations of knobs.
@@ -82,34 +68,4 @@ func (c *compare) matrixRows(s *runtime.Scope, out *comparison) error {
 		}
 	}
 	return nil
-}
-
-// counts records the number of cells of each kind as a launch, so gates read them like
-// other numbers.
-func (c *compare) counts(s *runtime.Scope, began time.Time, out *ledger.Decision) error {
-	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
-	l := &ledger.Launch{
-		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: c.block.Name, Ordinal: 1, Order: 1, OK: true,
-		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: c.cellCounts(out.Rows),
-	}
-	out.Launches = append(out.Launches, id)
-	return c.lab.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
-}
-
-// cellCounts is the number of cells of each kind, by address.
-func (c *compare) cellCounts(rows []verdict.Row) map[string]measure.Summary {
-	n := map[string]int{foundMeasured: 0, foundBroken: 0}
-	for _, r := range rows {
-		switch {
-		case r.Verdict == verdict.Pass:
-			n[foundMeasured]++
-		case r.Verdict == verdict.Fail || r.Verdict == verdict.Invalid || r.Verdict == verdict.Error:
-			n[foundBroken]++
-		}
-	}
-	found := map[string]measure.Summary{}
-	for _, f := range matrixFinds {
-		found[plans.LevelAddress(c.block.Name, f.Name)], _ = measure.Metric{Unit: f.Unit, Better: measure.Better(f.Better)}.Summary([]float64{float64(n[f.Name])})
-	}
-	return found
 }

@@ -164,12 +164,12 @@ func gaveUp(m *member, all []*ledger.Launch) *ledger.Launch {
 }
 
 // Rows is the outcome of a comparison of engines, or a matrix, by the launches and levels
-// that its decision rests on, with the numbers that a matrix finds. Nothing was launched
-// for unknown rows, whose verdicts stay as recorded.
-func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (out *ledger.Decision, found map[string]measure.Summary, unknown []string, err error) {
+// that its decision rests on. Nothing was launched for unknown rows, whose verdicts stay as
+// recorded.
+func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (out *ledger.Decision, unknown []string, err error) {
 	lab, err := j.lab(p)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	var all []*ledger.Launch
 	for _, id := range d.Launches {
@@ -187,7 +187,7 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 	}
 	it, err := c.comparison(nil)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	it.id = d.Session
 	it.adoptLaunches(all)
@@ -209,12 +209,9 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch f
 	}
 	out = &ledger.Decision{}
 	if err := c.judge(context.Background(), it, out); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if it.matrix != nil {
-		found = c.cellCounts(out.Rows)
-	}
-	return out, found, unknown, nil
+	return out, unknown, nil
 }
 
 // levelsOf are the levels of one row, by their own names.

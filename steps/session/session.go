@@ -195,7 +195,7 @@ func (s *session) lookAtMembers() error {
 			}
 			m.invalid = s.lab.OtherEnvironment(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
 			if m.invalid.IsZero() && m.Rounds > before && m.Rounds >= m.Least && m.Open {
-				v, reasons, err := s.valid(m)
+				v, reasons, err := s.comparable(m, m.pair())
 				if err != nil {
 					return err
 				}
@@ -207,15 +207,6 @@ func (s *session) lookAtMembers() error {
 		m.Open = s.stopReason(m) == notStopped
 	}
 	return nil
-}
-
-func (s *session) valid(m *member) (verdict.Verdict, []verdict.Reason, error) {
-	v, reasons, err := s.comparable(m, m.pair())
-	if err != nil || v != verdict.Pass {
-		return v, reasons, err
-	}
-	notes, err := s.lab.Consequences(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
-	return v, append(reasons, notes...), err
 }
 
 // comparable reports whether the launches of two arms of a member count beside each other.
@@ -272,7 +263,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		return nil
 	}
 	var err error
-	if level.Verdict, level.Reasons, err = s.valid(m); err == nil && level.Verdict == verdict.Pass {
+	if level.Verdict, level.Reasons, err = s.comparable(m, m.pair()); err == nil && level.Verdict == verdict.Pass {
 		err = s.addAgreement(m, used, out, level)
 	}
 	if err == nil && level.Verdict == verdict.Pass {

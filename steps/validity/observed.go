@@ -3,7 +3,6 @@ package validity
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,52 +37,6 @@ func (j *Judge) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Vari
 		j.proved.Store(key, true)
 	}
 	return verdict.Reason{}, nil
-}
-
-// largeConsequence is a difference that must not be overlooked.
-const largeConsequence = 0.05
-
-// Consequences are the consequences of the settings in which arms differ: numbers of one
-// arm that are all above or all below the other's.
-func (j *Judge) Consequences(launches []*ledger.Launch, vs []*variant.Variant) (notes []verdict.Reason, err error) {
-	byArm := byKey(launches)
-	for _, v := range vs[1:] {
-		patterns, err := j.Patterns(v)
-		if err != nil {
-			return nil, err
-		}
-		var done []string
-		for _, p := range patterns {
-			if !p.Consequence || slices.Contains(done, p.Name) {
-				continue
-			}
-			done = append(done, p.Name)
-			numbers := func(launches []*ledger.Launch) (all []float64, mean float64) {
-				for _, launch := range launches {
-					if n, ok := launch.Observed[p.Name].Value.(float64); ok {
-						all, mean = append(all, n), mean+n
-					}
-				}
-				return all, mean / float64(len(all))
-			}
-			theirs, was := numbers(byArm[vs[0].Key])
-			mine, is := numbers(byArm[v.Key])
-			if len(theirs) == 0 || len(mine) == 0 || slices.Max(theirs) >= slices.Min(mine) && slices.Max(mine) >= slices.Min(theirs) {
-				continue
-			}
-			what, args := code.Of("observation.consequence",
-				"{subject}: {name} {value}, {other} {other_value}{change? ({change})}"), []verdict.Arg{verdict.Text("name", p.Name), verdict.Num("value", is, p.Unit), verdict.Num("other_value", was, p.Unit), verdict.Text("other", vs[0].Name)}
-			if was != 0 {
-				args = append(args, verdict.Num("change", is/was-1, "ratio"))
-			}
-			if was == 0 || math.Abs(is/was-1) >= largeConsequence {
-				what = code.Of("observation.consequence_large",
-					"{subject}: {name} {value}, {other} {other_value}{change? ({change})}: a large difference")
-			}
-			notes = append(notes, verdict.New(what, args...).On(v.Name))
-		}
-	}
-	return notes, nil
 }
 
 // IncomparableObservations is why launches are not comparable, as far as the engines report; no fact if

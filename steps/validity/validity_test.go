@@ -240,44 +240,6 @@ func TestArmsHaveToAgree(t *testing.T) {
 	}
 }
 
-// TestConsequencesAreShown: what follows from settings is shown where arms lie apart,
-// and refuses nothing.
-func TestConsequencesAreShown(t *testing.T) {
-	kind := &kinds.Kind{Observe: []kinds.Pattern{
-		{Name: "weights_gb", Type: "number", Unit: "GB", Consequence: true},
-		{Name: "weights_gb", Type: "number", Unit: "GB", Consequence: true},
-		{Name: "max_len", Type: "number"},
-	}}
-	judge := judgeOf(&plans.Plan{})
-	vs := []*variant.Variant{{Name: "marlin", Key: "A", Spec: engine.Spec{Profile: kind}}, {Name: "triton", Key: "B", Spec: engine.Spec{Profile: kind}}}
-	for name, c := range map[string]struct {
-		a, b []any
-		want []string
-	}{
-		"large":        {[]any{14.8, 14.8}, []any{14.0, 14.0}, []string{"triton: weights_gb 14 GB, marlin 14.8 GB (-5.4%): a large difference"}},
-		"small":        {[]any{14.8, 14.8}, []any{14.7, 14.7}, []string{"triton: weights_gb 14.7 GB, marlin 14.8 GB (-0.7%)"}},
-		"the same":     {[]any{14.8, 14.8}, []any{14.8, 14.8}, nil},
-		"overlapping":  {[]any{14.0, 15.0}, []any{14.5, 16.0}, nil},
-		"from nothing": {[]any{0.0, 0.0}, []any{1.0, 1.0}, []string{"triton: weights_gb 1 GB, marlin 0 GB: a large difference"}},
-		"not observed": {[]any{14.8, 14.8}, nil, nil},
-		"no number":    {[]any{14.8, 14.8}, []any{"14.0"}, nil},
-	} {
-		var launches []*ledger.Launch
-		for arm, said := range map[string][]any{"A": c.a, "B": c.b} {
-			for _, value := range said {
-				launches = append(launches, observingLaunch("x", arm, map[string]any{"weights_gb": value, "max_len": 1.0}))
-			}
-		}
-		notes, err := judge.Consequences(launches, vs)
-		if err != nil || !slices.Equal(verdict.Lines(notes), c.want) {
-			t.Errorf("%s: %q, %v; want %q", name, verdict.Lines(notes), err, c.want)
-		}
-		if why, err := judge.IncomparableObservations(launches, vs); err != nil || !why.IsZero() {
-			t.Errorf("%s: %q, %v", name, why.String(), err)
-		}
-	}
-}
-
 // What a plan may accept is what environments are known by.
 func TestFingerprintEntries(t *testing.T) {
 	for name := range machine.Environment() {

@@ -40,11 +40,8 @@ type GPU struct {
 	Settle  plans.Dur `hcl:"settle,optional" default:"30s" doc:"How long the memory can take to be released after the engine has stopped."`
 	Ignore  []string  `hcl:"ignore,optional" doc:"Globs of programs that are allowed on the GPU, matched against path and name. Those of the desktop and the driver always are."`
 	IdleMB  float64   `hcl:"idle_mb,optional" type:"integer" default:"1024" unit:"MiB" min:"0" doc:"Memory in use on a GPU that is allowed although no process accounts for it: the desktop's, or the driver's own."`
-	// The required state of the GPU before a launch; 0 requires nothing.
+	// MaxTemperature is 0 if none is required.
 	MaxTemperature float64 `hcl:"max_temperature,optional" unit:"°C" min:"1" max:"150" doc:"Before each launch, wait until the GPU is no hotter than this, for at most 'wait', so every launch starts alike."`
-	MaxPower       float64 `hcl:"max_power,optional" unit:"W" min:"1" max:"100000" doc:"Before each launch, wait until the GPU draws no more than this."`
-	MinClock       float64 `hcl:"min_clock,optional" unit:"MHz" min:"1" max:"100000" doc:"Before each launch, wait until the SM clock is no lower than this. An idle GPU lowers it, so this is useful only with locked clocks."`
-	MaxClock       float64 `hcl:"max_clock,optional" unit:"MHz" min:"1" max:"100000" doc:"Before each launch, wait until that clock is no higher than this."`
 }
 
 // GPUOf reads a gpu block; nil gives the defaults.

@@ -18,11 +18,7 @@ import (
 func Launch(on table.Screen, l *ledger.Launch) {
 	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, verdict.Second(l.Started), l.Seconds, launchOK(l))
 	if p := l.Place; p != nil {
-		fmt.Fprintf(on, "  on %s", strings.Join(append([]string{p.Name}, p.GPUs...), ", "))
-		if len(p.CPUs) > 0 {
-			fmt.Fprintf(on, ", bound to %s", verdict.Count(len(p.CPUs), "CPU"))
-		}
-		fmt.Fprintln(on)
+		fmt.Fprintf(on, "  on %s\n", strings.Join(append([]string{p.Name}, p.GPUs...), ", "))
 	}
 	for _, w := range launchWords(l) {
 		fmt.Fprintf(on, "  %s\n", w)
