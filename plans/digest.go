@@ -70,13 +70,6 @@ func canonicalKnob(k *Knob) *Knob {
 		value := *v
 		value.MustNotSee.Log, value.MustNotSee.Trace = sortedTexts(v.MustNotSee.Log), sortedTexts(v.MustNotSee.Trace)
 		value.MustSee.Log, value.MustSee.Trace = sortedTexts(v.MustSee.Log), sortedTexts(v.MustSee.Trace)
-		for _, lines := range []*[]Lines{&value.MustSee.Lines, &value.MustSee.Kernels} {
-			var out []Lines
-			for _, l := range *lines {
-				out = append(out, Lines{sortedTexts(l.AnyOf), l.AtLeast})
-			}
-			*lines = out
-		}
 		c.Values[i] = &value
 	}
 	return &c

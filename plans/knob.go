@@ -39,25 +39,16 @@ type KnobValue struct {
 // case-insensitive, and * crosses every character.
 type Evidence struct {
 	Log      []string       `hcl:"log,optional" doc:"Globs for lines of the engine's log: unanchored, case-insensitive, '*' matches anything."`
-	Lines    []Lines        `json:",omitempty"`
 	Observed map[string]any `json:",omitempty" hcl:"observed,optional" doc:"Observations with their value, as in '{ moe_kernel = \"marlin\" }'. One that is not observed proves nothing."`
 	Trace    []string       `json:",omitempty" hcl:"trace,optional" doc:"Kernels in the profile that the level 'profile' takes: families of them, such as \"marlin\", or globs of their whole names. A profile shows the kernels that ran; a log shows the engine's intention."`
-	Kernels  []Lines        `json:",omitempty"`
 	AtStart  bool           `json:",omitempty" hcl:"at_start,optional" doc:"Accept lines from before the first request, which repeat the configuration. A weaker proof, and shown as one: for an engine that logs nothing while it works."`
 }
 
 // Empty reports whether there is nothing to look for.
-func (e Evidence) Empty() bool { return len(e.Log)+len(e.Lines)+len(e.Observed) == 0 && !e.Traced() }
+func (e Evidence) Empty() bool { return len(e.Log)+len(e.Observed) == 0 && !e.Traced() }
 
 // Traced reports whether any of it is looked for in a profile.
-func (e Evidence) Traced() bool { return len(e.Trace)+len(e.Kernels) > 0 }
-
-// Lines ask for at least AtLeast lines of a log, or launches of kernels, that match any
-// of the globs; one that matches several counts once.
-type Lines struct {
-	AnyOf   []string `hcl:"any_of" needs:"globs of lines to count, such as [\"*gemv_fp4_*\", \"*fallback_*\"]." doc:"Globs as in 'log', or of kernels as in 'trace'. A match of several globs counts once."`
-	AtLeast int      `hcl:"at_least,optional" default:"1" min:"1" doc:"How many every launch must have: lines, where those from before the first request count as in 'log', or launches in the profile, prefill and decoding together."`
-}
+func (e Evidence) Traced() bool { return len(e.Trace) > 0 }
 
 // DefaultKnobs is every knob at its default, or as the baseline sets it. It has no knob of
 // Arms whose default changes nothing: the baseline is then the same as in the plan itself.

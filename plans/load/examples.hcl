@@ -80,19 +80,6 @@ value "cutlass" {
 
 must_see {
   log = ["*Marlin backend*"]
-  lines {
-    any_of   = ["*gemv_fp4_*", "*fallback_*"]
-    at_least = 40
-  }
-}
-
-lines {
-  any_of = ["*gemv_fp4_*", "*fallback_*"]
-}
-
-kernels {
-  any_of   = ["cutlass_grouped_gemm", "*GroupProblemShape*"]
-  at_least = 24
 }
 
 must_not_see {

@@ -29,18 +29,7 @@ var knobValueDoc = block(plans.KnobValue{}, lang.BlockDoc{
 
 var mustSeeDoc = block(plans.Evidence{}, lang.BlockDoc{
 	Type: "must_see", Times: plans.AtMost1,
-	Doc:    "Evidence that the value took effect, in every launch: each glob must be found, and each observation must have its value. Lines from before the first request show only the configuration, and count only if the engine's kind knows them to show the engine's own choice. If a protocol has a kernels level, every value in use needs evidence, including the baseline's: unproven is not a pass.",
-	Blocks: []*lang.BlockDoc{linesDoc, kernelsDoc},
-})
-
-var linesDoc = block(plans.Lines{}, lang.BlockDoc{
-	Type: "lines", Times: plans.AnyTimes,
-	Doc: "Lines of the engine's log to count, if any of several kernels can run, or if one line is not enough. The qualification launch must reach the count too, with its few requests.",
-})
-
-var kernelsDoc = block(plans.Lines{}, lang.BlockDoc{
-	Type: "kernels", Times: plans.AnyTimes,
-	Doc: "Kernels of a profile whose launches are counted, if any of several can run, or if one launch is not enough.",
+	Doc: "Evidence that the value took effect, in every launch: each glob must be found, and each observation must have its value. Lines from before the first request show only the configuration, and count only if the engine's kind knows them to show the engine's own choice. If a protocol has a kernels level, every value in use needs evidence, including the baseline's: unproven is not a pass.",
 })
 
 // mustNotSeeDoc has no at_start: it holds at any time.
@@ -95,18 +84,15 @@ func (l *loader) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	v.Settings = l.decodeSettings(f.Pairs("settings"), l.settings.kind, l.settings.known, true)
 	v.MustSee = l.decodeEvidence(f.Single("must_see"), mustSeeDoc)
 	v.MustNotSee = l.decodeEvidence(f.Single("must_not_see"), mustNotSeeDoc)
-	contradict := func(must []string, counted []plans.Lines, not []string) {
-		for _, lines := range counted {
-			must = slices.Concat(must, lines.AnyOf)
-		}
+	contradict := func(must, not []string) {
 		for _, g := range must {
 			if slices.ContainsFunc(not, func(h string) bool { return strings.EqualFold(g, h) }) {
 				l.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, v.Name)
 			}
 		}
 	}
-	contradict(v.MustSee.Log, v.MustSee.Lines, v.MustNotSee.Log)
-	contradict(v.MustSee.Trace, v.MustSee.Kernels, v.MustNotSee.Trace)
+	contradict(v.MustSee.Log, v.MustNotSee.Log)
+	contradict(v.MustSee.Trace, v.MustNotSee.Trace)
 	return v
 }
 
@@ -134,16 +120,7 @@ func (l *loader) decodeEvidence(b *hcl.Block, doc *lang.BlockDoc) (e plans.Evide
 			e.Observed[p.Key] = lang.Plain(p.V)
 		}
 	}
-	for _, lb := range f.Blocks {
-		var lines plans.Lines
-		l.checkGlobs(l.Read(lb, doc.Block(lb.Type), &lines), "any_of")
-		if lb.Type == linesDoc.Type {
-			e.Lines = append(e.Lines, lines)
-		} else {
-			e.Kernels = append(e.Kernels, lines)
-		}
-	}
-	if len(f.Blocks) == 0 && f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
+	if f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
 		l.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], trace = ["family of kernels"], or observed = { … }.`, b.Type)
 	}
 	return e

@@ -68,11 +68,6 @@ func allMatched(wanted []variant.Evidence, seen map[string]logscan.Match) bool {
 				return false
 			}
 		}
-		for _, lines := range e.MustCount {
-			if counted, _ := e.Counted(lines, seen); counted < lines.AtLeast {
-				return false
-			}
-		}
 	}
 	return true
 }

@@ -294,14 +294,6 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 					at...))
 			}
 		}
-		for _, lines := range e.MustCount {
-			if fact, enough := counted(e, lines, seen); enough {
-				proofs = append(proofs, fact)
-			} else {
-				v = verdict.Fail
-				against = append(against, fact)
-			}
-		}
 		for _, glob := range e.MustNotSee {
 			if m, ok := seen[glob]; ok {
 				v = verdict.Fail
@@ -321,38 +313,6 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 			verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...)
 	}
 	return v, against
-}
-
-// counted reports how many counted lines there are, how many per glob, and whether they
-// are enough.
-func counted(e variant.Evidence, lines plans.Lines, seen map[string]logscan.Match) (verdict.Reason, bool) {
-	n, m := e.Counted(lines, seen)
-	args := []verdict.Arg{verdict.List("globs", lines.AnyOf), verdict.Int("at_least", lines.AtLeast), verdict.Int("lines", n)}
-	var each []verdict.Reason
-	for _, glob := range lines.AnyOf {
-		if of, first := e.Counted(plans.Lines{AnyOf: []string{glob}}, seen); of > 0 {
-			no, line := first.UsedNo, first.UsedLine
-			if no == 0 || e.AtStart {
-				no, line = first.LineNo, first.FirstLine
-			}
-			each = append(each, factOf(e, code.Of("kernels.lines_like",
-				"{lines} × {glob:q} (first in line {line_no}: {line})"),
-				verdict.Text("glob", glob), verdict.Int("lines", of), verdict.Int("line_no", no), verdict.Text("line", foreign.Short(line))))
-		}
-	}
-	if n >= lines.AtLeast {
-		return factOf(e, code.Of("kernels.seen_lines",
-			"{subject} = {value:q}: seen {lines|line|lines} of at least {at_least}: {causes}"),
-			args...).From(each...), true
-	}
-	if early := m.Count - n; early > 0 {
-		args = append(args, verdict.Int("early", early))
-	}
-	return factOf(e, code.Of("kernels.too_few_lines",
-		"{subject} = {value:q}: at least {at_least|line|lines} of the log must match {globs:or} but {lines} "+
-			"did{causes?: {causes}}{early?; {early} more before the first request: configured, not proven; name "+
-			"something that the engine logs or counts while it answers, or accept it with at_start = true}"),
-		args...).From(each...), false
 }
 
 // observes reports whether any of the evidence is an observation.

@@ -200,10 +200,8 @@ func judgeTrace(wanted []variant.Evidence, taken []profiling.WindowProfile) (ver
 		against = append(against, fact)
 	}
 	for _, e := range wanted {
-		find := func(patterns ...string) (n int, args []verdict.Arg) {
-			n, us, longest := profiling.Launches(taken, func(name string) bool {
-				return slices.ContainsFunc(patterns, func(pattern string) bool { return symbol.Match(pattern, name) })
-			})
+		find := func(pattern string) (n int, args []verdict.Arg) {
+			n, us, longest := profiling.Launches(taken, func(name string) bool { return symbol.Match(pattern, name) })
 			return n, []verdict.Arg{verdict.Int("launches", n), verdict.Text("kernel", longest.Short), verdict.Num("gpu", us, "µs")}
 		}
 		for _, pattern := range e.MustTrace {
@@ -215,20 +213,6 @@ func judgeTrace(wanted []variant.Evidence, taken []profiling.WindowProfile) (ver
 				lacking(e, factOf(e, code.Of("trace.not_seen",
 					"{subject} = {value:q}: {glob:q} must be in the profile but is not"),
 					verdict.Text("glob", pattern)))
-			}
-		}
-		for _, lines := range e.MustLaunch {
-			args := []verdict.Arg{verdict.List("globs", lines.AnyOf), verdict.Int("at_least", lines.AtLeast)}
-			if n, more := find(lines.AnyOf...); n >= lines.AtLeast {
-				proofs = append(proofs, factOf(e, code.Of("trace.launches",
-					"{subject} = {value:q}: {launches|launch|launches} of {globs:or} in the profile, at least "+
-						"{at_least} wanted"),
-					append(args, more...)...))
-			} else {
-				lacking(e, factOf(e, code.Of("trace.too_few",
-					"{subject} = {value:q}: at least {at_least|launch|launches} of {globs:or} must be in the "+
-						"profile but {launches} are"),
-					append(args, verdict.Int("launches", n))...))
 			}
 		}
 		for _, pattern := range e.MustNotTrace {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -122,29 +121,17 @@ func IsFree(name string, free []string) bool {
 type Evidence struct {
 	Knob, Value         string
 	MustSee, MustNotSee []string
-	// MustCount are lines that must be seen a number of times.
-	MustCount []plans.Lines `json:",omitempty"`
 	// MustObserve and MustNotObserve are values of observations, by name.
 	MustObserve    map[string]any `json:",omitempty"`
 	MustNotObserve map[string]any `json:",omitempty"`
-	// MustTrace and MustNotTrace are looked for in a profile, as is MustLaunch, with a
-	// number of launches.
-	MustTrace, MustNotTrace []string      `json:",omitempty"`
-	MustLaunch              []plans.Lines `json:",omitempty"`
+	// MustTrace and MustNotTrace are looked for in a profile.
+	MustTrace, MustNotTrace []string `json:",omitempty"`
 	// AtStart lets required lines count that precede the first request.
 	AtStart bool `json:",omitempty"`
 }
 
-// Globs are the patterns to look for in the log. Counted lines are searched by one
-// combined glob, which counts a line once, and by each single one, which tells what they
-// were.
-func (e Evidence) Globs() []string {
-	globs := slices.Concat(e.MustSee, e.MustNotSee)
-	for _, lines := range e.MustCount {
-		globs = append(append(globs, lines.AnyOf...), logscan.AnyOf(lines.AnyOf))
-	}
-	return globs
-}
+// Globs are the patterns to look for in the log.
+func (e Evidence) Globs() []string { return slices.Concat(e.MustSee, e.MustNotSee) }
 
 // InLogOrReport reports whether any of it is logged or reported by the engine.
 func (e Evidence) InLogOrReport() bool {
@@ -152,17 +139,7 @@ func (e Evidence) InLogOrReport() bool {
 }
 
 // Traced reports whether any of it is looked for in a profile.
-func (e Evidence) Traced() bool { return len(e.MustTrace)+len(e.MustNotTrace)+len(e.MustLaunch) > 0 }
-
-// Counted is how many of the seen lines count, and where they were: with AtStart also
-// those before the first request.
-func (e Evidence) Counted(lines plans.Lines, seen map[string]logscan.Match) (int, logscan.Match) {
-	m := seen[logscan.AnyOf(lines.AnyOf)]
-	if e.AtStart {
-		return m.Count, m
-	}
-	return m.Used, m
-}
+func (e Evidence) Traced() bool { return len(e.MustTrace)+len(e.MustNotTrace) > 0 }
 
 // Map returns the evidence with f applied to every glob: how secrets are redacted in it,
 // as they are in a kept log.
@@ -174,10 +151,7 @@ func (e Evidence) Map(f func(string) string) Evidence {
 		}
 		return globs
 	}
-	e.MustSee, e.MustNotSee, e.MustCount = each(e.MustSee), each(e.MustNotSee), slices.Clone(e.MustCount)
-	for i := range e.MustCount {
-		e.MustCount[i].AnyOf = each(e.MustCount[i].AnyOf)
-	}
+	e.MustSee, e.MustNotSee = each(e.MustSee), each(e.MustNotSee)
 	return e
 }
 
@@ -190,9 +164,9 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	for _, k := range p.Knobs {
 		if v := k.Value(knobs[k.Name]); v != nil && !k.Arms {
 			out = append(out, Evidence{
-				Knob: k.Name, Value: v.Name, MustSee: v.MustSee.Log, MustNotSee: v.MustNotSee.Log, MustCount: v.MustSee.Lines,
+				Knob: k.Name, Value: v.Name, MustSee: v.MustSee.Log, MustNotSee: v.MustNotSee.Log,
 				MustObserve: v.MustSee.Observed, MustNotObserve: v.MustNotSee.Observed,
-				MustTrace: v.MustSee.Trace, MustNotTrace: v.MustNotSee.Trace, MustLaunch: v.MustSee.Kernels, AtStart: v.MustSee.AtStart,
+				MustTrace: v.MustSee.Trace, MustNotTrace: v.MustNotSee.Trace, AtStart: v.MustSee.AtStart,
 			})
 		}
 	}
