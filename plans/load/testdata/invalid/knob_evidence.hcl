@@ -8,12 +8,10 @@ knob "moe" {
   }
   value "any" { # ERROR: Contradictory evidence
     must_see {
-      lines {
-        any_of = ["*gemv*", "*fallback*"]
-      }
+      trace = ["*gemv*", "*fallback*"]
     }
     must_not_see {
-      log = ["*Fallback*"]
+      trace = ["*Fallback*"]
     }
   }
   value "gemm" { # ERROR: Contradictory evidence
@@ -34,35 +32,40 @@ knob "moe" {
   value "triton" {
     must_see {
       log = "*triton*" # ERROR: Wrong type for log
-      lines {
-        any_of   = ["*a*", "**"] # ERROR: Glob matches everything
-        at_least = 0             # ERROR: Invalid at_least
-      }
-      lines {
-        any_of = ["a\nb"] # ERROR: Glob of several lines
-      }
-      lines {
-        any_of = [".*gemv.*"] # ERROR: Glob is a regular expression
-      }
-      lines {
-        any_of = ["^using kernel"] # ERROR: Glob is a regular expression
-      }
-      lines {
-        any_of = ["took \\d+ ms"] # ERROR: Glob is a regular expression
-      }
-      lines {
-        any_of = ["*[engine-core]* model.layers.*", "a.b", "cost $5, 3.5+"]
-      }
-      lines { # ERROR: Missing any_of
-        at_least = 2
-      }
     }
     must_not_see {
       log = ["*b*"]
-      lines { # ERROR: Unsupported block type
-        any_of = ["*a*"]
-      }
     }
     settings = "fast" # ERROR: Wrong type for settings
+  }
+  value "a" {
+    must_see {
+      log = ["*a*", "**"] # ERROR: Glob matches everything
+    }
+  }
+  value "b" {
+    must_see {
+      log = ["a\nb"] # ERROR: Glob of several lines
+    }
+  }
+  value "c" {
+    must_see {
+      log = [".*gemv.*"] # ERROR: Glob is a regular expression
+    }
+  }
+  value "d" {
+    must_see {
+      log = ["^using kernel"] # ERROR: Glob is a regular expression
+    }
+  }
+  value "e" {
+    must_see {
+      log = ["took \\d+ ms"] # ERROR: Glob is a regular expression
+    }
+  }
+  value "f" {
+    must_see {
+      log = ["*[engine-core]* model.layers.*", "a.b", "cost $5, 3.5+"]
+    }
   }
 }
