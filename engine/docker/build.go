@@ -23,9 +23,7 @@ import (
 type Build struct {
 	Folder, Dockerfile string
 	Tag, Target        string
-	Args, Labels       map[string]string
-	CacheFrom          []string
-	NoCache, Pull      bool
+	Args               map[string]string
 }
 
 // Start starts `docker build`. The image's ID is written to idFile.
@@ -37,18 +35,6 @@ func (b Build) Start(ctx context.Context, l engine.Launch, idFile string) (engin
 		"docker", "build", "--force-rm", "--file", b.Dockerfile, "--tag", b.Tag, "--iidfile", idFile,
 	}}
 	c.add("--target", b.Target)
-	for _, image := range b.CacheFrom {
-		c.add("--cache-from", image)
-	}
-	if b.NoCache {
-		c.Argv = append(c.Argv, "--no-cache")
-	}
-	if b.Pull {
-		c.Argv = append(c.Argv, "--pull")
-	}
-	for _, name := range slices.Sorted(maps.Keys(b.Labels)) {
-		c.add("--label", name+"="+b.Labels[name])
-	}
 	env := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(b.Args)) {
 		if byDocker.MatchString(name) {

@@ -16,23 +16,11 @@ type Estimate struct {
 	// Low and High are the seconds that the launches take in 9 of 10 cases. High is 0 if
 	// unknown, and Low then the minimum; 0 if nothing is known.
 	Low, High float64
-	// OneLow and OneHigh are Low and High on one place, if the executor has several slots.
-	OneLow, OneHigh float64
 }
 
 // EstimateOf estimates from the duration of earlier launches.
 func EstimateOf(p *plans.Plan, known *LaunchHistory, states []*runtime.State) Estimate {
-	pieces := piecesOf(p, states)
-	e := known.of(pieces)
-	if p.Executor == nil || p.Executor.Slots < 2 {
-		return e
-	}
-	for i := range pieces {
-		pieces[i].slots = 1
-	}
-	one := known.of(pieces)
-	e.OneLow, e.OneHigh = one.Low, one.High
-	return e
+	return known.of(piecesOf(p, states))
 }
 
 // piece is one launch to be made, with the part of its sending time that is fixed by the

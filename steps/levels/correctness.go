@@ -102,11 +102,10 @@ func (c *correctness) judge(_ context.Context, e *evidence) (verdict.Verdict, []
 		own = all[0]
 	}
 	if len(e.against) == 0 {
-		v, reasons := quality.AnswersUsable(own)
-		if v == "" {
-			v, reasons = verdict.Pass, append(reasons, own.Summary())
+		if v, reasons := quality.AnswersUsable(own); v != "" {
+			return v, reasons, nil
 		}
-		return v, reasons, nil
+		return verdict.Pass, []verdict.Reason{own.Summary()}, nil
 	}
 	parents, err := quality.Recordings(e.store, e.against)
 	if err != nil {
@@ -136,7 +135,7 @@ func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *
 	}
 	own, err := c.ask(st.Lab.Plan, protocol).Record(ctx, st, st.Record.Draw.Seed, first, time.Duration(c.Within))
 	if err == nil {
-		err = own.AddSingleRequests(ctx, st)
+		err = own.ReadText(ctx, st)
 	}
 	if err != nil {
 		return nil, err

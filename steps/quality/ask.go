@@ -126,8 +126,6 @@ type Recording struct {
 	// Prompts and Answers are by cell.
 	Prompts [][]prompt.Prompt  `json:"prompts"`
 	Answers [][]answers.Answer `json:"answers"`
-	// Twice are the answers to the first prompt, asked alone twice in a row.
-	Twice []answers.Answer `json:"twice"`
 	// Text is a text that ships with mxflow, with the log-probabilities that the engine
 	// assigns its tokens; nil if it gives none.
 	Text *answers.Answer `json:"text,omitempty"`
@@ -245,17 +243,10 @@ func (r *Recording) make(ctx context.Context, st *launch.Started, draw string) e
 	return nil
 }
 
-// AddSingleRequests adds what is asked alone: the first prompt, twice, and a text to read.
-func (r *Recording) AddSingleRequests(ctx context.Context, st *launch.Started) error {
-	for range 2 {
-		answer, err := r.Ask.answer(ctx, st, r.Ask.Cells[0].API, r.Prompts[0][0])
-		if err != nil {
-			return err
-		}
-		r.Twice = append(r.Twice, answer)
-	}
+// ReadText adds a text that the engine reads; none if it gives no log-probabilities of prompts.
+func (r *Recording) ReadText(ctx context.Context, st *launch.Started) error {
 	if st.Kind.Ask.LogProbs.Prompt == "" || min(r.Ask.Top, st.Kind.Ask.LogProbs.Top) == 0 {
-		return nil // it gives no log-probabilities of prompts
+		return nil
 	}
 	out, err := st.Client.Answer(ctx, openai.Request{
 		Prompt: strings.Join(prompt.Prose()[:textSentences], " "), MaxTokens: 1, LogProbs: 1, PromptLogProbs: true, Timeouts: openai.Timeouts{Total: answerLimit},

@@ -187,8 +187,7 @@ var Finds = []plans.LevelResult{
 	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a built-in text, if the engine returns log-probabilities of prompts."},
 }
 
-// AnswersUsable is the verdict on answers by themselves, with notes on unusual ones; no
-// verdict if they are usable.
+// AnswersUsable is the verdict on answers by themselves; none if they are usable.
 func AnswersUsable(r *Recording) (verdict.Verdict, []verdict.Reason) {
 	c, err := answers.Compare(flat(r), flat(r), 0)
 	if err != nil {
@@ -208,13 +207,6 @@ func AnswersUsable(r *Recording) (verdict.Verdict, []verdict.Reason) {
 		return verdict.Fail, verdict.Because(code.Of("quality.empty",
 			"no token in the answers to {prompts|prompt|prompts}"),
 			verdict.Int("prompts", len(flat(r))))
-	}
-	if len(r.Twice) == 2 {
-		if c, err := answers.Compare(r.Twice[:1], r.Twice[1:], nearTie); err == nil && c.Pairs[0].Divergence != nil {
-			return "", verdict.Because(code.Of("quality.twice",
-				"the same request, sent twice, got different answers from token {token} on"),
-				verdict.Int("token", c.Pairs[0].Divergence.At+1))
-		}
 	}
 	return "", nil
 }
@@ -321,13 +313,10 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 // CompareWithItself is how far apart launches of one variant are, the yardstick for candidates. It
 // sets no limit: an engine may be as noisy as it is.
 func (s *Settings) CompareWithItself(all []*Recording) (verdict.Verdict, []verdict.Reason, Values) {
-	var notes []verdict.Reason
 	for _, r := range all {
-		v, why := AnswersUsable(r)
-		if v != "" {
+		if v, why := AnswersUsable(r); v != "" {
 			return v, why, nil
 		}
-		notes = append(notes, why...)
 	}
 	f, err := compareAll(all, all)
 	if err != nil {
@@ -349,9 +338,9 @@ func (s *Settings) CompareWithItself(all []*Recording) (verdict.Verdict, []verdi
 	if kl, there := f.by[KL]; there {
 		args = append(args, verdict.Num("kl", kl, "nats/token"), verdict.Num("argmax", f.by[Argmax], "share"))
 	}
-	return verdict.Pass, append(verdict.Because(code.Of("quality.itself",
+	return verdict.Pass, verdict.Because(code.Of("quality.itself",
 		"{answers|answer|answers} from each of {launches} launches of itself{kl?: KL {kl}, argmax match {argmax}}"),
-		args...), notes...), values
+		args...), values
 }
 
 // Summary is how much was answered, if there is nothing to compare with.

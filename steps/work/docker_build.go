@@ -46,10 +46,6 @@ type dockerBuildConfig struct {
 	Dockerfile string            `hcl:"dockerfile,optional" default:"Dockerfile" doc:"Relative to the context."`
 	Target     string            `hcl:"target,optional" doc:"The stage to build; without it, the last one."`
 	Args       map[string]string `hcl:"args,optional" doc:"Values for ARG. They stay in the image's history, so a sensitive one is better read from a secret at run time."`
-	Labels     map[string]string `hcl:"labels,optional" doc:"Labels of the image."`
-	CacheFrom  []string          `hcl:"cache_from,optional" doc:"Images whose layers can be reused."`
-	NoCache    bool              `hcl:"no_cache,optional" default:"false" doc:"Run every instruction again, without cache."`
-	Pull       bool              `hcl:"pull,optional" default:"false" doc:"Pull newer base images."`
 	Timeout    plans.Dur         `hcl:"timeout,optional" default:"2h" doc:"After this time the build is stopped and the step fails."`
 }
 
@@ -67,8 +63,7 @@ func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) 
 		file = filepath.Join(folder, file)
 	}
 	return c, docker.Build{
-		Folder: folder, Dockerfile: file, Tag: c.Tag, Target: c.Target,
-		Args: c.Args, Labels: c.Labels, CacheFrom: c.CacheFrom, NoCache: c.NoCache, Pull: c.Pull,
+		Folder: folder, Dockerfile: file, Tag: c.Tag, Target: c.Target, Args: c.Args,
 	}, nil
 }
 

@@ -69,7 +69,7 @@ func (v *Preview) JSON() map[string]any {
 	e := v.Estimate
 	return map[string]any{
 		"changed": append([]plans.Difference{}, v.Changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least,
-		"seconds": e.High, "least_seconds": e.Low, "seconds_on_one_place": e.OneHigh, "least_seconds_on_one_place": e.OneLow,
+		"seconds": e.High, "least_seconds": e.Low,
 		"estimate_from_recorded_launches": e.High > 0 || e.Launches == 0,
 	}
 }
@@ -183,9 +183,6 @@ func (v *Preview) Print(on table.Screen) {
 			text += ". No time estimate yet: this workload has not been measured."
 		} else {
 			text += ": " + verdict.Between(e.Low, e.High) + ", going by recorded launches."
-		}
-		if e.OneHigh > 0 && e.OneHigh != e.High {
-			text += " On one place: " + verdict.Between(e.OneLow, e.OneHigh) + "."
 		}
 		on.Sentence(text)
 		return
