@@ -41,7 +41,7 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 var groups = []struct{ id, title, commands string }{
 	{"start", "Start:", "init validate plan apply ab noise bisect bench"},
 	{"read", "Read the results:", "status explain show compare report serve"},
-	{"keep", "Keep plan and record:", "test fmt waive audit seal"},
+	{"keep", "Keep plan and record:", "fmt waive audit seal"},
 	{"more", "More:", ""},
 }
 

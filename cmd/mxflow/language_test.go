@@ -133,6 +133,7 @@ var conditional = map[string]bool{
 	"workload.prompt_lengths.std":  true,
 	"workload.output_lengths.mean": true,
 	"workload.output_lengths.std":  true,
+	"knob.value.must_see.log":      true, // or another source
 	"knob.value.must_not_see.log":  true,
 	"executor.local.devices":       true, // or slots
 	"phase.feature.criterion.rule": true, // or expr
