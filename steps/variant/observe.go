@@ -107,7 +107,7 @@ type observeConfig struct {
 	Unit   string            `hcl:"unit,optional" doc:"Unit of a number, such as 'tokens', 'GB' or 's'."`
 	Scale  *float64          `hcl:"scale,optional" doc:"Factor that converts the number to its unit."`
 	Words  map[string]string `hcl:"words,optional" doc:"Maps the engine's words to those that rules compare with."`
-	Is     string            `hcl:"is,optional" oneof:"setting|consequence" doc:"'setting': the arms of a comparison must agree on it. 'consequence': it follows from the settings, like the memory of the weights, and arms that differ in it are shown side by side. Without it, numbers are consequences; words, true and false are settings."`
+	Is     string            `hcl:"is,optional" oneof:"setting|consequence" doc:"'setting': the arms of a comparison must agree on it. 'consequence': it follows from the settings, like the memory of the weights, and arms may differ in it. Without it, numbers are consequences; words, true and false are settings."`
 }
 
 const settingWord, consequenceWord = "setting", "consequence"
