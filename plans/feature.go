@@ -87,9 +87,10 @@ type Confirm struct {
 
 // Hypothesis is the claim made before measuring.
 type Hypothesis struct {
-	Metric  string `hcl:"metric" needs:"the metric claimed to change, such as \"chat.tg\"." doc:"The metric claimed to change: an address such as 'chat.tg'."`
-	Expect  string `hcl:"expect" needs:"the claim, such as \"+10%\" or \">= 32\"." doc:"A relative change ('+10%', '-5%', each at least), a bound to one ('>= -3%': at most 3% less) or a level ('>= 32')."`
-	Because string `hcl:"because" needs:"why, in one sentence." doc:"Why, in one sentence."`
+	Metric  string             `hcl:"metric" needs:"the metric claimed to change, such as \"chat.tg\"." doc:"The metric claimed to change: an address such as 'chat.tg'."`
+	Expect  string             `hcl:"expect" needs:"the claim, such as \"+10%\" or \">= 32\"." doc:"A relative change ('+10%', '-5%', each at least), a bound to one ('>= -3%': at most 3% less) or a level ('>= 32')."`
+	Because string             `hcl:"because" needs:"why, in one sentence." doc:"Why, in one sentence."`
+	Kernels map[string]float64 `json:",omitempty" hcl:"kernels,optional" type:"map of numbers" doc:"Which kernels become faster, by their category in a profile: '{ moe = 1.5 }' is 1.5 times as fast. Once a profile of the parent is on record, 'plan' shows the maximum end-to-end gain from this, and warns if 'expect' is beyond that."`
 	// Probe is the claim as a rule: that the metric's change is at least, or at most,
 	// some amount, or that its value is beyond a level. A pass confirms the claim and a
 	// fail refutes it. It reads one input, unless the claim is the change of a statistic
@@ -104,10 +105,13 @@ type Hypothesis struct {
 // Digest is the SHA-256 of what is claimed and why, in hex: a claim with another
 // digest is another claim. White space around its parts does not count.
 func (h *Hypothesis) Digest() string {
-	claim := []string{"mxflow hypothesis v1", strings.TrimSpace(h.Metric), strings.TrimSpace(h.Expect), strings.TrimSpace(h.Because)}
+	claim := []any{"mxflow hypothesis v1", strings.TrimSpace(h.Metric), strings.TrimSpace(h.Expect), strings.TrimSpace(h.Because)}
+	if len(h.Kernels) > 0 {
+		claim = append(claim, h.Kernels)
+	}
 	text, err := json.Marshal(claim)
 	if err != nil {
-		panic("plans: hypothesis cannot be encoded: " + err.Error()) // texts always can
+		panic("plans: hypothesis cannot be encoded: " + err.Error()) // texts and finite numbers always can
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

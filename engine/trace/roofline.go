@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/limit"
@@ -209,6 +210,32 @@ func (r *Roofline) gain(saved float64) *Gain {
 		return &Gain{Saved: saved, Most: saved / left}
 	}
 	return &Gain{Saved: saved, Open: true}
+}
+
+// Claim is the factor by which the time of categories is divided: 1.5 is 1.5 times as
+// fast. None is below 1.
+type Claim map[string]float64
+
+// Gain is a step's gain if kernels become faster as claimed. Unknown are categories of the
+// claim that the profile does not have.
+func (r *Roofline) Gain(c Claim) (g Gain, unknown []string) {
+	var saved float64
+	for _, category := range slices.Sorted(maps.Keys(c)) {
+		var took float64
+		for _, row := range r.Rows {
+			// The output projection is one of the dense matrices, unless it has its own claim.
+			part := row.Kernel != "" && category == limit.Dense && !(c[limit.Head] >= 1)
+			if row.Category == category || part {
+				took += row.Took
+			}
+		}
+		if !(took > 0) || !(c[category] >= 1) {
+			unknown = append(unknown, category)
+			continue
+		}
+		saved += took * (1 - 1/c[category])
+	}
+	return *r.gain(saved), unknown
 }
 
 // BoundBy is what a step mostly waits for.

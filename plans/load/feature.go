@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -308,6 +309,19 @@ func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
 	}
 	if h.Expect != "" && !rules.ExpectForm.MatchString(h.Expect) {
 		s.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is not an expectation. Write a signed change, such as "+10%%" or "-5%%", a bound on one, such as ">= -3%%", or a level, such as ">= 32".`, h.Expect)
+	}
+	for _, p := range f.Pairs("kernels") {
+		n, ok := s.Scalar(plans.Attr{Name: p.Key, Type: plans.Number, Max: math.MaxInt32}, p.V, p.At)
+		times, _ := n.(float64)
+		switch {
+		case !ok:
+		case times <= 1:
+			s.Fail(p.At, "invalid-expectation", "Kernels do not become faster", "%s is how many times as fast these kernels become: it must be greater than 1, not %v. For 1.5 times as fast, write %[1]s = 1.5.", p.Key, times)
+		case h.Kernels == nil:
+			h.Kernels = map[string]float64{p.Key: times}
+		default:
+			h.Kernels[p.Key] = times
+		}
 	}
 	return h
 }

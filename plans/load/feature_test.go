@@ -183,7 +183,7 @@ func TestHypothesesAreRules(t *testing.T) {
 func TestHypothesisDigest(t *testing.T) {
 	h := plans.Hypothesis{Metric: "chat.tg", Expect: "+10%", Because: "of it"}
 	digest := h.Digest()
-	// Ledgers hold it.
+	// Ledgers hold it: one that names no kernels keeps it.
 	if want := "098e821c27c44da16cb7004e4fc6d55ab91ba21ef57250433f1b1170151955a2"; digest != want {
 		t.Fatalf("%s, want %s", digest, want)
 	}
@@ -197,9 +197,36 @@ func TestHypothesisDigest(t *testing.T) {
 		{Metric: "chat.tg", Expect: "+11%", Because: "of it"},
 		{Metric: "chat.tg", Expect: "+10%", Because: "of that"},
 		{Metric: "chat.tg+10%", Because: "of it"},
+		{Metric: "chat.tg", Expect: "+10%", Because: "of it", Kernels: map[string]float64{"moe": 1.5}},
 	} {
 		if other.Digest() == digest {
 			t.Errorf("%+v has the same digest", other)
+		}
+	}
+}
+
+// TestHypothesisKernels: how many times as fast must be a number greater than 1.
+func TestHypothesisKernels(t *testing.T) {
+	for written, want := range map[string]string{
+		"{ moe = 1.5, dense_gemm = 2 }": "",
+		"{ moe = 1 }":                   "Kernels do not become faster",
+		"{ moe = 0.5 }":                 "Kernels do not become faster",
+		"{ moe = -2 }":                  "Kernels do not become faster",
+		"{ moe = 1e300 }":               "Invalid moe",
+		`{ moe = "1.5" }`:               "Wrong type for moe",
+		"1.5":                           "Wrong type for kernels",
+		`["moe"]`:                       "Wrong type for kernels",
+	} {
+		claim := "hypothesis {\n metric = \"chat.tg\"\n expect = \"+1%\"\n because = \"x\"\n kernels = " + written + "\n}\n"
+		res := Bytes("p.hcl", []byte(strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n"+claim, 1)), planstest.Registry(), Options{})
+		if want == "" {
+			if got := res.Plan.Feature("first").Hypothesis.Kernels; !res.OK() || len(got) != 2 || got["moe"] != 1.5 || got["dense_gemm"] != 2 {
+				t.Errorf("%s: %v\n%s", written, got, planstest.Text(&res.Findings))
+			}
+			continue
+		}
+		if res.OK() || res.Diagnostics[0].Summary != want {
+			t.Errorf("%s: %s, want %s", written, planstest.Text(&res.Findings), want)
 		}
 	}
 }

@@ -303,6 +303,9 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 		if b.probesAnswers() && !before {
 			out.Launches = append(out.Launches, plannedLaunch(parent, ledger.ForAgreement, ""))
 		}
+		if why := b.lab.attainable(b.feature, parent); !why.IsZero() {
+			defer func() { out.Notes = append(out.Notes, why) }()
+		}
 	case q != nil:
 		out.Launches = append(out.Launches, plannedLaunch(parent, ledger.ForAgreement, ""))
 	case !fresh:
