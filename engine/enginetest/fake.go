@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -95,28 +94,18 @@ const bystander = "bystander"
 
 // fake is the whole life of a fake engine; it returns its exit status.
 func fake(role string) int {
-	m := Misbehaviour(role)
-	var err error
-	switch {
-	case strings.HasPrefix(role, replayRole):
-		err = replay(role)
-	case m == bystander:
+	switch m := Misbehaviour(role); m {
+	case bystander:
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
 		time.Sleep(time.Hour)
-	case m == DiesEarly:
+	case DiesEarly:
 		fmt.Fprintln(os.Stderr, "dying early")
 		return 3
 	default:
-		err = serve(m)
+		fmt.Fprintln(os.Stderr, serve(m))
 	}
-	fmt.Fprintln(os.Stderr, err)
 	return 1
-}
-
-// listen listens at the port of the command line.
-func listen() (net.Listener, error) {
-	return net.Listen("tcp", net.JoinHostPort(cmp.Or(os.Getenv(fakeHostEnv), "127.0.0.1"), os.Args[1]))
 }
 
 func serve(m Misbehaviour) error {
@@ -139,7 +128,7 @@ func serve(m Misbehaviour) error {
 			return err
 		}
 	}
-	l, err := listen()
+	l, err := net.Listen("tcp", net.JoinHostPort(cmp.Or(os.Getenv(fakeHostEnv), "127.0.0.1"), os.Args[1]))
 	if err != nil {
 		return err
 	}

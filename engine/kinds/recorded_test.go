@@ -26,7 +26,13 @@ import (
 	"github.com/mxflow/mxflow/engine/run"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	if role, ok := os.LookupEnv(replayEnv); ok {
+		fmt.Fprintln(os.Stderr, replay(role))
+		os.Exit(1)
+	}
+	enginetest.Main(m)
+}
 
 // ours are the kinds that need no recording: they run themselves, or are not servers.
 var ours = []string{"command", "embedded"}
@@ -38,17 +44,17 @@ func TestEveryKindHasARecording(t *testing.T) {
 			want = append(want, k.Name)
 		}
 	}
-	if got := enginetest.Recordings(); !slices.Equal(got, want) {
+	if got := Recordings(); !slices.Equal(got, want) {
 		t.Errorf("there are recordings of %q, want %q", got, want)
 	}
 }
 
 // eachKind runs a test on the recording of every kind.
-func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r enginetest.Recording)) {
-	for _, name := range enginetest.Recordings() {
+func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r Recording)) {
+	for _, name := range Recordings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := enginetest.ReadRecording(name)
+			r, err := ReadRecording(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,9 +96,9 @@ func start(t *testing.T, spec engine.Spec) engine.Instance {
 }
 
 func TestRecordedServersBecomeReadyInTime(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ kinds.Kind, r enginetest.Recording) {
-		inst := start(t, enginetest.Replay(r.Kind, ""))
-		state, err := enginetest.ReplayStateOf(inst.BaseURL())
+	eachKind(t, func(t *testing.T, _ kinds.Kind, r Recording) {
+		inst := start(t, Replay(r.Kind, ""))
+		state, err := ReplayStateOf(inst.BaseURL())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,8 +117,8 @@ func TestRecordedServersBecomeReadyInTime(t *testing.T) {
 }
 
 func TestRecordedServersAnswer(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
-		inst := start(t, enginetest.Replay(r.Kind, ""))
+	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
+		inst := start(t, Replay(r.Kind, ""))
 		client := openai.New(inst.BaseURL(), r.Model)
 		if k.AskModel {
 			client.Model = ""
@@ -177,13 +183,13 @@ func countTokens(t *testing.T, k kinds.Kind, baseURL string) int {
 }
 
 func TestRecordedCrashesAreRecognised(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
+	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
 		if len(r.Crashes) == 0 {
 			t.Error("the recording has no crash")
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.Crashes)) {
 			crash := r.Crashes[name]
-			inst := launchOne(t, enginetest.Replay(r.Kind, name))
+			inst := launchOne(t, Replay(r.Kind, name))
 			err := inst.Ready(t.Context())
 			if early := crash.While != "request"; early != (err != nil) {
 				t.Errorf("%s: Ready: %v", name, err)
@@ -211,14 +217,14 @@ func TestRecordedCrashesAreRecognised(t *testing.T) {
 
 // The conformance test of launchers, with the recorded server of every kind.
 func TestRecordedServersConform(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ kinds.Kind, r enginetest.Recording) {
-		spec := func(*testing.T) engine.Spec { return enginetest.Replay(r.Kind, "") }
+	eachKind(t, func(t *testing.T, _ kinds.Kind, r Recording) {
+		spec := func(*testing.T) engine.Spec { return Replay(r.Kind, "") }
 		var faults []enginetest.Fault
 		for name, c := range r.Crashes {
 			if c.While == "starting" {
 				faults = append(faults, enginetest.Fault{
 					Is: enginetest.DiesEarly, Status: c.Status, Says: c.Line,
-					Spec: func(*testing.T) engine.Spec { return enginetest.Replay(r.Kind, name) },
+					Spec: func(*testing.T) engine.Spec { return Replay(r.Kind, name) },
 				})
 				break
 			}
@@ -228,8 +234,8 @@ func TestRecordedServersConform(t *testing.T) {
 }
 
 func TestRecordedServersAreObserved(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
-		inst := start(t, enginetest.Replay(r.Kind, ""))
+	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
+		inst := start(t, Replay(r.Kind, ""))
 		patterns := k.Patterns(nil)
 		for name, theirs := range k.Metrics.Names {
 			patterns = append(patterns, kinds.Pattern{Name: "metric." + name, Type: kinds.TypeNumber, Metric: theirs})
@@ -272,8 +278,8 @@ func shown(v any) string {
 
 // A server is recognised as its kind.
 func TestRecognise(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
-		inst := start(t, enginetest.Replay(r.Kind, ""))
+	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
+		inst := start(t, Replay(r.Kind, ""))
 		if got := run.Recognise(t.Context(), inst.Access()).Name; got != k.Name {
 			t.Errorf("%s is taken for %q", k.Name, got)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/internal/foreign"
 )
@@ -60,7 +59,7 @@ func TestRecordedStages(t *testing.T) {
 		"trtllm":       {kinds.Weights, kinds.KVCache, kinds.WarmUp, kinds.Graphs, kinds.KVCache, kinds.Serving},
 		"openai":       nil,
 	}
-	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
+	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
 		if got := stagesOf(k, r.Starting+r.Loaded); !slices.Equal(got, want[k.Name]) {
 			t.Errorf("%v, want %v", got, want[k.Name])
 		}

@@ -1,4 +1,4 @@
-package enginetest
+package kinds_test
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path"
@@ -97,12 +98,12 @@ type RecordedExpect struct {
 	Tokens int `yaml:"tokens"`
 }
 
-//go:embed recorded/*.yaml
+//go:embed testdata/recorded/*.yaml
 var recorded embed.FS
 
 // Recordings are the names of all recordings, each a kind.
 func Recordings() (kinds []string) {
-	files, err := recorded.ReadDir("recorded")
+	files, err := recorded.ReadDir("testdata/recorded")
 	if err != nil {
 		panic(err) // they are part of the binary
 	}
@@ -115,7 +116,7 @@ func Recordings() (kinds []string) {
 // ReadRecording reads the recording of a kind. Unknown members are an error.
 func ReadRecording(kind string) (Recording, error) {
 	var r Recording
-	text, err := recorded.ReadFile(path.Join("recorded", kind+".yaml"))
+	text, err := recorded.ReadFile(path.Join("testdata/recorded", kind+".yaml"))
 	if err != nil {
 		return r, fmt.Errorf("there is no recording of kind %q", kind)
 	}
@@ -127,20 +128,20 @@ func ReadRecording(kind string) (Recording, error) {
 	return r, nil
 }
 
-// replayRole starts the role of a fake engine that plays a recording: "replay:<kind>" or
-// "replay:<kind>:<crash>".
-const replayRole = "replay:"
+// replayEnv makes this process a server that plays a recording: "<kind>" or
+// "<kind>:<crash>".
+const replayEnv = "MXFLOW_REPLAY"
 
 // Replay is the Spec of a server that behaves as recorded, of that kind, and breaks in
-// the way of a named crash. It works in test binaries whose TestMain is Main.
+// the way of a named crash. TestMain starts it.
 func Replay(kind, crash string) engine.Spec {
-	role := replayRole + kind
+	role := kind
 	if crash != "" {
 		role += ":" + crash
 	}
 	r, _ := ReadRecording(kind) // one that is missing shows when it is launched
 	return engine.Spec{
-		Kind: kind, Model: r.Model, Command: []string{"{mxflow}", "{port}"}, Env: map[string]string{fakeEnv: role},
+		Kind: kind, Model: r.Model, Command: []string{"{mxflow}", "{port}"}, Env: map[string]string{replayEnv: role},
 		ReadyTimeout: time.Minute, StopGrace: time.Minute,
 	}
 }
@@ -154,11 +155,12 @@ type ReplayState struct {
 
 // ReplayStateOf gets the state of a replayed server.
 func ReplayStateOf(baseURL string) (s ReplayState, err error) {
-	text, err := get(baseURL + "/__replay")
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &s)
+	answer, err := http.Get(baseURL + "/__replay")
+	if err != nil {
+		return s, err
 	}
-	return s, err
+	defer answer.Body.Close()
+	return s, json.NewDecoder(answer.Body).Decode(&s)
 }
 
 // player is a server that plays a recording.
@@ -174,7 +176,7 @@ type player struct {
 
 // replay is the whole life of a replayed server.
 func replay(role string) error {
-	kind, name, _ := strings.Cut(strings.TrimPrefix(role, replayRole), ":")
+	kind, name, _ := strings.Cut(role, ":")
 	r, err := ReadRecording(kind)
 	if err != nil {
 		return err
@@ -198,7 +200,7 @@ func replay(role string) error {
 	if !loads {
 		p.load()
 	}
-	l, err := listen()
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", os.Args[1]))
 	if err != nil {
 		return err
 	}
