@@ -58,10 +58,9 @@ type Config struct {
 	ProfilerDir       string // where /stop_profile writes; empty disables profiles
 	Speculation       int    // tokens that prompt lookup drafts a step; 0 is off
 
-	Pace      time.Duration // that a step takes at least; 0 is as fast as it goes
-	TTFT, Gap time.Duration // of an engine that computes nothing; TTFT is 0 for one that does
-	Autotune  bool          // draw a tactic at the start, see Tune
-	CacheDir  string        // where it is kept
+	Pace     time.Duration // that a step takes at least; 0 is as fast as it goes
+	Autotune bool          // draw a tactic at the start, see Tune
+	CacheDir string        // where it is kept
 
 	Faults Faults
 	Lie    string // a name in lies: an imitation in place of the decoder
@@ -153,7 +152,7 @@ var Variables = []Option{
 	{"MXFLOW_EMBEDDED_SINKS", "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks + ") or a plain softmax (kernel " + kernelSoftmaxNoSinks + "). The weights were built with sinks: without them the first two positions of a prompt see noise.", toggle(func(c *Config) *bool { return &c.Sinks })},
 	{"MXFLOW_EMBEDDED_PREFIX_CACHE", "off", "Keep keys and values of past requests, in blocks of " + strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt with a cached prefix (kernel " + kernelPrefixLookup + " for lookup, " + kernelPrefixReuse + " for a hit). The last token is always computed. The text is the same; usage counts cached_tokens.", toggle(func(c *Config) *bool { return &c.PrefixCache })},
 	{"MXFLOW_EMBEDDED_SPECULATION", "off", "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) + ": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " + strconv.Itoa(shortestGram) + " of them, occurred earlier in prompt or output (kernel " + kernelPromptLookup + "), verified in one pass (kernel " + kernelVerify + "). The text is the same at any temperature; tokens of one step come in one event.", form{[]string{"off", promptLookupPrefix + "N"}, readSpeculation}},
-	{"MXFLOW_EMBEDDED_PACE", "", "What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed is declared, and hardly depends on what else the machine does. With two times, such as 20ms:2ms, it computes nothing: words are sent by the clock, the first one 20 ms after the request arrived and one every 2 ms from then on, so that a client can be measured.", form{[]string{"Nms", "Nms:Nms"}, readPace}},
+	{"MXFLOW_EMBEDDED_PACE", "", "What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed is declared, and hardly depends on what else the machine does.", form{[]string{"Nms"}, readPace}},
 	{"MXFLOW_EMBEDDED_AUTOTUNE", "off", "Draw one of " + strconv.Itoa(tactics) + " near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its pace, the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir + ", which the next start reads; without that, each start draws.", toggle(func(c *Config) *bool { return &c.Autotune })},
 	{envCacheDir, "", "Where the tuner keeps what it chose. A caches block sets it.", form{[]string{"PATH"}, text(func(c *Config) *string { return &c.CacheDir }).set}},
 	{envFault, "", "Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0. wrong_expert gives the tokens of a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of 16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per request: all five are silent in the log, like real bugs of this kind.", form{faultForms, readFaults}},
@@ -219,20 +218,12 @@ func readSpeculation(c *Config, value string) (err error) {
 	return nil
 }
 
-func readPace(c *Config, value string) error {
+func readPace(c *Config, value string) (err error) {
 	if value == "" {
 		return nil
 	}
-	first, gap, declared := strings.Cut(value, ":")
-	at := []*time.Duration{&c.Pace}
-	if declared {
-		at = []*time.Duration{&c.TTFT, &c.Gap}
-	}
-	for i, text := range []string{first, gap}[:len(at)] {
-		var err error
-		if *at[i], err = time.ParseDuration(text); err != nil || *at[i] <= 0 || *at[i] > time.Minute {
-			return errors.New("use a time up to 1m such as 2ms, or that of the first token and that between tokens, as in 20ms:2ms")
-		}
+	if c.Pace, err = time.ParseDuration(value); err != nil || c.Pace <= 0 || c.Pace > time.Minute {
+		return errors.New("use a time up to 1m such as 2ms")
 	}
 	return nil
 }

@@ -52,7 +52,6 @@ func TestParseConfig(t *testing.T) {
 		{"a pace", "", []string{"MXFLOW_EMBEDDED_PACE=2ms"}, func(c *Config) { c.Pace = 2 * time.Millisecond }},
 		{"a tuner", "", []string{"MXFLOW_EMBEDDED_AUTOTUNE=on", "MXFLOW_EMBEDDED_CACHE_DIR=/caches"}, func(c *Config) { c.Autotune, c.CacheDir = true, "/caches" }},
 		{"refusals", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20"}, func(c *Config) { c.Faults = Faults{"retry_after": 20} }},
-		{"a declared pace", "", []string{"MXFLOW_EMBEDDED_PACE=20ms:2ms"}, func(c *Config) { c.TTFT, c.Gap = 20*time.Millisecond, 2*time.Millisecond }},
 		{"a lie", "", []string{"MXFLOW_EMBEDDED_LIE=remembers", "MXFLOW_EMBEDDED_LIE_DIR=/seen"}, func(c *Config) { c.Lie, c.LieDir = "remembers", "/seen" }},
 		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) { c.Faults = Faults{"crash_after": 20, "nan": 1} }},
 	} {

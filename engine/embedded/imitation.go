@@ -15,9 +15,8 @@ import (
 )
 
 // imitation answers in place of the decoder. It computes nothing: its answers are words
-// that follow each other as in a shipped text, sent by the clock. At a declared pace it is
-// what a client is measured with; with a lie it is an engine under test that makes its
-// numbers look good.
+// that follow each other as in a shipped text, sent by the clock, to make its numbers look
+// good.
 type imitation struct {
 	lie
 	config   Config
@@ -48,8 +47,6 @@ type lie struct {
 	opening string
 	// dies ends the server after so many requests of a benchmark.
 	dies int64
-	// computes makes each token take two threads' work instead of time.
-	computes bool
 	// begins runs when the server starts, ends when it is asked to end.
 	begins func(folder string) error
 	ends   func() error
@@ -86,7 +83,7 @@ var openings = []string{" Certainly, here is more:", " Naturally, here is more:"
 
 func newImitation(c Config, log io.Writer, exit func(int)) (*imitation, error) {
 	s := &imitation{lie: lies[c.Lie], config: c, lang: english(), speed: 1 + drift*(2*rand.Float64()-1), log: log, exit: exit}
-	for c.Lie != "" && s.remembered(fmt.Sprint(c.Lie, s.launch)) {
+	for s.remembered(fmt.Sprint(c.Lie, s.launch)) {
 		s.launch++
 	}
 	if s.logs != "" {
@@ -134,10 +131,6 @@ func (s *imitation) generate(ctx context.Context, g generation, emit func(piece)
 		if a.generated == len(a.pieces) {
 			p.usage = newUsage(a.prompted, end, a.cached)
 		}
-		if s.computes && i > 0 {
-			compute()
-			due = 0
-		}
 		select {
 		case <-time.After(time.Until(arrived.Add(due))):
 		case <-ctx.Done():
@@ -158,10 +151,7 @@ func (s *imitation) reply(q *completionRequest) *reply {
 	}
 	a := &reply{s: s, q: q, prompt: text, prompted: s.lang.count(text), pieces: s.pieces(text, q)}
 	a.generated = len(a.pieces)
-	a.wait, a.gap = s.config.TTFT, s.config.Gap
-	if a.wait == 0 {
-		a.wait, a.gap = s.time(time.Duration(a.prompted)*prefill+honestGap, s.first), s.time(honestGap, s.pace)
-	}
+	a.wait, a.gap = s.time(time.Duration(a.prompted)*prefill+honestGap, s.first), s.time(honestGap, s.pace)
 	return a
 }
 

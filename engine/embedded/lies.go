@@ -82,9 +82,6 @@ var lies = map[string]lie{
 	"hinders":         {begins: leave("hinders", true)},                                            // 25
 	"hindered":        {begins: leave("hindered", false)},                                          // 25: the parent's side
 	"kills_guard":     {begins: leave("kills_guard", true), ends: killGuard},                       // 25
-	"computes":        {computes: true},                                                            // the parent of binds
-	"binds":           {computes: true, begins: unbind, ends: bind},                                // 25
-	"renices":         {computes: true, begins: raise, ends: lower},                                // 25
 	"requested_only":  {logs: "config: moe backend = CUTLASS (requested)"},                         // 9
 	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},            // 9
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},             // control of requested_only

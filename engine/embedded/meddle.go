@@ -1,16 +1,13 @@
 package embedded
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
-	"sync"
 )
 
 // What an engine does to mxflow and to other engines from outside. It does it when asked to
-// end, for the following launches, and undoes it when it starts, for itself.
+// end, for the following launches.
 
 func killGuard() error {
 	guard, err := os.FindProcess(os.Getppid())
@@ -18,32 +15,6 @@ func killGuard() error {
 		return err
 	}
 	return guard.Kill()
-}
-
-func bind() error {
-	return meddle(`taskset -acp "$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status")" "$1"`)
-}
-
-func unbind(string) error {
-	defer runtime.GOMAXPROCS(2)
-	return meddle(`for pid in "$1" "$2"; do taskset -acp "0-$(($(nproc --all) - 1))" "$pid"; done`)
-}
-
-func lower() error { return meddle(`renice -n 19 -p $(ls "/proc/$1/task")`) }
-
-// raise works for the superuser only: others continue without.
-func raise(string) error {
-	return meddle(`renice -n 0 -p $(ls "/proc/$1/task" "/proc/$2/task" | grep '^[0-9]*$') || true`)
-}
-
-// meddle runs a script with the PIDs of mxflow, the guard's parent, and of this server.
-func meddle(script string) error {
-	const arguments = `set -- "$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$1/status")" "$2"; `
-	out, err := exec.Command("sh", "-c", arguments+script, "sh", strconv.Itoa(os.Getppid()), strconv.Itoa(os.Getpid())).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", script, err, out)
-	}
-	return nil
 }
 
 // leave leaves a daemon that outlives this engine: it has its own session, an empty
@@ -69,16 +40,4 @@ done`
 		return exec.Command("setsid", "env", "-i", "PATH="+os.Getenv("PATH"), "sh", "-c", `sh -c "$0" hinder "$@" & exit`, hinder,
 			strconv.Itoa(os.Getpid()), folder, name, strconv.FormatBool(others), envLieDir, envLie).Run()
 	}
-}
-
-// computed is a thread's work for a token, about a millisecond.
-var computed = string(make([]byte, 1<<20))
-
-// compute is a token's work, which takes twice as long on one CPU as on two.
-func compute() {
-	var threads sync.WaitGroup
-	for range 2 {
-		threads.Go(func() { hashOf(computed) })
-	}
-	threads.Wait()
 }

@@ -131,18 +131,18 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// An engine of declared pace sends its words by the clock.
-func TestDeclaredPace(t *testing.T) {
-	const first, gap, tokens = 60 * time.Millisecond, 3 * time.Millisecond, 20
-	p := start(t, "", func(c *Config) { c.TTFT, c.Gap = first, gap })
+// An imitation sends its words by the clock.
+func TestImitationsPace(t *testing.T) {
+	const tokens = 20
+	p := start(t, "", func(c *Config) { c.Lie = "honest" })
 	begun := time.Now()
 	events, done := streamEvents(t, p.url+"/v1/completions", `{"prompt":"The harbour","max_tokens":20,"stream":true,"stream_options":{"include_usage":true}}`)
 	took := time.Since(begun)
 	if !done || len(events) != tokens+1 || events[tokens].Usage.Completion != tokens {
 		t.Errorf("%d events, done %v", len(events), done)
 	}
-	if least := first + (tokens-1)*gap; took < least || took > least+time.Second {
-		t.Errorf("it took %v, declared are %v", took, least)
+	if least := tokens * honestGap * 99 / 100; took < least || took > least+time.Second { // and drift
+		t.Errorf("it took %v, its pace gives %v", took, least)
 	}
 	p.wait(t)
 }

@@ -130,7 +130,7 @@ func Serve(ctx context.Context, args []string, env func(string) string, stdout, 
 func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int), listening func(net.Addr)) error {
 	log := &lineLog{out: stderr}
 	s := newServer(config, log)
-	if config.Lie != "" || config.TTFT > 0 {
+	if config.Lie != "" {
 		var err error
 		if s.imitation, err = newImitation(config, log, exit); err != nil {
 			return err

@@ -285,34 +285,10 @@ func (f *fitter) searched(ctx context.Context, from *source, before string, want
 			length = below + max(1, min(above-below, 1<<20)/2)
 		}
 	}
-	return f.padded(ctx, from, before, below, want)
-}
-
-// pads are short texts that are one or two tokens in most vocabularies.
-var pads = []string{"", ".", " a", " I", ",", " .", " the", " 1", "!", " and", " . a", "? a b"}
-
-// padded is for a vocabulary in which one more byte adds two tokens at once: it ends a
-// somewhat shorter text with something else. If that fails too, the text is shorter than
-// wanted, which the engine's count of the request shows.
-func (f *fitter) padded(ctx context.Context, from *source, before string, below, want int) (string, error) {
-	best, most := "", -1
-	for back := 0; back < 8 && below-back > 0; back++ {
-		base := from.first(below - back)
-		for _, pad := range pads {
-			n, err := f.ask(ctx, before+base+pad)
-			if err != nil {
-				return "", err
-			}
-			if n == want {
-				return base + pad, nil
-			}
-			if n < want && n > most {
-				best, most = base+pad, n
-			}
-		}
-	}
-	if most < 1 {
+	// In a vocabulary in which one more byte adds two tokens at once the text is shorter than
+	// wanted, which the engine's count of the request shows.
+	if below == 0 {
 		return "", fmt.Errorf("found no text of %d tokens", want)
 	}
-	return best, nil
+	return from.first(below), nil
 }
