@@ -163,19 +163,23 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 }
 
 func newEngineKindsCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "kinds [KIND]",
 		Short: "List the kinds of engines, or describe one",
-		Long: `Without KIND, lists what a plan can name. With KIND, shows its image, port and
-launchers, its settings and what they become, its observations and log errors,
-and an example.`,
+		Long: `Without KIND, lists what a plan can name, with image, port and launchers. With
+KIND, shows its settings and what they become, its observations and log errors,
+and an example; --json has the whole profile.`,
 		Example: `  mxflow engine kinds
   mxflow engine kinds vllm`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()
 			if len(args) == 0 {
-				engines.List(a.screen())
+				all := []any{}
+				for _, k := range kinds.All() {
+					all = append(all, engines.JSON(k))
+				}
+				a.show(all, func() { engines.List(a.screen()) })
 				return nil
 			}
 			k, ok := kinds.Lookup(args[0])
@@ -186,8 +190,10 @@ and an example.`,
 				}
 				return fmt.Errorf("unknown engine kind %q.%s", args[0], lang.Suggest(args[0], names))
 			}
-			engines.Describe(a.screen(), k)
+			a.show(engines.JSON(k), func() { engines.Describe(a.screen(), k) })
 			return nil
 		},
 	}
+	a.jsonFlag(c)
+	return c
 }

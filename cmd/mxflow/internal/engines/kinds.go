@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
@@ -48,7 +51,14 @@ func launchersOf(k kinds.Kind) []string {
 	return append([]string{"process"}, words...)
 }
 
-// Describe prints what a plan needs of a profile.
+// JSON is a profile with the plan's names, without empty fields.
+func JSON(k kinds.Kind) any {
+	out := snake(k).(map[string]any)
+	out["launchers"] = launchersOf(k)
+	return out
+}
+
+// Describe prints what a plan needs of a profile; JSON has the rest.
 func Describe(on table.Screen, k kinds.Kind) {
 	fmt.Fprintf(on, "%s\n\n%s\n", k.Name, table.Wrap(k.Doc, 78))
 	on.Section("how it starts", [][2]string{
@@ -81,6 +91,7 @@ func Describe(on table.Screen, k kinds.Kind) {
 	if k.Example != "" {
 		fmt.Fprintf(on, "\nin a plan\n\n  %s\n", strings.ReplaceAll(k.Example, "\n", "\n  "))
 	}
+	fmt.Fprintf(on, "\nmxflow engine kinds %s --json has everything.\n", k.Name)
 }
 
 func settingType(s kinds.Setting) string {
@@ -124,4 +135,61 @@ func effectWords(e kinds.Effect) string {
 		parts = append(parts, fmt.Sprintf("%s=%v", name, e.Config[name]))
 	}
 	return cmp.Or(strings.Join(parts, " "), "nothing")
+}
+
+// snake is a value as JSON with the plan's names: struct fields in snake_case, empty ones
+// left out, durations as text.
+func snake(v any) any { return snakeValue(reflect.ValueOf(v)) }
+
+func snakeValue(v reflect.Value) any {
+	if !v.IsValid() {
+		return nil
+	}
+	if d, ok := v.Interface().(time.Duration); ok {
+		return d.String()
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+		return snakeValue(v.Elem())
+	case reflect.Struct:
+		out := map[string]any{}
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && !v.Field(i).IsZero() {
+				out[snakeName(f.Name)] = snakeValue(v.Field(i))
+			}
+		}
+		return out
+	case reflect.Slice:
+		out := []any{}
+		for i := range v.Len() {
+			out = append(out, snakeValue(v.Index(i)))
+		}
+		return out
+	case reflect.Map:
+		out := map[string]any{}
+		for it := v.MapRange(); it.Next(); {
+			out[it.Key().String()] = snakeValue(it.Value())
+		}
+		return out
+	}
+	return v.Interface()
+}
+
+// snakeName converts ShmSize to shm_size, IgnoreEOS to ignore_eos, AskIDs to ask_ids and
+// JQ to jq.
+func snakeName(name string) string {
+	var b strings.Builder
+	letters := []rune(name)
+	for i, r := range letters {
+		upper := unicode.IsUpper(r)
+		begins := i > 0 && upper && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]) && string(letters[i+1:]) != "s")
+		if begins {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }
