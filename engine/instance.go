@@ -107,8 +107,4 @@ type Leaver interface {
 	// Left names, once Stop has returned, the processes that kept running after the
 	// engine had ended, until they were ended.
 	Leftovers() []string
-	// LeftFiles are files and folders that appeared while it ran where engines share memory
-	// and keep temporary files, and are still there, with the bytes kept for them, as far as
-	// can be told.
-	LeftFiles() (paths []string, bytes int64)
 }

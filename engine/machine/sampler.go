@@ -27,19 +27,19 @@ type SamplerConfig struct {
 	// in use there that no process accounts for; 0 means 1024.
 	Ignore  []string
 	IdleMiB float64
-	// Host samples this machine's processors, memory and energy; false if the engine runs
-	// on another one.
+	// Host samples this machine's processors and memory; false if the engine runs on
+	// another one.
 	Host bool
-	// Container is the full ID of the engine's container, empty for none; the memory of
-	// its control group is sampled.
+	// Container is the full ID of the engine's container, empty for none: a process on a GPU
+	// that is in its control group is the engine's.
 	Container string
 	// Metrics is the engine's page of Prometheus metrics, nil for none.
 	Metrics *MetricsPage
 }
 
 // Sampler samples the machine while an engine is measured: power, memory, clocks and
-// temperature of its GPUs from nvidia-smi, the host's processors, memory and energy
-// counters, and the engine's own page of metrics. One loop takes all in, on one clock, the
+// temperature of its GPUs from nvidia-smi, the host's processors and memory,
+// and the engine's own page of metrics. One loop takes all in, on one clock, the
 // recording's; what takes long or waits (nvidia-smi, the page) delivers to it.
 type Sampler struct {
 	config  SamplerConfig
@@ -70,7 +70,7 @@ type note struct {
 // ownEvery is how often the engine's processes are looked up.
 const ownEvery = time.Second
 
-// StartSampler begins to sample. Anything that the machine lacks, such as a GPU or RAPL, is
+// StartSampler begins to sample. Anything that the machine lacks, such as a GPU, is
 // simply not among the series; the error is non-nil only if something requested (a GPU by
 // UUID) cannot be watched. Sampling ends with ctx, but Stop must be called in any case.
 func StartSampler(ctx context.Context, c SamplerConfig) (*Sampler, error) {
@@ -148,7 +148,7 @@ func (s *Sampler) tick(now time.Time) {
 		s.gpus.tick(now)
 	}
 	if s.host != nil {
-		s.host.sample(s.own, due, s.config.Container)
+		s.host.sample(s.own, due)
 	}
 }
 
@@ -218,9 +218,6 @@ func (s *Sampler) Stop() (all []measure.Series, notes []string) {
 	}
 	if s.gpus != nil {
 		s.gpus.finish()
-	}
-	if s.host != nil && s.host.noGroup {
-		s.tell("container", "the memory of the container is unknown: it has no control group in /sys/fs/cgroup")
 	}
 	s.gpus, s.host = nil, nil
 	for _, one := range s.series {

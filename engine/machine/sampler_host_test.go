@@ -26,40 +26,25 @@ func machineOf(t *testing.T, files map[string]string) string {
 
 func TestHost(t *testing.T) {
 	root := machineOf(t, map[string]string{
-		"proc/stat":                                           "cpu  100 10 40 1000 50 5 5 10 90 0\ncpu0 1 2 3\nintr 7\n",
-		"proc/meminfo":                                        "MemTotal:       1000000 kB\nMemFree:          1 kB\nMemAvailable:    250000 kB\n",
-		"sys/class/powercap/intel-rapl:0/name":                "package-0\n",
-		"sys/class/powercap/intel-rapl:0/energy_uj":           "1000000\n",
-		"sys/class/powercap/intel-rapl:0/max_energy_range_uj": "5000000\n",
-		"sys/class/powercap/intel-rapl:0:0/name":              "core\n",
-		"sys/class/powercap/intel-rapl:0:0/energy_uj":         "77\n",
-		"sys/class/powercap/intel-rapl:1/name":                "package-1\n",
-		"sys/class/powercap/intel-rapl:1/energy_uj":           "4000000\n",
-		"sys/class/powercap/intel-rapl:1/max_energy_range_uj": "5000000\n",
-		"sys/class/powercap/intel-rapl:2/name":                "psys\n",
-		"sys/class/powercap/intel-rapl:2/energy_uj":           "1\n",
-		"sys/class/powercap/intel-rapl-mmio:0/name":           "package-0\n",
-		"sys/class/powercap/intel-rapl-mmio:0/energy_uj":      "1000000\n",
+		"proc/stat":    "cpu  100 10 40 1000 50 5 5 10 90 0\ncpu0 1 2 3\nintr 7\n",
+		"proc/meminfo": "MemTotal:       1000000 kB\nMemFree:          1 kB\nMemAvailable:    250000 kB\n",
 		"proc/10/stat": stat10("S", 200, 100, 7),
 		"proc/11/stat": stat10("R", 50, 0, 8),
 	})
 	tp := still()
 	h := newHost(root, tp)
-	h.sample([]int{10, 11, 12}, false, "")
-	// 20 ticks of 80 were busy; one package wrapped; a process ended, and another got its
+	h.sample([]int{10, 11, 12}, false)
+	// 20 ticks of 80 were busy; a process ended, and another got its
 	// PID.
 	write(t, root+"proc/stat", "cpu  110 10 45 1050 60 5 5 15 95 0\n")
-	write(t, root+"sys/class/powercap/intel-rapl:0/energy_uj", "1500000\n")
-	write(t, root+"sys/class/powercap/intel-rapl:1/energy_uj", "500000\n")
 	write(t, root+"proc/10/stat", stat10("S", 300, 100, 7))
 	write(t, root+"proc/11/stat", stat10("R", 5, 0, 9))
-	h.sample([]int{10, 11, 12}, false, "")
+	h.sample([]int{10, 11, 12}, false)
 	series, notes := tp.result()
 	sound(t, series)
 	for name, want := range map[string][]float64{
 		measure.HostCPU:    {20.0 / 80},
 		measure.HostMemory: {750000 * 1024 / 1e9, 750000 * 1024 / 1e9},
-		measure.HostEnergy: {0, 0.5 + 1.5},
 		measure.EngineCPU:  {3.5, 4.55},
 	} {
 		if got := find(series, name, "").Value; !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
@@ -86,38 +71,10 @@ func TestHostWithoutAnything(t *testing.T) {
 		{"proc/stat": "cpu a b c d e f\n", "proc/10/stat": ""},
 	} {
 		h := newHost(machineOf(t, files), tp)
-		h.sample([]int{10}, false, "")
-		h.sample([]int{10}, false, "")
+		h.sample([]int{10}, false)
+		h.sample([]int{10}, false)
 	}
 	if series, notes := tp.result(); len(series) != 0 || len(notes) != 0 {
-		t.Errorf("%v, %q", series, notes)
-	}
-}
-
-func TestRAPLTrouble(t *testing.T) {
-	const zone = "sys/class/powercap/intel-rapl:0/"
-	files := map[string]string{zone + "name": "package-0\n", zone + "energy_uj": "1000\n", zone + "max_energy_range_uj": "0\n"}
-	root := machineOf(t, files)
-	tp := still()
-	h := newHost(root, tp)
-	h.energy()
-	write(t, root+zone+"energy_uj", "10\n") // it fell, and its range is unknown
-	h.energy()
-	h.energy()
-	series, notes := tp.result()
-	if e := find(series, measure.HostEnergy, ""); len(e.At) != 1 || len(notes) != 1 || !strings.Contains(notes[0], "cannot follow ") {
-		t.Errorf("%v, %q", e, notes)
-	}
-	if os.Getuid() == 0 {
-		t.Log("root may read everything: what others see is not tried")
-		return
-	}
-	if err := os.Chmod(root+zone+"energy_uj", 0); err != nil {
-		t.Fatal(err)
-	}
-	tp = still()
-	newHost(root, tp).energy()
-	if series, notes := tp.result(); len(series) != 0 || len(notes) != 1 || !strings.Contains(notes[0], "only root can read") {
 		t.Errorf("%v, %q", series, notes)
 	}
 }
@@ -151,7 +108,7 @@ func BenchmarkHostSample(b *testing.B) {
 	h := newHost("/", still())
 	own := []int{os.Getpid()}
 	for b.Loop() {
-		h.sample(own, true, "")
+		h.sample(own, true)
 	}
 }
 

@@ -91,47 +91,7 @@ func TestIsOwn(t *testing.T) {
 	}
 }
 
-func TestContainer(t *testing.T) {
-	id := strings.Repeat("0123456789abcdef", 4)
-	stats := "anon 5\ninactive_file 1000000000\ntotal_inactive_file 2000000000\n"
-	for name, test := range map[string]struct {
-		files map[string]string
-		want  float64
-	}{
-		"version 2": {map[string]string{
-			"proc/10/cgroup": "0::/a.slice/docker-" + id + ".scope/init\n", "sys/fs/cgroup/a.slice/docker-" + id + ".scope/": groupCurrent,
-		}, 9},
-		"version 1": {map[string]string{
-			"proc/10/cgroup": "3:cpu:/x\n2:memory:/kube/" + id + "\n0::/x\n", "sys/fs/cgroup/memory/kube/" + id + "/": groupUsage,
-		}, 8},
-	} {
-		files := map[string]string{}
-		for path, text := range test.files {
-			if strings.HasSuffix(path, "/") {
-				files[path+text], files[path+"memory.stat"] = "10000000000\n", stats
-			} else {
-				files[path] = text
-			}
-		}
-		s := still()
-		s.host = newHost(machineOf(t, files), s)
-		s.host.sample([]int{10}, true, id)
-		series, notes := s.result()
-		if m := find(series, measure.ContainerMemory, ""); len(m.Value) != 1 || m.Value[0] != test.want || len(notes) != 0 {
-			t.Errorf("%s: %v, %q", name, m, notes)
-		}
-	}
-	for _, bad := range []string{id, "*", "../x", "docker", "ABC"} {
-		s := still()
-		s.host = newHost(machineOf(t, nil), s)
-		s.host.sample([]int{10}, true, bad)
-		if series, notes := s.result(); len(series) != 0 || (len(notes) == 1) != (bad == id) {
-			t.Errorf("%s: %v, %q", bad, series, notes)
-		}
-	}
-}
-
-// TestRealContainer reads the memory of a container that docker started.
+// TestRealContainer finds the processes of a container that docker started.
 func TestRealContainer(t *testing.T) {
 	docker := func(in string, args ...string) (string, error) {
 		cmd := exec.Command("docker", args...)
@@ -181,20 +141,10 @@ func TestRealContainer(t *testing.T) {
 		t.Error("a process of the container is not the engine's")
 	}
 	r := begin(t, SamplerConfig{Host: true, Every: 10 * time.Millisecond, Container: id, Own: func() []int { return []int{pid} }})
-	large := func() (is bool) {
-		r.done(func() {
-			s := r.series[track{measure.ContainerMemory, ""}]
-			is = s != nil && s.Value[len(s.Value)-1] > 0.06
-		})
-		return is
-	}
-	until(t, r, func() bool { return large() })
+	until(t, r, func() bool { return r.has(measure.EngineCPU, "") > 0 })
 	series, notes := r.Stop()
 	if len(notes) != 0 {
 		t.Errorf("notes: %q", notes)
-	}
-	if m := find(series, measure.ContainerMemory, ""); len(m.Value) == 0 || m.Value[len(m.Value)-1] > 1 {
-		t.Errorf("the container holds %v", m.Value)
 	}
 	if c := find(series, measure.EngineCPU, ""); len(c.At) == 0 {
 		t.Error("the container's process was not seen")

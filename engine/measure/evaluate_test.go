@@ -72,14 +72,14 @@ func invented() Recording {
 		}
 		out.Series = append(out.Series, Series{Name: GPUThrottle, Source: gpu, At: []time.Duration{9e9, 11e9, 12e9, 13e9, 14e9, 15e9, 16e9, 18e9, 19e9}, Value: []float64{0, 4, 32, 0, 0, 8, 8, 0, 0}})
 	}
-	for _, name := range []string{HostCPU, HostMemory, EngineMemory, ContainerMemory, "engine.running", "engine.waiting", "engine.kv_cache_usage"} {
+	for _, name := range []string{HostCPU, HostMemory, EngineMemory, "container.memory_gb", "engine.running", "engine.waiting", "engine.kv_cache_usage"} {
 		wave(name, "", 2)
 	}
 	for i, x := range out.Series[len(out.Series)-1].Value {
 		out.Series[len(out.Series)-1].Value[i] = x / 300 // the cache's usage is a share
 	}
-	rising(HostEnergy, "package-0")
-	rising(HostEnergy, "package-1")
+	rising("host.energy_j", "package-0") // series that nothing reads change nothing
+	rising("host.energy_j", "package-1")
 	for _, name := range []string{"spec_drafts", "spec_draft_tokens", "spec_accepted_tokens", "prefix_cache_queries", "prefix_cache_hits", "preemptions", "queue_time_sum", "queue_time_count"} {
 		rising("engine."+name, "")
 	}

@@ -45,15 +45,13 @@ const (
 	// GPUForeign is the number of processes on the GPU that are not the engine's.
 	GPUForeign = "gpu.foreign"
 	// HostCPU is the share of all cores in use, 0 to 1. HostMemory is the host's used
-	// memory, GB. HostEnergy counts up in J (RAPL packages).
+	// memory, GB.
 	HostCPU    = "host.cpu_share"
 	HostMemory = "host.memory_gb"
-	HostEnergy = "host.energy_j"
 	// EngineCPU counts up the engine's processor seconds, EngineMemory is its host
-	// memory, ContainerMemory its control group's memory. s, GB, GB.
-	EngineCPU       = "engine.cpu_s"
-	EngineMemory    = "engine.memory_gb"
-	ContainerMemory = "container.memory_gb"
+	// memory. s, GB.
+	EngineCPU    = "engine.cpu_s"
+	EngineMemory = "engine.memory_gb"
 	// ClientDelay is how much later than requested the client's clock woke it, ms:
 	// saturation of the measuring client as seen from inside.
 	ClientDelay = "client.delay_ms"

@@ -47,7 +47,6 @@ type process struct {
 	env     []string
 	log     *logscan.File
 	started time.Time
-	scratch map[string]bool // before the start
 	watched sync.WaitGroup
 	endWait chan struct{} // closed to end the watch
 
@@ -117,7 +116,7 @@ func (p Launcher) start(spec engine.Spec, kind kinds.Kind, l engine.Launch, port
 	}
 	inst := &process{
 		spec: spec, kind: kind, log: log, port: port, release: func() {}, argv: cmd.Args, env: cmd.Env,
-		scratch: scratch(cmd.Env), started: time.Now(), endWait: make(chan struct{}),
+		started: time.Now(), endWait: make(chan struct{}),
 	}
 	if inst.child, err = spawn(cmd, l, spec.StopGrace); err != nil {
 		log.Close()

@@ -26,7 +26,7 @@ var executorDoc = &lang.BlockDoc{
 	Type: "executor", Times: plans.AtMost1, Labels: []lang.Label{{Name: "kind", Doc: "How launches get there."}},
 	Doc: "Where the launches of benchmarks, and of `compare` and `matrix` steps, run. Without it they run one after the other. With it, rounds (one launch of every arm) run in parallel, each in its own place. Arms are compared within their rounds, so places can differ. docs/executors.md has the costs and limits.",
 	Kinds: map[string]*lang.BlockDoc{
-		plans.LocalExecutor:      executorOf(plans.LocalExecutor, "Places on this host: GPUs."),
+		plans.LocalExecutor:      executorOf(plans.LocalExecutor, "Places on this host: its GPUs, or for engines without one how many run at once."),
 		plans.SSHExecutor:        executorOf(plans.SSHExecutor, "Other hosts with a shell. mxflow copies itself there, makes each launch there, client included, and brings the result back over the same connection. The plan's folder and the engine must be there under the same paths."),
 		plans.SlurmExecutor:      executorOf(plans.SlurmExecutor, "Jobs of Slurm, one per slot, each kept for many launches (`srun`). The plan's folder, the engine and mxflow must be on a file system that the nodes share."),
 		plans.KubernetesExecutor: executorOf(plans.KubernetesExecutor, "Jobs of Kubernetes, one per slot, each kept for many launches. mxflow starts itself in the first container of the Job's pod (`kubectl exec`), which needs a shell, the engine, and the plan's folder under the same path."),
@@ -87,9 +87,9 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	}
 	switch {
 	case listed && len(e.Devices) == 0:
-		l.Fail(f.At("devices"), "executor", "No devices", "The list is empty. Name GPUs, such as [\"0\", \"1\"], or leave it out for engines that use none.")
+		l.Fail(f.At("devices"), "executor", "No devices", "The list is empty. Name GPUs, such as [\"0\", \"1\"], or leave it out for engines that use no GPU.")
 	case kind == plans.LocalExecutor && !listed && e.Slots == 0:
-		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name devices = [\"0\", \"1\"], or, without GPUs, how many launches run at once: slots = 2.")
+		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name devices = [\"0\", \"1\"], or, for engines that use no GPU, how many launches run at once: slots = 2.")
 	case listed && len(e.Devices)%e.PerLaunch != 0:
 		l.Fail(f.At("per_launch"), "executor", "Devices left over", "%d devices cannot be divided into launches of %d. Name %d.", len(e.Devices), e.PerLaunch, len(e.Devices)/e.PerLaunch*e.PerLaunch)
 	case !listed && e.PerLaunch != 1:

@@ -480,13 +480,6 @@ func (st *Started) recordStop(err error) {
 				"still running after the engine exited: {names} ({n} in total); mxflow ended them",
 				verdict.Int("n", len(left)), verdict.List("names", names[:min(mostNames, len(names))])))
 		}
-		if files, bytes := l.LeftFiles(); len(files) > 0 {
-			note := verdict.Say("launch.left_files",
-				"it left {paths} ({n} in total, {gb}), which another launch may find",
-				verdict.Int("n", len(files)), verdict.Num("gb", float64(bytes)/1e9, "GB"),
-				verdict.List("paths", files[:min(mostNames, len(files))]))
-			st.Record.Notes = append(st.Record.Notes, note.Map(st.Lab.Redact.Text))
-		}
 	}
 }
 

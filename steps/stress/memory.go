@@ -43,7 +43,7 @@ func (c *Config) memory(steady []measure.Sample, all []measure.Series, gpus []st
 			why = append(why, reason)
 		}
 	}
-	judge("host", "memory_slope", "", measure.ContainerMemory, measure.EngineMemory)
+	judge("host", "memory_slope", "", measure.EngineMemory)
 	for _, uuid := range gpus {
 		judge("GPU "+uuid, "gpu_memory_slope", uuid, measure.GPUMemory, measure.GPUHostMemory)
 	}
