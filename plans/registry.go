@@ -161,17 +161,9 @@ type Part struct {
 	// Launcher means that the block is how the engine is launched. An engine has one of
 	// these or a process block.
 	Launcher bool
-	// Extends returns what the block adds to the kind of its engine; nil adds nothing.
-	Extends func(*Block) Extension
-	// AddsSettings means that this may include Settings: with the block present, a
-	// description cannot list everything that settings accepts.
-	AddsSettings bool
-}
-
-// Extension is what a block adds to the kind of the engine that it is in.
-type Extension struct {
-	Settings []Attr
-	Observed []Observed
+	// Observes returns what the block adds to the observations of its engine; nil adds
+	// nothing.
+	Observes func(*Block) []Observed
 }
 
 // Times is how often a block may be in its place, in words.

@@ -222,7 +222,7 @@ func NeedsModel(command []string) bool {
 type Type string
 
 // TypeCount is for a Pattern only: how many lines of the log matched; zero is a value.
-// TypeList, TypeObject and TypeAny, any of them, are for a Setting only.
+// TypeList and TypeObject are for a Setting only.
 const (
 	TypeString Type = "string"
 	TypeNumber Type = "number"
@@ -230,7 +230,6 @@ const (
 	TypeCount  Type = "count"
 	TypeList   Type = "list"
 	TypeObject Type = "object"
-	TypeAny    Type = "any"
 )
 
 // Pattern extracts one observation from what an engine reports about itself. It has one

@@ -223,19 +223,18 @@ func (s Setting) effect(v any) (e Effect) {
 // check is what is wrong with a value; empty if it is of the setting's type.
 func (s Setting) check(v any) string {
 	ok := false
-	is := func(t Type) bool { return s.Type == t || s.Type == TypeAny }
 	switch v := v.(type) {
 	case bool:
-		ok = is(TypeBool)
+		ok = s.Type == TypeBool
 	case string:
-		ok = is(TypeString)
+		ok = s.Type == TypeString
 		if ok && len(s.Choices) > 0 && !slices.Contains(s.Choices, v) {
 			return fmt.Sprintf("must be one of %s, not %q", quoteList(s.Choices), v)
 		}
 	case int64, float64:
 		n, err := strconv.ParseFloat(textOf(v), 64)
 		_, whole := v.(int64)
-		ok = is(TypeNumber) && err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+		ok = s.Type == TypeNumber && err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 		if ok && s.Whole && !whole {
 			return "must be an integer, not " + textOf(v)
 		}
@@ -243,10 +242,10 @@ func (s Setting) check(v any) string {
 			return fmt.Sprintf("must be between %s and %s, not %s", textOf(s.Min), textOf(s.Max), textOf(v))
 		}
 	case []any:
-		ok = is(TypeList) && !slices.ContainsFunc(v, func(e any) bool { return e == nil })
+		ok = s.Type == TypeList && !slices.ContainsFunc(v, func(e any) bool { return e == nil })
 	case map[string]any:
 		_, err := json.Marshal(v)
-		ok = is(TypeObject) && err == nil
+		ok = s.Type == TypeObject && err == nil
 	}
 	if !ok {
 		return fmt.Sprintf("must be %s, not %s", aType[s.Type], foreign.CleanTo(fmt.Sprint(v), 60))
@@ -256,7 +255,6 @@ func (s Setting) check(v any) string {
 
 var aType = map[Type]string{
 	TypeString: "a string", TypeNumber: "a number", TypeBool: "a bool", TypeList: "a list", TypeObject: "an object, such as { name = value }",
-	TypeAny: "text, a number, a bool, a list or an object",
 }
 
 // textOf is a value in the form of a flag or a variable. Numbers never have an exponent,

@@ -64,7 +64,11 @@ func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	case path != "":
 		s["type"] = []string{"object", "null"} // an empty body may be left out
 	}
-	w.chooseSettings(s, d)
+	if a := d.Attr("settings"); a != nil && d.Settings != nil {
+		s["properties"].(Object)[a.Name] = Object{
+			"description": attrText(*a), "anyOf": []any{w.settings(d.Settings), refTo("template"), Object{"type": "null"}},
+		}
+	}
 	return s
 }
 
@@ -216,32 +220,4 @@ func (w *schemaWriter) settings(list []plans.Attr) Object {
 		properties[a.Name] = w.attr(a, &BlockDoc{})
 	}
 	return Object{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
-// chooseSettings makes s, the body of d, accept only the settings of the kind, unless it
-// contains a block that adds others, or a dynamic block, which may make one.
-func (w *schemaWriter) chooseSettings(s Object, d *BlockDoc) {
-	a := d.Attr("settings")
-	var adding []any
-	for _, b := range d.Blocks {
-		if b.AddsSettings {
-			adding = append(adding, Object{"required": []string{b.Type}})
-		}
-	}
-	if a == nil || d.Settings == nil || adding == nil {
-		return
-	}
-	settings := func(options Object) Object {
-		return Object{"properties": Object{a.Name: Object{"anyOf": []any{options, refTo("template"), Object{"type": "null"}}}}}
-	}
-	// Something in the plan adds others, or gives those of the same name another type: the
-	// known ones are offered.
-	known := Object{}
-	for _, a := range d.Settings {
-		known[a.Name] = Object{"description": attrText(a)}
-	}
-	s["properties"].(Object)[a.Name] = Object{"description": attrText(*a)}
-	s["if"] = Object{"anyOf": append(adding, Object{"required": []string{DynamicType}})}
-	s["then"] = settings(Object{"type": "object", "properties": known})
-	s["else"] = settings(w.settings(d.Settings))
 }

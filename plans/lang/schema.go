@@ -38,8 +38,6 @@ type BlockDoc struct {
 	Kinds map[string]*BlockDoc
 	// Settings are what the settings attribute accepts; nil is anything.
 	Settings []plans.Attr
-	// AddsSettings means that the block makes its engine accept further settings.
-	AddsSettings bool
 	// Example is a snippet that is valid wherever the block is allowed.
 	Example string
 }
@@ -215,7 +213,7 @@ func (d *BlockDoc) WithParts(parts map[string]plans.Part) *BlockDoc {
 	c.Blocks = slices.Clone(d.Blocks)
 	for _, kind := range KeysOf(parts) {
 		p := parts[kind]
-		b := &BlockDoc{Type: kind, Times: p.Times, Doc: p.Doc, Attrs: p.Attrs, Example: p.Example, AddsSettings: p.AddsSettings}
+		b := &BlockDoc{Type: kind, Times: p.Times, Doc: p.Doc, Attrs: p.Attrs, Example: p.Example}
 		if p.Label != "" {
 			b.Labels = []Label{{Name: "name", Doc: p.Label}}
 		}

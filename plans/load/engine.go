@@ -185,18 +185,12 @@ func (l *loader) extended(e *plans.Engine) (known accepted, observed []plans.Obs
 	}
 	observed = slices.Clone(kind.Observed)
 	for _, word := range lang.KeysOf(e.Parts) {
-		extends := l.reg.EngineParts[word].Extends
-		if extends == nil {
+		observes := l.reg.EngineParts[word].Observes
+		if observes == nil {
 			continue
 		}
 		for _, b := range e.Parts[word] {
-			more := extends(b)
-			for _, a := range more.Settings {
-				if known != nil {
-					known[a.Name] = a
-				}
-			}
-			for _, o := range more.Observed {
+			for _, o := range observes(b) {
 				i := slices.IndexFunc(observed, func(old plans.Observed) bool { return old.Name == o.Name })
 				switch {
 				case i < 0 && o.Type == "":

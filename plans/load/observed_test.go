@@ -56,9 +56,9 @@ func observedRegistry() *plans.Registry {
 	}}
 	r.EngineParts = map[string]plans.Part{"observe": {
 		Schema: plans.Schema{Attrs: []plans.Attr{{Name: "type", Type: plans.String}}}, Label: "its name", Times: plans.AnyTimes,
-		Extends: func(b *plans.Block) plans.Extension {
+		Observes: func(b *plans.Block) []plans.Observed {
 			ty, _ := b.Attrs["type"].(string)
-			return plans.Extension{Observed: []plans.Observed{{Name: b.Name, Type: ty}}}
+			return []plans.Observed{{Name: b.Name, Type: ty}}
 		},
 	}}
 	return r

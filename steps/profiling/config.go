@@ -2,7 +2,6 @@ package profiling
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/trace/symbol"
@@ -48,16 +47,8 @@ var categoryPart = plans.Part{
 		Attrs: []plans.Attr{
 			{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs of whole kernel names: unanchored, case-insensitive, `*` matches anything."},
 		},
-		Check: func(b *plans.Block) []plans.AttrError {
-			if !categoryName.MatchString(b.Name) {
-				return []plans.AttrError{{Code: "invalid-name", Summary: "Invalid name", Detail: fmt.Sprintf("Rules read levels.profile.<category>_us, so %q cannot name a category. Use lower-case letters, digits and _.", b.Name)}}
-			}
-			return nil
-		},
 	},
 }
-
-var categoryName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 var Schema = plans.Schema{
 	Asks: true,

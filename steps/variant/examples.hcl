@@ -55,9 +55,9 @@ metadata {
 }
 
 profile {
-  ready_path = "/healthz"
-  settings   = { mxfp4_layers = "--mxfp4-layers", fused = "--fused|--no-fused" }
-  crash      = ["*tactic failed*"]
+  ready_path   = "/healthz"
+  metrics_path = "/metrics"
+  metrics      = { running = "my_requests_running" }
 }
 
 profiler {

@@ -98,17 +98,6 @@ func TestKindsResolve(t *testing.T) {
 			}`,
 			"ollama serve", "OLLAMA_CONTEXT_LENGTH=8192 OLLAMA_HOST=127.0.0.1:{port} OLLAMA_KEEP_ALIVE=-1", "", "gpt-oss:20b", "",
 		},
-		"a profile's settings": {
-			`engine "vllm" "fork" {
-			  model    = "m"
-			  settings = { mxfp4_layers = "moe,qkv", fused = false, depth = 3, quantization = "mxfp4" }
-			  profile {
-			    settings = { mxfp4_layers = "--mxfp4-layers", fused = "--fused|--no-fused", depth = "-d", quantization = "--quant" }
-			  }
-			  env = { FORK = "1" }
-			}`,
-			"vllm serve m --host 127.0.0.1 --port {port} -d 3 --no-fused --mxfp4-layers moe,qkv --quant mxfp4", "FORK=1", "", "m", "",
-		},
 		"a command of the plan's": {
 			`engine "openai" "own" {
 			  model = "m"

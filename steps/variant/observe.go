@@ -88,11 +88,12 @@ observe "fallbacks" {
 			return errs
 		}),
 	},
-	Extends: func(b *plans.Block) (x plans.Extension) {
-		if p, err := patternOf(b); err == nil {
-			x.Observed = []plans.Observed{{Name: p.Name, Type: string(p.Type), Unit: p.Unit}}
+	Observes: func(b *plans.Block) []plans.Observed {
+		p, err := patternOf(b)
+		if err != nil {
+			return nil
 		}
-		return x
+		return []plans.Observed{{Name: p.Name, Type: string(p.Type), Unit: p.Unit}}
 	},
 }
 

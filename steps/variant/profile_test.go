@@ -18,8 +18,6 @@ func TestProfileChangesACopy(t *testing.T) {
 	    ready_path   = "/ready"
 	    metrics_path = "/prom"
 	    metrics      = { running = "fork:running" }
-	    crash        = ["tactic failed"]
-	    harmless     = ["tactic skipped"]
 	    ignore_eos   = false
 	  }
 	}`)
@@ -34,8 +32,6 @@ func TestProfileChangesACopy(t *testing.T) {
 		t.Errorf("metrics %v", k.Metrics)
 	case k.Ask.IgnoreEOS || !k.Ask.Usage:
 		t.Errorf("ask %v", k.Ask)
-	case k.Crashes[0].Glob != "tactic failed" || k.Harmless[0] != "tactic skipped":
-		t.Errorf("crashes %v, harmless %v", k.Crashes[0], k.Harmless[0])
 	}
 	after, _ := kinds.Lookup("vllm")
 	if fmt.Sprint(before) != fmt.Sprint(after) {
@@ -59,9 +55,6 @@ func TestEnginesThatCannotBe(t *testing.T) {
 		"no choice":        {"engine \"llamacpp\" \"e\" {\n model = \"x.gguf\"\n settings = { attention_backend = \"fa3\" }\n}", "attention_backend must be one of on, off"},
 		"unknown setting":  {vllm("model = \"m\"\n settings = { max_num_seq = 2 }"), "Did you mean"},
 		"a page":           {profile(`ready_path = "health"`), `write "/health"`},
-		"contains nothing": {profile(`ready_contains = "ok"`), `Add ready_path`},
-		"no flag":          {profile(`settings = { a = "b c" }`), `Setting a needs a flag`},
-		"a glob":           {profile(`crash = ["*"]`), `matches every line`},
 		"a knob's setting": {vllm(`model = "m"`) + knob, `has no setting "fused"`},
 		"a knob before it": {knob + vllm(`model = "m"`), `has no setting "fused"`},
 	}
@@ -87,20 +80,5 @@ func TestEnginesThatNeedNoModel(t *testing.T) {
 		if res := load.Bytes("plan.hcl", []byte(src), enginesOnly(), load.Options{}); !res.OK() {
 			t.Errorf("%s: %v", name, res.Diagnostics.Errs())
 		}
-	}
-}
-
-// A knob may set what a profile adds, wherever it stands.
-func TestKnobsMaySetWhatAProfileAdds(t *testing.T) {
-	spec := specOf(t, `knob "fused" {
-	  default = "on"
-	  value "on" { settings = { fused = true } }
-	}
-	engine "vllm" "fork" {
-	  model = "m"
-	  profile { settings = { fused = "--fused|--no-fused" } }
-	}`)
-	if got := spec.Command[len(spec.Command)-1]; got != "--fused" {
-		t.Errorf("the command ends in %q", got)
 	}
 }

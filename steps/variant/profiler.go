@@ -15,26 +15,15 @@ import (
 var profilerPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc:     "How the level `profile` profiles the engine: with API pages that start and stop a profile, with a profiler around its process, or both. Without the block, the engine's kind decides. Additions to the start apply only to the profiled launch, never to a measured one.",
+		Doc:     "How the level `profile` profiles the engine: with a profiler around its process, instead of the engine's own. It is only in the profiled launch, never in a measured one.",
 		Example: plans.Example(examples, `profiler {`),
 		Attrs:   plans.Attrs(profiler{}),
 		Check: plans.Checked(func(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
-			add := func(attr, detail string, args ...any) {
-				wrong = append(wrong, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid profiler", Detail: fmt.Sprintf(detail, args...)})
-			}
-			for attr, page := range map[string]string{"start": p.Start, "stop": p.Stop} {
-				if page != "" && !strings.HasPrefix(page, "/") {
-					add(attr, "A page of the engine starts with a slash: write %[2]q instead of %[1]q.", page, "/"+page)
-				}
-			}
-			if (p.Start == "") != (p.Stop == "") {
-				add("", "A started profile must be stopped: write both start and stop, or neither.")
-			}
-			if p.Start == "" && p.Body != "" {
-				add("body", "It is the body for start, which is missing. Add start.")
-			}
-			if len(p.Wrap) > 0 && !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
-				add("wrap", "It lacks %s, the folder where profiles are expected. Add for example \"-o\", \"%s/engine\".", kinds.ProfileFolder, kinds.ProfileFolder)
+			if !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
+				wrong = append(wrong, plans.AttrError{
+					Attr: "wrap", Code: "invalid-value", Summary: "Invalid profiler",
+					Detail: fmt.Sprintf("It lacks %[1]s, the folder where profiles are expected. Add for example \"-o\", \"%[1]s/engine\".", kinds.ProfileFolder),
+				})
 			}
 			return wrong
 		}),
@@ -43,12 +32,7 @@ var profilerPart = plans.Part{
 
 // profiler is the block as a plan has it.
 type profiler struct {
-	Wrap  []string          `hcl:"wrap,optional" doc:"Command that goes before the engine's own, which becomes its arguments. '{profile}' is the folder for profiles as the engine sees it. The engine is profiled from start to end, and requests are told apart by the clock. Only for a process."`
-	Args  []string          `hcl:"args,optional" doc:"Added to the engine's command, instead of the kind's arguments."`
-	Env   map[string]string `hcl:"env,optional" doc:"Added to its environment, instead of the kind's variables."`
-	Start string            `hcl:"start,optional" doc:"Page that starts a profile on POST, instead of the kind's."`
-	Stop  string            `hcl:"stop,optional" doc:"Page that stops it."`
-	Body  string            `hcl:"body,optional" doc:"Body for 'start', as JSON."`
+	Wrap []string `hcl:"wrap" doc:"Command that goes before the engine's own, which becomes its arguments. '{profile}' is the folder for profiles as the engine sees it. The engine is profiled from start to end, and requests are told apart by the clock. Only for a process."`
 }
 
 // Profiler is how profiles are taken of a variant.
@@ -61,8 +45,8 @@ type Profiler struct {
 // Any reports whether there is any way to take one.
 func (p Profiler) Any() bool { return p.Start != "" || len(p.Wrap) > 0 }
 
-// ProfilerOf is how profiles are taken of an engine of a plan: as its kind does, or as
-// its profiler block says.
+// ProfilerOf is how profiles are taken of an engine of a plan: as its kind does, or by the
+// wrapper in its profiler block.
 func ProfilerOf(e *plans.Engine) (p Profiler, err error) {
 	kind, ok := kinds.Lookup(e.Kind)
 	if !ok {
@@ -76,17 +60,7 @@ func ProfilerOf(e *plans.Engine) (p Profiler, err error) {
 	if err := e.Parts["profiler"][0].Decode(&own); err != nil {
 		return p, err
 	}
-	if len(own.Wrap) > 0 || own.Start != "" {
-		p.Profiler = kinds.Profiler{Start: own.Start, Stop: own.Stop, Body: own.Body}
-	}
-	p.Wrap = own.Wrap
-	if own.Args != nil {
-		p.Args = own.Args
-	}
-	if own.Env != nil {
-		p.Env = own.Env
-	}
-	return p, nil
+	return Profiler{Wrap: own.Wrap}, nil
 }
 
 // profilesInside is the container's path of the folder for profiles.
