@@ -450,8 +450,8 @@ engine:
         - b: {path: .., paths: [csrc]}
     forked:
       model: m
-      settings: {layers: all, max_num_seqs: 2, enforce_eager: maybe}
-      profile: {settings: {layers: --layers, enforce_eager: --eager}}
+      settings: {max_num_seqs: 2, enforce_eager: true}
+      profile: {ready_path: /ready}
       exec: {container: dev}
       caches: {state: cold, dir: /c, mount: /c}
   openai:
@@ -507,7 +507,7 @@ func TestSchemaKnowsParts(t *testing.T) {
 		{"better: higher", "better: more"},
 		{"timeout: 5m", "timeout: soon"},
 		{"profile: {", "tree: {"},
-		{"settings: {layers: --layers, ", "settings: {layers: [--layers], "},
+		{"profile: {ready_path: ", "profile: {ready: "},
 	} {
 		text := strings.Replace(partsInYAML, c.old, c.mistake, 1)
 		if c.mistake == "endpoint: {far: {" {
