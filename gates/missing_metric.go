@@ -50,7 +50,7 @@ func absentIn(metrics map[string]measure.Summary, cell, name string) verdict.Rea
 	m, known := measure.LookupIn(name, measure.PerRequest)
 	_, responded := of["ttfr"]
 	_, wrote := of["ttft"]
-	prefill, decode := name == "pp" || name == "pp_corrected", name == "tg" || name == "tpot" || name == "itl"
+	prefill, decode := name == "pp", name == "tg" || name == "tpot" || name == "itl"
 	prompts, counted := of["prompt_tokens"]
 	cached, said := of["cached_tokens"]
 	tokens, written := of["output_tokens"]

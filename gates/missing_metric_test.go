@@ -41,7 +41,6 @@ func TestAbsent(t *testing.T) {
 		"no text":           {same(func(s *measure.Sample) { s.Events[0].Kind = measure.KindOther }, 5), "chat.tg", "no answer had any text"},
 		"failed":            {same(func(s *measure.Sample) { s.Err = "reset" }, 5, 9), "chat.tg", "all 2 requests failed"},
 		"not sent":          {nil, "deep.tg", "nothing of deep was measured in it"},
-		"no correction":     {same(nil, 5, 9), "chat.pp_corrected", "it needs the evidence of pp, and a workload with a latency correction"},
 		"two of another":    {same(nil, 5, 9), "chat.tokens_per_joule", "it needs the evidence of energy_j and tg_total"},
 		"of the launch":     {nil, "engine.startup_s", "it needs a launch that became ready"},
 		"of the GPUs":       {nil, "gpu.energy_j", "it needs readings of the power of every GPU in use"},

@@ -16,8 +16,8 @@ type sample struct {
 	arm      Arm
 	values   []float64
 	requests int
-	// unit and correction are the same in all its launches.
-	unit, correction string
+	// unit is the same in all its launches.
+	unit string
 }
 
 // collect takes one statistic from every launch of an arm. A launch without it makes the
@@ -25,15 +25,13 @@ type sample struct {
 func collect(a Arm, in *plans.Input) (sample, *absence) {
 	s := sample{arm: a}
 	address := in.LaunchAddress()
-	metric := verdict.Text("metric", address)
 	if !a.Lost.IsZero() {
 		return s, unknown(a.Lost)
 	}
 	if len(a.Launches) == 0 {
 		return s, &absence{verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(a.Name), unmeasured: in.Unsent == nil}
 	}
-	first := a.Launches[0].Metrics[address]
-	s.unit, s.correction = first.Unit, first.Correction
+	s.unit = a.Launches[0].Metrics[address].Unit
 	s.values = make([]float64, 0, len(a.Launches))
 	for i := range a.Launches {
 		l := &a.Launches[i]
@@ -42,16 +40,11 @@ func collect(a Arm, in *plans.Input) (sample, *absence) {
 		switch {
 		case why != nil:
 			return sample{arm: a}, why
-		case m.Correction != s.correction:
-			return sample{arm: a}, invalid(verdict.Say("launches.corrected_apart",
-				"launch {subject} corrected {metric} by latency mode {is:q}, earlier ones by mode {was:q}: not "+
-					"comparable",
-				metric, verdict.Text("is", m.Correction), verdict.Text("was", s.correction)).On(l.ID))
 		case m.Unit != s.unit:
 			return sample{arm: a}, invalid(verdict.Say("launches.units_apart",
 				"launch {subject} gives {metric} in {is:q}, earlier ones in {was:q}: measure all of them the "+
 					"same way",
-				metric, verdict.Text("is", m.Unit), verdict.Text("was", s.unit)).On(l.ID))
+				verdict.Text("metric", address), verdict.Text("is", m.Unit), verdict.Text("was", s.unit)).On(l.ID))
 		}
 		s.values = append(s.values, v)
 		s.requests += m.Requests
@@ -93,23 +86,14 @@ func valueOf(l *Launch, s measure.Summary, in *plans.Input) (float64, *absence) 
 
 // incomparable says why two arms do not compare; nil if they do.
 func (s sample) incomparable(base sample, in *plans.Input) *absence {
-	args := func(is, was string) []verdict.Arg {
-		return []verdict.Arg{
-			verdict.Text("metric", in.LaunchAddress()), verdict.Text("is", is), verdict.Text("was", was),
-			verdict.Text("against", base.arm.Name),
-		}
+	if s.unit == base.unit {
+		return nil
 	}
-	switch {
-	case s.unit != base.unit:
-		return invalid(verdict.Say("arms.units_apart",
-			"launches of {subject} give {metric} in {is:q}, those of {against} in {was:q}: measure both the same "+
-				"way", args(s.unit, base.unit)...).On(s.arm.Name))
-	case s.correction != base.correction:
-		return invalid(verdict.Say("arms.corrected_apart",
-			"launches of {subject} corrected {metric} by latency mode {is:q}, those of {against} by mode "+
-				"{was:q}: not comparable", args(s.correction, base.correction)...).On(s.arm.Name))
-	}
-	return nil
+	return invalid(verdict.Say("arms.units_apart",
+		"launches of {subject} give {metric} in {is:q}, those of {against} in {was:q}: measure both the same "+
+			"way",
+		verdict.Text("metric", in.LaunchAddress()), verdict.Text("is", s.unit), verdict.Text("was", base.unit),
+		verdict.Text("against", base.arm.Name)).On(s.arm.Name))
 }
 
 // digests adds those of the raw samples that the values rest on.

@@ -18,11 +18,6 @@ func TestBadLaunches(t *testing.T) {
 		s.Unit = unit
 		a.Launches[i].Metrics["chat.tg"] = s
 	}
-	correction := func(a *Arm, i int, mode string) {
-		s := a.Launches[i].Metrics["chat.tg"]
-		s.Correction = mode
-		a.Launches[i].Metrics["chat.tg"] = s
-	}
 	for _, c := range []struct {
 		name, rule string
 		change     func(f *Feature)
@@ -59,12 +54,6 @@ func TestBadLaunches(t *testing.T) {
 				unit(&f.Parent, i, "")
 			}
 		}, "invalid", false, `launches of f give chat.tg in "tok/s", those of baseline in ""`},
-		{"corrections of launches", "chat.tg >= 1", func(f *Feature) { correction(&f.Candidate, 1, "api") }, "invalid", false, `launch f.2 corrected chat.tg by latency mode "api"`},
-		{"corrections of arms", "chat.tg.gain >= 0.1", func(f *Feature) {
-			for i := range f.Parent.Launches {
-				correction(&f.Parent, i, "api")
-			}
-		}, "invalid", false, `launches of f corrected chat.tg by latency mode "", those of baseline by mode "api"`},
 		{"stale", "chat.tg >= 50 or chat.tg.gain > 0.214", func(f *Feature) { f.Candidate.Launches[0].Stale = true }, "inconclusive", false, "not fresh starts"},
 		{"too large", "chat.tg.delta >= 1", func(f *Feature) {
 			for i := range f.Parent.Launches {

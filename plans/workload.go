@@ -57,12 +57,11 @@ type Workload struct {
 	RepetitionPenalty float64 `hcl:"repetition_penalty,optional" group:"sampling" default:"0" min:"0" max:"10" doc:"Divides the score of tokens that came before; 1 changes nothing, 0 does not send it."`
 	TopK              int     `hcl:"top_k,optional" group:"sampling" default:"0" unit:"tokens" min:"0" max:"10000000" doc:"Sample from this many of the likeliest tokens; 0 does not send it."`
 	// SLO are the limits of a good request by metric: "ttft", "tpot", "itl", "e2e".
-	SLO               map[string]time.Duration
-	LatencyCorrection string `hcl:"latency_correction,optional" group:"judging" oneof:"none|api|generation" default:"none" doc:"Latency that pp_corrected subtracts from the time to the first token, as llama-benchy does: the time of a call that generates nothing (api) or one token (generation)."`
-	SameTexts         bool   `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Send all arms of a round the same texts, each after a unique prefix: for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
-	Coherence         string `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so garbage cannot win: absolute checks each answer, baseline requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
-	Retries           int    `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"How often a request is retried when the engine defers it (status 429 or 503 with Retry-After). The time counts."`
-	MaxErrors         int    `hcl:"max_errors,optional" group:"judging" default:"0" unit:"requests" min:"0" max:"1000000" doc:"How many measured requests of a cell can fail before the launch does."`
+	SLO       map[string]time.Duration
+	SameTexts bool   `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Send all arms of a round the same texts, each after a unique prefix: for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
+	Coherence string `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so garbage cannot win: absolute checks each answer, baseline requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
+	Retries   int    `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"How often a request is retried when the engine defers it (status 429 or 503 with Retry-After). The time counts."`
+	MaxErrors int    `hcl:"max_errors,optional" group:"judging" default:"0" unit:"requests" min:"0" max:"1000000" doc:"How many measured requests of a cell can fail before the launch does."`
 	// MaxLag is 0 if the kind of engine decides.
 	MaxLag time.Duration `hcl:"max_lag,optional" group:"judging" doc:"How late the measuring client can send or wake (99th percentiles) before its measurements are invalid. Without it, 10ms; 100ms for the embedded engine, which shares the client's CPUs."`
 

@@ -166,10 +166,6 @@ var requestMetrics = []Metric{
 			"No latency is subtracted: the time includes the network and the first decode step. "+
 			"Tokens of a context that was not cached count, because they are computed: only after a cached context is the depth excluded. "+
 			"A request that was resent has none, because the start of its prefill is unknown."),
-	define(Metric{Name: "pp_corrected", Unit: "tok/s", Better: Higher, Facet: OfFirstText},
-		"the evidence of pp, and a workload with a latency correction",
-		"pp with a measured latency subtracted from its time: that of a request that does nothing (api), or generates one token (generation). "+
-			"Absent if the latency is not smaller than the time. Numbers with different corrections are not comparable."),
 	define(Metric{Name: "ttfr", Unit: "ms", Better: Lower, Facet: OfFirstText},
 		"a data event",
 		"Time to first response: from the send to the first data event, which may be empty (the role chunk of a chat)."+sinceScheduled),

@@ -10,7 +10,6 @@ import (
 const wantCatalogue = `
 request tg tok/s higher
 request pp tok/s higher
-request pp_corrected tok/s higher
 request ttfr ms lower
 request ttft ms lower
 request ttft_own ms lower

@@ -223,38 +223,13 @@ func TestDeriveInCell(t *testing.T) {
 			CellRun{},
 			Values{"queue": nil, "retries": nil, "context_tokens": nil},
 		},
-		{
-			"an API latency", plain,
-			CellRun{Correction: "api", Latency: 20 * msec},
-			Values{"ttft": {100}, "pp": {1000}, "pp_corrected": {1250}},
-		},
-		{
-			"an open loop's latency is subtracted once", opened(sent(plain, 0, 0, 50)),
-			CellRun{Correction: "generation", Latency: 20 * msec},
-			Values{"ttft": {150}, "pp_corrected": {1250}},
-		},
-		{
-			"a latency as long as the time corrects nothing", plain,
-			CellRun{Correction: "api", Latency: 100 * msec},
-			Values{"ttft": {100}, "pp": {1000}, "pp_corrected": nil},
-		},
-		{
-			"no correction was asked for", plain,
-			CellRun{Correction: "none", Latency: 20 * msec},
-			Values{"pp_corrected": nil},
-		},
-		{
-			"a correction that was not measured", plain,
-			CellRun{Correction: "api"},
-			Values{"pp_corrected": nil},
-		},
 		{"a short answer", asked, CellRun{ExactOutput: true}, Values{"shortfall": {2}}},
 		{"an answer with a token too many", func() Sample { s := asked; s.OutputTokens = s.RequestedOutput + 1; return s }(), CellRun{ExactOutput: true}, Values{"shortfall": {-1}}},
 		{"a short answer that ended by itself", asked, CellRun{}, Values{"shortfall": nil}},
 		{
 			"a request that was put off has no prefill time", again,
-			CellRun{Correction: "api", Latency: msec},
-			Values{"pp": nil, "pp_corrected": nil, "ttft": {100}, "retries": {2}},
+			CellRun{},
+			Values{"pp": nil, "ttft": {100}, "retries": {2}},
 		},
 		{"a context that may have been cached", behind(plain, 60), CellRun{}, Values{"pp": nil}},
 		{"a context of its own", behind(plain, 60), CellRun{UniqueContext: true}, Values{"pp": {1000}}},
@@ -291,11 +266,6 @@ func TestSummarizeLeavesContextsOut(t *testing.T) {
 	context.Context = true
 	if got := summaryOf([]Sample{good, context}, ""); got["ttft"].N != 1 {
 		t.Errorf("ttft of %d requests, want 1", got["ttft"].N)
-	}
-	run := CellRun{Correction: "api", Latency: msec}
-	got := summarize(answersOf([]Sample{good}, run), run)
-	if got["pp_corrected"].Correction != "api" || got["ttft"].Correction != "" {
-		t.Errorf("corrections %q and %q", got["pp_corrected"].Correction, got["ttft"].Correction)
 	}
 }
 

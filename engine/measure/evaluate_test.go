@@ -26,7 +26,7 @@ func invented() Recording {
 	for i, cell := range []string{"chat.c4", "chat.c16"} {
 		run := CellRun{
 			Cell: cell, From: clock, Concurrency: 4 << (2 * i), ExactOutput: true, UniqueContext: true,
-			SLO: map[string]float64{"ttft": 120, "tpot": 15, "itl": 60}, Correction: "api", Latency: 1234567,
+			SLO:   map[string]float64{"ttft": 120, "tpot": 15, "itl": 60},
 			Limit: &Limit{BandwidthGBs: 273, StepGB: 3.5, Requests: 1, LeastGB: 1, PromptGFLOP: 9, Bits: 16, TFLOPs: 125, MostTFLOPs: 500, Room: 1.2},
 		}
 		for n := range 40 {
@@ -92,7 +92,7 @@ func invented() Recording {
 func bits(all map[string]Summary) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for address, s := range all {
-		out[address] = map[string]string{"n": fmt.Sprint(s.N, " ", s.Requests, " ", s.Unit, " ", s.Better, " ", s.Correction)}
+		out[address] = map[string]string{"n": fmt.Sprint(s.N, " ", s.Requests, " ", s.Unit, " ", s.Better)}
 		for stat, v := range s.Stats {
 			out[address][stat] = fmt.Sprintf("%016x %.6g", math.Float64bits(v), v)
 		}
@@ -261,7 +261,6 @@ func TestAgree(t *testing.T) {
 		{"a statistic less", change("host.memory_gb", func(s *Summary) { delete(s.Stats, "max") }), 1e-9, "max"},
 		{"requests", change("chat.c16.itl", func(s *Summary) { s.Requests++ }), 1e-9, "requests"},
 		{"unit", change("chat.c16.tg", func(s *Summary) { s.Unit = "tok/h" }), 1e-9, "unit"},
-		{"correction", change("chat.c4.pp_corrected", func(s *Summary) { s.Correction = "generation" }), 1e-9, "correction"},
 		{"a metric that cannot be derived", change("chat.c4.cached_tokens", func(s *Summary) { s.N = 1 }), 0, "metric"},
 		{"a metric nobody knows", change("gpu.luck", func(s *Summary) { s.N = 1 }), 0, "metric"},
 	} {

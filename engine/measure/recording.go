@@ -68,10 +68,6 @@ type CellRun struct {
 	Rate        float64 `json:"rate,omitempty"`
 	// SLO are the limits in ms for a good request, by metric.
 	SLO map[string]float64 `json:"slo,omitempty"`
-	// Correction is how Latency was measured: "none", "api" or "generation", as in
-	// llama-benchy. Latency is subtracted in the metrics that say so.
-	Correction string        `json:"correction,omitempty"`
-	Latency    time.Duration `json:"latency_ns,omitempty"`
 	// ExactOutput is set if the length of answers was enforced.
 	ExactOutput bool `json:"exact_output,omitempty"`
 	// ByEvents is set if the output tokens of at least one answer are stream events
@@ -130,7 +126,7 @@ func Evaluate(r Recording) map[string]Summary {
 			continue
 		}
 		answers := answersOf(sent[c.Cell], c)
-		for name, s := range summarize(answers, c) {
+		for name, s := range summarize(answers) {
 			out[c.Cell+"."+name] = s
 		}
 		one := single{out: out, prefix: c.Cell + ".", scope: PerCell}
@@ -242,7 +238,7 @@ func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement 
 // numbers are what a summary says, exactly.
 func (s Summary) numbers() map[string]string {
 	out := map[string]string{
-		"unit": s.Unit, "better": string(s.Better), "correction": s.Correction, "n": strconv.Itoa(s.N), "requests": strconv.Itoa(s.Requests),
+		"unit": s.Unit, "better": string(s.Better), "n": strconv.Itoa(s.N), "requests": strconv.Itoa(s.Requests),
 	}
 	for name, x := range s.Stats {
 		out[name] = strconv.FormatFloat(x, 'g', -1, 64)

@@ -183,8 +183,8 @@ type Values map[string][]float64
 // counts, or was sent before it was due.
 func Derive(s Sample) (Values, error) { return derive(s, CellRun{}) }
 
-// derive is Derive with what is known of the sample's cell: the latency to subtract, and
-// whether its context and the length of its answer were as requested.
+// derive is Derive with what is known of the sample's cell: whether its context and the
+// length of its answer were as requested.
 func derive(s Sample, cell CellRun) (Values, error) {
 	if err := check(s); err != nil {
 		return nil, err
@@ -223,10 +223,6 @@ func derive(s Sample, cell CellRun) (Values, error) {
 	v.add("e2e", ms(s.waited()+last.at))
 	if tokens, known := computed(s, cell); known && s.Retries == 0 && first.at > 0 {
 		v.add("pp", float64(tokens)/first.at.Seconds())
-		corrects := cell.Correction != "" && cell.Correction != "none" && cell.Latency > 0
-		if corrects && cell.Latency < first.at {
-			v.add("pp_corrected", float64(tokens)/(first.at-cell.Latency).Seconds())
-		}
 	}
 	if t.textEvents < 2 || s.readLate(t) {
 		return v, nil

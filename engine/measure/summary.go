@@ -22,9 +22,6 @@ type Summary struct {
 	// Requests is the number of requests that the values come from; 0 for a metric of the
 	// launch. Rules call it n_requests.
 	Requests int `json:"requests,omitempty"`
-	// Correction is how the subtracted latency was measured: "api" or "generation"; empty
-	// if none was subtracted. Summaries with different corrections are not comparable.
-	Correction string `json:"correction,omitempty"`
 	// Stats maps "median", "mean", "p99", … to its value. A statistic that the sample is
 	// too small for is absent: absence is never a pass.
 	Stats map[string]float64 `json:"stats"`
@@ -56,7 +53,7 @@ func answersOf(samples []Sample, cell CellRun) []answer {
 // summarize computes the statistics of every per-request metric over the answers of one
 // cell of one launch. A metric that no answer has evidence for is absent, so without good
 // answers there is none. The order of answers does not matter.
-func summarize(answers []answer, cell CellRun) map[string]Summary {
+func summarize(answers []answer) map[string]Summary {
 	values, requests := Values{}, map[string]int{}
 	for _, a := range answers {
 		for name, vs := range a.values {
@@ -73,9 +70,6 @@ func summarize(answers []answer, cell CellRun) map[string]Summary {
 		s.Requests = requests[name]
 		if drift, ok := driftOf(answers, name); ok && !notFinite(drift) {
 			s.Stats[Drift] = drift
-		}
-		if name == "pp_corrected" {
-			s.Correction = cell.Correction
 		}
 		out[name] = s
 	}

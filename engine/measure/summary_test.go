@@ -126,7 +126,7 @@ func TestSummaryProperties(t *testing.T) {
 
 // summaryOf are the statistics of one cell's samples.
 func summaryOf(samples []Sample, cell string) map[string]Summary {
-	return summarize(answersOf(samples, CellRun{Cell: cell}), CellRun{Cell: cell})
+	return summarize(answersOf(samples, CellRun{Cell: cell}))
 }
 
 func TestSummarize(t *testing.T) {
@@ -182,7 +182,7 @@ func TestDrift(t *testing.T) {
 			t.Errorf("%s: %v %v, want %v %v", c.name, got, known, c.want, c.known)
 		}
 	}
-	s := summarize([]answer{at(0, 20), at(1, 20), at(2, 40), at(3, 40)}, CellRun{})["tg"]
+	s := summarize([]answer{at(0, 20), at(1, 20), at(2, 40), at(3, 40)})["tg"]
 	if math.Abs(s.Stats[Drift]-math.Log(0.5)) > 1e-12 || StatOf(Drift).Name != "" {
 		t.Errorf("%+v", s)
 	}

@@ -147,62 +147,6 @@ func TestTokenizeCountsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Times are exact in the bubble: each probe waits as long as its turn specifies.
-func TestLatency(t *testing.T) {
-	for _, mode := range []LatencyMode{LatencyAPI, LatencyGeneration} {
-		t.Run(string(mode), func(t *testing.T) {
-			turn := 0
-			waits := []time.Duration{time.Second, 10 * time.Millisecond, 20 * time.Millisecond, 60 * time.Millisecond}
-			handler := func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				time.Sleep(waits[turn])
-				turn++
-				if r.Method == http.MethodGet && r.URL.Path == "/v1/models" {
-					_, _ = io.WriteString(w, `{"data":[]}`)
-					return
-				}
-				if !strings.Contains(string(body), `"content":"hello"`) || !strings.Contains(string(body), `"max_tokens":1`) {
-					t.Errorf("asked %s", body)
-				}
-				// Anything after the first event is not part of its latency.
-				script(": ping\n\n", delta(`"role":"assistant"`))(w, r)
-				time.Sleep(time.Second)
-				script(delta(`"content":"a"`), end)(w, r)
-			}
-			inBubble(t, handler, func(t *testing.T, c *Client) {
-				if mean, err := c.Latency(t.Context(), mode); err != nil || mean != 30*time.Millisecond {
-					t.Errorf("mean %v, %v", mean, err)
-				}
-			})
-		})
-	}
-}
-
-func TestLatencyThatCannotBeMeasured(t *testing.T) {
-	asked := 0
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if asked++; asked == 3 || r.Method == http.MethodPost {
-			http.Error(w, "gone", http.StatusNotFound)
-			return
-		}
-		_, _ = io.WriteString(w, `{}`)
-	})
-	var status *StatusError
-	if mean, err := c.Latency(t.Context(), LatencyAPI); mean != 0 || !errors.As(err, &status) || !strings.Contains(err.Error(), "probe 3 of 4") {
-		t.Errorf("a probe that fails: %v, %v", mean, err)
-	}
-	if _, err := c.Latency(t.Context(), LatencyGeneration); !errors.As(err, &status) {
-		t.Errorf("no chat: %v", err)
-	}
-	if _, err := c.Latency(t.Context(), "ping"); err == nil || !strings.Contains(err.Error(), `"ping"`) {
-		t.Errorf("an unknown mode: %v", err)
-	}
-	asked = 0
-	if mean, err := c.Latency(t.Context(), LatencyNone); mean != 0 || err != nil || asked != 0 {
-		t.Errorf("none: %v, %v after %d requests", mean, err, asked)
-	}
-}
-
 // An engine that counts on its own page, with its own names.
 func TestTokenizeElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -253,60 +253,6 @@ func (c *Client) newRequest(ctx context.Context, method, path string, payload []
 	return req, nil
 }
 
-// LatencyMode is which latency is measured, as in llama-benchy, whose numbers are
-// corrected by it. Numbers of different modes do not compare.
-type LatencyMode string
-
-const (
-	// LatencyNone measures nothing: 0.
-	LatencyNone LatencyMode = "none"
-	// LatencyAPI is the time of GET /v1/models, from the send to the end of the
-	// answer: the network and the server, without the model.
-	LatencyAPI LatencyMode = "api"
-	// LatencyGeneration is the time from the send of a chat with the message "hello" and
-	// one token to generate to its first event, whatever that holds. llama-benchy stops
-	// at the first line, which may be a comment. The message is the same each time: a
-	// prefix cache may apply.
-	LatencyGeneration LatencyMode = "generation"
-)
-
-// latencyProbes is llama-benchy's number of probes. latencyLimit bounds one: anything longer
-// is not a latency to correct by.
-const latencyProbes, latencyLimit = 3, time.Minute
-
-// Latency is the mean of three probes, one after the other. One more precedes them
-// uncounted, so no connection is opened within the others and nothing is compiled:
-// llama-benchy has sent other requests by then. Where it leaves out failed probes and takes
-// 0 if all fail, a failed probe is an error here.
-func (c *Client) Latency(ctx context.Context, mode LatencyMode) (time.Duration, error) {
-	var sum time.Duration
-	for i := range latencyProbes + 1 {
-		var took time.Duration
-		var err error
-		switch sent := time.Now(); mode {
-		case LatencyNone:
-			return 0, nil
-		case LatencyAPI:
-			_, err = c.ask(ctx, http.MethodGet, "/v1/models", nil, latencyLimit)
-			took = time.Since(sent)
-		case LatencyGeneration:
-			s, failed := c.Stream(ctx, Request{API: Chat, Prompt: "hello", MaxTokens: 1, Timeouts: Timeouts{Total: latencyLimit}})
-			if err = failed; err == nil {
-				took = s.Events[0].At
-			}
-		default:
-			return 0, fmt.Errorf("unknown latency mode %q: use %q, %q or %q", mode, LatencyNone, LatencyAPI, LatencyGeneration)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("measuring the latency %q, probe %d of %d: %w", mode, i+1, latencyProbes+1, err)
-		}
-		if i > 0 {
-			sum += took
-		}
-	}
-	return sum / latencyProbes, nil
-}
-
 // Tokenizer is a page that counts the tokens of a text.
 type Tokenizer struct {
 	// Path of the page, and Field for the text in the request.

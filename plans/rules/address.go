@@ -35,11 +35,8 @@ func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, 
 		return nil, Wrong("invalid-address", "Which cell?", "Workload %q has several cells; put one of %s before the metric.", name, addresses(cells))
 	}
 	w := ns.Workloads[name]
-	switch short, corrected := strings.CutSuffix(m.Name, "_corrected"); {
-	case (m.Name == "goodput" || m.Name == "slo_attainment") && len(w.SLO) == 0:
+	if (m.Name == "goodput" || m.Name == "slo_attainment") && len(w.SLO) == 0 {
 		return nil, Wrong("not-measured", "Workload has no SLO", "%s counts requests within limits, and workload %q declares none. Add an slo block, such as slo { ttft = \"300ms\" }, on separate lines.", m.Name, w.Name)
-	case corrected && w.LatencyCorrection == "none":
-		return nil, Wrong("not-measured", "No latency correction", "Workload %q has no latency correction, so it has no %s. Use %s, or set latency_correction.", w.Name, m.Name, short)
 	}
 	return ns.metric(in, cells[0].Address, m, rest)
 }

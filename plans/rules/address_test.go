@@ -304,8 +304,6 @@ func TestAddressesOfCells(t *testing.T) {
 		"engine.memory_gb < 5":                   " memory_gb median GB",
 		"gpu.memory_gb.delta < 5":                "gpu memory_gb median GB",
 		"gpu.power_w < host.cpu_share":           "error Units do not match: ",
-		"serving.r1.pp_corrected > 1":            "serving.r1 pp_corrected median tok/s",
-		"random.pp_corrected > 1":                "error No latency correction: Use pp,",
 		"random.tg > 5":                          "random tg median tok/s",
 	} {
 		res := withRule(t, rule, "")

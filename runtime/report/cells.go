@@ -42,7 +42,6 @@ var headline = []struct {
 	{"tg_of_limit", "mean", "tg_of_limit", true},
 	{"pp", "median", "pp", true},
 	{"pp_of_limit", "mean", "pp_of_limit", true},
-	{"pp_corrected", "median", "pp_corrected", true},
 	{"ttft", "median", "ttft", true},
 	{"itl", "p99", "itl p99", true},
 	{"e2e", "median", "e2e", true},

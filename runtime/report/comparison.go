@@ -66,12 +66,6 @@ func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Te
 	d.Old, _ = sampleOf(old, address, c.Stat)
 	d.New, _ = sampleOf(new, address, c.Stat)
 	d.Unit, d.Better = cmp.Or(d.New.Unit, d.Old.Unit), cmp.Or(d.New.Better, d.Old.Better)
-	corrections := map[string]bool{}
-	for _, l := range all {
-		if _, has := l.Metrics[address].Stats[c.Stat]; has {
-			corrections[l.Metrics[address].Correction] = true
-		}
-	}
 	was, wasSent := runOf(old, cell)
 	is, isSent := runOf(new, cell)
 	sent := c.Cell == "" && wasSent && isSent // else it is no cell, or nothing is known of it
@@ -79,9 +73,7 @@ func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Te
 	case sent && Sent(old, cell) != Sent(new, cell):
 		d.Why = verdict.Say("compare.sent", "not compared in {subject}: it was sent {was} and {is}",
 			verdict.Text("was", Sent(old, cell)), verdict.Text("is", Sent(new, cell))).On(cell)
-	case sent && (was.Correction != is.Correction || was.ExactOutput != is.ExactOutput || was.ByEvents != is.ByEvents):
-		d.Why = verdict.New(code.MeasuredApart).On(cell)
-	case len(corrections) > 1:
+	case sent && (was.ExactOutput != is.ExactOutput || was.ByEvents != is.ByEvents):
 		d.Why = verdict.New(code.MeasuredApart).On(cell)
 	case d.Old.N()+d.New.N() < len(all) || len(old) == 0 || len(new) == 0:
 		d.Why = verdict.Say("compare.lacking", "not every launch has it") // the missing one might have been the bad one

@@ -136,7 +136,7 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 		Redact: func(all []measure.Sample) { record.Redact(all, st.Lab.Redact) },
 	}, []*plans.Workload{{
 		Name: "check", API: string(st.API), PromptTokens: []int{64}, OutputTokens: []int{64}, Requests: 3, Concurrency: []int{1}, Turns: 1,
-		IgnoreEOS: true, LatencyCorrection: string(openai.LatencyNone), Coherence: "off", MaxLag: time.Minute,
+		IgnoreEOS: true, Coherence: "off", MaxLag: time.Minute,
 		RequestTimeout: checkLimit, FirstTimeout: checkLimit, StallTimeout: checkLimit,
 	}})
 	c.Notes = taken.Notes

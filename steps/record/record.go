@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -177,10 +176,6 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	if err != nil {
 		return err
 	}
-	latency, err := client.Latency(ctx, openai.LatencyMode(w.LatencyCorrection))
-	if err != nil {
-		return fmt.Errorf("%w; the engine does not support this mode: choose another (none, api or generation)", err)
-	}
 	p := LoadPlan(w, cell)
 	p.Prompts = prompts
 	// Some servers refuse a request with an unknown field.
@@ -219,9 +214,9 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	run := measure.CellRun{
 		Cell: cell.Address, From: result.From, To: result.To,
 		Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
-		Correction: w.LatencyCorrection, UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
-		ExactOutput: p.Request.IgnoreEOS, Latency: latency,
-		Prompts: measure.PromptLengths{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},
+		UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
+		ExactOutput: p.Request.IgnoreEOS,
+		Prompts:     measure.PromptLengths{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},
 	}
 	for metric, limit := range w.SLO {
 		if run.SLO == nil {

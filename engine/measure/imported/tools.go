@@ -72,7 +72,7 @@ var benchyFields = []field{
 func readBenchy(f *File, n node) {
 	f.Version, f.Model, f.Date = n.member("version").text(), n.member("model").text(), n.member("timestamp").text()
 	latency, _ := n.member("latency_ms").amount()
-	f.note("pp_throughput and est_ppt are corrected by a latency of %.3g ms (mode %q); they only compare with mxflow's pp_corrected of the same mode",
+	f.note("pp_throughput and est_ppt are corrected by a latency of %.3g ms (mode %q), so they do not compare with mxflow's pp and ttft",
 		latency, n.member("latency_mode").text())
 	f.note("std is the population standard deviation (divisor n), over requests to one server")
 	for _, b := range n.member("benchmarks").list() {

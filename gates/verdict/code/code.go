@@ -274,8 +274,7 @@ var (
 
 	// MeasuredApart: the cell Subject was measured in two ways.
 	MeasuredApart = Of("compare.measured",
-		"not compared in {subject}: it was measured in two ways (latency correction, enforced lengths or how "+
-			"tokens are counted)")
+		"not compared in {subject}: it was measured in two ways (enforced lengths or how tokens are counted)")
 	// SideDiffers: the entry Subject of the environment. Values: was, is.
 	SideDiffers = Of("compare.environment", "{subject} was {was}{was!unknown}, is {is}{is!unknown}")
 

@@ -165,7 +165,7 @@ func (b *Request) workload(run int) *plans.Workload {
 	w.PromptTokens, w.PromptList, w.OutputTokens, w.OutputList = b.PP, true, b.TG, true
 	w.Depth, w.DepthList = b.Depth, true
 	w.Requests, w.Warmup, w.API, w.Seed = b.Requests, b.Warmup, b.API, (b.Seed+run)&0x7fffffff
-	w.IgnoreEOS, w.LatencyCorrection, w.SLO = !b.EOS, "none", b.limits
+	w.IgnoreEOS, w.SLO = !b.EOS, b.limits
 	w.RequestTimeout, w.FirstTimeout, w.StallTimeout = patience, patience, patience
 	w.Coherence = "off"
 	if b.EOS && b.Coherence != "off" {

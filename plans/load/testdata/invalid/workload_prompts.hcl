@@ -9,7 +9,6 @@ workload "numbers" {
   top_k              = -1 # ERROR: Invalid top_k
   min_p              = 2 # ERROR: Invalid min_p
   repetition_penalty = -1 # ERROR: Invalid repetition_penalty
-  latency_correction = "ping" # ERROR: Invalid latency_correction
   coherence          = "none" # ERROR: Invalid coherence
   retries            = -1 # ERROR: Invalid retries
   max_errors         = 0.5 # ERROR: Invalid max_errors

@@ -47,8 +47,6 @@ workload "serving" {
   max_errors      = 1
   max_lag         = "5ms"
 
-  latency_correction = "generation"
-
   prompt_lengths {
     distribution = "lognormal"
     mean         = 512
