@@ -28,9 +28,10 @@ type Event struct {
 	Again         int    `json:"again,omitempty"`
 	LaunchID      string `json:"launch_id,omitempty"`
 	// Request counts from 1 of Requests within a launch.
-	Request  int      `json:"request,omitempty"`
-	Requests int      `json:"requests,omitempty"`
-	Loading  *Loading `json:"loading,omitempty"`
+	Request  int `json:"request,omitempty"`
+	Requests int `json:"requests,omitempty"`
+	// Log is the last line that a starting engine wrote, safe to print.
+	Line string `json:"line,omitempty"`
 	// Look is the state of the tests of Feature, in looked.
 	Look    *Look            `json:"look,omitempty"`
 	Action  Action           `json:"action,omitempty"`
@@ -75,13 +76,6 @@ const (
 	// Measure does the node's work.
 	Measure Action = "measure"
 )
-
-type Loading struct {
-	// Stage is the current stage, named by the engine's kind; empty if unknown.
-	Stage string `json:"stage,omitempty"`
-	// Log is the last line that the engine wrote, safe to print.
-	Log string `json:"log,omitempty"`
-}
 
 // Look is the state of a feature's tests after a round of its session.
 type Look struct {

@@ -70,7 +70,7 @@ A rule that was relaxed after its launches were seen is measured again.`,
 			}
 			v := &view.Preview{Plan: p, States: shown, Estimate: apply.EstimateOf(p, apply.LaunchHistoryOf(st), shown), Changes: changesOf(st, p, vars)}
 			if p.Baseline != nil {
-				v.Baseline, _, _ = lab.VariantSpec(p.Baseline.Engine, p.DefaultKnobs()) // only shown
+				v.Baseline, _ = lab.BaselineSpec() // only shown
 			}
 			if a.json {
 				a.printJSON(v.JSON())

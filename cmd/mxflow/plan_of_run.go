@@ -111,16 +111,6 @@ func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
 	return p, nil
 }
 
-// asRun are the options that load a plan with what the newest run recorded of variables and
-// environment; before the first run, or with vars, with what is given now.
-func asRun(st *store.Store, vars []load.Given) load.Options {
-	if st == nil || len(st.Runs()) == 0 || len(vars) > 0 {
-		return load.Options{Inputs: vars}
-	}
-	runs := st.Runs()
-	return load.Options{As: replay.New(st, steps.Registry(), nil).RecordedInputs(runs[len(runs)-1].ID)}
-}
-
 // recordIfAny opens the state directory of a plan; nil if nothing was applied.
 func (a *app) recordIfAny(plan string) (*store.Store, error) {
 	st, err := store.OpenReadOnly(a.stateDir(plan))

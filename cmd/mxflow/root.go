@@ -93,7 +93,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newSealCommand(a),
 		newRetractCommand(a),
 		newProfileCommand(a),
-		newEnvCommand(a),
 		newEngineCommand(a),
 		newImportCommand(a),
 		newMCPCommand(a),

@@ -101,38 +101,3 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
-
-// TestReproduce: env prints what a launch runs, without asking the machine for a port.
-func TestReproduce(t *testing.T) {
-	for _, test := range []struct {
-		spec engine.Spec
-		want string
-	}{
-		{
-			engine.Spec{Command: []string{"--port", "{port}"}, Docker: &engine.Docker{Image: "x:1", GPUs: "all", Port: 9000}},
-			"docker run --rm --init --publish 127.0.0.1:{port}:9000 --gpus all x:1 --port 9000",
-		},
-		{
-			engine.Spec{Command: []string{"--port", "{port}"}, Docker: &engine.Docker{Image: "x:1", Network: "host"}},
-			"docker run --rm --init --network host x:1 --port {port}",
-		},
-		{
-			engine.Spec{
-				Command: []string{"serve", "{config}"}, Config: []byte("a"), ConfigName: "c.yml", Env: map[string]string{"KEY": "1", "LD_X": "2"},
-				Unset: []string{"GONE"}, Docker: &engine.Docker{Image: "x:1", Port: 1, Entrypoint: []string{"a", "b"}},
-			},
-			"docker run --rm --init --publish 127.0.0.1:{port}:1 --mount type=bind,source={config},target=/etc/mxflow/c.yml,readonly " +
-				"--env GONE --env KEY --env LD_X=2 --entrypoint a x:1 b serve /etc/mxflow/c.yml",
-		},
-		{
-			engine.Spec{Unset: []string{"GONE"}, Exec: &engine.Exec{Container: "dev", User: "me", Command: []string{"serve", "{port}"}}},
-			"docker exec --user me dev env -u GONE serve {port}",
-		},
-	} {
-		test.spec.Kind = "openai"
-		c, err := Reproduce(test.spec)
-		if got := strings.Join(c.Argv, " "); err != nil || got != test.want {
-			t.Errorf("%s, %v; want %s", got, err, test.want)
-		}
-	}
-}

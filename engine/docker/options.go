@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
@@ -234,31 +233,4 @@ func (c *Command) exec(spec engine.Spec, argv []string, expand func(string) stri
 	args, err := expanded(argv, expand)
 	c.Argv = append(c.Argv, args...)
 	return err
-}
-
-// Reproduce is the docker command by which a person starts a Spec's engine as a launch
-// does. In it {port} stands for the port on this machine, and {config} for the path of the
-// configuration file: on this machine for a container, in the container for docker exec.
-func Reproduce(spec engine.Spec) (c Command, err error) {
-	kind, failure := spec.Prepare()
-	if failure != nil {
-		return c, failure
-	}
-	if spec.Exec != nil {
-		c.Argv = []string{"docker", "exec"}
-		if len(spec.Command) == 0 {
-			spec.Command = spec.Exec.Command
-		}
-		return c, c.exec(spec, spec.Command, engine.Placeholders(spec.Exec.Port, ""))
-	}
-	c.Argv = []string{"docker", "run", "--rm", "--init"}
-	c.add("--pull", spec.Docker.Pull)
-	port, _, err := portInside(spec, kind)
-	if err != nil {
-		return c, err
-	}
-	if port != 0 && spec.Docker.Network != "host" {
-		c.add("--publish", "127.0.0.1:{port}:"+strconv.Itoa(port))
-	}
-	return c, c.container(spec, port, "{config}")
 }

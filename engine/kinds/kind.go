@@ -59,12 +59,9 @@ type Kind struct {
 	// look like it.
 	Crashes, Aftermath []Signature
 	Harmless           []string
-	// Stages are lines that show the progress of a start to a waiting person. The first
-	// match of a line counts.
-	Stages   []StageLines
-	Metrics  Metrics
-	Tokenize Tokenize
-	Ask      Ask
+	Metrics            Metrics
+	Tokenize           Tokenize
+	Ask                Ask
 	// Profiler is how it takes a profile of itself.
 	Profiler Profiler
 	// MaxLag is the default for how late the measuring client may be; 0 is defaultMaxLag.

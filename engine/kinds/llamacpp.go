@@ -35,7 +35,6 @@ func init() {
 		Crashes:      llamacppCrashes,
 		Aftermath:    llamacppAftermath,
 		Harmless:     llamacppHarmless,
-		Stages:       llamacppStages,
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--metrics"},
 			Names: map[string][]string{
@@ -81,14 +80,6 @@ var llamacppAftermath = []Signature{
 }
 
 var llamacppHarmless = []string{"the full capacity of the model will not be utilized", "is not marked as EOG", "special_eos_id is not in special_eog_ids"}
-
-// llamacppStages: a draft model is loaded after the model, and has its own stages.
-var llamacppStages = []StageLines{
-	{Weights, []string{`loading (?:draft )?model`, `load_tensors:`}},
-	{KVCache, []string{`llama_context: (?:constructing|n_ctx )`, `llama_kv_cache:`}},
-	{WarmUp, []string{`sched_reserve:`, `warming up the model`}},
-	{Serving, []string{`model loaded`}},
-}
 
 // A drafting model is loaded after the model it drafts for, and logs the same lines: the
 // first one is about the served model.

@@ -40,7 +40,6 @@ func init() {
 		},
 		Version: Pattern{Path: "/api/version", JQ: ".version"},
 		Info:    []string{"/api/ps", "/v1/models"},
-		Stages:  llamacppStages,
 		Observe: append(ollamaObserve, slices.DeleteFunc(slices.Clone(llamacppObserve), func(p Pattern) bool { return len(p.Log) == 0 })...),
 		Crashes: append([]Signature{
 			{"cudaMalloc failed: out of memory", OutOfMemory, "The GPU has too little memory: lower max_model_len or max_num_seqs, quantise the KV cache, or use a smaller model."},

@@ -36,12 +36,6 @@ func init() {
 		Crashes:      sglangCrashes,
 		Aftermath:    sglangAftermath,
 		Harmless:     torchHarmless("KV cache pool is full. Retract requests", "crashed with exit code -15"),
-		Stages: []StageLines{
-			{Weights, []string{`Load weight begin`, `Loading .*checkpoint shards`}},
-			{KVCache, []string{`Load weight end`, `KV Cache is allocated`}},
-			{Graphs, []string{`(?i)Capture .*cuda graph begin`, `Capturing (?:batches|num tokens)`}},
-			{Serving, []string{`max_total_num_tokens=`, `Application startup complete`}},
-		},
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--enable-metrics"},
 			// Gauges appear once for each rank of tensor parallelism, so they are not

@@ -39,10 +39,9 @@ func init() {
 		ImageCommand: []string{"main.py", "--model-name", "{model}", "--disable-auth", "true", "--host", "{host}", "--port", "{port}"},
 		Port:         5000,
 		// It wraps its lines at 80 characters unless it writes to a terminal.
-		Env:    map[string]string{"TABBY_LOG_CONSOLE_WIDTH": "1000"},
-		Ready:  []Probe{{Path: "/health"}, {Path: "/v1/model", Contains: `"id"`}},
-		Info:   []string{"/v1/model", "/props"},
-		Stages: []StageLines{{Weights, []string{`Loading model:`}}, {Serving, []string{`Starting OAI API`}}},
+		Env:   map[string]string{"TABBY_LOG_CONSOLE_WIDTH": "1000"},
+		Ready: []Probe{{Path: "/health"}, {Path: "/v1/model", Contains: `"id"`}},
+		Info:  []string{"/v1/model", "/props"},
 		Observe: []Pattern{
 			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Path: "/v1/model", JQ: ".parameters.max_seq_len"},
 			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Path: "/v1/model", JQ: ".parameters.cache_size"},

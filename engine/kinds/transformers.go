@@ -34,8 +34,7 @@ func init() {
 				Hint: "this request loads the model; its log says why that failed",
 			},
 		},
-		Info:   []string{"/v1/models"},
-		Stages: []StageLines{{Weights, []string{`Loading (?:checkpoint shards|weights)`}}},
+		Info: []string{"/v1/models"},
 		Observe: []Pattern{
 			{Name: "attention", Type: TypeString, Doc: "Attention back end, if the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
 			{Name: "attention_fallback", Type: TypeCount, Chosen: true, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},

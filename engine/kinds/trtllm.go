@@ -64,13 +64,6 @@ func init() {
 			{"MPI_ABORT was invoked", Crash, "One rank crashed and took down the others; look further up."},
 		},
 		Harmless: torchHarmless("Attention workspace size is not enough, increase the size"),
-		Stages: []StageLines{
-			{Weights, []string{`LLM Args:`}},
-			{KVCache, []string{`Memory used after loading model weights`, `max tokens in paged KV cache`}},
-			{WarmUp, []string{`Autotuning process`}},
-			{Graphs, []string{`Creating CUDA graph instances`}},
-			{Serving, []string{`Application startup complete`}},
-		},
 		Metrics: Metrics{
 			Path: "/prometheus/metrics",
 			Names: map[string][]string{

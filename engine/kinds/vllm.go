@@ -41,7 +41,6 @@ func init() {
 			"Current vLLM config is not set.",
 			"Your GPU does not have native support for FP4 computation",
 		),
-		Stages:   vllmStages,
 		Metrics:  vllmMetrics,
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
@@ -83,17 +82,6 @@ var vllmMetrics = Metrics{
 		"queue_time_sum":   {"vllm:request_queue_time_seconds_sum"},
 		"queue_time_count": {"vllm:request_queue_time_seconds_count"},
 	},
-}
-
-// vllmStages: after the weights comes the profile run, in which torch.compile runs and
-// FlashInfer prepares its kernels.
-var vllmStages = []StageLines{
-	{Weights, []string{`Starting to load model`, `Loading (?:safetensors|pt|weights|.*checkpoint shards)`}},
-	{Compile, []string{`for vLLM's torch\.compile`, `Dynamo bytecode transform`, `Compiling a graph for`}},
-	{WarmUp, []string{`Model loading took`, `torch\.compile (?:takes|took)`, `Autotuning process`, `JIT-compiling`, `\[kernel_warmup\.py`}},
-	{KVCache, []string{`Available KV cache memory`}},
-	{Graphs, []string{`Capturing CUDA graph`}},
-	{Serving, []string{`init engine \(`, `Starting vLLM API server`}},
 }
 
 var vllmCrashes = []Signature{

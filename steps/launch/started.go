@@ -224,7 +224,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	close(st.command.running)
 	if err == nil {
 		if err = st.mark(ctx, v.Spec); err == nil {
-			stop := st.loading(ctx, ev, kinds.FirstRequest, s.Emit)
+			stop := st.loading(ctx, ev, s.Emit)
 			err = st.firstRequest(ctx, v)
 			stop()
 		}
@@ -260,7 +260,7 @@ func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Varia
 	if err == nil {
 		st.Inst, st.Client = inst, ClientOf(inst, st.Kind, v.Spec.Model)
 		maps.Copy(st.Record.Engine, inst.About())
-		stop := st.loading(ctx, ev, "", s.Emit)
+		stop := st.loading(ctx, ev, s.Emit)
 		err = inst.Ready(ctx)
 		stop()
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -318,22 +317,12 @@ func (l *Resolver) Baseline(s *runtime.Scope) (*Variant, error) {
 	return l.Resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.Plan.DefaultKnobs())
 }
 
-// VariantSpec is what a launch of an engine ("kind.name") with these knob values would
-// start, and the kind as the plan has it. Nothing is started, and no image or program is
-// read.
-func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
-	e := l.Plan.Engine(engineKey)
-	if e == nil {
-		var keys []string
-		for _, e := range l.Plan.Engines {
-			keys = append(keys, e.Kind+"."+e.Name)
-		}
-		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q.%s", engineKey, lang.Suggest(engineKey, keys))
-	}
-	d, err := l.draft(e, knobs)
+// BaselineSpec is what a launch of the baseline would start. Nothing is started, and no image
+// or program is read.
+func (l *Resolver) BaselineSpec() (engine.Spec, error) {
+	d, err := l.draft(l.Plan.Engine(l.Plan.Baseline.Engine), l.Plan.DefaultKnobs())
 	if err != nil {
-		return engine.Spec{}, kinds.Kind{}, err
+		return engine.Spec{}, err
 	}
-	spec, err := l.spec(d)
-	return spec, d.kind, err
+	return l.spec(d)
 }

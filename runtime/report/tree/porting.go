@@ -68,7 +68,7 @@ func (t *writer) port(f *plans.Feature) {
 		}
 		t.Line("- Run `%s`; why it was decided so: `mxflow explain feature.%s`", report.Raw(s.decided.Run), report.Raw(f.Name))
 	}
-	t.Line("- Reproduce: `mxflow env %s`", report.Raw(f.Name))
+	t.Line("- Reproduce: `mxflow apply --rerun %s`", report.Raw(f.Name))
 }
 
 // notes are those of the plan, and a region for others.

@@ -245,8 +245,8 @@ func (s *Onlooker) now() shown {
 		return state
 	}
 	state.Line, state.Made, state.Left = progress.Status(at.Event), at.Made, at.Left
-	if at.Loading != nil {
-		state.Line, state.Log = progress.Loading(at.Loading, at.Seconds)+" · "+state.Line, at.Loading.Log
+	if at.Line != "" {
+		state.Line, state.Log = progress.Starting(at.Seconds)+" · "+state.Line, at.Line
 	}
 	s.mu.Lock()
 	state.Last = s.last

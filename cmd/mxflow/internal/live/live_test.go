@@ -117,11 +117,11 @@ func TestServeFollows(t *testing.T) {
 		t.Errorf("nothing goes on, and it says %s", before)
 	}
 	r.Event(runtime.Event{Type: "launch_started", Phase: "a", Feature: "moe", Level: "benchmark", Variant: "moe", Launch: 3, Launches: 8, Made: 2, Left: 6})
-	r.Event(runtime.Event{Type: "stage_started", Loading: &runtime.Loading{Stage: "weights", Log: "password=hunter2"}, Seconds: 41})
+	r.Event(runtime.Event{Type: "launch_loading", Line: "weights, password=hunter2", Seconds: 41})
 	said := next()
 	for ; !strings.Contains(said, "weights"); said = next() {
 	}
-	if !strings.Contains(said, "launch 3 of 8") || !strings.Contains(said, `"log":"password=[redacted]"`) || !strings.Contains(said, `"left":6`) {
+	if !strings.Contains(said, "launch 3 of 8") || !strings.Contains(said, `"log":"weights, password=[redacted]"`) || !strings.Contains(said, `"left":6`) {
 		t.Errorf("the start of a launch: %s", said)
 	}
 	if kept, err := os.ReadFile(filepath.Join(st.Dir(), "runs", "r1", "progress.json")); err != nil || strings.Contains(string(kept), "hunter2") {

@@ -73,15 +73,12 @@ func (r *Recorder) keep(ev runtime.Event) {
 		r.launch, r.began = ev, ev.Time
 	case "level_started":
 		r.launch = ev
-	case "launch_ready", "stage_started", "launch_loading":
+	case "launch_ready", "launch_loading":
 		// These events lack their position.
 		launch := r.launch
 		launch.Seconds, launch.ETALeast, launch.ETA = ev.Seconds, ev.ETALeast, ev.ETA
-		if ev.Type != "launch_ready" && ev.Loading != nil {
-			// A log's name is an identity, and this is its text.
-			loading := *ev.Loading
-			loading.Log = r.Secrets().Text(loading.Log)
-			launch.Loading = &loading
+		if launch.Line = ""; ev.Type == "launch_loading" {
+			launch.Line = ev.Line
 		}
 		ev = launch
 	case "looked":
@@ -98,7 +95,7 @@ func (r *Recorder) keep(ev runtime.Event) {
 	// Reasons and messages may contain what must not be kept here, and the ledger has
 	// them.
 	kept := Kept{Began: r.began, Looks: r.looks, Event: runtime.Event{
-		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level, Variant: ev.Variant, Loading: ev.Loading,
+		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level, Variant: ev.Variant, Line: ev.Line,
 		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds, ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
 	}}
 	said, err := json.Marshal(r.Secrets().Any(kept, apply.Identities...))

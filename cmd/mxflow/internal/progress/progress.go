@@ -108,9 +108,9 @@ type live struct {
 	drawn int
 	// decode is the decode speed of the last launch that showed one.
 	decode float64
-	// loading is the progress of a start that began at since; nil if none is in progress.
-	loading *runtime.Loading
-	since   time.Time
+	// line is the last of the log of a start that began at since; empty if none is in progress.
+	line  string
+	since time.Time
 	// left are the remaining seconds as of a time; 0 for unknown. over is set when no launch
 	// is left.
 	left   float64
@@ -150,8 +150,8 @@ func (l *live) draw(above string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := l.status() + "\n"
-	if l.loading != nil && l.loading.Log != "" {
-		lines += table.Fit("  | "+l.Safe(l.loading.Log), l.Width()-1) + "\n"
+	if l.line != "" {
+		lines += table.Fit("  | "+l.Safe(l.line), l.Width()-1) + "\n"
 	}
 	if text := l.rail.fit(l.Width() - 2); text != "" {
 		lines += " " + l.Safe(text) + "\n"
@@ -178,8 +178,8 @@ func (l *live) status() string {
 	ev := l.launch
 	ev.Feature, ev.Variant = table.Fit(ev.Feature, mostName), table.Fit(ev.Variant, mostName)
 	tail := verdict.Behind(" · last ", speed(l.decode))
-	if l.loading != nil {
-		tail = " · " + Loading(l.loading, time.Since(l.since).Seconds())
+	if l.line != "" {
+		tail = " · " + Starting(time.Since(l.since).Seconds())
 	}
 	switch left := Left(l.left - time.Since(l.at).Seconds()); {
 	case l.over:
@@ -203,18 +203,18 @@ func (l *live) Event(ev runtime.Event) {
 	l.rail.see(ev)
 	switch ev.Type {
 	case "launch_started", "level_started", "request_done":
-		l.launch, l.loading = ev, nil
+		l.launch, l.line = ev, ""
 	case "node_started":
 		l.launch, l.decode = ev, 0
-	case "stage_started", "launch_loading":
-		l.loading, l.since = ev.Loading, time.Now().Add(-time.Duration(ev.Seconds*float64(time.Second)))
+	case "launch_loading":
+		l.line, l.since = ev.Line, time.Now().Add(-time.Duration(ev.Seconds*float64(time.Second)))
 	case "launch_done":
 		if ev.Decode > 0 {
 			l.decode = ev.Decode
 		}
-		l.loading = nil
+		l.line = ""
 	case "launch_ready", "node_done":
-		l.loading = nil
+		l.line = ""
 	}
 	report := l.locked.before(ev)
 	l.mu.Unlock()

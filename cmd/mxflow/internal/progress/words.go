@@ -142,26 +142,8 @@ func Word(d *ledger.Decision, waiver *ledger.Waiver) string {
 	return text
 }
 
-// Loading is the progress of a start: "loading weights, 41 s".
-func Loading(l *runtime.Loading, seconds float64) string {
-	words, known := stages[l.Stage]
-	if !known {
-		words = l.Stage
-	}
-	return words + ", " + verdict.Rough(seconds)
-}
-
-// stages are the stages of an engine's start in words.
-var stages = map[string]string{
-	"":              "starting",
-	"weights":       "loading weights",
-	"compile":       "compiling",
-	"warm_up":       "profiling and warming up",
-	"kv_cache":      "allocating the KV cache",
-	"graphs":        "capturing CUDA graphs",
-	"serving":       "starting the API server",
-	"first_request": "first request",
-}
+// Starting is how long an engine has been starting: "starting, 41 s".
+func Starting(seconds float64) string { return "starting, " + verdict.Rough(seconds) }
 
 // launchWord names a launch: "launch 5 of 8–16 (gemm)" if 8 is the minimum.
 func launchWord(ev runtime.Event) string {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
-	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -137,19 +136,5 @@ func TestLeft(t *testing.T) {
 		if got := Left(seconds); got != want {
 			t.Errorf("%v s: %q, want %q", seconds, got, want)
 		}
-	}
-}
-
-// TestStages: each stage that the log of an engine shows has words.
-func TestStages(t *testing.T) {
-	for _, k := range kinds.All() {
-		for _, s := range append(k.Stages, kinds.StageLines{Stage: kinds.FirstRequest}) {
-			if _, ok := stages[string(s.Stage)]; !ok {
-				t.Errorf("stage %q of kind %q has no words", s.Stage, k.Name)
-			}
-		}
-	}
-	if got, want := Loading(&runtime.Loading{Stage: "weights"}, 91), "loading weights, 1 min 31 s"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

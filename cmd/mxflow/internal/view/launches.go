@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -19,6 +20,9 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, verdict.Second(l.Started), l.Seconds, launchOK(l))
 	if p := l.Place; p != nil {
 		fmt.Fprintf(on, "  on %s\n", strings.Join(append([]string{p.Name}, p.GPUs...), ", "))
+	}
+	if started := startOf(l); started != "" {
+		fmt.Fprintf(on, "  started as: %s\n", started)
 	}
 	for _, w := range launchWords(l) {
 		fmt.Fprintf(on, "  %s\n", w)
@@ -54,6 +58,20 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	if len(said) > 0 {
 		on.Sentence("observed: " + strings.Join(said, ", "))
 	}
+}
+
+// startOf is the command of a launch with its variables, for a shell, and its image.
+func startOf(l *ledger.Launch) string {
+	if l.Engine["command"] == "" {
+		return ""
+	}
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
+		if name, is := strings.CutPrefix(key, "env."); is {
+			words = append(words, name+"="+shell.Quote(l.Engine[key]))
+		}
+	}
+	return strings.Join(append(words, l.Engine["command"]), " ") + verdict.Behind(" in ", l.Engine["image"])
 }
 
 var statColumns = []string{"median", "mean", "std", "min", "p90", "p95", "p99", "max"}

@@ -159,7 +159,7 @@ func stackLines(on table.Screen, st *store.Store) {
 		fmt.Fprintf(on, "%s\n  %s\n", report.Apart, ends.Command)
 	}
 	if len(s.Knobs) > 0 {
-		on.Sentence(fmt.Sprintf("knobs: %s (mxflow env accepted prints a script that starts it)", verdict.Pairs(s.Knobs, " = ", ", ")))
+		on.Sentence(fmt.Sprintf("knobs: %s", verdict.Pairs(s.Knobs, " = ", ", ")))
 	}
 }
 
