@@ -215,7 +215,7 @@ func OnRecord(p *plans.Plan, records iter.Seq2[int, *ledger.Record], address str
 	}
 	d := p.Decision
 	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, most), most, stats.Clear)
-	if last == nil || err != nil {
+	if last == nil || err != nil || most < stats.Unrecorded {
 		return verdict.Reason{}
 	}
 	n := Noise(NoiseBefore(records, "", last.Work, last.VariantKey), []string{address}, nil)[address]

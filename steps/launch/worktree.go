@@ -98,7 +98,7 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	}
 	began := time.Now()
 	if len(w.src.Build) > 0 {
-		w.emit(runtime.Event{Type: "note", Why: verdict.Say("source.builds", "source {subject} is built at commit {commit}",
+		w.emit(runtime.Event{Type: "note", Why: verdict.Say("source.builds", "building source {subject} at commit {commit}",
 			verdict.Text("commit", source.Short(w.src.Commit))).On(w.src.Name)})
 	}
 	for i, command := range w.src.Build {

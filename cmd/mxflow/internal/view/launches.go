@@ -60,7 +60,7 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	}
 }
 
-// startOf is the command of a launch with its variables, for a shell, and its image.
+// startOf is the variables, the command and the image of a launch, as recorded.
 func startOf(l *ledger.Launch) string {
 	if l.Engine["command"] == "" {
 		return ""
