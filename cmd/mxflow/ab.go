@@ -170,12 +170,10 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 		if other, err := os.Stat(a.state); err == nil && os.SameFile(one, other) {
 			return fmt.Errorf("--state: %s holds what the plan itself decided: leave --state out, and the comparison gets a folder of its own", a.state)
 		}
-		st, err := store.OpenReadOnly(own)
-		if err != nil {
-			return err
+		if st, err := store.OpenReadOnly(own); err == nil { // only a hint depends on it
+			q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
+			st.Close()
 		}
-		q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
-		st.Close()
 	}
 	q.CommandLine = abLine(c.Flags()) + " " + shell.Quote(path)
 	of.Question = q.Asks
