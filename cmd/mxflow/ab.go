@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
@@ -166,14 +166,13 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 		return err
 	}
 	own := filepath.Join(loaded.Plan.Dir, store.DirName)
-	if one, err := os.Stat(own); err == nil {
-		if other, err := os.Stat(a.state); err == nil && os.SameFile(one, other) {
-			return fmt.Errorf("--state: %s holds what the plan itself decided: leave --state out, and the comparison gets a folder of its own", a.state)
-		}
-		if st, err := store.OpenReadOnly(own); err == nil { // only a hint depends on it
-			q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
-			st.Close()
-		}
+	if plans.SameFile(own, a.state) ||
+		filepath.Base(a.state) == store.DirName && plans.SameFile(filepath.Join(a.state, ".."), loaded.Plan.Dir) {
+		return fmt.Errorf("--state: %s is for what the plan itself decides: leave --state out, and the comparison gets a folder of its own", a.state)
+	}
+	if st, err := store.OpenReadOnly(own); err == nil { // only a hint depends on it
+		q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
+		st.Close()
 	}
 	q.CommandLine = abLine(c.Flags()) + " " + shell.Quote(path)
 	of.Question = q.Asks

@@ -247,6 +247,10 @@ func (c *container) await() {
 	_, _ = call(ctx, "wait", c.id)
 	for again := range 6 {
 		of, err := inspect(context.Background(), c.id)
+		oom := "" // Docker 20.10 leaves the state as it is when this event comes after the end.
+		if exitOf(of.State.ExitCode).Signal == "SIGKILL" && !c.killed.Load() {
+			oom, _ = call(context.Background(), "events", "--since", "10m", "--until", "0s", "--filter", "event=oom", "--filter", "container="+c.id)
+		}
 		switch {
 		case isMissing(err) && c.killed.Load():
 			c.how = ending{exit: engine.Exit{Code: -1, Signal: "SIGKILL"}}
@@ -257,7 +261,7 @@ func (c *container) await() {
 			}
 		case err != nil || of.State.Running:
 			c.how = wentAway(c.host, err)
-		case of.State.OOMKilled:
+		case of.State.OOMKilled || oom != "":
 			c.how = ending{exit: exitOf(of.State.ExitCode), why: "the kernel killed it for lack of memory (OOMKilled): " +
 				"raise the container's memory limit, or make the engine use less"}
 		default:
