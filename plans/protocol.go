@@ -146,15 +146,16 @@ func (p *Plan) SentWorkloads(benchmark *Block) (names []string) {
 	return own
 }
 
-// OnlyCell is the address of the one cell that the baseline is sent; empty if it is sent none or
-// several.
-func (p *Plan) OnlyCell() string {
+// SentCells are the addresses of the cells that the baseline is sent.
+func (p *Plan) SentCells() (addresses []string) {
 	if b := p.Protocol(p.Baseline.Protocol).Level(BenchmarkLevel); b != nil {
-		if sent := p.SentWorkloads(b); len(sent) == 1 && len(p.Workload(sent[0]).Cells()) == 1 {
-			return sent[0]
+		for _, sent := range p.SentWorkloads(b) {
+			for _, c := range p.Workload(sent).Cells() {
+				addresses = append(addresses, c.Address)
+			}
 		}
 	}
-	return ""
+	return addresses
 }
 
 // Sendable are the workloads that a benchmark sends under one suite or another.

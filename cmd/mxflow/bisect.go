@@ -94,10 +94,10 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if q.rule == "" {
-		if q.rule, err = decodeRule(loaded.Plan); err != nil {
-			return err
-		}
+	if cells := loaded.Plan.SentCells(); q.rule == "" && len(cells) != 1 {
+		return fmt.Errorf("say what bad breaks, as the plan sends %d loads: --rule '%s.tg.gain >= -3%%'", len(cells), append(cells, "WORKLOAD")[0])
+	} else if q.rule == "" {
+		q.rule = cells[0] + ".tg.gain >= -3%"
 	}
 	state := a.state
 	if first, last := list[0], list[len(list)-1]; state == "" {
@@ -201,14 +201,6 @@ func (q *bisectFlags) candidates(ctx context.Context, p *plans.Plan, folder stri
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-// decodeRule is the usual rule: decoding at most 3% slower.
-func decodeRule(p *plans.Plan) (string, error) {
-	if cell := p.OnlyCell(); cell != "" {
-		return cell + ".tg.gain >= -3%", nil
-	}
-	return "", errors.New("say what bad breaks, as the plan does not send exactly one load: --rule 'chat.tg.gain >= -3%'")
 }
 
 // ask prints the question and what it takes.

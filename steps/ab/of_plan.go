@@ -26,11 +26,10 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	metric := q.Metric
 	if i := strings.LastIndexByte(q.Metric, '.'); i >= 0 {
 		q.Cell, metric = q.Metric[:i], q.Metric[i+1:]
+	} else if cells := p.SentCells(); len(cells) == 1 {
+		q.Cell = cells[0]
 	} else {
-		q.Cell = p.OnlyCell()
-	}
-	if q.Cell == "" {
-		return fmt.Errorf("the plan does not send exactly one load: name what is compared, as in --metric chat.%s", metric)
+		return fmt.Errorf("the plan sends %d loads: name what is compared, as in --metric %s.%s", len(cells), append(cells, "WORKLOAD")[0], metric)
 	}
 	if w, _, _ := strings.Cut(q.Cell, "."); p.Workload(w) == nil {
 		return fmt.Errorf("--metric %s: the plan has no workload %q, only %s", q.Metric, w, strings.Join(plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name }), ", "))

@@ -2,6 +2,7 @@ package bisect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -129,7 +130,7 @@ func Pins(good, bad, folder string) ([]Candidate, error) {
 		if is[name] == will[name] {
 			continue
 		}
-		title := fmt.Sprintf("%s → %s", or(is[name], "no "+name), or(will[name], "no "+name))
+		title := fmt.Sprintf("%s → %s", cmp.Or(is[name], "no "+name), cmp.Or(will[name], "no "+name))
 		if is[name] = will[name]; will[name] == "" {
 			delete(is, name)
 		}
@@ -158,13 +159,6 @@ func Pins(good, bad, folder string) ([]Candidate, error) {
 
 // nameLetters are those of a package's name, after which its version follows.
 const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-[],"
-
-func or(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
 
 func join(names []string, of map[string]string) string {
 	var b strings.Builder
