@@ -77,6 +77,7 @@ Exit status: 0 found, 1 usage or environment error, 2 bad does not break the rul
 	reuseFlag(c, &q.reuse)
 	f.BoolVar(&q.dryRun, "dry-run", false, dryRunUsage)
 	a.jsonFlag(c)
+	c.MarkFlagsMutuallyExclusive("dry-run", "json")
 	groupFlags(c, "Candidates", "good", "bad", "images", "repo")
 	groupFlags(c, "Plan", "rule", "var", "var-file")
 	groupFlags(c, "Launches on record", "rerun", "reuse")
@@ -99,9 +100,10 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 	} else if q.rule == "" {
 		q.rule = cells[0] + ".tg.gain >= -3%"
 	}
-	state := a.state
+	folder, state := a.state, a.state
 	if first, last := list[0], list[len(list)-1]; state == "" {
-		state = filepath.Join(top, runtime.Digest(filepath.Base(q.plan), q.source, first.Arm, last.Arm)[:8], store.DirName)
+		folder = filepath.Join(top, runtime.Digest(filepath.Base(q.plan), q.source, q.rule, first.Arm, last.Arm)[:8])
+		state = filepath.Join(folder, store.DirName)
 	}
 	j := &bisect.Job{Plan: loaded.Plan, Candidates: list, Source: q.source, Rule: q.rule, State: state, Rerun: q.rerun}
 	first, err := j.First()
@@ -122,7 +124,7 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 	if err := j.Check(asked); err != nil {
 		return err
 	}
-	show := &view.Bisect{Job: j, Screen: a.screen, File: filepath.Join(filepath.Dir(state), "bisect.md")}
+	show := &view.Bisect{Job: j, Screen: a.screen, File: filepath.Join(folder, "bisect.md")}
 	if a.json {
 		show.JSON = a.printLine
 	} else if err := q.ask(a, show, asked, graph); err != nil {

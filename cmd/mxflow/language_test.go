@@ -35,7 +35,11 @@ func manualFolder(t *testing.T) string {
 		}
 	}
 	put("job.yaml", []byte("apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: [{name: engine, image: vllm}]}}}\n"))
-	put("gsm8k.jsonl", bytes.Repeat([]byte("{\"question\": \"6 * 7?\", \"answer\": \"42\"}\n"), 300))
+	var questions []byte
+	for i := range 300 {
+		questions = fmt.Appendf(questions, "{\"question\": \"%d * 7?\", \"answer\": \"%d\"}\n", i, 7*i)
+	}
+	put("gsm8k.jsonl", questions)
 	put("prompts.jsonl", []byte("{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n"))
 	for name, from := range map[string]string{"llama-benchy.json": "benchy.json", "vllm.json": "vllm.json"} {
 		text, err := os.ReadFile("../../engine/measure/imported/testdata/" + from)

@@ -77,6 +77,9 @@ counted, 4 the engine or mxflow failed, 130 interrupted.`,
 			res, err := applyPlan(c.Context(), a, applying{
 				path: path, state: a.stateDir(path), load: opts, aside: true, watch: newProgress(a, false), report: a.errorsOnly,
 			})
+			if res != nil && err == nil && res.Exit == verdict.ExitInterrupted {
+				fmt.Fprintln(a.stderr, "interrupted: the same command goes on from here")
+			}
 			if res == nil || err != nil || res.Exit == verdict.ExitInterrupted {
 				return err
 			}

@@ -72,7 +72,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Version:       version, // which makes --version
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
-	root.PersistentFlags().StringVar(&a.state, "state", "", "`DIR` of the record (default: .mxflow beside the plan)")
+	root.PersistentFlags().StringVar(&a.state, "state", "", "`DIR` of the record (default: beside the plan)")
 	root.PersistentFlags().BoolVar(&noColour, "no-color", false, "print without colours, as with NO_COLOR set")
 	root.AddCommand(
 		newInitCommand(a),

@@ -102,15 +102,15 @@ func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
 	}
 	view, err := st.Run(run)
 	if err != nil {
-		newest := "none"
-		if runs := st.Runs(); len(runs) > 0 {
-			newest = runs[len(runs)-1].ID
+		runs := st.Runs()
+		if len(runs) == 0 {
+			return nil, err
 		}
 		versions := ""
 		if ran := Distinct(launchesOf(all), func(l *ledger.Launch) string { return strings.Join(versionsOf(l), ", ") }); ran != "" {
 			versions = fmt.Sprintf(", a commit or image (%s)", ran)
 		}
-		return nil, fmt.Errorf("no record is named %q: use a variant (%s)%s, a run (the newest is %s), or VARIANT@RUN (%w)", asked, strings.Join(names(byVariant(all, "")), ", "), versions, newest, err)
+		return nil, fmt.Errorf("no record is named %q: use a variant (%s)%s, a run (the newest is %s), or VARIANT@RUN (%w)", asked, strings.Join(names(byVariant(all, "")), ", "), versions, runs[len(runs)-1].ID, err)
 	}
 	made := Parts(all, view.Launches)
 	if of = byVariant(made, variant); len(of) == 0 {

@@ -101,6 +101,8 @@ func (r *Result) observations(q *Question) {
 			d.Intended = "yes: --changes"
 		case q.shows(slices.Concat(r.A.All, r.B.All), name):
 			d.Intended = "yes: --must-see"
+		case q.Of != nil && r.Verdict.Decided():
+			d.Intended = "follows from what is compared"
 		}
 		r.Differs = append(r.Differs, d)
 	}

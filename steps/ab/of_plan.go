@@ -44,6 +44,9 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 		return err
 	}
 	p.Baseline.AcceptFingerprint = append(p.Baseline.AcceptFingerprint, q.Accept...)
+	if q.Source != "" && len(q.Refs)+len(q.Pins) == 0 {
+		return errors.New("--repo names the source of --ref and --pins: remove it")
+	}
 	of := &arms.Question{Plan: p, Source: q.Source}
 	given := 0
 	var is [2]string // what each arm is, by whatever name
@@ -135,7 +138,7 @@ func variantOf(p *plans.Plan, name string) (arm arms.Arm, err error) {
 		f := p.Feature(name)
 		switch {
 		case f == nil:
-			return arm, fmt.Errorf("the plan has no feature %q: give baseline or a feature (it has %s)", name, lang.OrNothing(plans.Names(p.Features(), func(f *plans.Feature) string { return f.Name })))
+			return arm, fmt.Errorf("--a and --b: the plan has no feature %q: give baseline or a feature (it has %s)", name, lang.OrNothing(plans.Names(p.Features(), func(f *plans.Feature) string { return f.Name })))
 		case f.Choose != nil || f.BuildsOn.Kind == plans.OnAccepted:
 			return arm, fmt.Errorf("what feature %q sets depends on what an apply decides: compare it with mxflow apply", name)
 		}

@@ -143,7 +143,7 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision) {
 	session := ""
 	if d := decided[runtime.BenchmarkID("B")]; d != nil {
 		session = d.Session
-	} else if len(measured) > 0 {
+	} else if len(measured) > 0 && r.Verdict == "" {
 		session = measured[len(measured)-1].Session // interrupted during it
 	}
 	measured = slices.DeleteFunc(measured, func(l *ledger.Launch) bool { return session == "" || l.Session != session })

@@ -36,7 +36,7 @@ func Commits(ctx context.Context, p *plans.Plan, name, good, bad string) ([]Cand
 	var ends [2]string
 	for i, ref := range []string{good, bad} {
 		if ends[i], err = r.Commit(ctx, ref); err != nil {
-			return nil, fmt.Errorf("--%s: %w", []string{"good", "bad"}[i], err)
+			return nil, fmt.Errorf("--%s: %w; or give two files of package pins", []string{"good", "bad"}[i], err)
 		}
 	}
 	if ends[0] == ends[1] {
@@ -74,7 +74,7 @@ func Commits(ctx context.Context, p *plans.Plan, name, good, bad string) ([]Cand
 func Images(file, good, bad string) ([]Candidate, error) {
 	lines, err := linesOf(file)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--images: %w", err)
 	}
 	from, to := 0, len(lines)-1
 	for _, end := range []struct {

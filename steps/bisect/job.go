@@ -156,34 +156,23 @@ func (j *Job) againstGood(ctx context.Context, i int, rule, question string) (Fi
 	return f, err
 }
 
-// Step implements Oracle. Its question has those before that were answered, so the newest run
-// on record shows all of them. A level that failed once is not asked again.
+// Step implements Oracle. A level that failed once is not asked again.
 func (j *Job) Step(ctx context.Context, parent, child int) (Finding, error) {
-	var phases string
-	of, on := []int{0}, "baseline"
-	for i := range j.Candidates {
-		if rule := j.rules[i]; rule != "" {
-			of, phases = append(of, i), phases+j.feature(i, rule)
-		}
+	if j.level != "" {
+		return Finding{State: LikeBad, Brief: "level " + j.level}, nil
 	}
-	if parent > 0 {
-		on = "feature." + j.Candidates[parent].Name
+	of, on, phases, rule := []int{0, child}, "baseline", "", j.Rule
+	if j.relative() {
+		rule = j.at(0)
 	}
-	if j.level == "" {
-		rule := j.Rule
-		if j.relative() {
-			rule = j.at(0)
-		}
-		phases += phase(StepFeature, j.Candidates[child].Name, on, rule)
+	if parent > 0 { // as it was decided
+		of, on, phases = []int{0, parent, child}, "feature."+j.Candidates[parent].Name, j.feature(parent, j.rules[parent])
 	}
-	question, err := j.question(of, phases)
+	question, err := j.question(of, phases+phase(StepFeature, j.Candidates[child].Name, on, rule))
 	if err != nil {
 		return Finding{}, err
 	}
-	if j.level == "" {
-		return j.ask(ctx, question, nil, StepFeature)
-	}
-	return Finding{State: LikeBad, Brief: "level " + j.level}, nil
+	return j.ask(ctx, question, nil, StepFeature)
 }
 
 // ErrStopped is a search that was interrupted; the same command goes on with it.
@@ -294,10 +283,17 @@ func whyOf(d *ledger.Decision) string {
 	if d == nil {
 		return "it was not decided"
 	}
-	if all := d.Why(); len(all) > 0 && all[0].Kind == code.CrashedAgain.Kind && len(all[0].Causes) > 0 {
-		return "it broke twice: " + verdict.Root(all[0].Causes[0])
+	said := ""
+	if n := len(d.LogTail); n > 0 {
+		said = ": " + strings.TrimSpace(d.LogTail[n-1])
+	}
+	if all := d.Why(); len(all) > 0 && all[0].Kind == code.CrashedAgain.Kind {
+		if len(all[0].Causes) > 0 {
+			said = ": " + verdict.Root(all[0].Causes[0])
+		}
+		return "it broke twice" + said
 	} else if len(all) > 0 {
-		return verdict.Root(all[0])
+		return verdict.Root(all[0]) + said
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass && len(l.Reasons) > 0 {

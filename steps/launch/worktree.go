@@ -226,7 +226,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	if exit != nil && exit.Code == 0 && exit.Signal == "" {
 		return nil
 	}
-	failure := failed("build", "finish", "%s of %s at %s", w.lab.Redact.Text(strings.Join(command, " ")), w.src.Ref, source.Short(w.src.Commit))
+	failure := failed("build", "finish", "%s at %s", w.lab.Redact.Text(strings.Join(command, " ")), source.Short(w.src.Commit))
 	if exit == nil {
 		failure.Reason += fmt.Sprintf(" was stopped after its time limit of %s", limit)
 	}

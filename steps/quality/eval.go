@@ -54,6 +54,7 @@ func ParseEval(name, text string, maxDrop float64) (all []EvalQuestion, err erro
 		_, bad := regexp.Compile(q.Pattern)
 		switch {
 		case err != nil:
+			err = fmt.Errorf("not an object of question, answer or pattern, and max_tokens: %w", err)
 		case strings.TrimSpace(q.Question) == "":
 			err = errors.New("the question is empty")
 		case strings.TrimSpace(q.Answer) == "" && q.Pattern == "":
@@ -66,6 +67,8 @@ func ParseEval(name, text string, maxDrop float64) (all []EvalQuestion, err erro
 			err = fmt.Errorf("the pattern %q matches an empty answer, so it grades nothing", q.Pattern)
 		case q.MaxTokens < 0:
 			err = fmt.Errorf("max_tokens is %d", q.MaxTokens)
+		case slices.ContainsFunc(all, func(other EvalQuestion) bool { return other.Question == q.Question }):
+			err = errors.New("the question was asked before, and counts once")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
@@ -235,7 +238,7 @@ func JudgeEval(own []bool, parents [][]bool, maxDrop float64, name string) (verd
 	}
 	args := []verdict.Arg{
 		verdict.Text("was", percent(was, n)), verdict.Text("is", percent(is, n)), verdict.Int("n", n),
-		verdict.Text("points", strconv.FormatFloat(-drop, 'f', 1, 64)), verdict.Int("lost", lost), verdict.Int("won", won),
+		verdict.Text("points", strconv.FormatFloat(0-drop, 'f', 1, 64)), verdict.Int("lost", lost), verdict.Int("won", won),
 		verdict.Text("parent", name), verdict.Num("upper", upper, "points"), verdict.Num("most", maxDrop, "points"),
 	}
 	if len(parents) > 1 {

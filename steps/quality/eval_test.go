@@ -46,8 +46,15 @@ func TestEvalQuestionRight(t *testing.T) {
 
 func TestParseEvalTellsTheLine(t *testing.T) {
 	good := `{"question": "q", "answer": "1"}` + "\n"
+	others := func(n int) (lines string) {
+		for i := range n {
+			lines += fmt.Sprintf(`{"question": "q%d", "answer": "1"}`+"\n", i)
+		}
+		return lines
+	}
 	for line, want := range map[string]string{
 		`{"question": "q"`:                               "f:2: ",
+		good[:len(good)-1]:                               "f:2: the question was asked before",
 		`{"question": "q"}`:                              "f:2: it has neither",
 		`{"question": "q", "answer": " "}`:               "f:2: it has neither",
 		`{"answer": "1"}`:                                "f:2: the question is empty",
@@ -56,14 +63,14 @@ func TestParseEvalTellsTheLine(t *testing.T) {
 		`{"question": "q", "pattern": "x*"}`:             "matches an empty answer",
 		`{"question": "q", "pattern": "("}`:              "RE2",
 	} {
-		if _, err := ParseEval("f", good+line+"\n"+strings.Repeat(good, 400), 2); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseEval("f", good+line+"\n"+others(400), 2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 	}
-	if _, err := ParseEval("f", strings.Repeat(good, 265), 2); err == nil {
+	if _, err := ParseEval("f", others(265), 2); err == nil {
 		t.Error("265 questions were enough")
 	}
-	if all, err := ParseEval("f", strings.Repeat(good, 266), 2); err != nil || len(all) != 266 {
+	if all, err := ParseEval("f", others(266), 2); err != nil || len(all) != 266 {
 		t.Error(len(all), err)
 	}
 }

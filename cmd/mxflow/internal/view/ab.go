@@ -135,7 +135,7 @@ func (s *AB) numbers(r *ab.Result) {
 		if s.Question.Claim.Lower() {
 			low, high = high, low
 		}
-		text += fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s; one chosen from these launches needs fresh ones.",
+		text += fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s.",
 			verdict.Faster(*r.Low), low, verdict.Faster(*r.High), high)
 	}
 	s.row("", text, "")
@@ -185,7 +185,7 @@ func (s *AB) proven(r *ab.Result) {
 		differs = append(differs, fmt.Sprintf("%s %s → %s (%s)", d.What, table.Fit(d.A, 40), table.Fit(d.B, 40), intended))
 	}
 	if r.Same > 0 {
-		differs = append(differs, fmt.Sprintf("%d other settings are the same", r.Same))
+		differs = append(differs, fmt.Sprintf("%d settings are the same", r.Same))
 	}
 	for _, l := range r.Levels {
 		text := l.Name + " " + string(l.Verdict)

@@ -48,17 +48,12 @@ func (b *Bisect) Ask(one apply.Estimate) {
 	fmt.Fprintf(on, "bad breaks %s\n", j.Rule)
 	// The good one is qualified once.
 	most := bisect.Most(len(j.Candidates))
-	takes := "at most " + verdict.Count(most, "comparison")
-	if good.Image == "" {
-		takes += ", each with a build"
-	}
-	least, launches := one.Least+(most-1)*max(one.Least-1, 1), one.Launches+(most-1)*(one.Launches-1)
-	if takes += ": "; least < launches {
-		takes += fmt.Sprintf("%d to ", least)
-	}
-	takes += verdict.Count(launches, "launch")
+	takes := fmt.Sprintf("at most %s with %s", verdict.Count(most, "comparison"), verdict.Launches(one.Launches+(most-1)*(one.Launches-1)))
 	if one.High > 0 {
-		takes += fmt.Sprintf(", %s to %s and the builds", verdict.Lasting(one.Low*float64(most)), verdict.Lasting(one.High*float64(most)))
+		takes += " in " + verdict.Lasting(one.High*float64(most))
+	}
+	if good.Image == "" {
+		takes += ", and a build of each candidate"
 	}
 	fmt.Fprintf(on, "%s; more if candidates are skipped\n\n", takes)
 	b.parent, b.child = 0, j.Bad()
@@ -161,7 +156,7 @@ func (b *Bisect) End(ctx context.Context, a *bisect.Answer, exit int) error {
 		on := b.Screen()
 		fmt.Fprintln(on)
 		b.print(ctx, on, st, a, false)
-		fmt.Fprintf(on, "\nreport    %s\nlaunches  mxflow show --all latest --state %s\n", b.File, b.Job.State)
+		fmt.Fprintf(on, "\nreport    %s\nlaunches  mxflow audit --state %s\n", b.File, b.Job.State)
 	}
 	var page strings.Builder
 	fmt.Fprintf(&page, "# Bisect\n\nRule: `%s`\n\n", b.Job.Rule)
@@ -233,7 +228,7 @@ func (b *Bisect) said(a *bisect.Answer) string {
 	case a.Outcome == bisect.Found:
 		return fmt.Sprintf("FOUND: %s: %s, against the one before it, %s", what, by, parent.ID)
 	case a.Outcome == bisect.Between:
-		return fmt.Sprintf("BETWEEN %s and %s: %s; the %d between them could not be told apart", parent.ID, what, by, a.Child-a.Parent-1)
+		return fmt.Sprintf("BETWEEN %s and %s: %s; the %d between them could not be measured or told apart", parent.ID, what, by, a.Child-a.Parent-1)
 	case a.Outcome == bisect.Same:
 		return fmt.Sprintf("SAME: %s keeps the rule: %s. What came and went between them shows at neither end.", bad.ID, found.Brief)
 	case found.State == bisect.Skipped:
