@@ -162,7 +162,7 @@ func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*p
 		return nil, Wrong("invalid-address", "Incomplete address", "Write levels.<level>, where <level> is one of %s.", strings.Join(names, ", "))
 	}
 	if !slices.Contains(names, rest[1]) {
-		return nil, Wrong("not-measured", "Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), lang.DidYouMean(rest[1], names)).ofProtocol()
+		return nil, Wrong("not-measured", "Level not in the protocol", "Protocol %q of feature %q has no level %q, only %s.%s", f.Protocol, f.Name, rest[1], strings.Join(names, ", "), lang.DidYouMean(rest[1], names)).ofProtocol()
 	}
 	if in.Name = rest[1]; len(rest) > 2 {
 		level := plans.Find(ns.plan.Protocol(f.Protocol).Levels, func(b *plans.Block) bool { return b.Level() == rest[1] })

@@ -52,9 +52,8 @@ func (k *kernels) run(ctx context.Context, q *qualification) (*artifact, error) 
 	}
 	a, wanted := &artifact{}, withoutProfileEvidence(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs))
 	if dir, err := filepath.Abs(q.Lab.Store.Dir()); err == nil {
-		// Where a person finds it: below the state directory.
 		if at, err := filepath.Rel(dir, q.Inst.LogPath()); err == nil && q.Inst.LogPath() != "" && filepath.IsLocal(at) {
-			a.at = filepath.ToSlash(filepath.Join(filepath.Base(dir), at))
+			a.at = filepath.ToSlash(at)
 		}
 	}
 	if err := a.search(ctx, q, wanted); err != nil || !observes(wanted) {
@@ -123,7 +122,7 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
 	}
 	if v != verdict.Pass && inLog(wanted) && e.at != "" {
-		reasons = append(reasons, verdict.Say("kernels.log_at", "log: {path}", verdict.Text("path", e.at)))
+		reasons = append(reasons, verdict.Say("kernels.log_at", "log: {path} in the state directory", verdict.Text("path", e.at)))
 	}
 	return v, reasons, nil
 }

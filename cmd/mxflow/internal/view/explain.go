@@ -323,7 +323,7 @@ func conclusions(t *verdict.Test) (lines []string) {
 		chance := verdict.Digits(t.Looks[len(t.Looks)-1].Chance, "share", -2)
 		lines = append(lines, fmt.Sprintf("Stopped early: more launches had a %s chance of deciding.", chance))
 	case t.Stop == verdict.StopEnd:
-		lines = append(lines, "Undecided at the plan's maximum of launches.")
+		lines = append(lines, "Undecided at the maximum of launches.")
 	case t.Stop == verdict.StopOpen:
 		lines = append(lines, "Still open.")
 	case len(t.Values) > t.N():
