@@ -211,7 +211,7 @@ var cheats = []cheat{
 	{mode: "early_choice", rule: ttft},
 	{mode: "held_back", want: verdict.Inconclusive, why: "finding.promise_broken"},
 	{mode: "last_late", rule: "chat.itl.gain > 0"},
-	{mode: "too_fast", want: verdict.Invalid, why: code.TooFast.Kind},
+	{mode: "too_fast", vars: long, want: verdict.Invalid, why: code.TooFast.Kind},
 	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond.Kind, gpu: true},
 	{mode: "slower", want: verdict.Fail, gpu: true},
 	{mode: "drafts", want: verdict.Pass, gpu: true},
