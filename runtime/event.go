@@ -30,7 +30,7 @@ type Event struct {
 	// Request counts from 1 of Requests within a launch.
 	Request  int `json:"request,omitempty"`
 	Requests int `json:"requests,omitempty"`
-	// Log is the last line that a starting engine wrote, safe to print.
+	// Line is the last of the log of a starting engine, safe to print.
 	Line string `json:"line,omitempty"`
 	// Look is the state of the tests of Feature, in looked.
 	Look    *Look            `json:"look,omitempty"`

@@ -278,7 +278,7 @@ func (q *Question) numbers() error {
 	case !slices.Contains([]string{"own", "pinned", "cold"}, q.Caches):
 		return fmt.Errorf("--caches: %q is not own, pinned or cold", q.Caches)
 	case q.Timeout < 0 || q.MaxLag < 0:
-		return errors.New("--timeout, --max-lag: less than nothing: give a duration such as 5m")
+		return errors.New("--timeout, --max-lag: a time limit cannot be negative")
 	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
 		return fmt.Errorf("--metric: an answer of one token has no %s: set --tg to at least 2", q.Metric)
 	}

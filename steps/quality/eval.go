@@ -68,7 +68,7 @@ func ParseEval(name, text string, maxDrop float64) (all []EvalQuestion, err erro
 		case q.MaxTokens < 0:
 			err = fmt.Errorf("max_tokens is %d", q.MaxTokens)
 		case slices.ContainsFunc(all, func(other EvalQuestion) bool { return other.Question == q.Question }):
-			err = errors.New("the question was asked before, and counts once")
+			err = errors.New("the question was asked before: remove one of the two")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
