@@ -79,6 +79,45 @@ func TestImportDirections(t *testing.T) {
 	}
 }
 
+// builtOn are the packages that the project is to be built on.
+var builtOn = []string{
+	"github.com/hashicorp/hcl/v2", "github.com/expr-lang/expr", "gopkg.in/yaml.v3", "github.com/docker/docker/client",
+}
+
+// TestBuiltOn: each is a direct requirement, and imported by code that is no test.
+func TestBuiltOn(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported := strings.Fields(string(out))
+	mod, err := exec.Command("go", "mod", "edit", "-json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal(mod, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range builtOn {
+		if !slices.ContainsFunc(imported, func(p string) bool { return below(p, path) }) {
+			t.Errorf("no code imports %s", path)
+		}
+		direct := false
+		for _, r := range file.Require {
+			direct = direct || !r.Indirect && below(path, r.Path)
+		}
+		if !direct {
+			t.Errorf("%s is no direct requirement of go.mod", path)
+		}
+	}
+}
+
 func below(name, room string) bool { return name == room || strings.HasPrefix(name, room+"/") }
 
 // underAny reports whether the import path is one of the paths or below one.

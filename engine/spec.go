@@ -245,8 +245,13 @@ type Docker struct {
 	Image string `json:"image,omitempty"`
 	// Pull is "missing", "always" or "never".
 	Pull string `json:"pull,omitempty"`
-	// GPUs is "all", a number, or a list of indices and UUIDs; nil gives none.
+	// GPUs is "all", a number, a list of indices and UUIDs, or "amd"; nil gives none.
 	GPUs any `json:"gpus,omitempty"`
+	// Devices are paths of the host, as HOST[:CONTAINER[:rwm]], or names of CDI.
+	Devices     []string `json:"devices,omitempty"`
+	GroupAdd    []string `json:"group_add,omitempty"`
+	SecurityOpt []string `json:"security_opt,omitempty"`
+	CapAdd      []string `json:"cap_add,omitempty"`
 	// Volumes maps a path of the host, or the name of a volume, to a path in the
 	// container, with ":ro" after it where it is not to be written.
 	Volumes    map[string]string `json:"volumes,omitempty"`

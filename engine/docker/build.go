@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,10 +11,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/moby/patternmatcher"
+	"github.com/moby/patternmatcher/ignorefile"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/run"
@@ -26,27 +30,36 @@ type Build struct {
 	Args               map[string]string
 }
 
+// byDocker matches variables that the docker command itself, or what it starts, would
+// interpret.
+var byDocker = regexp.MustCompile(
+	`(?i)^((DOCKER|BUILDKIT|BUILDX|COMPOSE|MXFLOW|SSH|LD|GODEBUG|OTEL)(_.*)?|.*_PROXY|PATH|HOME|TMPDIR|LANG|TERM)$`)
+
 // Start starts `docker build`. The image's ID is written to idFile.
 func (b Build) Start(ctx context.Context, l engine.Launch, idFile string) (engine.Command, error) {
 	if _, err := Connect(ctx); err != nil {
 		return nil, err
 	}
-	c := Command{Argv: []string{
-		"docker", "build", "--force-rm", "--file", b.Dockerfile, "--tag", b.Tag, "--iidfile", idFile,
-	}}
-	c.add("--target", b.Target)
+	argv := []string{"docker", "build", "--force-rm", "--file", b.Dockerfile, "--tag", b.Tag, "--iidfile", idFile}
+	if b.Target != "" {
+		argv = append(argv, "--target", b.Target)
+	}
 	env := map[string]string{}
+	for _, kv := range commandEnv() {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.Args)) {
 		if byDocker.MatchString(name) {
-			c.add("--build-arg", name+"="+b.Args[name])
+			argv = append(argv, "--build-arg", name+"="+b.Args[name])
 			continue
 		}
 		// Through the environment, which other users of the machine cannot see.
-		c.add("--build-arg", name)
+		argv = append(argv, "--build-arg", name)
 		env[name] = b.Args[name]
 	}
 	return run.StartCommand(engine.Spec{
-		Command: append(c.Argv, "--", b.Folder), Dir: b.Folder, Env: env, StopGrace: cancelGrace,
+		Command: append(argv, "--", b.Folder), Dir: b.Folder, Env: env, StopGrace: cancelGrace,
 	}, l)
 }
 
@@ -61,9 +74,8 @@ func BuiltID(idFile string) (string, error) {
 }
 
 // Inputs is the digest of what `docker build` can read of the context: names, kinds,
-// permissions and contents, but not times and owners, which COPY does not keep. Of what
-// .dockerignore leaves out, only simple patterns are understood, and none if it takes some
-// back: too much is hashed rather than too little.
+// permissions and contents, but not times and owners, which COPY does not keep, and not
+// what the Dockerfile's own ignore file leaves out, or .dockerignore if there is none.
 func (b Build) Inputs() (string, error) {
 	if info, err := os.Stat(b.Folder); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("the build context %s does not exist: correct context (relative to the plan's folder)",
@@ -74,20 +86,34 @@ func (b Build) Inputs() (string, error) {
 		return "", fmt.Errorf("the Dockerfile %s does not exist: correct dockerfile (relative to the context)",
 			b.Dockerfile)
 	}
-	list, err := os.ReadFile(filepath.Join(b.Folder, ".dockerignore"))
+	list, err := os.ReadFile(b.Dockerfile + ".dockerignore")
+	if errors.Is(err, fs.ErrNotExist) {
+		list, err = os.ReadFile(filepath.Join(b.Folder, ".dockerignore"))
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
+	}
+	patterns, err := ignorefile.ReadAll(bytes.NewReader(list))
+	if err != nil {
+		return "", err
+	}
+	ignored, err := patternmatcher.New(patterns)
+	if err != nil {
+		return "", fmt.Errorf("cannot read .dockerignore of %s: %w", b.Folder, err)
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q\n", text, list)
 	err = filepath.WalkDir(b.Folder, func(file string, e fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(b.Folder, file)
-		switch {
-		case err != nil || name == ".":
+		if err != nil || name == "." {
 			return err
-		case ignored(string(list), filepath.ToSlash(name)) && e.IsDir():
+		}
+		switch out, err := ignored.MatchesOrParentMatches(name); {
+		case err != nil:
+			return err
+		case out && e.IsDir() && !ignored.Exclusions():
 			return fs.SkipDir
-		case ignored(string(list), filepath.ToSlash(name)):
+		case out:
 			return nil
 		}
 		info, err := e.Info()
@@ -114,22 +140,4 @@ func (b Build) Inputs() (string, error) {
 		return nil
 	})
 	return hex.EncodeToString(h.Sum(nil)), err
-}
-
-// ignored reports whether a .dockerignore file leaves out a path of the context.
-func ignored(list, name string) bool {
-	if strings.HasPrefix(list, "!") || strings.Contains(list, "\n!") {
-		return false
-	}
-	for line := range strings.Lines(list) {
-		pattern := strings.Trim(strings.TrimSpace(line), "/")
-		at := name
-		if base, anywhere := strings.CutPrefix(pattern, "**/"); anywhere {
-			pattern, at = base, path.Base(name)
-		}
-		if ok, _ := path.Match(pattern, at); ok && !strings.HasPrefix(line, "#") {
-			return true
-		}
-	}
-	return false
 }

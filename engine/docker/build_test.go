@@ -6,22 +6,6 @@ import (
 	"testing"
 )
 
-// TestIgnored: simple patterns leave out what docker does, and nothing else.
-func TestIgnored(t *testing.T) {
-	const list = "\n# comment\n*.log\n/build\n**/__pycache__\ndocs/*.md\nna?e\n"
-	for name, want := range map[string]bool{
-		"x.log": true, "sub/x.log": false, "build": true, "src/build": false, "a/b/__pycache__": true, "docs/a.md": true, "docs/x/b.md": false,
-		"name": true, "na/e": false, "# comment": false,
-	} {
-		if got := ignored(list, name); got != want {
-			t.Errorf("%s: ignored is %v, want %v", name, got, want)
-		}
-	}
-	if ignored("*.log\n!keep.log\n", "x.log") {
-		t.Error("a list that takes something back is not understood, and must leave out nothing")
-	}
-}
-
 func TestBuildInputs(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "Dockerfile")
@@ -54,6 +38,11 @@ func TestBuildInputs(t *testing.T) {
 	}{
 		{"nothing", func() {}, false},
 		{"an ignored file", func() { write("x.tmp", "1"); write("out/y", "2") }, false},
+		{"an exception to the list, indented", func() { write(".dockerignore", "out\n*.tmp\n !x.tmp\n") }, true},
+		{"an excepted file", func() { write("x.tmp", "2") }, true},
+		{"a list of the Dockerfile's own", func() { write("Dockerfile.dockerignore", "docs\n") }, true},
+		{"what that list leaves out", func() { write("docs/a", "1") }, false},
+		{"what only .dockerignore left out", func() { write("out/y", "3") }, true},
 		{"a file's text", func() { write("src/a.txt", "two") }, true},
 		{"a new file", func() { write("src/b.txt", "") }, true},
 		{"a mode", func() { _ = os.Chmod(filepath.Join(dir, "src/b.txt"), 0o755) }, true},

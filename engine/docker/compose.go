@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/docker/docker/api/types/container"
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/engine"
@@ -134,8 +134,11 @@ func (p *project) image() (name, pull string) {
 	return name, "missing"
 }
 
+// projectLabel is compose's own, before the name of a project.
+const projectLabel = "com.docker.compose.project="
+
 // up brings the service up, and finds its container.
-func (p *project) up(ctx context.Context, c *container, launch engine.Launch) error {
+func (p *project) up(ctx context.Context, c *box, launch engine.Launch) error {
 	p.launch = launch
 	if err := p.change(ctx, c); err != nil {
 		return err
@@ -153,16 +156,15 @@ func (p *project) up(ctx context.Context, c *container, launch engine.Launch) er
 	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", p.spec.Service); err != nil {
 		return err
 	}
-	ids, err := list(ctx, "ps", "--all", "--quiet", "--no-trunc",
-		"--filter=label=com.docker.compose.project="+p.name, "--filter=label=com.docker.compose.service="+p.spec.Service)
-	if err == nil && len(ids) != 1 {
+	of, err := c.containers(ctx, projectLabel+p.name, "com.docker.compose.service="+p.spec.Service)
+	if err == nil && len(of) != 1 {
 		err = fmt.Errorf("service %q has %d containers, but an engine must have one: remove its scale or replicas",
-			p.spec.Service, len(ids))
+			p.spec.Service, len(of))
 	}
 	if err != nil {
 		return err
 	}
-	c.id = ids[0]
+	c.id = of[0].ID
 	return nil
 }
 
@@ -170,7 +172,7 @@ func (p *project) up(ctx context.Context, c *container, launch engine.Launch) er
 // later start finds what this one could not remove. Volumes are those that the user's file
 // would use: a cache that is empty at every launch would be useless. So are images that
 // compose builds.
-func (p *project) change(ctx context.Context, c *container) error {
+func (p *project) change(ctx context.Context, c *box) error {
 	own, _ := p.file["name"].(string)
 	if own == "" {
 		own = projectName(p.spec.File)
@@ -180,15 +182,14 @@ func (p *project) change(ctx context.Context, c *container) error {
 	if p.argv[0] == "docker-compose" {
 		separator = "_"
 	}
-	labels := map[string]any{}
-	for _, label := range Labels(p.launch) {
-		name, value, _ := strings.Cut(label, "=")
-		labels[name] = literal(value)
+	marks := map[string]any{}
+	for name, value := range labels(p.launch) {
+		marks[name] = literal(value)
 	}
 	services, networks := part(p.file, "services"), part(p.file, "networks")
 	for name := range services {
 		s := part(services, name)
-		maps.Copy(part(s, "labels"), labels)
+		maps.Copy(part(s, "labels"), marks)
 		if s["image"] == nil && s["build"] != nil {
 			s["image"] = own + separator + name
 		}
@@ -200,7 +201,7 @@ func (p *project) change(ctx context.Context, c *container) error {
 			delete(n, "name")
 		}
 		if external, _ := n["external"].(bool); !external && n["name"] == nil {
-			maps.Copy(part(n, "labels"), labels)
+			maps.Copy(part(n, "labels"), marks)
 		}
 	}
 	for name := range part(p.file, "volumes") {
@@ -248,7 +249,7 @@ func (p *project) change(ctx context.Context, c *container) error {
 		args[i] = literal(args[i])
 	}
 	if len(p.spec.Command) == 0 {
-		before, err := p.command(ctx)
+		before, err := p.command(ctx, c.daemon)
 		if err != nil {
 			return err
 		}
@@ -260,7 +261,7 @@ func (p *project) change(ctx context.Context, c *container) error {
 
 // command is the service's command, which flags are appended to: the file's or the
 // image's. Each $ in it is doubled.
-func (p *project) command(ctx context.Context) (words []string, err error) {
+func (p *project) command(ctx context.Context, d *daemon) (words []string, err error) {
 	switch own := p.service["command"].(type) {
 	case []any:
 		for _, arg := range own {
@@ -272,55 +273,49 @@ func (p *project) command(ctx context.Context) (words []string, err error) {
 			p.spec.Service, p.spec.File)
 	}
 	name, _ := p.service["image"].(string)
-	if _, err := inspectImage(ctx, name); isMissing(err) && p.service["build"] != nil {
+	is, err := d.inspectImage(ctx, name)
+	if isMissing(err) && p.service["build"] != nil {
 		if _, err := p.compose(ctx, "build", p.spec.Service); err != nil {
 			return nil, err
 		}
+		is, err = d.inspectImage(ctx, name)
 	}
-	text, err := call(ctx, "image", "inspect", "--format", "{{json .Config.Cmd}}", name)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &words)
+	if err != nil || is.Config == nil {
+		return nil, err
 	}
-	for i := range words {
-		words[i] = literal(words[i])
+	for _, word := range is.Config.Cmd {
+		words = append(words, literal(word))
 	}
-	return words, err
+	return words, nil
 }
 
 // remove removes what the project created, except volumes with a name. The engine's own
 // container is gone by then.
-func (p *project) remove() error {
+func (p *project) remove(d *daemon) error {
 	if p.name == "" {
 		return nil
 	}
-	ours := "--filter=label=com.docker.compose.project=" + p.name
-	ids, err := list(context.Background(), "ps", "--all", "--quiet", "--no-trunc", ours)
-	if len(ids) > 0 {
-		_, _ = call(context.Background(), append([]string{"stop"}, ids...)...)
-		err = errors.Join(err, removeContainers(ids...))
+	ctx := context.Background()
+	containers, err := d.containers(ctx, projectLabel+p.name)
+	for _, c := range containers {
+		_ = d.do(ctx, callLimit, func(ctx context.Context) error {
+			return d.ContainerStop(ctx, c.ID, container.StopOptions{})
+		})
+		err = errors.Join(err, d.remove(c.ID))
 	}
-	nets, wrong := list(context.Background(), "network", "ls", "--quiet", ours)
-	err = errors.Join(err, wrong)
-	for _, id := range nets {
-		if _, wrong := call(context.Background(), "network", "rm", id); wrong != nil && !isMissing(wrong) {
-			err = errors.Join(err, wrong)
-		}
+	networks, failed := d.networks(ctx, projectLabel+p.name)
+	err = errors.Join(err, failed)
+	for _, n := range networks {
+		err = errors.Join(err, d.removeNetwork(ctx, n.ID))
 	}
 	return err
-}
-
-func list(ctx context.Context, args ...string) ([]string, error) {
-	out, err := call(ctx, args...)
-	if out == "" {
-		return nil, err
-	}
-	return strings.Split(out, "\n"), err
 }
 
 // composeCommand is how compose is called on this machine: as a plugin of the docker
 // command, or as the older separate program.
 var composeCommand = sync.OnceValues(func() ([]string, error) {
-	if _, err := call(context.Background(), "compose", "version"); err == nil {
+	plugin := command{argv: []string{"docker", "compose", "version"}, limit: callLimit}
+	if _, err := plugin.output(context.Background()); err == nil {
 		return []string{"docker", "compose"}, nil
 	}
 	if _, err := exec.LookPath("docker-compose"); err == nil {
@@ -339,7 +334,7 @@ func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 	for _, profile := range p.spec.Profiles {
 		argv = append(argv, "--profile", profile)
 	}
-	env := []string{"COMPOSE_ANSI=never", "COMPOSE_PROGRESS=plain", "COMPOSE_IGNORE_ORPHANS=true"}
+	env := append(commandEnv(), "COMPOSE_ANSI=never", "COMPOSE_PROGRESS=plain", "COMPOSE_IGNORE_ORPHANS=true")
 	if p.launch.ID != "" { // a next start of mxflow ends what this one leaves
 		env = append(env, "MXFLOW_OWNER="+p.launch.Owner, "MXFLOW_LAUNCH="+p.launch.ID)
 	}
@@ -348,21 +343,17 @@ func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 		// What the engine must not have must not come from here either.
 		unset: p.unset,
 	}.output(ctx)
-	failed, ok := errors.AsType[*Error](err)
+	failed, ok := errors.AsType[*exited](err)
 	if !ok {
 		return out, err
 	}
-	f := startFailure(failed)
-	f.Err, f.LogTail = err, []string{failed.Says}
 	why := "; its last lines say why"
-	switch hint := refusals.find(failed.Says); {
-	case hint != "":
-		why = ": " + hint
-	case failed.Says == "":
+	if failed.says == "" {
 		why = " and printed nothing"
 	}
-	f.Reason = fmt.Sprintf("%s %s of %s ended with %s%s",
-		strings.Join(p.argv, " "), args[0], p.spec.File, exitOf(failed.Code), why)
+	f := engine.StartFailure(err, "%s %s of %s ended with %s%s",
+		strings.Join(p.argv, " "), args[0], p.spec.File, exitOf(failed.code), why)
+	f.LogTail = []string{failed.says}
 	return out, f
 }
 

@@ -16,9 +16,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/go-connections/nat"
+
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/run"
 )
@@ -63,7 +68,7 @@ func (l Launcher) Launch(ctx context.Context, spec engine.Spec, launch engine.La
 		}
 		return e, nil
 	}
-	c := &container{instance: instance{spec: spec, kind: kind}, name: containerName(launch.ID)}
+	c := &box{instance: instance{spec: spec, kind: kind}, name: containerName(launch.ID)}
 	if err := l.launch(ctx, c, launch); err != nil {
 		failure := startFailure(err)
 		if err := c.discard(); err != nil {
@@ -84,11 +89,11 @@ func (l Launcher) remember(host, container string) error {
 	return nil
 }
 
-func (l Launcher) launch(ctx context.Context, c *container, launch engine.Launch) (err error) {
+func (l Launcher) launch(ctx context.Context, c *box, launch engine.Launch) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.host, err = Connect(ctx); err != nil {
+	if c.daemon, err = connect(ctx); err != nil {
 		return err
 	}
 	is, err := l.Images.needed(ctx, c.spec)
@@ -98,21 +103,21 @@ func (l Launcher) launch(ctx context.Context, c *container, launch engine.Launch
 	if err := l.remember(c.host, ""); err != nil {
 		return err
 	}
-	var on image
+	var on image.InspectResponse
 	if is.ref != "" && (is.project == nil || is.pull != "never") {
-		if on, err = l.Images.get(ctx, is.ref, is.pull); err != nil {
+		if on, err = l.Images.get(ctx, c.daemon, is.ref, is.pull); err != nil {
 			return err
 		}
 	}
-	box := engine.Docker{}
+	block := engine.Docker{}
 	if c.project = is.project; c.project != nil {
 		network, _ := c.project.service["network_mode"].(string)
-		box = engine.Docker{Port: c.spec.Compose.Port, Network: network}
+		block = engine.Docker{Port: c.spec.Compose.Port, Network: network}
 	} else {
-		box = *c.spec.Docker
-		box.Image = is.ref
+		block = *c.spec.Docker
+		block.Image = is.ref
 	}
-	c.spec.Docker, c.shared = &box, box.Network == "host"
+	c.spec.Docker, c.shared = &block, block.Network == "host"
 	if err := c.claimPort(); err != nil {
 		return err
 	}
@@ -122,23 +127,26 @@ func (l Launcher) launch(ctx context.Context, c *container, launch engine.Launch
 	if err := c.openLogs(launch, l.LogLimit); err != nil {
 		return err
 	}
-	// The command attaches before it starts the container, so the log has the first line,
-	// and ends once the log has the last one.
-	shows := []string{"docker", "start", "--attach"}
 	c.id = c.name // by which it is removed if it was created and that is not known
 	if c.project != nil {
-		shows = []string{"docker", "logs", "--follow"}
 		err = c.project.up(ctx, c, launch)
 	} else {
-		err = c.create(ctx, launch)
+		err = c.start(ctx, launch)
 	}
 	if err != nil {
 		return err
 	}
-	if err := c.follow(command{argv: append(shows, c.id)}, launch); err != nil {
-		return err
+	of, err := c.inspect(ctx, c.id)
+	if err == nil {
+		err = c.entered(of)
 	}
-	of, err := c.watch(ctx)
+	if err == nil && c.project != nil {
+		err = c.follow(ctx, of.Config.Tty, func(ctx context.Context) (*stream, error) {
+			shown := container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: true}
+			output, err := c.ContainerLogs(ctx, c.id, shown)
+			return &stream{Reader: output, Closer: output}, err
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -146,7 +154,7 @@ func (l Launcher) launch(ctx context.Context, c *container, launch engine.Launch
 		"container": c.name, "docker": c.host, "resolved_command": strings.Join(append([]string{of.Path}, of.Args...), " "),
 		"image": of.Config.Image, "image_id": of.Image,
 	}
-	if digest := on.digest(is.ref); digest != "" {
+	if digest := digestOf(on, is.ref); digest != "" {
 		c.about["image_digest"] = digest
 	}
 	if p := c.project; p != nil {
@@ -158,36 +166,53 @@ func (l Launcher) launch(ctx context.Context, c *container, launch engine.Launch
 	return nil
 }
 
-func (c *container) create(ctx context.Context, launch engine.Launch) error {
-	create := Command{Argv: []string{
-		"docker", "create", "--name", c.name, "--init",
-		// The daemon's own copy of the log, which ours does not need.
-		"--log-driver", "local", "--log-opt", "max-size=64m", "--log-opt", "max-file=3", "--log-opt", "compress=false",
-		"--env", "MXFLOW_LAUNCH=" + launch.ID,
-	}}
-	for _, label := range Labels(launch) {
-		create.add("--label", label)
-	}
-	if c.port != 0 {
-		create.add("--env", "MXFLOW_PORT="+strconv.Itoa(c.port))
-		if !c.shared {
-			create.add("--publish", "127.0.0.1::"+strconv.Itoa(c.port))
-		}
-	}
-	if err := create.container(c.spec, c.port, c.config); err != nil {
+// start creates and starts a container that is the engine's own. Its output is attached to
+// before, so the log has the first line.
+func (c *box) start(ctx context.Context, launch engine.Launch) error {
+	inside, host, err := configs(c.spec, c.port, c.config)
+	if err != nil {
 		return err
 	}
-	id, err := command{argv: create.Argv, env: create.Env, unset: create.Unset}.output(ctx)
-	if err == nil {
-		c.id = strings.TrimSpace(id)
+	inside.Labels = labels(launch)
+	inside.Env = append([]string{"MXFLOW_LAUNCH=" + launch.ID}, inside.Env...)
+	host.Init, host.RestartPolicy.Name = new(true), container.RestartPolicyDisabled
+	// The daemon's own copy of the log, which ours does not need.
+	host.LogConfig = container.LogConfig{
+		Type: "local", Config: map[string]string{"max-size": "64m", "max-file": "3", "compress": "false"},
 	}
-	return err
+	if c.port != 0 {
+		inside.Env = append(inside.Env, "MXFLOW_PORT="+strconv.Itoa(c.port))
+		if at := nat.Port(strconv.Itoa(c.port) + "/tcp"); !c.shared {
+			inside.ExposedPorts = nat.PortSet{at: {}}
+			host.PortBindings = nat.PortMap{at: {{HostIP: "127.0.0.1"}}}
+		}
+	}
+	made, err := ask(ctx, c.daemon, callLimit, func(ctx context.Context) (container.CreateResponse, error) {
+		return c.ContainerCreate(ctx, inside, host, nil, nil, c.name)
+	})
+	if err != nil {
+		return c.lacking(ctx, err, request{block: c.spec.Docker, command: c.spec.Command})
+	}
+	c.id = made.ID
+	err = c.follow(ctx, false, func(ctx context.Context) (*stream, error) {
+		return hijacked(c.ContainerAttach(ctx, c.id, container.AttachOptions{Stream: true, Stdout: true, Stderr: true}))
+	})
+	if err != nil {
+		return err
+	}
+	err = c.do(ctx, startLimit, func(ctx context.Context) error {
+		return c.ContainerStart(ctx, c.id, container.StartOptions{})
+	})
+	if err != nil {
+		return c.lacking(ctx, err, request{container: c.id, block: c.spec.Docker, command: c.spec.Command})
+	}
+	return nil
 }
 
-// container is an engine in a container that was created for its launch.
-type container struct {
+// box is an engine in a container that was created for its launch.
+type box struct {
 	instance
-	id, name, host string
+	id, name string
 	// config is the configuration file on this machine, in a folder of its own.
 	config   string
 	giveBack func() // the port
@@ -200,25 +225,10 @@ var _ interface {
 	engine.Instance
 	engine.Resident
 	engine.Listener
-} = (*container)(nil)
+} = (*box)(nil)
 
-// watch returns once the container has started.
-func (c *container) watch(ctx context.Context) (of info, err error) {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	of, err = inspect(ctx, c.id)
-	for ; err == nil && of.State.Status == "created"; of, err = inspect(ctx, c.id) {
-		select {
-		case <-c.shown: // it was refused
-			if of, err = inspect(ctx, c.id); err == nil && of.State.Status == "created" {
-				return of, &Error{Says: strings.Join(logscan.Tail(c.LogPath(), engine.TailLines), " ")}
-			}
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	if err != nil {
-		return of, err
-	}
+// entered takes over what the daemon says of a container that has started.
+func (c *box) entered(of container.InspectResponse) error {
 	at, err := time.Parse(time.RFC3339Nano, of.State.StartedAt)
 	if err == nil && at.After(c.started) && at.Before(time.Now()) {
 		c.started = at
@@ -228,54 +238,85 @@ func (c *container) watch(ctx context.Context) (of info, err error) {
 	case c.shared:
 		c.reach = net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port))
 	default:
-		if c.reach = of.published(c.port); c.reach == "" && of.State.Running {
-			return of, fmt.Errorf("the daemon published no port for %d/tcp", c.port)
+		if c.reach = published(of, c.port); c.reach == "" && of.State.Running {
+			return fmt.Errorf("the daemon published no port for %d/tcp", c.port)
 		} else if c.reach == "" {
 			c.reach = "127.0.0.1:1" // it has ended: no request is sent there
 		}
 	}
 	c.memory = cgroupOf(of.State.Pid, c.id)
-	return of, nil
+	return nil
 }
 
-func (c *container) await() {
+// lateEvent is how long after a container's end the daemon may say why: Docker 20.10 sends
+// the event that it was out of memory late, and then leaves its state as it is.
+const lateEvent = time.Second
+
+func (c *box) await() {
 	defer close(c.exited)
 	<-c.shown
 	// The output of a container can end a moment before it does.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	_, _ = ask(context.Background(), c.daemon, 2*time.Second, func(ctx context.Context) (struct{}, error) {
+		ended, failed := c.ContainerWait(ctx, c.id, container.WaitConditionNotRunning)
+		select {
+		case <-ended:
+			return struct{}{}, nil
+		case err := <-failed:
+			return struct{}{}, err
+		}
+	})
+	if c.how = c.ended(); c.how.err != nil || c.how.exit.Signal != "SIGKILL" || c.how.why != "" || c.killed.Load() {
+		return
+	}
+	// Whoever removes a running container kills it first.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*lateEvent)
 	defer cancel()
-	_, _ = call(ctx, "wait", c.id)
-	for again := range 6 {
-		of, err := inspect(context.Background(), c.id)
-		oom := "" // Docker 20.10 leaves the state as it is when this event comes after the end.
-		if exitOf(of.State.ExitCode).Signal == "SIGKILL" && !c.killed.Load() {
-			oom, _ = call(context.Background(), "events", "--since", "10m", "--until", "0s", "--filter", "event=oom", "--filter", "container="+c.id)
-		}
-		switch {
-		case isMissing(err) && c.killed.Load():
-			c.how = ending{exit: engine.Exit{Code: -1, Signal: "SIGKILL"}}
-		case isMissing(err):
-			c.how = ending{
-				exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err,
-				why: "its container " + c.name + " was removed by something other than mxflow",
-			}
-		case err != nil || of.State.Running:
-			c.how = wentAway(c.host, err)
-		case of.State.OOMKilled || oom != "":
-			c.how = ending{exit: exitOf(of.State.ExitCode), why: "the kernel killed it for lack of memory (OOMKilled): " +
-				"raise the container's memory limit, or make the engine use less"}
-		default:
-			c.how = ending{exit: exitOf(of.State.ExitCode), why: of.State.Error}
-		}
-		// Whoever removes a running container kills it first.
-		if err != nil || c.how.exit.Signal != "SIGKILL" || c.how.why != "" || c.killed.Load() || again == 5 {
+	messages, failed := c.Events(ctx, events.ListOptions{
+		Since: strconv.FormatInt(c.started.Unix(), 10), Until: strconv.FormatInt(time.Now().Add(lateEvent).Unix()+1, 10),
+		Filters: filters.NewArgs(filters.Arg("container", c.id), filters.Arg("event", string(events.ActionOOM)),
+			filters.Arg("event", string(events.ActionDestroy))),
+	})
+	select {
+	case m := <-messages:
+		if m.Action == events.ActionOOM {
+			c.how.why = outOfMemory
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+	case <-failed:
 	}
+	c.how = c.ended()
 }
 
-func (c *container) Ready(ctx context.Context) error {
+const outOfMemory = "the kernel killed it for lack of memory (OOMKilled): raise the container's memory limit, or make " +
+	"the engine use less"
+
+// ended says how a container ended that runs no more.
+func (c *box) ended() ending {
+	of, err := c.inspect(context.Background(), c.id)
+	switch {
+	case isMissing(err) && c.killed.Load():
+		return ending{exit: engine.Exit{Code: -1, Signal: "SIGKILL"}}
+	case isMissing(err):
+		return ending{
+			exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err,
+			why: "its container " + c.name + " was removed by something other than mxflow",
+		}
+	case err != nil || of.State.Running:
+		return wentAway(c.host, err)
+	}
+	how := ending{exit: exitOf(of.State.ExitCode), why: of.State.Error}
+	switch code := of.State.ExitCode; {
+	case of.State.OOMKilled:
+		how.why = outOfMemory
+	case code == 126 || code == 127: // of the init process, for one
+		if what := c.lackProgram(context.Background(), of, nil); what != "" {
+			how.why = what
+		}
+	}
+	return how
+}
+
+func (c *box) Ready(ctx context.Context) error {
 	err := c.ready(ctx, c.PortUser)
 	if err == nil {
 		c.lookAtMemory()
@@ -283,11 +324,11 @@ func (c *container) Ready(ctx context.Context) error {
 	return err
 }
 
-func (c *container) PortUser() (who string, seen bool) { return c.portUser(c.PIDs) }
+func (c *box) PortUser() (who string, seen bool) { return c.portUser(c.PIDs) }
 
 // PIDs implements engine.Resident: the container's processes by this machine's PIDs; none
 // if they cannot be seen here.
-func (c *container) PIDs() []int {
+func (c *box) PIDs() []int {
 	if c.Exit() != nil {
 		return nil
 	}
@@ -297,30 +338,17 @@ func (c *container) PIDs() []int {
 // Output implements engine.Instance: it runs a command in the container, with the
 // container's environment, and returns its standard output. A nonzero status is an error
 // with the command's standard error.
-func (c *container) Output(ctx context.Context, argv ...string) ([]byte, error) {
-	if len(argv) == 0 {
-		return nil, errors.New("no command to run")
-	}
-	return runInside(ctx, command{argv: append([]string{"docker", "exec", c.id}, argv...)}, argv[0])
-}
-
-// runInside runs a program in a container, for as long as ctx lets it.
-func runInside(ctx context.Context, c command, program string) ([]byte, error) {
-	c.limit = pullLimit
-	out, err := c.output(ctx)
-	if failed, ok := errors.AsType[*Error](err); ok {
-		err = fmt.Errorf("%s ended with %s in the container: %w", program, exitOf(failed.Code), err)
-	}
-	return []byte(out), err
+func (c *box) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	return c.outputOf(ctx, c.id, container.ExecOptions{Cmd: argv})
 }
 
 // PeakMemory implements engine.Instance: the most that the kernel counted for the
 // container once a second, less the file pages that it can reclaim at any time.
-func (c *container) PeakMemory() int64 { return c.peak.Load() }
+func (c *box) PeakMemory() int64 { return c.peak.Load() }
 
 // sampleMemory raises the peak until the container ends. Memory that cannot be read is
 // unknown, which is not a failure.
-func (c *container) sampleMemory() {
+func (c *box) sampleMemory() {
 	for c.memory.dir != "" {
 		c.lookAtMemory()
 		select {
@@ -332,28 +360,27 @@ func (c *container) sampleMemory() {
 }
 
 // lookAtMemory takes one sample: of the kernel where it can be read, else of the daemon.
-func (c *container) lookAtMemory() {
+func (c *box) lookAtMemory() {
 	if c.memory.dir != "" {
 		c.peak.Raise(c.memory.bytes())
 		return
 	}
-	text, err := call(context.Background(), "stats", "--no-stream", "--format", "{{.MemUsage}}", c.id)
-	if err == nil {
-		c.peak.Raise(statsBytes(text))
-	}
+	c.peak.Raise(c.usage(context.Background(), c.id))
 }
 
 // Stop implements engine.Instance: SIGTERM, then SIGKILL after the grace period, or at
 // once when ctx is done. The rest of a compose project goes after the engine; volumes
 // with a name stay.
-func (c *container) Stop(ctx context.Context) error {
+func (c *box) Stop(ctx context.Context) error {
 	return c.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
 		grace := time.NewTimer(c.spec.StopGrace)
 		defer grace.Stop()
 		if c.Exit() == nil {
 			c.lookAtMemory() // the last chance
 			// A lost signal is noticed because nothing ends.
-			_, _ = call(context.Background(), "kill", "--signal", "TERM", c.id)
+			_ = c.do(context.Background(), callLimit, func(ctx context.Context) error {
+				return c.ContainerKill(ctx, c.id, "TERM")
+			})
 			select {
 			case <-c.exited:
 			case <-grace.C:
@@ -381,35 +408,19 @@ func (c *container) Stop(ctx context.Context) error {
 }
 
 // remove removes the container, running or not, and the rest of its compose project.
-func (c *container) remove() error {
-	err := removeContainers(c.id)
+func (c *box) remove() error {
+	if c.daemon == nil {
+		return nil
+	}
+	err := c.daemon.remove(c.id)
 	if err == nil && c.project != nil {
-		err = c.project.remove()
+		err = c.project.remove(c.daemon)
 	}
 	return err
 }
 
-// removeContainers removes containers with their nameless volumes, and returns when they
-// are gone. Those that are already gone, or being removed by somebody else, are no error.
-func removeContainers(ids ...string) error {
-	end := time.Now().Add(killWait)
-	for _, id := range ids {
-		for id != "" {
-			_, err := call(context.Background(), "rm", "--force", "--volumes", id)
-			if err == nil || isMissing(err) {
-				break
-			}
-			if !strings.Contains(err.Error(), "already in progress") || time.Now().After(end) {
-				return err
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	}
-	return nil
-}
-
 // discard undoes a failed start.
-func (c *container) discard() error {
+func (c *box) discard() error {
 	err := c.remove()
 	c.unfollow()
 	c.release()
@@ -417,7 +428,7 @@ func (c *container) discard() error {
 }
 
 // release gives back what a container that is gone has used.
-func (c *container) release() {
+func (c *box) release() {
 	c.closeLogs()
 	if c.config != "" {
 		_ = os.RemoveAll(filepath.Dir(c.config))
@@ -429,7 +440,7 @@ func (c *container) release() {
 
 // writeConfig writes the configuration file. It may contain keys, and any user of the
 // container must read it: so it is open to all in a folder that is not.
-func (c *container) writeConfig(launch engine.Launch) error {
+func (c *box) writeConfig(launch engine.Launch) error {
 	name := c.spec.ConfigName
 	if len(c.spec.Config) == 0 {
 		return nil
@@ -471,8 +482,7 @@ func portInside(spec engine.Spec, kind kinds.Kind) (port int, asks bool, err err
 	case port == 0 && !asks:
 		err = errors.New("its port in the container is unknown: set port in its block, or put {port} into its command")
 	case network == "none" || strings.HasPrefix(network, "container:"):
-		err = fmt.Errorf("the engine cannot be reached with network = %q: remove it, or use \"host\" or a network of the daemon",
-			network)
+		err = unreachableBy(network)
 	case port == 0:
 		port = anyPort
 	}
@@ -480,7 +490,7 @@ func portInside(spec engine.Spec, kind kinds.Kind) (port int, asks bool, err err
 }
 
 // claimPort chooses the engine's port; one of this machine must be free.
-func (c *container) claimPort() error {
+func (c *box) claimPort() error {
 	port, asks, err := portInside(c.spec, c.kind)
 	switch c.port = port; {
 	case err != nil || !c.shared || port == 0 && !asks:
@@ -519,11 +529,11 @@ const (
 	LabelHost = "mxflow.host"
 )
 
-// Labels mark what is started for a launch, as NAME=value.
-func Labels(l engine.Launch) []string {
-	return []string{
-		LabelOwner + "=" + l.Owner, LabelLaunch + "=" + l.ID, LabelHost + "=" + thisHost(),
-		LabelStarted + "=" + time.Now().UTC().Format(time.RFC3339Nano),
+// labels mark what is started for a launch.
+func labels(l engine.Launch) map[string]string {
+	return map[string]string{
+		LabelOwner: l.Owner, LabelLaunch: l.ID, LabelHost: thisHost(),
+		LabelStarted: time.Now().UTC().Format(time.RFC3339Nano),
 	}
 }
 

@@ -3,68 +3,101 @@ package docker
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
 )
 
-func TestGPUs(t *testing.T) {
-	for _, test := range []struct {
-		given any
-		want  string // the flag; empty for none
-		bad   bool
-	}{
-		{given: nil},
-		{given: "0"},
-		{given: 0.0},
-		{given: []any{}},
-		{given: "all", want: "all"},
-		{given: 2.0, want: "2"},
-		{given: "3", want: "3"},
-		{given: []any{"0", "GPU-5d1e"}, want: `"device=0,GPU-5d1e"`},
-		{given: []any{0.0, 1.0}, want: `"device=0,1"`},
-		{given: []any{"MIG-GPU-1/2/3"}, want: "device=MIG-GPU-1/2/3"},
-		{given: "some", bad: true},
-		{given: -1.0, bad: true},
-		{given: 1.5, bad: true},
-		{given: true, bad: true},
-		{given: []any{"0", "0"}, bad: true},
-		{given: []any{""}, bad: true},
-		{given: []any{"cuda:0"}, bad: true},
-		{given: []any{-1.0}, bad: true},
+// TestChecked: what a docker block may say, and what it must not.
+func TestChecked(t *testing.T) {
+	one := func(attr string, d engine.Docker) (errs int) {
+		Check(d, func(at string, err error) {
+			if err != nil && at != attr {
+				t.Errorf("%+v: %s: %v", d, at, err)
+			} else if err != nil {
+				errs++
+			}
+		})
+		return errs
+	}
+	profile := filepath.Join(t.TempDir(), "seccomp.json")
+	if err := os.WriteFile(profile, []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ulimit := func(name, value string) engine.Docker { return engine.Docker{Ulimits: map[string]string{name: value}} }
+	volume := func(source, target string) engine.Docker {
+		return engine.Docker{Volumes: map[string]string{source: target}}
+	}
+	for attr, test := range map[string]struct{ good, bad []engine.Docker }{
+		"gpus": {
+			[]engine.Docker{
+				{GPUs: nil},
+				{GPUs: "0"},
+				{GPUs: 0.0},
+				{GPUs: []any{}},
+				{GPUs: "all"},
+				{GPUs: 2.0},
+				{GPUs: "3"},
+				{GPUs: []any{"0", "GPU-5d1e"}},
+				{GPUs: []any{0.0, 1.0}},
+				{GPUs: []any{"MIG-GPU-1/2/3"}},
+				{GPUs: "amd"},
+			},
+			[]engine.Docker{
+				{GPUs: "some"},
+				{GPUs: -1.0},
+				{GPUs: 1.5},
+				{GPUs: true},
+				{GPUs: []any{"0", "0"}},
+				{GPUs: []any{""}},
+				{GPUs: []any{"cuda:0"}},
+				{GPUs: []any{-1.0}},
+			},
+		},
+		"devices": {
+			[]engine.Docker{{Devices: []string{"/dev/kfd", "/dev/dri", "/dev/a:/dev/b", "/dev/a:/dev/b:rw", "/dev/a:r", "amd.com/gpu=0"}}},
+			[]engine.Docker{
+				{Devices: []string{"kfd"}},
+				{Devices: []string{""}},
+				{Devices: []string{"/dev/a:b"}},
+				{Devices: []string{"/dev/a:/b:x"}},
+				{Devices: []string{"/dev/a:/b:rwm:x"}},
+			},
+		},
+		"security_opt": {
+			[]engine.Docker{{SecurityOpt: []string{
+				"seccomp=unconfined", "label=disable", "label:disable", "no-new-privileges",
+				"apparmor=unconfined", "systempaths=unconfined", "seccomp=" + profile,
+			}}},
+			[]engine.Docker{{SecurityOpt: []string{"unconfined"}}, {SecurityOpt: []string{"seccomp=/no/such.json"}}},
+		},
+		"shm_size": {
+			[]engine.Docker{{}, {ShmSize: "32g"}, {ShmSize: "512m"}, {ShmSize: "64MB"}, {ShmSize: "1.5GiB"}},
+			[]engine.Docker{{ShmSize: "much"}, {ShmSize: "-1g"}, {ShmSize: "0"}, {ShmSize: "1x"}},
+		},
+		"ulimits": {
+			[]engine.Docker{ulimit("memlock", "-1"), ulimit("nofile", "1024:4096")},
+			[]engine.Docker{ulimit("memory", "1"), ulimit("stack", "big"), ulimit("nofile", "9:")},
+		},
+		"volumes": {
+			[]engine.Docker{volume("/a,b", "/b:ro"), volume("cache", "/c"), volume("/a", "/b:rw")},
+			[]engine.Docker{volume("/a", "b"), volume("", "/b"), volume("a/b", "/b"), volume("/x", "/b:rox")},
+		},
+		"network": {
+			[]engine.Docker{{Network: "host"}, {Network: "mine"}, {Network: "bridge"}},
+			[]engine.Docker{{Network: "none"}, {Network: "container:x"}},
+		},
+		"ipc": {[]engine.Docker{{IPC: "host"}, {IPC: "container:x"}}, []engine.Docker{{IPC: "own"}}},
 	} {
-		got, err := GPUs(test.given)
-		if got != test.want || (err != nil) != test.bad {
-			t.Errorf("gpus = %v: %q, %v; want %q", test.given, got, err, test.want)
+		for _, d := range test.good {
+			if one(attr, d) != 0 {
+				t.Errorf("%s is refused: %+v", attr, d)
+			}
 		}
-	}
-}
-
-func TestSizeLimitsVolumes(t *testing.T) {
-	for text, want := range map[string]bool{
-		"": true, "32g": true, "512m": true, "64MB": true, "1.5GiB": true, "much": false, "-1g": false, "0": false, "1x": false,
-	} {
-		if err := Size(text); (err == nil) != want {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	if err := Ulimits(map[string]string{"memlock": "-1", "nofile": "1024:4096"}); err != nil {
-		t.Error(err)
-	}
-	err := Ulimits(map[string]string{"memory": "1", "stack": "big", "nofile": "9:"})
-	for _, want := range []string{"memory", "stack", "nofile"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: want %s named", err, want)
-		}
-	}
-	mounts, err := Mounts(map[string]string{"/a,b": "/b:ro", "cache": "/c"})
-	if want := `type=bind,"source=/a,b",target=/b,readonly type=volume,source=cache,target=/c`; err != nil || strings.Join(mounts, " ") != want {
-		t.Errorf("%q, %v", mounts, err)
-	}
-	for source, target := range map[string]string{"/a": "b", "": "/b", "a/b": "/b", "/x": "/b:rox"} {
-		if _, err := Mounts(map[string]string{source: target}); err == nil {
-			t.Errorf("%q = %q was taken", source, target)
+		for _, d := range test.bad {
+			if one(attr, d) != 1 {
+				t.Errorf("%s is taken: %+v", attr, d)
+			}
 		}
 	}
 }
@@ -93,11 +126,6 @@ func TestMemory(t *testing.T) {
 		}
 		if got := (cgroup{dir: dir, v1: test.v1, cached: new(engine.Peak)}).bytes(); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
-		}
-	}
-	for text, want := range map[string]int64{"360KiB / 23GiB": 360 << 10, "1.5GiB / 2GiB": 3 << 29, "12kB": 12000, "0B / 0B": 0, "": 0, "--": 0} {
-		if got := statsBytes(text); got != want {
-			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
 }

@@ -16,21 +16,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
+
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // inside is a running container in which a launch has processes.
 type inside struct {
-	info
-	host string
+	*daemon
+	container.InspectResponse
 	// mark is in the environment of the launch's processes, as MXFLOW_EXEC: a container may
 	// be shared by several machines whose mxflow have state directories of the same path,
 	// and so the same owner.
 	mark string
-	// as are the flags of docker exec for our own scripts: those that see the processes of
-	// every user, or none where the daemon grants no privileges.
-	as []string
+	// as is how our own scripts run: with what sees the processes of every user, or without
+	// where the daemon grants no privileges.
+	as container.ExecOptions
 }
 
 // markOf is the mark of a launch. Without its ID it is the beginning of those of an owner.
@@ -51,9 +53,9 @@ type execInstance struct {
 	env []string // the marks, beside the Spec's environment
 	// folder in the container holds the configuration file; empty is none.
 	folder string
-	// session is the process ID of the command inside the container, which leads its own
-	// session.
-	session string
+	// exec is the daemon's ID of the command, and session its process ID inside the container,
+	// where it leads its own session.
+	exec, session string
 }
 
 func (l Launcher) launchExec(ctx context.Context, e *execInstance, launch engine.Launch) error {
@@ -86,7 +88,7 @@ func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launc
 	if e.in, err = enter(ctx, block.Container, markOf(launch.Owner, launch.ID)); err != nil {
 		return err
 	}
-	block.Container = e.in.ID
+	e.daemon, block.Container = e.in.daemon, e.in.ID
 	if err := l.remember(e.in.host, e.in.ID); err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launc
 	if e.port != 0 {
 		e.env = append(e.env, "MXFLOW_PORT="+strconv.Itoa(e.port))
 	}
-	c, err := e.command(e.spec.Command)
+	options, err := e.options(e.spec.Command)
 	if err != nil {
 		return err
 	}
@@ -112,10 +114,20 @@ func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launc
 	}
 	e.about = map[string]string{
 		"container": e.in.Name, "container_id": e.in.ID, "docker": e.in.host,
-		"image": e.in.Config.Image, "image_id": e.in.Image,
-		"resolved_command": strings.Join(c.argv[slices.Index(c.argv, e.in.ID)+1:], " "),
+		"image": e.in.Config.Image, "image_id": e.in.Image, "resolved_command": strings.Join(options.Cmd, " "),
 	}
-	if err := e.follow(c, launch); err != nil {
+	options.AttachStdout, options.AttachStderr = true, true
+	made, err := ask(ctx, e.daemon, callLimit, func(ctx context.Context) (container.ExecCreateResponse, error) {
+		return e.ContainerExecCreate(ctx, e.in.ID, options)
+	})
+	if err != nil {
+		return err
+	}
+	e.exec = made.ID
+	err = e.follow(ctx, false, func(ctx context.Context) (*stream, error) {
+		return hijacked(e.ContainerExecAttach(ctx, e.exec, container.ExecAttachOptions{}))
+	})
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
@@ -123,7 +135,7 @@ func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launc
 	for e.session == "" {
 		found, err := e.in.family(ctx, "0", "0")
 		if err != nil {
-			if why := e.in.lost(); why != "" {
+			if why := e.in.lostSoon(); why != "" {
 				return errors.New(why)
 			}
 			return fmt.Errorf("cannot list the processes in container %s: %w", e.in.Name, err)
@@ -131,9 +143,16 @@ func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launc
 		select {
 		case <-e.shown: // it ended before it was seen, or never began
 			e.session = "0"
-			said := strings.Join(logscan.Tail(e.LogPath(), 3), " ")
-			if code := e.shows.ProcessState.ExitCode(); (code == 126 || code == 127) && refusals.find(said) != "" {
-				return &Error{Says: said, Code: code}
+			how, err := e.execEnd(ctx, e.exec)
+			if err != nil || how.ExitCode != 126 && how.ExitCode != 127 {
+				continue
+			}
+			refused := errors.New(strings.Join(logscan.Tail(e.LogPath(), 3), " "))
+			err = e.lacking(ctx, refused, request{
+				container: e.in.ID, command: options.Cmd, user: block.User, workdir: block.WorkDir,
+			})
+			if err != refused {
+				return err
 			}
 		default:
 			if len(found) > 0 {
@@ -144,29 +163,45 @@ func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launc
 	return nil
 }
 
-// command is the docker command that runs argv in the container as the engine's own
-// command runs: what it starts carries the launch's marks, so Stop ends it too.
-func (e *execInstance) command(argv []string) (command, error) {
+// options are those by which argv runs in the container as the engine's own command does:
+// what it starts carries the launch's marks, so Stop ends it too.
+func (e *execInstance) options(argv []string) (o container.ExecOptions, err error) {
 	config := ""
 	if e.folder != "" {
 		config = e.folder + "/" + e.spec.ConfigName
 	}
-	c := Command{Argv: []string{"docker", "exec"}}
-	for _, kv := range e.env {
-		c.add("--env", kv)
+	expand := engine.Placeholders(e.port, config)
+	env, err := e.spec.Environ(expand)
+	if err != nil {
+		return o, err
 	}
-	err := c.exec(e.spec, argv, engine.Placeholders(e.port, config))
-	return command{argv: c.Argv, env: c.Env}, err
+	o = container.ExecOptions{User: e.spec.Exec.User, WorkingDir: e.spec.Exec.WorkDir, Env: append(slices.Clone(e.env), env...)}
+	for _, name := range e.spec.Unset { // which a daemon cannot do for a command
+		if _, set := e.spec.Env[name]; !set {
+			o.Cmd = append(o.Cmd, "-u", name)
+		}
+	}
+	if len(o.Cmd) > 0 {
+		o.Cmd = slices.Insert(o.Cmd, 0, "env")
+	}
+	args, err := expanded(argv, expand)
+	o.Cmd = append(o.Cmd, args...)
+	return o, err
 }
 
 // running inspects a container that must be running.
-func running(ctx context.Context, name string) (info, error) {
-	of, err := inspect(ctx, name)
-	host, _ := address()
+func (d *daemon) running(ctx context.Context, name string) (container.InspectResponse, error) {
+	of, err := d.inspect(ctx, name)
 	switch {
 	case isMissing(err):
-		names, _ := list(ctx, "ps", "--format={{.Names}}", "--last=10", "--filter=status=running")
-		return of, fmt.Errorf("there is no container %q on %s; running: %s", name, host, strings.Join(names, ", "))
+		var names []string
+		all, _ := d.containers(ctx)
+		for _, c := range all {
+			if c.State == container.StateRunning && len(names) < 10 {
+				names = append(names, strings.TrimPrefix(c.Names[0], "/"))
+			}
+		}
+		return of, fmt.Errorf("there is no container %q on %s; running: %s", name, d.host, strings.Join(names, ", "))
 	case err != nil:
 		return of, err
 	case !of.State.Running:
@@ -179,18 +214,18 @@ func running(ctx context.Context, name string) (info, error) {
 
 // enter checks a container: that it runs, and has what is needed.
 func enter(ctx context.Context, name, mark string) (in inside, err error) {
-	if in.host, err = Connect(ctx); err != nil {
+	if in.daemon, err = connect(ctx); err != nil {
 		return in, err
 	}
-	if in.info, err = running(ctx, name); err != nil {
+	if in.InspectResponse, err = in.running(ctx, name); err != nil {
 		return in, err
 	}
 	in.mark = mark
 	const tools = "command -v grep >/dev/null || { echo there is no grep; exit 1; }"
-	in.as = []string{"--user", "0", "--privileged"}
+	in.as = container.ExecOptions{User: "0", Privileged: true}
 	if _, err = in.run(ctx, nil, tools); err != nil {
 		// A daemon with user namespaces, or configured that way, grants no privileges.
-		in.as = nil
+		in.as = container.ExecOptions{}
 		_, err = in.run(ctx, nil, tools)
 	}
 	if err != nil {
@@ -202,18 +237,15 @@ func enter(ctx context.Context, name, mark string) (in inside, err error) {
 
 // run runs a script with arguments and returns what it prints.
 func (in inside) run(ctx context.Context, stdin io.Reader, script string, args ...string) (string, error) {
-	argv := append([]string{"docker", "exec"}, in.as...)
-	if stdin != nil {
-		argv = append(argv, "--interactive")
-	}
-	argv = append(argv, in.ID, "sh", "-c", script, "mxflow")
-	return command{argv: append(argv, args...), stdin: stdin}.output(ctx)
+	options := in.as
+	options.Cmd = append([]string{"sh", "-c", script, "mxflow"}, args...)
+	return in.execute(ctx, callLimit, in.ID, options, stdin)
 }
 
 // lost is why the container no longer runs, or has been restarted; empty while it is the
 // one that was entered, as far as known.
 func (in inside) lost() string {
-	of, err := inspect(context.Background(), in.ID)
+	of, err := in.inspect(context.Background(), in.ID)
 	switch {
 	case isMissing(err), of.State.Status == "removing", of.State.Status == "dead":
 		return fmt.Sprintf("the container %s in which it ran was removed", in.Name)
@@ -225,6 +257,18 @@ func (in inside) lost() string {
 		return fmt.Sprintf("the container %s in which it ran was restarted", in.Name)
 	}
 	return ""
+}
+
+// lostSoon is lost of a container in which something ended by force or cannot be run: its
+// own end is seen a moment later.
+func (in inside) lostSoon() (why string) {
+	for again := range 5 {
+		if why = in.lost(); why != "" || again == 4 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return why
 }
 
 // scriptFamily lists the processes of a launch, with their sessions, the pages that they
@@ -291,25 +335,25 @@ func (e *execInstance) choosePort(ctx context.Context, port int) error {
 	if len(e.kind.Ready) == 0 && port == 0 {
 		return nil // not a server
 	}
-	home := e.in.info
-	if other, shared := strings.CutPrefix(home.HostConfig.NetworkMode, "container:"); shared {
+	home := e.in.InspectResponse
+	if mode := home.HostConfig.NetworkMode; mode.IsContainer() {
 		var err error
-		if home, err = running(ctx, other); err != nil {
+		if home, err = e.running(ctx, mode.ConnectedContainer()); err != nil {
 			return fmt.Errorf("container %q shares the network of another: %w", e.in.Name, err)
 		}
 	}
-	if port == 0 && home.published(e.kind.Port) != "" {
+	if port == 0 && published(home, e.kind.Port) != "" {
 		port = e.kind.Port
 	}
 	for _, at := range slices.Sorted(maps.Keys(home.NetworkSettings.Ports)) { // any published one
-		if number, _ := strconv.Atoi(strings.TrimSuffix(at, "/tcp")); port == 0 && home.published(number) != "" {
+		if number := at.Int(); port == 0 && published(home, number) != "" {
 			port = number
 		}
 	}
 	if port == 0 {
 		port = 18000 + randv2.IntN(14000)
 	}
-	e.port, e.shared = port, home.HostConfig.NetworkMode == "host"
+	e.port, e.shared = port, home.HostConfig.NetworkMode.IsHost()
 	// Field 2 of the table is the local address in hexadecimal, and 4 the state: 0A listens.
 	const listens = `grep -hE "^ *[0-9]+: [0-9A-F]+:$1 [0-9A-F:]+ 0A " /proc/net/tcp /proc/net/tcp6; exit 0`
 	taken, err := e.in.run(ctx, nil, listens, fmt.Sprintf("%04X", port))
@@ -320,7 +364,7 @@ func (e *execInstance) choosePort(ctx context.Context, port int) error {
 		return fmt.Errorf("port %d in container %q is in use (docker exec %s ps shows by what): stop that, or set "+
 			"another port in the exec block", port, e.in.Name, e.in.Name)
 	}
-	if e.reach = home.published(port); e.reach != "" {
+	if e.reach = published(home, port); e.reach != "" {
 		return nil
 	}
 	if e.shared {
@@ -366,23 +410,22 @@ func (e *execInstance) removeFolder() {
 func (e *execInstance) await() {
 	defer close(e.exited)
 	<-e.shown
-	code := e.shows.ProcessState.ExitCode()
+	ended, lost := e.execEnd(context.Background(), e.exec)
+	code := ended.ExitCode
 	e.how.exit = exitOf(code)
-	// A container's death is seen a moment after that of what ran in it.
-	for again := range 5 {
-		if e.how.why = e.in.lost(); e.how.why != "" {
-			e.how.exit = engine.Exit{Code: -1, Signal: "SIGKILL"}
-			return
-		}
-		if code != 137 || e.killed.Load() || again == 4 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
+	look := e.in.lost
+	if code == 137 && !e.killed.Load() {
+		look = e.in.lostSoon
+	}
+	if e.how.why = look(); e.how.why != "" {
+		e.how.exit = engine.Exit{Code: -1, Signal: "SIGKILL"}
+		return
 	}
 	// Where the command outlived its docker exec, the daemon or the connection broke.
 	left, err := e.in.family(context.Background(), "0", "0")
-	if err != nil && e.in.lost() == "" || slices.ContainsFunc(left, func(m member) bool { return m.pid == e.session }) {
-		e.how = wentAway(e.in.host, err)
+	runs := ended.Running || slices.ContainsFunc(left, func(m member) bool { return m.pid == e.session })
+	if err = errors.Join(lost, err); err != nil && e.in.lost() == "" || runs {
+		e.how = wentAway(e.host, err)
 	}
 }
 
@@ -403,14 +446,11 @@ func (e *execInstance) PortUser() (who string, seen bool) {
 // Output implements engine.Instance: in the container, with the engine's environment,
 // folder and user.
 func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, error) {
-	if len(argv) == 0 {
-		return nil, errors.New("no command to run")
-	}
-	c, err := e.command(argv)
+	options, err := e.options(argv)
 	if err != nil {
 		return nil, err
 	}
-	return runInside(ctx, c, argv[0])
+	return e.outputOf(ctx, e.in.ID, options)
 }
 
 // PeakMemory implements engine.Instance: the resident sets of all processes of the

@@ -11,3 +11,11 @@ func ReadService(ctx context.Context, spec engine.Spec) error {
 	_, err := (&Images{}).read(ctx, spec)
 	return err
 }
+
+// Labels are those of a launch, as NAME=value.
+func Labels(l engine.Launch) (all []string) {
+	for name, value := range labels(l) {
+		all = append(all, name+"="+value)
+	}
+	return all
+}

@@ -3,37 +3,26 @@ package docker
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/containerd/errdefs/pkg/errhttp"
+	"github.com/docker/docker/api/types/image"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 )
 
-type image struct {
-	ID string
-	// Digests are those that registries gave it, as name@digest.
-	Digests []string
-}
-
-func inspectImage(ctx context.Context, ref string) (image, error) {
-	text, err := call(ctx, "image", "inspect", "--format", "{{.Id}}{{range .RepoDigests}} {{.}}{{end}}", ref)
-	if fields := strings.Fields(text); err == nil && len(fields) > 0 {
-		return image{ID: fields[0], Digests: fields[1:]}, nil
-	}
-	if err != nil && !isMissing(err) && !errors.Is(err, ErrUnreachable) {
-		err = fmt.Errorf("cannot inspect image %q: %w", ref, err)
-	}
-	return image{}, err
-}
-
-// digest is a registry's digest of the image under that name, empty for one that was
+// digestOf is a registry's digest of the image under that name, empty for one that was
 // built on the daemon and never pushed.
-func (i image) digest(ref string) string {
-	for _, known := range i.Digests {
+func digestOf(is image.InspectResponse, ref string) string {
+	for _, known := range is.RepoDigests {
 		if name, digest, ok := strings.Cut(known, "@"); ok && kinds.Repository(name) == kinds.Repository(ref) {
 			return digest
 		}
@@ -59,8 +48,9 @@ func SameImage(a, b string) bool {
 // all launches use the same one, and an unreachable registry is waited for once. The zero
 // value is ready to use; nil asks on every use.
 type Images struct {
-	// Pulling is called before an image is pulled; may be nil.
-	Pulling func(image string)
+	// Pulling is called before an image is pulled, and every minute while it is, with
+	// how many of how many bytes have come; may be nil.
+	Pulling func(image string, done, size int64)
 
 	mu sync.Mutex
 	// asked has the result of each pull, by name and policy; composed the result of
@@ -98,7 +88,7 @@ func (m *Images) needed(ctx context.Context, spec engine.Spec) (is needed, err e
 
 // get finds an image on the daemon, and pulls it according to pull: "missing" (or empty),
 // "always" or "never".
-func (m *Images) get(ctx context.Context, ref, pull string) (image, error) {
+func (m *Images) get(ctx context.Context, d *daemon, ref, pull string) (image.InspectResponse, error) {
 	if m == nil {
 		m = &Images{}
 	}
@@ -106,8 +96,8 @@ func (m *Images) get(ctx context.Context, ref, pull string) (image, error) {
 	defer m.mu.Unlock()
 	failed, asked := m.asked[ref+" "+pull]
 	if pull == "always" && !asked {
-		if failed = m.pull(ctx, ref); failed != nil {
-			if _, err := inspectImage(ctx, ref); err == nil {
+		if failed = m.pull(ctx, d, ref); failed != nil {
+			if _, err := d.inspectImage(ctx, ref); err == nil {
 				failed = fmt.Errorf(`%w; the daemon has an image of that name, and pull = "always" asks for a newer one: `+
 					`set pull = "missing" to use it`, failed)
 			}
@@ -115,22 +105,21 @@ func (m *Images) get(ctx context.Context, ref, pull string) (image, error) {
 		m.note(ctx, ref, pull, failed)
 	}
 	if pull == "always" && failed != nil {
-		return image{}, failed
+		return image.InspectResponse{}, failed
 	}
-	is, err := inspectImage(ctx, ref)
+	is, err := d.inspectImage(ctx, ref)
 	switch {
 	case !isMissing(err):
 		return is, err
 	case pull == "never":
-		host, _ := address()
 		return is, fmt.Errorf(`image %q is not on the docker daemon %s, and pull = "never" forbids pulling it: `+
-			`build or pull it there, correct its name, or set pull = "missing"%w`, ref, host, quiet{err})
+			`build or pull it there, correct its name, or set pull = "missing"%w`, ref, d.host, quiet{err})
 	case failed != nil:
 		return is, failed
 	}
-	err = m.pull(ctx, ref)
+	err = m.pull(ctx, d, ref)
 	if m.note(ctx, ref, pull, err); err == nil {
-		is, err = inspectImage(ctx, ref)
+		is, err = d.inspectImage(ctx, ref)
 	}
 	return is, err
 }
@@ -145,32 +134,85 @@ func (m *Images) note(ctx context.Context, ref, pull string, err error) {
 	}
 }
 
-func (m *Images) pull(ctx context.Context, ref string) error {
-	if m.Pulling != nil {
-		m.Pulling(ref)
+// pullEvery is how often the progress of a pull is told.
+var pullEvery = time.Minute
+
+func (m *Images) pull(ctx context.Context, d *daemon, ref string) error {
+	tell := m.Pulling
+	if tell == nil {
+		tell = func(string, int64, int64) {}
 	}
-	_, err := command{argv: []string{"docker", "pull", "--quiet", ref}, limit: pullLimit}.output(ctx)
-	failed, ok := errors.AsType[*Error](err)
-	if !ok || errors.Is(err, ErrUnreachable) {
+	login, registry, err := loginFor(ctx, ref)
+	if err != nil {
 		return err
 	}
-	host, _ := address()
-	return fmt.Errorf("cannot pull image %q to the docker daemon %s: %s (%w)",
-		ref, host, pullRefusals.find(failed.Says), err)
+	tell(ref, 0, 0)
+	begun := false
+	_, err = ask(ctx, d, pullLimit, func(ctx context.Context) (struct{}, error) {
+		messages, err := d.ImagePull(ctx, ref, image.PullOptions{RegistryAuth: login})
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer messages.Close()
+		begun = true
+		return struct{}{}, pulled(messages, func(done, size int64) { tell(ref, done, size) })
+	})
+	if err == nil || errors.Is(err, ErrUnreachable) || ctx.Err() != nil {
+		return err
+	}
+	hint := "its registry cannot be reached from there: use docker load or docker build, or fix the network"
+	switch {
+	case errdefs.IsUnauthorized(err), errdefs.IsPermissionDenied(err):
+		hint = "its registry requires a login: run docker login " + registry
+	case isMissing(err):
+		hint = "its registry has no such image or tag, or requires a login: correct the name, or run docker login " + registry
+	case begun:
+		hint = "see the daemon's message"
+	case login == "":
+		hint += "; if it requires a login, run docker login " + registry
+	}
+	return fmt.Errorf("cannot pull image %q to the docker daemon %s: %s (%w)", ref, d.host, hint, err)
 }
 
-var pullRefusals = newRemedies(
-	`manifest unknown|manifest for .* not found|not found: manifest`,
-	"its registry has no such tag: correct the name",
-	`no basic auth`,
-	"its registry requires a login: run docker login",
-	`denied|unauthorized|authentication required`,
-	"its registry has no such image, or requires a login: correct the name, or run docker login",
-	`no such host|dial tcp|Client\.Timeout|request canceled|connection refused|i/o timeout`,
-	"its registry cannot be reached from there: use docker load or docker build, or fix the network",
-	``,
-	"see the daemon's message",
-)
+// pulled reads the daemon's messages of a pull to their end, and tells from time to time
+// how many bytes of the layers announced so far have come.
+func pulled(messages io.Reader, tell func(done, size int64)) error {
+	type layer struct{ Current, Total int64 }
+	layers := map[string]layer{}
+	told := time.Now()
+	for lines := json.NewDecoder(messages); ; {
+		var m struct {
+			ID       string `json:"id"`
+			Progress layer  `json:"progressDetail"`
+			Error    *struct {
+				Code    int
+				Message string
+			} `json:"errorDetail"`
+		}
+		switch err := lines.Decode(&m); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case m.Error != nil:
+			class := errhttp.ToNative(m.Error.Code)
+			return fmt.Errorf("%s%w", m.Error.Message, quiet{errors.Join(class)})
+		}
+		// Layers are downloaded, then unpacked: the second counts from 0 again.
+		if was := layers[m.ID]; m.Progress.Total > 0 && m.Progress.Current >= was.Current {
+			layers[m.ID] = m.Progress
+		}
+		if time.Since(told) < pullEvery {
+			continue
+		}
+		var done, size int64
+		for _, l := range layers {
+			done, size = done+l.Current, size+l.Total
+		}
+		told = time.Now()
+		tell(done, size)
+	}
+}
 
 // Fetch implements engine.Fetcher. An image that a step of the plan builds must be there,
 // and one that compose builds need not.
@@ -179,16 +221,19 @@ func (l Launcher) Fetch(ctx context.Context, spec engine.Spec, made func(image s
 		return nil
 	}
 	is, err := l.Images.needed(ctx, spec)
-	if _, far := address(); err != nil || far != nil || is.ref == "" || is.pull == "never" {
+	if err != nil || is.ref == "" || is.pull == "never" {
 		return ctx.Err() // Launch reports the error
+	}
+	d, err := dial()
+	if err != nil {
+		return ctx.Err()
 	}
 	maker := made(is.ref)
 	if maker == "" {
-		_, err = l.Images.get(ctx, is.ref, is.pull)
-	} else if _, err = inspectImage(ctx, is.ref); isMissing(err) {
-		host, _ := address()
+		_, err = l.Images.get(ctx, d, is.ref, is.pull)
+	} else if _, err = d.inspectImage(ctx, is.ref); isMissing(err) {
 		err = fmt.Errorf("image %q is not on the docker daemon %s, and is not pulled because %s builds it: "+
-			"put that step into an earlier phase than the engines that need the image", is.ref, host, maker)
+			"put that step into an earlier phase than the engines that need the image", is.ref, d.host, maker)
 	}
 	if errors.Is(err, ErrUnreachable) {
 		return ctx.Err()
@@ -210,15 +255,19 @@ const identifyLimit = 10 * time.Second
 // compose reads it, with its variables and included files. If it does not exist, or no
 // daemon answers, it is "missing", and the error is why.
 func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
-	if _, err := address(); err != nil {
-		return "missing", err
-	}
 	if spec.Exec != nil { // later changes in the container are not seen
-		of, err := running(ctx, spec.Exec.Container)
+		d, err := dial()
+		if err != nil {
+			return "missing", err
+		}
+		of, err := d.running(ctx, spec.Exec.Container)
 		if err != nil {
 			return "missing", err
 		}
 		return of.Image, nil
+	}
+	if _, err := dial(); err != nil {
+		return "missing", err
 	}
 	is, err := l.Images.needed(ctx, spec)
 	switch {
@@ -238,20 +287,27 @@ func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error
 func ImageIdentity(ctx context.Context, ref string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
-	host, _ := address()
-	is, err := inspectImage(ctx, ref)
+	d, err := dial()
+	if err != nil {
+		return "missing", err
+	}
+	is, err := d.inspectImage(ctx, ref)
 	switch {
 	case isMissing(err):
-		return "missing", fmt.Errorf("image %q is not on the docker daemon %s", ref, host)
+		return "missing", fmt.Errorf("image %q is not on the docker daemon %s", ref, d.host)
 	case err != nil:
 		return "missing", err
 	}
-	return cmp.Or(is.digest(ref), is.ID), nil
+	return cmp.Or(digestOf(is, ref), is.ID), nil
 }
 
 // ImageID is the ID of the image that a tag names now, empty if there is none.
 func ImageID(ctx context.Context, tag string) (string, error) {
-	is, err := inspectImage(ctx, tag)
+	d, err := dial()
+	if err != nil {
+		return "", err
+	}
+	is, err := d.inspectImage(ctx, tag)
 	if isMissing(err) {
 		return "", nil
 	}

@@ -45,7 +45,7 @@ func TestFetch(t *testing.T) {
 	}
 	pulled := 0
 	apply := func() docker.Launcher {
-		return docker.Launcher{Images: &docker.Images{Pulling: func(string) { pulled++ }}}
+		return docker.Launcher{Images: &docker.Images{Pulling: func(string, int64, int64) { pulled++ }}}
 	}
 	fetch := func(l docker.Launcher, pull string, pulls int, made func(string) string) (string, error) {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestFetch(t *testing.T) {
 	}
 	unknown := spec("missing")
 	unknown.Docker.Image = address + "/mxflow/engine:2"
-	if err := l.Fetch(t.Context(), unknown, nobody); err == nil || !strings.Contains(err.Error(), "has no such tag") {
+	if err := l.Fetch(t.Context(), unknown, nobody); err == nil || !strings.Contains(err.Error(), "has no such image or tag") {
 		t.Errorf("unknown tag: %v", err)
 	}
 

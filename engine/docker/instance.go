@@ -2,18 +2,15 @@ package docker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"net"
-	"os/exec"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/docker/docker/pkg/stdcopy"
 	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine"
@@ -22,8 +19,9 @@ import (
 	"github.com/mxflow/mxflow/engine/run"
 )
 
-// instance is an engine whose output a docker command shows until the engine ends.
+// instance is an engine whose output the daemon streams until the engine ends.
 type instance struct {
+	*daemon
 	spec  engine.Spec
 	kind  kinds.Kind
 	about map[string]string
@@ -34,8 +32,8 @@ type instance struct {
 	shared bool
 
 	log, out *logscan.File // out is nil where standard output goes into log
-	shows    *exec.Cmd
-	shown    chan struct{} // closed when the docker command has ended
+	stream   *stream
+	shown    chan struct{} // closed when the stream has ended
 	started  time.Time
 	startup  atomic.Int64 // ns, 0 before ready
 	exited   chan struct{}
@@ -53,6 +51,7 @@ type ending struct {
 }
 
 func (i *instance) openLogs(l engine.Launch, limit int64) (err error) {
+	i.started, i.exited = time.Now(), make(chan struct{})
 	if i.log, err = logscan.Open(l.LogPath, limit, l.Evidence); err == nil && l.OutPath != "" {
 		i.out, err = logscan.Open(l.OutPath, limit, logscan.Evidence{})
 	}
@@ -71,33 +70,35 @@ func (i *instance) closeLogs() {
 	}
 }
 
-// follow starts a docker command that shows the engine's output. A next start of mxflow
-// finds it by the launch's marks, as it finds other processes.
-func (i *instance) follow(c command, l engine.Launch) error {
-	c.env = append(c.env, "MXFLOW_OWNER="+l.Owner, "MXFLOW_LAUNCH="+l.ID)
-	i.started, i.shown, i.exited = time.Now(), make(chan struct{}), make(chan struct{})
-	i.shows = c.prepare(context.Background())
-	i.shows.Stdout, i.shows.Stderr = i.log, i.log
-	if i.out != nil {
-		i.shows.Stdout = i.out
-	}
-	if err := i.shows.Start(); err != nil {
+// follow copies the engine's output into its logs. A container with a terminal has one
+// stream, others have both in one.
+func (i *instance) follow(ctx context.Context, tty bool, output func(context.Context) (*stream, error)) error {
+	stream, err := open(ctx, i.daemon, callLimit, output)
+	if err != nil {
 		return err
 	}
+	i.stream, i.shown = stream, make(chan struct{})
+	stdout := i.log
+	if i.out != nil {
+		stdout = i.out
+	}
 	go func() {
-		_ = i.shows.Wait()
-		close(i.shown)
+		defer close(i.shown)
+		if tty {
+			_, _ = io.Copy(stdout, stream)
+		} else {
+			_, _ = stdcopy.StdCopy(stdout, i.log, stream)
+		}
 	}()
 	return nil
 }
 
-// unfollow ends the docker command, if it has not ended, and returns once it has.
+// unfollow ends the stream, if it has not ended, and returns once it has.
 func (i *instance) unfollow() {
-	if i.shown == nil {
-		return
+	if i.shown != nil {
+		i.stream.Close()
+		<-i.shown
 	}
-	_ = syscall.Kill(-i.shows.Process.Pid, syscall.SIGKILL)
-	<-i.shown
 }
 
 func (i *instance) BaseURL() string {
@@ -173,12 +174,8 @@ func (i *instance) failure(op string, cause error, format string, args ...any) *
 		if f.Err == nil {
 			f.Err = i.how.err
 		}
-		why := i.how.why
-		if why == "" && (f.Exit.Code == 126 || f.Exit.Code == 127) {
-			why = refusals.find(strings.Join(f.LogTail, "\n"))
-		}
-		if why != "" {
-			f.Reason += "; " + why
+		if i.how.why != "" {
+			f.Reason += "; " + i.how.why
 		}
 	case op == "become ready" && !i.shared && i.port != 0:
 		f.Reason += fmt.Sprintf("; in a container it must listen on 0.0.0.0 (--host 0.0.0.0), not on 127.0.0.1, on port %d",
@@ -194,88 +191,7 @@ func startFailure(err error) *engine.Failure {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return engine.StartFailure(err, "it was cancelled, or its time ended, before it was started")
 	}
-	if failed, ok := errors.AsType[*Error](err); ok {
-		if hint := refusals.find(failed.Says); hint != "" {
-			return engine.StartFailure(err, "%s (docker says: %v)", hint, err)
-		}
-	}
 	return engine.StartFailure(err, "%v", err)
-}
-
-// refusals are messages for containers and commands that cannot be created or started.
-var refusals = newRemedies(
-	`could not select device driver`,
-	"the daemon cannot provide GPUs: install the NVIDIA Container Toolkit there (nvidia-ctk runtime configure "+
-		"--runtime=docker, then restart docker), or remove gpus",
-	`nvidia-container-cli|nvidia-container-runtime|libnvidia-ml`,
-	"the daemon's machine has no working NVIDIA driver, or lacks that GPU: run nvidia-smi -L there, then correct gpus",
-	`unable to find (user|group) ([^:]+)`,
-	"the image has no $1 $2: correct user, or use a numeric one such as \"1000:1000\"",
-	`bind source path does not exist: (\S+)`,
-	"the path $1 of volumes does not exist on the daemon's machine: create it, or correct volumes",
-	`network (\S+) not found`,
-	"the daemon has no network $1: correct network (see docker network ls), or create it",
-	`port is already allocated|address already in use`,
-	"a port that it needs is taken on the daemon's machine: stop what uses it",
-	`docker-init.*(not found|no such file)`,
-	"the daemon has no init program: install docker-init (package tini or docker-init) there",
-	`chdir to cwd \("([^"]*)"\)`,
-	`the container has no accessible folder "$1": correct workdir, or create it`,
-	`exec: "?([^":]+)"?: (?:executable file not found|stat .*no such file|permission denied)`,
-	`the image has no executable program "$1": correct entrypoint or command, or the image`,
-	"executable file `([^`]*)` not found", // crun
-	`the image has no executable program "$1": correct entrypoint or command, or the image`,
-	`\[FATAL tini \(\d+\)\] exec (.*) failed: (.*)`, // the container's init process
-	`the image has no executable program "$1" ($2): correct entrypoint or command, or the image`,
-	`[Nn]o command specified`,
-	"neither the plan nor the image says what to run: set command in the docker block",
-	`no space left on device`,
-	"the disk of the daemon's machine is full: docker system df shows what uses it",
-)
-
-// info is what docker inspect says about a container.
-type info struct {
-	ID, Name, Path, Image string
-	Args                  []string
-	State                 struct {
-		Status             string
-		Running, OOMKilled bool
-		Paused             bool
-		Pid, ExitCode      int
-		Error, StartedAt   string
-	}
-	Config struct {
-		Image string
-		Cmd   []string
-	}
-	HostConfig      struct{ NetworkMode string }
-	NetworkSettings struct {
-		Ports    map[string][]struct{ HostIP, HostPort string }
-		Networks map[string]struct{ IPAddress string }
-	}
-}
-
-func inspect(ctx context.Context, container string) (of info, err error) {
-	text, err := call(ctx, "container", "inspect", "--format", "{{json .}}", container)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &of)
-	}
-	of.Name = strings.TrimPrefix(of.Name, "/")
-	return of, err
-}
-
-// published is where the daemon publishes a port, empty if nowhere.
-func (of info) published(port int) string {
-	for _, b := range of.NetworkSettings.Ports[strconv.Itoa(port)+"/tcp"] {
-		switch {
-		case b.HostPort == "" || b.HostPort == "0":
-		case b.HostIP == "" || b.HostIP == "0.0.0.0" || b.HostIP == "::":
-			return net.JoinHostPort("127.0.0.1", b.HostPort)
-		default:
-			return net.JoinHostPort(b.HostIP, b.HostPort)
-		}
-	}
-	return ""
 }
 
 // exitOf interprets docker's exit status: 128 plus a signal's number is how the

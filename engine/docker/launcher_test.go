@@ -5,9 +5,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -48,7 +52,7 @@ func script(image string, words ...string) engine.Spec {
 	}
 }
 
-func launchOf(t *testing.T) engine.Launch {
+func launchOf(t testing.TB) engine.Launch {
 	return engine.Launch{ID: "test-" + t.Name(), Owner: "test-" + t.Name(), LogPath: filepath.Join(t.TempDir(), "engine.log")}
 }
 
@@ -191,19 +195,19 @@ func waitForLog(t *testing.T, inst engine.Instance, want string) {
 	t.Fatalf("the log never had %q: %q", want, logscan.Tail(inst.LogPath(), 100))
 }
 
-// Anything that cannot be started is refused with the reason and the remedy, and leaves
-// nothing on the daemon.
-func TestRefusals(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t))
-	for name, test := range map[string]struct {
+// refusals are launches that cannot be started, and what is said of each beside the
+// daemon's own words.
+func refusals(t *testing.T) map[string]struct {
+	change func(*engine.Spec)
+	want   []string
+} {
+	return map[string]struct {
 		change func(*engine.Spec)
 		want   []string
 	}{
 		"no GPU": {
 			func(s *engine.Spec) { s.Docker.GPUs = "all" },
-			[]string{"could not select device driver", "NVIDIA Container Toolkit", "remove gpus"},
+			[]string{"NVIDIA Container Toolkit", "remove gpus"},
 		},
 		"missing path": {
 			func(s *engine.Spec) { s.Docker.Volumes = map[string]string{"/no/such/folder": "/data"} },
@@ -221,13 +225,21 @@ func TestRefusals(t *testing.T) {
 			func(s *engine.Spec) { s.Docker.User = "nobody-here" },
 			[]string{"the image has no user nobody-here", "1000:1000"},
 		},
+		"missing device": {
+			func(s *engine.Spec) { s.Docker.Devices = []string{"/dev/no-such"} },
+			[]string{"the daemon's machine has no /dev/no-such", "correct devices"},
+		},
+		"unknown group": {
+			func(s *engine.Spec) { s.Docker.GroupAdd = []string{"no-group-here"} },
+			[]string{"the image has no group no-group-here", "group_add"},
+		},
 		"image that may not be pulled": {
 			func(s *engine.Spec) { s.Docker.Image = "mxflow-test/never-built:1" },
 			[]string{`image "mxflow-test/never-built:1" is not on the docker daemon`, `pull = "never"`},
 		},
 		"registry that does not answer": {
 			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "missing" },
-			[]string{"cannot pull image", "its registry cannot be reached", "connection refused"},
+			[]string{"cannot pull image", "its registry cannot be reached"},
 		},
 		"always pulled": {
 			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "always" },
@@ -263,7 +275,83 @@ func TestRefusals(t *testing.T) {
 			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" },
 			[]string{`"../x" is not a valid file name`},
 		},
-	} {
+	}
+}
+
+// Anything that cannot be started is refused with the reason and the remedy, and leaves
+// nothing on the daemon.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	dockertest.Need(t)
+	refuses(t)
+}
+
+// A daemon may say everything in other words: what comes of it is the same, as are the
+// remedies.
+func TestOtherWords(t *testing.T) {
+	dockertest.Need(t)
+	image := dockertest.Image(t, dockertest.Self(t))
+	own, host := os.Getenv("DOCKER_HOST"), reworded(t)
+	t.Setenv("DOCKER_HOST", host)
+	refuses(t)
+
+	inst := launched(t, docker.Launcher{}, script(image, "print", "started", "sleep"), launchOf(t))
+	waitForLog(t, inst, "started")
+	t.Setenv("DOCKER_HOST", own)
+	dockertest.Must(t, "rm", "--force", inst.About()["container"])
+	t.Setenv("DOCKER_HOST", host)
+	<-inst.Exited()
+	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "was removed by something other than mxflow") {
+		t.Errorf("removed by another: %v", err)
+	}
+	if err := inst.Stop(t.Context()); err != nil {
+		t.Errorf("Stop: %v", err)
+	}
+	e := script(image, "sleep")
+	e.Docker, e.Exec = nil, &engine.Exec{Container: "no-such-container"}
+	if _, err := (docker.Launcher{}).Launch(t.Context(), e, launchOf(t)); err == nil || !strings.Contains(err.Error(), `there is no container "no-such-container"`) {
+		t.Errorf("no container: %v", err)
+	}
+	if id, err := docker.ImageID(t.Context(), "mxflow-test/never-built:1"); id != "" || err != nil {
+		t.Errorf("no image: %q, %v", id, err)
+	}
+	if name, processes, err := docker.SweepExec(t.Context(), "no-such-container", "o"); name != "no-such-container" || processes != 0 || err != nil {
+		t.Errorf("sweep in a container that is gone: %d, %v", processes, err)
+	}
+}
+
+// reworded is the address of the real daemon, all of whose errors say one and the same.
+func reworded(t *testing.T) string {
+	t.Helper()
+	at, _ := docker.Connect(t.Context())
+	socket, ok := strings.CutPrefix(at, "unix://")
+	if !ok {
+		t.Skipf("the daemon %s is not on a socket of this machine", at)
+	}
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "docker" },
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		}},
+		FlushInterval: -1,
+		ModifyResponse: func(r *http.Response) error {
+			if r.StatusCode < http.StatusBadRequest || r.Request.Method == http.MethodHead {
+				return nil
+			}
+			r.Body.Close()
+			text := `{"message":"nix da"}`
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+			return nil
+		},
+	})
+	t.Cleanup(server.Close)
+	return "tcp://" + server.Listener.Addr().String()
+}
+
+func refuses(t *testing.T) {
+	image := dockertest.Image(t, dockertest.Self(t))
+	for name, test := range refusals(t) {
 		t.Run(name, func(t *testing.T) {
 			spec, to := script(image, "sleep"), launchOf(t)
 			test.change(&spec)
@@ -291,7 +379,7 @@ func TestProgramThatIsNotThere(t *testing.T) {
 	spec.Docker.Entrypoint = []string{"/usr/bin/vllm"}
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
 	err := inst.Ready(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `the image has no executable program "/usr/bin/vllm" (No such file or directory)`) {
+	if err == nil || !strings.Contains(err.Error(), `the image has no executable program "/usr/bin/vllm"`) {
 		t.Errorf("Ready: %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,6 +38,9 @@ func cgroupOf(pid int, id string) cgroup {
 		case f[1] == "":
 			found.dir = filepath.Join("/sys/fs/cgroup", f[2])
 		}
+	}
+	if found.dir == "" {
+		return cgroup{}
 	}
 	if _, err := os.Stat(filepath.Join(found.dir, "memory.current")); err != nil {
 		return cgroup{}
@@ -91,23 +93,4 @@ func (c cgroup) pids() (list []int) {
 		return nil
 	})
 	return list
-}
-
-// statsBytes reads the usage as docker stats prints it: "12.5MiB / 23GiB".
-func statsBytes(text string) int64 {
-	var n float64
-	var unit string
-	_, _ = fmt.Sscanf(text, "%g%s", &n, &unit)
-	power := strings.Index("BKMGT", strings.ToUpper(unit + "?")[:1])
-	if power < 0 {
-		return 0
-	}
-	base := 1000.0
-	if strings.Contains(unit, "i") {
-		base = 1024
-	}
-	for range power {
-		n *= base
-	}
-	return int64(n)
 }

@@ -1,39 +1,91 @@
 package docker
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"os/user"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/go-units"
+
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// GPUs is the value of --gpus for the gpus attribute: "all", a number, or a list of
-// indices and UUIDs. It is empty for none.
-func GPUs(v any) (string, error) {
-	text, _ := json.Marshal(v)
+// Check reports what is wrong with a docker block, by attribute.
+func Check(d engine.Docker, wrong func(attr string, err error)) {
+	var host container.HostConfig
+	_, size := bytesOf(d.ShmSize)
+	_, limits := ulimits(d.Ulimits)
+	_, volumes := mounts(d.Volumes)
+	wrong("gpus", addGPUs(d.GPUs, &host))
+	wrong("devices", addDevices(d.Devices, &host))
+	wrong("security_opt", addSecurity(d.SecurityOpt, &host))
+	wrong("shm_size", size)
+	wrong("ulimits", limits)
+	wrong("volumes", volumes)
+	if mode := container.NetworkMode(d.Network); mode.IsNone() || mode.IsContainer() {
+		wrong("network", unreachableBy(d.Network))
+	}
+	known := []string{"", "private", "shareable", "host", "none"}
+	if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
+		wrong("ipc", fmt.Errorf(`ipc must be "private", "shareable", "host", "none" or "container:NAME", not %q`, d.IPC))
+	}
+}
+
+func unreachableBy(network string) error {
+	return fmt.Errorf("the engine cannot be reached with network = %q: remove it, or use \"host\" or a network of the daemon",
+		network)
+}
+
+// amd is the value of the gpus attribute for all GPUs of AMD.
+const amd = "amd"
+
+// addGPUs puts the gpus attribute into what a container asks for: "all", how many, or a list
+// of indices and UUIDs, which the NVIDIA Container Toolkit provides; or "amd", which is what
+// AMD's documentation passes to docker run for ROCm: the devices, their groups by the
+// numbers of this machine, since images know them by others or not at all, and no seccomp.
+func addGPUs(v any, host *container.HostConfig) error {
+	ask := container.DeviceRequest{Capabilities: [][]string{{"gpu"}}}
 	list, isList := v.([]any)
 	switch number := fmt.Sprint(v); {
 	case v == nil, number == "0", isList && len(list) == 0:
-		return "", nil
-	case number == "all", gpuCount.MatchString(number):
-		return number, nil
-	}
-	var ids []string
-	for _, id := range list {
-		if text := fmt.Sprint(id); !slices.Contains(ids, text) && gpuID.MatchString(text) {
-			ids = append(ids, text)
+		return nil
+	case number == amd:
+		_ = addDevices([]string{"/dev/kfd", "/dev/dri"}, host)
+		for _, name := range []string{"video", "render"} {
+			if group, err := user.LookupGroup(name); err == nil {
+				host.GroupAdd = append(host.GroupAdd, group.Gid)
+			}
+		}
+		host.SecurityOpt = append(host.SecurityOpt, "seccomp=unconfined")
+		return nil
+	case number == "all":
+		ask.Count = -1
+	case gpuCount.MatchString(number):
+		ask.Count, _ = strconv.Atoi(number)
+	default:
+		for _, id := range list {
+			if text := fmt.Sprint(id); !slices.Contains(ask.DeviceIDs, text) && gpuID.MatchString(text) {
+				ask.DeviceIDs = append(ask.DeviceIDs, text)
+			}
+		}
+		if len(ask.DeviceIDs) == 0 || len(ask.DeviceIDs) != len(list) {
+			text, _ := json.Marshal(v)
+			return fmt.Errorf(`gpus = %s: write "all", how many, a list of indices and UUIDs such as ["0", "1"], or "amd"`, text)
 		}
 	}
-	if len(ids) == 0 || len(ids) != len(list) {
-		return "", fmt.Errorf(`gpus = %s: write "all", how many, or a list of indices and UUIDs such as ["0", "1"]`, text)
-	}
-	return csv("device=" + strings.Join(ids, ",")), nil
+	host.DeviceRequests = append(host.DeviceRequests, ask)
+	return nil
 }
 
 var (
@@ -41,53 +93,104 @@ var (
 	// gpuID matches an index, or the UUID of a GPU or of a part of one, as nvidia-smi -L
 	// prints them.
 	gpuID = regexp.MustCompile(`^([0-9]{1,4}|(GPU|MIG)-[^, "]+)$`)
+	// cdiName matches a device of the Container Device Interface: vendor/class=name.
+	cdiName = regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9_.]*/[a-zA-Z0-9][-a-zA-Z0-9_.]*=[^ ]+$`)
 )
 
-// csv is one field of the lines of CSV that some flags take.
-func csv(field string) string {
-	if strings.ContainsAny(field, "\",\n") {
-		return `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
-	}
-	return field
-}
-
-var size = regexp.MustCompile(`(?i)^(0*[1-9][0-9]*|[0-9]+\.[0-9]+) ?([kmgtp]i?)?b?$`)
-
-// Size checks a size such as "32g"; empty is the default.
-func Size(text string) error {
-	if text != "" && !size.MatchString(text) {
-		return fmt.Errorf(`%q is not a size: write a number and a unit, such as "32g" or "512m"`, text)
-	}
-	return nil
-}
-
-// ulimit matches a limit and its value: a number, -1 for none, or soft and hard.
-var ulimit = regexp.MustCompile(`^(core|cpu|data|fsize|locks|memlock|msgqueue|nice|nofile|nproc|rss|rtprio|rttime|` +
-	`sigpending|stack)=(-1|[0-9]+)(:(-1|[0-9]+))?$`)
-
-// Ulimits checks limits such as memlock = "-1" or nofile = "1024:4096".
-func Ulimits(by map[string]string) error {
+// addDevices adds devices as docker run takes them: a path of the host, its path in the
+// container and what the container may do there (rwm), or a name of CDI. A folder such as
+// /dev/dri is all devices in it.
+func addDevices(list []string, host *container.HostConfig) error {
 	var wrong []error
-	for _, name := range slices.Sorted(maps.Keys(by)) {
-		if !ulimit.MatchString(name + "=" + by[name]) {
-			wrong = append(wrong, fmt.Errorf(`%s = %q: write a limit's name (memlock, nofile, stack, …) and a number, -1 `+
-				`for no limit, or "soft:hard"`, name, by[name]))
+	for _, text := range list {
+		if cdiName.MatchString(text) && !strings.HasPrefix(text, "/") {
+			host.DeviceRequests = append(host.DeviceRequests, container.DeviceRequest{Driver: "cdi", DeviceIDs: []string{text}})
+			continue
 		}
+		d := container.DeviceMapping{CgroupPermissions: "rwm"}
+		parts := strings.Split(text, ":")
+		if last := parts[len(parts)-1]; len(parts) > 1 && last != "" && strings.Trim(last, "rwm") == "" {
+			d.CgroupPermissions, parts = last, parts[:len(parts)-1]
+		}
+		d.PathOnHost, d.PathInContainer = parts[0], parts[len(parts)-1]
+		if len(parts) > 2 || !path.IsAbs(d.PathOnHost) || !path.IsAbs(d.PathInContainer) {
+			wrong = append(wrong, fmt.Errorf(`device %q: write "/dev/NAME", "/dev/NAME:/dev/OTHER:rwm", or a name of CDI such `+
+				`as "nvidia.com/gpu=0"`, text))
+		}
+		host.Devices = append(host.Devices, d)
 	}
 	return errors.Join(wrong...)
 }
 
-// Mounts are the values of --mount for volumes: a path of this machine or the name of a
-// volume, and the path in the container, followed by ":ro" or not. The daemon rejects the
-// mount of a path that does not exist: --volume would create a folder, and the engine
+// addSecurity adds options as docker run takes them: what its command does with two of
+// them before the daemon sees them is done here.
+func addSecurity(list []string, host *container.HostConfig) error {
+	var wrong []error
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			name, value, ok = strings.Cut(text, ":")
+		}
+		switch {
+		case text == "no-new-privileges":
+		case !ok:
+			wrong = append(wrong, fmt.Errorf(`security option %q: write NAME=VALUE, such as "seccomp=unconfined"`, text))
+		case name == "systempaths" && value == "unconfined":
+			host.MaskedPaths, host.ReadonlyPaths = []string{}, []string{}
+			continue
+		case name == "seccomp" && value != "unconfined" && value != "builtin":
+			var profile bytes.Buffer
+			file, err := os.ReadFile(value)
+			if err == nil {
+				err = json.Compact(&profile, file)
+			}
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("security option %q: cannot read the profile: %w", text, err))
+			}
+			text = "seccomp=" + profile.String()
+		}
+		host.SecurityOpt = append(host.SecurityOpt, text)
+	}
+	return errors.Join(wrong...)
+}
+
+// bytesOf is a size such as "32g" in bytes; empty is 0, the daemon's default.
+func bytesOf(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := units.RAMInBytes(text)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf(`%q is not a size: write a number and a unit, such as "32g" or "512m"`, text)
+	}
+	return n, nil
+}
+
+// ulimits reads limits such as memlock = "-1" or nofile = "1024:4096".
+func ulimits(by map[string]string) (limits []*container.Ulimit, err error) {
+	var wrong []error
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		limit, err := units.ParseUlimit(name + "=" + by[name])
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf(`%s = %q: write a limit's name (memlock, nofile, stack, …) and a number, -1 `+
+				`for no limit, or "soft:hard"`, name, by[name]))
+		}
+		limits = append(limits, limit)
+	}
+	return limits, errors.Join(wrong...)
+}
+
+// mounts are the mounts of volumes: a path of this machine or the name of a volume, and
+// the path in the container, followed by ":ro" or not. The daemon rejects the mount of a
+// path that does not exist: a bind of the older form would create a folder, and the engine
 // would find its model missing.
-func Mounts(volumes map[string]string) (mounts []string, err error) {
+func mounts(volumes map[string]string) (all []mount.Mount, err error) {
 	var wrong []error
 	for _, source := range slices.Sorted(maps.Keys(volumes)) {
 		target, mode, _ := strings.Cut(volumes[source], ":")
-		kind := "volume"
+		kind := mount.TypeVolume
 		if strings.HasPrefix(source, "/") || engine.Marked(source) {
-			kind = "bind"
+			kind = mount.TypeBind
 		}
 		switch {
 		case source == "" || !strings.HasPrefix(target, "/"):
@@ -95,65 +198,12 @@ func Mounts(volumes map[string]string) (mounts []string, err error) {
 				source, volumes[source]))
 		case mode != "" && mode != "ro" && mode != "rw":
 			wrong = append(wrong, fmt.Errorf(`volume %q = %q: only ":ro" or ":rw" may follow the path`, source, volumes[source]))
-		case kind == "volume" && strings.ContainsAny(source, `/\:`):
+		case kind == mount.TypeVolume && strings.ContainsAny(source, `/\:`):
 			wrong = append(wrong, fmt.Errorf("volume %q is neither an absolute path nor the name of a volume", source))
 		}
-		mount := "type=" + kind + "," + csv("source="+source) + "," + csv("target="+target)
-		if mode == "ro" {
-			mount += ",readonly"
-		}
-		mounts = append(mounts, mount)
+		all = append(all, mount.Mount{Type: kind, Source: source, Target: target, ReadOnly: mode == "ro"})
 	}
-	return mounts, errors.Join(wrong...)
-}
-
-// Command is a docker command that starts an engine.
-type Command struct {
-	Argv []string
-	// Env are variables that it passes into the container, as NAME=value: so they are seen
-	// by no other user of this machine. Unset are those that it must not have.
-	Env, Unset []string
-}
-
-// add adds a flag unless its value is empty.
-func (c *Command) add(flag, value string) {
-	if value != "" {
-		c.Argv = append(c.Argv, flag, value)
-	}
-}
-
-// byDocker matches variables that the docker command itself, or what it starts, would
-// interpret.
-var byDocker = regexp.MustCompile(
-	`(?i)^((DOCKER|BUILDKIT|BUILDX|COMPOSE|MXFLOW|SSH|LD|GODEBUG|OTEL)(_.*)?|.*_PROXY|PATH|HOME|TMPDIR|LANG|TERM)$`)
-
-// setEnv passes the variables of a Spec, and removes those of the image that it unsets.
-func (c *Command) setEnv(spec engine.Spec, expand func(string) string) error {
-	for _, name := range spec.Unset {
-		switch _, set := spec.Env[name]; {
-		case set:
-		case byDocker.MatchString(name) && !strings.HasPrefix(name, "LD_"):
-			return fmt.Errorf("%s cannot be unset in a container: set it to another value", name)
-		default:
-			c.add("--env", name)
-			c.Unset = append(c.Unset, name)
-		}
-	}
-	return c.passEnv(spec, expand)
-}
-
-func (c *Command) passEnv(spec engine.Spec, expand func(string) string) error {
-	env, err := spec.Environ(expand)
-	for _, kv := range env {
-		name, _, _ := strings.Cut(kv, "=")
-		if byDocker.MatchString(name) && !redact.SecretName(name) {
-			c.add("--env", kv)
-			continue
-		}
-		c.add("--env", name)
-		c.Env = append(c.Env, kv)
-	}
-	return err
+	return all, errors.Join(wrong...)
 }
 
 // expanded fills in the placeholders of arguments.
@@ -172,65 +222,38 @@ func expanded(argv []string, expand func(string) string) ([]string, error) {
 // configFolder is where a configuration file is in the container.
 const configFolder = "/etc/mxflow/"
 
-// container adds the options and arguments that a Spec's docker block asks for. port is
-// where the engine listens inside, and config its configuration file on this machine.
-func (c *Command) container(spec engine.Spec, port int, config string) error {
+// configs is what the daemon is asked for by a Spec's docker block. port is where the
+// engine listens inside, and config its configuration file on this machine.
+func configs(spec engine.Spec, port int, config string) (*container.Config, *container.HostConfig, error) {
 	d := spec.Docker
 	expand := engine.Placeholders(port, configFolder+spec.ConfigName)
-	gpus, err := GPUs(d.GPUs)
-	wrong := []error{err, Size(d.ShmSize), Ulimits(d.Ulimits)}
-	c.add("--gpus", gpus)
-	c.add("--ipc", d.IPC)
-	c.add("--shm-size", d.ShmSize)
-	for _, name := range slices.Sorted(maps.Keys(d.Ulimits)) {
-		c.add("--ulimit", name+"="+d.Ulimits[name])
+	inside := &container.Config{Image: d.Image, User: d.User, WorkingDir: d.WorkDir}
+	host := &container.HostConfig{
+		IpcMode: container.IpcMode(d.IPC), NetworkMode: container.NetworkMode(d.Network), GroupAdd: slices.Clone(d.GroupAdd),
+		CapAdd: d.CapAdd,
 	}
-	c.add("--network", d.Network)
-	c.add("--user", d.User)
-	mounts, err := Mounts(d.Volumes)
-	wrong = append(wrong, err)
-	for _, mount := range mounts {
-		c.add("--mount", mount)
-	}
+	var wrong [8]error
+	host.ShmSize, wrong[0] = bytesOf(d.ShmSize)
+	host.Ulimits, wrong[1] = ulimits(d.Ulimits)
+	host.Mounts, wrong[2] = mounts(d.Volumes)
+	wrong[3] = errors.Join(addDevices(d.Devices, host), addSecurity(d.SecurityOpt, host), addGPUs(d.GPUs, host))
 	if len(spec.Config) > 0 {
-		c.add("--mount", "type=bind,"+csv("source="+config)+","+csv("target="+configFolder+spec.ConfigName)+",readonly")
+		host.Mounts = append(host.Mounts, mount.Mount{
+			Type: mount.TypeBind, Source: config, Target: configFolder + spec.ConfigName, ReadOnly: true,
+		})
 	}
-	c.add("--workdir", d.WorkDir)
-	wrong = append(wrong, c.setEnv(spec, expand))
-	entry, err := expanded(d.Entrypoint, expand)
-	wrong = append(wrong, err)
-	switch {
-	case len(entry) > 0:
-		c.add("--entrypoint", entry[0])
-		entry = entry[1:]
-	case d.Entrypoint != nil:
-		c.Argv = append(c.Argv, "--entrypoint", "") // takes the image's away
-	}
-	args, err := expanded(spec.Command, expand)
-	wrong = append(wrong, err)
-	c.Argv = slices.Concat(c.Argv, []string{d.Image}, entry, args)
-	return errors.Join(wrong...)
-}
-
-// exec adds the options and arguments of docker exec for a command in a container.
-func (c *Command) exec(spec engine.Spec, argv []string, expand func(string) string) error {
-	x := spec.Exec
-	c.add("--user", x.User)
-	c.add("--workdir", x.WorkDir)
-	if err := c.passEnv(spec, expand); err != nil {
-		return err
-	}
-	c.Argv = append(c.Argv, x.Container)
-	prefix := len(c.Argv)
-	for _, name := range spec.Unset { // which docker exec cannot do
+	for _, name := range spec.Unset {
 		if _, set := spec.Env[name]; !set {
-			c.add("-u", name)
+			inside.Env = append(inside.Env, name) // without a value, the daemon drops the image's
 		}
 	}
-	if len(c.Argv) > prefix {
-		c.Argv = slices.Insert(c.Argv, prefix, "env")
+	var env []string
+	env, wrong[4] = spec.Environ(expand)
+	inside.Env = append(inside.Env, env...)
+	inside.Entrypoint, wrong[5] = expanded(d.Entrypoint, expand)
+	if d.Entrypoint != nil && len(inside.Entrypoint) == 0 {
+		inside.Entrypoint = []string{""} // takes the image's away
 	}
-	args, err := expanded(argv, expand)
-	c.Argv = append(c.Argv, args...)
-	return err
+	inside.Cmd, wrong[6] = expanded(spec.Command, expand)
+	return inside, host, errors.Join(wrong[:]...)
 }

@@ -25,39 +25,45 @@ func Sweep(ctx context.Context, owner string, before time.Time) (swept []Leftove
 	if owner == "" {
 		return nil, errors.New("sweep: no owner: everything would match")
 	}
-	host, err := Connect(ctx)
+	d, err := connect(ctx)
 	if err != nil {
 		return nil, err
 	}
+	ours := []string{LabelOwner + "=" + owner, LabelHost + "=" + thisHost()}
+	// leftover is what the labels say, nil for what is not to be touched.
+	leftover := func(name string, labels map[string]string) *Leftover {
+		started, err := time.Parse(time.RFC3339Nano, labels[LabelStarted])
+		if err != nil || labels[LabelLaunch] == "" || !started.Before(before) {
+			return nil
+		}
+		return &Leftover{Name: name, Launch: labels[LabelLaunch], Started: started, Daemon: d.host}
+	}
+	containers, err := d.containers(ctx, ours...)
+	networks, failed := d.networks(ctx, ours...)
 	var wrong []error
-	for _, what := range [][]string{{"ps", "--all", "--no-trunc"}, {"network", "ls", "--no-trunc"}} {
-		name := "{{.Name}}\t"
-		if what[0] == "ps" {
-			name = "{{.Names}}\t{{.Image}}"
+	if err = errors.Join(err, failed); err != nil {
+		wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot list leftovers of earlier runs: %w", d.host, err))
+	}
+	stuck := func(name string, err error) {
+		wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot remove %s, left by an earlier run: %w", d.host, name, err))
+	}
+	for _, c := range containers {
+		name := strings.TrimPrefix(strings.Join(c.Names, " "), "/")
+		if left := leftover(name, c.Labels); left == nil {
+			continue
+		} else if err := d.remove(c.ID); err != nil {
+			stuck(name, err)
+		} else {
+			left.Image = c.Image
+			swept = append(swept, *left)
 		}
-		lines, err := list(ctx, append(what,
-			"--filter=label="+LabelOwner+"="+owner, "--filter=label="+LabelHost+"="+thisHost(),
-			"--format={{.ID}}\t{{.Label \""+LabelLaunch+"\"}}\t{{.Label \""+LabelStarted+"\"}}\t"+name)...)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot list leftovers of earlier runs: %w", host, err))
+	}
+	for _, n := range networks {
+		if leftover(n.Name, n.Labels) == nil {
+			continue
 		}
-		for _, line := range lines {
-			f := strings.Split(line+"\t\t\t\t", "\t")
-			started, err := time.Parse(time.RFC3339Nano, f[2])
-			if err != nil || f[1] == "" || !started.Before(before) {
-				continue
-			}
-			if what[0] == "ps" {
-				err = removeContainers(f[0])
-			} else if _, err = call(ctx, "network", "rm", f[0]); isMissing(err) {
-				err = nil
-			}
-			switch {
-			case err != nil:
-				wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot remove %s, left by an earlier run: %w", host, f[3], err))
-			case what[0] == "ps":
-				swept = append(swept, Leftover{Name: f[3], Image: f[4], Launch: f[1], Started: started, Daemon: host})
-			}
+		if err := d.removeNetwork(ctx, n.ID); err != nil {
+			stuck(n.Name, err)
 		}
 	}
 	return swept, errors.Join(wrong...)
@@ -71,7 +77,11 @@ func SweepExec(ctx context.Context, id, owner string) (name string, processes in
 	if owner == "" {
 		return id, 0, errors.New("sweep: no owner: everything would match")
 	}
-	if of, err := inspect(ctx, id); isMissing(err) || err == nil && !of.State.Running {
+	d, err := dial()
+	if err != nil {
+		return id, 0, err
+	}
+	if of, err := d.inspect(ctx, id); isMissing(err) || err == nil && !of.State.Running {
 		return id, 0, nil
 	}
 	in, err := enter(ctx, id, markOf(owner, ""))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"strconv"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
@@ -105,9 +106,14 @@ var Identities = []string{
 // launchers start engines; if something is kept, they record the docker daemons on which
 // something may be left.
 func (w Wiring) launchers() engine.Launchers {
-	images := &docker.Images{Pulling: func(image string) {
-		if w.Note != nil {
+	images := &docker.Images{Pulling: func(image string, done, size int64) {
+		switch {
+		case w.Note == nil:
+		case size == 0:
 			w.Note(verdict.New(code.ImagePulled).On(image))
+		default:
+			w.Note(verdict.Say("apply.image_pulling", "pulling image {subject}: {done} of {size} GB so far",
+				verdict.Text("done", gb(done)), verdict.Text("size", gb(size))).On(image))
 		}
 	}}
 	inDocker := docker.Launcher{Images: images}
@@ -119,3 +125,6 @@ func (w Wiring) launchers() engine.Launchers {
 		engine.HowDocker: inDocker, engine.HowCompose: inDocker, engine.HowExec: inDocker,
 	}
 }
+
+// gb is a size as registries show it, in units of 10^9 bytes.
+func gb(bytes int64) string { return strconv.FormatFloat(float64(bytes)/1e9, 'f', 1, 64) }

@@ -2,7 +2,6 @@ package variant
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -22,7 +21,11 @@ var dockerSchema = plans.Schema{
 	Attrs: []plans.Attr{
 		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest; the tag's digest is recorded at every launch. Without it, the kind's own."},
 		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When to pull the image: if it is missing, once per apply, or never."},
-		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
+		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs, by the NVIDIA Container Toolkit; `\"amd\"` is what ROCm needs: /dev/kfd, /dev/dri, the groups video and render by this machine's numbers, and seccomp unconfined. Without it, none."},
+		{Name: "devices", Type: plans.Strings, Doc: "Devices of the machine, as `/dev/NAME`, `/dev/NAME:/dev/OTHER:rwm`, or by a name of CDI; a folder such as /dev/dri is all in it."},
+		{Name: "group_add", Type: plans.Strings, Doc: "More groups of the engine's user: names in the image, or numbers."},
+		{Name: "security_opt", Type: plans.Strings, Doc: "Security options, such as `seccomp=unconfined`, `label=disable` or `seccomp=FILE`."},
+		{Name: "cap_add", Type: plans.Strings, Doc: "More capabilities of Linux, such as `SYS_PTRACE`."},
 		{Name: "volumes", Type: plans.Map, Doc: "Paths of this machine (`~` is your home, relative ones start at the plan's folder) or names of volumes, each with its path in the container, and `:ro` after it if read-only. A path that does not exist is an error."},
 		{Name: "ipc", Type: plans.String, Doc: "IPC namespace: `private`, `shareable`, `host`, `none` or `container:NAME`. Without it, the kind's own."},
 		{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`. Without it, the kind's own size, or the daemon's, which is 64 MB."},
@@ -35,27 +38,16 @@ var dockerSchema = plans.Schema{
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, the kind's own port."},
 	},
 	Check: plans.Checked(func(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
-		check := func(attr string, err error) {
+		volumes := map[string]string{}
+		for source, target := range d.Volumes {
+			volumes[dockerSource("/", source)] = target // the path is settled later; the form is not
+		}
+		d.Volumes = volumes
+		docker.Check(d, func(attr string, err error) {
 			if err != nil {
 				errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: strings.ReplaceAll(err.Error(), "\n", "; ") + "."})
 			}
-		}
-		_, err := docker.GPUs(d.GPUs)
-		check("gpus", err)
-		check("shm_size", docker.Size(d.ShmSize))
-		check("ulimits", docker.Ulimits(d.Ulimits))
-		for source, target := range d.Volumes {
-			// The source's path is settled later; the target's form is not.
-			_, err := docker.Mounts(map[string]string{dockerSource("/", source): target})
-			check("volumes", err)
-		}
-		if d.Network == "none" || strings.HasPrefix(d.Network, "container:") {
-			check("network", fmt.Errorf("the engine cannot be reached with network = %q; remove it, or use \"host\" or a network of the daemon", d.Network))
-		}
-		known := []string{"", "private", "shareable", "host", "none"}
-		if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
-			check("ipc", fmt.Errorf(`ipc must be "private", "shareable", "host", "none" or "container:NAME", not %q`, d.IPC))
-		}
+		})
 		return append(errs, checkInContainer(slices.Concat(d.Entrypoint, d.Command))...)
 	}),
 }

@@ -18,7 +18,7 @@ import (
 
 var dockerBuildKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Builds an image with `docker build`; again when a file of the context (except those that simple patterns of `.dockerignore` leave out), the Dockerfile or an attribute has changed, or the tag names another image than the one built.",
+		Doc:     "Builds an image with `docker build`; again when a file of the context (except those that `<Dockerfile>.dockerignore`, or else `.dockerignore`, leaves out), the Dockerfile or an attribute has changed, or the tag names another image than the one built.",
 		Example: plans.Example(examples, `step "docker_build" "vllm" {`),
 		Attrs:   plans.Attrs(dockerBuildConfig{}),
 		Check: func(b *plans.Block) []plans.AttrError {
