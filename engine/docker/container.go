@@ -176,10 +176,8 @@ func (c *box) start(ctx context.Context, launch engine.Launch) error {
 	inside.Labels = labels(launch)
 	inside.Env = append([]string{"MXFLOW_LAUNCH=" + launch.ID}, inside.Env...)
 	host.Init, host.RestartPolicy.Name = new(true), container.RestartPolicyDisabled
-	// The daemon's own copy of the log, which ours does not need.
-	host.LogConfig = container.LogConfig{
-		Type: "local", Config: map[string]string{"max-size": "64m", "max-file": "3", "compress": "false"},
-	}
+	// The daemon's own copy of the log, which ours does not need, by the driver that podman has too.
+	host.LogConfig = container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "64m", "max-file": "3"}}
 	if c.port != 0 {
 		inside.Env = append(inside.Env, "MXFLOW_PORT="+strconv.Itoa(c.port))
 		if at := nat.Port(strconv.Itoa(c.port) + "/tcp"); !c.shared {
@@ -194,19 +192,17 @@ func (c *box) start(ctx context.Context, launch engine.Launch) error {
 		return c.lacking(ctx, err, request{block: c.spec.Docker, command: c.spec.Command})
 	}
 	c.id = made.ID
-	err = c.follow(ctx, false, func(ctx context.Context) (*stream, error) {
+	unattached := c.follow(ctx, false, func(ctx context.Context) (*stream, error) {
 		return hijacked(c.ContainerAttach(ctx, c.id, container.AttachOptions{Stream: true, Stdout: true, Stderr: true}))
 	})
-	if err != nil {
-		return err
-	}
+	// Podman creates what it runs when it is attached to, and the start says what it lacks.
 	err = c.do(ctx, startLimit, func(ctx context.Context) error {
 		return c.ContainerStart(ctx, c.id, container.StartOptions{})
 	})
 	if err != nil {
 		return c.lacking(ctx, err, request{container: c.id, block: c.spec.Docker, command: c.spec.Command})
 	}
-	return nil
+	return unattached
 }
 
 // box is an engine in a container that was created for its launch.
