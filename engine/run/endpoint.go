@@ -10,18 +10,17 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 	"unicode"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/group"
 )
 
 // Endpoints launches nothing: it finds a running server, after its restart command if the
@@ -100,9 +99,9 @@ func restart(ctx context.Context, spec engine.Spec) *engine.Failure {
 
 	limited, cancel := context.WithTimeout(ctx, spec.ReadyTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(limited, path)
+	// If it does not return, half a restart must not go on behind the next launch.
+	cmd := group.Command(limited, path)
 	cmd.Args, cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = argv, env, spec.Dir, said, said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for mxflow only
 	if err := cmd.Start(); err != nil {
 		return explainStart(cmd, err)
 	}

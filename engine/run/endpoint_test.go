@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -339,6 +340,23 @@ func TestRestartThatFails(t *testing.T) {
 	spec.ReadyTimeout = 100 * time.Millisecond
 	if _, err := attach(t, spec); err == nil || !strings.Contains(err.Error(), "did not end within 100ms: it must return") {
 		t.Errorf("Launch: %v", err)
+	}
+	// What a shell started for it ends with it: the pipe ends with its last writer.
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec.Endpoint.Restart = []string{"sh", "-c", "exec 3>" + pipe + "; sleep 1000 & wait"}
+	closed := make(chan error, 1)
+	go func() {
+		_, err := os.ReadFile(pipe)
+		closed <- err
+	}()
+	if _, err := attach(t, spec); err == nil {
+		t.Error("a restart that never returns is none")
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/internal/group"
 )
 
 // Launcher starts engines as child processes that listen on a loopback port. The zero value
@@ -143,8 +143,8 @@ func (p *process) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	if failure != nil {
 		return nil, failure
 	}
-	cmd := exec.CommandContext(ctx, path, argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = p.spec.Dir, p.env, time.Second
+	cmd := group.Command(ctx, path, argv[1:]...)
+	cmd.Dir, cmd.Env = p.spec.Dir, p.env
 	return cmd.Output()
 }
 

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mxflow/mxflow/internal/group"
 )
 
 // reports are the tables of nsys stats that show everything read from one.
@@ -51,7 +53,7 @@ func openReport(ctx context.Context, path string, file *File, o Options) (*Analy
 			args = append(args, "--report", r)
 		}
 		var said bytes.Buffer
-		c := exec.CommandContext(ctx, tool, append(args, path)...)
+		c := group.Command(ctx, tool, append(args, path)...)
 		c.Stdout, c.Stderr = tables, &said
 		if err := c.Run(); err != nil {
 			return fmt.Errorf("nsys stats: %w\n%.2000s", err, strings.TrimSpace(said.String()))

@@ -151,7 +151,7 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 		return nil, err
 	}
 	w = &worker{cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{}, gone: make(chan struct{}), said: &foreign.Tail{Limit: mostSaid}}
-	w.cmd.SysProcAttr = ownGroup
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for mxflow only
 	w.cmd.Stderr = w.said
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err

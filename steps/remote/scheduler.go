@@ -2,17 +2,18 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/group"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -83,9 +84,9 @@ func (p *Pool) program(ctx context.Context, to []string, host, folder string) (s
 	}
 	said := &foreign.Tail{Limit: mostSaid}
 	run := func(script string, in io.Reader) error {
-		cmd := exec.CommandContext(ctx, to[0], append(slices.Clone(to[1:]), script)...)
-		cmd.Stdin, cmd.Stderr, cmd.SysProcAttr = in, said, ownGroup
-		return cmd.Run()
+		cmd := group.Command(ctx, to[0], append(slices.Clone(to[1:]), script)...)
+		cmd.Stdin, cmd.Stderr = in, said
+		return held(cmd.Run())
 	}
 	err := run("test -x "+program, nil)
 	if err != nil {
@@ -108,8 +109,14 @@ func (p *Pool) program(ctx context.Context, to []string, host, folder string) (s
 	return program, err
 }
 
-// ownGroup keeps Ctrl-C, which is for mxflow only, from a command.
-var ownGroup = &syscall.SysProcAttr{Setpgid: true}
+// held is the error of a command that has ended. That another process still holds its
+// output, as the master of ssh's shared connections does, is none.
+func held(err error) error {
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return err
+}
 
 const (
 	// patience is how long a scheduler may take to answer, and to know how a job ended.
@@ -123,10 +130,10 @@ func ask(ctx context.Context, in io.Reader, argv ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	said := &foreign.Tail{Limit: mostSaid}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stderr, cmd.SysProcAttr = in, said, ownGroup
+	cmd := group.Command(ctx, argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stderr = in, said
 	out, err := cmd.Output()
-	if err != nil {
+	if err = held(err); err != nil {
 		err = fmt.Errorf("%s: %w %s", strings.Join(argv, " "), err, lastLine(said))
 	}
 	return string(out), err
