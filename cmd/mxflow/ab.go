@@ -75,7 +75,8 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 				return errors.New("--var, --suite and --repo are of a plan: name it, as in mxflow ab plan.hcl --ref main --ref my-branch")
 			}
 			q.CommandLine = abLine(c.Flags(), q.Server...)
-			if len(q.Images) > 0 && !c.Flags().Changed("gpus") {
+			q.Named = c.Flags().Changed("gpus")
+			if len(q.Images) > 0 && !q.Named {
 				if gpus, err := machine.GPUs(c.Context()); err != nil || len(gpus) > 0 { // unknown is not none
 					q.GPUs = "all"
 				}
@@ -93,7 +94,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.StringArrayVar(&q.Refs, "ref", nil, "commit, branch or tag of A, then of B (with a plan)")
 	f.StringArrayVar(&q.Pins, "pins", nil, "`FILE` of package pins of A, then of B (with a plan)")
 	f.StringVar(&q.Source, "repo", "", repoUsage)
-	f.StringVar(&q.GPUs, "gpus", "", "what containers get: all, a number, device=0,1 (default: all that there are)")
+	f.StringVar(&q.GPUs, "gpus", "", "what containers get: all, amd, a number, device=0,1 (default: all that there are)")
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
 	f.StringVar(&q.URL, "url", "", "address that both listen on, for commands with a fixed port")

@@ -7,6 +7,8 @@ package kinds
 import (
 	"maps"
 	"math"
+	pathpkg "path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +31,11 @@ type Kind struct {
 	// and Port where it listens inside.
 	Image        string
 	ImageCommand []string
-	Port         int
+	// Images are globs for the last element of the path of images of the kind, whoever
+	// publishes them, and ImageTags one for their tags; empty for any.
+	Images    []string
+	ImageTags string
+	Port      int
 	// Container is what its image requires of the container, unless the plan sets it.
 	Container Container
 	// Env is set unless the plan's engine or a knob sets the same name.
@@ -164,19 +170,47 @@ func Lookup(name string) (Kind, bool) {
 	return k, ok
 }
 
-// OfImage is the kind whose usual image is of the same repository, in its registry or in
-// another.
+// OfImage is the kind of engine in an image by its name: by the last element of its path,
+// else by an earlier one that is the name of a kind's images and no more, as in
+// tensorrt-llm/release. An image that is only about an engine is of none.
 func OfImage(image string) (Kind, bool) {
-	path := func(image string) string {
-		_, path, _ := strings.Cut(Repository(image), "/")
-		return path
+	path, tag := pathAndTag(image)
+	elements := strings.Split(path, "/")
+	slices.Reverse(elements)
+	if beside.MatchString(elements[0]) {
+		return Kind{}, false
 	}
-	for _, k := range kinds {
-		if k.Image != "" && path(k.Image) == path(image) {
-			return k, true
+	for i, element := range elements {
+		for _, k := range All() {
+			shows := slices.ContainsFunc(k.Images, func(glob string) bool {
+				fits, _ := pathpkg.Match(glob, element)
+				return fits && (i == 0 || glob == element)
+			})
+			if tagged, _ := pathpkg.Match(k.ImageTags, tag); shows && (k.ImageTags == "" || tag == "" || tagged) {
+				return k, true
+			}
 		}
 	}
 	return Kind{}, false
+}
+
+// beside are words of the names of images that serve an engine, and are none.
+var beside = regexp.MustCompile(`(^|[-_.])(router|gateway|operator|controller|exporter|proxy|benchmarks?|bench|webui|ui|client)([-_.]|$)`)
+
+var rocm = regexp.MustCompile(`(^|[-_./:])rocm[0-9]*([-_./:]|$)`)
+
+// IsROCm reports whether an image is for AMD GPUs: a word of its path or its tag is rocm,
+// with or without a version.
+func IsROCm(image string) bool {
+	path, tag := pathAndTag(image)
+	return rocm.MatchString(path + ":" + tag)
+}
+
+// pathAndTag are an image's path in its registry, and its tag; no tag if it has none.
+func pathAndTag(image string) (path, tag string) {
+	_, path, _ = strings.Cut(Repository(image), "/")
+	name, _, _ := strings.Cut(image, "@")
+	return path, strings.TrimPrefix(strings.TrimPrefix(name, Untagged(image)), ":")
 }
 
 // Untagged is an image's name without its tag or digest.

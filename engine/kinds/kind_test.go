@@ -174,14 +174,52 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// An image of a mirror shows its kind too; one of another project does not.
+// An image shows its kind whoever publishes it, by words of its path; what only has the
+// same letters does not, nor what is another part of a project.
 func TestKindOfImage(t *testing.T) {
 	for image, want := range map[string]string{
 		"vllm/vllm-openai:nightly": "vllm", "docker.io/vllm/vllm-openai": "vllm", "localhost:5000/vllm/vllm-openai@sha256:00": "vllm",
-		"ghcr.io/ggml-org/llama.cpp:server-vulkan": "llamacpp", "lmsysorg/sglang": "sglang", "vllm-openai": "", "me/llama.cpp": "", "": "",
+		"vllm-openai": "vllm", "vllm/vllm-openai-rocm:v0.21.0": "vllm", "vllm/vllm-openai-xpu": "vllm", "rocm/vllm": "vllm",
+		"rocm/vllm-dev:nightly": "vllm", "nvcr.io/nvidia/vllm:26.02-py3": "vllm", "intel/vllm:xpu": "vllm",
+		"public.ecr.aws/q9t5s3a7/vllm-ci-postmerge-repo:0a1b2c": "vllm", "quay.io/ascend/vllm-ascend:v0.18.0": "vllm",
+		"vllm/nightly": "vllm", "acme/vllm_patched": "vllm",
+		"lmsysorg/sglang": "sglang", "lmsysorg/sglang:v0.5.9-rocm700-mi30x": "sglang", "rocm/sgl-dev": "sglang",
+		"nvcr.io/nvidia/sglang:26.02":              "sglang",
+		"ghcr.io/ggml-org/llama.cpp:server-vulkan": "llamacpp", "ghcr.io/ggml-org/llama.cpp:server-rocm": "llamacpp",
+		"ghcr.io/ggml-org/llama.cpp:server-cuda-b8400": "llamacpp", "ghcr.io/ggml-org/llama.cpp:server": "llamacpp",
+		"me/llama.cpp": "llamacpp", "me/llama.cpp@sha256:00": "llamacpp",
+		"nvcr.io/nvidia/tensorrt-llm/release:1.3.0": "trtllm", "nvcr.io/nvidia/tensorrt-llm/devel": "trtllm",
+		"ollama/ollama": "ollama", "ollama/ollama:rocm": "ollama", "ghcr.io/theroyallab/tabbyapi": "tabbyapi",
+
+		"": "", "ubuntu": "", "acme/notvllm": "", "acme/vllmish": "", "acme/my-vllm": "", "acme/sglangs": "", "sglow/engine": "",
+		"vllm.example.com/acme/engine": "", "vllm.example.com:5000/engine:vllm": "", "acme/engine:vllm": "",
+		"vllm/vllm-router": "", "lmsysorg/sgl-router:v1": "", "ghcr.io/vllm-project/semantic-router": "",
+		"ghcr.io/vllm-project/tools": "", "ghcr.io/open-webui/open-webui:ollama": "", "ollama-webui/ollama-webui": "",
+		"ghcr.io/ggml-org/llama.cpp:light-cuda": "", "ghcr.io/ggml-org/llama.cpp:full": "", "me/llama.cpp-server": "",
+		"tabbyml/tabby": "", "rocm/pytorch": "", "acme/tensorrt": "",
 	} {
 		if k, ok := OfImage(image); k.Name != want || ok != (want != "") {
 			t.Errorf("%q: %q", image, k.Name)
+		}
+	}
+	for _, k := range All() {
+		if of, _ := OfImage(k.Image); k.Image != "" && of.Name != k.Name {
+			t.Errorf("the usual image of %s is of %q", k.Name, of.Name)
+		}
+	}
+}
+
+func TestROCmImage(t *testing.T) {
+	for image, want := range map[string]bool{
+		"vllm/vllm-openai-rocm:v0.21.0": true, "rocm/vllm": true, "rocm/sgl-dev@sha256:00": true, "ollama/ollama:rocm": true,
+		"ghcr.io/ggml-org/llama.cpp:server-rocm": true, "lmsysorg/sglang:v0.5.9-rocm700-mi30x": true,
+		"localhost:5000/acme/vllm:rocm6.4": true, "acme/rocm_vllm": true,
+
+		"vllm/vllm-openai:nightly": false, "rocm.example.com/vllm/vllm-openai": false, "acme/procm:1": false,
+		"acme/vllm:rocminator": false, "": false, "vllm/vllm-openai-xpu": false,
+	} {
+		if IsROCm(image) != want {
+			t.Errorf("%q: %v", image, !want)
 		}
 	}
 }

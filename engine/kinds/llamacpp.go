@@ -21,8 +21,10 @@ func init() {
     attention_backend = "on"
   }
 }`,
-		Command: []string{"llama-server", "-m", "{model}", "--host", "{host}", "--port", "{port}"},
-		Image:   "ghcr.io/ggml-org/llama.cpp:server-cuda",
+		Command:   []string{"llama-server", "-m", "{model}", "--host", "{host}", "--port", "{port}"},
+		Image:     "ghcr.io/ggml-org/llama.cpp:server-cuda",
+		Images:    []string{"llama.cpp"},
+		ImageTags: "server*", // others have no server, or a choice of programs
 		// The image's entrypoint is llama-server.
 		ImageCommand: []string{"-m", "{model}", "--host", "{host}", "--port", "{port}"},
 		Port:         8080,

@@ -24,6 +24,7 @@ func init() {
 }`,
 		Command: []string{"ollama", "serve"},
 		Image:   "ollama/ollama",
+		Images:  []string{"ollama"},
 		// The image's entrypoint is ollama.
 		ImageCommand: []string{"serve"},
 		Port:         11434,

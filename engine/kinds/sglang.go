@@ -25,6 +25,7 @@ func init() {
 }`,
 		Command: []string{"python3", "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}", "--port", "{port}"},
 		Image:   "lmsysorg/sglang",
+		Images:  []string{"sglang", "sglang-*", "sgl", "sgl-*"},
 		// The image has no entrypoint of its own.
 		ImageCommand: []string{"python3", "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}", "--port", "{port}"},
 		Port:         30000,

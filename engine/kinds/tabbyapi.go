@@ -35,6 +35,7 @@ func init() {
 }`,
 		Command: []string{"python", "main.py", "--model-name", "{model}", "--disable-auth", "true", "--host", "{host}", "--port", "{port}"},
 		Image:   "ghcr.io/theroyallab/tabbyapi",
+		Images:  []string{"tabbyapi"},
 		// The image's entrypoint is python3.
 		ImageCommand: []string{"main.py", "--model-name", "{model}", "--disable-auth", "true", "--host", "{host}", "--port", "{port}"},
 		Port:         5000,

@@ -26,6 +26,7 @@ func init() {
 }`,
 		Command:      []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
 		Image:        "nvcr.io/nvidia/tensorrt-llm/release",
+		Images:       []string{"tensorrt-llm", "tensorrt-llm-*", "tensorrt_llm", "trtllm", "trtllm-*"},
 		ImageCommand: []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
 		Port:         8000,
 		Container:    Container{IPC: "host", Ulimits: map[string]string{"memlock": "-1", "stack": "67108864"}},

@@ -26,6 +26,7 @@ func init() {
 }`,
 		Command: []string{"vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}"},
 		Image:   "vllm/vllm-openai",
+		Images:  []string{"vllm", "vllm-*", "vllm_*"},
 		// Both the image's old entrypoint (the API server's module) and its new one (vllm
 		// serve) accept --model.
 		ImageCommand: []string{"--model", "{model}", "--host", "{host}", "--port", "{port}"},

@@ -34,9 +34,10 @@ type Question struct {
 	// Images, Refs and Pins name two versions each, and Source what Refs and Pins are of.
 	// Server are arguments for both images.
 	Images, Refs, Pins, Server []string
-	// GPUs are what containers get: all, a number or device=0,1; and Volumes the folder of the
-	// model here, and there.
+	// GPUs are what containers get: all, amd, a number or device=0,1; unless they are Named,
+	// images for AMD GPUs get amd. Volumes are the folder of the model here, and there.
 	GPUs    string
+	Named   bool
 	Volumes [2]string
 	Source  string
 	// URL is where both listen, Asked the name of their kind.
@@ -187,6 +188,12 @@ func (q *Question) containers() (err error) {
 	var shown []kinds.Kind
 	for i, image := range q.Images {
 		q.Arms[i] = Arm{Text: image}
+		if kinds.IsROCm(image) && !q.Named {
+			if other := q.Images[1-i]; !kinds.IsROCm(other) {
+				return fmt.Errorf("--image: %s is for AMD GPUs, which %s does not say of itself: add what both get, such as --gpus amd", image, other)
+			}
+			q.GPUs = "amd"
+		}
 		if k, ok := kinds.OfImage(image); ok {
 			shown = append(shown, k)
 		}
