@@ -10,22 +10,24 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 type GPU struct {
-	// Index is nvidia-smi's, which follows the PCI bus.
+	// Index is nvidia-smi's, which follows the PCI bus, or that of another vendor's tool.
 	Index int `yaml:"index"`
 	// UUID identifies the GPU permanently ("GPU-…"), Name is its product name.
 	UUID   string `yaml:"uuid"`
+	Vendor string `yaml:"vendor,omitempty"`
 	Name   string `yaml:"name"`
 	Driver string `yaml:"driver,omitempty"`
 	// Values are all fields with a value, by their names in nvidia-smi, in its notation
 	// without units: MiB, MHz, W and °C. Unsupported ones are absent, so they are never
 	// taken for zero.
 	Values map[string]string `yaml:"values,omitempty"`
+	// order is where AMD's runtime counts it, from 0; -1 if unknown.
+	order int
 }
 
 // Number is a value as a number; false if it is absent or not a number.
@@ -65,13 +67,8 @@ func fieldsOf(names string) (list []field) {
 	return list
 }
 
-// GPUs queries all GPUs. Without one the list is empty and the error nil; the driver is
-// asked each time, so momentary values are current.
-func GPUs(ctx context.Context) ([]GPU, error) {
+func nvidiaGPUs(ctx context.Context) ([]GPU, error) {
 	out, asked, err := query(ctx, fields, 4)
-	if errors.Is(err, ErrNoGPU) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +89,6 @@ func parseGPUs(out string, asked []field) (list []GPU, err error) {
 	return list, nil
 }
 
-// ErrNoGPU means that this machine has no nvidia-smi, or that it sees no GPU.
-var ErrNoGPU = errors.New("this machine has no NVIDIA GPU")
-
 // findSMI is the path of nvidia-smi; the error wraps ErrNoGPU.
 func findSMI() (string, error) {
 	path, err := exec.LookPath("nvidia-smi")
@@ -110,23 +104,15 @@ func smi(ctx context.Context, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const limit = 20 * time.Second // if a driver hangs, nvidia-smi does too
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = time.Second
-	text, err := cmd.Output()
-	out := string(text) // it reports errors here, too
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		out += string(exit.Stderr)
-	}
+	out, said, err := runTool(ctx, path, args...)
+	out += said // it reports errors in both
 	switch {
 	case err == nil && strings.HasPrefix(strings.TrimSpace(out), "No devices were found"):
 		return "", fmt.Errorf("%w: nvidia-smi found no device", ErrNoGPU)
 	case err == nil:
 		return out, nil
-	case ctx.Err() != nil:
-		return "", fmt.Errorf("nvidia-smi did not answer: %w", ctx.Err())
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return "", fmt.Errorf("nvidia-smi did not answer: %w", err)
 	}
 	for _, none := range []string{"No devices were found", "couldn't communicate with the NVIDIA driver", "couldn't find libnvidia-ml", "NVML library"} {
 		if strings.Contains(out, none) {
@@ -315,13 +301,13 @@ func parseParents(out string) map[string]string {
 }
 
 // gpuFingerprint is the GPUs' part of Environment: gpu (names with UUIDs, ordered by UUID)
-// and driver; empty if there is no GPU. If nvidia-smi is broken, gpu says so, so numbers
+// and driver; empty if there is no GPU. If a tool is broken, gpu says so, so numbers
 // from before and after it are not taken for the same machine's. It is queried once per
 // process.
 var gpuFingerprint = sync.OnceValue(func() map[string]string {
 	list, err := GPUs(context.Background())
 	if err != nil {
-		return map[string]string{"gpu": "unknown: nvidia-smi does not answer"}
+		return map[string]string{"gpu": "unknown: " + shownBy() + " does not answer"}
 	}
 	return fingerprintOf(list)
 })
@@ -374,7 +360,7 @@ func ChooseGPUs(all []GPU, parents map[string]string, names []string) (out []GPU
 
 func gpuNamed(all []GPU, parents map[string]string, name string) (GPU, error) {
 	if len(all) == 0 {
-		return GPU{}, fmt.Errorf("GPU %q is requested, but nvidia-smi shows none on this machine", name)
+		return GPU{}, fmt.Errorf("GPU %q is requested, but %s shows none on this machine", name, shownBy())
 	}
 	if uuid, ok := parents[name]; ok {
 		name = uuid
@@ -394,6 +380,9 @@ func gpuNamed(all []GPU, parents map[string]string, name string) (GPU, error) {
 		return fits[0], nil
 	case 0:
 		return GPU{}, fmt.Errorf("there is no GPU %q; there are %s", name, strings.Join(there, ", "))
+	}
+	if byIndex { // of several vendors
+		return GPU{}, fmt.Errorf("%q is the index of several GPUs: use UUIDs; there are %s", name, strings.Join(there, ", "))
 	}
 	return GPU{}, fmt.Errorf("%q matches several UUIDs; there are %s", name, strings.Join(there, ", "))
 }
@@ -422,4 +411,18 @@ func VisibleGPUs(all []GPU, parents map[string]string, list, order string) (visi
 		seen[g.UUID] = true
 	}
 	return visible, true
+}
+
+func visibleNVIDIA(all []GPU, parents map[string]string, lookup func(string) (string, bool)) (list []GPU, by, unsure string) {
+	const name = "CUDA_VISIBLE_DEVICES"
+	text, set := lookup(name)
+	if !set {
+		return nil, "", ""
+	}
+	order, _ := lookup("CUDA_DEVICE_ORDER")
+	list, sure := VisibleGPUs(all, parents, text, order)
+	if !sure {
+		unsure = name
+	}
+	return list, name, unsure
 }

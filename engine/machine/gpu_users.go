@@ -18,7 +18,7 @@ import (
 type GPUProcess struct {
 	PID int
 	GPU string
-	// MiB is the memory it holds there; nil if nvidia-smi does not report it.
+	// MiB is the memory it holds there; nil if it is not reported.
 	MiB *float64
 	// Name is the program, without its arguments, which may contain secrets. Empty if
 	// unknown.
@@ -53,13 +53,8 @@ func (p GPUProcess) ignored(globs []string) bool {
 // processQuery queries processes. The name comes last, since it may contain commas.
 var processQuery = []string{"--query-compute-apps=pid,gpu_uuid,used_memory,process_name", "--format=csv,noheader,nounits"}
 
-// gpuProcesses are all processes that compute on this machine's GPUs. Those in other PID
-// namespaces are missing, or have other numbers there.
-func gpuProcesses(ctx context.Context) ([]GPUProcess, error) {
+func nvidiaProcesses(ctx context.Context) ([]GPUProcess, error) {
 	out, err := smi(ctx, processQuery...)
-	if errors.Is(err, ErrNoGPU) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +93,19 @@ func parseProcess(line string) (p GPUProcess, ok bool, err error) {
 			p.MiB = &mib
 		}
 	}
-	if name, known := value(cells[3]); known {
+	name, known := value(cells[3])
+	p.named(name, known)
+	return p, true, nil
+}
+
+// named sets a process's program by what a tool says, else by the system.
+func (p *GPUProcess) named(name string, known bool) {
+	if known {
 		name, _, _ = strings.Cut(name, " ") // newer drivers add the arguments
 		p.Name = foreign.Clean(name)
 	} else if s, err := statOf("/", p.PID); err == nil {
 		p.Name = foreign.Clean(s.Name)
 	}
-	return p, true, nil
 }
 
 // Occupancy lists the processes and other users of some GPUs.
@@ -126,7 +127,7 @@ func (o Occupancy) String() string {
 		words = append(words, p.String())
 	}
 	for _, uuid := range keys(o.Hidden) {
-		words = append(words, fmt.Sprintf("%.0f MiB of %s are used by something that nvidia-smi does not show, such as a process in another container", o.Hidden[uuid], uuid))
+		words = append(words, fmt.Sprintf("%.0f MiB of %s are used by something that %s does not show, such as a process in another container", o.Hidden[uuid], uuid, shownBy()))
 	}
 	return strings.Join(words, "; ")
 }
@@ -273,7 +274,7 @@ func (want Calm) look(all []GPU, uuids []string) (rest string, err error) {
 		case len(all) == 0:
 			return "", fmt.Errorf("cannot wait for GPU %s: %w", uuid, ErrNoGPU)
 		case i < 0:
-			return "", fmt.Errorf("cannot wait for GPU %s: nvidia-smi does not show it", uuid)
+			return "", fmt.Errorf("cannot wait for GPU %s: %s does not show it", uuid, shownBy())
 		}
 		switch n, ok := all[i].Number("temperature.gpu"); {
 		case !ok:

@@ -1,4 +1,4 @@
-// Package machine describes and watches this machine: its GPUs by nvidia-smi, their
+// Package machine describes and watches this machine: its GPUs by their vendors' tools, their
 // users, and locks against other mxflows; its fingerprint, to compare measurements by;
 // the metadata of a launch; and its power, clocks and memory while an engine is measured.
 // It samples and collects, and judges nothing: gates do. A machine without a GPU is a

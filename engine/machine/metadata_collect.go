@@ -198,9 +198,12 @@ func (d *Document) hardware(ctx context.Context, used []string) {
 	case err != nil:
 		d.Lack("gpus", err.Error())
 	case len(list) == 0:
-		d.Lack("gpus", "nvidia-smi is missing or shows none")
-	default:
-		d.software("driver_cuda", driverCUDA())
+		d.Lack("gpus", shownBy()+" is missing or shows none")
+	}
+	for _, v := range vendors {
+		if len(v.of(list)) > 0 {
+			d.software(v.software())
+		}
 	}
 	for _, g := range list {
 		words, ok := g.Throttled()

@@ -38,9 +38,9 @@ type SamplerConfig struct {
 }
 
 // Sampler samples the machine while an engine is measured: power, memory, clocks and
-// temperature of its GPUs from nvidia-smi, the host's processors and memory,
+// temperature of its GPUs from their vendors' tools, the host's processors and memory,
 // and the engine's own page of metrics. One loop takes all in, on one clock, the
-// recording's; what takes long or waits (nvidia-smi, the page) delivers to it.
+// recording's; what takes long or waits (a tool, the page) delivers to it.
 type Sampler struct {
 	config  SamplerConfig
 	ctx     context.Context
@@ -82,8 +82,11 @@ func StartSampler(ctx context.Context, c SamplerConfig) (*Sampler, error) {
 			s.cancel()
 			return nil, fmt.Errorf("cannot monitor the GPUs: %w", err)
 		}
-		s.sources.Go(s.gpus.followValues)
-		s.sources.Go(s.gpus.followProcesses)
+		for w := s.gpus; w != nil; w = w.also {
+			for _, source := range w.vendor.sources {
+				s.sources.Go(func() { source(w) })
+			}
+		}
 	}
 	if c.Host {
 		s.host = newHost("/", s)
@@ -182,9 +185,8 @@ const (
 	// lead is how long GPUs are watched before the first request to an engine, so
 	// there are readings before it, and of their power when idle.
 	lead = 1500 * time.Millisecond
-	// gpuReading and hostReading are long enough for one more reading: energy up to the
-	// end of a window needs one after it.
-	gpuReading, hostReading = 300 * time.Millisecond, 120 * time.Millisecond
+	// hostReading is long enough for one more reading.
+	hostReading = 120 * time.Millisecond
 )
 
 // Lead waits until there are readings before a window; started is when the sampler was.
@@ -196,14 +198,16 @@ func (s *Sampler) Lead(ctx context.Context, started time.Time) error {
 	return context.Cause(ctx)
 }
 
-// Rest waits for the readings after the last window.
+// Rest waits for the readings after the last window: energy up to its end needs one.
 func (s *Sampler) Rest(ctx context.Context) {
-	switch {
-	case len(s.config.GPUs) > 0:
-		sleep(ctx, gpuReading)
-	case s.config.Host:
-		sleep(ctx, hostReading)
+	wait := time.Duration(0)
+	if s.config.Host {
+		wait = hostReading
 	}
+	for w := s.gpus; w != nil; w = w.also {
+		wait = max(wait, w.vendor.next)
+	}
+	sleep(ctx, wait)
 }
 
 // Stop ends sampling and waits until nothing of it runs. notes are what could not be

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -24,9 +26,16 @@ import (
 var sampled = fieldsOf(`uuid|gpu_uuid power.draw power.draw.instant memory.used memory.total clocks.current.sm|clocks.sm
 	clocks.current.memory|clocks.mem temperature.gpu utilization.gpu clocks_event_reasons.active|clocks_throttle_reasons.active`)
 
+// gpuSamples watches the GPUs of one vendor, and also those of the next.
 type gpuSamples struct {
 	*Sampler
+	vendor *vendor
+	uuids  []string
+	also   *gpuSamples
+	// asked is what nvidia-smi prints of a GPU; read and users poll a tool that prints once.
 	asked []field
+	read  func(ctx context.Context) ([]GPU, error)
+	users func(ctx context.Context) ([]GPUProcess, error)
 	// restarts is how often an nvidia-smi that ended is restarted, pause how long after its
 	// end; look is the time between two lists of the processes on the GPUs.
 	restarts    int
@@ -50,39 +59,65 @@ type gpuSamples struct {
 // silence is how long nvidia-smi may print nothing before it counts as hung.
 const silence = 10 * time.Second
 
-// newGPUSamples queries once, to determine what the driver supports. The error wraps
-// ErrNoGPU if there is no GPU; a UUID that nvidia-smi does not show is an error too.
-func (s *Sampler) newGPUSamples(ctx context.Context) (*gpuSamples, error) {
-	uuids := s.config.GPUs
-	out, asked, err := query(ctx, sampled, 1, "-i", strings.Join(uuids, ","))
+// newGPUSamples queries once, to determine what the drivers support. The error wraps
+// ErrNoGPU if there is no GPU; a UUID that no tool shows is an error too.
+func (s *Sampler) newGPUSamples(ctx context.Context) (w *gpuSamples, err error) {
+	of, err := vendorsOf(ctx, s.config.GPUs)
 	if err != nil {
 		return nil, err
 	}
-	w := &gpuSamples{
-		Sampler: s, asked: asked, restarts: 5, pause: time.Second, look: time.Second,
-		used: map[string]float64{}, unified: map[string]bool{}, before: map[string]Occupancy{}, unknown: map[string]string{},
-	}
-	if !slices.ContainsFunc(asked, func(f field) bool { return f.name == "power.draw.instant" }) {
-		s.tell("instant", "this driver does not report instantaneous power: energy is integrated from its averages, which lag by about half a second on Ampere and newer GPUs")
-	}
-	first := map[string]GPU{}
-	for line := range strings.Lines(out) {
-		if g, err := parseGPU(line, asked); err == nil {
-			first[g.UUID] = g
+	for v, uuids := range of {
+		w = &gpuSamples{
+			Sampler: s, vendor: v, uuids: uuids, also: w, restarts: 5, pause: time.Second, look: time.Second,
+			used: map[string]float64{}, unified: map[string]bool{}, before: map[string]Occupancy{}, unknown: map[string]string{},
 		}
-	}
-	for _, uuid := range uuids {
-		g, ok := first[uuid]
-		if !ok {
-			return nil, fmt.Errorf("nvidia-smi shows no values for GPU %s: it printed %q", uuid, foreign.Clean(strings.TrimSpace(out)))
+		first, err := v.watch(ctx, w)
+		if err != nil {
+			return nil, err
 		}
-		if g.Unified() {
-			w.unified[uuid] = true
-			s.tell("unified "+uuid, "%s shares the host's memory, so it has no %s; gpu.memory_in_use_gb is the host's, %s that of the engine's processes",
-				uuid, measure.GPUMemory, measure.GPUProcessMemory)
+		for _, g := range first {
+			if g.Unified() && slices.Contains(uuids, g.UUID) {
+				w.unified[g.UUID] = true
+				s.tell("unified "+g.UUID, "%s shares the host's memory, so it has no %s; gpu.memory_in_use_gb is the host's, %s that of the engine's processes",
+					g.UUID, measure.GPUMemory, measure.GPUProcessMemory)
+			}
 		}
 	}
 	return w, nil
+}
+
+func watchNVIDIA(ctx context.Context, w *gpuSamples) (first []GPU, err error) {
+	var out string
+	if out, w.asked, err = query(ctx, sampled, 1, "-i", strings.Join(w.uuids, ",")); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(w.asked, func(f field) bool { return f.name == "power.draw.instant" }) {
+		w.tell("instant", "this driver does not report instantaneous power: energy is integrated from its averages, which lag by about half a second on Ampere and newer GPUs")
+	}
+	for line := range strings.Lines(out) {
+		if g, err := parseGPU(line, w.asked); err == nil {
+			first = append(first, g)
+		}
+	}
+	return first, w.shows(first, out)
+}
+
+// shows is the error that a tool, which printed out, does not show one of the GPUs.
+func (w *gpuSamples) shows(gpus []GPU, out string) error {
+	for _, uuid := range w.uuids {
+		if !slices.Contains(uuidsOf(gpus), uuid) {
+			return fmt.Errorf("%s shows no values for GPU %s: it printed %q", w.tool(), uuid, foreign.Clean(strings.TrimSpace(out)))
+		}
+	}
+	return nil
+}
+
+// tool is the name of the command that shows the GPUs.
+func (w *gpuSamples) tool() string {
+	if w.vendor == nil {
+		return shownBy()
+	}
+	return cmp.Or(filepath.Base(w.vendor.tool()), w.vendor.tools[0])
 }
 
 // mibPerGB is the number of MiB in a GB of 1e9 bytes; a float64 holds it exactly.
@@ -108,7 +143,7 @@ var quantities = []struct {
 func (w *gpuSamples) followValues() {
 	// nvidia-smi sleeps this long between its queries, which take time too.
 	every := w.config.Every * 8 / 10
-	args := []string{question(w.asked), "--format=csv,noheader,nounits", "-i", strings.Join(w.config.GPUs, ","), "-lms", millis(every)}
+	args := []string{question(w.asked), "--format=csv,noheader,nounits", "-i", strings.Join(w.uuids, ","), "-lms", millis(every)}
 	for n := 0; ; n++ {
 		err := follow(w.ctx, silence, args, func(line string, at time.Time) { w.do(func() { w.values(line, at) }) })
 		if w.ctx.Err() != nil {
@@ -139,6 +174,11 @@ func (w *gpuSamples) values(line string, at time.Time) {
 		w.tell("line", "skipped a line of nvidia-smi that is not a reading: %v", err)
 		return
 	}
+	w.take(g, at)
+}
+
+// take records a reading.
+func (w *gpuSamples) take(g GPU, at time.Time) {
 	for _, q := range quantities {
 		if n, ok := g.Number(q.field); ok {
 			w.add(q.series, g.UUID, q.unit, at, n/q.per)
@@ -156,6 +196,56 @@ func (w *gpuSamples) values(line string, at time.Time) {
 		}
 	}
 }
+
+// pollEvery is the time between two readings of a tool that prints once and ends. amd-smi
+// has a mode that goes on, with which releases of 2025 print no JSON at all. What it costs
+// has not been measured: it is a Python program, so it is asked as rarely as the gaps in
+// readings allow (measure), and never twice at once.
+const pollEvery = time.Second
+
+// poll reads the GPUs' values and processes until sampling ends.
+func (w *gpuSamples) poll() {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		gpus, err := w.read(w.ctx)
+		at := time.Now()
+		if w.ctx.Err() != nil {
+			return
+		}
+		w.do(func() {
+			if err != nil {
+				w.tell("ended", "GPU values are missing for a while from %.1f s on: %v", w.seconds(at), err)
+			}
+			for _, g := range gpus {
+				if slices.Contains(w.uuids, g.UUID) {
+					w.take(g, at)
+				}
+			}
+		})
+		list, blind := w.users(w.ctx)
+		listed := time.Now()
+		if w.ctx.Err() != nil {
+			return
+		}
+		w.do(func() {
+			switch {
+			case blind != nil:
+				w.tell("followed", "at %.1f s it was not known which processes were on the GPUs: %v", w.seconds(listed), blind)
+			case len(w.own) > 0: // else nothing can be called foreign
+				w.judge(list, listed, w.isOwn)
+			}
+		})
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// isOwn reports whether a process is the engine's.
+func (w *gpuSamples) isOwn(pid int) bool { return ofEngine(pid, w.Sampler.own, w.config.Container) }
 
 // followProcesses has nvidia-smi list the processes on the GPUs until sampling ends, which
 // costs far less than starting it each time. If no process is on any GPU, it prints nothing.
@@ -194,17 +284,27 @@ func (w *gpuSamples) process(line string, at time.Time) {
 func (w *gpuSamples) listed() {
 	if len(w.list) > 0 && !w.broken {
 		if len(w.own) > 0 { // else nothing can be called foreign
-			w.judge(w.list, w.at, func(pid int) bool { return ofEngine(pid, w.own, w.config.Container) })
+			w.judge(w.list, w.at, w.isOwn)
 		}
 	}
 	w.list, w.broken = nil, false
 }
 
-// tick ends a list to which nothing more came.
+// tick ends lists to which nothing more came.
 func (w *gpuSamples) tick(now time.Time) {
-	if now.Sub(w.latest) > w.look/4 {
-		w.listed()
+	for ; w != nil; w = w.also {
+		if now.Sub(w.latest) > w.look/4 {
+			w.listed()
+		}
 	}
+}
+
+// watched are the GPUs that it watches.
+func (w *gpuSamples) watched() []string {
+	if w.vendor == nil {
+		return w.config.GPUs
+	}
+	return w.uuids
 }
 
 // judge records what a list shows about each GPU. A process, or memory that no process
@@ -213,15 +313,15 @@ func (w *gpuSamples) tick(now time.Time) {
 // container it may show other numbers or nothing at all, and then nothing can be said unless
 // it shows the engine's own.
 func (w *gpuSamples) judge(list []GPUProcess, at time.Time, own func(pid int) bool) {
-	for _, uuid := range w.config.GPUs {
+	for _, uuid := range w.watched() {
 		o := occupancyOf(w.used, list, []string{uuid}, w.config.Ignore, w.config.IdleMiB, own)
 		before := w.before[uuid]
 		w.before[uuid] = o
 		used, known := w.used[uuid]
 		if len(o.own) == 0 && (!known || used > w.config.IdleMiB) {
 			if w.unknown[uuid] == "" {
-				w.unknown[uuid] = fmt.Sprintf("cannot tell from %.1f s on if other processes used %s: nvidia-smi shows none of the engine's processes there, as for an engine in its own container",
-					w.seconds(at), uuid)
+				w.unknown[uuid] = fmt.Sprintf("cannot tell from %.1f s on if other processes used %s: %s shows none of the engine's processes there, as for an engine in its own container",
+					w.seconds(at), uuid, w.tool())
 			}
 			continue
 		}
@@ -256,18 +356,21 @@ func (w *gpuSamples) judge(list []GPUProcess, at time.Time, own func(pid int) bo
 // finish notes what is not known of GPUs at the end: missing values must not look as if all
 // was well.
 func (w *gpuSamples) finish() {
-	for _, uuid := range w.config.GPUs {
+	if w.also != nil {
+		w.also.finish()
+	}
+	for _, uuid := range w.watched() {
 		if why := w.unknown[uuid]; why != "" {
 			w.tell("unknown "+uuid, "%s", why)
 		} else if len(w.own) > 0 && w.series[track{measure.GPUForeign, uuid}] == nil {
-			w.tell("unknown "+uuid, "cannot tell if other processes used %s: nvidia-smi listed none at all", uuid)
+			w.tell("unknown "+uuid, "cannot tell if other processes used %s: %s listed none at all", uuid, w.tool())
 		}
 		seen := false
 		for _, q := range quantities {
 			seen = seen || w.series[track{q.series, uuid}] != nil
 		}
 		if !seen {
-			w.tell("unseen "+uuid, "nvidia-smi printed no readings of GPU %s: its power, memory, clocks and throttling are unknown", uuid)
+			w.tell("unseen "+uuid, "%s printed no readings of GPU %s: its power, memory, clocks and throttling are unknown", w.tool(), uuid)
 		}
 	}
 }

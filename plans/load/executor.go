@@ -185,8 +185,10 @@ func (l *loader) checkExecutor() {
 		if len(x.Devices) > 0 && len(e.Parts["gpu"]) > 0 && e.Parts["gpu"][0].Attrs["devices"] != nil {
 			refuse(onePlace, "Both the executor and the gpu block of engine %s say which GPUs it uses. Remove devices there.", name)
 		}
-		if _, own := e.Env["CUDA_VISIBLE_DEVICES"]; own && (len(x.Devices) > 0 || x.GRES != "") {
-			refuse(onePlace, "Both the executor and CUDA_VISIBLE_DEVICES of engine %s say which GPUs it uses. Remove that from env.", name)
+		for _, variable := range []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"} {
+			if _, own := e.Env[variable]; own && (len(x.Devices) > 0 || x.GRES != "") {
+				refuse(onePlace, "Both the executor and %s of engine %s say which GPUs it uses. Remove that from env.", variable, name)
+			}
 		}
 	}
 	for _, k := range l.plan.Knobs {

@@ -231,7 +231,7 @@ func placeOf(ctx context.Context, h *remote.Hello, host string) (*ledger.Place, 
 		return on, nil
 	}
 	if err == nil && len(all) > 0 {
-		visible, _ := machine.VisibleGPUs(all, nil, os.Getenv("CUDA_VISIBLE_DEVICES"), os.Getenv("CUDA_DEVICE_ORDER"))
+		visible, _, _ := machine.SelectedGPUs(all, nil, os.LookupEnv)
 		for _, g := range visible {
 			on.GPUs = append(on.GPUs, g.UUID)
 		}

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,49 @@ func (u gpuUse) Watched() machine.SamplerConfig {
 
 func (u gpuUse) look(ctx context.Context) (machine.Occupancy, error) {
 	return machine.Occupants(ctx, u.UUIDs(), u.Config.Ignore, u.Config.IdleMB)
+}
+
+// selected is a variant that sees only the GPUs of its place, or those that its gpu block
+// names. What the plan itself says of them takes precedence, but not on a place.
+func (u gpuUse) selected(v *variant.Variant, on *ledger.Place) *variant.Variant {
+	placed := on != nil && len(on.GPUs) > 0
+	boxed := v.Spec.Docker != nil
+	if !placed && (u.Config.Devices == nil || slices.Contains(*u.Config.Devices, "all")) || !boxed && v.Spec.How() != engine.HowProcess {
+		return v
+	}
+	out := *v
+	if boxed && !machine.IsContainerWord(v.Spec.Docker.GPUs) { // else variables choose from all of the vendor
+		if placed {
+			container := *v.Spec.Docker
+			var ids []any
+			for _, id := range on.GPUs {
+				ids = append(ids, id)
+			}
+			container.GPUs = ids
+			out.Spec.Docker = &container
+		}
+		return &out
+	}
+	gpus := slices.Clone(u.gpus)
+	if placed { // in the order of the place
+		slices.SortStableFunc(gpus, func(a, b machine.GPU) int {
+			return cmp.Compare(slices.Index(on.GPUs, a.UUID), slices.Index(on.GPUs, b.UUID))
+		})
+	}
+	shown, unset := machine.VisibleVariables(gpus)
+	if !placed && (variant.SelectsGPUs(v.Spec, u.Config) || len(gpus) > 0 && len(unset) == 0) {
+		return v // they are set since the plan was read
+	}
+	out.Spec.Env = maps.Clone(v.Spec.Env)
+	if out.Spec.Env == nil {
+		out.Spec.Env = map[string]string{}
+	}
+	for _, name := range unset {
+		delete(out.Spec.Env, name)
+	}
+	maps.Copy(out.Spec.Env, shown)
+	out.Spec.Unset = slices.Concat(v.Spec.Unset, unset)
+	return &out
 }
 
 // gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and waits
@@ -212,11 +256,17 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, 
 		u.gpus, err = machine.ChooseGPUs(all, parents, *u.Config.Devices)
 		return u, err
 	}
-	var sure bool
-	if u.gpus, sure, err = chosen(v.Spec, all, parents); err == nil && !sure {
+	var unsure string
+	switch u.gpus, unsure, err = chosen(v.Spec, all, parents); {
+	case err != nil || unsure == "":
+	case unsure == "CUDA_VISIBLE_DEVICES":
 		note(verdict.Say("gpu.uncertain",
 			"CUDA_VISIBLE_DEVICES is ambiguous, because the GPUs differ and CUDA orders them by speed: all are "+
 				`taken. Set CUDA_DEVICE_ORDER = "PCI_BUS_ID", or use UUIDs`))
+	default:
+		note(verdict.Say("gpu.uncertain_index",
+			"{variable} is ambiguous, because it is not known how the driver counts these GPUs: all are taken. "+
+				"Use UUIDs in ROCR_VISIBLE_DEVICES", verdict.Text("variable", unsure)))
 	}
 	return u, err
 }
@@ -238,23 +288,23 @@ func remote(host string) bool {
 	return tcp && !strings.HasPrefix(rest, "localhost") && !strings.HasPrefix(rest, "127.") && !strings.HasPrefix(rest, "[::1]")
 }
 
-// chosen are the GPUs that a Spec requests; sure is false if they cannot be determined
-// and all are taken.
-func chosen(spec engine.Spec, all []machine.GPU, parents map[string]string) (list []machine.GPU, sure bool, err error) {
+// chosen are the GPUs that a Spec requests; unsure is the variable by which they cannot be
+// determined, so all are taken.
+func chosen(spec engine.Spec, all []machine.GPU, parents map[string]string) (list []machine.GPU, unsure string, err error) {
+	lookup := func(name string) (string, bool) { return variant.Variable(spec, name) }
 	switch {
 	case spec.Docker != nil:
-		list, err = containerGPUs(spec.Docker.GPUs, all, parents)
-		return list, true, err
+		all = machine.ContainerGPUs(spec.Docker.GPUs, all)
+		if !machine.IsContainerWord(spec.Docker.GPUs) {
+			list, err = containerGPUs(spec.Docker.GPUs, all, parents)
+			return list, "", err
+		}
+		lookup = func(name string) (string, bool) { value, set := spec.Env[name]; return value, set }
 	case spec.Compose != nil, spec.Exec != nil:
-		return all, true, nil
+		return all, "", nil
 	}
-	visible, set := variant.Variable(spec, "CUDA_VISIBLE_DEVICES")
-	if !set {
-		return all, true, nil
-	}
-	order, _ := variant.Variable(spec, "CUDA_DEVICE_ORDER")
-	list, sure = machine.VisibleGPUs(all, parents, visible, order)
-	return list, sure, nil
+	selected, rest, unsure := machine.SelectedGPUs(all, parents, lookup)
+	return append(selected, rest...), unsure, nil
 }
 
 // containerGPUs reads a docker block's gpus: "all", a number, or a list. A number takes

@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,28 +74,4 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 		}
 	}
 	return places, nil
-}
-
-// onPlace is a variant as started on a place.
-func onPlace(v *variant.Variant, p *ledger.Place) *variant.Variant {
-	if p == nil || len(p.GPUs) == 0 {
-		return v
-	}
-	out := *v
-	if d := v.Spec.Docker; d != nil {
-		container := *d
-		var ids []any
-		for _, id := range p.GPUs {
-			ids = append(ids, id)
-		}
-		container.GPUs = ids
-		out.Spec.Docker = &container
-		return &out
-	}
-	out.Spec.Env = maps.Clone(v.Spec.Env)
-	if out.Spec.Env == nil {
-		out.Spec.Env = map[string]string{}
-	}
-	out.Spec.Env["CUDA_VISIBLE_DEVICES"] = strings.Join(p.GPUs, ",")
-	return &out
 }

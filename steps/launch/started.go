@@ -164,8 +164,9 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		}
 	}
 	if err == nil {
-		v = onPlace(v, record.Place)
-		st.GPU, err = l.gpuBefore(ctx, s, v, record.Place)
+		if st.GPU, err = l.gpuBefore(ctx, s, v, record.Place); err == nil {
+			v = st.GPU.selected(v, record.Place)
+		}
 	}
 	st.Began = time.Now()
 	record.Started = st.Began.UTC()

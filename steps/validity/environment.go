@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -123,8 +124,10 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 	if program {
 		free = append(free, pythonEntries...)
 	}
-	if x.Env["CUDA_VISIBLE_DEVICES"] != y.Env["CUDA_VISIBLE_DEVICES"] {
-		free = append(free, gpuEntries...)
+	for _, name := range machine.SelectingVariables() {
+		if x.Env[name] != y.Env[name] {
+			free = append(free, gpuEntries...)
+		}
 	}
 	return free
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -74,12 +75,28 @@ func showGPUs(e *plans.Engine, spec *engine.Spec) error {
 	if err != nil || c.Devices == nil || slices.Contains(*c.Devices, "all") {
 		return err
 	}
-	if _, own := spec.Env["CUDA_VISIBLE_DEVICES"]; own || slices.Contains(spec.Unset, "CUDA_VISIBLE_DEVICES") {
+	if SelectsGPUs(*spec, c) {
 		return nil
 	}
-	names := slices.DeleteFunc(slices.Clone(*c.Devices), func(s string) bool { return s == "none" })
-	shown := map[string]string{"CUDA_VISIBLE_DEVICES": strings.Join(names, ","), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+	shown := map[string]string{cudaVisible: c.visible(), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 	maps.Copy(shown, spec.Env)
 	spec.Env = shown
 	return nil
+}
+
+const cudaVisible = "CUDA_VISIBLE_DEVICES"
+
+// visible is that variable's value for the block's devices. Those of other vendors are
+// selected when they are known: at the launch.
+func (c GPU) visible() string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(*c.Devices), func(s string) bool { return s == "none" }), ",")
+}
+
+// SelectsGPUs reports whether the plan's own environment says which GPUs a process sees,
+// besides its gpu block.
+func SelectsGPUs(spec engine.Spec, c GPU) bool {
+	return slices.ContainsFunc(machine.SelectingVariables(), func(name string) bool {
+		value, own := spec.Env[name]
+		return own && !(name == cudaVisible && c.Devices != nil && value == c.visible()) || slices.Contains(spec.Unset, name)
+	})
 }

@@ -27,6 +27,7 @@ func TestShowGPUs(t *testing.T) {
 		{"all", block("all"), engine.Spec{}, "", false},
 		{"no block", &plans.Engine{}, engine.Spec{}, "", false},
 		{"a knob's own", block("1"), engine.Spec{Env: map[string]string{"CUDA_VISIBLE_DEVICES": "0"}}, "0", true},
+		{"a knob's own, of another vendor", block("1"), engine.Spec{Env: map[string]string{"HIP_VISIBLE_DEVICES": "0"}}, "", false},
 		{"in a container", block("1"), engine.Spec{Docker: &engine.Docker{}}, "", false},
 	} {
 		if err := showGPUs(test.e, &test.spec); err != nil {
