@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -141,10 +142,12 @@ func (l *Lab) onHost(spec engine.Spec) func(path string) string {
 			if spec.Docker == nil {
 				return ""
 			}
-			for host, at := range spec.Docker.Volumes {
+			deepest := -1 // a mount within another hides a part of it
+			for host, at := range sorted.All(spec.Docker.Volumes) {
 				at, _, _ = strings.Cut(at, ":") // its options
-				if rest, in := strings.CutPrefix(inside, at); in && (rest == "" || rest[0] == '/') {
-					path = host + rest
+				at = strings.TrimSuffix(at, "/")
+				if rest, in := strings.CutPrefix(inside, at); in && (rest == "" || rest[0] == '/') && len(at) > deepest {
+					path, deepest = host+rest, len(at)
 				}
 			}
 		}

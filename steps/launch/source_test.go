@@ -299,3 +299,23 @@ func TestPatchedFiles(t *testing.T) {
 		t.Errorf("%v\n%v", a, b)
 	}
 }
+
+// What is mounted within another mount hides a part of that.
+func TestNestedMounts(t *testing.T) {
+	spec := engine.Spec{Docker: &engine.Docker{Volumes: map[string]string{
+		"/home/me": "/root/", "/data/hf": "/root/.cache/huggingface:ro", "/data/hub": "/root/.cache/huggingface/hub",
+	}}}
+	for inside, want := range map[string]string{
+		"/root/serve.py":                          "/home/me/serve.py",
+		"/root/.cache/huggingfaces":               "/home/me/.cache/huggingfaces",
+		"/root/.cache/huggingface/m.safetensors":  "/data/hf/m.safetensors",
+		"/root/.cache/huggingface/hub/m/config.x": "/data/hub/m/config.x",
+		"/usr/lib/libc.so":                        "",
+	} {
+		for range 20 {
+			if got := (&Lab{}).onHost(spec)(inside); got != want {
+				t.Fatalf("%s is %q, want %q", inside, got, want)
+			}
+		}
+	}
+}
