@@ -126,6 +126,9 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	}
 	r := &run{Options: o, id: runID(time.Now()), plan: o.Loaded.Plan, store: st, watch: watch, secrets: redact.New(o.Loaded.Plan.Secrets())}
 	runner, err := r.begin(lock)
+	if r.lab != nil {
+		defer r.lab.Close()
+	}
 	if r.pool != nil {
 		defer r.pool.Close()
 	}

@@ -158,6 +158,9 @@ func (w *worker) close() {
 		w.stop()
 		<-w.done
 	}
+	if w.lab != nil {
+		w.lab.Close()
+	}
 	if w.store != nil {
 		_ = w.store.Close()
 	}

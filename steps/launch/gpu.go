@@ -145,7 +145,7 @@ func Unified() bool {
 	return slices.ContainsFunc(list, machine.GPU.Unified)
 }
 
-// gpuHold are the GPUs that an apply holds, by UUID, until it ends.
+// gpuHold are the GPUs that an apply holds, by UUID, until Close.
 type gpuHold struct {
 	mu    sync.Mutex
 	locks map[string]*machine.GPULock
@@ -178,6 +178,16 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 	}
 	maps.Copy(l.gpus.locks, locks)
 	return nil
+}
+
+// Close gives back the GPUs that an apply locked.
+func (l *Lab) Close() {
+	l.gpus.mu.Lock()
+	defer l.gpus.mu.Unlock()
+	for _, lock := range l.gpus.locks {
+		_ = lock.Unlock()
+	}
+	l.gpus.locks = nil
 }
 
 // gpuAfter waits until the engine's memory is freed, so the next launch starts with all

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -59,6 +60,25 @@ func TestGPUsOfASpec(t *testing.T) {
 			t.Errorf("%v: %v and no error", wrong, got)
 		}
 	}
+}
+
+// An apply that has ended holds no GPU, also for one of the same process.
+func TestGPUsAreGivenBack(t *testing.T) {
+	t.Setenv("MXFLOW_GPU_LOCK_DIR", t.TempDir())
+	now := gpuUse{gpus: twoGPUs}
+	first, second := &Lab{}, &Lab{}
+	lock := func(l *Lab) error { return l.lockGPUs(t.Context(), now, func(verdict.Reason) {}) }
+	if err := lock(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := lock(second); err == nil {
+		t.Error("two applies hold one GPU")
+	}
+	first.Close()
+	if err := lock(second); err != nil {
+		t.Error(err)
+	}
+	second.Close()
 }
 
 func TestRemoteDaemon(t *testing.T) {
