@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Effects estimates what the values of knobs do to each metric of a matrix, from the
@@ -165,7 +166,7 @@ rows:
 			group[at] = 1 - 2*float64(bits.OnesCount(without)%2)
 		}
 		groups++
-		for at, sign := range group {
+		for at, sign := range sorted.All(group) {
 			weights[at] += sign
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Field is a field of a block's struct whose tags declare an attribute or a label.
@@ -177,7 +179,7 @@ func Set(to reflect.Value, value any) {
 			to.Set(reflect.Append(to, element))
 		}
 	case map[string]any:
-		for key, e := range v {
+		for key, e := range sorted.All(v) {
 			if to.IsNil() {
 				to.Set(reflect.MakeMap(to.Type()))
 			}

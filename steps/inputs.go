@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -22,7 +23,7 @@ func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*led
 	out := &ledger.Inputs{Suite: in.Suite, Question: in.Question, Launches: in.Launches}
 	sort := func(prefix string, values map[string]string) (map[string]string, error) {
 		kept := map[string]string{}
-		for name, text := range values {
+		for name, text := range sorted.All(values) {
 			if !in.Private[prefix+name] && !redact.SecretName(name) && !partOf(text, secret) {
 				kept[name] = text
 				continue
@@ -79,7 +80,7 @@ func secretlyNamed(p *plans.Plan) (values []string) {
 				walk("", e)
 			}
 		case map[string]any:
-			for key, e := range v {
+			for key, e := range sorted.All(v) {
 				walk(key, e)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // project is the compose project of one launch, or only a file that is read, by docker
@@ -187,7 +188,7 @@ func (p *project) change(ctx context.Context, c *box) error {
 		marks[name] = literal(value)
 	}
 	services, networks := part(p.file, "services"), part(p.file, "networks")
-	for name := range services {
+	for name := range sorted.All(services) {
 		s := part(services, name)
 		maps.Copy(part(s, "labels"), marks)
 		if s["image"] == nil && s["build"] != nil {
@@ -195,7 +196,7 @@ func (p *project) change(ctx context.Context, c *box) error {
 		}
 	}
 	part(networks, "default")
-	for name := range networks {
+	for name := range sorted.All(networks) {
 		n := part(networks, name)
 		if n["name"] == own+"_"+name {
 			delete(n, "name")

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -26,6 +25,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Launcher starts engines in containers of their own, engines that are a service of a
@@ -467,7 +467,10 @@ const anyPort = 8000
 // a server, or, if it asks for one, takes a free port of the machine whose network it
 // shares.
 func portInside(spec engine.Spec, kind kinds.Kind) (port int, asks bool, err error) {
-	words := slices.Concat(spec.Command, spec.Docker.Entrypoint, slices.Collect(maps.Values(spec.Env)))
+	words := slices.Concat(spec.Command, spec.Docker.Entrypoint)
+	for _, value := range sorted.All(spec.Env) {
+		words = append(words, value)
+	}
 	asks = slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "{port}") })
 	network := spec.Docker.Network
 	if port = spec.Docker.Port; port == 0 && !(network == "host" && asks) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	randv2 "math/rand/v2"
 	"net"
 	"os"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // inside is a running container in which a launch has processes.
@@ -345,7 +345,7 @@ func (e *execInstance) choosePort(ctx context.Context, port int) error {
 	if port == 0 && published(home, e.kind.Port) != "" {
 		port = e.kind.Port
 	}
-	for _, at := range slices.Sorted(maps.Keys(home.NetworkSettings.Ports)) { // any published one
+	for at := range sorted.All(home.NetworkSettings.Ports) { // any published one
 		if number := at.Int(); port == 0 && published(home, number) != "" {
 			port = number
 		}
@@ -371,7 +371,7 @@ func (e *execInstance) choosePort(ctx context.Context, port int) error {
 		e.reach = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		return nil
 	}
-	for _, n := range home.NetworkSettings.Networks {
+	for _, n := range sorted.All(home.NetworkSettings.Networks) {
 		if n.IPAddress != "" {
 			e.reach = net.JoinHostPort(n.IPAddress, strconv.Itoa(port))
 			return nil

@@ -179,6 +179,7 @@ func (m *Images) pull(ctx context.Context, d *daemon, ref string) error {
 func pulled(messages io.Reader, tell func(done, size int64)) error {
 	type layer struct{ Current, Total int64 }
 	layers := map[string]layer{}
+	var all layer
 	told := time.Now()
 	for lines := json.NewDecoder(messages); ; {
 		var m struct {
@@ -200,17 +201,13 @@ func pulled(messages io.Reader, tell func(done, size int64)) error {
 		}
 		// Layers are downloaded, then unpacked: the second counts from 0 again.
 		if was := layers[m.ID]; m.Progress.Total > 0 && m.Progress.Current >= was.Current {
+			all.Current, all.Total = all.Current+m.Progress.Current-was.Current, all.Total+m.Progress.Total-was.Total
 			layers[m.ID] = m.Progress
 		}
-		if time.Since(told) < pullEvery {
-			continue
+		if time.Since(told) >= pullEvery {
+			told = time.Now()
+			tell(all.Current, all.Total)
 		}
-		var done, size int64
-		for _, l := range layers {
-			done, size = done+l.Current, size+l.Total
-		}
-		told = time.Now()
-		tell(done, size)
 	}
 }
 

@@ -103,12 +103,13 @@ func absent(path string) bool {
 // lackInside is lack for what a container must have.
 func (d *daemon) lackInside(ctx context.Context, of container.InspectResponse, r request) string {
 	name, group, _ := strings.Cut(cmp.Or(r.user, of.Config.User), ":")
-	for file, names := range map[string][]string{"passwd": {name}, "group": append([]string{group}, of.HostConfig.GroupAdd...)} {
-		for _, name := range names {
-			if d.unknown(ctx, of.ID, file, name) {
-				kind := map[string]string{"passwd": "user", "group": "group"}[file]
-				return fmt.Sprintf(`the image has no %s %s: correct user or group_add, or use a number such as "1000:1000"`, kind, name)
-			}
+	const unknown = `the image has no %s %s: correct user or group_add, or use a number such as "1000:1000"`
+	if d.unknown(ctx, of.ID, "passwd", name) {
+		return fmt.Sprintf(unknown, "user", name)
+	}
+	for _, group := range append([]string{group}, of.HostConfig.GroupAdd...) {
+		if d.unknown(ctx, of.ID, "group", group) {
+			return fmt.Sprintf(unknown, "group", group)
 		}
 	}
 	if r.workdir != "" {

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Misbehaviour names a way in which a faulty engine misbehaves.
@@ -99,7 +100,7 @@ func RunForeign(t *testing.T, launcher engine.Launcher, spec, never SpecFunc) {
 
 func (s *suite) run(t *testing.T, tests map[string]func(*testing.T)) {
 	t.Run("conforms", func(t *testing.T) { // which ends when all of them have
-		for name, test := range tests {
+		for name, test := range sorted.All(tests) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel() // most of the time they wait
 				test(t)

@@ -163,7 +163,7 @@ func All() []Kind {
 	})
 }
 
-func Names() string { return quoteList(slices.Collect(maps.Keys(kinds))) }
+func Names() string { return quoteList(slices.Sorted(maps.Keys(kinds))) }
 
 func Lookup(name string) (Kind, bool) {
 	k, ok := kinds[name]

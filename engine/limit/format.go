@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // format is how many bits a weight of a matrix takes, including its share of the scales.
@@ -87,7 +89,7 @@ func formatOf(text json.RawMessage) (f format, err error) {
 		// A 16-bit scale and a zero point per group.
 		f.bits = float64(q.Bits) + perGroup(16+q.Bits, q.Group)
 	case method == "compressed-tensors" && len(q.Groups) == 1:
-		for _, g := range q.Groups {
+		for _, g := range sorted.All(q.Groups) {
 			w := g.Weights
 			if len(g.Targets) != 1 || g.Targets[0] != "Linear" || w.Bits < 2 || w.Bits > 8 {
 				return f, fmt.Errorf("unknown compressed-tensors formats for %q", g.Targets)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/trace/symbol"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Basis is what is known before a launch is measured: the model, where its config.json
@@ -89,7 +90,7 @@ func (m *Model) Decode(requests int, context float64) []Work {
 	n, experts, used := float64(requests), float64(m.Experts), float64(m.Used)
 	distinct := experts * (1 - math.Pow(1-used/max(experts, 1), n))
 	var cache, attention float64
-	for window, each := range m.Windows {
+	for window, each := range sorted.All(m.Windows) {
 		tokens := context
 		if window > 0 {
 			tokens = min(tokens, float64(window))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Model is the weights that a step reads, by a config.json. Norms, biases and the
@@ -148,7 +150,7 @@ func Read(text []byte) (*Model, error) {
 		needed["q_lora_rank"], needed["kv_lora_rank"], needed["qk_nope_head_dim"] = c.QueryRank, c.KVRank, c.NoPE
 		needed["qk_rope_head_dim"], needed["v_head_dim"] = c.RoPE, c.Value
 	}
-	for name, n := range needed {
+	for name, n := range sorted.All(needed) {
 		if n < 1 || n > maxDimension || name == "num_hidden_layers" && n > 1<<12 {
 			return nil, fmt.Errorf("config.json: %s is %d", name, n)
 		}

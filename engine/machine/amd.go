@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // amdTools are AMD's commands, the newer one first.
@@ -294,7 +295,10 @@ func amdValues(row any) map[string]string {
 // causes it is unknown.
 func amdThrottle(v any) (mask uint64, known bool) {
 	const powerCap, heat = 0x4, 0x40
-	for cause, bit := range map[string]uint64{"ppt": powerCap, "prochot": heat, "socket_thermal": heat, "vr_thermal": heat, "hbm_thermal": heat} {
+	bits := map[string]uint64{
+		"ppt": powerCap, "prochot": heat, "socket_thermal": heat, "vr_thermal": heat, "hbm_thermal": heat,
+	}
+	for cause, bit := range sorted.All(bits) {
 		switch text, _ := amdText(member(v, cause+"_violation_status")); text {
 		case "ACTIVE":
 			mask, known = mask|bit, true

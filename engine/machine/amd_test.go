@@ -276,7 +276,9 @@ func TestAMDSampler(t *testing.T) {
 
 // TestAMDVisible: the runtime filters first, and HIP counts what is left.
 func TestAMDVisible(t *testing.T) {
-	amd := func(uuid, name string, order int) GPU { return GPU{UUID: uuid, Vendor: "AMD", Name: name, order: order} }
+	amd := func(uuid, name string, order int) GPU {
+		return GPU{UUID: uuid, Vendor: "AMD", Name: name, order: order}
+	}
 	alike := []GPU{amd("GPU-a", "MI300X", 2), amd("GPU-b", "MI300X", 0), amd("PCI-c", "MI300X", 1)}
 	differ := []GPU{amd("GPU-a", "MI300X", 1), amd("GPU-b", "W7900", 0)}
 	unknown := []GPU{amd("GPU-a", "MI300X", -1), amd("GPU-b", "MI300X", -1)}

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Document is all that is known of one launch, as stored in the YAML file beside its log.
@@ -153,7 +154,7 @@ func (d *Document) fingerprint(also map[string]string) map[string]string {
 			out[key] = value
 		}
 	}
-	for key, value := range d.Host {
+	for key, value := range sorted.All(d.Host) {
 		// The document lists all GPUs; only those in use count.
 		if key != "gpu" && key != "driver" {
 			put(key, value)
@@ -175,7 +176,7 @@ func (d *Document) fingerprint(also map[string]string) map[string]string {
 	}
 	slices.Sort(gpus)
 	put("gpu", strings.Join(gpus, ", "))
-	for key, list := range values {
+	for key, list := range sorted.All(values) {
 		slices.Sort(list)
 		put(key, strings.Join(slices.Compact(list), ", "))
 	}
@@ -191,7 +192,7 @@ func (d *Document) fingerprint(also map[string]string) map[string]string {
 		put("weights", m.Digest)
 		put("tokenizer", m.Tokenizer)
 	}
-	for name, r := range d.Repos {
+	for name, r := range sorted.All(d.Repos) {
 		put("repo."+name, strings.TrimSuffix(r.Commit+" with "+r.Diff, " with "))
 	}
 	put("engine_version", d.Engine.Version)

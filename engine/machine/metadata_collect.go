@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -181,7 +182,7 @@ func (d *Document) python(answer func(string) part) {
 		return
 	}
 	d.Packages = found.Packages
-	for name, version := range found.Versions {
+	for name, version := range sorted.All(found.Versions) {
 		d.software(name, version)
 	}
 	if _, after, found := strings.Cut(answer("nvcc").out, ", V"); found { // kernels built at start are compiled with it

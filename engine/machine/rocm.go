@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // rocmGPUs are the GPUs in what rocm-smi prints: an object of cards, each an object of texts
 // by sentences that have a unit in brackets.
 func rocmGPUs(answer any) (list []GPU) {
 	cards, _ := answer.(map[string]any)
-	for name, card := range cards {
+	for name, card := range sorted.All(cards) {
 		index, err := strconv.Atoi(strings.TrimPrefix(name, "card"))
 		if err != nil {
 			continue
@@ -34,14 +36,18 @@ func rocmGPUs(answer any) (list []GPU) {
 		g.set("power.limit", text("Max Graphics Package Power (W)"))
 		g.set("temperature.gpu", text("Temperature (Sensor junction) (C)", "Temperature (Sensor edge) (C)"))
 		g.set("utilization.gpu", text("GPU use (%)"))
-		for field, clock := range map[string]string{"clocks.current.sm": "sclk", "clocks.current.memory": "mclk"} {
-			g.set(field, strings.TrimSuffix(strings.ToLower(strings.Trim(text(clock+" clock speed:"), "()")), "mhz"))
+		clock := func(field, name string) {
+			g.set(field, strings.TrimSuffix(strings.ToLower(strings.Trim(text(name+" clock speed:"), "()")), "mhz"))
 		}
-		for field, of := range map[string]string{"memory.total": "VRAM Total Memory (B)", "memory.used": "VRAM Total Used Memory (B)"} {
-			if bytes, err := strconv.ParseFloat(text(of), 64); err == nil {
+		clock("clocks.current.sm", "sclk")
+		clock("clocks.current.memory", "mclk")
+		mib := func(field, name string) {
+			if bytes, err := strconv.ParseFloat(text(name), 64); err == nil {
 				g.set(field, strconv.FormatFloat(bytes/(1<<20), 'f', -1, 64))
 			}
 		}
+		mib("memory.total", "VRAM Total Memory (B)")
+		mib("memory.used", "VRAM Total Used Memory (B)")
 		list = append(list, g)
 	}
 	slices.SortFunc(list, func(a, b GPU) int { return cmp.Compare(a.Index, b.Index) })
@@ -52,7 +58,7 @@ func rocmGPUs(answer any) (list []GPU) {
 // which does not say on which GPUs they are, only on how many. The name may have commas.
 func rocmProcesses(answer any) (list []GPUProcess, err error) {
 	system, _ := member(answer, "system").(map[string]any)
-	for key, text := range system {
+	for key, text := range sorted.All(system) {
 		number, is := strings.CutPrefix(key, "PID")
 		if !is {
 			continue

@@ -66,7 +66,11 @@ func (s *Sampler) newGPUSamples(ctx context.Context) (w *gpuSamples, err error) 
 	if err != nil {
 		return nil, err
 	}
-	for v, uuids := range of {
+	for _, v := range vendors {
+		uuids, has := of[v]
+		if !has {
+			continue
+		}
 		w = &gpuSamples{
 			Sampler: s, vendor: v, uuids: uuids, also: w, restarts: 5, pause: time.Second, look: time.Second,
 			used: map[string]float64{}, unified: map[string]bool{}, before: map[string]Occupancy{}, unknown: map[string]string{},

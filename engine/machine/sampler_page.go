@@ -15,6 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/httpclient"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 type MetricsPage struct {
@@ -242,7 +243,10 @@ func (p *pageReader) finish() {
 		if p.chosen[ours] == "" && !strings.HasPrefix(ours, "spec_") && ours != "corrupted_requests" {
 			never = append(never, ours)
 		}
-		all := slices.Collect(maps.Values(p.values[ours]))
+		var all []*lineSeries
+		for _, l := range sorted.All(p.values[ours]) {
+			all = append(all, l)
+		}
 		for _, l := range all {
 			from := source(l.labels, all)
 			for i := range l.at {

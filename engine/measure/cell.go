@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // single adds metrics that have one value per launch.
@@ -211,7 +213,7 @@ func (o single) gpu(windows []Window, all seriesSet) {
 	if known {
 		o.put("temperature_c", slices.Max(degrees), true)
 	}
-	for name, bad := range map[string]func(Series, int) bool{"throttled_share": throttled, "power_capped_share": powerCapped} {
+	for name, bad := range sorted.All(map[string]func(Series, int) bool{"throttled_share": throttled, "power_capped_share": powerCapped}) {
 		shares, known := all.each(GPUThrottle, func(s Series) (float64, bool) { return s.share(windows, bad) })
 		if known {
 			o.put(name, slices.Max(shares), true)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Series is one quantity sampled over the time of a launch.
@@ -241,7 +243,7 @@ func newSeriesSet(all []Series) seriesSet {
 		}
 	}
 	set.gpus = len(gpus)
-	for name, series := range set.by {
+	for name, series := range sorted.All(set.by) {
 		slices.SortFunc(series, func(a, b Series) int { return cmp.Compare(a.Source, b.Source) })
 		if damaged[name] {
 			delete(set.by, name)

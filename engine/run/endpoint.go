@@ -21,6 +21,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/internal/group"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Endpoints launches nothing: it finds a running server, after its restart command if the
@@ -267,7 +268,7 @@ func accessOf(e *engine.Endpoint) (engine.Access, *engine.Failure) {
 	}
 	base := strings.TrimRight(e.URL, "/")
 	a := engine.Access{BaseURL: strings.TrimRight(strings.TrimSuffix(base, "/v1"), "/"), Header: http.Header{}}
-	for name, value := range e.Headers {
+	for name, value := range sorted.All(e.Headers) {
 		if err := CheckHeader(name, value); err != nil {
 			return a, engine.StartFailure(err, "its header %q is invalid: %v", name, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/trace/symbol"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Format is the version of an analysis as JSON.
@@ -239,7 +240,7 @@ func (all sums) parts() (parts []Part) {
 	for _, s := range all {
 		p := s.Part
 		categories := map[string]Category{}
-		for _, k := range s.kernels {
+		for _, k := range sorted.All(s.kernels) {
 			c := categories[k.Category]
 			categories[k.Category] = Category{k.Category, c.Count + k.Count, c.Total + k.Total}
 			p.GPU += k.Total

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/trace/symbol"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // What a profile can lack. An empty analysis is never returned.
@@ -344,7 +345,7 @@ func (c *capture) walk() sums {
 	for _, g := range c.gpus {
 		g.close(g.busy)
 	}
-	for _, t := range c.threads {
+	for _, t := range sorted.By(c.threads, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		i := slices.IndexFunc(c.gpus, func(g *gpu) bool { return g.launcher != nil && g.launcher.process == t.process })
 		var spans []span
 		if i >= 0 {

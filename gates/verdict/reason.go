@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Reason is a fact behind a verdict, a note or a lock: its kind, its subject and its
@@ -146,7 +147,7 @@ func Holds(reasons []Reason, k code.Kind) bool {
 // causes: how secrets are redacted.
 func (r Reason) Map(f func(string) string) Reason {
 	r.Subject, r.Text, r.Values, r.Causes = f(r.Subject), f(r.Text), maps.Clone(r.Values), slices.Clone(r.Causes)
-	for name, v := range r.Values {
+	for name, v := range sorted.All(r.Values) {
 		v.Text, v.List = f(v.Text), slices.Clone(v.List)
 		for i := range v.List {
 			v.List[i] = f(v.List[i])

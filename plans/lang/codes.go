@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Coded is the Extra of a diagnostic that was made here: its code, a stable name for one
@@ -20,7 +22,7 @@ func CodeOf(d *hcl.Diagnostic) string {
 	if coded, ok := hcl.DiagnosticExtra[interface{ DiagnosticCode() string }](d); ok {
 		return coded.DiagnosticCode()
 	}
-	for beginning, code := range map[string]string{
+	for beginning, code := range sorted.All(map[string]string{
 		"Unsupported block type": "unknown-block",
 		"Unsupported argument":   "unknown-attribute",
 		"Attribute redefined":    "attribute-twice",
@@ -28,7 +30,7 @@ func CodeOf(d *hcl.Diagnostic) string {
 		"Extraneous label for ":  "wrong-labels",
 		"Missing name for ":      "wrong-labels",
 		"Missing kind for ":      "wrong-labels",
-	} {
+	}) {
 		if strings.HasPrefix(d.Summary, beginning) {
 			return code
 		}

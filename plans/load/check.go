@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -171,7 +172,7 @@ func (l *loader) checkChanges() {
 	// Which features are accepted is known only in a run, but a knob that no other feature
 	// sets to anything else has the baseline's value in every stack.
 	changed := func(f *plans.Feature) (knobs []string) {
-		for knob, value := range f.Set {
+		for knob, value := range sorted.All(f.Set) {
 			if value != base[knob] {
 				knobs = append(knobs, knob)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -101,7 +102,7 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 // checkVariable refuses a variable that has the prefix of a kind's variables but is none
 // of them: nothing would read it, and the variant would differ from its description.
 func (l *loader) checkVariable(p eval.Pair) {
-	for kind, k := range l.reg.Engines {
+	for kind, k := range sorted.All(l.reg.Engines) {
 		if len(k.Variables) == 0 || slices.Contains(k.Variables, p.Key) {
 			continue
 		}

@@ -2,7 +2,9 @@ package load
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -20,7 +22,7 @@ func (l *loader) checkProof() {
 		return used
 	}
 	users := l.users(func(p *plans.Protocol) bool { return p.Level("kernels") != nil })
-	for key, v := range values(users) {
+	for key, v := range sorted.By(values(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		if !v.MustSee.Empty() || !v.MustNotSee.Empty() {
 			continue
 		}
@@ -33,7 +35,7 @@ func (l *loader) checkProof() {
 		l.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 	}
 	users = l.users(func(p *plans.Protocol) bool { return p.Level("profile") == nil })
-	for key, v := range values(users) {
+	for key, v := range sorted.By(values(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		if v.MustSee.Traced() || v.MustNotSee.Traced() {
 			l.Fail(lang.HCL(v.Range), "trace-without-profile", "No profile for evidence", `%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add level "profile" {} to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
 		}

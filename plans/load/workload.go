@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -50,10 +51,10 @@ type slo struct {
 func (l *loader) decodeWorkload(b *hcl.Block) {
 	w := &plans.Workload{}
 	f := l.Read(b, workloadDoc, w)
-	for name, list := range map[string]*bool{
+	for name, list := range sorted.All(map[string]*bool{
 		"prompt_tokens": &w.PromptList, "output_tokens": &w.OutputList, "depth": &w.DepthList,
 		"concurrency": &w.ConcurrencyList, "rate": &w.RateList,
-	} {
+	}) {
 		*list = l.dimension(f, name)
 	}
 	if w.Arrival == "" && len(w.Rate) > 0 {

@@ -322,7 +322,7 @@ func Known() *Redactor {
 	known.Lock()
 	defer known.Unlock()
 	if known.redactor == nil && len(known.secrets) > 0 {
-		known.redactor = New(slices.Collect(maps.Keys(known.secrets)))
+		known.redactor = New(slices.Sorted(maps.Keys(known.secrets)))
 	}
 	return known.redactor
 }

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -171,7 +172,7 @@ func unpack(in *os.File, dir string) (*Store, error) {
 	for _, n := range s.Named() {
 		delete(artifacts, n.Sum)
 	}
-	for sum := range artifacts {
+	for sum := range sorted.All(artifacts) {
 		return nil, fmt.Errorf("it has artifact %s, which no record refers to", sum)
 	}
 	// Without the mark at its end more may be missing, too, and tar would not notice.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -333,7 +334,7 @@ func (q *Question) Reworded(r verdict.Reason, launches map[string]string) verdic
 		r.Causes[i] = q.Reworded(c, launches)
 	}
 	args := verdict.Values{}
-	for name, v := range r.Values {
+	for name, v := range sorted.All(r.Values) {
 		if name != "recorded" { // by which it is looked up
 			v.Text, v.List = rename(v.Text), slices.Clone(v.List)
 			for i := range v.List {

@@ -49,7 +49,7 @@ func ParseArm(flag, text string) (Arm, error) {
 	if arm.Words = words; len(words) == 0 || words[0] == "" {
 		return arm, fmt.Errorf("--%s: %q is not a command: give the one that starts the server, such as --%s 'KERNEL=marlin ./serve.sh'", flag, text, flag)
 	}
-	for _, w := range slices.Concat(words, slices.Collect(maps.Values(arm.Env))) {
+	for _, w := range slices.Concat(words, slices.Sorted(maps.Values(arm.Env))) {
 		if strings.ContainsRune(w, 0) {
 			return arm, fmt.Errorf("--%s: a command cannot contain NUL", flag)
 		}

@@ -1,11 +1,13 @@
 package agreement
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 const (
@@ -136,7 +138,9 @@ func (l looked) recites() (mean, err float64) {
 		}
 	}
 	n, sum, squares := float64(len(all)), 0.0, 0.0
-	for of := range all {
+	for of := range sorted.By(all, func(a, b answer) int {
+		return cmp.Or(cmp.Compare(a.launch, b.launch), a.request-b.request, a.turn-b.turn)
+	}) {
 		share := recited[of] / all[of]
 		sum, squares = sum+share, squares+share*share
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/machine"
 	process "github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -153,12 +154,12 @@ func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) 
 		return first, nil, nil
 	}
 	all = map[string]string{}
-	for name, text := range loaded.Sources {
+	for name, text := range sorted.All(loaded.Sources) {
 		if all[filepath.ToSlash(name)], err = st.Put(secrets.Bytes(text)); err != nil {
 			return "", nil, err
 		}
 	}
-	for name, text := range read {
+	for name, text := range sorted.All(read) {
 		if all[name], err = st.Put(secrets.Bytes([]byte(text))); err != nil {
 			return "", nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -245,7 +246,7 @@ func LevelsRead(f *gates.Feature) (levels []ledger.Level) {
 	if f == nil {
 		return nil
 	}
-	for name, v := range f.Levels {
+	for name, v := range sorted.All(f.Levels) {
 		levels = append(levels, ledger.Level{Name: name, Verdict: v})
 	}
 	return levels

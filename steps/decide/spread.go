@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -77,7 +78,7 @@ func AAOf(p *plans.Plan, records iter.Seq2[int, *ledger.Record], session []*ledg
 		}
 	}
 	out.Arms, out.Tunes, out.Boots = len(arms), len(tunes), len(boots)
-	for _, s := range metrics {
+	for _, s := range sorted.All(metrics) {
 		s.measure(p.Decision, session, before, boots)
 		out.Metrics = append(out.Metrics, s)
 	}

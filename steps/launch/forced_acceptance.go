@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -30,7 +31,7 @@ func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 		// command where the engine runs, and given to its processes at start, as a script
 		// may set more.
 		var all []string
-		for name, value := range v.Spec.Env {
+		for name, value := range sorted.All(v.Spec.Env) {
 			all = append(all, name+"="+value)
 		}
 		if v.Spec.Endpoint == nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/httpclient"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -563,7 +564,7 @@ func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
 	}
 	st.Record.Observed, st.Record.Unobserved = seen, not
 	st.unused(v.Uses)
-	for name, o := range seen {
+	for name, o := range sorted.All(seen) {
 		number, ok := o.Value.(float64)
 		if !ok {
 			continue

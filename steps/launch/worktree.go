@@ -18,6 +18,7 @@ import (
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/flock"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -189,7 +190,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 		return failed("build", "start", "no folder for its log: %v", err)
 	}
 	put := func(text string) string {
-		for mark, dir := range w.marks {
+		for mark, dir := range sorted.All(w.marks) {
 			text = strings.ReplaceAll(text, mark, dir)
 		}
 		return text

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -112,7 +113,7 @@ func (q *qualification) judge(ctx context.Context, lv level, a *artifact) (verdi
 	v, reasons, err := lv.judge(ctx, e)
 	q.Record.Metrics = merged(q.Record.Metrics, e.numbers)
 	q.Record.Observed = merged(q.Record.Observed, e.words)
-	for path, content := range e.derived {
+	for path, content := range sorted.All(e.derived) {
 		if err == nil {
 			err = q.keep(path, content)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -119,7 +120,7 @@ func (c *correctness) judge(_ context.Context, e *evidence) (verdict.Verdict, []
 	} else {
 		v, reasons, values = c.Judge(own, parents, e.against[0].Variant)
 	}
-	for name, value := range values {
+	for name, value := range sorted.All(values) {
 		e.Number(name, value)
 	}
 	return v, reasons, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -109,7 +110,7 @@ func (e *evidence) judgeAccuracy(right []bool, parents [][]bool, maxDrop float64
 			"{is} of {n|question|questions} right; {flips} graded differently in another launch of its own"),
 			verdict.Num("is", values["accuracy"], "share"), verdict.Int("n", len(right)), verdict.Int("flips", int(values["flips"])))
 	}
-	for name, value := range values {
+	for name, value := range sorted.All(values) {
 		e.Number(name, value)
 	}
 	return v, reasons, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
@@ -209,7 +210,7 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 	var all []map[string]bool
 	for _, l := range append([]*ledger.Launch{of.launch}, of.against...) {
 		files := map[string][]byte{}
-		for path, sum := range l.Left {
+		for path, sum := range sorted.All(l.Left) {
 			name, own := strings.CutPrefix(path, of.block.Level()+"/"+filesFolder)
 			if err == nil && own && glob.Match(name) {
 				files[name], err = of.store.Get(sum)
@@ -241,7 +242,7 @@ func (e *exec) fromParent(q *qualification, folder string) (string, error) {
 		return "", nil
 	}
 	found := ""
-	for path, sum := range q.parent.Qualified.Left {
+	for path, sum := range sorted.All(q.parent.Qualified.Left) {
 		rest, ok := strings.CutPrefix(path, q.level.Level()+"/"+filesFolder)
 		if !ok || !filepath.IsLocal(rest) {
 			continue

@@ -178,7 +178,7 @@ func basisOf(known *limit.Basis) (on trace.Basis) {
 	if known == nil {
 		return on
 	}
-	machine, err := limit.Of(slices.Collect(maps.Values(known.GPUs)))
+	machine, err := limit.Of(slices.Sorted(maps.Values(known.GPUs)))
 	if err != nil {
 		return on
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -132,10 +133,10 @@ func (f *distances) sum() {
 				off = max(off, 1) // whatever its list says, its answer differed, or had ended
 			}
 			apart += off
-			for name, distance := range map[string]float64{
+			for name, distance := range sorted.All(map[string]float64{
 				KL: sum / float64(max(n, 1)), KLP99: max(divergence(p.Prefill.P99), divergence(p.Decode.P99)),
 				Argmax: float64(off) / float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)),
-			} {
+			}) {
 				for len(f.apart[name]) <= i {
 					f.apart[name] = append(f.apart[name], 0)
 				}
@@ -410,7 +411,7 @@ func (f *distances) first(parent string) verdict.Reason {
 				continue
 			}
 			args := []verdict.Arg{verdict.Int("prompt", i+1), verdict.Int("token", d.At+1), verdict.Text("parent", parent)}
-			for name, token := range map[string]*answers.Alternative{"was": d.Reference, "is": d.Got} {
+			for name, token := range sorted.All(map[string]*answers.Alternative{"was": d.Reference, "is": d.Got}) {
 				switch {
 				case token == nil: // its answer had ended
 				case token.Text == "" && token.ID >= 0:

@@ -369,7 +369,7 @@ func (p *Pool) send(w *worker, o *launch.Order) error {
 		sums = append(sums, o.Record.Prompts)
 	}
 	for _, r := range o.Needs {
-		sums = slices.AppendSeq(sums, maps.Values(r.Launch.Left))
+		sums = append(sums, slices.Sorted(maps.Values(r.Launch.Left))...)
 	}
 	for _, sum := range sums {
 		if w.has[sum] {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -273,7 +274,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 			}
 		}
 		level.Reasons = append(level.Reasons, s.replaced(m)...)
-		for _, why := range m.Lost {
+		for _, why := range sorted.All(m.Lost) {
 			level.Reasons = append(level.Reasons, why)
 		}
 	}

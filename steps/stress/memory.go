@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // memory judges how fast memory grew from request to request: the host's (the container's if
@@ -47,7 +48,7 @@ func (c *Config) memory(steady []measure.Sample, all []measure.Series, gpus []st
 	for _, uuid := range gpus {
 		judge("GPU "+uuid, "gpu_memory_slope", uuid, measure.GPUMemory, measure.GPUHostMemory)
 	}
-	for number, all := range slopes {
+	for number, all := range sorted.All(slopes) {
 		found(number, slices.Max(all))
 	}
 	return v, why

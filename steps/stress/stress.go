@@ -20,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
 )
@@ -384,7 +385,7 @@ func (c *Config) Judge(t Tape, found func(name string, values ...float64)) (verd
 		return "", nil, fmt.Errorf("%w: %d groups of requests belong to no part", errTape, len(entries))
 	}
 	ttft, e2e := latencies(last)
-	for metric, values := range map[string][]float64{"ttft": ttft, "e2e": e2e} {
+	for metric, values := range sorted.All(map[string][]float64{"ttft": ttft, "e2e": e2e}) {
 		s, ok := measure.SummaryOf(metric, values)
 		if !ok {
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -28,7 +29,7 @@ var endpointSchema = plans.Schema{
 		} else if err := run.CheckKey(e.APIKey); err != nil {
 			add("api_key", "invalid-value", "Invalid api_key", "The key is invalid: %v.", err)
 		}
-		for name, value := range e.Headers {
+		for name, value := range sorted.All(e.Headers) {
 			switch err := run.CheckHeader(name, value); {
 			case err != nil:
 				add("headers", "invalid-value", "Invalid header", "%q is invalid: %v.", name, err)

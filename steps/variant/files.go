@@ -13,6 +13,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -23,7 +24,7 @@ func (l *Resolver) putFiles(d *draft, spec *engine.Spec) {
 	var code source.Code
 	switch {
 	case spec.Docker != nil:
-		for host := range spec.Docker.Volumes {
+		for host := range sorted.All(spec.Docker.Volumes) {
 			info, err := os.Stat(host)
 			switch {
 			case !filepath.IsAbs(host) || err != nil: // a volume of docker's, or a folder that it makes

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -16,12 +17,12 @@ var metadataPart = plans.Part{
 		Attrs:   plans.Attrs(Metadata{}),
 		Example: plans.Example(examples, `metadata {`),
 		Check: plans.Checked(func(_ *plans.Block, c Metadata) (wrong []plans.AttrError) {
-			for name, path := range c.Repos {
+			for name, path := range sorted.All(c.Repos) {
 				if strings.TrimSpace(path) == "" {
 					wrong = append(wrong, plans.AttrError{Attr: "repos", Code: "empty-value", Summary: "Empty path", Detail: fmt.Sprintf("repos has %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
 				}
 			}
-			for name, command := range c.Commands {
+			for name, command := range sorted.All(c.Commands) {
 				if strings.TrimSpace(command) == "" {
 					wrong = append(wrong, plans.AttrError{Attr: "commands", Code: "empty-value", Summary: "Empty command", Detail: fmt.Sprintf("commands has %s without a command. Write the command for sh.", name)})
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/observe"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -76,7 +77,7 @@ observe "fallbacks" {
 				wrong("labels", "unusable-observation", "Argument does not apply", "labels choose a series of a Prometheus metric.")
 			}
 			if !numeric(c.Type) {
-				for attr, set := range map[string]bool{"unit": c.Unit != "", "scale": c.Scale != nil} {
+				for attr, set := range sorted.All(map[string]bool{"unit": c.Unit != "", "scale": c.Scale != nil}) {
 					if set {
 						wrong(attr, "unusable-observation", "Argument does not apply", "%s only applies to a number, not to a %s.", attr, c.Type)
 					}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -16,7 +17,7 @@ var profileSchema = plans.Schema{
 	Example: plans.Example(examples, `profile {`),
 	Attrs:   plans.Attrs(Profile{}),
 	Check: plans.Checked(func(_ *plans.Block, p Profile) (errs []plans.AttrError) {
-		for attr, path := range map[string]string{"ready_path": p.ReadyPath, "metrics_path": p.MetricsPath, "tokenize_path": p.TokenizePath} {
+		for attr, path := range sorted.All(map[string]string{"ready_path": p.ReadyPath, "metrics_path": p.MetricsPath, "tokenize_path": p.TokenizePath}) {
 			if path != "" && !strings.HasPrefix(path, "/") {
 				errs = append(errs, plans.AttrError{
 					Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr,

@@ -230,7 +230,7 @@ func (l *Resolver) inputs(patterns []string) (string, error) {
 
 // uses are the sources that the build of c names, each of which must be in before.
 func uses(c SourceConfig, before []*engine.Source) (names []string, problem string) {
-	texts := slices.Collect(maps.Values(c.Env))
+	texts := slices.Sorted(maps.Values(c.Env))
 	for _, command := range c.Build {
 		texts = append(texts, command...)
 	}

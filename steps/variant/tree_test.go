@@ -56,6 +56,42 @@ func TestTreesAreNoticed(t *testing.T) {
 	}
 }
 
+// TestOneKeyForManyMounts: the order of a map is another each time, an engine's key is not.
+func TestOneKeyForManyMounts(t *testing.T) {
+	first, other := gitRepo(t), filepath.Join(t.TempDir(), "engine")
+	volumes := map[string]string{first: "/src/a", other: "/src/b"}
+	for _, name := range []string{"c", "d"} {
+		volumes[filepath.Join(t.TempDir(), name)] = "/src/" + name
+	}
+	for repo := range volumes {
+		if repo == first {
+			continue
+		}
+		for _, args := range [][]string{{"init", "-q", repo}, {"-C", repo, "commit", "-q", "--allow-empty", "-m", "one"}} {
+			if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+				t.Fatalf("git %v: %v\n%s", args, err, out)
+			}
+		}
+	}
+	keys, short := map[string]int{}, map[string]int{}
+	for range 60 {
+		l := &Resolver{Plan: &plans.Plan{Dir: t.TempDir()}}
+		spec := engine.Spec{Docker: &engine.Docker{Volumes: volumes}}
+		l.putFiles(&draft{engine: &plans.Engine{}}, &spec)
+		for _, tree := range spec.Trees {
+			if tree.Name == "engine" {
+				short[tree.Path]++
+			}
+		}
+		if keys[l.variantKey(t.Context(), spec)]++; len(spec.Trees) != 4 {
+			t.Fatalf("%+v", spec.Trees)
+		}
+	}
+	if len(keys) != 1 || len(short) != 1 {
+		t.Errorf("keys %v, short names %v", keys, short)
+	}
+}
+
 // gitRepo is a repository of one commit, in a folder of its own.
 func gitRepo(t *testing.T) string {
 	t.Helper()

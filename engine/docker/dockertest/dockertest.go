@@ -16,6 +16,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // Need skips the test without a docker daemon, or fails it if docker is required.
@@ -163,7 +164,7 @@ func build(lines []string, files map[string]string) (string, error) {
 				return "", err
 			}
 			defer os.RemoveAll(folder)
-			for to, from := range files {
+			for to, from := range sorted.All(files) {
 				text, err := os.ReadFile(from)
 				if err == nil {
 					err = os.WriteFile(filepath.Join(folder, to), text, 0o755)

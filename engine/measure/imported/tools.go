@@ -306,7 +306,7 @@ func (f *File) serving(n node, fields []field) {
 		if x, ok := n.member(d.name).amount(); ok {
 			stats = map[string]float64{"value": x}
 		}
-		all := slices.Collect(maps.Values(stats))
+		all := slices.Sorted(maps.Values(stats))
 		if len(all) > 0 && (slices.Max(all) > 0 || mayBeZero.MatchString(d.name)) {
 			c.Metrics = append(c.Metrics, d.metric(stats))
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -107,7 +108,7 @@ func (s *Onlooker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this page is read-only", http.StatusMethodNotAllowed)
 		return
 	}
-	for name, value := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"} {
+	for name, value := range sorted.All(map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}) {
 		w.Header().Set(name, value)
 	}
 	switch what {

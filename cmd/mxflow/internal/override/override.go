@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -83,7 +84,7 @@ func Expiry(text string, now time.Time) (time.Time, error) {
 
 // fromNow parses a duration, including whole days and weeks.
 func fromNow(text string) (time.Duration, error) {
-	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
+	for unit, hours := range sorted.All(map[string]int{"d": 24, "w": 7 * 24}) {
 		if digits, ok := strings.CutSuffix(text, unit); ok {
 			n, err := strconv.ParseUint(digits, 10, 16)
 			// Clamped far beyond longestWaiver and far from overflow.
