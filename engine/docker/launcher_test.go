@@ -353,7 +353,7 @@ func refuses(t *testing.T) {
 	image := dockertest.Image(t, dockertest.Self(t))
 	for name, test := range refusals(t) {
 		t.Run(name, func(t *testing.T) {
-			spec, to := script(image, "sleep"), launchOf(t)
+			spec, to := script(image, "sleep"), freshLaunch(t)
 			test.change(&spec)
 			_, err := docker.Launcher{}.Launch(t.Context(), spec, to)
 			var f *engine.Failure
