@@ -1,13 +1,15 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
 )
 
 func newBenchCommand(a *app) *cobra.Command {
-	b := &bench.Request{}
+	b := &bench.Request{Sampling: map[string]*float64{}}
 	c := &cobra.Command{
 		Use:   "bench URL",
 		Short: "Measure a running server, without a plan",
@@ -24,6 +26,7 @@ Every prompt starts with a unique prefix, so prefix caches miss. If some hit
 anyway, the client lagged, or the concurrency was never reached, the result is
 invalid (exit status 2; 3 if only this machine is the cause).`,
 		Example: `  mxflow bench http://localhost:8000/v1 --pp 2048 --tg 32,128 --concurrency 1,4
+  mxflow bench http://localhost:8000/v1 --pp 256 --tg 256 --temperature 0.8 --top-k 50 --seed 42
   mxflow bench http://localhost:8000/v1 --rate 2,4 --slo ttft=300ms,tpot=50ms
   mxflow bench https://box.example/v1 --api-key-env BOX_KEY --json > bench.json`,
 		Args: cobra.ExactArgs(1),
@@ -52,6 +55,12 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 	f.IntVar(&b.Warmup, "warmup", 2, warmupUsage)
 	f.IntVar(&b.Runs, "runs", 3, "how often each combination is sent")
 	f.IntVar(&b.Seed, "seed", 0, "seed of prompts and arrivals (default: a new one, which is printed)")
+	var sampling []string
+	for _, a := range bench.Sampled() {
+		text, _, _ := strings.Cut(a.Doc, ";")
+		b.Sampling[a.Name] = f.Float64(bench.FlagOf(a), 0, strings.ToLower(text[:1])+strings.TrimSuffix(text[1:], "."))
+		sampling = append(sampling, bench.FlagOf(a))
+	}
 	f.StringVar(&b.Model, "model", "", modelUsage)
 	f.StringVar(&b.Kind, "kind", "", kindUsage)
 	f.StringVar(&b.API, "api", "completions", apiUsage)
@@ -63,6 +72,7 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 	a.jsonFlag(c)
 	groupFlags(c, "Workload", "pp", "tg", "depth", "concurrency", "rate", "stop-at-eos")
 	groupFlags(c, "How often", "requests", "warmup", "runs", "seed")
+	groupFlags(c, "Sampling", sampling...)
 	groupFlags(c, "Server", "model", "kind", "api", "api-key-env")
 	groupFlags(c, "What counts", "slo", "coherence", "max-lag")
 	groupFlags(c, "Output", "format", "json")

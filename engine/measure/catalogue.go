@@ -262,7 +262,9 @@ var cellMetrics = []Metric{
 		"Prefill speed as a share of the limit by arithmetic: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations per parameter that a prompt token is multiplied with."),
 	define(Metric{Name: "accept_rate", Unit: "share", Better: Higher, Facet: OfDrafts},
 		"the engine's counts of accepted and of drafted tokens at both edges of the window",
-		"Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates published by an engine are not used: SGLang's has counted the step's own token in some versions."),
+		"Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. "+
+			"Its statistics pos1, pos2, … are by position in the draft: the share of drafts whose token there was accepted, if the engine counts accepted tokens by position (vLLM, llama.cpp). "+
+			"Rates published by an engine are not used: SGLang's has counted the step's own token in some versions."),
 	define(Metric{Name: "accept_length", Unit: "tokens", Better: Higher, Facet: OfDrafts},
 		"the engine's counts of accepted tokens and of drafts at both edges of the window, or its gauge of the length",
 		"Speculative decoding: tokens per step, 1 + accepted tokens / drafts, as differences of the engine's counts over the window. "+

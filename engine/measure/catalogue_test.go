@@ -137,8 +137,13 @@ func TestLookup(t *testing.T) {
 
 func TestStats(t *testing.T) {
 	want := []string{"mean", "median", "p50", "p90", "p95", "p99", "min", "max", "std", "cv", "n", "n_requests"}
-	if got := Stats(); !slices.Equal(got, want) {
-		t.Errorf("Stats() = %v, want %v", got, want)
+	tg, _ := Lookup("tg")
+	if got := tg.Stats(); !slices.Equal(got, want) {
+		t.Errorf("statistics of tg are %v, want %v", got, want)
+	}
+	rate, _ := Lookup("accept_rate")
+	if got := rate.Stats(); !slices.Contains(got, "pos1") || slices.Contains(got, "pos0") || len(got) != len(want)+Positions {
+		t.Errorf("statistics of accept_rate are %v", got)
 	}
 	for _, name := range want {
 		if StatOf(name).Name != name {

@@ -122,6 +122,14 @@ func (o single) engine(w Window, sent []Sample, all seriesSet) {
 	drafted, hasDrafted := counted("spec_draft_tokens")
 	accepted, hasAccepted := counted("spec_accepted_tokens")
 	o.ratio("accept_rate", accepted, drafted, hasAccepted && hasDrafted)
+	if rate, known := o.out[o.prefix+"accept_rate"]; known && hasDrafts && drafts > 0 {
+		for n := range Positions {
+			at, known := sumEngines(all.at("spec_accepted_per_pos", n), func(s Series) (float64, bool) { return s.difference(w) })
+			if known && !notFinite(at/drafts) {
+				rate.Stats[Position(n+1)] = at / drafts
+			}
+		}
+	}
 	if drafts > 0 {
 		o.put("accept_length", 1+accepted/drafts, hasAccepted && hasDrafts)
 	} else if !hasDrafts {

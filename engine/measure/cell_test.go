@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,34 @@ func TestCellOfEngine(t *testing.T) {
 		"chat.accept_rate": 0.7, "chat.accept_length": 3.1,
 		"chat.prefix_hit_rate": 0.25, "chat.preemptions": 3, "chat.engine_queue": 50,
 	})
+
+	// Acceptance by position: counters of two engines add up, and are over the window, not the whole launch.
+	drafts := []Series{counter("spec_drafts", "", 100, 200), counter("spec_draft_tokens", "", 300, 600), counter("spec_accepted_tokens", "", 200, 410)}
+	for _, tt := range []struct {
+		pages []Series
+		want  map[string]float64
+	}{
+		{
+			[]Series{
+				counter("spec_accepted_per_pos", `engine="0",position="0"`, 90, 150), counter("spec_accepted_per_pos", `engine="1",position="0"`, 10, 40),
+				counter("spec_accepted_per_pos", `engine="0",position="1"`, 0, 40), counter("spec_accepted_per_pos", `engine="1",position="1"`, 0, 30),
+				counter("spec_accepted_per_pos", `engine="0",position="10"`, 0, 5), counter("spec_accepted_per_pos", `engine="1",position="10"`, 0, 0),
+			},
+			map[string]float64{"pos1": 0.9, "pos2": 0.7, "pos11": 0.05},
+		},
+		{[]Series{counter("spec_accepted_per_pos", "", 0, 55)}, map[string]float64{"pos1": 0.55}},
+		{[]Series{counter("spec_accepted_per_pos", `position="0"`, 50, 10), counter("spec_accepted_per_pos", `position="1"`, 0, 13)}, map[string]float64{"pos2": 0.13}}, // counted anew
+		{nil, nil},
+	} {
+		recording.Series = slices.Concat(drafts, tt.pages)
+		rate := Evaluate(recording)["chat.accept_rate"].Stats
+		for n := range Positions {
+			want, known := tt.want[Position(n+1)]
+			if got, has := rate[Position(n+1)]; has != known || math.Abs(got-want) > 1e-12 {
+				t.Errorf("%v: %s is %v (%v), want %v (%v)", tt.pages, Position(n+1), got, has, want, known)
+			}
+		}
+	}
 
 	recording.Series = []Series{counter("spec_accepted_tokens", "", 5, 9), counter("spec_draft_tokens", "", 7, 7), readings("engine.spec_accept_length", "", 1100, 0, 1500, 2, 2500, 3, 4000, 9)}
 	checkMetrics(t, Evaluate(recording), map[string]float64{"chat.accept_length": 2.5}, "chat.accept_rate")

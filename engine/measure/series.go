@@ -2,7 +2,9 @@ package measure
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -285,8 +287,31 @@ var ranks = []string{"tp_rank", "pp_rank", "ep_rank", "moe_ep_rank"}
 // engines adds up a metric of the engines behind one address, each counted by its highest
 // rank.
 func (set seriesSet) engines(name string, of func(Series) (float64, bool)) (total float64, known bool) {
+	return sumEngines(set.by[engineSeries+name], of)
+}
+
+// at are the series of one position in the draft, from 0. If a page has one line, which
+// needs no label to be told from others, that is the first position.
+func (set seriesSet) at(name string, position int) (series []Series) {
+	all := set.by[engineSeries+name]
+	if len(all) == 1 && all[0].Source == "" && position == 0 {
+		return all
+	}
+	own := fmt.Sprintf("position=%q", strconv.Itoa(position))
+	for _, s := range all {
+		labels := strings.Split(s.Source, ",")
+		if i := slices.IndexFunc(labels, func(l string) bool { return strings.TrimSpace(l) == own }); i >= 0 {
+			s.Source = strings.Join(slices.Delete(labels, i, i+1), ",")
+			series = append(series, s)
+		}
+	}
+	return series
+}
+
+// sumEngines is engines over some series.
+func sumEngines(series []Series, of func(Series) (float64, bool)) (total float64, known bool) {
 	most, order := map[string]float64{}, []string{}
-	for _, s := range set.by[engineSeries+name] {
+	for _, s := range series {
 		x, ok := of(s)
 		if !ok {
 			return 0, false

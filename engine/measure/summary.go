@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -147,6 +148,8 @@ type Stat struct {
 	// Least is the fewest values that it is computed from, and Decide those from which a
 	// rule on it is decided: one more for p99 (see docs/statistics.md).
 	Least, Decide int
+	// Of is the one metric that has it; empty if all have.
+	Of string
 }
 
 // The quantiles' least numbers are the smallest n with 1 − pⁿ ≥ 0.95 (with fewer, the
@@ -155,24 +158,39 @@ type Stat struct {
 // contributes to a decision, and its uncertainty is judged across launches. All but n
 // (launches) and n_requests (requests) are found in Summary.Stats.
 var stats = []Stat{
-	{"mean", 0, 1, 1},
-	{"median", 0.50, 1, 1},
-	{"p50", 0.50, 1, 1},
-	{"p90", 0.90, 29, 29},
-	{"p95", 0.95, 59, 59},
-	{"p99", 0.99, 299, 300},
-	{"min", 0, 1, 1},
-	{"max", 0, 1, 1},
-	{"std", 0, 2, 2},
-	{"cv", 0, 2, 2},
-	{"n", 0, 0, 0},
-	{"n_requests", 0, 0, 0},
+	{Name: "mean", Least: 1, Decide: 1},
+	{Name: "median", P: 0.50, Least: 1, Decide: 1},
+	{Name: "p50", P: 0.50, Least: 1, Decide: 1},
+	{Name: "p90", P: 0.90, Least: 29, Decide: 29},
+	{Name: "p95", P: 0.95, Least: 59, Decide: 59},
+	{Name: "p99", P: 0.99, Least: 299, Decide: 300},
+	{Name: "min", Least: 1, Decide: 1},
+	{Name: "max", Least: 1, Decide: 1},
+	{Name: "std", Least: 2, Decide: 2},
+	{Name: "cv", Least: 2, Decide: 2},
+	{Name: "n", Least: 0, Decide: 0},
+	{Name: "n_requests", Least: 0, Decide: 0},
 }
 
-// Stats returns the names of the statistics that rules may use.
-func Stats() (names []string) {
+// Positions is how many positions of a draft have an acceptance rate: more than published
+// drafters propose in a row.
+const Positions = 16
+
+// Position is the statistic of accept_rate for a draft's token at a position, from 1.
+func Position(n int) string { return fmt.Sprint("pos", n) }
+
+func init() {
+	for n := range Positions {
+		stats = append(stats, Stat{Name: Position(n + 1), Least: 1, Decide: 1, Of: "accept_rate"})
+	}
+}
+
+// Stats returns the names of the metric's statistics that rules may use.
+func (m Metric) Stats() (names []string) {
 	for _, s := range stats {
-		names = append(names, s.Name)
+		if s.Of == "" || s.Of == m.Name {
+			names = append(names, s.Name)
+		}
 	}
 	return names
 }

@@ -111,8 +111,8 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 		}
 		return word
 	}
-	arm, stat, rel := take(arms), take(measure.Stats()), plans.Relation(take(relations))
-	names := append(measure.Stats(), relations...)
+	arm, stat, rel := take(arms), take(m.Stats()), plans.Relation(take(relations))
+	names := append(m.Stats(), relations...)
 	if arm == "" {
 		names = append(names, arms...)
 	}

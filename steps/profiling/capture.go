@@ -9,9 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +65,12 @@ func (w Window) Name() string { return fmt.Sprintf("%s at %d", w.Phase, w.Reques
 // the engine broke.
 func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profiler, folder, inside string) (windows []Window, err error) {
 	t := &capture{Config: c, Started: st, pages: p, folder: folder, inside: inside, learned: &prompt.Knowledge{}}
+	if t.fetched() {
+		if err := t.make(ctx); err != nil {
+			return nil, err
+		}
+		defer t.remove()
+	}
 	if models, err := st.Client.Models(ctx); err == nil {
 		t.longest = models[0].MaxLen
 	}
@@ -126,7 +131,7 @@ func (t *capture) prefill(ctx context.Context, n int) (Window, error) {
 		if err != nil {
 			return w, err
 		}
-		var before []string
+		var before map[string]int64
 		if profiled {
 			if before, err = t.begin(ctx, &w); err != nil {
 				return w, err
@@ -267,9 +272,9 @@ func (t *capture) threads() map[string]float64 {
 }
 
 // begin starts the profiler, if it is started by a page, and lists the existing files.
-func (t *capture) begin(ctx context.Context, w *Window) (before []string, err error) {
+func (t *capture) begin(ctx context.Context, w *Window) (before map[string]int64, err error) {
 	if t.pages.Start != "" {
-		if before, err = FilesBelow(t.folder); err == nil {
+		if before, err = t.sizes(ctx); err == nil {
 			err = t.post(ctx, t.pages.Start, strings.ReplaceAll(t.pages.Body, kinds.ProfileFolder, t.inside))
 		}
 	}
@@ -278,7 +283,7 @@ func (t *capture) begin(ctx context.Context, w *Window) (before []string, err er
 }
 
 // end stops the profiler and waits for its files.
-func (t *capture) end(ctx context.Context, w *Window, before []string) error {
+func (t *capture) end(ctx context.Context, w *Window, before map[string]int64) error {
 	w.Ended = time.Now()
 	if t.pages.Start == "" {
 		return nil
@@ -287,7 +292,7 @@ func (t *capture) end(ctx context.Context, w *Window, before []string) error {
 		return err
 	}
 	var err error
-	w.Files, err = completedFiles(ctx, t.folder, before, time.Duration(t.Timeout))
+	w.Files, err = t.completed(ctx, before)
 	return err
 }
 
@@ -320,36 +325,29 @@ func (t *capture) post(ctx context.Context, page, body string) error {
 	return nil
 }
 
-func FilesBelow(folder string) (files []string, err error) {
-	err = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			files = append(files, path)
-		}
-		return err
-	})
-	return files, err
-}
-
-// completedFiles are the new files of a folder, once they have not grown for a while.
-func completedFiles(ctx context.Context, folder string, before []string, limit time.Duration) ([]string, error) {
-	began, since, last := time.Now(), time.Now(), int64(-1)
+// completed are the files that are new since before, once they have not grown for a while.
+func (t *capture) completed(ctx context.Context, before map[string]int64) ([]string, error) {
+	began, since, last, limit := time.Now(), time.Now(), int64(-1), time.Duration(t.Timeout)
 	for {
-		files, err := FilesBelow(folder)
+		sizes, err := t.sizes(ctx)
 		if err != nil {
 			return nil, err
 		}
-		files = slices.DeleteFunc(files, func(f string) bool { return slices.Contains(before, f) })
+		maps.DeleteFunc(sizes, func(f string, _ int64) bool { _, old := before[f]; return old })
 		var size int64
-		for _, f := range files {
-			if info, err := os.Stat(f); err == nil {
-				size += info.Size()
-			}
+		for _, n := range sizes {
+			size += n
 		}
 		switch {
 		case size != last:
 			last, since = size, time.Now()
 		case size > 0 && time.Since(since) >= quiet:
-			return files, nil
+			for f, n := range sizes {
+				if t.fetched() && err == nil {
+					err = t.fetch(ctx, f, n)
+				}
+			}
+			return slices.Sorted(maps.Keys(sizes)), err
 		case time.Since(began) >= limit:
 			return nil, &verdict.Fault{Reason: verdict.New(code.ProfileNoFile, verdict.Dur("waited", limit))}
 		}

@@ -93,10 +93,10 @@ var Schema = plans.Schema{
 		switch {
 		case !p.Any():
 			return refuse(`%s is of kind %q, which takes no profile of itself. Add profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] } to it, or remove the level.`, name, e.Kind)
-		case how != "process" && how != "docker":
-			return refuse("%s is launched by %s, where its profiler's files cannot be found. Launch it as a process or with docker, or remove the level.", name, how)
-		case how == "docker" && len(p.Wrap) > 0:
-			return refuse("%s runs in a container, where wrap does not reach. Write the profiler into the container's entrypoint, or use start and stop.", name)
+		case how == "endpoint":
+			return refuse("%s is an endpoint, where its profiler's files cannot be found. Launch it as a process or in a container, or remove the level.", name)
+		case how != "process" && len(p.Wrap) > 0:
+			return refuse("%s runs in a container, where wrap does not reach. Write the profiler into the container's entrypoint, or remove the level.", name)
 		}
 		return nil
 	},

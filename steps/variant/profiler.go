@@ -3,6 +3,8 @@ package variant
 import (
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,6 +68,10 @@ func ProfilerOf(e *plans.Engine) (p Profiler, err error) {
 // profilesInside is the container's path of the folder for profiles.
 const profilesInside = "/mxflow/profiles"
 
+// FolderInContainer is where an engine in a compose service or in a running container
+// writes profiles: no folder of this machine can be mounted there, so they are copied.
+func FolderInContainer(folder string) string { return path.Join("/tmp", filepath.Base(folder)) }
+
 // WithProfiler is the variant as started for profiling, with a folder of the host for the
 // profiles; inside is that folder as seen by the engine. The key is the variant's:
 // measured launches start without.
@@ -81,6 +87,9 @@ func (v *Variant) WithProfiler(folder string) (profiled *Variant, inside string)
 		}
 		docker.Volumes[folder], inside = profilesInside, profilesInside
 		spec.Docker = &docker
+	}
+	if how := spec.How(); how == engine.HowCompose || how == engine.HowExec {
+		inside = FolderInContainer(folder)
 	}
 	fill := strings.NewReplacer(kinds.ProfileFolder, inside).Replace
 	filled := func(args []string) (out []string) {

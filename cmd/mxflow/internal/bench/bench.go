@@ -26,6 +26,8 @@ type Result struct {
 	Model   string            `json:"model"`
 	Seed    int               `json:"seed"`
 	SLO     map[string]string `json:"slo,omitempty"`
+	// Sampling are the workload's attributes that were set: "temperature", "top_k", …
+	Sampling map[string]float64 `json:"sampling,omitempty"`
 	// Coherence is "off" if answers need not be text.
 	Coherence string `json:"coherence,omitempty"`
 	// Runs are the complete ones.

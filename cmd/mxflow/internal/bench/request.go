@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +38,9 @@ type Request struct {
 	Rate                       []float64
 	Requests, Warmup, Runs     int
 	Seed                       int
-	Coherence                  string
+	// Sampling is by the names of a workload's attributes, of Sampled.
+	Sampling  map[string]*float64
+	Coherence string
 	EOS                        bool
 	SLO                        map[string]string
 	MaxLag                     time.Duration
@@ -47,6 +51,16 @@ type Request struct {
 	limits map[string]time.Duration // of SLO
 	exit   int
 }
+
+// Sampled are the workload's attributes that say how tokens are sampled, and are flags here.
+func Sampled() []plans.Attr {
+	return slices.DeleteFunc(plans.Attrs(plans.Workload{}), func(a plans.Attr) bool {
+		return !slices.Contains([]string{"temperature", "top_p", "top_k", "min_p", "repetition_penalty"}, a.Name)
+	})
+}
+
+// FlagOf is the flag of an attribute.
+func FlagOf(a plans.Attr) string { return strings.ReplaceAll(a.Name, "_", "-") }
 
 // Host is what mxflow provides for a measurement.
 type Host struct {
@@ -114,6 +128,14 @@ func (b *Request) check(set func(flag string) bool) error {
 			}
 		}
 	}
+	for _, a := range Sampled() {
+		switch x := *b.Sampling[a.Name]; {
+		case !(x >= a.Min && x <= a.Max):
+			return b.wrong(FlagOf(a), "%v is not between %v and %v", x, a.Min, a.Max)
+		case a.Type == plans.Int && x != math.Trunc(x):
+			return b.wrong(FlagOf(a), "%v is not a whole number", x)
+		}
+	}
 	for i, r := range b.Rate {
 		if !(r > 0 && r <= mostMany) {
 			return b.wrong("rate", "%v is not between 0 and %d requests per second", r, mostMany)
@@ -166,6 +188,11 @@ func (b *Request) workload(run int) *plans.Workload {
 	w.Depth, w.DepthList = b.Depth, true
 	w.Requests, w.Warmup, w.API, w.Seed = b.Requests, b.Warmup, b.API, (b.Seed+run)&0x7fffffff
 	w.IgnoreEOS, w.SLO = !b.EOS, b.limits
+	for _, f := range plans.Fields(reflect.TypeFor[plans.Workload]()) {
+		if x := b.Sampling[f.Name]; x != nil {
+			plans.Set(reflect.ValueOf(w).Elem().Field(f.Index), *x)
+		}
+	}
 	w.RequestTimeout, w.FirstTimeout, w.StallTimeout = patience, patience, patience
 	w.Coherence = "off"
 	if b.EOS && b.Coherence != "off" {
@@ -223,9 +250,15 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	out := &Result{
 		Tool: "mxflow " + h.Version, URL: subject.Client.BaseURL, Engine: kind.Name,
 		Started: time.Now().UTC().Truncate(time.Second), Seed: b.Seed, SLO: b.SLO,
+		Sampling: map[string]float64{},
 	}
 	if b.Coherence == "off" {
 		out.Coherence = b.Coherence
+	}
+	for name, x := range b.Sampling {
+		if *x != 0 {
+			out.Sampling[name] = *x
+		}
 	}
 	if out.Model = b.Model; out.Model == "" {
 		models, err := subject.Client.Models(soft)

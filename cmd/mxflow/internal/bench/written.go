@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -151,6 +152,15 @@ func (r *Result) words() (lines []string) {
 	}
 	lines = append(lines, "total t/s: tokens of all requests per second, from the first send to the last end.", runs)
 	lines = append(lines, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
+	var sampled []string
+	for _, a := range Sampled() {
+		if x, set := r.Sampling[a.Name]; set {
+			sampled = append(sampled, fmt.Sprintf("--%s %v", FlagOf(a), x))
+		}
+	}
+	if len(sampled) > 0 {
+		lines = append(lines, "Tokens were sampled by "+strings.Join(sampled, " ")+".")
+	}
 	return lines
 }
 
