@@ -38,7 +38,7 @@ func (p *CommandMetric) fromCatalogue(unit, better string) *AttrError {
 	if p.As == "" {
 		for _, need := range []struct{ name, given, example string }{{"unit", unit, "tok/s"}, {"better", better, "higher"}} {
 			if need.given == "" {
-				return &AttrError{Attr: need.name, Code: "missing-attribute", Summary: "Missing " + need.name, Detail: fmt.Sprintf("Write %s = %q, or name the workload metric whose unit and direction it has, as in as = \"tg\".", need.name, need.example)}
+				return &AttrError{Attr: need.name, Code: "missing-attribute", Summary: "Missing " + need.name, Detail: fmt.Sprintf("Write ‹%s = %q›, or name the workload metric whose unit and direction it has, as in ‹as = \"tg\"›.", need.name, need.example)}
 			}
 		}
 		return nil

@@ -155,7 +155,7 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 	}
 	m := &Matrix{}
 	if err := b.Decode(m); err != nil {
-		fail("", "wrong-type", "Not a matrix", "knobs takes lists of values by knob, such as { moe_kernel = [\"marlin\", \"gemm\"] }; exclude and include take lists of combinations, such as [{ moe_kernel = \"gemm\", activation = \"mxfp8\" }].")
+		fail("", "wrong-type", "Not a matrix", "knobs takes lists of values by knob, such as ‹{ moe_kernel = [\"marlin\", \"gemm\"] }›; exclude and include take lists of combinations, such as ‹[{ moe_kernel = \"gemm\", activation = \"mxfp8\" }]›.")
 		return wrong
 	}
 	if p.Baseline == nil {
@@ -199,7 +199,7 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 	}
 	switch cells, err := p.MatrixCells(m); {
 	case err != nil:
-		fail("design", "too-many-cells", "Too many cells", "The matrix has %v. Set design = %q, list fewer values, or exclude some.", err, OneAtATime)
+		fail("design", "too-many-cells", "Too many cells", "The matrix has %v. Set ‹design = %q›, list fewer values, or exclude some.", err, OneAtATime)
 	case len(cells) == 0:
 		fail("knobs", "matrix", "Nothing to combine", "No cell differs from the baseline. List other values, or exclude fewer.")
 	}

@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -85,7 +83,9 @@ func TestExamples(t *testing.T) {
 				disturbed.add(e)
 				return
 			}
-			e.appliesAsYAML(t, ended)
+			if e.name == "quickstart" { // of others, what was invalid would be tried again
+				e.appliesAsYAML(t, ended)
+			}
 		})
 	}
 }
@@ -181,15 +181,12 @@ func (e examplePlan) apply(t *testing.T) applied {
 	return ended
 }
 
-// appliesAsYAML applies the YAML file beside an example that has passed, if there is one:
-// it is the same plan, so nothing is launched for it.
+// appliesAsYAML applies the YAML file beside an example that has passed: it is the same
+// plan, so nothing is launched for it.
 func (e examplePlan) appliesAsYAML(t *testing.T, ended applied) {
 	t.Helper()
 	file := filepath.Join(filepath.Dir(ended.plan), "plan.yaml")
 	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
 // exitWork is the exit status of fmt --check if a file is not formatted.
@@ -28,10 +30,11 @@ func newFormatCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
 		Short: "Format plan files",
-		Long: `Rewrites plan files (.hcl) and variable files (.mxvars) in the standard layout, and
-prints the names of those that change. PATH is a file, a folder, or - for standard
-input; the default is this folder. Files with syntax errors, and YAML, stay as
-they are.
+		Long: `Rewrites plan files (.hcl, .yaml, .yml) and variable files (.mxvars) in the standard
+layout, and prints the names of those that change. PATH is a file, a folder, or -
+for standard input; the default is this folder. Of a plan in YAML only indentation
+and the order of its keys change: comments and quotes stay. Files with syntax
+errors, and YAML files of a folder that are no plans, stay as they are.
 
 Exit status: 0 done, 1 a file could not be formatted, 3 --check found one that
 is not formatted.`,
@@ -100,7 +103,11 @@ func formatInput(a *app, check bool) error {
 	if err != nil {
 		return err
 	}
-	out, err := formatText(a, "standard input", src)
+	name := "standard input"
+	if lang.OtherSyntax(name+".hcl", src) != nil {
+		name += ".yaml"
+	}
+	out, err := formatText(a, name, src)
 	switch {
 	case err != nil:
 		return err
@@ -114,24 +121,31 @@ func formatInput(a *app, check bool) error {
 
 // formatText is formatPlan that prints why a text is left unchanged.
 func formatText(a *app, name string, src []byte) ([]byte, error) {
-	out, problems := formatPlan(name, src)
+	out, problems, err := formatPlan(name, src)
 	if problems != nil {
 		_ = problems.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr))
 		return nil, errShown
 	}
-	return out, nil
+	return out, err
 }
 
-// formatPlan is a file in HCL in the standard layout, where it means the same. Text with
-// syntax errors is not touched: the result is then nil, and the diagnostics say where.
-func formatPlan(filename string, src []byte) ([]byte, *lang.Findings) {
+// formatPlan is a file in the standard layout, where it means the same. Text with syntax
+// errors is not touched: the result is then nil, and the diagnostics say where.
+func formatPlan(filename string, src []byte) ([]byte, *lang.Findings, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
-		return src, nil // an empty variable file is not a mistake
+		return src, nil, nil // an empty variable file is not a mistake
 	}
 	if s, diags := lang.Parse(filename, src); lang.BrokenSyntax(diags) {
-		return nil, &lang.Findings{Diagnostics: diags, Files: map[string]*hcl.File{filename: {Bytes: s.Text}}}
+		return nil, &lang.Findings{Diagnostics: diags, Files: map[string]*hcl.File{filename: {Bytes: s.Text}}}, nil
 	}
-	return formatHCL(src), nil
+	if lang.IsYAML(filename) {
+		out, err := yamlbody.Format(src, load.TopLevel())
+		if err != nil {
+			err = fmt.Errorf("%s stays as it is: %w", filename, err)
+		}
+		return out, nil, err
+	}
+	return formatHCL(src), nil, nil
 }
 
 // formatHCL formats as the HCL package does, which keeps what heredocs hold, but counts the
@@ -170,20 +184,41 @@ func formattable(path string) (found []string, err error) {
 		return nil, err
 	} else if !info.IsDir() {
 		if !hasPlanName(path) {
-			return nil, fmt.Errorf("%s: fmt formats .hcl and .mxvars files", path)
+			return nil, fmt.Errorf("%s: fmt formats .hcl, .yaml, .yml and .mxvars files", path)
 		}
 		return []string{path}, nil
 	}
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
-		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && hasPlanName(e.Name()) {
-			found = append(found, filepath.Join(path, e.Name()))
+		at := filepath.Join(path, e.Name())
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || !hasPlanName(e.Name()) {
+			continue
 		}
+		if lang.IsYAML(at) { // a compose file, for example, may be beside the plan
+			if src, err := files.ReadBounded(at); err != nil || !isPlan(at, src) {
+				continue
+			}
+		}
+		found = append(found, at)
 	}
 	return found, err
 }
 
+// isPlan reports whether all that a YAML file has are blocks of a plan.
+func isPlan(path string, src []byte) bool {
+	s, diags := lang.Parse(path, src)
+	if s.Body == nil || lang.BrokenSyntax(diags) {
+		return false
+	}
+	attrs, _ := s.Body.JustAttributes()
+	for name := range attrs {
+		if !slices.Contains(load.TopLevel(), name) {
+			return false
+		}
+	}
+	return true
+}
+
 func hasPlanName(path string) bool {
-	ext := strings.ToLower(filepath.Ext(path))
-	return ext == ".hcl" || ext == ".mxvars"
+	return lang.IsSource(path) || strings.EqualFold(filepath.Ext(path), ".mxvars")
 }

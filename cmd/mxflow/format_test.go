@@ -43,7 +43,7 @@ func content(t *testing.T, path string) string {
 func TestFormatWritesWhatChanges(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"a.hcl": crooked, "b.hcl": straight, "vars.mxvars": "x=1\nlonger = 2\n",
-		"plan.yaml": "plan: {p: {summary: s}}\n", "compose.yaml": "services:   {}\n", "notes.txt": "x=1",
+		"plan.yaml": "plan: {p: {summary: s}}\n", "more.yml": "phase:\n    # why\n    a: {}\nengine:\n    b: {c: {}}\n", "compose.yaml": "services:   {}\n", "notes.txt": "x=1",
 		"below/c.hcl": crooked, ".mxflow/d.hcl": crooked,
 	})
 	link := filepath.Join(dir, "link.hcl")
@@ -54,11 +54,14 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") || strings.Contains(out, "yaml") {
+	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") || strings.Contains(out, "yaml") || !strings.Contains(out, "more.yml\n") {
 		t.Errorf("printed\n%s", out)
 	}
 	if got := content(t, filepath.Join(dir, "a.hcl")); got != straight {
 		t.Errorf("a.hcl is %q", got)
+	}
+	if got := content(t, filepath.Join(dir, "more.yml")); got != "engine:\n  b: {c: {}}\n\nphase:\n  # why\n  a: {}\n" {
+		t.Errorf("more.yml is %q", got)
 	}
 	if got := content(t, filepath.Join(dir, "vars.mxvars")); got != "x      = 1\nlonger = 2\n" {
 		t.Errorf("vars.mxvars is %q", got)
@@ -106,6 +109,13 @@ func TestFormatRefusesWhatItCannotRead(t *testing.T) {
 			t.Errorf("no %s in\n%s", name, errs)
 		}
 	}
+	odd := filepath.Join(dir, "odd.yaml")
+	if err := os.WriteFile(odd, []byte("plan:\n  ? p\n  : {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := command(t, "fmt", odd); code != 1 || !strings.Contains(errs, "odd.yaml stays as it is: line 2: a key written with ?") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
 	if code, _, errs := command(t, "fmt", "plan.yaml"); code != 1 || !strings.Contains(errs, "plan.yaml") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
@@ -129,6 +139,22 @@ func TestFormattingKeepsWhatAPlanSays(t *testing.T) {
 		after := load.Bytes(path, layout(t, path, []byte(spoiled)), planstest.Registry(), load.Options{})
 		if before.Plan.Digest() != after.Plan.Digest() {
 			t.Errorf("%s means something else now", path)
+		}
+	}
+	paths, _ = filepath.Glob("../../plans/load/testdata/valid_yaml/*.yaml")
+	if len(paths) == 0 {
+		t.Fatal("no plans in YAML")
+	}
+	for _, path := range paths {
+		src := content(t, path)
+		before := load.Bytes(path, []byte(src), planstest.Registry(), load.Options{})
+		out, problems, err := formatPlan(path, []byte(src))
+		if problems != nil || err != nil {
+			t.Errorf("%s: %v %v", path, problems, err)
+			continue
+		}
+		if after := load.Bytes(path, out, planstest.Registry(), load.Options{}); before.Plan.Digest() != after.Plan.Digest() {
+			t.Errorf("%s means something else now:\n%s", path, out)
 		}
 	}
 }
@@ -157,7 +183,7 @@ EOT
 }
 `
 	want := strings.Replace(text, "after   =   {", "after = {", 1)
-	if got, problems := formatPlan("plan.hcl", []byte(text)); problems != nil || string(got) != want {
+	if got, problems, _ := formatPlan("plan.hcl", []byte(text)); problems != nil || string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

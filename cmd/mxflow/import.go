@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
 func newImportCommand(a *app) *cobra.Command {
@@ -73,7 +74,8 @@ func printImported(a *app, path string, f *imported.File) {
 	for _, n := range f.Notes {
 		fmt.Fprintln(a.stdout, "\nnote: "+foreign.Line(n))
 	}
-	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)
+	block := fmt.Sprintf("imported %q {\n  file = %q\n}\n", name, path)
+	fmt.Fprintf(a.stdout, "\nIn a plan, in HCL or YAML:\n\n%s\n%s\n", block, yamlbody.Inline(block))
 }
 
 // blockName matches what the name of a block has not.

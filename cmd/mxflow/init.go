@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,20 +12,22 @@ import (
 
 func newInitCommand(a *app) *cobra.Command {
 	var kind string
-	var agent bool
+	var agent, yaml bool
 	c := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a starter plan",
 		Long: `Writes plan.hcl for a kind of engine, with comments that explain each part, into
-DIR or this folder. The plan for the embedded engine runs as is; the others mark
-what to fill in. An existing plan is never overwritten.
+DIR or this folder; with --yaml the same plan as plan.yaml. The plan for the
+embedded engine runs as is; the others mark what to fill in. An existing plan is
+never overwritten.
 
 --agent writes AGENTS.md and SKILL.md instead, which tell a coding agent how to
 propose ports for a sealed plan.
 
 Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 		Example: `  mxflow init
-  mxflow init --kind vllm port`,
+  mxflow init --kind vllm port
+  mxflow init --yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -38,7 +41,7 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 				}
 				return err
 			}
-			path, err := scaffold.Plan(kind, dir)
+			path, err := scaffold.Plan(kind, dir, yaml)
 			if err != nil {
 				return err
 			}
@@ -50,7 +53,11 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 				{"mxflow validate " + path, "find mistakes; nothing is started"},
 				{"mxflow plan " + path, "what would run, in order"},
 				{"mxflow apply " + path, "start the engine, measure, decide"},
+				{"mxflow schema > " + filepath.Join(dir, "mxflow.schema.json"), "for editors that complete YAML"},
 			} {
+				if !yaml && strings.HasPrefix(next[0], "mxflow schema") {
+					continue
+				}
 				fmt.Fprintf(a.stdout, "  %-33s %s\n", next[0], next[1])
 			}
 			return nil
@@ -60,6 +67,8 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 	c.Flags().StringVar(&kind, "engine", "embedded", "")
 	_ = c.Flags().MarkHidden("engine") // what --kind was called
 	c.Flags().BoolVar(&agent, "agent", false, "write AGENTS.md and SKILL.md for a coding agent instead")
+	c.Flags().BoolVar(&yaml, "yaml", false, "write plan.yaml instead of plan.hcl")
 	c.MarkFlagsMutuallyExclusive("agent", "engine", "kind")
+	c.MarkFlagsMutuallyExclusive("agent", "yaml")
 	return c
 }

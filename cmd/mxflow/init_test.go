@@ -20,10 +20,14 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestScaffoldsAreValidAndFormatted(t *testing.T) {
-	for _, kind := range scaffold.Kinds() {
+	for i := range 2 * len(scaffold.Kinds()) {
+		kind, args, name := scaffold.Kinds()[i/2], []string(nil), "plan.hcl"
+		if i%2 == 1 {
+			args, name = []string{"--yaml"}, "plan.yaml"
+		}
 		dir := filepath.Join(t.TempDir(), "new", "port")
-		code, out, errs := command(t, "init", "--kind", kind, dir)
-		path := filepath.Join(dir, "plan.hcl")
+		code, out, errs := command(t, append([]string{"init", "--kind", kind, dir}, args...)...)
+		path := filepath.Join(dir, name)
 		if code != 0 || !strings.Contains(out, "mxflow validate "+path) {
 			t.Fatalf("%s: exit %d\n%s%s", kind, code, out, errs)
 		}

@@ -426,12 +426,12 @@ func TestManualOfYAML(t *testing.T) {
 // layout is a file as fmt writes it, which changes nothing a second time.
 func layout(t *testing.T, name string, text []byte) []byte {
 	t.Helper()
-	once, problems := formatPlan(name, text)
+	once, problems, _ := formatPlan(name, text)
 	if problems != nil {
 		t.Errorf("%s\n%s", explained(problems), text)
 		return text
 	}
-	if twice, problems := formatPlan(name, once); problems != nil || !bytes.Equal(once, twice) {
+	if twice, problems, _ := formatPlan(name, once); problems != nil || !bytes.Equal(once, twice) {
 		t.Errorf("%s is formatted in two ways:\n%s\n%s", name, once, twice)
 	}
 	return once

@@ -142,9 +142,9 @@ var anyCrash = []Signature{
 	{"std::bad_alloc", OutOfMemory, "The host has too little memory: lower the length or the number of sequences, or raise the process's limit."},
 
 	// /dev/shm is full before the disk is.
-	{either("/dev/shm*No space left on device", "</torch_*No space left on device"), SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set ipc = \"host\"."},
-	{either("creating shared memory segment", "failed to extend /dev/shm"), SharedMemory, "NCCL has no room in shared memory (/dev/shm): raise a container's shm_size, or set ipc = \"host\"."},
-	{"out of shared memory", SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set ipc = \"host\"."},
+	{either("/dev/shm*No space left on device", "</torch_*No space left on device"), SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set its ipc to \"host\"."},
+	{either("creating shared memory segment", "failed to extend /dev/shm"), SharedMemory, "NCCL has no room in shared memory (/dev/shm): raise a container's shm_size, or set its ipc to \"host\"."},
+	{"out of shared memory", SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set its ipc to \"host\"."},
 	{"unable to open shared memory object", SharedMemory, "A shared memory object (/dev/shm) cannot be opened: raise the limit of open files, or remove leftovers of an ended engine there."},
 	{"No space left on device", Disk, "A disk is full: free some space and apply again."},
 	{"Disk quota exceeded", Disk, "A disk quota is used up: free some space and apply again."},

@@ -254,7 +254,7 @@ func (s Setting) check(v any) string {
 }
 
 var aType = map[Type]string{
-	TypeString: "a string", TypeNumber: "a number", TypeBool: "a bool", TypeList: "a list", TypeObject: "an object, such as { name = value }",
+	TypeString: "a string", TypeNumber: "a number", TypeBool: "a bool", TypeList: "a list", TypeObject: "an object of names and values",
 }
 
 // textOf is a value in the form of a flag or a variable. Numbers never have an exponent,

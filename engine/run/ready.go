@@ -219,7 +219,7 @@ func unreachable(err error) (says string, definite bool) {
 		return "connection refused", false
 	case errors.As(err, &untrusted):
 		return "its certificate cannot be trusted (" + foreign.Clean(untrusted.Err.Error()) + "): set ca_file to that " +
-			"of its authority, or insecure = true to skip the check; use a host that it is for in url", true
+			"of its authority, or insecure to skip the check; use a host that it is for in url", true
 	case errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &notTLS):
 		return "it speaks plain HTTP, not TLS: use http:// in url", true
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "remote error: tls:"):

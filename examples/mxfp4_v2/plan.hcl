@@ -2,9 +2,9 @@
 # GB10, one port at a time. README.md says where each part of the working papers is,
 # and how each feature is expected to end.
 #
-#   mxflow validate examples/mxfp4_v2
-#   mxflow plan     examples/mxfp4_v2
-#   mxflow apply    examples/mxfp4_v2 --var engine=embedded    # anywhere, in one to two minutes
+#   mxflow validate examples/mxfp4_v2/plan.hcl
+#   mxflow plan     examples/mxfp4_v2/plan.hcl
+#   mxflow apply    examples/mxfp4_v2/plan.hcl --var engine=embedded    # anywhere, in one to two minutes
 #
 # With engine=embedded the same phases, features, rules and gates run on the embedded
 # engine. A comment at each knob names its stand-in there.

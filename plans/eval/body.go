@@ -118,7 +118,7 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 		attribute = attribute || a.Name == word
 	}
 	for _, b := range schema.Blocks {
-		names, forms = append(names, b.Type), append(forms, b.Type+" { }")
+		names, forms = append(names, b.Type), append(forms, "‹"+b.Type+" { }›")
 	}
 	if best = lang.Nearest(word, names); slices.Contains(names, usualNames[word]) {
 		best = usualNames[word]
@@ -126,10 +126,10 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 	d.Detail = fmt.Sprintf("%q is not expected here.", word)
 	switch {
 	case attribute:
-		d.Detail += fmt.Sprintf(" It is an argument: write %s = ….", word)
+		d.Detail += fmt.Sprintf(" It is an argument: write ‹%s = …›.", word)
 		best = ""
 	case blockIn(schema, word) >= 0:
-		d.Detail += fmt.Sprintf(" It is a block: write %s { … }.", word)
+		d.Detail += fmt.Sprintf(" It is a block: write ‹%s { … }›.", word)
 		best = ""
 	case best != "":
 		d.Detail += " Did you mean " + lang.Quoted(best) + "?"

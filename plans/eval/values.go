@@ -130,7 +130,7 @@ func (f *Body) Pairs(name string) []Pair {
 	}
 	pairs, ok := f.Scope.Pairs(f.Attrs[name].Expr, v)
 	if !ok {
-		f.WrongType(name, `a map, such as { name = "value" }`, v)
+		f.WrongType(name, `a map, such as ‹{ name = "value" }›`, v)
 	}
 	return pairs
 }
@@ -179,7 +179,7 @@ func (l *Scope) Decode(a plans.Attr, v cty.Value, expr hcl.Expression) (decoded 
 	case plans.Map, plans.Overrides:
 		pairs, ok := l.Pairs(expr, v)
 		if !ok {
-			l.WrongType(expr.Range(), a.Name, `a map, such as { name = "value" }`, v)
+			l.WrongType(expr.Range(), a.Name, `a map, such as ‹{ name = "value" }›`, v)
 			return nil, false
 		}
 		m := map[string]any{}

@@ -67,8 +67,8 @@ func (r *Findings) DiagnosticsJSON() []DiagnosticJSON {
 	return list
 }
 
-// TidyDiagnostics sorts by file, in the given order, and position, and drops
-// repetitions.
+// TidyDiagnostics sorts by file, in the given order, and position, drops repetitions, and
+// writes what to add in the syntax of the file.
 func TidyDiagnostics(diags hcl.Diagnostics, order []string) (kept hcl.Diagnostics) {
 	place := func(d *hcl.Diagnostic) (file, offset int) {
 		if d.Subject == nil {
@@ -87,6 +87,11 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) (kept hcl.Diagnostic
 	}
 	seen := map[key]bool{}
 	for _, d := range diags {
+		filename := ""
+		if d.Subject != nil {
+			filename = d.Subject.Filename
+		}
+		d.Detail = InSyntax(filename, d.Detail)
 		file, offset := place(d)
 		k := key{file, offset, d.Summary, d.Detail}
 		if !seen[k] {

@@ -78,7 +78,7 @@ func Parse(name string, text []byte) (*Source, hcl.Diagnostics) {
 	} else if IsYAML(name) {
 		var root *yamlbody.Node
 		if root, diags = yamlbody.Parse(s.Text, name, checkNesting); root != nil {
-			s.Body = root.Body()
+			s.Body, s.nav = root.File()
 		}
 	} else {
 		var file *hcl.File

@@ -81,7 +81,7 @@ func (c *check) protocols() {
 			break
 		}
 		if len(p.Levels) == 1 && c.plan.CommandEngine() == nil {
-			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
+			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs took effect. Add levels before the benchmark: ‹level \"smoke\" { … }› and ‹level \"kernels\" {}›.", p.Name)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (c *check) gatesThatLockNothing() {
 	var adrift *plans.Phase // the last phase that waits for nothing
 	for _, ph := range slices.Backward(c.plan.Phases) {
 		if ph.Gate != nil && !awaited[ph.Name] && adrift != nil {
-			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing", "The later phase %q runs even if this gate fails. If it should not, add to it: after = [phase.%s].", adrift.Name, ph.Name)
+			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing", "The later phase %q runs even if this gate fails. If it should not, add to it: ‹after = [phase.%s]›.", adrift.Name, ph.Name)
 		}
 		if !waits[ph.Name] {
 			adrift = ph
@@ -196,7 +196,7 @@ func (c *check) evidence() {
 	for _, k := range c.plan.Knobs {
 		for _, v := range k.Values {
 			if !checked && (!v.MustSee.Empty() || !v.MustNotSee.Empty()) {
-				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked", "Knob %q declares evidence, but no protocol in use has a kernels level. Add one: level \"kernels\" { from = [\"log\"] }.", k.Name)
+				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked", "Knob %q declares evidence, but no protocol in use has a kernels level. Add one: ‹level \"kernels\" { from = [\"log\"] }›.", k.Name)
 				break
 			}
 			if v.MustSee.AtStart || slices.ContainsFunc(lang.KeysOf(v.MustSee.Observed), c.onlyEchoed) {

@@ -201,7 +201,7 @@ func (c *check) tooFew(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool 
 	if values >= least {
 		return false
 	}
-	c.compare(r, cmp, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values per launch, but workload %q gives at most %d, so this rule could only be inconclusive. Set requests = %d, or use the median.", in.Path, least, w.Name, values, (least+each-1)/each)
+	c.compare(r, cmp, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values per launch, but workload %q gives at most %d, so this rule could only be inconclusive. Set ‹requests = %d›, or use the median.", in.Path, least, w.Name, values, (least+each-1)/each)
 	return true
 }
 

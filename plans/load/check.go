@@ -22,7 +22,7 @@ type phaseEdge struct {
 func (l *loader) checkPlan() {
 	if len(l.order) > 0 && l.plan.Baseline == nil {
 		first := l.order[0]
-		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
+		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: ‹baseline {\nengine = engine.kind.name\nprotocol = protocol.name\n}›.", first.feature.Name)
 	}
 	if l.checkCycles(); !l.circular {
 		l.checkChanges()

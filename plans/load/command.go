@@ -47,7 +47,7 @@ func (l *loader) checkCommands() {
 				continue // what is wrong with it has been reported
 			}
 			l.protocolsInDoubt = true
-			l.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
+			l.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in ‹workloads = [workload.chat]›. Only an engine of kind "command" brings its own.`)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (l *loader) checkQualifies(b *plans.Block, compared plans.ComparisonContent
 		return level.Kind != plans.BenchmarkLevel && (level.Kind != "kernels" || b.Kind == plans.MatrixStep)
 	})
 	if !qualifies {
-		l.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies", "No level of protocol %q shows that these engines answer sensibly, so no row would be measured. Add one before the benchmark: level \"smoke\" { … }.", p.Name)
+		l.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies", "No level of protocol %q shows that these engines answer sensibly, so no row would be measured. Add one before the benchmark: ‹level \"smoke\" { … }›.", p.Name)
 	}
 	for _, level := range p.Levels {
 		if reference != nil && reference.IsCommand() && l.reg.Levels[level.Kind].Against {
@@ -150,7 +150,7 @@ func (l *loader) checkTargets(e *plans.Engine) {
 		case err != nil:
 			l.Fail(t.at, err.Code, err.Summary, "%s", err.Detail)
 		case len(rest) > 0:
-			l.Fail(t.at, "invalid-address", "Unknown address", "A target has one number per metric. Write %s = { %s = … }.", t.of, m.Name)
+			l.Fail(t.at, "invalid-address", "Unknown address", "A target has one number per metric. Write ‹%s = { %s = … }›.", t.of, m.Name)
 		}
 		for _, cell := range cells {
 			t.target.Measured[number] = append(t.target.Measured[number], cell.Address+"."+m.Name)

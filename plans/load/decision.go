@@ -56,7 +56,7 @@ func decodeBounds(f *eval.Body, least, most int) (int, int) {
 	}
 	pairs, ok := f.Scope.Pairs(f.Attrs["launches"].Expr, v)
 	if !ok {
-		f.WrongType("launches", "a map, such as { min = 4, max = 8 }", v)
+		f.WrongType("launches", "a map, such as ‹{ min = 4, max = 8 }›", v)
 	}
 	low, high := 0, 0
 	for _, p := range pairs {
@@ -94,7 +94,7 @@ func (l *loader) checkOffered() {
 		}
 		least, most := l.plan.LaunchesUnder(pr.Name)
 		if err := l.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
-			l.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
+			l.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered", "Gates cannot decide with ‹launches = %d›: %v.", most, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (l *loader) checkEndpoints() {
 				e.Kind, e.Name, verdict.And(lost))
 		}
 		if key, _ := e.Launch.Attrs["api_key"].(string); key != "" && !slices.Contains(l.Secrets.List(), key) {
-			l.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and pass it in MXFLOW_VAR_key. A key that is not secret goes into headers.`, e.Kind, e.Name)
+			l.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: ‹variable "key" {`+"\ntype = string\nsensitive = true\n}"+`›, then ‹api_key = var.key›, and pass it in MXFLOW_VAR_key. A key that is not secret goes into headers.`, e.Kind, e.Name)
 		}
 		// Knobs are for the baseline's engine and those that features are confirmed on.
 		key, base := e.Kind+"."+e.Name, l.plan.Baseline

@@ -73,7 +73,7 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 		}
 	}
 	if known && kind.NeedsProcess && e.Process == nil && e.Launch == nil {
-		l.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q has no start command of its own. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(launchers))
+		l.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q has no start command of its own. Add: ‹process { command = ["program", "--port", "{port}"] }›, or one of %s.`, e.Kind, plans.OrList(launchers))
 	}
 	if r := f.Single("ready"); r != nil {
 		var limits ready

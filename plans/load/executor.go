@@ -89,7 +89,7 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	case listed && len(e.Devices) == 0:
 		l.Fail(f.At("devices"), "executor", "No devices", "The list is empty. Name GPUs, such as [\"0\", \"1\"], or leave it out for engines that use no GPU.")
 	case kind == plans.LocalExecutor && !listed && e.Slots == 0:
-		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name devices = [\"0\", \"1\"], or, for engines that use no GPU, how many launches run at once: slots = 2.")
+		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name ‹devices = [\"0\", \"1\"]›, or, for engines that use no GPU, how many launches run at once: ‹slots = 2›.")
 	case listed && len(e.Devices)%e.PerLaunch != 0:
 		l.Fail(f.At("per_launch"), "executor", "Devices left over", "%d devices cannot be divided into launches of %d. Name %d.", len(e.Devices), e.PerLaunch, len(e.Devices)/e.PerLaunch*e.PerLaunch)
 	case !listed && e.PerLaunch != 1:

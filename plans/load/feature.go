@@ -48,9 +48,9 @@ func (l *loader) decodeFeature(i *eval.Instance, ph *plans.Phase) *plans.Feature
 	ft.Choose = l.decodeChoose(f, ft, notes)
 	switch v, ok := f.Value("set"); {
 	case f.Lacks("choose") && f.Lacks("set"):
-		l.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
+		l.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so its candidate is its parent. Add: ‹set = { knob = "value" }›, or ‹choose = { knob = ["one", "other"] }› to try several.`, ft.Name)
 	case ok && v.CanIterateElements() && v.LengthInt() == 0:
-		l.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
+		l.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so the candidate is its parent. Name the knob under test: ‹set = { knob = "value" }›.`)
 	}
 	switch r := f.Ref("builds_on", "feature", "baseline", "accepted"); {
 	case r == nil:
@@ -70,7 +70,7 @@ func (l *loader) decodeFeature(i *eval.Instance, ph *plans.Phase) *plans.Feature
 		ft.Hypothesis = decodeHypothesis(l.Scope, h)
 	}
 	if ft.Criteria = decodeRules(f.Blocks.OfType("criterion"), l.Scope, criterionDoc); len(ft.Criteria) == 0 {
-		l.Fail(f.Def, "feature-without-criterion", "Feature without criterion", `Nothing would decide whether the port helps. Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`)
+		l.Fail(f.Def, "feature-without-criterion", "Feature without criterion", `Nothing would decide whether the port helps. Add: ‹criterion "decode" { rule = "workload.tg.gain >= 0.05" }›.`)
 	}
 	all := plans.NamesOf(ft.Criteria)
 	switch v, ok := f.Value("accept"); {
@@ -109,7 +109,7 @@ func (l *loader) decodeFeature(i *eval.Instance, ph *plans.Phase) *plans.Feature
 func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
 	if f.Absent("choose") {
 		if !f.Absent("prefer") {
-			l.Fail(f.At("prefer"), "choice", "prefer without choose", "prefer picks among the alternatives of choose, but feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
+			l.Fail(f.At("prefer"), "choice", "prefer without choose", "prefer picks among the alternatives of choose, but feature %q has none. Remove prefer, or add ‹choose = { knob = [\"one\", \"other\"] }›.", ft.Name)
 		}
 		return nil
 	}
@@ -118,7 +118,7 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 		return nil // reported
 	}
 	if len(pairs) != 1 {
-		l.Fail(f.At("choose"), "choice", "choose takes one knob", `choose tries values of exactly one knob, but this names %d. Write choose = { knob = ["one", "other"] }; values that all alternatives share go into set.`, len(pairs))
+		l.Fail(f.At("choose"), "choice", "choose takes one knob", `choose tries values of exactly one knob, but this names %d. Write ‹choose = { knob = ["one", "other"] }›; values that all alternatives share go into set.`, len(pairs))
 		return nil
 	}
 	p := pairs[0]
@@ -140,7 +140,7 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 	}
 	elems, complete := eval.Elements(l.ValueAt(p), p.V)
 	if !complete {
-		l.Fail(p.At, "wrong-type", "Wrong type for choose", `choose takes a list of values to try, such as { %s = ["one", "other"] }, not %s.`, p.Key, lang.Describe(p.V))
+		l.Fail(p.At, "wrong-type", "Wrong type for choose", `choose takes a list of values to try, such as ‹{ %s = ["one", "other"] }›, not %s.`, p.Key, lang.Describe(p.V))
 	}
 	notes.chooseAt = map[string]hcl.Range{}
 	for _, e := range elems {
@@ -158,7 +158,7 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 		}
 	}
 	if n := len(c.Values); complete && (n < plans.LeastAlternatives || n > plans.MostAlternatives) {
-		l.Fail(p.At, "choice", "Wrong number of values in choose", "choose tries %d to %d values of a knob, but this names %d. For one value use set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, n, p.Key)
+		l.Fail(p.At, "choice", "Wrong number of values in choose", "choose tries %d to %d values of a knob, but this names %d. For one value use ‹set = { %s = \"value\" }›.", plans.LeastAlternatives, plans.MostAlternatives, n, p.Key)
 		return nil
 	}
 	if len(c.Values) == 0 {
@@ -316,7 +316,7 @@ func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
 		switch {
 		case !ok:
 		case times <= 1:
-			s.Fail(p.At, "invalid-expectation", "Kernels do not become faster", "%s is how many times as fast these kernels become: it must be greater than 1, not %v. For 1.5 times as fast, write %[1]s = 1.5.", p.Key, times)
+			s.Fail(p.At, "invalid-expectation", "Kernels do not become faster", "%s is how many times as fast these kernels become: it must be greater than 1, not %v. For 1.5 times as fast, write ‹%[1]s = 1.5›.", p.Key, times)
 		case h.Kernels == nil:
 			h.Kernels = map[string]float64{p.Key: times}
 		default:

@@ -96,7 +96,7 @@ func (l *loader) instanceName(i *eval.Instance, label string, name *hcl.Attribut
 	text = label
 	for _, key := range i.Keys {
 		if !keyForm.MatchString(key) {
-			l.Fail(i.Block.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier. Use keys of letters, digits and underscores, or set the block's name: name = \"%s_${…}\".", label, key, label)
+			l.Fail(i.Block.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier. Use keys of letters, digits and underscores, or set the block's name: ‹name = \"%s_${…}\"›.", label, key, label)
 			return "", false
 		}
 		text += "_" + key

@@ -59,7 +59,7 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 		}
 	}
 	if len(k.Values) == 0 {
-		l.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
+		l.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: ‹value "on" { env = { … } }›, and one for its default.`)
 	}
 	if k.Default != "" && len(k.Values) > 0 {
 		knobValue(l.Scope, k, k.Default, f.At("default"))
@@ -121,7 +121,7 @@ func (l *loader) decodeEvidence(b *hcl.Block, doc *lang.BlockDoc) (e plans.Evide
 		}
 	}
 	if f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
-		l.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], trace = ["family of kernels"], or observed = { … }.`, b.Type)
+		l.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: ‹log = ["*text of a log line*"]›, ‹trace = ["family of kernels"]›, or ‹observed = { … }›.`, b.Type)
 	}
 	return e
 }
@@ -149,7 +149,7 @@ func (l *loader) checkGlobs(f *eval.Body, name string) {
 		case expression.MatchString(s):
 			l.Fail(g.At, "evidence-proves-nothing", "Glob is a regular expression", "In a glob only * is special and matches any text, so %q is searched literally otherwise. Write %q.", s, "*"+strings.Trim(expressionParts.ReplaceAllString(s, "*"), "*")+"*")
 		case strings.Contains(s, "\n"):
-			l.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, but globs match one line at a time. Give each line its own glob; lines { any_of = [ … ] } takes any of several.", s)
+			l.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, but globs match one line at a time. Give each line its own glob.", s)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (l *loader) checkObserved() {
 		o, names, ok := plans.FindObserved(all, n.name)
 		if !ok {
 			slices.Sort(names)
-			l.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan has an observation %q.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
+			l.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan has an observation %q.%s To observe it, add to the engine: ‹observe %q { log = \"…\" }›.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
 			continue
 		}
 		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]

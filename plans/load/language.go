@@ -50,6 +50,17 @@ var fileDoc = &lang.BlockDoc{
 	},
 }
 
+// TopLevel is what may be at the top level of a plan, in the order of the manual.
+func TopLevel() (names []string) {
+	for _, a := range fileDoc.Attrs {
+		names = append(names, a.Name)
+	}
+	for _, b := range fileDoc.Blocks {
+		names = append(names, b.Type)
+	}
+	return append(names, lang.DynamicType)
+}
+
 // Describe is the whole language: the blocks of this package with the levels,
 // steps and engine kinds of reg in their places. The result may be changed.
 func Describe(reg *plans.Registry) *lang.BlockDoc {
@@ -65,4 +76,27 @@ func Describe(reg *plans.Registry) *lang.BlockDoc {
 // value is.
 func JSONSchema(reg *plans.Registry) ([]byte, error) {
 	return json.MarshalIndent(lang.JSONSchema(Describe(reg), "mxflow plan"), "", "  ")
+}
+
+// Names are the attributes whose value is a name, so that YAML needs no ${ } around it: of
+// a block, or of a type.
+func Names(reg *plans.Registry) map[string]bool {
+	names := map[string]bool{"iterator": true}
+	var walk func(d *lang.BlockDoc)
+	walk = func(d *lang.BlockDoc) {
+		for _, a := range d.Attrs {
+			switch a.Type {
+			case plans.Reference, plans.Refs, plans.TypeExpr:
+				names[a.Name] = true
+			}
+		}
+		for _, b := range d.Blocks {
+			walk(b)
+		}
+		for _, b := range d.Kinds {
+			walk(b)
+		}
+	}
+	walk(Describe(reg))
+	return names
 }

@@ -48,7 +48,7 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 		ph.Steps = append(ph.Steps, step)
 	}
 	if len(f.Blocks.OfType("feature")) > pb.written {
-		l.Fail(b.DefRange, "repetition", "Feature in dynamic", "A feature can be referred to before dynamic blocks are expanded. Repeat the feature itself: feature \"name\" { for_each = … }.")
+		l.Fail(b.DefRange, "repetition", "Feature in dynamic", "A feature can be referred to before dynamic blocks are expanded. Repeat the feature itself: ‹feature \"name\" { for_each = … }›.")
 	}
 	for _, i := range pb.features {
 		l.Within(i, func() {
@@ -61,7 +61,7 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 		ph.Gate = &plans.Gate{}
 		gf := l.Read(g, gateDoc, ph.Gate)
 		if ph.Gate.Rules = decodeRules(gf.Blocks, l.Scope, ruleDoc); len(gf.Blocks) == 0 {
-			l.Fail(g.DefRange, "gate-without-rules", "Gate without rules", `A gate without rules would always open. Add: rule "what must hold" { expr = "…" }.`)
+			l.Fail(g.DefRange, "gate-without-rules", "Gate without rules", `A gate without rules would always open. Add: ‹rule "what must hold" { expr = "…" }›.`)
 		}
 	}
 	if len(f.Blocks) == 0 && readable {
@@ -121,7 +121,7 @@ func decodeRules(blocks hcl.Blocks, s *eval.Scope, doc *lang.BlockDoc) (list []*
 			s.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name", "The name of a %s is a word or a one-line phrase of up to %d characters, without surrounding spaces.", b.Type, MaxRuleName)
 		}
 		if a := f.Attrs[attr]; a != nil && bare(s, a.Expr) {
-			s.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)
+			s.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: ‹%s = "…"›.`, attr)
 		} else if r.Expr = f.NeedText(attr, `a comparison in quotes, such as "chat.tg.gain >= 0.1".`); strings.TrimSpace(r.Expr) == "" {
 			r.Expr = ""
 		}

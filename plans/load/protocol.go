@@ -41,7 +41,7 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 			l.Fail(lb.LabelRanges[1], "invalid-name", "Level without a name", "A protocol has only one level %q, and it has no name. Remove %q.", kind, name)
 			continue
 		case schema.Label != "" && name == "":
-			l.Fail(lb.LabelRanges[0], "invalid-name", "Missing name", "A protocol can have several levels %q, so each has a name: level %[1]q \"accuracy\" { … }.", kind)
+			l.Fail(lb.LabelRanges[0], "invalid-name", "Missing name", "A protocol can have several levels %q, so each has a name: ‹level %[1]q \"accuracy\" { … }›.", kind)
 			continue
 		case schema.Label != "":
 			label = 1
@@ -66,7 +66,7 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 		}
 	}
 	if len(f.Blocks) == 0 {
-		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels", `A protocol lists the tests for a variant, in order. Add at least one: level "smoke" { … }.`)
+		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels", `A protocol lists the tests for a variant, in order. Add at least one: ‹level "smoke" { … }›.`)
 	}
 	add(l, b, &l.plan.Protocols, p)
 }

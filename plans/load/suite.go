@@ -32,7 +32,7 @@ func (l *loader) chooseSuite() {
 	l.plan.Suite = ""
 	hint := l.DidYouMean(name, l.Symbols.Of("suite").Order)
 	if hint == "" {
-		hint = " It declares none; add: suite \"" + name + "\" { workloads = [workload.name] }, on lines of its own, or leave --suite out."
+		hint = " It declares none; add: ‹suite \"" + name + "\" { workloads = [workload.name] }›, or leave --suite out."
 	}
 	l.Fail(l.Start(), "invalid-variable-value", "Unknown suite in --suite", "The plan declares no suite %q.%s", name, hint)
 }

@@ -24,7 +24,7 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 		}
 		pairs, ok := l.Pairs(l.ValueAt(p), p.V)
 		if !ok {
-			l.Fail(p.At, "wrong-type", "Wrong type for metrics", "Each workload takes a map of metrics, such as { tg = 57.85 }, not %s.", lang.Describe(p.V))
+			l.Fail(p.At, "wrong-type", "Wrong type for metrics", "Each workload takes a map of metrics, such as ‹{ tg = 57.85 }›, not %s.", lang.Describe(p.V))
 		}
 		t.Metrics[p.Key] = map[string]float64{}
 		for _, m := range pairs {

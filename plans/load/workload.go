@@ -104,7 +104,7 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 			}
 		}
 		if in.FirstPresent(plans.Objectives...) == "" {
-			l.Fail(b.DefRange, "empty-value", "Empty slo", `Without a limit every request is good. Give one, such as ttft = "300ms".`)
+			l.Fail(b.DefRange, "empty-value", "Empty slo", `Without a limit every request is good. Give one, such as ‹ttft = "300ms"›.`)
 		}
 	}
 	n := 1
@@ -215,7 +215,7 @@ func checkData(w *plans.Workload, f *eval.Body) {
 	}
 	switch {
 	case w.API == "completions" && d.Chat > 0:
-		f.Scope.Fail(f.Where("dataset"), "dataset", "Unusable dataset", "Line %d of the file can only be sent as a chat. Set api = \"chat\".", d.Chat)
+		f.Scope.Fail(f.Where("dataset"), "dataset", "Unusable dataset", "Line %d of the file can only be sent as a chat. Set ‹api = \"chat\"›.", d.Chat)
 	case f.Lacks("output_tokens") && w.OutputLengths == nil && d.Unanswered > 0:
 		f.Scope.Fail(f.Where("dataset"), "missing-attribute", "Missing output_tokens", "Line %d of the file does not give the answer's length. Set output_tokens, the default for such lines.", d.Unanswered)
 	}
@@ -233,7 +233,7 @@ const minDuration = time.Second
 
 func checkPace(w *plans.Workload, f *eval.Body) {
 	if w.Duration > 0 && w.Duration < minDuration {
-		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short", "A duration must be at least 1s, not %s. Set duration = \"30s\", or use requests instead.", w.Duration)
+		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short", "A duration must be at least 1s, not %s. Set ‹duration = \"30s\"›, or use requests instead.", w.Duration)
 	}
 	if f.FirstPresent("concurrency") != "" && w.Open() {
 		other := f.FirstPresent("rate", "arrival")
@@ -246,7 +246,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 	}
 	for _, c := range w.Concurrency {
 		if f.FirstPresent("requests") != "" && w.Requests < c {
-			f.Scope.Fail(f.At("requests"), "workload-contradiction", "Too few requests for the concurrency", "%d requests cannot keep %d in flight. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
+			f.Scope.Fail(f.At("requests"), "workload-contradiction", "Too few requests for the concurrency", "%d requests cannot keep %d in flight. Set ‹requests = %d› or more, or leave it out.", w.Requests, c, 4*c)
 			break
 		}
 	}
@@ -268,12 +268,12 @@ func checkPrompts(w *plans.Workload, f *eval.Body) {
 		noUse bool
 		why   string
 	}{
-		{"turns", completions && w.Turns > 1, "Completions have no conversations. Set api = \"chat\", or remove turns."},
-		{"system_tokens", completions && w.SystemTokens > 0, "Completions have no system prompt. Set api = \"chat\", or remove it; depth is text before each prompt."},
-		{"count_template", completions && !w.CountTemplate, "Completions have no chat template. Set api = \"chat\", or remove it."},
+		{"turns", completions && w.Turns > 1, "Completions have no conversations. Set ‹api = \"chat\"›, or remove turns."},
+		{"system_tokens", completions && w.SystemTokens > 0, "Completions have no system prompt. Set ‹api = \"chat\"›, or remove it; depth is text before each prompt."},
+		{"count_template", completions && !w.CountTemplate, "Completions have no chat template. Set ‹api = \"chat\"›, or remove it."},
 		{"system_tokens", w.Data != nil && !f.Absent("system_tokens"), "The dataset determines the prompts. Remove system_tokens, or the dataset."},
 		{"depth", w.Data != nil && !f.Absent("depth"), "The dataset determines the prompts. Remove depth, or the dataset."},
-		{"depth_cached", w.DepthCached && noContext, "There is no context to cache. Set depth = 4096, or another number of tokens, or remove it."},
+		{"depth_cached", w.DepthCached && noContext, "There is no context to cache. Set ‹depth = 4096›, or another number of tokens, or remove it."},
 	} {
 		if c.noUse {
 			f.Scope.Fail(f.At(c.name), "no-use-in-workload", "Argument has no effect", "%s", c.why)

@@ -36,7 +36,7 @@ func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, 
 	}
 	w := ns.Workloads[name]
 	if (m.Name == "goodput" || m.Name == "slo_attainment") && len(w.SLO) == 0 {
-		return nil, Wrong("not-measured", "Workload has no SLO", "%s counts requests within limits, and workload %q declares none. Add an slo block, such as slo { ttft = \"300ms\" }, on separate lines.", m.Name, w.Name)
+		return nil, Wrong("not-measured", "Workload has no SLO", "%s counts requests within limits, and workload %q declares none. Add an slo block, such as ‹slo { ttft = \"300ms\" }›.", m.Name, w.Name)
 	}
 	return ns.metric(in, cells[0].Address, m, rest)
 }
@@ -222,7 +222,7 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 	if o, _, ok := plans.FindObserved(e.Observed, m.Name); ok && o.Unit == m.Unit && InputType(o.Type) == plans.NumberInput {
 		return in, nil
 	}
-	return nil, Wrong("not-measured", "Not observed", "engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each argument on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
+	return nil, Wrong("not-measured", "Not observed", "engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the engine: ‹observe %q {\nlog = \"…\"\ntype = \"number\"\nunit = %q\n}›.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
 }
 
 // machine resolves gpu.<metric>…, host.<metric>… and engine.<metric>….
@@ -277,7 +277,7 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 	}
 	hint := lang.Suggest(path[1], plans.Names(ns.plan.Targets, func(t *plans.Target) string { return t.Name }))
 	if hint == "" {
-		hint = " The plan declares none. Declare numbers to beat in target \"name\" { … }."
+		hint = " The plan declares none. Declare numbers to beat in ‹target \"name\" { … }›."
 	}
 	return nil, Wrong("unknown-reference", "Unknown target", "There is no target %q.%s", path[1], hint)
 }
@@ -310,7 +310,7 @@ func (ns *Namespace) observed(in *plans.Input, rest []string) (*plans.Input, *Er
 	}
 	o, names, ok := plans.FindObserved(e.Observed, rest[0])
 	if !ok {
-		return nil, Wrong("unknown-reference", "Unknown observation", "No observation is called %q in engine.%s.%s.%s To observe it, add to the engine: observe %q { log = \"…\" }.", rest[0], e.Kind, e.Name, lang.Suggest(rest[0], names), rest[0])
+		return nil, Wrong("unknown-reference", "Unknown observation", "No observation is called %q in engine.%s.%s.%s To observe it, add to the engine: ‹observe %q { log = \"…\" }›.", rest[0], e.Kind, e.Name, lang.Suggest(rest[0], names), rest[0])
 	}
 	if ty := InputType(o.Type); ty != plans.NumberInput {
 		if len(rest) > 1 {

@@ -128,7 +128,7 @@ func (ns *Namespace) preference(f *plans.Feature, sc *Scope) hcl.Diagnostics {
 		}
 	}
 	if c.Prefer == "" {
-		return hcl.Diagnostics{Wrong("choice", "No metric to choose by", "No criterion in accept compares a metric that has a better direction with the parent, so the best of several passing alternatives is undefined. Add prefer, such as prefer = \"chat.tg\".").Diagnostic(c.Range, "", nil)}
+		return hcl.Diagnostics{Wrong("choice", "No metric to choose by", "No criterion in accept compares a metric that has a better direction with the parent, so the best of several passing alternatives is undefined. Add prefer, such as ‹prefer = \"chat.tg\"›.").Diagnostic(c.Range, "", nil)}
 	}
 	cond, err := ns.bounded(&plans.Bound{Address: c.Prefer + ".gain", Op: ">"}, sc)
 	if err != nil {

@@ -140,7 +140,7 @@ func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.
 		return nil, Wrong("unknown-reference", "Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], plans.Names(ns.plan.Features(), func(f *plans.Feature) string { return f.Name })))
 	}
 	if !ns.before(sc, f.Phase) {
-		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q is in phase %q, which this phase does not come after. Add after = [phase.%s], or move the rule to a later gate.", f.Name, f.Phase, f.Phase)
+		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q is in phase %q, which this phase does not come after. Add ‹after = [phase.%s]›, or move the rule to a later gate.", f.Name, f.Phase, f.Phase)
 	}
 	return ns.ofFeature(in, path[2:], f)
 }

@@ -161,7 +161,7 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 // step makes neither too few nor too many launches for rules to be decided.
 func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, launches int, engine string, rest []string) (*plans.Input, *Error) {
 	if launches < leastCompared || launches > mostCompared {
-		return nil, Wrong("undecidable-comparison", "Wrong number of launches for rules", "Rules need %d to %d launches per row, but step %q makes %d. Set launches = %d in it.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
+		return nil, Wrong("undecidable-comparison", "Wrong number of launches for rules", "Rules need %d to %d launches per row, but step %q makes %d. Set ‹launches = %d› in it.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
 	}
 	in.Feature = in.Row.Key()
 	sendable := ns.plan.Sendable(step)

@@ -14,6 +14,27 @@ type body struct {
 	node *Node
 	// hidden are the keys that an earlier PartialContent has taken.
 	hidden map[string]bool
+	// nav learns where blocks are, if this is a file's.
+	nav *Nav
+}
+
+// Nav tells HCL's writer in which block of a file a place is.
+type Nav struct{ blocks map[hcl.Range]string }
+
+// ContextString is the header of the block, in HCL; empty outside all.
+func (n *Nav) ContextString(offset int) string {
+	for at, header := range n.blocks {
+		if at.Start.Byte <= offset && offset < at.End.Byte {
+			return header
+		}
+	}
+	return ""
+}
+
+// File is the mapping as the body of a file.
+func (n *Node) File() (hcl.Body, *Nav) {
+	nav := &Nav{map[hcl.Range]string{}}
+	return &body{node: n, nav: nav}, nav
 }
 
 // Body is the mapping as the body of a file or block.
@@ -35,7 +56,7 @@ func (b *body) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostic
 // PartialContent takes what is in the schema.
 func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	content := &hcl.BodyContent{Attributes: hcl.Attributes{}, MissingItemRange: b.MissingItemRange()}
-	rest := &body{b.node, map[string]bool{}}
+	rest := &body{b.node, map[string]bool{}, b.nav}
 	for key := range b.hidden {
 		rest.hidden[key] = true
 	}
@@ -59,6 +80,15 @@ func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Bod
 			u := unpacking{header: header, typeAt: e.Key.Range}
 			u.unpack(e.Value, e.Key.Range, nil, nil)
 			content.Blocks, diags = append(content.Blocks, u.found...), append(diags, u.diags...)
+			for _, block := range u.found {
+				if b.nav != nil {
+					name := block.Type
+					for _, label := range slices.DeleteFunc(slices.Clone(block.Labels), func(l string) bool { return l == "" }) {
+						name += fmt.Sprintf(" %q", label)
+					}
+					b.nav.blocks[hcl.RangeOver(block.DefRange, block.Body.(*body).node.Range)] = name
+				}
+			}
 		}
 	}
 	for _, a := range schema.Attributes {

@@ -20,7 +20,7 @@ import (
 func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	q.Of = p
 	if p.Baseline == nil {
-		return fmt.Errorf("%s has no baseline, which is what is compared: add baseline { engine = …, protocol = … }", p.File)
+		return fmt.Errorf("%s has no baseline, which is what is compared: add a baseline with engine and protocol", p.File)
 	}
 	q.Kind, _ = kinds.Lookup(p.Engine(p.Baseline.Engine).Kind)
 	metric := q.Metric

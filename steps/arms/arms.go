@@ -57,7 +57,7 @@ type Question struct {
 func (q *Question) HCL() (string, error) {
 	base := q.Plan.Baseline
 	if base == nil {
-		return "", errors.New("the plan has no baseline: add baseline { engine = …, protocol = … }")
+		return "", errors.New("the plan has no baseline: add a baseline with engine and protocol")
 	}
 	w := &Writer{}
 	w.Line("baseline {\nengine = engine.%s\nprotocol = protocol.%s", base.Engine, base.Protocol)
@@ -79,7 +79,7 @@ func (q *Question) HCL() (string, error) {
 		w.Line("\nvalue %s {", HCL(a.Name))
 		w.Table("env", a.Env)
 		if a.Image != "" && len(q.Plan.Engine(base.Engine).Parts["docker"]) == 0 {
-			return "", fmt.Errorf("engine.%s runs in no container of its own: give it docker { image = … }", base.Engine)
+			return "", fmt.Errorf("engine.%s runs in no container of its own: give it a docker block with an image", base.Engine)
 		}
 		w.Text("image", a.Image)
 		if a.Ref != "" || a.Pins != "" {
@@ -168,7 +168,7 @@ func SourceOf(p *plans.Plan, name string) (*variant.SourceConfig, error) {
 	}
 	switch {
 	case len(names) == 0:
-		return nil, fmt.Errorf("engine.%s is not built from a source: add source \"NAME\" { repo = …, ref = …, build = … } to it", p.Baseline.Engine)
+		return nil, fmt.Errorf("engine.%s is not built from a source: add a source block with repo, ref and build to it", p.Baseline.Engine)
 	case len(found) == 0:
 		return nil, fmt.Errorf("engine.%s has no source %q, only %s", p.Baseline.Engine, name, strings.Join(names, ", "))
 	case len(found) > 1:
@@ -181,7 +181,7 @@ func SourceOf(p *plans.Plan, name string) (*variant.SourceConfig, error) {
 func PinnedBy(p *plans.Plan, name string) (*variant.SourceConfig, error) {
 	of, err := SourceOf(p, name)
 	if err == nil && !strings.Contains(fmt.Sprint(of.Build), PinsVariable) {
-		err = fmt.Errorf("the build of source %q installs no pins: let it read the file $%s, as in build = [[\"sh\", \"-c\", \"uv pip install -r $%s\"]]", of.Name, PinsVariable, PinsVariable)
+		err = fmt.Errorf("the build of source %q installs no pins: let it read the file $%s, as uv pip install -r $%s does", of.Name, PinsVariable, PinsVariable)
 	}
 	return of, err
 }

@@ -87,7 +87,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 		return failed("engine", "start", "it is an endpoint, not started by mxflow, so the state of its caches is unknown: remove the caches block")
 	}
 	if (spec.Exec != nil || spec.Compose != nil) && (c.Dir == "" || c.Mount == "") {
-		return failed("engine", "start", "the container is already running or comes from a compose file, so mxflow mounts nothing into it: add caches { dir = …, mount = … } with a mounted folder and where the container sees it")
+		return failed("engine", "start", "the container is already running or comes from a compose file, so mxflow mounts nothing into it: add a caches block whose dir is a mounted folder, and whose mount is where the container sees it")
 	}
 	base := l.stateFolder("caches")
 	if c.Dir != "" {

@@ -58,7 +58,7 @@ func (st *Started) Execute(ctx context.Context, c *variant.Command) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-limit.C:
-			err = st.unfinished("it was stopped after its time limit of %s; if it needs longer, set run { timeout = … }", c.Timeout)
+			err = st.unfinished("it was stopped after its time limit of %s; if it needs longer, set timeout in its run block", c.Timeout)
 		case <-look.C:
 			if info, unread := os.Stat(out); unread == nil && info.Size() > variant.MaxOutput {
 				err = st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; log to standard error instead", variant.MaxOutput>>20)

@@ -63,7 +63,7 @@ func basisOf(v *variant.Variant, doc *machine.Document) (*limit.Basis, error) {
 	case doc.Model != nil && doc.Model.Config != nil:
 		text, basis.Source = doc.Model.Config, doc.Model.Path
 	default:
-		return nil, errors.New("found no config.json of its model; set metadata { model_config = \"config.json\" }")
+		return nil, errors.New("found no config.json of its model; name it as model_config in the metadata block")
 	}
 	var err error
 	basis.Model, err = limit.Read(text)

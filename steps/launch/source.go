@@ -20,7 +20,7 @@ import (
 // with the paths filled in. The error is an *engine.Failure, or the context's.
 func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
 	if v.Spec.Sources == nil && unresolvedMark(v.Spec) != "" {
-		return v, failed("engine", "start", "its command or folder contains %s, but neither the engine nor a knob value has a source block: add source \"…\" { repo = …, ref = … }", unresolvedMark(v.Spec))
+		return v, failed("engine", "start", "its command or folder contains %s, but neither the engine nor a knob value has a source block: add one with repo and ref", unresolvedMark(v.Spec))
 	}
 	if v.Spec.Sources == nil && v.Spec.Caches == nil && len(v.Spec.Trees) == 0 {
 		return v, nil

@@ -144,7 +144,7 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 		c.Invalid = taken.Invalid
 	}
 	if _, refused := errors.AsType[*openai.StatusError](err); refused {
-		return fmt.Errorf("%w; if it refuses ignore_eos, set ignore_eos = false in workloads", err)
+		return fmt.Errorf("%w; if it refuses ignore_eos, turn ignore_eos off in workloads", err)
 	}
 	return err
 }

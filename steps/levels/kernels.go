@@ -289,7 +289,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 				against = append(against, factOf(e, code.Of("kernels.only_configured",
 					"{subject} = {value:q}: {glob:q} is in the log only before the first request (line "+
 						"{line_no}: {line}): configured, not proven; name something that the engine logs or counts "+
-						"while it answers, or accept it with at_start = true"),
+						"while it answers, or accept it with at_start"),
 					at...))
 			}
 		}
@@ -359,7 +359,7 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 					against = append(against, factOf(e, code.Of("kernels.observed_asked",
 						"{subject} = {value:q}: {name} is {is} by a line from before the first request ({from}): "+
 							"configured, not proven; name something that the engine logs or counts while it answers, "+
-							"or accept it with at_start = true"),
+							"or accept it with at_start"),
 						name, is, from))
 				default:
 					proofs = append(proofs, factOf(e, code.Of("kernels.observed",

@@ -70,7 +70,7 @@ var Schema = plans.Schema{
 			seen[n] = true
 		}
 		if len(c.Concurrency) == 0 {
-			errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "empty-value", Summary: "Empty concurrency", Detail: "Nothing would be profiled. Write concurrency = [1]."})
+			errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "empty-value", Summary: "Empty concurrency", Detail: "Nothing would be profiled. Write ‹concurrency = [1]›."})
 		}
 		if c.Timeout <= 0 {
 			errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "Without a limit, a hanging profiler would block the level forever. Write more than 0, such as \"10m\"."})
@@ -92,7 +92,7 @@ var Schema = plans.Schema{
 		}
 		switch {
 		case !p.Any():
-			return refuse(`%s is of kind %q, which takes no profile of itself. Add profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] } to it, or remove the level.`, name, e.Kind)
+			return refuse(`%s is of kind %q, which takes no profile of itself. Add ‹profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] }› to it, or remove the level.`, name, e.Kind)
 		case how == "endpoint":
 			return refuse("%s is an endpoint, where its profiler's files cannot be found. Launch it as a process or in a container, or remove the level.", name)
 		case how != "process" && len(p.Wrap) > 0:

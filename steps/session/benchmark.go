@@ -34,7 +34,7 @@ var BenchmarkSchema = plans.Schema{
 		w, listed := b.Attrs["workloads"].([]any)
 		switch {
 		case listed && len(w) == 0:
-			return []plans.AttrError{{Attr: "workloads", Code: "empty-value", Summary: "Nothing to measure", Detail: "Name at least one workload, as in workloads = [workload.chat]."}}
+			return []plans.AttrError{{Attr: "workloads", Code: "empty-value", Summary: "Nothing to measure", Detail: "Name at least one workload, as in ‹workloads = [workload.chat]›."}}
 		case listed && b.Attrs["suite"] != nil:
 			return []plans.AttrError{{Attr: "suite", Code: "workload-contradiction", Summary: "Conflicting arguments", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite overrides either."}}
 		}

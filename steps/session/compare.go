@@ -45,7 +45,7 @@ var CompareSchema = plans.Schema{
 
 func checkCompare(_ *plans.Block, c compareConfig) (errs []plans.AttrError) {
 	if len(c.Engines) < 2 {
-		errs = append(errs, plans.AttrError{Attr: "engines", Code: "comparison-of-engines", Summary: "Nothing to compare", Detail: "Name at least two engines, as in engines = [engine.openai.vllm, engine.openai.llamacpp]."})
+		errs = append(errs, plans.AttrError{Attr: "engines", Code: "comparison-of-engines", Summary: "Nothing to compare", Detail: "Name at least two engines, as in ‹engines = [engine.openai.vllm, engine.openai.llamacpp]›."})
 	}
 	if !slices.Contains(c.Engines, c.Reference) {
 		errs = append(errs, plans.AttrError{Attr: "reference", Code: "comparison-of-engines", Summary: "Reference is not compared", Detail: fmt.Sprintf("Speed-ups are relative to a row of the table, but engine.%s is not one. Add it to engines, or name one of %s.", c.Reference, strings.Join(c.Engines, ", "))})
@@ -61,7 +61,7 @@ func checkCompare(_ *plans.Block, c compareConfig) (errs []plans.AttrError) {
 	servers := slices.ContainsFunc(c.Engines, func(key string) bool { return !strings.HasPrefix(key, "command.") })
 	switch {
 	case servers && len(c.Workloads) == 0:
-		errs = append(errs, plans.AttrError{Code: "comparison-of-engines", Summary: "Comparison sends nothing", Detail: "Set the workloads to send, as in workloads = [workload.chat]."})
+		errs = append(errs, plans.AttrError{Code: "comparison-of-engines", Summary: "Comparison sends nothing", Detail: "Set the workloads to send, as in ‹workloads = [workload.chat]›."})
 	case !servers && len(c.Workloads) > 0:
 		errs = append(errs, plans.AttrError{Attr: "workloads", Code: "command-is-no-server", Summary: "Workloads for a command", Detail: "All of these engines are commands, which bring their own work. Remove workloads."})
 	}

@@ -69,7 +69,7 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 		}
 	}
 	if c.MaxMemorySlope != nil && c.Sequential == 0 && c.Soak == 0 {
-		wrong("max_memory_slope", "Nothing shows a memory slope", "Memory is followed while the engine soaks, or in sequence: add soak = \"10m\" or sequential = 200, or remove max_memory_slope.")
+		wrong("max_memory_slope", "Nothing shows a memory slope", "Memory is followed while the engine soaks, or in sequence: add ‹soak = \"10m\"› or ‹sequential = 200›, or remove max_memory_slope.")
 	}
 	if c.RequestTimeout <= 0 || c.StallTimeout <= 0 {
 		wrong("", "Invalid time limit", "request_timeout and stall_timeout must be more than 0: without them a stuck request would never end the level.")

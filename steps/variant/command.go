@@ -279,7 +279,7 @@ func (c *Command) document(text []byte) (any, error) {
 	}
 	v, err := decodeJSON(trimmed)
 	if err != nil {
-		return nil, fmt.Errorf("its output is not JSON: %w; if it prints other lines too, send them to standard error, or read only its last line (output { format = %q })", err, formatLastLine)
+		return nil, fmt.Errorf("its output is not JSON: %w; if it prints other lines too, send them to standard error, or read only its last line (output block, format %q)", err, formatLastLine)
 	}
 	return v, nil
 }

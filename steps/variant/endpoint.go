@@ -38,7 +38,7 @@ var endpointSchema = plans.Schema{
 			}
 		}
 		if e.CAFile != "" && e.Insecure {
-			add("insecure", "endpoint-contradiction", "Certificate is not checked", "With insecure = true, ca_file is not used. Remove one of them.")
+			add("insecure", "endpoint-contradiction", "Certificate is not checked", "With ‹insecure = true›, ca_file is not used. Remove one of them.")
 		}
 		if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.Insecure) {
 			add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file and insecure are about https://, and this is plain http://. Correct the url, or remove them.")

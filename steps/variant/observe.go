@@ -39,7 +39,7 @@ observe "fallbacks" {
 			}
 			switch {
 			case len(sources) == 0:
-				wrong("", "unusable-observation", "Nothing to observe", "Name its source: log = \"expression\", path = \"/page\" or file = \"name\" with jq, or metric = \"name\".")
+				wrong("", "unusable-observation", "Nothing to observe", "Name its source: ‹log = \"expression\"›, ‹path = \"/page\"› or ‹file = \"name\"› with jq, or ‹metric = \"name\"›.")
 				return errs
 			case len(sources) > 1:
 				wrong(sources[1], "unusable-observation", "Two sources of one observation", "It has both %s and %s as source. Remove one of them, or make two observations.", sources[0], sources[1])
@@ -47,7 +47,7 @@ observe "fallbacks" {
 			}
 			switch json := c.Path != "" || c.File != ""; {
 			case json && c.JQ == "":
-				wrong(sources[0], "missing-attribute", "Missing jq", "A page or file holds many values: select one with jq, such as jq = \".version\".")
+				wrong(sources[0], "missing-attribute", "Missing jq", "A page or file holds many values: select one with jq, such as ‹jq = \".version\"›.")
 			case !json && c.JQ != "":
 				wrong("jq", "unusable-observation", "Argument does not apply", "jq extracts a value from JSON, so it needs path or file.")
 			case json:
@@ -71,7 +71,7 @@ observe "fallbacks" {
 			case c.Type == kinds.TypeCount:
 				wrong("type", "unusable-observation", "Count without a log", "count is the number of matching log lines. %s gives a number.", sources[0])
 			case c.Metric != "" && c.Type != kinds.TypeNumber:
-				wrong("type", "unusable-observation", "Metric is a number", "A Prometheus metric is a number: write type = \"number\".")
+				wrong("type", "unusable-observation", "Metric is a number", "A Prometheus metric is a number: write ‹type = \"number\"›.")
 			}
 			if len(c.Labels) > 0 && c.Metric == "" {
 				wrong("labels", "unusable-observation", "Argument does not apply", "labels choose a series of a Prometheus metric.")

@@ -95,7 +95,7 @@ var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
 	Check: func(b *plans.Block) []plans.AttrError {
 		wrong := checkSource(b)
 		if b.Attrs["state"] == "cold" && b.Attrs["tuning"] == "pinned" {
-			wrong = append(wrong, plans.AttrError{Attr: "tuning", Code: "invalid-value", Summary: "Nothing to pin", Detail: "Cold caches hold no choice of an earlier launch. Set state = \"warm\", or remove tuning."})
+			wrong = append(wrong, plans.AttrError{Attr: "tuning", Code: "invalid-value", Summary: "Nothing to pin", Detail: "Cold caches hold no choice of an earlier launch. Set ‹state = \"warm\"›, or remove tuning."})
 		}
 		return wrong
 	},
@@ -183,7 +183,7 @@ func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig, before ...*engine.
 		src.Timeout = int64(sourceTimeout)
 	}
 	if c.Repo == "" {
-		src.Problem = fmt.Sprintf("source %q has no repo, neither in a knob's value nor in the engine: add repo = \"…\" to one of them, or correct the name", c.Name)
+		src.Problem = fmt.Sprintf("source %q has no repo, neither in a knob's value nor in the engine: add one, or correct the name", c.Name)
 		return src
 	}
 	if src.Uses, src.Problem = uses(c, before); src.Problem != "" {

@@ -203,7 +203,7 @@ func (d *Dataset) enough(s Spec) error {
 	}
 	for _, r := range d.Rows {
 		if s.API != openai.Chat && (r.System != "" || len(r.Before) > 0 || len(r.Turns) > 1 && s.Turns > 1 || len(r.Extra) > 0) {
-			return fmt.Errorf(`%s:%d: a row with messages or tools can only be sent as a chat: set api = "chat"`, d.Name, r.Line)
+			return fmt.Errorf(`%s:%d: a row with messages or tools can only be sent as a chat: set api to "chat"`, d.Name, r.Line)
 		}
 	}
 	return nil

@@ -212,7 +212,7 @@ func (f *fitter) conversation(ctx context.Context, series string, index int) (Pr
 	}
 	if own < 1 {
 		return Prompt{}, fmt.Errorf("%d tokens are too few: the template alone has %d. "+
-			"Raise prompt_tokens, or set count_template = false", asked, f.added)
+			"Raise prompt_tokens, or turn count_template off", asked, f.added)
 	}
 	p := Prompt{
 		System: f.system, Tokens: asked, ContextTokens: f.systemTokens + spec.Depth,

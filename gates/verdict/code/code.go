@@ -212,7 +212,7 @@ var (
 	// test. Values: names, and as many values and other_values; knobs.
 	DiffersUntested = Of("observation.apart",
 		"{subject} and {other} differ in something the plan does not declare: {apart}.{knobs? If knob {knobs} is "+
-			"meant to change it, add changes = [{quoted}] there; otherwise make both the same.}")
+			"meant to change it, add {quoted} to its changes; otherwise make both the same.}")
 
 	// TreeMoved: the working tree at Subject changed between two launches. Values: one,
 	// other, and those of what changed.
@@ -377,8 +377,7 @@ var (
 	StressUnended = Of("stress.unended",
 		"{subject}: {answers} of {of|answer|answers} ended without a finish reason, shorter than requested")
 	StressGarbage = Of("stress.garbage",
-		"{subject}: {answers} of {of|answer|answers} are not readable text; with random weights, set coherence = "+
-			`"off"`)
+		"{subject}: {answers} of {of|answer|answers} are not readable text; with random weights, turn coherence off")
 	// MemorySlope is within the limit, or has none.
 	MemorySlope = Of("stress.memory_slope",
 		"{subject}: memory grew by {slope} per 1000 requests (95% interval {within}){limit?, limit {limit}}")

@@ -54,7 +54,7 @@ func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 		}
 	}
 	if own == nil {
-		return nil, nil, fmt.Errorf("%s has no profile on record: add level \"profile\" {} to its protocol and apply", strings.TrimSuffix(node, ".qualify"))
+		return nil, nil, fmt.Errorf("%s has no profile on record: add a level profile to its protocol and apply", strings.TrimSuffix(node, ".qualify"))
 	}
 	if feature == "" {
 		return own, nil, nil

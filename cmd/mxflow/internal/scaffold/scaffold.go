@@ -21,6 +21,9 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/yamlbody"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // Agent writes a coding agent's instructions for working with a plan into a folder. If
@@ -47,6 +50,9 @@ func Agent(dir string) (names []string, err error) {
 	return names, nil
 }
 
+// YAMLSchema is the line by which editors complete and check a plan in YAML.
+const YAMLSchema = "# yaml-language-server: $schema=mxflow.schema.json"
+
 // Kinds are the engine kinds with a starter plan.
 func Kinds() (names []string) {
 	for _, k := range kinds.All() {
@@ -57,24 +63,33 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Plan writes the starter plan for a kind of engine into a folder, and returns its path.
-func Plan(kind, dir string) (path string, err error) {
+// Plan writes the starter plan for a kind of engine into a folder, in HCL or YAML, and
+// returns its path.
+func Plan(kind, dir string, yaml bool) (path string, err error) {
 	k, known := kinds.Lookup(kind)
 	if !known || !scaffolded(k) {
 		return "", fmt.Errorf("--kind %s: no such kind. Choose from: %s", kind, strings.Join(Kinds(), ", "))
 	}
 	if lang.IsSource(dir) {
-		return "", fmt.Errorf("%s looks like a plan, but init takes the folder for plan.hcl: mxflow init %s", dir, filepath.Dir(dir))
+		return "", fmt.Errorf("%s looks like a plan, but init takes the folder for it: mxflow init %s", dir, filepath.Dir(dir))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
 	path = filepath.Join(dir, "plan.hcl")
 	plan, err := text(k)
+	if plan = hclwrite.Format(plan); yaml && err == nil {
+		names := load.Names(steps.Registry())
+		path = filepath.Join(dir, "plan.yaml")
+		plan, err = yamlbody.FromHCL(plan, func(attr string) bool { return names[attr] })
+		if err == nil {
+			plan, err = yamlbody.Format(append([]byte(YAMLSchema+"\n"), plan...), load.TopLevel())
+		}
+	}
 	if err != nil {
 		return "", err
 	}
-	switch err := files.Create(path, hclwrite.Format(plan)); {
+	switch err := files.Create(path, plan); {
 	case errors.Is(err, fs.ErrExist):
 		return "", fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or remove it first", path)
 	case err != nil:

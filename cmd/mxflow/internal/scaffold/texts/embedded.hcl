@@ -37,7 +37,7 @@ knob "kv_cache" {
   }
 }
 
-# What is sent. Lists make cells: output_tokens = [16, 32] would be measured as
+# What is sent. Lists make cells: [16, 32] as output_tokens would be measured as
 # chat.o16 and chat.o32.
 workload "chat" {
   prompt_tokens = 48
