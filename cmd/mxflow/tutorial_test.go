@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/yamlbody"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -32,6 +33,42 @@ func TestTutorials(t *testing.T) {
 		if status := run(t.Context(), []string{"plan", path}, &out, &out); status != 0 || !strings.Contains(out.String(), launches) {
 			t.Errorf("%s: plan exits %d and says:\n%s", page, status, out.String())
 		}
+	}
+}
+
+// inBoth is a block in HCL of the tutorial, with what follows it.
+var inBoth = regexp.MustCompile("(?s)```hcl\n(.*?)```\n(\n<details><summary>In YAML</summary>\n\n```yaml\n.*?```\n\n</details>\n)?")
+
+// TestTutorialInYAML: each block of the tutorial is there in both syntaxes, and those in YAML
+// are the same plan. -update writes them.
+func TestTutorialInYAML(t *testing.T) {
+	const path = "../../docs/tutorial.md"
+	names, page := load.Names(steps.Registry()), content(t, path)
+	want := inBoth.ReplaceAllStringFunc(page, func(block string) string {
+		hcl := inBoth.FindStringSubmatch(block)[1]
+		text, err := yamlbody.FromHCL([]byte(hcl), func(attr string) bool { return names[attr] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "```hcl\n" + hcl + "```\n\n<details><summary>In YAML</summary>\n\n```yaml\n" + string(text) + "```\n\n</details>\n"
+	})
+	if page != want && *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if page != want {
+		t.Errorf("%s has other blocks in YAML (go test ./cmd/mxflow -run TestTutorialInYAML -update writes them)", path)
+	}
+	plan := func(syntax, name string) string {
+		text := strings.Join(blocks(t, "tutorial.md", syntax), "\n")
+		res := load.Bytes(name, []byte(text), steps.Registry(), load.Options{})
+		if len(res.Diagnostics) > 0 {
+			t.Fatalf("%s: %v", name, res.Diagnostics)
+		}
+		return res.Plan.Digest()
+	}
+	if plan("hcl", "plan.hcl") != plan("yaml", "plan.yaml") {
+		t.Error("the plan in YAML is another one")
 	}
 }
 
