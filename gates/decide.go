@@ -34,7 +34,11 @@ func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
 	if ev == nil {
 		ev = &Evidence{}
 	}
-	d := &decider{rules: rules, ev: ev, settings: s, shares: shares(rules, s.Alternatives)}
+	return decide(rules, ev, s, shares(rules, s.Alternatives))
+}
+
+func decide(rules []*plans.Rule, ev *Evidence, s Settings, by map[*plans.Compare]share) []verdict.Rule {
+	d := &decider{rules: rules, ev: ev, settings: s, shares: by}
 	out := make([]verdict.Rule, len(rules))
 	for i, rule := range rules {
 		out[i] = d.rule(rule)
@@ -312,16 +316,41 @@ const (
 
 // Claimed holds a hypothesis against what was measured: the rule is its claim as Load
 // compiled it. It decides nothing else, so it takes no part of the criteria's error
-// budget. The hypothesis of the best of several alternatives has one chance per
-// alternative to be confirmed by luck.
-func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule) {
-	decided = Decide([]*plans.Rule{rule}, ev, s)[0]
+// budget; but what a criterion compares too is tested at the criterion's levels, or the
+// same launches would have two bounds. The hypothesis of the best of several alternatives
+// has one chance per alternative to be confirmed by luck. What was not measured refutes
+// nothing.
+func Claimed(rule *plans.Rule, criteria []*plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule) {
+	if ev == nil {
+		ev = &Evidence{}
+	}
+	by, beside := shares([]*plans.Rule{rule}, s.Alternatives), shares(criteria, s.Alternatives)
+	for _, claim := range rule.Compares() {
+		for _, criterion := range criteria {
+			for _, c := range criterion.Compares() {
+				if sameQuestion(claim, c) {
+					by[claim] = beside[c]
+				}
+			}
+		}
+	}
+	decided = decide([]*plans.Rule{rule}, ev, s, by)[0]
 	decided.Role, decided.Decides = verdict.RoleHypothesis, false
-	switch decided.Verdict {
-	case verdict.Pass:
+	switch {
+	case decided.Verdict == verdict.Pass:
 		return Confirmed, decided
-	case verdict.Fail:
+	case decided.Verdict == verdict.Fail && len(decided.Comparisons) > 0:
 		return Refuted, decided
 	}
 	return Unsettled, decided
+}
+
+// sameQuestion reports whether two comparisons ask the same of the same launches, whatever
+// their thresholds.
+func sameQuestion(a, b *plans.Compare) bool {
+	if a.Metric == nil || b.Metric == nil || a.AtLeast != b.AtLeast || a.Form != b.Form {
+		return false
+	}
+	x, y := a.Metric.Quantity(), b.Metric.Quantity()
+	return x.Feature == y.Feature && x.LaunchAddress() == y.LaunchAddress() && x.Stat == y.Stat && x.Against == y.Against
 }

@@ -41,7 +41,7 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	}
 	criteria(v.Plan, f, all, out)
 	out.Verdict = JoinVerdicts(out.Kind, out.Levels, out.Rules)
-	if len(decisive(f)) == 0 {
+	if len(Decisive(f)) == 0 {
 		out.Notes = append(out.Notes, verdict.Say("feature.no_criterion", "no criterion decides this feature"))
 	}
 	v.withholdRelaxed(runtime.FeatureID(f.Name), out, out.Evidence)
@@ -317,7 +317,7 @@ func claimed(v *View, f *plans.Feature, all *gates.Evidence, rests *ledger.Decis
 	out := &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: gates.Measured(h.Probe, all)}
 	settings := GateSettings(v.Plan)
 	settings.Alternatives = len(f.Alternatives)
-	outcome, rule := gates.Claimed(h.Probe, all, settings)
+	outcome, rule := gates.Claimed(h.Probe, Decisive(f), all, settings)
 	out.Outcome, out.Test = outcome, &rule
 	out.PostHoc = postHoc(v, f, rests)
 	return out

@@ -24,7 +24,7 @@ func Goals(p *plans.Plan) map[string]ledger.Goal {
 		var passes []ledger.Compare
 		for _, f := range ph.Features {
 			for _, candidate := range slices.Concat(runtime.Candidates(f), f.Confirm) {
-				goal := goalOf(Settings(p, candidate), decisive(candidate))
+				goal := goalOf(Settings(p, candidate), Decisive(candidate))
 				if f.Choose != nil {
 					goal.Prefer = f.Choose.Prefer
 				}
@@ -331,7 +331,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		return verdict.Reason{}, err
 	}
 	all := &gates.Evidence{Features: map[string]*gates.Feature{seen.Feature: read}}
-	own := gates.Decide(decisive(m.Feature), all, Settings(v.Plan, m.Feature))
+	own := gates.Decide(Decisive(m.Feature), all, Settings(v.Plan, m.Feature))
 	if why := relaxed(runtime.FeatureID(m.Feature.Name)); !why.IsZero() && m.mayPass(own, launches) {
 		return why, nil
 	}

@@ -189,7 +189,7 @@ func openRules(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked [
 		asked = append(asked, decided...)
 		return slices.Contains(gates.Open(decided), name)
 	}
-	if ask(decisive(f), Settings(v.Plan, f)) {
+	if ask(Decisive(f), Settings(v.Plan, f)) {
 		return true, asked, nil
 	}
 	if f.Engine != "" {

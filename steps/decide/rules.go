@@ -56,8 +56,8 @@ func RuleName(f *plans.Feature) string {
 	return f.Name
 }
 
-// decisive are the criteria that admit a feature.
-func decisive(f *plans.Feature) (rules []*plans.Rule) {
+// Decisive are the criteria that admit a feature.
+func Decisive(f *plans.Feature) (rules []*plans.Rule) {
 	for _, r := range f.Criteria {
 		if slices.Contains(f.Accept, r.Name) {
 			rules = append(rules, r)

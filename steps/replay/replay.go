@@ -363,7 +363,7 @@ func (r *Replay) hypothesis(out *Replayed, d store.Decided, rules replayRules) {
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
 		return
 	}
-	outcome, rule := gates.Claimed(f.Hypothesis.Probe, rules.parts[rules.shownPart(d)].evidence, decide.RecordedSettings(d.Statistics))
+	outcome, rule := gates.Claimed(f.Hypothesis.Probe, decide.Decisive(f), rules.parts[rules.shownPart(d)].evidence, decide.RecordedSettings(d.Statistics))
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}

@@ -41,12 +41,12 @@ type Request struct {
 	// Sampling is by the names of a workload's attributes, of Sampled.
 	Sampling  map[string]*float64
 	Coherence string
-	EOS                        bool
-	SLO                        map[string]string
-	MaxLag                     time.Duration
-	KeyEnv                     string
-	JSON                       bool
-	Format                     string
+	EOS       bool
+	SLO       map[string]string
+	MaxLag    time.Duration
+	KeyEnv    string
+	JSON      bool
+	Format    string
 
 	limits map[string]time.Duration // of SLO
 	exit   int
