@@ -93,7 +93,7 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 		}
 		t.Beside = append(t.Beside, by)
 	}
-	foresee(t, q.scale, design)
+	foresee(t, c.Metric.Row, q.scale, design)
 	return t, nil
 }
 
@@ -141,7 +141,7 @@ func (d *decider) question(c *plans.Compare, own, base sample) (q question, err 
 // foresee adds to a test that has not passed the estimate that would have, and to an
 // undecided one how many launches likely decide it, taking the estimate and standard
 // deviation of the last look as the true ones.
-func foresee(t *verdict.Test, sc scale, d stats.Design) {
+func foresee(t *verdict.Test, row *plans.Row, sc scale, d stats.Design) {
 	if len(t.Looks) == 0 || t.Stop == verdict.StopPass {
 		return
 	}
@@ -177,7 +177,11 @@ func foresee(t *verdict.Test, sc scale, d stats.Design) {
 	case n <= most:
 		t.Beside = append(t.Beside, a.say(code.Settles, chance, apart, spread, verdict.Int("more", n-l.N)))
 	default:
-		t.Beside = append(t.Beside, a.say(code.Settles, chance, apart, spread, verdict.Int("most", most)))
+		limit := []verdict.Arg{chance, apart, spread, verdict.Int("most", most)}
+		if row != nil && *row != plans.BaselineRow { // its step says how many launches it makes
+			limit = append(limit, verdict.Text("step", row.Step))
+		}
+		t.Beside = append(t.Beside, a.say(code.Settles, limit...))
 	}
 }
 

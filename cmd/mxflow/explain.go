@@ -17,7 +17,7 @@ func newExplainCommand(a *app) *cobra.Command {
 interim test with its bounds, what would have changed the verdict, and how many
 more launches would probably settle what is open. Nothing is started.
 
-Name a gate by its phase and a feature by its name; 'spec[short]' is one of the
+Name a gate by its phase, and a feature or step by its name; 'spec[short]' is one of the
 values that feature spec chose from. --attempt selects an earlier decision.`,
 		Example: `  mxflow explain cutlass plan.hcl
   mxflow explain feature.cutlass_grouped_gemm --attempt 1`,

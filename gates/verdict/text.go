@@ -19,12 +19,27 @@ func (r Reason) String() string {
 	}
 	text, whole := r.text()
 	if !whole {
-		text += After(r.Causes)
+		text += After(distinct(r.Causes))
 	}
 	if with := swap.Load(); with != nil {
 		return (*with)(r.Kind, text)
 	}
 	return text
+}
+
+// distinct are causes without those that say of another request what one before says.
+func distinct(causes []Reason) (kept []Reason) {
+	plain := func(r Reason) Reason {
+		r.Values = maps.Clone(r.Values)
+		delete(r.Values, "request")
+		return r
+	}
+	for _, c := range causes {
+		if !slices.ContainsFunc(kept, func(k Reason) bool { return plain(k).Equal(plain(c)) }) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 // Swap passes every sentence made from now on through a function, until restore is
@@ -177,7 +192,7 @@ func (r Reason) value(name string) Value {
 	case "verdict":
 		return Value{Text: string(r.Verdict)}
 	case "causes":
-		return Value{Text: Semicolons(r.Causes)}
+		return Value{Text: Semicolons(distinct(r.Causes))}
 	case "cause":
 		if len(r.Causes) > 0 {
 			return Value{Text: string(r.Causes[0].Kind)}

@@ -51,8 +51,8 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 				b = b.As(code.Of("next.launches",
 					"{subject}: launches differ by {spread:2}, and the estimate is {gap:2} from the threshold. "+
 						"About {launches|launch|launches}{against? per arm} would probably decide it{more? ({more} "+
-						"more)}{most?, and the plan makes at most {most}: allow more in the benchmark level or the "+
-						"decision block}. Launches that differ less decide sooner: locked clocks, no other load, "+
+						"more)}{most?, and {step?step {step}}{step!the plan} makes at most {most}: allow more in "+
+						"{step?its launches}{step!the benchmark level or the decision block}}. Launches that differ less decide sooner: locked clocks, no other load, "+
 						"longer or more requests"))
 			case code.SettlesNever.Kind:
 				b = b.As(code.Of("next.spread",

@@ -182,6 +182,10 @@ func resolving(n verdict.Noise, d stats.Design) func(launches int) float64 {
 	}
 }
 
+// mostClear is how far beyond a threshold an effect may have to lie for two launches to be
+// worth a word: more than eleven times as fast is no forecast.
+const mostClear = 10
+
 // resolution is what least to most launches per arm can show by recorded noise. Equal
 // launches do not show everything: the test assumes at least rounding.
 func resolution(n verdict.Noise, d stats.Design, least, most int) verdict.Reason {
@@ -195,8 +199,8 @@ func resolution(n verdict.Noise, d stats.Design, least, most int) verdict.Reason
 		verdict.Int("few", few), share("with_few", resolves(few)), verdict.Int("many", most), share("with_many", resolves(most)),
 		share("differ", math.Expm1(n.SD)), share("differ_bound", math.Expm1(n.SD*stats.NoiseBound(n.DF))),
 	}
-	if least <= stats.Clear {
-		args = append(args, share("clear", resolves(stats.Clear)))
+	if clear := resolves(stats.Clear); least <= stats.Clear && clear <= mostClear {
+		args = append(args, share("clear", clear))
 	}
 	return verdict.Say("forecast.resolves",
 		"{subject}: {few} launches per arm resolve {with_few:rough}, {many} resolve {with_many:rough}{clear?, 2 "+

@@ -309,11 +309,12 @@ var (
 	// Settles: this many launches would likely settle it; SettlesNever: not even the
 	// plan's maximum would. Values: launches, against; gap, the estimate's distance from
 	// the threshold, and spread, the standard deviation of launches; chance, and more or
-	// most, those that the plan makes if it needs others.
+	// most, those that the plan makes if it needs others, or its step that measures rows.
 	Settles = Of("beside.settles",
 		"about {launches|launch|launches}{against? per arm} would probably settle it ({chance} chance, if "+
-			"estimate and variance hold){more?, {more} more}{most?; the plan makes at most {most}. Continuing "+
-			"needs a larger max in its decision block, declared before the first launch}")
+			"estimate and variance hold){more?, {more} more}{most?; {step?step {step}}{step!the plan} makes at most "+
+			"{most}. Continuing needs {step?more launches in it}{step!a larger max in its decision block}, declared "+
+			"before the first launch}")
 	SettlesNever = Of("beside.settles_never",
 		"even {launches|launch|launches}{against? per arm}, the most that a plan can make, would probably not "+
 			"settle it: the effect is too close to the threshold for this launch-to-launch variance. Reduce the "+

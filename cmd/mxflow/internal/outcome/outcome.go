@@ -262,6 +262,25 @@ func undecided(res *apply.Result) string {
 	return ""
 }
 
+// shortName is how a command names a node: a phase or feature by its name, unless both have
+// it.
+func shortName(n *runtime.Node, rows []*runtime.State) string {
+	name := cmp.Or(n.Feature, n.ID)
+	if runtime.Waivable(n.Kind) {
+		name = n.Phase
+	}
+	same := 0
+	for _, r := range rows {
+		if r.Node.ID == runtime.PhaseID(name) || r.Node.ID == runtime.FeatureID(name) {
+			same++
+		}
+	}
+	if same > 1 {
+		return n.ID
+	}
+	return name
+}
+
 // next prints at most two commands: what explains the first node that did not pass, and where
 // the rest is.
 func next(on table.Screen, res *apply.Result, plan string) {
@@ -279,10 +298,7 @@ func next(on table.Screen, res *apply.Result, plan string) {
 	})
 	if i >= 0 && list[0][0] != "apply" {
 		n := res.Summary.Rows[i].Node
-		name := cmp.Or(n.Feature, n.ID)
-		if runtime.Waivable(n.Kind) {
-			name = n.Phase
-		}
+		name := shortName(n, res.Summary.Rows)
 		if res.Summary.Rows[i].Recorded {
 			list[0] = [2]string{"apply --rerun " + name, "measures it again"}
 		}

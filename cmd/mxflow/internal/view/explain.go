@@ -316,7 +316,11 @@ func conclusions(t *verdict.Test) (lines []string) {
 	switch {
 	case t.Form == verdict.Exact:
 	case len(t.Looks) == 0:
-		lines = append(lines, fmt.Sprintf("Still open: %d against %s recorded, first look not reached.", len(t.Values), verdict.Launches(len(t.Base))))
+		recorded := verdict.Launches(len(t.Values))
+		if t.Against != "" {
+			recorded = fmt.Sprintf("%d against %s", len(t.Values), verdict.Launches(len(t.Base)))
+		}
+		lines = append(lines, fmt.Sprintf("Still open: %s recorded, first look not reached.", recorded))
 	case t.Stop == verdict.StopScreen:
 		lines = append(lines, "One launch per arm shows only what is far beyond the threshold; it is not a test of launch-to-launch variance.")
 	case t.Stop == verdict.StopFutile:

@@ -14,7 +14,7 @@ import (
 )
 
 // Node is the address of the node that a person names: the address itself, a phase for
-// its gate, or the name of a phase or a feature. Only decided or locked nodes match.
+// its gate, or the name of a phase, a feature or a step. Only decided or locked nodes match.
 func Node(st *store.Store, name string) (string, error) {
 	nodes := addresses(st)
 	if slices.Contains(nodes, name) {
@@ -24,6 +24,12 @@ func Node(st *store.Store, name string) (string, error) {
 	short := strings.TrimSuffix(name, ".gate")
 	for _, address := range []string{short, runtime.PhaseID(short), runtime.FeatureID(short)} {
 		if slices.Contains(nodes, address) && !slices.Contains(found, address) {
+			found = append(found, address)
+		}
+	}
+	for _, address := range nodes { // a step by its name, or as "compare frameworks"
+		_, step, is := strings.Cut(address, ".step.")
+		if _, own, _ := strings.Cut(step, "."); is && (own == name || step == strings.Replace(name, " ", ".", 1)) {
 			found = append(found, address)
 		}
 	}
