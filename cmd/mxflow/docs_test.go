@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -353,5 +354,46 @@ func TestMeasuringManual(t *testing.T) {
 	res := load.Bytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
 	if !res.OK() {
 		t.Errorf("%s\n%v", text, res.Diagnostics)
+	}
+}
+
+// TestDocsNameCommands: what a page has people type is there: each command, and each of its
+// flags.
+func TestDocsNameCommands(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../examples/*/*.md", "../../examples/*/plan.*"} {
+		found, _ := filepath.Glob(pattern)
+		pages = append(pages, found...)
+	}
+	root := newRootCommand(&app{})
+	typed := regexp.MustCompile("(?:`|^\\$ |^#   )mxflow ([^`\\n|>#]*)")
+	n := 0
+	for _, page := range pages {
+		for line := range strings.Lines(content(t, page)) {
+			if row := strings.Split(line, " | "); strings.HasSuffix(page, "CHANGELOG.md") && len(row) == 2 {
+				line = row[1] // instead of what went
+			}
+			for _, m := range typed.FindAllStringSubmatch(line, -1) {
+				words := strings.Fields(m[1])
+				if len(words) == 0 || words[0] == "=" || words[0] == "completion" { // an attribute; cobra's own command
+					continue
+				}
+				c, rest, err := root.Find(words)
+				if err != nil || c == root && !strings.HasPrefix(words[0], "-") {
+					t.Errorf("%s: there is no command %q", page, m[1])
+					continue
+				}
+				n++
+				for _, word := range rest {
+					name, is := strings.CutPrefix(strings.TrimRight(word, ",.;:)"), "--")
+					if name, _, _ = strings.Cut(name, "="); is && name != "" && name != "help" && name != "version" && c.Flag(name) == nil {
+						t.Errorf("%s: %s has no flag --%s", page, c.CommandPath(), name)
+					}
+				}
+			}
+		}
+	}
+	if n < 80 {
+		t.Errorf("only %d commands were found", n)
 	}
 }
