@@ -5,10 +5,12 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -45,6 +47,7 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.
 		c.protocols()
 	}
 	c.evidence()
+	c.targets()
 	if plan.Baseline == nil && len(plan.Phases) == 0 && len(plan.Engines) == 0 { // one of only engines is for engine check
 		c.warn(plan.Range, "nothing-to-decide", "Plan decides nothing", "It has neither a baseline nor a phase, so an apply measures nothing and passes nothing. mxflow init writes a plan to start from.")
 	}
@@ -82,6 +85,28 @@ func (c *check) protocols() {
 		}
 		if len(p.Levels) == 1 && c.plan.CommandEngine() == nil {
 			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs took effect. Add levels before the benchmark: ‹level \"smoke\" { … }› and ‹level \"kernels\" {}›.", p.Name)
+		}
+	}
+}
+
+// targets warns of a number to beat of which neither it nor a rule says for which cell of
+// its workload it is: it stays open, whatever is measured.
+func (c *check) targets() {
+	compared := map[string]bool{}
+	for _, r := range c.plan.Rules() {
+		for _, in := range r.Inputs() {
+			compared[in.Path] = true
+		}
+	}
+	for _, t := range c.plan.Targets {
+		for _, number := range slices.Sorted(maps.Keys(t.Measured)) {
+			cells := t.Measured[number]
+			if len(cells) < 2 || compared["target."+t.Name+"."+number] {
+				continue
+			}
+			workload, metric := measure.SplitAddress(number)
+			cell, _ := measure.SplitAddress(cells[0])
+			c.warn(t.Range, "target-of-several-cells", "Target of several cells", "%s has %d cells, and neither the target nor a rule says which one %s is for, so it stays open. Name the cell: ‹metrics = { %q = { %s = %v } }›.", workload, len(cells), metric, cell, metric, t.Metrics[workload][metric])
 		}
 	}
 }
