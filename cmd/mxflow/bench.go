@@ -26,7 +26,7 @@ Every prompt starts with a unique prefix, so prefix caches miss. If some hit
 anyway, the client lagged, or the concurrency was never reached, the result is
 invalid (exit status 2; 3 if only this machine is the cause).`,
 		Example: `  mxflow bench http://localhost:8000/v1 --pp 2048 --tg 32,128 --concurrency 1,4
-  mxflow bench http://localhost:8000/v1 --pp 256 --tg 256 --temperature 0.8 --top-k 50 --seed 42
+  mxflow bench http://localhost:8000/v1 --temperature 0.8 --top-k 50
   mxflow bench http://localhost:8000/v1 --rate 2,4 --slo ttft=300ms,tpot=50ms
   mxflow bench https://box.example/v1 --api-key-env BOX_KEY --json > bench.json`,
 		Args: cobra.ExactArgs(1),

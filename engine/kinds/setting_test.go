@@ -139,7 +139,7 @@ func TestSettingsTogether(t *testing.T) {
 		"JSON without exponents":           {"vllm", map[string]any{"hf_overrides": map[string]any{"n": 1e9, "deep": map[string]any{"list": []any{1.0, "x"}}}}, `--hf-overrides {"deep":{"list":[1,"x"]},"n":1000000000}`},
 		"a bool as a variable":             {"vllm", map[string]any{"dev_mode": true, "count_nans": false}, "VLLM_COMPUTE_NANS_IN_LOGITS=0 VLLM_SERVER_DEV_MODE=1"},
 		"a word outside of the choices":    {"llamacpp", map[string]any{"attention_backend": "flashinfer"}, `error: engine kind "llamacpp": setting "attention_backend" must be one of "auto", "off" and "on", not "flashinfer"`},
-		"not an object":                    {"vllm", map[string]any{"speculative": "eagle3"}, `error: engine kind "vllm": setting "speculative" must be an object, such as { name = value }, not eagle3`},
+		"not an object":                    {"vllm", map[string]any{"speculative": "eagle3"}, `error: engine kind "vllm": setting "speculative" must be an object of names and values, not eagle3`},
 		"a member of the wrong type":       {"sglang", map[string]any{"speculative": map[string]any{"eagle_topk": "4"}}, `error: engine kind "sglang": in setting "speculative": setting "eagle_topk" must be a number, not 4`},
 		"an unknown member":                {"llamacpp", map[string]any{"speculative": map[string]any{"topk": 4}}, `error: engine kind "llamacpp": setting "speculative" has no member "topk": it has "gpu_layers", "method", "min_probability", "min_speculative_tokens", "model" and "num_speculative_tokens"`},
 		"a null member is as good as none": {"sglang", map[string]any{"speculative": map[string]any{"method": "ngram", "model": nil}}, "--speculative-algorithm NGRAM"},

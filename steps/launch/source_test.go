@@ -169,7 +169,7 @@ func TestSourceRefuses(t *testing.T) {
 		spec engine.Spec
 		says string
 	}{
-		"no source":      {engine.Spec{Command: []string{"{source.engine}/x"}}, `add source "…"`},
+		"no source":      {engine.Spec{Command: []string{"{source.engine}/x"}}, "has a source block: add one with repo and ref"},
 		"no repo":        {engine.Spec{Sources: source(variant.SourceConfig{Ref: "main"})}, "has no repo"},
 		"unknown ref":    {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
 		"missing inputs": {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "file no/such.h does not exist"},

@@ -240,7 +240,7 @@ func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Va
 }
 
 // runInOrder runs one level after the other and stops at the first that does not pass: later
-// ones are recorded as invalid, with the root cause. One that is judged late is left to
+// ones are recorded as invalid, or inconclusive as it is, with the root cause. One that is judged late is left to
 // finish.
 func (q *qualification) runInOrder(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level, error) {
 	var done []ledger.Level
@@ -298,12 +298,16 @@ func (q *qualification) reportLevel(s *runtime.Scope, l ledger.Level) {
 	s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: l.Name, Variant: q.variant.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
 }
 
-// skippedLevels is a level that did not pass and, as invalid, all that follow it.
+// skippedLevels is a level that did not pass and, as invalid, all that follow it; as
+// inconclusive if it was: what one level could not tell, the next did not show to be wrong.
 func skippedLevels(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
-	out := []ledger.Level{failed}
+	out, v := []ledger.Level{failed}, verdict.Invalid
+	if failed.Verdict == verdict.Inconclusive {
+		v = failed.Verdict
+	}
 	why := verdict.New(code.LevelIs).On(failed.Name).Is(failed.Verdict)
 	for _, b := range blocks[1:] {
-		out = append(out, ledger.Level{Name: b.Level(), Verdict: verdict.Invalid, Reasons: []verdict.Reason{why}})
+		out = append(out, ledger.Level{Name: b.Level(), Verdict: v, Reasons: []verdict.Reason{why}})
 	}
 	return out
 }

@@ -50,7 +50,10 @@ func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
 	var joined []verdict.Verdict
 	for i, l := range d.Levels {
 		of, _ := rowOf(l)
-		if before := i - 1; i > 0 && l.Verdict == verdict.Invalid && !decide.Qualified(d.Levels[before:i]) {
+		before := i - 1
+		skipped := i > 0 && !decide.Qualified(d.Levels[before:i]) &&
+			(l.Verdict == verdict.Invalid || l.Verdict == verdict.Inconclusive && d.Levels[before].Verdict == l.Verdict)
+		if skipped {
 			if row, _ := rowOf(d.Levels[before]); row == of {
 				joined = append(joined, l.Verdict) // it was not run
 				continue

@@ -211,7 +211,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 	}{
 		"equal":             {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}},
 		"nothing observed":  {},
-		"word":              {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in something the plan does not declare: attention is "fa" against "fi". If knob moe is meant to change it, add changes = ["attention"] there;`},
+		"word":              {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in something the plan does not declare: attention is "fa" against "fi". If knob moe is meant to change it, add "attention" to its changes;`},
 		"changed by a knob": {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, changes: []string{"attention"}},
 		"observed evidence": {a1: said{"graphs": false}, a2: said{"graphs": false}, b1: said{"graphs": true}, b2: said{"graphs": true}},
 		"line of evidence":  {a1: said{"dtype": "bf16"}, a2: said{"dtype": "bf16"}, b1: said{"dtype": "fp8"}, b2: said{"dtype": "fp8"}},
@@ -220,7 +220,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 		"what a knob sets":        {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, sets: map[string]any{"attention_backend": "FI"}},
 		"what another sets":       {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, sets: map[string]any{"dtype": "fp8"}, want: `attention is "fa" against "fi"`},
 		"missing in one arm":      {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, want: `attention is "fa" against not observed`},
-		"two at once":             {a1: said{"attention": "fa", "max_len": 1.0}, a2: said{"attention": "fa", "max_len": 1.0}, b1: said{"attention": "fi", "max_len": 2.0}, b2: said{"attention": "fi", "max_len": 2.0}, want: `attention is "fa" against "fi"; max_len is 1 against 2. If knob moe is meant to change it, add changes = ["attention", "max_len"] there;`},
+		"two at once":             {a1: said{"attention": "fa", "max_len": 1.0}, a2: said{"attention": "fa", "max_len": 1.0}, b1: said{"attention": "fi", "max_len": 2.0}, b2: said{"attention": "fi", "max_len": 2.0}, want: `attention is "fa" against "fi"; max_len is 1 against 2. If knob moe is meant to change it, add "attention", "max_len" to its changes;`},
 		"limit":                   {a1: said{"max_len": 1.0}, a2: said{"max_len": 1.0}, b1: said{"max_len": 2.0}, b2: said{"max_len": 2.0}, want: "max_len is 1 against 2"},
 		"what varies":             {a1: said{"capacity": 1.0}, a2: said{"capacity": 2.0}, b1: said{"capacity": 3.0}, b2: said{}},
 		"within an arm":           {a1: said{"attention": "fa"}, a2: said{"attention": "fi"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}, changes: []string{"attention"}, want: `launches of baseline differ in attention: "fa" in launch a1, "fi" in launch a2`},

@@ -129,7 +129,11 @@ func (b *Request) check(set func(flag string) bool) error {
 		}
 	}
 	for _, a := range Sampled() {
-		switch x := *b.Sampling[a.Name]; {
+		x := 0.0
+		if set := b.Sampling[a.Name]; set != nil {
+			x = *set
+		}
+		switch {
 		case !(x >= a.Min && x <= a.Max):
 			return b.wrong(FlagOf(a), "%v is not between %v and %v", x, a.Min, a.Max)
 		case a.Type == plans.Int && x != math.Trunc(x):
