@@ -181,3 +181,16 @@ func literal(e ast.Expr) string {
 	}
 	return ""
 }
+
+// TestSameAnswers: several requests with one answer are told once.
+func TestSameAnswers(t *testing.T) {
+	answer := func(request int, excerpt string) Reason {
+		return New(code.AnswerGarbage, Int("request", request), Text("excerpt", excerpt)).From(Say("text.broken", "broken"))
+	}
+	r := New(code.AnswersWorse, Int("answers", 72), Int("of", 72), Text("cell", "chat"), Text("other", "baseline")).On("wip")
+	got := r.From(answer(0, "xx"), answer(1, "xx"), answer(2, "yy"), answer(3, "xx")).String()
+	want := `answers of wip to chat are worse than those of baseline (72 of 72): request 0: broken ("xx"); request 2: broken ("yy")`
+	if got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

@@ -108,6 +108,10 @@ func TestResolution(t *testing.T) {
 	if want := "w.tg: 3 launches per arm resolve 8.1%, 8 resolve 1.1% (launches vary by 0.42%, up to 0.5%)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	// Noise from so few launches that two would show only what nobody claims.
+	if got := resolution(verdict.Noise{SD: 0.6, DF: 2}, design, 2, 8).String(); strings.Contains(got, "beyond the threshold") || !strings.Contains(got, "launches per arm resolve") {
+		t.Error(got)
+	}
 	got = resolution(verdict.Noise{DF: 8}, design, 2, 8).On("w.tg").String()
 	if want := "w.tg: all recorded launches gave the same value: only rounding limits what they resolve"; got != want {
 		t.Errorf("%s, want %s", got, want)

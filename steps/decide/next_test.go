@@ -2,6 +2,7 @@ package decide
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -62,6 +63,26 @@ func TestNext(t *testing.T) {
 		}
 		if len(next) > 0 && next[0].Kind == "next.launches" && next[0].Values["spread"].Number == nil {
 			t.Errorf("%s: no spread in %+v", name, next[0])
+		}
+	}
+}
+
+// TestNextOfStep: rows of a comparison get more launches from their step alone.
+func TestNextOfStep(t *testing.T) {
+	for step, want := range map[string]string{
+		"frameworks": "step frameworks makes at most 4: allow more in its launches",
+		"":           "the plan makes at most 4: allow more in the benchmark level or the decision block",
+	} {
+		args := []verdict.Arg{verdict.Num("gap", 0.1, "share"), verdict.Num("spread", 0.1, "share"), verdict.Int("launches", 9), verdict.Int("most", 4)}
+		if step != "" {
+			args = append(args, verdict.Text("step", step))
+		}
+		d := &ledger.Decision{Verdict: verdict.Inconclusive, Kind: ledger.KindGate, Rules: []verdict.Rule{{
+			Name: "faster", Verdict: verdict.Inconclusive,
+			Comparisons: []verdict.Comparison{{Verdict: verdict.Inconclusive, Test: &verdict.Test{Beside: []verdict.Reason{verdict.New(code.Settles, args...)}}}},
+		}}}
+		if next := Next(d); len(next) != 1 || !strings.Contains(next[0].String(), want) {
+			t.Errorf("%v, want %s", next, want)
 		}
 	}
 }

@@ -477,3 +477,23 @@ func TestRootOfAnotherEnvironment(t *testing.T) {
 		t.Errorf("launched %s", got)
 	}
 }
+
+// TestChanged: a node that is measured again says which knob its candidate has otherwise.
+func TestChanged(t *testing.T) {
+	was := &runtime.Scope{Previous: &ledger.Decision{Variant: map[string]string{"activation": "bf16", "tile": "64"}}}
+	for _, c := range []struct {
+		scope *runtime.Scope
+		trees verdict.Reason
+		knobs map[string]string
+		want  string
+	}{
+		{was, verdict.Reason{}, map[string]string{"activation": "mxfp8", "tile": "64"}, "activation bf16 → mxfp8"},
+		{was, verdict.Reason{}, map[string]string{"activation": "bf16", "tile": "64", "new": "on"}, ""},
+		{was, verdict.Say("tree.changed", "tree x changed"), map[string]string{"activation": "mxfp8"}, "tree x changed"},
+		{&runtime.Scope{}, verdict.Reason{}, map[string]string{"tile": "64"}, ""},
+	} {
+		if got := changed(c.scope, c.trees, c.knobs).String(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.knobs, got, c.want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -45,4 +46,22 @@ func facts(texts ...string) (reasons []verdict.Reason) {
 		reasons = append(reasons, fact(text))
 	}
 	return reasons
+}
+
+// TestShortName: what apply prints to explain a node leads to it, also where a phase and its
+// feature have one name.
+func TestShortName(t *testing.T) {
+	node := func(id string, kind runtime.Kind, phase, feature string) *runtime.State {
+		return &runtime.State{Node: &runtime.Node{ID: id, Kind: kind, Phase: phase, Feature: feature}}
+	}
+	rows := []*runtime.State{
+		node("feature.wip", runtime.KindFeature, "wip", "wip"), node("phase.wip", runtime.KindGate, "wip", ""),
+		node("feature.gemm", runtime.KindFeature, "kernels", "gemm"), node("phase.kernels", runtime.KindGate, "kernels", ""),
+		node("baseline", runtime.KindQualify, "", ""),
+	}
+	for i, want := range []string{"feature.wip", "phase.wip", "gemm", "kernels", "baseline"} {
+		if got := shortName(rows[i].Node, rows); got != want {
+			t.Errorf("%s is %q, want %q", rows[i].Node.ID, got, want)
+		}
+	}
 }

@@ -285,3 +285,19 @@ func abRows() []report.Comparison {
 	}
 	return report.Comparisons(launches([2]float64{4400, 4541}, [2]float64{4.2, 4.201}), launches([2]float64{4481, 4482}, [2]float64{4.4, 4.401}), true, nil)
 }
+
+// TestFirstLookNotReached: a rule on one arm has no other to count.
+func TestFirstLookNotReached(t *testing.T) {
+	for against, want := range map[string]string{
+		"":         "Still open: 3 launches recorded, first look not reached.",
+		"baseline": "Still open: 3 against 2 launches recorded, first look not reached.",
+	} {
+		test := &verdict.Test{Form: verdict.LogLevel, Against: against, Values: []float64{1, 2, 3}}
+		if against != "" {
+			test.Base = []float64{1, 2}
+		}
+		if got := conclusions(test); !slices.Contains(got, want) {
+			t.Errorf("%q, want %s", got, want)
+		}
+	}
+}
