@@ -155,7 +155,7 @@ func (l *loader) decodeSettings(pairs []eval.Pair, kind string, known accepted, 
 	for _, p := range pairs {
 		switch a, ok := known[p.Key]; {
 		case known != nil && !ok:
-			l.Fail(p.KeyAt, "unknown-setting", "Unknown setting", "An engine of kind %q has no setting %q.%s", kind, p.Key, l.DidYouMean(p.Key, lang.KeysOf(known)))
+			l.Fail(p.KeyAt, "unknown-setting", "Unknown setting", "An engine of kind %q has no setting %q.%s A flag of a fork goes into args, of the engine or of a knob's value: ‹args = [\"--%s\"]›.", kind, p.Key, l.DidYouMean(p.Key, lang.KeysOf(known)), strings.ReplaceAll(p.Key, "_", "-"))
 		case p.V.IsNull():
 			if unset {
 				settings[p.Key] = nil

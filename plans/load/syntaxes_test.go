@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/plans/yamlbody"
@@ -128,6 +129,26 @@ func TestSyntaxesMeanTheSame(t *testing.T) {
 		}
 		if was, is := strings.Count(string(src), "#"), strings.Count(string(text), "#"); is < was {
 			t.Errorf("%s: %d of %d comments are left", path, is, was)
+		}
+	}
+}
+
+// TestForkFlag: what a kind does not know as a setting is a flag of a fork, and the message
+// says where flags go, in the syntax of the file.
+func TestForkFlag(t *testing.T) {
+	const plan = "plan \"p\" {}\nengine \"known\" \"a\" {\n  settings = { mxfp4_layers = \"moe\" }\n}\n"
+	text, err := inYAML([]byte(plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := planstest.Registry()
+	reg.Engines["known"] = plans.EngineKind{Settings: []plans.Attr{{Name: "dtype", Type: plans.String}}}
+	for name, c := range map[string]struct{ src, want string }{
+		"plan.hcl": {plan, `args = ["--mxfp4-layers"]`}, "plan.yaml": {string(text), `args: ["--mxfp4-layers"]`},
+	} {
+		found := Bytes(name, []byte(c.src), reg, Options{}).Findings
+		if got := planstest.Text(&found); !strings.Contains(got, c.want) || !strings.Contains(got, "Unknown setting") {
+			t.Errorf("%s: no %s in\n%s", name, c.want, got)
 		}
 	}
 }

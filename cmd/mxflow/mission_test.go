@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// unshown are the rows of the mission that nothing shows yet.
+var unshown = []int{9, 42, 44, 46, 49, 50, 51, 52, 55, 65, 66, 69, 70, 71, 72, 81, 82, 83, 87, 94, 95, 100, 101, 102, 103}
+
+// TestMission: the working papers ask for 107 things. The page has each once, what it names as
+// shown is there, and the commands that it names work here.
+func TestMission(t *testing.T) {
+	root := filepath.Join("..", "..")
+	page := content(t, filepath.Join(root, "docs", "internals", "mission.md"))
+	seen, rows := map[int]bool{}, 0
+	shown := regexp.MustCompile("`([^`]+)`")
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 4 || !strings.HasPrefix(line, "| ") || strings.TrimSpace(cells[0]) == "#" {
+			continue
+		}
+		rows++
+		open := false
+		for _, number := range strings.Split(cells[0], ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(number))
+			if err != nil || n < 1 || n > 107 || seen[n] {
+				t.Errorf("%q is no number of a requirement, or is there twice", number)
+			}
+			seen[n] = true
+			open = open || slices.Contains(unshown, n)
+		}
+		state, by := strings.TrimSpace(cells[2]), shown.FindAllStringSubmatch(cells[3], -1)
+		begins, _, _ := strings.Cut(strings.Fields(state + " -")[0], ":")
+		switch {
+		case open != (state == "" && len(by) == 0):
+			t.Errorf("%s: shown by %s, and missing: %v", cells[0], cells[3], open)
+		case !open && (len(by) == 0 || !slices.Contains([]string{"works", "works;", "partly", "not"}, begins)):
+			t.Errorf("%s: %q is no state, or nothing shows it", cells[0], state)
+		}
+		for _, m := range by {
+			if why := shows(t, root, m[1]); why != "" {
+				t.Errorf("%s: %s %s", strings.TrimSpace(cells[0]), m[1], why)
+			}
+		}
+	}
+	if len(seen) != 107 || rows > 90 {
+		t.Errorf("%d of 107 requirements in %d rows", len(seen), rows)
+	}
+}
+
+// shows is why what a row names shows nothing; empty if it does.
+func shows(t *testing.T, root, what string) string {
+	kind, name, _ := strings.Cut(what, ":")
+	there := func(path string) string {
+		if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+			return "is not there"
+		}
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(what, "mxflow "):
+		args := strings.Fields(what)[1:]
+		for i, arg := range args {
+			if strings.HasPrefix(arg, "examples/") {
+				args[i] = filepath.Join(root, arg)
+			}
+		}
+		if args[0] == "plan" {
+			args = append(args, "--state", t.TempDir())
+		}
+		var out bytes.Buffer
+		if code := run(context.Background(), args, &out, &out); code != 0 {
+			return "ends with " + strconv.Itoa(code) + ": " + out.String()
+		}
+		return ""
+	case kind == "script":
+		return there("cmd/mxflow/testdata/script/" + name + ".txtar")
+	case kind == "example":
+		return there("examples/" + name + "/plan.hcl")
+	case kind == "test":
+		files, _ := filepath.Glob(filepath.Join(root, filepath.Dir(name), "*_test.go"))
+		for _, file := range files {
+			if strings.Contains(content(t, file), "\nfunc "+filepath.Base(name)+"(t *testing.T)") {
+				return ""
+			}
+		}
+		return "is not there"
+	case kind == "module":
+		direct := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(name) + ` v\S+$`)
+		if !direct.MatchString(content(t, filepath.Join(root, "go.mod"))) {
+			return "is no direct dependency"
+		}
+		for _, pattern := range []string{"*/*.go", "*/*/*.go", "*/*/*/*.go"} {
+			files, _ := filepath.Glob(filepath.Join(root, pattern))
+			for _, file := range files {
+				if !strings.HasSuffix(file, "_test.go") && strings.Contains(content(t, file), `"`+name) {
+					return ""
+				}
+			}
+		}
+		return "is imported by no code"
+	}
+	return "is nothing that shows"
+}
