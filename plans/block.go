@@ -23,6 +23,8 @@ type Block struct {
 	Parts map[string][]*Block `json:",omitempty"`
 	Range Range               `json:"-"`
 	Finds []LevelResult       `json:"-"`
+	// Notes are attributes that are text for readers of reports.
+	Notes map[string]string `json:"-"`
 
 	// Written are the attributes present in the plan, right or wrong.
 	Written map[string]bool `json:"-"`

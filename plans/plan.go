@@ -19,6 +19,8 @@ import (
 type Plan struct {
 	Name    string `hcl:"name,label" doc:"Its name, part of file names: letters, digits and '_ . -'."`
 	Summary string `hcl:"summary,optional" doc:"Purpose of the effort, in one sentence."`
+	// Require are attributes and blocks that no feature may lack.
+	Require []string `json:"-" hcl:"require,optional" oneof:"hypothesis|improve|notes" doc:"What no feature may lack: 'validate' reports one without it. It is not part of any digest."`
 	// File is the path as given; Dir is its folder.
 	File string `json:"-"`
 	Dir  string `json:"-"`
@@ -40,6 +42,10 @@ type Plan struct {
 	// Decision is never nil after Load.
 	Decision *Decision `json:",omitempty"`
 	Phases   []*Phase
+	// Tables are what the plan's report block shows, Reads the metrics that its rules, hypotheses
+	// and targets read: what tables show without one.
+	Tables []*Table  `json:"-"`
+	Reads  []*Column `json:"-"`
 
 	Range Range `json:"-"`
 

@@ -89,6 +89,8 @@ type Attr struct {
 	OneOf []string
 	// Program means that only a program gets to see the value, so it may be secret.
 	Program bool
+	// Note means that it is text for readers of reports, part of no digest.
+	Note bool
 	// Ref is the block type a reference must name ("workload").
 	Ref string
 	Doc string
@@ -125,6 +127,8 @@ const (
 	Condition AttrType = "condition"
 	Anything  AttrType = "anything"
 
+	// Columns: addresses, each alone or as a map of column and heading.
+	Columns AttrType = "list of columns"
 	// Bounds: a least and a greatest number.
 	Bounds AttrType = "map of min and max to numbers"
 	// Alternatives: one knob and the values of it that are tried.

@@ -154,6 +154,27 @@ func (c *Compare) Inputs() (list []*Input) {
 	return list
 }
 
+// AsksAs reports whether two comparisons are of one number with one threshold, however they
+// are written: a gain of 10% where higher is better is a change of +10%.
+func (c *Compare) AsksAs(o *Compare) bool {
+	if c.Metric == nil || o.Metric == nil || c.Form != o.Form {
+		return false
+	}
+	wanted := func(c *Compare) (of Input, threshold float64, atLeast bool) {
+		of, threshold, atLeast = c.Metric.Quantity(), c.Threshold, c.AtLeast
+		if of.Relation == Gain {
+			if of.Relation = Change; of.Better == string(measure.Lower) {
+				threshold, atLeast = -threshold, !atLeast
+			}
+		}
+		of.Unit = ""
+		return of, threshold, atLeast
+	}
+	a, x, up := wanted(c)
+	b, y, too := wanted(o)
+	return a == b && x == y && up == too
+}
+
 // Tested reports whether deciding it takes a test on several launches.
 func (c *Compare) Tested() bool {
 	return c.Form != verdict.Exact && c.Form != verdict.Range
@@ -374,16 +395,7 @@ func (in *Input) Ratio() bool { return in.Relation == Gain || in.Relation == Cha
 // MayBeZero reports whether the value is a count, a share or waiting, which need not
 // occur, rather than a speed, size or time, which is more than zero and is averaged in
 // logs.
-func (in *Input) MayBeZero() bool {
-	if m, ok := measure.Lookup(in.Metric); ok && m.MayBeZero {
-		return true
-	}
-	switch in.Unit {
-	case "count", "share", "requests", "°C":
-		return true
-	}
-	return in.Unit == "tokens" && in.Cell != ""
-}
+func (in *Input) MayBeZero() bool { return measure.MayBeZero(in.Cell, in.Metric, in.Unit) }
 
 // Measured reports whether the value comes from a run, rather than being known
 // as soon as the plan is read.
@@ -424,6 +436,11 @@ func (in *Input) Exact() bool {
 	}
 	m, ok := measure.LookupIn(in.Metric, measure.PerRequest)
 	return ok && m.Unit == "tokens" && !measure.OfCommand(in.Cell)
+}
+
+// OfLevel reports whether a level found the value, or is it.
+func (in *Input) OfLevel() bool {
+	return in.Kind == InputLevel || in.Kind == InputFound || in.Words != ""
 }
 
 // OncePerLaunch reports whether a launch has the value once and it hardly varies between launches:

@@ -32,7 +32,7 @@ type Field struct {
 //	doc:"…"                its text in manual and JSON Schema, with 'word' for `word`
 //	needs:"…"              what it is for, in the message that says that it is missing
 //	type:"…"               its AttrType, where the type of the field does not tell
-//	default, unit, min, max, oneof:"a|b", ref:"block", program:"true"
+//	default, unit, min, max, oneof:"a|b", ref:"block", program:"true", note:"true"
 //	group:"…"              attributes of a group are described together
 //	kinds:"a|b"            the first labels whose blocks have it, if not all do
 //
@@ -99,7 +99,7 @@ var quoted = regexp.MustCompile(`(^|[^\pL\pN])'([^']+)'`)
 func attrOf(f reflect.StructField) Attr {
 	tag := f.Tag.Get
 	a := Attr{
-		Type: AttrType(tag("type")), Unit: tag("unit"), Ref: tag("ref"), Program: tag("program") == "true", Needs: tag("needs"),
+		Type: AttrType(tag("type")), Unit: tag("unit"), Ref: tag("ref"), Program: tag("program") == "true", Note: tag("note") == "true", Needs: tag("needs"),
 		Doc: quoted.ReplaceAllString(tag("doc"), "$1`$2`"),
 	}
 	if words := tag("oneof"); words != "" {

@@ -124,6 +124,25 @@ func LookupIn(name string, scopes ...Scope) (Metric, bool) {
 	return Metric{}, false
 }
 
+// MayBeZero reports whether a value is a count, a share or waiting, which need not occur, rather
+// than a speed, size or time, which is more than zero.
+func MayBeZero(cell, metric, unit string) bool {
+	if m, ok := Lookup(metric); ok && m.MayBeZero {
+		return true
+	}
+	switch unit {
+	case "count", "share", "requests", "°C":
+		return true
+	}
+	return unit == "tokens" && cell != ""
+}
+
+// InLogs reports whether launches are averaged in logs in a statistic of a metric: rules and tables
+// have one mean.
+func InLogs(cell, metric, stat, unit string, better Better) bool {
+	return better != "" && stat != "std" && stat != "cv" && !MayBeZero(cell, metric, unit)
+}
+
 // LookupAddress returns the metric at an address: "chat.c16.tg", "engine.startup_s".
 func LookupAddress(address string) (Metric, bool) {
 	cell, name := SplitAddress(address)

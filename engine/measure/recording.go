@@ -84,6 +84,23 @@ type CellRun struct {
 	Limit *Limit `json:"limit,omitempty"`
 	// Prompts is how its prompts were made.
 	Prompts PromptLengths `json:"prompts,omitzero"`
+	// Requests were to be measured, Warmup requests were sent before them, with Sampling; for
+	// readers, as samples show what was sent.
+	Requests int      `json:"requests,omitempty"`
+	Warmup   int      `json:"warmup,omitempty"`
+	Sampling Sampling `json:"sampling,omitzero"`
+}
+
+// Sampling are the parameters that requests were sent with. Those that are 0 and not sent have no
+// entry.
+type Sampling struct {
+	API               string  `json:"api,omitempty"`
+	Temperature       float64 `json:"temperature"`
+	TopP              float64 `json:"top_p,omitempty"`
+	TopK              int     `json:"top_k,omitempty"`
+	MinP              float64 `json:"min_p,omitempty"`
+	RepetitionPenalty float64 `json:"repetition_penalty,omitempty"`
+	Seed              int     `json:"seed"`
 }
 
 // PromptLengths is how a cell's prompts got their length, for judging answers.

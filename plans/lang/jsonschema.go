@@ -172,6 +172,11 @@ func valueSchemas(a plans.Attr) []any {
 		return []any{Object{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}}
 	case plans.Strings:
 		return []any{listOf(text)}
+	case plans.Columns:
+		text := Object{"anyOf": []any{text, template}}
+		return []any{listOf(Object{"anyOf": []any{text, Object{
+			"type": "object", "properties": Object{"column": text, "heading": text}, "required": []string{"column"}, "additionalProperties": false,
+		}}})}
 	case plans.Refs:
 		return []any{listOf(referenceSchema(a)), referenceSchema(a)} // or the name of a list
 	case plans.Reference:

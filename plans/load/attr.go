@@ -47,7 +47,10 @@ func (l *loader) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pla
 		}
 		v, ok := f.Value(a.Name)
 		if ok {
-			if decoded, ok := l.Decode(a, v, f.Attrs[a.Name].Expr); ok {
+			decoded, ok := l.Decode(a, v, f.Attrs[a.Name].Expr)
+			if text, isText := decoded.(string); ok && a.Note && isText {
+				block.Notes = map[string]string{a.Name: text}
+			} else if ok {
 				block.Attrs[a.Name] = decoded
 			}
 			continue

@@ -179,6 +179,14 @@ decision {
   launches   = { min = 4, max = 8 }
 }
 
+report {
+  columns = ["chat.tg32", { column = "chat.ttft.p50", heading = "TTFT" }, "gpu.memory_gb"]
+}
+
+table "power" {
+  columns = ["gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "chat.tokens_per_joule"]
+}
+
 phase "cutlass" {
   summary = "CUTLASS kernels for MXFP4"
 

@@ -97,6 +97,11 @@ func (l *loader) decodeFeature(i *eval.Instance, ph *plans.Phase) *plans.Feature
 		}
 	}
 	decodeConfirm(f, ft, notes)
+	for _, name := range l.plan.Require {
+		if f.Lacks(name) && len(f.Blocks.OfType(name)) == 0 {
+			l.Fail(f.Def, "missing-attribute", "Required of every feature", "Feature %q has no %s, which the plan requires. Add it, or take it out of require in the plan block.", ft.Name, name)
+		}
+	}
 	if l.First(b) {
 		l.features[ft.Name] = notes
 		l.order = append(l.order, notes)

@@ -46,7 +46,7 @@ var fileDoc = &lang.BlockDoc{
 	Doc:   "A plan of mxflow: which performance features are ported, how each is measured, and which rules decide.",
 	Attrs: plans.Attrs(topLevel{}),
 	Blocks: []*lang.BlockDoc{
-		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, executorDoc, decisionDoc, phaseDoc,
+		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, executorDoc, decisionDoc, reportDoc, phaseDoc,
 	},
 }
 

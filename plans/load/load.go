@@ -215,6 +215,7 @@ func (l *loader) load() {
 	l.decodeBaseline(blocks["baseline"])
 	l.decodeExecutor(blocks["executor"])
 	l.decodeDecision(blocks["decision"])
+	l.decodeReport(blocks["report"])
 	for _, g := range generated {
 		if g.Kind == "phase" {
 			for _, i := range g.Instances {

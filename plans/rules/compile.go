@@ -31,7 +31,7 @@ func CompileAll(ns *Namespace, files map[string]*hcl.File) hcl.Diagnostics {
 			diags = append(diags, ns.compile(r, sc, files)...)
 		}
 	}
-	return diags
+	return append(diags, ns.Columns()...)
 }
 
 func (ns *Namespace) compile(r *plans.Rule, sc *Scope, files map[string]*hcl.File) (diags hcl.Diagnostics) {

@@ -119,7 +119,10 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 		return nil, Wrong("unknown-reference", "Unknown row", "Step %q compares %s; it has no row %q.%s", step.Name, lang.OrNothing(c.Engines), path[2], lang.DidYouMean(path[2], c.Engines))
 	}
 	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: path[2]}
-	in, err = ns.ofRow(in, step, c.Launches, path[2], path[3:])
+	if err := enough(step, c.Launches, path[3:]); err != nil {
+		return nil, err
+	}
+	in, err = ns.ofRow(in, step, path[2], path[3:])
 	if err == nil && path[2] == c.Reference && in.Relation != plans.Own {
 		return nil, Wrong("rule-reads-nothing", "Compared with itself", "%s is the reference of step %q, with which the other rows are compared. Use one of those, or its own value.", c.Reference, step.Name)
 	}
@@ -150,19 +153,27 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 		return nil, Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell's name is in quotes and brackets, and lists the values that differ from the baseline's.%s", step.Name, path[2], lang.OrDefault(listed(names), "nothing"), lang.DidYouMean(path[2], names))
 	}
 	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: ns.plan.SetName(set), Of: step.Kind}
-	in, err = ns.ofRow(in, step, m.Launches, ns.plan.Baseline.Engine, path[3:])
+	if err := enough(step, m.Launches, path[3:]); err != nil {
+		return nil, err
+	}
+	in, err = ns.ofRow(in, step, ns.plan.Baseline.Engine, path[3:])
 	if err == nil && in.Relation == plans.Base {
 		return nil, Wrong("rule-reads-nothing", "The baseline's own value", "The base of every cell is the baseline. Use .gain, or the cell's own value.")
 	}
 	return in, err
 }
 
-// ofRow resolves what follows a row of a step, whose engine it is, and checks that the
-// step makes neither too few nor too many launches for rules to be decided.
-func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, launches int, engine string, rest []string) (*plans.Input, *Error) {
-	if launches < leastCompared || launches > mostCompared {
-		return nil, Wrong("undecidable-comparison", "Wrong number of launches for rules", "Rules need %d to %d launches per row, but step %q makes %d. Set ‹launches = %d› in it.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
+// enough checks that a step makes neither too few nor too many launches for a rule on what
+// follows a row; levels run once.
+func enough(step *plans.Block, launches int, rest []string) *Error {
+	if launches >= leastCompared && launches <= mostCompared || rest[0] == "levels" {
+		return nil
 	}
+	return Wrong("undecidable-comparison", "Wrong number of launches for rules", "Rules need %d to %d launches per row, but step %q makes %d. Set ‹launches = %d› in it.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
+}
+
+// ofRow resolves what follows a row of a step, whose engine it is.
+func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, engine string, rest []string) (*plans.Input, *Error) {
 	in.Feature = in.Row.Key()
 	sendable := ns.plan.Sendable(step)
 	scopes := map[string]measure.Scope{"engine": measure.PerLaunch, "gpu": measure.PerGPU, "host": measure.PerHost}
@@ -173,6 +184,9 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, launches int, eng
 	case slices.Contains(sendable, head):
 		in.Unsent = ns.unsent(ns.plan.SentWorkloads(step), step.Name, head)
 		in, err = ns.measurement(in, rest)
+	case head == "levels":
+		protocol, _ := step.Attrs["protocol"].(string)
+		in, err = ns.level(in, rest, &plans.Feature{Name: in.Feature, Protocol: protocol})
 	case ofMachine:
 		in, err = ns.machine(in, rest, scope)
 	case head == plans.CommandKind && e != nil:
@@ -181,8 +195,8 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, launches int, eng
 		if _, ok := measure.LookupIn(head, ofWorkload...); ok && len(sendable) > 0 {
 			return nil, Wrong("invalid-address", "Incomplete address", "Put the workload before the metric: %s.%s.", sendable[0], strings.Join(rest, "."))
 		}
-		names := append(slices.Clone(sendable), "engine", "gpu", "host", plans.CommandKind)
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "Step %q sends %s; its rows also have engine, gpu, host and command, but no %q.%s", step.Name, lang.OrNothing(sendable), head, lang.DidYouMean(head, names))
+		names := append(slices.Clone(sendable), "levels", "engine", "gpu", "host", plans.CommandKind)
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "Step %q sends %s; its rows also have levels, engine, gpu, host and command, but no %q.%s", step.Name, lang.OrNothing(sendable), head, lang.DidYouMean(head, names))
 	}
 	if err == nil && in.Against != plans.Parent {
 		return nil, Wrong("invalid-address", "No other arm in a comparison", "Rows of a step are always compared with its reference; remove %s.", in.Against.Suffix())
