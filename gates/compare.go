@@ -18,6 +18,10 @@ type Contender struct {
 	// Broken is set if it has no numbers: the verdict of its row, and why.
 	Broken verdict.Verdict
 	Cause  verdict.Reason
+	// Marked is set if its numbers are shown but do not count, as a level's limit is not held:
+	// the verdict of its row, and why.
+	Marked verdict.Verdict
+	Mark   verdict.Reason
 	Notes  []verdict.Reason
 }
 
@@ -88,7 +92,10 @@ func (c Contender) row(served, where []string) verdict.Row {
 			return row
 		}
 	}
-	if c.stale() != "" {
+	switch {
+	case c.Marked != "":
+		row.Verdict, row.Why = c.Marked, c.Mark
+	case c.stale() != "":
 		row.Verdict, row.Why = verdict.Inconclusive, verdict.New(code.RowNotFresh)
 	}
 	return row

@@ -250,7 +250,7 @@ func (r *reading) metric(in *plans.Input, f *Feature) (why *absence) {
 		return r.number(float64(r.N))
 	case in.Stat == "n_requests":
 		return r.number(float64(r.NRequests))
-	case in.Better != "" && !in.MayBeZero() && in.Stat != "std" && in.Stat != "cv":
+	case measure.InLogs(in.Cell, in.Metric, in.Stat, in.Unit, measure.Better(in.Better)):
 		mean = stats.Mean
 	}
 	v, err := mean(r.own.values)

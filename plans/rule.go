@@ -154,27 +154,6 @@ func (c *Compare) Inputs() (list []*Input) {
 	return list
 }
 
-// AsksAs reports whether two comparisons are of one number with one threshold, however they
-// are written: a gain of 10% where higher is better is a change of +10%.
-func (c *Compare) AsksAs(o *Compare) bool {
-	if c.Metric == nil || o.Metric == nil || c.Form != o.Form {
-		return false
-	}
-	wanted := func(c *Compare) (of Input, threshold float64, atLeast bool) {
-		of, threshold, atLeast = c.Metric.Quantity(), c.Threshold, c.AtLeast
-		if of.Relation == Gain {
-			if of.Relation = Change; of.Better == string(measure.Lower) {
-				threshold, atLeast = -threshold, !atLeast
-			}
-		}
-		of.Unit = ""
-		return of, threshold, atLeast
-	}
-	a, x, up := wanted(c)
-	b, y, too := wanted(o)
-	return a == b && x == y && up == too
-}
-
 // Tested reports whether deciding it takes a test on several launches.
 func (c *Compare) Tested() bool {
 	return c.Form != verdict.Exact && c.Form != verdict.Range

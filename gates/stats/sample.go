@@ -5,8 +5,9 @@ import "math"
 // Sample is one number of the launches of an arm, with the mean over them.
 type Sample struct {
 	Values []float64 `json:"values,omitempty"`
-	// Mean is that of Mean: in logs if every value is positive.
-	Mean float64 `json:"mean"`
+	// Mean is that of Mean: in logs if every value is positive, and then Geometric.
+	Mean      float64 `json:"mean"`
+	Geometric bool    `json:"-"`
 	// SD is the standard deviation of the values, 0 of one; with a mean of logs, that of
 	// the logs times Mean: to first order, how far values are from it.
 	SD float64 `json:"sd,omitempty"`
@@ -16,21 +17,27 @@ type Sample struct {
 	High *float64 `json:"high,omitempty"`
 }
 
-func SampleOf(values []float64) (Sample, error) {
+// SampleOf is of speeds, times and sizes, which are averaged in logs.
+func SampleOf(values []float64) (Sample, error) { return sampleOf(values, true) }
+
+// ArithmeticSampleOf is of counts and shares, whose logs would hide the one launch that differs.
+func ArithmeticSampleOf(values []float64) (Sample, error) { return sampleOf(values, false) }
+
+func sampleOf(values []float64, inLogs bool) (Sample, error) {
 	if err := check(values); err != nil {
 		return Sample{}, err
 	}
 	xs, back := values, func(x float64) float64 { return x }
-	if positive(values) {
+	if inLogs = inLogs && positive(values); inLogs {
 		xs, back = logs(values), math.Exp
 	}
 	center := mean(xs)
-	s := Sample{Values: values, Mean: back(center)}
+	s := Sample{Values: values, Mean: back(center), Geometric: inLogs}
 	if len(xs) < 2 {
 		return s, nil
 	}
 	variance := Variance(xs)
-	if s.SD = math.Sqrt(variance); positive(values) {
+	if s.SD = math.Sqrt(variance); inLogs {
 		s.SD *= s.Mean
 	}
 	se := math.Sqrt(variance / float64(len(xs)))

@@ -12,6 +12,21 @@ import (
 // "decode +34% (≥ +10%, at least +31%)", or without bounds "same 100% (≥ 90%)". A rule without
 // such a number is its name and its first reason.
 func (r Rule) Brief() string {
+	is, wanted, bounds := r.Parts()
+	switch {
+	case is == "" && wanted == "":
+		return r.Name + Behind(": ", bounds)
+	case wanted == "":
+		return r.Name + " " + is
+	case bounds != "":
+		wanted += ", " + bounds
+	}
+	return fmt.Sprintf("%s %s (%s)", r.Name, is, wanted)
+}
+
+// Parts are what a rule measured, what it wanted and the bound that decided: "+34%", "≥ +10%" and
+// "at least +31%". Without such a number there is only the last, its first reason.
+func (r Rule) Parts() (is, wanted, bounds string) {
 	c := r.Deciding()
 	if c == nil {
 		return r.exact()
@@ -31,11 +46,11 @@ func (r Rule) Brief() string {
 	}
 	unit := t.OwnUnit()
 	for digits := range 8 {
-		is, wanted := short(*t.Estimate, unit, digits, math.Round), bare(Digits(t.Threshold, unit, digits))
+		is, wanted = short(*t.Estimate, unit, digits, math.Round), bare(Digits(t.Threshold, unit, digits))
 		if unit == "ratio" && t.Threshold > 3 {
 			wanted = short(t.Threshold, unit, digits, math.Round)
 		}
-		bounds := "undecided"
+		bounds = "undecided"
 		if t.Bounded() && edge == nil {
 			bounds = "between " + short(*t.Low, unit, digits, math.Floor) + " and " + short(*t.High, unit, digits, math.Ceil)
 		}
@@ -48,15 +63,15 @@ func (r Rule) Brief() string {
 			bound := short(*edge, unit, digits, toward)
 			bounds = side + " " + bound
 		}
-		if clear || digits == 7 {
-			return fmt.Sprintf("%s %s (%s %s, %s)", r.Name, is, op, wanted, bounds)
+		if wanted = op + " " + wanted; clear {
+			break
 		}
 	}
-	return r.Name
+	return is, wanted, bounds
 }
 
-// exact is a rule that no estimate decided.
-func (r Rule) exact() string {
+// exact are the parts of a rule that no estimate decided.
+func (r Rule) exact() (is, wanted, why string) {
 	decides := code.NotAsWanted
 	if r.Verdict == Pass {
 		decides = code.AsWanted
@@ -68,21 +83,21 @@ func (r Rule) exact() string {
 		case why.Kind != decides.Kind:
 			continue
 		case is == want && op == "==" && r.Verdict == Pass && !number:
-			return r.Name
+			return "", "", ""
 		case is == want && op == "==" && r.Verdict == Pass:
-			return fmt.Sprintf("%s %s (as required)", r.Name, is)
+			return is, "as required", ""
 		}
 		required := wish(op, want, "", !why.Values["negated"].IsZero())
 		if op == "==" && number {
 			required = "required " + required
 		}
 		is += why.fill("{launch? in launch {launch} of {launches}}")
-		return fmt.Sprintf("%s %s (%s)", r.Name, is, required)
+		return is, required, ""
 	}
 	if len(r.Reasons) == 0 {
-		return r.Name
+		return "", "", ""
 	}
-	return r.Name + ": " + Root(r.Reasons[0])
+	return "", "", Root(r.Reasons[0])
 }
 
 // Root is what a reason follows from in the end, on one line and without the examples that

@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -82,10 +83,13 @@ func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev 
 		return nil, nil
 	}
 	ev.Parent.Name, ev.Session = d.Rows[reference].Name, d.Session
+	if slices.ContainsFunc(inputs(ph.Gate.Rules), func(in *plans.Input) bool { return in.Row != nil && *in.Row == *row && in.OfLevel() }) {
+		rests = rowLevels(d, ev)
+	}
 	for _, r := range []verdict.Row{d.Rows[reference], d.Rows[own]} {
 		if r.Verdict != verdict.Pass {
 			ev.Broken, ev.Cause = r.Verdict, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why)
-			return nil, nil
+			return rests, nil
 		}
 	}
 	var launches []*ledger.Launch
@@ -119,4 +123,24 @@ func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev 
 		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules), variants)
 	}
 	return rests, nil
+}
+
+// rowLevels adds what levels found about a row and about the reference, and returns the launches
+// that they ran in.
+func rowLevels(d *ledger.Decision, ev *ledger.Evidence) (launches []string) {
+	ev.Levels = map[string]verdict.Verdict{}
+	for _, l := range d.Levels {
+		for _, arm := range []*ledger.Arm{&ev.Parent, &ev.Candidate} { // the same for the reference against itself
+			level, own := strings.CutPrefix(l.Name, arm.Name+"/")
+			if own && arm == &ev.Candidate {
+				ev.Levels[level] = l.Verdict
+			}
+			if own && l.Launch != "" {
+				if arm.Qualified = l.Launch; !slices.Contains(launches, l.Launch) {
+					launches = append(launches, l.Launch)
+				}
+			}
+		}
+	}
+	return launches
 }

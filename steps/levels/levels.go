@@ -239,9 +239,9 @@ func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Va
 	return qualifies.Carry(ctx, lab, s, v, o)
 }
 
-// runInOrder runs one level after the other and stops at the first that does not pass: later
-// ones are recorded as invalid, or inconclusive as it is, with the root cause. One that is judged late is left to
-// finish.
+// runInOrder runs one level after the other and stops at the first that does not pass, unless
+// it only marks a row: later ones are recorded as invalid, or inconclusive as it is, with the
+// root cause. One that is judged late is left to finish.
 func (q *qualification) runInOrder(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level, error) {
 	var done []ledger.Level
 	for i, b := range blocks {
@@ -285,12 +285,19 @@ func (q *qualification) runInOrder(ctx context.Context, s *runtime.Scope, blocks
 			return done, nil // Of puts it after all others
 		}
 		q.reportLevel(s, l)
-		if !decide.Qualified([]ledger.Level{l}) {
+		if !decide.Qualified([]ledger.Level{l}) && !(q.variant.Row && q.Record.OK && Marks(q.protocol, l)) {
 			return append(done, skippedLevels(blocks[i:], l)...), nil
 		}
 		done = append(done, l)
 	}
 	return done, nil
+}
+
+// Marks reports whether a level of a row only marks it: it found numbers, and one of them is
+// beyond its limit. The row keeps its speed beside them, though it does not count.
+func Marks(p *plans.Protocol, l ledger.Level) bool {
+	b := plans.Find(p.Levels, func(b *plans.Block) bool { return b.Level() == l.Name })
+	return l.Verdict == verdict.Fail && b != nil && len(b.Finds) > 0
 }
 
 // reportLevel reports to the observer how a level ended.

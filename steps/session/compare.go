@@ -337,7 +337,7 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 			`protocol {subject} has no level that qualifies it; add level "smoke"`).On(it.Protocol))
 	}
 	it.unqualified(v, levels)
-	if it.entries[v].Broken == "" && len(fit) > 0 {
+	if e := it.entries[v]; e.Broken == "" && e.Marked == "" && len(fit) > 0 {
 		it.prompts = launch.Prompts
 	}
 	for _, l := range levels {
@@ -357,12 +357,21 @@ func (c *comparison) dropRow(v *variant.Variant, broken verdict.Verdict, why ver
 	c.entries[v].Broken, c.entries[v].Cause = broken, why
 }
 
-// unqualified drops a row by the first of its levels that did not pass.
-func (c *comparison) unqualified(v *variant.Variant, levels []ledger.Level) {
-	for _, l := range levels {
-		if l.Verdict != verdict.Pass && c.entries[v].Broken == "" {
-			broken, why := decide.Broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
+// unqualified drops a row by the first of its levels that did not pass, or marks it.
+func (c *comparison) unqualified(v *variant.Variant, all []ledger.Level) {
+	e := c.entries[v]
+	for _, l := range all {
+		if l.Verdict == verdict.Pass || e.Broken != "" {
+			continue
+		}
+		broken, why := decide.Broken(&ledger.Decision{Verdict: l.Verdict, Levels: []ledger.Level{l}})
+		if !levels.Marks(c.protocol, l) {
+			if l.Verdict == verdict.Invalid && e.Marked != "" { // it was skipped
+				broken, why = e.Marked, e.Mark
+			}
 			c.dropRow(v, broken, why)
+		} else if e.Marked == "" {
+			e.Marked, e.Mark = broken, why
 		}
 	}
 }

@@ -20,6 +20,8 @@ var todoKind = func() Kind {
   ref     = "upstream/main"
   file    = "csrc/fused_moe/sm12x_*.cuh"
   snippet = "kSm12xBlockScaleGranularity = 128"
+
+  improvement = "64 would suit one token at a time"
 }`,
 		func() gitAction { return &todo{} },
 		plans.Attrs(todo{}),
@@ -46,6 +48,7 @@ type todo struct {
 	Commit  string `hcl:"commit" doc:"The commit that the note is about: a SHA, a tag."`
 	Ref     string `hcl:"ref,optional" default:"HEAD" doc:"Where to look today: a branch, a branch of a remote such as 'upstream/main', a SHA. When it moves, the step runs again."`
 	File    string `hcl:"file" doc:"The file in that commit, or a glob, in which * is any part of a name. Each occurrence is tracked."`
+	_       string `hcl:"improvement,optional" note:"true" doc:"What to improve there, and what it would bring: shown in UPSTREAM_TODOS.md, in no digest."`
 	Snippet string `hcl:"snippet" doc:"Text to find: one line or several. Each must be within a line of the file; indentation does not count."`
 }
 
