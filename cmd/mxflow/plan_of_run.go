@@ -111,6 +111,24 @@ func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
 	return p, nil
 }
 
+// shown is the plan whose columns tables show: that of planOfRun, nil if there is none that can be
+// read, as without a value that may be secret.
+func (a *app) shown(st *store.Store, args []string) *plans.Plan {
+	now := a.comparePlan(st, args)
+	switch {
+	case now.State == asApplied && apply.SamePlan(st, now.plan) == nil:
+		return now.plan
+	case now.kept == nil:
+		return nil
+	}
+	p, why := now.kept.Plan(now.run)
+	if !why.IsZero() {
+		return nil
+	}
+	a.hide(p.Secrets())
+	return p
+}
+
 // recordIfAny opens the state directory of a plan; nil if nothing was applied.
 func (a *app) recordIfAny(plan string) (*store.Store, error) {
 	st, err := store.OpenReadOnly(a.stateDir(plan))

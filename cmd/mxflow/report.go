@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/export"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/ci"
@@ -70,10 +73,10 @@ write is refused; --force replaces only its own.`,
 			case dir != "":
 				return writeTree(a, args, st, dir, force)
 			case a.json:
-				a.printJSON(view.StatusJSON(st))
+				a.printJSON(view.StatusJSON(st, a.shown(st, args)))
 				return nil
 			}
-			return write(a, st)
+			return write(a, st, a.shown(st, args))
 		},
 	}
 	c.Flags().StringVar(&format, "format", "md", "`FORM` of the report")
@@ -84,19 +87,19 @@ write is refused; --force replaces only its own.`,
 }
 
 // reportFormats write the forms of the results; that for a browser notes what it lacks.
-var reportFormats = map[string]func(*app, *store.Store) error{
-	"md":        func(a *app, st *store.Store) error { return report.Markdown(a.stdout, st) },
-	"html":      func(a *app, st *store.Store) error { return live.Page(a.stdout, st, a.note) },
-	"junit":     func(a *app, st *store.Store) error { return ci.JUnit(a.stdout, st, time.Now()) },
-	"github":    func(a *app, st *store.Store) error { return ci.GitHub(a.stdout, st, time.Now()) },
-	"pr":        func(a *app, st *store.Store) error { return ci.PullRequest(a.stdout, st) },
+var reportFormats = map[string]func(*app, *store.Store, *plans.Plan) error{
+	"md":        func(a *app, st *store.Store, p *plans.Plan) error { return report.Markdown(a.stdout, st, p) },
+	"html":      func(a *app, st *store.Store, _ *plans.Plan) error { return live.Page(a.stdout, st, a.note) },
+	"junit":     func(a *app, st *store.Store, _ *plans.Plan) error { return ci.JUnit(a.stdout, st, time.Now()) },
+	"github":    func(a *app, st *store.Store, _ *plans.Plan) error { return ci.GitHub(a.stdout, st, time.Now()) },
+	"pr":        func(a *app, st *store.Store, _ *plans.Plan) error { return ci.PullRequest(a.stdout, st) },
 	"csv":       launchesAs("csv"),
 	"benchstat": launchesAs("benchstat"),
 }
 
 // launchesAs writes every launch that counts for another tool.
-func launchesAs(format string) func(*app, *store.Store) error {
-	return func(a *app, st *store.Store) error {
+func launchesAs(format string) func(*app, *store.Store, *plans.Plan) error {
+	return func(a *app, st *store.Store, _ *plans.Plan) error {
 		launches, err := export.Launches(st)
 		if err != nil {
 			return err
@@ -111,7 +114,12 @@ func writeTree(a *app, args []string, st *store.Store, dir string, force bool) e
 	if err != nil {
 		return err
 	}
-	files, err := tree.Files(p, st)
+	files, err := tree.Files(p, st, func(repo, was, is string) (files []string) {
+		if r, err := source.OpenRepo(context.Background(), repo); err == nil {
+			files, _ = r.Between(context.Background(), was, is)
+		}
+		return files
+	})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ which every metric with all its statistics is shown, as --all does for each.`,
 				a.printJSON(v)
 				return nil
 			}
-			view.Run(a.screen(), st, v, all)
+			view.Run(a.screen(), st, v, a.shown(st, args[1:]), all)
 			return nil
 		},
 	}

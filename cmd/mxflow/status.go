@@ -30,7 +30,7 @@ since.`,
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				out := view.StatusJSON(st)
+				out := view.StatusJSON(st, a.shown(st, args))
 				out["newest_run"], out["plan"] = work, a.comparePlan(st, args)
 				a.printJSON(out)
 				return nil

@@ -255,10 +255,11 @@ func MetricWord(metric string) string {
 	return strings.ReplaceAll(metric, "_", " ")
 }
 
-// FeatureNode is the feature that a node decides, if it does.
+// FeatureNode is the feature that a node decides, if it does; one that confirms it on another
+// engine does not.
 func FeatureNode(node string) (feature string, ok bool) {
 	feature, ok = strings.CutPrefix(node, "feature.")
-	return feature, ok && !strings.Contains(feature, ".")
+	return feature, ok && !strings.ContainsAny(feature, ".@")
 }
 
 // mostWords is the length of Short.
@@ -287,6 +288,9 @@ func Short(r Row) string {
 	if failed := failedLevels(d); len(failed) > 0 {
 		return "failed level " + failed[0]
 	}
+	if c := unconfirmed(d); c != nil {
+		return words(fmt.Sprintf("%s on %s", verdict.Did(c.Verdict), c.Engine) + verdict.Behind(": ", verdict.Root(c.Reason)))
+	}
 	if r := Deciding(d); r != nil {
 		brief := r.Brief()
 		if len(strings.Fields(brief)) > mostWords {
@@ -294,10 +298,20 @@ func Short(r Row) string {
 		}
 		return words(brief)
 	}
-	if why := d.Why(); len(why) > 0 {
-		return words(verdict.Brief(why[0]))
+	against := slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool { return r.Verdict.Unlocks() })
+	if len(against) > 0 {
+		return words(verdict.Brief(against[0]))
 	}
 	return verdict.Did(d.Verdict)
+}
+
+// unconfirmed is the first engine on which a feature did not pass; nil without one.
+func unconfirmed(d *ledger.Decision) *ledger.Confirmation {
+	i := slices.IndexFunc(d.Confirmations, func(c ledger.Confirmation) bool { return c.Verdict != "" && !c.Verdict.Unlocks() })
+	if i < 0 {
+		return nil
+	}
+	return &d.Confirmations[i]
 }
 
 // Brief is why a node's outcome is what it is, on one line.

@@ -103,6 +103,7 @@ type Sample struct {
 	Unit   string         `json:"-"`
 	Better measure.Better `json:"-"`
 	stats.Sample
+	inLogs bool
 }
 
 // Of is a metric of the arm; false if a launch lacks it, as a mean over some of the
@@ -122,11 +123,19 @@ func sampleOf(launches []*ledger.Launch, address, statistic string) (s Sample, w
 			s.Values = append(s.Values, x)
 		}
 	}
-	of, err := stats.SampleOf(s.Values)
+	cell, metric := measure.SplitAddress(address)
+	if cell == "engine" {
+		cell = "" // as rules have it
+	}
+	of := stats.ArithmeticSampleOf
+	if s.inLogs = measure.InLogs(cell, metric, statistic, s.Unit, s.Better); s.inLogs {
+		of = stats.SampleOf
+	}
+	sample, err := of(s.Values)
 	if err != nil {
 		return s, false
 	}
-	if s.Sample = of; s.Unit == "share" && s.Low != nil {
+	if s.Sample = sample; s.Unit == "share" && s.Low != nil {
 		*s.Low, *s.High = max(0, *s.Low), min(*s.High, max(1, slices.Max(s.Values)))
 	}
 	return s, len(s.Values) == len(launches)
@@ -137,7 +146,11 @@ func (s Sample) N() int { return len(s.Values) }
 
 // first is the sample of the first launches alone.
 func (s Sample) first(n int) Sample {
-	s.Sample, _ = stats.SampleOf(s.Values[:min(n, s.N())])
+	of := stats.ArithmeticSampleOf
+	if s.inLogs {
+		of = stats.SampleOf
+	}
+	s.Sample, _ = of(s.Values[:min(n, s.N())])
 	return s
 }
 
@@ -165,10 +178,10 @@ func (s Sample) Brief() string {
 
 // Bare is Text without the unit, where that is in the head of its column.
 func (s Sample) Bare() string {
-	switch s.N() {
-	case 0:
+	switch {
+	case s.N() == 0:
 		return "–"
-	case 1:
+	case s.N() == 1, s.SD == 0:
 		return verdict.Number(s.Mean, "")
 	}
 	return verdict.PlusMinus(s.Mean, s.SD)

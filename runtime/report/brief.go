@@ -24,17 +24,21 @@ func Brief(d *ledger.Decision) string {
 	if len(d.Alternatives) > 0 && Deciding(d) != nil {
 		return "no alternative passes: " + byRules(d)
 	}
+	if c := unconfirmed(d); c != nil {
+		return verdict.Brief(c.Reason)
+	}
+	var confirmed []string
 	for _, c := range d.Confirmations {
-		switch {
-		case c.Verdict != "" && c.Verdict != verdict.Pass:
-			return verdict.Brief(c.Reason)
-		case c.Verdict == verdict.Pass && d.Verdict == verdict.Pass:
-			return byRules(d) + ", confirmed on " + c.Engine
+		if c.Verdict.Unlocks() {
+			confirmed = append(confirmed, c.Engine)
 		}
+	}
+	if len(confirmed) > 0 && d.Verdict == verdict.Pass {
+		return byRules(d) + ", confirmed on " + verdict.And(confirmed)
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass && d.Verdict != verdict.Pass {
-			return verdict.Brief(l.Reason())
+			return verdict.Brief(quoted(l.Reason()))
 		}
 	}
 	return byRules(d)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -16,16 +17,20 @@ type Writer struct {
 	strings.Builder
 	st    *store.Store
 	now   time.Time
-	ports *Ports
+	plan  *plans.Plan
+	sheet *Sheet
 	// told tracks which causes were printed, each once.
 	told verdict.Page
 }
 
-// NewWriter writes of a state directory.
-func NewWriter(st *store.Store) *Writer { return &Writer{st: st, now: time.Now()} }
+// NewWriter writes of a state directory, with the columns of the plan of its newest run; nil if
+// that is unreadable.
+func NewWriter(st *store.Store, p *plans.Plan) *Writer {
+	return &Writer{st: st, now: time.Now(), plan: p}
+}
 
 // Next is a Writer of the next page.
-func (p *Writer) Next() *Writer { return &Writer{st: p.st, now: p.now, ports: p.Ports()} }
+func (p *Writer) Next() *Writer { return &Writer{st: p.st, now: p.now, plan: p.plan, sheet: p.Sheet()} }
 
 // Raw is text that is Markdown already.
 type Raw string

@@ -56,7 +56,7 @@ func TestOverruled(t *testing.T) {
 		t.Errorf("overruled are\n%s\nwant\n%s", got, want)
 	}
 	var page bytes.Buffer
-	if err := Markdown(&page, s); err != nil {
+	if err := Markdown(&page, s, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -64,7 +64,7 @@ func TestOverruled(t *testing.T) {
 		"| ended | **fail** | waiver by kim expired ",
 		"| plain | **fail** | decode: slower |",
 		"## f: invalid", "retracted by lee: cached prompts. The following was pass, accepted (attempt 1).",
-		"- pass: decode",
+		"| decode | – | `chat.tg.gain > 0` | – | pass |",
 	} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page has no %q:\n%s", want, page.String())

@@ -12,8 +12,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Ports are the variants as they were last measured on the baseline's engine: the source of
-// each number of a feature and of its text, for every page that has it.
+// Ports are the variants as they were last measured on the baseline's engine, and on those that
+// confirm a feature ("gemm@production"): the source of each number of a feature and of its text,
+// for every page that has it.
 type Ports struct {
 	all   map[string]*Port
 	names []string
@@ -43,7 +44,7 @@ func PortsOf(st *store.Store) *Ports {
 	}
 	arms, block := Arms(st), baselineEngine(st)
 	for _, a := range arms {
-		if block != "" && a.Block != block {
+		if block != "" && a.Block != block && !strings.Contains(a.Variant, "@") {
 			continue // a rival measured beside it is no configuration of it
 		}
 		p := &Port{Arm: a, ports: ps}
@@ -58,11 +59,17 @@ func PortsOf(st *store.Store) *Ports {
 				p.Parent = o
 			}
 		}
-		ps.all[a.Variant] = p // the newest is last
+		// The newest is last; what a matrix measures beside its cells comes after what features were
+		// measured beside.
+		if was := ps.all[a.Variant]; was == nil || ofFeature(a) || !ofFeature(was.Arm) {
+			ps.all[a.Variant] = p
+		}
 	}
 	ps.names = slices.Sorted(maps.Keys(ps.all))
 	return ps
 }
+
+func ofFeature(a *Arm) bool { return strings.HasPrefix(a.Launches[0].Node, "feature.") }
 
 // baselineEngine is the engine on which the baseline was last qualified.
 func baselineEngine(st *store.Store) (block string) {
@@ -71,6 +78,9 @@ func baselineEngine(st *store.Store) (block string) {
 	}
 	return block
 }
+
+// Names are the variants that were measured.
+func (ps *Ports) Names() []string { return ps.names }
 
 // Of is the newest measurement of a variant; nil if there is none.
 func (ps *Ports) Of(variant string) *Port { return ps.all[variant] }
@@ -91,31 +101,6 @@ func (ps *Ports) For(d *ledger.Decision) *Port {
 		}
 	}
 	return nil
-}
-
-// mostColumns limits the metrics of a table of all variants; all are in each one's own.
-const mostColumns = 4
-
-// Columns are the first metrics that people decide by of all variants, the last of them the
-// memory if that was measured.
-func (ps *Ports) Columns() (columns []Column) {
-	var arms []*Arm
-	for _, name := range ps.names {
-		arms = append(arms, ps.all[name].Arm)
-	}
-	var memory []Column
-	for _, c := range Headlines(arms) {
-		measured := slices.ContainsFunc(arms, func(a *Arm) bool { _, has := a.Of(c.Address(""), c.Stat); return has })
-		switch {
-		case !measured:
-		case c.Metric == "memory_gb" && c.Cell != "host" || c.Metric == "memory_in_use_gb":
-			memory = append(memory, c)
-		default:
-			columns = append(columns, c)
-		}
-	}
-	memory = memory[:min(1, len(memory))]
-	return append(columns[:min(mostColumns-len(memory), len(columns))], memory...)
 }
 
 // Setup is what was measured: the engine, its machine, and what was sent in each cell.
@@ -139,71 +124,35 @@ func (ps *Ports) Setup() string {
 	return "Measured " + strings.Join(append(on, sent...), "; ") + "."
 }
 
-// Measured is a metric of a port beside its parent's, by the launches that its change is by.
-type Measured struct {
-	Comparison
-	// Root is the change from the baseline, "≈" before it if no session measured both.
-	Root string
-}
-
-// Row is a metric of the port; false if it has none.
-func (p *Port) Row(c Column) (m Measured, has bool) {
-	m = Measured{Comparison{Column: c}, "–"}
-	own, has := p.Of(c.Address(""), c.Stat)
-	if !has {
-		return m, false
-	}
-	m.New, m.Unit = own, own.Unit
-	if p.Parent != nil {
-		if d := Compare(p.Arm, p.Parent, c, p.ports.tests); d.Change != nil {
-			if m.Comparison = d; d.Decided > 0 { // the launches that the rule decided by
-				m.Old, m.New = d.Old.first(d.Decided), d.New.first(d.Decided)
-			}
-		}
-	}
-	if change, measured := p.fromBaseline(c, len(p.ports.all)); measured {
-		m.Root = "≈ " + verdict.Faster(change)
-		if p.Root != nil {
-			m.Root = Compare(p.Arm, p.Root, c, p.ports.tests).Brief()
-		}
-	}
-	return m, true
+// Row is a metric of the port, beside its parent's; false if it has none.
+func (p *Port) Row(c Column) (v Value, has bool) {
+	v = row{own: p.Arm, base: p.Parent, port: p}.value(shownAs(c, ""), p.ports)
+	return v, v.New.N() == len(p.Launches) || v.Decided > 0
 }
 
 // Before and After are the means, "–" without one.
-func (m Measured) Before() string { return m.Old.Brief() }
-func (m Measured) After() string  { return m.New.Brief() }
-
-// Interval is the 95% interval of the change; a rule that decided has bounds of its own.
-func (m Measured) Interval() string {
-	switch {
-	case m.Decided > 0:
-		return "see the rule"
-	case m.Low == nil || m.Absolute:
-		return "–"
-	}
-	return verdict.Faster(*m.Low) + " to " + verdict.Faster(*m.High)
-}
+func (v Value) Before() string { return v.Old.Brief() }
+func (v Value) After() string  { return v.New.Brief() }
 
 // FromTo is both means, "29 → 34 tok/s", or the one that there is.
-func (m Measured) FromTo() string {
-	if m.Old.N() == 0 {
-		return m.After()
+func (v Value) FromTo() string {
+	if v.Old.N() == 0 {
+		return v.After()
 	}
-	before := m.Before()
-	if m.Unit != "" && strings.HasSuffix(m.After(), m.Unit) {
-		before = strings.TrimSuffix(before, " "+m.Unit)
+	before := v.Before()
+	if v.Unit != "" && strings.HasSuffix(v.After(), v.Unit) {
+		before = strings.TrimSuffix(before, " "+v.Unit)
 	}
-	return before + " → " + m.After()
+	return before + " → " + v.After()
 }
 
 // Step is the change in a sentence: "decode +9% (29 → 34 tok/s)".
-func (m Measured) Step() string {
-	text := verdict.Faster(*m.Change)
-	if m.Absolute {
-		text = verdict.Short(*m.Change, m.Unit)
+func (v Value) Step() string {
+	text := verdict.Faster(*v.Change)
+	if v.Absolute {
+		text = verdict.Short(*v.Change, v.Unit)
 	}
-	return fmt.Sprintf("%s %s (%s)", MetricWord(m.Metric), text, m.FromTo())
+	return fmt.Sprintf("%s %s (%s)", MetricWord(v.Metric), text, v.FromTo())
 }
 
 // fromBaseline is how a metric differs from the baseline's: as measured beside it, or else
@@ -222,7 +171,7 @@ func (p *Port) fromBaseline(c Column, steps int) (change float64, ok bool) {
 	}
 	for _, name := range p.ports.names {
 		o := p.ports.all[name]
-		if o != p && o.Variant != beside.Variant && maps.Equal(o.Launches[0].Knobs, beside.Launches[0].Knobs) {
+		if o != p && o.Block == p.Block && o.Variant != beside.Variant && maps.Equal(o.Launches[0].Knobs, beside.Launches[0].Knobs) {
 			below, ok := o.fromBaseline(c, steps-1)
 			return (1+below)*(1+*d.Change) - 1, ok
 		}
@@ -232,7 +181,7 @@ func (p *Port) fromBaseline(c Column, steps int) (change float64, ok bool) {
 
 // Lead is the metric of the rule that decided the verdict of a feature, or else the first that
 // people decide by.
-func (p *Port) Lead(d *ledger.Decision) (m Measured, has bool) {
+func (p *Port) Lead(d *ledger.Decision) (v Value, has bool) {
 	columns := Headlines([]*Arm{p.Arm})
 	if r := Deciding(d); r != nil {
 		for _, c := range columns {
@@ -244,24 +193,33 @@ func (p *Port) Lead(d *ledger.Decision) (m Measured, has bool) {
 		}
 	}
 	if len(columns) == 0 {
-		return m, false
+		return v, false
 	}
 	return p.Row(columns[0])
 }
 
-// Table is the port beside its parent, a row a metric that it has.
-func (p *Port) Table() Table {
-	t := Table{Head: []string{"Metric", "Before", p.Variant, "Change", "95% CI", "From the baseline"}}
+// Own is a port beside its parent: a row for each column of the plan, then for each other metric
+// that people decide by.
+func (s *Sheet) Own(p *Port) Table {
+	r := s.portRow(p, "", "", "")
+	t := Table{Head: []string{"Metric", "Before", p.Variant, "Change", "From the baseline"}}
 	if p.Parent != nil {
 		t.Head[1] = p.Parent.Variant
 	}
 	if p.Parent != nil && p.Parent.Variant == ledger.Baseline {
-		t.Head = t.Head[:5]
+		t.Head = t.Head[:4]
 	}
+	columns := s.Columns()
 	for _, c := range Headlines([]*Arm{p.Arm}) {
-		if m, has := p.Row(c); has {
-			t.Rows = append(t.Rows, []string{c.Name(), m.Before(), m.After(), m.Brief(), m.Interval(), m.Root}[:len(t.Head)])
+		columns = addColumns(columns, shownAs(c, ""))
+	}
+	for _, c := range columns {
+		v := r.value(c, s.Ports)
+		if !v.Has() || v.alone {
+			continue
 		}
+		before, after := v.Old.Text(), cmp.Or(v.Word, v.New.Text())
+		t.Rows = append(t.Rows, []string{cmp.Or(c.Heading, c.Path), before, after, v.Changed(), cmp.Or(v.Root, "–")}[:len(t.Head)])
 	}
 	return t
 }

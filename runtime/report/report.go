@@ -9,14 +9,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Markdown writes the results page.
-func Markdown(w io.Writer, st *store.Store) error {
+// Markdown writes the results page, with the columns of the plan of the newest run; nil if that is
+// unreadable.
+func Markdown(w io.Writer, st *store.Store, plan *plans.Plan) error {
 	runs := st.Runs()
 	if len(runs) == 0 {
 		return fmt.Errorf("nothing was applied here, so there is nothing to report")
@@ -25,7 +28,7 @@ func Markdown(w io.Writer, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	p := NewWriter(st)
+	p := NewWriter(st, plan)
 	p.Line("# Results of plan %s\n", v.Plan)
 	p.Answer()
 	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(st).State]
@@ -40,6 +43,7 @@ func Markdown(w io.Writer, st *store.Store) error {
 		p.Line("%s, plan digest `%.16s`. Machine: %s.\n", s.Tool, s.PlanDigest, verdict.Pairs(s.Environment, " ", ", "))
 	}
 	p.Line("%s\n", p.Ports().Setup())
+	p.Results("## Results")
 	p.Gates("## Gates")
 	for _, d := range Standing(st) {
 		if d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria {
@@ -73,16 +77,29 @@ func (p *Writer) feature(d *ledger.Decision) {
 	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), d.Verdict)
 	p.Rules(d)
 	if port := p.Ports().For(d); port != nil && d.Kind == ledger.KindFeature {
-		p.Table(port.Table())
+		p.Table(p.Sheet().Own(port))
 	}
 }
 
-// Ports are the variants as they were last measured.
-func (p *Writer) Ports() *Ports {
-	if p.ports == nil {
-		p.ports = PortsOf(p.st)
+// Ports are the variants as they were last measured, Sheet the tables of them.
+func (p *Writer) Ports() *Ports { return p.Sheet().Ports }
+
+func (p *Writer) Sheet() *Sheet {
+	if p.sheet == nil {
+		p.sheet = SheetOf(p.st, p.plan)
 	}
-	return p.ports
+	return p.sheet
+}
+
+// Results are the tables of all configurations below a title; nothing if there are none.
+func (p *Writer) Results(title string) {
+	grids := p.Sheet().Results()
+	if len(grids) == 0 {
+		return
+	}
+	p.Line("%s\n", Raw(title))
+	p.Grids(grids, "###")
+	p.Line("%s\n", Raw(GridLegend))
 }
 
 // Rules are a feature's hypothesis, its levels and rules, each by what decided it, and what
@@ -122,26 +139,43 @@ func (p *Writer) Rules(d *ledger.Decision) {
 	if len(levels) > 0 {
 		p.Line("Levels: %s.\n", strings.Join(levels, "; "))
 	}
-	var items []string
-	without := map[string][]string{} // rules that could not be tested, by the cause
+	p.Table(p.criteria(d))
+	p.List(verdict.Lines(d.Findings))
+}
+
+// criteria is a table of a feature's rules: the value that each was held against, what it wanted, and
+// the number that decided.
+func (p *Writer) criteria(d *ledger.Decision) Table {
+	t := Table{Head: []string{"Criterion", "Baseline", "Target", "Actual", "Verdict"}}
+	port, told := p.Ports().For(d), map[string]bool{}
 	for _, r := range d.Rules {
-		cause := untested(r)
-		without[cause.Key()] = append(without[cause.Key()], r.Name)
-	}
-	for _, r := range d.Rules {
-		word := string(r.Verdict)
+		is, wanted, bound := r.Parts()
+		row := []string{r.Name, "–", cmp.Or(wanted, "`"+r.Expr+"`"), cmp.Or(is, bound, "–"), string(r.Verdict)}
 		if !r.Decides {
-			word += " (recorded only)"
+			row[4] += " (recorded only)"
 		}
-		cause := untested(r)
-		switch names := without[cause.Key()]; {
-		case cause.IsZero():
-			items = append(items, word+": "+p.by(d, r))
-		case r.Name == names[0]:
-			items = append(items, fmt.Sprintf("%s: %s: %s", word, verdict.And(names), strings.Join(Told(&p.told, d, []verdict.Reason{cause}), "; ")))
+		switch cause := untested(r); {
+		case !cause.IsZero() && told[cause.Key()]:
+			row[3] = "not tested, as above"
+		case !cause.IsZero():
+			row[3], told[cause.Key()] = "not tested: "+strings.Join(Told(&p.told, d, []verdict.Reason{cause}), "; "), true
+		case r.Deciding() != nil:
+			t := r.Deciding().Test
+			row[3] = fmt.Sprintf("%s (%s)", is, bound)
+			cell, metric := measure.SplitAddress(t.Metric)
+			if port == nil {
+				break
+			}
+			v, has := port.Row(Column{Cell: cell, Metric: metric, Stat: t.Stat})
+			if row[1] = v.Before(); has && t.Against != "" && t.Relation != "base" {
+				row[3] = v.After() + ": " + row[3]
+			}
+		case is == "" && r.Verdict != verdict.Pass:
+			row[3] = strings.Join(Told(&p.told, d, r.Reasons), "; ")
 		}
+		t.Rows = append(t.Rows, row)
 	}
-	p.List(append(items, verdict.Lines(d.Findings)...))
+	return t
 }
 
 // Causes are why the rules of a decision could not be tested, each once, or else what it

@@ -7,55 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/runtime/ledger"
 )
-
-// wideTable is the maximum of metric columns in one table of a comparison; more are split
-// by cell.
-const wideTable = 5
-
-// RowTables are the tables of a comparison of engines, or one table per cell of the
-// workloads if one would be too wide. Every number is a mean over launches, and below it how
-// many times better than the reference it is, with its 95% interval.
-func RowTables(rows []verdict.Row) (out []Table) {
-	what := "Engine"
-	if slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.Reference && r.Name == ledger.Baseline }) {
-		what = "Cell"
-	}
-	columns, groups, last := columnsOf(rows), [][]verdict.Cell{nil}, ""
-	for i, c := range columns {
-		cell, _ := measure.SplitAddress(c.Address)
-		if i > 0 && len(columns) > wideTable && cell != last {
-			groups = append(groups, nil)
-		}
-		groups[len(groups)-1], last = append(groups[len(groups)-1], c), cell
-	}
-	for _, columns := range groups {
-		t := Table{Head: []string{what, "Launches"}}
-		for _, c := range columns {
-			t.Head = append(t.Head, fmt.Sprintf("%s (%s)", columnName(c), c.Unit))
-		}
-		for _, r := range rows {
-			row := []string{r.Name, fmt.Sprint(r.N)}
-			if r.Reference {
-				row[0] += " (reference)"
-			}
-			for _, column := range columns {
-				text := "–"
-				if c := cellOf(r.Cells, column.Address); c != nil {
-					text = verdict.Short(c.Mean, "")
-					if c.Speedup != nil {
-						text += "\n" + verdict.CI(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
-					}
-				}
-				row = append(row, text)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		out = append(out, t)
-	}
-	return out
-}
 
 // columnsOf are the metrics of all rows, in the order of the rows.
 func columnsOf(rows []verdict.Row) (columns []verdict.Cell) {
@@ -101,9 +53,6 @@ func RowNotes(rows []verdict.Row) (notes []string) {
 	}
 	return notes
 }
-
-// RowLegend explains how to read the numbers.
-const RowLegend = "Means over launches; × is the improvement over the reference with its 95% interval: for every metric, more than 1 is better. Tokens are counted by each engine's own tokenizer."
 
 // Effects is the table of what knob values do to each metric, alone and together.
 // Undemonstrated effects are included, to show their bounds.
@@ -171,17 +120,27 @@ func (p *Writer) Comparisons() {
 			continue
 		}
 		p.Line("## Comparison %s: %s\n", d.Node[strings.LastIndexByte(d.Node, '.')+1:], d.Verdict)
-		for _, t := range RowTables(d.Rows) {
-			p.Table(t)
-		}
-		for _, n := range RowNotes(d.Rows) {
-			p.Line("- %s", strings.ReplaceAll(n, "\n", " "))
-		}
-		p.Line("\n%s\n", RowLegend)
+		p.Grids(p.Sheet().Rows(d.Decision), "###")
+		p.List(RowNotes(d.Rows))
+		p.Line("%s\n", Raw(RowLegend))
 		if t := Effects(d.Effects); len(t.Rows) > 0 {
 			p.Line("Best cells: %s. %s\n", strings.Join(Best(d.Rows), "; "), BestLegend)
 			p.Table(t)
 			p.Line("%s\n", EffectsLegend)
 		}
+	}
+}
+
+// Grids are tables of results below their titles; one that has no value at all is a sentence.
+func (p *Writer) Grids(grids []Grid, level string) {
+	for _, g := range grids {
+		if g.Title != "" {
+			p.Line("%s %s\n", Raw(level), g.Title)
+		}
+		if lacks := g.Lacking(); lacks != "" {
+			p.Line("%s\n", lacks)
+			continue
+		}
+		p.Table(g.Table())
 	}
 }

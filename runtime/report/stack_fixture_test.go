@@ -159,5 +159,5 @@ func baselineOf(knobs map[string]string) *ledger.Record {
 }
 
 func tgLaunch(v float64) *ledger.Launch {
-	return &ledger.Launch{ID: "l", Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", N: 10, Stats: map[string]float64{"median": v}}}}
+	return &ledger.Launch{ID: "l", Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": v}}}}
 }

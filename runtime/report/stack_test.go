@@ -91,7 +91,7 @@ func TestStackInSentences(t *testing.T) {
 		Estimate: &gain, Low: &low, High: &high, Looks: []verdict.Look{{N: 4}}, Launches: e.Candidate.Launches, BaseLaunches: e.Parent.Launches,
 	}}}
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &again})
-	p := NewWriter(s.st)
+	p := NewWriter(s.st, nil)
 	p.Stack()
 	for _, want := range []string{
 		"1. 2026-01-02, cache on baseline: decode +119% (20.1 → 44.1 tok/s)\n", "2. 2026-01-02, moe on baseline: decode +49.6% (≥ +10%)",

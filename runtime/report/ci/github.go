@@ -34,7 +34,7 @@ func GitHub(w io.Writer, st *store.Store, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	p := report.NewWriter(st)
+	p := report.NewWriter(st, nil)
 	plan := strings.ReplaceAll(notPlain.ReplaceAllString(run.Plan, "_"), "--", "__")
 	p.Line("<!-- mxflow report: %s -->", report.Raw(plan))
 	p.Line("### mxflow %s: %s\n", run.Plan, report.AnswerOf(st, now).String())

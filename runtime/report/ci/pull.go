@@ -23,7 +23,7 @@ func PullRequest(w io.Writer, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	p := report.NewWriter(st)
+	p := report.NewWriter(st, nil)
 	features := 0
 	for _, d := range report.Standing(st) {
 		if d.Kind != ledger.KindFeature {

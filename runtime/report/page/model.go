@@ -110,7 +110,7 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 		}
 	}
 	b := &builder{
-		Model: m, st: st, plan: p, now: time.Now(), launches: map[[2]string][]*ledger.Launch{}, pairs: map[string]*report.Pair{}, marks: map[string]Mark{},
+		Model: m, st: st, plan: p, now: time.Now(), launches: map[[2]string][]*ledger.Launch{}, pairs: map[string]*report.Pair{}, marks: map[string]Mark{}, sheet: report.SheetOf(st, p),
 	}
 	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
 		at := [2]string{l.Session, l.Variant}
@@ -142,6 +142,7 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 			}) {
 				m.Figures.Matrices = append(m.Figures.Matrices, Matrix{d.Node, d.Rows})
 			}
+			b.grids(b.sheet.Rows(d.Decision), "Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:])
 		}
 	}
 	m.Forest.What, m.Forest.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
@@ -150,6 +151,10 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 		b.standing(looks)
 	}
 	b.first(rows)
+	if grids := b.sheet.Results(); len(grids) > 0 {
+		b.grids(grids, "Results")
+		b.Notes = append(b.Notes, report.GridLegend)
+	}
 	m.Answer = report.AnswerOf(st, b.now).String() + "."
 	m.Outcome = Mark{string(view.Verdict), string(view.Verdict)}
 	switch {
@@ -162,6 +167,21 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 	}
 	m.Graph = layout(m.Phases, p.Phases)
 	return m, nil
+}
+
+// grids adds tables of results to what was measured.
+func (b *builder) grids(grids []report.Grid, caption string) {
+	for _, g := range grids {
+		text := caption
+		if g.Title != "" {
+			text += ": " + g.Title
+		}
+		if lacks := g.Lacking(); lacks != "" {
+			b.Notes = append(b.Notes, text+": "+lacks)
+			continue
+		}
+		b.Measured = append(b.Measured, Table{text, g.Table()})
+	}
 }
 
 func minute(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST") }
@@ -177,7 +197,7 @@ type builder struct {
 	launches map[[2]string][]*ledger.Launch
 	pairs    map[string]*report.Pair
 	marks    map[string]Mark
-	ports    *report.Ports
+	sheet    *report.Sheet
 }
 
 // link is to a feature's card; empty if there is none.
@@ -254,11 +274,8 @@ func (b *builder) feature(r report.Row) {
 		f.Rules = append(f.Rules, item)
 	}
 	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(pair))
-	if b.ports == nil {
-		b.ports = report.PortsOf(b.st)
-	}
-	if port := b.ports.For(d); port != nil {
-		f.Arms = []Table{{"Measurements of " + f.Name, port.Table()}}
+	if port := b.sheet.For(d); port != nil {
+		f.Arms = []Table{{"Measurements of " + f.Name, b.sheet.Own(port)}}
 	}
 	b.Features = append(b.Features, f)
 }

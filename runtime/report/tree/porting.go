@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -32,11 +33,19 @@ func (t *writer) port(f *plans.Feature) {
 	}
 	t.Line("## Results\n")
 	if s.decided != nil {
+		if v := s.decided.Verdict; !v.Unlocks() {
+			t.Line("%s: %s\n", verdict.Capital(verdict.Did(v)), verdict.FullStop(report.Brief(s.decided.Decision)))
+		}
 		t.Rules(s.decided.Decision)
 		for _, name := range t.variants(f) {
 			if port := t.Ports().Of(name); port != nil {
-				table := port.Table()
-				t.table(table.Head, table.Rows)
+				t.Table(t.Sheet().Own(port))
+			}
+		}
+		for _, c := range s.decided.Confirmations {
+			t.Line("%s\n", verdict.Sentence(c.Reason))
+			if port := t.Ports().Of(strings.TrimPrefix(c.Node, "feature.")); port != nil {
+				t.Table(t.Sheet().Own(port))
 			}
 		}
 	} else {
@@ -49,13 +58,13 @@ func (t *writer) port(f *plans.Feature) {
 	t.Line("## Source files changed\n")
 	t.sources(f)
 	t.Line("## Variables, flags and images\n")
-	sets := t.sets(f)
-	for _, row := range sets {
-		if summary := t.plan.Knob(row[0]).Summary; summary != "" {
-			row[0] += ": " + summary
-		}
+	var knobs [][]string
+	for _, row := range t.sets(f) {
+		k := t.plan.Knob(row[0])
+		options := strings.Join(k.ValueNames(), ", ")
+		knobs = append(knobs, append(row, strings.Replace(options, k.Default, k.Default+" (default)", 1), cmp.Or(k.Summary, "–")))
 	}
-	t.table([]string{"Knob", "Value", "Changes"}, sets)
+	t.table([]string{"Knob", "Value", "Changes", "Options", "Description"}, knobs)
 	t.Line("## Implementation notes\n")
 	t.notes(f.Notes, "notes")
 	t.Line("## Areas for improvement\n")
@@ -67,6 +76,11 @@ func (t *writer) port(f *plans.Feature) {
 			t.Line("- [Log of session %s](../%s)", session, report.Raw(logOf(session)))
 		}
 		t.Line("- Run `%s`; why it was decided so: `mxflow explain feature.%s`", report.Raw(s.decided.Run), report.Raw(f.Name))
+	}
+	for _, name := range t.variants(f) {
+		if path := t.profiles[name]; path != "" {
+			t.Line("- [Profile of %s](../%s)", name, report.Raw(path))
+		}
 	}
 	t.Line("- Reproduce: `mxflow apply --rerun %s`", report.Raw(f.Name))
 }
@@ -92,6 +106,9 @@ func (t *writer) variants(f *plans.Feature) (names []string) {
 	return names
 }
 
+// mostFiles limits the changed files of a port that are named.
+const mostFiles = 30
+
 // sources writes the source trees that the candidate ran from, and the files in which
 // they differ from their commits.
 func (t *writer) sources(f *plans.Feature) {
@@ -116,6 +133,13 @@ func (t *writer) sources(f *plans.Feature) {
 		if parent != nil {
 			if was, ok := parent.Trees[name]; ok && was.Commit != tree.Commit {
 				t.Line("  - measured against `%.12s`: `git diff --stat %.12s %.12s`", report.Raw(was.Commit), report.Raw(was.Commit), report.Raw(tree.Commit))
+				shown, more := report.First(t.changed(tree.Path, was.Commit, tree.Commit), mostFiles)
+				for _, file := range shown {
+					t.Line("  - `%s`", file)
+				}
+				if len(more) > 0 {
+					t.Line("  - and %d more", len(more))
+				}
 			}
 		}
 		if tree.Diff == "" {

@@ -8,7 +8,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,17 +24,22 @@ import (
 // results is the file that links to all others.
 const results = "BENCHMARK_RESULTS.md"
 
-// Files are all files of the tree.
-func Files(p *plans.Plan, st *store.Store) ([]File, error) {
+// Files are all files of the tree. changed are the files in which two commits of a repository differ,
+// by name; none if it is no longer there.
+func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []string) ([]File, error) {
 	if len(st.Runs()) == 0 {
 		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
 	}
 	t := &writer{
-		Writer: report.NewWriter(st), plan: p, st: st, arms: report.Arms(st),
-		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{},
+		Writer: report.NewWriter(st, p), plan: p, st: st, changed: changed, arms: report.Arms(st),
+		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{}, profiles: map[string]string{}, uncounted: map[*report.Arm]string{},
 	}
+	profiled := map[string]*ledger.Launch{} // the newest of each variant
 	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
 		t.qualified[l.Node] = append(t.qualified[l.Node], l)
+		if l.Left["profile/analysis.json"] != "" {
+			profiled[l.Variant] = l
+		}
 	}
 	taken := map[string]string{}
 	for _, f := range p.Features() {
@@ -47,6 +54,20 @@ func Files(p *plans.Plan, st *store.Store) ([]File, error) {
 		t.names[f.Name] = "porting/FEATURE_" + name + ".md"
 	}
 	t.stand()
+	for _, f := range p.Features() {
+		for _, name := range t.variants(f) {
+			if d := t.states[f.Name].decided; d != nil {
+				if a := t.Sheet().Uncounted(d.Decision, name); a != nil {
+					t.arms, t.uncounted[a] = append(t.arms, a), t.states[f.Name].word
+				}
+			}
+		}
+	}
+	for _, variant := range slices.Sorted(maps.Keys(profiled)) {
+		if path := t.profile(variant, profiled[variant]); path != "" {
+			t.profiles[variant] = path
+		}
+	}
 	file := func(path string, write func()) {
 		t.Writer = t.Next()
 		if write(); t.Len() > 0 {
@@ -68,12 +89,17 @@ type writer struct {
 	plan           *plans.Plan
 	st             *store.Store
 
-	arms []*report.Arm
+	changed func(repo, was, is string) []string
+	arms    []*report.Arm
+	// uncounted are those of arms that do not count, and why.
+	uncounted map[*report.Arm]string
 	// names are the files of ports, by feature.
 	names  map[string]string
 	states map[string]state
-	// qualified are the launches that qualified a variant, by node.
+	// qualified are the launches that qualified a variant, by node, profiles the files about
+	// where their time went, by variant.
 	qualified map[string][]*ledger.Launch
+	profiles  map[string]string
 
 	files []File
 	err   error
@@ -98,7 +124,7 @@ func (t *writer) table(head []string, rows [][]string) {
 	t.WriteString(text)
 }
 
-var within = regexp.MustCompile(`^\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|TEST_LOGS/)?[A-Za-z0-9._#-]+\)$`)
+var within = regexp.MustCompile(`^(?:\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|TEST_LOGS/|perf_artifacts/)?[A-Za-z0-9._#-]+\) ?)+$`)
 
 // keep writes a region for people's own text.
 func (t *writer) keep(name string) { t.Line("<!-- keep %s -->\n<!-- /keep -->\n", name) }
@@ -114,33 +140,13 @@ type state struct {
 
 // stand determines the state of every feature of the plan.
 func (t *writer) stand() {
-	rows, now := map[string]report.Row{}, time.Now()
-	for _, r := range report.Rows(t.st) {
-		if !r.Gone {
-			rows[r.Node] = r
+	for _, r := range t.Sheet().Features() {
+		feature, _ := report.FeatureNode(r.Node)
+		s := state{row: r, decided: r.Decided, word: t.Sheet().Status(r), output: "–"}
+		if s.decided != nil {
+			s.output = t.output(s.decided.Decision, feature)
 		}
-	}
-	for _, f := range t.plan.Features() {
-		node := "feature." + f.Name
-		s := state{row: rows[node], decided: rows[node].Decided, output: "–"}
-		switch {
-		case s.decided != nil:
-			s.word = report.OverruledOf(s.decided.Decision, t.st.Waiver(node), now).Word()
-			if s.decided.Accepted {
-				s.word += ", accepted"
-			}
-			s.output = t.output(s.decided.Decision, f.Name)
-		case len(f.BlockedBy) > 0:
-			s.word = "blocked by " + strings.Join(f.BlockedBy, "; ")
-		case !rows[node].Locked.IsZero():
-			s.word = "locked: " + rows[node].Locked.String()
-		default:
-			s.word = "TODO"
-		}
-		if f.SupersededBy != "" {
-			s.word += "; superseded by " + f.SupersededBy
-		}
-		t.states[f.Name] = s
+		t.states[feature] = s
 	}
 }
 
@@ -164,8 +170,8 @@ func (t *writer) output(d *ledger.Decision, variant string) string {
 			return "crashed"
 		case len(l.Garbage()) > 0:
 			word = "garbage"
-		case l.OK && word != "garbage" && l.AnswersUnchecked():
-			word = "not checked"
+		case l.OK && word != "garbage" && (l.AnswersUnchecked() || l.Engine["kind"] == plans.CommandKind):
+			word = "not checked" // nobody read what a program answered
 		case l.OK && word == "–":
 			word = "coherent"
 		}

@@ -108,8 +108,8 @@ func TestFiles(t *testing.T) {
 	one.Features = append(one.Features,
 		&plans.Feature{Name: "waits", Phase: "one", BlockedBy: []string{"upstream issue 1969"}, Criteria: []*plans.Rule{{Name: "c", Expr: "chat.tg.gain >= 0.5"}}},
 		&plans.Feature{Name: "todo", Phase: "one"}, &plans.Feature{Name: "ToDo", Phase: "one"}, &plans.Feature{Name: "a/../b", Phase: "one"})
-	one.Steps = []*plans.Block{{Kind: "upstream_todo", Name: "granularity", Attrs: map[string]any{"repo": "~/lib", "commit": "3f1c2ab", "file": "csrc/*.cuh", "snippet": "kScale = 128"}}}
-	files, err := Files(p, st)
+	one.Steps = []*plans.Block{{Kind: "upstream_todo", Name: "granularity", Attrs: map[string]any{"repo": "~/lib", "commit": "3f1c2ab", "file": "csrc/*.cuh", "snippet": "kScale = 128"}, Notes: map[string]string{"improvement": "64 suits M=1"}}}
+	files, err := Files(p, st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,17 +123,17 @@ func TestFiles(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"BENCHMARK_RESULTS.md": {
 			"**0 of 3 ports accepted; f0 and f1 passed without being stacked; f2 failed.**", "Measured vllm.main on GB10; chat is pp32 tg8.",
-			"| [f0](porting/FEATURE_f0.md) | 30.3 → 40.4 tok/s | +33% better | +33% better | 40.4 tok/s, +33% better |", "| coherent | pass; superseded by f1 |",
+			"| [f0](porting/FEATURE_f0.md) | 40.4 ± 0.26<br>+33% (+32% to +35%) better |", "| coherent | pass; superseded by f1 |",
 			"| blocked by upstream issue 1969 |", "| – | TODO |", "| coherent | fail: decode |", "<!-- keep notes -->",
 		},
 		"porting/FEATURE_f0.md": {
 			"Superseded by [f1](FEATURE_f1.md).", "- tile 64×128 | of M=1", "- fuse the scale", "| `--f0` |",
-			"| chat.tg | 30.3 tok/s | 40.4 tok/s | +33% better | +32% to +35% |", "<!-- keep improve -->",
+			"| chat.tg | 30.3 ± 0.26 tok/s | 40.4 ± 0.26 tok/s | +33% (+32% to +35%) better |", "<!-- keep improve -->",
 		},
 		"porting/FEATURE_waits.md": {"Blocked by: upstream issue 1969", "| c | `chat.tg.gain >= 0.5` |"},
 		"FEATURE_MATRIX.md":        {"| [f0](porting/FEATURE_f0.md) | one | 0 | baseline | f0 = on: `--f0` | coherent | pass; superseded by f1 |"},
-		"UPSTREAM_TODOS.md":        {"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | not checked yet |"},
-		"TEST_LOGS/s-0.yaml":       {"chat: pp32 tg8", "mean: 0.000035", "\n        attention: FLASHINFER\n"},
+		"UPSTREAM_TODOS.md":        {"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | 64 suits M=1 | not checked yet |"},
+		"TEST_LOGS/s-0.yaml":       {"sent: pp32 tg8", "geometric_mean: 0.000035", "\n        attention: FLASHINFER\n"},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(text[path], want) {
@@ -141,7 +141,7 @@ func TestFiles(t *testing.T) {
 			}
 		}
 	}
-	again, err := Files(p, st)
+	again, err := Files(p, st, nil)
 	if err != nil || fmt.Sprint(again) != fmt.Sprint(files) {
 		t.Errorf("made again it is another: %v", err)
 	}
@@ -151,7 +151,7 @@ func TestFiles(t *testing.T) {
 // digit.
 func TestPagesAgree(t *testing.T) {
 	p, st := made(t, 3, 8)
-	files, err := Files(p, st)
+	files, err := Files(p, st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,10 +170,10 @@ func agree(t *testing.T, pages map[string]string) (features int) {
 	for line := range strings.Lines(pages[results]) {
 		cells := append(strings.Split(line, " | "), "")
 		_, path, linked := strings.Cut(cells[0], "](")
-		if page := pages[strings.TrimSuffix(path, ")")]; linked && strings.Contains(cells[1], "→") {
+		mean, change, compared := strings.Cut(cells[1], "<br>")
+		if page := pages[strings.TrimSuffix(path, ")")]; linked && compared {
 			features++
-			unit := cells[1][strings.LastIndex(cells[1], " "):]
-			row := "| chat.tg | " + strings.Replace(cells[1], " → ", unit+" | ", 1) + " | " + cells[2] + " |"
+			row := " | " + mean + " tok/s | " + change + " |"
 			if !strings.Contains(page, row) {
 				t.Errorf("%s has no %q:\n%s", path, row, page)
 			}
@@ -187,7 +187,7 @@ func BenchmarkTree(b *testing.B) {
 	p, st := made(b, 500, 10)
 	b.Run("page", func(b *testing.B) {
 		for b.Loop() {
-			if err := report.Markdown(io.Discard, st); err != nil {
+			if err := report.Markdown(io.Discard, st, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -198,7 +198,7 @@ func BenchmarkTree(b *testing.B) {
 func benchmarkTree(b *testing.B, p *plans.Plan, st *store.Store) {
 	dir := b.TempDir()
 	for b.Loop() {
-		files, err := Files(p, st)
+		files, err := Files(p, st, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

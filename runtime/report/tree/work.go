@@ -28,14 +28,18 @@ func (t *writer) todos() {
 				last := h[len(h)-1]
 				today, when = strings.Join(append([]string{string(last.Verdict)}, verdict.Lines(last.Why())...), "\n"), date(last.Time)
 			}
-			rows = append(rows, []string{s.Name, text("repo") + " at " + text("commit"), "`" + text("file") + "`", "`" + text("snippet") + "`", today, when})
+			improvement := "–"
+			if said := strings.TrimSpace(s.Notes["improvement"]); said != "" {
+				improvement = said
+			}
+			rows = append(rows, []string{s.Name, text("repo") + " at " + text("commit"), "`" + text("file") + "`", "`" + text("snippet") + "`", improvement, today, when})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
 	t.Line("# Upstream TODOs of plan %s\n", t.plan.Name)
-	t.table([]string{"TODO", "Noted", "File", "Snippet", "Today", "Checked"}, rows)
+	t.table([]string{"TODO", "Noted", "File", "Snippet", "Improvement", "Today", "Checked"}, rows)
 	t.Line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then check if it is done.\n")
 	t.keep("notes")
 }
@@ -68,21 +72,46 @@ type (
 	}
 	arm struct {
 		Configuration string
-		Engine        string
-		Knobs         map[string]string `yaml:",omitempty"`
-		Started       map[string]string `yaml:"started_with,omitempty"`
-		Environment   map[string]string `yaml:",omitempty"`
-		Observed      map[string]string `yaml:",omitempty"`
-		Workload      map[string]string
-		Launches      []string
-		Results       map[string]result
+		// Counts is why the numbers do not count.
+		Counts      string `yaml:"does_not_count,omitempty"`
+		Engine      string
+		Knobs       map[string]string `yaml:",omitempty"`
+		Started     map[string]string `yaml:"started_with,omitempty"`
+		Environment map[string]string `yaml:",omitempty"`
+		Observed    map[string]string `yaml:",omitempty"`
+		Workload    map[string]workload
+		Profile     string `yaml:",omitempty"`
+		Launches    []string
+		Results     map[string]result
 	}
+	// workload is what was sent in a cell, and how.
+	workload struct {
+		Sent        string
+		Requests    int      `yaml:",omitempty"`
+		Warmup      *int     `yaml:"warmup_requests,omitempty"`
+		API         string   `yaml:",omitempty"`
+		Concurrency int      `yaml:",omitempty"`
+		Temperature *number  `yaml:",omitempty"`
+		TopP        any      `yaml:"top_p,omitempty"`
+		TopK        any      `yaml:"top_k,omitempty"`
+		MinP        any      `yaml:"min_p,omitempty"`
+		Repetition  any      `yaml:"repetition_penalty,omitempty"`
+		Seed        *int     `yaml:",omitempty"`
+		Tokenizer   string   `yaml:",omitempty"`
+		SLO         []string `yaml:"slo_ms,omitempty"`
+	}
+	// result has one of two means: GeometricMean of speeds, times and sizes, which rules average in
+	// logs, or else Mean. Std is the standard deviation over launches, with a geometric mean that of
+	// logs times the mean, and CV its share of the mean.
 	result struct {
-		Unit      string `yaml:",omitempty"`
-		Stat      string
-		Mean      number
-		Std       number
-		PerLaunch []number `yaml:"per_launch,flow"`
+		Unit          string `yaml:",omitempty"`
+		Stat          string
+		GeometricMean *number `yaml:"geometric_mean,omitempty"`
+		Mean          *number `yaml:",omitempty"`
+		Std           number
+		CV            *number  `yaml:",omitempty"`
+		N             int      `yaml:"launches"`
+		PerLaunch     []number `yaml:"per_launch,flow"`
 	}
 )
 
@@ -107,10 +136,18 @@ func (t *writer) arm(a *report.Arm) arm {
 	delete(started, "resolved_command") // each launch has its own port, and the machine its paths
 	out := arm{
 		Configuration: a.Variant, Engine: a.Block, Knobs: first.Knobs, Started: started, Environment: first.Fingerprint,
-		Observed: observed(a), Workload: map[string]string{}, Results: map[string]result{},
+		Observed: observed(a), Workload: map[string]workload{}, Results: map[string]result{}, Profile: t.profiles[a.Variant], Counts: t.uncounted[a],
 	}
 	for _, c := range first.Cells {
-		out.Workload[c.Cell] = report.Sent(a.Launches, c.Cell)
+		w := workload{Sent: report.Sent(a.Launches, c.Cell), Requests: c.Requests, Concurrency: c.Concurrency, Tokenizer: t.tokenizer(a)}
+		if s := c.Sampling; c.Requests > 0 { // else it was recorded before these were
+			w.Warmup, w.API, w.Temperature, w.Seed = &c.Warmup, s.API, exactly(s.Temperature), &s.Seed
+			w.TopP, w.TopK, w.MinP, w.Repetition = sent(s.TopP), sent(float64(s.TopK)), sent(s.MinP), sent(s.RepetitionPenalty)
+		}
+		for _, metric := range slices.Sorted(maps.Keys(c.SLO)) {
+			w.SLO = append(w.SLO, fmt.Sprintf("%s: %g", metric, c.SLO[metric]))
+		}
+		out.Workload[c.Cell] = w
 	}
 	for _, l := range a.Launches {
 		out.Launches = append(out.Launches, l.ID)
@@ -126,7 +163,13 @@ func (t *writer) arm(a *report.Arm) arm {
 			if stat != "median" && stat != "mean" {
 				key += "." + stat
 			}
-			r := result{Unit: v.Unit, Stat: stat, Mean: number(v.Mean), Std: number(v.SD)}
+			r := result{Unit: v.Unit, Stat: stat, Std: number(v.SD), N: v.N()}
+			if r.Mean = exactly(v.Mean); v.Geometric {
+				r.Mean, r.GeometricMean = nil, r.Mean
+			}
+			if v.Mean > 0 && v.N() > 1 {
+				r.CV = exactly(v.SD / v.Mean)
+			}
 			for _, x := range v.Values {
 				r.PerLaunch = append(r.PerLaunch, number(x))
 			}
@@ -134,6 +177,27 @@ func (t *writer) arm(a *report.Arm) arm {
 		}
 	}
 	return out
+}
+
+// sent is a parameter of sampling: what was not sent is the engine's own.
+func sent(x float64) any {
+	if x == 0 {
+		return "not sent"
+	}
+	return number(x)
+}
+
+func exactly(x float64) *number { n := number(x); return &n }
+
+// tokenizer is what tokens were counted with: the one on record, or else that of the model.
+func (t *writer) tokenizer(a *report.Arm) string {
+	if known := report.Entries(a.Launches, "tokenizer"); known != "" {
+		return known
+	}
+	if e := t.plan.Engine(a.Block); e != nil && e.Model != "" {
+		return "of " + e.Model
+	}
+	return "the engine's own"
 }
 
 // number is formatted without exponent, with six significant digits: people read these

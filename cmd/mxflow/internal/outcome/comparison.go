@@ -8,25 +8,38 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Comparison prints the table of a decision that compares engines or cells of a matrix;
-// nothing if it has none.
-func Comparison(on table.Screen, d *ledger.Decision) {
+// Grids prints tables of results below their titles; one without any value is a sentence.
+func Grids(on table.Screen, grids []report.Grid) {
+	for i, g := range grids {
+		if i > 0 {
+			fmt.Fprintln(on)
+		}
+		if g.Title != "" {
+			fmt.Fprintf(on, "%s:\n", g.Title)
+		}
+		if lacks := g.Lacking(); lacks != "" {
+			on.Sentence(lacks)
+			continue
+		}
+		t := g.Table()
+		on.Table(t.Head, t.Rows)
+	}
+}
+
+// Comparison prints the tables of a decision that compares engines or cells of a matrix, and with
+// all what knob values do to each metric; nothing if it has none.
+func Comparison(on table.Screen, sheet *report.Sheet, d *ledger.Decision, all bool) {
 	if len(d.Rows) == 0 {
 		return
 	}
 	fmt.Fprintf(on, "\n%s:\n", d.Node)
-	for i, t := range report.RowTables(d.Rows) {
-		if i > 0 {
-			fmt.Fprintln(on)
-		}
-		on.Table(t.Head, t.Rows)
-	}
+	Grids(on, sheet.Rows(d))
 	for _, n := range report.RowNotes(d.Rows) {
 		on.Sentence("- " + n)
 	}
 	on.Sentence(report.RowLegend)
 	t := report.Effects(d.Effects)
-	if len(t.Rows) == 0 {
+	if len(t.Rows) == 0 || !all {
 		return
 	}
 	fmt.Fprintln(on, "\nBest cells:")

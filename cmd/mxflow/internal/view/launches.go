@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/shell"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Launch prints every metric of a launch with all its statistics.
@@ -103,11 +104,12 @@ func allLaunches(on table.Screen, launches []*ledger.Launch) {
 }
 
 // perVariant prints what the launches of a run that count came to: a row for each variant
-// of a session, with the first metrics that people decide by.
-func perVariant(on table.Screen, launches []*ledger.Launch) {
+// of a session.
+func perVariant(on table.Screen, sheet *report.Sheet, v *store.RunView) {
 	var arms []*report.Arm
-	for _, l := range launches {
-		if l.Purpose != ledger.ForBenchmark || !measures(l.Node) || !l.OK || len(l.Invalid) > 0 {
+	for _, l := range v.Launches {
+		compared := slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return len(d.Rows) > 0 && d.Session == l.Session })
+		if l.Purpose != ledger.ForBenchmark || !measures(l.Node) || !l.OK || len(l.Invalid) > 0 || compared {
 			continue
 		}
 		i := slices.IndexFunc(arms, func(a *report.Arm) bool {
@@ -118,38 +120,10 @@ func perVariant(on table.Screen, launches []*ledger.Launch) {
 		}
 		arms[i].Launches = append(arms[i].Launches, l)
 	}
-	most := 4
-	if on.Width > 0 && on.Width < 100 {
-		most = 2
-	}
-	columns := report.Headlines(arms)
-	columns = columns[:min(most, len(columns))]
-	head, rows := []string{"session", "variant", "launches"}, [][]string(nil)
-	for _, c := range columns {
-		name := c.Head
-		if columns[0].Cell != columns[len(columns)-1].Cell {
-			name = c.Cell + " " + name
-		}
-		head = append(head, name)
-	}
-	for i, a := range arms {
-		row := []string{nodeName(runtime.CandidateOf(a.Launches[0].Node)), a.Variant, fmt.Sprint(len(a.Launches))}
-		if i > 0 && arms[i-1].Session == a.Session {
-			row[0] = ""
-		}
-		for _, c := range columns {
-			text := "–"
-			if s, ok := a.Of(c.Address(""), c.Stat); ok {
-				text = s.Bare()
-			}
-			row = append(row, text)
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) > 0 {
+	if grids := sheet.Arms(arms); len(grids) > 0 {
 		fmt.Fprintln(on)
-		on.Table(head, rows)
-		on.Sentence("Means over launches ± their standard deviation.")
+		outcome.Grids(on, grids)
+		on.Sentence("Means over launches ± their standard deviation. ❌ does not count.")
 	}
 }
 

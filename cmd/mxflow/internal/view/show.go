@@ -10,15 +10,17 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Run prints a run: what it decided by which number, and what its variants came to; with
-// all, every reason, and every launch with all its metrics.
-func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
+// Run prints a run: what it decided by which number, and what its variants came to, in the columns
+// of a plan; with all, every reason, and every launch with all its metrics.
+func Run(on table.Screen, st *store.Store, v *store.RunView, p *plans.Plan, all bool) {
+	sheet := report.SheetOf(st, p)
 	fmt.Fprintf(on, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, verdict.Second(v.Started))
 	if v.Done {
 		fmt.Fprintf(on, "%s, exit status %d\n", v.Reason.String(), v.Exit)
@@ -30,7 +32,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 	if len(v.Decisions) == 0 {
 		fmt.Fprintln(on, "This run decided nothing; mxflow status has what is on record.")
 	} else {
-		decisions(on, v, all)
+		decisions(on, sheet, v, all)
 	}
 	for i, share := range report.Limits(report.Parts(report.Arms(st), v.Launches)...) {
 		if i == 0 {
@@ -42,7 +44,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, all bool) {
 		allLaunches(on, v.Launches)
 		return
 	}
-	perVariant(on, v.Launches)
+	perVariant(on, sheet, v)
 	aside(on, v.Launches)
 	if len(v.Launches) > 0 {
 		plan, one := planArgument(v), v.Launches[0]
@@ -64,7 +66,7 @@ func planArgument(v *store.RunView) string {
 }
 
 // decisions prints what a run decided.
-func decisions(on table.Screen, v *store.RunView, all bool) {
+func decisions(on table.Screen, sheet *report.Sheet, v *store.RunView, all bool) {
 	var rows [][]string
 	var lines []string
 	page, steps, attempts := new(verdict.Page), 0, slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 })
@@ -110,8 +112,6 @@ func decisions(on table.Screen, v *store.RunView, all bool) {
 		fmt.Fprintf(on, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	for _, d := range v.Decisions {
-		if all {
-			outcome.Comparison(on, d.Decision)
-		}
+		outcome.Comparison(on, sheet, d.Decision, all)
 	}
 }

@@ -11,14 +11,23 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// StatusJSON is the JSON of status and report.
-func StatusJSON(st *store.Store) map[string]any {
+// StatusJSON is the JSON of status and report, with the tables of results that a plan describes.
+func StatusJSON(st *store.Store, p *plans.Plan) map[string]any {
+	sheet, comparisons := report.SheetOf(st, p), map[string][]report.Grid{}
+	for _, d := range report.Standing(st) {
+		if len(d.Rows) > 0 {
+			comparisons[d.Node] = sheet.Rows(d.Decision)
+		}
+	}
 	return map[string]any{
+		"results": sheet.Results(), "comparisons": comparisons,
+
 		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()),
 		"waivers": st.Waivers(), "stack": report.AcceptedStack(st), "stack_against_baseline": report.EndsOf(st), "targets": report.Contests(st),
 		"hypotheses": report.Claims(st), "undecided": report.Undecided(st), "not_in_plan": report.Gone(st),

@@ -1,0 +1,662 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Sheet are the tables of results, with the columns that the plan asks for: the one source of
+// what the terminal, Markdown, the page and committed files show.
+type Sheet struct {
+	*Ports
+	st   *store.Store
+	plan *plans.Plan
+	now  time.Time
+	// tables are the plan's, nil if it leaves the columns to reads: what its rules, hypotheses and
+	// targets read.
+	tables []*plans.Table
+	reads  []*plans.Column
+}
+
+// SheetOf is of a state directory. Without the plan of its newest run, which may be unreadable,
+// the columns are those that people decide by.
+func SheetOf(st *store.Store, p *plans.Plan) *Sheet {
+	s := &Sheet{Ports: PortsOf(st), st: st, plan: p, now: time.Now()}
+	if p != nil {
+		s.tables, s.reads = p.Tables, p.Reads
+	}
+	return s
+}
+
+// mostColumns limits the metrics of a table whose columns nothing names.
+const mostColumns = 5
+
+// Grid is a table of results: a row for each configuration, a value for each column.
+type Grid struct {
+	// Title is the plan's, What are the rows.
+	Title   string  `json:"title,omitempty"`
+	What    string  `json:"-"`
+	Columns []Shown `json:"columns"`
+	Rows    []Line  `json:"rows"`
+	// Times is set if changes are how many times better than the reference a row is.
+	Times bool `json:"-"`
+}
+
+// Line is a row of a Grid.
+type Line struct {
+	Name string `json:"name"`
+	// Feature is set if the row is a feature, or an alternative or confirmation of one, and Of if
+	// it is one of these.
+	Feature string `json:"feature,omitempty"`
+	Of      string `json:"of,omitempty"`
+	// Status is what became of it.
+	Status string  `json:"status,omitempty"`
+	Values []Value `json:"values"`
+}
+
+// Shown is a column of a Grid.
+type Shown struct {
+	// Path is its address as the plan writes it, Heading what stands in its place.
+	Path    string `json:"path"`
+	Heading string `json:"heading,omitempty"`
+	Column  `json:"-"`
+	// Input is nil for a metric as it is.
+	Input *plans.Input `json:"-"`
+	Unit  string       `json:"unit,omitempty"`
+}
+
+// Title is the column's heading or address with its unit, unless the heading ends in one.
+func (c Shown) Title() string {
+	unit := c.Unit
+	if unit == "share" {
+		unit = "%"
+	}
+	if strings.HasSuffix(c.Heading, ")") {
+		return c.Heading
+	}
+	return head(cmp.Or(c.Heading, c.Path), unit)
+}
+
+// Plain reports whether the column is a number that launches have, not a relation of two, a word,
+// or what a level found once.
+func (c Shown) Plain() bool {
+	ofLaunches := !strings.HasPrefix(c.Address(""), plans.FoundRoot)
+	return ofLaunches && (c.Input == nil || c.Input.Type == plans.NumberInput && c.Input.Relation == plans.Own)
+}
+
+// Table is the grid as text.
+func (g Grid) Table() Table {
+	t := Table{Head: []string{g.What}}
+	status := slices.ContainsFunc(g.Rows, func(r Line) bool { return r.Status != "" })
+	for _, c := range g.Columns {
+		t.Head = append(t.Head, c.Title())
+	}
+	if status {
+		t.Head = append(t.Head, "Outcome")
+	}
+	for _, r := range g.Rows {
+		row := []string{r.Name}
+		for i, v := range r.Values {
+			text := v.Text(g.Times)
+			if i == 0 && v.Root != "" {
+				text += "\n" + v.Root + " from the baseline"
+			}
+			row = append(row, text)
+		}
+		if status {
+			row = append(row, r.Status)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// Lacking says that no row has a value of any column; empty if one has.
+func (g Grid) Lacking() string {
+	if slices.ContainsFunc(g.Rows, func(r Line) bool { return slices.ContainsFunc(r.Values, Value.Has) }) {
+		return ""
+	}
+	return "No row has a value of " + verdict.And(plans.Names(g.Columns, func(c Shown) string { return c.Path })) + "."
+}
+
+// GridLegend explains the values.
+const GridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with the bounds by which a rule decided in " +
+	"[ ], or else its 95% interval in ( ). Better and worse: the bounds exclude no change; ~: they do not. ≈ multiplies the steps from the baseline, each " +
+	"measured in its own session. ❌ does not count."
+
+// RowLegend explains those of a comparison.
+const RowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the bounds by which a rule decided in [ ], or " +
+	"else its 95% interval in ( ): for every metric, more than 1 is better. ❌ does not count. Tokens are counted by each engine's own tokenizer."
+
+// shownOf is a column of the plan.
+func shownOf(c *plans.Column) Shown {
+	s := Shown{Path: c.Path, Heading: c.Heading, Input: c.Input}
+	s.Cell, s.Metric = measure.SplitAddress(c.Input.LaunchAddress())
+	if s.Stat = c.Input.Stat; s.Stat == "" {
+		s.Stat = "median"
+	}
+	if !c.Input.Ratio() {
+		s.Unit = c.Input.Unit
+	}
+	return s
+}
+
+func shownAs(c Column, unit string) Shown { return Shown{Path: c.Name(), Column: c, Unit: unit} }
+
+// add adds columns that are not there yet.
+func addColumns(columns []Shown, more ...Shown) []Shown {
+	for _, c := range more {
+		if !slices.ContainsFunc(columns, func(o Shown) bool {
+			return o.Column.same(c.Column) && (o.Input == nil || o.Input.Relation == plans.Own)
+		}) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// same reports whether two columns are one number, whatever they are called.
+func (c Column) same(o Column) bool {
+	stat := func(of string) string {
+		if of == "p50" || of == "mean" {
+			return "median"
+		}
+		return of
+	}
+	return c.Address("") == o.Address("") && stat(c.Stat) == stat(o.Stat)
+}
+
+// Columns are those of all tables of the plan; without any, those that are read.
+func (s *Sheet) Columns() (columns []Shown) {
+	for _, t := range s.tables {
+		for _, c := range t.Columns {
+			columns = addColumns(columns, shownOf(c))
+		}
+	}
+	if s.tables == nil {
+		for _, c := range s.reads {
+			columns = append(columns, shownOf(c))
+		}
+	}
+	return columns
+}
+
+// grids are the tables of rows: those of the plan, or one with the columns that are read, then
+// others that somebody may want, as far as a row has a value of them.
+func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out []Grid) {
+	fill := func(title string, columns []Shown) Grid {
+		g := Grid{Title: title, What: what, Columns: columns, Times: times}
+		for _, r := range rows {
+			line := Line{Name: r.name, Feature: r.feature, Of: r.of, Status: r.status}
+			for _, c := range columns {
+				line.Values = append(line.Values, r.value(c, s.Ports))
+			}
+			g.Rows = append(g.Rows, line)
+		}
+		return g
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	for _, t := range s.tables {
+		var columns []Shown
+		for _, c := range t.Columns {
+			columns = append(columns, shownOf(c))
+		}
+		out = append(out, fill(t.Name, columns))
+	}
+	if s.tables != nil {
+		return out
+	}
+	all := addColumns(s.Columns(), others...)
+	if len(all) == 0 {
+		var arms []*Arm
+		for _, r := range rows {
+			if r.own != nil {
+				arms = append(arms, r.own)
+			}
+		}
+		for _, c := range Headlines(arms) {
+			unit, _ := unitOf(launchesOf(arms), c.Address(""), false)
+			all = append(all, shownAs(c, unit))
+		}
+		all = all[:min(mostColumns, len(all))]
+	}
+	g := fill("", all)
+	for i := len(all) - 1; i >= 0; i-- { // nobody asked for a column without a value
+		if !slices.ContainsFunc(g.Rows, func(r Line) bool { return r.Values[i].Has() }) {
+			g.Columns = slices.Delete(g.Columns, i, i+1)
+			for j := range g.Rows {
+				g.Rows[j].Values = slices.Delete(g.Rows[j].Values, i, i+1)
+			}
+		}
+	}
+	if len(g.Columns) == 0 {
+		return nil
+	}
+	return []Grid{g}
+}
+
+// Results are the baseline, each feature with its alternatives and with the engines that confirm it,
+// the accepted stack, and the numbers to beat.
+func (s *Sheet) Results() []Grid {
+	var rows []row
+	if p := s.Of(ledger.Baseline); p != nil {
+		rows = append(rows, s.portRow(p, "", "", "reference"))
+	}
+	for _, r := range s.Features() {
+		feature, _ := FeatureNode(r.Node)
+		names, status := []string{feature}, s.Status(r)
+		if d := r.Decided; d != nil && len(d.Alternatives) > 0 {
+			names = nil
+			for _, a := range d.Alternatives {
+				names = append(names, a.Name)
+			}
+		}
+		if d := r.Decided; d != nil {
+			for _, c := range d.Confirmations {
+				names = append(names, strings.TrimPrefix(c.Node, "feature."))
+			}
+		}
+		for i, name := range names {
+			of := ""
+			if name != feature {
+				of = feature
+			}
+			if i > 0 {
+				status = s.statusOf(r.Decided.Decision, name)
+			}
+			port, uncounted := s.Of(name), false
+			if port == nil && r.Decided != nil {
+				if a := s.Uncounted(r.Decided.Decision, name); a != nil {
+					port, uncounted = &Port{Arm: a, ports: s.Ports}, true
+				}
+			}
+			if at := strings.LastIndexByte(name, '@'); at >= 0 && port != nil && port.Parent != nil {
+				base := s.portRow(&Port{Arm: port.Parent, ports: s.Ports}, feature, feature, "reference")
+				base.name = port.Parent.Variant + name[at:]
+				rows = append(rows, base)
+			}
+			line := s.portRow(port, feature, of, status)
+			line.name, line.uncounted = name, uncounted
+			rows = append(rows, line)
+		}
+	}
+	if top := s.stackRow(); top != nil {
+		rows = append(rows, *top)
+	}
+	return s.grids(append(rows, s.targetRows()...), "Configuration", false, nil)
+}
+
+// Features are the features of the plan, or of the newest run without it, in its order.
+func (s *Sheet) Features() (rows []Row) {
+	of := map[string]Row{}
+	for _, r := range Rows(s.st) {
+		if _, is := FeatureNode(r.Node); is && !r.Gone {
+			of[r.Node], rows = r, append(rows, r)
+		}
+	}
+	if s.plan == nil {
+		return rows
+	}
+	rows = nil
+	for _, f := range s.plan.Features() {
+		r := of["feature."+f.Name]
+		r.Node, r.Phase = "feature."+f.Name, f.Phase
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// Status is what became of a feature: its verdict with why it did not pass, or what it waits for.
+func (s *Sheet) Status(r Row) string {
+	f := &plans.Feature{}
+	if name, is := FeatureNode(r.Node); is && s.plan != nil {
+		f = cmp.Or(s.plan.Feature(name), f)
+	}
+	word := "not decided yet"
+	switch d := r.Decided; {
+	case d != nil:
+		word = OverruledOf(d.Decision, s.st.Waiver(d.Node), s.now).Word()
+		if d.Accepted {
+			word += ", accepted"
+		}
+		word += verdict.Behind(": ", Short(r))
+	case len(f.BlockedBy) > 0:
+		word = "blocked by " + strings.Join(f.BlockedBy, "; ")
+	case !r.Locked.IsZero():
+		word = "locked: " + r.Locked.String()
+	case s.plan != nil:
+		word = "TODO"
+	}
+	return word + verdict.Behind("; superseded by ", f.SupersededBy)
+}
+
+// statusOf is that of an alternative or a confirmation.
+func (s *Sheet) statusOf(d *ledger.Decision, name string) string {
+	for _, a := range d.Alternatives {
+		if a.Name == name {
+			return string(a.Verdict)
+		}
+	}
+	for _, c := range d.Confirmations {
+		if c.Node == "feature."+name {
+			return cmp.Or(string(c.Verdict), "not tried")
+		}
+	}
+	return ""
+}
+
+// Uncounted is a variant of an invalid decision by its launches, which do not count, such as those
+// whose answers are garbage; nil if it has none.
+func (s *Sheet) Uncounted(d *ledger.Decision, variant string) *Arm {
+	became := d.Verdict
+	for _, a := range d.Alternatives {
+		if a.Name == variant {
+			became = a.Verdict
+		}
+	}
+	if became != verdict.Invalid || s.Of(variant) != nil {
+		return nil
+	}
+	return s.launched(d, variant)
+}
+
+// launched is a variant by all launches of a decision that worked and that the machine did not
+// disturb; nil without any.
+func (s *Sheet) launched(d *ledger.Decision, variant string) *Arm {
+	a := &Arm{Session: d.Session, Variant: variant}
+	for _, id := range d.Launches {
+		if l, ok := s.st.LaunchByID(id); ok && l.OK && !l.Disturbed && l.Purpose == ledger.ForBenchmark && (l.Variant == variant || l.Block == variant) {
+			a.Launches, a.Block, a.Session = append(a.Launches, l), l.Block, l.Session
+		}
+	}
+	if len(a.Launches) == 0 {
+		return nil
+	}
+	return a
+}
+
+func (s *Sheet) portRow(p *Port, feature, of, status string) row {
+	if p == nil {
+		return row{feature: feature, of: of, status: status}
+	}
+	r := row{name: p.Variant, feature: feature, of: of, status: status, own: p.Arm, base: p.Parent, port: p}
+	if r.levels = qualifiedArm(s.st, p.Arm); p.Parent != nil {
+		r.baseLevels = qualifiedArm(s.st, p.Parent)
+	}
+	return r
+}
+
+// qualifiedArm is the launch in which levels found an arm's numbers; nil without one.
+func qualifiedArm(st *store.Store, a *Arm) *ledger.Launch {
+	return qualified(st, ledger.Arm{Launches: []string{a.Launches[0].ID}}, nil)
+}
+
+// stackRow is the accepted stack of at least two features by its newest launches, beside the
+// baseline if a session launched both; nil without any.
+func (s *Sheet) stackRow() *row {
+	stack := AcceptedStack(s.st)
+	arms := stackArms(s.st, Arms(s.st), stack)
+	if len(stack.Features) < 2 || len(arms) == 0 {
+		return nil
+	}
+	r := row{name: "accepted stack", status: strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + "), own: arms[0], levels: qualifiedArm(s.st, arms[0])}
+	if ends := EndsOf(s.st); ends.Pair != nil {
+		r.own, r.base = &Arm{Session: ends.Pair.New.Session, Launches: ends.Pair.New.Launches}, ends.Base
+		return &r
+	}
+	for _, name := range s.names { // the feature that was measured with all others below it
+		if p := s.all[name]; p.Block == arms[0].Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) && p.Parent != nil {
+			r.port = p
+		}
+	}
+	return &r
+}
+
+// Arms are tables of arms by themselves, a row each.
+func (s *Sheet) Arms(arms []*Arm) []Grid {
+	var rows []row
+	for _, a := range arms {
+		garbage := slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 })
+		rows = append(rows, row{name: fmt.Sprintf("%s (%d)", a.Variant, len(a.Launches)), own: a, levels: qualifiedArm(s.st, a), uncounted: garbage})
+	}
+	return s.grids(rows, "Variant (launches)", false, nil)
+}
+
+// targetRows are the numbers to beat, which others measured.
+func (s *Sheet) targetRows() (rows []row) {
+	run, err := s.st.Run("latest")
+	if err != nil || run.Start == nil {
+		return nil
+	}
+	for _, t := range run.Start.Targets {
+		i := slices.IndexFunc(rows, func(r row) bool { return r.name == t.Name })
+		if i < 0 {
+			i, rows = len(rows), append(rows, row{name: t.Name, status: "to beat" + verdict.Behind(", by ", t.Tool), numbers: map[Column]ledger.Target{}})
+		}
+		cell, metric := measure.SplitAddress(t.Address)
+		rows[i].numbers[Column{Cell: cell, Metric: metric, Stat: t.Stat}] = t
+	}
+	return rows
+}
+
+// Rows are the tables of a comparison of engines, or of a matrix. What its rows have beside the
+// columns that are read comes after them.
+func (s *Sheet) Rows(d *ledger.Decision) []Grid {
+	var rows []row
+	var others []Shown
+	what := "Engine"
+	arms := map[string]*Arm{}
+	for _, a := range ArmsOf(s.st, d) {
+		arms[a.Variant] = a
+	}
+	var reference *row
+	for _, r := range d.Rows {
+		if r.Reference && r.Name == ledger.Baseline {
+			what = "Cell"
+		}
+		line := row{name: r.Name, own: arms[r.Name], cells: r.Cells, rounds: len(r.Places) > 0, words: map[string]string{}}
+		if r.Verdict != verdict.Pass {
+			line.own, line.uncounted, line.status = s.launched(d, r.Name), true, string(r.Verdict)
+		}
+		for _, l := range d.Levels {
+			if level, own := strings.CutPrefix(l.Name, r.Name+"/"); own {
+				line.words[plans.FoundRoot+level] = string(l.Verdict)
+				if of, ok := s.st.LaunchByID(l.Launch); ok {
+					line.levels = of
+				}
+			}
+		}
+		rows = append(rows, line)
+		if r.Reference {
+			rows[len(rows)-1].name += " (reference)"
+			reference = &line
+		}
+	}
+	for i, r := range d.Rows {
+		if reference != nil && !r.Reference {
+			rows[i].base, rows[i].baseLevels, rows[i].baseCells = reference.own, reference.levels, reference.cells
+		}
+	}
+	for _, c := range columnsOf(d.Rows) {
+		of := Column{Stat: "median"}
+		of.Cell, of.Metric = measure.SplitAddress(c.Address)
+		others = append(others, shownAs(of, c.Unit))
+	}
+	return s.grids(rows, what, true, others)
+}
+
+// row is where the values of a line come from.
+type row struct {
+	name, feature, of, status string
+	// own are the launches, base those that they are compared with; port is set for a variant of
+	// the plan's own engine.
+	own, base *Arm
+	port      *Port
+	// levels are the launches in which levels found numbers, words what became of levels.
+	levels, baseLevels *ledger.Launch
+	words              map[string]string
+	// cells are what a comparison recorded: a command's metric is there under the column that the
+	// plan maps it to. rounds is set if it compares within rounds.
+	cells, baseCells []verdict.Cell
+	rounds           bool
+	// numbers are those of a target.
+	numbers map[Column]ledger.Target
+	// uncounted is set if its launches do not count.
+	uncounted bool
+}
+
+// launches are those that have a column's value: of the arm, or the one that levels ran in.
+func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
+	switch {
+	case strings.HasPrefix(c.Address(""), plans.FoundRoot):
+		if levels == nil {
+			return nil
+		}
+		return []*ledger.Launch{levels}
+	case a == nil:
+		return nil
+	}
+	return a.Launches
+}
+
+// value is a column's in a row: the only function that gives one.
+func (r row) value(c Shown, ports *Ports) (v Value) {
+	v.Marked = r.uncounted
+	if in := c.Input; in != nil && in.Type != plans.NumberInput {
+		v.Word = r.word(in)
+		return v
+	}
+	for of, t := range r.numbers {
+		if of.same(c.Column) {
+			v.New.Values, v.New.Mean, v.Unit, v.Better = []float64{t.Value}, t.Value, t.Unit, measure.Better(t.Better)
+		}
+	}
+	if r.numbers != nil {
+		return v
+	}
+	relation, base, levels, cells := plans.Own, r.base, r.baseLevels, r.baseCells
+	if c.Input != nil {
+		if relation = c.Input.Relation; c.Input.Against == plans.Root && r.port != nil {
+			base, levels, cells = r.port.Root, nil, nil
+			if base == nil && r.port.Parent != nil && r.port.Parent.Variant == ledger.Baseline {
+				base = r.port.Parent
+			}
+		}
+	}
+	own, beside := launches(r.own, r.levels, c.Column), launches(base, levels, c.Column)
+	if r.own != nil && base != nil && len(own) > 1 && r.own.Session == base.Session {
+		own, beside = Beside(r.own, base)
+	}
+	v.Comparison = compare(beside, own, c.Column, c.Cell, true, ports.tests)
+	if _, whole := sampleOf(own, c.Address(""), c.Stat); !whole { // a mean over some of the launches is another mean
+		v.New.Sample = stats.Sample{}
+	}
+	for _, side := range []struct {
+		to *Sample
+		of []verdict.Cell
+	}{{&v.New, r.cells}, {&v.Old, cells}} {
+		if cell := cellOf(side.of, c.Address("")); cell != nil && side.to.N() == 0 {
+			side.to.Sample, v.Unit, v.Better = cell.Sample, cell.Unit, measure.Better(cell.Better)
+			v.Why, v.Change = verdict.Reason{}, nil
+		}
+	}
+	if v.Change == nil && v.Why.IsZero() && v.New.N() > 0 && v.Old.N() > 0 {
+		v.Comparison.Comparison = between(v.New.Values, v.Old.Values, r.rounds)
+	}
+	if v.Decided > 0 { // the launches that the rule decided by
+		v.Old, v.New = v.Old.first(v.Decided), v.New.first(v.Decided)
+	}
+	if v.Root = ""; r.port != nil && !r.uncounted {
+		if change, ok := r.port.fromBaseline(c.Column, len(ports.all)); ok && (r.port.Parent == nil || r.port.Parent.Variant != ledger.Baseline) {
+			v.Root = "≈ " + verdict.Faster(change)
+			if r.port.Root != nil {
+				v.Root = Compare(r.port.Arm, r.port.Root, c.Column, ports.tests).Brief()
+			}
+		}
+	}
+	v.relate(relation)
+	if r.uncounted {
+		v.Change, v.Low, v.High = nil, nil, nil
+	}
+	return v
+}
+
+// In is a column's value in an arm, compared with nothing.
+func (s *Sheet) In(a *Arm, c Shown) Value {
+	return row{own: a, levels: qualifiedArm(s.st, a)}.value(c, s.Ports)
+}
+
+// Best is the arm with the best mean of a column in all sessions on the baseline's engine, beside the
+// baseline of its session; nil if none has it. The baseline is best only if nothing is better.
+func (s *Sheet) Best(c Shown) (best *Arm, v Value) {
+	arms, block := Arms(s.st), baselineEngine(s.st)
+	for _, a := range arms {
+		if block != "" && a.Block != block {
+			continue
+		}
+		r := row{own: a}
+		if p := s.Of(a.Variant); p != nil && p.Session == a.Session {
+			r.port = p
+		}
+		if i := slices.IndexFunc(arms, func(o *Arm) bool {
+			return o != a && o.Variant == ledger.Baseline && o.Session == a.Session && o.Block == a.Block
+		}); i >= 0 && a.Variant != ledger.Baseline {
+			r.base = arms[i]
+		}
+		own := r.value(c, s.Ports)
+		if own.New.N() == 0 || own.Better != measure.Higher && own.Better != measure.Lower {
+			continue
+		}
+		if best == nil || own.New.Mean != v.New.Mean && own.New.Mean > v.New.Mean == (own.Better == measure.Higher) {
+			best, v = a, own
+		}
+	}
+	if base := s.Of(ledger.Baseline); best != nil && v.Old.N() == 0 && base != nil {
+		v.Old = s.In(base.Arm, c).New // of another session, so it is not compared
+	}
+	return best, v
+}
+
+// word is a level's verdict, or what the engine reports about itself, in all launches that do.
+func (r row) word(in *plans.Input) string {
+	switch in.Kind {
+	case plans.InputLevel:
+		if word := r.words[plans.FoundRoot+in.Name]; word != "" || r.levels == nil {
+			return word
+		}
+		for _, l := range r.levels.Levels {
+			if l.Name == in.Name {
+				return string(l.Verdict)
+			}
+		}
+	case plans.InputKnob:
+		if r.own != nil {
+			return r.own.Launches[0].Knobs[in.Name]
+		}
+	case plans.InputObserved:
+		all := launches(r.own, r.levels, Column{})
+		if in.Words != "" && r.levels != nil {
+			all = []*ledger.Launch{r.levels}
+		}
+		return strings.Trim(Distinct(all, func(l *ledger.Launch) string {
+			if o, seen := l.Observed[in.Name]; seen {
+				return o.String()
+			}
+			return ""
+		}), `"`)
+	}
+	return ""
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"cmp"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// Value is a column's in a row: New, with its change from Old, what the row is compared with.
+type Value struct {
+	Comparison
+	// Root is the change from the baseline, if that is not Old: "≈" before it if no session
+	// measured both.
+	Root string `json:"root,omitempty"`
+	// Word is set for what is no number. Marked is set if it does not count.
+	Word   string `json:"word,omitempty"`
+	Marked bool   `json:"marked,omitempty"`
+	// alone is set if the column is a change, saved if it is how much less a gain is.
+	alone, saved bool
+}
+
+// Has reports whether there is a value.
+func (v Value) Has() bool { return v.Word != "" || v.New.N() > 0 }
+
+// between is how launches differ from others, within rounds if these ran on several places.
+func between(own, base []float64, rounds bool) stats.Comparison {
+	c, err := stats.Compare(own, base, rounds && len(own) == len(base))
+	if err != nil {
+		return stats.Comparison{}
+	}
+	return c
+}
+
+// relate makes the value what a relation asks for.
+func (v *Value) relate(to plans.Relation) {
+	switch to {
+	case plans.Base:
+		v.New, v.Change = v.Old, nil
+	case plans.Gain, plans.Change, plans.Delta:
+		if v.alone = true; v.Change == nil {
+			v.New = Sample{}
+			return
+		}
+		if to == plans.Delta && !v.Absolute {
+			d, err := stats.Differ(v.New.Values, v.Old.Values, false, false)
+			if err != nil {
+				v.Change = nil
+				return
+			}
+			v.Absolute, v.Change, v.Low, v.High = true, &d.Estimate, nil, nil
+			if d.Bounded {
+				v.Low, v.High = &d.Low, &d.High
+			}
+		}
+		if to == plans.Gain && v.Better == measure.Lower {
+			v.saved, v.Better, v.Change, v.Low, v.High = true, measure.Higher, minus(v.Change), minus(v.High), minus(v.Low)
+		}
+	}
+}
+
+func minus(x *float64) *float64 {
+	if x == nil {
+		return nil
+	}
+	y := -*x
+	return &y
+}
+
+// Text is what a table shows: the mean ± its standard deviation, and below it the change; with
+// times, how many times better it is.
+func (v Value) Text(times bool) string {
+	text, change := cmp.Or(v.Word, v.Number()), v.bounded(times, v.saved)
+	if v.alone {
+		text, change = cmp.Or(change, "–"), ""
+	}
+	if v.Marked && v.Has() {
+		text = "❌ " + text
+	}
+	if change != "" {
+		text += "\n" + change
+	}
+	return text
+}
+
+// Changed is the change with its bounds, "–" without one.
+func (v Value) Changed() string { return cmp.Or(v.bounded(false, v.saved), "–") }
+
+// Number is the mean ± the standard deviation, in the unit of the column's head.
+func (v Value) Number() string {
+	if v.Unit != "share" {
+		return v.New.Bare()
+	}
+	s := v.New
+	s.Mean, s.SD = 100*s.Mean, 100*s.SD
+	return s.Bare()
+}
+
+// bounded is a change with its bounds; empty without one. With times it is how many times
+// better, also of a gain that is how much was saved.
+func (d Comparison) bounded(times, saved bool) string {
+	if d.Change == nil || d.Absolute && *d.Change == 0 {
+		return "" // it never occurred on either side
+	}
+	format := verdict.Faster
+	switch {
+	case d.Absolute:
+		format = func(x float64) string {
+			if x > 0 {
+				return "+" + verdict.Short(x, d.Unit)
+			}
+			return verdict.Short(x, d.Unit)
+		}
+	case times && d.Better != measure.Neither && d.Better != "":
+		format = func(x float64) string {
+			switch {
+			case saved:
+				return verdict.Short(1/(1-x), "times")
+			case d.Better == measure.Lower:
+				return verdict.Short(1/(1+x), "times")
+			}
+			return verdict.Short(1+x, "times")
+		}
+	}
+	text := format(*d.Change)
+	if low, high := d.Low, d.High; low != nil && high != nil {
+		if times && !d.Absolute && d.Better == measure.Lower {
+			low, high = high, low
+		}
+		open, end := " (", ")"
+		if d.Decided > 0 {
+			open, end = " [", "]"
+		}
+		text += open + format(*low) + " to " + format(*high) + end
+	}
+	switch {
+	case d.Low != nil && !d.Significant():
+		return "~ " + text
+	case !d.Significant() || times && !d.Absolute || d.Better == measure.Neither || d.Better == "":
+		return text
+	case *d.Change > 0 == (d.Better == measure.Higher):
+		return text + " better"
+	}
+	return text + " worse"
+}
