@@ -5,11 +5,12 @@
 #   mxflow plan   examples/frameworks
 #   mxflow apply  examples/frameworks                         # on a machine with a GPU
 #   mxflow apply  examples/frameworks --var engine=embedded   # anywhere
-#   mxflow report examples/frameworks                         # the table as Markdown
+#   mxflow report examples/frameworks                         # the three tables as Markdown
 #
 # With engine=embedded three configurations of the embedded engine stand in for the servers, and
 # the script counts divisions. Power is measured if there is a GPU: a row without one has none,
-# and a rule that reads it does not pass.
+# and a rule that reads it does not pass. transformers gives no log-probabilities, so on a GPU the
+# agreement of answers stands in for KL and argmax.
 #
 # apply: --var engine=embedded
 # exit status: 2
@@ -127,6 +128,38 @@ protocol "answers" {
   }
 }
 
+# The tables that a blog post has: what is compared, with the speed-up over the reference.
+report {
+  table "Throughput" {
+    columns = [
+      { column = "chat.ttft", heading = "TTFT" },
+      { column = "chat.tg", heading = "Decode" },
+      { column = "chat.tg_total", heading = "End to end" },
+      { column = "chat.itl", heading = "ITL p50" },
+      { column = "chat.itl.p95", heading = "ITL p95" },
+      { column = { gpu = "gpu.memory_in_use_gb", embedded = "engine.memory_gb" }[var.engine], heading = "Peak memory (GB)" },
+      { column = "chat.tg.gain", heading = "Speed-up" },
+    ]
+  }
+  table "Power and energy" {
+    columns = [
+      { column = "gpu.idle_power_w", heading = "Idle (W)" },
+      { column = "gpu.power_w", heading = "Average (W)" },
+      { column = "gpu.peak_power_w", heading = "Peak (W)" },
+      "chat.tokens_per_joule",
+      { column = "chat.tokens_per_joule.gain", heading = "Efficiency" },
+    ]
+  }
+  table "Quality" {
+    columns = [
+      { column = "levels.correctness.kl", heading = "KL divergence" },
+      { column = "levels.correctness.perplexity", heading = "Perplexity" },
+      { column = "levels.correctness.argmax_match", heading = "Argmax match" },
+      { column = "levels.correctness", heading = "Limits" },
+    ]
+  }
+}
+
 phase "comparison" {
   step "compare" "frameworks" {
     engines   = concat([local.rows.reference], local.rows.others)
@@ -138,6 +171,9 @@ phase "comparison" {
   gate {
     rule "vLLM decodes at least 1.3 times as fast as transformers" {
       expr = "compare.frameworks['${local.rows.vllm}'].chat.tg.gain >= 0.3"
+    }
+    rule "vLLM answers as transformers does" {
+      expr = "compare.frameworks['${local.rows.vllm}'].levels.correctness == 'pass'"
     }
   }
 }

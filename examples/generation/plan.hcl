@@ -168,6 +168,35 @@ knob "cache_format" {
   }
 }
 
+# The tables of the log, a column a configuration; those that the suite does not send are named below
+# each table.
+locals {
+  order  = ["short", "medium", "prefill", "decode", "long", "sampled", "full_pipe"]
+  memory = { infer = "gpu_memory_in_use_gb", embedded = "engine_memory_gb" }[var.engine]
+}
+
+report {
+  table "End to end" {
+    columns = [for name in local.order : { column = "${name}.tg_total", heading = name }]
+  }
+  table "Decode" {
+    columns = [for name in local.order : { column = "${name}.tg", heading = name }]
+  }
+  table "Step latency" {
+    columns = flatten([for name in local.order : [
+      { column = "${name}.itl", heading = "${name} p50" }, { column = "${name}.itl.p95", heading = "${name} p95" },
+    ]])
+  }
+  table "Time to first token" {
+    columns = [for name in local.order : { column = "${name}.ttft", heading = name }]
+  }
+  table "Peak memory and use of the KV cache" {
+    columns = flatten([for name in local.order : [
+      { column = "${name}.${local.memory}", heading = "${name} (GB)" }, { column = "${name}.kv_cache_usage", heading = "${name} cache" },
+    ]])
+  }
+}
+
 protocol "log" {
   level "smoke" {
     expect = "Paris"

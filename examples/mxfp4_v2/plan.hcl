@@ -31,6 +31,7 @@
 
 plan "mxfp4_v2" {
   summary = "Make vLLM the fastest engine for gpt-oss-120b on GB10 (SM121)"
+  require = ["improve"] # of every port, as the papers' review does
 }
 
 variable "engine" {
@@ -51,6 +52,10 @@ variable "projects" {
 locals {
   clones = { vllm = var.projects, embedded = "scratch" }[var.engine]
   backup = "mxfp4_wip_backup"
+
+  # Output lengths of the workload, and the memory to look at: a GB10 shares the host's.
+  outputs = { vllm = [32, 128], embedded = [32] }[var.engine]
+  memory  = { vllm = "gpu.memory_in_use_gb", embedded = "engine.memory_gb" }[var.engine]
 
   # Thresholds. On a GB10 decode varies by 0.2% between launches, on a laptop's CPU by
   # 15%, so the thresholds for what is too small to see there are coarse.
@@ -313,7 +318,7 @@ knob "attention" {
 workload "chat" {
   summary       = "A prompt of 2048 tokens, an answer of 32 and of 128"
   prompt_tokens = { vllm = 2048, embedded = 16 }[var.engine]
-  output_tokens = { vllm = [32, 128], embedded = [32] }[var.engine]
+  output_tokens = local.outputs
   temperature   = 1
   top_p         = 1
   seed          = 42
@@ -373,6 +378,21 @@ decision {
   false_fail = { vllm = 0.05, embedded = 0.1 }[var.engine]
 }
 
+# The columns of the papers' comparison matrix.
+report {
+  columns = concat(
+    [for n in local.outputs : { column = "chat.tg${n}", heading = "tg${n}" }],
+    [
+      { column = "chat.o32.pp", heading = "Prefill" },
+      { column = "chat.o32.ttft.p50", heading = "TTFT p50" },
+      { column = local.memory, heading = "Memory (GB)" },
+      { column = "engine.startup_s", heading = "Startup (s)" },
+      { column = "chat.o32.accept_rate", heading = "Accepted drafts" },
+      { column = "levels.correctness.kl", heading = "KL" },
+    ]
+  )
+}
+
 # ------------------------------------------------------------------------- phases
 
 phase "backup" {
@@ -425,6 +445,7 @@ phase "wip" {
     set      = { attention = "FLASH_ATTN", moe_kernel = "gemm", tile = "64x128" }
     protocol = protocol.speed_only
     accept   = [] # a trial: it never enters the stack
+    improve  = ["Port its parts one at a time, each behind a gate"]
 
     criterion "decode" {
       rule = "chat.tg32.gain >= ${local.least.gemm}"
@@ -441,6 +462,7 @@ phase "gemm" {
     priority  = 1
     builds_on = accepted
     set       = { moe_kernel = "gemm" }
+    improve   = ["With one token most of a tile is padding"]
 
     hypothesis {
       metric  = "chat.o32.tg"
@@ -470,6 +492,7 @@ phase "caching" {
     priority  = 2
     builds_on = accepted
     set       = { runner_cache = "on" }
+    improve   = ["Compile the common configurations ahead of time"]
 
     hypothesis {
       metric  = "chat.o32.ttft"
@@ -504,6 +527,7 @@ phase "activation" {
     priority  = 3
     builds_on = accepted
     set       = { activation = "mxfp8" }
+    improve   = ["Convert within the kernel that expands to the experts, not before it"]
 
     hypothesis {
       metric  = "chat.o32.tg"
@@ -533,6 +557,8 @@ phase "tiles" {
     priority  = 4
     builds_on = accepted
     set       = { tile = "64x128" }
+    notes     = ["128x128 stays the better tile for larger batches"]
+    improve   = ["Choose the tile by the number of tokens"]
 
     hypothesis {
       metric  = "chat.o32.tg"
@@ -562,6 +588,7 @@ phase "speculation" {
     builds_on = accepted
     choose    = { draft = ["short", "long", "throughput"] }
     prefer    = "chat.o32.tg"
+    improve   = ["Find out why most drafts are rejected"]
 
     hypothesis {
       metric  = "chat.o32.tg"
@@ -592,6 +619,7 @@ phase "sinks" {
     priority  = 6
     builds_on = accepted
     set       = { sinks = "on" }
+    improve   = ["Sinks in the decode path too"]
 
     hypothesis {
       metric  = "chat.o32.tg"
@@ -632,13 +660,16 @@ phase "upstream" {
     ref     = "upstream/main"
     file    = "flashinfer/fused_moe/core.py"
     snippet = "def cutlass_fused_moe"
+
+    improvement = "Keep the runner between calls"
   }
-  # 64 would suit M=1 better.
   step "upstream_todo" "granularity" {
     repo    = "${local.clones}/flashinfer"
     commit  = local.backup
     ref     = "upstream/main"
     file    = "csrc/fused_moe/sm12x_*.cuh"
     snippet = "kSm12xBlockScaleGranularity = 128"
+
+    improvement = "64 would suit one token at a time better"
   }
 }

@@ -285,6 +285,9 @@ func Short(r Row) string {
 	if garbage(d.Why()) {
 		return "answers garbage"
 	}
+	if d.Disturbed() {
+		return "disturbed by this machine: apply again"
+	}
 	if failed := failedLevels(d); len(failed) > 0 {
 		return "failed level " + failed[0]
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -77,15 +78,7 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 		groups[i].Cells = append(groups[i].Cells, cell)
 	}
 	for i, g := range groups {
-		many := slices.ContainsFunc(launches, func(l *ledger.Launch) bool {
-			return slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool {
-				return slices.Contains(g.Cells, c.Cell) && (c.Concurrency > 1 || c.Rate > 0)
-			})
-		})
 		for _, h := range headline {
-			if h.metric == "tg_total" && !many {
-				continue // for one request at a time it is the same as tg
-			}
 			for _, cell := range g.Cells {
 				if unit, there := unitOf(launches, cell+"."+h.metric, !h.always); there {
 					groups[i].Columns = append(groups[i].Columns, Column{Metric: h.metric, Stat: h.stat, Head: head(h.title, unit)})
@@ -251,6 +244,25 @@ func Sent(launches []*ledger.Launch, cell string) string {
 		}
 	}
 	return "–"
+}
+
+// Workload is what was sent in a cell, how often and with what sampling, on one line.
+func Workload(l *ledger.Launch, c measure.CellRun) string {
+	text := c.Cell + ": " + Sent([]*ledger.Launch{l}, c.Cell)
+	if c.Requests == 0 {
+		return text // it was recorded before the rest was
+	}
+	s := c.Sampling
+	text += fmt.Sprintf(", %s after %d warm-ups, temperature %g", verdict.Count(c.Requests, "request"), c.Warmup, s.Temperature)
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"top_p", s.TopP}, {"top_k", float64(s.TopK)}, {"min_p", s.MinP}, {"repetition_penalty", s.RepetitionPenalty}} {
+		if p.value != 0 {
+			text += fmt.Sprintf(", %s %g", p.name, p.value)
+		}
+	}
+	return text + fmt.Sprintf(", seed %d", s.Seed)
 }
 
 func length(what string, asked int, l *ledger.Launch, counted string) string {

@@ -85,6 +85,9 @@ func (ps *Ports) Names() []string { return ps.names }
 // Of is the newest measurement of a variant; nil if there is none.
 func (ps *Ports) Of(variant string) *Port { return ps.all[variant] }
 
+// Alone is an arm that is compared with nothing.
+func (ps *Ports) Alone(a *Arm) *Port { return &Port{Arm: a, ports: ps} }
+
 // For is what a decision of a feature rests on: its own variant, or the alternative that it
 // chose, or else the first that was measured.
 func (ps *Ports) For(d *ledger.Decision) *Port {
@@ -198,28 +201,33 @@ func (p *Port) Lead(d *ledger.Decision) (v Value, has bool) {
 	return p.Row(columns[0])
 }
 
-// Own is a port beside its parent: a row for each column of the plan, then for each other metric
-// that people decide by.
-func (s *Sheet) Own(p *Port) Table {
+// Own is a port beside its parent: a row for each column of the plan, and with all for each other
+// metric that people decide by.
+func (s *Sheet) Own(p *Port, all bool) Table {
 	r := s.portRow(p, "", "", "")
-	t := Table{Head: []string{"Metric", "Before", p.Variant, "Change", "From the baseline"}}
+	t := Table{Head: []string{"Metric", p.Variant}}
 	if p.Parent != nil {
-		t.Head[1] = p.Parent.Variant
-	}
-	if p.Parent != nil && p.Parent.Variant == ledger.Baseline {
-		t.Head = t.Head[:4]
+		t.Head = []string{"Metric", p.Parent.Variant, p.Variant, "Change", "From the baseline"}
+		if p.Parent.Variant == ledger.Baseline {
+			t.Head = t.Head[:4]
+		}
 	}
 	columns := s.Columns()
-	for _, c := range Headlines([]*Arm{p.Arm}) {
-		columns = addColumns(columns, shownAs(c, ""))
+	if others := Headlines([]*Arm{p.Arm}); all || len(columns) == 0 {
+		for _, c := range others {
+			columns = addColumns(columns, shownAs(c, ""))
+		}
 	}
 	for _, c := range columns {
 		v := r.value(c, s.Ports)
 		if !v.Has() || v.alone {
 			continue
 		}
-		before, after := v.Old.Text(), cmp.Or(v.Word, v.New.Text())
-		t.Rows = append(t.Rows, []string{cmp.Or(c.Heading, c.Path), before, after, v.Changed(), cmp.Or(v.Root, "–")}[:len(t.Head)])
+		line := []string{cmp.Or(c.Heading, c.Path), cmp.Or(v.Word, v.New.Text())}
+		if p.Parent != nil {
+			line = append(slices.Insert(line, 1, v.Old.Text()), v.Changed(), cmp.Or(v.Root, "–"))
+		}
+		t.Rows = append(t.Rows, line[:len(t.Head)])
 	}
 	return t
 }

@@ -77,7 +77,7 @@ func (p *Writer) feature(d *ledger.Decision) {
 	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), d.Verdict)
 	p.Rules(d)
 	if port := p.Ports().For(d); port != nil && d.Kind == ledger.KindFeature {
-		p.Table(p.Sheet().Own(port))
+		p.Table(p.Sheet().Own(port, true))
 	}
 }
 

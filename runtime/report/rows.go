@@ -131,16 +131,17 @@ func (p *Writer) Comparisons() {
 	}
 }
 
-// Grids are tables of results below their titles; one that has no value at all is a sentence.
+// Grids are tables of results below their titles, each with what it lacks.
 func (p *Writer) Grids(grids []Grid, level string) {
 	for _, g := range grids {
 		if g.Title != "" {
 			p.Line("%s %s\n", Raw(level), g.Title)
 		}
+		if len(g.Columns) > 0 {
+			p.Table(g.Table())
+		}
 		if lacks := g.Lacking(); lacks != "" {
 			p.Line("%s\n", lacks)
-			continue
 		}
-		p.Table(g.Table())
 	}
 }

@@ -48,7 +48,9 @@ type Grid struct {
 	Title   string  `json:"title,omitempty"`
 	What    string  `json:"-"`
 	Columns []Shown `json:"columns"`
-	Rows    []Line  `json:"rows"`
+	// Missing are columns of the plan that no row has a value of.
+	Missing []string `json:"missing,omitempty"`
+	Rows    []Line   `json:"rows"`
 	// Times is set if changes are how many times better than the reference a row is.
 	Times bool `json:"-"`
 }
@@ -122,12 +124,12 @@ func (g Grid) Table() Table {
 	return t
 }
 
-// Lacking says that no row has a value of any column; empty if one has.
+// Lacking says which columns no row has a value of; empty without any.
 func (g Grid) Lacking() string {
-	if slices.ContainsFunc(g.Rows, func(r Line) bool { return slices.ContainsFunc(r.Values, Value.Has) }) {
+	if len(g.Missing) == 0 {
 		return ""
 	}
-	return "No row has a value of " + verdict.And(plans.Names(g.Columns, func(c Shown) string { return c.Path })) + "."
+	return "No row has a value of " + verdict.And(g.Missing) + "."
 }
 
 // GridLegend explains the values.
@@ -177,11 +179,16 @@ func (c Column) same(o Column) bool {
 	return c.Address("") == o.Address("") && stat(c.Stat) == stat(o.Stat)
 }
 
-// Columns are those of all tables of the plan; without any, those that are read.
+// Columns are those of all tables of the plan, each once; without any, those that are read. Headings
+// of several tables say nothing without their titles.
 func (s *Sheet) Columns() (columns []Shown) {
 	for _, t := range s.tables {
 		for _, c := range t.Columns {
-			columns = addColumns(columns, shownOf(c))
+			shown := shownOf(c)
+			if len(s.tables) > 1 {
+				shown.Heading = ""
+			}
+			columns = addColumns(columns, shown)
 		}
 	}
 	if s.tables == nil {
@@ -203,6 +210,16 @@ func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out 
 				line.Values = append(line.Values, r.value(c, s.Ports))
 			}
 			g.Rows = append(g.Rows, line)
+		}
+		for i := len(columns) - 1; i >= 0; i-- {
+			if slices.ContainsFunc(g.Rows, func(r Line) bool { return r.Values[i].Has() }) {
+				continue
+			}
+			g.Missing = slices.Insert(g.Missing, 0, columns[i].Path)
+			g.Columns = slices.Delete(g.Columns, i, i+1)
+			for j := range g.Rows {
+				g.Rows[j].Values = slices.Delete(g.Rows[j].Values, i, i+1)
+			}
 		}
 		return g
 	}
@@ -234,15 +251,7 @@ func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out 
 		all = all[:min(mostColumns, len(all))]
 	}
 	g := fill("", all)
-	for i := len(all) - 1; i >= 0; i-- { // nobody asked for a column without a value
-		if !slices.ContainsFunc(g.Rows, func(r Line) bool { return r.Values[i].Has() }) {
-			g.Columns = slices.Delete(g.Columns, i, i+1)
-			for j := range g.Rows {
-				g.Rows[j].Values = slices.Delete(g.Rows[j].Values, i, i+1)
-			}
-		}
-	}
-	if len(g.Columns) == 0 {
+	if g.Missing = nil; len(g.Columns) == 0 { // nobody asked for them
 		return nil
 	}
 	return []Grid{g}
@@ -280,11 +289,11 @@ func (s *Sheet) Results() []Grid {
 			port, uncounted := s.Of(name), false
 			if port == nil && r.Decided != nil {
 				if a := s.Uncounted(r.Decided.Decision, name); a != nil {
-					port, uncounted = &Port{Arm: a, ports: s.Ports}, true
+					port, uncounted = s.Alone(a), true
 				}
 			}
 			if at := strings.LastIndexByte(name, '@'); at >= 0 && port != nil && port.Parent != nil {
-				base := s.portRow(&Port{Arm: port.Parent, ports: s.Ports}, feature, feature, "reference")
+				base := s.portRow(s.Alone(port.Parent), feature, feature, "reference")
 				base.name = port.Parent.Variant + name[at:]
 				rows = append(rows, base)
 			}
@@ -319,8 +328,17 @@ func (s *Sheet) Features() (rows []Row) {
 	return rows
 }
 
-// Status is what became of a feature: its verdict with why it did not pass, or what it waits for.
+// Status is Word with why a feature did not pass.
 func (s *Sheet) Status(r Row) string {
+	word, short := s.Word(r), ""
+	if r.Decided != nil {
+		short = Short(r)
+	}
+	return word + verdict.Behind(": ", short)
+}
+
+// Word is what became of a feature: its verdict, or what it waits for.
+func (s *Sheet) Word(r Row) string {
 	f := &plans.Feature{}
 	if name, is := FeatureNode(r.Node); is && s.plan != nil {
 		f = cmp.Or(s.plan.Feature(name), f)
@@ -332,7 +350,6 @@ func (s *Sheet) Status(r Row) string {
 		if d.Accepted {
 			word += ", accepted"
 		}
-		word += verdict.Behind(": ", Short(r))
 	case len(f.BlockedBy) > 0:
 		word = "blocked by " + strings.Join(f.BlockedBy, "; ")
 	case !r.Locked.IsZero():
@@ -482,7 +499,7 @@ func (s *Sheet) Rows(d *ledger.Decision) []Grid {
 		rows = append(rows, line)
 		if r.Reference {
 			rows[len(rows)-1].name += " (reference)"
-			reference = &line
+			rows[len(rows)-1].reference, reference = true, &line
 		}
 	}
 	for i, r := range d.Rows {
@@ -512,6 +529,8 @@ type row struct {
 	// plan maps it to. rounds is set if it compares within rounds.
 	cells, baseCells []verdict.Cell
 	rounds           bool
+	// reference is set for the row that others of a comparison are compared with.
+	reference bool
 	// numbers are those of a target.
 	numbers map[Column]ledger.Target
 	// uncounted is set if its launches do not count.
@@ -587,7 +606,9 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 			}
 		}
 	}
-	v.relate(relation)
+	if v.relate(relation); v.alone && r.reference {
+		v.Word = "1×"
+	}
 	if r.uncounted {
 		v.Change, v.Low, v.High = nil, nil, nil
 	}

@@ -74,7 +74,7 @@ func minus(x *float64) *float64 {
 func (v Value) Text(times bool) string {
 	text, change := cmp.Or(v.Word, v.Number()), v.bounded(times, v.saved)
 	if v.alone {
-		text, change = cmp.Or(change, "–"), ""
+		text, change = cmp.Or(change, v.Word, "–"), ""
 	}
 	if v.Marked && v.Has() {
 		text = "❌ " + text
@@ -101,8 +101,8 @@ func (v Value) Number() string {
 // bounded is a change with its bounds; empty without one. With times it is how many times
 // better, also of a gain that is how much was saved.
 func (d Comparison) bounded(times, saved bool) string {
-	if d.Change == nil || d.Absolute && *d.Change == 0 {
-		return "" // it never occurred on either side
+	if d.Change == nil || *d.Change == 0 && d.Low == nil {
+		return "" // both sides always had the same
 	}
 	format := verdict.Faster
 	switch {

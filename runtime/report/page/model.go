@@ -143,6 +143,10 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 				m.Figures.Matrices = append(m.Figures.Matrices, Matrix{d.Node, d.Rows})
 			}
 			b.grids(b.sheet.Rows(d.Decision), "Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:])
+			b.Notes = append(b.Notes, report.RowNotes(d.Rows)...)
+			if !slices.Contains(b.Notes, report.RowLegend) {
+				b.Notes = append(b.Notes, report.RowLegend)
+			}
 		}
 	}
 	m.Forest.What, m.Forest.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
@@ -178,9 +182,10 @@ func (b *builder) grids(grids []report.Grid, caption string) {
 		}
 		if lacks := g.Lacking(); lacks != "" {
 			b.Notes = append(b.Notes, text+": "+lacks)
-			continue
 		}
-		b.Measured = append(b.Measured, Table{text, g.Table()})
+		if len(g.Columns) > 0 {
+			b.Measured = append(b.Measured, Table{text, g.Table()})
+		}
 	}
 }
 
@@ -275,7 +280,7 @@ func (b *builder) feature(r report.Row) {
 	}
 	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(pair))
 	if port := b.sheet.For(d); port != nil {
-		f.Arms = []Table{{"Measurements of " + f.Name, b.sheet.Own(port)}}
+		f.Arms = []Table{{"Measurements of " + f.Name, b.sheet.Own(port, true)}}
 	}
 	b.Features = append(b.Features, f)
 }

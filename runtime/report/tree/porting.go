@@ -34,18 +34,24 @@ func (t *writer) port(f *plans.Feature) {
 	t.Line("## Results\n")
 	if s.decided != nil {
 		if v := s.decided.Verdict; !v.Unlocks() {
-			t.Line("%s: %s\n", verdict.Capital(verdict.Did(v)), verdict.FullStop(report.Brief(s.decided.Decision)))
+			t.Line("%s: %s\n", verdict.Capital(string(v)), verdict.FullStop(report.Brief(s.decided.Decision)))
 		}
 		t.Rules(s.decided.Decision)
 		for _, name := range t.variants(f) {
 			if port := t.Ports().Of(name); port != nil {
-				t.Table(t.Sheet().Own(port))
+				t.Table(t.Sheet().Own(port, true))
+			}
+		}
+		for _, a := range t.arms {
+			if t.uncounted[a] != "" && slices.Contains(t.variants(f), a.Variant) {
+				t.Line("The following does not count.\n")
+				t.Table(t.Sheet().Own(t.Ports().Alone(a), true))
 			}
 		}
 		for _, c := range s.decided.Confirmations {
 			t.Line("%s\n", verdict.Sentence(c.Reason))
 			if port := t.Ports().Of(strings.TrimPrefix(c.Node, "feature.")); port != nil {
-				t.Table(t.Sheet().Own(port))
+				t.Table(t.Sheet().Own(port, false))
 			}
 		}
 	} else {

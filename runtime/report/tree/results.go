@@ -49,32 +49,38 @@ func (t *writer) configurations() {
 		if g.Title != "" {
 			t.Line("### %s\n", g.Title)
 		}
+		if len(g.Columns) > 0 {
+			t.configured(g)
+		}
 		if lacks := g.Lacking(); lacks != "" {
 			t.Line("%s\n", lacks)
-			continue
 		}
-		table := g.Table()
-		at := len(table.Head) - 1
-		table.Head = slices.Insert(table.Head, at, "Output")
-		for i, r := range g.Rows {
-			output := "–"
-			if r.Feature != "" {
-				output = t.states[r.Feature].output
-			}
-			switch d := t.states[r.Feature].decided; {
-			case r.Feature != "" && r.Of == "":
-				table.Rows[i][0] = string(t.link(r.Feature, results))
-			case r.Of != "" && d != nil && r.Name != ledger.Baseline:
-				output = t.output(d.Decision, r.Name)
-			case r.Name == ledger.Baseline:
-				if d, _, ok := t.st.Latest(ledger.Baseline); ok {
-					output = t.output(d, ledger.Baseline)
-				}
-			}
-			table.Rows[i] = slices.Insert(table.Rows[i], at, output)
-		}
-		t.table(table.Head, table.Rows)
 	}
+}
+
+// configured is one of the tables.
+func (t *writer) configured(g report.Grid) {
+	table := g.Table()
+	at := len(table.Head) - 1
+	table.Head = slices.Insert(table.Head, at, "Output")
+	for i, r := range g.Rows {
+		output := "–"
+		if r.Feature != "" {
+			output = t.states[r.Feature].output
+		}
+		switch d := t.states[r.Feature].decided; {
+		case r.Feature != "" && r.Of == "":
+			table.Rows[i][0] = string(t.link(r.Feature, results))
+		case r.Of != "" && d != nil && r.Name != ledger.Baseline:
+			output = t.output(d.Decision, r.Name)
+		case r.Name == ledger.Baseline:
+			if d, _, ok := t.st.Latest(ledger.Baseline); ok {
+				output = t.output(d, ledger.Baseline)
+			}
+		}
+		table.Rows[i] = slices.Insert(table.Rows[i], at, output)
+	}
+	t.table(table.Head, table.Rows)
 }
 
 // bests are the best of all runs in each column, beside the baseline of its session.

@@ -142,7 +142,7 @@ type state struct {
 func (t *writer) stand() {
 	for _, r := range t.Sheet().Features() {
 		feature, _ := report.FeatureNode(r.Node)
-		s := state{row: r, decided: r.Decided, word: t.Sheet().Status(r), output: "–"}
+		s := state{row: r, decided: r.Decided, word: t.Sheet().Word(r), output: "–"}
 		if s.decided != nil {
 			s.output = t.output(s.decided.Decision, feature)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Grids prints tables of results below their titles; one without any value is a sentence.
+// Grids prints tables of results below their titles, each with what it lacks.
 func Grids(on table.Screen, grids []report.Grid) {
 	for i, g := range grids {
 		if i > 0 {
@@ -17,12 +17,12 @@ func Grids(on table.Screen, grids []report.Grid) {
 		if g.Title != "" {
 			fmt.Fprintf(on, "%s:\n", g.Title)
 		}
+		if t := g.Table(); len(g.Columns) > 0 {
+			on.Table(t.Head, t.Rows)
+		}
 		if lacks := g.Lacking(); lacks != "" {
 			on.Sentence(lacks)
-			continue
 		}
-		t := g.Table()
-		on.Table(t.Head, t.Rows)
 	}
 }
 

@@ -31,6 +31,9 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	if l.Asked != nil {
 		fmt.Fprintf(on, "  the first request was sent after %s of the log; earlier lines show configuration only\n", verdict.Count(*l.Asked, "line"))
 	}
+	for _, c := range l.Cells {
+		fmt.Fprintf(on, "  sent %s\n", report.Workload(l, c))
+	}
 	for _, k := range []struct{ what, digest string }{{"samples", l.Samples}, {"series", l.Series}, {"log", l.Log}} {
 		if k.digest != "" {
 			fmt.Fprintf(on, "  %s: artifact %s\n", k.what, k.digest)
