@@ -66,7 +66,7 @@ func decodeColumns(f *eval.Body) (columns []*plans.Column) {
 		return strings.TrimSpace(text)
 	}
 	for _, e := range elements {
-		c := &plans.Column{Range: lang.RangeOf(e.At)}
+		c, before := &plans.Column{Range: lang.RangeOf(e.At)}, len(f.Scope.Diags)
 		if pairs, isMap := f.Scope.Pairs(hcl.StaticExpr(e.V, e.At), e.V); isMap {
 			for _, p := range pairs {
 				part := eval.Element{V: p.V, At: e.At}
@@ -82,8 +82,10 @@ func decodeColumns(f *eval.Body) (columns []*plans.Column) {
 		} else {
 			c.Path = text(e, "A column")
 		}
-		if c.Path == "" {
+		if c.Path == "" && len(f.Scope.Diags) == before {
 			f.Scope.Fail(e.At, "empty-value", "Column without an address", `Write what a rule would read, such as "chat.tg32" or { column = "chat.ttft.p50", heading = "TTFT" }.`)
+		}
+		if c.Path == "" {
 			continue
 		}
 		columns = append(columns, c)

@@ -118,6 +118,25 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestColumns: without a report block columns are what rules, hypotheses and targets read, each once,
+// as the plan spells it and as each row has it.
+func TestColumns(t *testing.T) {
+	res := load.Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), load.Options{})
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	var got []string
+	for _, c := range res.Plan.Reads {
+		if c.Input.Relation != plans.Own || c.Input.Against != plans.Parent {
+			t.Errorf("%s is compared with something", c.Path)
+		}
+		got = append(got, fmt.Sprintf("%s=%s.%s", c.Path, c.Input.LaunchAddress(), c.Input.Stat))
+	}
+	if want := "chat.tg=chat.tg.median chat.pp=chat.pp.median"; strings.Join(got, " ") != want {
+		t.Errorf("columns are %s", strings.Join(got, " "))
+	}
+}
+
 func TestAddressesThatAreNoNumbers(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct{ place, rule, want string }{

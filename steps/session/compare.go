@@ -521,10 +521,11 @@ func (c *compare) decide(it *comparison, out *ledger.Decision) {
 	var verdicts []verdict.Verdict
 	measured := 0
 	sound := slices.ContainsFunc(out.Rows, func(r verdict.Row) bool { return r.Reference && r.Verdict == verdict.Pass })
-	for _, r := range out.Rows {
-		if r.Verdict == verdict.Pass {
+	for i, r := range out.Rows {
+		if r.Verdict == verdict.Pass || contenders[i].Marked != "" && len(r.Cells) > 0 {
 			measured++
-		} else {
+		}
+		if r.Verdict != verdict.Pass {
 			out.Reasons = append(out.Reasons, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why))
 		}
 		if r.Verdict == verdict.Pass || !slices.Contains(it.Optional, r.Name) {

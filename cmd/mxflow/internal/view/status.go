@@ -19,10 +19,14 @@ import (
 
 // StatusJSON is the JSON of status and report, with the tables of results that a plan describes.
 func StatusJSON(st *store.Store, p *plans.Plan) map[string]any {
-	sheet, comparisons := report.SheetOf(st, p), map[string][]report.Grid{}
+	type comparison struct {
+		Node   string        `json:"node"`
+		Tables []report.Grid `json:"tables"`
+	}
+	sheet, comparisons := report.SheetOf(st, p), []comparison{}
 	for _, d := range report.Standing(st) {
 		if len(d.Rows) > 0 {
-			comparisons[d.Node] = sheet.Rows(d.Decision)
+			comparisons = append(comparisons, comparison{d.Node, sheet.Rows(d.Decision)})
 		}
 	}
 	return map[string]any{

@@ -1,0 +1,3 @@
+# A report without columns shows nothing.
+plan "p" {}
+report {} # ERROR: Report without columns
