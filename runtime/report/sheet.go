@@ -62,6 +62,8 @@ type Line struct {
 	// it is one of these.
 	Feature string `json:"feature,omitempty"`
 	Of      string `json:"of,omitempty"`
+	// N is how many launches it has.
+	N int `json:"n,omitempty"`
 	// Status is what became of it.
 	Status string  `json:"status,omitempty"`
 	Values []Value `json:"values"`
@@ -99,7 +101,7 @@ func (c Shown) Plain() bool {
 
 // Table is the grid as text.
 func (g Grid) Table() Table {
-	t := Table{Head: []string{g.What}}
+	t := Table{Head: []string{g.What, "n"}}
 	status := slices.ContainsFunc(g.Rows, func(r Line) bool { return r.Status != "" })
 	for _, c := range g.Columns {
 		t.Head = append(t.Head, c.Title())
@@ -108,7 +110,10 @@ func (g Grid) Table() Table {
 		t.Head = append(t.Head, "Outcome")
 	}
 	for _, r := range g.Rows {
-		row := []string{r.Name}
+		row := []string{r.Name, "–"}
+		if r.N > 0 || g.Times { // each row of a comparison is launched, or was to be
+			row[1] = fmt.Sprint(r.N)
+		}
 		for i, v := range r.Values {
 			text := v.Text(g.Times)
 			if i == 0 && v.Root != "" {
@@ -206,6 +211,9 @@ func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out 
 		g := Grid{Title: title, What: what, Columns: columns, Times: times}
 		for _, r := range rows {
 			line := Line{Name: r.name, Feature: r.feature, Of: r.of, Status: r.status}
+			if r.own != nil {
+				line.N = len(r.own.Launches)
+			}
 			for _, c := range columns {
 				line.Values = append(line.Values, r.value(c, s.Ports))
 			}
@@ -447,9 +455,9 @@ func (s *Sheet) Arms(arms []*Arm) []Grid {
 	var rows []row
 	for _, a := range arms {
 		garbage := slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 })
-		rows = append(rows, row{name: fmt.Sprintf("%s (%d)", a.Variant, len(a.Launches)), own: a, levels: qualifiedArm(s.st, a), uncounted: garbage})
+		rows = append(rows, row{name: a.Variant, own: a, levels: qualifiedArm(s.st, a), uncounted: garbage})
 	}
-	return s.grids(rows, "Variant (launches)", false, nil)
+	return s.grids(rows, "Variant", false, nil)
 }
 
 // targetRows are the numbers to beat, which others measured.

@@ -217,7 +217,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 		UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
 		ExactOutput: p.Request.IgnoreEOS,
 		Prompts:     measure.PromptLengths{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},
-		Requests: cell.Requests, Warmup: cell.Warmup,
+		Requests:    cell.Requests, Warmup: cell.Warmup,
 		Sampling: measure.Sampling{
 			API: w.API, Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP, RepetitionPenalty: w.RepetitionPenalty, Seed: w.Seed,
 		},

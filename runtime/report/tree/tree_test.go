@@ -123,7 +123,7 @@ func TestFiles(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"BENCHMARK_RESULTS.md": {
 			"**0 of 3 ports accepted; f0 and f1 passed without being stacked; f2 failed.**", "Measured vllm.main on GB10; chat is pp32 tg8.",
-			"| [f0](porting/FEATURE_f0.md) | 40.4 ± 0.26<br>+33% (+32% to +35%) better |", "| coherent | pass; superseded by f1 |",
+			"| [f0](porting/FEATURE_f0.md) | 4 | 40.4 ± 0.26<br>+33% (+32% to +35%) better |", "| coherent | pass; superseded by f1 |",
 			"| blocked by upstream issue 1969 |", "| – | TODO |", "| coherent | fail: decode |", "<!-- keep notes -->",
 		},
 		"porting/FEATURE_f0.md": {
@@ -168,9 +168,9 @@ func TestPagesAgree(t *testing.T) {
 func agree(t *testing.T, pages map[string]string) (features int) {
 	t.Helper()
 	for line := range strings.Lines(pages[results]) {
-		cells := append(strings.Split(line, " | "), "")
+		cells := append(strings.Split(line, " | "), "", "")
 		_, path, linked := strings.Cut(cells[0], "](")
-		mean, change, compared := strings.Cut(cells[1], "<br>")
+		mean, change, compared := strings.Cut(cells[2], "<br>")
 		if page := pages[strings.TrimSuffix(path, ")")]; linked && compared {
 			features++
 			row := " | " + mean + " tok/s | " + change + " |"
