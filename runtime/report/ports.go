@@ -201,6 +201,15 @@ func (p *Port) Lead(d *ledger.Decision) (v Value, has bool) {
 	return p.Row(columns[0])
 }
 
+// Uncounting is an arm that does not count: Own, with each number marked.
+func (s *Sheet) Uncounting(a *Arm) Table {
+	t := s.Own(s.Alone(a), true)
+	for _, row := range t.Rows {
+		row[1] = doesNotCount + row[1]
+	}
+	return t
+}
+
 // Own is a port beside its parent: a row for each column of the plan, and with all for each other
 // metric that people decide by.
 func (s *Sheet) Own(p *Port, all bool) Table {

@@ -591,6 +591,9 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 	if _, whole := sampleOf(own, c.Address(""), c.Stat); !whole { // a mean over some of the launches is another mean
 		v.New.Sample = stats.Sample{}
 	}
+	if _, whole := sampleOf(beside, c.Address(""), c.Stat); !whole {
+		v.Old.Sample = stats.Sample{}
+	}
 	for _, side := range []struct {
 		to *Sample
 		of []verdict.Cell

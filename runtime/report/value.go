@@ -22,6 +22,9 @@ type Value struct {
 	alone, saved bool
 }
 
+// doesNotCount marks a value.
+const doesNotCount = "❌ "
+
 // Has reports whether there is a value.
 func (v Value) Has() bool { return v.Word != "" || v.New.N() > 0 }
 
@@ -77,7 +80,7 @@ func (v Value) Text(times bool) string {
 		text, change = cmp.Or(change, v.Word, "–"), ""
 	}
 	if v.Marked && v.Has() {
-		text = "❌ " + text
+		text = doesNotCount + text
 	}
 	if change != "" {
 		text += "\n" + change

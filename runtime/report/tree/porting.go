@@ -44,8 +44,7 @@ func (t *writer) port(f *plans.Feature) {
 		}
 		for _, a := range t.arms {
 			if t.uncounted[a] != "" && slices.Contains(t.variants(f), a.Variant) {
-				t.Line("The following does not count.\n")
-				t.Table(t.Sheet().Own(t.Ports().Alone(a), true))
+				t.Table(t.Sheet().Uncounting(a))
 			}
 		}
 		for _, c := range s.decided.Confirmations {
