@@ -107,8 +107,10 @@ func TestDigestFollowsMeaning(t *testing.T) {
 	}
 	base := digestOf(t, src)
 	with := func(decision string) string { return digestOf(t, append([]byte(decision+"\n"), src...)) }
-	for _, same := range []string{"decision {}", "decision {\n false_pass = 0.01\n launches = { max = 8, min = 2 }\n}", "decision {\n launches = {}\n}",
-		"report {\n columns = [\"chat.tg32\", { column = \"engine.startup_s\", heading = \"Startup\" }]\n}"} {
+	for _, same := range []string{
+		"decision {}", "decision {\n false_pass = 0.01\n launches = { max = 8, min = 2 }\n}", "decision {\n launches = {}\n}",
+		"report {\n columns = [\"chat.tg32\", { column = \"engine.startup_s\", heading = \"Startup\" }]\n}",
+	} {
 		if with(same) != base {
 			t.Errorf("%s changes the digest, and says what holds without it", same)
 		}

@@ -30,9 +30,9 @@ func (ns *Namespace) Columns() (diags hcl.Diagnostics) {
 // feature, or else the first row of a step, that has it.
 func (ns *Namespace) column(path string) (*plans.Input, *Error) {
 	elements := strings.Split(path, ".")
-	switch {
-	case ns.Workloads[elements[0]] != nil:
-	case slices.Contains([]string{"feature", "target", "imported", "step", "baseline", plans.CompareStep, plans.MatrixStep}, strings.Split(elements[0], "[")[0]):
+	head, _, _ := strings.Cut(elements[0], "[")
+	fixed := []string{"feature", "target", "imported", "step", "baseline", plans.CompareStep, plans.MatrixStep}
+	if ns.Workloads[head] == nil && slices.Contains(fixed, head) {
 		return nil, Wrong("invalid-address", "Not a value of a row", "%s is the same number in every row. Write what each row has its own of, such as chat.tg or levels.correctness.kl.", path)
 	}
 	var first *Error
@@ -66,7 +66,8 @@ func (ns *Namespace) column(path string) (*plans.Input, *Error) {
 				c.Engines = []string{ns.plan.Baseline.Engine}
 			}
 			for _, engine := range c.Engines {
-				in := &plans.Input{Path: path, Type: plans.NumberInput, Row: &plans.Row{Phase: ph.Name, Step: step.Name, Engine: engine, Of: step.Kind}}
+				row := &plans.Row{Phase: ph.Name, Step: step.Name, Engine: engine, Of: step.Kind}
+				in := &plans.Input{Path: path, Type: plans.NumberInput, Row: row}
 				if in := tried(ns.ofRow(in, step, engine, elements)); in != nil {
 					return in, nil
 				}

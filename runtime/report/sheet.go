@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -138,13 +137,14 @@ func (g Grid) Lacking() string {
 }
 
 // GridLegend explains the values.
-const GridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with the bounds by which a rule decided in " +
-	"[ ], or else its 95% interval in ( ). Better and worse: the bounds exclude no change; ~: they do not. ≈ multiplies the steps from the baseline, each " +
-	"measured in its own session. ❌ does not count."
+const GridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with " +
+	"the bounds by which a rule decided in [ ], or else its 95% interval in ( ). Better and worse: the bounds exclude no " +
+	"change; ~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not count."
 
 // RowLegend explains those of a comparison.
-const RowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the bounds by which a rule decided in [ ], or " +
-	"else its 95% interval in ( ): for every metric, more than 1 is better. ❌ does not count. Tokens are counted by each engine's own tokenizer."
+const RowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the " +
+	"bounds by which a rule decided in [ ], or else its 95% interval in ( ): for every metric, more than 1 is better. ❌ " +
+	"does not count. Tokens are counted by each engine's own tokenizer."
 
 // shownOf is a column of the plan.
 func shownOf(c *plans.Column) Shown {
@@ -403,7 +403,9 @@ func (s *Sheet) Uncounted(d *ledger.Decision, variant string) *Arm {
 func (s *Sheet) launched(d *ledger.Decision, variant string) *Arm {
 	a := &Arm{Session: d.Session, Variant: variant}
 	for _, id := range d.Launches {
-		if l, ok := s.st.LaunchByID(id); ok && l.OK && !l.Disturbed && l.Purpose == ledger.ForBenchmark && (l.Variant == variant || l.Block == variant) {
+		l, ok := s.st.LaunchByID(id)
+		worked := ok && l.OK && !l.Disturbed && l.Purpose == ledger.ForBenchmark
+		if worked && (l.Variant == variant || l.Block == variant) {
 			a.Launches, a.Block, a.Session = append(a.Launches, l), l.Block, l.Session
 		}
 	}
@@ -437,7 +439,8 @@ func (s *Sheet) stackRow() *row {
 	if len(stack.Features) < 2 || len(arms) == 0 {
 		return nil
 	}
-	r := row{name: "accepted stack", status: strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + "), own: arms[0], levels: qualifiedArm(s.st, arms[0])}
+	r := row{name: "accepted stack", own: arms[0], levels: qualifiedArm(s.st, arms[0])}
+	r.status = strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + ")
 	if ends := EndsOf(s.st); ends.Pair != nil {
 		r.own, r.base = &Arm{Session: ends.Pair.New.Session, Launches: ends.Pair.New.Launches}, ends.Base
 		return &r
@@ -469,7 +472,8 @@ func (s *Sheet) targetRows() (rows []row) {
 	for _, t := range run.Start.Targets {
 		i := slices.IndexFunc(rows, func(r row) bool { return r.name == t.Name })
 		if i < 0 {
-			i, rows = len(rows), append(rows, row{name: t.Name, status: "to beat" + verdict.Behind(", by ", t.Tool), numbers: map[Column]ledger.Target{}})
+			i, rows = len(rows), append(rows, row{name: t.Name, numbers: map[Column]ledger.Target{}})
+			rows[i].status = "to beat" + verdict.Behind(", by ", t.Tool)
 		}
 		cell, metric := measure.SplitAddress(t.Address)
 		rows[i].numbers[Column{Cell: cell, Metric: metric, Stat: t.Stat}] = t
@@ -523,109 +527,6 @@ func (s *Sheet) Rows(d *ledger.Decision) []Grid {
 	return s.grids(rows, what, true, others)
 }
 
-// row is where the values of a line come from.
-type row struct {
-	name, feature, of, status string
-	// own are the launches, base those that they are compared with; port is set for a variant of
-	// the plan's own engine.
-	own, base *Arm
-	port      *Port
-	// levels are the launches in which levels found numbers, words what became of levels.
-	levels, baseLevels *ledger.Launch
-	words              map[string]string
-	// cells are what a comparison recorded: a command's metric is there under the column that the
-	// plan maps it to. rounds is set if it compares within rounds.
-	cells, baseCells []verdict.Cell
-	rounds           bool
-	// reference is set for the row that others of a comparison are compared with.
-	reference bool
-	// numbers are those of a target.
-	numbers map[Column]ledger.Target
-	// uncounted is set if its launches do not count.
-	uncounted bool
-}
-
-// launches are those that have a column's value: of the arm, or the one that levels ran in.
-func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
-	switch {
-	case strings.HasPrefix(c.Address(""), plans.FoundRoot):
-		if levels == nil {
-			return nil
-		}
-		return []*ledger.Launch{levels}
-	case a == nil:
-		return nil
-	}
-	return a.Launches
-}
-
-// value is a column's in a row: the only function that gives one.
-func (r row) value(c Shown, ports *Ports) (v Value) {
-	v.Marked = r.uncounted
-	if in := c.Input; in != nil && in.Type != plans.NumberInput {
-		v.Word = r.word(in)
-		return v
-	}
-	for of, t := range r.numbers {
-		if of.same(c.Column) {
-			v.New.Values, v.New.Mean, v.Unit, v.Better = []float64{t.Value}, t.Value, t.Unit, measure.Better(t.Better)
-		}
-	}
-	if r.numbers != nil {
-		return v
-	}
-	relation, base, levels, cells := plans.Own, r.base, r.baseLevels, r.baseCells
-	if c.Input != nil {
-		if relation = c.Input.Relation; c.Input.Against == plans.Root && r.port != nil {
-			base, levels, cells = r.port.Root, nil, nil
-			if base == nil && r.port.Parent != nil && r.port.Parent.Variant == ledger.Baseline {
-				base = r.port.Parent
-			}
-		}
-	}
-	own, beside := launches(r.own, r.levels, c.Column), launches(base, levels, c.Column)
-	if r.own != nil && base != nil && len(own) > 1 && r.own.Session == base.Session {
-		own, beside = Beside(r.own, base)
-	}
-	v.Comparison = compare(beside, own, c.Column, c.Cell, true, ports.tests)
-	if _, whole := sampleOf(own, c.Address(""), c.Stat); !whole { // a mean over some of the launches is another mean
-		v.New.Sample = stats.Sample{}
-	}
-	if _, whole := sampleOf(beside, c.Address(""), c.Stat); !whole {
-		v.Old.Sample = stats.Sample{}
-	}
-	for _, side := range []struct {
-		to *Sample
-		of []verdict.Cell
-	}{{&v.New, r.cells}, {&v.Old, cells}} {
-		if cell := cellOf(side.of, c.Address("")); cell != nil && side.to.N() == 0 {
-			side.to.Sample, v.Unit, v.Better = cell.Sample, cell.Unit, measure.Better(cell.Better)
-			v.Why, v.Change = verdict.Reason{}, nil
-		}
-	}
-	if v.Change == nil && v.Why.IsZero() && v.New.N() > 0 && v.Old.N() > 0 {
-		v.Comparison.Comparison = between(v.New.Values, v.Old.Values, r.rounds)
-	}
-	if v.Decided > 0 { // the launches that the rule decided by
-		v.Old, v.New = v.Old.first(v.Decided), v.New.first(v.Decided)
-	}
-	if v.Root = ""; r.port != nil && !r.uncounted {
-		if change, ok := r.port.fromBaseline(c.Column, len(ports.all)); ok && (r.port.Parent == nil || r.port.Parent.Variant != ledger.Baseline) {
-			v.Root = "≈ " + verdict.Faster(change)
-			if r.port.Root != nil {
-				v.Root = Compare(r.port.Arm, r.port.Root, c.Column, ports.tests).Brief()
-			}
-		}
-	}
-	if v.relate(relation); v.alone && r.reference {
-		v.Word = "1×"
-	}
-	if r.uncounted {
-		v.Change, v.Low, v.High = nil, nil, nil
-	}
-	return v
-}
-
 // In is a column's value in an arm, compared with nothing.
 func (s *Sheet) In(a *Arm, c Shown) Value {
 	return row{own: a, levels: qualifiedArm(s.st, a)}.value(c, s.Ports)
@@ -660,35 +561,4 @@ func (s *Sheet) Best(c Shown) (best *Arm, v Value) {
 		v.Old = s.In(base.Arm, c).New // of another session, so it is not compared
 	}
 	return best, v
-}
-
-// word is a level's verdict, or what the engine reports about itself, in all launches that do.
-func (r row) word(in *plans.Input) string {
-	switch in.Kind {
-	case plans.InputLevel:
-		if word := r.words[plans.FoundRoot+in.Name]; word != "" || r.levels == nil {
-			return word
-		}
-		for _, l := range r.levels.Levels {
-			if l.Name == in.Name {
-				return string(l.Verdict)
-			}
-		}
-	case plans.InputKnob:
-		if r.own != nil {
-			return r.own.Launches[0].Knobs[in.Name]
-		}
-	case plans.InputObserved:
-		all := launches(r.own, r.levels, Column{})
-		if in.Words != "" && r.levels != nil {
-			all = []*ledger.Launch{r.levels}
-		}
-		return strings.Trim(Distinct(all, func(l *ledger.Launch) string {
-			if o, seen := l.Observed[in.Name]; seen {
-				return o.String()
-			}
-			return ""
-		}), `"`)
-	}
-	return ""
 }

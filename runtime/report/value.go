@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -107,7 +108,12 @@ func (d Comparison) bounded(times, saved bool) string {
 	if d.Change == nil || *d.Change == 0 && d.Low == nil {
 		return "" // both sides always had the same
 	}
-	format := verdict.Faster
+	format := func(x float64) string {
+		if text := verdict.Faster(x); *d.Change < 3 || strings.HasSuffix(text, "×") {
+			return text
+		}
+		return verdict.Short(1+x, "times") // as the estimate
+	}
 	switch {
 	case d.Absolute:
 		format = func(x float64) string {

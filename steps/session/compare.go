@@ -24,7 +24,7 @@ import (
 
 // CompareSchema is the schema of a comparison of engines.
 var CompareSchema = plans.Schema{
-	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is first qualified by the levels of a protocol, against the reference where a level compares. Passes when every row was measured, except those in `optional`. The gates of its phase and later ones read rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
+	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is first qualified by the levels of a protocol, against the reference where a level compares; one whose level finds a number beyond its limit is measured and shown, and does not count. Passes when every row was measured, except those in `optional`. The gates of its phase and later ones read rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
 	Example: `step "compare" "frameworks" {
   engines   = [engine.embedded.plain, engine.embedded.cached]
   reference = engine.embedded.plain

@@ -107,8 +107,8 @@ func (t *writer) bests() {
 	}
 	t.Line("## Best of all runs\n")
 	t.table([]string{"Metric", "Baseline", "Best", "Change", "By", "Date"}, rows)
-	t.Line("A change is of the best's session, or ≈ the product of the steps from the baseline. The best of many is optimistic on average: the gates")
-	t.Line("have what was demonstrated.\n")
+	t.Line("A change is of the best's session, or ≈ the product of the steps from the baseline. The best of many is optimistic on")
+	t.Line("average: the gates have what was demonstrated.\n")
 }
 
 // mostRuns limits the run log before its older entries are folded in.
@@ -195,7 +195,8 @@ func (t *writer) variance() {
 		return
 	}
 	t.Line("## Variance and environments\n")
-	t.Line("<details><summary>Mean ± standard deviation over n launches and coefficient of variation; environment, command, observations and workload by link</summary>\n")
+	t.Line("<details><summary>Mean ± standard deviation over n launches and coefficient of variation; environment, command, " +
+		"observations and workload by link</summary>\n")
 	t.table(append(head, "Environment"), rows)
 	t.Line("</details>\n")
 }

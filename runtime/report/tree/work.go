@@ -136,10 +136,12 @@ func (t *writer) arm(a *report.Arm) arm {
 	delete(started, "resolved_command") // each launch has its own port, and the machine its paths
 	out := arm{
 		Configuration: a.Variant, Engine: a.Block, Knobs: first.Knobs, Started: started, Environment: first.Fingerprint,
-		Observed: observed(a), Workload: map[string]workload{}, Results: map[string]result{}, Profile: t.profiles[a.Variant], Counts: t.uncounted[a],
+		Observed: observed(a), Workload: map[string]workload{}, Results: map[string]result{},
+		Profile: t.profiles[a.Variant], Counts: t.uncounted[a],
 	}
 	for _, c := range first.Cells {
-		w := workload{Sent: report.Sent(a.Launches, c.Cell), Requests: c.Requests, Concurrency: c.Concurrency, Tokenizer: t.tokenizer(a)}
+		w := workload{Requests: c.Requests, Concurrency: c.Concurrency, Tokenizer: t.tokenizer(a)}
+		w.Sent = report.Sent(a.Launches, c.Cell)
 		if s := c.Sampling; c.Requests > 0 { // else it was recorded before these were
 			w.Warmup, w.API, w.Temperature, w.Seed = &c.Warmup, s.API, exactly(s.Temperature), &s.Seed
 			w.TopP, w.TopK, w.MinP, w.Repetition = sent(s.TopP), sent(float64(s.TopK)), sent(s.MinP), sent(s.RepetitionPenalty)
