@@ -195,7 +195,8 @@ func OfImage(image string) (Kind, bool) {
 }
 
 // beside are words of the names of images that serve an engine, and are none.
-var beside = regexp.MustCompile(`(^|[-_.])(router|gateway|operator|controller|exporter|proxy|benchmarks?|bench|webui|ui|client)([-_.]|$)`)
+var beside = regexp.MustCompile(
+	`(^|[-_.])(router|gateway|operator|controller|exporter|proxy|benchmarks?|bench|webui|ui|client)([-_.]|$)`)
 
 var rocm = regexp.MustCompile(`(^|[-_./:])rocm[0-9]*([-_./:]|$)`)
 

@@ -117,8 +117,8 @@ func amdRows(answer any) (map[int]any, error) {
 var amdSections = []string{"--usage", "--power", "--clock", "--temperature", "--mem-usage", "--throttle"}
 
 // rocmSections are those of rocm-smi.
-var rocmSections = strings.Fields("--showproductname --showuniqueid --showbus --showdriverversion --showpower --showmaxpower " +
-	"--showtemp --showuse --showclocks --showmeminfo vram")
+var rocmSections = strings.Fields("--showproductname --showuniqueid --showbus --showdriverversion --showpower " +
+	"--showmaxpower --showtemp --showuse --showclocks --showmeminfo vram")
 
 // amdGPUs lists AMD's GPUs with their values.
 func amdGPUs(ctx context.Context) ([]GPU, error) {
@@ -197,7 +197,8 @@ func identified(list []GPU) ([]GPU, error) {
 			g.UUID = "PCI-" + g.Values["pci.bus_id"]
 		}
 		if g.UUID == "PCI-" || seen[g.UUID] {
-			return nil, fmt.Errorf("AMD GPU %d shows neither a serial number nor an address of its own: is this user in the groups video and render?", g.Index)
+			return nil, fmt.Errorf("AMD GPU %d shows neither a serial number nor an address of its own: "+
+				"is this user in the groups video and render?", g.Index)
 		}
 		seen[g.UUID] = true
 	}
@@ -428,7 +429,9 @@ func variablesAMD(gpus []GPU) map[string]string {
 		}
 		ids, left = append(ids, id), append(left, strconv.Itoa(i))
 	}
-	return map[string]string{"ROCR_VISIBLE_DEVICES": strings.Join(ids, ","), "HIP_VISIBLE_DEVICES": strings.Join(left, ",")}
+	return map[string]string{
+		"ROCR_VISIBLE_DEVICES": strings.Join(ids, ","), "HIP_VISIBLE_DEVICES": strings.Join(left, ","),
+	}
 }
 
 // visibleAMD are the GPUs that a program sees: those that ROCR_VISIBLE_DEVICES names, and of
@@ -436,7 +439,7 @@ func variablesAMD(gpus []GPU) map[string]string {
 // which HIP reads where the other is not set. A name without a match hides those after it.
 //
 // The runtime counts GPUs as the kernel does. HIP may count different ones otherwise.
-func visibleAMD(all []GPU, _ map[string]string, lookup func(string) (string, bool)) (list []GPU, by, unsure string) {
+func visibleAMD(all []GPU, _ map[string]string, lookup lookup) (list []GPU, by, unsure string) {
 	list = slices.SortedStableFunc(slices.Values(all), func(a, b GPU) int { return cmp.Compare(a.order, b.order) })
 	filter := func(name string) {
 		text, set := lookup(name)

@@ -413,7 +413,7 @@ func VisibleGPUs(all []GPU, parents map[string]string, list, order string) (visi
 	return visible, true
 }
 
-func visibleNVIDIA(all []GPU, parents map[string]string, lookup func(string) (string, bool)) (list []GPU, by, unsure string) {
+func visibleNVIDIA(all []GPU, parents map[string]string, lookup lookup) (list []GPU, by, unsure string) {
 	const name = "CUDA_VISIBLE_DEVICES"
 	text, set := lookup(name)
 	if !set {

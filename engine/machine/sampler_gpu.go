@@ -110,7 +110,8 @@ func watchNVIDIA(ctx context.Context, w *gpuSamples) (first []GPU, err error) {
 func (w *gpuSamples) shows(gpus []GPU, out string) error {
 	for _, uuid := range w.uuids {
 		if !slices.Contains(uuidsOf(gpus), uuid) {
-			return fmt.Errorf("%s shows no values for GPU %s: it printed %q", w.tool(), uuid, foreign.Clean(strings.TrimSpace(out)))
+			return fmt.Errorf("%s shows no values for GPU %s: it printed %q",
+				w.tool(), uuid, foreign.Clean(strings.TrimSpace(out)))
 		}
 	}
 	return nil

@@ -36,10 +36,13 @@ type vendor struct {
 	unset     []string
 	// visible are the GPUs of all that a process with these variables sees. by is empty if no
 	// variable selects any; unsure names one that does not say which.
-	visible func(all []GPU, parents map[string]string, lookup func(string) (string, bool)) (list []GPU, by, unsure string)
+	visible func(all []GPU, parents map[string]string, lookup lookup) (list []GPU, by, unsure string)
 	// container is the word for its GPUs in a docker block, if it is not "all".
 	container string
 }
+
+// lookup is a process's environment variable, and whether it is set.
+type lookup = func(name string) (value string, set bool)
 
 // vendors are all that are known.
 var vendors []*vendor
@@ -191,7 +194,7 @@ func VisibleVariables(gpus []GPU) (env map[string]string, unset []string) {
 // SelectedGPUs are the GPUs that a process with these variables sees: those that variables
 // select, and rest, those of vendors for which no variable is set. unsure names a variable
 // that does not say which, so all of the vendor's count.
-func SelectedGPUs(all []GPU, parents map[string]string, lookup func(string) (string, bool)) (selected, rest []GPU, unsure string) {
+func SelectedGPUs(all []GPU, parents map[string]string, lookup lookup) (selected, rest []GPU, unsure string) {
 	for _, v := range vendors {
 		own := v.of(all)
 		if len(own) == 0 {

@@ -342,7 +342,7 @@ var gpuMetrics = []Metric{
 		"Peak of the memory that the GPUs work in, by any process, within the windows of all cells, in units of 1e9 bytes: gpu.memory_gb, or, if a GPU has none of its own (unified memory, as on GB10), the host memory in use, total less available, counted once. Available on both kinds of machine; process_memory_gb is that of the engine alone."),
 	define(Metric{Name: "process_memory_gb", Unit: "GB", Better: Lower},
 		"readings within the windows of the memory of the engine's processes on every GPU",
-		"Peak memory of the engine's processes on the GPUs within the windows of all cells, as listed by nvidia-smi: the sum of the GPUs' own peaks. Also available with unified memory; absent in a container that does not see the machine's processes."),
+		"Peak memory of the engine's processes on the GPUs within the windows of all cells, as listed by nvidia-smi or amd-smi: the sum of the GPUs' own peaks. Also available with unified memory; absent in a container that does not see the machine's processes."),
 	define(Metric{Name: "clock_mhz", Unit: "MHz", Whole: true, Better: Neither},
 		"readings of the SM clock of every GPU within the windows",
 		"Median SM clock over the readings within the windows of all cells; of several GPUs, the lowest."),

@@ -187,7 +187,8 @@ func (l *loader) checkExecutor() {
 		}
 		for _, variable := range []string{"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"} {
 			if _, own := e.Env[variable]; own && (len(x.Devices) > 0 || x.GRES != "") {
-				refuse(onePlace, "Both the executor and %s of engine %s say which GPUs it uses. Remove that from env.", variable, name)
+				refuse(onePlace, "Both the executor and %s of engine %s say which GPUs it uses. Remove that from env.",
+					variable, name)
 			}
 		}
 	}

@@ -190,7 +190,8 @@ func (q *Question) containers() (err error) {
 		q.Arms[i] = Arm{Text: image}
 		if kinds.IsROCm(image) && !q.Named {
 			if other := q.Images[1-i]; !kinds.IsROCm(other) {
-				return fmt.Errorf("--image: %s is for AMD GPUs, which %s does not say of itself: add what both get, such as --gpus amd", image, other)
+				return fmt.Errorf("--image: %s is for AMD GPUs, which %s does not say of itself: "+
+					"add what both get, such as --gpus amd", image, other)
 			}
 			q.GPUs = "amd"
 		}

@@ -55,7 +55,8 @@ func (u gpuUse) look(ctx context.Context) (machine.Occupancy, error) {
 func (u gpuUse) selected(v *variant.Variant, on *ledger.Place) *variant.Variant {
 	placed := on != nil && len(on.GPUs) > 0
 	boxed := v.Spec.Docker != nil
-	if !placed && (u.Config.Devices == nil || slices.Contains(*u.Config.Devices, "all")) || !boxed && v.Spec.How() != engine.HowProcess {
+	named := placed || u.Config.Devices != nil && !slices.Contains(*u.Config.Devices, "all")
+	if !named || !boxed && v.Spec.How() != engine.HowProcess {
 		return v
 	}
 	out := *v
@@ -300,7 +301,9 @@ func remote(host string) bool {
 
 // chosen are the GPUs that a Spec requests; unsure is the variable by which they cannot be
 // determined, so all are taken.
-func chosen(spec engine.Spec, all []machine.GPU, parents map[string]string) (list []machine.GPU, unsure string, err error) {
+func chosen(
+	spec engine.Spec, all []machine.GPU, parents map[string]string,
+) (list []machine.GPU, unsure string, err error) {
 	lookup := func(name string) (string, bool) { return variant.Variable(spec, name) }
 	switch {
 	case spec.Docker != nil:

@@ -15,7 +15,7 @@ import (
 var gpuPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc:     "Which GPUs of this machine the engine uses. Without the block, those in `CUDA_VISIBLE_DEVICES` or the container's `gpus`, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is released.",
+		Doc:     "Which GPUs of this machine the engine uses. Without the block, those in `CUDA_VISIBLE_DEVICES` (AMD: `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`) or the container's `gpus`, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is released.",
 		Attrs:   plans.Attrs(GPU{}),
 		Example: plans.Example(examples, `gpu {`),
 		Check:   checkGPU,
@@ -36,7 +36,7 @@ func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
 }
 
 type GPU struct {
-	Devices *[]string `hcl:"devices,optional" doc:"Index or UUID of each GPU, as nvidia-smi shows them, or '[\"all\"]'. An empty list means that it uses none. A missing one is an error."`
+	Devices *[]string `hcl:"devices,optional" doc:"Index or UUID of each GPU, as nvidia-smi or amd-smi shows them, or '[\"all\"]'. An empty list means that it uses none. A missing one is an error."`
 	Wait    plans.Dur `hcl:"wait,optional" default:"10m" doc:"How long to wait for another mxflow or a foreign process before giving up the launch."`
 	Settle  plans.Dur `hcl:"settle,optional" default:"30s" doc:"How long the memory can take to be released after the engine has stopped."`
 	Ignore  []string  `hcl:"ignore,optional" doc:"Globs of programs that are allowed on the GPU, matched against path and name. Those of the desktop and the driver always are."`
