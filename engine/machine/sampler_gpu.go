@@ -66,9 +66,9 @@ func (s *Sampler) newGPUSamples(ctx context.Context) (w *gpuSamples, err error) 
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range vendors {
-		uuids, has := of[v]
-		if !has {
+	for _, v := range slices.Backward(vendors) {
+		uuids := of[v]
+		if len(uuids) == 0 {
 			continue
 		}
 		w = &gpuSamples{
