@@ -217,6 +217,9 @@ func TestCountsWait(t *testing.T) {
 		{"chat.tg.n >= 6", full(), 4, "fail", false},
 		{"chat.tg.n >= 4", full(), 8, "pass", false},
 		{"chat.tg.base.n_requests > 50", full(), 8, "inconclusive", true},
+		{"chat.tg.n_requests <= 40", full(), 8, "inconclusive", true},
+		{"chat.tg.n_requests <= 40", full(), 4, "pass", false},
+		{"chat.tg.n == 4", full(), 4, "pass", false},
 		{"engine.crashes == 0", crashed, 8, "fail", false},
 		{"engine.crashes == 0", full(), 8, "pass", false},
 	} {

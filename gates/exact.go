@@ -15,8 +15,9 @@ import (
 const fewLaunches = 2
 
 // exact decides a comparison on its values, which have no noise. A count must hold in
-// every launch and takes more than one. A number of launches or requests that is not
-// reached may still be; one that exceeds the plan's limit stays there, as they only grow.
+// every launch and takes more than one. Numbers of launches and requests only grow until
+// the plan's most launches: one that is not reached may still be, one that is not exceeded
+// may still be exceeded.
 func (c *ruling) exact(f *finding, leaf *plans.Compare) (err error) {
 	why := c.restsOn(leaf)
 	f.settle(leaf, f.Holds != leaf.Negated)
@@ -27,7 +28,7 @@ func (c *ruling) exact(f *finding, leaf *plans.Compare) (err error) {
 		}
 	}
 	pass := f.Verdict == verdict.Pass
-	exceeded := leaf.Metric != nil && leaf.Metric.Counts() && !leaf.AtLeast
+	grown := leaf.Metric != nil && leaf.Metric.Counts() && leaf.AtLeast == pass
 	for _, in := range leaf.Inputs() {
 		if in.Kind != plans.InputMetric {
 			continue
@@ -38,7 +39,7 @@ func (c *ruling) exact(f *finding, leaf *plans.Compare) (err error) {
 			n = min(n, r.BaseN)
 		}
 		few := n < fewLaunches
-		if !few && (pass || exceeded || !in.Counts() || n >= c.most(in)) {
+		if !few && (grown || !in.Counts() || n >= c.most(in)) {
 			continue
 		}
 		f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopEnd

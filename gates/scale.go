@@ -96,21 +96,25 @@ func (s scale) finite(y float64) *float64 {
 // shareUnit is the catalogue's unit of parts of a whole, 0 to 1.
 const shareUnit = "share"
 
-// tick is the resolution of the measurement, on the scale of the test. In logs it weighs
+// ticks are the standard deviations that the resolution of the measurement has on the scale
+// of the test, as the first, the first two and so on of the pairs show it. In logs it weighs
 // most where values are smallest.
-func (s scale) tick(in *plans.Input, unit string, p pairs) float64 {
-	if len(p.own) == 0 {
-		return 0
+func (s scale) ticks(in *plans.Input, unit string, p pairs) (ticks []float64) {
+	var values []float64
+	for i, own := range p.own {
+		if values = append(values, own); i < len(p.base) {
+			values = append(values, p.base[i])
+		}
+		tick := resolution(unit, wholeByName(in), values)
+		if measure.OfCommand(in.Cell) {
+			tick = max(tick, printed(unit, values))
+		}
+		if s.logs {
+			tick /= slices.Min(values)
+		}
+		ticks = append(ticks, tick/math.Sqrt(12))
 	}
-	values := slices.Concat(p.own, p.base)
-	tick := resolution(unit, wholeByName(in), values)
-	if measure.OfCommand(in.Cell) {
-		tick = max(tick, printed(unit, values))
-	}
-	if s.logs {
-		return tick / slices.Min(values)
-	}
-	return tick
+	return ticks
 }
 
 // resolution is the smallest difference that a measurement of a unit shows around some

@@ -126,7 +126,7 @@ func (d *decider) question(c *plans.Compare, own, base sample) (q question, err 
 	}
 	q.test = stats.Question{
 		Single: !c.Metric.Comparing(), Theta: q.scale.theta, Blocks: q.pairs.blocks(),
-		Floor: max(q.noise.SD, q.scale.tick(c.Metric, own.unit, q.pairs)/math.Sqrt(12)),
+		Floor: q.noise.SD, Ticks: q.scale.ticks(c.Metric, own.unit, q.pairs),
 	}
 	if q.scale.logs {
 		q.test.Screen = math.Log(0.75)

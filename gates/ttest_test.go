@@ -1,7 +1,11 @@
 package gates
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -330,5 +334,85 @@ func TestPrintedShare(t *testing.T) {
 		if got := decided(rule, ev); got.Verdict != c.want {
 			t.Errorf("%s at %v %q: %s, %s", c.rule, c.value, c.unit, got.Verdict, verdict.Semicolons(got.Reasons))
 		}
+	}
+}
+
+// TestNoLaterLaunchChangesALook: what a look says follows from the rounds that it is at, so
+// the looks at n launches are the first of those at more, and what they decided stays
+// decided: over random launches, some of which tie, print fewer digits than others, are far
+// off, or ran elsewhere.
+func TestNoLaterLaunchChangesALook(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 50))
+	rules := []*plans.Rule{}
+	for _, text := range []string{
+		"chat.tg.gain >= 0.03", "chat.tg >= 21", "chat.tg.delta >= 0.5", "chat.tg.change <= 0.5", "chat.ttft.change <= 0.02", "chat.tg.max >= 40",
+	} {
+		for _, cell := range []string{"chat", "command"} {
+			rule := compiled(t, text)
+			rule.Compares()[0].Metric.Cell = cell
+			rules = append(rules, rule)
+		}
+	}
+	stopped := map[verdict.Stop]int{}
+	for range 150 {
+		const most = 8
+		spread := math.Pow(10, -4*rng.Float64())
+		digits, places := math.Pow10(rng.IntN(4)), 1+rng.IntN(3)
+		value := func(level float64) float64 {
+			v := level * math.Exp(spread*rng.NormFloat64())
+			if rng.IntN(12) == 0 {
+				v = level * math.Pow(10, 2-4*rng.Float64())
+			}
+			if rng.IntN(2) == 0 {
+				v = math.Round(v*digits) / digits
+			}
+			return max(v, 1e-3)
+		}
+		var own, base [most]float64
+		for i := range most {
+			own[i], base[i] = value(20*math.Exp(0.1*rng.NormFloat64())), value(20)
+		}
+		on := make([]string, most)
+		for i := range on {
+			on[i] = fmt.Sprint("gpu ", rng.IntN(places))
+		}
+		settings := usual
+		if rng.IntN(2) == 0 {
+			settings.Noise = map[string]verdict.Noise{"chat.tg": {SD: spread / 5, DF: 9, Gap: 0.01}}
+		}
+		for _, rule := range rules {
+			at := func(n int) *verdict.Test {
+				got := Decide([]*plans.Rule{rule}, with(func(f *Feature) {
+					f.Candidate, f.Parent = medians("f", own[:n]...), medians("baseline", base[:n]...)
+					for _, arm := range []Arm{f.Candidate, f.Parent} {
+						for i := range arm.Launches {
+							l := &arm.Launches[i]
+							l.Place = on[i]
+							for name, of := range l.Metrics {
+								l.Metrics[strings.Replace(name, "chat", "command", 1)] = of
+							}
+						}
+					}
+				}), settings)[0]
+				if len(got.Comparisons) != 1 || got.Comparisons[0].Test == nil {
+					t.Fatalf("%s at %d: %q", rule.Name, n, verdict.Lines(got.Reasons))
+				}
+				return got.Comparisons[0].Test
+			}
+			whole := at(most)
+			stopped[whole.Stop]++
+			for n := 1; n < most; n++ {
+				part := at(n)
+				if len(part.Looks) > len(whole.Looks) || !slices.EqualFunc(part.Looks, whole.Looks[:len(part.Looks)], func(a, b verdict.Look) bool { return reflect.DeepEqual(a, b) }) {
+					t.Fatalf("%s of %v against %v on %v: at %d\n%+v, at all\n%+v", rule.Name, own, base, on, n, part.Looks, whole.Looks)
+				}
+				if part.Stop != verdict.StopOpen && part.Stop != whole.Stop {
+					t.Fatalf("%s of %v against %v: %s at %d, %s at all", rule.Name, own, base, part.Stop, n, whole.Stop)
+				}
+			}
+		}
+	}
+	if stopped[verdict.StopPass] < 50 || stopped[verdict.StopFail] < 20 || stopped[verdict.StopFutile] < 50 {
+		t.Errorf("not all kinds of ends were seen: %v", stopped)
 	}
 }

@@ -27,7 +27,7 @@ func (q *Question) lookInBlocks(l *Look, n int) error {
 	var raw, df float64
 	if !q.Single {
 		raw, df = Variance(differences(q.Candidate[:n], q.Base[:n])), float64(n-1)
-		l.SE = max(math.Sqrt(raw), q.Floor*math.Sqrt2) / math.Sqrt(float64(n))
+		l.SE = max(math.Sqrt(raw), q.floor(n)*math.Sqrt2) / math.Sqrt(float64(n))
 	} else {
 		blocks, squares := q.blocks(n)
 		if df = float64(n - len(blocks)); df < 2 {
@@ -41,7 +41,7 @@ func (q *Question) lookInBlocks(l *Look, n int) error {
 		}
 		raw = squares / df
 		l.Estimate = next.mean
-		l.SE = max(math.Sqrt(raw), q.Floor) / math.Sqrt(next.n)
+		l.SE = max(math.Sqrt(raw), q.floor(n)) / math.Sqrt(next.n)
 	}
 	t := (l.Estimate - q.Theta) / l.SE
 	switch {

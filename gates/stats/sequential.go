@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Design is how a sequential test is run: where it looks and how sure it must be.
@@ -43,9 +44,13 @@ type Question struct {
 	// Pass and Fail are the levels at each look; if the error budget is shared they are
 	// less than the design's.
 	Pass, Fail float64
-	// Floor bounds the standard deviation of an arm from below: the stored launch noise,
-	// and the resolution of the measurement if values tie. 0 for none.
+	// Floor bounds the standard deviation of an arm from below: the stored launch noise. 0
+	// for none.
 	Floor float64
+	// Ticks do so too, by the number of launches per arm that are looked at: what the
+	// measurement resolves as the first, the first two and so on show it, since a later
+	// launch must not change an earlier look. nil for none.
+	Ticks []float64
 	// FloorDF is the degrees of freedom of the stored launch noise in Floor; 0 without
 	// such a record. Only a look at two launches uses it.
 	FloorDF float64
@@ -161,6 +166,14 @@ func (q *Question) decide(l *Look, n int, d Design) Outcome {
 	return Open
 }
 
+// floor bounds the standard deviation of an arm from below, at a look at n launches.
+func (q *Question) floor(n int) float64 {
+	if n > len(q.Ticks) {
+		return q.Floor
+	}
+	return max(q.Floor, q.Ticks[n-1])
+}
+
 // screens reports whether one launch per arm is so far off that more are not worth it.
 // With recorded launch noise it must be off by four times that too, so one bad launch
 // does not fail a noisy engine.
@@ -169,7 +182,7 @@ func (q *Question) screens(estimate float64) bool {
 	if q.Single {
 		arms = 1
 	}
-	far := max(math.Abs(q.Screen), 4*q.Floor*math.Sqrt(arms))
+	far := max(math.Abs(q.Screen), 4*q.floor(1)*math.Sqrt(arms))
 	return q.Screen != 0 && estimate-q.Theta < -far
 }
 
@@ -183,12 +196,12 @@ func (q *Question) check(d Design) error {
 			return err
 		}
 	}
-	for _, x := range []float64{q.Theta, q.Floor, q.FloorDF, q.Gap, q.Screen} {
+	for _, x := range append([]float64{q.Theta, q.Floor, q.FloorDF, q.Gap, q.Screen}, q.Ticks...) {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return fmt.Errorf("threshold, floor, gap or screen: %w", ErrNotFinite)
 		}
 	}
-	if q.Floor < 0 || q.Gap < 0 {
+	if q.Floor < 0 || q.Gap < 0 || slices.ContainsFunc(q.Ticks, func(tick float64) bool { return tick < 0 }) {
 		return errors.New("the floor of a standard deviation, or the gap of two speeds, is below zero")
 	}
 	for _, level := range []float64{q.Pass, q.Fail} {
@@ -237,10 +250,10 @@ func (q *Question) look(n int, tested bool, d Design) (Look, error) {
 	if q.blocked(n) {
 		return l, q.lookInBlocks(&l, n)
 	}
-	raw := q.variances(n)
-	se := math.Sqrt((max(raw[0], q.Floor*q.Floor) + max(raw[1], q.Floor*q.Floor)) / float64(n))
+	raw, floor := q.variances(n), q.floor(n)
+	se := math.Sqrt((max(raw[0], floor*floor) + max(raw[1], floor*floor)) / float64(n))
 	if q.Single {
-		se = max(math.Sqrt(raw[0]), q.Floor) / math.Sqrt(float64(n))
+		se = max(math.Sqrt(raw[0]), floor) / math.Sqrt(float64(n))
 	}
 	t := (l.Estimate - q.Theta) / se
 	switch {
@@ -312,7 +325,11 @@ func (q *Question) project(l Look, n int, d Design) (pass, fail float64) {
 		return 0, 0
 	}
 	df := float64(2*n - 2)
-	if q.Single || q.Blocks != nil {
+	switch {
+	case q.Single && q.blocked(l.N):
+		seen, _ := q.blocks(l.N) // which the end has at least
+		df = float64(n - len(seen))
+	case q.Single || q.blocked(l.N):
 		df = float64(n - 1)
 	}
 	part := float64(l.N) / float64(n)
@@ -351,7 +368,8 @@ var UsualGap = math.Log(1.1)
 // difference of two normal launches are independent, so launches that agree by chance are
 // no likelier to be far off. Launches on different devices say nothing about that.
 func (q *Question) clear(l *Look) {
-	if q.Single || q.blocked(l.N) || !(q.FloorDF > 0) || !(q.Floor > 0) {
+	floor := q.floor(l.N)
+	if q.Single || q.blocked(l.N) || !(q.FloorDF > 0) || !(floor > 0) {
 		return
 	}
 	gap, level, least := l.Estimate-q.Theta, q.Pass, l.Above
@@ -359,8 +377,8 @@ func (q *Question) clear(l *Look) {
 		level, least = q.Fail, l.Below
 	}
 	v := q.variances(l.N)
-	se := clearError(q.Floor)
-	if math.Sqrt(max(v[0], v[1])) > clearSpread*q.Floor || math.Abs(gap) < Reach(level, se, q.FloorDF, least) {
+	se := clearError(floor)
+	if math.Sqrt(max(v[0], v[1])) > clearSpread*floor || math.Abs(gap) < Reach(level, se, q.FloorDF, least) {
 		return
 	}
 	l.SE, l.T, l.DF = se, gap/se, q.FloorDF
