@@ -122,7 +122,7 @@ func (l *Lab) newSession(s *runtime.Scope, work string, members []*member) (stri
 	for _, m := range members {
 		keys = append(keys, m.Arms.Parent.Key, m.Arms.Candidate.Key)
 	}
-	return l.firstSession([]any{work, keys, s.Node.ID, s.Attempt}, func(e *earlier, have []*ledger.Launch) error {
+	return l.firstSession(s, []any{work, keys, s.Node.ID, s.Attempt}, func(e *earlier, have []*ledger.Launch) error {
 		relaxed, err := members[0].NeedsFreshLaunches(l.View(s), have)
 		e.relaxed = !relaxed.IsZero()
 		return err
@@ -150,16 +150,16 @@ func (l *Lab) sessionOfRows(s *runtime.Scope, launches int) (string, error) {
 			break
 		}
 	}
-	return l.firstSession([]any{s.Node.ID, s.Key, s.Attempt}, complete)
+	return l.firstSession(s, []any{s.Node.ID, s.Key, s.Attempt}, complete)
 }
 
 // firstSession is the first session of that name and a number that may be continued: in
 // most cases, because it has no launches.
-func (l *Lab) firstSession(name []any, know func(e *earlier, have []*ledger.Launch) error) (string, error) {
+func (l *Lab) firstSession(s *runtime.Scope, name []any, know func(e *earlier, have []*ledger.Launch) error) (string, error) {
 	for n := 0; ; n++ {
 		id := "s-" + runtime.ShortID(append(name, n)...)
 		have := l.session(id)
-		e := earlier{id: id, rebooted: !l.sameBoot(have)}
+		e := earlier{id: id, begun: slices.Contains(l.begun, id), asked: s.Forced && len(have) > 0, rebooted: !l.sameBoot(have)}
 		if err := know(&e, have); err != nil {
 			return "", err
 		}
