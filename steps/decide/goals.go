@@ -326,7 +326,8 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		}
 		return verdict.New(code.Relaxed).From(loosened...)
 	}
-	read, err := m.evidence(v, m.DecidingLaunches(launches))
+	now := m.after(launches)
+	read, err := now.evidence(v, now.DecidingLaunches(launches))
 	if err != nil {
 		return verdict.Reason{}, err
 	}
@@ -363,8 +364,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 // mayPass reports whether rules pass on launches, or might with more, or with what is not
 // decided yet.
 func (m *Member) mayPass(rules []verdict.Rule, launches []*ledger.Launch) bool {
-	taken := m.DecidingLaunches(launches)
-	few := len(taken)/len(m.Launched) < m.Least
+	few := m.RoundsOf(launches) < m.Least
 	return !slices.ContainsFunc(rules, func(r verdict.Rule) bool {
 		missing := slices.ContainsFunc(r.Inputs, func(in verdict.Input) bool { return !in.Missing.IsZero() })
 		return r.Verdict == verdict.Fail || r.Verdict != verdict.Pass && len(r.Open) == 0 && !missing && !few

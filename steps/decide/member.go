@@ -90,10 +90,12 @@ func Slots(launches []*ledger.Launch, key string) [][]*ledger.Launch {
 	return out
 }
 
-// DecidingLaunches returns the launches that its decision rests on: of every arm, those of the rounds
-// in which all of its arms were launched. An arm that by these launches gets no more drops
-// out first, as it did in the session that made them.
-func (m *Member) DecidingLaunches(launches []*ledger.Launch) []*ledger.Launch {
+// DropLostArms drops the arms that by these launches get no more, as the session that made
+// them did.
+func (m *Member) DropLostArms(launches []*ledger.Launch) { *m = m.after(launches) }
+
+// after is the member once these launches were made.
+func (m Member) after(launches []*ledger.Launch) Member {
 	for _, key := range m.Launched {
 		for _, slot := range Slots(launches, key) {
 			if !slices.ContainsFunc(slot, Usable) && !Replaced(slot) {
@@ -101,6 +103,18 @@ func (m *Member) DecidingLaunches(launches []*ledger.Launch) []*ledger.Launch {
 			}
 		}
 	}
+	return m
+}
+
+// RoundsOf is how many rounds of these launches its decision rests on.
+func (m Member) RoundsOf(launches []*ledger.Launch) int {
+	return len(m.DecidingLaunches(launches)) / max(1, len(m.after(launches).Launched))
+}
+
+// DecidingLaunches returns the launches that its decision rests on: of every arm that did not
+// drop out, those of the rounds in which all of these were launched.
+func (m Member) DecidingLaunches(launches []*ledger.Launch) []*ledger.Launch {
+	m = m.after(launches)
 	rounds := map[int][]*ledger.Launch{}
 	for _, launch := range launches {
 		if m.Has(launch.VariantKey) && Usable(launch) {
@@ -135,16 +149,18 @@ func (m *Member) EarlyStop() verdict.Reason {
 	return verdict.New(code.LaunchesPerArm, args...)
 }
 
-// Look tests whether the rules that read a member need more launches than these.
+// Look updates a member by launches: which arms dropped out, its rounds, and whether the
+// rules that read it need more.
 func (m *Member) Look(v *View, launches []*ledger.Launch) error {
+	m.DropLostArms(launches)
 	used := m.DecidingLaunches(launches)
-	m.Rounds = len(used) / max(1, len(m.Launched))
+	m.Rounds = m.RoundsOf(launches)
 	if m.Feature == nil {
 		m.Open = m.Rounds < m.Most && len(m.Launched) > 0
 		return nil
 	}
 	if m.Rounds == stats.Clear {
-		m.first(v, used[0].Session, used[0].Work)
+		_, m.Least = m.first(v, used[0].Session, used[0].Work)
 	}
 	if m.Rounds < m.Least || m.Rounds >= m.Most {
 		m.Open = m.Rounds < m.Most
@@ -236,39 +252,40 @@ func (v *View) readOtherFeatures(all *gates.Evidence, ph *plans.Phase) error {
 
 // NextLook is the number of launches per arm at which a rule may be settled next: first
 // at two, for what is clear by recorded noise, and later if that is not known yet.
-func (m *Member) NextLook(v *View, session, work string) int {
+func (m Member) NextLook(v *View, session, work string) int {
 	if m.Feature == nil {
 		return m.Most
 	}
 	d := v.Plan.Decision
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, m.first(v, session, work))
+	first, least := m.first(v, session, work)
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, first)
 	if err != nil {
 		return m.Most
 	}
 	for _, n := range design.Looks {
-		if n > m.Rounds && n >= m.Least {
+		if n > m.Rounds && n >= least {
 			return n
 		}
 	}
 	return m.Most
 }
 
-// first is the first look at rules on a member, by the noise known before its session.
-// Two launches settle only what is clear by it: without a rule that may be, the minimum
-// is three.
-func (m *Member) first(v *View, session, work string) int {
+// first is the first look at rules on a member, by the noise known before its session, and
+// the least launches per arm. Two settle only what is clear by that noise: without a rule
+// that may be, the least is three.
+func (m Member) first(v *View, session, work string) (first, least int) {
 	noise := noiseOf(v, m.Feature, m.Arms, session, work)
 	known := func(in *plans.Input) bool { return noise[gates.NoiseKey(in)].DF >= gates.LeastFreedom }
 	if ruleReads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Ratio() && known(in) }) {
-		return stats.Clear
+		return stats.Clear, m.Least
 	}
-	if m.Least == stats.Clear {
-		m.Least = min(stats.Recorded, m.Most)
+	if least = m.Least; least == stats.Clear {
+		least = min(stats.Recorded, m.Most)
 	}
 	if ruleReads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Kind == plans.InputMetric && !known(in) }) {
-		return stats.Unrecorded
+		return stats.Unrecorded, least
 	}
-	return stats.Recorded
+	return stats.Recorded, least
 }
 
 // Resolvable reports what the launches of a member can show, given how much launches
@@ -288,6 +305,7 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 		return notes
 	}
 	noise := noiseOf(v, m.Feature, m.Arms, session, work)
+	_, least := m.first(v, session, work)
 	said := map[string]bool{}
 	for _, r := range Reading(v.Plan, m.Feature) {
 		for _, c := range r.Compares() {
@@ -302,7 +320,7 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 			resolves := resolving(n, design)
 			if !said[address] {
 				said[address] = true
-				notes = append(notes, resolution(n, design, m.Least, m.Most).On(address))
+				notes = append(notes, resolution(n, design, least, m.Most).On(address))
 			}
 			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[c.Text] {
 				said[c.Text] = true // a criterion and a rule of the gate often coincide
@@ -340,7 +358,7 @@ func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reas
 	}
 	for _, d := range retracted {
 		if latest[d.Node].Retracted() {
-			m.Most = min(m.Most, len(taken)/len(m.Launched))
+			m.Most = min(m.Most, m.RoundsOf(launches))
 			m.Least = min(m.Least, m.Most)
 			return verdict.Say("session.closed",
 				"no launches are added to those of {subject}, which was retracted by {by}: {reason}; --rerun "+

@@ -164,8 +164,46 @@ func TestFirstLook(t *testing.T) {
 		}
 		m := NewMember(v.Plan, f, a, []string{a.Parent.Key, a.Candidate.Key})
 		next := m.NextLook(v, "", "k")
-		if m.Least != c.least || next != c.next {
-			t.Errorf("%s: at least %d, next look at %d, want %d and %d", name, m.Least, next, c.least, c.next)
+		if _, least := m.first(v, "", "k"); least != c.least || next != c.next {
+			t.Errorf("%s: at least %d, next look at %d, want %d and %d", name, least, next, c.least, c.next)
 		}
+	}
+}
+
+// TestQuestionsChangeNothing: what is asked about a member leaves it as it is. An arm that was
+// lost drops out of the answer, and of the member when it is told to.
+func TestQuestionsChangeNothing(t *testing.T) {
+	v := viewOf(t, strings.Replace(planstest.SharedPlan, "w.tg.gain", "w.tg.root.gain", 1), nil, nil)
+	f := v.Plan.Feature("x")
+	a, err := v.Arms(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Parent.Key, a.Candidate.Key, a.Root.Key = "parent", "candidate", "root"
+	keys := []string{"parent", "candidate", "root"}
+	var launches []*ledger.Launch
+	for i := range 3 {
+		for _, key := range keys {
+			launches = append(launches, &ledger.Launch{
+				ID: fmt.Sprint(key, i), Session: "s", Work: "k", VariantKey: key, OK: key != "root", Ordinal: i + 1, Purpose: ledger.ForBenchmark,
+				Metrics: map[string]measure.Summary{"w.tg": {Unit: "tok/s", N: 1, Stats: map[string]float64{"median": 100}}},
+			})
+		}
+	}
+	m := NewMember(v.Plan, f, a, keys)
+	before := fmt.Sprintf("%+v", m)
+	if used, rounds := m.DecidingLaunches(launches), m.RoundsOf(launches); len(used) != 6 || rounds != 3 {
+		t.Errorf("%d launches in %d rounds", len(used), rounds)
+	}
+	m.NextLook(v, "s", "k")
+	m.Resolvable(v, "s", "k")
+	if _, err := m.NeedsFreshLaunches(v, launches); err != nil {
+		t.Error(err)
+	}
+	if m.CloseRetracted(v, launches); fmt.Sprintf("%+v", m) != before {
+		t.Errorf("a question changed it:\n%+v\nwas\n%s", m, before)
+	}
+	if m.DropLostArms(launches); m.Has("root") || len(m.Lost) != 1 {
+		t.Errorf("%+v", m)
 	}
 }

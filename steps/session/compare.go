@@ -403,6 +403,7 @@ func (c *comparison) rowCrashed(v *variant.Variant, l *ledger.Launch) {
 func (c *comparison) collectLaunches(out *ledger.Decision) (used map[*variant.Variant][]*ledger.Launch) {
 	used = map[*variant.Variant][]*ledger.Launch{}
 	m := c.members[0]
+	m.DropLostArms(c.all)
 	took := m.DecidingLaunches(c.all)
 	for _, l := range c.all {
 		for _, v := range c.variants {

@@ -121,8 +121,9 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 	}
 	b := &benchmark{lab: lab, feature: f}
 	s := &session{lab: lab, scope: scope, id: id, all: all, ws: b.workloads(), members: []*member{m}, proofs: proofs}
+	m.DropLostArms(all)
 	used := m.DecidingLaunches(all)
-	m.Rounds, m.broken = len(used)/len(m.Launched), gaveUp(m, all)
+	m.Rounds, m.broken = m.RoundsOf(all), gaveUp(m, all)
 	m.invalid = lab.OtherEnvironment(launchesOf(used, m.pair()), m.pair())
 	out, level := &ledger.Decision{}, ledger.Level{Name: plans.BenchmarkLevel}
 	if err := s.conclude(context.Background(), m, out, &level); err != nil {

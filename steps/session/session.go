@@ -155,6 +155,7 @@ func (s *session) checkKnobEvidence(launch *ledger.Launch, v *variant.Variant) e
 // checkBaseline drops the baseline if it is not comparable with a member's parent, which
 // the candidate is compared with, too.
 func (s *session) checkBaseline(m *member) error {
+	m.DropLostArms(s.all)
 	used := m.DecidingLaunches(s.all)
 	if m.Rounds == 0 {
 		return nil
@@ -175,7 +176,7 @@ func (s *session) checkBaseline(m *member) error {
 			m.DropArm(m.variants[2].Key, why)
 		}
 	}
-	m.Rounds = len(m.DecidingLaunches(s.all)) / len(m.Launched)
+	m.Rounds = m.RoundsOf(s.all)
 	return nil
 }
 
