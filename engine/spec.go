@@ -59,12 +59,9 @@ type Spec struct {
 	Sources []*Source
 	Caches  *Caches
 	Trees   []Tree
-	// Files are the files that its command names and loads code from, or that are mounted
-	// into its container, Packages the packages of its Pythons, as "name-version".
-	// Unknown is the reason that its files are not known, empty if they are.
-	Files    []source.File
-	Packages []string
-	Unknown  string
+	// Identity is what its command names and loads code from, or what is mounted into its
+	// container.
+	Identity source.Identity
 
 	// At most one of these says how it is launched; none means as a process.
 	Docker   *Docker

@@ -4,10 +4,12 @@
 package steps
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/session"
 	"github.com/mxflow/mxflow/steps/work"
 )
@@ -23,13 +25,24 @@ func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
 	return l
 }
 
+// building is a step that may build what engines run: they are identified anew after it.
+type building struct {
+	runtime.Step
+	retake func()
+}
+
+func (b building) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	defer b.retake()
+	return b.Step.Do(ctx, s)
+}
+
 func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	if n.Kind != runtime.KindStep {
 		return l.Lab.Step(n)
 	}
 	if kind, ok := work.Kinds[n.StepBlock.Kind]; ok {
 		site := &work.Site{Plan: l.Plan, Store: l.Store, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
-		return kind.Make(site, n.StepBlock), nil
+		return building{kind.Make(site, n.StepBlock), l.Retake}, nil
 	}
 	if n.StepBlock.Kind == plans.CompareStep || n.StepBlock.Kind == plans.MatrixStep {
 		return l.Compare(n.StepBlock), nil

@@ -112,6 +112,14 @@ func TestScript(t *testing.T) {
 			e.Setenv("VERIFY", filepath.Join(filepath.Dir(plans), "audit", "verify.py"))
 			e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			// The packages of this machine's Python are read once for all scenarios.
+			shared := filepath.Join(filepath.Dir(program), "cache")
+			if err := errors.Join(
+				os.MkdirAll(shared, 0o755), os.MkdirAll(filepath.Join(e.WorkDir, ".cache"), 0o755),
+				os.Symlink(shared, filepath.Join(e.WorkDir, ".cache", "mxflow")),
+			); err != nil {
+				return err
+			}
 			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
 			e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
 			e.Values[processesKey{}] = processes{}

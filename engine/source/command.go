@@ -35,13 +35,9 @@ type Code struct {
 	// Files are its words that are files, and as far as scripts name them, the scripts,
 	// programs and settings that those use.
 	Files []string
-	// Folders are those that code is loaded from by name: the one it starts in, those of
-	// Python programs, and what their interpreters import from outside of Packages, which
-	// are the METADATA of each installed one. None if it runs no file.
-	Folders  []Folder
-	Packages []string
-	// Sites are the folders that Packages are in.
-	Sites []string
+	// Roots are the folders that code is loaded from by name: the one it starts in, those of
+	// Python programs, and what their interpreters import from. None if it runs no file.
+	Roots []Root
 	// Problem is why there may be more; empty if there is not.
 	Problem string
 }
@@ -55,25 +51,26 @@ func (c Command) Code() (code Code) {
 	if len(s.paths) >= namedLimit {
 		code.Problem = fmt.Sprintf("its scripts name more than %d files", namedLimit)
 	}
-	folder := func(dir string, whole bool) {
-		if f := (Folder{dir, whole}); !slices.Contains(code.Folders, f) {
-			code.Folders = append(code.Folders, f)
-		}
-	}
-	folder(c.Dir, false)
+	code.Add(c.Dir, HoldsCode)
 	for _, path := range s.paths {
 		if filepath.Ext(path) == ".py" {
-			folder(filepath.Dir(path), false)
+			code.Add(filepath.Dir(path), HoldsCode)
 		}
 	}
 	for _, interpreter := range s.interpreters {
-		python := importedBy(interpreter, c.Env)
-		code.Packages, code.Sites = append(code.Packages, python.packages...), append(code.Sites, python.sites...)
-		for _, root := range python.roots {
-			folder(root, true)
-		}
+		code.imports(interpreter, c)
 	}
 	return code
+}
+
+// Add adds a folder, unless what is there already has all of it.
+func (code *Code) Add(dir string, holds Holds) {
+	within := func(root Root) bool {
+		return (root.Holds == holds || root.Holds == HoldsPackages) && strings.HasPrefix(dir+"/", root.Dir+"/")
+	}
+	if !slices.ContainsFunc(code.Roots, within) {
+		code.Roots = append(code.Roots, Root{dir, holds})
+	}
 }
 
 func (s *search) all() {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"os"
@@ -9,48 +10,56 @@ import (
 	"strings"
 )
 
-// imports is where an interpreter imports from: its packages, and the folders outside of
-// these, by PYTHONPATH, .pth files and editable installs.
-type imports struct{ packages, roots, sites []string }
-
-// importedBy reads what the interpreter at a path imports from, by the names of what pip
-// writes beside it. A Python program is a few lines that import the rest, so its own file
-// says little. https://packaging.python.org/en/latest/specifications/direct-url/ and
+// imports adds where an interpreter imports from: the folders that packages are installed in,
+// and those outside of these, by PYTHONPATH, .pth files and editable installs. A Python program
+// is a few lines that import the rest, so its own file says little.
+// https://packaging.python.org/en/latest/specifications/direct-url/ and
 // https://docs.python.org/3/library/site.html
-func importedBy(interpreter string, env func(name string) string) (p imports) {
-	for _, dir := range filepath.SplitList(env("PYTHONPATH")) {
-		p.root(dir)
+func (code *Code) imports(interpreter string, c Command) {
+	all := sites(interpreter, c.Env)
+	for _, site := range all {
+		code.Add(site, HoldsPackages)
 	}
-	p.sites = sites(interpreter, env)
-	for _, site := range p.sites {
-		installed, _ := filepath.Glob(filepath.Join(site, "*.dist-info"))
-		for _, dir := range installed {
-			p.packages = append(p.packages, filepath.Join(dir, "METADATA"))
-			p.root(editable(filepath.Join(dir, "direct_url.json")))
+	add := func(from, to string) {
+		if to = strings.TrimSpace(to); to != "" && !filepath.IsAbs(to) {
+			to = filepath.Join(from, to)
+		}
+		switch info, err := os.Stat(to); {
+		case err != nil || to == "":
+		case info.IsDir() && hasPackages(to):
+			code.Add(filepath.Clean(to), HoldsPackages)
+		case info.IsDir():
+			code.Add(filepath.Clean(to), HoldsAll)
+		case info.Mode().IsRegular(): // a zip file
+			code.Files = append(code.Files, to)
+		}
+	}
+	for _, dir := range filepath.SplitList(c.Env("PYTHONPATH")) {
+		add(c.Dir, dir)
+	}
+	for _, site := range all {
+		installed, _ := filepath.Glob(filepath.Join(site, "*.dist-info", "direct_url.json"))
+		for _, path := range installed {
+			add(site, editable(path))
 		}
 		for _, pattern := range []string{"*.pth", "*.egg-link"} {
 			added, _ := filepath.Glob(filepath.Join(site, pattern))
 			for _, file := range added {
 				text, _ := os.ReadFile(file)
 				for line := range strings.Lines(string(text)) {
-					if line = strings.TrimSpace(line); line != "" && line[0] != '#' && !filepath.IsAbs(line) {
-						line = filepath.Join(site, line)
+					if line[0] != '#' {
+						add(site, line)
 					}
-					p.root(line)
 				}
 			}
 		}
-		p.roots = slices.DeleteFunc(p.roots, func(root string) bool { return root == site || strings.HasPrefix(root, site+"/") })
 	}
-	slices.Sort(p.packages)
-	return p
 }
 
-// root adds a folder that exists.
-func (p *imports) root(dir string) {
-	if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() && !slices.Contains(p.roots, filepath.Clean(dir)) {
-		p.roots = append(p.roots, filepath.Clean(dir))
-	}
+// hasPackages reports whether packages are installed in a folder.
+func hasPackages(dir string) bool {
+	found, _ := filepath.Glob(filepath.Join(dir, "*.dist-info"))
+	return found != nil
 }
 
 // editable is the folder of a package that is installed in place, empty for another.
@@ -75,6 +84,9 @@ func editable(path string) string {
 	return from.Path
 }
 
+// PythonVariables are those of the environment that say what Python imports from.
+var PythonVariables = []string{"PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE"}
+
 // sites are the folders of an interpreter's packages: its environment's, those below it if
 // it shares them, Debian's, and the user's.
 func sites(interpreter string, env func(name string) string) (dirs []string) {
@@ -92,16 +104,22 @@ func sites(interpreter string, env func(name string) string) (dirs []string) {
 	}
 	if isolated {
 		prefixes = prefixes[:1]
-	} else if home, none := os.UserHomeDir(); none == nil && env("PYTHONNOUSERSITE") == "" {
-		prefixes = append(prefixes, filepath.Join(home, ".local"))
+	} else if home, none := os.UserHomeDir(); env("PYTHONNOUSERSITE") == "" {
+		if base := env("PYTHONUSERBASE"); base != "" || none == nil {
+			prefixes = append(prefixes, cmp.Or(base, filepath.Join(home, ".local")))
+		}
 	}
 	if slices.Contains(prefixes, "/usr") {
 		prefixes = append(prefixes, "/usr/local")
 	}
 	for _, prefix := range prefixes {
-		for _, folder := range []string{"site-packages", "dist-packages"} {
-			found, _ := filepath.Glob(filepath.Join(prefix, "lib", "python*", folder))
-			dirs = append(dirs, found...)
+		for _, folder := range []string{"lib/python*/site-packages", "lib/python*/dist-packages", "lib64/python*/site-packages"} {
+			found, _ := filepath.Glob(filepath.Join(prefix, folder))
+			for _, dir := range found {
+				if real, err := filepath.EvalSymlinks(dir); err == nil && !slices.Contains(dirs, real) {
+					dirs = append(dirs, real)
+				}
+			}
 		}
 	}
 	return dirs

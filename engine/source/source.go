@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,19 +28,10 @@ type File struct {
 	// Changed is when it or what is known of it was changed last, in nanoseconds since 1970:
 	// unlike Modified, no program of a user can set it.
 	Changed int64 `json:"changed,omitempty"`
-	// Digest is the SHA-256 of its content. Of a file beyond 1 GiB it is "parts:" and the
+	// Digest is the SHA-256 of its content. Of data beyond 1 GiB it is "parts:" and the
 	// SHA-256 of its size and of 64 KiB at each of 256 places from start to end. One that
 	// was replaced while it was open has Replaced, which equals nothing on disk.
 	Digest string `json:"digest"`
-}
-
-// Used are the files that a launch ran.
-type Used struct {
-	// Named were known before it by its command, Opened were seen open while it ran.
-	Named  []File `json:"named,omitempty"`
-	Opened []File `json:"opened,omitempty"`
-	// Wrote are the command's own outputs, such as results.
-	Wrote []string `json:"wrote,omitempty"`
 }
 
 // Complete reports whether all of its content was read.
@@ -51,64 +41,13 @@ func (f File) Complete() bool { return !strings.HasPrefix(f.Digest, partsOf) }
 const Replaced = "replaced"
 
 const (
-	// wholeLimit is the largest file that is read whole. Models are larger: reading one
-	// would take minutes and push the engine's pages out of memory.
+	// wholeLimit is the largest file of data that is read whole. Models are larger: reading
+	// one would take minutes and push the engine's pages out of memory.
 	wholeLimit = 1 << 30
 	parts      = 256
 	partSize   = 64 << 10
 	partsOf    = "parts:"
 )
-
-// Reader digests files. It reads each once, as long as its size and times stay. The zero
-// value is ready to use, also by several goroutines.
-type Reader struct {
-	mu    sync.Mutex
-	known map[string]File
-}
-
-// Learn makes digests on record known, so files with the same size and times are not
-// read.
-func (r *Reader) Learn(files []File) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, f := range files {
-		if _, known := r.known[f.Path]; !known && f.Digest != Replaced {
-			r.learn(f)
-		}
-	}
-}
-
-func (r *Reader) learn(f File) {
-	if r.known == nil {
-		r.known = map[string]File{}
-	}
-	r.known[f.Path] = f
-}
-
-// File is the file at a path, through links. The error is the file system's.
-func (r *Reader) File(path string) (File, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return File{}, err
-	}
-	f, err := look(real)
-	if err != nil {
-		return File{}, err
-	}
-	r.mu.Lock()
-	known := r.known[real]
-	r.mu.Unlock()
-	if known.Digest != "" && f.Same(known) {
-		f.Digest = known.Digest
-	} else if f.Digest, err = digest(f); err != nil {
-		return File{}, err
-	}
-	r.mu.Lock()
-	r.learn(f)
-	r.mu.Unlock()
-	f.Path = path
-	return f, nil
-}
 
 // look is a regular file without its digest, through links.
 func look(path string) (File, error) {
@@ -134,7 +73,7 @@ func digest(f File) (string, error) {
 	}
 	defer file.Close()
 	h, kind := sha256.New(), ""
-	if f.Size <= wholeLimit {
+	if f.Size <= wholeLimit || IsCode(f.Path) {
 		_, err = io.Copy(h, file)
 	} else {
 		kind = partsOf
@@ -146,16 +85,10 @@ func digest(f File) (string, error) {
 	return kind + hex.EncodeToString(h.Sum(nil)), err
 }
 
-const (
-	// entriesLimit and bytesLimit are how much of a folder is searched for code.
-	entriesLimit = 20_000
-	bytesLimit   = 512 << 20
-)
-
 // code are the endings of files that programs load by themselves, out of a folder that
 // they were started in or given.
 var code = []string{
-	".py", ".pyx", ".pyd", ".so", ".sh", ".bash", ".pl", ".lua", ".js", ".mjs", ".jinja", ".cu", ".cuh", ".cc", ".cpp", ".h", ".hpp",
+	".py", ".pyx", ".pyd", ".pyc", ".so", ".sh", ".bash", ".pl", ".lua", ".js", ".mjs", ".jinja", ".cu", ".cuh", ".cc", ".cpp", ".h", ".hpp",
 	".ptx", ".cubin", ".metal",
 }
 
@@ -165,67 +98,95 @@ func IsCode(path string) bool {
 	return slices.Contains(code, filepath.Ext(name)) || strings.Contains(name, ".so.")
 }
 
-// Folder is a folder that code is loaded from: its code counts, or if Whole all that is not
-// hidden, compiled from Python or a log.
-type Folder struct {
-	Dir   string
-	Whole bool
+// Holds is which of a folder's files count.
+type Holds string
+
+const (
+	// HoldsCode is a folder of which its code counts, Holds everything but what is hidden.
+	HoldsCode Holds = "code"
+	HoldsAll  Holds = "all"
+	// HoldsPackages is a folder that Python's packages are installed in: all of it counts.
+	HoldsPackages Holds = "packages"
+)
+
+// Root is a folder that code is loaded from. What Python compiles, logs and the like never
+// count.
+type Root struct {
+	Dir   string `json:"dir"`
+	Holds Holds  `json:"holds"`
 }
 
-// walk calls found for each of its files until that returns an error. Of more than limit
-// entries that is the error.
-func (f Folder) walk(limit int, found func(path string) error) error {
-	entries := 0
-	return filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrPermission) && path != f.Dir, errors.Is(err, fs.ErrNotExist):
-			return nil // an engine cannot read it either
-		case err != nil:
-			return err
-		}
-		name := d.Name()
-		switch entries++; {
-		case entries > limit:
-			return fmt.Errorf("%s has more than %d files", f.Dir, limit)
-		case d.IsDir() && path != f.Dir && (name[0] == '.' || name == "__pycache__" || name == "node_modules"):
-			return filepath.SkipDir
-		case d.IsDir(), name[0] == '.', !f.Whole && !IsCode(name), isOutput(name):
+// walk calls found for each of its files, by its path below the root, in the order of names,
+// and follows links. Files below own do not count. The error says what makes it unknown.
+func (root Root) walk(own []string, found func(name string, file File)) error {
+	visited := map[string]bool{}
+	var folder func(dir, name string) error
+	folder = func(dir, name string) error {
+		if slices.ContainsFunc(own, func(o string) bool { return dir == o || strings.HasPrefix(dir, o+"/") }) {
 			return nil
 		}
-		return found(path)
-	})
-}
-
-// List are its files, sorted. The error says what makes it unknown: it cannot be read, or is
-// too large to be read each time.
-func (f Folder) List() (paths []string, err error) {
-	size := int64(0)
-	err = f.walk(entriesLimit, func(path string) error {
-		file, err := look(path)
-		if err != nil {
-			return nil //nolint:nilerr // a link to nothing, or a socket: nothing loads it
+		entries, err := os.ReadDir(dir)
+		isEnvironment := func(e fs.DirEntry) bool { return e.Name() == "pyvenv.cfg" || e.Name() == "conda-meta" }
+		if name != "" && root.Holds != HoldsPackages && slices.ContainsFunc(entries, isEnvironment) {
+			return nil // what Python imports from it is a root of its own
 		}
-		if size += file.Size; file.Size <= wholeLimit && size > bytesLimit {
-			return fmt.Errorf("%s has more than %d MB of files", f.Dir, bytesLimit>>20)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && name != "" {
+			return nil // an engine cannot read it either
 		}
-		paths = append(paths, path)
+		for _, e := range entries {
+			base, isFile := e.Name(), e.Type().IsRegular()
+			path, below := dir+"/"+base, name+base
+			hidden := base[0] == '.' && root.Holds != HoldsPackages
+			if hidden || base == "__pycache__" || base == "node_modules" && root.Holds != HoldsPackages {
+				continue
+			}
+			if isDir := e.IsDir(); isDir || !isFile {
+				real, info := path, fs.FileInfo(nil)
+				if !isDir {
+					if info, err = os.Stat(path); err != nil {
+						continue // a link to nothing: nothing loads it
+					}
+					isDir, isFile = info.IsDir(), info.Mode().IsRegular()
+				}
+				if isDir {
+					if e.Type()&fs.ModeSymlink != 0 {
+						if real, err = filepath.EvalSymlinks(path); err != nil || visited[real] || isDerived(real+"/") ||
+							strings.HasPrefix(dir+"/", real+"/") {
+							continue
+						}
+						visited[real] = true
+					}
+					if err := folder(real, below+"/"); err != nil {
+						return err
+					}
+					continue
+				}
+			}
+			if !isFile || root.Holds == HoldsCode && !IsCode(base) || isOutput(base) {
+				continue
+			}
+			if file, err := look(path); err == nil {
+				found(below, file)
+			}
+		}
+		return err
+	}
+	real, err := filepath.EvalSymlinks(root.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	})
-	return paths, err
+	} else if err != nil {
+		return err
+	}
+	return folder(real, "")
 }
 
 // Since is one of its files, except some, that was made or changed after a time; empty if
-// none was, or if there are too many to load code from.
-func (f Folder) Since(when time.Time, but func(path string) bool) (changed string) {
-	_ = f.walk(50*entriesLimit, func(path string) error {
-		if but(path) {
-			return nil
-		}
-		if file, err := look(path); err == nil && file.Changed > when.UnixNano() {
+// none was.
+func (root Root) Since(when time.Time, but func(path string) bool) (changed string) {
+	_ = root.walk(nil, func(name string, file File) {
+		if path := root.Dir + "/" + name; changed == "" && file.Changed > when.UnixNano() && !but(path) {
 			changed = path
-			return fs.SkipAll
 		}
-		return nil
 	})
 	return changed
 }
@@ -234,5 +195,5 @@ func (f Folder) Since(when time.Time, but func(path string) bool) (changed strin
 func MayBeWritten(path string) bool { return !IsCode(path) && !isExecutable(path) }
 
 func isOutput(name string) bool {
-	return slices.Contains([]string{".pyc", ".log", ".pid", ".out", ".tmp"}, filepath.Ext(name))
+	return slices.Contains([]string{".log", ".pid", ".out", ".tmp"}, filepath.Ext(name))
 }

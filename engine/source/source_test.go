@@ -89,9 +89,9 @@ func TestModelsAreNotReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r Reader
 	first.Digest = "parts:known"
-	r.Learn([]File{first})
+	r := Reader{known: map[string]File{path: first}}
+	r.loaded.Do(func() {})
 	if again, err := r.File(path); err != nil || again != first {
 		t.Error("it was read again", again, err)
 	}
@@ -125,8 +125,8 @@ func TestCommandsNameFiles(t *testing.T) {
 		if got := strings.Join(own, " "); got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)
 		}
-		if inFolder := slices.Contains(found.Folders, Folder{Dir: dir}); inFolder != (want != "") {
-			t.Errorf("%s: folders %v", command, found.Folders)
+		if inFolder := slices.Contains(found.Roots, Root{dir, HoldsCode}); inFolder != (want != "") {
+			t.Errorf("%s: folders %v", command, found.Roots)
 		}
 	}
 }
@@ -161,32 +161,46 @@ func TestPythonImports(t *testing.T) {
 	write(t, filepath.Join(site, "below", "y.py"), "")
 	write(t, filepath.Join(site, "old.egg-link"), filepath.Join(dir, "old")+"\n.")
 	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"), "home = /usr/bin\ninclude-system-site-packages = false\n")
-	found := importedBy(python, func(name string) string { return map[string]string{"PYTHONPATH": filepath.Join(dir, "path")}[name] })
-	slices.Sort(found.roots)
-	if got := names(dir, found.roots); !slices.Equal(got, []string{"by pth", "editable", "old", "path"}) {
-		t.Error(got)
+	write(t, filepath.Join(dir, "more.zip"), "")
+	env := map[string]string{"PYTHONPATH": "path:" + filepath.Join(dir, "more.zip"), "PYTHONNOUSERSITE": "1"}
+	var found Code
+	found.imports(python, Command{Dir: dir, Env: func(name string) string { return env[name] }})
+	var roots []string
+	for _, root := range found.Roots {
+		roots = append(roots, strings.TrimPrefix(root.Dir, dir+"/")+" "+string(root.Holds))
 	}
-	if got := names(site, found.packages); !slices.Equal(got, []string{"bad-3.dist-info/METADATA", "torch-2.dist-info/METADATA", "vllm-1.dist-info/METADATA"}) {
-		t.Error(got)
+	slices.Sort(roots)
+	if want := []string{"by pth all", "editable all", "old all", "path all", "venv/lib/python3.12/site-packages packages"}; !slices.Equal(roots, want) {
+		t.Errorf("%q", roots)
+	}
+	if !slices.Equal(names(dir, found.Files), []string{"more.zip"}) {
+		t.Error(found.Files)
 	}
 }
 
-func TestFoldersHaveLimits(t *testing.T) {
+func TestFilesOfFolders(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"a.py", "b.json", "c.log", ".hidden/d.py", "__pycache__/e.pyc", "f/libg.so.1", "f/h.py"} {
+	for _, name := range []string{
+		"a.py", "b.json", "c.log", ".hidden/d.py", "__pycache__/e.pyc", "f/libg.so.1", "f/h.py", "i.pyc", "venv/pyvenv.cfg", "venv/j.py", "own/k.py",
+	} {
 		write(t, filepath.Join(dir, name), "")
 	}
-	if got, err := (Folder{Dir: dir}).List(); err != nil || !slices.Equal(names(dir, got), []string{"a.py", "f/h.py", "f/libg.so.1"}) {
-		t.Error(names(dir, got), err)
+	elsewhere := write(t, filepath.Join(t.TempDir(), "linked", "l.py"), "")
+	for link, to := range map[string]string{"m": filepath.Dir(elsewhere), "n.py": elsewhere, "f/loop": dir, "gone.py": "/absent"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if got, err := (Folder{Dir: dir, Whole: true}).List(); err != nil || !slices.Equal(names(dir, got), []string{"a.py", "b.json", "f/h.py", "f/libg.so.1"}) {
-		t.Error(names(dir, got), err)
-	}
-	if err := os.Truncate(filepath.Join(dir, "a.py"), bytesLimit+1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := (Folder{Dir: dir}).List(); err == nil || !strings.Contains(err.Error(), "more than 512 MB") {
-		t.Error(err)
+	for holds, want := range map[Holds]string{
+		HoldsCode:     "a.py f/h.py f/libg.so.1 i.pyc m/l.py n.py",
+		HoldsAll:      "a.py b.json f/h.py f/libg.so.1 i.pyc m/l.py n.py",
+		HoldsPackages: ".hidden/d.py a.py b.json f/h.py f/libg.so.1 i.pyc m/l.py n.py venv/j.py venv/pyvenv.cfg",
+	} {
+		var got []string
+		err := (Root{dir, holds}).walk([]string{filepath.Join(dir, "own")}, func(name string, _ File) { got = append(got, name) })
+		if strings.Join(got, " ") != want || err != nil {
+			t.Errorf("%s: %q, %v", holds, got, err)
+		}
 	}
 }
 

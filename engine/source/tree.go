@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,6 +109,29 @@ func (r *Repo) snapshot(ctx context.Context, paths []string, diff io.Writer, fol
 	}
 	t.Hash, t.Clean = hex.EncodeToString(h.Sum(nil)), patch.n == 0
 	return t, nil
+}
+
+// PatchedApart names the files that two patches of Snapshot leave in different states.
+func PatchedApart(was, is []byte) (files []string) {
+	// A file's header is "path b/path", with one path twice, as renames are not detected.
+	byFile := func(patch []byte) map[string]string {
+		files := map[string]string{}
+		for _, part := range strings.Split("\n"+string(patch), "\ndiff --git a/")[1:] {
+			header, _, _ := strings.Cut(part, "\n")
+			files[header[:max(0, len(header)-len(" b/"))/2]] = part
+		}
+		return files
+	}
+	before, now := byFile(was), byFile(is)
+	maps.DeleteFunc(before, func(file, part string) bool {
+		same := now[file] == part
+		if same {
+			delete(now, file)
+		}
+		return same
+	})
+	maps.Copy(before, now)
+	return slices.Sorted(maps.Keys(before))
 }
 
 // counter counts what passes to a writer that may be nil.

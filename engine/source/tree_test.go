@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,5 +209,28 @@ func BenchmarkSnapshot(b *testing.B) {
 		if _, err := r.Snapshot(b.Context(), nil, nil); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func FuzzPatchedApart(f *testing.F) {
+	f.Add("diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\nBinary files differ\n")
+	f.Add("diff --git a/ b/\ndiff --git a/\n\ndiff --git a/q")
+	f.Fuzz(func(t *testing.T, patch string) {
+		for _, file := range PatchedApart([]byte(patch), nil) {
+			if !strings.Contains(patch, file) {
+				t.Errorf("%q is not in the patch", file)
+			}
+		}
+		if same := PatchedApart([]byte(patch), []byte(patch)); same != nil {
+			t.Errorf("a patch differs from itself in %q", same)
+		}
+	})
+}
+
+func TestPatchedApart(t *testing.T) {
+	a := "diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\n+2\ndiff --git a/gone b/gone\n+1\n"
+	b := "diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\n+3\ndiff --git a/new b/new\n+1\n"
+	if got := PatchedApart([]byte(a), []byte(b)); !slices.Equal(got, []string{"dir/y z", "gone", "new"}) {
+		t.Errorf("%q", got)
 	}
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -59,6 +60,17 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	lab.Since = w.countsSince()
 	if w.Store != nil && !w.Plan.Executor.IsRemote() {
 		lab.Opened, lab.Result = lab.OpenedBy, lab.IsResult
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		lab.Read.Cache = filepath.Join(dir, "mxflow", "files")
+	}
+	if w.Store != nil {
+		if state, err := filepath.Abs(w.Store.Dir()); err == nil {
+			lab.Read.Own = []string{state}
+			if real, err := filepath.EvalSymlinks(state); err == nil {
+				lab.Read.Own = append(lab.Read.Own, real)
+			}
+		}
 	}
 	lab.Redact = redact.New(w.Plan.Secrets())
 	if !lab.Redact.Active() {

@@ -280,26 +280,6 @@ func TestQuestionsEndWithTheRun(t *testing.T) {
 	}
 }
 
-func FuzzPatchedFiles(f *testing.F) {
-	f.Add("diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\nBinary files differ\n")
-	f.Add("diff --git a/ b/\ndiff --git a/\n\ndiff --git a/q")
-	f.Fuzz(func(t *testing.T, patch string) {
-		for file := range patchedFiles([]byte(patch)) {
-			if !strings.Contains(patch, file) {
-				t.Errorf("%q is not in the patch", file)
-			}
-		}
-	})
-}
-
-func TestPatchedFiles(t *testing.T) {
-	a := patchedFiles([]byte("diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\n+2\n"))
-	b := patchedFiles([]byte("diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\n+3\n"))
-	if len(a) != 2 || a["x"] != b["x"] || a["dir/y z"] == b["dir/y z"] {
-		t.Errorf("%v\n%v", a, b)
-	}
-}
-
 // What is mounted within another mount hides a part of that.
 func TestNestedMounts(t *testing.T) {
 	spec := engine.Spec{Docker: &engine.Docker{Volumes: map[string]string{

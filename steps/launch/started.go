@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -117,10 +116,10 @@ type Started struct {
 	caches *engine.Caches
 	// Limit is what limits its speed, nil if unknown.
 	Limit *limit.Basis
-	// describe collects the launch's metadata, once. named are the files of its command at
-	// its start, and opened adds those that it has open.
+	// describe collects the launch's metadata, once. named is what its command names at its
+	// start, and opened adds what it has open.
 	describe func()
-	named    []source.File
+	named    source.Identity
 	opened   func() (keep func())
 	// broke is the class of what broke it, if its log or its launcher shows one.
 	broke kinds.Class
@@ -184,14 +183,9 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		st.RecordFailure(err)
 		return st, err
 	}
-	for _, f := range v.Spec.Files { // as they are now
-		now, err := l.Read.File(f.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			now = source.File{Path: f.Path, Digest: source.Replaced}
-		}
-		st.named = append(st.named, now)
-	}
-	st.opened = func() func() { return st.keepFiles(v) }
+	l.Read.Forget()
+	st.named = l.Read.Take(v.Spec.Identity.Code()) // as it is now
+	st.opened = func() func() { return st.keepUsed(v) }
 	l.usedMu.Lock()
 	if l.models == nil {
 		l.models = map[string]string{}

@@ -31,7 +31,7 @@ func TestMovedTrees(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			why := l.MovedTrees(t.Context(), c.used, []*variant.Variant{v}, nil)
+			why := l.Moved(t.Context(), c.used, []*variant.Variant{v}, nil)
 			if (c.says == "") != why.IsZero() || !strings.Contains(why.String(), c.says) {
 				t.Errorf("%s", why.String())
 			}

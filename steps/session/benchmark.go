@@ -169,7 +169,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	} else if !why.IsZero() {
 		return unmeasured(verdict.Invalid, verdict.Say("session.not_measured_apart", "not measured: {causes}").From(why))
 	}
-	p, why := s.Recorded(s.Key, changed(s, b.lab.TreesChanged(s, vs...), out.Variant))
+	p, why := s.Recorded(s.Key, changed(s, b.lab.WhatChanged(s, vs...), out.Variant))
 	own, err := b.member(s)
 	if err != nil {
 		return nil, err
@@ -476,11 +476,11 @@ func (l *Lab) Carry(ctx context.Context, s *runtime.Scope, o *launch.Order) (jso
 	return levels.Carry(ctx, s, &l.Lab, v, o)
 }
 
-// changed is what is another than when the node was last measured: a tree or, of its
+// changed is what is another than when the node was last measured: files or, of its
 // candidate, a knob's value, as where another port is in the stack, or would be.
-func changed(s *runtime.Scope, trees verdict.Reason, knobs map[string]string) verdict.Reason {
-	if !trees.IsZero() || s.Previous == nil {
-		return trees
+func changed(s *runtime.Scope, files verdict.Reason, knobs map[string]string) verdict.Reason {
+	if !files.IsZero() || s.Previous == nil {
+		return files
 	}
 	var others []string
 	for _, knob := range slices.Sorted(maps.Keys(knobs)) {

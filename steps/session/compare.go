@@ -497,7 +497,7 @@ func (c *compare) validRow(ctx context.Context, it *comparison, v *variant.Varia
 		notes = validity.NotesOf(own) // the reference's launches are another row
 	}
 	row := []*variant.Variant{v}
-	why = c.lab.MovedTrees(ctx, own, row, nil)
+	why = c.lab.Moved(ctx, own, row, nil)
 	if why.IsZero() {
 		why = c.lab.OtherEnvironment(slices.Concat(reference, own), []*variant.Variant{it.variants[0], v})
 	}

@@ -102,7 +102,7 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Invalid, Reasons: out.Notes, Derived: true}
 		return out, nil
 	}
-	out.Outcome, out.Why = s.Recorded(out.Key, changed(s, q.lab.TreesChanged(s, sub.variants...), out.Variant))
+	out.Outcome, out.Why = s.Recorded(out.Key, changed(s, q.lab.WhatChanged(s, sub.variants...), out.Variant))
 	if out.Outcome != nil {
 		return out, nil
 	}

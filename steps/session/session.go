@@ -260,7 +260,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
 		return nil
 	}
-	if why := s.lab.MovedTrees(ctx, launchesOf(used, m.pair()), m.pair(), s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
+	if why := s.lab.Moved(ctx, launchesOf(used, m.pair()), m.pair(), s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return nil
 	}

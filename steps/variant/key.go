@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -46,11 +47,16 @@ func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 	for _, t := range spec.Trees {
 		parts = append(parts, "tree", t)
 	}
-	if len(spec.Packages) > 0 && !IsFree("packages", l.AcceptedEntries()) {
-		parts = append(parts, "packages", spec.Packages)
-	}
-	for _, f := range spec.Files {
+	for _, f := range spec.Identity.Files {
 		parts = append(parts, "file", strings.TrimPrefix(f.Path, workingDir(spec)+"/"), f.Digest)
+	}
+	for _, f := range spec.Identity.Folders {
+		switch {
+		case f.Holds != source.HoldsPackages:
+			parts = append(parts, "folder", strings.TrimPrefix(f.Dir+"/", workingDir(spec)+"/"), f.Holds, f.List)
+		case !l.PackagesAccepted():
+			parts = append(parts, "package", f.Package, f.List) // wherever it is installed
+		}
 	}
 	if WhyUnidentified(spec) != "" {
 		parts = append(parts, "unidentified", l.Since)
@@ -109,6 +115,9 @@ func (l *Resolver) AcceptedEntries() []string {
 	}
 	return l.Plan.Baseline.AcceptFingerprint
 }
+
+// PackagesAccepted reports whether the plan allows installed packages to differ.
+func (l *Resolver) PackagesAccepted() bool { return IsFree("packages", l.AcceptedEntries()) }
 
 // IsFree reports whether an entry may differ. "all" frees all, and "repo.*" all
 // source trees.

@@ -50,7 +50,7 @@ func TestProgramHasPackages(t *testing.T) {
 		key := func(accepted ...string) string {
 			spec := engine.Spec{Kind: "vllm", Command: command, Dir: dir}
 			l := &Resolver{Plan: &plans.Plan{Dir: dir, Baseline: &plans.Baseline{AcceptFingerprint: accepted}}}
-			l.putFiles(&draft{engine: &plans.Engine{}}, &spec)
+			l.identify(&draft{engine: &plans.Engine{}}, &spec)
 			return l.variantKey(t.Context(), spec)
 		}
 		before, free := key(), key("packages")

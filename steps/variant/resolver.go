@@ -1,7 +1,6 @@
 package variant
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,9 +53,9 @@ type Resolver struct {
 	// Seal replaces sensitive values by marks that differ as the values do.
 	Seal *redact.Redactor
 	Read source.Reader
-	// Opened are the files that launches on record under a key had open; nil if none are
-	// known or they are another machine's.
-	Opened func(key string) []source.File
+	// Opened is what launches on record under a key had open; nil if none are known or they
+	// are another machine's.
+	Opened func(key string) source.Identity
 	// Result reports whether launches on record wrote a file of their command; nil if none
 	// are known.
 	Result func(path string) bool
@@ -70,8 +69,9 @@ type Resolver struct {
 
 	mu sync.Mutex
 	// unknown is why engines are not identified, settled the present keys by those without
-	// open files.
+	// open files, taken what was identified.
 	unknown, settled map[string]string
+	taken            map[string]identified
 }
 
 // Unidentified are the engines so far whose launches of an earlier apply are not reused.
@@ -295,14 +295,7 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 		spec.PutMark("{source}", engine.SourceMark(spec.Sources[0].Name))
 	}
 	if !d.recorded {
-		l.putFiles(d, &spec)
-		for i := range spec.Trees {
-			t := &spec.Trees[i]
-			t.Hash, t.Problem = runtime.Ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
-				state, err := Snapshot(ctx, *t, nil)
-				return state.Hash, err
-			})
-		}
+		l.identify(d, &spec)
 	}
 	if d.kind.AskModel {
 		spec.Model = ""

@@ -4,10 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // TestTreesAreNoticed: working trees that docker mounts and that a process
@@ -37,7 +39,7 @@ func TestTreesAreNoticed(t *testing.T) {
 				spec.Dir = l.Plan.Path(p.Dir)
 			}
 			d := &draft{engine: c.engine}
-			l.putFiles(d, &spec)
+			l.identify(d, &spec)
 			if len(spec.Trees) != c.want {
 				t.Fatalf("%+v", spec.Trees)
 			}
@@ -51,7 +53,7 @@ func TestTreesAreNoticed(t *testing.T) {
 	// The plan's own repository is not one of them.
 	own := &Resolver{Plan: &plans.Plan{Dir: repo}}
 	spec := engine.Spec{Dir: sub}
-	if own.putFiles(&draft{engine: &plans.Engine{Process: &plans.Process{Dir: "csrc"}}}, &spec); len(spec.Trees) != 0 {
+	if own.identify(&draft{engine: &plans.Engine{Process: &plans.Process{Dir: "csrc"}}}, &spec); len(spec.Trees) != 0 {
 		t.Errorf("%+v", spec.Trees)
 	}
 }
@@ -74,10 +76,11 @@ func TestOneKeyForManyMounts(t *testing.T) {
 		}
 	}
 	keys, short := map[string]int{}, map[string]int{}
+	scope := &runtime.Scope{Known: &sync.Map{}} // git is asked once
 	for range 60 {
 		l := &Resolver{Plan: &plans.Plan{Dir: t.TempDir()}}
 		spec := engine.Spec{Docker: &engine.Docker{Volumes: volumes}}
-		l.putFiles(&draft{engine: &plans.Engine{}}, &spec)
+		l.identify(&draft{scope: scope, engine: &plans.Engine{}}, &spec)
 		for _, tree := range spec.Trees {
 			if tree.Name == "engine" {
 				short[tree.Path]++

@@ -65,7 +65,7 @@ var (
 	// First is why work is wanted that was never done.
 	First = Of("first", "first")
 	// MeasurementChanged is why work is wanted whose identity is another.
-	MeasurementChanged = Of("measurement_changed", "measurement changed")
+	MeasurementChanged = Of("measurement_changed", "{causes?what changed: {causes}}{causes!measurement changed}")
 
 	RetryAfter  = Of("retry_after", "retry after {verdict}")
 	Retracted   = Of("retracted", "retracted")
