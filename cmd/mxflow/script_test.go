@@ -267,6 +267,9 @@ func condition(name string) (bool, error) {
 	if name == "kubernetes" {
 		return kubernetesThere(), nil
 	}
+	if name == "wheels" {
+		return exec.Command("python3", "-c", "import venv, ensurepip").Run() == nil, nil
+	}
 	if name == "busybox" {
 		return busyboxThere(), nil
 	}

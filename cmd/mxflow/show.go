@@ -4,6 +4,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
+	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
 )
 
 func newShowCommand(a *app) *cobra.Command {
@@ -12,7 +15,8 @@ func newShowCommand(a *app) *cobra.Command {
 		Use:   "show RUN [PLAN]",
 		Short: "Show one run: its decisions, launches and measurements",
 		Long: `RUN is a run's ID, the beginning of one, or latest; or the ID of one launch, for
-which every metric with all its statistics is shown, as --all does for each.`,
+which every metric with all its statistics is shown, as --all does for each, and what
+identified it: the files, packages, folders and trees that it ran, by content.`,
 		Example: `  mxflow show latest plan.hcl
   mxflow show --all latest`,
 		Args: cobra.RangeArgs(1, 2),
@@ -24,11 +28,16 @@ which every metric with all its statistics is shown, as --all does for each.`,
 			}
 			defer st.Close()
 			if l, ok := st.LaunchByID(args[0]); ok {
+				ran := launch.UsedBy(st, l)
 				if a.json {
-					a.printJSON(l)
-				} else {
-					view.Launch(a.screen(), l)
+					a.printJSON(struct {
+						*ledger.Launch
+						Ran source.Used `json:"ran"`
+					}{l, ran})
+					return nil
 				}
+				view.Launch(a.screen(), l)
+				view.Ran(a.screen(), l, ran)
 				return nil
 			}
 			v, err := st.Run(args[0])

@@ -144,6 +144,13 @@ func (id Identity) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// WithoutPackages is an identity without what is installed for Python.
+func (id Identity) WithoutPackages() Identity {
+	installed := func(f Folder) bool { return f.Holds == HoldsPackages }
+	id.Folders = slices.DeleteFunc(slices.Clone(id.Folders), installed)
+	return id
+}
+
 // entry is the digest of a file; or of the list of a folder, with names below dir.
 type entry struct{ digest, dir string }
 

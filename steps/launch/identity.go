@@ -174,24 +174,31 @@ func (l *Lab) onHost(spec engine.Spec) func(path string) string {
 	}
 }
 
-// Used is what a launch ran by its record; nothing if that does not say.
-func (l *Lab) Used(launch *ledger.Launch) (used source.Used) {
-	if launch.Files == "" {
-		return used
-	}
+// Used is UsedBy, read once, as far as the plan does not accept that it differs.
+func (l *Lab) Used(launch *ledger.Launch) source.Used {
 	l.usedMu.Lock()
 	defer l.usedMu.Unlock()
 	if known, ok := l.usedBy[launch.Files]; ok {
 		return known
 	}
-	text, err := l.Store.Get(launch.Files)
-	if err != nil || json.Unmarshal(text, &used) != nil {
-		used.Opened.Unknown = "what launches had open is no longer on record"
-	}
+	used := UsedBy(l.Store, launch)
+	used.Named, used.Opened = l.Counts(used.Named), l.Counts(used.Opened)
 	if l.usedBy == nil {
 		l.usedBy = map[string]source.Used{}
 	}
 	l.usedBy[launch.Files] = used
+	return used
+}
+
+// UsedBy is what a launch ran by its record; nothing if that does not say.
+func UsedBy(st *store.Store, launch *ledger.Launch) (used source.Used) {
+	if launch.Files == "" {
+		return used
+	}
+	text, err := st.Get(launch.Files)
+	if err != nil || json.Unmarshal(text, &used) != nil {
+		used.Opened.Unknown = "what it ran is no longer on record"
+	}
 	return used
 }
 
@@ -203,9 +210,6 @@ func (l *Lab) OpenedBy(key string) (all source.Identity) {
 		if l.Since != "" && l.Store.Origin(launch).Run >= l.Since {
 			opened.Unknown = ""
 			opened.Files = slices.DeleteFunc(slices.Clone(opened.Files), func(f source.File) bool { return f.Digest == source.Replaced })
-		}
-		if l.PackagesAccepted() {
-			opened.Folders = slices.DeleteFunc(slices.Clone(opened.Folders), func(f source.Folder) bool { return f.Holds == source.HoldsPackages })
 		}
 		all = all.And(opened)
 	}
@@ -266,27 +270,26 @@ func (l *Lab) WhatChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reas
 					"that no diff names}} of tree {subject}{commit? (commit {commit}, before {before})}",
 				changed...).On(t.Name)
 		}
-		all := l.Store.Launches(store.LaunchFilter{})
-		last := slices.IndexFunc(all, func(launch *ledger.Launch) bool {
-			return launch.Variant == v.Name && launch.Block == v.Engine && launch.Files != ""
-		})
-		if last < 0 || all[last].VariantKey == v.Key {
+		var last *ledger.Launch
+		for _, launch := range l.Store.Launches(store.LaunchFilter{}) {
+			if launch.Variant == v.Name && launch.Block == v.Engine && launch.Files != "" {
+				last = launch
+			}
+		}
+		if last == nil || last.VariantKey == v.Key {
 			continue
 		}
-		was := l.Used(all[last])
-		now := v.Spec.Identity.And(l.Read.Take(was.All().Minus(v.Spec.Identity).Code()))
-		if names := l.Read.Changed(was.All(), now); len(names) > 0 {
-			return verdict.Say("files.changed", "{files:10}", verdict.List("files", l.display(names))).On(v.Name)
+		was, now := l.Used(last).All(), l.Counts(v.Spec.Identity)
+		now = now.And(l.Read.Take(was.Minus(now).Code()))
+		var names []string
+		for _, path := range l.Read.Changed(was, now) {
+			names = append(names, l.DisplayPath(path))
+		}
+		if names != nil {
+			return verdict.Say("files.changed", "{files:10}", verdict.List("files", names)).On(v.Name)
 		}
 	}
 	return verdict.Reason{}
-}
-
-func (l *Lab) display(paths []string) (names []string) {
-	for _, path := range paths {
-		names = append(names, l.DisplayPath(path))
-	}
-	return names
 }
 
 // Moved is how what the launches of a benchmark ran changed between two of them, since it was

@@ -47,16 +47,16 @@ func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 	for _, t := range spec.Trees {
 		parts = append(parts, "tree", t)
 	}
-	for _, f := range spec.Identity.Files {
+	identity := l.Counts(spec.Identity)
+	for _, f := range identity.Files {
 		parts = append(parts, "file", strings.TrimPrefix(f.Path, workingDir(spec)+"/"), f.Digest)
 	}
-	for _, f := range spec.Identity.Folders {
-		switch {
-		case f.Holds != source.HoldsPackages:
-			parts = append(parts, "folder", strings.TrimPrefix(f.Dir+"/", workingDir(spec)+"/"), f.Holds, f.List)
-		case !l.PackagesAccepted():
+	for _, f := range identity.Folders {
+		if f.Holds == source.HoldsPackages {
 			parts = append(parts, "package", f.Package, f.List) // wherever it is installed
+			continue
 		}
+		parts = append(parts, "folder", strings.TrimPrefix(f.Dir+"/", workingDir(spec)+"/"), f.Holds, f.List)
 	}
 	if WhyUnidentified(spec) != "" {
 		parts = append(parts, "unidentified", l.Since)
@@ -116,8 +116,13 @@ func (l *Resolver) AcceptedEntries() []string {
 	return l.Plan.Baseline.AcceptFingerprint
 }
 
-// PackagesAccepted reports whether the plan allows installed packages to differ.
-func (l *Resolver) PackagesAccepted() bool { return IsFree("packages", l.AcceptedEntries()) }
+// Counts is what of an identity the plan does not accept to differ.
+func (l *Resolver) Counts(id source.Identity) source.Identity {
+	if len(id.Folders) > 0 && IsFree("packages", l.AcceptedEntries()) {
+		return id.WithoutPackages()
+	}
+	return id
+}
 
 // IsFree reports whether an entry may differ. "all" frees all, and "repo.*" all
 // source trees.

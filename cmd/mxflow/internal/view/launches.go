@@ -9,8 +9,10 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -61,6 +63,48 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	}
 	if len(said) > 0 {
 		on.Sentence("observed: " + strings.Join(said, ", "))
+	}
+}
+
+// Ran prints what identified a launch: what its command names, and what was seen open or loaded
+// while it ran.
+func Ran(on table.Screen, l *ledger.Launch, used source.Used) {
+	var rows [][]string
+	for name, t := range sorted.All(l.Trees) {
+		state := source.Short(t.Commit)
+		if t.Diff != "" {
+			state += " with changes"
+		}
+		rows = append(rows, []string{"tree " + name, "", state, t.Path})
+	}
+	for _, part := range []struct {
+		of     source.Identity
+		opened string
+	}{{used.Named, ""}, {used.Opened, "opened "}} {
+		for _, f := range part.of.Files {
+			rows = append(rows, []string{part.opened + "file", "", source.Short(f.Digest), f.Path})
+		}
+		for _, f := range part.of.Folders {
+			what := "folder"
+			if f.Package != "" {
+				what = "package " + strings.TrimSpace(f.Package+" "+f.Version)
+			}
+			path := f.Path()
+			if f.Edited != nil {
+				path += "\nnot as installed: " + source.FileList(f.Edited)
+			}
+			rows = append(rows, []string{part.opened + what, fmt.Sprint(f.Files), source.Short(f.List), path})
+		}
+		if part.of.Unknown != "" {
+			on.Sentence("not known by content: " + part.of.Unknown)
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(on)
+		on.Table([]string{"ran", "files", "content", "path"}, rows)
+	}
+	if used.Wrote != nil {
+		on.Sentence("it wrote: " + strings.Join(used.Wrote, ", "))
 	}
 }
 
