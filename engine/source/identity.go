@@ -102,6 +102,7 @@ func (r *Reader) Forget() {
 
 // Code is what an identity names, to be taken again.
 func (id Identity) Code() (c Code) {
+	c.Problem = id.Unknown
 	for _, f := range id.Files {
 		c.Files = append(c.Files, f.Path)
 	}
@@ -116,7 +117,9 @@ func (id Identity) Code() (c Code) {
 // And is an identity with what another has besides.
 func (id Identity) And(more Identity) Identity {
 	more = more.Minus(id)
-	return Identity{slices.Concat(id.Files, more.Files), slices.Concat(id.Folders, more.Folders), cmp.Or(id.Unknown, more.Unknown)}
+	id.Files, id.Folders = slices.Concat(id.Files, more.Files), slices.Concat(id.Folders, more.Folders)
+	id.Unknown = cmp.Or(id.Unknown, more.Unknown)
+	return id
 }
 
 // Minus is an identity without what another has.
@@ -238,7 +241,7 @@ func (r *Reader) folders(root Root) ([]Folder, error) {
 	for i, name := range names {
 		owner, owned := owners[name]
 		switch {
-		case root.Holds == HoldsPackages && isBookkeeping(name):
+		case strings.HasSuffix(path.Dir(name), ".dist-info") && slices.Contains(bookkeeping, path.Base(name)):
 			continue
 		case root.Holds == HoldsPackages && !owned:
 			owner.name, _, _ = strings.Cut(name, "/")
@@ -254,7 +257,8 @@ func (r *Reader) folders(root Root) ([]Folder, error) {
 		list.WriteByte(' ')
 		list.WriteString(name)
 		list.WriteByte('\n')
-		if was, err := base64.RawURLEncoding.DecodeString(owner.digest); err == nil && len(was) > 0 && hex.EncodeToString(was) != files[i].Digest {
+		was, err := base64.RawURLEncoding.DecodeString(owner.digest)
+		if err == nil && len(was) > 0 && hex.EncodeToString(was) != files[i].Digest {
 			f.Edited = append(f.Edited, name)
 		}
 	}
@@ -299,8 +303,7 @@ func installedIn(dir string) map[string]installed {
 	return files
 }
 
-// isBookkeeping reports whether a file of a site only says how its package got there.
-func isBookkeeping(name string) bool {
-	return strings.HasSuffix(path.Dir(name), ".dist-info") &&
-		slices.Contains([]string{"RECORD", "RECORD.jws", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"}, path.Base(name))
+// bookkeeping are the files of a package that only say how it got there.
+var bookkeeping = []string{
+	"RECORD", "RECORD.jws", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json",
 }

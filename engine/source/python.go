@@ -113,8 +113,8 @@ func sites(interpreter string, env func(name string) string) (dirs []string) {
 		prefixes = append(prefixes, "/usr/local")
 	}
 	for _, prefix := range prefixes {
-		for _, folder := range []string{"lib/python*/site-packages", "lib/python*/dist-packages", "lib64/python*/site-packages"} {
-			found, _ := filepath.Glob(filepath.Join(prefix, folder))
+		for _, folder := range []string{"lib/python*/site-", "lib/python*/dist-", "lib64/python*/site-"} {
+			found, _ := filepath.Glob(filepath.Join(prefix, folder+"packages"))
 			for _, dir := range found {
 				if real, err := filepath.EvalSymlinks(dir); err == nil && !slices.Contains(dirs, real) {
 					dirs = append(dirs, real)

@@ -88,8 +88,8 @@ func digest(f File) (string, error) {
 // code are the endings of files that programs load by themselves, out of a folder that
 // they were started in or given.
 var code = []string{
-	".py", ".pyx", ".pyd", ".pyc", ".so", ".sh", ".bash", ".pl", ".lua", ".js", ".mjs", ".jinja", ".cu", ".cuh", ".cc", ".cpp", ".h", ".hpp",
-	".ptx", ".cubin", ".metal",
+	".py", ".pyx", ".pyd", ".pyc", ".so", ".sh", ".bash", ".pl", ".lua", ".js", ".mjs", ".jinja",
+	".cu", ".cuh", ".cc", ".cpp", ".h", ".hpp", ".ptx", ".cubin", ".metal",
 }
 
 // IsCode reports whether a file's name is one of code; libraries have versions after it.

@@ -105,7 +105,9 @@ func (st *Started) keepUsed(v *variant.Variant) (keep func()) {
 			code := command.Code()
 			code.Files = slices.DeleteFunc(code.Files, func(path string) bool { return host(path) == "" })
 			code.Roots = slices.DeleteFunc(code.Roots, func(root source.Root) bool {
-				return host(root.Dir+"/") == "" || slices.ContainsFunc(v.Spec.Trees, func(t engine.Tree) bool { return isIn(root, t) })
+				isIn := func(t engine.Tree) bool { return strings.HasPrefix(root.Dir+"/", t.Path+"/") } // which knows it
+				inTree := root.Holds != source.HoldsPackages && slices.ContainsFunc(v.Spec.Trees, isIn)
+				return inTree || host(root.Dir+"/") == ""
 			})
 			ran := st.Lab.Read.Take(code)
 			ran.Files = slices.DeleteFunc(ran.Files, func(f source.File) bool { return f.Modified >= st.Began.UnixNano() })
@@ -122,11 +124,6 @@ func (st *Started) keepUsed(v *variant.Variant) (keep func()) {
 			st.Record.OK, st.Record.Error = false, brokenBy(err)
 		}
 	}
-}
-
-// isIn reports whether a folder is in a tree, which identifies it.
-func isIn(root source.Root, t engine.Tree) bool {
-	return root.Holds != source.HoldsPackages && strings.HasPrefix(root.Dir+"/", t.Path+"/")
 }
 
 // onHost is the path on this machine of a file that the engine sees: a container's only
@@ -209,7 +206,8 @@ func (l *Lab) OpenedBy(key string) (all source.Identity) {
 		opened := l.Used(launch).Opened
 		if l.Since != "" && l.Store.Origin(launch).Run >= l.Since {
 			opened.Unknown = ""
-			opened.Files = slices.DeleteFunc(slices.Clone(opened.Files), func(f source.File) bool { return f.Digest == source.Replaced })
+			gone := func(f source.File) bool { return f.Digest == source.Replaced }
+			opened.Files = slices.DeleteFunc(slices.Clone(opened.Files), gone)
 		}
 		all = all.And(opened)
 	}
@@ -295,7 +293,9 @@ func (l *Lab) WhatChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reas
 // Moved is how what the launches of a benchmark ran changed between two of them, since it was
 // identified, or until now: then they are not of one thing. The qualification counts with
 // them, as it vouches for what was measured. No fact means that all is unchanged.
-func (l *Lab) Moved(ctx context.Context, used []*ledger.Launch, vs []*variant.Variant, qualified *ledger.Decision) verdict.Reason {
+func (l *Lab) Moved(
+	ctx context.Context, used []*ledger.Launch, vs []*variant.Variant, qualified *ledger.Decision,
+) verdict.Reason {
 	var launches []*ledger.Launch
 	if qualified != nil && l.Store != nil {
 		for _, id := range qualified.Launches {
@@ -321,7 +321,8 @@ func (l *Lab) Moved(ctx context.Context, used []*ledger.Launch, vs []*variant.Va
 				if diff, err := l.diffOf(now); err == nil {
 					args = l.difference(ctx, before, now.Commit, diff)
 				}
-				return verdict.New(code.TreeMoved, append(args, verdict.Text("one", was.ID), verdict.Text("other", launch.ID))...).On(now.Path)
+				args = append(args, verdict.Text("one", was.ID), verdict.Text("other", launch.ID))
+				return verdict.New(code.TreeMoved, args...).On(now.Path)
 			}
 		}
 	}
@@ -456,7 +457,9 @@ func (l *Lab) difference(ctx context.Context, before ledger.Tree, commit string,
 			between, _ := r.Between(ctx, before.Commit, commit)
 			files = append(files, between...)
 		}
-		commits = []verdict.Arg{verdict.Text("commit", source.Short(commit)), verdict.Text("before", source.Short(before.Commit))}
+		commits = []verdict.Arg{
+			verdict.Text("commit", source.Short(commit)), verdict.Text("before", source.Short(before.Commit)),
+		}
 	}
 	slices.Sort(files)
 	return append(commits, verdict.List("files", slices.Compact(files)))

@@ -84,7 +84,8 @@ func (l *Resolver) identify(d *draft, spec *engine.Spec) {
 	spec.Identity = l.Read.Take(code)
 	for i := range spec.Trees {
 		t := &spec.Trees[i]
-		t.Hash, t.Problem = runtime.Ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
+		question := fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths)
+		t.Hash, t.Problem = runtime.Ask(d.scope, question, func(ctx context.Context) (string, error) {
 			state, err := Snapshot(ctx, *t, nil)
 			return state.Hash, err
 		})
