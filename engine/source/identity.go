@@ -241,6 +241,8 @@ func (r *Reader) folders(root Root) ([]Folder, error) {
 	for i, name := range names {
 		owner, owned := owners[name]
 		switch {
+		case files[i].Digest == "": // it is gone
+			continue
 		case strings.HasSuffix(path.Dir(name), ".dist-info") && slices.Contains(bookkeeping, path.Base(name)):
 			continue
 		case root.Holds == HoldsPackages && !owned:

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,12 +50,14 @@ func (r *Reader) File(path string) (File, error) {
 		return File{}, err
 	}
 	files := []File{f}
-	err = r.digest(files)
+	if err = r.digest(files); err == nil && files[0].Digest == "" {
+		err = fs.ErrNotExist
+	}
 	files[0].Path = path
 	return files[0], err
 }
 
-// digest adds digests to files, those of which it knows without reading.
+// digest adds digests to files, without reading to those that it knows; none to one that is gone.
 func (r *Reader) digest(files []File) error {
 	r.loaded.Do(r.load)
 	var unread []*File
@@ -77,7 +81,11 @@ func (r *Reader) digest(files []File) error {
 	for range min(len(unread), runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
 			for i := range next {
-				unread[i].Digest, errs[i] = digest(*unread[i])
+				if sum, err := digest(*unread[i]); err == nil {
+					unread[i].Digest = sum
+				} else {
+					errs[i] = err
+				}
 			}
 		})
 	}
@@ -88,12 +96,13 @@ func (r *Reader) digest(files []File) error {
 	group.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, f := range unread {
-		if errs[i] == nil && f.Changed < began.Add(-settled).UnixNano() {
+	for _, f := range unread {
+		if f.Digest != "" && f.Changed < began.Add(-settled).UnixNano() {
 			r.known[f.Path], r.read = *f, true
 		}
 	}
-	return errors.Join(errs...)
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil || errors.Is(err, fs.ErrNotExist) })
+	return errors.Join(errs[:min(1, len(errs))]...)
 }
 
 // table is the file in Cache with a line "size modified changed digest path" for each known
