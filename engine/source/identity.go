@@ -128,9 +128,6 @@ func (id Identity) Minus(other Identity) Identity {
 	return id.Only(func(path string) bool { _, there := known[path]; return !there })
 }
 
-// Empty reports whether it has nothing.
-func (id Identity) Empty() bool { return len(id.Files)+len(id.Folders) == 0 && id.Unknown == "" }
-
 // Only is what an identity has of some paths of files, folders and packages.
 func (id Identity) Only(some func(path string) bool) Identity {
 	id.Files = slices.DeleteFunc(slices.Clone(id.Files), func(f File) bool { return !some(f.Path) })
@@ -145,13 +142,6 @@ func (id Identity) Digest() string {
 		fmt.Fprintf(h, "%s\x00%s\n", path, e.digest)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// WithoutPackages is an identity without what is installed for Python.
-func (id Identity) WithoutPackages() Identity {
-	installed := func(f Folder) bool { return f.Holds == HoldsPackages }
-	id.Folders = slices.DeleteFunc(slices.Clone(id.Folders), installed)
-	return id
 }
 
 // entry is the digest of a file; or of the list of a folder, with names below dir.

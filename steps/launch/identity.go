@@ -113,7 +113,8 @@ func (st *Started) keepUsed(v *variant.Variant) (keep func()) {
 			ran.Files = slices.DeleteFunc(ran.Files, func(f source.File) bool { return f.Modified >= st.Began.UnixNano() })
 			used.Opened = used.Opened.And(ran.Minus(used.Named))
 		}
-		if st.Lab.Store == nil || used.All().Empty() && len(used.Wrote) == 0 {
+		all := used.All()
+		if st.Lab.Store == nil || len(all.Files)+len(all.Folders)+len(used.Wrote) == 0 && all.Unknown == "" {
 			return
 		}
 		text, err := json.Marshal(used)

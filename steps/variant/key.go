@@ -119,7 +119,8 @@ func (l *Resolver) AcceptedEntries() []string {
 // Counts is what of an identity the plan does not accept to differ.
 func (l *Resolver) Counts(id source.Identity) source.Identity {
 	if len(id.Folders) > 0 && IsFree("packages", l.AcceptedEntries()) {
-		return id.WithoutPackages()
+		installed := func(f source.Folder) bool { return f.Holds == source.HoldsPackages }
+		id.Folders = slices.DeleteFunc(slices.Clone(id.Folders), installed)
 	}
 	return id
 }
