@@ -28,7 +28,8 @@ func TestExamplesInYAML(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			head := scaffold.YAMLSchema + "\n# plan.hcl in YAML: the same plan, so results of one count for the other. The schema is\n" +
+			head := scaffold.YAMLSchema +
+				"\n# plan.hcl in YAML: the same plan, so results of one count for the other. The schema is\n" +
 				"# printed by mxflow schema.\n#\n"
 			text = append([]byte(head), usage.ReplaceAll(text, []byte("${1}plan.yaml"))...)
 			if text, err = yamlbody.Format(text, load.TopLevel()); err == nil {

@@ -13,7 +13,10 @@ import (
 )
 
 // unshown are the rows of the mission that nothing shows yet.
-var unshown = []int{9, 42, 44, 46, 49, 50, 51, 52, 55, 65, 66, 69, 70, 71, 72, 81, 82, 83, 87, 94, 95, 100, 101, 102, 103}
+var unshown = []int{
+	9, 42, 44, 46, 49, 50, 51, 52, 55, 65, 66, 69, 70, 71, 72, 81, 82, 83, 87, 94, 95,
+	100, 101, 102, 103,
+}
 
 // TestMission: the working papers ask for 107 things. The page has each once, what it names as
 // shown is there, and the commands that it names work here.

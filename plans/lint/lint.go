@@ -106,7 +106,9 @@ func (c *check) targets() {
 			}
 			workload, metric := measure.SplitAddress(number)
 			cell, _ := measure.SplitAddress(cells[0])
-			c.warn(t.Range, "target-of-several-cells", "Target of several cells", "%s has %d cells, and neither the target nor a rule says which one %s is for, so it stays open. Name the cell: ‹metrics = { %q = { %s = %v } }›.", workload, len(cells), metric, cell, metric, t.Metrics[workload][metric])
+			c.warn(t.Range, "target-of-several-cells", "Target of several cells",
+				"%s has %d cells, and neither the target nor a rule says which one %s is for, "+
+					"so it stays open. Name the cell: ‹metrics = { %q = { %s = %v } }›.", workload, len(cells), metric, cell, metric, t.Metrics[workload][metric])
 		}
 	}
 }

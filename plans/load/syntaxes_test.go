@@ -31,7 +31,8 @@ func TestMistakesInYAML(t *testing.T) {
 		slices.Sort(list)
 		return slices.Compact(list)
 	}
-	hclCode := regexp.MustCompile(`(Add|Write|Set|Name|add|set|such as|as in):? [a-z_]+ ("[^"]*" )?(\{ |= )|‹|›|mxflow_dots`)
+	hclCode := regexp.MustCompile(
+		`(Add|Write|Set|Name|add|set|such as|as in):? [a-z_]+ ("[^"]*" )?(\{ |= )|‹|›|mxflow_dots`)
 	same := 0
 	for _, path := range paths {
 		src, err := os.ReadFile(path)
@@ -42,7 +43,8 @@ func TestMistakesInYAML(t *testing.T) {
 		if err != nil {
 			continue // a mistake of HCL's own syntax
 		}
-		in, out := Bytes("plan.hcl", src, planstest.Registry(), Options{}), Bytes("plan.yaml", text, planstest.Registry(), Options{})
+		in := Bytes("plan.hcl", src, planstest.Registry(), Options{})
+		out := Bytes("plan.yaml", text, planstest.Registry(), Options{})
 		if slices.Equal(codes(in), codes(out)) {
 			same++
 		}
@@ -123,7 +125,8 @@ func TestSyntaxesMeanTheSame(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		in, out := Bytes(path, src, planstest.Registry(), Options{}), Bytes(path+".yaml", text, planstest.Registry(), Options{})
+		in := Bytes(path, src, planstest.Registry(), Options{})
+		out := Bytes(path+".yaml", text, planstest.Registry(), Options{})
 		if in.OK() != out.OK() || in.Plan.Digest() != out.Plan.Digest() {
 			t.Errorf("%s means something else in YAML:\n%s\n%s", path, text, planstest.Text(&out.Findings))
 		}

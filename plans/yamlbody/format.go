@@ -189,7 +189,9 @@ func (f *formatter) block(n *yaml.Node, of int) {
 		f.lines[i].was += of + 2 - least // two spaces from what it is of, as if it had been so
 	}
 	for i := n.Line; i < len(f.lines) && f.lines[i].inside; i++ { // empty lines below it are not of it
-		f.lines[i].inside = slices.ContainsFunc(f.lines[i:], func(l formatted) bool { return l.inside && strings.TrimSpace(l.text) != "" })
+		f.lines[i].inside = slices.ContainsFunc(f.lines[i:], func(l formatted) bool {
+			return l.inside && strings.TrimSpace(l.text) != ""
+		})
 	}
 }
 
@@ -254,7 +256,7 @@ func (f *formatter) text(order []string) string {
 			}
 		}
 		switch {
-		case !l.inside && text == "" && (len(comments) > 0 && comments[len(comments)-1] == "" || len(keys)+len(comments) == 0):
+		case !l.inside && text == "" && (len(keys)+len(comments) == 0 || slices.Equal(comments[max(0, len(comments)-1):], []string{""})):
 			continue
 		case !l.inside && (text == "" || strings.HasPrefix(text, "#") && l.is == 0):
 			comments = append(comments, text)
@@ -263,7 +265,8 @@ func (f *formatter) text(order []string) string {
 			if len(keys) == 0 { // what is above an empty line, or is for editors, is of the file
 				at := 0
 				for i, c := range comments {
-					if c == "" && slices.ContainsFunc(comments[:i], func(c string) bool { return c != "" }) || strings.HasPrefix(c, "# yaml-language-server") {
+					ends := c == "" && slices.ContainsFunc(comments[:i], func(c string) bool { return c != "" })
+					if ends || strings.HasPrefix(c, "# yaml-language-server") {
 						at = i + 1
 						if c == "" {
 							break

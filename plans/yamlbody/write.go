@@ -57,7 +57,8 @@ func Inline(piece string) string {
 
 // dots keeps what a message leaves open readable as HCL.
 var (
-	dots   = strings.NewReplacer("{ … }", "{ mxflow_dots = 1 }", "[ … ]", "[mxflow_dots]", `"…"`, `"…"`, "…", "mxflow_dots")
+	dots = strings.NewReplacer(
+		"{ … }", "{ mxflow_dots = 1 }", "[ … ]", "[mxflow_dots]", `"…"`, `"…"`, "…", "mxflow_dots")
 	undots = strings.NewReplacer("{mxflow_dots: 1}", "{…}", "mxflow_dots", "…")
 )
 
@@ -187,7 +188,8 @@ func (w *writer) before(at, indent int) {
 
 // empty writes an empty line if there is one before a place of the text, once.
 func (w *writer) empty(at int) {
-	if before := strings.TrimRight(string(w.text[:at]), " \t"); strings.HasSuffix(before, "\n\n") && at > w.spaced && w.out.Len() > 0 {
+	before := strings.TrimRight(string(w.text[:at]), " \t")
+	if strings.HasSuffix(before, "\n\n") && at > w.spaced && w.out.Len() > 0 {
 		w.out.WriteString("\n")
 		w.spaced = at
 	}
@@ -248,7 +250,8 @@ func (w *writer) entry(e entry, indent int, hyphen string) {
 	case e.block != nil:
 		r := e.block.Range()
 		whole := hcl.Range{Start: r.Start, End: e.block.Body.SrcRange.End}
-		if flow := key + ": " + w.flowBody(e.block.Body); oneLine(whole) && 2*indent+len(flow) <= widest && !w.commented(whole) {
+		flow := key + ": " + w.flowBody(e.block.Body)
+		if oneLine(whole) && 2*indent+len(flow) <= widest && !w.commented(whole) {
 			first(flow + w.behind(whole.End.Byte))
 			return
 		}
@@ -266,7 +269,8 @@ func (w *writer) entry(e entry, indent int, hyphen string) {
 				continue
 			}
 			w.before(item.at.Start.Byte, indent+1)
-			if flow := "- " + w.flowBody(item.block.Body); len(w.entries(item.block.Body)) == 0 || oneLine(item.block.Body.SrcRange) && len(flow) <= widest {
+			flow := "- " + w.flowBody(item.block.Body)
+			if len(w.entries(item.block.Body)) == 0 || oneLine(item.block.Body.SrcRange) && len(flow) <= widest {
 				w.line(indent+1, flow)
 				continue
 			}
@@ -495,10 +499,12 @@ func scalar(text string, inFlow bool) string {
 	}
 	out, err := yaml.Marshal(text)
 	plain := strings.TrimSuffix(string(out), "\n")
-	if err == nil && plain == text && (!inFlow || bare.MatchString(text) && !strings.HasSuffix(text, " ")) && !decimal.MatchString(text) {
+	fits := !inFlow || bare.MatchString(text) && !strings.HasSuffix(text, " ")
+	if err == nil && plain == text && fits && !decimal.MatchString(text) {
 		return text
 	}
-	if strings.ContainsAny(text, "\\\"") && !strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) }) {
+	unseen := strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsPrint(c) })
+	if strings.ContainsAny(text, "\\\"") && !unseen {
 		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	}
 	var b strings.Builder

@@ -13,7 +13,8 @@ import (
 func TestSkippedLevels(t *testing.T) {
 	blocks := []*plans.Block{{Kind: "stress"}, {Kind: "kernels"}, {Kind: "profile"}}
 	for was, want := range map[verdict.Verdict]verdict.Verdict{
-		verdict.Inconclusive: verdict.Inconclusive, verdict.Fail: verdict.Invalid, verdict.Invalid: verdict.Invalid, verdict.Error: verdict.Invalid,
+		verdict.Inconclusive: verdict.Inconclusive, verdict.Fail: verdict.Invalid,
+		verdict.Invalid: verdict.Invalid, verdict.Error: verdict.Invalid,
 	} {
 		all := skippedLevels(blocks, ledger.Level{Name: "stress", Verdict: was})
 		if len(all) != 3 || all[0].Verdict != was || all[1].Verdict != want || all[2].Verdict != want {
