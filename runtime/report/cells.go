@@ -253,7 +253,7 @@ func Workload(l *ledger.Launch, c measure.CellRun) string {
 		return text // it was recorded before the rest was
 	}
 	s := c.Sampling
-	text += fmt.Sprintf(", %s after %d warm-ups, temperature %g", verdict.Count(c.Requests, "request"), c.Warmup, s.Temperature)
+	text += fmt.Sprintf(", %s after %s, temperature %g", verdict.Count(c.Requests, "request"), verdict.Count(c.Warmup, "warm-up"), s.Temperature)
 	for _, p := range []struct {
 		name  string
 		value float64

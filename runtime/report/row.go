@@ -48,7 +48,9 @@ func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
 
 // value is a column's in a row: the only function that gives one.
 func (r row) value(c Shown, ports *Ports) (v Value) {
-	v.Marked = r.uncounted
+	// What levels found is no less true of a row that does not count.
+	found := strings.HasPrefix(c.Address(""), plans.FoundRoot) || c.Input != nil && c.Input.Type != plans.NumberInput
+	v.Marked = r.uncounted && !found
 	if in := c.Input; in != nil && in.Type != plans.NumberInput {
 		v.Word = r.word(in)
 		return v
@@ -105,10 +107,11 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 			}
 		}
 	}
-	if v.relate(relation); v.alone && r.reference {
+	measured := v.New.N() > 0
+	if v.relate(relation); v.alone && r.reference && measured {
 		v.Word = "1×"
 	}
-	if r.uncounted {
+	if v.Marked {
 		v.Change, v.Low, v.High = nil, nil, nil
 	}
 	return v
