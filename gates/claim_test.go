@@ -37,23 +37,6 @@ func TestClaimed(t *testing.T) {
 			t.Errorf("%s %+v", outcome, decided)
 		}
 	}
-	// A candidate that crashed where its parent did not has shown no number.
-	crashed := func(f *Feature) { f.Broken, f.Cause = verdict.Fail, verdict.New(code.CrashedAgain).On("f") }
-	if outcome, rule := Claimed(compiled(t, "chat.tg.change >= 0.10"), nil, with(crashed), usual); outcome != Unsettled || rule.Verdict != verdict.Fail {
-		t.Errorf("%s %+v", outcome, rule)
-	}
-	// A criterion that asks the same has the same levels and so the same bounds, whatever else there is.
-	criteria := []*plans.Rule{compiled(t, "chat.tg.gain >= 0.209"), compiled(t, "chat.tg >= 1"), compiled(t, "chat.tg >= 2")}
-	asked, own := Decide(criteria, full(), usual)[0].Comparisons[0].Test, []*plans.Rule{compiled(t, "chat.tg.gain >= 0.208")}
-	for _, c := range []struct {
-		criteria []*plans.Rule
-		fail     float64
-	}{{criteria, asked.Fail}, {own, usual.FalseFail}} {
-		_, rule := Claimed(compiled(t, "chat.tg.change >= 0.209"), c.criteria, full(), usual)
-		if test := rule.Comparisons[0].Test; test.Fail != c.fail && len(c.criteria) > 1 || test.Fail == asked.Fail && len(c.criteria) == 1 {
-			t.Errorf("fail level %v, the criterion's is %v", test.Fail, asked.Fail)
-		}
-	}
 	// The best of five has five chances to be confirmed by luck.
 	s := usual
 	s.Alternatives = 5
