@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -93,7 +94,7 @@ func Names(reg *plans.Registry) map[string]bool {
 		for _, b := range d.Blocks {
 			walk(b)
 		}
-		for _, b := range d.Kinds {
+		for _, b := range sorted.All(d.Kinds) {
 			walk(b)
 		}
 	}

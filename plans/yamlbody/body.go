@@ -1,12 +1,14 @@
 package yamlbody
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"gopkg.in/yaml.v3"
 )
 
@@ -23,7 +25,10 @@ type Nav struct{ blocks map[hcl.Range]string }
 
 // ContextString is the header of the block, in HCL; empty outside all.
 func (n *Nav) ContextString(offset int) string {
-	for at, header := range n.blocks {
+	outermost := func(a, b hcl.Range) int {
+		return cmp.Or(cmp.Compare(a.Start.Byte, b.Start.Byte), cmp.Compare(b.End.Byte, a.End.Byte))
+	}
+	for at, header := range sorted.By(n.blocks, outermost) {
 		if at.Start.Byte <= offset && offset < at.End.Byte {
 			return header
 		}

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -55,7 +57,10 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 		v.Word = r.word(in)
 		return v
 	}
-	for of, t := range r.numbers {
+	byAddress := func(a, b Column) int {
+		return cmp.Or(cmp.Compare(a.Address(""), b.Address("")), cmp.Compare(a.Stat, b.Stat))
+	}
+	for of, t := range sorted.By(r.numbers, byAddress) {
 		if of.same(c.Column) {
 			v.New.Values, v.New.Mean, v.Unit, v.Better = []float64{t.Value}, t.Value, t.Unit, measure.Better(t.Better)
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
@@ -342,7 +343,7 @@ func (t *capture) completed(ctx context.Context, before map[string]int64) ([]str
 		case size != last:
 			last, since = size, time.Now()
 		case size > 0 && time.Since(since) >= quiet:
-			for f, n := range sizes {
+			for f, n := range sorted.All(sizes) {
 				if t.fetched() && err == nil {
 					err = t.fetch(ctx, f, n)
 				}
