@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -163,12 +164,12 @@ func (p *Writer) criteria(d *ledger.Decision) Table {
 			t := r.Deciding().Test
 			row[3] = fmt.Sprintf("%s (%s)", is, bound)
 			cell, metric := measure.SplitAddress(t.Metric)
-			if port == nil {
-				break
-			}
-			v, has := port.Row(Column{Cell: cell, Metric: metric, Stat: t.Stat})
-			if row[1] = v.Before(); has && t.Against != "" && t.Relation != "base" {
-				row[3] = v.After() + ": " + row[3]
+			switch before, after := decidedBy(t, t.Base), decidedBy(t, t.Values); {
+			case t.Against != "" && t.Relation != "base" && before != "":
+				row[1], row[3] = before, after+": "+row[3]
+			case port != nil:
+				v, _ := port.Row(Column{Cell: cell, Metric: metric, Stat: t.Stat})
+				row[1] = v.Before()
 			}
 		case is == "" && r.Verdict != verdict.Pass:
 			row[3] = strings.Join(Told(&p.told, d, r.Reasons), "; ")
@@ -176,6 +177,22 @@ func (p *Writer) criteria(d *ledger.Decision) Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// decidedBy is the mean of an arm's values at the look that decided; empty without any.
+func decidedBy(t *verdict.Test, values []float64) string {
+	of := stats.ArithmeticSampleOf
+	if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
+		of = stats.SampleOf
+	}
+	if n := t.N(); n > 0 {
+		values = values[:min(n, len(values))]
+	}
+	s, err := of(values)
+	if err != nil {
+		return ""
+	}
+	return verdict.Short(s.Mean, t.Unit)
 }
 
 // Causes are why the rules of a decision could not be tested, each once, or else what it
