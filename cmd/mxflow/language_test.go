@@ -131,6 +131,7 @@ var conditional = map[string]bool{
 	"engine.metric.unit":           true, // or as
 	"engine.metric.better":         true,
 	"phase.feature.set":            true, // or choose
+	"report.columns":               true, // or table
 	"workload.prompt_tokens":       true, // or prompt_lengths
 	"workload.output_tokens":       true, // or output_lengths
 	"workload.prompt_lengths.mean": true, // unless uniform
@@ -273,6 +274,7 @@ var scaffolding = []string{
 
 // around holds what a block has to stand in, by path; %s is the block.
 var around = map[string]string{
+	"report.table":                "report {\n%s\n}",
 	"engine.process":              "engine \"openai\" \"wrapped\" {\n%s\n}",
 	"engine.ready":                "engine \"embedded\" \"wrapped\" {\n%s\n}",
 	"engine.run":                  wrappedCommand,

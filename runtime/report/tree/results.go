@@ -182,7 +182,7 @@ func (t *writer) variance() {
 		row := []string{name, fmt.Sprint(len(port.Launches))}
 		for _, c := range columns {
 			text := "–"
-			if v := t.Sheet().In(port.Arm, c); v.New.N() > 1 {
+			if v := t.Sheet().In(port.Arm, c); v.New.N() > 0 {
 				if text = v.Number(); v.New.Mean > 0 && v.New.SD > 0 {
 					text += ", " + verdict.Number(v.New.SD/v.New.Mean, "spread")
 				}
