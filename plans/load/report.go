@@ -40,6 +40,7 @@ func (l *loader) decodeReport(blocks hcl.Blocks) {
 	for _, b := range tables {
 		t := &plans.Table{}
 		tf := l.Read(b, tableDoc, t)
+		tf.Required("columns", tableDoc.Attrs[0].Needs)
 		t.Columns = decodeColumns(tf)
 		if strings.TrimSpace(t.Name) == "" || len(t.Name) > MaxRuleName || strings.ContainsAny(t.Name, "\n\r") {
 			l.Fail(b.LabelRanges[0], "invalid-name", "Invalid title", "A table's title is a word or a one-line phrase of up to %d characters.", MaxRuleName)

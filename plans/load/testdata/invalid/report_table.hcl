@@ -1,0 +1,5 @@
+# Neither does a table.
+plan "p" {}
+report {
+  table "power" {} # ERROR: Missing columns
+}
