@@ -2,10 +2,10 @@
 # side by side, the same prompts for all servers, in fresh launches, with speed-ups, power
 # and quality against one of them.
 #
-#   mxflow plan   examples/frameworks
-#   mxflow apply  examples/frameworks                         # on a machine with a GPU
-#   mxflow apply  examples/frameworks --var engine=embedded   # anywhere
-#   mxflow report examples/frameworks                         # the three tables as Markdown
+#   mxflow plan   examples/frameworks/plan.hcl
+#   mxflow apply  examples/frameworks/plan.hcl                         # on a machine with a GPU
+#   mxflow apply  examples/frameworks/plan.hcl --var engine=embedded   # anywhere
+#   mxflow report examples/frameworks/plan.hcl                         # the three tables as Markdown
 #
 # With engine=embedded three configurations of the embedded engine stand in for the servers, and
 # the script counts divisions. Power is measured if there is a GPU: a row without one has none,

@@ -34,7 +34,7 @@ func (l *loader) decodeReport(blocks hcl.Blocks) {
 	case !f.Absent("columns"):
 		l.plan.Tables = append(l.plan.Tables, &plans.Table{Columns: decodeColumns(f)})
 	case f.Lacks("columns") && len(tables) == 0:
-		l.Fail(b.DefRange, "missing-attribute", "Report without columns", `It would show nothing. Add: columns = ["chat.tg32", "chat.ttft.p50"].`)
+		l.Fail(b.DefRange, "missing-attribute", "Report without columns", `It would show nothing. Add: ‹columns = ["chat.tg32", "chat.ttft.p50"]›.`)
 	}
 	lines := map[string]int{}
 	for _, b := range tables {
