@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -59,6 +60,16 @@ func (t *writer) port(f *plans.Feature) {
 			rows = append(rows, []string{c.Name, "`" + c.Expr + "`"})
 		}
 		t.table([]string{"Criterion", "Rule"}, rows)
+	}
+	if s.decided != nil {
+		if said := report.SaidBy(t.st, s.decided.Decision); said != nil {
+			t.Line("## Answers\n\nTo one prompt of level %s.\n", said.Level)
+			rows := [][]string{{"prompt", said.Prompt}, {"parent", said.Parent}, {f.Name, said.Own}}
+			for i := range rows {
+				rows[i][1] = cmp.Or(foreign.Short(rows[i][1]), "–")
+			}
+			t.table([]string{"", "Text"}, rows)
+		}
 	}
 	t.Line("## Source files changed\n")
 	t.sources(f)
@@ -233,9 +244,10 @@ func (t *writer) matrix() {
 			if name == k.Default {
 				name += " (default)"
 			}
-			rows = append(rows, []string{k.Name, name, strings.Join(changesOf(v), "\n"), strings.Join(v.MustSee.Log, "\n"), strings.Join(v.MustNotSee.Log, "\n")})
+			row := []string{k.Name, name, strings.Join(changesOf(v), "\n"), k.Summary}
+			rows = append(rows, append(row, strings.Join(v.MustSee.Log, "\n"), strings.Join(v.MustNotSee.Log, "\n")))
 		}
 	}
-	t.table([]string{"Knob", "Value", "Changes", "Must see", "Must not see"}, rows)
+	t.table([]string{"Knob", "Value", "Changes", "Description", "Must see", "Must not see"}, rows)
 	t.keep("notes")
 }
