@@ -218,6 +218,8 @@ func (t *writer) profile(variant string, l *ledger.Launch) (path string) {
 			t.Table(table)
 		}
 	}
+	t.Line("## Analysis\n")
+	t.keep("analysis")
 	path = "perf_artifacts/" + odd.ReplaceAllString(variant, "_") + ".md"
 	t.files = append(t.files, File{Path: path, Text: t.String()})
 	return path
