@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/logscan"
 )
@@ -23,6 +24,7 @@ const (
 	NCCL         Class = "nccl"
 	SharedMemory Class = "shared_memory"
 	Disk         Class = "disk"
+	Host         Class = "host"
 )
 
 // Blame is whose fault a break is.
@@ -41,7 +43,7 @@ func (c Class) Blame() Blame {
 	switch c {
 	case Config:
 		return ByPlan
-	case Model, Port, Driver, Architecture, Install, GPUBusy, NCCL, SharedMemory, Disk:
+	case Model, Port, Driver, Architecture, Install, GPUBusy, NCCL, SharedMemory, Disk, Host:
 		return ByMachine
 	}
 	return ByEngine
@@ -108,6 +110,20 @@ var warnings = []string{"warning", "level=warn", "[W*.cpp:"}
 // either is a glob for lines that any of these match.
 func either(globs ...string) string { return logscan.AnyOf(globs) }
 
+// each is a glob for lines that match any of the forms with any of the words for its %.
+func each(forms []string, words ...string) string {
+	var globs []string
+	for _, form := range forms {
+		for _, word := range words {
+			globs = append(globs, strings.ReplaceAll(form, "%", word))
+		}
+	}
+	return either(globs...)
+}
+
+// noHeader are GCC's, nvcc's and Clang's words for a header that they do not find.
+var noHeader = []string{"fatal error: %", "fatal error: '%"}
+
 // PortTaken is what the class Port means.
 const PortTaken = "Another program listens on a port that it needs: stop that, or write {port} in the command, for a free one."
 
@@ -119,13 +135,19 @@ var anyCrash = []Signature{
 	{"an illegal instruction was encountered", Crash, "A kernel was built for another GPU architecture, or does not work on this one."},
 	{"device-side assert triggered", Crash, "An assertion in a kernel failed, often an index out of bounds; run again with CUDA_LAUNCH_BLOCKING=1."},
 	{"out of resource: shared memory", Crash, "A kernel needs more shared memory than a multiprocessor of this GPU has: choose another kernel, or smaller tiles."},
+	{either("Memory access fault by GPU", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION"), Crash, "A kernel accessed memory outside its buffers; run again with AMD_SERIALIZE_KERNEL=3 to see which."},
+	{"HSA_STATUS_ERROR_EXCEPTION", Crash, "A kernel trapped: an assertion in it failed, or it is built for another GPU; run again with AMD_SERIALIZE_KERNEL=3 to see which."},
 	{either("device lost on", "ErrorDeviceLost"), Crash, "The GPU hung or was reset during a step; dmesg may say why."},
 
 	{either("NVIDIA driver on your system is too old", "CUDA driver version is insufficient"), Driver, "The driver is too old for the engine's CUDA: install a newer driver, or an older engine."},
 	{"PTX was compiled with an unsupported toolchain", Driver, "The driver is older than the CUDA toolkit that compiled a kernel: install a newer driver, or build with an older toolkit."},
+	{"forward compatibility was attempted on non supported HW", Driver, "CUDA's compatibility libraries do not work with this GPU's driver: install the driver that this CUDA needs, or take the folder compat out of LD_LIBRARY_PATH."},
+	{"system not yet initialized", Driver, "The links between the GPUs (NVSwitch) are not set up: start nvidia-fabricmanager in the version of the driver."},
 	{"unsupported display driver / cuda driver combination", Driver, "The driver's parts do not fit together: install one driver, and reboot."},
 	{"Driver/library version mismatch", Driver, "The driver was updated while its old module is loaded: reboot."},
 	{either("No CUDA GPUs are available", "no CUDA-capable device is detected"), Driver, "The engine sees no GPU: check CUDA_VISIBLE_DEVICES, the container's gpus, and nvidia-smi."},
+	{either("No HIP GPUs are available", "no ROCm-capable device is detected", "Unable to open /dev/kfd"), Driver, "The engine sees no AMD GPU: check HIP_VISIBLE_DEVICES, access to /dev/kfd and /dev/dri (groups video, render), and amd-smi."},
+	{"CUDA unknown error - this may be due to an incorrectly set up environment", Driver, "CUDA cannot be initialized: load nvidia_uvm, and compare nvidia-smi here and in the container."},
 	{"Found no NVIDIA driver", Driver, "The engine sees no GPU driver: check the container's gpus, and nvidia-smi."},
 	{"uncorrectable ECC error encountered", Driver, "The GPU's memory is damaged: reset the GPU or take it out of service."},
 	{"fallen off the bus", Driver, "The GPU is gone: see dmesg, and reset the GPU or the machine."},
@@ -134,7 +156,11 @@ var anyCrash = []Signature{
 	{either("device kernel image is invalid", "invalid device function"), Architecture, "A kernel was built for another GPU architecture: install or build the engine for this one."},
 	{"is not defined for option 'gpu-name'", Architecture, "The compiler (ptxas) does not know this GPU: install a newer CUDA toolkit, and point TRITON_PTXAS_PATH at its ptxas."},
 	{"Unsupported gpu architecture", Architecture, "The compiler (nvcc) does not know this GPU: install a newer CUDA toolkit, or name another architecture."},
+	{either("Cannot read *TensileLibrary", "hipErrorNoBinaryForGpu", "Unable to find code object for all current devices"), Architecture, "A ROCm library has no kernels for this GPU: install or build one that has; see HSA_OVERRIDE_GFX_VERSION for a sibling."},
+	{"not supported in this architecture", Architecture, "A Triton kernel uses a type that this GPU does not have: choose another dtype or back end."},
 	{"kernel does not support current device", Architecture, "A kernel has no version for this GPU: install one that has, or choose another kernel."},
+
+	{"is/are busy or unavailable", GPUBusy, "Another process has the GPU for itself: wait for it to end, or see its compute mode in nvidia-smi."},
 
 	{either("torch.OutOfMemoryError", "CUDA out of memory", "HIP out of memory", "CUDA error: out of memory", "HIP error: out of memory", "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation"), OutOfMemory, "The GPU has too little memory: lower the share of memory or the length, or check for other processes on it."},
 	{either("cudaMalloc failed: out of memory", "ErrorOutOfDeviceMemory"), OutOfMemory, "The GPU has too little memory: lower the number of layers on it, the length or the number of sequences."},
@@ -146,6 +172,7 @@ var anyCrash = []Signature{
 	{either("creating shared memory segment", "failed to extend /dev/shm"), SharedMemory, "NCCL has no room in shared memory (/dev/shm): raise a container's shm_size, or set its ipc to \"host\"."},
 	{"out of shared memory", SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set its ipc to \"host\"."},
 	{"unable to open shared memory object", SharedMemory, "A shared memory object (/dev/shm) cannot be opened: raise the limit of open files, or remove leftovers of an ended engine there."},
+	{either("Too many open files", "can't start new thread", "pthread_create failed"), Host, "A limit of open files or processes is reached: raise it (ulimit -n, -u), or a container's ulimits."},
 	{"No space left on device", Disk, "A disk is full: free some space and apply again."},
 	{"Disk quota exceeded", Disk, "A disk quota is used up: free some space and apply again."},
 
@@ -157,7 +184,21 @@ var anyCrash = []Signature{
 	{"We couldn't connect to 'https://", Model, "The model's host cannot be reached, and there is no local copy: check the network, or fetch the model first."},
 	{"LocalEntryNotFoundError", Model, "The model is not in the local cache, and could not be fetched: check the network, or fetch the model first."},
 
+	{either("failed to open GGUF file", "does not appear to have a file named", "Cannot find any model weights with"), Model, "A file of the model is missing: correct its name, or fetch it."},
+	{either("invalid magic characters", "model is corrupted or incomplete", "unexpectedly reached end of file", "Error while deserializing header", "PytorchStreamReader failed"), Model, "A file of the model is damaged or incomplete, or of another format: fetch it again."},
+
+	{either("unknown model architecture", "Transformers does not recognize this architecture", "Model architectures * are not supported", "has no vLLM implementation"), Config, "This build does not know the model's architecture: take a build or a version that does."},
+	{either("missing tensor '", "wrong number of tensors; expected", "has wrong shape; expected", "has invalid ggml type", "unknown pre-tokenizer type", "weights were not initialized from checkpoint", "There is no module or parameter named"), Config, "This build expects other weights than the model's files have: take a build that knows this model, or convert it for this build."},
+
 	{either("greater than the derived max_model_len", "greater than the derived context_length"), Config, "max_model_len is longer than the model allows: lower it."},
+	{either("is larger than the number of available GPUs", "cannot be larger than the number of available GPUs", "invalid device ordinal"), Config, "More GPUs are asked for than the engine sees: lower tensor_parallel_size or pipeline_parallel_size, or give it more."},
+	{"must be divisible by tensor parallel size", Config, "The model cannot be split over that many GPUs: choose another tensor_parallel_size."},
+	{either("is larger than max_num_batched_tokens", "is smaller than max_model_len"), Config, "max_num_batched_tokens is too small for the model or for max_model_len: raise it."},
+	{either("is only supported on GPUs with compute capability", "is not supported for the current GPU", "quantization is currently not supported in"), Config, "This GPU does not have that dtype or quantization: choose another."},
+	{"is not supported for quantization method", Config, "The dtype does not go with the quantization: this line lists those that do."},
+	{"No valid attention backend found", Config, "No attention back end does all that is asked for; this line says what each lacks."},
+	{either("error: unrecognized arguments", "error: argument -", "error: ambiguous option", "error: the following arguments are required", ".py: error: ", "serve: error: ", "No such option: "), Config, "This version does not know a flag, or does not accept its value; see this line."},
+	{"[type=*, input_value=*, input_type=", Config, "This version does not accept a value of its configuration: this line says why, the one above of which field."},
 
 	{either("address already in use", "EADDRINUSE"), Port, PortTaken},
 
@@ -165,11 +206,24 @@ var anyCrash = []Signature{
 	{"unhandled system error (run with NCCL_DEBUG=INFO", NCCL, "NCCL could not reach the other GPUs: check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
 	{"NCCL error", NCCL, "GPUs could not communicate, or another rank ended: look for its message, then check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
 
+	{either("Could not find nvcc", "Failed to find C compiler", "No working C++ compiler found", "Ninja is required to load", "No such file or directory: '*nvcc'", "No such file or directory: '*hipcc'", "No such file or directory: 'ninja'", "nvcc: not found", "hipcc: not found", "ninja: not found", "CUDA_HOME environment variable is not set", "cannot find ROCm device library"), Install, "A compiler is missing: install what this line names, or point CUDA_HOME, ROCM_PATH, CC or PATH at it."},
+	{each(noHeader, "Python.h", "cuda.h", "cuda_runtime", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cublas", "cusparse", "cusolver", "curand", "cudnn", "nvrtc.h", "nccl.h", "rccl", "hip/", "hipblas", "rocblas"), Install, "Headers are missing: install Python's (python3-dev) or those of the CUDA toolkit or ROCm."},
+	{"cannot find -lcuda", Install, "The linker does not find CUDA's libraries: install the toolkit, or add their folder to LIBRARY_PATH."},
+	{"Unsupported .version ", Install, "The compiler (ptxas) is older than the one that wrote a kernel: install a newer CUDA toolkit, and point TRITON_PTXAS_PATH at its ptxas."},
+	{either("version `GLIBC*' not found", "version `CXXABI*' not found"), Install, "It was built for a newer system: build it on this one, or install the newer library (glibc, libstdc++)."},
+	{either("nvcc fatal", "ptxas fatal", "ptxas error", "fatal error: *: No such file or directory", "fatal error: '*' file not found", ".cu(*): error", ".cuh(*): error", ".h(*): error", ".cu:*: error: ", ".cuh:*: error: ", ".cpp:*: error: ", ".hip:*: error: ", "CompilationError: at "), Crash, "A kernel does not compile: this line is the compiler's."},
+	{either("ninja: build stopped", "ninja exited with status", "Error building extension"), Crash, "A kernel does not compile; the compiler's message is near this line."},
+
 	{"ModuleNotFoundError: No module named", Install, "A Python module is missing: install it, or correct the code that imports it."},
 	{"ImportError: ", Install, "A Python module cannot be imported: this line says why; its packages may not fit together."},
 	{"cannot open shared object file", Install, "A library is missing: install it, or add its folder to LD_LIBRARY_PATH."},
 	{"undefined symbol: ", Install, "Two libraries do not fit together: build or install them for each other."},
 }
+
+// killed are lines of engines that report how a process of theirs ended.
+var killed = either("exit code: -9", "exit code -9", "exitcode*: -9", "on signal 9 (Killed)", "signal: killed")
+
+const killedMeans = "A process was killed from outside, usually for lack of host memory (see dmesg)."
 
 // anyAftermath is what engines print whatever broke.
 var anyAftermath = []Signature{
@@ -177,4 +231,7 @@ var anyAftermath = []Signature{
 	{"CUDA error:", Crash, "A CUDA call or kernel failed; this line and the following ones say which."},
 	{"HIP error:", Crash, "A HIP call or kernel failed; this line and the following ones say which."},
 	{"ROCm error", Crash, "A ROCm call or kernel failed; this line and the following ones say which."},
+	{killed, Host, killedMeans},
+	{"scheduler is dead", Crash, "A rank's scheduler ended; the reason is further up."},
+	{"No available shared memory broadcast block found", Crash, "A worker hangs, or compiles for longer than the limit allows."},
 }

@@ -44,7 +44,60 @@ func TestCauses(t *testing.T) {
 		"rendezvous":        {failed + "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 56065, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use\n" + after, Port, ByMachine, "port: 56065"},
 		"module":            {failed + "ModuleNotFoundError: No module named 'kernels.routing'\n" + after, Install, ByMachine, "kernels.routing"},
 		"library":           {"ImportError: libcudart.so.13: cannot open shared object file: No such file or directory\n", Install, ByMachine, "libcudart.so.13"},
-		"survived":          {"WARNING Failed to import kernels: ModuleNotFoundError: No module named 'x'\nlevel=WARN msg=\"429 Client Error\"\n[W1.000 socket.cpp:752] [c10d] The server socket has failed to bind to [::]:1 (address already in use).\n", "", ByEngine, ""},
+		// After public reports, in words of our own.
+		"no nvcc":            {failed + "RuntimeError: Could not find nvcc and default cuda_home='/opt/cuda' doesn't exist\n" + after, Install, ByMachine, "Could not find nvcc"},
+		"no nvcc, torch":     {failed + "FileNotFoundError: [Errno 2] No such file or directory: '/opt/cuda/bin/nvcc'\n" + after, Install, ByMachine, "bin/nvcc"},
+		"no ninja":           {"RuntimeError: Ninja is required to load C++ extensions (pip install ninja to get it)\n", Install, ByMachine, "Ninja is required"},
+		"no ninja, path":     {failed + "FileNotFoundError: [Errno 2] No such file or directory: 'ninja'\n" + after, Install, ByMachine, "'ninja'"},
+		"no gcc":             {failed + "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n" + after, Install, ByMachine, "C compiler"},
+		"no hipcc":           {"/bin/sh: 1: hipcc: not found\nninja: build stopped: subcommand failed.\n", Install, ByMachine, "hipcc"},
+		"Python.h":           {failed + "/tmp/launcher.c:7:10: fatal error: Python.h: No such file or directory\ncompilation terminated.\nsubprocess.CalledProcessError: Command '['/usr/bin/gcc', '/tmp/launcher.c']' returned non-zero exit status 1.\n" + after, Install, ByMachine, "Python.h"},
+		"Python.h, clang":    {"launcher.c:7:10: fatal error: 'Python.h' file not found\n", Install, ByMachine, "Python.h"},
+		"a header of HIP":    {"port.hip:1:10: fatal error: 'hip/hip_fp8.h' file not found\nninja: build stopped: subcommand failed.\n", Install, ByMachine, "hip_fp8.h"},
+		"libcuda":            {"/usr/bin/ld: cannot find -lcuda: No such file or directory\nRuntimeError: Error building extension 'port'\n", Install, ByMachine, "-lcuda"},
+		"its own header":     {"FAILED: [code=1] port.cuda.o\ncsrc/port.cu:3:10: fatal error: port/cuda_tiles.cuh: No such file or directory\nninja: build stopped: subcommand failed.\n", Crash, ByEngine, "cuda_tiles.cuh"},
+		"ninja":              {failed + "FAILED: [code=1] port/sample.cuda.o\nnvcc fatal   : Unknown option '-port-option'\nninja: build stopped: subcommand failed.\nRuntimeError: Ninja build failed. Ninja output:\n" + after, Crash, ByEngine, "nvcc fatal"},
+		"nvcc, a line":       {"FAILED: [code=2] port.cuda.o\ncsrc/port.cu(12): error: identifier \"tiles\" is undefined\n1 error detected in the compilation of \"csrc/port.cu\".\nRuntimeError: Error building extension 'port': [1/2] nvcc port.cu\n", Crash, ByEngine, "port.cu(12)"},
+		"clang, a line":      {"FAILED: [code=1] port.o\ncsrc/port.hip:12:5: error: use of undeclared identifier 'tiles'\nninja: build stopped: subcommand failed.\n", Crash, ByEngine, "port.hip:12:5"},
+		"Triton, a line":     {"Scheduler hit an exception: Traceback (most recent call last):\ntriton.compiler.errors.CompilationError: at 12:8:\n", Crash, ByEngine, "at 12:8"},
+		"no compiler's line": {"Exception: Capture cuda graph failed: ninja exited with status 1\n", Crash, ByEngine, "ninja exited"},
+		"an old ptxas":       {"ptxas port.ptx, line 5; fatal   : Unsupported .version 9.0; current version is '8.4'\nptxas fatal   : Ptx assembly aborted due to errors\n", Install, ByMachine, ".version 9.0"},
+		"glibc":              {"llama-server: /usr/lib/libstdc++.so.6: version `GLIBCXX_3.4.33' not found (required by llama-server)\n", Install, ByMachine, "GLIBCXX_3.4.33"},
+		"glibc, Python":      {"ImportError: /usr/lib/libm.so.6: version `GLIBC_2.38' not found (required by /opt/site/port.so)\n", Install, ByMachine, "GLIBC_2.38"},
+		"802":                {failed + "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized\n" + after, Driver, ByMachine, "Error 802"},
+		"803":                {"RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display driver / cuda driver combination\n", Driver, ByMachine, "Error 803"},
+		"804":                {"RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility was attempted on non supported HW\n" + after, Driver, ByMachine, "Error 804"},
+		"no HIP GPU":         {"(EngineCore pid=7) RuntimeError: No HIP GPUs are available\n", Driver, ByMachine, "No HIP GPUs"},
+		"no ROCm device":     {"ggml_cuda_init: failed to initialize ROCm: no ROCm-capable device is detected\n", Driver, ByMachine, "ROCm-capable"},
+		"a busy GPU":         {"torch.AcceleratorError: CUDA error: CUDA-capable device(s) is/are busy or unavailable\n", GPUBusy, ByMachine, "busy or unavailable"},
+		"HIP kernels":        {"rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1036\n", Architecture, ByMachine, "gfx1036"},
+		"HIP memory":         {failed + "Memory access fault by GPU node-2 (Agent handle: 0x55d0) on address 0x7f00. Reason: Unknown.\n" + after, Crash, ByEngine, "Memory access fault"},
+		"HIP trap":           {":0:rocdevice.cpp:2993: Callback: Queue 0x7f aborting with error : HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception. code: 0x1016\n", Crash, ByEngine, "0x1016"},
+		"a type of Triton":   {"ValueError: type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e5',)\n", Architecture, ByMachine, "fp8e4nv"},
+		"bfloat16":           {"ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your GPU has compute capability 7.5.\n", Config, ByPlan, "Bfloat16"},
+		"a quantization":     {"  Value error, The quantization method fp8 is not supported for the current GPU. Minimum capability: 89. [type=value_error, input_value=ArgsKwargs((), {}), input_type=ArgsKwargs]\n", Config, ByPlan, "Minimum capability"},
+		"its dtype":          {"ValueError: torch.float16 is not supported for quantization method mxfp4. Supported dtypes: [torch.bfloat16]\n", Config, ByPlan, "torch.float16"},
+		"pydantic":           {"pydantic_core._pydantic_core.ValidationError: 1 validation error for VllmConfig\n  Value error, a port's flag needs another [type=value_error, input_value=ArgsKwargs((), {}), input_type=ArgsKwargs]\n", Config, ByPlan, "needs another"},
+		"pydantic, a field":  {"pydantic_core._pydantic_core.ValidationError: 1 validation error for CacheConfig\ncache_dtype\n  Input should be 'auto' or 'fp8' [type=literal_error, input_value='mxfp8', input_type=str]\n", Config, ByPlan, "Input should be"},
+		"batched tokens":     {"  Value error, max_num_batched_tokens (512) is smaller than max_model_len (4096). [type=value_error, input_value=ArgsKwargs((), {}), input_type=ArgsKwargs]\n", Config, ByPlan, "(512)"},
+		"one picture":        {"    raise ValueError(\nValueError: Chunked MM input disabled but max_tokens_per_mm_item (2000) is larger than max_num_batched_tokens (1024).\n", Config, ByPlan, "Chunked MM"},
+		"world size":         {"ValueError: World size (4) is larger than the number of available GPUs (2) in this node.\n", Config, ByPlan, "World size (4)"},
+		"an ordinal":         {"torch.AcceleratorError: CUDA error: invalid device ordinal\n", Config, ByPlan, "ordinal"},
+		"heads":              {"ValueError: Total number of attention heads (14) must be divisible by tensor parallel size (4).\n", Config, ByPlan, "(14)"},
+		"argparse":           {"usage: launch_server.py [-h]\nlaunch_server.py: error: argument --kv-cache-dtype: invalid choice: 'x'\n", Config, ByPlan, "invalid choice"},
+		"argparse, unknown":  {"sglang serve: error: unrecognized arguments: --port-flag\n", Config, ByPlan, "--port-flag"},
+		"click":              {"Error: No such option: --port-flag\n", Config, ByPlan, "--port-flag"},
+		"no file":            {"gguf_init_from_file_impl: failed to open GGUF file 'x.gguf' (No such file or directory)\nllama_model_load: error loading model: llama_model_loader: failed to load model from x.gguf\n", Model, ByMachine, "failed to open"},
+		"magic":              {"gguf_init_from_file_impl: invalid magic characters: '<!do', expected 'GGUF'\nllama_model_load: error loading model: llama_model_loader: failed to load model from x.gguf\n", Model, ByMachine, "invalid magic"},
+		"half a file":        {"llama_model_load: error loading model: tensor 'output.weight' data is not within the file bounds, model is corrupted or incomplete\nsrv load_model: failed to load model, 'x.gguf'\n", Model, ByMachine, "file bounds"},
+		"half a file, torch": {failed + "safetensors_rust.SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered\n" + after, Model, ByMachine, "not fully covered"},
+		"open files":         {"OSError: [Errno 24] Too many open files\n", Host, ByMachine, "Errno 24"},
+		"threads":            {failed + "RuntimeError: can't start new thread\n" + after, Host, ByMachine, "new thread"},
+		"a killed rank":      {"[2026-11-01 10:00:00] Rank 1 scheduler is dead. Please check if there are relevant logs.\n[2026-11-01 10:00:00] Exit code: -9\n", Host, ByMachine, "Exit code: -9"},
+		"a dead rank":        {"[2026-11-01 10:00:00] Rank 1 scheduler is dead. Please check if there are relevant logs.\n[2026-11-01 10:00:00] Exit code: 1\n", Crash, ByEngine, "scheduler is dead"},
+		"a killed process":   {"mpirun noticed that process rank 1 with PID 7 on node a exited on signal 9 (Killed).\n", Host, ByMachine, "signal 9"},
+		"a hang":             {"INFO [shm_broadcast.py:501] No available shared memory broadcast block found in 60 seconds.\n", Crash, ByEngine, "60 seconds"},
+		"survived":           {"WARNING Failed to import kernels: ModuleNotFoundError: No module named 'x'\nlevel=WARN msg=\"429 Client Error\"\n[W1.000 socket.cpp:752] [c10d] The server socket has failed to bind to [::]:1 (address already in use).\n", "", ByEngine, ""},
 	}
 	for name, tc := range tests {
 		path := writeLog(t, tc.log)
@@ -53,6 +106,29 @@ func TestCauses(t *testing.T) {
 			if broke != (tc.class != "") || d.Class != tc.class || d.Class.Blame() != tc.blame || !strings.Contains(d.Line, tc.line) {
 				t.Errorf("%s, %s: %v, blamed on %s; want %s, %s, a line with %q", name, k.Name, d, d.Class.Blame(), tc.class, tc.blame, tc.line)
 			}
+		}
+	}
+}
+
+// A line that only one kind prints is the cause when nothing before it says more.
+func TestCausesOfAKind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kind, log string
+		class     Class
+		line      string
+	}{
+		"a killed core":           {"vllm", "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': -9}\n", Host, "-9"},
+		"a core that exits":       {"vllm", "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}\n", Crash, ": 1}"},
+		"a killed scheduler":      {"sglang", "Subprocess scheduler_0 (pid=7) crashed with exit code -9. Triggering SIGQUIT for cleanup...\n", Host, "exit code -9"},
+		"a scheduler's own end":   {"sglang", "Subprocess scheduler_0 (pid=7) crashed with exit code 1. Triggering SIGQUIT for cleanup...\n", Crash, "exit code 1"},
+		"a reason in its words":   {"llamacpp", "llama_model_load: error loading model: a reason of a port\nsrv load_model: failed to load model, 'x.gguf'\n", Config, "a reason of a port"},
+		"no reason":               {"llamacpp", "srv load_model: failed to load model, 'x.gguf'\n", Config, "failed to load model"},
+		"a killed llama-server":   {"ollama", "level=ERROR msg=\"llama-server process has terminated: signal: killed\"\n", Host, "signal: killed"},
+		"an aborted llama-server": {"ollama", "level=ERROR msg=\"llama-server process has terminated: signal: aborted\"\n", Crash, "signal: aborted"},
+	} {
+		k, _ := Lookup(tc.kind)
+		if d, _ := k.Diagnose(writeLog(t, tc.log)); d.Class != tc.class || !strings.Contains(d.Line, tc.line) {
+			t.Errorf("%s: %v; want %s, a line with %q", name, d, tc.class, tc.line)
 		}
 	}
 }

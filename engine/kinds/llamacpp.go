@@ -77,8 +77,8 @@ var llamacppCrashes = []Signature{
 }
 
 var llamacppAftermath = []Signature{
-	{"failed to load model", Config, "The model cannot be loaded; the line above says why (no such file, not a GGUF, an architecture unknown to this build)."},
-	{"error loading model", Config, "The model cannot be loaded; this line says why (no such file, not a GGUF, an architecture unknown to this build)."},
+	{"error loading model", Config, "The model cannot be loaded; this line says why."},
+	{"failed to load model", Config, "The model cannot be loaded; a line above says why."},
 }
 
 var llamacppHarmless = []string{"the full capacity of the model will not be utilized", "is not marked as EOG", "special_eos_id is not in special_eog_ids"}

@@ -49,6 +49,7 @@ func init() {
 		}, llamacppCrashes...),
 		// What Ollama itself logs follows from what the llama-server logged before.
 		Aftermath: append(slices.Clone(llamacppAftermath), []Signature{
+			{"llama-server process*signal: killed", Host, killedMeans},
 			{"llama runner process has terminated", Crash, "The process with the model ended; the reason is further up."},
 			{"llama-server process has terminated", Crash, "The process with the model ended; the reason is further up."},
 			{"llama-server process no longer running", Crash, "The process with the model ended while it answered; this line has the signal. Ollama started another one."},

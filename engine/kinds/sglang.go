@@ -71,20 +71,18 @@ func init() {
 }
 
 var sglangCrashes = []Signature{
-	{"Capture*cuda graph failed: ninja exited", Crash, "A kernel that SGLang compiles at startup failed to compile; the compiler's message follows this line."},
 	{"Capture*cuda graph failed: *out of memory", OutOfMemory, "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static), cuda_graph_max_bs or max_num_batched_tokens."},
 	{"Decode out of memory", OutOfMemory, "The KV cache is too small for the running requests: lower max_num_seqs, or raise gpu_memory_utilization."},
 	{"Prefill out of memory", OutOfMemory, "The KV cache is too small for a prompt: lower max_num_batched_tokens, or raise gpu_memory_utilization."},
 	{"Out of memory even after retracting", OutOfMemory, "The KV cache is too small for one request: raise gpu_memory_utilization, or lower max_model_len."},
 	{"Not enough memory. Please try to increase --mem-fraction-static", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
 	{"Loaded weights leave no GPU memory for the KV cache", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
-	{"launch_server.py: error:", Config, "This version does not know a flag, or does not accept its value; see this line."},
-	{"sglang serve: error:", Config, "This version does not know a flag, or does not accept its value; see this line."},
 }
 
 var sglangAftermath = []Signature{
 	{"Capture*cuda graph failed", Crash, "CUDA graphs could not be captured; this line says why, often too little memory: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
 	{"Scheduler hit an exception", Crash, "The scheduler crashed; the traceback follows this line."},
+	{"crashed with exit code -9", Host, killedMeans},
 	{"crashed with exit code", Crash, "A process of the server ended; the reason is further up."},
 	{"Received sigquit from a child process", Crash, "A process of the server crashed and took down the rest; the reason is further up."},
 	{"Health check failed", Crash, "The server no longer generates tokens; look further up."},

@@ -58,8 +58,6 @@ func init() {
 			{"ValueError: min() iterable argument is empty", Driver, "TabbyAPI sees no GPU: check CUDA_VISIBLE_DEVICES, the container's gpus, and nvidia-smi."},
 			{"Unable to run ExllamaV3 because an unsupported GPU", Architecture, "exllamav3 needs an NVIDIA GPU, Ampere or newer."},
 			{"Inference dependencies for TabbyAPI are not installed", Install, "Install torch and exllamav3 into this Python, for example with TabbyAPI's update script."},
-			{"validation error* for TabbyConfigModel", Config, "This version does not accept the value of a setting; the lines below say which."},
-			{"main.py: error:", Config, "This version does not know a flag, or does not accept its value; see this line."},
 			{"ValueError: Failed to load config.json from", Model, "There is no such model in model_dir, or it has no config.json."},
 			{"is currently in use. Switching to", Port, "Its port is taken, so it listens on the next one, where mxflow does not look for it."},
 			{"are in use by different services", Port, "Its port is taken, and so is the next one."},

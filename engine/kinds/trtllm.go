@@ -56,8 +56,6 @@ func init() {
 		Crashes: []Signature{
 			{"Failed to bind socket", Port, PortTaken},
 			{"Executor creation failed due to insufficient GPU memory", OutOfMemory, "The KV cache or the graphs do not fit: lower gpu_memory_utilization, max_num_seqs or max_model_len."},
-			{"No such option:", Config, "This version does not know one of its flags; see this line."},
-			{"Extra inputs are not permitted", Config, "This version does not know a field of the configuration file; the line above says which."},
 		},
 		Aftermath: []Signature{
 			{"Executor worker returned error", Crash, "The executor crashed; its traceback is further up."},

@@ -90,8 +90,6 @@ var vllmCrashes = []Signature{
 	{"is larger than the maximum number of tokens that can be stored in KV cache", OutOfMemory, "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
 	{"is larger than the available KV cache memory", OutOfMemory, "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
 	{"is less than desired GPU memory utilization", GPUBusy, "Another process uses the GPU's memory: wait for it to end, or lower gpu_memory_utilization."},
-	{"error: unrecognized arguments", Config, "This version does not know one of its flags; see this line."},
-	{"error: argument --", Config, "This version does not accept the value of a flag; see this line."},
 	{"Unknown attention backend", Config, "This version has no such attention back end; this line lists those that it has."},
 	{"is not supported on this GPU", Config, "A requested back end does not run on this GPU: choose another."},
 }
@@ -101,6 +99,7 @@ var vllmAftermath = []Signature{
 	{"EngineCore failed to start", Crash, "The engine core crashed during startup; the reason is near this line."},
 	{"EngineCore encountered a fatal error", Crash, "The engine core crashed while serving; the reason is near this line."},
 	{"EngineDeadError", Crash, "The engine core has died and requests are refused; the reason is further up."},
+	{"Failed core proc(s): {*: -9", Host, killedMeans},
 	{"Engine core initialization failed", Crash, "The engine core crashed during startup; the reason is further up."},
 }
 
