@@ -14,6 +14,7 @@ type Class string
 const (
 	OutOfMemory  Class = "oom"
 	Crash        Class = "crash"
+	Code         Class = "code"
 	Config       Class = "config"
 	Model        Class = "model"
 	Port         Class = "port"
@@ -37,8 +38,10 @@ const (
 	ByMachine Blame = "machine"
 )
 
-// Blame is whose fault a break of the class is. A class that a plan made up is the
-// engine's.
+// Blame is whose fault a break of the class is. What comes with the engine is the
+// engine's: its parent, started in the same environment, shows whether it would have been
+// there. What has to be on the machine for any engine is the machine's. A class that a
+// plan made up is the engine's.
 func (c Class) Blame() Blame {
 	switch c {
 	case Config:
@@ -121,6 +124,20 @@ func each(forms []string, words ...string) string {
 	return either(globs...)
 }
 
+// ownPackages are what engines bring: Python packages that are built from their source.
+var ownPackages = []string{"vllm", "sglang", "sgl_kernel", "tensorrt_llm"}
+
+// notInOwn are Python's and the loader's words for a module, a name, an operator or a
+// symbol that a package does not have, or its extension does not find. A package that is
+// not there at all is missing from the environment.
+var notInOwn = []string{
+	"No module named '%.", "cannot import name '*' from '%.", "cannot import name '*' from '%'", "cannot import name '*' from partially initialized module '%.", "module '%.*' has no attribute", "'_OpNamespace' '%' object has no attribute",
+	"-packages/%/*.so: undefined symbol", "/%/%/*.so: undefined symbol", "/python/%/*.so: undefined symbol", "/%/_*.so: undefined symbol",
+	"-packages/%/*.so: cannot open shared object", "/%/%/*.so: cannot open shared object", "/python/%/*.so: cannot open shared object",
+}
+
+const notInOwnMeans = "The engine's own code lacks a module, a name or a symbol that it uses: build its extensions with this source, or correct the code that uses it."
+
 // noHeader are GCC's, nvcc's and Clang's words for a header that they do not find.
 var noHeader = []string{"fatal error: %", "fatal error: '%"}
 
@@ -187,8 +204,8 @@ var anyCrash = []Signature{
 	{either("failed to open GGUF file", "does not appear to have a file named", "Cannot find any model weights with"), Model, "A file of the model is missing: correct its name, or fetch it."},
 	{either("invalid magic characters", "model is corrupted or incomplete", "unexpectedly reached end of file", "Error while deserializing header", "PytorchStreamReader failed"), Model, "A file of the model is damaged or incomplete, or of another format: fetch it again."},
 
-	{either("unknown model architecture", "Transformers does not recognize this architecture", "Model architectures * are not supported", "has no vLLM implementation"), Config, "This build does not know the model's architecture: take a build or a version that does."},
-	{either("missing tensor '", "wrong number of tensors; expected", "has wrong shape; expected", "has invalid ggml type", "unknown pre-tokenizer type", "weights were not initialized from checkpoint", "There is no module or parameter named"), Config, "This build expects other weights than the model's files have: take a build that knows this model, or convert it for this build."},
+	{either("unknown model architecture", "Transformers does not recognize this architecture", "Model architectures * are not supported", "has no vLLM implementation"), Code, "This build does not know the model's architecture: take a build or a version that does."},
+	{either("missing tensor '", "wrong number of tensors; expected", "has wrong shape; expected", "has invalid ggml type", "unknown pre-tokenizer type", "weights were not initialized from checkpoint", "There is no module or parameter named"), Code, "This build expects other weights than the model's files have: take a build that knows this model, or convert it for this build."},
 
 	{either("greater than the derived max_model_len", "greater than the derived context_length"), Config, "max_model_len is longer than the model allows: lower it."},
 	{either("is larger than the number of available GPUs", "cannot be larger than the number of available GPUs", "invalid device ordinal"), Config, "More GPUs are asked for than the engine sees: lower tensor_parallel_size or pipeline_parallel_size, or give it more."},
@@ -205,6 +222,8 @@ var anyCrash = []Signature{
 	{"Watchdog caught collective operation timeout", Crash, "A collective operation timed out: one rank failed earlier, look further up."},
 	{"unhandled system error (run with NCCL_DEBUG=INFO", NCCL, "NCCL could not reach the other GPUs: check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
 	{"NCCL error", NCCL, "GPUs could not communicate, or another rank ended: look for its message, then check shared memory (ipc, shm_size) and the network; NCCL_DEBUG=INFO logs details."},
+
+	{either(each(notInOwn, ownPackages...), "'_OpNamespace' '_*' object has no attribute", "undefined symbol: ggml_", "undefined symbol: llama_"), Code, notInOwnMeans},
 
 	{either("Could not find nvcc", "Failed to find C compiler", "No working C++ compiler found", "Ninja is required to load", "No such file or directory: '*nvcc'", "No such file or directory: '*hipcc'", "No such file or directory: 'ninja'", "nvcc: not found", "hipcc: not found", "ninja: not found", "CUDA_HOME environment variable is not set", "cannot find ROCm device library"), Install, "A compiler is missing: install what this line names, or point CUDA_HOME, ROCM_PATH, CC or PATH at it."},
 	{each(noHeader, "Python.h", "cuda.h", "cuda_runtime", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cublas", "cusparse", "cusolver", "curand", "cudnn", "nvrtc.h", "nccl.h", "rccl", "hip/", "hipblas", "rocblas"), Install, "Headers are missing: install Python's (python3-dev) or those of the CUDA toolkit or ROCm."},

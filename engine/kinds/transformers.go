@@ -39,7 +39,10 @@ func init() {
 			{Name: "attention", Type: TypeString, Doc: "Attention back end, if the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
 			{Name: "attention_fallback", Type: TypeCount, Chosen: true, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},
 		},
-		Crashes:             []Signature{{"ImportError: Missing dependencies for serving", Install, "Install transformers with its serving extra."}},
+		Crashes: []Signature{
+			{"ImportError: Missing dependencies for serving", Install, "Install transformers with its serving extra."},
+			{each(notInOwn, "transformers"), Code, notInOwnMeans},
+		},
 		Aftermath:           []Signature{{"Application startup failed", Crash, "The server could not start; the reason is further up."}},
 		Harmless:            torchHarmless("Setting `pad_token_id` to `eos_token_id`", "The attention mask and the pad token id were not set"),
 		Ask:                 Ask{Usage: true},
