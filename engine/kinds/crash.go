@@ -26,6 +26,7 @@ const (
 	SharedMemory Class = "shared_memory"
 	Disk         Class = "disk"
 	Host         Class = "host"
+	Hang         Class = "hang"
 )
 
 // Blame is whose fault a break is.
@@ -46,6 +47,8 @@ func (c Class) Blame() Blame {
 	switch c {
 	case Config:
 		return ByPlan
+	case Hang: // or slow: who is to blame shows when it ends
+		return ""
 	case Model, Port, Driver, Architecture, Install, GPUBusy, NCCL, SharedMemory, Disk, Host:
 		return ByMachine
 	}
@@ -131,9 +134,9 @@ var ownPackages = []string{"vllm", "sglang", "sgl_kernel", "tensorrt_llm"}
 // symbol that a package does not have, or its extension does not find. A package that is
 // not there at all is missing from the environment.
 var notInOwn = []string{
-	"No module named '%.", "cannot import name '*' from '%.", "cannot import name '*' from '%'", "cannot import name '*' from partially initialized module '%.", "module '%.*' has no attribute", "'_OpNamespace' '%' object has no attribute",
-	"-packages/%/*.so: undefined symbol", "/%/%/*.so: undefined symbol", "/python/%/*.so: undefined symbol", "/%/_*.so: undefined symbol",
-	"-packages/%/*.so: cannot open shared object", "/%/%/*.so: cannot open shared object", "/python/%/*.so: cannot open shared object",
+	"No module named '%.", "cannot import name '*' from '%", "cannot import name '*' from partially initialized module '%",
+	"module '%.*' has no attribute", "'_OpNamespace' '%' object has no attribute",
+	"-packages/%/*.so: ", "/python/%/*.so: ", "/%/%/*.so: ", "/%/_*.so: ",
 }
 
 const notInOwnMeans = "The engine's own code lacks a module, a name or a symbol that it uses: build its extensions with this source, or correct the code that uses it."
@@ -252,5 +255,5 @@ var anyAftermath = []Signature{
 	{"ROCm error", Crash, "A ROCm call or kernel failed; this line and the following ones say which."},
 	{killed, Host, killedMeans},
 	{"scheduler is dead", Crash, "A rank's scheduler ended; the reason is further up."},
-	{"No available shared memory broadcast block found", Crash, "A worker hangs, or compiles for longer than the limit allows."},
+	{"No available shared memory broadcast block found", Hang, "A worker hangs, or loads or compiles for longer than the time limit: raise ready's timeout, or see what it does (py-spy dump)."},
 }

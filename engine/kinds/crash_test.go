@@ -96,7 +96,7 @@ func TestCauses(t *testing.T) {
 		"a killed rank":      {"[2026-11-01 10:00:00] Rank 1 scheduler is dead. Please check if there are relevant logs.\n[2026-11-01 10:00:00] Exit code: -9\n", Host, ByMachine, "Exit code: -9"},
 		"a dead rank":        {"[2026-11-01 10:00:00] Rank 1 scheduler is dead. Please check if there are relevant logs.\n[2026-11-01 10:00:00] Exit code: 1\n", Crash, ByEngine, "scheduler is dead"},
 		"a killed process":   {"mpirun noticed that process rank 1 with PID 7 on node a exited on signal 9 (Killed).\n", Host, ByMachine, "signal 9"},
-		"a hang":             {"INFO [shm_broadcast.py:501] No available shared memory broadcast block found in 60 seconds.\n", Crash, ByEngine, "60 seconds"},
+		"a hang":             {"INFO [shm_broadcast.py:501] No available shared memory broadcast block found in 60 seconds.\n", Hang, "", "60 seconds"},
 		"its own symbol":     {"(EngineCore pid=7) ImportError: /src/vllm/vllm/_port_C.abi3.so: undefined symbol: _Z9port_gemmRN2at6TensorE\n" + after, Code, ByEngine, "_port_C"},
 		"its own library":    {"(EngineCore pid=7) OSError: /src/vllm/vllm/_port_C.abi3.so: cannot open shared object file: No such file or directory\n" + after, Code, ByEngine, "_port_C"},
 		"its repository's":   {"ImportError: /src/port/python/sgl_kernel/common_ops.abi3.so: undefined symbol: _Z9port_gemm\n", Code, ByEngine, "common_ops"},
