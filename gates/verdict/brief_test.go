@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -43,6 +44,12 @@ func TestBrief(t *testing.T) {
 		if got := r.Brief(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	// What a reason follows from has no colon where its causes, of which there are several, are left out.
+	died := New(code.CrashedAgain, List("launches", []string{"a", "b"}), Text("other", "base"), Int("other_launches", 1)).On("new").
+		From(Say("a", "a died"), Say("b", "b died"))
+	if got := Root(Say("level", "a level").From(died)); !strings.HasSuffix(got, "in 1 launch") {
+		t.Errorf("%q", got)
 	}
 	if got := gain(Error, math.NaN(), 0, 0, 1).Brief(); got != "decode" {
 		t.Errorf("NaN: %q", got)

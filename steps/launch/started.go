@@ -206,7 +206,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 				break
 			}
 		}
-		again := verdict.Say("engine.port_again", "started again on another port: {causes}").From(record.Error)
+		again := verdict.Say("engine.port_again", "started again on another port{causes?: {causes}}").From(record.Error)
 		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Why: again})
 		record.Notes = append(record.Notes, again)
 		st.Inst, st.broke, record.OK, record.Error, record.Failure, record.Exit, record.LogTail = nil, "", true, verdict.Reason{}, "", nil, nil

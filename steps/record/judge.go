@@ -228,7 +228,7 @@ func FindingOf(f answers.Finding) verdict.Reason {
 		example = append(example, verdict.Int("answers", f.Count), verdict.Int("of", f.Of), verdict.Int("reverse", f.Reverse))
 		return verdict.Say("answers.circles",
 			"{answers} of {of} answers loop or are empty where the parent's do not, {reverse} the other way "+
-				"round, e.g. request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
+				"round, e.g. request {request}{turn?, turn {turn}}{causes?: {causes}} ({excerpt:q})",
 			example...).From(SignOf(f.Sign))
 	}
 	return verdict.New(code.AnswerGarbage, example...).From(SignOf(f.Sign))

@@ -43,7 +43,7 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 	}
 	made := verdict.List("kernels", kernels)
 	unknown := func(why verdict.Reason) verdict.Reason {
-		return verdict.Say("forecast.unforeseen", "{subject}: the gain from {kernels} as fast is unknown: {causes}",
+		return verdict.Say("forecast.unforeseen", "{subject}: the gain from {kernels} as fast is unknown{causes?: {causes}}",
 			made).On(h.Metric).From(why)
 	}
 	of := claimOf(h)

@@ -167,7 +167,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	if why, err := b.undeclaredDifference(s, vs); err != nil {
 		return out, err
 	} else if !why.IsZero() {
-		return unmeasured(verdict.Invalid, verdict.Say("session.not_measured_apart", "not measured: {causes}").From(why))
+		return unmeasured(verdict.Invalid, verdict.Say("session.not_measured_apart", "not measured{causes?: {causes}}").From(why))
 	}
 	p, why := s.Recorded(s.Key, changed(s, b.lab.WhatChanged(s, vs...), out.Variant))
 	own, err := b.member(s)

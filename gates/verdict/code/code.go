@@ -79,7 +79,7 @@ var (
 	// now does.
 	AskedAfter = Of("relaxed.asked_after", "no rule of the measured plan reads {subject}")
 	// Withheld: what would be a pass is not one; the cause is why.
-	Withheld = Of("relaxed.withheld", "no pass on seen data: {causes}; --rerun measures again")
+	Withheld = Of("relaxed.withheld", "no pass on seen data{causes?: {causes}}; --rerun measures again")
 
 	Tried = Of("tried",
 		"try {try} of {subject} against its parent: false pass at most {rate} (first try {of}, all tries "+
@@ -191,9 +191,9 @@ var (
 	// AnswerGarbage: an answer is no text, by the sign that is its cause; AnswersGarbage: those of
 	// the variant Subject are not, AnswersWorse: they are worse than its parent's.
 	AnswerGarbage = Of("answer.garbage",
-		"{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})")
+		"{subject?{subject} }request {request}{turn?, turn {turn}}{causes?: {causes}} ({excerpt:q})")
 	AnswersGarbage = Of("answers.garbage",
-		"answers of {subject} are not readable text: {causes}, in launch {launch}")
+		"answers of {subject} are not readable text{causes?: {causes}}, in launch {launch}")
 	AnswersWorse = Of("answers.worse",
 		"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})")
 
@@ -202,10 +202,10 @@ var (
 	// EnvironmentChanged: launches of the variant Subject had different environments.
 	// Values: advised, if what to do is given elsewhere; EnvironmentApart too.
 	EnvironmentChanged = Of("environment.changed",
-		"launches of {subject} ran in different environments: {causes}.{advised! Make them the same and measure "+
+		"launches of {subject} ran in different environments{causes?: {causes}}.{advised! Make them the same and measure "+
 			"again, or list what may differ in accept_fingerprint of the baseline}")
 	EnvironmentApart = Of("environment.apart",
-		"{subject} and {other} ran in different environments: {causes}.{advised! Make them the same and measure "+
+		"{subject} and {other} ran in different environments{causes?: {causes}}.{advised! Make them the same and measure "+
 			"again, or list what may differ in accept_fingerprint of the baseline}")
 
 	// DiffersUntested: the variants Subject and other differ in what is not under
@@ -363,7 +363,7 @@ var (
 	// other_launches.
 	CrashedAgain = Of("session.crashed_again",
 		"{subject} crashed again in a fresh launch ({launches:and}), while {other} survived the same load in "+
-			"{other_launches|launch|launches}: {causes}")
+			"{other_launches|launch|launches}{causes?: {causes}}")
 	TimedOut   = Of("step.timed_out", "timed out after {limit}{error?: {error}}")
 	NotStarted = Of("step.not_started", "{error}")
 	GitRefused = Of("git.refused", "{error}")
