@@ -207,7 +207,7 @@ var anyCrash = []Signature{
 	{either("failed to open GGUF file", "does not appear to have a file named", "Cannot find any model weights with"), Model, "A file of the model is missing: correct its name, or fetch it."},
 	{either("invalid magic characters", "model is corrupted or incomplete", "unexpectedly reached end of file", "Error while deserializing header", "PytorchStreamReader failed"), Model, "A file of the model is damaged or incomplete, or of another format: fetch it again."},
 
-	{either("unknown model architecture", "Transformers does not recognize this architecture", "Model architectures * are not supported", "has no vLLM implementation"), Code, "This build does not know the model's architecture: take a build or a version that does."},
+	{either("unknown model architecture", "Transformers does not recognize this architecture", "Model architectures * are not supported", "has no vLLM implementation and the Transformers"), Code, "This build does not know the model's architecture: take a build or a version that does."},
 	{either("missing tensor '", "wrong number of tensors; expected", "has wrong shape; expected", "has invalid ggml type", "unknown pre-tokenizer type", "weights were not initialized from checkpoint", "There is no module or parameter named"), Code, "This build expects other weights than the model's files have: take a build that knows this model, or convert it for this build."},
 
 	{either("greater than the derived max_model_len", "greater than the derived context_length"), Config, "max_model_len is longer than the model allows: lower it."},

@@ -118,6 +118,7 @@ func TestCauses(t *testing.T) {
 		"architecture, HF":   {"ValueError: The checkpoint you are trying to load has model type `port` but Transformers does not recognize this architecture.\n", Code, ByEngine, "`port`"},
 		"a missing tensor":   {"llama_model_load: error loading model: missing tensor 'blk.3.port.weight'\nsrv    load_model: failed to load model, 'x.gguf'\n", Code, ByEngine, "blk.3.port"},
 		"unread weights":     {failed + "ValueError: Following weights were not initialized from checkpoint: {'model.layers.0.port'}\n" + after, Code, ByEngine, "layers.0.port"},
+		"a fallback":         {"WARNING [utils.py:120] PortForCausalLM has no vLLM implementation, falling back to Transformers implementation.\nINFO PortForCausalLM has no vLLM implementation, falling back\n", "", ByEngine, ""},
 		"survived":           {"WARNING Failed to import kernels: ModuleNotFoundError: No module named 'x'\nlevel=WARN msg=\"429 Client Error\"\n[W1.000 socket.cpp:752] [c10d] The server socket has failed to bind to [::]:1 (address already in use).\n", "", ByEngine, ""},
 	}
 	for name, tc := range tests {
@@ -142,6 +143,9 @@ func TestCausesOfAKind(t *testing.T) {
 		"a core that exits":       {"vllm", "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore_DP0': 1}\n", Crash, ": 1}"},
 		"a killed scheduler":      {"sglang", "Subprocess scheduler_0 (pid=7) crashed with exit code -9. Triggering SIGQUIT for cleanup...\n", Host, "exit code -9"},
 		"a scheduler's own end":   {"sglang", "Subprocess scheduler_0 (pid=7) crashed with exit code 1. Triggering SIGQUIT for cleanup...\n", Crash, "exit code 1"},
+		"a worker's time":         {"vllm", "TimeoutError: RPC call to execute_model timed out.\nEngineCore encountered a fatal error.\n", Crash, "RPC call"},
+		"a watchdog":              {"sglang", "Scheduler watchdog timeout (self.watchdog_timeout=300, self.soft=False)\nReceived sigquit from a child process.\n", Crash, "self.soft=False"},
+		"one that only warns":     {"sglang", "Scheduler watchdog timeout (self.watchdog_timeout=300, self.soft=True)\nReceived sigquit from a child process.\n", Crash, "sigquit"},
 		"a reason in its words":   {"llamacpp", "llama_model_load: error loading model: a reason of a port\nsrv load_model: failed to load model, 'x.gguf'\n", Config, "a reason of a port"},
 		"a name of its own":       {"transformers", "ImportError: cannot import name 'PortConfig' from 'transformers.port' (/opt/site/transformers/port.py)\n", Code, "PortConfig"},
 		"a name of another":       {"vllm", "ImportError: cannot import name 'PortConfig' from 'transformers.port' (/opt/site/transformers/port.py)\n", Install, "PortConfig"},

@@ -36,7 +36,7 @@ func init() {
 		Observe:      sglangObserve,
 		Crashes:      sglangCrashes,
 		Aftermath:    sglangAftermath,
-		Harmless:     torchHarmless("KV cache pool is full. Retract requests", "crashed with exit code -15"),
+		Harmless:     torchHarmless("KV cache pool is full. Retract requests", "crashed with exit code -15", "self.soft=True"),
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--enable-metrics"},
 			// Gauges appear once for each rank of tensor parallelism, so they are not
@@ -82,6 +82,7 @@ var sglangCrashes = []Signature{
 var sglangAftermath = []Signature{
 	{"Capture*cuda graph failed", Crash, "CUDA graphs could not be captured; this line says why, often too little memory: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
 	{"Scheduler hit an exception", Crash, "The scheduler crashed; the traceback follows this line."},
+	{"watchdog timeout (self.watchdog_timeout=", Crash, "A step took longer than the watchdog's limit: the scheduler hangs; the stacks of its processes are near this line."},
 	{"crashed with exit code -9", Host, killedMeans},
 	{"crashed with exit code", Crash, "A process of the server ended; the reason is further up."},
 	{"Received sigquit from a child process", Crash, "A process of the server crashed and took down the rest; the reason is further up."},

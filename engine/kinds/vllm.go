@@ -95,6 +95,7 @@ var vllmCrashes = []Signature{
 }
 
 var vllmAftermath = []Signature{
+	{"RPC call to * timed out", Crash, "A worker did not answer within the engine core's time limit: it hangs, or a step takes longer than VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS."},
 	{"died unexpectedly", Crash, "A worker was killed from outside, usually for lack of host memory (see dmesg)."},
 	{"EngineCore failed to start", Crash, "The engine core crashed during startup; the reason is near this line."},
 	{"EngineCore encountered a fatal error", Crash, "The engine core crashed while serving; the reason is near this line."},
