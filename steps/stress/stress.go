@@ -273,7 +273,7 @@ func (s *sender) failedRequest(ctx context.Context, part string, err error) erro
 		return err
 	case <-time.After(dying):
 	}
-	if class, _ := s.Diagnosis(); class != "" && class != kinds.Hang && class.Blame() != kinds.ByEngine {
+	if class, _ := s.Diagnosis(); class.Blame() == kinds.ByPlan || class.Blame() == kinds.ByMachine {
 		return err
 	}
 	if stuck, ok := errors.AsType[*openai.StallError](err); ok {
