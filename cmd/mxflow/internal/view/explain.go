@@ -173,6 +173,9 @@ func (p *argument) rule(r rule) {
 			p.data(t)
 			p.looks(t)
 			p.say("  ", conclusions(t)...)
+			for _, line := range p.told.Unprinted(t.TwoSpeeds()) {
+				p.say("  ", verdict.Capital(verdict.FullStop(line)))
+			}
 		}
 	}
 	for _, in := range r.Inputs {
