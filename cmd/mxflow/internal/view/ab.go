@@ -173,8 +173,14 @@ func (s *AB) launches(r *ab.Result) {
 // proven is what else changed, what differs, and the levels that both had to pass.
 func (s *AB) proven(r *ab.Result) {
 	var also, differs, checked []string
+	tested := 0.0
 	for _, d := range r.Metrics {
-		if d.Change != nil && d.Significant() && d.Better != measure.Neither {
+		if d.P != nil {
+			tested++
+		}
+	}
+	for _, d := range r.Metrics { // each by itself, so one in 20 would be there by chance
+		if d.Change != nil && d.P != nil && *d.P*tested <= 0.05 && d.Better != measure.Neither {
 			word := "worse"
 			if (*d.Change > 0) == (d.Better == measure.Higher) {
 				word = "better"
