@@ -64,8 +64,9 @@ type reply struct {
 	// ahead are pieces sent on arrival, as text of a choice.
 	ahead  []string
 	choice int
-	// joined is how many pieces one event has; 0 is one.
-	joined int
+	// joined is how many pieces one event has; 0 is one. The event of the piece at reasons is
+	// called reasoning, none at 0.
+	joined, reasons int
 	// prompted, generated and cached are the counts in usage.
 	prompted, generated, cached int
 }
@@ -124,7 +125,7 @@ func (s *imitation) generate(ctx context.Context, g generation, emit func(piece)
 		if a.held {
 			due = a.wait + time.Duration(len(a.pieces)-1)*a.gap
 		}
-		p := piece{text: strings.Join(a.pieces[i:end], "")}
+		p := piece{text: strings.Join(a.pieces[i:end], ""), reasoning: a.reasons > 0 && a.reasons == i}
 		if end == len(a.pieces) {
 			due, p.finish = due+a.last, "length"
 		}

@@ -26,6 +26,12 @@ var lies = map[string]lie{
 	// Speculation: several tokens per step, which come in one event.
 	"drafts": {pace: 0.8, say: benchmark(func(a *reply) { a.joined = 3 })},
 	"trades": {pace: 0.8, first: 1.5}, // decoding gains more than prefill loses
+	// The same tokens, sent otherwise: two in an event, a space before its token's event, one of
+	// them as reasoning, and the first without its space.
+	"pairs":          {pace: 0.8, say: benchmark(func(a *reply) { a.joined = 2 })},
+	"spaces_before":  {pace: 0.8, say: benchmark(func(a *reply) { a.moveSpaces() })},
+	"reasons":        {pace: 0.8, say: benchmark(func(a *reply) { a.reasons = 1 })},
+	"first_unspaced": {pace: 0.8, say: benchmark(func(a *reply) { a.pieces[0] = strings.TrimSpace(a.pieces[0]) })},
 	// Every answer is opened alike, or, by other kernels, otherwise.
 	"opens":           {opening: openings[0]},
 	"opens_otherwise": {pace: 0.8, opening: openings[1]},
@@ -50,6 +56,10 @@ var lies = map[string]lie{
 	"every_second":   {pace: 0.5, say: some(0.5, func(a *reply) { a.rest(0, other) })},                                              // 8
 	"line_breaks":    {pace: 0.5, differs: other, say: benchmark(func(a *reply) { a.separate("\n") })},                              // 8
 	"no_breaks":      {pace: 0.5, differs: other, say: benchmark(func(a *reply) { a.separate("\u00a0") })},                          // 8
+	"pairs_guessed":  {pace: 0.5, say: benchmark(func(a *reply) { a.guessSecond(); a.joined = 2 })},                                 // 8
+	"spaces_moved":   {pace: 0.5, say: benchmark(func(a *reply) { a.guessSecond(); a.moveSpaces() })},                               // 8
+	"some_reasoned":  {pace: 0.5, say: some(0.3, func(a *reply) { a.rest(2, other); a.reasons = 1 })},                               // 8
+	"some_30":        {pace: 0.5, say: some(0.3, func(a *reply) { a.rest(2, other) })},                                              // 8
 	"opening_canned": {pace: 0.5, say: benchmark(func(a *reply) { copy(a.pieces, a.s.lang.answer("Text x", 9, 0)); a.rest(9, 0) })}, // 8
 	"unspaced":       {pace: 0.5, say: benchmark(unspaced)},                                                                         // 8
 	"later_turns":    {pace: 0.5, say: benchmark(laterTurns)},                                                                       // 8
@@ -146,6 +156,24 @@ func unspaced(a *reply) {
 			a.pieces[i] = "," // as long as words are on average
 		}
 		said += a.pieces[i]
+	}
+}
+
+// guessSecond computes every second token.
+func (a *reply) guessSecond() {
+	said := a.prompt
+	for i := range a.pieces {
+		a.pieces[i] = a.s.lang.answer(said, 1, float64(i%2))[0]
+		said += a.pieces[i]
+	}
+}
+
+// moveSpaces sends the space before every second token with the token before.
+func (a *reply) moveSpaces() {
+	for i := 1; i < len(a.pieces); i += 2 {
+		if word, spaced := strings.CutPrefix(a.pieces[i], " "); spaced && word != "" {
+			a.pieces[i-1], a.pieces[i] = a.pieces[i-1]+" ", word
+		}
 	}
 }
 

@@ -68,6 +68,9 @@ type generation struct {
 type piece struct {
 	text   string
 	choice int
+	// reasoning is set for text that an imitation calls that.
+	reasoning bool
+
 	finish string // "", "stop" or "length"
 	usage  *usage // up to here, with the tokens of this piece
 

@@ -323,9 +323,12 @@ func (a *response) choice(p piece) onlyChoice {
 	if p.finish != "" {
 		c.FinishReason = &p.finish
 	}
-	if a.chat {
+	switch {
+	case p.reasoning:
+		c.Delta = &delta{Reasoning: p.text}
+	case a.chat:
 		c.Delta = &delta{Content: p.text}
-	} else {
+	default:
 		c.Text = &p.text
 	}
 	a.listing.write(&c, a.chat, a.s.tk, p.listed)
@@ -446,6 +449,7 @@ type onlyChoice struct {
 }
 
 type delta struct {
-	Role    string `json:"role,omitempty"`
-	Content string `json:"content"`
+	Role      string `json:"role,omitempty"`
+	Content   string `json:"content"`
+	Reasoning string `json:"reasoning_content,omitempty"`
 }

@@ -32,8 +32,8 @@ const (
 	Beginning Part = "beginning"
 	Middle    Part = "middle"
 	End       Part = "end"
-	// Hidden counts answers of which most tokens cannot be asked about (Answer.Starts), and
-	// Opening the tokens before First, which are not asked about.
+	// Hidden counts answers that cannot be asked about (Answer.Starts), and Opening the tokens
+	// before First, which are not asked about.
 	Hidden, Opening Part = "hidden", "opening"
 )
 
@@ -47,8 +47,11 @@ type Answer struct {
 	// Prompt is what was sent, with the conversation before it.
 	Prompt prompt.Prompt `json:"prompt"`
 	Text   string        `json:"text"`
-	// Starts are the offsets at which its tokens start; none if that is unknown of most.
+	// Starts are the offsets at which its tokens or words start; none if that is unknown.
 	Starts []int `json:"starts"`
+	// lead is white space that the parent's answers begin with and this one does not, as a
+	// detokenizer may drop it: it precedes what the parent continues.
+	lead string
 	// Whole is set if no engine can be asked to continue it, Chat if only some can.
 	Whole bool `json:"whole,omitempty"`
 	Chat  bool `json:"chat,omitempty"`
@@ -100,10 +103,10 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 				for turn, a := range answers {
 					r, ok := record.LoadPlan(w, cell).Turn(&s.Prompt, answers[:turn])
 					one := Answer{
-						Launch: l.ID, Cell: a.Workload, Request: a.Index, Turn: a.Turn, Text: a.Reasoning + a.Text + a.Tools,
+						Launch: l.ID, Cell: a.Workload, Request: a.Index, Turn: a.Turn, Text: arrived(a, r.API == openai.Chat),
 						Prompt:       prompt.Prompt{Text: r.Prompt, Before: r.Before, Extra: r.Extra},
 						PromptTokens: a.PromptTokens, OutputTokens: a.OutputTokens,
-						Whole: a.Reasoning+a.Tools != "", Chat: r.API == openai.Chat,
+						Whole: r.API == openai.Chat && a.Reasoning != "" || a.Tools != "", Chat: r.API == openai.Chat,
 						CountedPrompt: r.API != openai.Chat && a.Turn == 0,
 						CountedAnswer: a.Reasoning+a.Tools == "" && a.TokenSource != measure.SourceEvents,
 					}
@@ -122,9 +125,29 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 	return all, nil
 }
 
-// starts are the offsets at which tokens of an answer start: those of its events or, if
-// these hold several tokens, those of its words too. None if it is not the text that came,
-// or most tokens start elsewhere: an engine could compute those alone that are asked about.
+// arrived is the text of an answer in the order in which it came. A completion has no
+// reasoning: a server that calls part of it that has it continued all the same.
+func arrived(s measure.Sample, chat bool) string {
+	if chat || s.Reasoning == "" {
+		return s.Reasoning + s.Text + s.Tools
+	}
+	rest := map[bool]string{true: s.Reasoning, false: s.Text}
+	var text strings.Builder
+	for _, e := range s.Events {
+		if e.Kind == measure.KindText || e.Kind == measure.KindReasoning || e.Kind == measure.KindBlank {
+			of := e.Kind == measure.KindReasoning
+			n := min(e.Bytes, len(rest[of]))
+			text.WriteString(rest[of][:n])
+			rest[of] = rest[of][n:]
+		}
+	}
+	return text.String() + rest[true] + rest[false] + s.Tools
+}
+
+// starts are the offsets at which an engine can be asked to continue an answer: those of its
+// events and of its words, so that what lies between two of them is short. What precedes white
+// space is asked about it, too: a text that ends in white space is divided otherwise when it
+// is sent back. None if it is not the text that came.
 func starts(text string, s measure.Sample) (all []int) {
 	at := 0
 	cut := map[int]bool{}
@@ -137,28 +160,23 @@ func starts(text string, s measure.Sample) (all []int) {
 	if at != len(text) {
 		return nil
 	}
-	coarse := 2*len(cut) < s.OutputTokens
-	last := ' '
+	last := 'x'
 	for i, r := range text {
-		word := unicode.IsSpace(r) && !unicode.IsSpace(last) || i == 0
-		if cut[i] || coarse && word {
+		if i == 0 || !unicode.IsSpace(last) && (cut[i] || unicode.IsSpace(r)) {
 			all = append(all, i)
 		}
 		last = r
 	}
-	if 2*len(all) < s.OutputTokens {
-		return nil
-	}
-	// A text that ends in white space is divided otherwise when it is sent back: the parent
-	// does not continue its own. What the white space follows is asked about.
-	clean := slices.DeleteFunc(slices.Clone(all), func(at int) bool {
-		before, _ := utf8.DecodeLastRuneInString(text[:at])
-		return at > 0 && unicode.IsSpace(before)
-	})
-	if 2*len(clean) >= len(all) {
-		return clean
-	}
 	return all
+}
+
+// span is the text of a token: up to the start of the next.
+func (a *Answer) span(token int) string {
+	end := len(a.Text)
+	if token+1 < len(a.Starts) {
+		end = a.Starts[token+1]
+	}
+	return a.Text[a.Starts[token]:end]
 }
 
 const (
@@ -238,11 +256,13 @@ type Probe struct {
 	Request int    `json:"request"`
 	Turn    int    `json:"turn,omitempty"`
 	Part    Part   `json:"part"`
-	// At is the offset in the answer, Was the text that follows there, Is the parent's
-	// continuation.
-	At  int    `json:"at"`
-	Was string `json:"was"`
-	Is  string `json:"is"`
+	// At is the offset in the answer, Was the text that follows there, of which Span bytes are
+	// compared, Is the parent's continuation. Both are without the white space that opens an
+	// answer.
+	At   int    `json:"at"`
+	Span int    `json:"span"`
+	Was  string `json:"was"`
+	Is   string `json:"is"`
 	// Unreached is set if the parent's answer differs from this one before it.
 	Unreached bool `json:"unreached,omitempty"`
 	// Recited is set if Was follows from text that occurs elsewhere, or if the parent
@@ -253,8 +273,10 @@ type Probe struct {
 	Prompt int     `json:"prompt"`
 }
 
-// Agrees reports whether the parent says the same: what it says is the next token.
-func (l Probe) Agrees() bool { return l.Is != "" && strings.HasPrefix(l.Was, l.Is) }
+// Agrees reports whether the parent says the same, up to the next position.
+func (l Probe) Agrees() bool {
+	return l.Is != "" && len(l.Is) >= l.Span && strings.HasPrefix(l.Was, l.Is)
+}
 
 // Recount are the tokens of a request, as billed and as the parent's tokenizer counts
 // them; 0 if unknown.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -129,6 +130,15 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 			}
 		}
 	}
+	for _, one := range q.Answers {
+		if text := trimLeft(one.Text); slices.Contains(q.Own, one.Launch) && text != "" {
+			for _, other := range cells[one.Cell] {
+				if other.lead == "" && trimLeft(other.Text) == other.Text {
+					other.lead = one.Text[:len(one.Text)-len(text)]
+				}
+			}
+		}
+	}
 	for _, cell := range slices.Sorted(maps.Keys(cells)) {
 		c := &cellDraw{
 			answers: cells[cell], positions: positions(cells[cell]), asked: map[Part]int{}, part: map[*Answer]map[int]Part{},
@@ -211,26 +221,33 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 		s, err := client.Stream(ctx, r)
 		return strings.TrimRight(st.Lab.Redact.Text(s.Reasoning+s.Text+s.Tools), "\uFFFD"), err
 	}
-	next, scored := askOnce(c, c.scores, a, func() func() map[int]string {
+	span := a.span(p.Token)
+	likeliest := askOnce(c, c.scores, a, func() func() map[int]string {
 		return sync.OnceValue(func() map[int]string { return a.score(ctx, st, r) })
-	})()[l.At]
+	})()
+	for next, scored := likeliest[l.At]; scored && strings.HasPrefix(a.Text[l.At+len(l.Is):], next); next, scored = likeliest[l.At+len(l.Is)] {
+		if l.Is += next; next == "" || len(l.Is) >= len(span) {
+			break
+		}
+	}
 	// What is likelier may be an end that was forbidden: then it is asked.
-	scored = scored && next != "" && strings.HasPrefix(a.Text[l.At:], next)
+	scored := len(l.Is) >= len(span)
 	continued := !a.Whole && (!a.Chat || st.Kind.Ask.Continue != nil)
 	switch {
 	case scored:
-		l.Is = next
 	case continued:
 		r := r
 		switch {
 		case !a.Chat:
-			r.Prompt += a.Text[:l.At]
+			if l.At > 0 {
+				r.Prompt += a.lead + a.Text[:l.At]
+			}
 		case l.At > 0:
 			r.Before = append(slices.Clone(r.Before), openai.Message{Role: "user", Content: r.Prompt}, openai.Message{Role: "assistant", Content: a.Text[:l.At]})
 			r.Prompt, r.Extra = "", maps.Clone(st.Kind.Ask.Continue)
 			maps.Copy(r.Extra, a.Prompt.Extra)
 		}
-		for _, r.MaxTokens = range []int{1, 4} { // part of a character comes with its rest
+		for _, r.MaxTokens = range []int{1, 4, 16, 64} { // a span has a token, mostly
 			said, err := ask(r)
 			if _, refused := errors.AsType[*openai.StatusError](err); refused && a.Chat && l.At > 0 {
 				continued = false
@@ -242,7 +259,11 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 			if a.Chat { // some repeat what they continue
 				said = strings.TrimPrefix(said, a.Text[:l.At])
 			}
-			if l.Is = valid(said, len(a.Text)-l.At); l.Is != "" {
+			if l.Is = valid(said, len(a.Text)-l.At); r.MaxTokens > 1 {
+				l.Is = valid(l.Is, len(span))
+			}
+			// Part of a character comes with its rest.
+			if l.Is != "" && (len(l.Is) >= len(span) || !strings.HasPrefix(span, l.Is)) {
 				break
 			}
 		}
@@ -256,8 +277,13 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 			return l, err
 		}
 		p = p.completeProbe(&l, said)
+		span = a.span(p.Token)
 	}
-	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is)))
+	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is), len(span)))
+	if l.At == 0 { // detokenizers drop it or not
+		l.Was, l.Is, span = trimLeft(l.Was), trimLeft(l.Is), trimLeft(span)
+	}
+	l.Span = len(span)
 	l.Recited = p.recitedIn(c.answers)
 	// A list of numbers, or a passage that models know by heart, occurs nowhere else.
 	if continued && !l.Recited && l.Agrees() && l.At >= before {
@@ -280,6 +306,7 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 // position that was compared.
 func (p Position) completeProbe(l *Probe, said string) Position {
 	a, same := p.Answer, 0
+	said = a.Text[:len(a.Text)-len(trimLeft(a.Text))] + trimLeft(said)
 	for same < min(len(said), len(a.Text)) && said[same] == a.Text[same] {
 		same++
 	}
@@ -288,15 +315,15 @@ func (p Position) completeProbe(l *Probe, said string) Position {
 		l.Unreached = true
 	}
 	l.At = a.Starts[p.Token]
-	next := len(a.Text)
-	if p.Token+1 < len(a.Starts) {
-		next = a.Starts[p.Token+1]
-	}
+	next := l.At + len(a.span(p.Token))
 	if l.Is = said[l.At:min(next, len(said))]; next <= same {
 		l.Is = a.Text[l.At:next]
 	}
 	return p
 }
+
+// trimLeft is a text without the white space that opens it.
+func trimLeft(text string) string { return strings.TrimLeftFunc(text, unicode.IsSpace) }
 
 // askOnce asks a question about an answer as a whole and caches the result for all its
 // positions.
@@ -325,7 +352,7 @@ func (a *Answer) score(ctx context.Context, st *launch.Started, r openai.Request
 	if st.Kind.Ask.LogProbs.Prompt == "" || r.API == openai.Chat || a.PromptTokens < 0 || a.PromptTokens+a.OutputTokens > mostScored {
 		return nil
 	}
-	r.Prompt, r.MaxTokens, r.LogProbs, r.PromptLogProbs = r.Prompt+a.Text, 1, 1, true
+	r.Prompt, r.MaxTokens, r.LogProbs, r.PromptLogProbs = r.Prompt+a.lead+a.Text, 1, 1, true
 	scored, err := st.Client.Answer(ctx, r)
 	if err != nil {
 		return nil

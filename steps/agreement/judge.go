@@ -23,10 +23,6 @@ const (
 	mostHidden = 0.05
 	// leastOwn is how often the parent must agree with itself to tell anything.
 	leastOwn = 0.5
-	// leastReached is how many of a candidate's positions must be known, as a share of its
-	// parent's: answers that differ are unknown behind the difference, and those that are left
-	// are the ones that agree.
-	leastReached = 0.5
 )
 
 // Claim is that a candidate's answers are its parent's model's.
@@ -118,10 +114,11 @@ func (l looked) share(yes func(Probe) bool) (s stats.Share) {
 	return s
 }
 
-// reached is the share of looks at which the parent's answer was known.
-func (l looked) reached() float64 {
+// reached is the share of looks at which the parent's answer was known. Answers that differ
+// are unknown behind the difference, and those that are left are the ones that agree.
+func (l looked) reached() stats.Share {
 	known := l.share(func(Probe) bool { return true })
-	return float64(known.Of) / float64(max(1, len(l.looks)))
+	return stats.Share{Yes: known.Of, Of: len(l.looks), All: max(l.all, len(l.looks))}
 }
 
 // recites is the mean over answers of the share that is recited, and its standard error.
@@ -273,7 +270,11 @@ func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
 		f.Low, _ = endless(f.Own).Excess(endless(f.Other), refutedAt)
 		f.Shown, f.Refuted = f.High < Margin && (f.Own.Value() >= leastOwn || slices.Contains(a.Sampled, cell)), f.Low > Margin
 	}
-	f.Shown = f.Shown && !f.RecitesMore && (c.Least != nil || other.reached() >= leastReached*own.reached())
+	if f.Unreached > 0 && c.Least == nil {
+		_, more := own.reached().Excess(other.reached(), shownAt)
+		f.Shown = f.Shown && more < Margin
+	}
+	f.Shown = f.Shown && !f.RecitesMore
 	return f
 }
 
