@@ -280,6 +280,9 @@ type Pattern struct {
 	// about a drafting one.
 	Log   []string
 	First bool
+	// Each is set if all matching lines count: the value is their different values, each by
+	// Words, in alphabetical order and joined by " + ", and that by Words again.
+	Each bool
 	// Anew is an expression for a line that makes all matches before it not count.
 	Anew string
 	// Path is a page of the API, JQ the jq expression that extracts the value from its

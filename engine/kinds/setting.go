@@ -69,6 +69,7 @@ var shownBy = map[string][]string{
 	"enable_prefix_caching": {"prefix_caching"},
 	"enforce_eager":         {"cuda_graphs"},
 	"moe_backend":           {"moe_kernel"},
+	"prefill_cuda_graphs":   {"cuda_graphs"},
 	"quantization":          {"linear_kernel"},
 }
 

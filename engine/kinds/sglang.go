@@ -100,14 +100,19 @@ var sglangObserve = []Pattern{
 	{Name: "quantization", Type: TypeString, Doc: "Requested quantisation method.", Log: []string{`\bquantization='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
 	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the KV cache.", Log: []string{`Using KV cache dtype: torch\.(?P<value>\w+)`, `KV Cache is allocated\. dtype: torch\.(?P<value>\w+)`}},
 	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Requested type of the KV cache.", Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`}},
+	// Newer versions name the step and say when they begin whether prefill is captured
+	// whole; older ones capture decode steps only, or say piecewise.
+	graphs(map[string]string{
+		"cuda": "FULL_DECODE_ONLY", "target decode": "FULL_DECODE_ONLY", "target verify": "FULL_DECODE_ONLY",
+		"piecewise": "PIECEWISE", "target prefill": "PIECEWISE", "full": "FULL",
+	}, `Capture (?P<value>target decode|target verify|target prefill|piecewise|cuda)(?: CUDA)? graph end`, `Capture target prefill CUDA graph begin\. backend=(?P<value>full)`),
 	{
-		Name: "cuda_graphs", Type: TypeBool, Chosen: true, Doc: "Whether decode steps run as CUDA graphs.",
-		Log: []string{`Decode batch.*cuda graph: (?P<value>True|False)`, `(?i)Capture (?:target decode )?cuda graph end`}, Words: map[string]string{"True": "true", "False": "false"},
+		Name: "cuda_graphs", Type: TypeString, Chosen: true, Doc: "That decode steps run without CUDA graphs.",
+		Log: []string{`Decode batch.*cuda graph: (?P<value>False)`}, Words: map[string]string{"False": "NONE"},
 	},
 	{
-		// The server's own setting is the opposite.
-		Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs were requested.",
-		Log: []string{`\bdisable_cuda_graph=(?P<value>True|False)\b`}, Words: map[string]string{"True": "false", "False": "true"},
+		Name: "cuda_graphs", Type: TypeString, Doc: "That no CUDA graphs were requested.",
+		Log: []string{`\bdisable_cuda_graph=(?P<value>True)\b`}, Words: map[string]string{"True": "NONE"},
 	},
 	{
 		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached.",

@@ -186,11 +186,16 @@ var vllmObserve = []Pattern{
 	},
 	{Name: "dtype", Type: TypeString, Doc: "Type of weights and activations.", Log: []string{vllmConfig + `dtype=(?:torch\.)?(?P<value>\w+)`}},
 	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache.", Log: []string{vllmConfig + `kv_cache_dtype=(?P<value>\w+)`}},
-	{Name: "cuda_graphs", Type: TypeBool, Chosen: true, Doc: "Whether CUDA graphs are captured.", Log: []string{`Graph capturing finished in`}},
+	graphs(map[string]string{
+		"decode, FULL": "FULL_DECODE_ONLY", "mixed prefill-decode, PIECEWISE": "PIECEWISE", "mixed prefill-decode, FULL": "FULL",
+		"Skipping": "NONE",
+	}, `Capturing CUDA graphs \((?P<value>[\w -]+, \w+)\)`, `(?P<value>Skipping) CUDA graph capture`),
 	{
-		Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs are captured.",
-		Log:   []string{vllmConfig + `enforce_eager=(?P<value>True|False)`},
-		Words: map[string]string{"True": "false", "False": "true"},
+		// The first is what vLLM chose for what the attention back end cannot do, the last
+		// what versions before 0.11 print.
+		Name: "cuda_graphs", Type: TypeString, Doc: "Which CUDA graphs were requested, in a log without the lines of capturing.",
+		Log:   []string{`setting cudagraph_mode=(?P<value>[A-Z_]+)`, vllmConfig + `enforce_eager=(?P<value>True)`, vllmConfig + `compilation_config=.*'cudagraph_mode': <CUDAGraphMode\.(?P<value>[A-Z_]+)`, vllmConfig + `compilation_config=.*"full_cuda_graph":(?P<value>true|false)`},
+		Words: map[string]string{"True": "NONE", "true": "FULL", "false": "PIECEWISE"},
 	},
 	{
 		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached.",
