@@ -54,9 +54,10 @@ type Setting struct {
 	// Used names an observation that shows whether the engine used the setting: a number
 	// above 0, or a word that is not "none". UsedWith is the member of the setting that
 	// requests it, if it is a member of an object that is sent whole. UsedHidden is set
-	// if an engine may use it without showing that, as with its metrics off.
-	Used, UsedWith string
-	UsedHidden     bool
+	// if an engine may use it without showing that, as with its metrics off. UsedNot names
+	// the observation that says why it was not used, if there is one.
+	Used, UsedWith, UsedNot string
+	UsedHidden              bool
 	// Fields are the members of an object that is not sent whole: each is a setting of
 	// its own, and other members are rejected.
 	Fields []Setting
@@ -83,14 +84,21 @@ type Without struct {
 }
 
 // Use is a setting of a launch, as written in a plan, and the observation that shows that
-// the engine used it, which may be hidden.
+// the engine used it, which may be hidden; Not is the one that says why it did not.
 type Use struct {
-	Setting, Observed string
-	Hidden            bool
+	Setting, Observed, Not string
+	Hidden                 bool
 }
 
-// Uses are the settings of a launch whose use an observation shows.
-func (k Kind) Uses(settings map[string]any) []Use { return usesOf(k.Settings, settings, "") }
+// Uses are the settings of a launch whose use an observation shows; gpus is set if the plan
+// gives the engine GPUs.
+func (k Kind) Uses(settings map[string]any, gpus bool) []Use {
+	uses := usesOf(k.Settings, settings, "")
+	if settings["gpu_layers"] == nil && gpus && slices.ContainsFunc(k.Observe, func(p Pattern) bool { return p.Name == "gpu_layers" }) {
+		uses = append(uses, Use{"gpus", "gpu_layers", "gpu_error", true})
+	}
+	return uses
+}
 
 func usesOf(known []Setting, settings map[string]any, in string) (uses []Use) {
 	for _, s := range known {
@@ -100,8 +108,9 @@ func usesOf(known []Setting, settings map[string]any, in string) (uses []Use) {
 		if s.UsedWith != "" {
 			name, v = name+"."+s.UsedWith, members[s.UsedWith]
 		}
-		if s.Used != "" && v != nil && v != false {
-			uses = append(uses, Use{name, s.Used, s.UsedHidden})
+		// "0" asks for none, and "auto" leaves it to the engine.
+		if s.Used != "" && v != nil && v != false && v != "0" && v != "auto" {
+			uses = append(uses, Use{name, s.Used, s.UsedNot, s.UsedHidden})
 		}
 		if ok {
 			uses = append(uses, usesOf(s.Fields, members, in+s.Name+".")...)
