@@ -104,6 +104,13 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	out.StartupS, out.FirstRequestS = seconds("engine.startup_s"), seconds("engine.first_request_s")
 	out.Observed, out.Unobserved = r.Observed, r.Unobserved
 	out.Invalid, out.Notes = append(out.Invalid, r.Invalid...), append(r.Notes, out.Notes...)
+	if baseline := l.Plan.Baseline; r.OK && baseline != nil && RequiresKernels(l.Plan.Protocol(baseline.Protocol)) {
+		why, err := unproven(l, v, r)
+		if err != nil {
+			return nil, err
+		}
+		out.Invalid = append(out.Invalid, why...)
+	}
 	if _, err := os.Stat(l.LogFile(r)); err == nil { // an endpoint has none
 		out.Log = l.LogFile(r)
 	}

@@ -113,7 +113,7 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 	}
 	v, reasons := judgeProof(wanted, e.scan, e.Partial, e.Observed, e.Unobserved)
 	if log, unread := os.Open(e.log); unread == nil {
-		nearest(log, reasons)
+		nearest(log, reasons, e.launch)
 		log.Close()
 	}
 	if verdict.Holds(reasons, code.LogBrokeOff.Kind) {
@@ -179,25 +179,53 @@ func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Fact
 	return v, reasons
 }
 
-// nearest adds the lines of the log that are nearest to what was not seen in it.
-func nearest(log io.ReadSeeker, reasons []verdict.Reason) {
+// nearest adds the lines of a launch's log that are nearest to what was not seen in it, and to
+// what is only configured those behind the first request, which could prove it.
+func nearest(log io.ReadSeeker, reasons []verdict.Reason, l *ledger.Launch) {
 	for i, r := range reasons {
-		if r.Kind != code.NotSeen.Kind {
+		after := 0
+		switch {
+		case r.Kind == code.OnlyConfigured.Kind && l.Asked != nil:
+			after = *l.Asked
+		case r.Kind != code.NotSeen.Kind:
 			continue
 		}
 		if _, err := log.Seek(0, io.SeekStart); err != nil {
 			return
 		}
-		lines, err := logscan.Nearest(log, r.Values["glob"].Text)
+		lines, err := logscan.Nearest(log, r.Values["glob"].Text, after)
 		if err != nil {
 			return
 		}
-		for _, l := range lines {
-			near := verdict.Say("kernels.near_line", "line {line_no}: {line}",
-				verdict.Int("line_no", l.LineNo), verdict.Text("line", foreign.Short(l.Line)))
-			reasons[i].Causes = append(reasons[i].Causes, near)
+		for _, near := range lines {
+			reasons[i].Causes = append(reasons[i].Causes, verdict.Say("kernels.near_line", "line {line_no}: {line}",
+				verdict.Int("line_no", near.LineNo), verdict.Text("line", foreign.Short(near.Line))))
+		}
+		if after > 0 && len(lines) == 0 {
+			reasons[i] = r.From(verdict.Say("kernels.nothing_later", "none: it logs nothing else after the first request"))
 		}
 	}
+}
+
+// unproven is what keeps a launch from proving its knobs, by a log that is still a file;
+// values without evidence are for validate.
+func unproven(lab *launch.Lab, v *variant.Variant, l *ledger.Launch) ([]verdict.Reason, error) {
+	wanted := slices.DeleteFunc(variant.EvidenceFor(lab.Plan, v.Knobs), func(e variant.Evidence) bool { return !e.InLogOrReport() })
+	log, err := os.Open(lab.LogFile(l))
+	if len(wanted) == 0 || v.Knobs == nil || err != nil {
+		return nil, nil
+	}
+	defer log.Close()
+	scan, err := launch.ScanEvidence(log, wanted, l, variant.KindOf(v.Spec))
+	if err != nil {
+		return nil, err
+	}
+	got, reasons := judgeProof(wanted, scan, partOf(l, scan), l.Observed, l.Unobserved)
+	if got == verdict.Pass {
+		return nil, nil
+	}
+	nearest(log, reasons, l)
+	return reasons, nil
 }
 
 // RequiresKernels reports whether variants must prove their knobs.
@@ -232,7 +260,7 @@ func KernelsVerdict(lab *launch.Lab, protocol *plans.Protocol, v *variant.Varian
 		return "", nil, err
 	}
 	got, reasons := judgeProof(wanted, scan, partOf(l, scan), l.Observed, l.Unobserved)
-	nearest(bytes.NewReader(log), reasons)
+	nearest(bytes.NewReader(log), reasons, l)
 	return got, reasons, nil
 }
 
@@ -286,11 +314,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 					at...))
 			default:
 				v = verdict.Fail
-				against = append(against, factOf(e, code.Of("kernels.only_configured",
-					"{subject} = {value:q}: {glob:q} is in the log only before the first request (line "+
-						"{line_no}: {line}): configured, not proven; name something that the engine logs or counts "+
-						"while it answers, or accept it with at_start"),
-					at...))
+				against = append(against, factOf(e, code.OnlyConfigured, at...))
 			}
 		}
 		for _, glob := range e.MustNotSee {
@@ -356,11 +380,7 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 						name, is, from))
 				case must && o.Configured:
 					own = verdict.Fail
-					against = append(against, factOf(e, code.Of("kernels.observed_asked",
-						"{subject} = {value:q}: {name} is {is} by a line from before the first request ({from}): "+
-							"configured, not proven; name something that the engine logs or counts while it answers, "+
-							"or accept it with at_start"),
-						name, is, from))
+					against = append(against, factOf(e, code.OnlyConfigured, name, is, from, verdict.Text("glob", what)))
 				default:
 					proofs = append(proofs, factOf(e, code.Of("kernels.observed",
 						"{subject} = {value:q}: observed {name} {is} ({from})"),

@@ -236,6 +236,13 @@ var (
 			"check the daemon and apply again")
 	NotSeen = Of("kernels.not_seen",
 		"{subject} = {value:q}: {glob:q} must be in the log but is not{causes?; nearest: {causes}}")
+	// OnlyConfigured: the evidence of a knob's value is from before the first request. The
+	// causes are lines from after it. Values: glob, line_no and line, or name, is and from.
+	OnlyConfigured = Of("kernels.only_configured",
+		"{subject} = {value:q}: {name?{name} is {is} by a line from before the first request ({from})}{name!{glob:q} is "+
+			"in the log only before the first request (line {line_no}: {line})}: configured, not proven; name "+
+			"something that the engine logs or counts while it answers{causes? (after the first request: {causes})}, "+
+			"or accept it with at_start")
 	QualityMissing = Of("quality.missing",
 		"the engine did not return the log-probabilities that its limits need{error?: {error}}")
 	QualityNoText = Of("quality.no_text",
