@@ -48,13 +48,13 @@ func init() {
 			{"bind: address already in use", Port, "Another Ollama is already running: stop its service, or measure it as an endpoint."},
 		}, llamacppCrashes...),
 		// What Ollama itself logs follows from what the llama-server logged before.
-		Aftermath: append(slices.Clone(llamacppAftermath), []Signature{
-			{"llama-server process*signal: killed", Host, killedMeans},
+		Aftermath: slices.Concat(llamacppAftermath, ended, []Signature{
+			{"timed out waiting for llama", Hang, "The model took longer to load than load_timeout allows: raise it, or see what it does."},
 			{"llama runner process has terminated", Crash, "The process with the model ended; the reason is further up."},
 			{"llama-server process has terminated", Crash, "The process with the model ended; the reason is further up."},
 			{"llama-server process no longer running", Crash, "The process with the model ended while it answered; this line has the signal. Ollama started another one."},
 			{"model runner has unexpectedly stopped", Crash, "The process with the model ended while it answered."},
-		}...),
+		}),
 		Harmless: append([]string{"couldn't open config file"}, llamacppHarmless...),
 		Ask:      Ask{LogProbs: LogProbs{Top: 20, Chat: true}, Usage: true},
 

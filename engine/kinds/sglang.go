@@ -1,6 +1,9 @@
 package kinds
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // SGLang 0.4.6 to 0.5.17. `sglang serve` is the newer spelling of the command;
 // the module works in all of them.
@@ -79,15 +82,16 @@ var sglangCrashes = []Signature{
 	{"Loaded weights leave no GPU memory for the KV cache", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
 }
 
-var sglangAftermath = []Signature{
+var sglangAftermath = slices.Concat([]Signature{
+	{"No accelerator (*is available", Driver, "SGLang sees no GPU: check the container's gpus, and nvidia-smi or amd-smi."},
 	{"Capture*cuda graph failed", Crash, "CUDA graphs could not be captured; this line says why, often too little memory: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
 	{"Scheduler hit an exception", Crash, "The scheduler crashed; the traceback follows this line."},
 	{"watchdog timeout (self.watchdog_timeout=", Crash, "A step took longer than the watchdog's limit: the scheduler hangs; the stacks of its processes are near this line."},
-	{"crashed with exit code -9", Host, killedMeans},
+}, ended, []Signature{
 	{"crashed with exit code", Crash, "A process of the server ended; the reason is further up."},
 	{"Received sigquit from a child process", Crash, "A process of the server crashed and took down the rest; the reason is further up."},
 	{"Health check failed", Crash, "The server no longer generates tokens; look further up."},
-}
+})
 
 // A drafter is loaded after the model that it drafts for, and logs the same lines: the
 // first one is about the served model.

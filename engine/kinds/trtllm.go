@@ -59,6 +59,7 @@ func init() {
 			{"Executor creation failed due to insufficient GPU memory", OutOfMemory, "The KV cache or the graphs do not fit: lower gpu_memory_utilization, max_num_seqs or max_model_len."},
 		},
 		Aftermath: []Signature{
+			{"Hang detected on rank", Crash, "The executor made no step for longer than its limit: a rank hangs; the stacks of its threads are near this line."},
 			{"Executor worker returned error", Crash, "The executor crashed; its traceback is further up."},
 			{"Error in event loop", Crash, "The executor crashed while serving; its traceback is near this line."},
 			{"MPI_ABORT was invoked", Crash, "One rank crashed and took down the others; look further up."},

@@ -1,6 +1,9 @@
 package kinds
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // vLLM 0.9 to 0.32: the newest flags and endpoints; log lines and metrics of older
 // versions as well. Before 0.12 the attention back end was chosen with the variable
@@ -94,15 +97,17 @@ var vllmCrashes = []Signature{
 	{"is not supported on this GPU", Config, "A requested back end does not run on this GPU: choose another."},
 }
 
-var vllmAftermath = []Signature{
+var vllmAftermath = slices.Concat([]Signature{
+	{"Failed to infer device type", Driver, "vLLM sees no GPU of the vendor that it was built for: check the container's gpus, nvidia-smi or amd-smi, and its build."},
+	{"Timed out waiting for engine core processes to start", Hang, "The engine core took longer to start than VLLM_ENGINE_READY_TIMEOUT_S: raise that, or see what it does (py-spy dump)."},
 	{"RPC call to * timed out", Crash, "A worker did not answer within the engine core's time limit: it hangs, or a step takes longer than VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS."},
-	{"died unexpectedly", Crash, "A worker was killed from outside, usually for lack of host memory (see dmesg)."},
+	{"died unexpectedly", Crash, "A worker ended; its last message is further up, and if there is none, it was killed from outside (see dmesg)."},
 	{"EngineCore failed to start", Crash, "The engine core crashed during startup; the reason is near this line."},
 	{"EngineCore encountered a fatal error", Crash, "The engine core crashed while serving; the reason is near this line."},
 	{"EngineDeadError", Crash, "The engine core has died and requests are refused; the reason is further up."},
-	{"Failed core proc(s): {*: -9", Host, killedMeans},
+}, ended, []Signature{
 	{"Engine core initialization failed", Crash, "The engine core crashed during startup; the reason is further up."},
-}
+})
 
 var vllmSettings = []Setting{
 	{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "the model", Doc: "Model name in requests."},
