@@ -199,20 +199,17 @@ var anyCrash = []Signature{
 	{either("std::bad_alloc", "[Errno 12] Cannot allocate memory", "DefaultCPUAllocator: can't allocate memory"), OutOfMemory, "The host has too little memory: lower the length or the number of sequences, or raise the process's limit."},
 
 	// /dev/shm is full before the disk is.
-	{either("/dev/shm*No space left on device", "</torch_*No space left on device"), SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set its ipc to \"host\"."},
+	{either("/dev/shm*No space left on device", "</torch_*No space left on device", "out of shared memory"), SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set its ipc to \"host\"."},
 	{either("creating shared memory segment", "failed to extend /dev/shm"), SharedMemory, "NCCL has no room in shared memory (/dev/shm): raise a container's shm_size, or set its ipc to \"host\"."},
-	{"out of shared memory", SharedMemory, "Shared memory (/dev/shm) is full: raise a container's shm_size, or set its ipc to \"host\"."},
 	{"unable to open shared memory object", SharedMemory, "A shared memory object (/dev/shm) cannot be opened: raise the limit of open files, or remove leftovers of an ended engine there."},
 	{either("Too many open files", "can't start new thread", "pthread_create failed", "failed to create new OS thread", "Thread creation failed", "[Errno 11] Resource temporarily unavailable", "fork: Resource temporarily unavailable", "what():  Resource temporarily unavailable"), Host, "A limit of open files or processes is reached: raise it (ulimit -n, -u), or a container's ulimits."},
 	{either("ibv_reg_mr*Cannot allocate memory", "HSA_STATUS_ERROR_OUT_OF_RESOURCES"), Host, "A limit of locked memory or of threads is reached: raise it (ulimit -l, -u), or a container's ulimits (memlock) and shm_size."},
-	{"No space left on device", Disk, "A disk is full: free some space and apply again."},
-	{"Disk quota exceeded", Disk, "A disk quota is used up: free some space and apply again."},
+	{either("No space left on device", "Disk quota exceeded"), Disk, "A disk or a quota is full: free some space and apply again."},
 
 	{"access*gated repo", Model, "The model is gated: request access, and set HF_TOKEN."},
 	{"429 Client Error", Model, "The model's host limits requests: wait, set HF_TOKEN, or use a local copy."},
 	{"401 Client Error", Model, "The model's host refuses the request: correct its name, or set HF_TOKEN if it is not public."},
-	{"Repository Not Found for url", Model, "There is no such model: correct its name, or set HF_TOKEN if it is not public."},
-	{"is not a local folder and is not a valid model identifier", Model, "There is no such model: correct its name, or log in if it is not public."},
+	{either("Repository Not Found for url", "is not a local folder and is not a valid model identifier"), Model, "There is no such model: correct its name, or set HF_TOKEN if it is not public."},
 	{"We couldn't connect to 'https://", Model, "The model's host cannot be reached, and there is no local copy: check the network, or fetch the model first."},
 	{"LocalEntryNotFoundError", Model, "The model is not in the local cache, and could not be fetched: check the network, or fetch the model first."},
 
@@ -274,9 +271,7 @@ var ended = []Signature{
 // anyAftermath is what engines print whatever broke.
 var anyAftermath = slices.Concat([]Signature{
 	{"unspecified launch failure", Crash, "A kernel failed for an unknown reason; run again with CUDA_LAUNCH_BLOCKING=1 to see which."},
-	{"CUDA error:", Crash, "A CUDA call or kernel failed; this line and the following ones say which."},
-	{"HIP error:", Crash, "A HIP call or kernel failed; this line and the following ones say which."},
-	{"ROCm error", Crash, "A ROCm call or kernel failed; this line and the following ones say which."},
+	{either("CUDA error:", "HIP error:", "ROCm error"), Crash, "A call of CUDA or ROCm failed, or a kernel; this line and the following ones say which."},
 }, ended, []Signature{
 	{"scheduler is dead", Crash, "A rank's scheduler ended; the reason is further up."},
 	{"No available shared memory broadcast block found", Hang, "A worker hangs, or loads or compiles for longer than the time limit: raise ready's timeout, or see what it does (py-spy dump)."},

@@ -155,7 +155,15 @@ type Container struct {
 // and never written after.
 var kinds = map[string]Kind{}
 
-func register(k Kind) { kinds[k.Name] = k }
+func register(k Kind) {
+	for i := range k.Settings {
+		if s := &k.Settings[i]; s.Doc == "" {
+			c := common[s.Name]
+			s.Type, s.Whole, s.Doc = c.Type, c.Whole, c.Doc
+		}
+	}
+	kinds[k.Name] = k
+}
 
 func All() []Kind {
 	return slices.SortedFunc(maps.Values(kinds), func(a, b Kind) int {

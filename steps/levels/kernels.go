@@ -207,25 +207,15 @@ func nearest(log io.ReadSeeker, reasons []verdict.Reason, l *ledger.Launch) {
 	}
 }
 
-// unproven is what keeps a launch from proving its knobs, by a log that is still a file;
-// values without evidence are for validate.
-func unproven(lab *launch.Lab, v *variant.Variant, l *ledger.Launch) ([]verdict.Reason, error) {
-	wanted := slices.DeleteFunc(variant.EvidenceFor(lab.Plan, v.Knobs), func(e variant.Evidence) bool { return !e.InLogOrReport() })
-	log, err := os.Open(lab.LogFile(l))
-	if len(wanted) == 0 || v.Knobs == nil || err != nil {
-		return nil, nil
-	}
-	defer log.Close()
+// proof is what a launch's log and its observations prove of evidence.
+func proof(log io.ReadSeeker, wanted []variant.Evidence, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
 	scan, err := launch.ScanEvidence(log, wanted, l, variant.KindOf(v.Spec))
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	got, reasons := judgeProof(wanted, scan, partOf(l, scan), l.Observed, l.Unobserved)
-	if got == verdict.Pass {
-		return nil, nil
-	}
 	nearest(log, reasons, l)
-	return reasons, nil
+	return got, reasons, nil
 }
 
 // RequiresKernels reports whether variants must prove their knobs.
@@ -255,13 +245,7 @@ func KernelsVerdict(lab *launch.Lab, protocol *plans.Protocol, v *variant.Varian
 	if err != nil {
 		return "", nil, err
 	}
-	scan, err := launch.ScanEvidence(bytes.NewReader(log), wanted, l, variant.KindOf(v.Spec))
-	if err != nil {
-		return "", nil, err
-	}
-	got, reasons := judgeProof(wanted, scan, partOf(l, scan), l.Observed, l.Unobserved)
-	nearest(bytes.NewReader(log), reasons, l)
-	return got, reasons, nil
+	return proof(bytes.NewReader(log), wanted, v, l)
 }
 
 // redacted is evidence as it appears in a kept log: secrets are removed from that, so
