@@ -596,6 +596,10 @@ func (st *Started) unused(uses []kinds.Use) {
 		if seen {
 			why = verdict.New(code.SettingUnused, verdict.Text("name", u.Observed), verdict.Text("value", o.String()))
 		}
+		if not, seen := st.Record.Observed[u.Not]; seen {
+			why = why.From(verdict.Say("work.setting_unused_since", "{from}: {value}",
+				verdict.Text("from", not.From), verdict.Text("value", not.String())))
+		}
 		st.invalidate(why.On(u.Setting))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // EngineCheck is what one start of an engine showed, outside of any run.
@@ -104,8 +106,22 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	out.StartupS, out.FirstRequestS = seconds("engine.startup_s"), seconds("engine.first_request_s")
 	out.Observed, out.Unobserved = r.Observed, r.Unobserved
 	out.Invalid, out.Notes = append(out.Invalid, r.Invalid...), append(r.Notes, out.Notes...)
-	if _, err := os.Stat(l.LogFile(r)); err == nil { // an endpoint has none
-		out.Log = l.LogFile(r)
+	log, err := os.Open(l.LogFile(r))
+	if err != nil { // an endpoint has none
+		return out, nil
+	}
+	defer log.Close()
+	out.Log = log.Name()
+	// Values without evidence are for validate.
+	wanted := slices.DeleteFunc(variant.EvidenceFor(l.Plan, v.Knobs), func(e variant.Evidence) bool { return !e.InLogOrReport() })
+	if baseline := l.Plan.Baseline; r.OK && v.Knobs != nil && len(wanted) > 0 && baseline != nil && RequiresKernels(l.Plan.Protocol(baseline.Protocol)) {
+		got, reasons, err := proof(log, wanted, v, r)
+		if err != nil {
+			return nil, err
+		}
+		if got != verdict.Pass {
+			out.Invalid = append(out.Invalid, reasons...)
+		}
 	}
 	return out, nil
 }
