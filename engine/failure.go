@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -21,9 +22,12 @@ type Failure struct {
 	// Op is what was being done: "start", "become ready", "answer", "stop".
 	Op     string
 	Reason string
-	// Class is kinds.Port if another program listens at its port; else empty, as what
-	// broke it is in its log.
-	Class kinds.Class
+	// Class is kinds.Port if another program listens at its port, and kinds.Config if the
+	// engine itself serves Elsewhere, which is invalid otherwise; else empty, as what broke it
+	// is in its log.
+	Class     kinds.Class
+	Port      int
+	Elsewhere netip.AddrPort
 	// Exit is how the process ended, nil if it was still running.
 	Exit    *Exit
 	LogTail []string
