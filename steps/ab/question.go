@@ -21,12 +21,12 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/arms"
 	"github.com/mxflow/mxflow/steps/quality"
-	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // Question is what the user asks about two commands.
@@ -380,7 +380,7 @@ func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, doubt verdic
 	var flagged []int
 	for i, arm := range arms {
 		line := strings.Join(arm.Words, " ")
-		switch kind, at := startedKind(line), variant.FixedPort(arm.Words); {
+		switch kind, at := startedKind(line), (source.Command{Words: arm.Words}).FixedPort(); {
 		case at != 0:
 			if port != 0 && at != port {
 				return 0, nil, doubt, fmt.Errorf("the server of --a listens on port %d and that of --b on %d: have both use {port}, or the same port; only one of them runs at a time", port, at)
@@ -392,7 +392,7 @@ func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, doubt verdic
 		default:
 			if _, set := arm.Env["PORT"]; !set {
 				arm.Env["PORT"] = "{port}"
-				if !variant.TakesPort(arm.Words, ".", "PORT", variant.PortVariable) {
+				if !(source.Command{Words: arm.Words, Dir: "."}).TakesPort("PORT", source.PortVariable) {
 					blind = append(blind, string('A'+rune(i)))
 				}
 			}
@@ -400,7 +400,7 @@ func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, doubt verdic
 	}
 	if len(blind) > 0 && port == 0 {
 		doubt = verdict.Say("ab.port_not_taken",
-			"{arms}: neither {placeholder} nor $PORT is in the command or in a script that it names; add it, or "+
+			"{arms}: neither {placeholder} nor $PORT is in the command or in a script that it runs; add it, or "+
 				"--url for a server that always listens on the same port", verdict.List("arms", blind),
 			verdict.Text("placeholder", "{port}"))
 	}
