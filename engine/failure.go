@@ -31,6 +31,8 @@ type Failure struct {
 	// Exit is how the process ended, nil if it was still running.
 	Exit    *Exit
 	LogTail []string
+	// Doing is what its processes did when the time for its start was over.
+	Doing Doing
 	// Err is the cause, for errors.Is; it may be nil. Its text is not printed: Reason is
 	// clearer.
 	Err error

@@ -1,18 +1,14 @@
 package run
 
 import (
-	"fmt"
 	"net/netip"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/machine"
-	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // localhost is where requests to a process are sent.
@@ -103,22 +99,4 @@ func (a *Activity) host(at netip.AddrPort) string {
 		ip = localhost
 	}
 	return netip.AddrPortFrom(ip, at.Port()).String()
-}
-
-// words are how the engine is doing, for the end of a message: "; it …".
-func (a *Activity) words() (text string) {
-	d := a.Doing()
-	if text = fmt.Sprintf("; it was asked at port %d", a.Port); d.Where() != "" {
-		text += ", but listens on " + d.Where()
-	}
-	if last := logscan.Tail(a.Log, 1); len(last) > 0 && !d.Logged.IsZero() {
-		ago := time.Since(d.Logged).Round(time.Second)
-		text += fmt.Sprintf("; its last line, %s ago: %s", engine.Brief(ago), foreign.CleanTo(strings.TrimSpace(last[0]), 120))
-	} else if a.Log != "" {
-		text += "; it has logged nothing"
-	}
-	if d.Processor >= 0 {
-		text += fmt.Sprintf("; it uses %.0f%% of a processor", 100*d.Processor)
-	}
-	return text
 }

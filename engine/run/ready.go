@@ -114,7 +114,7 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 		}
 		if waiting.Err() == nil {
 			last = a.says
-			if at := w.elsewhere(waiting, asked); a.status == 0 && at.IsValid() {
+			if at := w.elsewhere(waiting, a, asked); at.IsValid() {
 				f := w.Failure("become ready", nil, "it answers at %s, not at port %d", at, w.Activity.Port)
 				f.Port, f.Elsewhere, f.Class = w.Activity.Port, at, kinds.Config
 				return 0, f
@@ -150,17 +150,19 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 		}
 		return w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
 	}
-	last = "last answer: " + last
+	// The context's error is told apart by errors.Is.
+	err, until := ctx.Err(), "its time limit was reached "+after+" after its start"
+	switch {
+	case errors.Is(err, context.Canceled):
+		until = "waiting was cancelled " + after + " after its start"
+	case err == nil:
+		err, until = context.DeadlineExceeded, "it did not become ready within "+engine.Brief(w.Limit)
+	}
+	f := w.Failure("become ready", err, "%s; last answer: %s", until, last)
 	if w.Activity != nil {
-		last += w.Activity.words()
+		f.Doing = w.Activity.Doing()
 	}
-	if err := ctx.Err(); errors.Is(err, context.Canceled) {
-		return w.Failure("become ready", err, "waiting was cancelled %s after its start; %s", after, last)
-	} else if err != nil {
-		return w.Failure("become ready", err, "its time limit was reached %s after its start; %s", after, last)
-	}
-	return w.Failure("become ready", context.DeadlineExceeded,
-		"it did not become ready within %s; %s", engine.Brief(w.Limit), last)
+	return f
 }
 
 // askAgain is when a listener may be asked again that did not answer as an engine does.
@@ -170,8 +172,8 @@ const askAgain = 30 * time.Second
 // and elsewhere it passes its readiness check and lists its models. An engine that loads
 // is not asked, as it may have ports for metrics or for its ranks: only one that has been
 // idle. Invalid if none is known for certain; asked is when each was asked.
-func (w Waiter) elsewhere(ctx context.Context, asked map[netip.AddrPort]time.Time) (at netip.AddrPort) {
-	if w.Activity == nil {
+func (w Waiter) elsewhere(ctx context.Context, last answer, asked map[netip.AddrPort]time.Time) (at netip.AddrPort) {
+	if w.Activity == nil || last.status != 0 {
 		return at
 	}
 	d := w.Activity.Doing()

@@ -46,7 +46,9 @@ func (st *Started) loading(ctx context.Context, ev runtime.Event, emit func(runt
 			}
 			doing := verdict.Reason{}
 			if s, ok := st.Inst.(engine.Starter); ok {
-				doing = startOf(s.Doing())
+				if d := s.Doing(); d.Idle || time.Since(d.Logged) >= silence {
+					doing = startOf(d)
+				}
 			}
 			switch {
 			case line != ev.Line, doing.Values["listens"].Text != ev.Why.Values["listens"].Text:
@@ -65,22 +67,20 @@ func (st *Started) loading(ctx context.Context, ev runtime.Event, emit func(runt
 	}
 }
 
-// startOf is what an engine does that starts without a new line in its log; no fact while
-// it logs.
-func startOf(d engine.Doing) verdict.Reason {
-	var args []verdict.Arg
+// startOf is what an engine does that is not ready; no fact if nothing is known.
+func startOf(d engine.Doing, more ...verdict.Arg) verdict.Reason {
+	if d.Port == 0 {
+		return verdict.Reason{}
+	}
+	args := append(more, verdict.Int("port", d.Port))
+	if where := d.Where(); where != "" {
+		args = append(args, verdict.Text("listens", where))
+	}
 	if !d.Logged.IsZero() {
-		ago := time.Since(d.Logged)
-		if ago < silence && !d.Idle {
-			return verdict.Reason{}
-		}
-		args = append(args, verdict.Text("ago", verdict.Rough(ago.Seconds())))
+		args = append(args, verdict.Text("ago", verdict.Rough(time.Since(d.Logged).Seconds())))
 	}
 	if d.Processor >= 0 {
 		args = append(args, verdict.Text("processor", fmt.Sprintf("%.0f%%", 100*d.Processor)))
-	}
-	if where := d.Where(); where != "" {
-		args = append(args, verdict.Text("listens", where), verdict.Int("port", d.Port))
 	}
 	return verdict.New(code.Starting, args...)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/httpclient"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -363,6 +364,13 @@ func (st *Started) RecordFailure(err error) {
 		defer st.diagnose()
 	}
 	if ok {
+		var line []verdict.Arg
+		for _, last := range failure.LogTail[max(0, len(failure.LogTail)-1):] {
+			line = append(line, verdict.Text("line", st.Lab.Redact.Text(foreign.Short(last))))
+		}
+		if doing := startOf(failure.Doing, line...); !doing.IsZero() {
+			st.Record.Error = st.Record.Error.From(doing)
+		}
 		st.Record.LogTail = failure.LogTail
 		if failure.Exit != nil {
 			st.Record.Exit = &failure.Exit.Code

@@ -107,10 +107,10 @@ var (
 	WrongModel = Of("engine.wrong_model",
 		"it was asked for model {model:q} but serves {models}: correct the model's name, or what it serves")
 	// Starting: what an engine does whose start takes long. Values: port, listens (where
-	// else), ago (since its last line), processor (its share of one); each if known.
+	// else), ago (since its last line), line, processor (its share of one); each if known.
 	Starting = Of("engine.starting",
-		"{listens?it listens on {listens}, not on {port}; }{ago?its last line was {ago} ago; }{ago!it has logged "+
-			"nothing; }{processor?it uses {processor} of a processor}{processor!its processor use is unknown}")
+		"{listens?it listens on {listens}, not on {port}}{listens!it is asked at port {port}}{ago?; its last line was "+
+			"{ago} ago{line?: {line}}}{processor?; it uses {processor} of a processor}")
 	EngineDied = Of("engine.died",
 		"{cause=engine.diagnosed?{causes} }the engine died ({exit}) while answering: "+
 			"{error}{cause=engine.diagnosed!{causes?; {causes}}}")
