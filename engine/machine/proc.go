@@ -101,13 +101,14 @@ func (u *Used) Read(root string, pids []int) (seconds float64, seen bool) {
 	return float64(sum) / hz, seen
 }
 
-// Blocked reports whether a thread of these processes waits for a disk or a driver.
-func Blocked(pids []int) bool {
+// Busy reports whether a thread of these processes runs, or would if it had a processor,
+// or waits for a disk or a driver.
+func Busy(pids []int) bool {
 	for _, pid := range pids {
 		threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
 		if slices.ContainsFunc(threads, func(path string) bool {
 			s, err := ReadStat(path)
-			return err == nil && s.State == 'D'
+			return err == nil && (s.State == 'R' || s.State == 'D')
 		}) {
 			return true
 		}

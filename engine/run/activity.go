@@ -76,7 +76,7 @@ func (a *Activity) Doing() engine.Doing {
 	}
 	if spent := now.Sub(a.began); spent >= idleFor {
 		a.says.Processor = max(0, seconds-a.seconds) / spent.Seconds()
-		a.says.Idle = a.steady && a.says.Processor < idleShare && !machine.Blocked(pids)
+		a.says.Idle = a.steady && a.says.Processor < idleShare && !machine.Busy(pids)
 		a.began, a.seconds, a.steady = now, seconds, true
 	}
 	return a.says
