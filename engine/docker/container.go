@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -241,6 +242,12 @@ func (c *box) entered(of container.InspectResponse) error {
 		}
 	}
 	c.memory = cgroupOf(of.State.Pid, c.id)
+	c.Activity.PIDs, c.Alone = c.PIDs, c.port != 0 && !c.shared && !of.HostConfig.NetworkMode.IsContainer()
+	if c.Alone {
+		for _, n := range of.NetworkSettings.Networks {
+			c.IP, _ = netip.ParseAddr(n.IPAddress)
+		}
+	}
 	return nil
 }
 

@@ -353,6 +353,10 @@ func (q *Question) Reworded(r verdict.Reason, launches map[string]string) verdic
 		args["remedy"] = verdict.Value{Text: "--answers unchecked"}
 	case r.Kind == code.AgreementOpen.Kind && q.Answers == "":
 		args["remedy"] = verdict.Value{Text: "--answers 0.8"}
+	case r.Kind == code.WrongPort.Kind && len(q.Images) == 0:
+		args["flag"] = verdict.Value{Text: "--url http://localhost:" + args["at"].Text}
+	case r.Kind == code.WrongPort.Kind:
+		args["flag"] = verdict.Value{Text: "-- --port " + args["placeholder"].Text}
 	case r.Kind == code.WokenLate.Kind:
 		args["flag"] = verdict.Value{Text: "--max-lag"}
 	}

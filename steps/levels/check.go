@@ -1,6 +1,7 @@
 package levels
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,20 +129,15 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 
 // send asks a running engine one question, and sends it a small workload.
 func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
-	if models, err := st.Client.Models(ctx); err == nil {
-		c.MaxModelLen = models[0].MaxLen
-		for _, m := range models {
-			c.Models = append(c.Models, m.ID)
-		}
+	for _, m := range st.Models {
+		c.Models = append(c.Models, m.ID)
 	}
-	if c.Model == "" && len(c.Models) > 0 {
-		c.Model = c.Models[0]
+	if len(st.Models) > 0 {
+		c.Model, c.MaxModelLen = cmp.Or(c.Model, c.Models[0]), st.Models[0].MaxLen
 	}
-	if err := st.CheckModelListed(c.Models); err != nil {
-		return err
-	}
+	stall := st.Lab.Plan.StallTimeout()
 	answer, err := st.Client.Stream(ctx, openai.Request{
-		API: st.API, Prompt: checkPrompt, MaxTokens: 16, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: checkLimit},
+		API: st.API, Prompt: checkPrompt, MaxTokens: 16, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: stall},
 	})
 	if err != nil {
 		return err
@@ -153,7 +149,7 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 	}, []*plans.Workload{{
 		Name: "check", API: string(st.API), PromptTokens: []int{64}, OutputTokens: []int{64}, Requests: 3, Concurrency: []int{1}, Turns: 1,
 		IgnoreEOS: true, Coherence: "off", MaxLag: time.Minute,
-		RequestTimeout: checkLimit, FirstTimeout: checkLimit, StallTimeout: checkLimit,
+		RequestTimeout: checkLimit, FirstTimeout: checkLimit, StallTimeout: stall,
 	}})
 	c.Notes = taken.Notes
 	if !taken.Disturbed { // it says nothing about the engine

@@ -102,6 +102,21 @@ var (
 	// diagnosis, if its log shows one.
 	LaunchBroke = Of("launch.broke",
 		"{cause=engine.diagnosed?{causes} }{error}{cause=engine.diagnosed!{causes?; {causes}}}")
+	// WrongPort: the engine serves at another port than the one that is asked, or at another
+	// address. Values: port, at (port or address), placeholder, block (what launches it), flag
+	// (of ab, in place of that block).
+	WrongPort = Of("engine.wrong_port",
+		"it listens on {at}, not on {address?127.0.0.1: let it listen on that, or on all addresses}{address!{port}: "+
+			"put {placeholder} into its command, or {flag?add {flag}}{flag!write port = {at} in its {block} block}}")
+	// WrongModel: a server does not list the model that it is asked for. Values: model,
+	// models.
+	WrongModel = Of("engine.wrong_model",
+		"it was asked for model {model:q} but serves {models}: correct the model's name, or what it serves")
+	// Starting: what an engine does whose start takes long. Values: port, listens (where
+	// else), ago (since its last line), line, processor (its share of one); each if known.
+	Starting = Of("engine.starting",
+		"{listens?it listens on {listens}, not on {port}}{listens!it is asked at port {port}}{ago?; its last line was "+
+			"{ago} ago{line?: {line}}}{processor?; it uses {processor} of a processor}")
 	EngineDied = Of("engine.died",
 		"{cause=engine.diagnosed?{causes} }the engine died ({exit}) while answering: "+
 			"{error}{cause=engine.diagnosed!{causes?; {causes}}}")
