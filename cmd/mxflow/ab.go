@@ -90,14 +90,14 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f := c.Flags()
 	f.StringVar(&q.A, "a", "", "`COMMAND` that starts the server as it is")
 	f.StringVar(&q.B, "b", "", "candidate `COMMAND`")
-	f.StringArrayVar(&q.Images, "image", nil, "container image of A, then of B; :TAG is of the same repository")
-	f.StringArrayVar(&q.Refs, "ref", nil, "commit, branch or tag of A, then of B (with a plan)")
+	f.StringArrayVar(&q.Images, "image", nil, "container `IMAGE` of A, then of B; :TAG is of the same repository")
+	f.StringArrayVar(&q.Refs, "ref", nil, "`REF` of A, then of B: commit, branch or tag (with a plan)")
 	f.StringArrayVar(&q.Pins, "pins", nil, "`FILE` of package pins of A, then of B (with a plan)")
 	f.StringVar(&q.Source, "repo", "", repoUsage)
-	f.StringVar(&q.GPUs, "gpus", "", "what containers get: all, amd, a number, device=0,1 (default: all that there are)")
+	f.StringVar(&q.GPUs, "gpus", "", "`GPUS` for containers: all, amd, a number, device=0,1 (default: all that there are)")
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
-	f.StringVar(&q.URL, "url", "", "address that both listen on, for commands with a fixed port")
+	f.StringVar(&q.URL, "url", "", "`URL` that both listen on, for commands with a fixed port")
 	f.StringVar(&q.Asked, "kind", "", kindUsage)
 	f.StringVar(&q.Model, "model", "", modelUsage)
 	f.StringVar(&q.API, "api", "completions", apiUsage)
@@ -107,9 +107,9 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.IntVar(&q.Concurrency, "concurrency", 1, concurrencyUsage)
 	f.IntVar(&q.Requests, "requests", 0, requestsUsage)
 	f.IntVar(&q.Warmup, "warmup", 0, warmupUsage)
-	f.StringVar(&q.Metric, "metric", "tg", "what is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
+	f.StringVar(&q.Metric, "metric", "tg", "`METRIC` that is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
 	f.StringVar(&q.Claimed, "claim", "",
-		"what B must show: +10% is at least 10% better, -3% at most 3% worse (default -3%)")
+		"`CHANGE` that B must show: +10% is at least 10% better, -3% at most 3% worse (default -3%)")
 	f.IntVar(&q.Launches, "launches", 0, fmt.Sprintf("maximum launches of each (default: %d)", ab.UsualLaunches))
 	f.BoolVar(&q.Quick, "quick", false, "one launch of each; the same command without it continues from there")
 	f.DurationVar(&q.Timeout, "timeout", 0, "how long a start can take (default: the kind's own)")
@@ -118,15 +118,15 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.StringArrayVar(&q.MustSeeB, "must-see-b", nil,
 		"`GLOB` of a line that B logs while it answers, and A does not (repeatable)")
 	f.StringSliceVar(&q.Changes, "changes", nil,
-		"reported settings that may differ, such as moe_kernel (changing this does not re-measure)")
+		"reported `SETTINGS` that may differ, such as moe_kernel (changing this does not re-measure)")
 	f.StringSliceVar(&q.Accept, "accept", nil,
-		"what may differ between the launches' environments, such as repo.vllm or packages")
+		"`NAMES` of what may differ between the launches: repo.vllm, packages, …")
 	f.StringVar(&q.Answers, "answers", "checked",
-		"checked: B must answer as A does; a share such as 0.9, where B changes answers on purpose; or unchecked")
+		"`HOW` answers are judged: checked: B must answer as A does; a share such as 0.9, where B changes answers on purpose; or unchecked")
 	f.StringVar(&q.Eval, "eval", "",
 		"`FILE` of questions with answers (JSON lines): B may lose at most 2 points of accuracy")
 	f.StringVar(&q.Caches, "caches", "own",
-		"compiler caches: own (kept between the launches of a command), pinned (with what it timed and chose) or cold")
+		"compiler `CACHES`: own (kept between the launches of a command), pinned (with what it timed and chose) or cold")
 	f.DurationVar(&q.MaxLag, "max-lag", 0, maxLagUsage)
 	f.BoolVar(&rerun, "rerun", false, "measure everything again")
 	reuseFlag(c, &reuse)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -68,7 +69,13 @@ about these environment variables:
 	}
 	for _, o := range embedded.Flags { // which it parses itself
 		doc, _, _ := strings.Cut(o.Doc, ". ")
-		c.Flags().String(o.Name, o.Default, strings.TrimSuffix(doc, "."))
+		doc = strings.TrimSuffix(doc, ".")
+		if n, err := strconv.Atoi(o.Default); err == nil {
+			c.Flags().Int(o.Name, n, doc)
+			continue
+		}
+		takes, rest, _ := strings.Cut(doc, " ")
+		c.Flags().String(o.Name, o.Default, "`"+strings.ToUpper(takes)+"` "+rest)
 	}
 	return c
 }

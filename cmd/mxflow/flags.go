@@ -50,7 +50,7 @@ func byFlag(c *cobra.Command, by *string) {
 }
 
 func markdownFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVar(format, "format", "", "md for Markdown (default: text)")
+	c.Flags().StringVar(format, "format", "", "`FORM` of the output: md for Markdown (default: text)")
 }
 
 // jsonFlag adds --json to a command that prints data.
@@ -67,7 +67,7 @@ const (
 	requestsUsage    = "measured requests (default: enough for those in flight)"
 	warmupUsage      = "unmeasured requests before them"
 	modelUsage       = "`MODEL` to ask for (default: the first that the server lists)"
-	apiUsage         = "completions or chat"
+	apiUsage         = "`API` of the server: completions or chat"
 	kindUsage        = "`KIND` of engine: see mxflow engine kinds"
 	repoUsage        = "`NAME` of the source, if the plan's engine has several"
 	dryRunUsage      = "print what it would do and start nothing"

@@ -64,11 +64,8 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 		},
 	}
 	c.Flags().StringVar(&kind, "kind", "embedded", kindUsage)
-	c.Flags().StringVar(&kind, "engine", "embedded", "")
-	_ = c.Flags().MarkHidden("engine") // what --kind was called
 	c.Flags().BoolVar(&agent, "agent", false, "write AGENTS.md and SKILL.md for a coding agent instead")
 	c.Flags().BoolVar(&yaml, "yaml", false, "write plan.yaml instead of plan.hcl")
-	c.MarkFlagsMutuallyExclusive("agent", "engine", "kind")
-	c.MarkFlagsMutuallyExclusive("agent", "yaml")
+	alternatives(c, "agent", "kind", "yaml")
 	return c
 }

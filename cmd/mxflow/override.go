@@ -41,7 +41,7 @@ the phases after it are locked again. --revoke withdraws it.
 or an instant (2026-12-24T18:00:00+01:00), at most a year from now.`
 	c.Example = `  mxflow waive cutlass --reason 'fixed in 0.12' --expires 14d plan.hcl
   mxflow waive cutlass --revoke --reason 'it was not fixed' plan.hcl`
-	c.Flags().StringVar(&o.expires, "expires", "", "when the waiver ends (required)")
+	c.Flags().StringVar(&o.expires, "expires", "", "`TIME` at which the waiver ends (required)")
 	c.Flags().BoolVar(&o.revoke, "revoke", false, "withdraw the waiver of the gate")
 	return c
 }
@@ -121,7 +121,7 @@ func (o *overrideOptions) command(a *app, use string, of direction) *cobra.Comma
 			return nil
 		},
 	}
-	c.Flags().StringVar(&o.reason, "reason", "", "why, for later readers (required)")
+	c.Flags().StringVar(&o.reason, "reason", "", "`WHY`, for later readers (required)")
 	byFlag(c, &o.by)
 	a.jsonFlag(c)
 	return c

@@ -94,7 +94,7 @@ profiler. The last column is each part's share of the change of a step.`,
 
 func profileFlags(c *cobra.Command, o *trace.Options, kernels *int) {
 	f := c.Flags()
-	f.StringVar(&o.Phase, "phase", "", "phase of a profile without marks: prefill or decode")
+	f.StringVar(&o.Phase, "phase", "", "`PHASE` of a profile without marks: prefill or decode")
 	f.IntVar(&o.Requests, "batch", 0, "requests served at once in a profile without marks")
 	f.IntVar(&o.Steps, "steps", 0, "model steps in a profile without marks")
 	f.IntVar(&o.Tokens, "tokens", 0, "tokens computed in a profile without marks")
