@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -74,7 +73,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 			case len(vars) > 0 || suite != "" || q.Source != "":
 				return errors.New("--var, --suite and --repo are of a plan: name it, as in mxflow ab plan.hcl --ref main --ref my-branch")
 			}
-			q.CommandLine = abLine(c.Flags(), q.Server...)
+			q.CommandLine, q.Again = abLines(c.Flags(), "", q.Server)
 			q.Named = c.Flags().Changed("gpus")
 			if len(q.Images) > 0 && !q.Named {
 				if gpus, err := machine.GPUs(c.Context()); err != nil || len(gpus) > 0 { // unknown is not none
@@ -175,7 +174,7 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 		q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
 		st.Close()
 	}
-	q.CommandLine = abLine(c.Flags()) + " " + shell.Quote(path)
+	q.CommandLine, q.Again = abLines(c.Flags(), path, nil)
 	of.Question = q.Asks
 	if q.Quick || q.Launches > 0 {
 		of.Launches = q.Most()
@@ -239,31 +238,22 @@ func applyAB(ctx context.Context, a *app, q *ab.Question, at ab.Place, of load.O
 	return err
 }
 
-// abShown are flags for how a comparison is shown or how far it runs, not for what is
-// asked.
-var abShown = []string{
-	"launches", "quick", "dry-run", "rerun", "reuse", "json", "state", "no-color",
-}
-
-// abLine is the command line with the question, as a person would write it.
-func abLine(flags *pflag.FlagSet, server ...string) string {
-	words := []string{"mxflow", "ab"}
-	flags.Visit(func(f *pflag.Flag) {
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, value := range values {
-			if !slices.Contains(abShown, f.Name) {
-				words = append(words, "--"+f.Name, shell.Quote(value))
-			}
-		}
-	})
-	for i, word := range server {
-		if i == 0 {
-			words = append(words, "--")
-		}
-		words = append(words, shell.Quote(word))
+// abLines are the command line with the question, as a person would write it, and one that asks
+// it again with more flags, of the same record.
+func abLines(flags *pflag.FlagSet, plan string, server []string) (asked string, again func(more ...string) string) {
+	var rest []string
+	if plan != "" {
+		rest = append(rest, plan)
 	}
-	return strings.Join(words, " ")
+	if len(server) > 0 {
+		rest = append(append(rest, "--"), server...)
+	}
+	// How it is shown, and how far it runs, is none of the question.
+	shown := []string{"quick", "dry-run", "rerun", "json", "no-color"}
+	ofRun := []string{"launches", "reuse", "state"}
+	line := func(without, more []string) string {
+		words := given(flags, func(name string) bool { return !slices.Contains(without, name) })
+		return shell.Line(slices.Concat([]string{"mxflow", "ab"}, words, more, rest)...)
+	}
+	return line(append(shown, ofRun...), nil), func(more ...string) string { return line(shown, more) }
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -24,6 +26,8 @@ type app struct {
 	// state is the --state flag: the state directory, empty for .mxflow beside
 	// the plan.
 	state string
+	// running is the command at work.
+	running *cobra.Command
 	// exit is the status that the subcommand decided on.
 	exit int
 }
@@ -142,14 +146,14 @@ func (a *app) reader(args []string) (*store.Store, error) {
 // neverApplied is the error for a state directory without a ledger. Its advice skips what
 // was already done.
 func neverApplied(a *app, dir string, args []string) error {
-	what := "Name the plan, or the directory with --state"
+	what := "Name the directory that it was applied with (--state), or"
 	switch {
 	case a.state != "":
-		what = "Check the path in --state, or apply the plan with it first"
-	case len(args) > 0:
-		what = fmt.Sprintf("Run mxflow apply %s first, or name the directory that it was applied with: --state", args[0])
+		what = "Check the path in --state, or"
+	case len(args) == 0:
+		return fmt.Errorf("nothing was applied here: %s has no ledger. Name the plan, or the directory with --state", dir)
 	}
-	return fmt.Errorf("nothing was applied here: %s has no ledger. %s", dir, what)
+	return fmt.Errorf("nothing was applied here: %s has no ledger. %s %w", dir, what, store.ErrApplyFirst)
 }
 
 // errLedgerGone is the error for a state directory that lost its ledger, unlike one where

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,7 +75,7 @@ failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
-				outcome.Print(a.screen(), res, verdict.Rough(res.Took.Seconds()), strings.Join(args, " "))
+				outcome.Print(a.screen(), res, verdict.Rough(res.Took.Seconds()))
 			}
 			return err
 		},

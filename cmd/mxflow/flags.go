@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/plans/load"
@@ -14,17 +11,8 @@ import (
 // varFlag adds --var and --var-file, in the order of the command line: the last value of a
 // variable wins.
 func varFlag(c *cobra.Command, into *[]load.Given) {
-	c.Flags().Func("var", "value of a variable, as `NAME=VALUE` (repeatable)", func(text string) error {
-		if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
-			return errors.New("write NAME=VALUE")
-		}
-		*into = append(*into, load.Given{Var: text})
-		return nil
-	})
-	c.Flags().Func("var-file", "`FILE` of lines NAME = VALUE (repeatable)", func(path string) error {
-		*into = append(*into, load.Given{File: path})
-		return nil
-	})
+	c.Flags().Var(variableFlag{into, false}, "var", "value of a variable, as `NAME=VALUE` (repeatable)")
+	c.Flags().Var(variableFlag{into, true}, "var-file", "`FILE` of lines NAME = VALUE (repeatable)")
 }
 
 func suiteFlag(c *cobra.Command, into *string) {

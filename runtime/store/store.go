@@ -66,6 +66,9 @@ func OpenSigned(dir string, by ledger.Signer) (*Store, error) {
 	return s, nil
 }
 
+// ErrApplyFirst is the end of an error about a record that has too little.
+var ErrApplyFirst = errors.New("apply the plan first")
+
 // OpenReadOnly opens a state directory as it is now, without a lock, whether or not an
 // apply is writing to it. Nothing is changed in it.
 func OpenReadOnly(dir string) (*Store, error) {

@@ -41,7 +41,7 @@ func Node(st *store.Store, name string) (string, error) {
 			return "", fmt.Errorf("%s is a plan: give a node first, then the plan%s", name, Near(name, nodes))
 		}
 		if len(nodes) == 0 {
-			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: run mxflow apply first")
+			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: %w", store.ErrApplyFirst)
 		}
 		return "", fmt.Errorf("no node named %q was decided or locked here%s", name, Near(name, nodes))
 	}
