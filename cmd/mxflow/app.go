@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -28,6 +29,8 @@ type app struct {
 	state string
 	// running is the command at work.
 	running *cobra.Command
+	// inputs are what the newest run of the record that is read was given, as words of a command line.
+	inputs []string
 	// exit is the status that the subcommand decided on.
 	exit int
 }
@@ -134,6 +137,11 @@ func (a *app) reader(args []string) (*store.Store, error) {
 		dir = filepath.Join(base, store.DirName)
 	}
 	s, err := store.OpenReadOnly(dir)
+	if err == nil {
+		if run, err := s.Run("latest"); err == nil {
+			a.inputs = report.Inputs(run)
+		}
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}

@@ -17,7 +17,8 @@ import (
 var carried = []string{"state", "var", "var-file", "suite", "repo", "target", "rerun", "reuse", "sealed", "key"}
 
 // suggest is a command line to run next, which works when it is pasted into the same shell: the
-// words of a command, and what the running one was given that it takes too, the plan last.
+// words of a command, and what the running one was given that it takes too, the plan last. One that
+// reads a record takes no variables: those of its newest run stand for them.
 func (a *app) suggest(words ...string) string {
 	line := append([]string{"mxflow"}, words...)
 	if a.running == nil { // a test's
@@ -30,6 +31,9 @@ func (a *app) suggest(words ...string) string {
 	line = append(line, given(a.running.Flags(), func(name string) bool {
 		return slices.Contains(carried, name) && next.Flag(name) != nil && !slices.Contains(words, "--"+name)
 	})...)
+	if next.Flag("var") != nil && a.running.Flag("var") == nil {
+		line = append(line, a.inputs...)
+	}
 	if plan := planAt(a.running); ofRecord(next) && plan >= 0 && plan < a.running.Flags().NArg() {
 		line = append(line, a.running.Flags().Arg(plan))
 	}

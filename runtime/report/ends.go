@@ -72,10 +72,29 @@ func EndsOf(st *store.Store) (e Ends) {
 	return e
 }
 
+// Inputs are the suite and the variables that a run was given, as words of a command line.
+func Inputs(run *store.RunView) (words []string) {
+	if run.Start == nil || run.Start.Inputs == nil {
+		return nil
+	}
+	in := run.Start.Inputs
+	if in.Suite != "" {
+		words = append(words, "--suite", in.Suite)
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Variables)) {
+		value := in.Variables[name]
+		if text, err := strconv.Unquote(value); err == nil { // --var takes text as it is
+			value = strings.NewReplacer("$${", "${", "%%{", "%{").Replace(text)
+		}
+		words = append(words, "--var", name+"="+value)
+	}
+	return words
+}
+
 // Applied is the command that repeats the apply of a run, with more flags. What is sensitive is not
 // on record: "…" stands for it.
 func Applied(st *store.Store, run *store.RunView, more ...string) string {
-	before, words := "", append([]string{"mxflow", "apply"}, more...)
+	before, words := "", slices.Concat([]string{"mxflow", "apply"}, more, Inputs(run))
 	if run.Start != nil && run.Start.Inputs != nil {
 		in := run.Start.Inputs
 		for _, name := range slices.Sorted(maps.Keys(in.Env)) {
@@ -83,16 +102,6 @@ func Applied(st *store.Store, run *store.RunView, more ...string) string {
 		}
 		for _, name := range slices.Sorted(maps.Keys(in.Sealed)) {
 			before += strings.Replace(strings.TrimPrefix(name, "env."), "var.", "MXFLOW_VAR_", 1) + "=… "
-		}
-		if in.Suite != "" {
-			words = append(words, "--suite", in.Suite)
-		}
-		for _, name := range slices.Sorted(maps.Keys(in.Variables)) {
-			value := in.Variables[name]
-			if text, err := strconv.Unquote(value); err == nil { // --var takes text as it is
-				value = strings.NewReplacer("$${", "${", "%%{", "%{").Replace(text)
-			}
-			words = append(words, "--var", name+"="+value)
 		}
 	}
 	if filepath.Base(st.Dir()) != store.DirName && st.ArchivedKey() == "" {

@@ -270,7 +270,7 @@ func widest(lines []string) int {
 }
 
 // atEnd matches a command line that ends a text, behind what it is for.
-var atEnd = regexp.MustCompile(`[:;] (mxflow [a-z].*)$`)
+var atEnd = regexp.MustCompile(`(?s)[:;] (mxflow [a-z].*)$`)
 
 // Wrap breaks a paragraph at width columns, between words only, and never between a
 // number and what makes it one: "-3.0%", "≥ 12", "4.2 ± 0.1". A command line at its end stays whole.
