@@ -3,6 +3,7 @@ package foreign
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,5 +65,8 @@ func TestNotJSON(t *testing.T) {
 	d.DisallowUnknownFields()
 	if got := NotJSON(nil, d.Decode(&row{})); got.Error() != `unknown field "other"` {
 		t.Errorf("%q", got)
+	}
+	if _, err := regexp.Compile("(a"); NotPattern(err).Error() != `missing closing ): "(a"` {
+		t.Errorf("%q", NotPattern(err))
 	}
 }

@@ -63,7 +63,7 @@ func ParseEval(name, text string, maxDrop float64) (all []EvalQuestion, err erro
 		case q.Answer != "" && q.Pattern != "":
 			err = errors.New("it has both an answer and a pattern: keep one")
 		case bad != nil:
-			err = fmt.Errorf("%w; the syntax of a pattern is RE2", bad)
+			err = fmt.Errorf("%w; the syntax of a pattern is RE2", foreign.NotPattern(bad))
 		case q.Pattern != "" && regexp.MustCompile(q.Pattern).MatchString(""):
 			err = fmt.Errorf("the pattern %q matches an empty answer, so it grades nothing", q.Pattern)
 		case q.MaxTokens < 0:

@@ -5,10 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/mxflow/mxflow/plans/redact"
 )
+
+// NotPattern is what is wrong with a regular expression.
+func NotPattern(err error) error {
+	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
+		return fmt.Errorf("%s: %q", wrong.Code, wrong.Expr)
+	}
+	return err
+}
 
 // NotJSON is what is wrong with a text that was to be JSON, in words of who wrote it.
 func NotJSON(text []byte, err error) error {
