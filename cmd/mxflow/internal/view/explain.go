@@ -157,7 +157,7 @@ func (p *argument) facts(e *Explanation) {
 // rule prints the data and the test of a rule, and what would have changed its verdict.
 func (p *argument) rule(r rule) {
 	fmt.Fprintln(p)
-	p.say("", fmt.Sprintf("%s: %s (%s)", r.Name, r.Expr, r.Source))
+	p.say("", fmt.Sprintf("%s: %s (%s)", r.Name, r.Expr, r.Where()))
 	reasons, tested := slices.Clone(r.Reasons), false
 	for _, c := range r.Comparisons {
 		if len(r.Comparisons) > 1 {
