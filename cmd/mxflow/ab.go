@@ -48,8 +48,9 @@ given port ({port} in the command, $PORT in a script), or at --url.
 Everything is recorded in .mxflow-ab: the same command line resumes after Ctrl-C
 or --quick. --json streams events, one object per line; the last is the result.
 
-Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
-3 inconclusive, 4 a server or mxflow failed, 130 interrupted.`,
+Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
+3 inconclusive, 4 a server failed or could not be started, or mxflow failed,
+130 interrupted.`,
 		Example: `  mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'
   mxflow ab --a 'vllm serve M' --b 'vllm serve M --async-scheduling' --claim +5%
   mxflow ab --a … --b … --metric ttft --claim=-10% --pp 2048

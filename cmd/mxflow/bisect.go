@@ -50,8 +50,8 @@ level: --rule "levels.correctness == 'pass'".
 Everything is recorded in .mxflow-bisect beside the plan: the same command line
 resumes after Ctrl-C or a kill. The report is bisect.md there.
 
-Exit status: 0 found, 1 usage or environment error, 2 bad does not break the rule,
-3 only a range was found or nothing, 4 good or bad cannot be measured,
+Exit status: 0 found, 1 refused before anything started, 2 bad does not break the
+rule, 3 only a range was found or nothing, 4 good or bad cannot be measured,
 130 interrupted.`,
 		Example: `  mxflow bisect plan.hcl --good v0.26.0 --bad v0.29.0
   mxflow bisect plan.hcl --good v1 --bad main --rule 'chat.pp.gain >= -5%'

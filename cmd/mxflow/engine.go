@@ -90,15 +90,15 @@ type engineCheck struct {
 func newEngineCheckCommand(a *app) *cobra.Command {
 	var q engineCheck
 	c := &cobra.Command{
-		Use:   "check PLAN [NAME]",
+		Use:   "check PLAN [ENGINE]",
 		Short: "Start one engine of a plan and show what was recognised",
 		Long: `Starts one engine of the plan as a run would, sends it a small workload, prints its
 answer, what was recognised and what a measured launch would note, and stops it.
-Nothing is recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the
+Nothing is recorded. ENGINE is one, as vllm.gb10 or gb10; without it, the
 baseline's, or the only one.
 
-Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine failed,
-130 interrupted.`,
+Exit status: 0 the engine answers, 1 refused before it started, 4 the engine failed
+or could not be started, 130 interrupted.`,
 		Example: `  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm
   mxflow engine check plan.hcl --keep-log`,
 		Args: cobra.RangeArgs(1, 2),

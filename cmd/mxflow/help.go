@@ -35,9 +35,9 @@ model's, measures, and applies your pass/fail rules.
 
 PLAN is a file or a folder; without it, the plan of this folder.
 
-Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
-2 a gate failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
-130 interrupted.`
+Exit status of apply: 0 every gate passed, 1 refused before anything started, 2 a
+gate failed or is invalid, 3 inconclusive, 4 the engine failed or could not be
+started, or mxflow failed, 130 interrupted.`
 
 // groups are the commands as people look for them; those in none are shown under "more".
 var groups = []struct{ id, title, commands string }{
@@ -64,6 +64,7 @@ func addHelp(root *cobra.Command, a *app) {
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
 	explainArgs(root)
+	addCompletions(a, root)
 	root.SetUsageFunc(func(c *cobra.Command) error {
 		_, err := fmt.Fprint(c.OutOrStderr(), usage(c, min(a.width(), helpColumns)))
 		return err

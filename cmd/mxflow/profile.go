@@ -20,7 +20,7 @@ func newProfileCommand(a *app) *cobra.Command {
 	var o trace.Options
 	kernels := 12
 	c := &cobra.Command{
-		Use:   "profile FILE… | PLAN [FEATURE]",
+		Use:   "profile FILE…|PLAN [FEATURE]",
 		Short: "Show where the time of a profiled engine goes",
 		Long: `Shows, for prefill and decode, GPU time per token by category, the kernels, why the
 GPU waited and what the host did. Several files, or a folder, are one capture.
