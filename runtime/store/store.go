@@ -218,7 +218,9 @@ func (d layout) explain(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		hint = "take ownership of the directory (root owns it if an apply ran under sudo), or use another state directory"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = "free some space, then try again; no record is lost"
+		hint = "free some space, then try again"
+	case errors.Is(err, syscall.EIO):
+		hint = "repair the disk, then try again"
 	case errors.Is(err, fs.ErrNotExist):
 		hint = "it cannot be written there: use another state directory"
 	default:

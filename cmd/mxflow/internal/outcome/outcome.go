@@ -190,7 +190,7 @@ func closing(res *apply.Result, took string) string {
 	case end.Reason.Kind == code.Interrupted.Kind:
 		return fmt.Sprintf("Interrupted after %s. Progress is saved; run apply again to resume.", took)
 	case end.Exit == verdict.ExitBroken && end.Reason.Kind != code.Finished.Kind:
-		return fmt.Sprintf("Stopped after %s: %s", took, end.Reason.String())
+		return fmt.Sprintf("Stopped after %s, exit status %d.", took, end.Exit) // the error itself says why
 	}
 	return fmt.Sprintf("%s (%s). Exit status %d.", gates(end.Verdict, res.Summary.Rows), took, end.Exit)
 }
