@@ -75,7 +75,7 @@ func (a *app) complain(err error) {
 		text += ": " + a.suggest("seal")
 	}
 	on := a.stderr
-	if terminal(on) {
+	if terminal(on) || environs("COLUMNS") > 0 {
 		on = &table.Folding{To: on, Width: a.width()}
 	}
 	fmt.Fprintln(on, text)
