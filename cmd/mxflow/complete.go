@@ -17,70 +17,26 @@ import (
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
-// known is what a completion knows: the plan that the command is about, and its record; empty
-// where there is none.
-type known struct {
-	plan   *plans.Plan
-	nodes  []string
-	runs   []store.RunInfo
-	format []string
-}
-
-// completions are the values of what a command or a flag takes, by its placeholder.
-var completions = map[string]func(k known) []string{
-	"NODE": func(k known) []string {
-		return slices.Concat([]string{"baseline"}, features(k), phases(k), k.nodes)
-	},
-	"ALL":     func(known) []string { return []string{"all"} },
-	"FEATURE": features,
-	"GATE":    phases,
-	"A":       func(k known) []string { return slices.Concat([]string{"baseline"}, features(k), runs(k)) },
-	"B":       func(k known) []string { return slices.Concat(features(k), runs(k)) },
-	"RUN":     func(k known) []string { return append([]string{"latest"}, runs(k)...) },
-	"KIND":    func(known) []string { return scaffold.Kinds() },
-	"FORM":    func(k known) []string { return k.format },
-	"METRIC": func(known) []string {
-		return plans.Names(ab.Metrics(), func(m measure.Metric) string { return m.Name })
-	},
-	"API":    func(known) []string { return []string{"completions", "chat"} },
-	"HOW":    func(known) []string { return []string{"checked", "unchecked"} },
-	"CACHES": func(known) []string { return []string{"own", "pinned", "cold"} },
-	"ENGINE": engineKeys,
-	"SUITE": func(k known) []string {
-		return plans.Names(k.plan.Suites, func(s *plans.Suite) string { return s.Name })
-	},
-	"KNOB.VALUE": func(k known) (all []string) {
-		for _, knob := range k.plan.Knobs {
-			all = append(all, knob.Name)
-		}
-		return append(all, values(k, ".")...)
-	},
-	"KNOB=VALUE": func(k known) []string { return values(k, "=") },
-	"NAME=VALUE": func(k known) []string {
-		return plans.Names(k.plan.Variables, func(v *plans.Variable) string { return v.Name + "=" })
-	},
-}
-
-func features(k known) []string {
-	return plans.Names(k.plan.Features(), func(f *plans.Feature) string { return f.Name })
-}
-
-func phases(k known) []string {
-	return plans.Names(k.plan.Phases, func(p *plans.Phase) string { return p.Name })
-}
-
-func runs(k known) []string {
-	return plans.Names(k.runs, func(r store.RunInfo) string { return r.ID })
-}
-
-func engineKeys(k known) []string {
-	return plans.Names(k.plan.Engines, func(e *plans.Engine) string { return e.Kind + "." + e.Name })
-}
-
-func values(k known, is string) (all []string) {
-	for _, knob := range k.plan.Knobs {
-		for _, value := range knob.ValueNames() {
-			all = append(all, knob.Name+is+value)
+// values are what can stand for what a command or a flag takes, by its placeholder: of a plan and
+// its record, which may be empty.
+func values(p *plans.Plan, nodes []string, runs []store.RunInfo) map[string][]string {
+	features := plans.Names(p.Features(), func(f *plans.Feature) string { return f.Name })
+	phases := plans.Names(p.Phases, func(ph *plans.Phase) string { return ph.Name })
+	ids := plans.Names(runs, func(r store.RunInfo) string { return r.ID })
+	all := map[string][]string{
+		"NODE": slices.Concat([]string{"baseline"}, features, phases, nodes), "FEATURE": features, "GATE": phases,
+		"A": slices.Concat([]string{"baseline"}, features, ids), "B": slices.Concat(features, ids), "RUN": append([]string{"latest"}, ids...),
+		"KIND": scaffold.Kinds(), "FORM": {"md"}, "API": {"completions", "chat"}, "CACHES": {"own", "pinned", "cold"},
+		"METRIC":     plans.Names(ab.Metrics(), func(m measure.Metric) string { return m.Name }),
+		"ENGINE":     plans.Names(p.Engines, func(e *plans.Engine) string { return e.Kind + "." + e.Name }),
+		"SUITE":      plans.Names(p.Suites, func(s *plans.Suite) string { return s.Name }),
+		"NAME=VALUE": plans.Names(p.Variables, func(v *plans.Variable) string { return v.Name + "=" }),
+		"KNOB.VALUE": plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name }), "KNOB=VALUE": nil,
+	}
+	for _, k := range p.Knobs {
+		for _, value := range k.ValueNames() {
+			all["KNOB.VALUE"] = append(all["KNOB.VALUE"], k.Name+"."+value)
+			all["KNOB=VALUE"] = append(all["KNOB=VALUE"], k.Name+"="+value)
 		}
 	}
 	return all
@@ -93,65 +49,62 @@ func addCompletions(a *app, c *cobra.Command) {
 	}
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		words := strings.Fields(c.Use)[1:]
-		if len(args) >= len(words) || strings.HasPrefix(words[len(args)], "-") {
+		if len(args) >= len(words) {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return a.complete(c, args, strings.Split(strings.Trim(words[len(args)], "[]…"), "|"), begun)
+		return a.complete(c, args, strings.Trim(words[len(args)], "[]…"), begun)
 	}
+	known := values(&plans.Plan{}, nil, nil)
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		takes, _ := placeholder(f)
-		if completions[takes] == nil {
+		if _, is := known[takes]; !is {
 			return
 		}
-		words := []string{takes}
 		if f.Name == "rerun" {
-			words = append(words, "ALL")
+			takes += "|ALL"
 		}
 		_ = c.RegisterFlagCompletionFunc(f.Name, func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return a.complete(c, args, words, begun)
+			return a.complete(c, args, takes, begun)
 		})
 	})
 }
 
-// complete is what can stand for one of some placeholders.
-func (a *app) complete(c *cobra.Command, args, takes []string, begun string) (all []string, then cobra.ShellCompDirective) {
-	for _, word := range takes {
-		switch word {
-		case "PLAN":
-			return []string{"hcl", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		case "DIR":
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		}
+// complete is what can stand for a placeholder, or for one of several.
+func (a *app) complete(c *cobra.Command, args []string, takes, begun string) (found []string, then cobra.ShellCompDirective) {
+	switch takes {
+	case "PLAN":
+		return []string{"hcl", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+	case "DIR":
+		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
-	k := known{plan: &plans.Plan{}, format: []string{"md"}}
-	if c.Name() == "report" {
-		k.format = slices.Sorted(maps.Keys(reportFormats))
+	plan, nodes, runs := &plans.Plan{}, []string(nil), []store.RunInfo(nil)
+	if at := planAt(c); at < 0 || at >= len(args) {
+		args = nil
+	} else {
+		args = args[at : at+1]
 	}
-	at, of := planAt(c), []string(nil)
-	if at >= 0 && at < len(args) {
-		of = args[at : at+1]
-	}
-	if path, err := a.planOf(of); err == nil {
+	if path, err := a.planOf(args); err == nil {
 		if res := a.loadSilently(path, load.Options{}); res.Plan != nil {
-			k.plan = res.Plan
+			plan = res.Plan
 		}
 	}
-	if st, err := a.reader(of); err == nil {
-		k.nodes, k.runs = view.Addresses(st), st.Runs()
+	if st, err := a.reader(args); err == nil {
+		nodes, runs = view.Addresses(st), st.Runs()
 		st.Close()
 	}
-	for _, word := range takes {
-		if complete := completions[word]; complete != nil {
-			all = append(all, complete(k)...)
-		}
+	all := values(plan, nodes, runs)
+	if all["ALL"] = []string{"all"}; c.Name() == "report" {
+		all["FORM"] = slices.Collect(maps.Keys(reportFormats))
 	}
-	if len(all) == 0 {
+	for word := range strings.SplitSeq(takes, "|") {
+		found = append(found, all[word]...)
+	}
+	if slices.Sort(found); len(found) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	slices.Sort(all)
 	then = cobra.ShellCompDirectiveNoFileComp
-	if strings.HasSuffix(all[0], "=") { // its value follows
+	if strings.HasSuffix(found[0], "=") { // its value follows
 		then |= cobra.ShellCompDirectiveNoSpace
 	}
-	return slices.DeleteFunc(slices.Compact(all), func(value string) bool { return !strings.HasPrefix(value, begun) }), then
+	return slices.DeleteFunc(slices.Compact(found), func(value string) bool { return !strings.HasPrefix(value, begun) }), then
 }

@@ -85,7 +85,9 @@ func addHelp(root *cobra.Command, a *app) {
 }
 
 // onlyGroups reports whether a command does nothing but have subcommands.
-func onlyGroups(c *cobra.Command) bool { return c.HasSubCommands() && (c.Long == "" || !c.HasParent() || !c.Runnable()) }
+func onlyGroups(c *cobra.Command) bool {
+	return c.HasSubCommands() && (c.Long == "" || !c.HasParent() || !c.Runnable())
+}
 
 // flow wraps the paragraphs of a text; indented lines stay as they are.
 func flow(text string, width int) string {
