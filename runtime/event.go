@@ -50,9 +50,9 @@ type Event struct {
 	Seconds  float64          `json:"seconds,omitempty"`
 	// Decode is the decode speed of a launch that is done, in tok/s.
 	Decode float64 `json:"decode,omitempty"`
-	// Elapsed is seconds since the start of the run. At least ETALeast seconds remain
-	// and, in 9 of 10 cases, at most ETA; absent if unknown. ETA grows by more than half
-	// only if a launch breaks or is repeated.
+	// Elapsed is seconds since the start of the run. At least ETALeast seconds remain,
+	// and likely ETA: in 9 of 10 cases half to twice that; absent if unknown. ETA grows by
+	// more than half only if a launch breaks or is repeated.
 	Elapsed  float64 `json:"elapsed,omitempty"`
 	ETALeast float64 `json:"eta_least,omitempty"`
 	ETA      float64 `json:"eta,omitempty"`

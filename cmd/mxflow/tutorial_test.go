@@ -18,6 +18,7 @@ import (
 func TestTutorials(t *testing.T) {
 	for page, launches := range map[string]string{
 		"tutorial.md":      "11 to 19 launches",
+		"your-server.md":   "11 to 19 launches",
 		"port-a-kernel.md": "12 to 20 launches",
 	} {
 		path := filepath.Join(t.TempDir(), "plan.hcl")

@@ -47,6 +47,12 @@ func TestCallsThatFail(t *testing.T) {
 	if _, _, err := none.Tokenize(t.Context(), "x"); !errors.As(err, &status) {
 		t.Errorf("tokenize: %v", err)
 	}
+	for _, said := range []string{`data: {"choices":[{"text":" the"}]}`, `{"error":"unknown path"}`, `[]`} {
+		alike := serve(t, pages(map[string]string{"GET /v1/models": `{"data":[{"id":"m"}]}`, "POST /tokenize": said}))
+		if _, _, err := alike.Tokenize(t.Context(), "x"); !errors.As(err, &status) || status.Status != 404 {
+			t.Errorf("a page that is no tokenizer (%s): %v", said, err)
+		}
+	}
 	odd := serve(t, pages(map[string]string{
 		"GET /v1/models": `{"data":[]}`,
 		"POST /tokenize": `{"tokens":[]}`,

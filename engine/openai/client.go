@@ -288,9 +288,16 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	if model != "" {
 		question["model"] = model
 	}
-	var answer json.RawMessage
-	if err := c.call(ctx, http.MethodPost, path, question, &answer); err != nil {
+	payload, err := json.Marshal(question)
+	if err != nil {
 		return 0, nil, err
+	}
+	answer, err := c.ask(ctx, http.MethodPost, path, payload, countLimit)
+	if err != nil {
+		return 0, nil, err
+	}
+	if c.Tokenizer.Count == nil && !countsTokens(answer) { // a server that answers every path alike
+		return 0, nil, &StatusError{Method: http.MethodPost, Path: path, Status: http.StatusNotFound, Body: foreign.Quote(answer)}
 	}
 	count, ids, err = c.countTokens(ctx, answer)
 	switch {
@@ -304,6 +311,12 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 		return 0, nil, fmt.Errorf("POST %s: %w", path, err)
 	}
 	return count, ids, nil
+}
+
+// countsTokens reports whether an answer is an object with a count or tokens.
+func countsTokens(answer []byte) bool {
+	var page map[string]json.RawMessage
+	return json.Unmarshal(answer, &page) == nil && (page["count"] != nil || page["tokens"] != nil)
 }
 
 // countTokens is the number of tokens in an answer, and the tokens if it lists them.

@@ -130,6 +130,19 @@ func Faster(x float64) string { return short(x, "ratio", 0, math.Round) }
 func AtLeast(x float64) string { return short(x, "ratio", 0, math.Floor) }
 func AtMost(x float64) string  { return short(x, "ratio", 0, math.Ceil) }
 
+// FasterWithin is a relative change with its bounds, rounded away from what each claims, with the
+// digits that tell the three apart, if four more do.
+func FasterWithin(x, low, high float64) (is, least, most string) {
+	for more := range 5 {
+		is = short(x, "ratio", more, math.Round)
+		least, most = short(low, "ratio", more, math.Floor), short(high, "ratio", more, math.Ceil)
+		if is != least && is != most {
+			break
+		}
+	}
+	return is, least, most
+}
+
 // Short is a number in its unit with three digits.
 func Short(x float64, unit string) string { return short(x, unit, 0, math.Round) }
 
@@ -156,7 +169,13 @@ func short(x float64, unit string, more int, toward func(float64) float64) strin
 		if a < 0.0995 {
 			decimals++
 		}
-		return strings.Replace(fmt.Sprintf("%+.*f%%", decimals, round(100*x, decimals)), "-0%", "0%", 1)
+		if 100*a >= 0.005 && round(100*x, decimals) == 0 {
+			decimals++
+		}
+		if percent := round(100*x, decimals); percent != 0 {
+			return fmt.Sprintf("%+.*f%%", decimals, percent)
+		}
+		return "0%"
 	case unit == "GB" && a < 0.0995:
 		return short(1000*x, "MB", more, toward)
 	case x == 0 || unit == "duration" || unit == "p":

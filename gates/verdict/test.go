@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
@@ -118,6 +119,28 @@ func (t *Test) Clear() bool {
 // threshold for so few launches.
 func (t *Test) Near(l Look) bool {
 	return l.DF > 0 && min(l.PPass-t.Pass, l.PFail-t.Fail) <= 0 && math.Abs(l.Estimate-t.Theta) < l.Margin
+}
+
+// TwoSpeeds says that the bounds come from the margin for starts that may have two speeds,
+// not from how much these launches vary; nothing if they do not.
+func (t *Test) TwoSpeeds() Reason {
+	n := len(t.Looks)
+	if n == 0 || t.Looks[n-1].DF == 0 {
+		return Reason{}
+	}
+	l, level := t.Looks[n-1], t.Pass
+	if l.Estimate < t.Theta {
+		level = t.Fail
+	}
+	if l.Margin <= stats.Quantile(level, l.DF)*l.SE {
+		return Reason{}
+	}
+	margin := Num("margin", l.Margin, t.Unit)
+	if t.Form == Ratio || t.Form == LogLevel {
+		margin = Num("margin", math.Expm1(l.Margin), "share")
+	}
+	return Say("test.two_speeds", "the bounds are wider than these launches: a server may start at one of two speeds, of which {n} starts can "+
+		"miss one, so {n} decide nothing within {margin:2} of a threshold", Int("n", l.N), margin)
 }
 
 // Sure is the fewest launches per arm at which a look decides what is not immediately

@@ -13,7 +13,7 @@ import (
 // Brief is why a decision came out as it did, on one line: what broke, the level that did not
 // pass, or the rule that decided, by its number, and how many more rules there are.
 func Brief(d *ledger.Decision) string {
-	if root := Broke(d.Why()); d.Verdict == verdict.Error && root != nil {
+	if root := Broke(d.Why()); d.Verdict == verdict.Error && root != nil && d.Kind != ledger.KindGate {
 		return verdict.Brief(*root)
 	}
 	for _, a := range d.Alternatives {
@@ -86,16 +86,26 @@ func byRules(d *ledger.Decision) string {
 		return firstLine(slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool { return d.Verdict != verdict.Pass && r.Verdict == verdict.Pass }))
 	case d.Kind == ledger.KindGate && d.Verdict == verdict.Pass:
 		return verdict.Count(len(rules), "rule")
-	case d.Kind == ledger.KindGate && len(deciding.Reasons) > 0:
-		if level, found := LevelBelow(deciding.Reasons[0]); found { // its feature has the causes
-			return deciding.Name + ": " + verdict.New(code.LevelIs).On(level.Subject).Is(level.Verdict).String()
-		}
 	}
 	text := deciding.Brief()
+	if d.Kind == ledger.KindGate { // its feature has the causes
+		text = RuleBrief(*deciding)
+	}
 	if n := len(rules) - 1; n > 0 {
 		text += fmt.Sprintf(", +%d more", n)
 	}
 	return text
+}
+
+// RuleBrief is a rule by what decided it: the level that did not pass, whose causes have a line
+// elsewhere, or a number.
+func RuleBrief(r ledger.Rule) string {
+	if len(r.Reasons) > 0 {
+		if level, found := LevelBelow(r.Reasons[0]); found {
+			return r.Name + ": " + verdict.New(code.LevelIs).On(level.Subject).Is(level.Verdict).String()
+		}
+	}
+	return r.Brief()
 }
 
 func firstLine(reasons []verdict.Reason) string {

@@ -19,6 +19,8 @@ type Ports struct {
 	all   map[string]*Port
 	names []string
 	tests Tests
+	// launches are all that were measured, of whatever still stands.
+	launches int
 }
 
 // Port is a variant beside what it was measured with; Parent and Root, the baseline, are nil
@@ -31,7 +33,7 @@ type Port struct {
 
 // PortsOf are those of a state directory.
 func PortsOf(st *store.Store) *Ports {
-	ps := &Ports{all: map[string]*Port{}, tests: TestsOf(st)}
+	ps := &Ports{all: map[string]*Port{}, tests: TestsOf(st), launches: len(st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}))}
 	parents := map[[2]string]string{} // by session and candidate
 	for _, d := range compared(st) {
 		for _, e := range d.Evidence {
@@ -121,7 +123,10 @@ func (ps *Ports) Setup() string {
 			}
 		}
 	}
-	if len(on) == 0 {
+	switch {
+	case len(on) == 0 && ps.launches > 0:
+		return fmt.Sprintf("No measurement stands: %s on record count for no decision.", verdict.Launches(ps.launches))
+	case len(on) == 0:
 		return "Nothing was measured yet."
 	}
 	return "Measured " + strings.Join(append(on, sent...), "; ") + "."

@@ -25,7 +25,7 @@ type clock struct {
 	spent float64
 	least Estimate
 	// since is when the running launch started, in seconds; below 0 if none is running.
-	// running is how long such a launch takes at most, in 9 of 10 cases.
+	// running is how long such a launch likely takes.
 	since, running float64
 	// lowest is the lowest time left that was reported since a launch last broke or was
 	// repeated; 0 for none.
@@ -59,7 +59,7 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 func (c *clock) timed(ev runtime.Event) runtime.Event {
 	switch ev.Type {
 	case "launch_started":
-		c.since, c.running = ev.Elapsed, c.atMost(ev)
+		c.since, c.running = ev.Elapsed, c.likely(ev)
 	case "launch_done":
 		c.since = -1
 		c.spent += ev.Seconds
@@ -100,9 +100,10 @@ func (c *clock) timed(ev runtime.Event) runtime.Event {
 	if c.least.Low > 0 {
 		ev.ETALeast = max(0, c.least.Low+float64(c.least.Least)*between-gone)
 	}
-	if c.least.High > 0 {
+	if c.least.Likely > 0 {
 		// A launch that takes longer than expected does not shorten those after it.
-		ev.ETA = max(1, c.least.High+float64(len(c.left))*between-min(gone, c.running))
+		likely := float64(c.least.Least+len(c.left)) / 2
+		ev.ETA = max(1, ev.ETALeast, c.least.Likely+likely*between-min(gone, c.running))
 		if c.lowest > 0 {
 			ev.ETA = min(ev.ETA, steady*max(soon, c.lowest))
 			c.lowest = min(c.lowest, ev.ETA)
@@ -113,16 +114,16 @@ func (c *clock) timed(ev runtime.Event) runtime.Event {
 	return ev
 }
 
-// atMost is how long a launch that starts takes at most.
-func (c *clock) atMost(ev runtime.Event) float64 {
+// likely is how long a launch that starts takes.
+func (c *clock) likely(ev runtime.Event) float64 {
 	i := slices.IndexFunc(c.left, func(p piece) bool {
 		return p.Variant == ev.Variant && p.Purpose == ev.Level
 	})
 	if i < 0 {
 		return math.Inf(1)
 	}
-	_, high := c.known.span(c.left[i])
-	return high * c.left[i].share()
+	_, mid, _ := c.known.span(c.left[i])
+	return mid * c.left[i].share()
 }
 
 // done removes a launch from the remaining ones: preferably one of its variant, which

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
@@ -16,6 +17,8 @@ type Estimate struct {
 	// Low and High are the seconds that the launches take in 9 of 10 cases. High is 0 if
 	// unknown, and Low then the minimum; 0 if nothing is known.
 	Low, High float64
+	// Likely is in between: with half of the launches that verdicts may spare; 0 if High is.
+	Likely float64
 }
 
 // EstimateOf estimates from the duration of earlier launches.
@@ -71,39 +74,43 @@ func piecesOf(p *plans.Plan, states []*runtime.State) (all []piece) {
 func (k *LaunchHistory) of(pieces []piece) (e Estimate) {
 	bounded := true
 	for _, l := range pieces {
-		low, high := k.span(l)
+		low, mid, high := k.span(l)
 		e.Launches++
 		if l.Sure {
 			e.Least++
 			e.Low += low * l.share()
+		} else {
+			mid /= 2
 		}
+		e.Likely += mid * l.share()
 		e.High += high * l.share()
 		bounded = bounded && high > 0
 	}
 	if !bounded {
-		e.High = 0
+		e.Likely, e.High = 0, 0
 	}
 	return e
 }
 
-// asFast is how much slower a variant that was never launched may be than the only one of its
-// engine that was, under the same load; how much faster is unknown.
+// asFast is how much slower or faster a variant that was never launched may be than the only
+// one of its engine that was, under the same load.
 const asFast = 2
 
-// span is the duration of a launch in 9 of 10 cases; high is 0 if unknown. A launch with
-// the same load and purpose says most. One of another variant of that engine bounds it;
-// and one with another load shows how long a start takes.
-func (k *LaunchHistory) span(l piece) (low, high float64) {
+// span is the duration of a launch in 9 of 10 cases, and the likely one in between; mid and
+// high are 0 if unknown. A launch with the same load and purpose says most. One of another
+// variant of that engine bounds it, best one of its name from before an edit; and one with
+// another load shows how long a start takes.
+func (k *LaunchHistory) span(l piece) (low, mid, high float64) {
 	same := k.newestWhere(func(t launchTime) bool {
 		return t.variant == l.VariantKey && t.purpose == l.Purpose && t.work == l.Work
 	})
 	if len(same) > 0 {
-		low, high = within(same, func(t launchTime) float64 { return t.seconds })
+		low, mid, high = within(same, func(t launchTime) float64 { return t.seconds })
 		if l.Paced == 0 || high > l.pace {
-			return max(low, l.pace), max(high, l.pace)
+			return max(low, l.pace), max(mid, l.pace), max(high, l.pace)
 		}
 		// They were paced differently: the pace is added to what they took.
-		return low + l.pace, high + l.pace
+		return low + l.pace, mid + l.pace, high + l.pace
 	}
 	engine := engineKey(l.Engine, l.Model)
 	starts := k.newestWhere(func(t launchTime) bool { return t.variant == l.VariantKey && t.start > 0 })
@@ -112,25 +119,35 @@ func (k *LaunchHistory) span(l piece) (low, high float64) {
 	}
 	low = l.pace
 	if len(starts) > 0 {
-		start, _ := within(starts, func(t launchTime) float64 { return t.start })
+		start, _, _ := within(starts, func(t launchTime) float64 { return t.start })
 		low += start
 	}
 	others := k.newestWhere(func(t launchTime) bool { return t.engine == engine && t.purpose == l.Purpose && t.work == l.Work })
 	if len(others) == 0 && l.Purpose == ledger.ForAgreement { // which asks less than it asks about
 		others = k.newestWhere(func(t launchTime) bool { return t.engine == engine && t.purpose == ledger.ForBenchmark })
 	}
+	if slices.ContainsFunc(others, func(t launchTime) bool { return t.name == l.Variant }) { // before it was edited
+		others = slices.DeleteFunc(others, func(t launchTime) bool { return t.name != l.Variant })
+	}
 	of := map[string][]launchTime{} // by variant: the slowest bounds others, and a single one says less
 	for _, t := range others {
 		of[t.variant] = append(of[t.variant], t)
 	}
+	fastest := math.Inf(1)
 	for _, own := range of {
-		_, most := within(own, func(t launchTime) float64 { return t.seconds })
+		least, usual, most := within(own, func(t launchTime) float64 { return t.seconds })
 		if len(of) == 1 {
 			most *= asFast
 		}
+		fastest = min(fastest, least/asFast)
+		mid += usual / float64(len(of))
 		high = max(high, most, low)
 	}
-	return low, high
+	if len(of) > 0 {
+		low = max(low, fastest)
+		mid, high = max(mid, low), max(high, low)
+	}
+	return low, mid, high
 }
 
 // Launches of a variant differ: how much is assumed, with as many degrees of freedom,
@@ -140,8 +157,9 @@ const (
 	guessedDF = 3
 )
 
-// within are the bounds for the next of these in 9 of 10 cases, by Student's t on logs.
-func within(of []launchTime, value func(launchTime) float64) (low, high float64) {
+// within are the bounds for the next of these in 9 of 10 cases, by Student's t on logs, and
+// the geometric mean.
+func within(of []launchTime, value func(launchTime) float64) (low, mid, high float64) {
 	mean, sum, n := 0.0, 0.0, float64(len(of))
 	for _, t := range of {
 		mean += math.Log(value(t)) / n
@@ -152,5 +170,5 @@ func within(of []launchTime, value func(launchTime) float64) (low, high float64)
 	df := n - 1 + guessedDF
 	sd := math.Sqrt((sum + guessedDF*guessedSD*guessedSD) / df)
 	by := stats.Quantile(0.05, df) * sd * math.Sqrt(1+1/n)
-	return math.Exp(mean - by), math.Exp(mean + by)
+	return math.Exp(mean - by), math.Exp(mean), math.Exp(mean + by)
 }

@@ -38,6 +38,13 @@ func TestSpan(t *testing.T) {
 			t.Errorf("%s: %d are known", l.ID, len(k.all))
 		}
 	}
+	edited := toMake("v6", "benchmark", "wide", "org/model", 0)
+	edited.Variant = "port"
+	for variant, name := range map[string]string{"v5": "port", "v7": "other"} {
+		l := made(variant, variant, "benchmark", "wide", 60, map[string]float64{"port": 80, "other": 500}[name])
+		l.Variant = name
+		k.add(l)
+	}
 	for _, c := range []struct {
 		name           string
 		l              piece
@@ -47,22 +54,23 @@ func TestSpan(t *testing.T) {
 		{"as it was launched", toMake("v1", "benchmark", "w", "org/model", 0), 70, 100, 104, 150},
 		{"no faster than its clock", toMake("v1", "benchmark", "w", "org/model", 300), 300, 300, 300, 300},
 		{"another variant may be faster", toMake("v2", "benchmark", "w", "org/model", 0), 40, 60, 200, 300},
+		{"a variant before its edit says more than others", edited, 40, 60, 160, 300},
 		{"another load: a start", toMake("v1", "benchmark", "w2", "org/model", 0), 40, 60, 0, 0},
 		{"and what its clock says", toMake("v1", "benchmark", "w2", "org/model", 600), 640, 660, 0, 0},
 		{"another model", toMake("v4", "benchmark", "w", "org/other", 0), 0, 0, 0, 0},
 	} {
-		if low, high := k.span(c.l); low < c.leastLow || low > c.low || high < c.high || high > c.mostHigh {
+		if low, mid, high := k.span(c.l); mid < low && high > 0 || mid > high || low < c.leastLow || low > c.low || high < c.high || high > c.mostHigh {
 			t.Errorf("%s: %v to %v s", c.name, low, high)
 		}
 	}
 	// A soak that was declared since comes on top, one that was there before does not.
 	soaks := toMake("v1", "qualification", "", "org/model", 600)
 	soaks.Paced = 600
-	if low, high := k.span(soaks); low < 630 || low > 662 || high < 662 || high > 720 {
+	if low, _, high := k.span(soaks); low < 630 || low > 662 || high < 662 || high > 720 {
 		t.Errorf("a soak: %v to %v s", low, high)
 	}
 	k.add(made("soaked", "v1", "qualification", "", 60, 665))
-	if _, high := k.span(soaks); high < 600 {
+	if _, _, high := k.span(soaks); high < 600 {
 		t.Errorf("a soak that was seen: up to %v s", high)
 	}
 	// One launch of which nothing is known leaves the end open.
@@ -171,7 +179,7 @@ func TestSideBySideAlone(t *testing.T) {
 }
 
 // TestTimeLeft: over a first apply of two features, the time left grows by no more than half,
-// and at each launch the rest takes no longer in 9 of 10 cases.
+// and from the second launch on the whole takes half to twice as long as said in 9 of 10 cases.
 func TestTimeLeft(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	for _, sd := range []float64{0.02, 0.1, 0.25} {
@@ -214,7 +222,7 @@ func TestTimeLeft(t *testing.T) {
 				}
 				lowest = min(lowest, ev.ETA)
 				if ev.Type == "launch_started" {
-					if known++; ev.ETA >= total-at {
+					if known++; at+ev.ETA <= 2*total && at+ev.ETA >= total/2 {
 						held++
 					}
 				}
@@ -233,9 +241,9 @@ func TestTimeLeft(t *testing.T) {
 			}
 		}
 		if share := float64(held) / float64(known); share < 0.9 {
-			t.Errorf("sd %v: the time left was enough in %.1f%% of %d launches", sd, 100*share, known)
+			t.Errorf("sd %v: the whole was within a factor of two at %.1f%% of %d launches", sd, 100*share, known)
 		} else {
-			t.Logf("sd %v: enough in %.1f%% of %d launches", sd, 100*share, known)
+			t.Logf("sd %v: within a factor of two at %.1f%% of %d launches", sd, 100*share, known)
 		}
 	}
 }

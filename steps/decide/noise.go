@@ -199,13 +199,16 @@ func resolution(n verdict.Noise, d stats.Design, least, most int) verdict.Reason
 		verdict.Int("few", few), share("with_few", resolves(few)), verdict.Int("many", most), share("with_many", resolves(most)),
 		share("differ", math.Expm1(n.SD)), share("differ_bound", math.Expm1(n.SD*stats.NoiseBound(n.DF))),
 	}
+	if margin := (stats.Error{Rate: d.FalsePass}).Margin(few, cmp.Or(n.Gap, stats.UsualGap)); margin > resolves(few)/2 {
+		args = append(args, share("margin", math.Expm1(margin)))
+	}
 	if clear := resolves(stats.Clear); least <= stats.Clear && clear <= mostClear {
 		args = append(args, share("clear", clear))
 	}
 	return verdict.Say("forecast.resolves",
 		"{subject}: {few} launches per arm resolve {with_few:rough}, {many} resolve {with_many:rough}{clear?, 2 "+
 			"decide what is {clear:rough} beyond the threshold} (launches vary by {differ:rough}, up to "+
-			"{differ_bound:rough})", args...)
+			"{differ_bound:rough}{margin?; {margin:rough} of what {few} resolve is for starts at two speeds})", args...)
 }
 
 // OnRecord is what up to most launches per arm can show of a metric beside a plan's baseline, by the

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -97,6 +98,9 @@ func set(l *ledger.Launch) string {
 	return strings.Join(list, " ")
 }
 
+// agreement are the facts of a comparison of answers.
+var agreement = []code.Kind{"work.agrees", "work.agreement_open", "work.other_answers", code.NotAsked.Kind}
+
 // accuracy is what was checked of the answers.
 func accuracy(d *ledger.Decision) string {
 	var found []string
@@ -104,9 +108,14 @@ func accuracy(d *ledger.Decision) string {
 		if l.Name == "correctness" || strings.HasPrefix(l.Name, "exec") {
 			found = append(found, strings.TrimSpace(l.Reason().String()))
 		}
+		for _, r := range l.Reasons { // of the level "benchmark", without which its answers were measured
+			if slices.Contains(agreement, r.Kind) {
+				found = append(found, verdict.Stopped(r))
+			}
+		}
 	}
 	if len(found) == 0 {
-		return missing + ` (the protocol has no level "correctness")`
+		return missing + " (answers were not compared)"
 	}
 	return strings.Join(found, "\n")
 }

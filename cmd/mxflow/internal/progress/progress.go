@@ -59,6 +59,7 @@ type plain struct {
 	Screen
 	mu     sync.Mutex
 	locked locks
+	lines  lines
 }
 
 func (p *plain) Begin(s apply.Start) {
@@ -75,7 +76,7 @@ func (p *plain) Event(ev runtime.Event) {
 		return
 	}
 	for _, ev := range p.locked.before(ev) {
-		line := describe(ev)
+		line := p.lines.next(ev)
 		if ev.Type == "launch_done" && line.text == "" && ev.Level != "qualification" {
 			line = entry{name(ev), "", launchWord(ev) + verdict.Behind(", ", speed(ev.Decode)) + verdict.Behind(" · ", Left(ev.ETA))}
 		}
@@ -117,6 +118,7 @@ type live struct {
 	at     time.Time
 	over   bool
 	locked locks
+	lines  lines
 }
 
 func (l *live) Begin(s apply.Start) {
@@ -224,7 +226,7 @@ func (l *live) Event(ev runtime.Event) {
 // report scrolls what ended, and why something is repeated.
 func (l *live) report(events []runtime.Event) {
 	for _, ev := range events {
-		line := describe(ev)
+		line := l.lines.next(ev)
 		if line.empty() {
 			continue
 		}

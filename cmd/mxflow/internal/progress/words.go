@@ -80,6 +80,23 @@ func internal(node string) bool {
 	return strings.HasPrefix(node, "feature.") && (strings.Contains(node[len("feature."):], ".") || strings.ContainsAny(node, "@["))
 }
 
+// lines are the lines of a run. The zero value is ready to use.
+type lines struct {
+	broke string // why the last launch broke that did
+}
+
+// next is an event's line. A node that a launch broke does not repeat why.
+func (l *lines) next(ev runtime.Event) entry {
+	e := describe(ev)
+	switch {
+	case ev.Type == "launch_done" && !ev.Why.IsZero():
+		l.broke = verdict.Brief(ev.Why)
+	case ev.Type == "node_done" && e.text != "" && e.text == l.broke:
+		e.text = "its launch broke"
+	}
+	return e
+}
+
 // describe is an event as a line; empty for those that only a live display shows.
 func describe(ev runtime.Event) (e entry) {
 	e.name = name(ev)

@@ -41,6 +41,7 @@ func TestLines(t *testing.T) {
 	gate := ledger.Decision{Node: "phase.port", Kind: ledger.KindGate, Phase: "port", Verdict: verdict.Pass, Rules: []ledger.Rule{rule}}
 	failed := ledger.Decision{Node: "phase.port.step.exec.make", Kind: ledger.KindStep, Phase: "port", Verdict: verdict.Fail, Reasons: []verdict.Reason{fact("exit status 9")}}
 	inner := ledger.Decision{Node: "feature.gemm.qualify", Kind: ledger.KindQualify, Phase: "port", Feature: "gemm", Verdict: verdict.Fail}
+	dead := ledger.Decision{Node: "feature.sinks", Kind: ledger.KindFeature, Feature: "sinks", Verdict: verdict.Error, Reasons: []verdict.Reason{broke.Why}}
 	reused := done(&port)
 	reused.Action = runtime.Reuse
 	var out bytes.Buffer
@@ -49,7 +50,7 @@ func TestLines(t *testing.T) {
 	locked := func(node string) runtime.Event { lock.Node = node; return lock }
 	for _, ev := range []runtime.Event{
 		{Type: "launch_started", Feature: "gemm", Level: "benchmark"},
-		launch, measured, again, broke, own, asked, done(&inner), done(&port), reused, done(&gate), done(&failed),
+		launch, measured, again, broke, done(&dead), own, asked, done(&inner), done(&port), reused, done(&gate), done(&failed),
 		locked("feature.a.qualify"), locked("feature.a"), locked("phase.b"),
 		{Type: "note", Why: fact("one thing")},
 		locked("phase.c"),
@@ -61,6 +62,7 @@ func TestLines(t *testing.T) {
 gemm  launch 5 of 8–16 (baseline), 1,342 tok/s · about 40 s left
 gemm  launch 5 of 8–16 (baseline) repeated: the GPU was throttled
 gemm  launch 5 of 8–16 (baseline) broke: the engine died
+sinks  error  its launch broke
 gemm  launch 5 of 16
 gemm  agreement launch
 gemm  accepted  decode: enough

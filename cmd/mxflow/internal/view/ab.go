@@ -129,15 +129,17 @@ func (s *AB) numbers(r *ab.Result) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
 		return
 	}
-	text := fmt.Sprintf("%s: A %s, B %s: %s", s.Question.Label(), verdict.Digits(*r.A.Value, "", -1), verdict.Digits(*r.B.Value, r.Unit, -1), verdict.Faster(*r.Change))
+	change, bounds := verdict.Faster(*r.Change), ""
 	if r.Low != nil && r.Verdict.Decided() {
-		low, high := "passed", "failed"
+		passed, failed := "passed", "failed"
 		if s.Question.Claim.Lower() {
-			low, high = high, low
+			passed, failed = failed, passed
 		}
-		text += fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s.",
-			verdict.Faster(*r.Low), low, verdict.Faster(*r.High), high)
+		is, low, high := verdict.FasterWithin(*r.Change, *r.Low, *r.High)
+		change, bounds = is, fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s.", low, passed, high, failed)
 	}
+	text := fmt.Sprintf("%s: A %s, B %s: %s%s", s.Question.Label(),
+		verdict.Digits(*r.A.Value, "", -1), verdict.Digits(*r.B.Value, r.Unit, -1), change, bounds)
 	s.row("", text, "")
 }
 
@@ -171,8 +173,14 @@ func (s *AB) launches(r *ab.Result) {
 // proven is what else changed, what differs, and the levels that both had to pass.
 func (s *AB) proven(r *ab.Result) {
 	var also, differs, checked []string
+	tested := 0.0
 	for _, d := range r.Metrics {
-		if d.Change != nil && d.Significant() && d.Better != measure.Neither {
+		if d.P != nil {
+			tested++
+		}
+	}
+	for _, d := range r.Metrics { // each by itself, so one in 20 would be there by chance
+		if d.Change != nil && d.P != nil && *d.P*tested <= 0.05 && d.Better != measure.Neither {
 			word := "worse"
 			if (*d.Change > 0) == (d.Better == measure.Higher) {
 				word = "better"
@@ -250,7 +258,7 @@ func testWords(r *ab.Result) string {
 		verdict.PIs(look.PPass), verdict.PLevel(t.Pass), verdict.PIs(look.PFail), verdict.PLevel(t.Fail))
 	switch {
 	case t.Near(look):
-		text += "; too near the threshold for so few launches, as starts may have two speeds"
+		text += "; too near the threshold for so few launches"
 	case t.Stop == verdict.StopFutile:
 		text += fmt.Sprintf("; stopped early: more launches had a %s chance of deciding", cmp.Or(strings.TrimPrefix(percent(look.Chance), "0.0%"), "tiny"))
 	}
@@ -260,7 +268,7 @@ func testWords(r *ab.Result) string {
 	if r.Beyond > 0 {
 		text += fmt.Sprintf(". %s of each made for an earlier claim do not count here", verdict.Launches(r.Beyond))
 	}
-	return text + verdict.Behind(". ", t.Note.String())
+	return text + verdict.Behind(". ", verdict.Capital(t.TwoSpeeds().String())) + verdict.Behind(". ", t.Note.String())
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -49,7 +49,7 @@ func (e *Explanation) Print(on table.Screen) {
 		text = name + " is accepted"
 	}
 	if rule != nil {
-		text += ": " + rule.Brief() + after(d.Decision, *rule)
+		text += ": " + report.RuleBrief(*rule) + after(d.Decision, *rule)
 	}
 	p.say("", verdict.FullStop(text))
 	p.facts(e)
@@ -57,7 +57,7 @@ func (e *Explanation) Print(on table.Screen) {
 		if i == 0 {
 			fmt.Fprintln(p)
 		}
-		line := fmt.Sprintf("  %-12s  %s", r.Verdict, strings.TrimPrefix(r.Of+": ", ": ")+r.Brief())
+		line := fmt.Sprintf("  %-12s  %s", r.Verdict, strings.TrimPrefix(r.Of+": ", ": ")+report.RuleBrief(r.Rule))
 		if !r.Decides {
 			line += " (recorded, does not decide)"
 		}
@@ -173,6 +173,9 @@ func (p *argument) rule(r rule) {
 			p.data(t)
 			p.looks(t)
 			p.say("  ", conclusions(t)...)
+			for _, line := range p.told.Unprinted(t.TwoSpeeds()) {
+				p.say("  ", verdict.Capital(verdict.FullStop(line)))
+			}
 		}
 	}
 	for _, in := range r.Inputs {

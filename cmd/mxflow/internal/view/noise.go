@@ -65,7 +65,8 @@ requests   standard deviation within a launch
 launches   between launches of an arm, which decides
 arms       between arms beyond that, boots likewise (none: launches explain it)
 2, 4, 8    the smallest effect that so many launches per arm resolve in 8 of 10
-           cases, by the noise on record`)
+           cases, by the noise on record; 2 and 4 include a margin, as a server may
+           start at one of two speeds, of which so few starts can miss one`)
 	fmt.Fprintln(on)
 	switch {
 	case pairs == 0:
