@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -143,16 +144,11 @@ Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 	return c
 }
 
-// ofPlan are the flags that a question about a plan takes; all else is the plan's.
-var ofPlan = []string{
-	"a", "b", "image", "ref", "pins", "repo", "var", "var-file", "suite", "metric", "claim",
-	"launches", "quick", "accept", "rerun", "reuse", "dry-run", "json", "state", "no-color",
-}
-
 // askOfPlan compares two versions of a plan's engine.
 func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Options, rerun, reuse, dryRun bool) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && !slices.Contains(ofPlan, f.Name) {
+		own := slices.Contains([]string{"Servers", "Workload", "Evidence"}, strings.Join(f.Annotations[flagGroup], ""))
+		if err == nil && own && f.Name != "accept" {
 			err = fmt.Errorf("--%s: with a plan this is the plan's: remove it, or change %s", f.Name, path)
 		}
 	})

@@ -148,20 +148,14 @@ func (a *app) reader(args []string) (*store.Store, error) {
 	if err := ledgerGone(dir); err != nil {
 		return nil, a.fail(verdict.ExitFail, err)
 	}
-	return nil, neverApplied(a, dir, args)
-}
-
-// neverApplied is the error for a state directory without a ledger. Its advice skips what
-// was already done.
-func neverApplied(a *app, dir string, args []string) error {
 	what := "Name the directory that it was applied with (--state), or"
 	switch {
 	case a.state != "":
 		what = "Check the path in --state, or"
 	case len(args) == 0:
-		return fmt.Errorf("nothing was applied here: %s has no ledger. Name the plan, or the directory with --state", dir)
+		return nil, fmt.Errorf("nothing was applied here: %s has no ledger. Name the plan, or the directory with --state", dir)
 	}
-	return fmt.Errorf("nothing was applied here: %s has no ledger. %s %w", dir, what, store.ErrApplyFirst)
+	return nil, fmt.Errorf("nothing was applied here: %s has no ledger. %s %w", dir, what, store.ErrApplyFirst)
 }
 
 // errLedgerGone is the error for a state directory that lost its ledger, unlike one where

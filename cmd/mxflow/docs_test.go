@@ -374,7 +374,7 @@ func TestDocsNameCommands(t *testing.T) {
 				line = row[1] // instead of what went
 			}
 			for _, m := range typed.FindAllStringSubmatch(line, -1) {
-				words := strings.Fields(quoted.ReplaceAllString(m[1], "QUOTED")) // a server's own flags are not ours
+				words := strings.Fields(quoted.ReplaceAllString(m[1], "QUOTED"))    // a server's own flags are not ours
 				if len(words) == 0 || words[0] == "=" || words[0] == "completion" { // an attribute; cobra's own command
 					continue
 				}

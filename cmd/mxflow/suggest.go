@@ -21,9 +21,6 @@ var carried = []string{"state", "var", "var-file", "suite", "repo", "target", "r
 // reads a record takes no variables: those of its newest run stand for them.
 func (a *app) suggest(words ...string) string {
 	line := append([]string{"mxflow"}, words...)
-	if a.running == nil { // a test's
-		return shell.Line(line...)
-	}
 	next, _, err := a.running.Root().Find(words)
 	if err != nil {
 		panic(err) // of a command that there is not
