@@ -172,7 +172,7 @@ func TestListening(t *testing.T) {
 
 // Every metric that a claim can be about has a direction and is positive.
 func TestABMetrics(t *testing.T) {
-	for _, m := range metrics() {
+	for _, m := range Metrics() {
 		if m.Better == measure.Neither {
 			t.Errorf("%s is better in no direction", m.Name)
 		}

@@ -56,6 +56,8 @@ type Question struct {
 	Questions []byte
 	// CommandLine is what the plan names as its source.
 	CommandLine string
+	// Again is the command line that asks it again, with more flags.
+	Again func(more ...string) string
 
 	// Of is set if the plan of a user is asked, and Asks what in place of its phases. Cell is
 	// the cell of the metric.

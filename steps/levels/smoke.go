@@ -27,7 +27,7 @@ var smokeKind = Kind{
 			pattern, _ := b.Attrs["pattern"].(string)
 			expect, _ := b.Attrs["expect"].(string)
 			if _, err := regexp.Compile(pattern); err != nil {
-				errs = append(errs, plans.AttrError{Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)})
+				errs = append(errs, plans.AttrError{Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%s. The syntax is RE2.", verdict.Capital(foreign.NotPattern(err).Error()))})
 			}
 			if strings.TrimSpace(pattern) == "" && strings.TrimSpace(expect) == "" {
 				errs = append(errs, plans.AttrError{Code: "smoke-expects-nothing", Summary: "Smoke level expects nothing", Detail: "Define a right answer with expect or pattern: an engine that answers garbage must not pass."})

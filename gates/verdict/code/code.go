@@ -183,7 +183,7 @@ var (
 			"keep up with the schedule")
 	WokenLate = Of("client.woken_late",
 		"{subject}: machine too busy: the client was delayed by {p99:3} at p99 (limit {limit}, maximum {max:3}); "+
-			"stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag}")
+			"stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag of the workload}")
 	ReadLate = Of("client.read_late",
 		"{subject}: {requests} of {of} answers arrived in one read, because the client read up to {max:3} late: "+
 			"they show no speed; stop other load, ask for more tokens, or measure from another machine")

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -275,6 +276,9 @@ func (b *Request) measure(soft context.Context, h Host) error {
 			b.exit = verdict.ExitBroken
 			var status *openai.StatusError
 			if !errors.As(err, &status) {
+				if at, ok := errors.AsType[*url.Error](err); ok {
+					err = at.Err // the address stands below
+				}
 				return fmt.Errorf("the server does not answer: %w; is it running, and is %s its address?", err, b.URL)
 			}
 			return fmt.Errorf("the server does not list its models: %w; name one with --model", err)
