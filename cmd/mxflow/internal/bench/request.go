@@ -269,7 +269,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	if out.Model = b.Model; out.Model != "" {
 		if err := launch.ModelListed(out.Model, models); err != nil {
 			b.exit = verdict.ExitBroken
-			return err
+			return errors.New(verdict.OfError(err).String())
 		}
 	} else {
 		if err != nil {
