@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -101,6 +102,16 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 	ev := (&Question{}).Reword(runtime.Event{Type: "launch_started", Variant: "baseline", Why: verdict.New(code.WokenLate).On("bench")})
 	if said := ev.Why.String(); ev.Variant != "A" || !strings.HasSuffix(said, "or allow more with --max-lag") {
 		t.Error(ev.Variant, said)
+	}
+	// Advice about a plan is about flags where there is none.
+	for fact, want := range map[code.Fact]string{code.SelfDisagrees: "With --answers unchecked only", code.AgreementOpen: "on purpose declares --answers 0.8"} {
+		why := verdict.New(fact, verdict.Text("remedy", "a level"), verdict.Text("other", "baseline")).On("B")
+		if said := (&Question{}).Reworded(why, nil).String(); !strings.Contains(said, want) {
+			t.Errorf("%q, want %q", said, want)
+		}
+		if said := (&Question{Of: &plans.Plan{}}).Reworded(why, nil).String(); !strings.Contains(said, "a level") {
+			t.Error(said)
+		}
 	}
 }
 

@@ -128,7 +128,7 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant, recorded bool) (*Varian
 	if err != nil {
 		return nil, err
 	}
-	gpus := gpu.Devices != nil && len(*gpu.Devices) > 0 || v.Spec.Docker != nil && v.Spec.Docker.GPUs != nil
+	gpus := gpu.Devices != nil && gpu.visible() != "" || v.Spec.Docker != nil && v.Spec.Docker.GPUs != nil
 	v.Uses = d.kind.Uses(d.settings, gpus)
 	if v.Command, err = commandOf(e); err != nil || recorded {
 		return v, err
