@@ -81,7 +81,7 @@ type Choose struct {
 
 // Confirm repeats criteria of a feature on another engine.
 type Confirm struct {
-	Engine   string   `hcl:"engine" ref:"engine" needs:"the engine to repeat the criteria on, such as engine.vllm.production." doc:"The engine to repeat on, other than the baseline's. Knobs apply to it as to the baseline's."`
+	Engine   string   `hcl:"engine" ref:"engine" needs:"the engine to repeat the criteria on, such as engine.kind.name." doc:"The engine to repeat on, other than the baseline's. Knobs apply to it as to the baseline's."`
 	Criteria []string `hcl:"criteria,optional" doc:"Names of the criteria to repeat. Without it, those in accept."`
 }
 

@@ -126,7 +126,7 @@ const CompareStep = "compare"
 type Suite struct {
 	Name      string   `hcl:"name,label" doc:"Its name in '--suite <name>' and references: 'suite.<name>'."`
 	Summary   string   `hcl:"summary,optional" doc:"Its purpose, in one sentence."`
-	Workloads []string `hcl:"workloads" ref:"workload" needs:"what is sent, such as [workload.chat]." doc:"Workloads to send, in this order."`
+	Workloads []string `hcl:"workloads" ref:"workload" needs:"what is sent, such as [workload.name]." doc:"Workloads to send, in this order."`
 	Range     Range    `json:"-"`
 }
 

@@ -49,8 +49,9 @@ given port ({port} in the command, $PORT in a script), or at --url.
 Everything is recorded in .mxflow-ab: the same command line resumes after Ctrl-C
 or --quick. --json streams events, one object per line; the last is the result.
 
-Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
-3 inconclusive, 4 a server or mxflow failed, 130 interrupted.`,
+Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
+3 inconclusive, 4 a server failed or could not be started, or mxflow failed,
+130 interrupted.`,
 		Example: `  mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'
   mxflow ab --a 'vllm serve M' --b 'vllm serve M --async-scheduling' --claim +5%
   mxflow ab --a … --b … --metric ttft --claim=-10% --pp 2048
@@ -74,7 +75,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 			case len(vars) > 0 || suite != "" || q.Source != "":
 				return errors.New("--var, --suite and --repo are of a plan: name it, as in mxflow ab plan.hcl --ref main --ref my-branch")
 			}
-			q.CommandLine = abLine(c.Flags(), q.Server...)
+			q.CommandLine, q.Again = abLines(c.Flags(), "", q.Server)
 			q.Named = c.Flags().Changed("gpus")
 			if len(q.Images) > 0 && !q.Named {
 				if gpus, err := machine.GPUs(c.Context()); err != nil || len(gpus) > 0 { // unknown is not none
@@ -90,14 +91,14 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f := c.Flags()
 	f.StringVar(&q.A, "a", "", "`COMMAND` that starts the server as it is")
 	f.StringVar(&q.B, "b", "", "candidate `COMMAND`")
-	f.StringArrayVar(&q.Images, "image", nil, "container image of A, then of B; :TAG is of the same repository")
-	f.StringArrayVar(&q.Refs, "ref", nil, "commit, branch or tag of A, then of B (with a plan)")
+	f.StringArrayVar(&q.Images, "image", nil, "container `IMAGE` of A, then of B; :TAG is of the same repository")
+	f.StringArrayVar(&q.Refs, "ref", nil, "`REF` of A, then of B: commit, branch or tag (with a plan)")
 	f.StringArrayVar(&q.Pins, "pins", nil, "`FILE` of package pins of A, then of B (with a plan)")
 	f.StringVar(&q.Source, "repo", "", repoUsage)
-	f.StringVar(&q.GPUs, "gpus", "", "what containers get: all, amd, a number, device=0,1 (default: all that there are)")
+	f.StringVar(&q.GPUs, "gpus", "", "`GPUS` for containers: all, amd, a number, device=0,1 (default: all that there are)")
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
-	f.StringVar(&q.URL, "url", "", "address that both listen on, for commands with a fixed port")
+	f.StringVar(&q.URL, "url", "", "`URL` that both listen on, for commands with a fixed port")
 	f.StringVar(&q.Asked, "kind", "", kindUsage)
 	f.StringVar(&q.Model, "model", "", modelUsage)
 	f.StringVar(&q.API, "api", "completions", apiUsage)
@@ -107,9 +108,9 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.IntVar(&q.Concurrency, "concurrency", 1, concurrencyUsage)
 	f.IntVar(&q.Requests, "requests", 0, requestsUsage)
 	f.IntVar(&q.Warmup, "warmup", 0, warmupUsage)
-	f.StringVar(&q.Metric, "metric", "tg", "what is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
+	f.StringVar(&q.Metric, "metric", "tg", "`METRIC` that is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
 	f.StringVar(&q.Claimed, "claim", "",
-		"what B must show: +10% is at least 10% better, -3% at most 3% worse (default -3%)")
+		"`CHANGE` that B must show: +10% is at least 10% better, -3% at most 3% worse (default -3%)")
 	f.IntVar(&q.Launches, "launches", 0, fmt.Sprintf("maximum launches of each (default: %d)", ab.UsualLaunches))
 	f.BoolVar(&q.Quick, "quick", false, "one launch of each; the same command without it continues from there")
 	f.DurationVar(&q.Timeout, "timeout", 0, "how long a start can take (default: the kind's own)")
@@ -118,15 +119,15 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	f.StringArrayVar(&q.MustSeeB, "must-see-b", nil,
 		"`GLOB` of a line that B logs while it answers, and A does not (repeatable)")
 	f.StringSliceVar(&q.Changes, "changes", nil,
-		"reported settings that may differ, such as moe_kernel (changing this does not re-measure)")
+		"reported `SETTINGS` that may differ, such as moe_kernel (changing this does not re-measure)")
 	f.StringSliceVar(&q.Accept, "accept", nil,
-		"what may differ between the launches' environments, such as repo.vllm or packages")
+		"`NAMES` of what may differ between the launches: repo.vllm, packages, …")
 	f.StringVar(&q.Answers, "answers", "checked",
-		"checked: B must answer as A does; a share such as 0.9, where B changes answers on purpose; or unchecked")
+		"`HOW` answers are judged: checked: B must answer as A does; a share such as 0.9, where B changes answers on purpose; or unchecked")
 	f.StringVar(&q.Eval, "eval", "",
 		"`FILE` of questions with answers (JSON lines): B may lose at most 2 points of accuracy")
 	f.StringVar(&q.Caches, "caches", "own",
-		"compiler caches: own (kept between the launches of a command), pinned (with what it timed and chose) or cold")
+		"compiler `CACHES`: own (kept between the launches of a command), pinned (with what it timed and chose) or cold")
 	f.DurationVar(&q.MaxLag, "max-lag", 0, maxLagUsage)
 	f.BoolVar(&rerun, "rerun", false, "measure everything again")
 	reuseFlag(c, &reuse)
@@ -143,16 +144,11 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid,
 	return c
 }
 
-// ofPlan are the flags that a question about a plan takes; all else is the plan's.
-var ofPlan = []string{
-	"a", "b", "image", "ref", "pins", "repo", "var", "var-file", "suite", "metric", "claim",
-	"launches", "quick", "accept", "rerun", "reuse", "dry-run", "json", "state", "no-color",
-}
-
 // askOfPlan compares two versions of a plan's engine.
 func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Options, rerun, reuse, dryRun bool) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && !slices.Contains(ofPlan, f.Name) {
+		own := slices.Contains([]string{"Servers", "Workload", "Evidence"}, strings.Join(f.Annotations[flagGroup], ""))
+		if err == nil && own && f.Name != "accept" {
 			err = fmt.Errorf("--%s: with a plan this is the plan's: remove it, or change %s", f.Name, path)
 		}
 	})
@@ -175,7 +171,7 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 		q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
 		st.Close()
 	}
-	q.CommandLine = abLine(c.Flags()) + " " + shell.Quote(path)
+	q.CommandLine, q.Again = abLines(c.Flags(), path, nil)
 	of.Question = q.Asks
 	if q.Quick || q.Launches > 0 {
 		of.Launches = q.Most()
@@ -239,31 +235,22 @@ func applyAB(ctx context.Context, a *app, q *ab.Question, at ab.Place, of load.O
 	return err
 }
 
-// abShown are flags for how a comparison is shown or how far it runs, not for what is
-// asked.
-var abShown = []string{
-	"launches", "quick", "dry-run", "rerun", "reuse", "json", "state", "no-color",
-}
-
-// abLine is the command line with the question, as a person would write it.
-func abLine(flags *pflag.FlagSet, server ...string) string {
-	words := []string{"mxflow", "ab"}
-	flags.Visit(func(f *pflag.Flag) {
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, value := range values {
-			if !slices.Contains(abShown, f.Name) {
-				words = append(words, "--"+f.Name, shell.Quote(value))
-			}
-		}
-	})
-	for i, word := range server {
-		if i == 0 {
-			words = append(words, "--")
-		}
-		words = append(words, shell.Quote(word))
+// abLines are the command line with the question, as a person would write it, and one that asks
+// it again with more flags, of the same record.
+func abLines(flags *pflag.FlagSet, plan string, server []string) (asked string, again func(more ...string) string) {
+	var rest []string
+	if plan != "" {
+		rest = append(rest, plan)
 	}
-	return strings.Join(words, " ")
+	if len(server) > 0 {
+		rest = append(append(rest, "--"), server...)
+	}
+	// How it is shown, and how far it runs, is none of the question.
+	shown := []string{"quick", "dry-run", "rerun", "json", "no-color"}
+	ofRun := []string{"launches", "reuse", "state"}
+	line := func(without, more []string) string {
+		words := given(flags, func(name string) bool { return !slices.Contains(without, name) })
+		return shell.Line(slices.Concat([]string{"mxflow", "ab"}, words, more, rest)...)
+	}
+	return line(append(shown, ofRun...), nil), func(more ...string) string { return line(shown, more) }
 }

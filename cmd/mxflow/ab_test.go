@@ -1,16 +1,25 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // The command line that stands in a plan asks for the same plan again.
 func TestABLine(t *testing.T) {
-	c := newABCommand(&app{})
-	given := []string{"--a", "vllm serve m", "--b", "vllm serve m --x", "--claim", "-3%", "--answers", "0.9", "--timeout", "20m", "--accept", "packages,repo.vllm", "--quick", "--dry-run"}
+	root := newRootCommand(&app{})
+	c, _, _ := root.Find([]string{"ab"})
+	given := []string{"--a", "vllm serve m", "--b", "vllm serve m --x", "--claim", "-3%", "--answers", "0.9", "--timeout", "20m", "--accept", "packages,repo.vllm", "--launches", "6", "--dry-run", "--state", "my record"}
 	if err := c.ParseFlags(given); err != nil {
 		t.Fatal(err)
 	}
 	const want = "mxflow ab --a 'vllm serve m' --accept packages --accept repo.vllm --answers 0.9 --b 'vllm serve m --x' --claim -3% --timeout 20m0s"
-	if got := abLine(c.Flags()); got != want {
+	got, again := abLines(c.Flags(), "", []string{"--max-num-seqs", "4"})
+	if got != want+" -- --max-num-seqs 4" {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	// What is asked again is asked of the same record, and more flags come before the servers' arguments.
+	if got := again("--rerun"); got != strings.Replace(want, "--timeout", "--launches 6 --state 'my record' --timeout", 1)+" --rerun -- --max-num-seqs 4" {
+		t.Errorf("again: %s", got)
 	}
 }

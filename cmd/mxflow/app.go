@@ -9,11 +9,14 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -24,6 +27,10 @@ type app struct {
 	// state is the --state flag: the state directory, empty for .mxflow beside
 	// the plan.
 	state string
+	// running is the command at work.
+	running *cobra.Command
+	// inputs are what the newest run of the record that is read was given, as words of a command line.
+	inputs []string
 	// exit is the status that the subcommand decided on.
 	exit int
 }
@@ -130,26 +137,25 @@ func (a *app) reader(args []string) (*store.Store, error) {
 		dir = filepath.Join(base, store.DirName)
 	}
 	s, err := store.OpenReadOnly(dir)
+	if err == nil {
+		if run, err := s.Run("latest"); err == nil {
+			a.inputs = report.Inputs(run)
+		}
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
 	if err := ledgerGone(dir); err != nil {
 		return nil, a.fail(verdict.ExitFail, err)
 	}
-	return nil, neverApplied(a, dir, args)
-}
-
-// neverApplied is the error for a state directory without a ledger. Its advice skips what
-// was already done.
-func neverApplied(a *app, dir string, args []string) error {
-	what := "Name the plan, or the directory with --state"
+	what := "Name the directory that it was applied with (--state), or"
 	switch {
 	case a.state != "":
-		what = "Check the path in --state, or apply the plan with it first"
-	case len(args) > 0:
-		what = fmt.Sprintf("Run mxflow apply %s first, or name the directory that it was applied with: --state", args[0])
+		what = "Check the path in --state, or"
+	case len(args) == 0:
+		return nil, fmt.Errorf("nothing was applied here: %s has no ledger. Name the plan, or the directory with --state", dir)
 	}
-	return fmt.Errorf("nothing was applied here: %s has no ledger. %s", dir, what)
+	return nil, fmt.Errorf("nothing was applied here: %s has no ledger. %s %w", dir, what, store.ErrApplyFirst)
 }
 
 // errLedgerGone is the error for a state directory that lost its ledger, unlike one where

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,9 +41,9 @@ Everything is kept in .mxflow beside the plan.
 
 The first Ctrl-C shuts the engine down and saves progress; the second kills it.
 
-Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
-failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
-130 interrupted.`,
+Exit status: 0 every gate passed, 1 the command line, the plan or the environment
+was refused before anything started, 2 a gate failed or is invalid, 3 inconclusive,
+4 the engine failed or could not be started, or mxflow failed, 130 interrupted.`,
 		Example: `  mxflow apply plan.hcl
   mxflow apply --var threads=2 --suite quick plan.hcl
   mxflow apply --rerun gemm plan.hcl
@@ -76,7 +75,7 @@ failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
-				outcome.Print(a.screen(), res, verdict.Rough(res.Took.Seconds()), strings.Join(args, " "))
+				outcome.Print(a.screen(), res, verdict.Rough(res.Took.Seconds()))
 			}
 			return err
 		},

@@ -50,8 +50,8 @@ level: --rule "levels.correctness == 'pass'".
 Everything is recorded in .mxflow-bisect beside the plan: the same command line
 resumes after Ctrl-C or a kill. The report is bisect.md there.
 
-Exit status: 0 found, 1 usage or environment error, 2 bad does not break the rule,
-3 only a range was found or nothing, 4 good or bad cannot be measured,
+Exit status: 0 found, 1 refused before anything started, 2 bad does not break the
+rule, 3 only a range was found or nothing, 4 good or bad cannot be measured,
 130 interrupted.`,
 		Example: `  mxflow bisect plan.hcl --good v0.26.0 --bad v0.29.0
   mxflow bisect plan.hcl --good v1 --bad main --rule 'chat.pp.gain >= -5%'
@@ -67,17 +67,17 @@ Exit status: 0 found, 1 usage or environment error, 2 bad does not break the rul
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&q.good, "good", "", "commit, image or file of pins that is as it should be")
-	f.StringVar(&q.bad, "bad", "", "one after it that is not")
+	f.StringVar(&q.good, "good", "", "commit, image or file of pins, `A`, that is as it should be")
+	f.StringVar(&q.bad, "bad", "", "`B` after it that is not")
 	f.StringVar(&q.images, "images", "", "`FILE` of images, one on each line, from good to bad")
 	f.StringVar(&q.source, "repo", "", repoUsage)
-	f.StringVar(&q.rule, "rule", "", "what bad breaks (default: its decode speed is at most 3% lower)")
+	f.StringVar(&q.rule, "rule", "", "`RULE` that bad breaks (default: its decode speed is at most 3% lower)")
 	varFlag(c, &q.vars)
 	f.BoolVar(&q.rerun, "rerun", false, "measure everything again")
 	reuseFlag(c, &q.reuse)
 	f.BoolVar(&q.dryRun, "dry-run", false, dryRunUsage)
 	a.jsonFlag(c)
-	c.MarkFlagsMutuallyExclusive("dry-run", "json")
+	alternatives(c, "dry-run", "json")
 	groupFlags(c, "Candidates", "good", "bad", "images", "repo")
 	groupFlags(c, "Plan", "rule", "var", "var-file")
 	groupFlags(c, "Launches on record", "rerun", "reuse")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -68,7 +69,13 @@ about these environment variables:
 	}
 	for _, o := range embedded.Flags { // which it parses itself
 		doc, _, _ := strings.Cut(o.Doc, ". ")
-		c.Flags().String(o.Name, o.Default, strings.TrimSuffix(doc, "."))
+		doc = strings.TrimSuffix(doc, ".")
+		if n, err := strconv.Atoi(o.Default); err == nil {
+			c.Flags().Int(o.Name, n, doc)
+			continue
+		}
+		takes, rest, _ := strings.Cut(doc, " ")
+		c.Flags().String(o.Name, o.Default, "`"+strings.ToUpper(takes)+"` "+rest)
 	}
 	return c
 }
@@ -83,15 +90,16 @@ type engineCheck struct {
 func newEngineCheckCommand(a *app) *cobra.Command {
 	var q engineCheck
 	c := &cobra.Command{
-		Use:   "check PLAN [NAME]",
+		Use:   "check PLAN [ENGINE]",
 		Short: "Start one engine of a plan and show what was recognised",
 		Long: `Starts one engine of the plan as a run would, sends it a small workload, prints its
-answer, what was recognised and what a measured launch would note, and stops it.
-Nothing is recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the
+answer, what was recognised, whether its knobs are proved and what a measured
+launch would note, and stops it.
+Nothing is recorded. ENGINE is one, as vllm.gb10 or gb10; without it, the
 baseline's, or the only one.
 
-Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine failed,
-130 interrupted.`,
+Exit status: 0 the engine answers, 1 refused before it started, 4 the engine failed
+or could not be started, 130 interrupted.`,
 		Example: `  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm
   mxflow engine check plan.hcl --keep-log`,
 		Args: cobra.RangeArgs(1, 2),

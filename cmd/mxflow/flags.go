@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/plans/load"
@@ -14,17 +11,8 @@ import (
 // varFlag adds --var and --var-file, in the order of the command line: the last value of a
 // variable wins.
 func varFlag(c *cobra.Command, into *[]load.Given) {
-	c.Flags().Func("var", "value of a variable, as `NAME=VALUE` (repeatable)", func(text string) error {
-		if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
-			return errors.New("write NAME=VALUE")
-		}
-		*into = append(*into, load.Given{Var: text})
-		return nil
-	})
-	c.Flags().Func("var-file", "`FILE` of lines NAME = VALUE (repeatable)", func(path string) error {
-		*into = append(*into, load.Given{File: path})
-		return nil
-	})
+	c.Flags().Var(variableFlag{into, false}, "var", "value of a variable, as `NAME=VALUE` (repeatable)")
+	c.Flags().Var(variableFlag{into, true}, "var-file", "`FILE` of lines NAME = VALUE (repeatable)")
 }
 
 func suiteFlag(c *cobra.Command, into *string) {
@@ -50,7 +38,7 @@ func byFlag(c *cobra.Command, by *string) {
 }
 
 func markdownFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVar(format, "format", "", "md for Markdown (default: text)")
+	c.Flags().StringVar(format, "format", "", "`FORM` of the output: md for Markdown (default: text)")
 }
 
 // jsonFlag adds --json to a command that prints data.
@@ -67,7 +55,7 @@ const (
 	requestsUsage    = "measured requests (default: enough for those in flight)"
 	warmupUsage      = "unmeasured requests before them"
 	modelUsage       = "`MODEL` to ask for (default: the first that the server lists)"
-	apiUsage         = "completions or chat"
+	apiUsage         = "`API` of the server: completions or chat"
 	kindUsage        = "`KIND` of engine: see mxflow engine kinds"
 	repoUsage        = "`NAME` of the source, if the plan's engine has several"
 	dryRunUsage      = "print what it would do and start nothing"

@@ -64,7 +64,7 @@ is not formatted.`,
 				if err := formatFile(a, path, check); err != nil {
 					broken = true
 					if !errors.Is(err, errShown) {
-						fmt.Fprintf(a.stderr, "mxflow: %v\n", err)
+						a.complain(err)
 					}
 				}
 			}

@@ -9,10 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/lipgloss"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
@@ -33,9 +35,9 @@ model's, measures, and applies your pass/fail rules.
 
 PLAN is a file or a folder; without it, the plan of this folder.
 
-Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
-2 a gate failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
-130 interrupted.`
+Exit status of apply: 0 every gate passed, 1 refused before anything started, 2 a
+gate failed or is invalid, 3 inconclusive, 4 the engine failed or could not be
+started, or mxflow failed, 130 interrupted.`
 
 // groups are the commands as people look for them; those in none are shown under "more".
 var groups = []struct{ id, title, commands string }{
@@ -62,6 +64,7 @@ func addHelp(root *cobra.Command, a *app) {
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
 	explainArgs(root)
+	addCompletions(a, root)
 	root.SetUsageFunc(func(c *cobra.Command) error {
 		_, err := fmt.Fprint(c.OutOrStderr(), usage(c, min(a.width(), helpColumns)))
 		return err
@@ -81,6 +84,11 @@ func addHelp(root *cobra.Command, a *app) {
 	})
 }
 
+// onlyGroups reports whether a command does nothing but have subcommands.
+func onlyGroups(c *cobra.Command) bool {
+	return c.HasSubCommands() && (c.Long == "" || !c.HasParent() || !c.Runnable())
+}
+
 // flow wraps the paragraphs of a text; indented lines stay as they are.
 func flow(text string, width int) string {
 	var b strings.Builder
@@ -97,7 +105,7 @@ func flow(text string, width int) string {
 func usage(c *cobra.Command, width int) string {
 	var b strings.Builder
 	line := c.UseLine()
-	if c.Long == "" || !c.HasParent() { // it only has subcommands
+	if onlyGroups(c) {
 		line = c.CommandPath() + " COMMAND"
 	}
 	b.WriteString("Usage: " + line + "\n")
@@ -132,72 +140,99 @@ func groupFlags(c *cobra.Command, title string, names ...string) {
 	}
 }
 
+// notWith is the annotation of a flag with those that cannot be given with it.
+const notWith = "mxflow_not_with"
+
+func alternatives(c *cobra.Command, name string, others ...string) {
+	_ = c.Flags().SetAnnotation(name, notWith, others)
+}
+
 // flagUsage lists a command's flags under their groups, those without one last.
 func flagUsage(c *cobra.Command, width int) string {
 	c.InitDefaultHelpFlag()
 	c.LocalFlags() // which makes Flags have those of the parents
 	c.Flags().SortFlags = false
-	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	all.SortFlags = false
-	var titles, of []string
-	title := func(f *pflag.Flag) string { return strings.Join(f.Annotations[flagGroup], "") }
+	var titles []string
+	rows, names := map[string][][2]string{}, 0
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if t := title(f); t != "" && !slices.Contains(titles, t) {
-			titles = append(titles, t)
+		if f.Hidden || f.Name == "state" && !ofRecord(c) {
+			return
 		}
+		title := strings.Join(f.Annotations[flagGroup], "")
+		if title != "" && !slices.Contains(titles, title) {
+			titles = append(titles, title)
+		}
+		takes, text := placeholder(f)
+		name := strings.TrimRight("      --"+f.Name+" "+takes, " ")
+		if f.Shorthand != "" {
+			name = "  -" + f.Shorthand + ", " + name[len("      "):]
+		}
+		if d := strings.Trim(f.DefValue, "[]"); d != "" && d != "0" && d != "0s" && d != "false" {
+			text += " (default " + d + ")"
+		}
+		rows[title] = append(rows[title], [2]string{name, text})
+		names = max(names, lipgloss.Width(name))
 	})
-	for _, t := range append(titles, "") {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if title(f) != t || f.Hidden {
-				return
-			}
-			shown := *f
-			if t := f.Value.Type(); t == "float64Slice" || t == "stringToString" {
-				shown.DefValue = "" // pflag does not know that [] is nothing
-			}
-			all.AddFlag(&shown)
-			of = append(of, cmp.Or(t, map[bool]string{true: "Flags", false: "Other flags"}[len(titles) == 0]))
-		})
-	}
 	var b strings.Builder
-	last := ""
-	for line := range strings.Lines(all.FlagUsagesWrapped(width)) {
-		if strings.HasPrefix(line, "  -") || strings.HasPrefix(line, "      --") { // or else it continues
-			if of[0] != last {
-				last = of[0]
-				b.WriteString("\n" + last + ":\n")
-			}
-			of = of[1:]
+	for _, t := range append(titles, "") {
+		if len(rows[t]) > 0 {
+			b.WriteString("\n" + cmp.Or(t, map[bool]string{true: "Flags", false: "Other flags"}[len(titles) == 0]) + ":\n")
 		}
-		b.WriteString(strings.TrimRight(line, "\n") + "\n")
+		for _, row := range rows[t] {
+			gap := strings.Repeat(" ", names-lipgloss.Width(row[0])+3)
+			text := table.Wrap(row[1], max(table.LeastColumn, width-names-3))
+			b.WriteString(row[0] + gap + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", names+3)) + "\n")
+		}
 	}
 	return b.String()
 }
 
-// flagTypes are what flags of a type take.
-var flagTypes = map[string]string{
-	"int": "a whole number", "int64": "a whole number", "uint": "a whole number", "uint64": "a whole number",
-	"float64": "a number", "duration": "a time such as 30s or 5m", "bool": "true or false",
+// ofRecord reports whether a command reads or writes the record of a plan, and so knows --state.
+func ofRecord(c *cobra.Command) bool { return !c.HasParent() || strings.Contains(c.Use, "PLAN") }
+
+// flagTypes are what flags take, in help and in messages, by the types that pflag calls by names
+// of its own.
+var flagTypes = map[string]struct{ placeholder, takes string }{
+	"int": {"N", "a whole number"}, "float64": {"N", "a number"},
+	"intSlice": {"N,…", "whole numbers with commas between them"}, "float64Slice": {"N,…", "numbers with commas between them"},
+	"duration": {"TIME", "a time such as 30s or 5m"}, "bool": {"", "true or false"},
+	"stringToString": {"", "of the form NAME=VALUE"},
+}
+
+// placeholder is what a flag takes, in capitals, and its text: a word of the text between
+// backquotes, or else what its type takes.
+func placeholder(f *pflag.Flag) (takes, text string) {
+	takes, text = pflag.UnquoteUsage(f)
+	if !strings.Contains(f.Usage, "`") {
+		takes = flagTypes[f.Value.Type()].placeholder
+	}
+	return takes, text
 }
 
 // explainFlag says what a flag takes instead of how its value was parsed, and which flag an
 // unknown one was probably meant to be.
 func explainFlag(c *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := "--" + unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			name = "-" + unknown.GetSpecifiedName()
+		}
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		if near := lang.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" {
-			return fmt.Errorf("%w. Did you mean %s?", err, near)
-		}
-		return err
+		near := lang.Nearest(name, names)
+		return fmt.Errorf("unknown flag: %s%s", name, verdict.Behind(". Did you mean ", near)+map[bool]string{true: "?"}[near != ""])
+	}
+	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		takes, _ := placeholder(bare.GetFlag())
+		return fmt.Errorf("--%s has no value: --%[1]s %s", bare.GetFlag().Name, takes)
 	}
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err
 	}
-	takes, known := flagTypes[invalid.GetFlag().Value.Type()]
-	if !known {
-		return err
+	takes := flagTypes[invalid.GetFlag().Value.Type()].takes
+	if takes == "" { // the command's own words
+		return fmt.Errorf("--%s %q: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(err))
 	}
 	if errors.Is(err, strconv.ErrRange) {
 		takes += " that fits 64 bits"
@@ -216,13 +251,21 @@ func explainArgs(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(names) > 0 && len(args) > 0 {
 			_, err := os.Stat(args[0]) // a plan may be called anything
-			if near := lang.DidYouMean(args[0], names); c.Long == "" || !c.HasParent() || near != "" && err != nil {
+			if near := lang.DidYouMean(args[0], names); onlyGroups(c) || near != "" && err != nil {
 				of := c.CommandPath()
 				return fmt.Errorf("unknown command %q for %q.%s\nTry: %s --help", args[0], of, near, of)
 			}
 		}
-		if check == nil {
-			return nil
+		var both error
+		c.Flags().Visit(func(f *pflag.Flag) {
+			for _, other := range f.Annotations[notWith] {
+				if c.Flags().Changed(other) {
+					both = fmt.Errorf("--%s and --%s exclude each other: use one of them", f.Name, other)
+				}
+			}
+		})
+		if both != nil || check == nil {
+			return both
 		}
 		switch more := append(slices.Clone(args), "", ""); {
 		case check(c, args) == nil:

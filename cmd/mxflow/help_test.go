@@ -35,6 +35,12 @@ func TestHelp(t *testing.T) {
 		if err := c.Help(); err != nil {
 			t.Fatal(err)
 		}
+		if own := c.Use == "version" || c.Use == "bench URL"; own == strings.Contains(out.String(), "--state DIR") && (own || ofRecord(c)) {
+			t.Errorf("%s: --state is listed where it means nothing, or is not where it does", c.CommandPath())
+		}
+		if strings.Contains(out.String(), "version COMMAND") {
+			t.Errorf("%s has no subcommands", c.CommandPath())
+		}
 		for line := range strings.Lines(out.String()) {
 			if n := lipgloss.Width(strings.TrimRight(line, "\n")); n > 80 {
 				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)
@@ -61,6 +67,9 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if takes, _ := placeholder(f); f.Value.Type() != "bool" && (takes == "" || takes != strings.ToUpper(takes)) {
+				t.Errorf("%s: --%s %s: what it takes has no name in capitals: give its text a word between backquotes", c.CommandPath(), f.Name, takes)
+			}
 			switch was, known := texts[f.Name]; {
 			case f.Hidden || f.Name == "help" || ofCommand[f.Name] || c.DisableFlagParsing:
 			case f.Usage == "":
@@ -101,6 +110,15 @@ func TestMeant(t *testing.T) {
 		"ab --tg 99999999999999999999": `--tg "99999999999999999999" is not a whole number that fits 64 bits`,
 		"bench http://x --max-lag 3":   `--max-lag "3" is not a time such as 30s or 5m`,
 		"plan --json=perhaps":          `--json "perhaps" is not true or false`,
+		"bench http://x --pp a":        `--pp "a" is not whole numbers with commas between them`,
+		"bench http://x --rate 1,x":    `--rate "1,x" is not numbers with commas between them`,
+		"bench http://x --slo a":       `--slo "a" is not of the form NAME=VALUE`,
+		"seal --hours long":            `--hours "long" is not a number`,
+		"apply --var a":                `--var "a": write NAME=VALUE`,
+		"apply --target":               "--target has no value: --target NODE",
+		"apply -q":                     "unknown flag: -q",
+		"init --agent --yaml":          "--agent and --yaml exclude each other: use one of them",
+		"bisect --dry-run --json":      "--dry-run and --json exclude each other: use one of them",
 		"plan -replace x y.hcl":        "y.hcl", // which is not there
 		"report --dir x --json":        "--dir and --json are different forms of the report: use one",
 		"report --format=gitlab":       "use benchstat, csv, github, html, junit, md or pr",

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
+	"github.com/mxflow/mxflow/internal/shell"
 )
 
 func newInitCommand(a *app) *cobra.Command {
@@ -37,7 +39,9 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 			if agent {
 				names, err := scaffold.Agent(dir)
 				if err == nil {
-					fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n  mxflow seal --knob KNOB --features 3 plan.hcl\n  mxflow mcp plan.hcl\n", strings.Join(names, " and "))
+					plan := filepath.Join(dir, "plan.hcl")
+					fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n  %s\n  %s\n", strings.Join(names, " and "),
+						shell.Line("mxflow", "seal", "--knob", "KNOB", "--features", "3", plan), shell.Line("mxflow", "mcp", plan))
 				}
 				return err
 			}
@@ -45,30 +49,26 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n", path)
+			next := [][2]string{
+				{shell.Line("mxflow", "validate", path), "find mistakes; nothing is started"},
+				{shell.Line("mxflow", "plan", path), "what would run, in order"},
+				{shell.Line("mxflow", "apply", path), "start the engine, measure, decide"},
+			}
 			if !scaffold.RunsAsIs(kind) {
-				fmt.Fprintf(a.stdout, "  edit %-28s the model, the knob and its evidence are examples\n", path)
+				next = slices.Insert(next, 0, [2]string{"edit " + shell.Quote(path), "the model, the knob and its evidence are examples"})
 			}
-			for _, next := range [][2]string{
-				{"mxflow validate " + path, "find mistakes; nothing is started"},
-				{"mxflow plan " + path, "what would run, in order"},
-				{"mxflow apply " + path, "start the engine, measure, decide"},
-				{"mxflow schema > " + filepath.Join(dir, "mxflow.schema.json"), "for editors that complete YAML"},
-			} {
-				if !yaml && strings.HasPrefix(next[0], "mxflow schema") {
-					continue
-				}
-				fmt.Fprintf(a.stdout, "  %-33s %s\n", next[0], next[1])
+			if yaml {
+				to := shell.Quote(filepath.Join(dir, "mxflow.schema.json"))
+				next = append(next, [2]string{"mxflow schema > " + to, "for editors that complete YAML"})
 			}
+			fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n", path)
+			a.screen().Commands(next)
 			return nil
 		},
 	}
 	c.Flags().StringVar(&kind, "kind", "embedded", kindUsage)
-	c.Flags().StringVar(&kind, "engine", "embedded", "")
-	_ = c.Flags().MarkHidden("engine") // what --kind was called
 	c.Flags().BoolVar(&agent, "agent", false, "write AGENTS.md and SKILL.md for a coding agent instead")
 	c.Flags().BoolVar(&yaml, "yaml", false, "write plan.yaml instead of plan.hcl")
-	c.MarkFlagsMutuallyExclusive("agent", "engine", "kind")
-	c.MarkFlagsMutuallyExclusive("agent", "yaml")
+	alternatives(c, "agent", "kind", "yaml")
 	return c
 }

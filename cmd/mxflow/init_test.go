@@ -28,7 +28,7 @@ func TestScaffoldsAreValidAndFormatted(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new", "port")
 		code, out, errs := command(t, append([]string{"init", "--kind", kind, dir}, args...)...)
 		path := filepath.Join(dir, name)
-		if code != 0 || !strings.Contains(out, "mxflow validate "+path) {
+		if code != 0 || !strings.Contains(out, "mxflow validate "+path+"  ") {
 			t.Fatalf("%s: exit %d\n%s%s", kind, code, out, errs)
 		}
 		if code, out, errs = command(t, "validate", path); code != 0 || errs != "" {
@@ -59,7 +59,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "mine" {
 		t.Errorf("the plan is now %q", text)
 	}
-	if code, _, errs := command(t, "init", "--kind", "vlm", dir); code != 1 || !strings.Contains(errs, "Choose from: embedded, llamacpp, ollama, openai") {
+	if code, _, errs := command(t, "init", "--kind", "vlm", dir); code != 1 || !strings.Contains(errs, `Did you mean "vllm"?`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

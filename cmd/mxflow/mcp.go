@@ -53,11 +53,7 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 	state := a.stateDir(path)
 	var given []string
 	for _, g := range vars {
-		if g.File != "" {
-			given = append(given, "--var-file", g.File)
-		} else {
-			given = append(given, "--var", g.Var)
-		}
+		given = append(given, g.Words()...)
 	}
 	return agents.Host{
 		Path: path, State: state, Version: version,

@@ -34,8 +34,9 @@ The launches are on record beside the plan's: plan says what launches resolve by
 them, and apply may decide after 2 what is clear. What status, report and explain
 show stays the same. With --json, the last line is the result.
 
-Exit status: 0 measured, 1 usage, plan or environment error, 3 too few launches
-counted, 4 the engine or mxflow failed, 130 interrupted.`,
+Exit status: 0 measured, 1 refused before anything started, 3 too few launches
+counted, 4 the engine failed or could not be started, or mxflow failed,
+130 interrupted.`,
 		Example: `  mxflow noise plan.hcl
   mxflow noise --launches 6 --suite quick plan.hcl`,
 		Args: cobra.MaximumNArgs(1),

@@ -41,7 +41,7 @@ the phases after it are locked again. --revoke withdraws it.
 or an instant (2026-12-24T18:00:00+01:00), at most a year from now.`
 	c.Example = `  mxflow waive cutlass --reason 'fixed in 0.12' --expires 14d plan.hcl
   mxflow waive cutlass --revoke --reason 'it was not fixed' plan.hcl`
-	c.Flags().StringVar(&o.expires, "expires", "", "when the waiver ends (required)")
+	c.Flags().StringVar(&o.expires, "expires", "", "`TIME` at which the waiver ends (required)")
 	c.Flags().BoolVar(&o.revoke, "revoke", false, "withdraw the waiver of the gate")
 	return c
 }
@@ -121,7 +121,7 @@ func (o *overrideOptions) command(a *app, use string, of direction) *cobra.Comma
 			return nil
 		},
 	}
-	c.Flags().StringVar(&o.reason, "reason", "", "why, for later readers (required)")
+	c.Flags().StringVar(&o.reason, "reason", "", "`WHY`, for later readers (required)")
 	byFlag(c, &o.by)
 	a.jsonFlag(c)
 	return c
@@ -196,8 +196,8 @@ func (o *overrideOptions) retract(a *app, st *store.Store, args []string, now ti
 		return nil, err
 	}
 	if alternative != "" {
-		return nil, fmt.Errorf("%s is one of the values that %s chose from and has no outcome of its own: mxflow retract %s withdraws the choice",
-			alternative, node, view.Short(node))
+		return nil, fmt.Errorf("%s is one of the values that %s chose from and has no outcome of its own. To withdraw the choice: %s",
+			alternative, node, a.suggest("retract", view.Short(node)))
 	}
 	d, err := override.Standing(st, node)
 	if err != nil {
@@ -205,8 +205,8 @@ func (o *overrideOptions) retract(a *app, st *store.Store, args []string, now ti
 	}
 	switch {
 	case d.Retracted():
-		return nil, fmt.Errorf("%s is already invalid: %s. mxflow apply --rerun %s decides it again",
-			node, d.Retraction.Of(node).String(), override.RerunName(d.Decision))
+		return nil, fmt.Errorf("%s is already invalid: %s. To decide it again: %s",
+			node, d.Retraction.Of(node).String(), a.suggest("apply", "--rerun", override.RerunName(d.Decision)))
 	case d.Withdrawn():
 		return nil, fmt.Errorf("%s is already invalid: %s. It is decided again once %s is: if it is wrong on its own, retract it then",
 			node, d.Retraction.Of(node).String(), d.Retraction.Node)
@@ -230,5 +230,5 @@ func (o *overrideOptions) retract(a *app, st *store.Store, args []string, now ti
 		withdrawn := was.Withdraw(ledger.Retraction{Node: node, Reason: o.reason, By: o.by})
 		records = append(records, &ledger.Record{Type: "decision", Time: now, Run: was.Run, Decision: withdrawn})
 	}
-	return &overrideRecord{records, override.JSON(records, locked), func() { override.Print(a.stdout, d, records, locked) }}, nil
+	return &overrideRecord{records, override.JSON(records, locked), func() { override.Print(a.screen(), d, records, locked) }}, nil
 }

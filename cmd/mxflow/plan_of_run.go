@@ -2,12 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -73,10 +74,10 @@ func (a *app) comparePlan(st *store.Store, args []string) planNow {
 
 // says is what a reader of the decisions must know about the plan; empty if it is
 // unchanged, as far as is known.
-func (p planNow) says() string {
+func (p planNow) says(on table.Screen) string {
 	switch p.State {
 	case changed:
-		return p.File + " is not what run " + p.run + " applied; mxflow plan " + shell.Quote(p.File) + " shows what an apply would do"
+		return p.File + " is not what run " + p.run + " applied. What an apply would do: " + on.Command("plan")
 	case missing:
 		return p.File + ", which run " + p.run + " applied, is gone"
 	}
@@ -94,7 +95,7 @@ func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
 	}
 	switch {
 	case now.kept == nil:
-		return nil, errors.New("nothing was applied here: run mxflow apply first")
+		return nil, fmt.Errorf("nothing was applied here: %w", store.ErrApplyFirst)
 	case now.State == asApplied:
 		return now.plan, nil
 	}

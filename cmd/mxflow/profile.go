@@ -20,7 +20,7 @@ func newProfileCommand(a *app) *cobra.Command {
 	var o trace.Options
 	kernels := 12
 	c := &cobra.Command{
-		Use:   "profile FILE… | PLAN [FEATURE]",
+		Use:   "profile FILE…|PLAN [FEATURE]",
 		Short: "Show where the time of a profiled engine goes",
 		Long: `Shows, for prefill and decode, GPU time per token by category, the kernels, why the
 GPU waited and what the host did. Several files, or a folder, are one capture.
@@ -94,7 +94,7 @@ profiler. The last column is each part's share of the change of a step.`,
 
 func profileFlags(c *cobra.Command, o *trace.Options, kernels *int) {
 	f := c.Flags()
-	f.StringVar(&o.Phase, "phase", "", "phase of a profile without marks: prefill or decode")
+	f.StringVar(&o.Phase, "phase", "", "`PHASE` of a profile without marks: prefill or decode")
 	f.IntVar(&o.Requests, "batch", 0, "requests served at once in a profile without marks")
 	f.IntVar(&o.Steps, "steps", 0, "model steps in a profile without marks")
 	f.IntVar(&o.Tokens, "tokens", 0, "tokens computed in a profile without marks")

@@ -13,7 +13,10 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // run is main without the process: arguments in, exit status out. Options are what
@@ -54,12 +57,28 @@ func execute(ctx context.Context, a *app, args []string) int {
 	case err == nil:
 		return a.exit
 	case !errors.Is(err, errShown):
-		fmt.Fprintf(a.stderr, "mxflow: %v\n", err)
+		a.complain(err)
 	}
 	if a.exit != 0 {
 		return a.exit
 	}
 	return verdict.ExitUsage
+}
+
+// complain prints an error as a person reads it, with what to run first.
+func (a *app) complain(err error) {
+	text := fmt.Sprintf("mxflow: %v", err)
+	switch {
+	case errors.Is(err, store.ErrApplyFirst):
+		text += ": " + a.suggest("apply")
+	case errors.Is(err, sealing.ErrSealFirst):
+		text += ": " + a.suggest("seal")
+	}
+	on := a.stderr
+	if terminal(on) || environs("COLUMNS") > 0 {
+		on = &table.Folding{To: on, Width: a.width()}
+	}
+	fmt.Fprintln(on, text)
 }
 
 func newRootCommand(a *app) *cobra.Command {
@@ -70,6 +89,9 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version, // which makes --version
+		PersistentPreRun: func(c *cobra.Command, _ []string) {
+			a.running, a.suggests = c, a.suggest
+		},
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "`DIR` of the record (default: beside the plan)")

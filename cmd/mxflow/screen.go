@@ -23,6 +23,8 @@ import (
 type prints struct {
 	stdout, stderr io.Writer
 	json           bool
+	// suggests makes a command line to run next, as suggest of an app does.
+	suggests func(words ...string) string
 	// secrets takes what is sensitive in the loaded plan out of what is shown.
 	secrets *redact.Redactor
 }
@@ -32,7 +34,7 @@ func (p *prints) printTable(head []string, rows [][]string) { p.screen().Table(h
 
 // screen is where tables and sentences go.
 func (p *prints) screen() table.Screen {
-	return table.Screen{Writer: p.stdout, Width: p.fits(), Lines: p.height(), Colour: colours(p.stdout)}
+	return table.Screen{Writer: p.stdout, Width: p.fits(), Lines: p.height(), Colour: colours(p.stdout), Suggest: p.suggests}
 }
 
 // fits is how wide tables may be; 0 for as wide as they are, where no person's

@@ -41,7 +41,7 @@ since.`,
 			}
 			last := runs[len(runs)-1]
 			fmt.Fprintf(a.stdout, "plan %s: %s\n", last.Plan, view.Work(work, last))
-			if says := a.comparePlan(st, args).says(); says != "" {
+			if says := a.comparePlan(st, args).says(a.screen()); says != "" {
 				fmt.Fprintln(a.stdout, says)
 			}
 			fmt.Fprintln(a.stdout)

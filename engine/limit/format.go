@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/sorted"
 )
 
@@ -66,7 +67,7 @@ func formatOf(text json.RawMessage) (f format, err error) {
 	}
 	var q quantised
 	if err := json.Unmarshal(text, &q); err != nil {
-		return f, fmt.Errorf("cannot parse quantization_config: %w", err)
+		return f, fmt.Errorf("cannot parse quantization_config: %w", foreign.NotJSON(text, err))
 	}
 	// perGroup is a weight's share of what a group has once.
 	perGroup := func(bits, group int) float64 {

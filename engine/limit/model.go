@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/sorted"
 )
 
@@ -126,7 +127,7 @@ const maxDimension = 1 << 24
 func Read(text []byte) (*Model, error) {
 	var c config
 	if err := json.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("cannot parse config.json: %w", err)
+		return nil, fmt.Errorf("cannot parse config.json: %w", foreign.NotJSON(text, err))
 	}
 	family, known := families[c.Type]
 	if !known {

@@ -226,6 +226,9 @@ func damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("the file is truncated, or the profiler was stopped before it had written everything: record it again")
 	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return errors.New("it is not JSON there: the file is damaged")
+	}
 	return err
 }
 

@@ -418,7 +418,7 @@ func TestBad(t *testing.T) {
 		"absurd time":        {document(kernel("k", 1e18, 1, "")), "not a time in µs", nil},
 		"outside of steps":   {document(kernel("k", 1, 1, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 50, 10, "")), "", ErrNoSteps},
 		"hidden graphs":      {document(other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 9`)), "", ErrHidden},
-		"not JSON":           {`{"traceEvents": [{"ph" "X"}]}`, "after object key", nil},
+		"not JSON":           {`{"traceEvents": [{"ph" "X"}]}`, "not JSON there", nil},
 		"event is no object": {`{"traceEvents": [1]}`, "cannot unmarshal number", nil},
 		"old analysis":       {`{"format": "mxflow.profile/1", "parts": []}`, "", ErrNoKernels},
 		"cut analysis":       {`{"format": "mxflow.profile/1", "parts": [`, "is truncated", nil},

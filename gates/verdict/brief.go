@@ -13,6 +13,8 @@ import (
 // such a number is its name and its first reason.
 func (r Rule) Brief() string {
 	is, wanted, bounds := r.Parts()
+	// A unit that is the rule's name stands there once: "launches 2 (≥ 2)".
+	is, wanted = strings.TrimSuffix(is, " "+r.Name), strings.TrimSuffix(wanted, " "+r.Name)
 	switch {
 	case is == "" && wanted == "":
 		return r.Name + Behind(": ", bounds)

@@ -36,6 +36,7 @@ func TestBrief(t *testing.T) {
 		"decode 57.9 tok/s (≥ 50 tok/s, at least 56.7 tok/s)":   level,
 		"decode 1,342 tok/s (≥ 50 tok/s, at least 1,200 tok/s)": fast,
 		"same 100% (≥ 90%)":                                     {Name: "same", Verdict: Pass, Reasons: []Reason{exact(code.AsWanted, ">=", Num("is", 1, "share"), Num("wanted", 0.9, "share"))}},
+		"launches 2 (≥ 2)":                                      {Name: "launches", Verdict: Pass, Reasons: []Reason{exact(code.AsWanted, ">=", Num("is", 2, "launches"), Num("wanted", 2, "launches"))}},
 		"kernels fail (pass)":                                   {Name: "kernels", Verdict: Fail, Reasons: []Reason{exact(code.NotAsWanted, "==", Text("is", "fail"), Text("wanted", "pass"))}},
 		"kernels":                                               {Name: "kernels", Verdict: Pass, Reasons: []Reason{exact(code.AsWanted, "==", Text("is", "pass"), Text("wanted", "pass"))}},
 		"decode: no launch was measured":                        {Name: "decode", Verdict: Invalid, Reasons: []Reason{Say("none", "no launch was measured")}},

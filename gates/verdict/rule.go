@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ type Rule struct {
 	// "hypothesis".
 	Name string `json:"name"`
 	Role string `json:"role"`
-	// Expr is the rule's text; Source is file:line:column in the plan.
+	// Expr is the rule's text; Source is file:line:column in the plan, or in a question.
 	Expr    string  `json:"expr"`
 	Source  string  `json:"source"`
 	Verdict Verdict `json:"verdict"`
@@ -27,6 +28,18 @@ type Rule struct {
 	// Open names the features for which more launches, within the plan's maximum, could
 	// still settle it.
 	Open []string `json:"open,omitempty"`
+}
+
+// Question is the name of the text of a question that a command asks of a plan: hidden, as a
+// plan's folder may be read again where it lies.
+const Question = ".question.hcl"
+
+// Where is the rule's place in a file that the user has; of a question, that the command asked it.
+func (r Rule) Where() string {
+	if strings.HasPrefix(filepath.Base(r.Source), Question+":") {
+		return "asked by the command"
+	}
+	return r.Source
 }
 
 // Reason is the rule as a cause of the decision that it belongs to.

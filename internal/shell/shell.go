@@ -106,6 +106,15 @@ func (e *NeedsShell) Error() string {
 // plainWord needs no quotes in any place of a command behind its first word.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*$`)
 
+// Line is a command line of words.
+func Line(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = Quote(word)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // Quote is text as one word of a POSIX shell. Within single quotes everything but a
 // single quote is literal, line ends too.
 func Quote(text string) string {

@@ -263,7 +263,7 @@ func (f *Body) Refs(name, block string) []Ref {
 func (l *Scope) AsRefs(v cty.Value, expr hcl.Expression, name, block string) (list []Ref, ok bool) {
 	elems, ok := References(expr, v)
 	if !ok {
-		l.WrongType(expr.Range(), name, fmt.Sprintf("a list of references, such as [%s.name]", block), v)
+		l.WrongType(expr.Range(), name, fmt.Sprintf("a list of references, such as [%s]", l.Example(block)), v)
 		return nil, false
 	}
 	for _, e := range elems {

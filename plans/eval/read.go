@@ -36,7 +36,7 @@ func (l *Scope) Read(b *hcl.Block, doc *lang.BlockDoc, into any) *Body {
 }
 
 func (f *Body) read(a plans.Attr, to reflect.Value) {
-	if why := lang.OrDefault(a.Needs, a.Doc); a.Required && a.Type == plans.String {
+	if why := f.Scope.Needs(a); a.Required && a.Type == plans.String {
 		f.needText(a.Name, why)
 	} else if a.Required {
 		f.Required(a.Name, why)

@@ -185,15 +185,35 @@ func (r Ref) String() string {
 	return r.Block + "." + r.Key
 }
 
+// Example is a reference to a block of the plan, or how one is written where it has none.
+func (l *Scope) Example(block string) string {
+	if names := l.Symbols.Of(block).Order; len(names) > 0 {
+		return block + "." + names[0]
+	}
+	return anyName(block)
+}
+
+func anyName(block string) string {
+	if block == "engine" {
+		return "engine.kind.name"
+	}
+	return block + ".name"
+}
+
+// Needs is what a required attribute is for, with a reference that the plan can have.
+func (l *Scope) Needs(a plans.Attr) string {
+	why := lang.OrDefault(a.Needs, lang.OrDefault(a.Doc, string(a.Type)+"."))
+	if a.Ref != "" {
+		why = strings.ReplaceAll(why, anyName(a.Ref), l.Example(a.Ref))
+	}
+	return why
+}
+
 // AsRef reads a value as a reference to one of the wanted block types. attr is
 // the attribute's name, for messages.
 func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (Ref, bool) {
-	example := want[0]
-	if example == "engine" {
-		example += ".kind"
-	}
 	if !v.Type().Equals(lang.ReferenceType) || v.IsNull() {
-		detail := fmt.Sprintf("%s takes a reference, such as %s.name, not %s.", attr, example, lang.Describe(v))
+		detail := fmt.Sprintf("%s takes a reference, such as %s, not %s.", attr, l.Example(want[0]), lang.Describe(v))
 		if v.Type() == cty.String && !v.IsNull() {
 			for _, block := range want {
 				if block == v.AsString() && (block == "accepted" || block == "baseline") {
@@ -204,7 +224,7 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 			}
 		}
 		if list, ok := references(v); ok && len(list) > 0 {
-			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one by its key: %s.name[\"key\"].", attr, example)
+			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one by its key: %s[\"key\"].", attr, anyName(want[0]))
 		}
 		l.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
 		return Ref{}, false

@@ -236,7 +236,7 @@ func (l *Scope) filled(a plans.Attr, n int, expr hcl.Expression, ok bool) bool {
 	}
 	why := a.Doc
 	if a.Needs != "" {
-		why = "Give it " + a.Needs
+		why = "Give it " + l.Needs(a)
 	}
 	l.Fail(expr.Range(), "empty-value", "Empty "+a.Name, "The list is empty. %s", why)
 	return false

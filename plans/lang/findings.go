@@ -115,7 +115,7 @@ func (r *Findings) WriteDiagnostics(w io.Writer, width int, color bool) error {
 		shown = slices.Clone(shown)
 		slices.SortStableFunc(shown, func(a, b *hcl.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
 		shown = shown[:MaxShown]
-		more = fmt.Sprintf("… and %d more. Fix these first; mxflow validate --json lists them all.\n\n", n)
+		more = fmt.Sprintf("… and %d more. Fix these first; with --json all are printed.\n\n", n)
 	}
 	files := map[string]*hcl.File{}
 	var b strings.Builder

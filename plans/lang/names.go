@@ -115,12 +115,22 @@ func Nearest(given string, candidates []string) string {
 		if len(c) > len(given)+least || len(given) > len(c)+least {
 			continue
 		}
-		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(c), nil)
+		d := distance(strings.ToLower(given), strings.ToLower(c))
 		if d < least || (d == least && best != "" && c < best) {
 			best, least = c, d
 		}
 	}
 	return best
+}
+
+// distance is how many letters are wrong; two that changed places count once.
+func distance(given, meant string) int {
+	d := levenshtein.Distance(given, meant, nil)
+	for i := 1; i < len(given); i++ {
+		swapped := given[:i-1] + given[i:i+1] + given[i-1:i] + given[i+1:]
+		d = min(d, 1+levenshtein.Distance(swapped, meant, nil))
+	}
+	return d
 }
 
 func Quoted(s string) string { return `"` + s + `"` }

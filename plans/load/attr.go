@@ -59,7 +59,7 @@ func (l *loader) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pla
 			doubtful, block.Written[a.Name] = true, true
 		}
 		if a.Required {
-			f.Required(a.Name, lang.OrDefault(a.Needs, lang.OrDefault(a.Doc, string(a.Type)+".")))
+			f.Required(a.Name, l.Needs(a))
 		}
 		if a.Default != nil {
 			// In the form that a plan's own value would have, since digests cover it.

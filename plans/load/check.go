@@ -22,7 +22,8 @@ type phaseEdge struct {
 func (l *loader) checkPlan() {
 	if len(l.order) > 0 && l.plan.Baseline == nil {
 		first := l.order[0]
-		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: ‹baseline {\nengine = engine.kind.name\nprotocol = protocol.name\n}›.", first.feature.Name)
+		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: ‹baseline {\nengine = %s\nprotocol = %s\n}›.",
+			first.feature.Name, l.Example("engine"), l.Example("protocol"))
 	}
 	if l.checkCycles(); !l.circular {
 		l.checkChanges()

@@ -119,10 +119,6 @@ func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 	}
 }
 
-// questionFile is the name of a question's text. It is hidden, as a plan's folder may be
-// read again where the text lies.
-const questionFile = ".question.hcl"
-
 // fileBlocks are the blocks of all files together. Only a file that the user
 // named may hold the plan block: included files are there to be shared.
 func (l *loader) fileBlocks() (all hcl.Blocks) {
@@ -131,7 +127,7 @@ func (l *loader) fileBlocks() (all hcl.Blocks) {
 		s := l.Sources[name]
 		content := l.Content(s.Body, fileDoc.Schema(), eval.WholePlan)
 		for _, b := range content.Blocks {
-			if asked && (b.Type == "baseline" || b.Type == "phase") && filepath.Base(name) != questionFile {
+			if asked && (b.Type == "baseline" || b.Type == "phase") && filepath.Base(name) != verdict.Question {
 				continue
 			}
 			if b.Type == "plan" && s.From != nil {

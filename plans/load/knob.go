@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -64,7 +65,7 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 	if k.Default != "" && len(k.Values) > 0 {
 		knobValue(l.Scope, k, k.Default, f.At("default"))
 	}
-	k.Arms = filepath.Base(b.DefRange.Filename) == questionFile
+	k.Arms = filepath.Base(b.DefRange.Filename) == verdict.Question
 	if l.First(b) {
 		l.plan.Knobs = append(l.plan.Knobs, k)
 		l.byName[k.Name] = k

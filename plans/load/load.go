@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -80,7 +81,7 @@ func (l *loader) readAndLoad(read func()) *Result {
 	l.survive(l.plan.File, func() {
 		read()
 		if q := l.opts.Question; q != "" {
-			l.addSource(filepath.Join(l.plan.Dir, questionFile), []byte(q), nil)
+			l.addSource(filepath.Join(l.plan.Dir, verdict.Question), []byte(q), nil)
 		}
 		// Decoding around a syntax error would report things as missing that are
 		// merely unreadable.

@@ -24,6 +24,14 @@ type Given struct {
 	File string
 }
 
+// Words are the value as it stands on a command line.
+func (g Given) Words() []string {
+	if g.File != "" {
+		return []string{"--var-file", g.File}
+	}
+	return []string{"--var", g.Var}
+}
+
 const (
 	// varPrefix begins environment variables that give a plan's variables.
 	varPrefix = "MXFLOW_VAR_"

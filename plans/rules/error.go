@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -78,10 +79,17 @@ func lexicalLimits(src string) *Error {
 	return nil
 }
 
-// unexpected is how expr-lang names what it did not expect: token Operator("=").
-var unexpected = regexp.MustCompile(`unexpected token \w+\((".*?")\)`)
+var (
+	// unexpected is how expr-lang names what it did not expect: token Operator("=").
+	unexpected = regexp.MustCompile(`unexpected token \w+\((".*?")\)`)
+	// notNumber is how it says that a literal is no number.
+	notNumber = regexp.MustCompile(`^invalid \w+ literal`)
+	// withUnit matches a number and what stands behind it: a unit, or a % with a space before it.
+	withUnit = regexp.MustCompile(`(?:^|[^\w.])([0-9][0-9_.]*)(?: +%|\s*([A-Za-zµ][A-Za-zµ/]*))`)
+	words    = regexp.MustCompile(`[\w.]+`)
+)
 
-// fromExpr is an error of expr-lang, in its own words, at its place.
+// fromExpr is an error of expr-lang, in the words of who writes rules, at its place.
 func fromExpr(err error, src string) *Error {
 	says := err.Error()
 	e := &Error{At: -1, Length: 1, Code: "invalid-rule", Summary: "Invalid rule"}
@@ -91,6 +99,28 @@ func fromExpr(err error, src string) *Error {
 		// At the end there is nothing to point at but the last character.
 		e.At = min(fe.From, utf8.RuneCountInString(src)-1)
 		e.Length = max(1, fe.To-fe.From)
+	}
+	word := ""
+	for _, at := range words.FindAllStringIndex(src, -1) {
+		if from := byteOffset(src, e.At); at[0] <= from && from < at[1] {
+			word = src[at[0]:at[1]]
+		}
+	}
+	units := withUnit.FindAllStringSubmatch(src, -1)
+	units = slices.DeleteFunc(units, func(m []string) bool {
+		return slices.Contains([]string{"and", "or", "not", "in", "e", "E", "x", "b", "o"}, m[2])
+	})
+	switch lower := strings.ToLower(says); {
+	case len(units) > 0 && (units[0][2] == "" || units[0][2] == "percent"):
+		says = fmt.Sprintf("write %s%%", units[0][1])
+	case len(units) > 0:
+		says = fmt.Sprintf("%s%s has a unit: write the number alone, in the unit of its metric, as ms for ttft", units[0][1], units[0][2])
+	case strings.HasPrefix(lower, "bad number syntax"), notNumber.MatchString(lower):
+		says = strconv.Quote(word) + " cannot be read as a number"
+	case strings.HasPrefix(lower, "literal not terminated"):
+		says = "a quote is not closed"
+	case strings.HasPrefix(lower, "unrecognized character"):
+		says = fmt.Sprintf("unexpected %.1q", src[byteOffset(src, e.At):])
 	}
 	e.Detail = strings.ToUpper(says[:1]) + says[1:] + ". A rule compares, as in chat.tg.gain >= 10% and levels.kernels == 'pass'; numbers have a decimal point and no unit but % right behind them, and == is not =."
 	return e

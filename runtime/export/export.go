@@ -57,7 +57,7 @@ func Launches(st *store.Store) ([]Launch, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no valid launch is recorded here, so there is nothing to export: run mxflow apply first")
+		return nil, fmt.Errorf("no valid launch is recorded here, so there is nothing to export: %w", store.ErrApplyFirst)
 	}
 	raw := make([]*ledger.Launch, len(all))
 	for i, l := range all {

@@ -107,7 +107,7 @@ func TestCheckpointFails(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(inTheWay), os.MkdirAll(inTheWay+"/x", 0o755)); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Append(decision("r1", "n", 1)); err == nil || !strings.Contains(err.Error(), "none of the 1 records of this batch was recorded") {
+		if err := l.Append(decision("r1", "n", 1)); err == nil || !strings.Contains(err.Error(), "1 record not recorded") {
 			t.Errorf("got %v", err)
 		}
 		if now, _ := os.ReadFile(path); l.Len() != 4 || string(now) != string(data) {

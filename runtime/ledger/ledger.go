@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // Ledger is a ledger open for appending. Its methods are safe for concurrent use, but the
@@ -130,7 +132,7 @@ func (l *Ledger) Append(recs ...*Record) error {
 		if l.broken = errors.Join(l.broken, wrong, s.tree.cut(int64(had)+1)); wrong == nil {
 			*s.Index = *before
 		}
-		return fmt.Errorf("ledger %s: none of the %d records of this batch was recorded: %w", l.path, len(recs), err)
+		return fmt.Errorf("ledger %s: %s not recorded: %w", l.path, verdict.Count(len(recs), "record"), err)
 	}
 	for i, r := range recs {
 		leaf, seen, err := encode(r)
@@ -188,7 +190,7 @@ func (l *Ledger) put(b []byte) error {
 			l.broken = fmt.Errorf("a write failed (%w) and could not be undone (%w); repair the disk and open the ledger again", err, back)
 			return l.broken
 		}
-		return fmt.Errorf("%w; the ledger is unchanged: free some space or repair the disk, then try again", err)
+		return fmt.Errorf("%w; the ledger is unchanged", err)
 	}
 	if err := SyncDir(filepath.Dir(l.path)); err != nil {
 		l.broken = fmt.Errorf("the written records may not be durable (%w); repair the disk and open the ledger again", err)

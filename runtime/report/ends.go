@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -58,17 +60,57 @@ func EndsOf(st *store.Store) (e Ends) {
 	}
 	// The command measures both in one session, once the feature accepted last has a criterion
 	// that reads the baseline.
-	last, metric, plan := stack.Features[len(stack.Features)-1], "METRIC", ""
+	last, metric := stack.Features[len(stack.Features)-1], "METRIC"
 	for _, g := range last.Gains {
 		if of, is := strings.CutSuffix(g.What, ".gain"); is {
 			metric = strings.TrimSuffix(of, ".root")
 		}
 	}
-	if runs := st.Runs(); len(runs) > 0 && runs[len(runs)-1].PlanFile != "" {
-		plan = " " + shell.Quote(runs[len(runs)-1].PlanFile)
+	if run, err := st.Run("latest"); err == nil {
+		e.Command = fmt.Sprintf("%s # after a criterion of %s on %s.root.gain", Applied(st, run), last.Feature, metric)
 	}
-	e.Command = fmt.Sprintf("mxflow apply%s # after a criterion of %s on %s.root.gain", plan, last.Feature, metric)
 	return e
+}
+
+// Inputs are the suite and the variables that a run was given, as words of a command line.
+func Inputs(run *store.RunView) (words []string) {
+	if run.Start == nil || run.Start.Inputs == nil {
+		return nil
+	}
+	in := run.Start.Inputs
+	if in.Suite != "" {
+		words = append(words, "--suite", in.Suite)
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Variables)) {
+		value := in.Variables[name]
+		if text, err := strconv.Unquote(value); err == nil { // --var takes text as it is
+			value = strings.NewReplacer("$${", "${", "%%{", "%{").Replace(text)
+		}
+		words = append(words, "--var", name+"="+value)
+	}
+	return words
+}
+
+// Applied is the command that repeats the apply of a run, with more flags. What is sensitive is not
+// on record: "…" stands for it.
+func Applied(st *store.Store, run *store.RunView, more ...string) string {
+	before, words := "", slices.Concat([]string{"mxflow", "apply"}, more, Inputs(run))
+	if run.Start != nil && run.Start.Inputs != nil {
+		in := run.Start.Inputs
+		for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+			before += name + "=" + shell.Quote(in.Env[name]) + " "
+		}
+		for _, name := range slices.Sorted(maps.Keys(in.Sealed)) {
+			before += strings.Replace(strings.TrimPrefix(name, "env."), "var.", "MXFLOW_VAR_", 1) + "=… "
+		}
+	}
+	if filepath.Base(st.Dir()) != store.DirName && st.ArchivedKey() == "" {
+		words = append(words, "--state", st.Dir())
+	}
+	if run.PlanFile != "" {
+		words = append(words, run.PlanFile)
+	}
+	return before + shell.Line(words...)
 }
 
 // Apart is what readers say of ends with a Command, before it.

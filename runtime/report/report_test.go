@@ -101,7 +101,7 @@ func TestReportHeadline(t *testing.T) {
 		}
 	}
 	head("**2 of 3 ports accepted; head is inconclusive.**", "were not measured together: no session launched both. This does:",
-		"\nmxflow apply plan.hcl # after a criterion of moe on chat.tg.root.gain\n")
+		" plan.hcl # after a criterion of moe on chat.tg.root.gain\n")
 	// A third port, whose rules read the baseline too, is rejected.
 	root := s.launches("s-9", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	both := s.launches("s-9", "accepted", set("cache=on", "moe=routed"), 61, 61.6, 60.7, 61.1, 80, 80)

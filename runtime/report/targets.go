@@ -106,7 +106,7 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 		}
 		if !has {
 			c.Note = verdict.Say("target.launch_lacks",
-				"launch {subject} has no {address} {stat}{causes?: {causes}} (mxflow show {subject})",
+				"launch {subject} has no {address} {stat}{causes?: {causes}}",
 				verdict.Text("address", c.Address), verdict.Text("stat", c.Stat)).On(l.ID).From(lacking)
 			return
 		}

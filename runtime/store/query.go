@@ -150,7 +150,7 @@ func (s *Store) Run(id string) (*RunView, error) {
 	}
 	switch {
 	case len(found) == 0 && newest == "":
-		return nil, fmt.Errorf("state directory %s: no apply is recorded here yet: run mxflow apply first", s.dir)
+		return nil, fmt.Errorf("state directory %s: no apply is recorded here yet: %w", s.dir, ErrApplyFirst)
 	case len(found) == 0:
 		return nil, fmt.Errorf(`state directory %s: no run ID starts with %q; the newest is %s, or "latest"`, s.dir, id, newest)
 	case len(found) > 1:

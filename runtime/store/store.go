@@ -66,6 +66,9 @@ func OpenSigned(dir string, by ledger.Signer) (*Store, error) {
 	return s, nil
 }
 
+// ErrApplyFirst is the end of an error about a record that has too little.
+var ErrApplyFirst = errors.New("apply the plan first")
+
 // OpenReadOnly opens a state directory as it is now, without a lock, whether or not an
 // apply is writing to it. Nothing is changed in it.
 func OpenReadOnly(dir string) (*Store, error) {
@@ -215,7 +218,9 @@ func (d layout) explain(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		hint = "take ownership of the directory (root owns it if an apply ran under sudo), or use another state directory"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = "free some space, then try again; no record is lost"
+		hint = "free some space, then try again"
+	case errors.Is(err, syscall.EIO):
+		hint = "repair the disk, then try again"
 	case errors.Is(err, fs.ErrNotExist):
 		hint = "it cannot be written there: use another state directory"
 	default:

@@ -70,7 +70,7 @@ func TestUnusableDirectories(t *testing.T) {
 		}
 	}
 	for err, want := range map[error]string{
-		syscall.EROFS: "read-only", syscall.EACCES: "take ownership", syscall.ENOSPC: "free some space", syscall.EIO: "input/output",
+		syscall.EROFS: "read-only", syscall.EACCES: "take ownership", syscall.ENOSPC: "free some space", syscall.EIO: "repair the disk",
 	} {
 		if got := layout("x").explain(err); !errors.Is(got, err) || !strings.Contains(got.Error(), want) {
 			t.Errorf("%v is explained as %v", err, got)

@@ -32,8 +32,8 @@ var claimText = regexp.MustCompile(`^(?:([<>])=\s*)?([+-]?)\s*([0-9]+(?:\.[0-9]+
 // only workload, has a positive value of it with a better direction.
 var claimable = []string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}
 
-// metrics are their catalogue entries, in its order.
-func metrics() (list []measure.Metric) {
+// Metrics are their catalogue entries, in its order.
+func Metrics() (list []measure.Metric) {
 	for _, m := range measure.Catalogue() {
 		if slices.Contains(claimable, m.Name) {
 			list = append(list, m)
@@ -45,7 +45,7 @@ func metrics() (list []measure.Metric) {
 func ParseClaim(metric, text string) (Claim, error) {
 	c := Claim{Gain: -NotWorse}
 	var names []string
-	for _, m := range metrics() {
+	for _, m := range Metrics() {
 		names = append(names, m.Name)
 		if m.Name == metric {
 			c.Metric = m

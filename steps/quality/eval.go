@@ -23,6 +23,7 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -54,7 +55,7 @@ func ParseEval(name, text string, maxDrop float64) (all []EvalQuestion, err erro
 		_, bad := regexp.Compile(q.Pattern)
 		switch {
 		case err != nil:
-			err = fmt.Errorf("not an object of question, answer or pattern, and max_tokens: %w", err)
+			err = fmt.Errorf("not an object of question, answer or pattern, and max_tokens: %w", foreign.NotJSON([]byte(line), err))
 		case strings.TrimSpace(q.Question) == "":
 			err = errors.New("the question is empty")
 		case strings.TrimSpace(q.Answer) == "" && q.Pattern == "":
@@ -62,7 +63,7 @@ func ParseEval(name, text string, maxDrop float64) (all []EvalQuestion, err erro
 		case q.Answer != "" && q.Pattern != "":
 			err = errors.New("it has both an answer and a pattern: keep one")
 		case bad != nil:
-			err = fmt.Errorf("%w; the syntax of a pattern is RE2", bad)
+			err = fmt.Errorf("%w; the syntax of a pattern is RE2", foreign.NotPattern(bad))
 		case q.Pattern != "" && regexp.MustCompile(q.Pattern).MatchString(""):
 			err = fmt.Errorf("the pattern %q matches an empty answer, so it grades nothing", q.Pattern)
 		case q.MaxTokens < 0:

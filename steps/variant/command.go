@@ -289,14 +289,11 @@ func decodeJSON(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var v any
 	if err := d.Decode(&v); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			return nil, errors.New("it ends in the middle")
-		}
 		// Any JSON document fits into any, except numbers out of range.
 		if large := (*json.UnmarshalTypeError)(nil); errors.As(err, &large) {
 			return nil, fmt.Errorf("the %s is too large to be read", large.Value)
 		}
-		return nil, err
+		return nil, foreign.NotJSON(text, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("more follows the first document, at byte %d; print one document, or set format to %q or %q", d.InputOffset(), formatJSONL, formatLastLine)

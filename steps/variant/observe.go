@@ -9,6 +9,8 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/observe"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -62,7 +64,7 @@ observe "fallbacks" {
 			case c.Log != "":
 				switch re, err := regexp.Compile(c.Log); {
 				case err != nil:
-					wrong("log", "invalid-value", "Invalid regular expression", "%v. The syntax is RE2.", err)
+					wrong("log", "invalid-value", "Invalid regular expression", "%s. The syntax is RE2.", verdict.Capital(foreign.NotPattern(err).Error()))
 				case re.NumSubexp() == 0 && (c.Type == kinds.TypeString || c.Type == kinds.TypeNumber):
 					wrong("log", "unusable-observation", "Expression without a group", "A %s is what a group matches: put the value into parentheses, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)
 				case re.MatchString("") && c.Type == kinds.TypeCount:

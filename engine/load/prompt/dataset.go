@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/foreign"
 )
 
 // maxDataset bounds data sets, in bytes, and maxOutput the length of an answer: more
@@ -122,9 +123,9 @@ func parseRow(text []byte) (r Row, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	err = decoder.Decode(&m)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("it ends too early; the file may be truncated")
-	} else if _, end := decoder.Token(); err == nil && !errors.Is(end, io.EOF) {
+	if err != nil {
+		err = foreign.NotJSON(text, err)
+	} else if _, end := decoder.Token(); !errors.Is(end, io.EOF) {
 		err = errors.New("it has text after the object")
 	}
 	if err != nil {

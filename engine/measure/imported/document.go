@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mxflow/mxflow/internal/foreign"
 )
@@ -50,12 +51,12 @@ func (s *source) parse(data []byte) (all []node) {
 			return all
 		}
 		if err != nil {
-			offset, says := d.InputOffset(), err.Error()
+			offset, says := d.InputOffset(), foreign.NotJSON(clean, err).Error()
 			if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 				offset = at.Offset
-			}
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				says = "it ends in the middle of a value: it is truncated, or still being written"
+				if says = "it is not JSON: " + says; len(all) == 0 {
+					says += ". mxflow reads: " + strings.Join(Tools(), "; ")
+				}
 			}
 			line := 1 + bytes.Count(clean[:min(int(offset), len(clean))], []byte("\n"))
 			s.wrong(fmt.Sprintf(":%d", line), "%s", says)

@@ -145,7 +145,7 @@ func TestGitHub(t *testing.T) {
 	text := page.String()
 	for _, want := range []string{
 		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: 0 of 1 port accepted; f failed\n\n| Feature |", "\n| f | – | – | – | **fail**: ",
-		"| p | **fail** |", "mxflow apply plan.hcl", "\n</details>\n",
+		"| p | **fail** |", "\nmxflow apply --state ", " plan.hcl\n```\n", "\n</details>\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

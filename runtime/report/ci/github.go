@@ -54,7 +54,7 @@ func GitHub(w io.Writer, st *store.Store, now time.Time) error {
 			p.Rules(d.Decision)
 		}
 	}
-	p.Line("```sh\n%s\n```\n", report.Raw(strings.ReplaceAll(command(run), "```", "` ` `")))
+	p.Line("```sh\n%s\n```\n", report.Raw(strings.ReplaceAll(report.Applied(st, run), "```", "` ` `")))
 	if s := run.Start; s != nil {
 		p.Line("Run `%s`, %s, plan digest `%.16s`. %s.", report.Raw(run.ID), s.Tool, report.Raw(s.PlanDigest), verdict.Pairs(s.Environment, " ", ", "))
 	}

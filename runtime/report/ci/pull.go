@@ -34,7 +34,7 @@ func PullRequest(w io.Writer, st *store.Store) error {
 		claim(p, st, run, d.Decision)
 	}
 	if features == 0 {
-		return fmt.Errorf("no feature was decided here, so there is nothing to claim: run mxflow apply first")
+		return fmt.Errorf("no feature was decided here, so there is nothing to claim: %w", store.ErrApplyFirst)
 	}
 	_, err = io.WriteString(w, p.String())
 	return err
@@ -66,7 +66,7 @@ func claim(p *report.Writer, st *store.Store, run *store.RunView, d *ledger.Deci
 	t := report.Table{Head: []string{"Requested", "Recorded"}, Rows: [][]string{
 		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + verdict.Pairs(l.Knobs, "=", " ")}, cells...), "\n")},
 		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", verdict.Launches(len(new)), pair.New.Session)},
-		{"Command", "`" + command(run) + "`"},
+		{"Command", "`" + report.Applied(st, run) + "`"},
 		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") + "` " + set(old[0])},
 		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " + set(l)},
 		{"Hardware and software", cmp.Or(verdict.Pairs(l.Fingerprint, " ", ", "), missing)},

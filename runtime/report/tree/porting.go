@@ -98,7 +98,9 @@ func (t *writer) port(f *plans.Feature) {
 			t.Line("- [Profile of %s](../%s)", name, report.Raw(path))
 		}
 	}
-	t.Line("- Reproduce: `mxflow apply --rerun %s`", report.Raw(f.Name))
+	if run, err := t.st.Run("latest"); err == nil {
+		t.Line("- Reproduce: `%s`", report.Raw(report.Applied(t.st, run, "--rerun", f.Name)))
+	}
 }
 
 // notes are those of the plan, and a region for others.

@@ -93,7 +93,7 @@ func printDecision(h Host, d audited) {
 		if !r.Decides {
 			decides = " (recorded, does not decide)"
 		}
-		fmt.Fprintf(h.Out(), "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
+		fmt.Fprintf(h.Out(), "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Where())
 		for _, in := range r.Inputs {
 			line := in.Line(r.Estimate(in))
 			if !in.Missing.IsZero() {

@@ -127,7 +127,7 @@ func (r *Result) Add(w *plans.Workload, taken record.Measurement) {
 }
 
 // named replaces the addresses of cells in reasons by labels, as addresses mean nothing
-// without a plan.
+// without a plan, and what a workload declares by a flag.
 func named(w *plans.Workload, reasons []verdict.Reason) []verdict.Reason {
 	cells := w.Cells()
 	// Longest first: "bench.p32.o16" is a prefix of "bench.p32.o160".
@@ -140,6 +140,9 @@ func named(w *plans.Workload, reasons []verdict.Reason) []verdict.Reason {
 			}
 			return text
 		})
+		if r.Kind == code.WokenLate.Kind {
+			out[i].Values["flag"] = verdict.Value{Text: "--max-lag"}
+		}
 	}
 	return out
 }

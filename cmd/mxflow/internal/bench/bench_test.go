@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/record"
 )
@@ -41,6 +42,17 @@ func sampleResult(t *testing.T) *Result {
 		})
 	}
 	return r
+}
+
+// TestBenchNamesItsFlags: a reason names what bench has, a label and a flag, and not a plan's words.
+func TestBenchNamesItsFlags(t *testing.T) {
+	w := plans.NewWorkload("bench")
+	w.PromptTokens, w.OutputTokens = []int{16}, []int{4}
+	late := verdict.New(code.WokenLate, verdict.Millis("p99", 16*time.Millisecond), verdict.Millis("limit", 10*time.Millisecond), verdict.Millis("max", time.Second))
+	got := named(w, []verdict.Reason{late.On(w.Cells()[0].Address)})[0].String()
+	if !strings.HasSuffix(got, "or allow more with --max-lag") || strings.Contains(got, "bench") || strings.Contains(late.String(), "--max-lag") {
+		t.Error(got)
+	}
 }
 
 // recorded is a run that finished so many of its cells.

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -264,12 +265,20 @@ func (b *Request) measure(soft context.Context, h Host) error {
 			out.Sampling[name] = *x
 		}
 	}
-	if out.Model = b.Model; out.Model == "" {
-		models, err := subject.Client.Models(soft)
+	models, err := subject.Client.Models(soft)
+	if out.Model = b.Model; out.Model != "" {
+		if err := launch.ModelListed(out.Model, models); err != nil {
+			b.exit = verdict.ExitBroken
+			return errors.New(verdict.OfError(err).String())
+		}
+	} else {
 		if err != nil {
 			b.exit = verdict.ExitBroken
 			var status *openai.StatusError
 			if !errors.As(err, &status) {
+				if at, ok := errors.AsType[*url.Error](err); ok {
+					err = at.Err // the address stands below
+				}
 				return fmt.Errorf("the server does not answer: %w; is it running, and is %s its address?", err, b.URL)
 			}
 			return fmt.Errorf("the server does not list its models: %w; name one with --model", err)

@@ -14,7 +14,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -23,9 +22,8 @@ import (
 
 // Print prints a run: a row for each feature and gate, and for what else did not pass, what
 // the stack gains, how the run ended and what to do next. If that is longer than the screen,
-// each row has two lines or one, and each verdict as many rows as have room. Its commands name the
-// plan as the user did, which may be empty.
-func Print(to table.Screen, res *apply.Result, took, plan string) {
+// each row has two lines or one, and each verdict as many rows as have room.
+func Print(to table.Screen, res *apply.Result, took string) {
 	var page bytes.Buffer
 	on := to.On(&page)
 	fmt.Fprintln(on)
@@ -47,7 +45,7 @@ func Print(to table.Screen, res *apply.Result, took, plan string) {
 		if advice := undecided(res); advice != "" {
 			on.Sentence(advice)
 		}
-		next(on, res, plan)
+		next(on, res)
 		if bytes.Count(page.Bytes(), []byte("\n")) < to.Lines {
 			break
 		}
@@ -192,7 +190,7 @@ func closing(res *apply.Result, took string) string {
 	case end.Reason.Kind == code.Interrupted.Kind:
 		return fmt.Sprintf("Interrupted after %s. Progress is saved; run apply again to resume.", took)
 	case end.Exit == verdict.ExitBroken && end.Reason.Kind != code.Finished.Kind:
-		return fmt.Sprintf("Stopped after %s: %s", took, end.Reason.String())
+		return fmt.Sprintf("Stopped after %s, exit status %d.", took, end.Exit) // the error itself says why
 	}
 	return fmt.Sprintf("%s (%s). Exit status %d.", gates(end.Verdict, res.Summary.Rows), took, end.Exit)
 }
@@ -283,39 +281,26 @@ func shortName(n *runtime.Node, rows []*runtime.State) string {
 
 // next prints at most two commands: what explains the first node that did not pass, and where
 // the rest is.
-func next(on table.Screen, res *apply.Result, plan string) {
-	list := [][2]string{{"show latest", "every decision and launch of this run"}}
+func next(on table.Screen, res *apply.Result) {
+	list := [][2]string{{on.Command("show", "latest"), "every decision and launch of this run"}}
 	switch {
 	case res.End.Reason.Kind == code.Interrupted.Kind:
-		list = [][2]string{{"apply", "resumes"}}
+		on.Commands([][2]string{{on.Command("apply"), "resumes"}})
+		return
 	case res.End.Verdict.Unlocks():
-		list = [][2]string{{"report", "the page for a team, as Markdown"}}
+		list = [][2]string{{on.Command("report"), "the page for a team, as Markdown"}}
 	}
 	i := slices.IndexFunc(res.Summary.Rows, func(r *runtime.State) bool {
 		k, d := r.Node.Kind, r.Decision
 		internal := k == runtime.KindBenchmark || k == runtime.KindQualify && r.Node.ID != runtime.BaselineID
 		return d != nil && !d.Verdict.Unlocks() && r.Waiver == nil && !internal && !(k == runtime.KindStep && res.End.Verdict.Unlocks())
 	})
-	if i >= 0 && list[0][0] != "apply" {
-		n := res.Summary.Rows[i].Node
-		name := shortName(n, res.Summary.Rows)
+	if i >= 0 {
+		name := shortName(res.Summary.Rows[i].Node, res.Summary.Rows)
 		if res.Summary.Rows[i].Recorded {
-			list[0] = [2]string{"apply --rerun " + name, "measures it again"}
+			list[0] = [2]string{on.Command("apply", "--rerun", name), "measures it again"}
 		}
-		list = append([][2]string{{"explain " + name, "why: data, test, what would change it"}}, list...)
+		list = append([][2]string{{on.Command("explain", name), "why: data, test, what would change it"}}, list...)
 	}
-	if plan != "" {
-		plan = " " + shell.Quote(plan)
-	}
-	width := 0
-	for _, l := range list {
-		width = max(width, len(l[0]+plan))
-	}
-	for _, l := range list {
-		line := fmt.Sprintf("  mxflow %-*s  %s", width, l[0]+plan, l[1])
-		if on.Width > 0 && len(line) > on.Width {
-			line = "  mxflow " + l[0] + plan
-		}
-		fmt.Fprintln(on, line)
-	}
+	on.Commands(list)
 }

@@ -55,7 +55,7 @@ func TestOneScreen(t *testing.T) {
 		res := finished(t, features, verdict.Invalid)
 		for _, size := range [][2]int{{24, 80}, {40, 120}, {60, 200}} {
 			var b bytes.Buffer
-			Print(table.Screen{Writer: &b, Lines: size[0], Width: size[1]}, res, "3 min", "plan.hcl")
+			Print(table.Screen{Writer: &b, Lines: size[0], Width: size[1]}, res, "3 min")
 			text := b.String()
 			if n := strings.Count(text, "\n"); n > size[0] {
 				t.Errorf("%d features take %d of %d lines:\n%s", features, n, size[0], text)
@@ -67,7 +67,7 @@ func TestOneScreen(t *testing.T) {
 			}
 			want := []string{"accepted ", "decode: chat.tg.gain +0"}
 			if features > 5 {
-				want = append(want, "fail ", "inconclusive ", "invalid ", "locked ", "phase.phase_0 failed", "Exit status 2.", "mxflow explain port_of_kernel_2 plan.hcl")
+				want = append(want, "fail ", "inconclusive ", "invalid ", "locked ", "phase.phase_0 failed", "Exit status 2.", "mxflow explain port_of_kernel_2")
 			}
 			for _, w := range want {
 				if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.TrimSpace(w)) {

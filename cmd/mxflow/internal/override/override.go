@@ -4,7 +4,6 @@ package override
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime"
@@ -108,7 +108,7 @@ func JSON(records []*ledger.Record, locked []string) any {
 }
 
 // Print prints what was withdrawn and what that locks.
-func Print(w io.Writer, d store.Decided, records []*ledger.Record, locked []string) {
+func Print(w table.Screen, d store.Decided, records []*ledger.Record, locked []string) {
 	root := records[0].Decision
 	fmt.Fprintf(w, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, report.Withdrawn(root.Retraction), root.Attempt, root.Retraction.Of(d.Node).String())
 	if len(records) > 1 {
@@ -123,7 +123,7 @@ func Print(w io.Writer, d store.Decided, records []*ledger.Record, locked []stri
 			fmt.Fprintf(w, "  %s\n", node)
 		}
 	}
-	fmt.Fprintf(w, "apply leaves it so unless something that it measures changes; apply --rerun %s decides it again.\n", RerunName(d.Decision))
+	fmt.Fprintf(w, "apply leaves it so unless something that it measures changes. To decide it again: %s\n", w.Command("apply", "--rerun", RerunName(d.Decision)))
 }
 
 // RerunName is the argument of --rerun that measures what a decision rests on again.

@@ -42,7 +42,7 @@ func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 			}
 		}
 		if feature == "" {
-			return nil, nil, fmt.Errorf("the baseline has not been qualified yet: run mxflow apply")
+			return nil, nil, fmt.Errorf("the baseline has not been qualified yet: %w", store.ErrApplyFirst)
 		}
 		return nil, nil, fmt.Errorf("no feature %q on record: there is %s.%s", feature, lang.OrNothing(names), lang.DidYouMean(feature, names))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/yamlbody"
@@ -53,12 +54,10 @@ func Agent(dir string) (names []string, err error) {
 // YAMLSchema is the line by which editors complete and check a plan in YAML.
 const YAMLSchema = "# yaml-language-server: $schema=mxflow.schema.json"
 
-// Kinds are the engine kinds with a starter plan.
+// Kinds are the kinds of engines, each of which has a starter plan.
 func Kinds() (names []string) {
 	for _, k := range kinds.All() {
-		if scaffolded(k) {
-			names = append(names, k.Name)
-		}
+		names = append(names, k.Name)
 	}
 	return names
 }
@@ -67,11 +66,11 @@ func Kinds() (names []string) {
 // returns its path.
 func Plan(kind, dir string, yaml bool) (path string, err error) {
 	k, known := kinds.Lookup(kind)
-	if !known || !scaffolded(k) {
-		return "", fmt.Errorf("--kind %s: no such kind. Choose from: %s", kind, strings.Join(Kinds(), ", "))
+	if !known {
+		return "", fmt.Errorf("--kind %s: no such kind.%s", kind, lang.Suggest(kind, Kinds()))
 	}
 	if lang.IsSource(dir) {
-		return "", fmt.Errorf("%s looks like a plan, but init takes the folder for it: mxflow init %s", dir, filepath.Dir(dir))
+		return "", fmt.Errorf("%s looks like a plan, but init takes the folder for it: %s", dir, shell.Line("mxflow", "init", filepath.Dir(dir)))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -123,10 +122,7 @@ func text(k kinds.Kind) ([]byte, error) {
 }
 
 // RunsAsIs reports whether a kind's starter plan needs nothing filled in.
-func RunsAsIs(kind string) bool {
-	_, err := texts.ReadFile("texts/" + kind + ".hcl")
-	return err == nil
-}
+func RunsAsIs(kind string) bool { return kind == "embedded" }
 
 var zeroUnits = regexp.MustCompile(`([hm])0[ms].*$`)
 
@@ -199,10 +195,4 @@ var servers = map[string]server{
 		Settings: []string{`model_dir = "models"`, "max_model_len = 8192", "max_num_seqs = 16"},
 	},
 	"openai": {Model: "openai/gpt-oss-20b", Process: `["my-server", "--model", "{model}", "--port", "{port}"]`},
-}
-
-// scaffolded reports whether a kind has a starter plan.
-func scaffolded(k kinds.Kind) bool {
-	_, known := servers[k.Name]
-	return known || RunsAsIs(k.Name)
 }

@@ -33,13 +33,16 @@ func AllTries(s *seal.Seal) float64 {
 // FileOf is the seal's file of a plan.
 func FileOf(plan string) string { return filepath.Join(lang.FolderOf(plan), "plan.seal") }
 
+// ErrSealFirst is the end of an error about a plan without a seal.
+var ErrSealFirst = errors.New("a person seals the plan first")
+
 // Read is the seal beside a plan, signed by the holder of a public key: as text, in a
 // file, or by default this user's.
 func Read(plan, key string) (*seal.Seal, error) {
 	file := FileOf(plan)
 	signed, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("no seal: %w; a person creates one with mxflow seal %s", err, plan)
+		return nil, fmt.Errorf("no seal: %w; %w", err, ErrSealFirst)
 	}
 	key, err = audit.PublicKey(key, file)
 	if err != nil {

@@ -40,7 +40,7 @@ func (f *Folding) Write(p []byte) (int, error) {
 var named = regexp.MustCompile(`^ *(?:\[ *[0-9.]+s\] |\S+(?: \S+){0,3}  +|- )`)
 
 // copied matches what somebody may copy, or what somebody else wrote.
-var copied = regexp.MustCompile(`^ *(\| |\$ |# |mxflow [a-z]|[A-Z]  )|[:;] mxflow [a-z]`)
+var copied = regexp.MustCompile(`^ *(\| |\$ |# |mxflow [a-z]|[A-Z]  )`)
 
 func fold(text string, width int) string {
 	if copied.MatchString(text) || strings.Contains(text, "\x1b") {

@@ -15,7 +15,7 @@ func TestFolding(t *testing.T) {
 		"an event":      {"[  12.6s] ports / leaks: stress fail: host memory\n", "[  12.6s] ports / leaks: stress\n          fail: host memory\n"},
 		"a command":     {"  mxflow ab --a 'one command' --b 'another command'\n", "  mxflow ab --a 'one command' --b 'another command'\n"},
 		"its own name":  {"mxflow 0.1.0, on arch amd64, cores 2, cpu EPYC\n", "mxflow 0.1.0, on arch amd64, cores\n  2, cpu EPYC\n"},
-		"with one":      {"To decide between them: mxflow ab --a one --b two\n", "To decide between them: mxflow ab --a one --b two\n"},
+		"with one":      {"To decide between them: mxflow ab --a one --b two\n", "To decide between them:\n  mxflow ab --a one --b two\n"},
 		"a log":         {"  | a line of a log that is longer than what stands here\n", "  | a line of a log that is longer than what stands here\n"},
 		"not at an end": {"one two three four five six seven eight nine", "one two three four five six seven eight nine"},
 		"other scripts": {"模型 模型 模型 模型 模型 模型 模型 模型 模型\n", "模型 模型 模型 模型 模型 模型 模型\n  模型 模型\n"},

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/mxflow/mxflow/internal/shell"
 )
 
 // Screen is where tables and sentences are printed.
@@ -13,6 +17,32 @@ type Screen struct {
 	// it shows at once.
 	Width, Lines int
 	Colour       bool
+	// Suggest is a command line to run next, of its words, with what the running command was given;
+	// nil where nothing was.
+	Suggest func(words ...string) string
+}
+
+// Command is a command line to run next.
+func (s Screen) Command(words ...string) string {
+	if s.Suggest == nil {
+		return shell.Line(append([]string{"mxflow"}, words...)...)
+	}
+	return s.Suggest(words...)
+}
+
+// Commands prints command lines, each with what it is for where that has room.
+func (s Screen) Commands(list [][2]string) {
+	width := 0
+	for _, l := range list {
+		width = max(width, lipgloss.Width(l[0]))
+	}
+	for _, l := range list {
+		line := fmt.Sprintf("  %-*s  %s", width, l[0], l[1])
+		if s.Width > 0 && lipgloss.Width(line) > s.Width {
+			line = "  " + l[0]
+		}
+		fmt.Fprintln(s, line)
+	}
 }
 
 // On is the same for another writer.

@@ -269,12 +269,20 @@ func widest(lines []string) int {
 	return n
 }
 
+// atEnd matches a command line that ends a text, behind what it is for.
+var atEnd = regexp.MustCompile(`(?s)[:;] (mxflow [a-z].*)$`)
+
 // Wrap breaks a paragraph at width columns, between words only, and never between a
-// number and what makes it one: "-3.0%", "≥ 12", "4.2 ± 0.1".
+// number and what makes it one: "-3.0%", "≥ 12", "4.2 ± 0.1". A command line at its end stays whole.
 func Wrap(text string, width int) string {
 	var b strings.Builder
 	column := 0
-	for _, word := range together(strings.Fields(foreign.Printable(redact.Known().Text(text)))) {
+	text = foreign.Printable(redact.Known().Text(text))
+	var command []string
+	if at := atEnd.FindStringSubmatchIndex(text); at != nil {
+		text, command = text[:at[2]], []string{text[at[2]:]}
+	}
+	for _, word := range append(together(strings.Fields(text)), command...) {
 		n := lipgloss.Width(word)
 		switch {
 		case column == 0:

@@ -46,6 +46,7 @@ func (s *AB) Ask() {
 	fmt.Fprintf(s.on, "A  %s\nB  %s\nclaim: B %s\n", oneLine(s.Question.Arms[0].Text), oneLine(s.Question.Arms[1].Text),
 		s.Question.Claim.Says(s.Question.Label()))
 	s.row("on record: ", s.Question.Noise.String(), "")
+	s.row("warning: ", s.Question.Doubt.String(), "")
 	fmt.Fprintln(s.on)
 }
 
@@ -99,15 +100,15 @@ func (s *AB) print(r *ab.Result, took time.Duration) {
 	for _, note := range caveats(r) {
 		s.row("note      ", note, "")
 	}
-	by := s.Place.Plan
-	if s.Place.State != filepath.Join(filepath.Dir(by), store.DirName) {
-		by += " --state " + s.Place.State
+	by := []string{"mxflow", "explain", "feature.B", s.Place.Plan}
+	if s.Place.State != filepath.Join(filepath.Dir(s.Place.Plan), store.DirName) {
+		by = append(by, "--state", s.Place.State)
 	}
 	fmt.Fprintln(s.on)
 	for _, advice := range r.Advice {
 		s.row("next      ", advice, "")
 	}
-	fmt.Fprintf(s.on, "the test  mxflow explain feature.B %s\n", by)
+	fmt.Fprintf(s.on, "the test  %s\n", shell.Line(by...))
 	fmt.Fprintf(s.on, "%s, exit status %d\n", verdict.Rough(took.Seconds()), r.Exit)
 }
 
@@ -118,7 +119,7 @@ func (s *AB) row(name, text, drawn string) {
 		return
 	}
 	text = foreign.Line(text)
-	if s.on.Width > 0 && !strings.Contains(text, "mxflow ab ") { // a command to copy stays whole
+	if s.on.Width > 0 {
 		text = table.Wrap(text, max(table.LeastColumn, min(table.MaxColumn, s.on.Width-len(name))))
 	}
 	fmt.Fprintln(s.on, cmp.Or(drawn, name)+strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(name))))
@@ -287,13 +288,14 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		}
 	}
 	if names := slices.Concat(changes, accept); len(names) > 0 {
-		line := q.CommandLine
-		for _, f := range [][]string{append([]string{"--changes"}, changes...), append([]string{"--accept"}, accept...)} {
-			if len(f) > 1 {
-				line += " " + f[0] + " " + shell.Quote(strings.Join(f[1:], ","))
-			}
+		var declared []string
+		if len(changes) > 0 {
+			declared = append(declared, "--changes", strings.Join(changes, ","))
 		}
-		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, declare it: %s", strings.Join(names, ", "), line))
+		if len(accept) > 0 {
+			declared = append(declared, "--accept", strings.Join(accept, ","))
+		}
+		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, declare it: %s", strings.Join(names, ", "), q.Again(declared...)))
 	}
 	n := min(len(r.A.Launches), len(r.B.Launches))
 	label := q.Label()
@@ -347,7 +349,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		case low > 0:
 			r.Said += fmt.Sprintf(" It is at least %s faster.", percent(low))
 			sign := map[bool]string{false: "+", true: "-"}[q.Claim.Lower()]
-			r.Advice = append(r.Advice, fmt.Sprintf("To claim that B is better, state by how much and measure fresh launches: %s --claim='%sN%%' --rerun", q.CommandLine, sign))
+			r.Advice = append(r.Advice, fmt.Sprintf("To claim that B is better, state by how much and measure fresh launches: %s", q.Again("--claim="+sign+"N%", "--rerun")))
 		case high < 0:
 			r.Said += fmt.Sprintf(" It is at most %s slower.", percent(low))
 		default:

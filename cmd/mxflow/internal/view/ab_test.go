@@ -71,7 +71,7 @@ func TestFasterAtAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &ab.Result{Verdict: verdict.Pass, Low: &c.low, High: &c.high}
-		if conclude(r, &ab.Question{Claim: claim}, &ledger.End{}); !strings.HasSuffix(r.Said, c.want) {
+		if conclude(r, &ab.Question{Claim: claim, Again: func(...string) string { return "" }}, &ledger.End{}); !strings.HasSuffix(r.Said, c.want) {
 			t.Errorf("%s [%v, %v]: %q, want %q", c.metric, c.low, c.high, r.Said, c.want)
 		}
 	}
@@ -149,12 +149,13 @@ func TestOpenAdvice(t *testing.T) {
 
 // What is to be said of what differs comes as a whole line, once for all of it.
 func TestAdviceIsALine(t *testing.T) {
-	q := &ab.Question{CommandLine: "mxflow ab --a 'K=1 ./serve.sh' --b ./serve.sh --tg 8"}
+	const line = "mxflow ab --a 'K=1 ./serve.sh' --b ./serve.sh --tg 8 "
+	q := &ab.Question{Again: func(more ...string) string { return line + strings.Join(more, " ") }}
 	r := &ab.Result{Verdict: verdict.Invalid, Differs: []ab.Diff{
 		{Name: "moe_kernel", Observed: true}, {Name: "packages"}, {Name: "attention", Observed: true}, {Name: "dtype", Observed: true, Intended: "yes: --changes"}, {What: "command"},
 	}}
 	conclude(r, q, &ledger.End{})
-	want := "If moe_kernel, attention, packages may differ, declare it: " + q.CommandLine + " --changes moe_kernel,attention --accept packages"
+	want := "If moe_kernel, attention, packages may differ, declare it: " + line + "--changes moe_kernel,attention --accept packages"
 	if !slices.Contains(r.Advice, want) {
 		t.Errorf("the advice is %q, want %q", r.Advice, want)
 	}
@@ -178,7 +179,9 @@ var abGolden = []struct {
 		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 7.6e-5, PFail: 1}, -0.016, 0.01)
 	}},
 	{"faster_by_default", "", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
-		q.CommandLine = "mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'"
+		q.Again = func(more ...string) string {
+			return "mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh' " + strings.Join(more, " ")
+		}
 		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
 		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
 	}},

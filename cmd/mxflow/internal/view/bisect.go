@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -156,7 +157,7 @@ func (b *Bisect) End(ctx context.Context, a *bisect.Answer, exit int) error {
 		on := b.Screen()
 		fmt.Fprintln(on)
 		b.print(ctx, on, st, a, false)
-		fmt.Fprintf(on, "\nreport    %s\nlaunches  mxflow audit --state %s\n", b.File, b.Job.State)
+		fmt.Fprintf(on, "\nreport    %s\nlaunches  %s\n", b.File, shell.Line("mxflow", "audit", "--state", b.Job.State))
 	}
 	var page strings.Builder
 	fmt.Fprintf(&page, "# Bisect\n\nRule: `%s`\n\n", b.Job.Rule)
@@ -186,7 +187,7 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 		fmt.Fprintln(on)
 		on.Table(t.Head, t.Rows)
 	}
-	para(b.said(a))
+	para(b.said(on, a))
 	for _, remark := range b.remarks(a) {
 		para(remark)
 	}
@@ -216,7 +217,7 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 }
 
 // said is the answer in one sentence.
-func (b *Bisect) said(a *bisect.Answer) string {
+func (b *Bisect) said(on table.Screen, a *bisect.Answer) string {
 	j := b.Job
 	parent, child, bad := j.Candidates[a.Parent], j.Candidates[a.Child], j.Candidates[j.Bad()]
 	what := strings.TrimSpace(child.ID + " " + child.Title)
@@ -234,7 +235,7 @@ func (b *Bisect) said(a *bisect.Answer) string {
 	case found.State == bisect.Skipped:
 		return fmt.Sprintf("ERROR: %s cannot be measured: %s", bad.ID, found.Brief)
 	case a.Step == nil:
-		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. mxflow noise says what launches of this plan resolve.", found.Brief)
+		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. What launches of this plan resolve: %s", found.Brief, on.Command("noise"))
 	}
 	return fmt.Sprintf("OPEN: the search ended at %s and %s, which do not differ: %s. It took a wrong turn, or what bad lost came in several small steps.", parent.ID, child.ID, by)
 }

@@ -131,7 +131,7 @@ func (p *argument) facts(e *Explanation) {
 	for _, c := range d.Confirmations {
 		text := c.Reason.String()
 		if c.Verdict != "" {
-			text = fmt.Sprintf("on %s: %s (mxflow explain '%s')", c.Engine, c.Verdict, c.Node)
+			text = fmt.Sprintf("on %s: %s; %s", c.Engine, c.Verdict, p.Command("explain", c.Node))
 		}
 		p.say("  ", "confirm: "+text)
 	}
@@ -157,7 +157,7 @@ func (p *argument) facts(e *Explanation) {
 // rule prints the data and the test of a rule, and what would have changed its verdict.
 func (p *argument) rule(r rule) {
 	fmt.Fprintln(p)
-	p.say("", fmt.Sprintf("%s: %s (%s)", r.Name, r.Expr, r.Source))
+	p.say("", fmt.Sprintf("%s: %s (%s)", r.Name, r.Expr, r.Where()))
 	reasons, tested := slices.Clone(r.Reasons), false
 	for _, c := range r.Comparisons {
 		if len(r.Comparisons) > 1 {
@@ -381,8 +381,8 @@ func (p *argument) beside(e *Explanation) {
 	}
 	if len(alternatives) > 0 {
 		fmt.Fprintln(p)
-		p.say("", fmt.Sprintf("Alternatives, of which at most one enters the stack: %s. mxflow explain '%s' explains one.",
-			strings.Join(alternatives, "; "), d.Alternatives[0].Name))
+		p.say("", fmt.Sprintf("Alternatives, of which at most one enters the stack: %s. One of them: %s",
+			strings.Join(alternatives, "; "), p.Command("explain", d.Alternatives[0].Name)))
 	}
 	var moved []string
 	for _, m := range e.Moved {

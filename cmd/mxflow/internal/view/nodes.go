@@ -16,7 +16,7 @@ import (
 // Node is the address of the node that a person names: the address itself, a phase for
 // its gate, or the name of a phase, a feature or a step. Only decided or locked nodes match.
 func Node(st *store.Store, name string) (string, error) {
-	nodes := addresses(st)
+	nodes := Addresses(st)
 	if slices.Contains(nodes, name) {
 		return name, nil
 	}
@@ -41,7 +41,7 @@ func Node(st *store.Store, name string) (string, error) {
 			return "", fmt.Errorf("%s is a plan: give a node first, then the plan%s", name, Near(name, nodes))
 		}
 		if len(nodes) == 0 {
-			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: run mxflow apply first")
+			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: %w", store.ErrApplyFirst)
 		}
 		return "", fmt.Errorf("no node named %q was decided or locked here%s", name, Near(name, nodes))
 	}
@@ -63,9 +63,9 @@ func Argued(st *store.Store, name string) (node, alternative string, err error) 
 	return node, "", err
 }
 
-// addresses are those of all nodes that were decided, or locked by
+// Addresses are those of all nodes that were decided, or locked by
 // the newest run, sorted.
-func addresses(st *store.Store) (nodes []string) {
+func Addresses(st *store.Store) (nodes []string) {
 	for _, d := range st.Decisions() {
 		nodes = append(nodes, d.Node)
 	}

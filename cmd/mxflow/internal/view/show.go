@@ -9,7 +9,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -30,7 +29,7 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, p *plans.Plan, all 
 	}
 	fmt.Fprintln(on)
 	if len(v.Decisions) == 0 {
-		fmt.Fprintln(on, "This run decided nothing; mxflow status has what is on record.")
+		fmt.Fprintln(on, "This run decided nothing. What is on record: "+on.Command("status"))
 	} else {
 		decisions(on, sheet, v, all)
 	}
@@ -47,22 +46,15 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, p *plans.Plan, all 
 	perVariant(on, sheet, v)
 	aside(on, v.Launches)
 	if len(v.Launches) > 0 {
-		plan, one := planArgument(v), v.Launches[0]
+		one := v.Launches[0]
 		for _, l := range v.Launches {
 			if l.Purpose == ledger.ForBenchmark {
 				one = l
 			}
 		}
-		fmt.Fprintf(on, "\nEvery launch with all metrics: mxflow show --all %s%s\nOne launch: mxflow show %s%s\n", v.ID, plan, one.ID, plan)
+		fmt.Fprintf(on, "\nEvery launch with all metrics: %s\nOne launch: %s\n",
+			on.Command("show", "--all", v.ID), on.Command("show", one.ID))
 	}
-}
-
-// planArgument is the plan of a run as a further word of a command line.
-func planArgument(v *store.RunView) string {
-	if v.Start == nil || v.Start.PlanFile == "" {
-		return ""
-	}
-	return " " + shell.Quote(v.Start.PlanFile)
 }
 
 // decisions prints what a run decided.

@@ -183,6 +183,9 @@ func Work(w report.Work, last store.RunInfo) string {
 		who = fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, verdict.Second(w.Holder.Started))
 	}
 	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, last.Reason.String(), last.Exit)
+	if last.Exit == verdict.ExitBroken && !last.Reason.AnyOf(code.Finished) {
+		text = fmt.Sprintf("last run %s stopped, exit status %d: %s", last.ID, last.Exit, last.Reason.String())
+	}
 	switch w.State {
 	case report.UnderWay:
 		return fmt.Sprintf("run %s is under way%s", last.ID, who)

@@ -1,0 +1,40 @@
+package foreign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/mxflow/mxflow/plans/redact"
+)
+
+// NotPattern is what is wrong with a regular expression.
+func NotPattern(err error) error {
+	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
+		return fmt.Errorf("%s: %q", wrong.Code, wrong.Expr)
+	}
+	return err
+}
+
+// NotJSON is what is wrong with a text that was to be JSON, in words of who wrote it.
+func NotJSON(text []byte, err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return fmt.Errorf("it is of another type: %s", wrong.Value)
+		}
+		return fmt.Errorf("%s is of another type: %s", wrong.Field, wrong.Value)
+	}
+	at, ok := errors.AsType[*json.SyntaxError](err)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), ok && at.Error() == "unexpected end of JSON input":
+		return errors.New("it ends in the middle of a value: it is truncated, or still being written")
+	case ok:
+		from := max(0, min(int(at.Offset)-1, len(text)))
+		line, _, _ := strings.Cut(string(text[from:]), "\n")
+		return fmt.Errorf("unexpected from byte %d on: %q", from+1, shortened(redact.Known(), line, 40))
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
