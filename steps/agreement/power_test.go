@@ -23,12 +23,17 @@ func TestPower(t *testing.T) {
 		sessions = 1_000
 	}
 	wrong := []float64{0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5}
-	ends := make([]ends, len(wrong))
+	byKind := map[string][]ends{}
 	var simulating sync.WaitGroup
-	for i := range wrong {
-		simulating.Go(func() { ends[i] = simulate(wrong[i], sessions) })
+	for _, kind := range kinds {
+		all := make([]ends, len(wrong))
+		byKind[kind] = all
+		for i := range wrong {
+			simulating.Go(func() { all[i] = simulate(kind, wrong[i], sessions) })
+		}
 	}
 	simulating.Wait()
+	ends := byKind["tokens"]
 	percent := func(n int) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(sessions)) }
 	table := []string{"| positions of each part | none wrong | 2% | 5% | 10% | 20% | 30% | 50% |", "|---|---|---|---|---|---|---|---|"}
 	for look := range len(targets) + 1 {
@@ -41,26 +46,37 @@ func TestPower(t *testing.T) {
 		}
 		table = append(table, row)
 	}
-	t.Log("\nshown, refuted\n" + strings.Join(table, "\n"))
-	for i, e := range ends {
-		// A few more are chance.
-		if n := e.refuted[len(targets)]; wrong[i] <= 0.05 && n > sessions/100+3 {
-			t.Errorf("an honest port with %v wrong is accused in %s", wrong[i], percent(n))
+	table = append(table, "", "| until decided | none wrong | 2% | 5% | 10% | 20% | 30% | 50% |", "|---|---|---|---|---|---|---|---|")
+	for _, kind := range kinds {
+		row := "| " + kind + " |"
+		for i, e := range byKind[kind] {
+			row += " " + percent(e.shown[len(targets)]) + ", " + percent(e.refuted[len(targets)]) + " |"
+			// A few more are chance.
+			if n := e.refuted[len(targets)]; wrong[i] <= 0.02 && n > sessions/100+3 {
+				t.Errorf("an honest port with %v of its %s wrong is accused in %s", wrong[i], kind, percent(n))
+			}
+			if n := e.shown[len(targets)]; wrong[i] >= 0.2 && n > sessions/20 {
+				t.Errorf("a lie in %v of the %s is accepted in %s", wrong[i], kind, percent(n))
+			}
 		}
-		if n := e.shown[len(targets)]; wrong[i] >= 0.2 && n > sessions/20 {
-			t.Errorf("a lie in %v of the positions is accepted in %s", wrong[i], percent(n))
-		}
+		table = append(table, row)
 	}
+	t.Log("\nshown, refuted\n" + strings.Join(table, "\n"))
 }
+
+// kinds are what a lie is a share of: tokens here and there, whole answers from their third
+// token on, the second tokens of events of two, the end of each answer, and whole answers of
+// chats that cannot be continued, in which nothing is known behind a first difference.
+var kinds = []string{"tokens", "answers", "events' tails", "late parts", "answers of chats"}
 
 // ends are how often a claim is shown and refuted, by each look alone and by asking until
 // it is.
 type ends struct{ shown, refuted [5]int }
 
-func simulate(wrong float64, sessions int) (e ends) {
+func simulate(kind string, wrong float64, sessions int) (e ends) {
 	r := rand.New(rand.NewPCG(1, uint64(100*wrong)))
 	for range sessions {
-		s, decided := simulated(r, wrong), false
+		s, decided := simulated(r, kind, wrong), false
 		for i, n := range targets {
 			got := s.claim.Judge(s.asked(n))
 			for _, look := range []int{i, len(targets)} {
@@ -87,7 +103,7 @@ type simulation struct {
 	looks [2]map[Part][]Probe // its own and the candidate's
 }
 
-func simulated(r *rand.Rand, wrong float64) (s simulation) {
+func simulated(r *rand.Rand, kind string, wrong float64) (s simulation) {
 	const launches, answers, tokens, nearTies = 4, 16, 32, 1.0 / 30
 	s.all = map[string]map[string]map[Part]int{}
 	for arm := range s.looks {
@@ -100,16 +116,22 @@ func simulated(r *rand.Rand, wrong float64) (s simulation) {
 				s.claim.Other = append(s.claim.Other, id)
 			}
 			for request := range answers {
-				took := r.Float64()
+				took, whole, differs := r.Float64(), r.Float64() < wrong, false
 				for i := range tokens {
 					part := parts[1+3*i/tokens]
 					if i == 0 {
 						part = First
 					}
 					look := Probe{Launch: id, Cell: "chat", Request: request, Part: part, Was: "a", Is: "a", Took: took, Prompt: 60 + request%8}
-					if r.Float64() < nearTies || arm == 1 && r.Float64() < wrong {
+					lie := arm == 1 && map[string]bool{
+						"tokens": r.Float64() < wrong, "events' tails": i%2 == 1 && r.Float64() < 2*wrong, "late parts": float64(i) >= tokens*(1-wrong),
+						"answers": whole && i >= 2, "answers of chats": whole && i >= 2,
+					}[kind]
+					if r.Float64() < nearTies || lie {
 						look.Is = "b"
 					}
+					look.Unreached = differs
+					differs = kind == "answers of chats" && (differs || look.Is == "b")
 					count[part]++
 					looks[part] = append(looks[part], look)
 				}

@@ -434,7 +434,8 @@ var (
 	// part, least or declared, unreached, recites, remedy (the setting that helps).
 	AgreementOpen = Of("work.agreement_open",
 		"not shown that {subject} answers as {other}: "+AgreedAt+"{unreached?; "+
-			"{unreached} more are behind the first difference of an answer, where nothing is known}{recites?; "+
+			"{unreached} more are behind the first difference of an answer, where nothing is known: the chats of this "+
+			"server cannot be continued, its completions can (api = \"completions\")}{recites?; "+
 			"more of {subject}'s answers than of {other}'s is recited: copied from the prompt or other answers, "+
 			"or implied by the few words before it} ({least?at most {least} less must be "+
 			"shown}{declared?min_agreement = {declared}}){remedy?. A port that changes answers on purpose declares "+
