@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -21,12 +22,17 @@ type Failure struct {
 	// Op is what was being done: "start", "become ready", "answer", "stop".
 	Op     string
 	Reason string
-	// Class is kinds.Port if another program listens at its port; else empty, as what
-	// broke it is in its log.
-	Class kinds.Class
+	// Class is kinds.Port if another program listens at its port, and kinds.Config if the
+	// engine itself serves Elsewhere, which is invalid otherwise; else empty, as what broke it
+	// is in its log.
+	Class     kinds.Class
+	Port      int
+	Elsewhere netip.AddrPort
 	// Exit is how the process ended, nil if it was still running.
 	Exit    *Exit
 	LogTail []string
+	// Doing is what its processes did when the time for its start was over.
+	Doing Doing
 	// Err is the cause, for errors.Is; it may be nil. Its text is not printed: Reason is
 	// clearer.
 	Err error

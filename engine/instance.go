@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -100,6 +104,46 @@ type Listener interface {
 	// PortUser names a program that is no part of the engine and listens there; empty if
 	// there is none. seen is false if that cannot be told.
 	PortUser() (who string, seen bool)
+}
+
+// Starter is an Instance that can tell what its processes do while it starts.
+type Starter interface {
+	Doing() Doing
+}
+
+// Doing is what the processes of an engine do.
+type Doing struct {
+	// Port is where the engine is to listen, and Listens reports whether it does. Elsewhere
+	// is where else it does.
+	Port      int
+	Listens   bool
+	Elsewhere []netip.AddrPort
+	// Logged is when its log grew last, zero if unknown.
+	Logged time.Time
+	// Processor is how much of a processor they used in the last seconds, 1 being all of
+	// one; negative if unknown. Idle is set if that is next to nothing, and nothing was
+	// logged, opened or read from a disk.
+	Processor float64
+	Idle      bool
+}
+
+// Where names where an engine listens in place of its port: by ports, or by addresses if
+// those are the mistake. It is empty if it listens where it should, or nowhere.
+func (d Doing) Where() string {
+	var names []string
+	for _, at := range d.Elsewhere {
+		name := strconv.Itoa(int(at.Port()))
+		if int(at.Port()) == d.Port || !at.Addr().IsUnspecified() && !at.Addr().IsLoopback() {
+			name = at.String()
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if d.Listens || d.Port == 0 {
+		return ""
+	}
+	return strings.Join(names, ", ")
 }
 
 // Leaver is an Instance that can report what its engine left behind.

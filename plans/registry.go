@@ -153,6 +153,9 @@ type EngineKind struct {
 	// Check checks a decoded engine of this kind for what its parts alone cannot show,
 	// such as a launcher that the kind cannot have. Nil checks nothing.
 	Check func(e *Engine) []AttrError
+	// Doubt returns what is hardly intended in an engine of a plan without errors. Nil doubts
+	// nothing.
+	Doubt func(p *Plan, e *Engine) []AttrError
 }
 
 // Part is a block inside an engine or a knob value whose shape is declared

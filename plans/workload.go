@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -106,6 +107,16 @@ func NewWorkload(name string) *Workload {
 	Fill(w)
 	w.Name, w.Coherence = name, "baseline"
 	return w
+}
+
+// StallTimeout is how long an answer that is not measured may pause: the longest that a
+// workload of the plan allows, or what one allows by default.
+func (p *Plan) StallTimeout() time.Duration {
+	longest := time.Duration(0)
+	for _, w := range p.Workloads {
+		longest = max(longest, w.StallTimeout)
+	}
+	return cmp.Or(longest, NewWorkload("").StallTimeout)
 }
 
 // MaxTokens is the longest prompt that the client makes (engine/load/prompt: mostInOne),

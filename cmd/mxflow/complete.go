@@ -94,7 +94,7 @@ func (a *app) complete(c *cobra.Command, args []string, takes, begun string) (fo
 	}
 	all := values(plan, nodes, runs)
 	if all["ALL"] = []string{"all"}; c.Name() == "report" {
-		all["FORM"] = slices.Collect(maps.Keys(reportFormats))
+		all["FORM"] = slices.Sorted(maps.Keys(reportFormats))
 	}
 	for word := range strings.SplitSeq(takes, "|") {
 		found = append(found, all[word]...)

@@ -93,7 +93,8 @@ func newEngineCheckCommand(a *app) *cobra.Command {
 		Use:   "check PLAN [ENGINE]",
 		Short: "Start one engine of a plan and show what was recognised",
 		Long: `Starts one engine of the plan as a run would, sends it a small workload, prints its
-answer, what was recognised and what a measured launch would note, and stops it.
+answer, what was recognised, whether its knobs are proved and what a measured
+launch would note, and stops it.
 Nothing is recorded. ENGINE is one, as vllm.gb10 or gb10; without it, the
 baseline's, or the only one.
 

@@ -187,7 +187,7 @@ func TestExplain(t *testing.T) {
 			if exit != 0 {
 				t.Fatal(exit, errs)
 			}
-			golden(t, filepath.Join("testdata", "explain", strings.ReplaceAll(tt.name, " ", "_")+".txt"), out)
+			golden(t, filepath.Join("testdata", "explain", strings.ReplaceAll(tt.name, " ", "_")+".txt"), strings.ReplaceAll(out, s.dir, "STATE"))
 		})
 	}
 }

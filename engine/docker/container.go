@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -241,6 +242,14 @@ func (c *box) entered(of container.InspectResponse) error {
 		}
 	}
 	c.memory = cgroupOf(of.State.Pid, c.id)
+	c.Activity.PIDs, c.Alone = c.PIDs, c.port != 0 && !c.shared && !of.HostConfig.NetworkMode.IsContainer()
+	if c.Alone {
+		for _, n := range sorted.All(of.NetworkSettings.Networks) {
+			if ip, err := netip.ParseAddr(n.IPAddress); err == nil {
+				c.IP = ip
+			}
+		}
+	}
 	return nil
 }
 

@@ -22,6 +22,7 @@ import (
 // instance is an engine whose output the daemon streams until the engine ends.
 type instance struct {
 	*daemon
+	*run.Activity
 	spec  engine.Spec
 	kind  kinds.Kind
 	about map[string]string
@@ -59,6 +60,7 @@ func (i *instance) openLogs(l engine.Launch, limit int64) (err error) {
 		i.closeLogs()
 		return fmt.Errorf("cannot write its log: %w", err)
 	}
+	i.Activity = &run.Activity{Port: i.port, Log: i.log.Path, PIDs: func() []int { return nil }}
 	return nil
 }
 
@@ -155,7 +157,7 @@ func (i *instance) portUser(pids func() []int) (who string, seen bool) {
 func (i *instance) ready(ctx context.Context, others func() (string, bool)) error {
 	took, err := run.Waiter{
 		Kind: i.kind, Model: i.spec.Model, Access: i.Access(), Started: i.started, Limit: i.spec.ReadyTimeout,
-		Exited: i.exited, Exit: i.Exit, PortUser: others, Failure: i.failure,
+		Exited: i.exited, Exit: i.Exit, PortUser: others, Failure: i.failure, Activity: i.Activity,
 	}.Wait(ctx)
 	if err == nil {
 		i.startup.CompareAndSwap(0, int64(took))

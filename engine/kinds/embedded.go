@@ -63,7 +63,7 @@ func init() {
 			{Name: "threads", Type: TypeNumber, Whole: true, Min: 1, Max: 64, Flag: "--threads", Default: "1", Doc: "Threads that share the tokens of a prefill or a recomputed prefix."},
 			{Name: "layers", Type: TypeNumber, Whole: true, Min: 1, Max: 64, Flag: "--layers", Default: "4", Doc: "Decoder layers."},
 			{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0", Doc: "Seed of the weights, and of sampling for requests without one."},
-			{Name: "max_model_len", Type: TypeNumber, Whole: true, Min: 16, Max: 131072, Flag: "--max-model-len", Default: "8192", Doc: "Longest sequence, prompt and output together, in tokens."},
+			{Name: "max_model_len", Min: 16, Max: 131072, Flag: "--max-model-len", Default: "8192"},
 			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Min: 1, Max: 1024, Flag: "--max-num-seqs", Default: "4", Doc: "Requests that share the model in turn; others wait."},
 			{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "mxflow-embedded", Doc: "Model name that requests must use."},
 			{Name: "prefix_cache_tokens", Type: TypeNumber, Whole: true, Min: 16, Max: 1 << 20, Flag: "--prefix-cache-tokens", Default: "16384", Doc: "Tokens that the prefix cache holds, if MXFLOW_EMBEDDED_PREFIX_CACHE is on."},

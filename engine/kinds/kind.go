@@ -155,7 +155,15 @@ type Container struct {
 // and never written after.
 var kinds = map[string]Kind{}
 
-func register(k Kind) { kinds[k.Name] = k }
+func register(k Kind) {
+	for i := range k.Settings {
+		if s := &k.Settings[i]; s.Doc == "" {
+			c := common[s.Name]
+			s.Type, s.Whole, s.Doc = c.Type, c.Whole, c.Doc
+		}
+	}
+	kinds[k.Name] = k
+}
 
 func All() []Kind {
 	return slices.SortedFunc(maps.Values(kinds), func(a, b Kind) int {
@@ -280,6 +288,9 @@ type Pattern struct {
 	// about a drafting one.
 	Log   []string
 	First bool
+	// Each is set if all matching lines count: the value is their different values, each by
+	// Words, in alphabetical order and joined by " + ", and that by Words again.
+	Each bool
 	// Anew is an expression for a line that makes all matches before it not count.
 	Anew string
 	// Path is a page of the API, JQ the jq expression that extracts the value from its

@@ -68,9 +68,7 @@ var llamacppCrashes = []Signature{
 	{"GGML_ASSERT(", Crash, "An assertion in ggml failed: a bug in this build, or an operation that the model does not support."},
 	{"failed to allocate buffer for kv cache", OutOfMemory, "There is too little memory for the KV cache: lower max_model_len or max_num_seqs, or quantise it with kv_cache_dtype."},
 	{"unable to allocate*buffer", OutOfMemory, "There is too little memory for the weights: lower gpu_layers, or take a smaller format of the model."},
-	{"quantized V cache requires flash_attn", Config, "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
-	{"quantized V cache was requested, but this requires Flash Attention", Config, "A quantised kv_cache_dtype needs flash attention, but llama.cpp chose not to use it: set attention_backend to \"on\"."},
-	{"V cache quantization requires flash_attn", Config, "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
+	{either("quantized V cache requires flash_attn", "quantized V cache was requested, but this requires Flash Attention", "V cache quantization requires flash_attn"), Config, "A quantised kv_cache_dtype needs flash attention, and llama.cpp does not use it: set attention_backend to \"on\"."},
 	{"error: invalid argument:", Config, "This build does not know one of its flags; see this line."},
 	{"error while handling argument", Config, "This build does not accept the value of a flag; see this line."},
 	{"couldn't bind HTTP server socket", Port, PortTaken},
@@ -106,7 +104,21 @@ var llamacppObserve = []Pattern{
 	{Name: "slots", Type: TypeNumber, Doc: "Maximum number of concurrent sequences.", Path: "/props", JQ: ".total_slots"},
 	{Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB, Doc: "Size of the file's weights.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) GiB`}},
 	{Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB / 1024, Doc: "Size of the file's weights, if it is small.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`}},
-	{Name: "gpu_layers", Type: TypeNumber, Chosen: true, First: true, Doc: "Layers on the GPU, including the output layer.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
+	{
+		Name: "gpu_layers", Type: TypeNumber, Chosen: true, First: true, Doc: "Layers on the GPU, including the output layer.",
+		Log:   []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`, llamacppNoGPU},
+		Words: map[string]string{"no usable GPU found": "0", "not compiled with GPU offload support": "0"},
+	},
+	{
+		Name: "gpu_error", Type: TypeString, Chosen: true, First: true, Doc: "Why a GPU is not used.",
+		Log: []string{
+			`failed to initialize (?P<value>(?:CUDA|ROCm|MUSA): .+)`, `ggml_vulkan: (?P<value>No devices found)`, llamacppNoGPU,
+			// Ollama's own.
+			`msg="failure during GPU discovery".* error="?(?P<value>[^"]+)`, `msg=".*(?P<value>falling back to CPU)`,
+			`msg="(?P<value>no compatible GPUs were discovered)"`, `msg="inference compute".* library=(?P<value>cpu)\b`,
+		},
+		Words: map[string]string{"cpu": "no GPU was found"},
+	},
 	{Name: "cuda_devices", Type: TypeNumber, Chosen: true, Doc: "GPUs found.", Log: []string{`ggml_cuda_init: found (?P<value>\d+) CUDA devices`}},
 	{Name: "graph_splits", Type: TypeNumber, Chosen: true, First: true, Doc: "Parts of the split graph; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`}},
 	{
@@ -119,14 +131,17 @@ var llamacppObserve = []Pattern{
 	{Name: "draft_acceptance", Type: TypeNumber, Consequence: true, Doc: "Share of draft tokens accepted, as last logged.", Log: []string{`draft acceptance(?: rate)?\s*= (?P<value>[\d.]+)`}},
 }
 
+// llamacppNoGPU matches what a build without GPUs, or one that sees none, says to a flag.
+const llamacppNoGPU = `(?P<value>no usable GPU found|not compiled with GPU offload support), --gpu-layers option will be ignored`
+
 var llamacppSettings = []Setting{
-	{Name: "served_model_name", Type: TypeString, Flag: "--alias", Default: "the file's name", Doc: "Model name in requests."},
+	{Name: "served_model_name", Flag: "--alias", Default: "the file's name"},
 	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "-c", Times: "max_num_seqs", TimesUnless: "kv_unified", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens. llama-server divides -c among its slots, so this is multiplied by max_num_seqs, unless kv_unified lets the slots share."},
 	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "-np", Default: "auto (4 slots that share the length), 1 in older builds", Doc: "Slots: maximum number of concurrent sequences; others wait."},
 	{Name: "kv_unified", Type: TypeBool, Flag: "--kv-unified", OffFlag: "--no-kv-unified", Default: "true if max_num_seqs is absent", Doc: "One KV cache shared by all slots."},
-	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "-b", Also: []string{"-ub"}, Default: "2048, in steps of 512", Doc: "Maximum tokens per step, over all sequences."},
+	{Name: "max_num_batched_tokens", Flag: "-b", Also: []string{"-ub"}, Default: "2048, in steps of 512"},
 	{Name: "ubatch_size", Type: TypeNumber, Whole: true, Flag: "-ub", Default: "512, or max_num_batched_tokens", Doc: "Maximum tokens computed at once."},
-	{Name: "gpu_layers", Type: TypeString, Flag: "-ngl", Default: "auto: what fits", Doc: "Layers on the GPU: a number in quotes, \"all\" or \"auto\" (older builds: numbers only)."},
+	{Name: "gpu_layers", Type: TypeString, Flag: "-ngl", Used: "gpu_layers", UsedNot: "gpu_error", UsedHidden: true, Default: "auto: what fits", Doc: "Layers on the GPU: a number in quotes, \"all\" or \"auto\" (older builds: numbers only)."},
 	{Name: "cpu_moe_layers", Type: TypeNumber, Whole: true, Flag: "--n-cpu-moe", Default: "0", Doc: "Layers whose experts stay on the CPU."},
 	{Name: "fit", Type: TypeBool, On: &Effect{Flags: []string{"-fit", "on"}}, Off: &Effect{Flags: []string{"-fit", "off"}}, Default: "true since the end of 2025", Doc: "Adjust unset options to fit into memory. Off when arms are compared."},
 	{Name: "split_mode", Type: TypeString, Flag: "-sm", Default: "layer", Choices: []string{"none", "layer", "row", "tensor"}, Doc: "How several GPUs share the model."},
@@ -151,7 +166,7 @@ var llamacppSettings = []Setting{
 	}},
 	{Name: "threads", Type: TypeNumber, Whole: true, Flag: "-t", Default: "the machine's cores", Doc: "CPU threads for decode."},
 	{Name: "threads_batch", Type: TypeNumber, Whole: true, Flag: "-tb", Default: "threads", Doc: "CPU threads for prefill."},
-	{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "a random one", Doc: "Sampling seed for requests without one."},
+	{Name: "seed", Flag: "--seed", Default: "a random one"},
 	{Name: "warmup", Type: TypeBool, Flag: "--warmup", OffFlag: "--no-warmup", Default: "true", Doc: "Run the model once before reporting ready."},
 	{Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's", Doc: "Name or text of another chat template."},
 	{Name: "enable_metrics", Type: TypeBool, Flag: "--metrics", Default: "false", Doc: "Serve /metrics."},

@@ -115,8 +115,36 @@ func TestLlamacppDraftsAreAskedFor(t *testing.T) {
 		if err != nil || !slices.Equal(got.Flags, tc.flags) || got.Env["LLAMA_ARG_SPEC_TYPE"] != tc.env {
 			t.Errorf("%s: %q, %v, %v", name, got.Flags, got.Env, err)
 		}
-		if uses := k.Uses(settings); !slices.Equal(uses, tc.uses) {
+		if uses := k.Uses(settings, false); !slices.Equal(uses, tc.uses) {
 			t.Errorf("%s: uses are %v, want %v", name, uses, tc.uses)
+		}
+	}
+}
+
+// Layers that are asked for must be on a GPU; a plan that only gives GPUs asks as well.
+func TestLayersOnAGPUAreAskedFor(t *testing.T) {
+	used := func(setting string) []kinds.Use {
+		return []kinds.Use{{Setting: setting, Observed: "gpu_layers", Not: "gpu_error", Hidden: true}}
+	}
+	for _, tc := range []struct {
+		kind     string
+		settings map[string]any
+		gpus     bool
+		want     []kinds.Use
+	}{
+		{"llamacpp", map[string]any{"gpu_layers": "all"}, false, used("gpu_layers")},
+		{"llamacpp", map[string]any{"gpu_layers": "24"}, true, used("gpu_layers")},
+		{"llamacpp", map[string]any{"gpu_layers": "0"}, true, nil},
+		{"llamacpp", map[string]any{"gpu_layers": "auto"}, false, nil},
+		{"llamacpp", nil, true, used("gpus")},
+		{"llamacpp", nil, false, nil},
+		{"ollama", nil, true, used("gpus")},
+		{"ollama", nil, false, nil},
+		{"vllm", nil, true, nil},
+	} {
+		k, _ := kinds.Lookup(tc.kind)
+		if got := k.Uses(tc.settings, tc.gpus); !slices.Equal(got, tc.want) {
+			t.Errorf("%s, %v, %v: %v, want %v", tc.kind, tc.settings, tc.gpus, got, tc.want)
 		}
 	}
 }
@@ -147,6 +175,14 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"prompts not kept": {log: "0.02.812.113 I srv    load_model: prompt cache is disabled - use `--cache-ram N` to enable it\n", name: "prefix_caching", want: "false"},
 		"in a step":        {log: "0.02.754.799 I llama_context: n_batch               = 256\n", name: "max_num_batched_tokens", want: "256"},
 		"at once":          {log: "0.02.754.800 I llama_context: n_ubatch              = 128\n0.02.754.900 I llama_context: n_ubatch              = 512\n", name: "ubatch_size", want: "128"},
+		"no CUDA":          {log: "ggml_cuda_init: failed to initialize CUDA: unknown error\nwarning: no usable GPU found, --gpu-layers option will be ignored\n", name: "gpu_error", want: "CUDA: unknown error"},
+		"no Vulkan":        {log: "ggml_vulkan: No devices found.\nload_tensors: offloaded 0/29 layers to GPU\n", name: "gpu_error", want: "No devices found"},
+		"a build for CPUs": {log: "warning: not compiled with GPU offload support, --gpu-layers option will be ignored\n", name: "gpu_layers", want: "0"},
+		"a flag ignored":   {log: "warning: no usable GPU found, --gpu-layers option will be ignored\n", name: "gpu_layers", want: "0"},
+		"Ollama's layers":  {log: `time=2026-11-01T10:00:00.000Z level=INFO source=ggml.go:494 msg="offloaded 0/29 layers to GPU"` + "\n", name: "gpu_layers", want: "0"},
+		"Ollama's search":  {log: `level=INFO source=runner.go:464 msg="failure during GPU discovery" OLLAMA_LIBRARY_PATH=[/usr/lib/ollama] error="runner crashed"` + "\n", name: "gpu_error", want: "runner crashed"},
+		"Ollama's CPU":     {log: `level=INFO source=types.go:60 msg="inference compute" id=cpu library=cpu compute="" name=cpu` + "\n", name: "gpu_error", want: "no GPU was found"},
+		"Ollama's GPU":     {log: `level=INFO source=types.go:42 msg="inference compute" id=0 library=ROCm compute=gfx942 name=ROCm0` + "\n", name: "gpu_error"},
 		"no cache":         {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},
 		"no weights":       {log: "alloc_tensor_range: failed to allocate CPU_REPACK buffer of size 1692057600\nllama_model_load: error loading model: unable to allocate CPU_REPACK buffer\ncommon_init_: failed to load model 'huge.gguf'\n", class: "oom"},
 	}

@@ -48,13 +48,12 @@ func init() {
 			{"bind: address already in use", Port, "Another Ollama is already running: stop its service, or measure it as an endpoint."},
 		}, llamacppCrashes...),
 		// What Ollama itself logs follows from what the llama-server logged before.
-		Aftermath: append(slices.Clone(llamacppAftermath), []Signature{
-			{"llama-server process*signal: killed", Host, killedMeans},
-			{"llama runner process has terminated", Crash, "The process with the model ended; the reason is further up."},
-			{"llama-server process has terminated", Crash, "The process with the model ended; the reason is further up."},
+		Aftermath: slices.Concat(llamacppAftermath, ended, []Signature{
+			{"timed out waiting for llama", Hang, "The model took longer to load than load_timeout allows: raise it, or see what it does."},
+			{either("llama runner process has terminated", "llama-server process has terminated"), Crash, "The process with the model ended; the reason is further up."},
 			{"llama-server process no longer running", Crash, "The process with the model ended while it answered; this line has the signal. Ollama started another one."},
 			{"model runner has unexpectedly stopped", Crash, "The process with the model ended while it answered."},
-		}...),
+		}),
 		Harmless: append([]string{"couldn't open config file"}, llamacppHarmless...),
 		Ask:      Ask{LogProbs: LogProbs{Top: 20, Chat: true}, Usage: true},
 
@@ -62,12 +61,12 @@ func init() {
 		DefaultStopGrace:    15 * time.Second,
 		Settings: []Setting{
 			{Name: "max_model_len", Type: TypeNumber, Whole: true, Env: "OLLAMA_CONTEXT_LENGTH", Default: "by GPU memory: 4096 to 262144", Doc: "Longest sequence of one request, in tokens. Ollama limits it to the model's training length, and truncates longer prompts without an error."},
-			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Env: "OLLAMA_NUM_PARALLEL", Default: "1", Doc: "Maximum number of concurrent sequences; others wait."},
+			{Name: "max_num_seqs", Env: "OLLAMA_NUM_PARALLEL", Default: "1"},
 			{Name: "max_queue", Type: TypeNumber, Whole: true, Env: "OLLAMA_MAX_QUEUE", Default: "512", Doc: "Maximum number of queued requests; further ones are refused."},
 			{Name: "max_loaded_models", Type: TypeNumber, Whole: true, Env: "OLLAMA_MAX_LOADED_MODELS", Default: "3 per GPU", Doc: "Models loaded at once."},
 			{Name: "attention_backend", Type: TypeString, Env: "OLLAMA_FLASH_ATTENTION", Choices: []string{"on", "off"}, Words: map[string]string{"on": "1", "off": "0"}, Default: "auto", Doc: "Flash attention."},
 			{Name: "kv_cache_dtype", Type: TypeString, Env: "OLLAMA_KV_CACHE_TYPE", Choices: []string{"f16", "q8_0", "q4_0"}, Default: "f16", Doc: "Type of keys and values in the KV cache; needs flash attention."},
-			{Name: "enforce_eager", Type: TypeBool, On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}}, Off: &Effect{}, Default: "false", Doc: "Run without CUDA graphs."},
+			{Name: "enforce_eager", On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}}, Off: &Effect{}, Default: "false"},
 			{Name: "threads", Type: TypeNumber, Whole: true, Env: "LLAMA_ARG_THREADS", Default: "the machine's cores", Doc: "CPU threads, in versions that run llama-server (0.30 and later)."},
 			{Name: "fit", Type: TypeBool, On: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "on"}}, Off: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "off"}}, Default: "true", Doc: "Adjust unset options to fit into memory, in versions that run llama-server. Off when arms are compared."},
 			{Name: "keep_alive", Type: TypeString, Env: "OLLAMA_KEEP_ALIVE", Default: "-1: forever", Doc: "How long a model stays loaded without requests. An invalid duration becomes 5m."},

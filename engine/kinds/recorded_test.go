@@ -307,7 +307,7 @@ func TestRealLogsAreUnderstood(t *testing.T) {
 		line     string
 	}{
 		"vllm-0.14rc1.gb10-gptoss120b-cutlass-flashinfer.server.ansi.log": {kind: "vllm", observed: map[string]string{
-			"attention": "FLASHINFER", "moe_kernel": "CUTLASS", "quantization": "mxfp4", "kv_cache_dtype": "fp8", "cuda_graphs": "true",
+			"attention": "FLASHINFER", "moe_kernel": "CUTLASS", "quantization": "mxfp4", "kv_cache_dtype": "fp8", "cuda_graphs": "FULL_AND_PIECEWISE",
 			"kv_capacity_tokens": "545824", "weights_gb": "65.861", "model_load_s": "67.928", "compile_s": "48.77", "fp4_fallback": "0",
 			"max_num_batched_tokens": "8192", "speculative": "none", "dtype": "bfloat16", "graph_memory_gb": "0.934", "kv_memory_gb": "20.122", "autotuned": "1",
 		}},
@@ -411,13 +411,52 @@ Model init total -- 4.20s
 	}
 }
 
+// TestWhichCUDAGraphs: what was captured, in whatever order, counts before what was asked
+// for; lines of our own after vLLM 0.9 to 0.30, SGLang 0.4 to 0.5.17 and TensorRT-LLM 1.1.
+func TestWhichCUDAGraphs(t *testing.T) {
+	const config = "(EngineCore pid=8) INFO [core.py:113] Initializing a V1 LLM engine (v0.28.0) with config: model='m', "
+	const both = config + "enforce_eager=False, compilation_config={'cudagraph_mode': <CUDAGraphMode.FULL_AND_PIECEWISE: (2, 1)>}, seed=0\n"
+	const mixed = "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  50%|#    | 4/8\rCapturing CUDA graphs (mixed prefill-decode, PIECEWISE): 100%|##| 8/8\n"
+	const decode = "Capturing CUDA graphs (decode, FULL): 100%|####| 8/8 [00:01<00:00, 8.0it/s]\n"
+	for _, tc := range []struct{ kind, log, want string }{
+		{"vllm", both + mixed + decode, "FULL_AND_PIECEWISE"},
+		{"vllm", both + decode, "FULL_DECODE_ONLY"},
+		{"vllm", both + mixed, "PIECEWISE"},
+		{"vllm", decode + "Capturing CUDA graphs (mixed prefill-decode, FULL): 100%|####| 8/8\n", "FULL"},
+		{"vllm", both + "WARNING [gpu_model_runner.py:900] Skipping CUDA graph capture. To turn it on, see cudagraph_mode\n", "NONE"},
+		{"vllm", both, "FULL_AND_PIECEWISE"},
+		{"vllm", both + "WARNING [compilation.py:1390] CUDAGraphMode.FULL_AND_PIECEWISE is not supported with PortBackend (support: AttentionCGSupport.NEVER); setting cudagraph_mode=PIECEWISE because attention is compiled piecewise\n", "PIECEWISE"},
+		{"vllm", config + "enforce_eager=True, compilation_config={'cudagraph_mode': <CUDAGraphMode.NONE: 0>}\n", "NONE"},
+		{"vllm", config + `enforce_eager=False, compilation_config={"use_cudagraph":true,"full_cuda_graph":false}` + "\n", "PIECEWISE"},
+		{"vllm", "INFO [gpu_model_runner.py:6594] Graph capturing finished in 3 secs, took 0.62 GiB\n", ""},
+		{"sglang", "Capture target prefill CUDA graph end. elapsed=1 s\nCapture target decode CUDA graph end. elapsed=1 s\n", "FULL_AND_PIECEWISE"},
+		{"sglang", "Capture piecewise CUDA graph end. Time elapsed: 2 s.\nCapture cuda graph end. Time elapsed: 2 s.\n", "FULL_AND_PIECEWISE"},
+		{"sglang", "Capture target prefill CUDA graph begin. backend=full, num_tokens=[4]\nCapture target prefill CUDA graph end.\nCapture target verify CUDA graph end.\n", "FULL"},
+		{"sglang", "Capture cuda graph end. Time elapsed: 2 s.\nCapture draft extend cuda graph end. Time elapsed: 2 s.\nDecode batch, #running-req: 900, cuda graph: False\n", "FULL_DECODE_ONLY"},
+		{"sglang", "server_args=ServerArgs(disable_cuda_graph=False)\nDecode batch, #running-req: 1, cuda graph: False\n", "NONE"},
+		{"sglang", "server_args=ServerArgs(disable_cuda_graph=True)\n", "NONE"},
+		{"sglang", "server_args=ServerArgs(disable_cuda_graph=False)\n", ""},
+		{"trtllm", "Creating CUDA graph instances for 11 batch sizes.\n", "FULL_DECODE_ONLY"},
+		{"trtllm", "Creating CUDA graph instances for 11 batch sizes.\nRun piecewise CUDA graph warmup for num tokens=8192\n", "FULL_AND_PIECEWISE"},
+		{"trtllm", "LLM Args: model='m' cuda_graph_config=None moe_config=MoeConfig()\n", "NONE"},
+	} {
+		path := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if o := inLog(t, tc.kind, path)["cuda_graphs"]; o.Value != any(tc.want) && (o.Value != nil || tc.want != "") {
+			t.Errorf("%s: %v, want %q in\n%s", tc.kind, o.Value, tc.want, tc.log)
+		}
+	}
+}
+
 // TestSGLangLog: a start of SGLang 0.5.17 on an H100 and some requests, gpt-oss-20b's
 // shape with 4 layers. What was requested and what it chose are in different lines.
 func TestSGLangLog(t *testing.T) {
 	path := filepath.Join("testdata", "sglang-0.5.17.h100-gptoss20b.log")
 	got := inLog(t, "sglang", path)
 	for name, want := range map[string]string{
-		"attention": "fa3", "moe_kernel": "triton_kernel", "quantization": "mxfp4", "kv_cache_dtype": "bfloat16", "prefix_caching": "true", "cuda_graphs": "true",
+		"attention": "fa3", "moe_kernel": "triton_kernel", "quantization": "mxfp4", "kv_cache_dtype": "bfloat16", "prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
 		"kv_capacity_tokens": "8853669", "weights_gb": "5.143", "model_load_s": "0.19", "max_model_len": "4096", "speculative": "none",
 		"max_num_seqs": "4096", "max_num_batched_tokens": "8192", "eager_decodes": "0", "retractions": "0",
 	} {
@@ -451,7 +490,7 @@ func TestSGLangLog(t *testing.T) {
 func TestOwnLog(t *testing.T) {
 	got := inLog(t, "vllm", filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log"))
 	for name, want := range map[string]string{
-		"attention": "FLASH_ATTN", "moe_kernel": "MARLIN", "dtype": "bfloat16", "quantization": "gpt_oss_mxfp4", "prefix_caching": "true", "cuda_graphs": "true",
+		"attention": "FLASH_ATTN", "moe_kernel": "MARLIN", "dtype": "bfloat16", "quantization": "gpt_oss_mxfp4", "prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
 		"kv_capacity_tokens": "2058222", "kv_memory_gb": "101.265", "weights_gb": "14.818", "compile_s": "18.86", "jit_compilations": "0", "graph_memory_gb": "0.064", "max_num_batched_tokens": "8192",
 	} {
 		if o := got[name]; o.Value == nil || shown(o.Value) != want {

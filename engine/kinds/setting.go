@@ -54,12 +54,40 @@ type Setting struct {
 	// Used names an observation that shows whether the engine used the setting: a number
 	// above 0, or a word that is not "none". UsedWith is the member of the setting that
 	// requests it, if it is a member of an object that is sent whole. UsedHidden is set
-	// if an engine may use it without showing that, as with its metrics off.
-	Used, UsedWith string
-	UsedHidden     bool
+	// if an engine may use it without showing that, as with its metrics off. UsedNot names
+	// the observation that says why it was not used, if there is one.
+	Used, UsedWith, UsedNot string
+	UsedHidden              bool
 	// Fields are the members of an object that is not sent whole: each is a setting of
 	// its own, and other members are rejected.
 	Fields []Setting
+}
+
+// common are settings that several kinds have with one meaning: register gives a setting
+// without a text the type and the text of its name here.
+var common = map[string]Setting{
+	"async_scheduling":       {Type: TypeBool, Doc: "Prepare the next step while the GPU runs the current one."},
+	"block_size":             {Type: TypeNumber, Whole: true, Doc: "Tokens in one block of the KV cache."},
+	"cuda_graph_max_bs":      {Type: TypeNumber, Whole: true, Doc: "Largest batch with a CUDA graph; larger ones run without."},
+	"dtype":                  {Type: TypeString, Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
+	"enable_chunked_prefill": {Type: TypeBool, Doc: "Chunked prefill: split long prompts into steps."},
+	"enable_prefix_caching":  {Type: TypeBool, Doc: "Reuse the KV cache of common prefixes."},
+	"enforce_eager":          {Type: TypeBool, Doc: "Run without CUDA graphs."},
+	"expert_parallel_size":   {Type: TypeNumber, Whole: true, Doc: "GPUs that share the experts."},
+	"hf_overrides":           {Type: TypeObject, Doc: "Members of the model's configuration to replace, as JSON."},
+	"kv_cache_tokens":        {Type: TypeNumber, Whole: true, Doc: "Tokens that the KV cache holds."},
+	"log_level":              {Type: TypeString, Doc: "Log level. Above info most observations are missing."},
+	"max_model_len":          {Type: TypeNumber, Whole: true, Doc: "Longest sequence, prompt and output together, in tokens."},
+	"max_num_batched_tokens": {Type: TypeNumber, Whole: true, Doc: "Maximum tokens per step, over all sequences."},
+	"max_num_seqs":           {Type: TypeNumber, Whole: true, Doc: "Maximum number of concurrent sequences; others wait."},
+	"pipeline_parallel_size": {Type: TypeNumber, Whole: true, Doc: "Groups of GPUs that share the layers."},
+	"report_cached_tokens":   {Type: TypeBool, Doc: "Report in each answer how many prompt tokens came from the prefix cache."},
+	"revision":               {Type: TypeString, Doc: "Branch, tag or commit of the model."},
+	"seed":                   {Type: TypeNumber, Whole: true, Doc: "Sampling seed for requests without one."},
+	"served_model_name":      {Type: TypeString, Doc: "Model name in requests."},
+	"tensor_parallel_size":   {Type: TypeNumber, Whole: true, Doc: "GPUs that share each layer."},
+	"tokenizer":              {Type: TypeString, Doc: "Name or path of another tokenizer."},
+	"trust_remote_code":      {Type: TypeBool, Doc: "Run code that comes with the model."},
 }
 
 // shownBy are the observations that show a setting with another name.
@@ -69,6 +97,7 @@ var shownBy = map[string][]string{
 	"enable_prefix_caching": {"prefix_caching"},
 	"enforce_eager":         {"cuda_graphs"},
 	"moe_backend":           {"moe_kernel"},
+	"prefill_cuda_graphs":   {"cuda_graphs"},
 	"quantization":          {"linear_kernel"},
 }
 
@@ -82,14 +111,21 @@ type Without struct {
 }
 
 // Use is a setting of a launch, as written in a plan, and the observation that shows that
-// the engine used it, which may be hidden.
+// the engine used it, which may be hidden; Not is the one that says why it did not.
 type Use struct {
-	Setting, Observed string
-	Hidden            bool
+	Setting, Observed, Not string
+	Hidden                 bool
 }
 
-// Uses are the settings of a launch whose use an observation shows.
-func (k Kind) Uses(settings map[string]any) []Use { return usesOf(k.Settings, settings, "") }
+// Uses are the settings of a launch whose use an observation shows; gpus is set if the plan
+// gives the engine GPUs.
+func (k Kind) Uses(settings map[string]any, gpus bool) []Use {
+	uses := usesOf(k.Settings, settings, "")
+	if settings["gpu_layers"] == nil && gpus && slices.ContainsFunc(k.Observe, func(p Pattern) bool { return p.Name == "gpu_layers" }) {
+		uses = append(uses, Use{"gpus", "gpu_layers", "gpu_error", true})
+	}
+	return uses
+}
 
 func usesOf(known []Setting, settings map[string]any, in string) (uses []Use) {
 	for _, s := range known {
@@ -99,8 +135,9 @@ func usesOf(known []Setting, settings map[string]any, in string) (uses []Use) {
 		if s.UsedWith != "" {
 			name, v = name+"."+s.UsedWith, members[s.UsedWith]
 		}
-		if s.Used != "" && v != nil && v != false {
-			uses = append(uses, Use{name, s.Used, s.UsedHidden})
+		// "0" asks for none, and "auto" leaves it to the engine.
+		if s.Used != "" && v != nil && v != false && v != "0" && v != "auto" {
+			uses = append(uses, Use{name, s.Used, s.UsedNot, s.UsedHidden})
 		}
 		if ok {
 			uses = append(uses, usesOf(s.Fields, members, in+s.Name+".")...)

@@ -1,6 +1,9 @@
 package kinds
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // SGLang 0.4.6 to 0.5.17. `sglang serve` is the newer spelling of the command;
 // the module works in all of them.
@@ -75,19 +78,19 @@ var sglangCrashes = []Signature{
 	{"Decode out of memory", OutOfMemory, "The KV cache is too small for the running requests: lower max_num_seqs, or raise gpu_memory_utilization."},
 	{"Prefill out of memory", OutOfMemory, "The KV cache is too small for a prompt: lower max_num_batched_tokens, or raise gpu_memory_utilization."},
 	{"Out of memory even after retracting", OutOfMemory, "The KV cache is too small for one request: raise gpu_memory_utilization, or lower max_model_len."},
-	{"Not enough memory. Please try to increase --mem-fraction-static", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
-	{"Loaded weights leave no GPU memory for the KV cache", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
+	{either("Not enough memory. Please try to increase --mem-fraction-static", "Loaded weights leave no GPU memory for the KV cache"), OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
 }
 
-var sglangAftermath = []Signature{
+var sglangAftermath = slices.Concat([]Signature{
+	{"No accelerator (*is available", Driver, "SGLang sees no GPU: check the container's gpus, and nvidia-smi or amd-smi."},
 	{"Capture*cuda graph failed", Crash, "CUDA graphs could not be captured; this line says why, often too little memory: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
 	{"Scheduler hit an exception", Crash, "The scheduler crashed; the traceback follows this line."},
 	{"watchdog timeout (self.watchdog_timeout=", Crash, "A step took longer than the watchdog's limit: the scheduler hangs; the stacks of its processes are near this line."},
-	{"crashed with exit code -9", Host, killedMeans},
+}, ended, []Signature{
 	{"crashed with exit code", Crash, "A process of the server ended; the reason is further up."},
 	{"Received sigquit from a child process", Crash, "A process of the server crashed and took down the rest; the reason is further up."},
 	{"Health check failed", Crash, "The server no longer generates tokens; look further up."},
-}
+})
 
 // A drafter is loaded after the model that it drafts for, and logs the same lines: the
 // first one is about the served model.
@@ -100,14 +103,19 @@ var sglangObserve = []Pattern{
 	{Name: "quantization", Type: TypeString, Doc: "Requested quantisation method.", Log: []string{`\bquantization='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
 	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the KV cache.", Log: []string{`Using KV cache dtype: torch\.(?P<value>\w+)`, `KV Cache is allocated\. dtype: torch\.(?P<value>\w+)`}},
 	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Requested type of the KV cache.", Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`}},
+	// Newer versions name the step and say when they begin whether prefill is captured
+	// whole; older ones capture decode steps only, or say piecewise.
+	graphs(map[string]string{
+		"cuda": "FULL_DECODE_ONLY", "target decode": "FULL_DECODE_ONLY", "target verify": "FULL_DECODE_ONLY",
+		"piecewise": "PIECEWISE", "target prefill": "PIECEWISE", "full": "FULL",
+	}, `Capture (?P<value>target decode|target verify|target prefill|piecewise|cuda)(?: CUDA)? graph end`, `Capture target prefill CUDA graph begin\. backend=(?P<value>full)`),
 	{
-		Name: "cuda_graphs", Type: TypeBool, Chosen: true, Doc: "Whether decode steps run as CUDA graphs.",
-		Log: []string{`Decode batch.*cuda graph: (?P<value>True|False)`, `(?i)Capture (?:target decode )?cuda graph end`}, Words: map[string]string{"True": "true", "False": "false"},
+		Name: "cuda_graphs", Type: TypeString, Chosen: true, Doc: "That decode steps run without CUDA graphs.",
+		Log: []string{`Decode batch.*cuda graph: (?P<value>False)`}, Words: map[string]string{"False": "NONE"},
 	},
 	{
-		// The server's own setting is the opposite.
-		Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs were requested.",
-		Log: []string{`\bdisable_cuda_graph=(?P<value>True|False)\b`}, Words: map[string]string{"True": "false", "False": "true"},
+		Name: "cuda_graphs", Type: TypeString, Doc: "That no CUDA graphs were requested.",
+		Log: []string{`\bdisable_cuda_graph=(?P<value>True)\b`}, Words: map[string]string{"True": "NONE"},
 	},
 	{
 		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached.",
@@ -127,27 +135,27 @@ var sglangObserve = []Pattern{
 }
 
 var sglangSettings = []Setting{
-	{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "the model", Doc: "Model name in requests."},
+	{Name: "served_model_name", Flag: "--served-model-name", Default: "the model"},
 	{Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "that of the checkpoint", Doc: "Method of the weights: fp8, mxfp4 (experts only), awq, modelopt_fp4, …"},
-	{Name: "dtype", Type: TypeString, Flag: "--dtype", Default: "auto", Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
+	{Name: "dtype", Flag: "--dtype", Default: "auto"},
 	{Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto", Doc: "Type of the KV cache: auto, fp8_e5m2, fp8_e4m3, …"},
 	{Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto", Doc: "How weights are read: auto, safetensors, dummy, …"},
-	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--context-length", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
-	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-running-requests", Default: "depends on the GPU", Doc: "Maximum number of concurrent sequences; others wait."},
+	{Name: "max_model_len", Flag: "--context-length", Default: "the model's own"},
+	{Name: "max_num_seqs", Flag: "--max-running-requests", Default: "depends on the GPU"},
 	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunked-prefill-size", Default: "depends on the GPU", Doc: "Maximum prompt tokens per step. Unlike vLLM's, it does not count decoding sequences."},
 	{Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--mem-fraction-static", Default: "depends on the GPU", Doc: "Share of the GPU's memory for weights and KV cache. Unlike vLLM's, it excludes activations and CUDA graphs, so the same value takes more memory."},
-	{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--max-total-tokens", Default: "as many as fit", Doc: "Tokens that the KV cache holds."},
+	{Name: "kv_cache_tokens", Flag: "--max-total-tokens", Default: "as many as fit"},
 	{Name: "block_size", Type: TypeNumber, Whole: true, Flag: "--page-size", Default: "the back end's", Doc: "Tokens in one page of the KV cache."},
-	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tp-size", Default: "1", Doc: "GPUs that share each layer."},
-	{Name: "pipeline_parallel_size", Type: TypeNumber, Whole: true, Flag: "--pp-size", Default: "1", Doc: "Groups of GPUs that share the layers."},
+	{Name: "tensor_parallel_size", Flag: "--tp-size", Default: "1"},
+	{Name: "pipeline_parallel_size", Flag: "--pp-size", Default: "1"},
 	{Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--dp-size", Default: "1", Doc: "Copies of the model."},
-	{Name: "expert_parallel_size", Type: TypeNumber, Whole: true, Flag: "--ep-size", Default: "1", Doc: "GPUs that share the experts."},
-	{Name: "enforce_eager", Type: TypeBool, Flag: "--disable-cuda-graph", Default: "false", Doc: "Run without CUDA graphs."},
+	{Name: "expert_parallel_size", Flag: "--ep-size", Default: "1"},
+	{Name: "enforce_eager", Flag: "--disable-cuda-graph", Default: "false"},
 	{Name: "prefill_cuda_graphs", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-prefill-cuda-graph"}}, Default: "true", Doc: "Also capture prefill as CUDA graphs, in newer versions: the first start takes minutes longer."},
-	{Name: "cuda_graph_max_bs", Type: TypeNumber, Whole: true, Flag: "--cuda-graph-max-bs", Default: "depends on the GPU", Doc: "Largest batch with a CUDA graph; larger ones run without."},
+	{Name: "cuda_graph_max_bs", Flag: "--cuda-graph-max-bs", Default: "depends on the GPU"},
 	{Name: "enable_torch_compile", Type: TypeBool, Flag: "--enable-torch-compile", Default: "false", Doc: "Compile the model with torch.compile."},
-	{Name: "enable_prefix_caching", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-radix-cache"}}, Default: "true", Doc: "Reuse the KV cache of common prefixes."},
-	{Name: "async_scheduling", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-overlap-schedule"}}, Default: "true", Doc: "Prepare the next step while the GPU runs the current one."},
+	{Name: "enable_prefix_caching", On: &Effect{}, Off: &Effect{Flags: []string{"--disable-radix-cache"}}, Default: "true"},
+	{Name: "async_scheduling", On: &Effect{}, Off: &Effect{Flags: []string{"--disable-overlap-schedule"}}, Default: "true"},
 	{Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform", Doc: "fa3, flashinfer, triton, trtllm_mha, torch_native, …"},
 	{Name: "prefill_attention_backend", Type: TypeString, Flag: "--prefill-attention-backend", Default: "attention_backend", Doc: "Attention back end for prefill only."},
 	{Name: "decode_attention_backend", Type: TypeString, Flag: "--decode-attention-backend", Default: "attention_backend", Doc: "Attention back end for decode only."},
@@ -160,16 +168,16 @@ var sglangSettings = []Setting{
 		{Name: "eagle_topk", Type: TypeNumber, Whole: true, Flag: "--speculative-eagle-topk"},
 		{Name: "num_draft_tokens", Type: TypeNumber, Whole: true, Flag: "--speculative-num-draft-tokens"},
 	}},
-	{Name: "hf_overrides", Type: TypeObject, Flag: "--json-model-override-args", Default: "none", Doc: "Members of the model's configuration to replace, as JSON."},
+	{Name: "hf_overrides", Flag: "--json-model-override-args", Default: "none"},
 	{Name: "cpu_offload_gb", Type: TypeNumber, Whole: true, Flag: "--cpu-offload-gb", Default: "0", Doc: "Weights to keep in host memory, in GiB."},
 	{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--random-seed", Default: "a random one", Doc: "Random seed of the engine."},
-	{Name: "trust_remote_code", Type: TypeBool, Flag: "--trust-remote-code", Default: "false", Doc: "Run code that comes with the model."},
-	{Name: "revision", Type: TypeString, Flag: "--revision", Default: "the newest", Doc: "Branch, tag or commit of the model."},
-	{Name: "tokenizer", Type: TypeString, Flag: "--tokenizer-path", Default: "the model's", Doc: "Name or path of another tokenizer."},
+	{Name: "trust_remote_code", Flag: "--trust-remote-code", Default: "false"},
+	{Name: "revision", Flag: "--revision", Default: "the newest"},
+	{Name: "tokenizer", Flag: "--tokenizer-path", Default: "the model's"},
 	{Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", Default: "false", Doc: "Serve token IDs only."},
 	{Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's", Doc: "Name or file of another chat template."},
 	{Name: "enable_metrics", Type: TypeBool, Flag: "--enable-metrics", Default: "false", Doc: "Serve /metrics."},
-	{Name: "report_cached_tokens", Type: TypeBool, Flag: "--enable-cache-report", Default: "false", Doc: "Report in each answer how many prompt tokens came from the prefix cache."},
+	{Name: "report_cached_tokens", Flag: "--enable-cache-report", Default: "false"},
 	{Name: "deterministic", Type: TypeBool, Flag: "--enable-deterministic-inference", Default: "false", Doc: "Batch-invariant output: the same text whatever else is in the batch."},
-	{Name: "log_level", Type: TypeString, Flag: "--log-level", Default: "info", Choices: []string{"debug", "info", "warning", "error"}, Doc: "Log level. Above info most observations are missing."},
+	{Name: "log_level", Flag: "--log-level", Default: "info", Choices: []string{"debug", "info", "warning", "error"}},
 }

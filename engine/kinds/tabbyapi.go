@@ -76,8 +76,8 @@ func init() {
 		DefaultStopGrace:    15 * time.Second,
 		Settings: []Setting{
 			{Name: "model_dir", Type: TypeString, Flag: "--model-dir", Default: "models", Doc: "Parent folder of the model's folder."},
-			{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max-seq-len", Default: "the model's own, or kv_cache_tokens", Doc: "Longest sequence, prompt and output together, in tokens."},
-			{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-batch-size", Default: "128, 4 for recurrent models", Doc: "Maximum number of concurrent sequences; others wait."},
+			{Name: "max_model_len", Flag: "--max-seq-len", Default: "the model's own, or kv_cache_tokens"},
+			{Name: "max_num_seqs", Flag: "--max-batch-size", Default: "128, 4 for recurrent models"},
 			{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunk-size", Default: "2048", Doc: "Maximum tokens of a prompt per step, rounded up to a multiple of 256."},
 			{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--cache-size", Default: "max_model_len", Doc: "Tokens that the KV cache holds, over all sequences; a multiple of 256."},
 			{Name: "kv_cache_dtype", Type: TypeString, Flag: "--cache-mode", Default: "FP16", Doc: "FP16, or the bits of keys and values, from 2 to 8: \"8,8\". Q8, Q6 and Q4 are older names for pairs."},

@@ -14,7 +14,7 @@ func TestDraftModelsShowTheirUse(t *testing.T) {
 			if s[i].Name != "speculative" {
 				continue
 			}
-			uses := k.Uses(map[string]any{"speculative": map[string]any{"method": "draft_model", "model": "small"}})
+			uses := k.Uses(map[string]any{"speculative": map[string]any{"method": "draft_model", "model": "small"}}, false)
 			if len(uses) != 1 || uses[0].Setting != "speculative.model" {
 				t.Errorf("%s: %v", k.Name, uses)
 				continue
@@ -26,7 +26,7 @@ func TestDraftModelsShowTheirUse(t *testing.T) {
 			if !shown {
 				t.Errorf("%s: nothing is observed as %s", k.Name, uses[0].Observed)
 			}
-			if uses := k.Uses(map[string]any{"speculative": map[string]any{"method": "ngram"}}); len(uses) != 0 {
+			if uses := k.Uses(map[string]any{"speculative": map[string]any{"method": "ngram"}}, false); len(uses) != 0 {
 				t.Errorf("%s: a method without a model may draft nothing, but %v", k.Name, uses)
 			}
 		}

@@ -3,7 +3,9 @@ package logscan
 import (
 	"bytes"
 	"io"
+	"regexp"
 	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/mxflow/mxflow/internal/foreign"
@@ -18,6 +20,9 @@ type NearLine struct {
 	key    string
 }
 
+// aboutRequest matches what servers log of each request.
+var aboutRequest = regexp.MustCompile(`\b(get|post) +"?/`)
+
 // nearest is how many lines are named.
 const nearest = 3
 
@@ -25,7 +30,10 @@ const nearest = 3
 // near a line is, is how many of the glob's runs of three bytes it has, in lower case: at
 // least a quarter of them, or it is not near. Of equally near lines the earlier goes
 // first, and of those that differ in digits only, as in their times, one counts.
-func Nearest(log io.Reader, glob string) ([]NearLine, error) {
+//
+// With a line given as after, they are among those behind it, however far from the glob, that
+// do not occur before it and are not about an HTTP request.
+func Nearest(log io.Reader, glob string, after int) ([]NearLine, error) {
 	g, err := ParseGlob(glob)
 	if err != nil {
 		return nil, err
@@ -37,6 +45,7 @@ func Nearest(log io.Reader, glob string) ([]NearLine, error) {
 		}
 	}
 	var near []NearLine
+	early := map[string]bool{}
 	drawn := 0
 	_, err = eachLine(log, func(number int, line []byte) {
 		drawn++
@@ -49,14 +58,13 @@ func Nearest(log io.Reader, glob string) ([]NearLine, error) {
 				shared++
 			}
 		}
-		if shared == 0 || 4*shared < len(runs) || len(near) == nearest && shared <= near[nearest-1].shared {
+		switch {
+		case after == 0 && (shared == 0 || 4*shared < len(runs)), number > after && len(near) == nearest && shared <= near[nearest-1].shared:
 			return
 		}
-		l := NearLine{LineNo: number, Line: foreign.Clean(line), shared: shared}
-		for _, r := range string(lower) {
-			if !unicode.IsDigit(r) {
-				l.key += string(r)
-			}
+		l := NearLine{LineNo: number, Line: foreign.Clean(line), shared: shared, key: withoutDigits(lower)}
+		if early[l.key] = early[l.key] || number <= after; early[l.key] || after > 0 && aboutRequest.Match(lower) {
+			return
 		}
 		if i := slices.IndexFunc(near, func(n NearLine) bool { return n.key == l.key }); i >= 0 {
 			if shared <= near[i].shared {
@@ -72,4 +80,14 @@ func Nearest(log io.Reader, glob string) ([]NearLine, error) {
 		near = near[:min(len(near), nearest)]
 	})
 	return near, err
+}
+
+// withoutDigits is a line without what differs between its repetitions.
+func withoutDigits(line []byte) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, string(line))
 }

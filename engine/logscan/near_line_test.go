@@ -28,7 +28,7 @@ func TestNearest(t *testing.T) {
 		"*ab*c*":                         nil, // too short for any
 		"*INFO 10:00:05 loading*":        {"1 INFO 10:00:01 loading weights", "5 INFO 10:00:05 kernel cache hit", "2 INFO 10:00:02 using kernel moe_marlin"},
 	} {
-		near, err := Nearest(strings.NewReader(log), glob)
+		near, err := Nearest(strings.NewReader(log), glob, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,13 +40,31 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%s: %q, want %q", glob, got, want)
 		}
 	}
-	if _, err := Nearest(strings.NewReader(log), "*"); err == nil {
+	if _, err := Nearest(strings.NewReader(log), "*", 0); err == nil {
 		t.Error("every line is near to *")
 	}
 	redact.Know([]string{"hunter2-hunter2"})
 	t.Cleanup(redact.Forget)
-	near, err := Nearest(strings.NewReader("using kernel moe_cutlass with hunter2-hunter2\n"), "*using kernel moe_marlin*")
+	near, err := Nearest(strings.NewReader("using kernel moe_cutlass with hunter2-hunter2\n"), "*using kernel moe_marlin*", 0)
 	if err != nil || len(near) != 1 || near[0].Line != "using kernel moe_cutlass with "+redact.Mark {
+		t.Errorf("%+v, %v", near, err)
+	}
+}
+
+// Lines behind the first request, whatever they are, except what was there before it.
+func TestNearestBehind(t *testing.T) {
+	const log = "INFO 10:00:01 kv cache: fp8 (requested)\n" +
+		"INFO 10:00:01 heartbeat 1\n" +
+		"INFO 10:00:02 POST /v1/completions HTTP/1.1 200\n" +
+		"INFO 10:00:02 heartbeat 2\n" +
+		"INFO 10:00:03 step took 3 ms\n" +
+		"INFO 10:00:04 step took 4 ms\n" +
+		"INFO 10:00:05 fp8 cache: 512 blocks written\n"
+	near, err := Nearest(strings.NewReader(log), "*kv cache: fp8 (requested)*", 2)
+	if err != nil || len(near) != 2 || near[0].LineNo != 7 || near[1].LineNo != 5 {
+		t.Errorf("%+v, %v", near, err)
+	}
+	if near, err := Nearest(strings.NewReader(log), "*fp8*", 7); err != nil || len(near) != 0 {
 		t.Errorf("%+v, %v", near, err)
 	}
 }
@@ -55,7 +73,7 @@ func FuzzNearest(f *testing.F) {
 	f.Add("using kernel moe_marlin\nabc", "*using kernel*cutlass*")
 	f.Add("\xff\xfe\r\r\n\x1b[", "é*ß\nabc")
 	f.Fuzz(func(t *testing.T, log, glob string) {
-		near, err := Nearest(strings.NewReader(log), glob)
+		near, err := Nearest(strings.NewReader(log), glob, 0)
 		if err != nil {
 			return
 		}

@@ -197,12 +197,14 @@ type Expressions struct {
 	// expression for a line that takes back all matches before it; empty if there is none.
 	First bool
 	Anew  string
+	// Each is set if all lines count; see Extract.Values.
+	Each bool
 }
 
 // Add adds expressions and returns the number under which Found returns their result. The
 // error names the invalid expression.
 func (s *Scan) Add(e Expressions) (int, error) {
-	last := lastMatch{first: e.First}
+	last := lastMatch{first: e.First, each: e.Each}
 	var err error
 	if e.Anew != "" {
 		if last.anew, err = regexp.Compile(e.Anew); err != nil {
@@ -249,7 +251,7 @@ func (s *Scan) match(number int, line []byte) {
 	lower := bytes.ToLower(line)
 	for n := range s.found {
 		if f := &s.found[n]; f.count > 0 && f.anew != nil && f.anew.Match(line) {
-			f.count, f.by = 0, nil
+			f.count, f.by, f.values = 0, nil, nil
 		}
 	}
 	here := func(g Glob) bool { return g.matchLower(lower) }
@@ -291,6 +293,9 @@ type Extract struct {
 	// expression has none.
 	Value   string
 	Grouped bool
+	// Values are the different values of all lines, as seen first, at most mostValues; nil
+	// unless Each is set.
+	Values []string
 	// Line is the last line that matched, safe to print and cut to 300 bytes around
 	// the value, LineNo its number as an editor shows it, from 1.
 	Line   string
@@ -301,6 +306,9 @@ type Extract struct {
 	Whole  bool
 }
 
+// mostValues bounds the memory for an engine that prints ever new values.
+const mostValues = 16
+
 // lastMatch is a Found while the log is scanned: the line is kept raw, as far as Clean
 // reads, and made safe once.
 type lastMatch struct {
@@ -308,7 +316,8 @@ type lastMatch struct {
 	line, value   []byte
 	grouped       bool
 	by            *pattern
-	first         bool
+	first, each   bool
+	values        []string
 	anew          *regexp.Regexp // nil if there is none
 }
 
@@ -327,11 +336,16 @@ func (f *lastMatch) take(p *pattern, line []byte, number int) bool {
 	if from, to := at[2*p.group], at[2*p.group+1]; f.grouped && from >= 0 {
 		f.value = append(f.value, line[from:min(to, from+foreign.WorkLimit+1)]...)
 	}
+	if f.each && len(f.values) < mostValues {
+		if value := foreign.Clean(f.value); !slices.Contains(f.values, value) {
+			f.values = append(f.values, value)
+		}
+	}
 	return true
 }
 
 func (f *lastMatch) extract() Extract {
-	found := Extract{Count: f.count, Value: foreign.Clean(f.value), Grouped: f.grouped, LineNo: f.number}
+	found := Extract{Count: f.count, Value: foreign.Clean(f.value), Grouped: f.grouped, Values: f.values, LineNo: f.number}
 	if f.by == nil {
 		return found
 	}

@@ -85,7 +85,7 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 	if got.Whole && got.Line != found.Line || !strings.Contains(found.Line, cut) || len(got.Line) > foreign.LineLimit || got.At < 0 || got.At > got.To || got.To > len(got.Line) {
 		t.Errorf("expressions %q on %q:\ngot  %+v\nwant the line %q", exprs, log, got, found.Line)
 	}
-	if got.Line, got.At, got.To, got.Whole = found.Line, 0, 0, false; got != found {
+	if got.Line, got.At, got.To, got.Whole = found.Line, 0, 0, false; !reflect.DeepEqual(got, found) {
 		t.Errorf("expressions %q on %q:\ngot  %+v\nwant %+v", exprs, log, got, found)
 	}
 }

@@ -3,6 +3,8 @@ package machine
 import (
 	"bytes"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -68,6 +70,50 @@ func parseStat(text []byte) (s ProcessStat, ok bool) {
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:open])))
 	s.PID = pid
 	return s, err == nil && !bad
+}
+
+// procID identifies a process for good: PIDs are reused, start times are not.
+type procID struct {
+	pid   int
+	start uint64
+}
+
+// Used adds up the processor time of processes. The zero value is ready to use.
+type Used struct{ ticks map[procID]uint64 }
+
+// Read is the time so far of every process that it was ever asked for, in seconds: those
+// that have ended are included, so it never falls. seen is set if any of these is there.
+// Paths are below root, which is "/" except in tests.
+func (u *Used) Read(root string, pids []int) (seconds float64, seen bool) {
+	if u.ticks == nil {
+		u.ticks = map[procID]uint64{}
+	}
+	for _, pid := range pids {
+		if s, err := statOf(root, pid); err == nil {
+			seen = true
+			u.ticks[procID{pid, s.Start}] = s.User + s.System
+		}
+	}
+	var sum uint64
+	for _, n := range u.ticks {
+		sum += n
+	}
+	return float64(sum) / hz, seen
+}
+
+// Busy reports whether a thread of these processes runs, or would if it had a processor,
+// or waits for a disk or a driver.
+func Busy(pids []int) bool {
+	for _, pid := range pids {
+		threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
+		if slices.ContainsFunc(threads, func(path string) bool {
+			s, err := ReadStat(path)
+			return err == nil && (s.State == 'R' || s.State == 'D')
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // statOf is the row of a process below root, which is "/" except in tests.

@@ -16,20 +16,12 @@ type host struct {
 	root string
 	// busy and total are the processors' ticks as last read.
 	busy, total float64
-	// ticks are the processor ticks of every process seen, as last read, including those
-	// that have ended, so their sum never falls.
-	ticks map[procID]uint64
-	meter Meter
-}
-
-// procID identifies a process for good: PIDs are reused, start times are not.
-type procID struct {
-	pid   int
-	start uint64
+	used        Used
+	meter       Meter
 }
 
 func newHost(root string, s *Sampler) *host {
-	return &host{Sampler: s, root: root, ticks: map[procID]uint64{}}
+	return &host{Sampler: s, root: root}
 }
 
 // sample reads everything once. search is for what takes longer: memory that the processes
@@ -84,21 +76,11 @@ func memoryInUse(root string) (float64, bool) {
 // engine records what the processes of own use.
 func (h *host) engine(own []int, search bool) {
 	now := time.Now()
-	seen := false
-	for _, pid := range own {
-		if s, err := statOf(h.root, pid); err == nil {
-			seen = true
-			h.ticks[procID{pid, s.Start}] = s.User + s.System
-		}
-	}
+	seconds, seen := h.used.Read(h.root, own)
 	if !seen {
 		return
 	}
-	var sum uint64
-	for _, n := range h.ticks {
-		sum += n
-	}
-	h.add(measure.EngineCPU, "", "s", now, float64(sum)/hz)
+	h.add(measure.EngineCPU, "", "s", now, seconds)
 	memory, _ := h.meter.Read(own, search)
 	h.add(measure.EngineMemory, "", "GB", now, float64(memory)/1e9)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func (o *observer) scanLog(patterns []kinds.Pattern) {
 	o.scan, o.numbers, o.wrong = &logscan.Scan{}, map[int]int{}, map[int]error{}
 	for i, p := range patterns {
 		if len(p.Log) > 0 {
-			o.numbers[i], o.wrong[i] = o.scan.Add(logscan.Expressions{Any: p.Log, First: p.First, Anew: p.Anew})
+			o.numbers[i], o.wrong[i] = o.scan.Add(logscan.Expressions{Any: p.Log, First: p.First, Anew: p.Anew, Each: p.Each})
 		}
 	}
 	switch path := o.inst.LogPath(); {
@@ -129,6 +130,15 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 	var said any = true
 	if found.Grouped {
 		said = found.Value
+	}
+	if p.Each {
+		for i, value := range found.Values {
+			if word, ok := p.Words[value]; ok {
+				found.Values[i] = word
+			}
+		}
+		slices.Sort(found.Values)
+		said = strings.Join(slices.Compact(found.Values), " + ")
 	}
 	got := observed(p, said, fmt.Sprintf("log line %d", found.LineNo))
 	got.Line, got.LineNo, got.At, got.To, got.Whole, got.Shows = found.Line, found.LineNo, found.At, found.To, found.Whole, p.Shows()

@@ -15,13 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/source"
 )
 
 // The environment that every launch sets.
 const (
-	envOwner  = "MXFLOW_OWNER"  // Launch.Owner
-	envLaunch = "MXFLOW_LAUNCH" // Launch.ID
-	envPort   = "MXFLOW_PORT"   // the port to listen on
+	envOwner  = "MXFLOW_OWNER"      // Launch.Owner
+	envLaunch = "MXFLOW_LAUNCH"     // Launch.ID
+	envPort   = source.PortVariable // the port to listen on
 	// envNoClobber tells Python's setproctitle, which vLLM's and SGLang's workers use,
 	// not to overwrite the memory of the environment. Otherwise the marks above vanish
 	// from the kernel's view of a worker, and a worker that outlives its parent could no

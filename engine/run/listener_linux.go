@@ -1,8 +1,10 @@
 package run
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -15,7 +17,8 @@ import (
 // hidden, or one starts programs that are not its descendants.
 func PortUser(port int, own func() []int) (who string, seen bool) {
 	for again := false; ; again = true { // a socket that is being closed has no owner
-		listening, err := listeners(port)
+		listening, err := listeners("self")
+		listening = slices.DeleteFunc(listening, func(s socket) bool { return !reaches(s.at, port) })
 		if err != nil || len(listening) == 0 {
 			return "", err == nil
 		}
@@ -27,7 +30,7 @@ func PortUser(port int, own func() []int) (who string, seen bool) {
 			if errors.Is(err, os.ErrPermission) {
 				return "", false
 			}
-			listening = slices.DeleteFunc(listening, func(socket string) bool { return slices.Contains(held, socket) })
+			listening = slices.DeleteFunc(listening, func(s socket) bool { return slices.Contains(held, s.name) })
 		}
 		switch {
 		case len(listening) == 0:
@@ -41,14 +44,48 @@ func PortUser(port int, own func() []int) (who string, seen bool) {
 // outsiders are programs whose servers run outside of their own process tree.
 var outsiders = []string{"docker", "podman", "nerdctl", "srun", "systemctl", "systemd-run", "machinectl", "lxc", "incus"}
 
-// listeners are the sockets ("socket:[4711]") that listen at a port of the network
-// namespace of this process, at 127.0.0.1 or at all addresses, by proc_net_tcp(5): addresses
-// are hexadecimal words in the machine's byte order (little endian, on amd64 and arm64).
-func listeners(port int) (sockets []string, err error) {
+// Listening is where processes listen; alone is set if nobody else is in their network
+// namespace, as in a container, whose processes may hide which sockets are theirs.
+func Listening(pids []int, alone bool) (at []netip.AddrPort) {
+	if len(pids) == 0 {
+		return nil
+	}
+	of, own := "self", map[string]bool{}
+	if alone {
+		of = strconv.Itoa(pids[0])
+	} else {
+		for _, pid := range pids {
+			held, _ := socketsOf(pid)
+			for _, name := range held {
+				own[name] = true
+			}
+		}
+	}
+	listening, _ := listeners(of)
+	for _, s := range listening {
+		// Docker's own name server is at another address of the loopback network.
+		other := s.at.Addr().Is4() && s.at.Addr().IsLoopback() && s.at.Addr() != localhost
+		if (alone || own[s.name]) && !other {
+			at = append(at, s.at)
+		}
+	}
+	slices.SortFunc(at, netip.AddrPort.Compare)
+	return slices.Compact(at)
+}
+
+// socket is a TCP socket that listens: where, and its name ("socket:[4711]").
+type socket struct {
+	at   netip.AddrPort
+	name string
+}
+
+// listeners are the sockets that listen in the network namespace of a process, by
+// proc_net_tcp(5): addresses are hexadecimal words in the machine's byte order (little
+// endian, on amd64 and arm64).
+func listeners(of string) (sockets []socket, err error) {
 	const local, state, inode, listen = 1, 3, 9, "0A"
-	here := []string{"00000000", "0100007F", strings.Repeat("0", 32), "0000000000000000FFFF00000100007F"}
-	for _, file := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		table, err := os.ReadFile(file)
+	for _, file := range []string{"/net/tcp", "/net/tcp6"} {
+		table, err := os.ReadFile("/proc/" + of + file)
 		if err != nil && !errors.Is(err, os.ErrNotExist) { // no IPv6
 			return nil, err
 		}
@@ -57,9 +94,16 @@ func listeners(port int) (sockets []string, err error) {
 			if len(f) <= inode || f[state] != listen {
 				continue
 			}
-			address, at, _ := strings.Cut(f[local], ":")
-			if at == fmt.Sprintf("%04X", port) && slices.Contains(here, address) {
-				sockets = append(sockets, "socket:["+f[inode]+"]")
+			words, port, _ := strings.Cut(f[local], ":")
+			bytes, _ := hex.DecodeString(words)
+			for word := range slices.Chunk(bytes, 4) {
+				slices.Reverse(word)
+			}
+			address, ok := netip.AddrFromSlice(bytes)
+			number, err := strconv.ParseUint(port, 16, 16)
+			if ok && err == nil {
+				at := netip.AddrPortFrom(address.Unmap(), uint16(number))
+				sockets = append(sockets, socket{at, "socket:[" + f[inode] + "]"})
 			}
 		}
 	}
@@ -78,11 +122,11 @@ func socketsOf(pid int) (sockets []string, err error) {
 	return sockets, err
 }
 
-func holder(sockets []string) string {
+func holder(sockets []socket) string {
 	table, _ := processTable()
 	for _, p := range table {
 		held, _ := socketsOf(p.pid)
-		if slices.ContainsFunc(held, func(s string) bool { return slices.Contains(sockets, s) }) {
+		if slices.ContainsFunc(sockets, func(s socket) bool { return slices.Contains(held, s.name) }) {
 			return fmt.Sprintf("process %d (%s)", p.pid, p.name())
 		}
 	}

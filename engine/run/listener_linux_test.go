@@ -2,9 +2,12 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -129,4 +132,106 @@ func TestBeside(t *testing.T) {
 	}
 	listen(t, "127.0.0.1:"+port)
 	time.Sleep(time.Minute)
+}
+
+// serving is what an engine does that serves at another port than the one it was given. Each
+// writes where to the file "port".
+var serving = map[string]func(mux *http.ServeMux){
+	"wrong port": func(mux *http.ServeMux) {
+		mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
+		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
+	},
+	// Metrics and health checks may have a port of their own.
+	"healthy": func(mux *http.ServeMux) { mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {}) },
+	"silent":  func(*http.ServeMux) {},
+	// A worker serves while another one loads.
+	"loading": func(mux *http.ServeMux) {
+		mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
+		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
+		go func() {
+			for {
+				_ = sha256.Sum256(make([]byte, 1<<20))
+			}
+		}()
+	},
+}
+
+// An engine that serves at another port is told from one that has other ports too while it
+// loads, and where it listens is part of what is said in the end.
+func TestServesElsewhere(t *testing.T) {
+	defer func(was time.Duration) { idleFor = was }(idleFor)
+	idleFor = time.Second
+	for name := range serving {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			spec := engine.Spec{
+				Kind: "openai", Dir: dir, Command: []string{os.Args[0], "-test.run=TestServing", name},
+				StopGrace: 10 * time.Millisecond, ReadyTimeout: 8 * time.Second,
+			}
+			wrong := name == "wrong port"
+			if wrong {
+				spec.ReadyTimeout = 5 * time.Minute
+			}
+			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer inst.Stop(context.Background())
+			err = inst.Ready(t.Context())
+			text, _ := os.ReadFile(filepath.Join(dir, "port"))
+			failure, ok := errors.AsType[*engine.Failure](err)
+			switch {
+			case !ok || len(text) == 0 || failure.Elsewhere.IsValid() != wrong:
+				t.Errorf("Ready: %v", err)
+			case wrong && (fmt.Sprint(failure.Elsewhere.Port()) != string(text) || failure.Class != kinds.Config || failure.Port == 0):
+				t.Errorf("it serves at %s: %+v", text, failure)
+			case !wrong && (failure.Doing.Where() != string(text) || failure.Doing.Port == 0 || failure.Doing.Logged.IsZero() || failure.Doing.Processor < 0):
+				t.Errorf("%s: %+v", text, failure.Doing)
+			}
+		})
+	}
+}
+
+// TestServing is the engine of the test above.
+func TestServing(t *testing.T) {
+	do := serving[os.Args[len(os.Args)-1]]
+	if do == nil {
+		t.Skip("it is a role of another test")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("loading")
+	if err := os.WriteFile("port", fmt.Append(nil, l.Addr().(*net.TCPAddr).Port), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	do(mux)
+	t.Fatal(http.Serve(l, mux))
+}
+
+func TestWhere(t *testing.T) {
+	for _, c := range []struct{ listens, want string }{
+		{"", ""},
+		{"127.0.0.1:8000", "8000"},
+		{"0.0.0.0:8000 [::]:8000 127.0.0.1:29500", "8000, 29500"},
+		{"0.0.0.0:19719 127.0.0.1:9090", ""},
+		{"[::]:19719", ""},
+		{"[::1]:19719", "[::1]:19719"},
+		{"192.168.1.5:19719", "192.168.1.5:19719"},
+		{"192.168.1.5:8000", "192.168.1.5:8000"},
+	} {
+		d := engine.Doing{Port: 19719}
+		for at := range strings.FieldsSeq(c.listens) {
+			if l := netip.MustParseAddrPort(at); reaches(l, d.Port) {
+				d.Listens = true
+			} else {
+				d.Elsewhere = append(d.Elsewhere, l)
+			}
+		}
+		if got := d.Where(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.listens, got, c.want)
+		}
+	}
 }

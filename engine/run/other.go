@@ -4,6 +4,7 @@ package run
 
 import (
 	"fmt"
+	"net/netip"
 	"os/exec"
 	"syscall"
 	"time"
@@ -13,6 +14,9 @@ import (
 
 // PortUser cannot tell here who listens at a port.
 func PortUser(int, func() []int) (who string, seen bool) { return "", false }
+
+// Listening cannot tell here where processes listen.
+func Listening([]int, bool) []netip.AddrPort { return nil }
 
 // Sweep finds nothing on this system: it has no /proc.
 func Sweep(owner string) ([]Leftover, error) { return nil, nil }

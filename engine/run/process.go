@@ -38,6 +38,7 @@ type Launcher struct {
 
 type process struct {
 	*child
+	*Activity
 	spec    engine.Spec
 	kind    kinds.Kind
 	of      string // Failure.Of
@@ -122,6 +123,7 @@ func (p Launcher) start(spec engine.Spec, kind kinds.Kind, l engine.Launch, port
 		log.Close()
 		return nil, explainStart(cmd, err)
 	}
+	inst.Activity = &Activity{Port: port, Log: log.Path, PIDs: inst.PIDs}
 	inst.watched.Go(inst.watch)
 	return inst, nil
 }
@@ -151,7 +153,7 @@ func (p *process) Output(ctx context.Context, argv ...string) ([]byte, error) {
 func (p *process) Ready(ctx context.Context) error {
 	took, err := Waiter{
 		Kind: p.kind, Model: p.spec.Model, Access: p.Access(), Started: p.started, Limit: p.spec.ReadyTimeout,
-		Exited: p.exited, Exit: p.Exit, Failure: p.failure, PortUser: p.PortUser,
+		Exited: p.exited, Exit: p.Exit, Failure: p.failure, PortUser: p.PortUser, Activity: p.Activity,
 	}.Wait(ctx)
 	if err == nil {
 		p.startup.CompareAndSwap(0, int64(took))

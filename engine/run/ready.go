@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"syscall"
@@ -47,8 +48,10 @@ type Waiter struct {
 	Settled bool
 	// Key names what to check if the server wants another key.
 	Key string
-	// PortUser is the Instance's (engine.Listener); nil if it is none.
+	// PortUser is the Instance's (engine.Listener); nil if it is none. Activity is what its
+	// processes do; nil if it was not started here.
 	PortUser func() (who string, seen bool)
+	Activity *Activity
 	// Failure makes the error, including how the engine is doing.
 	Failure func(op string, cause error, format string, args ...any) *engine.Failure
 }
@@ -68,6 +71,7 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 	}()
 	fail := func(why string) (time.Duration, error) { return 0, w.Failure("become ready", nil, "%s", why) }
 	try, last, fallback, identified := firstTry, "none", false, false
+	asked := map[netip.AddrPort]time.Time{}
 	for next := 0; next < len(w.Kind.Ready); {
 		if w.PortUser != nil { // before anything is sent there
 			if who, _ := w.PortUser(); who != "" {
@@ -110,6 +114,11 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 		}
 		if waiting.Err() == nil {
 			last = a.says
+			if at := w.elsewhere(waiting, a, asked); at.IsValid() {
+				f := w.Failure("become ready", nil, "it answers at %s, not at port %d", at, w.Activity.Port)
+				f.Port, f.Elsewhere, f.Class = w.Activity.Port, at, kinds.Config
+				return 0, f
+			}
 		}
 		// A fiftieth of the time waited so far, within bounds: the startup time is known to
 		// about 2%.
@@ -141,13 +150,60 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 		}
 		return w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
 	}
-	if err := ctx.Err(); errors.Is(err, context.Canceled) {
-		return w.Failure("become ready", err, "waiting was cancelled %s after its start; last answer: %s", after, last)
-	} else if err != nil {
-		return w.Failure("become ready", err, "its time limit was reached %s after its start; last answer: %s", after, last)
+	// The context's error is told apart by errors.Is.
+	err, until := ctx.Err(), "its time limit was reached "+after+" after its start"
+	switch {
+	case errors.Is(err, context.Canceled):
+		until = "waiting was cancelled " + after + " after its start"
+	case err == nil:
+		err, until = context.DeadlineExceeded, "it did not become ready within "+engine.Brief(w.Limit)
 	}
-	return w.Failure("become ready", context.DeadlineExceeded,
-		"it did not become ready within %s; last answer: %s", engine.Brief(w.Limit), last)
+	f := w.Failure("become ready", err, "%s; last answer: %s", until, last)
+	if w.Activity != nil {
+		f.Doing = w.Activity.Doing()
+	}
+	return f
+}
+
+// askAgain is when a listener may be asked again that did not answer as an engine does.
+const askAgain = 30 * time.Second
+
+// elsewhere is where the engine serves in place of its port: nothing of it listens there,
+// and elsewhere it passes its readiness check and lists its models. An engine that loads
+// is not asked, as it may have ports for metrics or for its ranks: only one that has been
+// idle. Invalid if none is known for certain; asked is when each was asked.
+func (w Waiter) elsewhere(ctx context.Context, last answer, asked map[netip.AddrPort]time.Time) (at netip.AddrPort) {
+	if w.Activity == nil || last.status != 0 {
+		return at
+	}
+	d := w.Activity.Doing()
+	if d.Where() == "" || !d.Idle {
+		return at
+	}
+	for _, at := range d.Elsewhere {
+		host := w.Activity.host(at)
+		if host == "" || time.Since(asked[at]) < askAgain {
+			continue
+		}
+		asked[at] = time.Now()
+		there := w
+		there.Access.BaseURL = "http://" + host
+		serves := true
+		for _, p := range append(slices.Clone(w.Kind.Ready), kinds.Probe{Path: "/v1/models", Contains: `"id"`}) {
+			if p.Body != "" || p.Slow || !serves {
+				continue
+			}
+			a := there.ask(ctx, p, p.Path, firstTry)
+			if a.status == http.StatusNotFound && p.Fallback != "" {
+				a = there.ask(ctx, p, p.Fallback, firstTry)
+			}
+			serves = a.status == http.StatusOK && strings.Contains(a.body, p.Contains)
+		}
+		if serves {
+			return at
+		}
+	}
+	return netip.AddrPort{}
 }
 
 // answer is the outcome of one request; status is 0 if no answer came, and says describes

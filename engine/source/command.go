@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -71,6 +72,34 @@ func (code *Code) Add(dir string, holds Holds) {
 	if !slices.ContainsFunc(code.Roots, within) {
 		code.Roots = append(code.Roots, Root{dir, holds})
 	}
+}
+
+// PortVariable holds the port of every process that is started.
+const PortVariable = "MXFLOW_PORT"
+
+// TakesPort reports whether a command shows that it takes the port that is chosen for it:
+// {port}, or one of the variables with it, in a word or in a script that it runs. One that
+// lies in a worktree cannot be read before the launch, and may take it.
+func (c Command) TakesPort(variables ...string) bool {
+	// As a shell, Python, JavaScript and others read it: $PORT, environ["PORT"], env.PORT.
+	reads := regexp.MustCompile("[$\"'.`]\\{?(?:" + strings.Join(variables, "|") + `)\b`)
+	line := strings.Join(c.Words, " ")
+	if strings.Contains(line, "{port}") || reads.MatchString(line) {
+		return true
+	}
+	s := search{Command: c}
+	s.all()
+	return strings.Contains(line, "{source") && c.FixedPort() == 0 || slices.ContainsFunc(s.paths, func(path string) bool { return reads.Match(script(path)) })
+}
+
+var portFlag = regexp.MustCompile(`--port[ =](\d{2,5})\b`)
+
+// FixedPort is the port that a command names, 0 if it names none.
+func (c Command) FixedPort() (port int) {
+	if m := portFlag.FindStringSubmatch(strings.Join(c.Words, " ")); m != nil {
+		port, _ = strconv.Atoi(m[1])
+	}
+	return port
 }
 
 func (s *search) all() {
@@ -181,17 +210,23 @@ func (s *search) look(path string) {
 		s.interpreters = append(s.interpreters, path)
 		return // its libraries are Python's own
 	}
+	s.text(script(path), filepath.Dir(path), s.Dir)
+}
+
+// script is the text of a script; empty for a program, whose libraries are seen once its
+// processes have them mapped.
+func script(path string) []byte {
 	file, err := os.Open(path)
 	if err != nil {
-		return
+		return nil
 	}
 	defer file.Close()
 	head := make([]byte, scriptLimit)
 	n, _ := io.ReadFull(file, head)
-	// The libraries of a program are seen once its processes have them mapped.
-	if n < scriptLimit && !bytes.ContainsRune(head[:n], 0) {
-		s.text(head[:n], filepath.Dir(path), s.Dir)
+	if n == scriptLimit || bytes.ContainsRune(head[:n], 0) {
+		return nil
 	}
+	return head[:n]
 }
 
 // ownPath is the path of the program that runs this: launches record its version.

@@ -41,6 +41,13 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.
 			c.rules(ph.Gate.Rules)
 		}
 	}
+	for _, e := range plan.Engines {
+		if doubt := reg.Engines[e.Kind].Doubt; doubt != nil {
+			for _, d := range doubt(plan, e) {
+				c.warn(e.Range, d.Code, d.Summary, "%s", d.Detail)
+			}
+		}
+	}
 	c.engineLimits(reg.Levels)
 	c.gatesThatLockNothing()
 	if len(plan.Features()) > 0 { // else it is a beginning, or a part that others include

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -111,6 +112,9 @@ type Level struct {
 	Verdict verdict.Verdict  `json:"verdict"`
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Seconds float64          `json:"seconds"`
+	// Of is the level that Reasons are about, if it is another: correctness, whose answers
+	// are compared after the benchmark.
+	Of string `json:"of,omitempty"`
 	// Launch is the launch that it ran in, and Against are the launches it was compared
 	// with: from their artifacts it can be decided again.
 	Launch  string   `json:"launch,omitempty"`
@@ -125,7 +129,7 @@ func (l Level) Reason() verdict.Reason {
 }
 
 func (l Level) WithoutCauses() verdict.Reason {
-	return verdict.New(code.Level).On(l.Name).Is(l.Verdict)
+	return verdict.New(code.Level).On(cmp.Or(l.Of, l.Name)).Is(l.Verdict)
 }
 
 // Rule, Comparison and Input are decided rules as gates made them.

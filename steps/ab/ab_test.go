@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -102,6 +103,16 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 	if said := ev.Why.String(); ev.Variant != "A" || !strings.HasSuffix(said, "or allow more with --max-lag") {
 		t.Error(ev.Variant, said)
 	}
+	// Advice about a plan is about flags where there is none.
+	for fact, want := range map[code.Fact]string{code.SelfDisagrees: "With --answers unchecked only", code.AgreementOpen: "on purpose declares --answers 0.8"} {
+		why := verdict.New(fact, verdict.Text("remedy", "a level"), verdict.Text("other", "baseline")).On("B")
+		if said := (&Question{}).Reworded(why, nil).String(); !strings.Contains(said, want) {
+			t.Errorf("%q, want %q", said, want)
+		}
+		if said := (&Question{Of: &plans.Plan{}}).Reworded(why, nil).String(); !strings.Contains(said, "a level") {
+			t.Error(said)
+		}
+	}
 }
 
 // A server is told its port, or its command says where it listens; its kind shows
@@ -115,6 +126,8 @@ func TestListening(t *testing.T) {
 	}
 	script("told.sh", "exec vllm serve m --port $MXFLOW_PORT\n")
 	script("silent.sh", "# vllm serve is not it\nexec ./server\n")
+	script("env.py", "serve(int(os.environ['PORT']))\n")
+	script("fixed.py", "PORT = 8000\nserve(PORT)\n")
 	for _, c := range []struct {
 		a, b  string
 		fixed int
@@ -124,22 +137,30 @@ func TestListening(t *testing.T) {
 		endsA     string
 		environed bool
 		says      string
+		doubt     string
 	}{
-		{"./told.sh", "K=1 ./told.sh", 0, 0, false, "", true, ""},
-		{"./server -p {port}", "K=1 ./server -p {port}", 0, 0, false, "", false, ""},
-		{"PORT=1 ./silent.sh", "./silent.sh", 0, 0, false, "", false, ""},
-		{"sh -c 'exec ./server -p $MXFLOW_PORT'", "./told.sh", 0, 0, false, "", true, ""},
-		{"vllm serve m", "K=1 vllm serve m", 0, 0, true, "", false, ""},
-		{"python -m sglang.launch_server --model m", "./told.sh", 0, 0, false, "--port {port}", false, ""},
-		{"vllm serve m --port 8001", "K=1 vllm serve m --port=8001", 0, 8001, false, "", false, ""},
-		{"vllm serve m --port 8001", "./told.sh", 0, 8001, false, "", false, ""},
-		{"vllm serve m --port 9000", "vllm serve m --port 8000", 0, 0, false, "", false, "port 9000 and that of --b on 8000"},
-		{"./silent.sh", "vllm serve m --port 8001", 7000, 7000, false, "", false, ""},
+		{"./told.sh", "K=1 ./told.sh", 0, 0, false, "", true, "", ""},
+		{"./server -p {port}", "K=1 ./server -p {port}", 0, 0, false, "", false, "", ""},
+		{"PORT=1 ./silent.sh", "./silent.sh", 0, 0, false, "", false, "", "B"},
+		{"sh -c 'exec ./server -p $MXFLOW_PORT'", "./told.sh", 0, 0, false, "", true, "", ""},
+		{"vllm serve m", "K=1 vllm serve m", 0, 0, true, "", false, "", ""},
+		{"python -m sglang.launch_server --model m", "./told.sh", 0, 0, false, "--port {port}", false, "", ""},
+		{"vllm serve m --port 8001", "K=1 vllm serve m --port=8001", 0, 8001, false, "", false, "", ""},
+		{"vllm serve m --port 8001", "./told.sh", 0, 8001, false, "", false, "", ""},
+		{"vllm serve m --port 9000", "vllm serve m --port 8000", 0, 0, false, "", false, "port 9000 and that of --b on 8000", ""},
+		{"./silent.sh", "K=1 ./server", 0, 0, false, "", true, "", "AB"},
+		{"python3 env.py", "K=1 ./silent.sh", 0, 0, false, "", true, "", "B"},
+		{"python3 fixed.py", "K=1 ./told.sh", 0, 0, false, "", true, "", "A"},
+		{"vllm serve m --port 8001", "./silent.sh", 0, 8001, false, "", false, "", ""},
+		{"./silent.sh", "vllm serve m --port 8001", 7000, 7000, false, "", false, "", ""},
 	} {
 		a, errA := ParseArm("a", c.a)
 		b, errB := ParseArm("b", c.b)
 		arms := [2]Arm{a, b}
-		port, args, err := settlePorts(&arms, c.fixed)
+		port, args, doubt, err := settlePorts(&arms, c.fixed)
+		if got := strings.Join(doubt.Values["arms"].List, ""); got != c.doubt {
+			t.Errorf("%s / %s: nothing takes the port of %q, want %q", c.a, c.b, got, c.doubt)
+		}
 		if errA != nil || errB != nil || (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s / %s: %v, want %q", c.a, c.b, err, c.says)
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -71,6 +72,8 @@ type Question struct {
 	Shape Shape
 	Kind  kinds.Kind
 	Port  int
+	// Doubt is that nothing in a command takes the port; no fact if something does.
+	Doubt verdict.Reason
 }
 
 // address matches the address of a server, where a command is asked for.
@@ -172,7 +175,7 @@ func (q *Question) Check() (err error) {
 		return err
 	}
 	var args []string
-	if q.Port, args, err = settlePorts(&q.Arms, fixed); err != nil {
+	if q.Port, args, q.Doubt, err = settlePorts(&q.Arms, fixed); err != nil {
 		return err
 	}
 	if q.Shape, err = ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
@@ -365,27 +368,24 @@ func startedKind(text string) string {
 	return ""
 }
 
-var (
-	scriptComment = regexp.MustCompile(`(?m)^\s*#.*$`)
-	// fixedPort is how a command fixes its port.
-	fixedPort = regexp.MustCompile(`--port[ =](\d{2,5})\b`)
-)
+var scriptComment = regexp.MustCompile(`(?m)^\s*#.*$`)
 
 // settlePorts makes both arms listen where mxflow connects: at one fixed port, given by
 // --url or --port in a command, or at a port per launch: as {port} in the command, as
-// $PORT and $MXFLOW_PORT otherwise. args are added to both.
-func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, err error) {
+// $PORT and $MXFLOW_PORT otherwise. args are added to both, and doubt says which of them
+// show none of these.
+func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, doubt verdict.Reason, err error) {
 	if fixed != 0 {
-		return fixed, nil, nil
+		return fixed, nil, doubt, nil
 	}
+	var blind []string
 	var flagged []int
 	for i, arm := range arms {
 		line := strings.Join(arm.Words, " ")
-		switch kind := startedKind(line); {
-		case fixedPort.MatchString(line):
-			at, err := strconv.Atoi(fixedPort.FindStringSubmatch(line)[1])
-			if err != nil || port != 0 && at != port {
-				return 0, nil, fmt.Errorf("the server of --a listens on port %d and that of --b on %d: have both use {port}, or the same port; only one of them runs at a time", port, at)
+		switch kind, at := startedKind(line), (source.Command{Words: arm.Words}).FixedPort(); {
+		case at != 0:
+			if port != 0 && at != port {
+				return 0, nil, doubt, fmt.Errorf("the server of --a listens on port %d and that of --b on %d: have both use {port}, or the same port; only one of them runs at a time", port, at)
 			}
 			port = at
 		case strings.Contains(line, "{port}"):
@@ -394,17 +394,26 @@ func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, err error) {
 		default:
 			if _, set := arm.Env["PORT"]; !set {
 				arm.Env["PORT"] = "{port}"
+				if !(source.Command{Words: arm.Words, Dir: "."}).TakesPort("PORT", source.PortVariable) {
+					blind = append(blind, string('A'+rune(i)))
+				}
 			}
 		}
 	}
+	if len(blind) > 0 && port == 0 {
+		doubt = verdict.Say("ab.port_not_taken",
+			"{arms}: neither {placeholder} nor $PORT is in the command or in a script that it runs; add it, or "+
+				"--url for a server that always listens on the same port", verdict.List("arms", blind),
+			verdict.Text("placeholder", "{port}"))
+	}
 	flag := []string{"--port", "{port}"}
 	if len(flagged) == len(arms) {
-		return port, flag, nil
+		return port, flag, doubt, nil
 	}
 	for _, i := range flagged {
 		arms[i].Words = append(arms[i].Words, flag...)
 	}
-	return port, nil, nil
+	return port, nil, doubt, nil
 }
 
 // kindOf is the kind of both servers: the requested one, or the one that their commands

@@ -349,6 +349,14 @@ func (q *Question) Reworded(r verdict.Reason, launches map[string]string) verdic
 	case q.Of != nil: // its advice is about the plan
 	case r.Kind == code.DiffersUntested.Kind:
 		delete(args, "knobs")
+	case r.Kind == code.SelfDisagrees.Kind:
+		args["remedy"] = verdict.Value{Text: "--answers unchecked"}
+	case r.Kind == code.AgreementOpen.Kind && q.Answers == "":
+		args["remedy"] = verdict.Value{Text: "--answers 0.8"}
+	case r.Kind == code.WrongPort.Kind && len(q.Images) == 0:
+		args["flag"] = verdict.Value{Text: "--url http://localhost:" + args["at"].Text}
+	case r.Kind == code.WrongPort.Kind:
+		args["flag"] = verdict.Value{Text: "-- --port " + args["placeholder"].Text}
 	case r.Kind == code.WokenLate.Kind:
 		args["flag"] = verdict.Value{Text: "--max-lag"}
 	}

@@ -35,6 +35,8 @@ type Claim struct {
 	Own, Other []string
 	// Least is the declared limit of agreement; nil for Margin below the parent's own.
 	Least *float64
+	// self is set if the parent agrees with itself in the cell that is judged.
+	self bool
 }
 
 // PartResult is the agreement in one part of the answers to a cell.
@@ -64,11 +66,14 @@ type Result struct {
 	Parts []PartResult
 	// Missing are launches of which too little can be asked in some cell.
 	Missing []string
+	// SelfDisagrees are the cells in which the parent mostly does not agree with its own
+	// answers, without a temperature: it shows nothing about another's.
+	SelfDisagrees []PartResult
 }
 
 // Holds reports whether the claim is shown in every part.
 func (r Result) Holds() bool {
-	return len(r.Parts) > 0 && len(r.Missing) == 0 && !slices.ContainsFunc(r.Parts, func(f PartResult) bool { return !f.Shown })
+	return len(r.Parts) > 0 && len(r.Missing) == 0 && len(r.SelfDisagrees) == 0 && !slices.ContainsFunc(r.Parts, func(f PartResult) bool { return !f.Shown })
 }
 
 // Refuted reports whether it is refuted in some part.
@@ -192,6 +197,11 @@ func (c Claim) Judge(a *Probes) (r Result) {
 		for _, part := range parts {
 			ownAll.add(own[place{cell, part}])
 		}
+		itself := ownAll.share(Probe.Agrees)
+		c.self = itself.Of == 0 || itself.Value() >= leastOwn || slices.Contains(a.Sampled, cell)
+		if !c.self {
+			r.SelfDisagrees = append(r.SelfDisagrees, PartResult{Cell: cell, Own: itself})
+		}
 		for _, part := range parts {
 			mine, theirs := own[place{cell, part}], other[place{cell, part}]
 			if theirs.all == 0 {
@@ -263,7 +273,7 @@ func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
 	recites, more := other.recites()
 	usual, spread := own.recites()
 	f.RecitesMore = !(recites-usual <= max(Margin, sure*math.Hypot(more, spread))) // nor where none is known
-	if c.Least != nil {
+	if c.Least != nil && c.self {
 		low, _ := f.Other.Bounds(shownAt)
 		_, high := endless(f.Other).Bounds(refutedAt)
 		f.Low, f.High = *c.Least-high, *c.Least-low

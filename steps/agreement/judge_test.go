@@ -66,6 +66,40 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A parent that does not go on as its own answers do says nothing about another's: not even
+// that they are its own where few are declared to be enough. With a temperature it may differ.
+func TestParentDisagreesWithItself(t *testing.T) {
+	limit := func(least float64) *float64 { return &least }
+	for name, c := range map[string]struct {
+		own, other     float64 // how often the parent agrees
+		least          *float64
+		sampled        bool
+		says           bool // that it cannot be compared
+		shown, refuted bool
+	}{
+		"a stub":                      {0, 0, nil, false, true, false, false},
+		"a stub, declared":            {0, 0, limit(0.8), false, true, false, false},
+		"only the port is its own":    {0, 1, limit(0.8), false, true, false, false},
+		"worse than the stub":         {0.4, 0, limit(0.8), false, true, false, true},
+		"half of the time":            {0.6, 0.6, limit(0.8), false, false, false, true},
+		"sampled, declared":           {0.3, 1, limit(0.8), true, false, true, false},
+		"sampled, less than declared": {0.3, 0.3, limit(0.8), true, false, false, true},
+	} {
+		a := session(128, func(*rand.Rand, Probe) bool { return true })
+		if c.sampled {
+			a.Sampled = []string{"chat"}
+		}
+		for i := range a.Looks {
+			share := map[string]float64{"own": c.own, "other": c.other}[a.Looks[i].Launch]
+			a.Looks[i].Is = map[bool]string{true: "yes", false: "no"}[float64(i%100) < 100*share]
+		}
+		r := Claim{Own: []string{"own"}, Other: []string{"other"}, Least: c.least}.Judge(a)
+		if says := len(r.SelfDisagrees) > 0; says != c.says || r.Holds() != c.shown || r.Refuted() != c.refuted {
+			t.Errorf("%s: cannot be compared %v, shown %v, refuted %v: %+v", name, says, r.Holds(), r.Refuted(), r.Worst())
+		}
+	}
+}
+
 // What was not asked is no proof: launches without a position, parts that no answer
 // reached, and nothing at all.
 func TestNothingAsked(t *testing.T) {

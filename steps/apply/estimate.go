@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -134,7 +135,7 @@ func (k *LaunchHistory) span(l piece) (low, mid, high float64) {
 		of[t.variant] = append(of[t.variant], t)
 	}
 	fastest := math.Inf(1)
-	for _, own := range of {
+	for _, own := range sorted.All(of) {
 		least, usual, most := within(own, func(t launchTime) float64 { return t.seconds })
 		if len(of) == 1 {
 			most *= asFast

@@ -21,7 +21,7 @@ func Next(d *ledger.Decision) (next []verdict.Reason) {
 	}
 	for _, l := range d.Levels {
 		if l.Verdict == verdict.Inconclusive {
-			next = append(next, verdict.New(code.NextEvidence).On(l.Name).From(l.Reasons...))
+			next = append(next, verdict.New(code.NextEvidence).On(l.WithoutCauses().Subject).From(l.Reasons...))
 		}
 	}
 	for _, r := range d.Rules {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +18,8 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -66,19 +70,9 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		hint := "" // what to check after an answer that rejects the request itself
-		switch statusOf(err) {
-		case http.StatusUnauthorized, http.StatusForbidden:
+		hint := ""
+		if status := statusOf(err); status == http.StatusUnauthorized || status == http.StatusForbidden {
 			hint = "; check the key: api_key or headers of an endpoint block"
-		case http.StatusNotFound, http.StatusBadRequest:
-			var listed []string
-			models, _ := st.Client.Models(ctx)
-			for _, m := range models {
-				listed = append(listed, m.ID)
-			}
-			if other := st.CheckModelListed(listed); other != nil {
-				hint = "; " + other.Error()
-			}
 		}
 		err = fmt.Errorf("the engine reported ready but could not answer one token: %w%s", err, hint)
 	}
@@ -122,14 +116,38 @@ func statusOf(err error) int {
 	return 0
 }
 
-// CheckModelListed is the error that the requested model is none of those that the server lists.
-// Some servers answer for any name, and with another model. A tag may be left out.
-func (st *Started) CheckModelListed(listed []string) error {
-	asked := st.Client.Model
-	if asked == "" || len(listed) == 0 || slices.Contains(listed, asked) || slices.Contains(listed, asked+":latest") {
+// listModels asks a server that is ready for its models, if it lists them. The error is
+// that the requested one is not among them: some servers answer for any name, with another
+// model.
+func (st *Started) listModels(ctx context.Context, v *variant.Variant) error {
+	if !answers(v.Spec) {
 		return nil
 	}
-	return fmt.Errorf("it was asked for model %q but serves \"%s\"", asked, strings.Join(listed[:min(len(listed), 5)], `", "`))
+	st.Models, _ = st.Client.Models(ctx)
+	return ModelListed(st.Client.Model, st.Models)
+}
+
+// ModelListed is the error that a server lists models, but not the requested one.
+func ModelListed(asked string, models []openai.Model) error {
+	// Ollama's tag may be left out, transformers' revision is part of no name, and
+	// trtllm-serve names a folder's model by its last element.
+	name, _, _ := strings.Cut(asked, "@")
+	names := []string{asked, asked + ":latest", name}
+	if filepath.IsAbs(asked) || strings.HasPrefix(asked, ".") || strings.HasPrefix(asked, "~") {
+		names = append(names, filepath.Base(asked))
+	}
+	var listed []string
+	for _, m := range models {
+		if asked == "" || slices.Contains(names, m.ID) {
+			return nil
+		}
+		listed = append(listed, strconv.Quote(m.ID))
+	}
+	if len(listed) == 0 {
+		return nil
+	}
+	return &verdict.Fault{Reason: verdict.New(code.WrongModel, verdict.Text("model", asked),
+		verdict.Text("models", strings.Join(listed[:min(len(listed), 5)], ", ")))}
 }
 
 func Fresh(about map[string]string) bool { return about["fresh"] != "no" }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -37,7 +38,6 @@ func TestFirstRequest(t *testing.T) {
 		{"completions", "/v1/completions", "m", "", ""},
 		{"chat alone", "/v1/chat/completions", "m", "", openai.Chat},
 		{"neither", "/v1/embeddings", "m", "but could not answer one token: POST /v1/completions: HTTP status 404", ""},
-		{"another model", "/v1/embeddings", "other", `it was asked for model "m" but serves "other"`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := httptest.NewServer(oneToken(c.path, c.model))
@@ -67,6 +67,32 @@ func TestFirstRequest(t *testing.T) {
 	busy := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
 	if err := busy.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}}); err != nil || refused != 3 || len(busy.Record.Metrics) != 1 {
 		t.Errorf("a busy server was asked %d times: %v", refused, err)
+	}
+	for _, c := range []struct {
+		asked, listed string
+		refused       bool
+	}{
+		{"m", "m", false},
+		{"m", "other m", false},
+		{"", "other", false},
+		{"m", "", false}, // it has no such page
+		{"tiny", "tiny:latest", false},
+		{"org/m@main", "org/m", false},
+		{"/models/m", "m", false},
+		{"m", "other", true},
+		{"m", "/models/m", true},
+		{"org/m", "m", true},
+		{"tiny:1b", "tiny:latest", true},
+		{"/models/m", "other", true},
+	} {
+		var listed []openai.Model
+		for name := range strings.FieldsSeq(c.listed) {
+			listed = append(listed, openai.Model{ID: name})
+		}
+		err := ModelListed(c.asked, listed)
+		if (err != nil) != c.refused || c.refused && brokenBy(err).Kind != code.WrongModel.Kind {
+			t.Errorf("%q of %q: %v, want refused %v", c.asked, c.listed, err, c.refused)
+		}
 	}
 	// What is no server is not asked.
 	st := &Started{Record: &ledger.Launch{}, Lab: &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}

@@ -225,11 +225,11 @@ func gpuWait(c code.Fact, wait time.Duration, until string) verdict.Reason {
 // gpusOf determines which of this machine's GPUs a variant uses. A GPU that the plan
 // names but does not exist is an error.
 func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, note func(verdict.Reason)) (u gpuUse, err error) {
-	var block *plans.Block
-	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["gpu"]) > 0 {
-		block = e.Parts["gpu"][0]
+	var blocks []*plans.Block
+	if e := l.Plan.Engine(v.Engine); e != nil {
+		blocks = e.Parts["gpu"]
 	}
-	if u.Config, err = variant.GPUOf(block); err != nil {
+	if u.Config, err = variant.GPUOf(blocks); err != nil {
 		return u, err
 	}
 	if on != nil && len(on.GPUs) > 0 {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/httpclient"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -99,8 +101,9 @@ type Started struct {
 	Run    string
 	Lab    *Lab
 	Began  time.Time
-	// API is the endpoint that the engine answers at.
-	API openai.API
+	// API is the endpoint that the engine answers at, Models those that it lists, if any.
+	API    openai.API
+	Models []openai.Model
 	// Kind says how the engine breaks, log how its launcher does.
 	Kind kinds.Kind
 	log  string
@@ -257,7 +260,9 @@ func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Varia
 		st.Inst, st.Client = inst, ClientOf(inst, st.Kind, v.Spec.Model)
 		maps.Copy(st.Record.Engine, inst.About())
 		stop := st.loading(ctx, ev, s.Emit)
-		err = inst.Ready(ctx)
+		if err = inst.Ready(ctx); err == nil {
+			err = st.listModels(ctx, v)
+		}
 		stop()
 	}
 	if err != nil {
@@ -346,13 +351,26 @@ func (st *Started) saveArtifactFile(path, sum string, err error) error {
 // broken connection, so its own end and last words say more than the client's error.
 func (st *Started) RecordFailure(err error) {
 	failure, ok := errors.AsType[*engine.Failure](err)
-	if ok && failure.Class != "" {
+	st.Record.OK, st.Record.Error = false, brokenBy(err)
+	switch {
+	case ok && failure.Elsewhere.IsValid():
+		st.Record.Error = st.wrongPort(failure)
+		fallthrough
+	case st.Record.Error.Kind == code.WrongModel.Kind:
+		st.broke, st.Record.Failure = kinds.Config, ledger.Failure(kinds.Config.Blame())
+	case ok && failure.Class != "":
 		defer st.causedBy(failure.Class, diagnosed(failure.Class, kinds.PortTaken))
-	} else {
+	default:
 		defer st.diagnose()
 	}
-	st.Record.OK, st.Record.Error = false, brokenBy(err)
 	if ok {
+		var line []verdict.Arg
+		for _, last := range failure.LogTail[max(0, len(failure.LogTail)-1):] {
+			line = append(line, verdict.Text("line", st.Lab.Redact.Text(foreign.Short(last))))
+		}
+		if doing := startOf(failure.Doing, line...); !doing.IsZero() {
+			st.Record.Error = st.Record.Error.From(doing)
+		}
 		st.Record.LogTail = failure.LogTail
 		if failure.Exit != nil {
 			st.Record.Exit = &failure.Exit.Code
@@ -378,6 +396,19 @@ func (st *Started) RecordFailure(err error) {
 		}
 		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), 15)
 	}
+}
+
+// wrongPort is an engine that serves where nobody asks, and what to do.
+func (st *Started) wrongPort(f *engine.Failure) verdict.Reason {
+	args := []verdict.Arg{
+		verdict.Int("port", f.Port), verdict.Text("at", strconv.Itoa(int(f.Elsewhere.Port()))),
+		verdict.Text("placeholder", "{port}"), verdict.Text("block", string(st.How)),
+	}
+	if at := f.Elsewhere; int(at.Port()) == f.Port {
+		args[1] = verdict.Text("at", at.String())
+		args = append(args, verdict.Text("address", at.Addr().String()))
+	}
+	return verdict.New(code.WrongPort, args...)
 }
 
 // brokenBy is how a launch broke: the fact that an error carries, or its text.
@@ -595,6 +626,10 @@ func (st *Started) unused(uses []kinds.Use) {
 		why := verdict.New(code.SettingUnused, verdict.Text("name", u.Observed)).From(st.Record.Unobserved[u.Observed])
 		if seen {
 			why = verdict.New(code.SettingUnused, verdict.Text("name", u.Observed), verdict.Text("value", o.String()))
+		}
+		if not, seen := st.Record.Observed[u.Not]; seen {
+			why = why.From(verdict.Say("work.setting_unused_since", "{from}: {value}",
+				verdict.Text("from", not.From), verdict.Text("value", not.String())))
 		}
 		st.invalidate(why.On(u.Setting))
 	}

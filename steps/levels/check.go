@@ -1,11 +1,13 @@
 package levels
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // EngineCheck is what one start of an engine showed, outside of any run.
@@ -104,28 +107,37 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	out.StartupS, out.FirstRequestS = seconds("engine.startup_s"), seconds("engine.first_request_s")
 	out.Observed, out.Unobserved = r.Observed, r.Unobserved
 	out.Invalid, out.Notes = append(out.Invalid, r.Invalid...), append(r.Notes, out.Notes...)
-	if _, err := os.Stat(l.LogFile(r)); err == nil { // an endpoint has none
-		out.Log = l.LogFile(r)
+	log, err := os.Open(l.LogFile(r))
+	if err != nil { // an endpoint has none
+		return out, nil
+	}
+	defer log.Close()
+	out.Log = log.Name()
+	// Values without evidence are for validate.
+	wanted := slices.DeleteFunc(variant.EvidenceFor(l.Plan, v.Knobs), func(e variant.Evidence) bool { return !e.InLogOrReport() })
+	if baseline := l.Plan.Baseline; r.OK && v.Knobs != nil && len(wanted) > 0 && baseline != nil && RequiresKernels(l.Plan.Protocol(baseline.Protocol)) {
+		got, reasons, err := proof(log, wanted, v, r)
+		if err != nil {
+			return nil, err
+		}
+		if got != verdict.Pass {
+			out.Invalid = append(out.Invalid, reasons...)
+		}
 	}
 	return out, nil
 }
 
 // send asks a running engine one question, and sends it a small workload.
 func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
-	if models, err := st.Client.Models(ctx); err == nil {
-		c.MaxModelLen = models[0].MaxLen
-		for _, m := range models {
-			c.Models = append(c.Models, m.ID)
-		}
+	for _, m := range st.Models {
+		c.Models = append(c.Models, m.ID)
 	}
-	if c.Model == "" && len(c.Models) > 0 {
-		c.Model = c.Models[0]
+	if len(st.Models) > 0 {
+		c.Model, c.MaxModelLen = cmp.Or(c.Model, c.Models[0]), st.Models[0].MaxLen
 	}
-	if err := st.CheckModelListed(c.Models); err != nil {
-		return err
-	}
+	stall := st.Lab.Plan.StallTimeout()
 	answer, err := st.Client.Stream(ctx, openai.Request{
-		API: st.API, Prompt: checkPrompt, MaxTokens: 16, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: checkLimit},
+		API: st.API, Prompt: checkPrompt, MaxTokens: 16, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: stall},
 	})
 	if err != nil {
 		return err
@@ -137,7 +149,7 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 	}, []*plans.Workload{{
 		Name: "check", API: string(st.API), PromptTokens: []int{64}, OutputTokens: []int{64}, Requests: 3, Concurrency: []int{1}, Turns: 1,
 		IgnoreEOS: true, Coherence: "off", MaxLag: time.Minute,
-		RequestTimeout: checkLimit, FirstTimeout: checkLimit, StallTimeout: checkLimit,
+		RequestTimeout: checkLimit, FirstTimeout: checkLimit, StallTimeout: stall,
 	}})
 	c.Notes = taken.Notes
 	if !taken.Disturbed { // it says nothing about the engine

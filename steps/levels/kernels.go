@@ -113,7 +113,7 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 	}
 	v, reasons := judgeProof(wanted, e.scan, e.Partial, e.Observed, e.Unobserved)
 	if log, unread := os.Open(e.log); unread == nil {
-		nearest(log, reasons)
+		nearest(log, reasons, e.launch)
 		log.Close()
 	}
 	if verdict.Holds(reasons, code.LogBrokeOff.Kind) {
@@ -179,25 +179,43 @@ func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Fact
 	return v, reasons
 }
 
-// nearest adds the lines of the log that are nearest to what was not seen in it.
-func nearest(log io.ReadSeeker, reasons []verdict.Reason) {
+// nearest adds the lines of a launch's log that are nearest to what was not seen in it, and to
+// what is only configured those behind the first request, which could prove it.
+func nearest(log io.ReadSeeker, reasons []verdict.Reason, l *ledger.Launch) {
 	for i, r := range reasons {
-		if r.Kind != code.NotSeen.Kind {
+		after := 0
+		switch {
+		case r.Kind == code.OnlyConfigured.Kind && l.Asked != nil:
+			after = *l.Asked
+		case r.Kind != code.NotSeen.Kind:
 			continue
 		}
 		if _, err := log.Seek(0, io.SeekStart); err != nil {
 			return
 		}
-		lines, err := logscan.Nearest(log, r.Values["glob"].Text)
+		lines, err := logscan.Nearest(log, r.Values["glob"].Text, after)
 		if err != nil {
 			return
 		}
-		for _, l := range lines {
-			near := verdict.Say("kernels.near_line", "line {line_no}: {line}",
-				verdict.Int("line_no", l.LineNo), verdict.Text("line", foreign.Short(l.Line)))
-			reasons[i].Causes = append(reasons[i].Causes, near)
+		for _, near := range lines {
+			reasons[i].Causes = append(reasons[i].Causes, verdict.Say("kernels.near_line", "line {line_no}: {line}",
+				verdict.Int("line_no", near.LineNo), verdict.Text("line", foreign.Short(near.Line))))
+		}
+		if after > 0 && len(lines) == 0 {
+			reasons[i] = r.From(verdict.Say("kernels.nothing_later", "none: it logs nothing else after the first request"))
 		}
 	}
+}
+
+// proof is what a launch's log and its observations prove of evidence.
+func proof(log io.ReadSeeker, wanted []variant.Evidence, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
+	scan, err := launch.ScanEvidence(log, wanted, l, variant.KindOf(v.Spec))
+	if err != nil {
+		return "", nil, err
+	}
+	got, reasons := judgeProof(wanted, scan, partOf(l, scan), l.Observed, l.Unobserved)
+	nearest(log, reasons, l)
+	return got, reasons, nil
 }
 
 // RequiresKernels reports whether variants must prove their knobs.
@@ -227,13 +245,7 @@ func KernelsVerdict(lab *launch.Lab, protocol *plans.Protocol, v *variant.Varian
 	if err != nil {
 		return "", nil, err
 	}
-	scan, err := launch.ScanEvidence(bytes.NewReader(log), wanted, l, variant.KindOf(v.Spec))
-	if err != nil {
-		return "", nil, err
-	}
-	got, reasons := judgeProof(wanted, scan, partOf(l, scan), l.Observed, l.Unobserved)
-	nearest(bytes.NewReader(log), reasons)
-	return got, reasons, nil
+	return proof(bytes.NewReader(log), wanted, v, l)
 }
 
 // redacted is evidence as it appears in a kept log: secrets are removed from that, so
@@ -286,11 +298,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 					at...))
 			default:
 				v = verdict.Fail
-				against = append(against, factOf(e, code.Of("kernels.only_configured",
-					"{subject} = {value:q}: {glob:q} is in the log only before the first request (line "+
-						"{line_no}: {line}): configured, not proven; name something that the engine logs or counts "+
-						"while it answers, or accept it with at_start"),
-					at...))
+				against = append(against, factOf(e, code.OnlyConfigured, at...))
 			}
 		}
 		for _, glob := range e.MustNotSee {
@@ -356,11 +364,7 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 						name, is, from))
 				case must && o.Configured:
 					own = verdict.Fail
-					against = append(against, factOf(e, code.Of("kernels.observed_asked",
-						"{subject} = {value:q}: {name} is {is} by a line from before the first request ({from}): "+
-							"configured, not proven; name something that the engine logs or counts while it answers, "+
-							"or accept it with at_start"),
-						name, is, from))
+					against = append(against, factOf(e, code.OnlyConfigured, name, is, from, verdict.Text("glob", what)))
 				default:
 					proofs = append(proofs, factOf(e, code.Of("kernels.observed",
 						"{subject} = {value:q}: observed {name} {is} ({from})"),

@@ -57,7 +57,7 @@ type smoke struct {
 	Pattern   string    `hcl:"pattern,optional" doc:"RE2 regular expression that the answer must match."`
 	MaxTokens int       `hcl:"max_tokens,optional" default:"16" unit:"tokens" min:"1" doc:"Length of the answer."`
 	API       string    `hcl:"api,optional" oneof:"completions|chat" default:"completions" doc:"Endpoint to use."`
-	Timeout   plans.Dur `hcl:"timeout,optional" default:"5m" doc:"Time limit of the request."`
+	Timeout   plans.Dur `hcl:"timeout,optional" default:"5m" doc:"Time limit of the request. After the first token, a pause longer than the 'stall_timeout' of the plan's workloads ends it too."`
 
 	re *regexp.Regexp
 }
@@ -66,7 +66,7 @@ func (s *smoke) run(ctx context.Context, q *qualification) (*artifact, error) {
 	limit := time.Duration(s.Timeout)
 	answer, err := q.Client.Stream(ctx, openai.Request{
 		API: openai.API(s.API), Prompt: s.Prompt, MaxTokens: s.MaxTokens,
-		Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
+		Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: min(limit, q.Lab.Plan.StallTimeout())},
 	})
 	if err != nil {
 		return nil, err

@@ -72,8 +72,8 @@ func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profil
 		}
 		defer t.remove()
 	}
-	if models, err := st.Client.Models(ctx); err == nil {
-		t.longest = models[0].MaxLen
+	if len(st.Models) > 0 {
+		t.longest = st.Models[0].MaxLen
 	}
 	for _, n := range c.Concurrency {
 		for _, take := range []func(context.Context, int) (Window, error){t.decode, t.prefill} {

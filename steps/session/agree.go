@@ -178,7 +178,7 @@ func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Dec
 	if level.Verdict = v; v == verdict.Pass {
 		level.Reasons = append(level.Reasons, reasons...)
 	} else {
-		level.Reasons = reasons
+		level.Of, level.Reasons = levels.Correctness, reasons
 	}
 	if protocol.Level(levels.Correctness) != nil && levels.ComparedBy(protocol) != levels.Correctness {
 		out.Levels = append(out.Levels, ledger.Level{Name: levels.Correctness, Verdict: v, Reasons: reasons})

@@ -151,7 +151,8 @@ func start(t *testing.T, f *fake) *launch.Started {
 	client := openai.New(f.url, "fake")
 	t.Cleanup(func() { client.Close(); server.CloseClientConnections(); server.Close() })
 	kind := kinds.Kind{Name: "fake", Crashes: []kinds.Signature{{Glob: "*OutOfMemoryError*", Class: "oom", Means: "out of memory"}}}
-	return &launch.Started{Inst: f, Client: client, Record: &ledger.Launch{ID: "q"}, Lab: &launch.Lab{}, API: openai.Completions, Kind: kind}
+	models, _ := client.Models(t.Context())
+	return &launch.Started{Inst: f, Models: models, Client: client, Record: &ledger.Launch{ID: "q"}, Lab: &launch.Lab{}, API: openai.Completions, Kind: kind}
 }
 
 // config is a level with the defaults of its schema.

@@ -77,11 +77,10 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 	if declared.Least != nil {
 		least = verdict.Num("declared", *declared.Least, "share")
 	}
-	fact := func(c code.Fact, f agreement.PartResult) verdict.Reason {
-		args := []verdict.Arg{
+	fact := func(c code.Fact, f agreement.PartResult, more ...verdict.Arg) verdict.Reason {
+		args := append(more,
 			verdict.Text("other", parent.Name), verdict.Int("agreed", f.Other.Yes), verdict.Int("of", f.Other.Of), verdict.Int("own", f.Own.Yes), verdict.Int("own_of", f.Own.Of),
-			verdict.Text("cell", f.Cell), least,
-		}
+			verdict.Text("cell", f.Cell), least)
 		if f.Of != "" {
 			args = append(args, verdict.Text("part", f.Of))
 		}
@@ -96,20 +95,17 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 	switch worst := r.Worst(); {
 	case r.Refuted():
 		return verdict.Invalid, []verdict.Reason{fact(code.Of("work.other_answers",
-			"{subject} does not answer as {other}: {other} agrees at {agreed} of {of} random positions{part? "+
-				"({part})} of its answers to {cell}, and at {own} of {own_of} of its own ({least?at most {least} less "+
-				"is allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or not computed"),
+			"{subject} does not answer as {other}: "+code.AgreedAt+" ({least?at most {least} less is "+
+				"allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or not computed"),
 			worst)}
+	case len(r.SelfDisagrees) > 0:
+		return verdict.Inconclusive, []verdict.Reason{fact(code.SelfDisagrees, r.SelfDisagrees[0],
+			verdict.Text("remedy", `level "correctness" { answers = "unchecked" }`))}
+	case !r.Holds() && declared.Least == nil:
+		return verdict.Inconclusive, []verdict.Reason{fact(code.AgreementOpen, worst,
+			verdict.Text("remedy", `level "correctness" { min_agreement = 0.8 }`))}
 	case !r.Holds():
-		return verdict.Inconclusive, []verdict.Reason{fact(code.Of("work.agreement_open",
-			"not shown that {subject} answers as {other}: {other} agrees at {agreed} of {of} random "+
-				"positions{part? ({part})} of its answers to {cell}, and at {own} of {own_of} of its own{unreached?; "+
-				"{unreached} more are behind the first difference of an answer, where nothing is known}{recites?; "+
-				"more of {subject}'s answers than of {other}'s is recited: copied from the prompt or other answers, "+
-				"or implied by the few words before it} ({least?at most {least} less must be "+
-				"shown}{declared?min_agreement = {declared}}). A port that changes answers on purpose declares "+
-				"min_agreement"),
-			worst)}
+		return verdict.Inconclusive, []verdict.Reason{fact(code.AgreementOpen, worst)}
 	}
 	return verdict.Pass, []verdict.Reason{fact(code.Of("work.agrees",
 		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+

@@ -23,7 +23,7 @@ var gpuPart = plans.Part{
 }
 
 func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
-	c, err := GPUOf(b)
+	c, err := GPUOf([]*plans.Block{b})
 	if err != nil {
 		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid gpu block", Detail: err.Error()}}
 	}
@@ -45,11 +45,11 @@ type GPU struct {
 	MaxTemperature float64 `hcl:"max_temperature,optional" unit:"°C" min:"1" max:"150" doc:"Before each launch, wait until the GPU is no hotter than this, for at most 'wait', so every launch starts alike."`
 }
 
-// GPUOf reads a gpu block; nil gives the defaults.
-func GPUOf(b *plans.Block) (c GPU, err error) {
+// GPUOf reads an engine's gpu block; without one it gives the defaults.
+func GPUOf(blocks []*plans.Block) (c GPU, err error) {
 	c = GPU{Wait: plans.Dur(10 * time.Minute), Settle: plans.Dur(30 * time.Second), IdleMB: 1024}
-	if b != nil {
-		err = b.Decode(&c)
+	if len(blocks) > 0 {
+		err = blocks[0].Decode(&c)
 	}
 	return c, err
 }
@@ -71,7 +71,7 @@ func showGPUs(e *plans.Engine, spec *engine.Spec) error {
 	if len(e.Parts["gpu"]) == 0 || spec.How() != engine.HowProcess {
 		return nil
 	}
-	c, err := GPUOf(e.Parts["gpu"][0])
+	c, err := GPUOf(e.Parts["gpu"])
 	if err != nil || c.Devices == nil || slices.Contains(*c.Devices, "all") {
 		return err
 	}

@@ -124,7 +124,12 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant, recorded bool) (*Varian
 	if v.Spec, err = l.spec(d); err != nil {
 		return nil, err
 	}
-	v.Uses = d.kind.Uses(d.settings)
+	gpu, err := GPUOf(e.Parts["gpu"])
+	if err != nil {
+		return nil, err
+	}
+	gpus := gpu.Devices != nil && gpu.visible() != "" || v.Spec.Docker != nil && v.Spec.Docker.GPUs != nil
+	v.Uses = d.kind.Uses(d.settings, gpus)
 	if v.Command, err = commandOf(e); err != nil || recorded {
 		return v, err
 	}

@@ -53,7 +53,7 @@ knob "graphs" {
   changes = ["cuda_graphs"]
 
   value "on" {
-    must_see { observed = { cuda_graphs = true } }
+    must_see { observed = { cuda_graphs = "FULL_AND_PIECEWISE" } }
   }
   value "off" {
     settings = { enforce_eager = true }

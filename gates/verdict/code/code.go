@@ -24,6 +24,12 @@ func (k Kind) Evidence() bool {
 // Graded is the comparison of graded answers with the parent's, in a text.
 const Graded = "accuracy {was} → {is} of {n} ({points} points, {lost} lost, {won} won{flips?; {parent} flips {flips}})"
 
+// AgreedAt is how often a parent goes on as a candidate's answers and as its own do, in a text.
+const AgreedAt = "{other} agrees at {agreed} of {of} random positions of {part=first?the first tokens of }" +
+	"{part=beginning?the first third of }{part=middle?the middle third of }{part=end?the last third of }" +
+	"{part=faster?the faster half of }{part=slower?the slower half of }its answers to {part=shorter prompts?the " +
+	"shorter prompts of }{part=longer prompts?the longer prompts of }{cell}, and at {own} of {own_of} of its own"
+
 func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 
 var (
@@ -96,6 +102,21 @@ var (
 	// diagnosis, if its log shows one.
 	LaunchBroke = Of("launch.broke",
 		"{cause=engine.diagnosed?{causes} }{error}{cause=engine.diagnosed!{causes?; {causes}}}")
+	// WrongPort: the engine serves at another port than the one that is asked, or at another
+	// address. Values: port, at (port or address), placeholder, block (what launches it), flag
+	// (of ab, in place of that block).
+	WrongPort = Of("engine.wrong_port",
+		"it listens on {at}, not on {address?127.0.0.1: let it listen on that, or on all addresses}{address!{port}: "+
+			"put {placeholder} into its command, or {flag?add {flag}}{flag!write port = {at} in its {block} block}}")
+	// WrongModel: a server does not list the model that it is asked for. Values: model,
+	// models.
+	WrongModel = Of("engine.wrong_model",
+		"it was asked for model {model:q} but serves {models}: correct the model's name, or what it serves")
+	// Starting: what an engine does whose start takes long. Values: port, listens (where
+	// else), ago (since its last line), line, processor (its share of one); each if known.
+	Starting = Of("engine.starting",
+		"{listens?it listens on {listens}, not on {port}}{listens!it is asked at port {port}}{ago?; its last line was "+
+			"{ago} ago{line?: {line}}}{processor?; it uses {processor} of a processor}")
 	EngineDied = Of("engine.died",
 		"{cause=engine.diagnosed?{causes} }the engine died ({exit}) while answering: "+
 			"{error}{cause=engine.diagnosed!{causes?; {causes}}}")
@@ -230,6 +251,13 @@ var (
 			"check the daemon and apply again")
 	NotSeen = Of("kernels.not_seen",
 		"{subject} = {value:q}: {glob:q} must be in the log but is not{causes?; nearest: {causes}}")
+	// OnlyConfigured: the evidence of a knob's value is from before the first request. The
+	// causes are lines from after it. Values: glob, line_no and line, or name, is and from.
+	OnlyConfigured = Of("kernels.only_configured",
+		"{subject} = {value:q}: {name?{name} is {is} by a line from before the first request ({from})}{name!{glob:q} is "+
+			"in the log only before the first request (line {line_no}: {line})}: configured, not proven; name "+
+			"something that the engine logs or counts while it answers{causes? (after the first request: {causes})}, "+
+			"or accept it with at_start")
 	QualityMissing = Of("quality.missing",
 		"the engine did not return the log-probabilities that its limits need{error?: {error}}")
 	QualityNoText = Of("quality.no_text",
@@ -400,6 +428,21 @@ var (
 	NotAsked = Of("work.not_asked",
 		"not shown that {subject} answers as {other}: {other} could not continue enough of its "+
 			"answers{launches?, in {launches}}")
+
+	// AgreementOpen: it is not shown that Subject's answers are its parent's. SelfDisagrees: the
+	// parent does not go on as its own answers do. Values: other, agreed, of, own, own_of, cell,
+	// part, least or declared, unreached, recites, remedy (the setting that helps).
+	AgreementOpen = Of("work.agreement_open",
+		"not shown that {subject} answers as {other}: "+AgreedAt+"{unreached?; "+
+			"{unreached} more are behind the first difference of an answer, where nothing is known}{recites?; "+
+			"more of {subject}'s answers than of {other}'s is recited: copied from the prompt or other answers, "+
+			"or implied by the few words before it} ({least?at most {least} less must be "+
+			"shown}{declared?min_agreement = {declared}}){remedy?. A port that changes answers on purpose declares "+
+			"{remedy}}")
+	SelfDisagrees = Of("work.self_disagrees",
+		"nothing can be said about {subject}'s answers: {other} goes on as its own answers to {cell} did at only {own} "+
+			"of {own_of} random positions, so its server does not continue its own text (a stub, sampling, a chat "+
+			"template). With {remedy} only speed is measured, and wrong answers pass")
 
 	// Unchecked: the plan of Subject declares answers = "unchecked". Declared: it declares
 	// min_agreement. Values: least.

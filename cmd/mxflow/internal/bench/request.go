@@ -265,8 +265,13 @@ func (b *Request) measure(soft context.Context, h Host) error {
 			out.Sampling[name] = *x
 		}
 	}
-	if out.Model = b.Model; out.Model == "" {
-		models, err := subject.Client.Models(soft)
+	models, err := subject.Client.Models(soft)
+	if out.Model = b.Model; out.Model != "" {
+		if err := launch.ModelListed(out.Model, models); err != nil {
+			b.exit = verdict.ExitBroken
+			return errors.New(verdict.OfError(err).String())
+		}
+	} else {
 		if err != nil {
 			b.exit = verdict.ExitBroken
 			var status *openai.StatusError

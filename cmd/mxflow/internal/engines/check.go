@@ -16,7 +16,11 @@ import (
 // PrintCheck prints the result for people.
 func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 	if c.OK {
-		fmt.Fprintf(on, "%s works: ready %s, first token %s\n", c.Engine, after(c.StartupS, "(it was running)"), after(c.FirstRequestS, "at once"))
+		but := ""
+		if len(c.Invalid) > 0 {
+			but = ", but a launch like this would not count, see ! below"
+		}
+		fmt.Fprintf(on, "%s works%s: ready %s, first token %s\n", c.Engine, but, after(c.StartupS, "(it was running)"), after(c.FirstRequestS, "at once"))
 	} else {
 		fmt.Fprintf(on, "%s broke: %s\n", c.Engine, c.Error.String())
 		if len(c.LogTail) > 0 {

@@ -109,8 +109,9 @@ type live struct {
 	drawn int
 	// decode is the decode speed of the last launch that showed one.
 	decode float64
-	// line is the last of the log of a start that began at since; empty if none is in progress.
-	line  string
+	// start is the newest event of a start in progress that began at since; zero if there is
+	// none.
+	start runtime.Event
 	since time.Time
 	// left are the remaining seconds as of a time; 0 for unknown. over is set when no launch
 	// is left.
@@ -152,8 +153,11 @@ func (l *live) draw(above string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := l.status() + "\n"
-	if l.line != "" {
-		lines += table.Fit("  | "+l.Safe(l.line), l.Width()-1) + "\n"
+	if l.start.Line != "" {
+		lines += table.Fit("  | "+l.Safe(l.start.Line), l.Width()-1) + "\n"
+	}
+	if !l.start.Why.IsZero() {
+		lines += table.Fit("  "+l.Safe(l.start.Why.String()), l.Width()-1) + "\n"
 	}
 	if text := l.rail.fit(l.Width() - 2); text != "" {
 		lines += " " + l.Safe(text) + "\n"
@@ -180,7 +184,7 @@ func (l *live) status() string {
 	ev := l.launch
 	ev.Feature, ev.Variant = table.Fit(ev.Feature, mostName), table.Fit(ev.Variant, mostName)
 	tail := verdict.Behind(" · last ", speed(l.decode))
-	if l.line != "" {
+	if l.start.Type != "" {
 		tail = " · " + Starting(time.Since(l.since).Seconds())
 	}
 	switch left := Left(l.left - time.Since(l.at).Seconds()); {
@@ -205,18 +209,18 @@ func (l *live) Event(ev runtime.Event) {
 	l.rail.see(ev)
 	switch ev.Type {
 	case "launch_started", "level_started", "request_done":
-		l.launch, l.line = ev, ""
+		l.launch, l.start = ev, runtime.Event{}
 	case "node_started":
 		l.launch, l.decode = ev, 0
 	case "launch_loading":
-		l.line, l.since = ev.Line, time.Now().Add(-time.Duration(ev.Seconds*float64(time.Second)))
+		l.start, l.since = ev, time.Now().Add(-time.Duration(ev.Seconds*float64(time.Second)))
 	case "launch_done":
 		if ev.Decode > 0 {
 			l.decode = ev.Decode
 		}
-		l.line = ""
+		l.start = runtime.Event{}
 	case "launch_ready", "node_done":
-		l.line = ""
+		l.start = runtime.Event{}
 	}
 	report := l.locked.before(ev)
 	l.mu.Unlock()

@@ -46,6 +46,7 @@ func (s *AB) Ask() {
 	fmt.Fprintf(s.on, "A  %s\nB  %s\nclaim: B %s\n", oneLine(s.Question.Arms[0].Text), oneLine(s.Question.Arms[1].Text),
 		s.Question.Claim.Says(s.Question.Label()))
 	s.row("on record: ", s.Question.Noise.String(), "")
+	s.row("warning: ", s.Question.Doubt.String(), "")
 	fmt.Fprintln(s.on)
 }
 
