@@ -155,7 +155,7 @@ func (k *Key) Verify(signed []byte) ([]byte, error) { return Verify(signed, k.Pu
 func Verify(signed []byte, public string) ([]byte, error) {
 	verifier, err := note.NewVerifier(strings.TrimSpace(public))
 	if err != nil {
-		return nil, fmt.Errorf("not a public key (%s+hash+base64): %w", Name, err)
+		return nil, fmt.Errorf("not a public key (%s+hash+base64)", Name)
 	}
 	n, err := note.Open(signed, note.VerifierList(verifier))
 	if err != nil {
