@@ -222,6 +222,7 @@ var cheats = []cheat{
 	{mode: "early_text", rule: ttft, want: verdict.Inconclusive, why: "finding.promise_broken"},
 	{mode: "early_choice", rule: ttft},
 	{mode: "held_back", want: verdict.Inconclusive, why: "finding.promise_broken"},
+	{mode: "loads_late", parent: "loads", rule: "engine.startup_s.gain > 0.3", want: verdict.Fail},
 	{mode: "last_late", rule: "chat.itl.gain > 0"},
 	{mode: "too_fast", vars: long, want: verdict.Invalid, why: code.TooFast.Kind},
 	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond.Kind, gpu: true},

@@ -45,6 +45,8 @@ type lie struct {
 	// parent's, opening what every answer begins with.
 	differs float64
 	opening string
+	// loads is how long the first answer takes to begin.
+	loads time.Duration
 	// dies ends the server after so many requests of a benchmark.
 	dies int64
 	// begins runs when the server starts, ends when it is asked to end.
@@ -105,6 +107,7 @@ func (s *imitation) generate(ctx context.Context, g generation, emit func(piece)
 		if s.line != "" && !(s.once && s.remembered(s.line)) {
 			fmt.Fprintln(s.log, s.line)
 		}
+		time.Sleep(s.loads)
 	}
 	a := s.reply(g.request)
 	if s.say != nil {

@@ -371,10 +371,10 @@ var hostMetrics = []Metric{
 var launchMetrics = []Metric{
 	define(Metric{Name: "startup_s", Unit: "s", Better: Lower},
 		"a launch that became ready",
-		"Time from the start of the process until the engine answered its readiness check."),
+		"Time from the start of the process until the engine was ready and had answered a request for one token, first_request_s included."),
 	define(Metric{Name: "first_request_s", Unit: "s", Better: Lower},
 		"a server that became ready and answered a request for one token",
-		"Time of the first request after the start, for one token, including just-in-time compilation. It is sent before anything else and is not part of any other metric."),
+		"Time of the first request after the start, for one token, including just-in-time compilation. It is sent before anything else, and is part of startup_s alone."),
 	define(Metric{Name: "memory_gb", Unit: "GB", Better: Lower},
 		"the memory of the engine's processes, watched while it ran",
 		"Peak host memory of the engine's processes, in units of 1e9 bytes, not GPU memory: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them."),

@@ -20,7 +20,7 @@ import (
 
 // Version changes when deciding does. It is recorded with each decision, so a replay knows
 // which of its facts another version finds otherwise.
-const Version = "11"
+const Version = "12"
 
 // View is what a decision sees besides the plan.
 type View struct {

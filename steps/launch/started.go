@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,9 @@ type Lab struct {
 	asked  map[string]ledger.Goal
 	// gpus are the GPUs that this apply holds, metadata its collected metadata.
 	gpus gpuHold
+	// own is what engines inherit (machine.Inherited), as before the first launch.
+	own   map[string]string
+	begin sync.Once
 	// running is what earlier launches could not end.
 	running unstoppedEngines
 	// usedBy are the files that launches ran, by the artifact that lists them.
@@ -154,6 +158,9 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		}
 	}
 	l.running.mu.Unlock()
+	if err == nil {
+		err = l.altered()
+	}
 	if err == nil {
 		v, err = l.provide(ctx, s, v, record)
 		st.caches = v.Spec.Caches
@@ -451,7 +458,8 @@ func (st *Started) Stop(s *runtime.Scope) {
 	st.Record.Seconds = time.Since(st.Began).Seconds()
 	// There is none unless there was a start and it completed.
 	if took := st.Inst.Startup(); took > 0 && st.command.of == nil {
-		st.perLaunch("startup_s", took.Seconds())
+		// One that listens first, and loads at its first request, has not started yet.
+		st.perLaunch("startup_s", took.Seconds()+st.Record.Metrics["engine.first_request_s"].Stats["median"])
 	}
 	if peak := st.Inst.PeakMemory(); peak > 0 {
 		st.perLaunch("memory_gb", float64(peak)/1e9)
@@ -468,6 +476,31 @@ func (st *Started) Stop(s *runtime.Scope) {
 		}
 	}
 	st.Record.Notes = append(st.Record.Notes, st.Lab.gpuAfter(s, st.GPU)...)
+	if err := st.Lab.altered(); err != nil && st.Record.OK {
+		st.Record.OK, st.Record.Error = false, brokenBy(err)
+	}
+}
+
+// altered is the error that engines would inherit something else than the first did. What one
+// did to mxflow outlasts it, and slows the launches of others: so none is made, and that in which
+// it happened has broken.
+func (l *Lab) altered() error {
+	l.begin.Do(func() { l.own = machine.Inherited() })
+	return differs(l.own, machine.Inherited())
+}
+
+func differs(began, now map[string]string) error {
+	var changes []verdict.Reason
+	for name, was := range sorted.All(began) {
+		if is := now[name]; is != was {
+			changes = append(changes, verdict.Say("launch.altered_in", "{subject} was {was}, is {is}",
+				verdict.Text("was", was), verdict.Text("is", cmp.Or(is, "unknown"))).On(name))
+		}
+	}
+	if changes == nil {
+		return nil
+	}
+	return &verdict.Fault{Reason: verdict.New(code.Altered).From(changes...)}
 }
 
 // checkPortListener breaks a launch at whose end another program listens on the engine's

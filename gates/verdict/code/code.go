@@ -153,6 +153,11 @@ var (
 	Unstopped = Of("launch.unstopped",
 		"an earlier launch left processes that could not be ended and may slow the next one: {error}. End them "+
 			"and apply again")
+	// Altered: engines would inherit something else from mxflow than when it began. The causes are
+	// what differs.
+	Altered = Of("launch.altered",
+		"something changed mxflow while it ran, and with it what engines inherit and how it measures ({causes}). Find "+
+			"out what did, which may be an engine, and apply again from a new shell")
 	// NotKept: Subject ("output", "log", "metadata") could not be kept. Values: error.
 	NotKept = Of("launch.not_kept",
 		"{subject=output?its output}{subject=log?the log}{subject=metadata?the launch's metadata} could not be "+

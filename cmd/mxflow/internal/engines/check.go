@@ -20,7 +20,12 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 		if len(c.Invalid) > 0 {
 			but = ", but a launch like this would not count, see ! below"
 		}
-		fmt.Fprintf(on, "%s works%s: ready %s, first token %s\n", c.Engine, but, after(c.StartupS, "(it was running)"), after(c.FirstRequestS, "at once"))
+		ready := c.StartupS
+		if ready != nil && c.FirstRequestS != nil {
+			s := *ready - *c.FirstRequestS
+			ready = &s
+		}
+		fmt.Fprintf(on, "%s works%s: ready %s, first token %s\n", c.Engine, but, after(ready, "(it was running)"), after(c.FirstRequestS, "at once"))
 	} else {
 		fmt.Fprintf(on, "%s broke: %s\n", c.Engine, c.Error.String())
 		if len(c.LogTail) > 0 {

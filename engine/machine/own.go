@@ -1,0 +1,53 @@
+package machine
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Inherited is what engines get from this process, and what its measuring depends on: its CPUs,
+// priority, timer slack, limits and control group, of all its threads, any of which may start the next
+// engine. Values of different threads stand beside each other. It is empty where there is no
+// /proc, see proc(5).
+func Inherited() map[string]string {
+	values := map[string]map[string]bool{}
+	add := func(name, value string) {
+		if values[name] == nil {
+			values[name] = map[string]bool{}
+		}
+		values[name][value] = true
+	}
+	threads, _ := filepath.Glob("/proc/self/task/*")
+	for _, thread := range threads {
+		stat, err := ReadStat(filepath.Join(thread, "stat"))
+		if err != nil {
+			continue // it ended
+		}
+		add("priority", priority(stat))
+		for line := range strings.Lines(readText(filepath.Join(thread, "status"))) {
+			if name, value, _ := strings.Cut(line, ":"); name == "Cpus_allowed_list" || name == "Mems_allowed_list" {
+				add(map[string]string{"Cpus_allowed_list": "cpus", "Mems_allowed_list": "memory nodes"}[name], strings.TrimSpace(value))
+			}
+		}
+		if slack := readText(filepath.Join("/proc", filepath.Base(thread), "timerslack_ns")); slack != "" {
+			add("timer slack", slack+" ns")
+		}
+	}
+	const nameWidth = 26
+	for line := range strings.Lines(readText("/proc/self/limits")) {
+		if len(line) > nameWidth && strings.HasPrefix(line, "Max ") {
+			add("limit of "+strings.TrimSpace(line[len("Max "):nameWidth]), strings.Join(strings.Fields(line[nameWidth:]), " "))
+		}
+	}
+	if group, err := os.ReadFile("/proc/self/cgroup"); err == nil {
+		add("control group", strings.Join(strings.Fields(string(group)), " "))
+	}
+	out := map[string]string{}
+	for name, of := range values {
+		out[name] = strings.Join(slices.Sorted(maps.Keys(of)), " | ")
+	}
+	return out
+}
