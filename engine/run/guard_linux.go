@@ -122,6 +122,10 @@ func guard() int {
 	return 0
 }
 
+// Private keeps other processes of the same user out of this one's memory, in which the
+// prompts of a launch lie before they are sent, see prctl(2). Root's read it all the same.
+func Private() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+
 // start makes this process the guard, and starts the engine.
 func (o order) start() (pid int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -129,7 +133,7 @@ func (o order) start() (pid int, err error) {
 	}
 	// The processes it guards, of the same user, must not access its memory and its
 	// pipes.
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+	if err := Private(); err != nil {
 		return 0, err
 	}
 	stdout, stderr := os.NewFile(3, "stdout"), os.NewFile(4, "stderr")

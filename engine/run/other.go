@@ -15,6 +15,9 @@ import (
 // PortUser cannot tell here who listens at a port.
 func PortUser(int, func() []int) (who string, seen bool) { return "", false }
 
+// Private does nothing on this system, which has no such call.
+func Private() error { return nil }
+
 // Listening cannot tell here where processes listen.
 func Listening([]int, bool) []netip.AddrPort { return nil }
 

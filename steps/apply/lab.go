@@ -43,6 +43,9 @@ type Wiring struct {
 // NewLab connects steps to a state directory, and keeps the plan's secrets out of it: out
 // of its records, its logs, and measurement keys.
 func NewLab(w Wiring) (*steps.Lab, error) {
+	if err := process.Private(); err != nil {
+		return nil, err
+	}
 	launchers := w.launchers()
 	lab := steps.NewLab(w.Plan, w.Graph)
 	lab.Store, lab.Launcher, lab.Images, lab.Owner = w.Store, launchers, launchers, w.Owner
