@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -140,7 +141,7 @@ func (p *argument) facts(e *Explanation) {
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass || len(e.Rules) == 0 {
-			p.say("  ", p.told.Unprinted(verdict.Say("level.came", "level {subject}: {verdict}").On(l.Name).Is(l.Verdict).From(verdict.Few(l.Reasons, 3)...))...)
+			p.say("  ", p.told.Unprinted(verdict.Say("level.came", "level {subject}: {verdict}").On(cmp.Or(l.Of, l.Name)).Is(l.Verdict).From(verdict.Few(l.Reasons, 3)...))...)
 		}
 	}
 	if len(e.Rules) == 0 {
