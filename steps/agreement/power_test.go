@@ -55,7 +55,7 @@ func TestPower(t *testing.T) {
 			if n := e.refuted[len(targets)]; wrong[i] <= 0.02 && n > sessions/100+3 {
 				t.Errorf("an honest port with %v of its %s wrong is accused in %s", wrong[i], kind, percent(n))
 			}
-			if n := e.shown[len(targets)]; wrong[i] >= 0.2 && n > sessions/20 {
+			if n := e.shown[len(targets)]; wrong[i] >= 0.2 && n > sessions/20+3 {
 				t.Errorf("a lie in %v of the %s is accepted in %s", wrong[i], kind, percent(n))
 			}
 		}
