@@ -80,7 +80,7 @@ func absentIn(metrics map[string]measure.Summary, cell, name string) verdict.Rea
 	case decode && first.N > 0 && first.N == last.N && first.Stats["mean"] == last.Stats["mean"]:
 		// No request ended before its first token, so equal means are equal times.
 		return verdict.Say("absent.one_piece",
-			"each answer came in one piece, with no time between tokens: ask for more tokens")
+			"each answer came in one piece, with no time between tokens: its server does not stream, or held them back")
 	}
 	return verdict.Reason{}
 }

@@ -233,6 +233,11 @@ func AnyFailed(launches []*ledger.Launch) bool {
 	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return !l.OK })
 }
 
+// Measured reports whether a benchmark launch of these ran to its end.
+func Measured(launches []*ledger.Launch) bool {
+	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK && l.Purpose == ledger.ForBenchmark })
+}
+
 func (r *Result) LevelsPassed() bool {
 	return !slices.ContainsFunc(r.Levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
 }

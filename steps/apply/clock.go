@@ -59,6 +59,10 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 func (c *clock) timed(ev runtime.Event) runtime.Event {
 	switch ev.Type {
 	case "launch_started":
+		if ev.Level == ledger.ForAgreement { // its session makes no more of the others
+			c.left = slices.DeleteFunc(c.left, func(p piece) bool { return p.node == ev.Node && p.Purpose == ledger.ForBenchmark })
+			c.least = c.known.of(c.left)
+		}
 		c.since, c.running = ev.Elapsed, c.likely(ev)
 	case "launch_done":
 		c.since = -1

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -143,6 +144,10 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 		return err
 	}
 	c.Prompt, c.Answer = checkPrompt, foreign.Short(st.Lab.Redact.Text(answer.Reasoning+answer.Text))
+	wrong, err := unfit(ctx, st, answer, stall)
+	if err != nil {
+		return err
+	}
 	taken, err := record.Take(ctx, record.Subject{
 		Client: st.Client, Kind: st.Kind, Machine: st.Machine(), Exact: true, Draw: st.Record.ID, Limit: st.Limit,
 		Redact: func(all []measure.Sample) { record.Redact(all, st.Lab.Redact) },
@@ -151,12 +156,54 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 		IgnoreEOS: true, Coherence: "off", MaxLag: time.Minute,
 		RequestTimeout: checkLimit, FirstTimeout: checkLimit, StallTimeout: stall,
 	}})
-	c.Notes = taken.Notes
-	if !taken.Disturbed { // it says nothing about the engine
-		c.Invalid = taken.Invalid
+	c.Notes, c.Invalid = taken.Notes, wrong
+	if !taken.Disturbed { // else it says nothing about the engine
+		c.Invalid = append(c.Invalid, taken.Invalid...)
+	}
+	if st.API == openai.Chat {
+		c.Notes = append(c.Notes, verdict.Say("check.chat_only", `it answers chats only: each workload takes api = "chat" (ab and bench: --api chat)`))
 	}
 	if _, refused := errors.AsType[*openai.StatusError](err); refused {
 		return fmt.Errorf("%w; if it refuses ignore_eos, turn ignore_eos off in workloads", err)
 	}
 	return err
+}
+
+// unfit is why a server's answers cannot be measured or compared: they come in one piece, or
+// its own text is not what it goes on with, at either of two places. A chat is not continued by
+// every server.
+func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall time.Duration) (why []verdict.Reason, err error) {
+	pieces := 0
+	for _, e := range answer.Events {
+		if e.HasText() {
+			pieces++
+		}
+	}
+	if pieces == 1 && answer.OutputTokens > 1 {
+		why = append(why, verdict.Say("check.one_piece", "its answer of {tokens} tokens came in one event: a server that does not stream has no ttft and no tg",
+			verdict.Int("tokens", answer.OutputTokens)))
+	}
+	words := strings.SplitAfter(answer.Text, " ")
+	if st.API == openai.Chat || len(words) < 6 {
+		return why, nil
+	}
+	differs := 0
+	for _, at := range []int{len(words) / 3, len(words) * 2 / 3} {
+		before := strings.TrimRight(strings.Join(words[:at], ""), " ")
+		next, err := st.Client.Stream(ctx, openai.Request{
+			API: st.API, Prompt: checkPrompt + before, MaxTokens: 4, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: stall},
+		})
+		if err != nil {
+			return why, err
+		}
+		rest := answer.Text[len(before):]
+		if n := min(len(next.Text), len(rest)); n == 0 || next.Text[:n] != rest[:n] {
+			differs++
+		}
+	}
+	if differs == 2 {
+		why = append(why, verdict.Say("check.not_continued", "asked to go on with its own answer, it says something else: its answers cannot be compared (a stub, sampling, "+
+			"a template around completions), unless the plan says level \"correctness\" {{ answers = \"unchecked\" }"))
+	}
+	return why, nil
 }

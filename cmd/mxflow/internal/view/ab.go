@@ -318,6 +318,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said = fmt.Sprintf("B %s, clearly enough for one launch of each.", q.Claim.Not(label))
 	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
 		r.Said = "B " + q.Claim.Not(label) + "."
+	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain.Kind) && n == 0:
+		r.Said = "B crashed, and again in a fresh launch; A did not."
 	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain.Kind):
 		r.Said = "B crashed again in a fresh launch, under a load that A survived."
 	case r.Unfit != "":
@@ -332,6 +334,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 			r.Said = fmt.Sprintf("One launch of each does not show whether B %s.", q.Claim.Says(label))
 		}
 		openAdvice(r, q)
+	case r.Verdict == verdict.Inconclusive && ab.Measured(r.A.All) && ab.Measured(r.B.All):
+		r.Said = "Both were measured, but their numbers decide nothing:"
 	case r.Verdict == verdict.Inconclusive:
 		r.Said = "Nothing was measured, so nothing is decided."
 	case r.Verdict == verdict.Invalid:
@@ -356,7 +360,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 			r.Said += " It is open whether it is faster."
 		}
 	}
-	if q.Of == nil && !q.Proves() && !r.EffectShown() && r.Verdict.Decided() {
+	if q.Of == nil && !q.Proves() && !r.EffectShown() && r.Verdict.Decided() && n > 0 {
 		r.Advice = append(r.Advice, "No evidence that B's change was active. Name a line that only B logs: --must-see-b '*…*'.")
 	}
 }
