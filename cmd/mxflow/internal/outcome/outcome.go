@@ -253,7 +253,9 @@ func undecided(res *apply.Result) string {
 		if d == nil || d.Verdict != verdict.Inconclusive || r.Node.Kind != runtime.KindFeature && r.Node.Kind != runtime.KindGate {
 			continue
 		}
-		if next := decide.Next(d); len(next) > 0 && next[0].Kind != code.NextEvidence.Kind { // which the table lacks
+		next, row := decide.Next(d), report.Brief(d)
+		printed := func(cause verdict.Reason) bool { return strings.Contains(row, verdict.Brief(cause)) }
+		if len(next) > 0 && (next[0].Kind != code.NextEvidence.Kind || !slices.ContainsFunc(next[0].Causes, printed)) {
 			return progress.Name(d.Kind, d.Node, d.Phase, d.Feature) + ": " + verdict.Stopped(next[0])
 		}
 	}
