@@ -202,8 +202,8 @@ func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall
 		}
 	}
 	if differs == 2 {
-		why = append(why, verdict.Say("check.not_continued", "asked to go on with its own answer, it says something else: its answers cannot be compared (a stub, sampling, "+
-			"a template around completions), unless the plan says level \"correctness\" {{ answers = \"unchecked\" }"))
+		why = append(why, verdict.Say("check.not_continued", "asked to go on with its own answer, it says something else: its answers cannot be compared (a stub, "+
+			"sampling, a template around completions), unless the plan says {remedy}", verdict.Text("remedy", `level "correctness" { answers = "unchecked" }`)))
 	}
 	return why, nil
 }
