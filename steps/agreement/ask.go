@@ -64,18 +64,19 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*P
 			a.Sampled = append(a.Sampled, cell)
 		}
 	}
+	open := arms
 	for _, n := range targets {
-		for i, arm := range arms {
-			most := n
-			if i == 0 {
-				most = n / 2
-			}
-			if err := arm.ask(ctx, st, a, most); err != nil {
+		if err := arms[0].ask(ctx, st, a, n/2); err != nil {
+			return nil, err
+		}
+		for _, arm := range open[1:] {
+			if err := arm.ask(ctx, st, a, n); err != nil {
 				return nil, err
 			}
 		}
-		// The parent's own go on as long as any candidate's do.
-		open := arms[:1]
+		// The parent's own go on as long as any candidate's do, and what another has shown
+		// beside fewer of them may be open again.
+		open = arms[:1:1]
 		for _, arm := range arms[1:] {
 			c := Claim{Own: q.Own, Other: q.Others[arm.name]}
 			if least, declared := q.Least[arm.name]; declared {
@@ -88,7 +89,11 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*P
 		if len(open) == 1 {
 			break
 		}
-		arms = open
+	}
+	for _, arm := range open[1:] { // one that was not asked as often
+		if err := arm.ask(ctx, st, a, targets[len(targets)-1]); err != nil {
+			return nil, err
+		}
 	}
 	return a, nil
 }
