@@ -27,8 +27,8 @@ type Activity struct {
 
 	mu   sync.Mutex
 	used machine.Used
-	// looked is the last look, at least a fifth of idleFor ago, and says what was seen then. steady is set if nothing changed
-	// since began, when they had used seconds of a processor.
+	// looked is when they were looked at last, and says what was seen then. steady is set if
+	// nothing changed since began, when they had used seconds of a processor.
 	looked, began time.Time
 	says          engine.Doing
 	seconds       float64

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,8 +29,13 @@ func NotJSON(text []byte, err error) error {
 		return fmt.Errorf("%s is of another type: %s", wrong.Field, wrong.Value)
 	}
 	at, ok := errors.AsType[*json.SyntaxError](err)
+	if ok { // which a decoder tells from a text that ends early
+		if ended := json.NewDecoder(bytes.NewReader(text)).Decode(new(any)); ended != nil {
+			err = ended
+		}
+	}
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), ok && at.Error() == "unexpected end of JSON input":
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return errors.New("it ends in the middle of a value: it is truncated, or still being written")
 	case ok:
 		from := max(0, min(int(at.Offset)-1, len(text)))

@@ -18,7 +18,7 @@ func TestAltered(t *testing.T) {
 		"as from the start":   {began, ""},
 		"another thread":      {map[string]string{"cpus": "0-1", "priority": "idle, nice 5 | nice 5"}, "priority was nice 5, is idle, nice 5 | nice 5"},
 		"it is not known":     {map[string]string{"cpus": "0-1"}, "priority was nice 5, is unknown"},
-		"more than was known": {map[string]string{"cpus": "0-1", "priority": "nice 5", "timer slack": "50000 ns"}, ""},
+		"more than was known": {map[string]string{"cpus": "0-1", "priority": "nice 5", "timer slack": "50000 ns"}, "timer slack was unknown, is 50000 ns"},
 		"two that are others": {map[string]string{"cpus": "0", "priority": "normal"}, "cpus was 0-1, is 0; priority was nice 5, is normal"},
 	} {
 		err := differs(began, tc.now)

@@ -490,11 +490,13 @@ func (l *Lab) altered() error {
 }
 
 func differs(began, now map[string]string) error {
+	names := maps.Clone(now)
+	maps.Copy(names, began)
 	var changes []verdict.Reason
-	for name, was := range sorted.All(began) {
-		if is := now[name]; is != was {
+	for name := range sorted.All(names) {
+		if was, is := began[name], now[name]; is != was {
 			changes = append(changes, verdict.Say("launch.altered_in", "{subject} was {was}, is {is}",
-				verdict.Text("was", was), verdict.Text("is", cmp.Or(is, "unknown"))).On(name))
+				verdict.Text("was", cmp.Or(was, "unknown")), verdict.Text("is", cmp.Or(is, "unknown"))).On(name))
 		}
 	}
 	if changes == nil {

@@ -184,7 +184,9 @@ func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall
 			verdict.Int("tokens", answer.OutputTokens)))
 	}
 	words := strings.SplitAfter(answer.Text, " ")
-	if st.API == openai.Chat || len(words) < 6 {
+	plan := st.Lab.Plan
+	unchecked := plan.Baseline != nil && plan.Protocol(plan.Baseline.Protocol).Answers().Unchecked
+	if st.API == openai.Chat || unchecked || len(words) < 6 {
 		return why, nil
 	}
 	differs := 0

@@ -94,10 +94,7 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 	}
 	switch worst := r.Worst(); {
 	case r.Refuted():
-		return verdict.Invalid, []verdict.Reason{fact(code.Of("work.other_answers",
-			"{subject} does not answer as {other}: "+code.AgreedAt+" ({least?at most {least} less is "+
-				"allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or not computed"),
-			worst)}
+		return verdict.Invalid, []verdict.Reason{fact(code.OtherAnswers, worst)}
 	case len(r.SelfDisagrees) > 0:
 		return verdict.Inconclusive, []verdict.Reason{fact(code.SelfDisagrees, r.SelfDisagrees[0],
 			verdict.Text("remedy", `level "correctness" { answers = "unchecked" }`))}
@@ -107,11 +104,7 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 	case !r.Holds():
 		return verdict.Inconclusive, []verdict.Reason{fact(code.AgreementOpen, worst)}
 	}
-	return verdict.Pass, []verdict.Reason{fact(code.Of("work.agrees",
-		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+
-			"answers{cell? to {cell}}, and at {own} of {own_of} of its own{declared?; min_agreement = {declared} is "+
-			"declared}"),
-		r.Least())}
+	return verdict.Pass, []verdict.Reason{fact(code.Agrees, r.Least())}
 }
 
 // coherence checks that the answers to one workload are text, as it asks for.

@@ -434,9 +434,17 @@ var (
 		"not shown that {subject} answers as {other}: {other} could not continue enough of its "+
 			"answers{launches?, in {launches}}")
 
-	// AgreementOpen: it is not shown that Subject's answers are its parent's. SelfDisagrees: the
-	// parent does not go on as its own answers do. Values: other, agreed, of, own, own_of, cell,
+	// Agrees: Subject's answers are its parent's model's. OtherAnswers: they are not.
+	// AgreementOpen: that is not shown. SelfDisagrees: the parent does not go on as its own
+	// answers do. Values: other, agreed, of, own, own_of, cell,
 	// part, least or declared, unreached, recites, remedy (the setting that helps).
+	Agrees = Of("work.agrees",
+		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+
+			"answers{cell? to {cell}}, and at {own} of {own_of} of its own{declared?; min_agreement = {declared} is "+
+			"declared}")
+	OtherAnswers = Of("work.other_answers",
+		"{subject} does not answer as {other}: "+AgreedAt+" ({least?at most {least} less is "+
+			"allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or not computed")
 	AgreementOpen = Of("work.agreement_open",
 		"not shown that {subject} answers as {other}: "+AgreedAt+"{unreached?; "+
 			"{unreached} more are behind the first difference of an answer, where nothing is known: the chats of this "+

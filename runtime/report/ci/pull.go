@@ -98,9 +98,6 @@ func set(l *ledger.Launch) string {
 	return strings.Join(list, " ")
 }
 
-// agreement are the facts of a comparison of answers.
-var agreement = []code.Kind{"work.agrees", "work.agreement_open", "work.other_answers", code.NotAsked.Kind}
-
 // accuracy is what was checked of the answers.
 func accuracy(d *ledger.Decision) string {
 	var found []string
@@ -108,8 +105,8 @@ func accuracy(d *ledger.Decision) string {
 		if l.Name == "correctness" || strings.HasPrefix(l.Name, "exec") {
 			found = append(found, strings.TrimSpace(l.Reason().String()))
 		}
-		for _, r := range l.Reasons { // of the level "benchmark", without which its answers were measured
-			if slices.Contains(agreement, r.Kind) {
+		for _, r := range l.Reasons { // of the benchmark, whose answers are compared
+			if r.AnyOf(code.Agrees, code.OtherAnswers, code.AgreementOpen, code.SelfDisagrees, code.NotAsked) {
 				found = append(found, verdict.Stopped(r))
 			}
 		}

@@ -25,7 +25,8 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 			s := *ready - *c.FirstRequestS
 			ready = &s
 		}
-		fmt.Fprintf(on, "%s works%s: ready %s, first token %s\n", c.Engine, but, after(ready, "(it was running)"), after(c.FirstRequestS, "at once"))
+		fmt.Fprintf(on, "%s works%s: ready %s, first token %s\n",
+			c.Engine, but, after(ready, "(it was running)"), after(c.FirstRequestS, "at once"))
 	} else {
 		fmt.Fprintf(on, "%s broke: %s\n", c.Engine, c.Error.String())
 		if len(c.LogTail) > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/decide"
@@ -253,9 +254,12 @@ func undecided(res *apply.Result) string {
 		if d == nil || d.Verdict != verdict.Inconclusive || r.Node.Kind != runtime.KindFeature && r.Node.Kind != runtime.KindGate {
 			continue
 		}
-		next, row := decide.Next(d), report.Brief(d)
-		printed := func(cause verdict.Reason) bool { return strings.Contains(row, verdict.Brief(cause)) }
-		if len(next) > 0 && (next[0].Kind != code.NextEvidence.Kind || !slices.ContainsFunc(next[0].Causes, printed)) {
+		open := func(l ledger.Level) bool { return l.Verdict != verdict.Pass }
+		next := decide.Next(d)
+		if len(next) > 0 && next[0].Kind == code.NextEvidence.Kind && slices.ContainsFunc(d.Levels, open) {
+			return "" // its row has what is missing
+		}
+		if len(next) > 0 {
 			return progress.Name(d.Kind, d.Node, d.Phase, d.Feature) + ": " + verdict.Stopped(next[0])
 		}
 	}

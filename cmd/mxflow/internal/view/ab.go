@@ -137,7 +137,8 @@ func (s *AB) numbers(r *ab.Result) {
 			passed, failed = failed, passed
 		}
 		is, low, high := verdict.FasterWithin(*r.Change, *r.Low, *r.High)
-		change, bounds = is, fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s.", low, passed, high, failed)
+		change = is
+		bounds = fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s.", low, passed, high, failed)
 	}
 	text := fmt.Sprintf("%s: A %s, B %s: %s%s", s.Question.Label(),
 		verdict.Digits(*r.A.Value, "", -1), verdict.Digits(*r.B.Value, r.Unit, -1), change, bounds)
