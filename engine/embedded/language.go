@@ -15,7 +15,7 @@ import (
 // that prompts are made of too. What comes next depends on the whole text, and any part of
 // an answer, sent back behind its prompt, is continued as that answer was.
 type language struct {
-	known map[string]bool     // without the space before it
+	known map[string]bool     // with the space before it, and without
 	words []string            // which may follow anything
 	next  map[string][]string // what follows a word somewhere
 	heart map[string]string   // what follows some tokens of it, which is known by heart
@@ -32,11 +32,14 @@ const (
 var word = regexp.MustCompile(`[\s\x{a0}]*(?:[\pL\pN'-]+|[^\s\x{a0}])`)
 
 func english() *language {
-	l := &language{known: map[string]bool{"Certainly": true, "Naturally": true}, next: map[string][]string{}, heart: map[string]string{}}
+	l := &language{known: map[string]bool{}, next: map[string][]string{}, heart: map[string]string{}}
 	tokens := word.FindAllString(" "+strings.Join(prompt.Prose(), " "), -1)
+	for _, t := range []string{" Certainly", " Naturally"} {
+		l.known[t], l.known[t[1:]] = true, true
+	}
 	for i, t := range tokens {
 		bare := strings.TrimSpace(t)
-		l.known[bare] = true
+		l.known[t], l.known[bare] = true, true
 		if len(t) > 2 && t != bare {
 			l.words = append(l.words, t)
 		}
@@ -51,12 +54,15 @@ func english() *language {
 }
 
 // tokens are those of a text: known words and marks, and four letters of any other.
-// Whatever separates them is a space.
+// Whatever separates them is a space, and none precedes a mark that never has one: a prompt
+// may end in a space.
 func (l *language) tokens(text string) (tokens []string) {
 	for _, t := range word.FindAllString(text, -1) {
 		bare := strings.TrimSpace(t)
 		if bare != t {
-			t = " " + bare
+			if t = " " + bare; l.known[bare] && !l.known[t] {
+				t = bare
+			}
 		}
 		for !l.known[bare] && len(t) > 5 {
 			tokens, t = append(tokens, t[:5]), t[5:]

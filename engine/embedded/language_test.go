@@ -18,12 +18,16 @@ func prosePrompts() (texts []string) {
 	return texts
 }
 
-// An answer is continued from any token as it went on, whatever separates its words.
+// An answer is continued from any token as it went on, whatever separates its words, also
+// where a space ends the prompt.
 func TestAnswersAreContinued(t *testing.T) {
 	s := &imitation{lang: english()}
 	for _, opening := range []string{"", openings[1]} {
 		s.opening = opening
-		for _, text := range prosePrompts()[:40] {
+		for i, text := range prosePrompts()[:40] {
+			if i%2 > 0 {
+				text += " the train "
+			}
 			whole := s.pieces(text, &completionRequest{MaxTokens: new(32)})
 			for i := range whole {
 				said := strings.Join(whole[:i], "")
