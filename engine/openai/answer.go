@@ -102,6 +102,8 @@ func (a *answer) receive(from io.Reader, w *watch) error {
 			}
 		}
 		switch {
+		case a.enough:
+			return nil
 		case len(a.buf)-a.start > maxEvent:
 			return &StreamError{Kind: TooLarge, Detail: fmt.Sprintf("more than %d bytes without an end", maxEvent), Events: a.received}
 		case a.received > maxEvents, a.size() > maxText:

@@ -93,6 +93,9 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 		return verdict.New(c, args...).On(candidate.Name)
 	}
 	switch worst := r.Worst(); {
+	case r.LookedUp():
+		return verdict.Inconclusive, []verdict.Reason{verdict.New(code.LookedUp,
+			verdict.Text("other", parent.Name), verdict.Int("agreed", r.Decoys.Yes), verdict.Int("of", r.Decoys.Of)).On(candidate.Name)}
 	case r.Refuted():
 		return verdict.Invalid, []verdict.Reason{fact(code.OtherAnswers, worst)}
 	case len(r.SelfDisagrees) > 0:

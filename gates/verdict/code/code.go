@@ -434,6 +434,12 @@ var (
 		"not shown that {subject} answers as {other}: {other} could not continue enough of its "+
 			"answers{launches?, in {launches}}")
 
+	// LookedUp: the parent says what Subject said also behind other words. Values: other, agreed,
+	// of.
+	LookedUp = Of("work.looked_up",
+		"not shown that {subject} answers as {other}: {other} says what {subject} said also where another word "+
+			"stands before, at {agreed} of {of} positions, so it may look answers up: give {other} a source of its own")
+
 	// Agrees: Subject's answers are its parent's model's. OtherAnswers: they are not.
 	// AgreementOpen: that is not shown. SelfDisagrees: the parent does not go on as its own
 	// answers do. Values: other, agreed, of, own, own_of, cell,
