@@ -188,6 +188,7 @@ var cheats = []cheat{
 	{mode: "canned"},
 	{mode: "other_model", quick: true},
 	{mode: "other_model", vars: chat},
+	{mode: "accents_apart", parent: "accents", want: verdict.Pass},
 	{mode: "helped", parent: "helps", want: verdict.Invalid, why: code.OtherAnswers.Kind},
 	{mode: "helped", parent: "looks_up", want: verdict.Inconclusive, why: code.LookedUp.Kind},
 	{mode: "faster", parent: "looks_up", want: verdict.Pass},

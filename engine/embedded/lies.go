@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/mxflow/mxflow/engine/load/prompt"
 )
 
@@ -34,10 +36,13 @@ var lies = map[string]lie{
 	"drafts": {pace: 0.8, say: benchmark(func(a *reply) { a.joined = 3 })},
 	"trades": {pace: 0.8, first: 1.5}, // decoding gains more than prefill loses
 	// The same tokens, sent otherwise: two in an event, a space before its token's event, one of
-	// them as reasoning, and the first without its space.
+	// them as reasoning, letters and their accents as one character or two, and the first without
+	// its space.
 	"pairs":          {pace: 0.8, say: benchmark(func(a *reply) { a.joined = 2 })},
 	"spaces_before":  {pace: 0.8, say: benchmark(func(a *reply) { a.moveSpaces() })},
 	"reasons":        {pace: 0.8, say: benchmark(func(a *reply) { a.reasons = 1 })},
+	"accents":        {say: accents(norm.NFC)},
+	"accents_apart":  {pace: 0.8, say: accents(norm.NFD)},
 	"first_unspaced": {pace: 0.8, say: benchmark(func(a *reply) { a.pieces[0] = strings.TrimSpace(a.pieces[0]) })},
 	// Every answer is opened alike, or, by other kernels, otherwise.
 	"opens":           {opening: openings[0]},
@@ -271,6 +276,16 @@ func helps(most int) func(*reply) {
 				all := a.s.lang.tokens(said)
 				copy(a.pieces, all[min(len(a.s.lang.tokens(rest)), len(all)):])
 			}
+		}
+	}
+}
+
+// accents writes accents, which its language does not have, in a Unicode form.
+func accents(form norm.Form) func(*reply) {
+	return func(a *reply) {
+		text := strings.ReplaceAll(norm.NFD.String(a.prompt), "\u0301", "")
+		for i, piece := range a.s.pieces(text, a.q) {
+			a.pieces[i] = form.String(strings.ReplaceAll(piece, "e", "\u00e9"))
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -137,13 +138,15 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 			}
 		}
 	}
-	for _, one := range q.Answers {
-		if text := trimLeft(one.Text); slices.Contains(q.Own, one.Launch) && text != "" {
-			for _, other := range cells[one.Cell] {
-				if other.lead == "" && trimLeft(other.Text) == other.Text {
-					other.lead = one.Text[:len(one.Text)-len(text)]
-				}
+	for cell, answers := range cells {
+		var own []Answer
+		for _, one := range q.Answers {
+			if one.Cell == cell && slices.Contains(q.Own, one.Launch) {
+				own = append(own, one)
 			}
+		}
+		for _, a := range answers {
+			a.spellAs(own)
 		}
 	}
 	for _, cell := range slices.Sorted(maps.Keys(cells)) {
@@ -169,6 +172,28 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 		arm.cells = append(arm.cells, c)
 	}
 	return arm
+}
+
+// spellAs has an answer written as a parent's detokenizer writes: with the white space before it,
+// and in its Unicode form.
+func (a *Answer) spellAs(own []Answer) {
+	for _, one := range own {
+		if text := trimLeft(one.Text); a.lead == "" && text != "" && trimLeft(a.Text) == a.Text {
+			a.lead = one.Text[:len(one.Text)-len(text)]
+		}
+	}
+	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+		if slices.ContainsFunc(own, func(one Answer) bool { return !form.IsNormalString(one.Text) }) {
+			continue
+		}
+		if !form.IsNormalString(a.Text) {
+			for i, at := range a.Starts {
+				a.Starts[i] = len(form.String(a.Text[:at]))
+			}
+			a.Text, a.Starts = form.String(a.Text), slices.Compact(a.Starts)
+		}
+		return
+	}
 }
 
 // ask asks n positions of each part of each cell of some candidates, and half as many of the
