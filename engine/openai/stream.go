@@ -48,7 +48,6 @@ func (c *Client) Stream(ctx context.Context, r Request) (measure.Sample, error) 
 	}
 	c.streaming(+1)
 	for refused := false; ; refused = true {
-		a = newAnswer(r)
 		err = c.stream(ctx, r, model, usage, a)
 		if refusesUsage(err) && usage < usageNone {
 			usage++
@@ -58,9 +57,6 @@ func (c *Client) Stream(ctx context.Context, r Request) (measure.Sample, error) 
 			c.usage.Store(int32(usage))
 		}
 		break
-	}
-	if r.Ended != nil && err == nil {
-		r.Ended()
 	}
 	idle := c.streaming(-1)
 	if r.Ended != nil && err == nil {
