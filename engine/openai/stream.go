@@ -65,6 +65,12 @@ func (c *Client) Stream(ctx context.Context, r Request) (measure.Sample, error) 
 	return a.sample(err)
 }
 
+// Hold has answers that have ended wait until release to be decoded, as others that stream do.
+func (c *Client) Hold() (release func()) {
+	c.streaming(+1)
+	return func() { c.streaming(-1) }
+}
+
 func (c *Client) stream(ctx context.Context, r Request, model string, usage usageMode, a *answer) error {
 	path, err := r.API.path()
 	if err != nil {
