@@ -21,6 +21,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
@@ -138,7 +139,7 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 			}
 		}
 	}
-	for cell, answers := range cells {
+	for cell, answers := range sorted.All(cells) {
 		var own []Answer
 		for _, one := range q.Answers {
 			if one.Cell == cell && slices.Contains(q.Own, one.Launch) {
