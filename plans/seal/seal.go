@@ -110,6 +110,16 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 	return s, nil
 }
 
+// Rules is the digest of what judges in a plan that nobody sealed: of all but the values of its knobs,
+// other than their defaults.
+func Rules(p *plans.Plan) (digest string, err error) {
+	s, err := Of(p, Limits{Knobs: plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })})
+	if err != nil {
+		return "", err
+	}
+	return s.Digest, nil
+}
+
 func Read(text []byte) (*Seal, error) {
 	s := &Seal{}
 	if err := json.Unmarshal(text, s); err != nil {
