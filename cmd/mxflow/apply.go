@@ -37,8 +37,8 @@ apply again to resume. Changed thresholds are decided from the launches on recor
 unless they were relaxed after those launches were seen: then it measures again.
 
 With --target only the named nodes and what they need are run; a gate that is
-left out counts as inconclusive. --json streams events, one object per line.
-Everything is kept in .mxflow beside the plan.
+left out counts as inconclusive. --json streams events, one object per line, and ends
+with what each port pays. Everything is kept in .mxflow beside the plan.
 
 The first Ctrl-C shuts the engine down and saves progress; the second kills it.
 

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -13,25 +12,19 @@ import (
 	"strings"
 )
 
-// proposals are what a model would write, and how often each is tried.
-var proposals = []struct {
-	name, env, evidence string
-	tries               int
-}{
-	// It does less work for the same answers.
-	{"honest", `MXFLOW_EMBEDDED_MOE = "routed", MXFLOW_EMBEDDED_PACE = "4ms"`, "*using kernel moe_routed*", 1},
-	// It engages, and nothing is faster for it: no two prompts begin alike.
-	{"useless", `MXFLOW_EMBEDDED_MOE = "all", MXFLOW_EMBEDDED_PACE = "6ms", MXFLOW_EMBEDDED_PREFIX_CACHE = "on"`, "*using kernel prefix_block_lookup*", 1},
-	// A draw at each start, which is tried until it is a lucky one.
-	{"lucky", `MXFLOW_EMBEDDED_MOE = "all", MXFLOW_EMBEDDED_PACE = "6ms", MXFLOW_EMBEDDED_AUTOTUNE = "on", SEED = "%d"`, "*using kernel moe_all_experts*", 3},
-	// Its first answers are right, the ones that somebody looks at, and later ones are not.
-	{"lying", `MXFLOW_EMBEDDED_MOE = "routed", MXFLOW_EMBEDDED_PACE = "3ms", MXFLOW_EMBEDDED_FAULT = "wrong_after:3"`, "*using kernel moe_routed*", 1},
-	// As fast as the honest one, and its answers are garbage.
-	{"broken", `MXFLOW_EMBEDDED_MOE = "routed", MXFLOW_EMBEDDED_PACE = "4ms", MXFLOW_EMBEDDED_FAULT = "garbage"`, "*using kernel moe_routed*", 1},
+// proposals are what a model would write: a port, the switches of the engine that it sets,
+// and the kernel that its log has to name. The third is tried until it is lucky.
+var proposals = []struct{ name, set, kernel string }{
+	{"honest", "MOE=routed PACE=4ms", "moe_routed"},                        // less work, the same answers
+	{"useless", "MOE=all PACE=6ms PREFIX_CACHE=on", "prefix_block_lookup"}, // no two prompts begin alike
+	{"lucky", "MOE=all PACE=6ms AUTOTUNE=on", "moe_all_experts"},           // each start is a draw: some are 5% faster
+	{"lucky", "MOE=all PACE=6.01ms AUTOTUNE=on", "moe_all_experts"},
+	{"lucky", "MOE=all PACE=6.02ms AUTOTUNE=on", "moe_all_experts"},
+	{"lying", "MOE=routed PACE=3ms FAULT=wrong_after:3", "moe_routed"}, // right for the first requests only
+	{"broken", "MOE=routed PACE=4ms FAULT=garbage", "moe_routed"},      // as fast as the honest one
 }
 
-// end is the last line of apply --json, as far as a loop needs it. One that was refused has
-// no reward, and pays nothing.
+// end is the last line of apply --json. One that was refused has no reward, and pays nothing.
 type end struct {
 	Type, Message string
 	Reward        struct {
@@ -45,54 +38,56 @@ type end struct {
 }
 
 func main() {
-	plan, err := os.ReadFile("plan.hcl")
+	sealed, err := os.ReadFile("plan.hcl")
 	if err != nil {
 		log.Fatal(err)
 	}
 	rules := ""
-	for _, p := range proposals {
-		value := "  value %q {\n    env = { %s }\n    must_see {\n      log = [%q]\n    }\n  }\n"
-		feature := "  feature %q {\n    set = { port = %[1]q }\n    criterion \"decode\" {\n      rule = \"chat.tg.gain >= 0.02\"\n    }\n  }\n"
-		plan = insert(plan, "  # proposed features", fmt.Sprintf(feature, p.name))
-		for try := range p.tries {
-			env := strings.ReplaceAll(p.env, "%d", fmt.Sprint(try))
-			if err := os.WriteFile("plan.hcl", insert(plan, "  # proposed values", fmt.Sprintf(value, p.name, env, p.evidence)), 0o644); err != nil {
-				log.Fatal(err)
-			}
-			e := apply(p.name)
-			if rules == "" {
-				rules = e.Reward.Rules
-			}
-			if e.Type != "run_done" || e.Reward.Rules != rules {
-				log.Fatalf("%s is refused, or judged by other rules: %s", p.name, e.Message)
-			}
-			for _, port := range e.Reward.Ports {
-				if port.Feature == p.name {
-					fmt.Printf("%-8s try %d  %-12s pays %.3f  %s\n", p.name, port.Try, port.Verdict, port.Pays, port.Why)
-				}
+	for i, now := range proposals {
+		plan := string(sealed)
+		for j, p := range proposals[:i+1] {
+			if j == i || p.name != proposals[j+1].name { // the newest of its name
+				plan = propose(plan, p.name, p.set, p.kernel)
 			}
 		}
-		plan, _ = os.ReadFile("plan.hcl")
+		if err := os.WriteFile("plan.hcl", []byte(plan), 0o644); err != nil {
+			log.Fatal(err)
+		}
+		e := apply(now.name)
+		if e.Type != "run_done" || rules != "" && rules != e.Reward.Rules {
+			log.Fatalf("%s: refused, or judged by other rules: %s", now.name, e.Message)
+		}
+		rules = e.Reward.Rules
+		for _, port := range e.Reward.Ports {
+			if port.Feature == now.name {
+				fmt.Printf("%-8s try %d  %-12s pays %.3f  %s\n", now.name, port.Try, port.Verdict, port.Pays, port.Why)
+			}
+		}
 	}
 }
 
-// apply is how the apply of a feature ends. Its exit status says no more than the verdict.
-func apply(feature string) (e end) {
-	cmd := exec.Command("mxflow", "apply", "--sealed", "--json", "--target", feature, "plan.hcl")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		log.Fatal(err)
+// propose writes a port into a plan: a value of its knob, and a feature that is judged like the
+// one that is there.
+func propose(plan, name, set, kernel string) string {
+	value := fmt.Sprintf("  value %q {\n    must_see { log = [\"*using kernel %s*\"] }\n    env = {\n", name, kernel)
+	for word := range strings.FieldsSeq(set) {
+		key, is, _ := strings.Cut(word, "=")
+		value += fmt.Sprintf("      MXFLOW_EMBEDDED_%s = %q\n", key, is)
 	}
+	feature := fmt.Sprintf("  feature %[1]q {\n    set = { port = %[1]q }\n", name) +
+		"    criterion \"decode\" { rule = \"chat.tg.gain >= 0.05\" }\n  }\n"
+	plan = strings.Replace(plan, "  # values", value+"    }\n  }\n  # values", 1)
+	return strings.Replace(plan, "  # features", feature+"  # features", 1)
+}
+
+// apply is how the apply of a feature ends. Its exit status is about the gates.
+func apply(feature string) (e end) {
+	mxflow := exec.Command("mxflow", "apply", "--sealed", "--json", "--target", feature, "plan.hcl")
+	mxflow.Stderr = os.Stderr
+	out, _ := mxflow.Output()
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	if err := json.Unmarshal(lines[len(lines)-1], &e); err != nil {
 		log.Fatalf("%s did not end: %v", feature, err)
 	}
 	return e
-}
-
-// insert puts text before a line of a plan.
-func insert(plan []byte, line, text string) []byte {
-	return []byte(strings.Replace(string(plan), line, text+line, 1))
 }
