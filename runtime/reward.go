@@ -22,9 +22,10 @@ type Payment struct {
 	Verdict verdict.Verdict `json:"verdict"`
 	// Pays is the gain over the parent that the launches prove, as a share: the lower bound by
 	// which the rule passed, and of several claims the least. It is 0 for every verdict but
-	// pass, for a pass that claims no gain, and for what was paid before: the first run by these
-	// rules that ends after a decision pays for it, and a variant is paid once, whatever it is
-	// called. Paid is what all runs by these rules paid for the port, with this one.
+	// pass, for a pass that claims no gain or was decided in a run by other rules, and for what
+	// was paid before: the first run that ends after a decision pays for it, and a variant is
+	// paid once, whatever it is called. Paid is what all runs by these rules paid for the port,
+	// with this one.
 	Pays float64 `json:"pays"`
 	Paid float64 `json:"paid"`
 	// Why is the verdict on one line, Run the run that decided it.
@@ -35,8 +36,8 @@ type Payment struct {
 	Attempt int     `json:"attempt"`
 	Try     int     `json:"try"`
 	Claims  []Proof `json:"claims"`
-	// Crashes are starts that crashed, of all on record for this port, of its arm and of its
-	// parent's.
+	// Crashes are starts on record that crashed, of the port and of its parent; none are known
+	// of a parent beside which nothing was measured.
 	Crashes       Starts `json:"crashes"`
 	ParentCrashes Starts `json:"parent_crashes"`
 }

@@ -48,7 +48,7 @@ func RewardOf(st *store.Store, run string) *runtime.Reward {
 		return &r.Before
 	}
 	var nodes, open []string // of the plan, and those decided since a run by these rules ended
-	var launches []*ledger.Launch
+	starts := map[string]runtime.Starts{}
 	newest, paid, variants := map[string]decidedIn{}, map[string]float64{}, map[string]bool{}
 	for _, rec := range st.Records() {
 		switch {
@@ -58,12 +58,19 @@ func RewardOf(st *store.Store, run string) *runtime.Reward {
 			}
 		case rec.Launch != nil:
 			spend(costs(rec.Run), rec.Launch)
-			launches = append(launches, rec.Launch)
+			variant, _, _ := strings.Cut(rec.Launch.Variant, "[") // of an alternative
+			of := starts[variant]
+			if of.Of++; rec.Launch.Crashed() {
+				of.Crashed++
+			}
+			starts[variant] = of
 		case rec.Decision != nil && rec.Decision.Kind == ledger.KindFeature:
 			node := rec.Decision.Node
 			costs(rec.Run).Decided[rec.Decision.Verdict]++
 			newest[node] = decidedIn{rec.Decision, rec.Run}
-			open = append(slices.DeleteFunc(open, func(o string) bool { return o == node }), node)
+			if !slices.Contains(open, node) {
+				open = append(open, node)
+			}
 		}
 		if rec.End == nil || r.Rules == "" || rules[rec.Run] != r.Rules {
 			if rec.End != nil && rec.Run == run { // nobody can tell by what it judged
@@ -71,20 +78,23 @@ func RewardOf(st *store.Store, run string) *runtime.Reward {
 			}
 			continue
 		}
-		pays := map[string]float64{}
+		pays, left := map[string]float64{}, []string(nil)
 		for _, node := range open {
-			if gain, variant := newest[node].proved(st); gain > 0 && !variants[variant] {
+			d := newest[node]
+			if _, locked := rec.End.Locked[node]; locked {
+				left = append(left, node)
+			} else if gain, variant := d.proved(st); gain > 0 && !variants[variant] && rules[d.run] == r.Rules {
 				pays[node], variants[variant] = gain, true
 				paid[node] += gain
 			}
 		}
-		if open = nil; rec.Run != run {
+		if open = left; rec.Run != run {
 			continue
 		}
 		for _, node := range nodes {
 			d, decided := newest[node]
 			if _, locked := rec.End.Locked[node]; decided && !locked {
-				p := d.payment(launches)
+				p := d.payment(starts)
 				p.Pays, p.Paid = pays[node], paid[node]
 				r.Ports = append(r.Ports, p)
 			}
@@ -117,7 +127,8 @@ func (d decidedIn) evidence() (of ledger.Evidence) {
 }
 
 // proved is the least of the gains over its parent that a port claims and its launches prove, and
-// which variant of what that is; 0 if it did not pass, or claims none.
+// which variant of what that is; 0 if it did not pass, or claims none. That something loses no more
+// than a bound is no claim of a gain.
 func (d decidedIn) proved(st *store.Store) (gain float64, variant string) {
 	ev := d.evidence()
 	if d.Verdict != verdict.Pass || d.Retraction != nil || len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {
@@ -139,9 +150,9 @@ func (d decidedIn) proved(st *store.Store) (gain float64, variant string) {
 			switch better := own.Metrics[t.Metric].Better; {
 			case bound == nil:
 				return 0, ""
-			case t.Relation == "gain" && t.More, t.Relation == "change" && t.More && better == measure.Higher:
+			case t.More && t.Threshold >= 0 && (t.Relation == "gain" || better == measure.Higher):
 				least = min(least, *bound)
-			case t.Relation == "change" && !t.More && better == measure.Lower && t.Threshold <= 0:
+			case !t.More && t.Threshold <= 0 && t.Relation == "change" && better == measure.Lower:
 				least = min(least, -*bound)
 			}
 		}
@@ -152,12 +163,13 @@ func (d decidedIn) proved(st *store.Store) (gain float64, variant string) {
 	return max(0, least), own.VariantKey + " " + base.VariantKey
 }
 
-// payment is all of a payment but what is paid.
-func (d decidedIn) payment(launches []*ledger.Launch) runtime.Payment {
+// payment is all of a payment but what is paid; starts are those of each variant.
+func (d decidedIn) payment(starts map[string]runtime.Starts) runtime.Payment {
 	ev := d.evidence()
 	p := runtime.Payment{
 		Feature: d.Feature, Verdict: d.Verdict, Why: Brief(d.Decision), Run: d.run,
 		Attempt: d.Attempt, Try: max(1, ev.Try), Claims: []runtime.Proof{},
+		Crashes: starts[d.Feature], ParentCrashes: starts[ev.Parent.Name],
 	}
 	for _, r := range d.Rules {
 		for _, c := range r.Comparisons {
@@ -171,24 +183,5 @@ func (d decidedIn) payment(launches []*ledger.Launch) runtime.Payment {
 			p.Claims = append(p.Claims, claim)
 		}
 	}
-	sessions := map[string]bool{}
-	for _, l := range launches {
-		if name, _, _ := strings.Cut(l.Variant, "["); name == d.Feature {
-			start(&p.Crashes, l)
-			sessions[l.Session] = true
-		}
-	}
-	for _, l := range launches {
-		if l.Variant == ev.Parent.Name && sessions[l.Session] {
-			start(&p.ParentCrashes, l)
-		}
-	}
 	return p
-}
-
-// start adds a launch to the starts of an arm.
-func start(s *runtime.Starts, l *ledger.Launch) {
-	if s.Of++; l.Crashed() {
-		s.Crashed++
-	}
 }

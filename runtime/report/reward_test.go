@@ -33,6 +33,10 @@ func TestReward(t *testing.T) {
 	begin := func(s *story, run, rules, seal string) {
 		s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tiny", Rules: rules, Seal: seal, Nodes: []string{"feature.a", "feature.b"}}})
 	}
+	leave := func(s *story, run string) {
+		locked := map[string]verdict.Reason{"feature.a": verdict.New(code.NotTargeted)}
+		s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Reason: verdict.New(code.Finished), Locked: locked}})
+	}
 	for name, c := range map[string]struct {
 		record     func(*story)
 		run        string
@@ -63,7 +67,27 @@ func TestReward(t *testing.T) {
 			s.end("r1")
 			begin(s, "r2", "x", "sealed")
 			s.end("r2")
-		}, "r2", 0.25, 0.25, false},
+		}, "r2", 0, 0, false},
+		"left out by the run after a kill": {func(s *story) {
+			begin(s, "r1", "x", "")
+			decide(s, "a", set("moe=routed"), honest)
+			begin(s, "r2", "x", "")
+			leave(s, "r2")
+			begin(s, "r3", "x", "")
+			s.end("r3")
+		}, "r3", 0.25, 0.25, false},
+		"a guard beside a claim": {func(s *story) {
+			begin(s, "r1", "x", "")
+			decide(s, "a", set("moe=routed"), func(d *ledger.Decision) {
+				honest(d)
+				guard, low := d.Rules[0], -0.03
+				test := *guard.Comparisons[0].Test
+				test.Low, test.Threshold, test.Relation = &low, -0.05, "change"
+				guard.Comparisons = []ledger.Comparison{{Text: "chat.tg.change >= -0.05", Verdict: verdict.Pass, Test: &test}}
+				d.Rules = append(d.Rules, guard)
+			})
+			s.end("r1")
+		}, "r1", 0.25, 0.25, false},
 		"rules that nobody could read": {func(s *story) {
 			begin(s, "r1", "", "")
 			decide(s, "a", set("moe=routed"), honest)
@@ -129,8 +153,7 @@ func TestReward(t *testing.T) {
 		"locked now": {func(s *story) {
 			begin(s, "r1", "x", "")
 			decide(s, "a", set("moe=routed"), honest)
-			locked := map[string]verdict.Reason{"feature.a": verdict.New(code.NotTargeted)}
-			s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{Reason: verdict.New(code.Finished), Locked: locked}})
+			leave(s, "r1")
 		}, "r1", 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
