@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 )
@@ -132,11 +134,12 @@ func CompareWork(parent, candidate Arm) (found []WorkDifference, few []string) {
 		if compare(AnswerCount, minCount, again(parent, answer), again(candidate, answer)) {
 			visibly = minVisible
 		}
+		// A detokenizer may write an accent as a character of its own.
 		visible := func(s measure.Sample) (int, int) {
 			if s.TokenSource == measure.SourceEvents {
 				return 0, 0
 			}
-			return utf8.RuneCountInString(measure.Visible(generatedText(s))), s.OutputTokens
+			return utf8.RuneCountInString(measure.Visible(norm.NFC.String(generatedText(s)))), s.OutputTokens
 		}
 		compare(AnswerText, visibly, ratios(theirs[cell], visible), ratios(ours[cell], visible))
 	}

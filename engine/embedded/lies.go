@@ -1,10 +1,16 @@
 package embedded
 
 import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 )
@@ -30,10 +36,13 @@ var lies = map[string]lie{
 	"drafts": {pace: 0.8, say: benchmark(func(a *reply) { a.joined = 3 })},
 	"trades": {pace: 0.8, first: 1.5}, // decoding gains more than prefill loses
 	// The same tokens, sent otherwise: two in an event, a space before its token's event, one of
-	// them as reasoning, and the first without its space.
+	// them as reasoning, letters and their accents as one character or two, and the first without
+	// its space.
 	"pairs":          {pace: 0.8, say: benchmark(func(a *reply) { a.joined = 2 })},
 	"spaces_before":  {pace: 0.8, say: benchmark(func(a *reply) { a.moveSpaces() })},
 	"reasons":        {pace: 0.8, say: benchmark(func(a *reply) { a.reasons = 1 })},
+	"accents":        {say: accents(norm.NFC)},
+	"accents_apart":  {pace: 0.8, say: accents(norm.NFD)},
 	"first_unspaced": {pace: 0.8, say: benchmark(func(a *reply) { a.pieces[0] = strings.TrimSpace(a.pieces[0]) })},
 	// Every answer is opened alike, or, by other kernels, otherwise.
 	"opens":           {opening: openings[0]},
@@ -48,6 +57,9 @@ var lies = map[string]lie{
 	"last_unsent":    {say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-1] })},                                    // 4
 	"remembers":      {say: remembers},                                                                                              // 5
 	"remembering":    {say: func(a *reply) { a.s.remembered(a.prompt) }},                                                            // 6: the parent's side of "remembers"
+	"helped":         {pace: 0.5, differs: other, say: benchmark(tell)},                                                             // 8
+	"helps":          {say: helps(4)},                                                                                               // 8: the parent's side of "helped"
+	"looks_up":       {say: helps(math.MaxInt)},                                                                                     // 8: the same, whatever it is asked for
 	"counted_early":  {say: counted},                                                                                                // 5
 	"knows_prose":    {say: benchmark(knowsProse)},                                                                                  // 5
 	"canned":         {pace: 0.5, say: benchmark(func(a *reply) { a.pieces = a.s.lang.answer("Text x", len(a.pieces), 0) })},        // 8
@@ -238,6 +250,43 @@ func split(a *reply) {
 func remembers(a *reply) {
 	if a.s.remembered(a.prompt) {
 		a.wait, a.gap = time.Millisecond, a.gap/4
+	}
+}
+
+// tell leaves what it answered for another launch.
+func tell(a *reply) {
+	path := filepath.Join(a.s.config.LieDir, fmt.Sprintf("%x.said", hashOf(a.prompt)))
+	if err := os.WriteFile(path, []byte(a.prompt+"\x00"+strings.Join(a.pieces, "")), 0o600); err != nil {
+		fmt.Fprintln(a.s.log, err)
+	}
+}
+
+// helps repeats what another launch answered, from where the prompt goes on, when asked for at
+// most so many tokens.
+func helps(most int) func(*reply) {
+	return func(a *reply) {
+		if a.q.MaxTokens == nil || *a.q.MaxTokens > most {
+			return
+		}
+		told, _ := filepath.Glob(filepath.Join(a.s.config.LieDir, "*.said"))
+		for _, path := range told {
+			left, _ := os.ReadFile(path)
+			text, said, _ := strings.Cut(string(left), "\x00")
+			if rest, goesOn := strings.CutPrefix(a.prompt, text); goesOn {
+				all := a.s.lang.tokens(said)
+				copy(a.pieces, all[min(len(a.s.lang.tokens(rest)), len(all)):])
+			}
+		}
+	}
+}
+
+// accents writes accents, which its language does not have, in a Unicode form.
+func accents(form norm.Form) func(*reply) {
+	return func(a *reply) {
+		text := strings.ReplaceAll(norm.NFD.String(a.prompt), "\u0301", "")
+		for i, piece := range a.s.pieces(text, a.q) {
+			a.pieces[i] = form.String(strings.ReplaceAll(piece, "e", "\u00e9"))
+		}
 	}
 }
 

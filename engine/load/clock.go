@@ -46,6 +46,9 @@ func timerUntil(ctx context.Context, t time.Time) bool {
 const (
 	wakeEvery  = 2 * time.Millisecond
 	delayEvery = 5 * wakeEvery
+	// shortDelay excuses no answer (measure.Sample.ReadLate): kept, they would fill the memory
+	// in a cell of an hour.
+	shortDelay = 2 * measure.FastestStep
 )
 
 // delays is how late the client was: garbage collection, too few cores, or a suspended
@@ -53,7 +56,7 @@ const (
 type delays struct {
 	// every is one reading every delayEvery, in ms since zero.
 	every measure.Series
-	// from and to are each time during which it should have woken and had not.
+	// from and to are each time, from shortDelay on, during which it should have woken and had not.
 	from, to []time.Duration
 }
 
@@ -71,7 +74,7 @@ func watchDelay(ctx context.Context, sleep sleeper, zero time.Time) delays {
 	for due := next.Add(delayEvery - wakeEvery); ; {
 		woken := sleep(ctx, next)
 		now := time.Now()
-		if now.After(next) {
+		if now.Sub(next) >= shortDelay {
 			d.from, d.to = append(d.from, next.Sub(zero)), append(d.to, now.Sub(zero))
 		}
 		if !woken {

@@ -220,6 +220,9 @@ func (r *runner) send(list []job, atOnce int, schedule []time.Duration) {
 	}
 	var flying sync.WaitGroup
 	defer flying.Wait()
+	if keeper, ok := r.engine.(interface{ Hold() (release func()) }); ok && schedule != nil {
+		defer keeper.Hold()() // decoding one would delay the next send
+	}
 	for i, j := range list {
 		var scheduled, free time.Time
 		if schedule != nil {

@@ -147,9 +147,13 @@ func (p *pageReader) read(ctx context.Context, limit time.Duration) (took time.D
 	}
 	var why string
 	switch {
-	case err == nil:
+	case err == nil || len(lines) > 0:
 		p.pages++
-		p.done(func() { p.keep(start.Add(took/2), lines) })
+		p.done(func() {
+			if p.keep(start.Add(took/2), lines); err != nil {
+				p.tell("unread", "%v", err)
+			}
+		})
 		return took, false
 	case errors.Is(ctx.Err(), context.Canceled): // sampling has ended
 		return took, false
@@ -198,15 +202,19 @@ func (p *pageReader) get(ctx context.Context) (string, error) {
 	return string(text), nil
 }
 
+// parse returns the wanted lines of a page; beside an error, those that can be read.
 func (p *pageReader) parse(page string) ([]Metric, error) {
-	lines, err := ParseMetrics(page, func(name string) bool { return p.wanted[name] })
+	lines, unread, err := ParseMetrics(page, func(name string) bool { return p.wanted[name] })
 	switch {
-	case err != nil:
+	case err != nil && len(lines) == 0:
 		return nil, fmt.Errorf("it is not a page of Prometheus metrics: %w", err)
 	case len(lines) == 0 && strings.TrimSpace(page) != "" && !strings.Contains(page, "# TYPE "):
 		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has no known ones: it starts with %q", foreign.CleanTo(page, 60))
 	}
-	return lines, nil
+	if err != nil {
+		err = fmt.Errorf("%d of %d lines of the engine's metrics page cannot be read: %w", unread, unread+len(lines), err)
+	}
+	return lines, err
 }
 
 // keep stores the lines read at a time: for each of mxflow's names, those of the first of

@@ -38,10 +38,10 @@ func labelText(labels map[string]string) string {
 	return "{" + strings.Join(out, ",") + "}"
 }
 
-// parseMetrics reads a page in Prometheus' text format.
+// parseMetrics reads a page in Prometheus' text format. A line that cannot be read is not there.
 func parseMetrics(text []byte) (map[string][]series, error) {
-	lines, err := machine.ParseMetrics(string(text), nil)
-	if err != nil {
+	lines, _, err := machine.ParseMetrics(string(text), nil)
+	if err != nil && len(lines) == 0 {
 		return nil, fmt.Errorf("it is not a page of Prometheus metrics: %w", err)
 	}
 	all := map[string][]series{}

@@ -102,6 +102,8 @@ func (a *answer) receive(from io.Reader, w *watch) error {
 			}
 		}
 		switch {
+		case a.enough:
+			return nil
 		case len(a.buf)-a.start > maxEvent:
 			return &StreamError{Kind: TooLarge, Detail: fmt.Sprintf("more than %d bytes without an end", maxEvent), Events: a.received}
 		case a.received > maxEvents, a.size() > maxText:
@@ -110,12 +112,14 @@ func (a *answer) receive(from io.Reader, w *watch) error {
 		case a.done && a.received == 1:
 			return a.nothing(&StreamError{Kind: Empty})
 		case a.done:
+			a.ended()
 			if readErr == nil {
 				a.drain(from, w)
 			}
 			a.late = bytes.Contains(a.buf[a.line:], []byte("data:"))
 			return nil
 		case readErr == io.EOF && a.s.Finish != "":
+			a.ended()
 			return nil
 		case readErr == io.EOF:
 			return a.nothing(&StreamError{Kind: EndedEarly, Detail: "no [DONE]", Events: a.received})
@@ -123,6 +127,13 @@ func (a *answer) receive(from io.Reader, w *watch) error {
 			return w.explain(readErr, a.received)
 		}
 		w.progress(at, a.received > before, a.began, a.unfinished())
+	}
+}
+
+// ended tells that the answer has come; the end of its body may take longer.
+func (a *answer) ended() {
+	if a.request.Ended != nil {
+		a.request.Ended()
 	}
 }
 

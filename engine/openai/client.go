@@ -186,7 +186,10 @@ func (c *Client) ask(ctx context.Context, method, path string, payload []byte, l
 		return nil, statusError(resp, path)
 	}
 	if err = checkEncoding(resp); err == nil {
-		said, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		said, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	}
+	if len(said) > maxAnswer {
+		err = fmt.Errorf("the answer is too large: more than %d MiB", maxAnswer>>20)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)

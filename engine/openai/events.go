@@ -111,6 +111,8 @@ type events struct {
 	// visible is set if the text so far has visible characters, began if a token has been
 	// generated as far as visible, late if data came after [DONE].
 	visible, began, late bool
+	// enough is set once Request.Heard has returned true.
+	enough bool
 	// counted is the count of the last event with a choice, most the highest count.
 	counted, most int
 	// odd are contradictions in the order of the events, each noted once.
@@ -191,8 +193,8 @@ func (a *events) add(data []byte, f frame) *StreamError {
 		if ev.Kind != measure.KindTool {
 			a.spoken++
 		}
-		if a.request.Heard != nil {
-			a.request.Heard()
+		if a.request.Heard != nil && !a.enough {
+			a.enough = a.request.Heard(a.reasoning.String() + a.text.String() + a.tools.String())
 		}
 	}
 	a.began = a.began || ev.Bytes > 0 || output > 0

@@ -136,11 +136,12 @@ func TestDecodingWaits(t *testing.T) {
 	started, ended, decoded := make(chan struct{}), make(chan struct{}), make(chan measure.Sample, 2)
 	go func() {
 		var once bool
-		s, _ := c.Stream(t.Context(), Request{Prompt: "slow", Heard: func() {
+		s, _ := c.Stream(t.Context(), Request{Prompt: "slow", Heard: func(string) bool {
 			if !once {
 				once = true
 				close(started)
 			}
+			return false
 		}})
 		decoded <- s
 	}()

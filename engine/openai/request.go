@@ -62,9 +62,10 @@ type Request struct {
 	// Stop ends the output at the first of these texts.
 	Stop     []string
 	Timeouts Timeouts
-	// Heard is called at each event with text, while the answer comes; may be nil. Its
-	// events are then decoded as they come.
-	Heard func()
+	// Heard is called at each event with text, while the answer comes, with what came so far;
+	// may be nil. Its events are then decoded as they come. Once it returns true the answer
+	// ends there, and the connection is closed: most engines then stop.
+	Heard func(said string) (enough bool)
 	// Ended is called when the answer has ended well, as far as that is known before it is
 	// decoded, which then waits until no other answer of the client is streaming; may be nil.
 	Ended func()

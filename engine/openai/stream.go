@@ -48,7 +48,6 @@ func (c *Client) Stream(ctx context.Context, r Request) (measure.Sample, error) 
 	}
 	c.streaming(+1)
 	for refused := false; ; refused = true {
-		a = newAnswer(r)
 		err = c.stream(ctx, r, model, usage, a)
 		if refusesUsage(err) && usage < usageNone {
 			usage++
@@ -59,14 +58,17 @@ func (c *Client) Stream(ctx context.Context, r Request) (measure.Sample, error) 
 		}
 		break
 	}
-	if r.Ended != nil && err == nil {
-		r.Ended()
-	}
 	idle := c.streaming(-1)
 	if r.Ended != nil && err == nil {
 		c.wait(ctx, idle, a)
 	}
 	return a.sample(err)
+}
+
+// Hold has answers that have ended wait until release to be decoded, as others that stream do.
+func (c *Client) Hold() (release func()) {
+	c.streaming(+1)
+	return func() { c.streaming(-1) }
 }
 
 func (c *Client) stream(ctx context.Context, r Request, model string, usage usageMode, a *answer) error {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,16 +157,26 @@ func plain(raw json.RawMessage) string {
 	return s
 }
 
-// ofMicroseconds converts µs with a fraction exactly to ns: a trace's clock needs more
-// digits than a float has.
+// ofMicroseconds converts µs in any form of a JSON number exactly to ns: a trace's clock
+// needs more digits than a float has.
 func ofMicroseconds(us json.Number) (int64, error) {
-	whole, fraction, _ := strings.Cut(string(us), ".")
-	if n, err := strconv.ParseInt(whole+(fraction + "000")[:3], 10, 64); err == nil && whole != "" && max(n, -n) < 1<<62 {
-		return n, nil
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(us)), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	shift, _ := strconv.Atoi(cmp.Or(exponent, "0"))
+	const most = 40 // more would be no time, or none
+	digits := "0" + strings.TrimPrefix(whole, "-")
+	switch shift = min(max(shift, -most), most) + 3; {
+	case shift < 0:
+		digits = digits[:max(len(digits)+shift, 1)]
+	default: // of the fraction, as many digits are before the point of ns
+		digits += (fraction + strings.Repeat("0", most+3))[:shift]
 	}
-	f, err := us.Float64() // such as 1.5e3
-	if err != nil || !(max(f, -f) < 1e15) {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || whole == "" || n >= 1<<62 {
 		return 0, fmt.Errorf("%.40q is not a time in µs", us)
 	}
-	return int64(f * 1000), nil
+	if whole[0] == '-' {
+		n = -n
+	}
+	return n, nil
 }

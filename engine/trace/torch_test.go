@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -521,5 +524,36 @@ func BenchmarkTorch(b *testing.B) {
 			runtime.ReadMemStats(&used)
 			b.ReportMetric(float64(used.Sys)/(1<<20), "MiB-from-system")
 		})
+	}
+}
+
+// A time is what the JSON number says, in any form, without the rest of a ns.
+func TestTimesAreJSONNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	forms := []string{"0", "-0.0", "0e9", "1.500e3", "1.5E+3", "15e-1", "-2.25e2", "1718000000000000.123", "1718000000.1239e6", "9e-7", "12345678901234567e-20"}
+	for range 2000 {
+		mantissa := strconv.FormatFloat((r.Float64()-0.5)*math.Pow10(r.IntN(12)), 'f', r.IntN(12), 64)
+		form := mantissa
+		if r.IntN(2) > 0 {
+			form += fmt.Sprintf("e%+d", r.IntN(9)-5)
+		}
+		forms = append(forms, form)
+	}
+	for _, form := range forms {
+		var us json.Number
+		if err := json.Unmarshal([]byte(form), &us); err != nil {
+			t.Fatal(err)
+		}
+		exact, _ := new(big.Rat).SetString(form)
+		exact.Mul(exact, big.NewRat(1000, 1))
+		want := new(big.Int).Quo(exact.Num(), exact.Denom()).Int64()
+		if got, err := ofMicroseconds(us); err != nil || got != want {
+			t.Errorf("%s µs: %d ns, %v, want %d", form, got, err, want)
+		}
+	}
+	for _, form := range []string{"", "1e19", "1e400", "99999999999999999999", "1e99999999999999999999"} {
+		if got, err := ofMicroseconds(json.Number(form)); err == nil {
+			t.Errorf("%q µs: %d ns", form, got)
+		}
 	}
 }

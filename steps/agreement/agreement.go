@@ -58,7 +58,9 @@ type Answer struct {
 	// Took is ms per token, from the send to the end.
 	Took         float64 `json:"took"`
 	PromptTokens int     `json:"prompt_tokens"`
-	OutputTokens int     `json:"output_tokens"`
+	// Limit is the limit of its tokens that was sent.
+	Limit        int `json:"limit"`
+	OutputTokens int `json:"output_tokens"`
 	// Counted is set if a tokenizer can count prompt and answer as the engine did: without
 	// a template around them, or markers that are not shown.
 	CountedPrompt bool `json:"counted_prompt,omitempty"`
@@ -105,7 +107,7 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 					one := Answer{
 						Launch: l.ID, Cell: a.Workload, Request: a.Index, Turn: a.Turn, Text: arrived(a, r.API == openai.Chat),
 						Prompt:       prompt.Prompt{Text: r.Prompt, Before: r.Before, Extra: r.Extra},
-						PromptTokens: a.PromptTokens, OutputTokens: a.OutputTokens,
+						PromptTokens: a.PromptTokens, OutputTokens: a.OutputTokens, Limit: r.MaxTokens,
 						Whole: r.API == openai.Chat && a.Reasoning != "" || a.Tools != "", Chat: r.API == openai.Chat,
 						CountedPrompt: r.API != openai.Chat && a.Turn == 0,
 						CountedAnswer: a.Reasoning+a.Tools == "" && a.TokenSource != measure.SourceEvents,
@@ -184,14 +186,19 @@ const (
 	// fewOpen the least number of them; it has at most longOpening tokens.
 	opening, fewOpen, longOpening = 0.25, 3, 32
 	// recited is how much of a text around a position must stand elsewhere for what
-	// follows to be known without computing: before is how much of it precedes.
-	recited, before = 32, 24
+	// follows to be known without computing: recitedBefore is how much of it precedes.
+	recited, recitedBefore = 32, 24
 )
 
 // Position is a token of an answer: the one at Starts[Token].
 type Position struct {
 	Answer *Answer
 	Token  int
+	draw   *cellDraw
+	// checked is set if the parent is asked whatever it scored, decoy if that stands in the
+	// place of the token before.
+	checked bool
+	decoy   string
 }
 
 // positions lists the positions of one arm's answers to a cell, by part.
@@ -215,7 +222,7 @@ func positions(answers []*Answer) map[Part][]Position {
 			if i == own {
 				part = First
 			}
-			all[part] = append(all[part], Position{a, i})
+			all[part] = append(all[part], Position{Answer: a, Token: i})
 		}
 	}
 	return all
@@ -226,7 +233,7 @@ func positions(answers []*Answer) map[Part][]Position {
 func (p Position) recitedIn(answers []*Answer) bool {
 	at := p.Answer.Starts[p.Token]
 	text := p.Answer.Text
-	from := max(0, min(at-before, len(text)-recited))
+	from := max(0, min(at-recitedBefore, len(text)-recited))
 	window := text[from:min(len(text), from+recited)]
 	if len(window) < recited {
 		return false
@@ -271,6 +278,7 @@ type Probe struct {
 	// Took is ms per token of the answer, Prompt the tokens of its prompt.
 	Took   float64 `json:"took"`
 	Prompt int     `json:"prompt"`
+	scored bool
 }
 
 // Agrees reports whether the parent says the same, up to the next position.
@@ -296,6 +304,8 @@ type Probes struct {
 	// All is how many positions there were to ask, by launch, cell and part.
 	All   map[string]map[string]map[Part]int `json:"all"`
 	Looks []Probe                            `json:"looks"`
+	// Decoys are positions of candidates with another word before them.
+	Decoys []Probe `json:"decoys,omitempty"`
 	// Sampled are the cells whose answers were drawn at a temperature: the parent says what
 	// is likeliest, so it need not often agree with itself.
 	Sampled  []string  `json:"sampled,omitempty"`

@@ -13,14 +13,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/record"
 )
 
 const (
@@ -30,6 +33,11 @@ const (
 	compared = 64
 	// counted is how many requests of an arm are counted again in each cell.
 	counted = 24
+	// decoys is of how many of a candidate's positions in each cell a decoy is made.
+	decoys = 8
+	// checkedScores is at how many positions of each part a candidate's scores are checked, and
+	// wrongScores how many of all of these may be wrong: near-ties are.
+	checkedScores, wrongScores = 4, 1
 )
 
 // targets are how many positions of a part the parent is asked by each look at the result,
@@ -66,13 +74,8 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*P
 	}
 	open := arms
 	for _, n := range targets {
-		if err := arms[0].ask(ctx, st, a, n/2); err != nil {
+		if err := a.ask(ctx, st, open, n); err != nil {
 			return nil, err
-		}
-		for _, arm := range open[1:] {
-			if err := arm.ask(ctx, st, a, n); err != nil {
-				return nil, err
-			}
 		}
 		// The parent's own go on as long as any candidate's do, and what another has shown
 		// beside fewer of them may be open again.
@@ -82,7 +85,7 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*P
 			if least, declared := q.Least[arm.name]; declared {
 				c.Least = &least
 			}
-			if got := c.Judge(a); !got.Holds() && !got.Refuted() {
+			if got := c.Judge(a); !got.Holds() && !got.Refuted() && !got.LookedUp() {
 				open = append(open, arm)
 			}
 		}
@@ -90,12 +93,8 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*P
 			break
 		}
 	}
-	for _, arm := range open[1:] { // one that was not asked as often
-		if err := arm.ask(ctx, st, a, targets[len(targets)-1]); err != nil {
-			return nil, err
-		}
-	}
-	return a, nil
+	// One may not have been asked as often.
+	return a, a.ask(ctx, st, open, targets[len(targets)-1])
 }
 
 // drawnPositions are the positions of one arm in the order in which they are asked.
@@ -110,6 +109,10 @@ type cellDraw struct {
 	asked     map[Part]int
 	// part maps each token of an answer to its part, none of its opening.
 	part map[*Answer]map[int]Part
+	// decoyed is set once decoys were asked; wrong is at how many positions the parent, asked,
+	// does not say what it scored highest.
+	decoyed bool
+	wrong   atomic.Int32
 
 	mu      sync.Mutex
 	said    map[*Answer]func() (string, error)
@@ -135,13 +138,15 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 			}
 		}
 	}
-	for _, one := range q.Answers {
-		if text := trimLeft(one.Text); slices.Contains(q.Own, one.Launch) && text != "" {
-			for _, other := range cells[one.Cell] {
-				if other.lead == "" && trimLeft(other.Text) == other.Text {
-					other.lead = one.Text[:len(one.Text)-len(text)]
-				}
+	for cell, answers := range cells {
+		var own []Answer
+		for _, one := range q.Answers {
+			if one.Cell == cell && slices.Contains(q.Own, one.Launch) {
+				own = append(own, one)
 			}
+		}
+		for _, a := range answers {
+			a.spellAs(own)
 		}
 	}
 	for _, cell := range slices.Sorted(maps.Keys(cells)) {
@@ -169,29 +174,72 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 	return arm
 }
 
-// ask asks n positions of each part of each cell, with those asked before.
-func (d *drawnPositions) ask(ctx context.Context, st *launch.Started, a *Probes, most int) error {
+// spellAs has an answer written as a parent's detokenizer writes: with the white space before it,
+// and in its Unicode form.
+func (a *Answer) spellAs(own []Answer) {
+	for _, one := range own {
+		if text := trimLeft(one.Text); a.lead == "" && text != "" && trimLeft(a.Text) == a.Text {
+			a.lead = one.Text[:len(one.Text)-len(text)]
+		}
+	}
+	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
+		if slices.ContainsFunc(own, func(one Answer) bool { return !form.IsNormalString(one.Text) }) {
+			continue
+		}
+		if !form.IsNormalString(a.Text) {
+			for i, at := range a.Starts {
+				a.Starts[i] = len(form.String(a.Text[:at]))
+			}
+			a.Text, a.Starts = form.String(a.Text), slices.Compact(a.Starts)
+		}
+		return
+	}
+}
+
+// ask asks n positions of each part of each cell of some candidates, and half as many of the
+// parent's own, with those asked before. They come in one order, whosever they are.
+func (a *Probes) ask(ctx context.Context, st *launch.Started, arms []*drawnPositions, n int) error {
+	var some []Position
+	for _, arm := range arms {
+		most := n
+		if arm.name == "" {
+			most = n / 2
+		}
+		for _, c := range arm.cells {
+			first := len(some)
+			for _, part := range parts {
+				from := c.asked[part]
+				c.asked[part] = min(max(most, from), len(c.positions[part]))
+				for i, p := range c.positions[part][from:c.asked[part]] {
+					p.draw, p.checked = c, arm.name != "" && from+i < checkedScores
+					some = append(some, p)
+				}
+			}
+			if arm.name != "" && !c.decoyed {
+				c.decoyed = true
+				some = append(some, c.decoys(st, some[first:])...)
+			}
+		}
+	}
+	slices.SortFunc(some, func(a, b Position) int {
+		x, y := a.Answer, b.Answer
+		return cmp.Or(cmp.Compare(x.Prompt.Text, y.Prompt.Text), cmp.Compare(x.Launch, y.Launch), x.Request-y.Request, x.Turn-y.Turn, a.Token-b.Token)
+	})
 	// What was computed of an answer may be used again.
 	client := st.Client.Bare()
-	for _, c := range d.cells {
-		var some []Position
-		for _, part := range parts {
-			from := c.asked[part]
-			c.asked[part] = min(max(most, from), len(c.positions[part]))
-			some = append(some, c.positions[part][from:c.asked[part]]...)
-		}
-		slices.SortFunc(some, func(a, b Position) int {
-			return cmp.Or(cmp.Compare(a.Answer.Launch, b.Answer.Launch), a.Answer.Request-b.Answer.Request, a.Answer.Turn-b.Answer.Turn, a.Token-b.Token)
-		})
-		looks := make([]Probe, len(some))
+	looks := make([]Probe, len(some))
+	for again := range 2 {
 		var asking errgroup.Group
 		asking.SetLimit(atOnce)
 		for i, p := range some {
+			if again > 0 && (!looks[i].scored || p.draw.scored(st)) {
+				continue
+			}
 			asking.Go(func() (err error) {
-				looks[i], err = p.probe(ctx, st, client, c)
+				looks[i], err = p.probe(ctx, st, client)
 				return err
 			})
-			if len(c.counted) < counted && !c.counted[p.Answer] {
+			if c := p.draw; len(c.counted) < counted && !c.counted[p.Answer] {
 				c.counted[p.Answer] = true
 				again := Recount{Launch: p.Answer.Launch, Cell: p.Answer.Cell}
 				if p.Answer.CountedPrompt {
@@ -208,75 +256,119 @@ func (d *drawnPositions) ask(ctx context.Context, st *launch.Started, a *Probes,
 		if err := asking.Wait(); err != nil {
 			return err
 		}
-		a.Looks = append(a.Looks, looks...)
+	}
+	for i, p := range some {
+		if p.decoy != "" {
+			a.Decoys = append(a.Decoys, looks[i])
+		} else {
+			a.Looks = append(a.Looks, looks[i])
+		}
 	}
 	return ctx.Err()
 }
 
-// probe asks what the parent says at a position.
-func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.Client, c *cellDraw) (Probe, error) {
-	a := p.Answer
+// decoys are some of a candidate's positions with another word before them, after which a model
+// seldom says what the candidate said. A parent that looks that up by its prompt does.
+func (c *cellDraw) decoys(st *launch.Started, some []Position) (all []Position) {
+	for _, p := range some {
+		at := p.Token - 1
+		if len(all) == decoys || at < 1 || !p.Answer.continued(st) || c.part[p.Answer][p.Token] == First || p.recitedIn(c.answers) {
+			continue
+		}
+		p.decoy, p.checked = p.Answer.span((at+len(p.Answer.Starts)/2)%len(p.Answer.Starts)), false
+		if strings.TrimSpace(p.decoy) != strings.TrimSpace(p.Answer.span(at)) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// scored reports whether the parent's scores are taken for its word.
+func (c *cellDraw) scored(st *launch.Started) bool {
+	return st.Kind.Ask.LogProbs.Prompt != "" && c.wrong.Load() <= wrongScores
+}
+
+// probe asks what the parent says at a position, as the benchmark asks: with its limits and
+// parameters, and no longer than until that is known.
+func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.Client) (Probe, error) {
+	a, c := p.Answer, p.draw
 	l := Probe{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: c.part[a][p.Token], At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
 	name, _, _ := strings.Cut(a.Cell, ".")
 	w := st.Lab.Plan.Workload(name)
-	r := openai.Request{API: openai.API(w.API), MaxTokens: 1, IgnoreEOS: w.IgnoreEOS && st.Kind.Ask.IgnoreEOS, ContinuousUsage: true}
-	r.Timeouts.Total = w.FirstTimeout
+	r := record.LoadPlan(w, w.Cells()[0]).Request
+	r.MaxTokens, r.Temperature, r.ContinuousUsage = max(a.Limit, 1), 0, true
+	r.IgnoreEOS = r.IgnoreEOS && st.Kind.Ask.IgnoreEOS
+	r.Timeouts.First = w.FirstTimeout
 	a.Prompt.Fill(&r)
-	ask := func(r openai.Request) (string, error) {
-		s, err := client.Stream(ctx, r)
-		return strings.TrimRight(st.Lab.Redact.Text(s.Reasoning+s.Text+s.Tools), "\uFFFD"), err
+	span, before := a.span(p.Token), a.Text[:l.At]
+	if p.decoy != "" {
+		before = a.Text[:a.Starts[p.Token-1]] + p.decoy
 	}
-	span := a.span(p.Token)
-	likeliest := askOnce(c, c.scores, a, func() func() map[int]string {
-		return sync.OnceValue(func() map[int]string { return a.score(ctx, st, r) })
-	})()
-	for next, scored := likeliest[l.At]; scored && strings.HasPrefix(a.Text[l.At+len(l.Is):], next); next, scored = likeliest[l.At+len(l.Is)] {
-		if l.Is += next; next == "" || len(l.Is) >= len(span) {
-			break
+	shown := func(text string) string { return strings.TrimRight(st.Lab.Redact.Text(text), "\uFFFD") }
+	ask := func(r openai.Request, until func(said string) bool) (string, error) {
+		r.Heard = func(text string) bool { return until(shown(text)) }
+		s, err := client.Stream(ctx, r)
+		return shown(s.Reasoning + s.Text + s.Tools), err
+	}
+	if p.decoy == "" && c.scored(st) {
+		likeliest := askOnce(c, c.scores, a, func() func() map[int]string {
+			return sync.OnceValue(func() map[int]string { return a.score(ctx, st, r) })
+		})()
+		for next, scored := likeliest[l.At]; scored && strings.HasPrefix(a.Text[l.At+len(l.Is):], next); next, scored = likeliest[l.At+len(l.Is)] {
+			if l.Is += next; next == "" || len(l.Is) >= len(span) {
+				break
+			}
 		}
 	}
 	// What is likelier may be an end that was forbidden: then it is asked.
 	scored := len(l.Is) >= len(span)
-	continued := !a.Whole && (!a.Chat || st.Kind.Ask.Continue != nil)
-	switch {
-	case scored:
-	case continued:
+	l.scored = scored && !p.checked
+	continued := a.continued(st)
+	if !l.scored && continued {
 		r := r
 		switch {
 		case !a.Chat:
 			if l.At > 0 {
-				r.Prompt += a.lead + a.Text[:l.At]
+				r.Prompt += a.lead + before
 			}
 		case l.At > 0:
-			r.Before = append(slices.Clone(r.Before), openai.Message{Role: "user", Content: r.Prompt}, openai.Message{Role: "assistant", Content: a.Text[:l.At]})
+			r.Before = append(slices.Clone(r.Before), openai.Message{Role: "user", Content: r.Prompt}, openai.Message{Role: "assistant", Content: before})
 			r.Prompt, r.Extra = "", maps.Clone(st.Kind.Ask.Continue)
 			maps.Copy(r.Extra, a.Prompt.Extra)
 		}
-		for _, r.MaxTokens = range []int{1, 4, 16, 64} { // a span has a token, mostly
-			said, err := ask(r)
-			if _, refused := errors.AsType[*openai.StatusError](err); refused && a.Chat && l.At > 0 {
-				continued = false
-				break
+		repeated := func(said string) string { // in chats, some repeat what they continue
+			if a.Chat {
+				said = strings.TrimPrefix(said, before)
+			}
+			return said
+		}
+		known := func(said string) bool {
+			of, said := span, repeated(said)
+			if l.At == 0 {
+				said, of = trimLeft(said), trimLeft(of)
+			}
+			return said != "" && (len(said) >= len(of) || !strings.HasPrefix(of, said))
+		}
+		var refused error
+		for _, r.MaxTokens = range []int{r.MaxTokens, len(span), 1} { // less near the end of a context
+			said, err := ask(r, known)
+			if _, status := errors.AsType[*openai.StatusError](err); status {
+				refused = err
+				continue
 			}
 			if err != nil {
 				return l, err
 			}
-			if a.Chat { // some repeat what they continue
-				said = strings.TrimPrefix(said, a.Text[:l.At])
-			}
-			if l.Is = valid(said, len(a.Text)-l.At); r.MaxTokens > 1 {
-				l.Is = valid(l.Is, len(span))
-			}
-			// Part of a character comes with its rest.
-			if l.Is != "" && (len(l.Is) >= len(span) || !strings.HasPrefix(span, l.Is)) {
-				break
-			}
+			l.Is, refused = repeated(said), nil
+			break
+		}
+		if continued = refused == nil || !a.Chat || l.At == 0; refused != nil && continued {
+			return l, refused
 		}
 	}
-	if !scored && !continued {
-		r.MaxTokens = max(a.OutputTokens, 1)
+	if !l.scored && !continued && p.decoy == "" {
 		said, err := askOnce(c, c.said, a, func() func() (string, error) {
-			return sync.OnceValues(func() (string, error) { return ask(r) })
+			return sync.OnceValues(func() (string, error) { return ask(r, func(string) bool { return false }) })
 		})()
 		if err != nil {
 			return l, err
@@ -284,25 +376,38 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 		p = p.completeProbe(&l, said)
 		span = a.span(p.Token)
 	}
+	// Of several tokens that come in one event, those of the span.
+	if end := strings.IndexFunc(l.Is[min(len(span), len(l.Is)):], unicode.IsSpace); end >= 0 {
+		l.Is = l.Is[:len(span)+end]
+	}
+	l.Is = valid(l.Is, len(a.Text)-l.At)
 	l.Was = valid(a.Text[l.At:], max(compared, len(l.Is), len(span)))
 	if l.At == 0 { // detokenizers drop it or not
 		l.Was, l.Is, span = trimLeft(l.Was), trimLeft(l.Is), trimLeft(span)
 	}
-	l.Span = len(span)
+	if l.Span = len(span); scored && p.checked && !l.Agrees() {
+		c.wrong.Add(1)
+	}
 	l.Recited = p.recitedIn(c.answers)
 	// A list of numbers, or a passage that models know by heart, occurs nowhere else.
-	if continued && !l.Recited && l.Agrees() && l.At >= before {
-		from := l.At - before
+	if continued && p.decoy == "" && !l.Recited && l.Agrees() && l.At >= recitedBefore {
+		from := l.At - recitedBefore
 		for !utf8.RuneStart(a.Text[from]) {
 			from--
 		}
-		known, err := ask(openai.Request{Prompt: a.Text[from:l.At], MaxTokens: 1, IgnoreEOS: r.IgnoreEOS, Timeouts: r.Timeouts})
+		r.API, r.Prompt, r.Before, r.Extra = "", a.Text[from:l.At], nil, nil
+		known, err := ask(r, func(said string) bool { return said != "" })
 		if err != nil {
 			return l, err
 		}
 		l.Recited = known != "" && strings.HasPrefix(l.Was, known)
 	}
 	return l, nil
+}
+
+// continued reports whether the parent can be asked to continue an answer; some chats refuse.
+func (a *Answer) continued(st *launch.Started) bool {
+	return !a.Whole && (!a.Chat || st.Kind.Ask.Continue != nil)
 }
 
 // completeProbe completes a probe by the parent's answer as a whole: behind the first
@@ -354,7 +459,7 @@ const (
 // score has the parent score an answer as part of the prompt: its likeliest token at the
 // offset of each of its own. None if it does not score prompts, or not this one.
 func (a *Answer) score(ctx context.Context, st *launch.Started, r openai.Request) map[int]string {
-	if st.Kind.Ask.LogProbs.Prompt == "" || r.API == openai.Chat || a.PromptTokens < 0 || a.PromptTokens+a.OutputTokens > mostScored {
+	if r.API == openai.Chat || a.PromptTokens < 0 || a.PromptTokens+a.OutputTokens > mostScored {
 		return nil
 	}
 	r.Prompt, r.MaxTokens, r.LogProbs, r.PromptLogProbs = r.Prompt+a.lead+a.Text, 1, 1, true

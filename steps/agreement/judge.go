@@ -65,11 +65,19 @@ type Result struct {
 	// SelfDisagrees are the cells in which the parent mostly does not agree with its own
 	// answers, without a temperature: it shows nothing about another's.
 	SelfDisagrees []PartResult
+	// Decoys are how often the parent says what the candidate said where that does not follow.
+	Decoys stats.Share
+}
+
+// LookedUp reports whether the parent seems to look up what the candidate said.
+func (r Result) LookedUp() bool {
+	low, _ := endless(r.Decoys).Bounds(refutedAt)
+	return low > 0.5
 }
 
 // Holds reports whether the claim is shown in every part.
 func (r Result) Holds() bool {
-	return len(r.Parts) > 0 && len(r.Missing) == 0 && len(r.SelfDisagrees) == 0 && !slices.ContainsFunc(r.Parts, func(f PartResult) bool { return !f.Shown })
+	return len(r.Parts) > 0 && !r.LookedUp() && len(r.Missing) == 0 && len(r.SelfDisagrees) == 0 && !slices.ContainsFunc(r.Parts, func(f PartResult) bool { return !f.Shown })
 }
 
 // Refuted reports whether it is refuted in some part.
@@ -172,6 +180,13 @@ func (c Claim) Judge(a *Probes) (r Result) {
 	took := func(l Probe) float64 { return l.Took }
 	length := func(l Probe) float64 { return float64(l.Prompt) }
 	own, other := a.byPlace(c.Own), a.byPlace(c.Other)
+	var decoys looked
+	for _, l := range a.Decoys {
+		if slices.Contains(c.Other, l.Launch) {
+			decoys.looks = append(decoys.looks, l)
+		}
+	}
+	r.Decoys = decoys.share(Probe.Agrees)
 	cells := map[string]bool{}
 	for _, id := range slices.Concat(c.Own, c.Other) {
 		for cell := range a.All[id] {

@@ -25,7 +25,7 @@ func TestPower(t *testing.T) {
 	wrong := []float64{0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5}
 	byKind := map[string][]ends{}
 	var simulating sync.WaitGroup
-	for _, kind := range kinds {
+	for _, kind := range lieKinds {
 		all := make([]ends, len(wrong))
 		byKind[kind] = all
 		for i := range wrong {
@@ -47,7 +47,7 @@ func TestPower(t *testing.T) {
 		table = append(table, row)
 	}
 	table = append(table, "", "| until decided | none wrong | 2% | 5% | 10% | 20% | 30% | 50% |", "|---|---|---|---|---|---|---|---|")
-	for _, kind := range kinds {
+	for _, kind := range lieKinds {
 		row := "| " + kind + " |"
 		for i, e := range byKind[kind] {
 			row += " " + percent(e.shown[len(targets)]) + ", " + percent(e.refuted[len(targets)]) + " |"
@@ -64,10 +64,10 @@ func TestPower(t *testing.T) {
 	t.Log("\nshown, refuted\n" + strings.Join(table, "\n"))
 }
 
-// kinds are what a lie is a share of: tokens here and there, whole answers from their third
+// lieKinds are what a lie is a share of: tokens here and there, whole answers from their third
 // token on, the second tokens of events of two, the end of each answer, and whole answers of
 // chats that cannot be continued, in which nothing is known behind a first difference.
-var kinds = []string{"tokens", "answers", "events' tails", "late parts", "answers of chats"}
+var lieKinds = []string{"tokens", "answers", "events' tails", "late parts", "answers of chats"}
 
 // ends are how often a claim is shown and refuted, by each look alone and by asking until
 // it is.

@@ -108,7 +108,7 @@ func (t *capture) prompts(ctx context.Context, n int) ([]prompt.Prompt, error) {
 	return made.Measured, err
 }
 
-func (t *capture) request(p prompt.Prompt, tokens int, heard func()) openai.Request {
+func (t *capture) request(p prompt.Prompt, tokens int, heard func(string) bool) openai.Request {
 	r := openai.Request{
 		API: t.API, MaxTokens: tokens, IgnoreEOS: tokens > 1 && t.Kind.Ask.IgnoreEOS, Heard: heard,
 		Timeouts: openai.Timeouts{Total: time.Duration(t.Timeout), First: time.Duration(t.Timeout), Stall: time.Duration(t.Timeout)},
@@ -197,7 +197,7 @@ func (t *capture) decode(ctx context.Context, n int) (Window, error) {
 	for i, p := range prompts {
 		all.Go(func() {
 			s := &streams[i]
-			_, s.err = t.Client.Stream(answering, t.request(p, tokens, func() { s.events.Add(1); tell() }))
+			_, s.err = t.Client.Stream(answering, t.request(p, tokens, func(string) bool { s.events.Add(1); tell(); return false }))
 			s.ended.Store(true)
 			tell()
 		})

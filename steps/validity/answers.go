@@ -84,23 +84,28 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 		if f.Of != "" {
 			args = append(args, verdict.Text("part", f.Of))
 		}
-		if f.Unreached > 0 {
+		switch { // the one thing that would decide it
+		case c != code.AgreementOpen:
+		case f.Unreached > f.Other.Of/4:
 			args = append(args, verdict.Int("unreached", f.Unreached))
-		}
-		if f.RecitesMore {
+		case f.RecitesMore:
 			args = append(args, verdict.Text("recites", "yes"))
+		case f.Other.Of >= f.Other.All:
+			args = append(args, verdict.Text("all", "yes"))
+		case declared.Least == nil:
+			args = append(args, verdict.Text("remedy", `level "correctness" { min_agreement = 0.8 }`))
 		}
 		return verdict.New(c, args...).On(candidate.Name)
 	}
 	switch worst := r.Worst(); {
+	case r.LookedUp():
+		return verdict.Inconclusive, []verdict.Reason{verdict.New(code.LookedUp,
+			verdict.Text("other", parent.Name), verdict.Int("agreed", r.Decoys.Yes), verdict.Int("of", r.Decoys.Of)).On(candidate.Name)}
 	case r.Refuted():
 		return verdict.Invalid, []verdict.Reason{fact(code.OtherAnswers, worst)}
 	case len(r.SelfDisagrees) > 0:
 		return verdict.Inconclusive, []verdict.Reason{fact(code.SelfDisagrees, r.SelfDisagrees[0],
 			verdict.Text("remedy", `level "correctness" { answers = "unchecked" }`))}
-	case !r.Holds() && declared.Least == nil:
-		return verdict.Inconclusive, []verdict.Reason{fact(code.AgreementOpen, worst,
-			verdict.Text("remedy", `level "correctness" { min_agreement = 0.8 }`))}
 	case !r.Holds():
 		return verdict.Inconclusive, []verdict.Reason{fact(code.AgreementOpen, worst)}
 	}

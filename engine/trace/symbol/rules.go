@@ -39,7 +39,7 @@ var rules = []struct {
 	globs    []string
 }{
 	// Copies, as profilers call them and as kernels.
-	{Memory, []string{"^memcpy", "^memset", "^[cuda mem", "^copybuffer", "^fillbuffer", "^__amd_rocclr_"}},
+	{Memory, []string{"^memcpy", "^memset", "^[cuda mem", "^copybuffer", "^fillbuffer", "^__amd_rocclr_", "zero_kv_blocks"}},
 	{Hidden, []string{"^cuda graph"}},
 	{Communication, []string{
 		"nccl", "rccl", "cross_device_reduce", "allreduce_fusion", "allreducefusion", "oneshotallreduce",
@@ -64,7 +64,7 @@ var rules = []struct {
 	// Routing around it, by triton_kernels.
 	{MoE, []string{
 		"_topk_forward", "sum_bitmatrix", "_bitmatrix_metadata", "_ragged_tensor_metadata", "^_reduce$",
-		"_reduce_grouped", "_matmul_*mxfp4", "expert", "moe", "bmm_e2m1", "bmm_mxe2m1",
+		"_reduce_grouped", "_finalize_matmul", "_matmul_*mxfp4", "expert", "moe", "bmm_e2m1", "bmm_mxe2m1",
 	}},
 	// Sampling, before the sort and softmax that others use too.
 	{Sampling, []string{
@@ -81,7 +81,8 @@ var rules = []struct {
 		"merge_state", "reshape_and_cache", "concat_and_cache", "kv_cache", "kvcache", "kv_store",
 		"kv_round", "set_rows", "k_set_rows", "rope", "rotary", "softmax_sinks", "softmax_plain",
 		"soft_max", "sparse_attn", "indexer", "causal_conv1d", "gated_delta", "delta_rule",
-		"selective_scan", "ssm_", "swa_indices", "with_sink",
+		"selective_scan", "ssm_", "swa_indices", "with_sink", "reduce_segments",
+		"topkperrow", "topk_per_row", "top_k_per_row", "persistent_topk", "filteredtopk", // of sparse attention
 	}},
 	// Linear layers. Quantizing the input of one is part of its cost.
 	{DenseGEMM, []string{
@@ -89,7 +90,7 @@ var rules = []struct {
 		"matmul", "_mm$", "scaled_mm", "scaledmm", "^cijk_", "splitkreduce", "splitk_reduce",
 		"quantize_mmq", "quantize_q8_1", "group_quant", "per_token_quant", "scaled_fp8_quant",
 		"cvt_fp16_to_fp4", "fp8_einsum", "dequantize_block", "convert_unary", "cutlass::kernel2",
-		"wvsplitk", "tinygemm",
+		"wvsplitk", "tinygemm", "lora_shrink", "lora_expand", "bgmv", "sgmv",
 	}},
 	{NormActivation, []string{
 		"norm", "silu", "swiglu", "gelu", "act_and_mul", "and_mul_kernel", "relu", "sigmoid",

@@ -440,10 +440,16 @@ var (
 		"not shown that {subject} answers as {other}: {other} could not continue enough of its "+
 			"answers{launches?, in {launches}}")
 
+	// LookedUp: the parent says what Subject said also behind other words. Values: other, agreed,
+	// of.
+	LookedUp = Of("work.looked_up",
+		"not shown that {subject} answers as {other}: {other} says what {subject} said also where another word "+
+			"stands before, at {agreed} of {of} positions, so it may look answers up: give {other} a source of its own")
+
 	// Agrees: Subject's answers are its parent's model's. OtherAnswers: they are not.
 	// AgreementOpen: that is not shown. SelfDisagrees: the parent does not go on as its own
 	// answers do. Values: other, agreed, of, own, own_of, cell,
-	// part, least or declared, unreached, recites, remedy (the setting that helps).
+	// part, least or declared; what would decide: one of unreached, recites, all, remedy.
 	Agrees = Of("work.agrees",
 		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+
 			"answers{cell? to {cell}}, and at {own} of {own_of} of its own{declared?; min_agreement = {declared} is "+
@@ -452,13 +458,13 @@ var (
 		"{subject} does not answer as {other}: "+AgreedAt+" ({least?at most {least} less is "+
 			"allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or not computed")
 	AgreementOpen = Of("work.agreement_open",
-		"not shown that {subject} answers as {other}: "+AgreedAt+"{unreached?; "+
-			"{unreached} more are behind the first difference of an answer, where nothing is known: the chats of this "+
-			"server cannot be continued, its completions can (api = \"completions\")}{recites?; "+
-			"more of {subject}'s answers than of {other}'s is recited: copied from the prompt or other answers, "+
-			"or implied by the few words before it} ({least?at most {least} less must be "+
-			"shown}{declared?min_agreement = {declared}}){remedy?. A port that changes answers on purpose declares "+
-			"{remedy}}")
+		"not shown that {subject} answers as {other}: "+AgreedAt+" ({least?at most {least} less must be "+
+			"shown}{declared?min_agreement = {declared}}){unreached?. {unreached} more are behind the first "+
+			"difference of an answer that cannot be continued, where nothing is known. Completions of text can "+
+			"be: api = \"completions\"}{recites?. More of {subject}'s answers than of {other}'s is recited: copied "+
+			"from the prompt or other answers, or implied by the few words before it. Prompts with more of their own "+
+			"to say decide}{all?. These are all: more requests decide}{remedy?. A port that changes answers on "+
+			"purpose declares {remedy}}")
 	SelfDisagrees = Of("work.self_disagrees",
 		"nothing can be said about {subject}'s answers: {other} goes on as its own answers to {cell} did at only {own} "+
 			"of {own_of} random positions, so its server does not continue its own text (a stub, sampling, a chat "+

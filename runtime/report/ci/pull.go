@@ -106,7 +106,7 @@ func accuracy(d *ledger.Decision) string {
 			found = append(found, strings.TrimSpace(l.Reason().String()))
 		}
 		for _, r := range l.Reasons { // of the benchmark, whose answers are compared
-			if r.AnyOf(code.Agrees, code.OtherAnswers, code.AgreementOpen, code.SelfDisagrees, code.NotAsked) {
+			if r.AnyOf(code.Agrees, code.OtherAnswers, code.AgreementOpen, code.SelfDisagrees, code.LookedUp, code.NotAsked) {
 				found = append(found, verdict.Stopped(r))
 			}
 		}
