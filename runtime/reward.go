@@ -32,9 +32,9 @@ type Payment struct {
 	Why string `json:"why,omitempty"`
 	Run string `json:"run"`
 	// Attempt counts the decisions about it. Try counts the tries at beating its parent, each
-	// with less of one error budget: 1 for the first.
+	// with less of one error budget: 1 for the first; absent if no rule read its launches.
 	Attempt int     `json:"attempt"`
-	Try     int     `json:"try"`
+	Try     int     `json:"try,omitempty"`
 	Claims  []Proof `json:"claims"`
 	// Crashes are starts on record that crashed, of the port and of its parent; none are known
 	// of a parent beside which nothing was measured.

@@ -119,7 +119,7 @@ func TestExampleAgent(t *testing.T) {
 	t.Logf("%s", out)
 	tries := map[string]int{}
 	for line := range strings.Lines(string(out)) {
-		words := strings.Fields(line) // "honest try 1 pass pays 0.424 …"
+		words := strings.Fields(line) // "honest attempt 1 pass pays 0.424 …"
 		if len(words) < 6 || words[4] != "pays" {
 			t.Fatalf("it says %q", line)
 		}

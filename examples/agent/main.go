@@ -32,7 +32,7 @@ type end struct {
 		Ports []struct {
 			Feature, Verdict, Why string
 			Pays                  float64
-			Try                   int
+			Attempt               int
 		}
 	}
 }
@@ -60,7 +60,7 @@ func main() {
 		rules = e.Reward.Rules
 		for _, port := range e.Reward.Ports {
 			if port.Feature == now.name {
-				fmt.Printf("%-8s try %d  %-12s pays %.3f  %s\n", now.name, port.Try, port.Verdict, port.Pays, port.Why)
+				fmt.Printf("%-8s attempt %d  %-12s pays %.3f  %s\n", now.name, port.Attempt, port.Verdict, port.Pays, port.Why)
 			}
 		}
 	}

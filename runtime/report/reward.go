@@ -168,8 +168,11 @@ func (d decidedIn) payment(starts map[string]runtime.Starts) runtime.Payment {
 	ev := d.evidence()
 	p := runtime.Payment{
 		Feature: d.Feature, Verdict: d.Verdict, Why: Brief(d.Decision), Run: d.run,
-		Attempt: d.Attempt, Try: max(1, ev.Try), Claims: []runtime.Proof{},
+		Attempt: d.Attempt, Claims: []runtime.Proof{},
 		Crashes: starts[d.Feature], ParentCrashes: starts[ev.Parent.Name],
+	}
+	if len(ev.Candidate.Launches) > 0 {
+		p.Try = max(1, ev.Try)
 	}
 	for _, r := range d.Rules {
 		for _, c := range r.Comparisons {
