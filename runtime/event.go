@@ -62,6 +62,9 @@ type Event struct {
 	Exit *int `json:"exit,omitempty"`
 	// Basis is in the last event: what the decisions of the run rest on.
 	Basis *Basis `json:"basis,omitempty"`
+	// Reward is in the last event, too: what the ports are worth. Of an apply that was refused
+	// before it started, that event is "refused", without one.
+	Reward *Reward `json:"reward,omitempty"`
 	// Tool and Stream are in the first event only.
 	Tool   string `json:"tool,omitempty"`
 	Stream string `json:"stream,omitempty"`

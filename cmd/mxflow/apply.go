@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -36,8 +37,8 @@ apply again to resume. Changed thresholds are decided from the launches on recor
 unless they were relaxed after those launches were seen: then it measures again.
 
 With --target only the named nodes and what they need are run; a gate that is
-left out counts as inconclusive. --json streams events, one object per line.
-Everything is kept in .mxflow beside the plan.
+left out counts as inconclusive. --json streams events, one object per line, and ends
+with what each port pays. Everything is kept in .mxflow beside the plan.
 
 The first Ctrl-C shuts the engine down and saves progress; the second kills it.
 
@@ -49,8 +50,15 @@ was refused before anything started, 2 a gate failed or is invalid, 3 inconclusi
   mxflow apply --rerun gemm plan.hcl
   mxflow apply --json plan.hcl > events.jsonl`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) (err error) {
 			a.fold()
+			beginStream(a)
+			var res *apply.Result
+			defer func() {
+				if a.json && res == nil {
+					a.refused(err)
+				}
+			}()
 			path, err := a.planOf(args)
 			if err != nil {
 				return err
@@ -72,8 +80,7 @@ was refused before anything started, 2 a gate failed or is invalid, 3 inconclusi
 				return errors.New("--key is the key of a seal: add --sealed")
 			}
 			q.wait, q.watch, q.report = wait, newProgress(a, false), a.reportStreamed
-			beginStream(a)
-			res, err := applyPlan(c.Context(), a, q)
+			res, err = applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
 				outcome.Print(a.screen(), res, verdict.Rough(res.Took.Seconds()))
 			}
@@ -100,6 +107,16 @@ func beginStream(a *app) {
 	if a.json {
 		a.printLine(runtime.Event{Type: "version", Time: time.Now().UTC(), Stream: streamVersion, Tool: tool})
 	}
+}
+
+// refused ends the stream of an apply that started nothing, and pays nothing.
+func (a *app) refused(err error) {
+	exit := cmp.Or(a.exit, verdict.ExitUsage)
+	ev := runtime.Event{Type: "refused", Time: time.Now().UTC(), Exit: &exit}
+	if !errors.Is(err, errShown) {
+		ev.Message = err.Error()
+	}
+	a.printLine(ev)
 }
 
 // newProgress shows the progress of an apply.

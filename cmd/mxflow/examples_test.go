@@ -90,6 +90,59 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestExampleAgent runs the loop of examples/agent: of five ports only the honest one is paid, and
+// what it is paid is on record.
+func TestExampleAgent(t *testing.T) {
+	if os.Getenv("MXFLOW_TEST_LONG") == "" {
+		t.Skip("some fifty launches take a minute: set MXFLOW_TEST_LONG=1")
+	}
+	a := &agent{t: t, dir: t.TempDir()}
+	if err := os.CopyFS(a.dir, os.DirFS(filepath.Join("..", "..", "examples", "agent"))); err != nil {
+		t.Fatal(err)
+	}
+	seal := a.command("seal", "--by", "kim", "--knob", "port", "--features", "5", "--launches", "150", "plan.hcl")
+	if out, err := seal.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	loop, cache := exec.Command("go", "run", "main.go"), exec.Command("go", "env", "GOCACHE")
+	folder, err := cache.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop.Dir = a.dir
+	loop.Env = append(seal.Env, "GOCACHE="+strings.TrimSpace(string(folder)),
+		"PATH="+filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := loop.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	tries := map[string]int{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line) // "honest attempt 1 pass pays 0.424 …"
+		if len(words) < 6 || words[4] != "pays" {
+			t.Fatalf("it says %q", line)
+		}
+		port, got := words[0], words[3]
+		tries[port]++
+		pays, err := strconv.ParseFloat(words[5], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch honest := port == "honest"; {
+		case honest && got == "inconclusive": // on a busy machine
+			t.Log("too much else runs here to show the honest one's gain")
+		case honest && (got != "pass" || pays < 0.05 || pays > 0.5), !honest && (got == "pass" || pays != 0):
+			t.Errorf("%s is %s and pays %v", port, got, pays)
+		case (port == "lying" || port == "broken") && got != "invalid":
+			t.Errorf("%s is %s", port, got)
+		}
+	}
+	if want := map[string]int{"honest": 1, "useless": 1, "lucky": 3, "lying": 1, "broken": 1}; !maps.Equal(tries, want) {
+		t.Errorf("it tried %v, want %v", tries, want)
+	}
+}
+
 // examplePlan is a plan that says how its apply ends.
 type examplePlan struct {
 	name, file, wanted string

@@ -15,6 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // agent is a coding agent that has nothing but the tools of mxflow mcp.
@@ -128,11 +130,19 @@ func ported(t *testing.T) (*agent, stacked) {
 	if done.State != "done" || done.Exit == nil || len(done.Nodes) == 0 || done.Nodes[0].Verdict != "pass" {
 		t.Fatalf("qualify: %+v", done)
 	}
+	if done.Reward == nil || slices.ContainsFunc(done.Reward.Ports, pays) {
+		t.Errorf("qualify pays: %+v", done.Reward)
+	}
 	if done = a.runs("apply", object{"target": []string{"routed"}}); done.State != "done" || done.Made == 0 {
 		t.Fatalf("apply: %+v", done)
 	}
+	if r := done.Reward; r == nil || !r.Sealed || len(r.Ports) != 1 || pays(r.Ports[0]) != (r.Ports[0].Verdict == verdict.Pass) {
+		t.Errorf("apply pays: %+v", r)
+	}
 	return a, must[stacked](a, "status", object{"jq": "{stack: [.stack.features[].feature], verdicts: [.decisions[].verdict]}"})
 }
+
+func pays(p runtime.Payment) bool { return p.Pays > 0 }
 
 // TestAgentPorts: an agent brings an honest feature from the proposal to the stack.
 func TestAgentPorts(t *testing.T) {

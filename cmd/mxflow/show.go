@@ -5,7 +5,10 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
@@ -45,7 +48,10 @@ identified it: the files, packages, folders and trees that it ran, by content.`,
 				return err
 			}
 			if a.json {
-				a.printJSON(v)
+				a.printJSON(struct {
+					*store.RunView
+					Reward *runtime.Reward `json:"reward,omitempty"`
+				}{v, report.RewardOf(st, v.ID)})
 				return nil
 			}
 			view.Run(a.screen(), st, v, a.shown(st, args[1:]), all)

@@ -34,9 +34,9 @@ func (r Rule) Parts() (is, wanted, bounds string) {
 		return r.exact()
 	}
 	t := c.Test
-	op, edge, side := "≥", t.Low, "at least"
+	op, edge, side := "≥", t.Bound(), "at least"
 	if !t.More {
-		op, edge, side = "≤", t.High, "at most"
+		op, side = "≤", "at most"
 	}
 	switch {
 	case c.Verdict == Fail && t.More:

@@ -163,6 +163,15 @@ func (t *Test) Bounded() bool {
 	return t != nil && t.Estimate != nil && t.Low != nil && t.High != nil && !math.IsInf(*t.High-*t.Low, 0) && !math.IsNaN(*t.High-*t.Low)
 }
 
+// Bound is what is proved of the number that the rule wants: the largest threshold that would pass,
+// or, where less is wanted, the smallest; nil if nothing is.
+func (t *Test) Bound() *float64 {
+	if t.More {
+		return t.Low
+	}
+	return t.High
+}
+
 // N is how many launches per arm its estimate and bounds are of: those of the last look.
 func (t *Test) N() int {
 	if t == nil || len(t.Looks) == 0 {

@@ -110,6 +110,25 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 	return s, nil
 }
 
+// Rules is the digest of what judges in a plan that nobody sealed: of all but the values of its knobs,
+// other than their defaults.
+func Rules(p *plans.Plan) (string, error) {
+	all, err := parts(p)
+	if err != nil {
+		return "", err
+	}
+	defaults := map[string]string{}
+	for _, k := range p.Knobs {
+		defaults[k.Name] = k.Default
+	}
+	return digest(slices.DeleteFunc(all, func(j Part) bool {
+		of, is := strings.CutPrefix(j.Path, "knob.")
+		name, at, value := strings.Cut(of, ".value.")
+		standard, known := defaults[name]
+		return is && value && known && at != standard && !strings.HasPrefix(at, standard+".")
+	})), nil
+}
+
 func Read(text []byte) (*Seal, error) {
 	s := &Seal{}
 	if err := json.Unmarshal(text, s); err != nil {

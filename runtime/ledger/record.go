@@ -54,8 +54,11 @@ type RunStart struct {
 	// Since is the first run whose launches count for an engine that cannot be
 	// identified: a run that this one resumes; empty for this one.
 	Since string `json:"since,omitempty"`
-	// Seal is the digest of the seal that the plan was checked against.
-	Seal string `json:"seal,omitempty"`
+	// Rules is the digest of all that judges in the plan, which excludes the values of its
+	// knobs (plans/seal); empty if it could not be read. Seal is the digest of the seal that
+	// the plan was checked against.
+	Rules string `json:"rules,omitempty"`
+	Seal  string `json:"seal,omitempty"`
 	// Aside is set if it asked something else of the plan's engine, beside the plan's own
 	// applies: readers show those, while its launches are on record for all.
 	Aside bool `json:"aside,omitempty"`

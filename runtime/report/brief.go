@@ -45,7 +45,7 @@ func Brief(d *ledger.Decision) string {
 }
 
 // Caveats limit what a verdict says, a line each: a pinned tune, answers that were compared with
-// nothing or not looked at. Which try it is, and that it was decided on seen data, readers say by
+// nothing or not looked at, or that are the old path's to the last digit. Which try it is, and that it was decided on seen data, readers say by
 // themselves.
 func Caveats(d *ledger.Decision) (lines []string) {
 	why := d.Why()
@@ -53,7 +53,7 @@ func Caveats(d *ledger.Decision) (lines []string) {
 		why = slices.Concat(why, l.Reasons)
 	}
 	for _, m := range why {
-		if m.AnyOf(code.TunePinned, code.Unchecked, code.Declared, code.Unlooked) && !slices.Contains(lines, m.String()) {
+		if m.AnyOf(code.TunePinned, code.Unchecked, code.Declared, code.Unlooked, code.BitEqual) && !slices.Contains(lines, m.String()) {
 			lines = append(lines, m.String())
 		}
 	}

@@ -20,8 +20,10 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/decide"
@@ -258,6 +260,9 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan), Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
 		Goals: decide.Goals(r.plan), Seal: r.Seal, Aside: r.Aside,
 	}
+	if start.Rules, err = seal.Rules(r.plan); err != nil { // a file that judges cannot be read: nothing is paid
+		start.Rules = ""
+	}
 	lab.Draws, start.Draws = ledger.NewDraws()
 	if lab.Since != r.id {
 		start.Since = lab.Since
@@ -287,7 +292,7 @@ func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []*ru
 	}
 	err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.id, End: end})
 	res := &Result{Run: r.id, Summary: s, End: end, Exit: end.Exit, Took: time.Since(clock.began), Basis: basisOf(r.store, r.id, s.Rows), Left: next, Store: r.store}
-	r.watch.Event(clock.at(runtime.Event{Type: "run_done", Run: r.id, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason, Basis: &res.Basis}))
+	r.watch.Event(clock.at(runtime.Event{Type: "run_done", Run: r.id, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason, Basis: &res.Basis, Reward: report.RewardOf(r.store, r.id)}))
 	r.watch.End(res)
 	if broke != nil {
 		return res, broke

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
@@ -119,11 +120,34 @@ func (c *correctness) judge(_ context.Context, e *evidence) (verdict.Verdict, []
 		v, reasons, values = c.CompareWithItself(append(parents, own))
 	} else {
 		v, reasons, values = c.Judge(own, parents, e.against[0].Variant)
+		if tell := bitEqual(e, own, parents); v == verdict.Pass && !tell.IsZero() {
+			reasons = append(reasons, tell)
+		}
 	}
 	for name, value := range sorted.All(values) {
 		e.Number(name, value)
 	}
 	return v, reasons, nil
+}
+
+// bitEqual says that a candidate answers with all of a parent's log-probabilities, although its log
+// or an observation, which are the engine's word, says that another path ran; nothing otherwise.
+func bitEqual(e *evidence, own *quality.Recording, parents []*quality.Recording) (tell verdict.Reason) {
+	theirs := variant.EvidenceFor(e.plan, e.against[0].Knobs)
+	for _, ev := range variant.EvidenceFor(e.plan, e.launch.Knobs) {
+		said := len(ev.MustSee)+len(ev.MustObserve) > 0 && len(ev.MustTrace) == 0
+		same := slices.ContainsFunc(theirs, func(o variant.Evidence) bool { return o.Knob == ev.Knob && o.Value == ev.Value })
+		if !said || same {
+			continue
+		}
+		for _, parent := range parents {
+			if n := quality.BitEqual(own, parent); n > 0 {
+				return verdict.New(code.BitEqual, verdict.Int("tokens", n), verdict.Text("parent", e.against[0].Variant),
+					verdict.Text("value", ev.Value)).On(ev.Knob)
+			}
+		}
+	}
+	return tell
 }
 
 // record asks a running engine, with the prompts of earlier launches if there are some.

@@ -311,6 +311,27 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 	return v, append(notes, f.differences(name)), values
 }
 
+// BitEqual is how many tokens two launches answered with, if each has the same text and the same
+// log-probabilities in both; 0 if anything differs or was not given.
+func BitEqual(a, b *Recording) (tokens int) {
+	list := func(x, y answers.Alternative) bool {
+		_, given := x.LogProb.Finite()
+		return given && x == y
+	}
+	token := func(x, y answers.Token) bool {
+		tokens++
+		_, given := x.LogProb.Finite()
+		return given && x.Text == y.Text && x.ID == y.ID && x.LogProb == y.LogProb && slices.EqualFunc(x.Top, y.Top, list)
+	}
+	answer := func(x, y answers.Answer) bool {
+		return x.Text == y.Text && slices.EqualFunc(x.Tokens, y.Tokens, token)
+	}
+	if !a.Same(b) || !slices.EqualFunc(flat(a), flat(b), answer) {
+		return 0
+	}
+	return tokens
+}
+
 // CompareWithItself is how far apart launches of one variant are, the yardstick for candidates. It
 // sets no limit: an engine may be as noisy as it is.
 func (s *Settings) CompareWithItself(all []*Recording) (verdict.Verdict, []verdict.Reason, Values) {

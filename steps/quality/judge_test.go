@@ -116,6 +116,39 @@ func TestJudge(t *testing.T) {
 }
 
 // A parent is as noisy as it is, but it has to be sound, and to give what limits need.
+// TestBitEqual: one digit, one missing number or another prompt is a difference.
+func TestBitEqual(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Recording)
+		want   int
+	}{
+		"the same": {func(*Recording) {}, prompts * tokens},
+		"a digit of a token": {func(r *Recording) {
+			r.Answers[0][3].Tokens[2].LogProb = answers.Of(math.Nextafter(-math.Log1p(math.Exp(-2)), 0))
+		}, 0},
+		"a digit of an alternative": {func(r *Recording) {
+			r.Answers[0][3].Tokens[2].Top[1].LogProb = answers.Of(math.Nextafter(-math.Log1p(math.Exp(2)), 0))
+		}, 0},
+		"not given": {func(r *Recording) { r.Answers[0][3].Tokens[2].LogProb = answers.Value{} }, 0},
+		"shorter":   {func(r *Recording) { r.Answers[0][3].Tokens = r.Answers[0][3].Tokens[:5] }, 0},
+		"a prompt":  {func(r *Recording) { r.Prompts[0][3].Text = "another" }, 0},
+		"no answer": {func(r *Recording) { r.Answers[0] = nil }, 0},
+	} {
+		own := answered(same)
+		c.change(own)
+		if got := BitEqual(own, answered(same)); got != c.want {
+			t.Errorf("%s: %d tokens, want %d", name, got, c.want)
+		}
+	}
+	bare, also := answered(same), answered(same)
+	for _, r := range []*Recording{bare, also} {
+		r.Answers[0][0].Tokens[0].LogProb = answers.Value{}
+	}
+	if got := BitEqual(bare, also); got != 0 {
+		t.Errorf("what neither gave is equal: %d tokens", got)
+	}
+}
+
 func TestItself(t *testing.T) {
 	kl := 0.0
 	s := Settings{MaxKL: &kl}

@@ -223,6 +223,12 @@ var (
 	AnswersWorse = Of("answers.worse",
 		"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})")
 
+	// BitEqual: the candidate's log-probabilities are the parent's, though the value of its knob Subject
+	// is proved by what the engine says. It decides nothing.
+	BitEqual = Of("quality.bit_equal",
+		"{tokens|token has|tokens have} the log-probabilities of {parent} to the last digit, although the engine says "+
+			"{subject} = {value:q}: both paths compute alike, or the old one ran, which a trace shows")
+
 	Unlooked = Of("answers.unlooked", `answers{subject? of {subject}} were not checked (coherence = "off")`)
 
 	// EnvironmentChanged: launches of the variant Subject had different environments.

@@ -40,7 +40,10 @@ type JobAnswer struct {
 	// Nodes are those that were decided, as events of apply --json.
 	Nodes []runtime.Event  `json:"nodes,omitempty"`
 	Notes []verdict.Reason `json:"notes,omitempty"`
-	Error string           `json:"error,omitempty"`
+	// Reward is what its ports are worth, as in the last event of apply --json; nil until it has
+	// ended.
+	Reward *runtime.Reward `json:"reward,omitempty"`
+	Error  string          `json:"error,omitempty"`
 }
 
 func (j *job) running() bool {
@@ -86,6 +89,7 @@ func (j *job) Event(ev runtime.Event) {
 		if ev.Type == "node_done" && ev.Action != runtime.Reuse {
 			s.Nodes = append(s.Nodes, ev)
 		}
+		s.Reward = cmp.Or(ev.Reward, s.Reward)
 	})
 }
 
