@@ -19,6 +19,8 @@ type Command struct {
 	Dir string
 	// Env looks up a variable of its environment.
 	Env func(name string) string
+	// Values are those of its environment, Given those that the plan sets.
+	Values, Given []string
 }
 
 const (
@@ -117,6 +119,14 @@ func (s *search) all() {
 			s.text([]byte(word), c.Dir)
 		}
 	}
+	for _, value := range c.Given {
+		s.setting(value, func(string) bool { return true })
+	}
+	for _, value := range c.Values {
+		for _, name := range append([]string{value}, token.FindAllString(value, -1)...) {
+			s.setting(name, func(path string) bool { return IsCode(path) || isSetting(path) })
+		}
+	}
 	slices.Sort(s.paths)
 }
 
@@ -142,6 +152,19 @@ func (s *search) word(word, dir string) bool {
 		s.file(path)
 	}
 	return ok
+}
+
+// setting adds a file that a value of the environment names, as far as it counts. A program
+// that it names, such as a shell, need not be run.
+func (s *search) setting(name string, counts func(path string) bool) {
+	path, ok := regular(name, s.Dir)
+	switch {
+	case !ok || !strings.ContainsAny(name, "/.") || isOutput(path) || isDerived(path) || !counts(path):
+	case IsCode(path):
+		s.file(path)
+	case !slices.Contains(s.paths, path) && len(s.paths) < namedLimit && path != ownPath():
+		s.paths = append(s.paths, path)
+	}
 }
 
 // regular is the path of the file with that name, seen from a folder.
