@@ -116,13 +116,6 @@ func ProcessCommand(spec engine.Spec) source.Command {
 	for _, value := range sorted.All(spec.Env) {
 		c.Given = append(c.Given, value)
 	}
-	for _, pair := range os.Environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		if _, set := spec.Env[name]; !set && !slices.Contains(spec.Unset, name) && !strings.HasPrefix(name, "MXFLOW_") {
-			c.Values = append(c.Values, value)
-		}
-	}
-	c.Values = append(c.Values, c.Given...)
 	return c
 }
 
