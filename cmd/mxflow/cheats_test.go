@@ -155,11 +155,12 @@ func onGPU(t *testing.T) (config string, env []string) {
 }
 
 var (
-	ttft = "chat.ttft.gain > 0.05"
-	chat = []string{"api=chat"}
-	talk = []string{"api=chat", "turns=2"}
-	hot  = []string{"temperature=0.8"}
-	long = []string{"tokens=96"}
+	ttft   = "chat.ttft.gain > 0.05"
+	memory = "engine.memory_gb.gain > 0.2"
+	chat   = []string{"api=chat"}
+	talk   = []string{"api=chat", "turns=2"}
+	hot    = []string{"temperature=0.8"}
+	long   = []string{"tokens=96"}
 )
 
 var cheats = []cheat{
@@ -223,6 +224,9 @@ var cheats = []cheat{
 	{mode: "early_choice", rule: ttft},
 	{mode: "held_back", want: verdict.Inconclusive, why: "finding.promise_broken"},
 	{mode: "loads_late", parent: "loads", rule: "engine.startup_s.gain > 0.3", want: verdict.Fail},
+	{mode: "parks", parent: "holds", rule: memory},
+	// Whether the machine shows it hangs on what else runs there.
+	{mode: "", parent: "holds", rule: memory, honest: true},
 	{mode: "last_late", rule: "chat.itl.gain > 0"},
 	{mode: "too_fast", vars: long, want: verdict.Invalid, why: code.TooFast.Kind},
 	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond.Kind, gpu: true},

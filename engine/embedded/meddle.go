@@ -17,6 +17,19 @@ func killGuard() error {
 	return guard.Kill()
 }
 
+// held is memory in use.
+var held []byte
+
+func hold(bytes int) func(string) error {
+	return func(string) error {
+		held = make([]byte, bytes)
+		for i := 0; i < bytes; i += os.Getpagesize() {
+			held[i] = 1
+		}
+		return nil
+	}
+}
+
 // leave leaves a daemon that outlives this engine: it has its own session, an empty
 // environment, and a parent that ended at once. When its engine has ended it stops others
 // for most of the time: those of a lie, or all but those. It ends with the test: by its
