@@ -259,6 +259,12 @@ var cheats = []cheat{
 }
 
 func init() {
+	// Only root's engine can open mxflow's memory: others are as honest as they say.
+	pries := cheat{mode: "pries", want: verdict.Invalid, why: "launch.memory_opened"}
+	if os.Geteuid() != 0 {
+		pries = cheat{mode: "pries", honest: true}
+	}
+	cheats = append(cheats, pries)
 	// What an engine remembers from one launch to the next is never asked again.
 	for _, parent := range []string{"", "remembering"} {
 		cheats = append(cheats, cheat{mode: "remembers", parent: parent, rule: "chat.tg.gain > 0.05"})

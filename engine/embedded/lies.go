@@ -100,7 +100,8 @@ var lies = map[string]lie{
 	"kills_guard":     {begins: leave("kills_guard", true), ends: killGuard},            // 25
 	"loads":           {begins: func(string) error { time.Sleep(loading); return nil }}, // the parent's side
 	"loads_late":      {loads: loading},                                                 // 11
-	"holds":           {begins: hold(tensors)},                                          // the parent's side, of which "honest" is the control
+	"pries":           {pace: 0.8, begins: pry},
+	"holds":           {begins: hold(tensors)}, // the parent's side, of which "honest" is the control
 	"parks":           {begins: func(string) error { return park(tensors) }},
 	"requested_only":  {logs: "config: moe backend = CUTLASS (requested)"},                         // 9
 	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},            // 9

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 )
 
 // What an engine does to mxflow and to other engines from outside. It does it when asked to
@@ -15,6 +16,18 @@ func killGuard() error {
 		return err
 	}
 	return guard.Kill()
+}
+
+// pried is mxflow's memory.
+var pried *os.File
+
+// pry opens the memory of mxflow, the parent of this engine's guard, as far as it may.
+func pry(string) error {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/stat")
+	if _, rest, ok := strings.Cut(string(stat), ") "); err == nil && ok {
+		pried, _ = os.Open("/proc/" + strings.Fields(rest)[1] + "/mem")
+	}
+	return nil
 }
 
 // held is memory in use.
