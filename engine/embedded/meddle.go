@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // What an engine does to mxflow and to other engines from outside. It does it when asked to
@@ -18,14 +19,12 @@ func killGuard() error {
 	return guard.Kill()
 }
 
-// pried is mxflow's memory.
-var pried *os.File
-
-// pry opens the memory of mxflow, the parent of this engine's guard, as far as it may.
+// pry opens the memory of mxflow, the parent of this engine's guard, as far as it may, and leaves
+// it open.
 func pry(string) error {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/stat")
 	if _, rest, ok := strings.Cut(string(stat), ") "); err == nil && ok {
-		pried, _ = os.Open("/proc/" + strings.Fields(rest)[1] + "/mem")
+		_, _ = syscall.Open("/proc/"+strings.Fields(rest)[1]+"/mem", syscall.O_RDONLY, 0)
 	}
 	return nil
 }

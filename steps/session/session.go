@@ -273,8 +273,10 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		level.Verdict, level.Reasons = verdict.Inconclusive, []verdict.Reason{cut}
 	}
 	if err == nil && level.Verdict == verdict.Pass {
-		if !cut.IsZero() {
-			level.Reasons = append(level.Reasons, cut)
+		for _, note := range []verdict.Reason{cut, decide.ParentSlower(s.lab.View(s.scope), m.Arms.Candidate, m.Arms.Parent, used)} {
+			if !note.IsZero() {
+				level.Reasons = append(level.Reasons, note)
+			}
 		}
 		for i, r := range level.Reasons {
 			if r.Kind == code.LaunchesPerArm.Kind {
