@@ -146,6 +146,12 @@ func (d Doing) Where() string {
 	return strings.Join(names, ", ")
 }
 
+// Intruder is an Instance that can report that its processes had memory of mxflow open.
+type Intruder interface {
+	// Opened is that memory: "/proc/1234/mem"; empty if none was seen open.
+	Opened() string
+}
+
 // Leaver is an Instance that can report what its engine left behind.
 type Leaver interface {
 	// Left names, once Stop has returned, the processes that kept running after the

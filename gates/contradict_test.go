@@ -129,6 +129,50 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
+// TestMemoryIsSeenByTheMachine: memory that the engine's processes gained counts if it is free on
+// the machine, where it is not measured as well; unless it may only not grow, or a rule reads that.
+func TestMemoryIsSeenByTheMachine(t *testing.T) {
+	engine, less := []float64{0.575, 0.5747, 0.576, 0.5746}, []float64{0.0446, 0.0408, 0.038, 0.0374}
+	host, freed, noisy := []float64{2.25, 2.27, 2.24, 2.25}, []float64{1.72, 1.73, 1.7, 1.71}, []float64{1.4, 2.6, 1.1, 2.3}
+	for name, c := range map[string]struct {
+		rules      []string
+		own, after []float64
+		want       verdict.Verdict
+	}{
+		"seen":               {[]string{"engine.memory_gb.gain > 0.2"}, less, freed, verdict.Pass},
+		"parked":             {[]string{"engine.memory_gb.gain > 0.2"}, less, host, verdict.Inconclusive},
+		"parked, in numbers": {[]string{"engine.memory_gb < 0.1"}, less, host, verdict.Inconclusive},
+		"hidden by noise":    {[]string{"engine.memory_gb.gain > 0.2"}, less, noisy, verdict.Inconclusive},
+		"not known":          {[]string{"engine.memory_gb.gain > 0.2"}, less, nil, verdict.Inconclusive},
+		"may not grow":       {[]string{"engine.memory_gb.delta <= 1"}, less, host, verdict.Pass},
+		"the author's":       {[]string{"engine.memory_gb.gain > 0.2", "host.memory_gb.delta <= 1"}, less, host, verdict.Pass},
+		"no gain":            {[]string{"engine.memory_gb.gain > 0.2"}, engine, freed, verdict.Fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			arm := func(name string, own, all []float64) Arm {
+				a := Arm{Name: name}
+				for i := range own {
+					metrics := map[string]measure.Summary{}
+					metrics["engine.memory_gb"], _ = measure.SummaryOf("memory_gb", own[i:i+1])
+					if all != nil {
+						metrics["host.memory_gb"], _ = measure.SummaryOf("memory_gb", all[i:i+1])
+					}
+					a.Launches = append(a.Launches, Launch{ID: fmt.Sprint(name, i), Round: i + 1, Metrics: metrics})
+				}
+				return a
+			}
+			var rules []*plans.Rule
+			for _, text := range c.rules {
+				rules = append(rules, compiled(t, text))
+			}
+			ev := &Evidence{Features: map[string]*Feature{"f": {Candidate: arm("f", c.own, c.after), Parent: arm("baseline", engine, host)}}}
+			if got := Decide(rules, ev, usual)[0]; got.Verdict != c.want {
+				t.Errorf("%s, want %s: %+v", got.Verdict, c.want, got.Reasons)
+			}
+		})
+	}
+}
+
 // TestTwoLaunchesAreNotReliedOn: two launches decide if nothing contradicts them; if only
 // their means do, a third is requested, and whatever is worse elsewhere is reported as
 // unknown.

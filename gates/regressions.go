@@ -55,6 +55,18 @@ var wholes = map[string]struct {
 	"ttft": {ownText, 0.05},
 }
 
+// machines maps the memory of an engine's processes to that of the machine, which also sees what
+// no process holds, such as a memfd on its way through a socket.
+func machines(cell, metric string) (machine, name string) {
+	switch {
+	case cell == "" && metric == "memory_gb", metric == "engine_memory_gb":
+		return "host", "memory_gb"
+	case cell == "gpu" && metric == "process_memory_gb":
+		return "gpu", "memory_in_use_gb"
+	}
+	return "", ""
+}
+
 // tails are the metrics whose p99 shows how the slowest tokens and requests fare when the
 // median of a metric improves.
 var tails = map[string]string{"tg": "tpot", "itl": "itl", "ttft": "ttft", "e2e": "e2e"}
@@ -235,7 +247,13 @@ func (c *ruling) contradiction(f *finding, leaf *plans.Compare) (why verdict.Rea
 	in := leaf.Metric
 	better := in.Better != "" && leaf.AtLeast == (in.Relation == plans.Gain || in.Better == string(measure.Higher))
 	central := slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat)
-	if f.Verdict != verdict.Pass || in.Cell == "" || in.Relation == plans.Base || !better || !central {
+	if f.Verdict != verdict.Pass || in.Relation == plans.Base || !better || !central {
+		return why, false
+	}
+	if machine, name := machines(in.Cell, in.Metric); machine != "" {
+		return c.unseenMemory(leaf, machine, name)
+	}
+	if in.Cell == "" {
 		return why, false
 	}
 	of := func(metric, stat string) *shift {
@@ -342,6 +360,41 @@ func (c *ruling) missingGain(
 		verdict.Num("shows", gainOf(whole, whole.gain), plans.RatioUnit),
 		verdict.Num("at_most", gainOf(whole, whole.most(w.level)), plans.RatioUnit),
 		verdict.Num("promised", gainOf(whole, saves(v.gain, 1)), plans.RatioUnit)).On(v.in.Path), !lost || v.n == stats.Clear
+}
+
+// unseenMemory is the reason if memory that an engine's processes gained is not shown to be free on
+// the machine: at least half of what is proven of it. A rule that only asks for no more memory than
+// before is not contradicted.
+func (c *ruling) unseenMemory(leaf *plans.Compare, machine, name string) (why verdict.Reason, open bool) {
+	in, declared := leaf.Metric, func(in *plans.Input) bool { return in.Metric == name }
+	if c.requiredGain(leaf) < 0 || c.reads(in.Feature, machine, declared) {
+		return why, false
+	}
+	base := c.feature(in).base(in.Against)
+	own := c.shift(in.Feature, in.Cell, in.Metric, "median", measure.Lower, base)
+	if own == nil || !own.logs || own.gain <= 0 {
+		return why, false
+	}
+	all := c.shift(in.Feature, machine, name, "median", measure.Lower, base)
+	args := []verdict.Arg{
+		verdict.Num("gain", own.base-own.own, "GB"), verdict.Text("whole", machine+"."+name),
+	}
+	seen := false
+	if all != nil && all.logs {
+		const level = 0.05
+		least := leastPart * own.base * -math.Expm1(-max(own.least(level), 0))
+		freed := func(gain float64) float64 { return all.base * -math.Expm1(-gain) }
+		seen = freed(all.gain) >= least && all.least(level) > 0
+		args = append(args, verdict.Num("shows", freed(all.gain), "GB"), verdict.Num("least", freed(all.least(level)), "GB"))
+	}
+	if seen {
+		return why, false
+	}
+	return verdict.Say("finding.memory_unseen",
+		"{subject} is {gain} lower, but {whole} {shows?by {shows} (at least {least})}{shows!is not known}: memory that "+
+			"no process holds counts in {whole} alone, and files of a disk that it maps in {subject} alone; a quieter "+
+			"machine shows smaller gains, and a rule on {whole} would decide this",
+		args...).On(in.LaunchAddress()), own.n < c.most(in)
 }
 
 // gainOf is a gain in logs as rules write it.

@@ -155,11 +155,12 @@ func onGPU(t *testing.T) (config string, env []string) {
 }
 
 var (
-	ttft = "chat.ttft.gain > 0.05"
-	chat = []string{"api=chat"}
-	talk = []string{"api=chat", "turns=2"}
-	hot  = []string{"temperature=0.8"}
-	long = []string{"tokens=96"}
+	ttft   = "chat.ttft.gain > 0.05"
+	memory = "engine.memory_gb.gain > 0.2"
+	chat   = []string{"api=chat"}
+	talk   = []string{"api=chat", "turns=2"}
+	hot    = []string{"temperature=0.8"}
+	long   = []string{"tokens=96"}
 )
 
 var cheats = []cheat{
@@ -227,6 +228,9 @@ var cheats = []cheat{
 	{mode: "early_choice", rule: ttft},
 	{mode: "held_back", want: verdict.Inconclusive, why: "finding.promise_broken"},
 	{mode: "loads_late", parent: "loads", rule: "engine.startup_s.gain > 0.3", want: verdict.Fail},
+	{mode: "parks", parent: "holds", rule: memory},
+	// Whether the machine shows it hangs on what else runs there.
+	{mode: "", parent: "holds", rule: memory, honest: true},
 	{mode: "last_late", rule: "chat.itl.gain > 0"},
 	{mode: "too_fast", vars: long, want: verdict.Invalid, why: code.TooFast.Kind},
 	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond.Kind, gpu: true},
@@ -259,6 +263,12 @@ var cheats = []cheat{
 }
 
 func init() {
+	// Only root's engine can open mxflow's memory: others are as honest as they say.
+	pries := cheat{mode: "pries", want: verdict.Invalid, why: "launch.memory_opened"}
+	if os.Geteuid() != 0 {
+		pries = cheat{mode: "pries", honest: true}
+	}
+	cheats = append(cheats, pries)
 	// What an engine remembers from one launch to the next is never asked again.
 	for _, parent := range []string{"", "remembering"} {
 		cheats = append(cheats, cheat{mode: "remembers", parent: parent, rule: "chat.tg.gain > 0.05"})

@@ -22,8 +22,11 @@ const (
 	nearTies, easy, other = 1.0 / 30, 0.18, 0.4
 )
 
-// loading is the time that a model takes to load.
-const loading = time.Second
+// loading is the time that a model takes to load, tensors the memory that it takes.
+const (
+	loading = time.Second
+	tensors = 512 << 20
+)
 
 // lies are named after what they do. The numbers are the rows of docs/trust.md.
 var lies = map[string]lie{
@@ -104,11 +107,14 @@ var lies = map[string]lie{
 			a.gap /= 2
 		}
 	})}, // 15
-	"hinders":         {begins: leave("hinders", true)},                                            // 25
-	"hindered":        {begins: leave("hindered", false)},                                          // 25: the parent's side
-	"kills_guard":     {begins: leave("kills_guard", true), ends: killGuard},                       // 25
-	"loads":           {begins: func(string) error { time.Sleep(loading); return nil }},            // the parent's side
-	"loads_late":      {loads: loading},                                                            // 11
+	"hinders":         {begins: leave("hinders", true)},                                 // 25
+	"hindered":        {begins: leave("hindered", false)},                               // 25: the parent's side
+	"kills_guard":     {begins: leave("kills_guard", true), ends: killGuard},            // 25
+	"loads":           {begins: func(string) error { time.Sleep(loading); return nil }}, // the parent's side
+	"loads_late":      {loads: loading},                                                 // 11
+	"pries":           {pace: 0.8, begins: pry},
+	"holds":           {begins: hold(tensors)}, // the parent's side, of which "honest" is the control
+	"parks":           {begins: func(string) error { return park(tensors) }},
 	"requested_only":  {logs: "config: moe backend = CUTLASS (requested)"},                         // 9
 	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},            // 9
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},             // control of requested_only

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
+	"syscall"
 )
 
 // What an engine does to mxflow and to other engines from outside. It does it when asked to
@@ -15,6 +17,29 @@ func killGuard() error {
 		return err
 	}
 	return guard.Kill()
+}
+
+// pry opens the memory of mxflow, the parent of this engine's guard, as far as it may, and leaves
+// it open.
+func pry(string) error {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/stat")
+	if _, rest, ok := strings.Cut(string(stat), ") "); err == nil && ok {
+		_, _ = syscall.Open("/proc/"+strings.Fields(rest)[1]+"/mem", syscall.O_RDONLY, 0)
+	}
+	return nil
+}
+
+// held is memory in use.
+var held []byte
+
+func hold(bytes int) func(string) error {
+	return func(string) error {
+		held = make([]byte, bytes)
+		for i := 0; i < bytes; i += os.Getpagesize() {
+			held[i] = 1
+		}
+		return nil
+	}
 }
 
 // leave leaves a daemon that outlives this engine: it has its own session, an empty

@@ -8,9 +8,13 @@ import (
 	"strings"
 )
 
+// shownStatus are the lines of a thread's status that count, with their names here. A tracer, 0 if
+// there is none, can read its memory and stop it.
+var shownStatus = map[string]string{"Cpus_allowed_list": "cpus", "Mems_allowed_list": "memory nodes", "TracerPid": "tracer"}
+
 // Inherited is what engines get from this process, and what its measuring depends on: its CPUs,
-// priority, timer slack, limits and control group, of all its threads, any of which may start the next
-// engine. Values of different threads stand beside each other. It is empty where there is no
+// priority, timer slack, limits, control group and tracer, of all its threads, any of which may start
+// the next engine. Values of different threads stand beside each other. It is empty where there is no
 // /proc, see proc(5).
 func Inherited() map[string]string {
 	values := map[string]map[string]bool{}
@@ -28,8 +32,9 @@ func Inherited() map[string]string {
 		}
 		add("priority", priority(stat))
 		for line := range strings.Lines(readText(filepath.Join(thread, "status"))) {
-			if name, value, _ := strings.Cut(line, ":"); name == "Cpus_allowed_list" || name == "Mems_allowed_list" {
-				add(map[string]string{"Cpus_allowed_list": "cpus", "Mems_allowed_list": "memory nodes"}[name], strings.TrimSpace(value))
+			name, value, _ := strings.Cut(line, ":")
+			if shown := shownStatus[name]; shown != "" {
+				add(shown, strings.TrimSpace(value))
 			}
 		}
 		if slack := readText(filepath.Join("/proc", filepath.Base(thread), "timerslack_ns")); slack != "" {

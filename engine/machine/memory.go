@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +90,20 @@ type Meter struct {
 	// shared is what was found when it was last searched for, and next when it may be again.
 	shared int64
 	next   time.Time
+	// opened is memory of this process, or of a child, that one of them was seen to have open.
+	opened string
+}
+
+// memoryFile is the memory of a process or a thread, see proc_pid_mem(5).
+var memoryFile = regexp.MustCompile(`^/proc/(\d+)/(?:task/\d+/)?mem$`)
+
+// Opened is memory of this process, or of one of its children, that one of the processes was seen
+// to have open: "/proc/1234/mem"; empty if none was. One that was closed between two searches, and
+// process_vm_readv(2), leave no trace.
+func (m *Meter) Opened() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.opened
 }
 
 // Read is the memory of processes: what the kernel counts for each as its own or as a part
@@ -138,6 +153,12 @@ func (m *Meter) search(pids []int, resident map[int]int64) (sum int64) {
 		}
 		proc := "/proc/" + strconv.Itoa(pid)
 		for _, h := range held {
+			if of := memoryFile.FindStringSubmatch(h.Path); of != nil {
+				stat, _ := ReadStat("/proc/" + of[1] + "/stat")
+				if self := os.Getpid(); of[1] == strconv.Itoa(self) || stat.Parent == self {
+					m.opened = h.Path
+				}
+			}
 			switch lies := m.liesIn(proc, h); {
 			case strings.HasPrefix(h.Path, sysV):
 				h.File.dev = 0 // their numbers are their own

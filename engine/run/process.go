@@ -183,6 +183,9 @@ func (p *process) LogPath() string { return p.log.Path }
 // is 0.
 func (p *process) PeakMemory() int64 { return p.peak.Load() }
 
+// Opened implements engine.Intruder, on Linux.
+func (p *process) Opened() string { return p.meter.Opened() }
+
 // PIDs implements Resident: the launch's processes as last seen. The watch searches the
 // process table about once a second.
 func (p *process) PIDs() []int { return p.pids(false) }

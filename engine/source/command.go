@@ -19,6 +19,9 @@ type Command struct {
 	Dir string
 	// Env looks up a variable of its environment.
 	Env func(name string) string
+	// Given are the values of its environment that the plan sets, Values all of them, which are
+	// known of a running process: the same command is started from different shells.
+	Given, Values []string
 }
 
 const (
@@ -46,7 +49,7 @@ type Code struct {
 func (c Command) Code() (code Code) {
 	s := search{Command: c}
 	s.all()
-	if code.Files = s.paths; !s.ran {
+	if code.Files = slices.Concat(s.paths, s.settings); !s.ran {
 		return code
 	}
 	if len(s.paths) >= namedLimit {
@@ -117,12 +120,20 @@ func (s *search) all() {
 			s.text([]byte(word), c.Dir)
 		}
 	}
+	for _, value := range c.Given {
+		s.setting(value, func(string) bool { return true })
+	}
+	for _, value := range slices.Concat(c.Given, c.Values) {
+		for _, name := range append([]string{value}, token.FindAllString(value, -1)...) {
+			s.setting(name, func(path string) bool { return IsCode(path) || isSetting(path) })
+		}
+	}
 	slices.Sort(s.paths)
 }
 
 type search struct {
 	Command
-	paths, interpreters []string
+	paths, interpreters, settings []string
 	// ran is set if it runs anything that was found.
 	ran bool
 }
@@ -142,6 +153,15 @@ func (s *search) word(word, dir string) bool {
 		s.file(path)
 	}
 	return ok
+}
+
+// setting adds a file that a value of the environment names, as far as it counts, and nothing
+// that it names: it need not be run.
+func (s *search) setting(name string, counts func(path string) bool) {
+	path, ok := regular(name, s.Dir)
+	if ok && !slices.Contains(s.settings, path) && strings.ContainsAny(name, "/.") && !isOutput(path) && !isDerived(path) && counts(path) && path != ownPath() {
+		s.settings = append(s.settings, path)
+	}
 }
 
 // regular is the path of the file with that name, seen from a folder.

@@ -182,6 +182,9 @@ func (r *Reader) Changed(was, is Identity) (names []string) {
 		if before[name].digest == e.digest {
 			continue
 		}
+		if e.digest == "" && before[name].digest == emptyList || e.digest == emptyList && before[name].digest == "" {
+			continue // packages that appeared there, or went, have their own entries
+		}
 		had, known := r.list(before[name].digest)
 		has, there := r.list(e.digest)
 		if e.dir == "" || !known || !there {
@@ -262,8 +265,14 @@ func (r *Reader) folders(root Root) ([]Folder, error) {
 		r.keepList(f.List, text)
 		all = append(all, *f)
 	}
+	if all == nil { // what appears in it is a change
+		all = append(all, Folder{Root: root, List: emptyList})
+	}
 	return all, nil
 }
+
+// emptyList is the list of a folder that holds nothing that counts, or is missing.
+var emptyList = hex.EncodeToString(sha256.New().Sum(nil))
 
 // installed is which package installed a file, and what by its RECORD.
 type installed struct{ name, version, digest string }

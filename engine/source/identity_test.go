@@ -119,6 +119,26 @@ func TestPackagesByContent(t *testing.T) {
 }
 
 // What a RECORD says that a package installed, and is not there any more.
+// What appears in a folder that held no code is a change, and named.
+func TestFirstFileOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	var r Reader
+	code := Code{Roots: []Root{{dir, HoldsCode}, {filepath.Join(dir, "site-packages"), HoldsPackages}}}
+	was := r.Take(code)
+	later, packaged := write(t, filepath.Join(dir, "later.py"), "x"), write(t, filepath.Join(dir, "site-packages", "usercustomize.py"), "x")
+	r.Forget()
+	is := r.Take(was.Code())
+	if got := r.Changed(was, is); !slices.Equal(got, []string{later, packaged}) {
+		t.Error(got)
+	}
+	if got := r.Changed(is, was); !slices.Equal(got, []string{later, packaged}) {
+		t.Error("gone again:", got)
+	}
+	if got := r.Moved(was, is); !slices.Equal(got, []string{later, packaged}) {
+		t.Error("between two launches:", got)
+	}
+}
+
 func TestEditedPackages(t *testing.T) {
 	site := t.TempDir()
 	write(t, filepath.Join(site, "kern", "a.py"), "a\n")

@@ -58,8 +58,14 @@ func Running(pids []int) (commands []Command) {
 			continue
 		}
 		env := strings.Split(string(environ), "\x00")
+		var values []string
+		for _, pair := range env {
+			_, value, _ := strings.Cut(pair, "=")
+			values = append(values, value)
+		}
 		commands = append(commands, Command{
-			Words: strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"), Dir: dir,
+			Values: values,
+			Words:  strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"), Dir: dir,
 			Env: func(name string) string {
 				for _, pair := range env {
 					if value, ok := strings.CutPrefix(pair, name+"="); ok {

@@ -16,16 +16,23 @@ import (
 // https://packaging.python.org/en/latest/specifications/direct-url/ and
 // https://docs.python.org/3/library/site.html
 func (code *Code) imports(interpreter string, c Command) {
-	all := sites(interpreter, c.Env)
+	all, libraries := sites(interpreter, c)
 	for _, site := range all {
 		code.Add(site, HoldsPackages)
+	}
+	for _, dir := range libraries {
+		code.Add(dir, HoldsLibrary)
 	}
 	add := func(from, to string) {
 		if to = strings.TrimSpace(to); to != "" && !filepath.IsAbs(to) {
 			to = filepath.Join(from, to)
 		}
 		switch info, err := os.Stat(to); {
-		case err != nil || to == "":
+		case to == "":
+		case err != nil:
+			if from == c.Dir && filepath.Ext(to) == "" { // of PYTHONPATH: somebody may make it
+				code.Add(filepath.Clean(to), HoldsAll)
+			}
 		case info.IsDir() && hasPackages(to):
 			code.Add(filepath.Clean(to), HoldsPackages)
 		case info.IsDir():
@@ -84,14 +91,15 @@ func editable(path string) string {
 	return from.Path
 }
 
-// PythonVariables are those of the environment that say what Python imports from.
-var PythonVariables = []string{"PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE"}
-
 // sites are the folders of an interpreter's packages: its environment's, those below it if
-// it shares them, Debian's, and the user's.
-func sites(interpreter string, env func(name string) string) (dirs []string) {
+// it shares them, Debian's, and the user's, also one that is not there yet, since whoever makes
+// it can put a usercustomize.py in. libraries are Python's own, which a sitecustomize.py may be in.
+func sites(interpreter string, c Command) (dirs, libraries []string) {
 	prefixes := []string{filepath.Dir(filepath.Dir(interpreter))}
-	text, _ := os.ReadFile(filepath.Join(prefixes[0], "pyvenv.cfg")) // one without it is in no environment
+	text, err := os.ReadFile(filepath.Join(prefixes[0], "pyvenv.cfg"))
+	if real, links := filepath.EvalSymlinks(interpreter); err != nil && links == nil { // it is in no environment
+		prefixes = append(prefixes, filepath.Dir(filepath.Dir(real)))
+	}
 	isolated := false
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, "=")
@@ -102,11 +110,30 @@ func sites(interpreter string, env func(name string) string) (dirs []string) {
 			isolated = !strings.EqualFold(value, "true")
 		}
 	}
+	for _, prefix := range prefixes {
+		for _, lib := range []string{"lib", "lib64"} {
+			found, _ := filepath.Glob(filepath.Join(prefix, lib, "python3.*", "site.py"))
+			for _, file := range found {
+				if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil && !slices.Contains(libraries, real) {
+					libraries = append(libraries, real)
+				}
+			}
+		}
+	}
 	if isolated {
 		prefixes = prefixes[:1]
-	} else if home, none := os.UserHomeDir(); env("PYTHONNOUSERSITE") == "" {
-		if base := env("PYTHONUSERBASE"); base != "" || none == nil {
-			prefixes = append(prefixes, cmp.Or(base, filepath.Join(home, ".local")))
+	} else if home, none := os.UserHomeDir(); c.Env("PYTHONNOUSERSITE") == "" {
+		if base := c.Env("PYTHONUSERBASE"); base != "" || none == nil {
+			if base = cmp.Or(base, filepath.Join(home, ".local")); !filepath.IsAbs(base) {
+				base = filepath.Join(c.Dir, base)
+			}
+			prefixes = append(prefixes, base)
+			for _, library := range libraries {
+				site := filepath.Join(base, "lib", filepath.Base(library), "site-packages")
+				if _, err := os.Stat(site); err != nil && !slices.Contains(dirs, site) {
+					dirs = append(dirs, site)
+				}
+			}
 		}
 	}
 	if slices.Contains(prefixes, "/usr") {
@@ -122,5 +149,5 @@ func sites(interpreter string, env func(name string) string) (dirs []string) {
 			}
 		}
 	}
-	return dirs
+	return dirs, libraries
 }

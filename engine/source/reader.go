@@ -185,8 +185,11 @@ func (r *Reader) text(sum string) string {
 
 // list are the digests of the files on a list; false if it is gone.
 func (r *Reader) list(sum string) (digests map[string]string, ok bool) {
-	text := r.text(sum)
 	digests = map[string]string{}
+	if sum == emptyList {
+		return digests, true
+	}
+	text := r.text(sum)
 	for line := range strings.Lines(text) {
 		digest, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		digests[name] = digest

@@ -107,6 +107,8 @@ const (
 	HoldsAll  Holds = "all"
 	// HoldsPackages is a folder that Python's packages are installed in: all of it counts.
 	HoldsPackages Holds = "packages"
+	// HoldsLibrary is Python's own library, of which its code counts, without such folders in it.
+	HoldsLibrary Holds = "library"
 )
 
 // Root is a folder that code is loaded from. What Python compiles, logs and the like never
@@ -140,6 +142,9 @@ func (root Root) walk(own []string, found func(name string, file File)) error {
 			if hidden || base == "__pycache__" || base == "node_modules" && root.Holds != HoldsPackages {
 				continue
 			}
+			if root.Holds == HoldsLibrary && strings.HasSuffix(base, "-packages") {
+				continue // a root of its own
+			}
 			if isDir := e.IsDir(); isDir || !isFile {
 				real, info := path, fs.FileInfo(nil)
 				if !isDir {
@@ -162,7 +167,7 @@ func (root Root) walk(own []string, found func(name string, file File)) error {
 					continue
 				}
 			}
-			if !isFile || root.Holds == HoldsCode && !IsCode(base) || isOutput(base) {
+			if !isFile || isOutput(base) || !IsCode(base) && (root.Holds == HoldsCode || root.Holds == HoldsLibrary) {
 				continue
 			}
 			if file, err := look(path); err == nil {

@@ -131,6 +131,23 @@ func TestCommandsNameFiles(t *testing.T) {
 	}
 }
 
+// A file that only a value of the environment names is what runs: any that the plan names, of
+// those of the shell settings and code. Programs that are named need not be run.
+func TestEnvironmentNamesFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"given.conf", "kernels.json", "start.sh", "history", "shell", "out.log"} {
+		write(t, filepath.Join(dir, name), "")
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	found := Command{
+		Words: []string{"{mxflow}"}, Dir: dir, Env: func(string) string { return "" }, Given: []string{at("given.conf"), "out.log", "start"},
+		Values: []string{at("history"), at("shell"), "level=1," + at("kernels.json") + ":/absent.json", "start.sh"},
+	}.Code()
+	if got := strings.Join(names(dir, found.Files), " "); got != "given.conf kernels.json start.sh" {
+		t.Error(got)
+	}
+}
+
 // More files than are looked at are said, and not left out.
 func TestScriptsNameTooManyFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -160,9 +177,10 @@ func TestPythonImports(t *testing.T) {
 	write(t, filepath.Join(site, "more.pth"), "# comment\nimport os\n"+filepath.Join(dir, "by pth")+"\nbelow\n/absent\n")
 	write(t, filepath.Join(site, "below", "y.py"), "")
 	write(t, filepath.Join(site, "old.egg-link"), filepath.Join(dir, "old")+"\n.")
-	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"), "home = /usr/bin\ninclude-system-site-packages = false\n")
+	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"), "home = "+filepath.Join(dir, "python", "bin")+"\ninclude-system-site-packages = false\n")
+	write(t, filepath.Join(dir, "python", "lib", "python3.12", "site.py"), "")
 	write(t, filepath.Join(dir, "more.zip"), "")
-	env := map[string]string{"PYTHONPATH": "path:" + filepath.Join(dir, "more.zip"), "PYTHONNOUSERSITE": "1"}
+	env := map[string]string{"PYTHONPATH": "path:made later:" + filepath.Join(dir, "more.zip"), "PYTHONNOUSERSITE": "1"}
 	var found Code
 	found.imports(python, Command{Dir: dir, Env: func(name string) string { return env[name] }})
 	var roots []string
@@ -170,8 +188,19 @@ func TestPythonImports(t *testing.T) {
 		roots = append(roots, strings.TrimPrefix(root.Dir, dir+"/")+" "+string(root.Holds))
 	}
 	slices.Sort(roots)
-	if want := []string{"by pth all", "editable all", "old all", "path all", "venv/lib/python3.12/site-packages packages"}; !slices.Equal(roots, want) {
+	if want := []string{
+		"by pth all", "editable all", "made later all", "old all", "path all", "python/lib/python3.12 library",
+		"venv/lib/python3.12/site-packages packages",
+	}; !slices.Equal(roots, want) {
 		t.Errorf("%q", roots)
+	}
+	delete(env, "PYTHONNOUSERSITE")
+	env["PYTHONUSERBASE"] = filepath.Join(dir, "user")
+	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"), "home = "+filepath.Join(dir, "python", "bin")+"\ninclude-system-site-packages = true\n")
+	found = Code{}
+	found.imports(python, Command{Dir: dir, Env: func(name string) string { return env[name] }})
+	if !slices.Contains(found.Roots, Root{filepath.Join(dir, "user", "lib", "python3.12", "site-packages"), HoldsPackages}) {
+		t.Error("the user's packages are not watched before there are any", found.Roots)
 	}
 	if !slices.Equal(names(dir, found.Files), []string{"more.zip"}) {
 		t.Error(found.Files)

@@ -16,14 +16,14 @@ func (r *Record) check() error {
 	for _, p := range []struct {
 		name string
 		set  bool
-	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}} {
+	}{{"run", r.RunStart != nil}, {"start", r.Start != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}} {
 		if p.set {
 			set = append(set, p.name)
 		}
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must have exactly one of run_start, launch, decision, waiver and end, but has %d", len(set))
+		return fmt.Errorf("must have exactly one of run_start, start, launch, decision, waiver and end, but has %d", len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("has type %q but contains a %s", r.Type, set[0])
 	case r.Run == "":
@@ -34,6 +34,8 @@ func (r *Record) check() error {
 		return fmt.Errorf("has a time that is not UTC: %s", r.Time.Format(time.RFC3339Nano))
 	}
 	switch {
+	case r.Start != nil && (r.Start.Launch == "" || r.Start.VariantKey == ""):
+		return errors.New("is a start without a launch or its variant")
 	case r.Launch != nil:
 		return r.Launch.check()
 	case r.Decision != nil:

@@ -93,6 +93,8 @@ func (x *Index) add(r *Record) error {
 		return fmt.Errorf("starts run %s a second time", r.Run)
 	case r.End != nil && run != nil && run.Done:
 		return fmt.Errorf("ends run %s a second time", r.Run)
+	case r.Start != nil && x.ByID[r.Start.Launch] != nil:
+		return fmt.Errorf("starts launch %s after its end", r.Start.Launch)
 	case r.Launch != nil && x.ByID[r.Launch.ID] != nil:
 		return fmt.Errorf("reuses launch ID %s", r.Launch.ID)
 	case r.Launch != nil && r.Launch.Draw != Draw{} && !x.drawn[r.Run].take(r.Launch.Draw):

@@ -9,7 +9,7 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision", "waiver" or "end".
+	// Type is "run", "start", "launch", "decision", "waiver" or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
@@ -18,6 +18,7 @@ type Record struct {
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
+	Start    *Start    `json:"start,omitempty"`
 	Launch   *Launch   `json:"launch,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
 	End      *End      `json:"end,omitempty"`
@@ -62,6 +63,15 @@ type RunStart struct {
 	// Aside is set if it asked something else of the plan's engine, beside the plan's own
 	// applies: readers show those, while its launches are on record for all.
 	Aside bool `json:"aside,omitempty"`
+}
+
+// Start is a launch that begins. One without a Launch behind it was cut off: by an interruption
+// if its run has an End, or mxflow was killed in it.
+type Start struct {
+	// Launch, Session and VariantKey are its ID, session and VariantKey.
+	Launch     string `json:"launch"`
+	Session    string `json:"session"`
+	VariantKey string `json:"variant_key"`
 }
 
 type End struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/machine"
 	process "github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
@@ -114,10 +115,7 @@ func (r *run) cleanUp(owner string) error {
 		if removed > 0 {
 			left = append(left, verdict.Int("containers", removed))
 		}
-		err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: before.ID, End: &ledger.End{Exit: -1, Reason: verdict.Say("abandoned",
-			"did not finish (killed?){processes?; {processes|process|processes} left running, stopped by the "+
-				"next apply}{containers?; {containers|container|containers} left behind, removed by the next apply}",
-			left...)}})
+		err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: before.ID, End: &ledger.End{Exit: -1, Reason: verdict.New(code.Abandoned, left...)}})
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 			others++
 		}
 	}
-	if len(died) < 2 || others == 0 {
+	if !again(len(died), 0) || others == 0 {
 		return nil, why
 	}
 	var ids []string
@@ -51,6 +51,70 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 		how = []verdict.Reason{first}
 	}
 	return died, verdict.New(code.CrashedAgain, verdict.List("launches", ids), verdict.Text("other", parent.Name), verdict.Int("other_launches", others)).On(candidate.Name).From(how...)
+}
+
+// again reports whether something befell a candidate again that never befell its parent: once
+// may be chance.
+func again(own, others int) bool { return own >= 2 && others == 0 }
+
+// muchOftener is how many more launches of one arm than of another an interruption, which may be a
+// person's, must have hit.
+const muchOftener = 3
+
+// CutOff is how many starts of a session's arms were cut off by the end of mxflow, up to the last
+// of these launches, and whether that keeps the candidate from passing: if mxflow was killed again
+// in its launches and in none of its parent's, or they were cut off much oftener. No fact if none was.
+func CutOff(v *View, candidate, parent Arm, launches []*ledger.Launch) (why verdict.Reason, often bool) {
+	if len(launches) == 0 {
+		return why, false
+	}
+	type count struct{ starts, cut, killed int }
+	counts := map[string]*count{candidate.Key: {}, parent.Key: {}}
+	missing := map[string]bool{}
+	for _, l := range launches {
+		missing[l.ID] = true
+	}
+	open, runs := map[string]*ledger.Start{}, map[string]string{} // by launch
+	for _, r := range v.records() {
+		switch start := r.Start; {
+		case start != nil && start.Session == launches[0].Session && counts[start.VariantKey] != nil:
+			counts[start.VariantKey].starts++
+			open[start.Launch], runs[start.Launch] = start, r.Run
+		case r.Launch != nil:
+			delete(open, r.Launch.ID)
+			delete(missing, r.Launch.ID)
+		case r.End != nil:
+			for id, start := range open {
+				if runs[id] != r.Run {
+					continue
+				}
+				c := counts[start.VariantKey]
+				if c.cut++; r.End.Reason.Kind == code.Abandoned.Kind {
+					c.killed++
+				}
+				delete(open, id)
+			}
+		}
+		if len(missing) == 0 {
+			break
+		}
+	}
+	own, other := counts[candidate.Key], counts[parent.Key]
+	if own.cut+other.cut == 0 {
+		return why, false
+	}
+	often = again(own.killed, other.killed) || own.cut-other.cut >= muchOftener
+	args := []verdict.Arg{
+		verdict.Int("n", own.cut), verdict.Int("of", own.starts),
+		verdict.Text("other", parent.Name), verdict.Int("other_n", other.cut), verdict.Int("other_of", other.starts),
+	}
+	if own.killed+other.killed > 0 {
+		args = append(args, verdict.Int("killed", own.killed), verdict.Int("other_killed", other.killed))
+	}
+	if often {
+		args = append(args, verdict.Text("often", "yes"))
+	}
+	return verdict.New(code.CutOff, args...).On(candidate.Name), often
 }
 
 // sameCrash reports whether two launches broke in the same way: with the same signature, if

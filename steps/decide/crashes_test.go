@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"iter"
+	"slices"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -69,6 +71,46 @@ func TestCrashedAgain(t *testing.T) {
 		died, why := CrashedAgain(Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"}, x.launches)
 		if len(died) != x.died || why.IsZero() != (x.died == 0) || len(why.Causes) != x.cause {
 			t.Errorf("%s: %d, %+v", x.name, len(died), why)
+		}
+	}
+}
+
+// Launches that mxflow did not see the end of are counted by arm.
+func TestCutOff(t *testing.T) {
+	start := func(run, id string) *ledger.Record {
+		return &ledger.Record{Run: run, Start: &ledger.Start{Launch: id, Session: "s", VariantKey: id[:1]}}
+	}
+	done := func(id string) *ledger.Record {
+		return &ledger.Record{Launch: &ledger.Launch{ID: id, Session: "s", VariantKey: id[:1], OK: true}}
+	}
+	killed := func(run string) *ledger.Record {
+		return &ledger.Record{Run: run, End: &ledger.End{Reason: verdict.New(code.Abandoned)}}
+	}
+	stopped := func(run string) *ledger.Record {
+		return &ledger.Record{Run: run, End: &ledger.End{Reason: verdict.Say("interrupted", "interrupted")}}
+	}
+	whole := []*ledger.Record{start("9", "p1"), done("p1"), start("9", "c1"), done("c1")}
+	for _, x := range []struct {
+		name        string
+		before      []*ledger.Record
+		said, often bool
+	}{
+		{"none", nil, false, false},
+		{"one", []*ledger.Record{start("1", "c1"), killed("1")}, true, false},
+		{"two", []*ledger.Record{start("1", "c1"), killed("1"), start("2", "c1"), killed("2")}, true, true},
+		{"its parent's, too", []*ledger.Record{start("1", "c1"), killed("1"), start("2", "p1"), killed("2"), start("3", "c1"), killed("3")}, true, false},
+		{"its parent's alone", []*ledger.Record{start("1", "p1"), killed("1"), start("2", "p1"), killed("2")}, true, false},
+		{"interrupted twice", []*ledger.Record{start("1", "c1"), stopped("1"), start("2", "c1"), stopped("2")}, true, false},
+		{"interrupted three times", []*ledger.Record{start("1", "c1"), stopped("1"), start("2", "c1"), stopped("2"), start("3", "c1"), stopped("3")}, true, true},
+		{"killed between launches", []*ledger.Record{start("1", "c0"), done("c0"), killed("1"), start("2", "c2"), done("c2"), killed("2")}, false, false},
+		{"of another", []*ledger.Record{start("1", "d1"), killed("1"), start("2", "d1"), killed("2")}, false, false},
+	} {
+		records := append(slices.Clone(x.before), whole...)
+		records = append(records, start("9", "c3"), killed("9"), start("10", "c3"), killed("10")) // after the decision
+		v := &View{Records: func() iter.Seq2[int, *ledger.Record] { return slices.All(records) }}
+		why, often := CutOff(v, Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"}, []*ledger.Launch{whole[1].Launch, whole[3].Launch})
+		if why.IsZero() == x.said || often != x.often {
+			t.Errorf("%s: %v, often %v", x.name, why, often)
 		}
 	}
 }

@@ -37,6 +37,8 @@ type View struct {
 	Records func() iter.Seq2[int, *ledger.Record]
 	// Arms are the variants of a candidate with their keys, see ArmsOf.
 	Arms func(f *plans.Feature) (Arms, error)
+	// Changed is what differs now from what launches of its arms ran; nil if that cannot be told.
+	Changed func(f *plans.Feature) verdict.Reason
 	// Goals are the plan's, if they are computed once for several views.
 	Goals func() map[string]ledger.Goal
 }

@@ -223,3 +223,36 @@ func TestStepsOfAPhase(t *testing.T) {
 		}
 	}
 }
+
+// TestLaunchesOfAnother: where the launches of a benchmark ran something else than its arms are now,
+// they are not missing, and what changed is named.
+func TestLaunchesOfAnother(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		outcomes := map[string]*ledger.Decision{}
+		v := viewOf(t, planstest.ChoosePlan, outcomes, nil)
+		f := v.Plan.Feature("sized").Alternatives[0]
+		outcomes[runtime.QualifyID(f.Name)] = &ledger.Decision{Verdict: verdict.Pass}
+		outcomes[runtime.BenchmarkID(f.Name)] = &ledger.Decision{Verdict: verdict.Pass, Session: "s", Launches: []string{"s.fast.1", "s.baseline.1"}}
+		a, err := v.Arms(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := map[string]string{"s.fast.1": a.Candidate.Key, "s.baseline.1": a.Parent.Key}
+		v.Launch = func(id string) (*ledger.Launch, bool) {
+			l := &ledger.Launch{ID: id, Session: "s", VariantKey: key[id], Purpose: ledger.ForBenchmark, OK: true}
+			if changed {
+				l.VariantKey = "of before"
+			}
+			return l, true
+		}
+		v.Changed = func(*plans.Feature) verdict.Reason { return fact("later.py") }
+		got, err := v.measured(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev := got.Rests.Evidence[0]
+		if named := verdict.Holds([]verdict.Reason{ev.Cause}, "broken"); named != changed || (ev.Broken == verdict.Invalid) != changed {
+			t.Errorf("changed %v: %s, %v", changed, ev.Broken, ev.Cause)
+		}
+	}
+}

@@ -116,6 +116,14 @@ func (v *View) measured(f *plans.Feature) (*CandidateEvidence, error) {
 			}
 		}
 		v.fill(&ev, a, f, rests)
+		if len(rests) > 0 && len(ev.Candidate.Launches) == 0 { // they are of other keys
+			ev.Broken, ev.Cause = verdict.Invalid, verdict.Say("feature.launches_of_another",
+				"what {subject} runs is not what its {n|launch|launches} ran{causes?: {causes:list}}",
+				verdict.Int("n", len(rests))).On(f.Name)
+			if v.Changed != nil {
+				ev.Cause = ev.Cause.From(v.Changed(f))
+			}
+		}
 	}
 	out.Evidence = []ledger.Evidence{ev}
 	read, err := assembled(ev, v.launch)

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -71,6 +72,15 @@ func (l *Lab) View(s *runtime.Scope) *decide.View {
 			}
 			return a.ArmKeys(), nil
 		},
+	}
+	if l.Launcher != nil {
+		v.Changed = func(f *plans.Feature) verdict.Reason {
+			a, err := l.Arms(s, f)
+			if err != nil {
+				return verdict.Reason{}
+			}
+			return l.WhatChanged(s, a.Candidate, a.Parent)
+		}
 	}
 	if l.Store != nil {
 		v.Launch, v.Records = l.Store.LaunchByID, l.Store.Records

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -44,6 +46,7 @@ var cacheFolders = []folderOf{
 	{"NUMBA_CACHE_DIR", "numba"},
 	{"CUPY_CACHE_DIR", "cupy"},
 	{"MXFLOW_EMBEDDED_CACHE_DIR", "embedded"},
+	{"PYTHONPYCACHEPREFIX", "python"}, // instead of __pycache__ beside sources, where any process may leave bytecode
 }
 
 // otherCaches is where a process keeps what none of them names, such as shaders of drivers.
@@ -106,6 +109,12 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	}
 	dir := filepath.Join(base, name)
 	empty := c.State == "cold"
+	if path := l.changedCache(dir, key, record, c.Tuning); path != "" && !empty {
+		empty = true
+		record.Notes = append(record.Notes, verdict.Say("caches.changed",
+			"it starts with empty caches: {subject} was changed after the last launch of this variant on record "+
+				"ended, by one that was cut off or by another process").On(path))
+	}
 	if !empty && c.Tuning == "drawn" { // forget what an earlier launch timed and chose
 		files, err := timedFiles(dir)
 		for _, file := range files {
@@ -161,6 +170,25 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	spec.Caches = &engine.Caches{State: c.State, Tuning: c.Tuning, Dir: dir, Mount: inside}
 	record.Engine["caches"], record.Engine["caches.tuning"] = actual, c.Tuning
 	return nil
+}
+
+// changedCache is a file in caches that was changed after the last launch which they belong to
+// ended, by a time that no program can set: an engine could slow another one there. It is empty
+// if there is none, or where several launches share them at a time.
+func (l *Lab) changedCache(dir, key string, record *ledger.Launch, tuning string) string {
+	if l.Store == nil || record.Place != nil && tuning != "drawn" {
+		return ""
+	}
+	var ended time.Time
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: key}) {
+		if launch.PlaceName() == record.PlaceName() {
+			ended = launch.Started.Add(time.Duration(launch.Seconds * float64(time.Second)))
+		}
+	}
+	if ended.IsZero() {
+		return ""
+	}
+	return source.Root{Dir: dir, Holds: source.HoldsPackages}.Since(ended, func(string) bool { return false })
 }
 
 // setAside moves caches away and removes them as far as it can: what a container wrote as

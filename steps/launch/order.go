@@ -158,11 +158,16 @@ func (l *Lab) identify(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	}
 }
 
-// Report makes a launch between the events that it starts and that it is done. When it is
-// reported as done, it is on record.
-func (l *Lab) Report(s *runtime.Scope, ev runtime.Event, record *ledger.Launch, make func() error) error {
+// Report makes a launch between the events that it starts and that it is done. Its start is on
+// record before it, and the launch when it is reported as done: an engine that ends mxflow cannot
+// choose which of its launches there were.
+func (l *Lab) Report(s *runtime.Scope, ev runtime.Event, v *variant.Variant, record *ledger.Launch, make func() error) error {
 	ev.Type, ev.Node, ev.Phase, ev.Feature = "launch_started", s.Node.ID, s.Node.Phase, s.Node.Feature
 	s.Emit(ev)
+	start := &ledger.Start{Launch: record.ID, Session: record.Session, VariantKey: v.Key}
+	if err := l.Store.Append(&ledger.Record{Type: "start", Time: time.Now().UTC(), Run: s.Run, Start: start}); err != nil {
+		return err
+	}
 	if err := make(); err != nil {
 		return err
 	}

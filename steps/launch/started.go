@@ -447,6 +447,11 @@ func (st *Started) Stop(s *runtime.Scope) {
 	keep := st.opened()
 	st.observeTune(s.Hard)
 	st.recordStop(st.Inst.Stop(s.Hard))
+	if i, ok := st.Inst.(engine.Intruder); ok && i.Opened() != "" {
+		st.invalidate(verdict.Say("launch.memory_opened",
+			"a process of the engine had {path} open, memory of mxflow, in which prompts lie before they are sent",
+			verdict.Text("path", i.Opened())))
+	}
 	keep()
 	st.loggedForce()
 	if st.LogBroken() {

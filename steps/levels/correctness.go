@@ -300,7 +300,7 @@ func (c *correctness) launchReference(ctx context.Context, s *runtime.Scope, lab
 		return nil, err
 	}
 	ev := runtime.Event{Variant: v.Name, Level: ledger.ForReference, Launch: n, Launches: n, LaunchID: id}
-	err = lab.Report(s, ev, record, func() error {
+	err = lab.Report(s, ev, v, record, func() error {
 		_, err := forReference.Make(ctx, lab, lab, s, v, record, answering{protocol.Name, before}, before...)
 		return err
 	})

@@ -117,7 +117,7 @@ func (s *session) probeAnswers(ctx context.Context) error {
 		parent, n, group := s.members[0].variants[0], len(s.proofs)+1, Agreement(s.id)
 		record := &ledger.Launch{ID: fmt.Sprintf("%s.%d", group, n), Session: group, Purpose: ledger.ForAgreement, Ordinal: n, Order: n, OK: true, Draw: s.lab.Draws.Next()}
 		ev := runtime.Event{Variant: parent.Name, Level: ledger.ForAgreement, Launch: n, Launches: n, LaunchID: record.ID}
-		err = s.lab.Report(s.scope, ev, record, func() error {
+		err = s.lab.Report(s.scope, ev, parent, record, func() error {
 			_, err := asks.Make(ctx, s.lab, &s.lab.Lab, s.scope, parent, record, *q)
 			return err
 		})

@@ -376,7 +376,7 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 		}
 		record.Replaces, ev.Why = last.ID, verdict.New(code.LaunchAgain).On(last.ID).From(why...)
 	}
-	err := s.lab.Report(s.scope, ev, record, func() error {
+	err := s.lab.Report(s.scope, ev, sl.variant, record, func() error {
 		_, err := measures.Make(ctx, s.lab, &s.lab.Lab, s.scope, sl.variant, record, with)
 		return err
 	})

@@ -268,7 +268,16 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if level.Verdict, level.Reasons, err = s.comparable(m, m.pair()); err == nil && level.Verdict == verdict.Pass {
 		err = s.addAgreement(m, used, out, level)
 	}
+	cut, often := decide.CutOff(s.lab.View(s.scope), m.Arms.Candidate, m.Arms.Parent, s.all)
+	if err == nil && level.Verdict == verdict.Pass && often {
+		level.Verdict, level.Reasons = verdict.Inconclusive, []verdict.Reason{cut}
+	}
 	if err == nil && level.Verdict == verdict.Pass {
+		for _, note := range []verdict.Reason{cut, decide.ParentSlower(s.lab.View(s.scope), m.Arms.Candidate, m.Arms.Parent, used)} {
+			if !note.IsZero() {
+				level.Reasons = append(level.Reasons, note)
+			}
+		}
 		for i, r := range level.Reasons {
 			if r.Kind == code.LaunchesPerArm.Kind {
 				level.Reasons[i] = m.EarlyStop()

@@ -30,11 +30,7 @@ func (l *Resolver) identify(d *draft, spec *engine.Spec) {
 	case spec.Docker != nil:
 		question = append(question, spec.Docker.Volumes)
 	case spec.How() == engine.HowProcess:
-		question = append(question, spec.Command, spec.Dir)
-		for _, name := range source.PythonVariables {
-			value, _ := Variable(*spec, name)
-			question = append(question, value)
-		}
+		question = append(question, spec.Command, spec.Dir, spec.Env, spec.Unset)
 	}
 	key := runtime.Digest(question...)
 	l.mu.Lock()
@@ -63,6 +59,9 @@ func (l *Resolver) identify(d *draft, spec *engine.Spec) {
 		code.Add(workingDir(*spec), source.HoldsCode)
 	}
 	code.Roots = slices.DeleteFunc(code.Roots, func(root source.Root) bool {
+		if engine.Marked(strings.TrimPrefix(root.Dir, "/")) {
+			return true // a worktree, which is known by its commit
+		}
 		// The plan's own repository changes with every note written: its code counts.
 		repo := rootOf(root.Dir)
 		if root.Holds == source.HoldsPackages || repo == "" || repo == rootOf(l.Plan.Abs(".")) {
@@ -110,10 +109,14 @@ func (l *Resolver) Retake() {
 }
 
 func ProcessCommand(spec engine.Spec) source.Command {
-	return source.Command{Words: spec.Command, Dir: workingDir(spec), Env: func(name string) string {
+	c := source.Command{Words: spec.Command, Dir: workingDir(spec), Env: func(name string) string {
 		value, _ := Variable(spec, name)
 		return value
 	}}
+	for _, value := range sorted.All(spec.Env) {
+		c.Given = append(c.Given, value)
+	}
+	return c
 }
 
 // workingDir is the folder that a process starts in; one that does not exist for a worktree,

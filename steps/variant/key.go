@@ -56,6 +56,10 @@ func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 			parts = append(parts, "package", f.Package, f.List) // wherever it is installed
 			continue
 		}
+		if f.Holds == source.HoldsLibrary {
+			parts = append(parts, "library", f.List)
+			continue
+		}
 		parts = append(parts, "folder", strings.TrimPrefix(f.Dir+"/", workingDir(spec)+"/"), f.Holds, f.List)
 	}
 	if WhyUnidentified(spec) != "" {
@@ -119,7 +123,7 @@ func (l *Resolver) AcceptedEntries() []string {
 // Counts is what of an identity the plan does not accept to differ.
 func (l *Resolver) Counts(id source.Identity) source.Identity {
 	if len(id.Folders) > 0 && IsFree("packages", l.AcceptedEntries()) {
-		installed := func(f source.Folder) bool { return f.Holds == source.HoldsPackages }
+		installed := func(f source.Folder) bool { return f.Holds == source.HoldsPackages || f.Holds == source.HoldsLibrary }
 		id.Folders = slices.DeleteFunc(slices.Clone(id.Folders), installed)
 	}
 	return id

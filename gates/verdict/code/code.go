@@ -394,6 +394,19 @@ var (
 	// LaunchReplaced: another launch replaces Subject; the cause is why that one does not
 	// count.
 	LaunchReplaced = Of("session.launch_replaced", "launch {subject} was replaced")
+	// Abandoned: mxflow was killed in a run. Values: processes and containers that it left.
+	Abandoned = Of("abandoned",
+		"did not finish (killed?){processes?; {processes|process|processes} left running, stopped by the "+
+			"next apply}{containers?; {containers|container|containers} left behind, removed by the next apply}")
+	// CutOff: mxflow did not see the end of launches of the candidate Subject, which were made
+	// again. Values: n of its starts (of), and other_n of other_of of other; killed and other_killed
+	// of them because mxflow was killed, if any, the others by an interruption; often if that is
+	// evidence against it.
+	CutOff = Of("session.cut_off",
+		"{n} of {of} starts of {subject} and {other_n} of {other_of} of {other} were cut off and made again"+
+			"{killed?, {killed} and {other_killed} of them because mxflow was killed}"+
+			"{often?: an engine that ends mxflow when it is slow picks its own launches; find what ended mxflow, "+
+			"and measure again with --rerun {subject}}")
 	// LaunchAgain: a launch starts to replace Subject; the cause is why that one does not
 	// count.
 	LaunchAgain = Of("session.launch_again", "{causes}")

@@ -154,7 +154,7 @@ class Tree:
 
 # Records.
 
-TYPES = {"run": "run_start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver"}
+TYPES = {"run": "run_start", "start": "start", "launch": "launch", "decision": "decision", "end": "end", "waiver": "waiver"}
 VERDICTS = {"pass", "waived", "inconclusive", "fail", "invalid", "error"}
 
 
@@ -200,6 +200,9 @@ class History:
             self.drawn[run] = (r["run_start"].get("draws", ""), 0)
         elif "end" in r:
             self.once(self.ended, run, "ends run")
+        elif "start" in r:
+            if r["start"]["launch"] in self.launches:
+                raise Wrong(f"launch {r['start']['launch']} starts after its end")
         elif "launch" in r:
             self.once(self.launches, r["launch"]["id"], "launch")
             if "draw" in r["launch"]:
