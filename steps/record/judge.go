@@ -407,10 +407,9 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 			s.PromptBytes += len(text)
 			_, _ = io.WriteString(digest, text) // a hash accepts everything
 		}
+		// All prompts of a launch share one text, which differs between launches.
+		s.PromptBytes -= len(p.System)
 		s.PromptSum = hex.EncodeToString(digest.Sum(nil)[:8])
-		if p.System != "" {
-			s.PromptBytes = 0 // all prompts of a launch share one text, which differs between launches
-		}
 	}
 }
 
