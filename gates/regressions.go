@@ -407,7 +407,9 @@ func (c *ruling) missingGain(
 	least := saves(v.least(w.level), leastPart)
 	lost := whole.most(w.level) < least
 	switch e2e := of("e2e", "median"); {
-	case least <= 0, !lost && (w.metric != ownText || whole.least(w.level) > 0):
+	// An engine can make its whole answers differ between launches, so that nothing is certain of them.
+	case least <= 0, !lost && whole.least(wholes["ttft"].level) > 0,
+		!lost && w.metric != ownText && whole.gain >= saves(v.gain, leastPart/2):
 		return why, false
 	case w.metric == ownText && e2e != nil && e2e.least(contradictionRate) >= -math.Log1p(-leastPart*time*(1-math.Exp(-v.gain))/e2e.base):
 		return why, false // the next token waits for a draft to be verified, yet whole answers are faster

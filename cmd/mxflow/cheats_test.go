@@ -266,6 +266,8 @@ var cheats = []cheat{
 	{mode: "opens_faster", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Pass},
 
 	// Rules on what is neither a median nor a part of the answer's time.
+	{mode: "held_back", rule: "chat.itl.p90.gain > 0.05", vars: []string{"tokens=64"}},
+	{mode: "held_unevenly"},
 	{mode: "opens_early", parent: "opens", rule: within, vars: good, want: verdict.Inconclusive},
 	{mode: "opens_faster", parent: "opens", rule: within, vars: good, honest: true},
 	{mode: "ends_early", rule: "chat.e2e.gain > 0.2", vars: free, want: verdict.Inconclusive, why: "finding.shorter"},

@@ -88,6 +88,7 @@ var lies = map[string]lie{
 	"early_text":     {say: benchmark(func(a *reply) { early(a, a.pieces[0]); a.wait += a.gap })},                                   // 10
 	"early_choice":   {say: benchmark(func(a *reply) { a.ahead, a.choice = []string{"a", "b"}, 1 })},                                // 10
 	"held_back":      {say: benchmark(func(a *reply) { a.hold(4) })},                                                                // 11
+	"held_unevenly":  {say: benchmark(holdUnevenly)},                                                                                // 11
 	"last_late":      {say: benchmark(func(a *reply) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},            // 11
 	"too_fast":       {say: benchmark(func(a *reply) { a.wait, a.gap = 200*time.Microsecond, 20*time.Microsecond })},                // 12
 	"beyond":         {say: benchmark(func(a *reply) { a.gap = 400 * time.Microsecond })},                                           // 18
@@ -330,6 +331,12 @@ func (a *reply) hold(times int) {
 	whole := a.gap * time.Duration(len(a.pieces))
 	a.gap /= time.Duration(times)
 	a.wait += whole - a.gap*time.Duration(len(a.pieces))
+}
+
+// holdUnevenly also holds it for up to three times as long, in each launch for another time.
+func holdUnevenly(a *reply) {
+	a.hold(4)
+	a.wait += time.Duration(math.Mod(1e4*math.Abs(a.s.speed-1), 1) * float64(200*time.Millisecond))
 }
 
 // whiten computes half of the answer, and sends white space at once for the rest.
