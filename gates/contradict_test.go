@@ -99,7 +99,14 @@ func TestContradictions(t *testing.T) {
 		"the worst of what no rule reads":             {[]string{"chat.tg.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, "finding.worse"},
 		"the worst pay, declared":                     {[]string{"chat.itl.gain > 0.05", "chat.itl.p99 <= 9 * chat.itl.base.p99"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, ""},
 		"the worst are a little worse":                {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 1.5 }, verdict.Pass, "finding.worse"},
-		"slower":                                      {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, "finding.worse"},
+		"held back, by the slowest": {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) {
+			s.first += s.last * 0.75
+			s.gap, s.worst, s.second, s.last = s.gap/4, s.worst/4, s.second/4, s.last/4
+		}, verdict.Inconclusive, "finding.promise_broken"},
+		"the slowest alone":         {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) { s.worst /= 2 }, verdict.Pass, ""},
+		"shorter answers":           {[]string{"chat.e2e.gain > 0.1"}, func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Inconclusive, "finding.shorter"},
+		"shorter answers, declared": {[]string{"chat.e2e.gain > 0.1", "chat.output_tokens > 10"}, func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Pass, ""},
+		"slower":                    {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, "finding.worse"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var rules []*plans.Rule

@@ -34,6 +34,10 @@ const (
 	leastPart = 0.5
 	// mostTail is the factor by which a tail may grow behind a median that improves.
 	mostTail = 2
+	// leastShorter is how much shorter answers are worth noticing, mostLeftOut the share of
+	// requests by which a median may rest on fewer of the candidate's, leastLeftOut the least
+	// of those by which a tail may.
+	leastShorter, mostLeftOut, leastLeftOut = 0.02, 0.1, 0.01
 	// tail is the statistic that shows how the slowest tokens and requests fare.
 	tail = "p99"
 	// ownText is where a gain in the first text has to show: otherwise it is not known to
@@ -52,7 +56,8 @@ var wholes = map[string]struct {
 	"tg":  {"e2e", contradictionRate},
 	"itl": {"e2e", contradictionRate},
 	// What is known beforehand costs nothing to send, so less certainty is enough.
-	"ttft": {ownText, 0.05},
+	"ttft":        {ownText, 0.05},
+	"ttft_answer": {"e2e", contradictionRate},
 }
 
 // machines maps the memory of an engine's processes to that of the machine, which also sees what
@@ -247,20 +252,23 @@ func (c *ruling) contradiction(f *finding, leaf *plans.Compare) (why verdict.Rea
 	in := leaf.Metric
 	better := in.Better != "" && leaf.AtLeast == (in.Relation == plans.Gain || in.Better == string(measure.Higher))
 	central := slices.Contains([]string{"", "median", "p50", "mean"}, in.Stat)
-	if f.Verdict != verdict.Pass || in.Relation == plans.Base || !better || !central {
+	if f.Verdict != verdict.Pass || in.Relation == plans.Base || !better {
 		return why, false
 	}
-	if machine, name := machines(in.Cell, in.Metric); machine != "" {
+	if machine, name := machines(in.Cell, in.Metric); machine != "" && central {
 		return c.unseenMemory(leaf, machine, name)
 	}
 	if in.Cell == "" {
+		return why, false
+	}
+	if why = c.leftOut(in); !why.IsZero() {
 		return why, false
 	}
 	of := func(metric, stat string) *shift {
 		key := strings.Join([]string{in.Feature, in.Cell, metric, stat, string(in.Against)}, " ")
 		s, done := c.shifts[key]
 		if !done {
-			m, _ := measure.LookupIn(metric, measure.PerRequest)
+			m, _ := measure.LookupIn(metric, measure.PerRequest, measure.PerCell)
 			s = c.shift(in.Feature, in.Cell, metric, stat, m.Better, c.feature(in).base(in.Against))
 			if c.shifts == nil {
 				c.shifts = map[string]*shift{}
@@ -270,11 +278,27 @@ func (c *ruling) contradiction(f *finding, leaf *plans.Compare) (why verdict.Rea
 		return s
 	}
 	required, metric := c.requiredGain(leaf), representative(in.Metric)
+	if why = c.shorter(of, in, required); !why.IsZero() {
+		return why, false
+	}
+	if in.Metric == "goodput" || in.Metric == "slo_attainment" { // what is within limits may be moved there
+		for _, part := range []string{"tg", "itl", "ttft"} {
+			if v := of(part, "median"); v != nil && v.logs && why.IsZero() {
+				why, open = c.missingGain(of, v, part, 0)
+			}
+		}
+		return why, open
+	}
+	// Other text may have been called reasoning.
+	if first, answer := of("ttft", "median"), of("ttft_answer", "median"); in.Metric == "ttft_answer" &&
+		first != nil && answer != nil && answer.base > first.base {
+		metric = in.Metric
+	}
 	v := of(metric, "median")
 	if v == nil || !v.logs {
 		return why, false
 	}
-	if why, open = c.missingGain(of, v, metric, required); !why.IsZero() {
+	if why, open = c.missingGain(of, v, metric, required); !why.IsZero() || !central {
 		return why, open
 	}
 	// Else the median of the metric may improve while its worst hundredth at least doubles.
@@ -296,6 +320,68 @@ func (c *ruling) contradiction(f *finding, leaf *plans.Compare) (why verdict.Rea
 		verdict.Num("change", math.Expm1(-worst.gain), plans.RatioUnit)).On(v.in.Path), v.n == stats.Clear
 }
 
+// shorter is the reason if whole answers are only faster because they are shorter: at the
+// parent's length they would not gain what a rule asks.
+func (c *ruling) shorter(of func(metric, stat string) *shift, in *plans.Input, required float64) (why verdict.Reason) {
+	length := func(in *plans.Input) bool { return in.Metric == "output_tokens" || in.Metric == "shortfall" }
+	ofWhole := slices.Contains([]string{"e2e", "requests_per_s", "goodput", "energy_j"}, in.Metric)
+	if !ofWhole || c.reads(in.Feature, in.Cell, length) {
+		return why
+	}
+	v, e2e, first, tokens := of(in.Metric, "median"), of("e2e", "median"), of("ttft", "median"), of("output_tokens", "mean")
+	switch {
+	case v == nil || !v.logs || e2e == nil || first == nil || tokens == nil || !(tokens.base > 1):
+		return why
+	case !(tokens.own < (1-leastShorter)*tokens.base) || tokens.most(wholes["ttft"].level) >= 0: // clearly
+		return why
+	}
+	saved := -math.Log1p(-(1 - first.base/e2e.base) * (1 - tokens.own/tokens.base))
+	if v.least(contradictionRate)-saved >= required {
+		return why
+	}
+	return verdict.Say("finding.shorter",
+		"{subject}.gain {gain}, but answers have {tokens} tokens instead of {other_tokens}, which alone would give "+
+			"{alone}: enforce their length (ignore_eos), or declare by a rule on {cell}.output_tokens how short they may be",
+		verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
+		verdict.Num("tokens", tokens.own, "count"), verdict.Num("other_tokens", tokens.base, "count"),
+		verdict.Num("alone", gainOf(v, saved), plans.RatioUnit), verdict.Text("cell", in.Cell)).On(v.in.Path)
+}
+
+// leftOut is the reason if a statistic rests on fewer of the candidate's requests than of the
+// other arm's: those without the metric, or with contradictory counts, may be the slow ones.
+func (c *ruling) leftOut(in *plans.Input) (why verdict.Reason) {
+	errors := func(in *plans.Input) bool { return in.Metric == "errors" || in.Metric == "error_rate" }
+	m, ok := measure.LookupIn(in.Metric, measure.PerRequest)
+	if !ok || m.Facet == "" || c.reads(in.Feature, in.Cell, errors) {
+		return why
+	}
+	rests := func(a Arm) (of, sent float64) {
+		for _, l := range a.Launches {
+			of += float64(l.Metrics[in.LaunchAddress()].Requests)
+			sent += float64(l.Metrics[in.Cell+".e2e"].Requests) + l.Metrics[in.Cell+".errors"].Stats["median"]
+		}
+		return of, sent
+	}
+	f := c.feature(in)
+	of, sent := rests(f.Candidate)
+	others, otherSent := rests(f.base(in.Against))
+	most := mostLeftOut
+	if p := measure.StatOf(in.Stat).P; p > 0.5 || in.Stat == "max" {
+		most = max((1-p)/2, leastLeftOut)
+		if in.Stat == "max" {
+			most = leastLeftOut
+		}
+	}
+	if !(sent > 0 && otherSent > 0) || others/otherSent-of/sent <= most {
+		return why
+	}
+	return verdict.Say("finding.left_out",
+		"{subject} rests on {of} of {sent} requests, that of the other arm on {others} of {other_sent}: those without "+
+			"it may be the slow ones",
+		verdict.Int("of", int(of)), verdict.Int("sent", int(sent)),
+		verdict.Int("others", int(others)), verdict.Int("other_sent", int(otherSent))).On(in.LaunchAddress())
+}
+
 // missingGain is the reason if too little of a gain shows in the whole; open is set if more
 // launches can tell. How much must show follows from the lower bound of the gain, so a
 // barely proven one asks for hardly anything. A rule that only asks the metric not to get
@@ -315,7 +401,7 @@ func (c *ruling) missingGain(
 	// time is what of the whole the metric covers, by the parent's means; longer how many
 	// times as long the candidate's answers are, after the first token.
 	time, longer := v.base, 1.0
-	if w.metric == "e2e" {
+	if w.metric == "e2e" && metric != "ttft_answer" {
 		first := of("ttft", "median")
 		if first == nil {
 			return why, false
@@ -339,7 +425,9 @@ func (c *ruling) missingGain(
 	least := saves(v.least(w.level), leastPart)
 	lost := whole.most(w.level) < least
 	switch e2e := of("e2e", "median"); {
-	case least <= 0, !lost && (w.metric != ownText || whole.least(w.level) > 0):
+	// An engine can make its whole answers differ between launches, so that nothing is certain of them.
+	case least <= 0, !lost && whole.least(wholes["ttft"].level) > 0,
+		!lost && w.metric != ownText && whole.gain >= saves(v.gain, leastPart/2):
 		return why, false
 	case w.metric == ownText && e2e != nil && e2e.least(contradictionRate) >= -math.Log1p(-leastPart*time*(1-math.Exp(-v.gain))/e2e.base):
 		return why, false // the next token waits for a draft to be verified, yet whole answers are faster
@@ -411,6 +499,10 @@ func representative(metric string) string {
 	switch m, _ := measure.LookupIn(metric, measure.PerRequest); {
 	case metric == "itl":
 		return metric
+	case metric == "tg_of_limit":
+		return "tg"
+	case metric == "pp_of_limit":
+		return "ttft"
 	case metric == "ttfr", metric == ownText:
 		return "" // a first event may be empty, and the first own token follows a promised opening
 	case m.Facet == measure.OfDecode:

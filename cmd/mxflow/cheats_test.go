@@ -157,10 +157,18 @@ func onGPU(t *testing.T) (config string, env []string) {
 var (
 	ttft   = "chat.ttft.gain > 0.05"
 	memory = "engine.memory_gb.gain > 0.2"
+	// within asks for more requests within limits.
+	within = "chat.slo_attainment.delta > 0.5"
+	answer = "chat.ttft_answer.gain > 0.2"
 	chat   = []string{"api=chat"}
 	talk   = []string{"api=chat", "turns=2"}
 	hot    = []string{"temperature=0.8"}
 	long   = []string{"tokens=96"}
+	// Answers whose length is not enforced, behind a system prompt, within limits, and many.
+	free   = []string{"ignore_eos=false"}
+	system = []string{"api=chat", "system=48"}
+	good   = []string{"good=6ms"}
+	many   = []string{"requests=32"}
 )
 
 var cheats = []cheat{
@@ -260,6 +268,28 @@ var cheats = []cheat{
 	{mode: "at_once"}, // answers in one piece have no speed
 	{mode: "opens_early", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive, quick: true},
 	{mode: "opens_faster", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Pass},
+
+	// Rules on what is neither a median nor a part of the answer's time.
+	{mode: "held_back", rule: "chat.itl.p90.gain > 0.05", vars: []string{"tokens=64"}},
+	{mode: "held_unevenly"},
+	{mode: "opens_early", parent: "opens", rule: within, vars: good, want: verdict.Inconclusive},
+	{mode: "opens_faster", parent: "opens", rule: within, vars: good, honest: true},
+	{mode: "ends_early", rule: "chat.e2e.gain > 0.2", vars: free, want: verdict.Inconclusive, why: "finding.shorter"},
+	{mode: "faster", rule: "chat.e2e.gain > 0.05", vars: free, want: verdict.Pass},
+	{mode: "same", parent: "reasons_first", rule: answer, vars: chat, want: verdict.Inconclusive, why: "finding.promise_broken"},
+	{mode: "drops_slow", parent: "stutters", rule: "chat.e2e.max.gain > 0.2", vars: many},
+	{mode: "stalls_unsaid", parent: "stalls_some", rule: "chat.itl.p99.gain > 0.2", vars: many},
+	{mode: "stalls_hidden", parent: "stalls", rule: "chat.itl.p99.gain > 0.2"},
+	{mode: "loads_later", parent: "loads", rule: "engine.startup_s.gain > 0.3"},
+	{mode: "prompt_doubled", rule: ttft, vars: system, want: verdict.Invalid, why: "work.prompt_text"},
+	{mode: "faster", vars: system, want: verdict.Pass},
+	{mode: "greedy", vars: hot, want: verdict.Inconclusive, why: code.SamplesLess.Kind},
+	{mode: "opening_short"},
+	// Honest answers in other streams.
+	{mode: "trailing_spaces", want: verdict.Pass},
+	{mode: "held_bytes", parent: "accents", want: verdict.Pass},
+	{mode: "uncounted", want: verdict.Pass},
+	{mode: "comments", vars: chat, want: verdict.Pass},
 }
 
 func init() {

@@ -73,9 +73,10 @@ type Count struct {
 }
 
 // CompareWork compares the work that two arms did with the work that they report, cell by
-// cell; few are the cells with too few answers to compare. Its evidence is the text sent
+// cell; few are the cells with too few answers to compare. Prompts may have a system prompt of so
+// many tokens before them. Its evidence is the text sent
 // and received, which the engine under test does not count.
-func CompareWork(parent, candidate Arm) (found []WorkDifference, few []string) {
+func CompareWork(parent, candidate Arm, system int) (found []WorkDifference, few []string) {
 	theirs, ours := byWorkload(parent.Samples), byWorkload(candidate.Samples)
 	for _, cell := range slices.Sorted(maps.Keys(ours)) {
 		if len(theirs[cell]) < Fewest || len(ours[cell]) < Fewest {
@@ -123,7 +124,7 @@ func CompareWork(parent, candidate Arm) (found []WorkDifference, few []string) {
 				if s.PromptBytes == 0 || s.Turn > 0 {
 					return 0, 0
 				}
-				return s.PromptBytes, s.PromptTokens
+				return s.PromptBytes, s.PromptTokens - system
 			}
 			compare(PromptText, minText, ratios(theirs[cell], bytes), ratios(ours[cell], bytes))
 		}

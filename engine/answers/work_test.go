@@ -56,14 +56,14 @@ func TestCompareWork(t *testing.T) {
 			for i := range candidate {
 				c.do(&candidate[i])
 			}
-			found, _ := CompareWork(Arm{Samples: parent}, Arm{Samples: candidate})
+			found, _ := CompareWork(Arm{Samples: parent}, Arm{Samples: candidate}, 0)
 			if c.want == "" && len(found) > 0 || c.want != "" && (!slices.ContainsFunc(found, func(f WorkDifference) bool { return f.Code == c.want })) {
 				t.Errorf("%s: %+v, want %q", name, found, c.want)
 			}
 		}
 	}
 	// With too few answers nothing is known, and Compare says so.
-	if found, few := CompareWork(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)}); len(found) > 0 || len(few) != 1 {
+	if found, few := CompareWork(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)}, 0); len(found) > 0 || len(few) != 1 {
 		t.Errorf("%d answers: %+v, %v", Fewest-1, found, few)
 	}
 }
@@ -97,7 +97,7 @@ func TestCountedAgain(t *testing.T) {
 		for i := range candidate {
 			c.do(&candidate[i])
 		}
-		found, _ := CompareWork(Arm{parent, count(32, 32)}, Arm{candidate, c.ours})
+		found, _ := CompareWork(Arm{parent, count(32, 32)}, Arm{candidate, c.ours}, 0)
 		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || found[0].Code != c.want) {
 			t.Errorf("%s: %+v, want %q", name, found, c.want)
 		}
@@ -106,7 +106,7 @@ func TestCountedAgain(t *testing.T) {
 	for i := range double {
 		double[i].Prompt.Billed *= 2
 	}
-	if found, _ := CompareWork(Arm{answered(48, 32, 1), count(32, 32)}, Arm{answered(48, 32, 2), double}); len(found) != 1 || found[0].Code != PromptCount {
+	if found, _ := CompareWork(Arm{answered(48, 32, 1), count(32, 32)}, Arm{answered(48, 32, 2), double}, 0); len(found) != 1 || found[0].Code != PromptCount {
 		t.Errorf("%+v", found)
 	}
 }
@@ -115,7 +115,7 @@ func TestCountedAgain(t *testing.T) {
 func TestHonestArms(t *testing.T) {
 	for _, n := range []int{4, 9, 24} {
 		for seed := range uint64(1500) {
-			if found, _ := CompareWork(Arm{Samples: answered(n, 16, 2*seed)}, Arm{Samples: answered(n, 16, 2*seed+1)}); len(found) > 0 {
+			if found, _ := CompareWork(Arm{Samples: answered(n, 16, 2*seed)}, Arm{Samples: answered(n, 16, 2*seed+1)}, 0); len(found) > 0 {
 				t.Errorf("%d answers, seed %d: %+v", n, seed, found)
 			}
 		}

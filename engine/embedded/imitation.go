@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -45,8 +46,14 @@ type lie struct {
 	// parent's, opening what every answer begins with.
 	differs float64
 	opening string
-	// loads is how long the first answer takes to begin.
-	loads time.Duration
+	// loads is how long the first answer takes to begin, or the one of number loadsAt.
+	loads   time.Duration
+	loadsAt int64
+	// noise is the share of tokens that it takes by chance, greedy has it take no sample.
+	noise  float64
+	greedy bool
+	// frame is the format of an event; empty is the usual one.
+	frame string
 	// dies ends the server after so many requests of a benchmark.
 	dies int64
 	// begins runs when the server starts, ends when it is asked to end.
@@ -67,8 +74,16 @@ type reply struct {
 	ahead  []string
 	choice int
 	// joined is how many pieces one event has; 0 is one. The event of the piece at reasons is
-	// called reasoning, none at 0.
-	joined, reasons int
+	// called reasoning, none at 0; so are those of the first reasoned pieces.
+	joined, reasons, reasoned int
+	// paused is the piece before which there is a stall, none at 0.
+	paused int
+	// counts is the count that an event claims which ends with so many tokens, nil the right one;
+	// uncounted is set if none claims any.
+	counts    func(end int) int
+	uncounted bool
+	// finish is why it ended; empty is its length.
+	finish string
 	// prompted, generated and cached are the counts in usage.
 	prompted, generated, cached int
 }
@@ -79,6 +94,8 @@ const (
 	honestGap = 2 * time.Millisecond
 	prefill   = 100 * time.Microsecond
 	drift     = 0.004
+	// stall is the wait before one token.
+	stall = 20 * time.Millisecond
 )
 
 // openings are those of one model, which is nearly as fond of one as of the other.
@@ -102,12 +119,15 @@ func newImitation(c Config, log io.Writer, exit func(int)) (*imitation, error) {
 // overlong wait delays the next.
 func (s *imitation) generate(ctx context.Context, g generation, emit func(piece) error) (*usage, error) {
 	arrived := time.Now()
-	if s.requests.Add(1) == 1 {
+	n := s.requests.Add(1)
+	if n == max(s.loadsAt, 1) {
+		time.Sleep(s.loads)
+	}
+	if n == 1 {
 		fmt.Fprintf(s.log, "engaged mode %q\n", s.config.Lie)
 		if s.line != "" && !(s.once && s.remembered(s.line)) {
 			fmt.Fprintln(s.log, s.line)
 		}
-		time.Sleep(s.loads)
 	}
 	a := s.reply(g.request)
 	if s.say != nil {
@@ -128,12 +148,19 @@ func (s *imitation) generate(ctx context.Context, g generation, emit func(piece)
 		if a.held {
 			due = a.wait + time.Duration(len(a.pieces)-1)*a.gap
 		}
-		p := piece{text: strings.Join(a.pieces[i:end], ""), reasoning: a.reasons > 0 && a.reasons == i}
-		if end == len(a.pieces) {
-			due, p.finish = due+a.last, "length"
+		if a.paused > 0 && i >= a.paused {
+			due += stall
 		}
-		if a.generated == len(a.pieces) {
-			p.usage = newUsage(a.prompted, end, a.cached)
+		p := piece{text: strings.Join(a.pieces[i:end], ""), reasoning: a.reasons > 0 && a.reasons == i || i < a.reasoned}
+		if end == len(a.pieces) {
+			due, p.finish = due+a.last, cmp.Or(a.finish, "length")
+		}
+		if a.generated == len(a.pieces) && !a.uncounted {
+			said := end
+			if a.counts != nil {
+				said = a.counts(end)
+			}
+			p.usage = newUsage(a.prompted, said, a.cached)
 		}
 		select {
 		case <-time.After(time.Until(arrived.Add(due))):
@@ -169,8 +196,19 @@ func (s *imitation) pieces(text string, q *completionRequest) []string {
 	given(&n, q.MaxCompletionTokens)
 	opening := s.lang.tokens(s.opens(text))
 	differs := s.differs
-	if q.Temperature != nil && *q.Temperature > 0 { // sampled
+	if q.Temperature != nil && *q.Temperature > 0 && !s.greedy { // sampled
 		differs = max(differs, 0.4**q.Temperature*rand.Float64())
+	}
+	if s.noise > 0 { // otherwise at each request
+		var said []string
+		for range n {
+			differs := 0.0
+			if rand.Float64() < s.noise {
+				differs = 1
+			}
+			said = append(said, s.lang.answer(text+strings.Join(said, ""), 1, differs)...)
+		}
+		return said
 	}
 	return append(opening, s.lang.answer(text+strings.Join(opening, ""), n, differs)...)[:n]
 }

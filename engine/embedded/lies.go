@@ -91,6 +91,7 @@ var lies = map[string]lie{
 	"early_text":     {say: benchmark(func(a *reply) { early(a, a.pieces[0]); a.wait += a.gap })},                                   // 10
 	"early_choice":   {say: benchmark(func(a *reply) { a.ahead, a.choice = []string{"a", "b"}, 1 })},                                // 10
 	"held_back":      {say: benchmark(func(a *reply) { a.hold(4) })},                                                                // 11
+	"held_unevenly":  {say: benchmark(holdUnevenly)},                                                                                // 11
 	"last_late":      {say: benchmark(func(a *reply) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},            // 11
 	"too_fast":       {say: benchmark(func(a *reply) { a.wait, a.gap = 200*time.Microsecond, 20*time.Microsecond })},                // 12
 	"beyond":         {say: benchmark(func(a *reply) { a.gap = 400 * time.Microsecond })},                                           // 18
@@ -112,6 +113,7 @@ var lies = map[string]lie{
 	"kills_guard":     {begins: leave("kills_guard", true), ends: killGuard},            // 25
 	"loads":           {begins: func(string) error { time.Sleep(loading); return nil }}, // the parent's side
 	"loads_late":      {loads: loading},                                                 // 11
+	"loads_later":     {loads: loading, loadsAt: 2},                                     // 11
 	"pries":           {pace: 0.8, begins: pry},
 	"holds":           {begins: hold(tensors)}, // the parent's side, of which "honest" is the control
 	"parks":           {begins: func(string) error { return park(tensors) }},
@@ -119,6 +121,24 @@ var lies = map[string]lie{
 	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},            // 9
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},             // control of requested_only
 	"forced_accepted": {pace: 0.5, logs: "SpeculativeConfig(rejection_sample_method='synthetic')"}, // 17
+
+	// The same answers in other streams.
+	"trailing_spaces": {pace: 0.8, say: benchmark(func(a *reply) { a.endInSpaces() })},
+	"held_bytes":      {pace: 0.8, say: heldBytes},
+	"uncounted":       {pace: 0.8, say: benchmark(func(a *reply) { a.uncounted, a.joined = true, 3 })},
+	"comments":        {pace: 0.8, frame: "\xef\xbb\xbf: ping\r\n\r\nevent: message\r\nid: 7\r\nretry: 10\r\ndata:%s\r\n\r\ndata: {\"choices\":[]}\n\n"},
+	// What no length enforces, no median sees, or only the engine says.
+	"ends_early":    {say: long(func(a *reply) { a.pieces, a.generated, a.finish = a.pieces[:len(a.pieces)/2], len(a.pieces)/2, "stop" })},
+	"reasons_first": {say: benchmark(func(a *reply) { a.reasoned = 12 })},                                // the parent's side of "same"
+	"stutters":      {say: sixteenth(func(a *reply) { a.gap *= 3 })},                                     // the parent's side
+	"drops_slow":    {say: sixteenth(func(a *reply) { a.gap *= 3; a.counts = fallAt(9) })},               // whose count falls
+	"stalls":        {say: benchmark(func(a *reply) { a.paused = 16 })},                                  // the parent's side
+	"stalls_hidden": {say: benchmark(func(a *reply) { a.paused, a.counts = 16, lagBetween(7, 17) })},     // in one count for ten tokens
+	"stalls_some":   {say: some(0.25, func(a *reply) { a.paused = 16 })},                                 // the parent's side
+	"stalls_unsaid": {say: some(0.25, func(a *reply) { a.paused, a.uncounted, a.joined = 16, true, 2 })}, // without a count
+	"greedy":        {pace: 0.8, greedy: true},                                                           // takes no sample
+	"noisy":         {noise: 0.2},                                                                        // a parent that hardly agrees with itself
+	"opening_short": {pace: 0.9, say: benchmark(func(a *reply) { copy(a.pieces, a.s.lang.answer("Text x", 4, 0)); a.rest(4, 0) })},
 
 	// Tokens counted another way, and text that costs nothing to send.
 	"one_short":    {pace: 0.8, say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-1]; a.generated-- })}, // control
@@ -319,6 +339,12 @@ func (a *reply) hold(times int) {
 	a.wait += whole - a.gap*time.Duration(len(a.pieces))
 }
 
+// holdUnevenly also holds it for up to three times as long, in each launch for another time.
+func holdUnevenly(a *reply) {
+	a.hold(4)
+	a.wait += time.Duration(math.Mod(1e4*math.Abs(a.s.speed-1), 1) * float64(200*time.Millisecond))
+}
+
 // whiten computes half of the answer, and sends white space at once for the rest.
 func whiten(a *reply) {
 	for i := (len(a.pieces) + 1) / 2; i < len(a.pieces); i++ {
@@ -331,5 +357,63 @@ func whiten(a *reply) {
 func openEarly(a *reply) {
 	if opens := len(a.s.lang.tokens(a.s.opens(a.prompt))); opens < len(a.pieces) {
 		a.ahead, a.pieces, a.wait = a.pieces[:opens], a.pieces[opens:], a.wait+a.gap*time.Duration(opens)
+	}
+}
+
+// long modifies the answers to requests whose length is not enforced.
+func long(do func(*reply)) func(*reply) {
+	return func(a *reply) {
+		if !a.q.IgnoreEOS && len(a.pieces) > 16 {
+			do(a)
+		}
+	}
+}
+
+// sixteenth modifies one answer in sixteen.
+func sixteenth(do func(*reply)) func(*reply) {
+	return benchmark(func(a *reply) {
+		if a.s.requests.Load()%16 == 3 {
+			do(a)
+		}
+	})
+}
+
+// endInSpaces sends the space before a token with the token before.
+func (a *reply) endInSpaces() {
+	for i, piece := range a.pieces {
+		word := strings.TrimPrefix(piece, " ")
+		if a.pieces[i] = word; i > 0 && word != piece {
+			a.pieces[i-1] += " "
+		}
+	}
+}
+
+// heldBytes sends a token that ends in part of a character with the next.
+func heldBytes(a *reply) {
+	accents(norm.NFC)(a)
+	for i := 0; i+1 < len(a.pieces); i++ {
+		if strings.Contains(a.pieces[i], "\u00e9") {
+			a.pieces[i], a.pieces[i+1] = "", a.pieces[i]+a.pieces[i+1]
+			i++
+		}
+	}
+}
+
+// fallAt counts one token where there are so many, and lagBetween so many until there are others.
+func fallAt(n int) func(int) int {
+	return func(end int) int {
+		if end == n {
+			return 1
+		}
+		return end
+	}
+}
+
+func lagBetween(from, to int) func(int) int {
+	return func(end int) int {
+		if end > from && end < to {
+			return from
+		}
+		return end
 	}
 }

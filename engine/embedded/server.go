@@ -394,7 +394,11 @@ func (a *response) send(event any) error {
 
 // write flushes each event, so a client's clock sees every token when it is made.
 func (a *response) write(data string) error {
-	if _, err := io.WriteString(a.w, "data: "+data+"\n\n"); err != nil {
+	event := "data: " + data + "\n\n"
+	if s := a.s.imitation; s != nil && s.frame != "" && data != "[DONE]" {
+		event = fmt.Sprintf(s.frame, data)
+	}
+	if _, err := io.WriteString(a.w, event); err != nil {
 		return err
 	}
 	return http.NewResponseController(a.w).Flush()

@@ -203,7 +203,7 @@ var requestMetrics = []Metric{
 		"Time per output token after the first: 1000 / tg."),
 	define(Metric{Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Facet: OfDecode, OfText: true},
 		"at least two text events, and the number of tokens of each",
-		"Inter-token latency, one value per token: an event of k tokens that follows the previous token event after a gap gives k values of gap/k. "+
+		"Inter-token latency, one value per token: an event of k tokens that follows the previous token event after a gap gives k values of gap/k; text events before it in which the count did not rise have had one of them each. "+
 			"Without per-event counts, it only exists if the totals show that every text event held one token."),
 	define(Metric{Name: "e2e", Unit: "ms", Better: Lower, Facet: OfWhole, OfText: true},
 		"a text event",
@@ -371,7 +371,8 @@ var hostMetrics = []Metric{
 var launchMetrics = []Metric{
 	define(Metric{Name: "startup_s", Unit: "s", Better: Lower},
 		"a launch that became ready",
-		"Time from the start of the process until the engine was ready and had answered a request for one token, first_request_s included."),
+		"Time from the start of the process until the engine was ready and had answered a request for one token, first_request_s included, "+
+			"and how much longer its slowest warm-up (or first request) took than the slowest measured request of a cell, in which it may have loaded or compiled."),
 	define(Metric{Name: "first_request_s", Unit: "s", Better: Lower},
 		"a server that became ready and answered a request for one token",
 		"Time of the first request after the start, for one token, including just-in-time compilation. It is sent before anything else, and is part of startup_s alone."),

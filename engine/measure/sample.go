@@ -118,7 +118,7 @@ type Sample struct {
 	RequestedOutput int `parquet:"requested_output"`
 	RequestedPrompt int `parquet:"requested_prompt"`
 	ContextTokens   int `parquet:"context_tokens"`
-	// PromptBytes is the length of the sent text, and PromptSum identifies prompts (the
+	// PromptBytes is the length of the sent text without a system prompt, and PromptSum identifies prompts (the
 	// first 64 bits of their SHA-256, in hex). 0 and empty if not determined.
 	PromptBytes int    `parquet:"prompt_bytes"`
 	PromptSum   string `parquet:"prompt_sum"`
@@ -400,6 +400,7 @@ func tokensOf(s Sample) timeline {
 func countedTimeline(events []Event) timeline {
 	t := timeline{counted: true}
 	first, count := 0, 0
+	var behind []int // steps with text that the count has not risen for yet: a token each, if it rises by that
 	for _, e := range events {
 		rose := e.Tokens > count && e.Kind != KindUsage && e.Kind != KindDone
 		switch {
@@ -407,8 +408,17 @@ func countedTimeline(events []Event) timeline {
 			first, count = e.Tokens, e.Tokens
 			t.steps = append(t.steps, step{e.At, e.Tokens})
 		case t.textEvents > 0 && (e.HasText() || rose):
-			t.steps = append(t.steps, step{e.At, e.Tokens - count})
-			count = e.Tokens
+			tokens := e.Tokens - count
+			for len(behind) > 0 && tokens > 1 {
+				t.steps[behind[0]].tokens = 1
+				behind, tokens = behind[1:], tokens-1
+			}
+			if count = e.Tokens; tokens > 0 {
+				behind = nil
+			} else {
+				behind = append(behind, len(t.steps))
+			}
+			t.steps = append(t.steps, step{e.At, tokens})
 		}
 		if e.HasText() {
 			t.textEvents++

@@ -120,7 +120,7 @@ func TestDerive(t *testing.T) {
 			name: "a text event in which the count did not rise",
 			s:    sample(10, 3, text(10, 1), text(20, 1), text(50, 3), done(51)),
 			want: Values{
-				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {50}, "tg": {50}, "tpot": {20}, "itl": {20, 20},
+				"ttfr": {10}, "ttft": {10}, "ttft_answer": {10}, "e2e": {50}, "tg": {50}, "tpot": {20}, "itl": {10, 30},
 				"pp": {1000}, "prompt_tokens": {10}, "output_tokens": {3},
 			},
 		},

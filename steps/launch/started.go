@@ -116,6 +116,8 @@ type Started struct {
 	// is watched from before its start.
 	command commandUse
 	Watch   *machine.Sampler
+	// WarmingUp is how much longer its slowest warm-up took than the slowest measured request.
+	WarmingUp time.Duration
 	// Crashed is how often the variant crashed since its last launch that counts.
 	Crashed int
 	GPU     gpuUse
@@ -463,8 +465,9 @@ func (st *Started) Stop(s *runtime.Scope) {
 	st.Record.Seconds = time.Since(st.Began).Seconds()
 	// There is none unless there was a start and it completed.
 	if took := st.Inst.Startup(); took > 0 && st.command.of == nil {
-		// One that listens first, and loads at its first request, has not started yet.
-		st.perLaunch("startup_s", took.Seconds()+st.Record.Metrics["engine.first_request_s"].Stats["median"])
+		// One that listens first, and loads at its first request, or at one of those that warm it
+		// up, has not started yet.
+		st.perLaunch("startup_s", took.Seconds()+st.Record.Metrics["engine.first_request_s"].Stats["median"]+st.WarmingUp.Seconds())
 	}
 	if peak := st.Inst.PeakMemory(); peak > 0 {
 		st.perLaunch("memory_gb", float64(peak)/1e9)

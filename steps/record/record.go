@@ -31,7 +31,7 @@ type Subject struct {
 	// Fresh is set if no workload request has been answered yet.
 	Fresh bool
 	// Prompts makes what a cell sends; nil builds it again.
-	Prompts func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error)
+	Prompts func(ctx context.Context, client prompt.Engine, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error)
 	// Redact removes sensitive values from samples before they are examined; nil removes
 	// none.
 	Redact func([]measure.Sample)
@@ -56,6 +56,8 @@ type Measurement struct {
 	// Disturbed is set if all causes in Invalid are the machine's or the client's.
 	Disturbed bool
 	sent      []sentCell
+	// preparing is how long the slowest request took by which prompts were made.
+	preparing time.Duration
 }
 
 // Take sends every cell of every workload to an engine, watches the machine meanwhile,
@@ -163,7 +165,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	}
 	made := r.Prompts
 	if made == nil {
-		made = func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+		made = func(ctx context.Context, client prompt.Engine, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			spec, err := promptSpec(w, cell, r.Draw, "", &r.datasets)
 			if err != nil {
 				return prompt.Prompts{}, err
@@ -172,7 +174,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 			return prompt.Build(ctx, client, spec)
 		}
 	}
-	prompts, err := made(ctx, client, w, cell)
+	prompts, err := made(ctx, &timed{client, &r.taken.preparing}, w, cell)
 	if err != nil {
 		return err
 	}

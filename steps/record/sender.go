@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
@@ -48,6 +49,48 @@ func (l *Sender) command(ctx context.Context, st *launch.Started, c *variant.Com
 	return errors.Join(failed, keep(st, taken))
 }
 
+// timed notes how long the slowest request took by which prompts are made.
+type timed struct {
+	engine  prompt.Engine
+	slowest *time.Duration
+}
+
+func (t *timed) Stream(ctx context.Context, r openai.Request) (measure.Sample, error) {
+	defer t.since(time.Now())
+	return t.engine.Stream(ctx, r)
+}
+
+func (t *timed) Tokenize(ctx context.Context, text string) (int, []int, error) {
+	defer t.since(time.Now())
+	return t.engine.Tokenize(ctx, text)
+}
+
+func (t *timed) since(began time.Time) { *t.slowest = max(*t.slowest, time.Since(began)) }
+
+// warmingUp is how much longer the slowest warm-up of a cell, its first request, or one before
+// them took than the slowest of those after it: by then an engine that loads, or compiles, late
+// is ready.
+func warmingUp(samples []measure.Sample, cell string, warm time.Duration) time.Duration {
+	var rest time.Duration
+	first := true
+	for _, s := range samples { // in the order in which they were due
+		if s.Workload != cell || s.Context || s.Err != "" || len(s.Events) == 0 {
+			continue
+		}
+		took := s.Events[len(s.Events)-1].At
+		if s.Warmup || first {
+			warm = max(warm, took)
+		} else {
+			rest = max(rest, took)
+		}
+		first = false
+	}
+	if rest == 0 {
+		return 0 // nothing to compare with
+	}
+	return max(warm-rest, 0)
+}
+
 // keep completes a launch's record with what was taken, and stores the data that its
 // metrics can be derived from again.
 func keep(st *launch.Started, taken Measurement) (err error) {
@@ -56,6 +99,9 @@ func keep(st *launch.Started, taken Measurement) (err error) {
 		r.Metrics = map[string]measure.Summary{}
 	}
 	maps.Copy(r.Metrics, taken.Metrics)
+	for _, c := range taken.Cells {
+		st.WarmingUp = max(st.WarmingUp, warmingUp(taken.Samples, c.Cell, taken.preparing))
+	}
 	r.Cells, r.Disturbed = taken.Cells, taken.Disturbed
 	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
 	if len(taken.Samples) > 0 {
@@ -76,7 +122,7 @@ func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, pro
 	return Subject{
 		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { Redact(all, st.Lab.Redact) }, Progress: progress,
 		Limit: st.Limit, Machine: st.Machine(),
-		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+		Prompts: func(ctx context.Context, client prompt.Engine, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return l.prompts(ctx, client, same, st.Record, w, cell)
 		},
 	}
@@ -108,7 +154,7 @@ type Sender struct {
 
 // prompts returns the prompts of a cell: new ones for every launch, of the same lengths,
 // as an engine can remember earlier ones; or those that engines share.
-func (l *Sender) prompts(ctx context.Context, client *openai.Client, same map[string]prompt.Prompts, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+func (l *Sender) prompts(ctx context.Context, client prompt.Engine, same map[string]prompt.Prompts, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 	if same != nil {
 		p, ok := same[promptKey(w, cell)]
 		if !ok {

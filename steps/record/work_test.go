@@ -67,7 +67,7 @@ func BenchmarkWork(b *testing.B) {
 	}
 	b.Run("compare", func(b *testing.B) {
 		for b.Loop() {
-			if found, _ := answers.CompareWork(arms[0], arms[1]); len(found) > 0 {
+			if found, _ := answers.CompareWork(arms[0], arms[1], 0); len(found) > 0 {
 				b.Fatal(found)
 			}
 		}

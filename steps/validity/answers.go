@@ -38,7 +38,7 @@ func (j *Judge) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []
 			if err != nil {
 				return "", nil, err
 			}
-			found, few := answers.CompareWork(parent, candidate)
+			found, few := answers.CompareWork(parent, candidate, w.SystemTokens)
 			for _, cell := range few {
 				notes = append(notes, verdict.Say("work.uncompared",
 					"{subject}: fewer than {least} answers per arm: the work of {one} and {other} per token was "+
@@ -63,6 +63,10 @@ func ids(launches []*ledger.Launch) (ids []string) {
 	}
 	return ids
 }
+
+// samplesAt is the one-sided bound, in standard errors, for taking the likeliest too often, and
+// samplesLess how much more often than the parent matters.
+const samplesAt, samplesLess = 2.81, 0.02
 
 // AnswerAgreement judges whether a candidate's measured answers are shown to be its parent's
 // model's, by what the parent was asked of both.
@@ -108,6 +112,12 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 			verdict.Text("remedy", `level "correctness" { answers = "unchecked" }`))}
 	case !r.Holds():
 		return verdict.Inconclusive, []verdict.Reason{fact(code.AgreementOpen, worst)}
+	}
+	// What is likeliest is taken more often than it is likely by an engine that does not sample.
+	for _, f := range r.Parts {
+		if more, _ := f.Other.Excess(f.Own, samplesAt); f.Of == "" && slices.Contains(asked.Sampled, f.Cell) && more > samplesLess {
+			return verdict.Inconclusive, []verdict.Reason{fact(code.SamplesLess, f)}
+		}
 	}
 	return verdict.Pass, []verdict.Reason{fact(code.Agrees, r.Least())}
 }

@@ -460,8 +460,8 @@ var (
 			"stands before, at {agreed} of {of} positions, so it may look answers up: give {other} a source of its own")
 
 	// Agrees: Subject's answers are its parent's model's. OtherAnswers: they are not.
-	// AgreementOpen: that is not shown. SelfDisagrees: the parent does not go on as its own
-	// answers do. Values: other, agreed, of, own, own_of, cell,
+	// AgreementOpen: that is not shown. SamplesLess: at a temperature, it agrees more often than
+	// with its own. SelfDisagrees: the parent does not go on as its own answers do. Values: other, agreed, of, own, own_of, cell,
 	// part, least or declared; what would decide: one of unreached, recites, all, remedy.
 	Agrees = Of("work.agrees",
 		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+
@@ -478,6 +478,9 @@ var (
 			"from the prompt or other answers, or implied by the few words before it. Prompts with more of their own "+
 			"to say decide}{all?. These are all: more requests decide}{remedy?. A port that changes answers on "+
 			"purpose declares {remedy}}")
+	SamplesLess = Of("work.samples_less",
+		"{subject} does not seem to sample as {other}: "+AgreedAt+". Answers that take the likeliest word more often "+
+			"are less work than was asked for, and drafts are accepted more often. At temperature 0 that is no matter")
 	SelfDisagrees = Of("work.self_disagrees",
 		"nothing can be said about {subject}'s answers: {other} goes on as its own answers to {cell} did at only {own} "+
 			"of {own_of} random positions, so its server does not continue its own text (a stub, sampling, a chat "+

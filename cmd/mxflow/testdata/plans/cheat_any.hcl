@@ -48,6 +48,23 @@ variable "tokens" {
   default = 32
 }
 
+# Whether the length of answers is enforced, the length of a system prompt, and the limit of a
+# good request.
+variable "ignore_eos" {
+  type    = bool
+  default = true
+}
+
+variable "system" {
+  type    = number
+  default = 0
+}
+
+variable "good" {
+  type    = string
+  default = "10s"
+}
+
 variable "rule" {
   type    = string
   default = "chat.tg.gain > 0"
@@ -80,6 +97,11 @@ workload "chat" {
   requests      = var.requests
   warmup        = 2
   max_lag       = "1s"
+  ignore_eos    = var.ignore_eos
+  system_tokens = var.system
+  slo {
+    ttft = var.good
+  }
 }
 
 protocol "standard" {
