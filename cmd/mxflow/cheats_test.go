@@ -202,6 +202,8 @@ var cheats = []cheat{
 	{mode: "helped", parent: "looks_up", want: verdict.Inconclusive, why: code.LookedUp.Kind},
 	{mode: "faster", parent: "looks_up", want: verdict.Pass},
 	{mode: "skips_layers"},
+	{mode: "skips_layers", parent: "noisy"},
+	{mode: "same", parent: "noisy", rule: "chat.tg.gain > -0.05", honest: true},
 	{mode: "begins_right"},
 	{mode: "last_30", quick: true},
 	{mode: "last_45"},

@@ -28,8 +28,9 @@ import (
 )
 
 const (
-	// atOnce is how many positions are asked at a time.
-	atOnce = 8
+	// atOnce is how many positions are asked at a time where the benchmark sends fewer, and
+	// mostAtOnce the most: an engine with fewer slots keeps no prompt for the next position.
+	atOnce, mostAtOnce = 4, 8
 	// compared is how much is kept of what follows a position.
 	compared = 64
 	// counted is how many requests of an arm are counted again in each cell.
@@ -226,12 +227,18 @@ func (a *Probes) ask(ctx context.Context, st *launch.Started, arms []*drawnPosit
 		x, y := a.Answer, b.Answer
 		return cmp.Or(cmp.Compare(x.Prompt.Text, y.Prompt.Text), cmp.Compare(x.Launch, y.Launch), x.Request-y.Request, x.Turn-y.Turn, a.Token-b.Token)
 	})
+	concurrency := 0
+	for _, w := range st.Lab.Plan.Workloads {
+		for _, n := range w.Concurrency {
+			concurrency = max(concurrency, n)
+		}
+	}
 	// What was computed of an answer may be used again.
 	client := st.Client.Bare()
 	looks := make([]Probe, len(some))
 	for again := range 2 {
 		var asking errgroup.Group
-		asking.SetLimit(atOnce)
+		asking.SetLimit(min(max(atOnce, concurrency), mostAtOnce))
 		for i, p := range some {
 			if again > 0 && (!looks[i].scored || p.draw.scored(st)) {
 				continue
@@ -453,8 +460,9 @@ const (
 	// mostScored is how many tokens a parent scores at once: each takes the size of the
 	// vocabulary in memory.
 	mostScored = 1024
-	// nearTie is a gap of log-probabilities that rounding closes.
-	nearTie = 0.1
+	// nearTie is a gap of log-probabilities that rounding closes: a step of bfloat16 between 16
+	// and 32, where logits mostly are, is 0.125.
+	nearTie = 0.13
 )
 
 // score has the parent score an answer as part of the prompt: its likeliest token at the

@@ -21,8 +21,10 @@ const (
 	sure, leastSpread = 3, 0.5
 	// mostHidden is the share of a candidate's answers that may be hidden.
 	mostHidden = 0.05
-	// leastOwn is how often the parent must agree with itself to tell anything.
-	leastOwn = 0.5
+	// leastOwn is how often the parent must agree with itself to tell anything, and steadyOwn
+	// without a temperature to show that another is right: one that takes another word at a
+	// fifth of the positions hides as many of a candidate's.
+	leastOwn, steadyOwn = 0.5, 0.8
 )
 
 // Claim is that a candidate's answers are its parent's model's.
@@ -50,6 +52,8 @@ type PartResult struct {
 	// RecitesMore is set if more of the candidate's answers than of the parent's occurs
 	// elsewhere.
 	RecitesMore bool
+	// Unsteady is set if the parent agrees with itself too seldom, without a temperature.
+	Unsteady bool
 	// Low and High are bounds of how much less often it agrees with the candidate's, or with a
 	// limit of how much less than that.
 	Low, High float64
@@ -294,6 +298,9 @@ func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
 		_, f.High = f.Own.Excess(f.Other, shownAt)
 		f.Low, _ = endless(f.Own).Excess(endless(f.Other), refutedAt)
 		f.Shown, f.Refuted = f.High < Margin && (f.Own.Value() >= leastOwn || slices.Contains(a.Sampled, cell)), f.Low > Margin
+	}
+	if f.Unsteady = of == "" && c.Least == nil && !slices.Contains(a.Sampled, cell) && f.Own.Value() < steadyOwn; f.Unsteady {
+		f.Shown = false
 	}
 	if f.Unreached > 0 && c.Least == nil {
 		_, more := own.reached().Excess(other.reached(), shownAt)

@@ -90,6 +90,8 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 		}
 		switch { // the one thing that would decide it
 		case c != code.AgreementOpen:
+		case f.Unsteady:
+			args = append(args, verdict.Text("unsteady", "yes"))
 		case f.Unreached > f.Other.Of/4:
 			args = append(args, verdict.Int("unreached", f.Unreached))
 		case f.RecitesMore:
@@ -101,7 +103,11 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 		}
 		return verdict.New(c, args...).On(candidate.Name)
 	}
-	switch worst := r.Worst(); {
+	worst := r.Worst()
+	if i := slices.IndexFunc(r.Parts, func(f agreement.PartResult) bool { return f.Unsteady }); i >= 0 && !r.Refuted() {
+		worst = r.Parts[i]
+	}
+	switch {
 	case r.LookedUp():
 		return verdict.Inconclusive, []verdict.Reason{verdict.New(code.LookedUp,
 			verdict.Text("other", parent.Name), verdict.Int("agreed", r.Decoys.Yes), verdict.Int("of", r.Decoys.Of)).On(candidate.Name)}

@@ -462,7 +462,7 @@ var (
 	// Agrees: Subject's answers are its parent's model's. OtherAnswers: they are not.
 	// AgreementOpen: that is not shown. SamplesLess: at a temperature, it agrees more often than
 	// with its own. SelfDisagrees: the parent does not go on as its own answers do. Values: other, agreed, of, own, own_of, cell,
-	// part, least or declared; what would decide: one of unreached, recites, all, remedy.
+	// part, least or declared; what would decide: one of unsteady, unreached, recites, all, remedy.
 	Agrees = Of("work.agrees",
 		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+
 			"answers{cell? to {cell}}, and at {own} of {own_of} of its own{declared?; min_agreement = {declared} is "+
@@ -472,7 +472,8 @@ var (
 			"allowed}{declared?min_agreement = {declared}}): another model, a coarser format, or not computed")
 	AgreementOpen = Of("work.agreement_open",
 		"not shown that {subject} answers as {other}: "+AgreedAt+" ({least?at most {least} less must be "+
-			"shown}{declared?min_agreement = {declared}}){unreached?. {unreached} more are behind the first "+
+			"shown}{declared?min_agreement = {declared}}){unsteady?. {other} agrees with itself so seldom that "+
+			"it hides as many wrong words: one that computes alike each time decides}{unreached?. {unreached} more are behind the first "+
 			"difference of an answer that cannot be continued, where nothing is known. Completions of text can "+
 			"be: api = \"completions\"}{recites?. More of {subject}'s answers than of {other}'s is recited: copied "+
 			"from the prompt or other answers, or implied by the few words before it. Prompts with more of their own "+
