@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 )
 
 func newImportCommand(a *app) *cobra.Command {
+	var jq, format string
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Show another benchmark tool's result, and how rules read it",
@@ -27,9 +29,11 @@ recognised by the content:
   ` + strings.Join(imported.Tools(), "\n  ") + `
 
 The numbers keep the tool's own names and definitions and are never mixed with
-mxflow's. A file that is damaged or unknown is refused, with what is wrong.`,
+mxflow's. A file that is damaged or unknown is refused, with what is wrong. For
+any other file, --jq or --format has a jq program that makes rows of it.`,
 		Example: `  mxflow import results/llama-benchy.json
-  mxflow import result.json --json`,
+  mxflow import runs.json --jq '.runs[] | {workload: .name, metric: "tg", value: .tok_s, unit: "tok/s"}'
+  mxflow import runs.json --format runs.jq --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()
@@ -37,19 +41,38 @@ mxflow's. A file that is damaged or unknown is refused, with what is wrong.`,
 			if err != nil {
 				return err
 			}
-			f, err := imported.Read(args[0], data)
+			if format != "" {
+				text, err := files.ReadResult(format, 1<<20)
+				if err != nil {
+					return err
+				}
+				jq = string(text)
+			}
+			var own *imported.Format
+			if jq != "" {
+				if own, err = imported.ParseFormat(cmp.Or(format, "--jq"), jq); err != nil {
+					return err
+				}
+			}
+			f, err := imported.Read(args[0], data, own)
 			if err != nil {
 				return err
 			}
-			a.show(f, func() { printImported(a, args[0], f) })
+			if f.NotRead, err = imported.Unread(args[0], data, own); err != nil {
+				f.Notes = append(f.Notes, "which numbers were not read is unknown: "+err.Error())
+			}
+			a.show(f, func() { printImported(a, args[0], jq, f) })
 			return nil
 		},
 	}
+	c.Flags().StringVar(&jq, "jq", "", "a jq `program` that makes rows of the file")
+	c.Flags().StringVar(&format, "format", "", "a `file` with such a program")
+	c.MarkFlagsMutuallyExclusive("jq", "format")
 	a.jsonFlag(c)
 	return c
 }
 
-func printImported(a *app, path string, f *imported.File) {
+func printImported(a *app, path, jq string, f *imported.File) {
 	title := []string{path + ": a result of " + f.Tool, f.Version, f.Model, f.Date}
 	title = slices.DeleteFunc(title, func(s string) bool { return s == "" })
 	fmt.Fprintf(a.stdout, "%s\n\n", foreign.Line(strings.Join(title, ", ")))
@@ -58,6 +81,7 @@ func printImported(a *app, path string, f *imported.File) {
 		name = "r" + name
 	}
 	var rows [][]string
+	differ := slices.ContainsFunc(f.Cells, func(c imported.Cell) bool { return len(c.Differs) > 0 })
 	for _, c := range f.Cells {
 		for _, m := range c.Metrics {
 			for _, stat := range m.StatNames() {
@@ -66,15 +90,30 @@ func printImported(a *app, path string, f *imported.File) {
 					better = ""
 				}
 				address := fmt.Sprintf("imported.%s.%s.%s.%s", name, c.Name, m.Name, stat)
-				rows = append(rows, []string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better})
+				row := []string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better}
+				if differ {
+					what := foreign.Line(strings.Trim(fmt.Sprint(c.Differs), "map[]"))
+					row = append(row, what)
+				}
+				rows = append(rows, row)
 			}
 		}
 	}
-	a.printTable([]string{"address in rules", "value", "unit", "better"}, rows)
+	header := []string{"address in rules", "value", "unit", "better"}
+	if differ {
+		header = append(header, "what differs")
+	}
+	a.printTable(header, rows)
 	for _, n := range f.Notes {
 		fmt.Fprintln(a.stdout, "\nnote: "+foreign.Line(n))
 	}
+	if len(f.NotRead) > 0 {
+		fmt.Fprintln(a.stdout, "\nnumbers of the file that were not read: "+strings.Join(f.NotRead, ", "))
+	}
 	block := fmt.Sprintf("imported %q {\n  file = %q\n}\n", name, path)
+	if jq != "" {
+		block = fmt.Sprintf("imported %q {\n  file = %q\n  jq   = %q\n}\n", name, path, strings.ReplaceAll(strings.ReplaceAll(jq, "${", "$${"), "%{", "%%{"))
+	}
 	fmt.Fprintf(a.stdout, "\nIn a plan, in HCL or YAML:\n\n%s\n%s\n", block, yamlbody.Inline(block))
 }
 
