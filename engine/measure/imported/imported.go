@@ -199,7 +199,7 @@ func run(code *gojq.Code, input any) (all []any, err error) {
 // Read reads a result file by its own format or, if that is nil, by the one that recognises
 // it. The error says what is wrong where, and what to do.
 func Read(file string, data []byte, own *Format) (*File, error) {
-	docs, format, err := open(file, data, own)
+	docs, format, err := open(file, data, own, Formats())
 	if err != nil {
 		return nil, errors.New(foreign.Line(file + err.Error()))
 	}
@@ -221,7 +221,7 @@ func Read(file string, data []byte, own *Format) (*File, error) {
 // Unread names the numbers of a file that make no difference to what Read gives: a list's
 // elements are one, and what has only such numbers is named instead of them.
 func Unread(file string, data []byte, own *Format) (names []string, err error) {
-	docs, format, err := open(file, data, own)
+	docs, format, err := open(file, data, own, Formats())
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func Unread(file string, data []byte, own *Format) (names []string, err error) {
 
 // open decodes a file, and finds the format that recognises it if it has none of its own.
 // An error begins with its place in the file.
-func open(file string, data []byte, own *Format) (docs []any, f *Format, err error) {
+func open(file string, data []byte, own *Format, formats []*Format) (docs []any, f *Format, err error) {
 	switch {
 	case len(data) > MaxSize:
 		return nil, nil, fmt.Errorf(": it has %d bytes, more than the limit of %d", len(data), MaxSize)
@@ -280,8 +280,8 @@ func open(file string, data []byte, own *Format) (docs []any, f *Format, err err
 	}
 	if own != nil || len(results) == 0 {
 		f = own
-	} else if i := slices.IndexFunc(Formats(), func(f *Format) bool { return knows(f, results[0]) }); i >= 0 {
-		f = Formats()[i]
+	} else if i := slices.IndexFunc(formats, func(f *Format) bool { return knows(f, results[0]) }); i >= 0 {
+		f = formats[i]
 		if i := slices.IndexFunc(results, func(v any) bool { return !knows(f, v) }); i >= 0 {
 			return nil, nil, fmt.Errorf(": result %d: it is not a result of %s like the first in the file", i+1, f.Name)
 		}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,45 @@ func TestRead(t *testing.T) {
 			"AIPerf", "1.5", "", "concurrency_8",
 			map[string]float64{"concurrency_8.time_to_first_token.mean": 51.5, "concurrency_8.time_to_first_token.p99": 60.5, "concurrency_8.output_token_throughput.mean": 640.5},
 			nil,
+		},
+		"llama-batched-bench.jsonl": {
+			"llama-batched-bench", "", "", "pp128_tg32_b1 pp128_tg32_b4_flash_attn_0 pp128_tg32_b4_flash_attn_1",
+			map[string]float64{"pp128_tg32_b1.speed_tg.value": 40, "pp128_tg32_b4_flash_attn_1.speed_tg.value": 160}, nil,
+		},
+		"vllm-latency.json": {"vLLM bench latency", "", "", "all", map[string]float64{"all.latency.mean": 1.25, "all.latency.p99": 1.299}, nil},
+		"vllm-throughput.json": {
+			"vLLM bench throughput", "", "", "all", map[string]float64{"all.tokens_per_second.value": 2000, "all.requests_per_second.value": 5}, nil,
+		},
+		"sglang-one-batch.jsonl": {
+			"SGLang bench_one_batch", "", "", "b1_pp256_tg16 b8_pp256_tg16",
+			map[string]float64{"b1_pp256_tg16.median_decode_throughput.value": 100, "b8_pp256_tg16.output_throughput.value": 500}, nil,
+		},
+		"aiperf-aggregate.json": {
+			"AIPerf, several runs", "", "", "runs",
+			map[string]float64{"runs.request_throughput_avg.mean": 25.5, "runs.ttft_p99_ms.ci_high": 165},
+			[]string{"4 of 5 runs succeeded, so a rule that reads it is inconclusive"},
+		},
+		"genai-perf.json": {"GenAI-Perf", "", "acme/model-a", "all", map[string]float64{"all.time_to_first_token.p99": 80, "all.request_throughput.mean": 2.5}, nil},
+		"guidellm.json": {
+			"GuideLLM", "0.6.0", "acme/model-a", "concurrent_c4 constant_r2_5",
+			map[string]float64{"concurrent_c4.requests_per_second.mean": 4.5, "constant_r2_5.time_to_first_token_ms.p99": 52},
+			[]string{"1 requests failed and 2 were cut off"},
+		},
+		"inference-perf.json": {
+			"inference-perf", "", "", "r5",
+			map[string]float64{"r5.time_to_first_token.p99": 0.45, "r5.output_tokens_per_sec.value": 250}, []string{"2 requests failed"},
+		},
+		"lm-eval.json": {
+			"lm-evaluation-harness", "0.4.9", "acme/model-a", "gsm8k_filter_flexible_extract gsm8k_filter_strict_match hellaswag",
+			map[string]float64{"gsm8k_filter_flexible_extract.exact_match.mean": 0.905, "gsm8k_filter_strict_match.exact_match.mean": 0, "hellaswag.acc.mean": 0.55}, nil,
+		},
+		"lm-eval-samples.jsonl": {
+			"lm-evaluation-harness, samples", "", "", "questions_filter_flexible_extract questions_filter_strict_match",
+			map[string]float64{"questions_filter_flexible_extract.exact_match.mean": 0.75, "questions_filter_strict_match.exact_match.mean": 0}, nil,
+		},
+		"trtllm-bench.json": {
+			"trtllm-bench", "1.1.0", "acme/model-a", "pp128_tg64",
+			map[string]float64{"pp128_tg64.system_output_throughput_tok_s.value": 1600, "pp128_tg64.ttft_percentiles.mean": 80.5}, nil,
 		},
 	} {
 		f := read(t, name)
@@ -150,6 +190,96 @@ func TestAIPerf010(t *testing.T) {
 	}
 }
 
+// Each tool's file is recognised by one program, and a file of one's own by none.
+func TestOneFormatKnows(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.json*")
+	if len(files) <= len(Formats())-1 {
+		t.Errorf("%d files for %d formats", len(files), len(Formats()))
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var knows []string
+		for _, f := range Formats() {
+			alone := slices.DeleteFunc(slices.Clone(Formats()), func(o *Format) bool { return o != f })
+			if _, _, err := open(path, data, nil, alone); err == nil {
+				knows = append(knows, f.Name)
+			}
+		}
+		if len(knows) != 1 {
+			t.Errorf("%s is a result of %q", path, knows)
+		}
+	}
+	for _, text := range []string{
+		`{"schema_version": 3, "name": "acme", "steps": [{"tok_s": 41.5}]}`,
+		`{"schema_version": "2", "tool": "acme-bench", "cells": [], "latency": {"unit": "ms", "avg": 12.0}, "ok": true}`,
+		`{"benchmarks": []}`, `{"results": {}}`, `{"results": {"a": 1}}`, `{"metrics": {}, "metadata": {}}`, `{"schema_version": "1.5"}`, `[1]`,
+	} {
+		if f, err := Read("x.json", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "unknown format") {
+			t.Errorf("%s: %+v, %v", text, f, err)
+		}
+	}
+}
+
+// A program of one's own makes rows that are checked like all.
+func TestOwnProgram(t *testing.T) {
+	file := []byte(`{"runs": [{"name": "a", "tok_s": 41.5, "aborted": true}, {"name": "b", "tok_s": 20, "temp": -5}]}`)
+	for program, want := range map[string]string{
+		`.runs[] | {workload: .name, metric: "tg", value: .tok_s, unit: "tok/s"}`:        "",
+		`.runs[] | {workload: .name, metric: "temp", value: (.temp // 1), signed: true}`: "",
+		`.runs[] | {workload: .name, metric: "temp", value: (.temp // 1)}`:               "runs[1].temp: -5 is negative",
+		`{metric: "x", value: nan}`:               "not finite",
+		`{metric: "x", value: infinite}`:          "not finite",
+		`{metric: "x", value: "1"}`:               "a text, not a number",
+		`{metric: "x", value: {}}`:                "x has no number",
+		`{metric: "x", value: 1, values: 3}`:      "not a list",
+		`{metric: "x", value: 1, notes: 3}`:       "notes",
+		`{metric: "x", value: 1, what: 3}`:        "what",
+		`{metric: "x", value: 1, n: "3"}`:         "n is",
+		`{value: 1}`:                              "no metric",
+		`{metric: 3, value: 1}`:                   "no metric",
+		`{metric: "x", value: 1, better: "more"}`: `better "more"`,
+		`empty`:                            "it has no results",
+		`1`:                                "row 1 of the jq program is a number",
+		`null`:                             "row 1 of the jq program is nothing",
+		`error("no")`:                      "no",
+		`halt`:                             "halt",
+		`env.HOME | {metric: ., value: 1}`: "no metric",
+	} {
+		f, err := ParseFormat("x.jq", program)
+		if err != nil {
+			t.Fatal(program, err)
+		}
+		got, err := Read("x.json", file, f)
+		if want == "" && (err != nil || got == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", program, err, want)
+		}
+	}
+	for _, program := range []string{"", ".[", "nothing", `import "a" as a; .`, `def knows: nothing; .`} {
+		if _, err := ParseFormat("x.jq", program); err == nil {
+			t.Errorf("%q is a program", program)
+		}
+	}
+	f, err := ParseFormat("x.jq", `.runs[] | {workload: .name, metric: "tg", value: .tok_s, invalid: (if .aborted then "it was aborted" else null end)}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read("x.json", file, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := got.Lookup("a", "tg")
+	b, _ := got.Lookup("b", "tg")
+	if a.Invalid != "it was aborted" || b.Invalid != "" {
+		t.Errorf("%+v, %+v", a, b)
+	}
+	if names, err := Unread("x.json", file, f); err != nil || !slices.Equal(names, []string{"runs.temp"}) {
+		t.Errorf("not read: %q, %v", names, err)
+	}
+}
+
 // Damaged files are refused as a whole, with the place and the remedy.
 func TestDamaged(t *testing.T) {
 	for name, c := range map[string]struct{ file, old, new, want string }{
@@ -198,15 +328,15 @@ func TestDamaged(t *testing.T) {
 }
 
 // The real results beside the project, if there are any: folders of engines' logs and of
-// what GPUs and profilers report hold none, and of llama-bench and AIPerf one format is
-// read.
+// what GPUs and profilers report hold none, and neither tables nor AIPerf's single requests
+// are read.
 func TestSamples(t *testing.T) {
 	files, _ := filepath.Glob("../../../../shared/samples/*/*")
 	n := 0
 	for _, path := range files {
 		switch dir := filepath.Base(filepath.Dir(path)); {
 		case dir == "engine-logs", strings.HasPrefix(dir, "nvidia-"), strings.HasSuffix(path, "schema.json") && dir == "llama-benchy",
-			dir == "llama-bench" && filepath.Ext(path) != ".json", dir == "aiperf" && !strings.HasSuffix(path, "profile_export_aiperf.json"):
+			filepath.Ext(path) == ".md", filepath.Ext(path) == ".csv", strings.HasSuffix(path, "profile_export.jsonl"):
 			continue
 		}
 		data, err := os.ReadFile(path)

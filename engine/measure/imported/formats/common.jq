@@ -21,6 +21,9 @@ def at($place; f): try f catch error("\($place).\(.)");
 # What a tool means by one of its names, as part of a row.
 def metric($field): $field as [$metric, $unit, $better, $definition] | {$metric, $unit, $better, $definition};
 
+# Rows of an object's members, each a number or several, in the order of the fields; null is absent.
+def measured($fields): . as $object | $fields[] | . as $field | $object[$field[0]] | select(. != null) | {value: .} + metric($field);
+
 # How a file marks itself as no result; empty if it does not.
 def marked: first(.[] | results | ., .[]? | objects |
   if .submission_valid == false then "the tool marks it as no valid submission"
@@ -111,6 +114,9 @@ def checked($docs; $i):
   | if IN((.unit // ""); units[]) | not then error("\(.metric) has the unit \(.unit | tojson), which is none of \(units[1:] | join(", "))") else . end
   | if IN(.better // ""; "", "higher", "lower") | not then error("\(.metric) is better \(.better | tojson), which is neither higher nor lower") else . end
   | .workload = (.workload // "all" | tostring) | . as $row
+  | first(({what: "object", n: "number", definition: "string", invalid: "string"} | to_entries[]) as {$key, $value}
+      | select($row[$key] != null and ($row[$key] | type) != $value) | error("\(.metric): \($key) is \($row[$key] | kind)")), .
+  | if .value == {} then error("\(.metric) has no number") else . end
   | .i = $i | .notes = [.notes // [] | if type == "array" then .[] else . end] | .better //= "" | .unit //= ""
   | .what = (.what // {} | with_entries(select(.value | IN(null, "") or type == "array" or type == "object" | not) | .value |= tostring))
   | .value |= if type == "object" then with_entries(.key as $k | .value |= number($docs; $row; $k)) else {value: number($docs; $row; "value")} end
@@ -122,7 +128,7 @@ def cell($model; $version): {workload: .[0].workload,
   metrics: [(map(.metric) | unique_words) as $names | to_entries[] | .key as $i | .value
     | {name: $names[$i], unit, better, definition: (.definition // "Defined by the tool; unknown to mxflow."),
        stats: (.value | [(keys | unique_words), [.[keys[]]]] | transpose | map({key: .[0], value: .[1]}) | from_entries),
-       n: (.n // (.values | length)), values, invalid: (.invalid // "")}]};
+       n: (.n // (.values | length) | floor), values, invalid: (.invalid // "")}]};
 
 # Cells of one workload, named by as few as tell them apart of the parameters in which they differ.
 def named:
