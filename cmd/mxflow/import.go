@@ -43,13 +43,12 @@ any other file, --jq or --format has a jq program that makes rows of it.`,
 			}
 			if format != "" {
 				text, err := files.ReadResult(format, 1<<20)
-				if err != nil {
+				if jq = string(text); err != nil {
 					return err
 				}
-				jq = string(text)
 			}
 			var own *imported.Format
-			if jq != "" {
+			if jq != "" || format != "" {
 				if own, err = imported.ParseFormat(cmp.Or(format, "--jq"), jq); err != nil {
 					return err
 				}
@@ -81,7 +80,6 @@ func printImported(a *app, path, jq string, f *imported.File) {
 		name = "r" + name
 	}
 	var rows [][]string
-	differ := slices.ContainsFunc(f.Cells, func(c imported.Cell) bool { return len(c.Differs) > 0 })
 	for _, c := range f.Cells {
 		for _, m := range c.Metrics {
 			for _, stat := range m.StatNames() {
@@ -90,30 +88,23 @@ func printImported(a *app, path, jq string, f *imported.File) {
 					better = ""
 				}
 				address := fmt.Sprintf("imported.%s.%s.%s.%s", name, c.Name, m.Name, stat)
-				row := []string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better}
-				if differ {
-					what := foreign.Line(strings.Trim(fmt.Sprint(c.Differs), "map[]"))
-					row = append(row, what)
-				}
-				rows = append(rows, row)
+				differs := foreign.Line(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(c.Differs), "map["), "]"))
+				rows = append(rows, []string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better, differs})
 			}
 		}
 	}
-	header := []string{"address in rules", "value", "unit", "better"}
-	if differ {
-		header = append(header, "what differs")
-	}
-	a.printTable(header, rows)
+	a.printTable([]string{"address in rules", "value", "unit", "better", "what differs"}, rows)
 	for _, n := range f.Notes {
 		fmt.Fprintln(a.stdout, "\nnote: "+foreign.Line(n))
 	}
 	if len(f.NotRead) > 0 {
 		fmt.Fprintln(a.stdout, "\nnumbers of the file that were not read: "+strings.Join(f.NotRead, ", "))
 	}
-	block := fmt.Sprintf("imported %q {\n  file = %q\n}\n", name, path)
+	program := ""
 	if jq != "" {
-		block = fmt.Sprintf("imported %q {\n  file = %q\n  jq   = %q\n}\n", name, path, strings.ReplaceAll(strings.ReplaceAll(jq, "${", "$${"), "%{", "%%{"))
+		program = fmt.Sprintf("  jq   = %q\n", strings.NewReplacer("${", "$${", "%{", "%%{").Replace(jq))
 	}
+	block := fmt.Sprintf("imported %q {\n  file = %q\n%s}\n", name, path, program)
 	fmt.Fprintf(a.stdout, "\nIn a plan, in HCL or YAML:\n\n%s\n%s\n", block, yamlbody.Inline(block))
 }
 

@@ -104,7 +104,7 @@ func (m Metric) StatNames() []string {
 type Format struct {
 	// Name is the tool's, and Written how it writes the file.
 	Name, Written         string
-	knows, reads, unreads *gojq.Code
+	known, reads, unreads *gojq.Code
 }
 
 //go:embed formats/*.jq
@@ -114,15 +114,11 @@ var programs embed.FS
 var Formats = sync.OnceValue(func() (all []*Format) {
 	paths, _ := fs.Glob(programs, "formats/*.jq")
 	for _, path := range paths {
-		text, err := programs.ReadFile(path)
-		if path != "formats/common.jq" && err == nil {
-			var f *Format
-			if f, err = ParseFormat(path, string(text)); err == nil {
-				all = append(all, f)
-			}
-		}
-		if err != nil {
+		text, _ := programs.ReadFile(path)
+		if f, err := ParseFormat(path, string(text)); err != nil {
 			panic(err) // which a test would have seen
+		} else if f.known != nil {
+			all = append(all, f)
 		}
 	}
 	return all
@@ -138,42 +134,45 @@ func Tools() (names []string) {
 
 // ParseFormat reads a program. It may name its tool, "module {tool: …, file: …};", and
 // define knows, which is true of a result of it. It sees no environment and no file.
-func ParseFormat(name, text string) (*Format, error) {
+func ParseFormat(name, text string) (f *Format, err error) {
+	defer func() {
+		if err != nil {
+			f, err = nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
+		}
+	}()
 	base, err := programs.ReadFile("formats/common.jq")
 	if err != nil {
 		return nil, err
 	}
-	common, err := gojq.Parse(string(base) + " .")
+	common, err := gojq.Parse(string(base))
 	if err != nil {
-		return nil, fmt.Errorf("common.jq: %w", err)
+		return nil, err
 	}
 	q, err := gojq.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
+		return nil, err
 	}
-	f := &Format{Name: "a tool of your own"}
+	f = &Format{Name: "a tool of your own"}
 	if q.Meta != nil {
 		meta := q.Meta.ToValue()
 		tool, _ := meta["tool"].(string)
 		f.Name = cmp.Or(tool, f.Name)
 		f.Written, _ = meta["file"].(string)
+		q.Meta = nil
 	}
-	call := func(function string, defs []*gojq.FuncDef, args ...*gojq.Query) (code *gojq.Code) {
+	calling := func(function string, arg *gojq.Query) (code *gojq.Code) {
 		if err == nil {
-			term := &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: function, Args: args}}
-			code, err = gojq.Compile(&gojq.Query{FuncDefs: slices.Concat(common.FuncDefs, defs), Term: term})
+			term := &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: function, Args: []*gojq.Query{arg}}}
+			code, err = gojq.Compile(&gojq.Query{FuncDefs: common.FuncDefs, Term: term})
 		}
 		return code
 	}
-	q.Meta = nil
-	f.reads, f.unreads = call("file", nil, q), call("unread", nil, q)
+	f.reads, f.unreads = calling("file", q), calling("unread", q)
 	if slices.ContainsFunc(q.FuncDefs, func(d *gojq.FuncDef) bool { return d.Name == "knows" }) {
-		f.knows = call("knows", q.FuncDefs)
+		knows := &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: "knows"}}
+		f.known = calling("known", &gojq.Query{FuncDefs: q.FuncDefs, Term: knows})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
-	}
-	return f, nil
+	return f, err
 }
 
 const timeLimit = 20 * time.Second
@@ -270,30 +269,27 @@ func open(file string, data []byte, own *Format, formats []*Format) (docs []any,
 		}
 		docs = append(docs, v)
 	}
-	results, list := docs[0].([]any)
-	if !list || len(docs) > 1 {
-		results = docs
+	if own != nil {
+		return docs, own, nil
 	}
-	knows := func(f *Format, result any) bool {
-		got, err := run(f.knows, result)
-		return err == nil && len(got) == 1 && got[0] == true
-	}
-	if own != nil || len(results) == 0 {
-		f = own
-	} else if i := slices.IndexFunc(formats, func(f *Format) bool { return knows(f, results[0]) }); i >= 0 {
-		f = formats[i]
-		if i := slices.IndexFunc(results, func(v any) bool { return !knows(f, v) }); i >= 0 {
-			return nil, nil, fmt.Errorf(": result %d: it is not a result of %s like the first in the file", i+1, f.Name)
+	for _, f := range formats {
+		switch known, err := run(f.known, docs); {
+		case err != nil, len(known) != 1, known[0] == 0:
+		case known[0] == -1:
+			return docs, f, nil
+		default:
+			return nil, nil, fmt.Errorf(": result %v: it is not a result of %s like the first in the file", known[0], f.Name)
 		}
 	}
-	if f == nil {
-		first, _ := append(results, nil)[0].(map[string]any)
-		names := slices.Sorted(maps.Keys(first))
-		return nil, nil, fmt.Errorf(": unknown format, with the keys %q. Write a jq program for it, --jq or jq = \"…\": "+
-			`.runs[] | {workload: .name, metric: "tg", value: .tok_s, unit: "tok/s"}. mxflow reads: %s`,
-			names[:min(len(names), 8)], strings.Join(Tools(), "; "))
+	first := docs[0]
+	if list, ok := first.([]any); ok && len(list) > 0 {
+		first = list[0]
 	}
-	return docs, f, nil
+	object, _ := first.(map[string]any)
+	names := slices.Sorted(maps.Keys(object))
+	return nil, nil, fmt.Errorf(": unknown format, with the keys %q. Write a jq program for it, --jq or jq = \"…\": "+
+		`.runs[] | {workload: .name, metric: "tg", value: .tok_s, unit: "tok/s"}. mxflow reads: %s`,
+		names[:min(len(names), 8)], strings.Join(Tools(), "; "))
 }
 
 // bareWord matches Infinity, -Infinity and NaN, and strings, in which they are text.

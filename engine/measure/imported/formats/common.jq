@@ -157,6 +157,10 @@ def file(rows):
   | .notes += [range($names | length) as $i | select($names[$i] != $free[$i])
       | "\($names[$i]) is measured several times; later ones are named \($names[$i])_2 and so on"] | .notes |= (reduce .[] as $n ([]; if IN($n; .[]) then . else . + [$n] end));
 
+# Of the list of a file's values: 0 if a format does not know its first result, -1 if all are known, or which is not.
+def known(knows): [if length == 1 then .[0] else . end | results | [try knows catch false] == [true]]
+  | if first(.[], false) | not then 0 elif all then -1 else index(false) + 1 end;
+
 # Names of numbers, and of what holds them, that make no difference to the rows; a list's elements are one.
 def unread(rows):
   def within($path): if $path == [] then . elif type == "array" then .[] | within($path) elif type == "object" then .[$path[0]] | within($path[1:]) else empty end;
@@ -167,3 +171,5 @@ def unread(rows):
       | [$numbers[] | select(length > $depth and .[:$depth] == $path) | .[:$depth + 1]] | unique[] | . as $p
       | if $docs | delpaths([path(within($p))]) | try (made == $made) catch false then join(".") else visit($p) end;
   visit([]);
+
+.
