@@ -53,12 +53,9 @@ any other file, --jq or --format has a jq program that makes rows of it.`,
 					return err
 				}
 			}
-			f, err := imported.Read(args[0], data, own)
+			f, err := imported.Read(args[0], data, own, true)
 			if err != nil {
 				return err
-			}
-			if f.NotRead, err = imported.Unread(args[0], data, own); err != nil {
-				f.Notes = append(f.Notes, "which numbers were not read is unknown: "+err.Error())
 			}
 			a.show(f, func() { printImported(a, args[0], jq, f) })
 			return nil

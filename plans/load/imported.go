@@ -26,7 +26,7 @@ func (l *loader) decodeImported(b *hcl.Block) {
 				own, err = imported.ParseFormat("its jq", i.JQ)
 			}
 			if err == nil {
-				i.Result, err = imported.Read(i.File, data, own)
+				i.Result, err = imported.Read(i.File, data, own, false)
 			}
 		}
 		if err != nil {

@@ -45,7 +45,8 @@ type File struct {
 	Cells []Cell `json:"cells"`
 	// Notes are what a reader of the numbers must know and might not see.
 	Notes []string `json:"notes,omitempty"`
-	// NotRead names numbers of the file that are in none of these, see Unread.
+	// NotRead names numbers of the file that make no difference to these: a list's elements
+	// are one, and what has only such numbers is named instead of them.
 	NotRead []string `json:"not_read,omitempty"`
 }
 
@@ -110,6 +111,9 @@ type Format struct {
 //go:embed formats/*.jq
 var programs embed.FS
 
+//go:embed formats/common.jq
+var common string
+
 // Formats are those of known tools. Exactly one of them recognises a file of its tool.
 var Formats = sync.OnceValue(func() (all []*Format) {
 	paths, _ := fs.Glob(programs, "formats/*.jq")
@@ -134,25 +138,13 @@ func Tools() (names []string) {
 
 // ParseFormat reads a program. It may name its tool, "module {tool: …, file: …};", and
 // define knows, which is true of a result of it. It sees no environment and no file.
-func ParseFormat(name, text string) (f *Format, err error) {
-	defer func() {
-		if err != nil {
-			f, err = nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
-		}
-	}()
-	base, err := programs.ReadFile("formats/common.jq")
-	if err != nil {
-		return nil, err
+func ParseFormat(name, text string) (*Format, error) {
+	base, err := gojq.Parse(common)
+	q, wrong := gojq.Parse(text)
+	if err = errors.Join(err, wrong); err != nil {
+		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
 	}
-	common, err := gojq.Parse(string(base))
-	if err != nil {
-		return nil, err
-	}
-	q, err := gojq.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	f = &Format{Name: "a tool of your own"}
+	f := &Format{Name: "a tool of your own"}
 	if q.Meta != nil {
 		meta := q.Meta.ToValue()
 		tool, _ := meta["tool"].(string)
@@ -160,19 +152,20 @@ func ParseFormat(name, text string) (f *Format, err error) {
 		f.Written, _ = meta["file"].(string)
 		q.Meta = nil
 	}
-	calling := func(function string, arg *gojq.Query) (code *gojq.Code) {
-		if err == nil {
-			term := &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: function, Args: []*gojq.Query{arg}}}
-			code, err = gojq.Compile(&gojq.Query{FuncDefs: common.FuncDefs, Term: term})
-		}
-		return code
+	calling := func(function string, args ...*gojq.Query) *gojq.Term {
+		return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: function, Args: args}}
 	}
-	f.reads, f.unreads = calling("file", q), calling("unread", q)
-	if slices.ContainsFunc(q.FuncDefs, func(d *gojq.FuncDef) bool { return d.Name == "knows" }) {
-		knows := &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: "knows"}}
-		f.known = calling("known", &gojq.Query{FuncDefs: q.FuncDefs, Term: knows})
+	compile := func(function string, arg *gojq.Query) (*gojq.Code, error) {
+		return gojq.Compile(&gojq.Query{FuncDefs: base.FuncDefs, Term: calling(function, arg)})
 	}
-	return f, err
+	f.known, _ = compile("known", &gojq.Query{FuncDefs: q.FuncDefs, Term: calling("knows")}) // nil without knows
+	if f.reads, err = compile("file", q); err == nil {
+		f.unreads, err = compile("unread", q)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
+	}
+	return f, nil
 }
 
 const timeLimit = 20 * time.Second
@@ -196,8 +189,9 @@ func run(code *gojq.Code, input any) (all []any, err error) {
 }
 
 // Read reads a result file by its own format or, if that is nil, by the one that recognises
-// it. The error says what is wrong where, and what to do.
-func Read(file string, data []byte, own *Format) (*File, error) {
+// it; if all is set, it names what was not read. The error says what is wrong where, and
+// what to do.
+func Read(file string, data []byte, own *Format, all bool) (*File, error) {
 	docs, format, err := open(file, data, own, Formats())
 	if err != nil {
 		return nil, errors.New(foreign.Line(file + err.Error()))
@@ -213,22 +207,15 @@ func Read(file string, data []byte, own *Format) (*File, error) {
 	if err != nil || len(f.Cells) == 0 {
 		return nil, errors.New(foreign.Line(fmt.Sprintf("%s: %v", file, err)))
 	}
-	f.Tool = cmp.Or(f.Tool, format.Name)
+	if f.Tool = cmp.Or(f.Tool, format.Name); all {
+		if made, err = run(format.unreads, docs); err != nil {
+			f.Notes = append(f.Notes, "which numbers were not read is unknown: "+err.Error())
+		}
+		for _, name := range made {
+			f.NotRead = append(f.NotRead, foreign.Line(fmt.Sprint(name)))
+		}
+	}
 	return f, nil
-}
-
-// Unread names the numbers of a file that make no difference to what Read gives: a list's
-// elements are one, and what has only such numbers is named instead of them.
-func Unread(file string, data []byte, own *Format) (names []string, err error) {
-	docs, format, err := open(file, data, own, Formats())
-	if err != nil {
-		return nil, err
-	}
-	made, err := run(format.unreads, docs)
-	for _, name := range made {
-		names = append(names, foreign.Line(fmt.Sprint(name)))
-	}
-	return names, err
 }
 
 // open decodes a file, and finds the format that recognises it if it has none of its own.
