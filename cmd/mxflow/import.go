@@ -81,7 +81,7 @@ func printImported(a *app, path, jq string, f *imported.File) {
 		for _, m := range c.Metrics {
 			for _, stat := range m.StatNames() {
 				better := string(m.Better)
-				if stat == "std" || stat == "cv" {
+				if slices.Contains([]string{"std", "cv", "se", "stderr"}, stat) {
 					better = ""
 				}
 				address := fmt.Sprintf("imported.%s.%s.%s.%s", name, c.Name, m.Name, stat)

@@ -57,7 +57,8 @@ func TestRead(t *testing.T) {
 		},
 		"llama-batched-bench.jsonl": {
 			"llama-batched-bench", "", "", "pp128_tg32_b1 pp128_tg32_b4_flash_attn_0 pp128_tg32_b4_flash_attn_1",
-			map[string]float64{"pp128_tg32_b1.speed_tg.value": 40, "pp128_tg32_b4_flash_attn_1.speed_tg.value": 160}, nil,
+			map[string]float64{"pp128_tg32_b1.speed_tg.value": 40, "pp128_tg32_b4_flash_attn_1.speed_tg.value": 160},
+			nil,
 		},
 		"vllm-latency.json": {"vLLM bench latency", "", "", "all", map[string]float64{"all.latency.mean": 1.25, "all.latency.p99": 1.299}, nil},
 		"vllm-throughput.json": {
@@ -65,7 +66,8 @@ func TestRead(t *testing.T) {
 		},
 		"sglang-one-batch.jsonl": {
 			"SGLang bench_one_batch", "", "", "b1_pp256_tg16 b8_pp256_tg16",
-			map[string]float64{"b1_pp256_tg16.median_decode_throughput.value": 100, "b8_pp256_tg16.output_throughput.value": 500}, nil,
+			map[string]float64{"b1_pp256_tg16.median_decode_throughput.value": 100, "b8_pp256_tg16.output_throughput.value": 500},
+			nil,
 		},
 		"aiperf-aggregate.json": {
 			"AIPerf, several runs", "", "", "runs",
@@ -80,19 +82,23 @@ func TestRead(t *testing.T) {
 		},
 		"inference-perf.json": {
 			"inference-perf", "", "", "r5",
-			map[string]float64{"r5.time_to_first_token.p99": 0.45, "r5.output_tokens_per_sec.value": 250}, []string{"2 requests failed"},
+			map[string]float64{"r5.time_to_first_token.p99": 0.45, "r5.output_tokens_per_sec.value": 250},
+			[]string{"2 requests failed"},
 		},
 		"lm-eval.json": {
 			"lm-evaluation-harness", "0.4.9", "acme/model-a", "gsm8k_filter_flexible_extract gsm8k_filter_strict_match hellaswag",
-			map[string]float64{"gsm8k_filter_flexible_extract.exact_match.mean": 0.905, "gsm8k_filter_strict_match.exact_match.mean": 0, "hellaswag.acc.mean": 0.55}, nil,
+			map[string]float64{"gsm8k_filter_flexible_extract.exact_match.mean": 0.905, "gsm8k_filter_strict_match.exact_match.mean": 0, "hellaswag.acc.mean": 0.55},
+			nil,
 		},
 		"lm-eval-samples.jsonl": {
 			"lm-evaluation-harness, samples", "", "", "questions_filter_flexible_extract questions_filter_strict_match",
-			map[string]float64{"questions_filter_flexible_extract.exact_match.mean": 0.75, "questions_filter_strict_match.exact_match.mean": 0}, nil,
+			map[string]float64{"questions_filter_flexible_extract.exact_match.mean": 0.75, "questions_filter_strict_match.exact_match.mean": 0},
+			nil,
 		},
 		"trtllm-bench.json": {
 			"trtllm-bench", "1.1.0", "acme/model-a", "pp128_tg64",
-			map[string]float64{"pp128_tg64.system_output_throughput_tok_s.value": 1600, "pp128_tg64.ttft_percentiles.mean": 80.5}, nil,
+			map[string]float64{"pp128_tg64.system_output_throughput_tok_s.value": 1600, "pp128_tg64.ttft_percentiles.mean": 80.5},
+			nil,
 		},
 	} {
 		f := read(t, name)

@@ -95,7 +95,9 @@ def profile_export: . as $file
 
 def word: gsub("[^a-zA-Z0-9_]"; "_") | if test("^([0-9]|$)") then "c" + . else . end;
 
-def unique_words: reduce (.[] | word) as $w ([]; . as $taken | . + [first($w, "\($w)_\(range(2; infinite))" | select(IN($taken[]) | not))]);
+def unique_words: reduce (.[] | word) as $w ({taken: {}, next: {}, out: []};
+  first(.taken as $taken | range(.next[$w] // 1; infinite) | {n: ., name: (if . == 1 then $w else "\($w)_\(.)" end)} | select($taken[.name] | not)) as $free
+  | .taken[$free.name] = true | .next[$w] = $free.n + 1 | .out += [$free.name]) | .out;
 
 def place($value; $address): (length > 1) as $several | [paths(. == $value)]
   | if length == 1 then first | (if $several then "result \(.[0] + 1)" else "" end) + (.[1:] | map(if type == "number" then "[\(.)]" else ".\(.)" end) | join(""))
