@@ -99,6 +99,10 @@ func read(in *plans.Input, ev *Evidence) *reading {
 }
 
 func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
+	if in.Invalid != "" {
+		return unknown(verdict.Say("missing.marked_invalid", "the file of {subject} marks itself as no result: {why}",
+			verdict.Text("why", in.Invalid)).On(in.Block + "." + in.Name))
+	}
 	if in.Kind == plans.InputTarget {
 		return r.number(in.Number)
 	}

@@ -216,6 +216,7 @@ type Imported struct {
 	// hexadecimal.
 	File   string `hcl:"file" needs:"the path of a result file, such as \"results/llama-benchy.json\"." doc:"Path of the file, relative to the plan's folder. Its content shows which tool wrote it; a damaged file is an error. The file's content is part of the plan."`
 	Digest string
+	JQ     string         `hcl:"jq,optional" json:",omitempty" doc:"A jq program that makes rows of the file, in place of the tool's, such as '.runs[] | {workload: .name, metric: \"tg\", value: .tok_s, unit: \"tok/s\"}'."`
 	Result *imported.File `json:"-"`
 	Range  Range          `json:"-"`
 }

@@ -290,6 +290,8 @@ type Input struct {
 	// another: "imported".
 	Number float64
 	Block  string
+	// Invalid says why nothing is decided by Number: its file marks itself as no result.
+	Invalid string `json:",omitempty"`
 	// Unit of the value; empty for ratios and words.
 	Unit string
 	// Of is the unit of the metric itself, whatever Stat and Relation are.

@@ -353,7 +353,11 @@ func TestMeasuringManual(t *testing.T) {
 	}
 	res := load.Bytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
 	if !res.OK() {
-		t.Errorf("%s\n%v", text, res.Diagnostics)
+		t.Fatalf("%s\n%v", text, res.Diagnostics)
+	}
+	runs := plans.Find(res.Plan.Imported, func(i *plans.Imported) bool { return i.Name == "runs" })
+	if m, ok := runs.Result.Lookup("long", "tg"); !ok || m.Stats["value"] != 20 || m.Unit != "tok/s" {
+		t.Errorf("the jq program of the manual reads %+v", runs.Result)
 	}
 }
 

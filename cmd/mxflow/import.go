@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 )
 
 func newImportCommand(a *app) *cobra.Command {
+	var jq, format string
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Show another benchmark tool's result, and how rules read it",
@@ -27,9 +29,11 @@ recognised by the content:
   ` + strings.Join(imported.Tools(), "\n  ") + `
 
 The numbers keep the tool's own names and definitions and are never mixed with
-mxflow's. A file that is damaged or unknown is refused, with what is wrong.`,
+mxflow's. A file that is damaged or unknown is refused, with what is wrong. For
+any other file, --jq or --format has a jq program that makes rows of it.`,
 		Example: `  mxflow import results/llama-benchy.json
-  mxflow import result.json --json`,
+  mxflow import runs.json --jq '.runs[] | {workload: .name, metric: "tg", value: .tok_s, unit: "tok/s"}'
+  mxflow import runs.json --format runs.jq --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			a.fold()
@@ -37,19 +41,34 @@ mxflow's. A file that is damaged or unknown is refused, with what is wrong.`,
 			if err != nil {
 				return err
 			}
-			f, err := imported.Read(args[0], data)
+			if format != "" {
+				text, err := files.ReadResult(format, 1<<20)
+				if jq = string(text); err != nil {
+					return err
+				}
+			}
+			var own *imported.Format
+			if jq != "" || format != "" {
+				if own, err = imported.ParseFormat(cmp.Or(format, "--jq"), jq); err != nil {
+					return err
+				}
+			}
+			f, err := imported.Read(args[0], data, own, true)
 			if err != nil {
 				return err
 			}
-			a.show(f, func() { printImported(a, args[0], f) })
+			a.show(f, func() { printImported(a, args[0], jq, f) })
 			return nil
 		},
 	}
+	c.Flags().StringVar(&jq, "jq", "", "a jq `program` that makes rows of the file")
+	c.Flags().StringVar(&format, "format", "", "a `file` with such a program")
+	c.MarkFlagsMutuallyExclusive("jq", "format")
 	a.jsonFlag(c)
 	return c
 }
 
-func printImported(a *app, path string, f *imported.File) {
+func printImported(a *app, path, jq string, f *imported.File) {
 	title := []string{path + ": a result of " + f.Tool, f.Version, f.Model, f.Date}
 	title = slices.DeleteFunc(title, func(s string) bool { return s == "" })
 	fmt.Fprintf(a.stdout, "%s\n\n", foreign.Line(strings.Join(title, ", ")))
@@ -62,19 +81,27 @@ func printImported(a *app, path string, f *imported.File) {
 		for _, m := range c.Metrics {
 			for _, stat := range m.StatNames() {
 				better := string(m.Better)
-				if stat == "std" || stat == "cv" {
+				if slices.Contains([]string{"std", "cv", "se", "stderr"}, stat) {
 					better = ""
 				}
 				address := fmt.Sprintf("imported.%s.%s.%s.%s", name, c.Name, m.Name, stat)
-				rows = append(rows, []string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better})
+				differs := foreign.Line(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(c.Differs), "map["), "]"))
+				rows = append(rows, []string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better, differs})
 			}
 		}
 	}
-	a.printTable([]string{"address in rules", "value", "unit", "better"}, rows)
+	a.printTable([]string{"address in rules", "value", "unit", "better", "what differs"}, rows)
 	for _, n := range f.Notes {
 		fmt.Fprintln(a.stdout, "\nnote: "+foreign.Line(n))
 	}
-	block := fmt.Sprintf("imported %q {\n  file = %q\n}\n", name, path)
+	if len(f.NotRead) > 0 {
+		fmt.Fprintln(a.stdout, "\nnumbers of the file that were not read: "+strings.Join(f.NotRead, ", "))
+	}
+	program := ""
+	if jq != "" {
+		program = fmt.Sprintf("  jq   = %q\n", strings.NewReplacer("${", "$${", "%{", "%%{").Replace(jq))
+	}
+	block := fmt.Sprintf("imported %q {\n  file = %q\n%s}\n", name, path, program)
 	fmt.Fprintf(a.stdout, "\nIn a plan, in HCL or YAML:\n\n%s\n%s\n", block, yamlbody.Inline(block))
 }
 

@@ -41,6 +41,7 @@ func manualFolder(t *testing.T) string {
 	}
 	put("gsm8k.jsonl", questions)
 	put("prompts.jsonl", []byte("{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n"))
+	put("results/runs.json", []byte(`{"runs": [{"name": "short", "tok_s": 41.5}, {"name": "long", "tok_s": 20}]}`))
 	for name, from := range map[string]string{"llama-benchy.json": "benchy.json", "vllm.json": "vllm.json"} {
 		text, err := os.ReadFile("../../engine/measure/imported/testdata/" + from)
 		if err != nil {

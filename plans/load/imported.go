@@ -21,7 +21,13 @@ func (l *loader) decodeImported(b *hcl.Block) {
 	if i.File != "" {
 		data, digest, err := readNamed(l.plan, i.File, imported.MaxSize)
 		if i.Digest = digest; err == nil {
-			i.Result, err = imported.Read(i.File, data)
+			var own *imported.Format
+			if i.JQ != "" {
+				own, err = imported.ParseFormat("its jq", i.JQ)
+			}
+			if err == nil {
+				i.Result, err = imported.Read(i.File, data, own, false)
+			}
 		}
 		if err != nil {
 			l.Fail(f.At("file"), "imported", "Unusable result file", "%s.", strings.TrimSuffix(err.Error(), "."))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -367,6 +368,7 @@ func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Er
 		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; it has %s.%s", path[2], path[3], i.File, stat, listed(stats), lang.DidYouMean(stat, stats))
 	}
 	in.Kind, in.Block, in.Name, in.Number, in.Unit, in.Better = plans.InputTarget, "imported", i.Name, v, m.Unit, string(m.Better)
+	in.Invalid = foreign.Line(m.Invalid)
 	if stat == "cv" {
 		in.Unit = ""
 	}

@@ -74,6 +74,7 @@ type exec struct {
 	Timeout plans.Dur         `hcl:"timeout,optional" default:"30m" doc:"After this time the program is stopped and the level fails."`
 
 	Eval    string  `hcl:"eval,optional" doc:"Files below $MXFLOW_OUT that lm-evaluation-harness left with --log_samples, such as \"*samples_*.jsonl\"; * stands for any text. They are compared with the parent's as in a level eval: a variant that loses answers is measured all the same."`
+	Filter  string  `hcl:"filter,optional" doc:"With eval: the filter whose answers count, such as \"flexible-extract\"; by default that of each document's first row."`
 	MaxDrop float64 `hcl:"max_drop,optional" unit:"points" min:"0.1" max:"50" doc:"With eval: how many points of accuracy may be lost, by default 2."`
 
 	reads *variant.Command
@@ -208,6 +209,7 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 	}
 	glob, err := logscan.ParseGlob(e.Eval)
 	var all []map[string]bool
+	var scores map[string][3]int // of the parent
 	for _, l := range append([]*ledger.Launch{of.launch}, of.against...) {
 		files := map[string][]byte{}
 		for path, sum := range sorted.All(l.Left) {
@@ -219,8 +221,8 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 		if err != nil {
 			return "", nil, err
 		}
-		graded, err := quality.Samples(files)
-		if err != nil {
+		var graded map[string]bool
+		if graded, scores, err = quality.Samples(files, e.Filter); err != nil {
 			return "", nil, fmt.Errorf("launch %s: %w", l.ID, err)
 		}
 		all = append(all, graded)
@@ -229,7 +231,20 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 	if err != nil {
 		return "", nil, err
 	}
-	return of.judgeAccuracy(own, [][]bool{parent}, cmp.Or(e.MaxDrop, quality.UsualDrop))
+	v, reasons, err := of.judgeAccuracy(own, [][]bool{parent}, cmp.Or(e.MaxDrop, quality.UsualDrop))
+	if len(scores) > 1 && v != verdict.Pass && err == nil {
+		var read, each []string
+		for filter, s := range sorted.All(scores) {
+			each = append(each, fmt.Sprintf("%s %.1f%%", filter, 100*float64(s[0])/float64(s[1])))
+			if s[2] > 0 {
+				read = append(read, filter)
+			}
+		}
+		reasons = append(reasons, verdict.Say("eval.filters",
+			"the answers of the filter {read} were read; of the parent, right by filter: {each}; filter = \"…\" beside eval names another",
+			verdict.Text("read", strings.Join(read, ", ")), verdict.Text("each", strings.Join(each, ", "))))
+	}
+	return v, reasons, err
 }
 
 // stopGrace is how long a program may take to stop.

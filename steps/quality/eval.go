@@ -305,9 +305,11 @@ var sampleDate = regexp.MustCompile(`_\d{4}-\d\d-\d\dT[^/]*$`)
 
 // Samples reads what lm-evaluation-harness (0.4.8) leaves with --log_samples, by path: a row
 // for each document and filter, with doc_id, the names of its metrics and their values. The
-// first metric of a document's first row counts, and must be 0 or 1.
-func Samples(files map[string][]byte) (map[string]bool, error) {
-	all := map[string]bool{}
+// first metric of a document's row of the filter counts, of its first row if none is named,
+// and must be 0 or 1. The scores of all filters are for messages: right answers,
+// all, and how many counted.
+func Samples(files map[string][]byte, filter string) (all map[string]bool, scores map[string][3]int, err error) {
+	all, scores = map[string]bool{}, map[string][3]int{}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		task := sampleDate.ReplaceAllString(strings.TrimSuffix(path.Base(file), ".jsonl"), "")
 		rows := json.NewDecoder(bytes.NewReader(files[file]))
@@ -326,22 +328,35 @@ func Samples(files map[string][]byte) (map[string]bool, error) {
 				name, key := fmt.Sprint(metrics[0]), fmt.Sprintf("%s %.0f", strings.TrimPrefix(task, "samples_"), id)
 				value, _ := sample[name].(bool)
 				right := value || sample[name] == 1.0
-				if _, known := all[key]; !known {
+				of := fmt.Sprint(sample["filter"])
+				score := scores[of]
+				if score[1]++; right {
+					score[0]++
+				}
+				_, known := all[key]
+				if !known && (filter == "" || of == filter) {
 					all[key] = right
+					score[2]++
+				}
+				if scores[of] = score; filter != "" && of != filter {
+					continue
 				}
 				if !right && sample[name] != 0.0 && sample[name] != false {
 					err = fmt.Errorf("its %s is %v, neither 0 nor 1", name, sample[name])
 				}
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s, row %d: %w", file, row, err)
+				return nil, nil, fmt.Errorf("%s, row %d: %w", file, row, err)
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil, errors.New("no documents in the samples")
+	if len(all) == 0 && len(scores) > 0 {
+		return nil, nil, fmt.Errorf("no answers of the filter %q; there are %q", filter, slices.Sorted(maps.Keys(scores)))
 	}
-	return all, nil
+	if len(all) == 0 {
+		return nil, nil, errors.New("no documents in the samples")
+	}
+	return all, scores, nil
 }
 
 // Together are two launches' documents in one order. Other documents are an error.

@@ -1,6 +1,7 @@
 package quality
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -128,9 +129,19 @@ func TestSamplesOfLMEval(t *testing.T) {
 		return fmt.Sprintf(`{"doc_id": %d, "target": "x", "filter": %q, "metrics": ["exact_match"], "exact_match": %s}`+"\n", id, filter, right)
 	}
 	const file = "lm/m/samples_gsm8k_2026-01-02T03-04-05.678901.jsonl"
-	got, err := Samples(map[string][]byte{file: []byte(row(0, "strict-match", "1.0") + row(1, "strict-match", "0.0") + row(1, "flexible-extract", "1.0"))})
-	if want := map[string]bool{"gsm8k 0": true, "gsm8k 1": false}; err != nil || !maps.Equal(got, want) {
-		t.Errorf("%v, %v; want %v", got, err, want)
+	rows := map[string][]byte{file: []byte(row(0, "strict-match", "1.0") + row(1, "strict-match", "0.0") +
+		row(0, "flexible-extract", "1.0") + row(1, "flexible-extract", "1.0"))}
+	for filter, want := range map[string]map[string]bool{
+		"": {"gsm8k 0": true, "gsm8k 1": false}, "strict-match": {"gsm8k 0": true, "gsm8k 1": false}, "flexible-extract": {"gsm8k 0": true, "gsm8k 1": true},
+	} {
+		got, scores, err := Samples(rows, filter)
+		if err != nil || !maps.Equal(got, want) || scores["strict-match"][1] != 2 || scores["strict-match"][0] != 1 || scores["flexible-extract"][0] != 2 ||
+			scores[cmp.Or(filter, "strict-match")][2] != 2 {
+			t.Errorf("%q: %v, %v, %v; want %v", filter, got, scores, err, want)
+		}
+	}
+	if _, _, err := Samples(rows, "none"); err == nil || !strings.Contains(err.Error(), `no answers of the filter "none"; there are ["flexible-extract" "strict-match"]`) {
+		t.Error(err)
 	}
 	for text, want := range map[string]string{
 		`{"doc_id": 1}`:           "row 1: it lacks doc_id or metrics",
@@ -138,7 +149,7 @@ func TestSamplesOfLMEval(t *testing.T) {
 		row(0, "none", "1") + "{": "row 2: ",
 		"":                        "no documents",
 	} {
-		if _, err := Samples(map[string][]byte{file: []byte(text)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Samples(map[string][]byte{file: []byte(text)}, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -4,7 +4,9 @@ plan "answers_llamacpp" {
   summary = "Ports of llama-server on a CPU with a trained model: what the proof of agreement says of them"
 }
 
-variable "port" { type = string }
+variable "port" {
+  default = "nothing"
+}
 
 variable "server" {
   default = "llama-server"

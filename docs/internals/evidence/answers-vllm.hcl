@@ -4,7 +4,9 @@ plan "answers_vllm" {
   summary = "Ports of vLLM with a trained model: what the proof of agreement says of them"
 }
 
-variable "port" { type = string }
+variable "port" {
+  default = "nothing"
+}
 
 variable "vllm" {
   default = "vllm"

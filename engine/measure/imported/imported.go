@@ -10,11 +10,22 @@ package imported
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/internal/foreign"
@@ -34,6 +45,9 @@ type File struct {
 	Cells []Cell `json:"cells"`
 	// Notes are what a reader of the numbers must know and might not see.
 	Notes []string `json:"notes,omitempty"`
+	// NotRead names numbers of the file that make no difference to these: a list's elements
+	// are one, and what has only such numbers is named instead of them.
+	NotRead []string `json:"not_read,omitempty"`
 }
 
 // Cell is one load that was measured.
@@ -42,7 +56,9 @@ type Cell struct {
 	// unique within the file.
 	Name string `json:"name"`
 	// What are the parameters by which the tool distinguishes it.
-	What    map[string]string `json:"what,omitempty"`
+	What map[string]string `json:"what,omitempty"`
+	// Differs has those that tell it from cells of the same load.
+	Differs map[string]string `json:"differs,omitempty"`
 	Metrics []Metric          `json:"metrics"`
 }
 
@@ -60,6 +76,9 @@ type Metric struct {
 	// them, if it has them.
 	N      int       `json:"n,omitempty"`
 	Values []float64 `json:"values,omitempty"`
+	// Invalid says how the file marks itself as no result, and a rule that reads it is
+	// inconclusive; empty if it does not.
+	Invalid string `json:"invalid,omitempty"`
 }
 
 func (f *File) Lookup(cell, metric string) (Metric, bool) {
@@ -82,106 +101,183 @@ func (m Metric) StatNames() []string {
 	})
 }
 
+// Format is a jq program that makes rows of result files, and so a File.
+type Format struct {
+	// Name is the tool's, and Written how it writes the file.
+	Name, Written         string
+	known, reads, unreads *gojq.Code
+}
+
+//go:embed formats/*.jq
+var programs embed.FS
+
+//go:embed formats/common.jq
+var common string
+
+// Formats are those of known tools. Exactly one of them recognises a file of its tool.
+var Formats = sync.OnceValue(func() (all []*Format) {
+	paths, _ := fs.Glob(programs, "formats/*.jq")
+	for _, path := range paths {
+		text, _ := programs.ReadFile(path)
+		if f, err := ParseFormat(path, string(text)); err != nil {
+			panic(err) // which a test would have seen
+		} else if f.known != nil {
+			all = append(all, f)
+		}
+	}
+	return all
+})
+
 // Tools names the supported tools, for messages and docs.
 func Tools() (names []string) {
-	for _, t := range tools {
-		names = append(names, t.name+" ("+t.file+")")
+	for _, f := range Formats() {
+		names = append(names, f.Name+" ("+f.Written+")")
 	}
 	return names
 }
 
-// Read reads a result file, whose format is detected from its content. The error says
-// what is wrong where, and what to do.
-func Read(file string, data []byte) (*File, error) {
-	s := &source{file: file}
-	var all []node
-	switch {
-	case len(data) > MaxSize:
-		s.wrong("", "it has %d bytes, more than the limit of %d", len(data), MaxSize)
-	case len(bytes.TrimSpace(data)) == 0:
-		s.wrong("", "it is empty")
-	case !utf8.Valid(data):
-		s.wrong("", "it is not UTF-8 text")
-	default:
-		all = s.parse(data)
+// ParseFormat reads a program. It may name its tool, "module {tool: …, file: …};", and
+// define knows, which is true of a result of it. It sees no environment and no file.
+func ParseFormat(name, text string) (*Format, error) {
+	base, err := gojq.Parse(common)
+	q, wrong := gojq.Parse(text)
+	if err = errors.Join(err, wrong); err != nil {
+		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
 	}
-	if s.err != nil {
-		return nil, s.err
+	f := &Format{Name: "a tool of your own"}
+	if q.Meta != nil {
+		meta := q.Meta.ToValue()
+		tool, _ := meta["tool"].(string)
+		f.Name = cmp.Or(tool, f.Name)
+		f.Written, _ = meta["file"].(string)
+		q.Meta = nil
 	}
-	i := slices.IndexFunc(tools, func(t tool) bool { return t.knows(all[0]) })
-	if i < 0 {
-		s.wrong("", "unknown format. mxflow reads: %s", strings.Join(Tools(), "; "))
-		return nil, s.err
+	calling := func(function string, args ...*gojq.Query) *gojq.Term {
+		return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: function, Args: args}}
 	}
-	f := &File{Tool: tools[i].name}
-	for _, n := range all {
-		if !tools[i].knows(n) {
-			n.wrong("it is not a result of %s like the first in the file", f.Tool)
-		}
-		tools[i].read(f, n)
+	compile := func(function string, arg *gojq.Query) (*gojq.Code, error) {
+		return gojq.Compile(&gojq.Query{FuncDefs: base.FuncDefs, Term: calling(function, arg)})
 	}
-	f.finish(s)
-	if s.err != nil {
-		return nil, s.err
+	f.known, _ = compile("known", &gojq.Query{FuncDefs: q.FuncDefs, Term: calling("knows")}) // nil without knows
+	if f.reads, err = compile("file", q); err == nil {
+		f.unreads, err = compile("unread", q)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
 	}
 	return f, nil
 }
 
-// finish makes the names in a file, which may be anything, unique elements of addresses.
-func (f *File) finish(s *source) {
-	if len(f.Cells) == 0 {
-		s.wrong("", "it has no results")
+const timeLimit = 20 * time.Second
+
+// run gives all results of a program.
+func run(code *gojq.Code, input any) (all []any, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
+	defer cancel()
+	for iter := code.RunWithContext(ctx, input); ; {
+		v, more := iter.Next()
+		switch err, failed := v.(error); {
+		case !more:
+			return all, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("its jq program did not end within %s", timeLimit)
+		case failed:
+			return nil, errors.New(strings.TrimPrefix(err.Error(), "error: "))
+		}
+		all = append(all, v)
 	}
-	cells := map[string]bool{}
-	for i := range f.Cells {
-		c := &f.Cells[i]
-		name := word(c.Name)
-		if c.Name = unique(cells, name); name != c.Name {
-			f.note("%s is measured several times; later ones are named %s and so on", name, c.Name)
+}
+
+// Read reads a result file by its own format or, if that is nil, by the one that recognises
+// it; if all is set, it names what was not read. The error says what is wrong where, and
+// what to do.
+func Read(file string, data []byte, own *Format, all bool) (*File, error) {
+	docs, format, err := open(file, data, own, Formats())
+	if err != nil {
+		return nil, errors.New(foreign.Line(file + err.Error()))
+	}
+	made, err := run(format.reads, docs)
+	f := &File{}
+	if err == nil && len(made) == 1 {
+		var text []byte
+		if text, err = json.Marshal(made[0]); err == nil { // which refuses NaN and infinity
+			err = json.Unmarshal(text, f)
 		}
-		if len(c.Metrics) == 0 {
-			s.wrong(": "+c.Name, "it has no numbers")
+	}
+	if err != nil || len(f.Cells) == 0 {
+		return nil, errors.New(foreign.Line(fmt.Sprintf("%s: %v", file, err)))
+	}
+	if f.Tool = cmp.Or(f.Tool, format.Name); all {
+		if made, err = run(format.unreads, docs); err != nil {
+			f.Notes = append(f.Notes, "which numbers were not read is unknown: "+err.Error())
 		}
-		metrics := map[string]bool{}
-		for j := range c.Metrics {
-			m, stats, taken := &c.Metrics[j], map[string]float64{}, map[string]bool{}
-			for _, stat := range m.StatNames() {
-				stats[unique(taken, word(stat))] = m.Stats[stat]
+		for _, name := range made {
+			f.NotRead = append(f.NotRead, foreign.Line(fmt.Sprint(name)))
+		}
+	}
+	return f, nil
+}
+
+// open decodes a file, and finds the format that recognises it if it has none of its own.
+// An error begins with its place in the file.
+func open(file string, data []byte, own *Format, formats []*Format) (docs []any, f *Format, err error) {
+	switch {
+	case len(data) > MaxSize:
+		return nil, nil, fmt.Errorf(": it has %d bytes, more than the limit of %d", len(data), MaxSize)
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, nil, errors.New(": it is empty")
+	case !utf8.Valid(data):
+		return nil, nil, errors.New(": it is not UTF-8 text")
+	}
+	// SGLang writes Infinity and NaN, which are not JSON: they are read as null, and so as absent.
+	clean := bareWord.ReplaceAllFunc(data, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
+	for d := json.NewDecoder(bytes.NewReader(clean)); ; {
+		var v any
+		err := d.Decode(&v)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			offset, says := d.InputOffset(), foreign.NotJSON(clean, err).Error()
+			if at, ok := errors.AsType[*json.SyntaxError](err); ok {
+				offset, says = at.Offset, "it is not JSON: "+says
+			} else if at, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+				says = strings.TrimPrefix(at.Value, "number ") + " is too large a number"
 			}
-			m.Name, m.Unit, m.Stats = unique(metrics, word(m.Name)), foreign.Line(m.Unit), stats
+			if len(docs) == 0 {
+				says += ". mxflow reads: " + strings.Join(Tools(), "; ")
+			}
+			return nil, nil, fmt.Errorf(":%d: %s", 1+bytes.Count(clean[:min(int(offset), len(clean))], []byte("\n")), says)
+		}
+		docs = append(docs, v)
+	}
+	if own != nil {
+		return docs, own, nil
+	}
+	for _, f := range formats {
+		switch known, err := run(f.known, docs); {
+		case err != nil, len(known) != 1, known[0] == 0:
+		case known[0] == -1:
+			return docs, f, nil
+		default:
+			return nil, nil, fmt.Errorf(": result %v: it is not a result of %s like the first in the file", known[0], f.Name)
 		}
 	}
+	first := docs[0]
+	if list, ok := first.([]any); ok && len(list) > 0 {
+		first = list[0]
+	}
+	object, _ := first.(map[string]any)
+	names := slices.Sorted(maps.Keys(object))
+	return nil, nil, fmt.Errorf(": unknown format, with the keys %q. Write a jq program for it, --jq or jq = \"…\": "+
+		`.runs[] | {workload: .name, metric: "tg", value: .tok_s, unit: "tok/s"}. mxflow reads: %s`,
+		names[:min(len(names), 8)], strings.Join(Tools(), "; "))
 }
 
-func (f *File) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(f.Notes, text) {
-		f.Notes = append(f.Notes, text)
-	}
-}
-
-// unique returns a name that is not taken yet, numbered if it would be, and marks it
-// taken.
-func unique(taken map[string]bool, name string) string {
-	free := name
-	for n := 2; taken[free]; n++ {
-		free = fmt.Sprintf("%s_%d", name, n)
-	}
-	taken[free] = true
-	return free
-}
-
-// word turns a text into an address element: letters, digits and _, starting with a
-// letter.
-func word(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
-			return r
-		}
-		return '_'
-	}, text)
-	if text == "" || text[0] >= '0' && text[0] <= '9' {
-		text = "c" + text
-	}
-	return text
-}
+// bareWord matches Infinity, -Infinity and NaN, and strings, in which they are text.
+var bareWord = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)

@@ -3,6 +3,8 @@ package imported
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,7 +15,7 @@ func read(t *testing.T, name string) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Read(name, data)
+	f, err := Read(name, data, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,13 +46,58 @@ func TestRead(t *testing.T) {
 			[]string{"the file counts 320 output tokens, but the text has 100"},
 		},
 		"llamabench.json": {
-			"llama-bench", "abc1234", "tiny 1B Q4_0", "pp512 tg128_d4096 pp512_2",
-			map[string]float64{"pp512.ts.mean": 2000, "pp512.ts.std": 10, "tg128_d4096.ts.mean": 50, "pp512_2.ts.mean": 100},
-			[]string{"pp512 is measured several times; later ones are named pp512_2 and so on"},
+			"llama-bench", "abc1234", "tiny 1B Q4_0", "pp512_n_gpu_layers_99 tg128_d4096 pp512_n_gpu_layers_0",
+			map[string]float64{"pp512_n_gpu_layers_99.ts.mean": 2000, "pp512_n_gpu_layers_99.ts.std": 10, "tg128_d4096.ts.mean": 50, "pp512_n_gpu_layers_0.ts.mean": 100},
+			[]string{"divisor n − 1"},
 		},
 		"aiperf.json": {
 			"AIPerf", "1.5", "", "concurrency_8",
 			map[string]float64{"concurrency_8.time_to_first_token.mean": 51.5, "concurrency_8.time_to_first_token.p99": 60.5, "concurrency_8.output_token_throughput.mean": 640.5},
+			nil,
+		},
+		"llama-batched-bench.jsonl": {
+			"llama-batched-bench", "", "", "pp128_tg32_b1 pp128_tg32_b4_flash_attn_0 pp128_tg32_b4_flash_attn_1",
+			map[string]float64{"pp128_tg32_b1.speed_tg.value": 40, "pp128_tg32_b4_flash_attn_1.speed_tg.value": 160},
+			nil,
+		},
+		"vllm-latency.json": {"vLLM bench latency", "", "", "all", map[string]float64{"all.latency.mean": 1.25, "all.latency.p99": 1.299}, nil},
+		"vllm-throughput.json": {
+			"vLLM bench throughput", "", "", "all", map[string]float64{"all.tokens_per_second.value": 2000, "all.requests_per_second.value": 5}, nil,
+		},
+		"sglang-one-batch.jsonl": {
+			"SGLang bench_one_batch", "", "", "b1_pp256_tg16 b8_pp256_tg16",
+			map[string]float64{"b1_pp256_tg16.median_decode_throughput.value": 100, "b8_pp256_tg16.output_throughput.value": 500},
+			nil,
+		},
+		"aiperf-aggregate.json": {
+			"AIPerf, several runs", "", "", "runs",
+			map[string]float64{"runs.request_throughput_avg.mean": 25.5, "runs.ttft_p99_ms.ci_high": 165},
+			[]string{"4 of 5 runs succeeded, so a rule that reads it is inconclusive"},
+		},
+		"genai-perf.json": {"GenAI-Perf", "", "acme/model-a", "all", map[string]float64{"all.time_to_first_token.p99": 80, "all.request_throughput.mean": 2.5}, nil},
+		"guidellm.json": {
+			"GuideLLM", "0.6.0", "acme/model-a", "concurrent_c4 constant_r2_5",
+			map[string]float64{"concurrent_c4.requests_per_second.mean": 4.5, "constant_r2_5.time_to_first_token_ms.p99": 52},
+			[]string{"1 requests failed and 2 were cut off"},
+		},
+		"inference-perf.json": {
+			"inference-perf", "", "", "r5",
+			map[string]float64{"r5.time_to_first_token.p99": 0.45, "r5.output_tokens_per_sec.value": 250},
+			[]string{"2 requests failed"},
+		},
+		"lm-eval.json": {
+			"lm-evaluation-harness", "0.4.9", "acme/model-a", "gsm8k_filter_flexible_extract gsm8k_filter_strict_match hellaswag",
+			map[string]float64{"gsm8k_filter_flexible_extract.exact_match.mean": 0.905, "gsm8k_filter_strict_match.exact_match.mean": 0, "hellaswag.acc.mean": 0.55},
+			nil,
+		},
+		"lm-eval-samples.jsonl": {
+			"lm-evaluation-harness, samples", "", "", "questions_filter_flexible_extract questions_filter_strict_match",
+			map[string]float64{"questions_filter_flexible_extract.exact_match.mean": 0.75, "questions_filter_strict_match.exact_match.mean": 0},
+			nil,
+		},
+		"trtllm-bench.json": {
+			"trtllm-bench", "1.1.0", "acme/model-a", "pp128_tg64",
+			map[string]float64{"pp128_tg64.system_output_throughput_tok_s.value": 1600, "pp128_tg64.ttft_percentiles.mean": 80.5},
 			nil,
 		},
 	} {
@@ -98,7 +145,7 @@ func TestNothingAnsweredIsNoResult(t *testing.T) {
 		"vLLM":   `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
 		"SGLang": `{"dataset_name": "random", "completed": 0, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "concurrency": 0}`,
 	} {
-		f, err := Read("x.json", []byte(text))
+		f, err := Read("x.json", []byte(text), nil, false)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -117,7 +164,7 @@ func TestNothingAnsweredIsNoResult(t *testing.T) {
 // answered all the same.
 func TestNoContent(t *testing.T) {
 	f, err := Read("x.json", []byte(`{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0, "total_input_tokens": 512, "total_output_tokens": 0, `+
-		`"request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`))
+		`"request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +183,7 @@ func TestAIPerf010(t *testing.T) {
 	f, err := Read("x.json", []byte(`{"schema_version": "1.3", "aiperf_version": "0.10.0", "request_latency": {"unit": "ms", "avg": 5000.0},
   "input_config": {"models": {"items": [{"name": "acme/model-a"}]},
     "phases": [{"name": "warmup", "concurrency": 2}, {"name": "profiling", "concurrency": 16, "request_rate": 0.8}]},
-   "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`))
+   "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +193,96 @@ func TestAIPerf010(t *testing.T) {
 	}
 	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "was cancelled") || !strings.Contains(notes, "3 requests failed") {
 		t.Errorf("%q", f.Notes)
+	}
+}
+
+// Each tool's file is recognised by one program, and a file of one's own by none.
+func TestOneFormatKnows(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.json*")
+	if len(files) <= len(Formats())-1 {
+		t.Errorf("%d files for %d formats", len(files), len(Formats()))
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var knows []string
+		for _, f := range Formats() {
+			alone := slices.DeleteFunc(slices.Clone(Formats()), func(o *Format) bool { return o != f })
+			if _, _, err := open(path, data, nil, alone); err == nil {
+				knows = append(knows, f.Name)
+			}
+		}
+		if len(knows) != 1 {
+			t.Errorf("%s is a result of %q", path, knows)
+		}
+	}
+	for _, text := range []string{
+		`{"schema_version": 3, "name": "acme", "steps": [{"tok_s": 41.5}]}`,
+		`{"schema_version": "2", "tool": "acme-bench", "cells": [], "latency": {"unit": "ms", "avg": 12.0}, "ok": true}`,
+		`{"benchmarks": []}`, `{"results": {}}`, `{"results": {"a": 1}}`, `{"metrics": {}, "metadata": {}}`, `{"schema_version": "1.5"}`, `[1]`,
+	} {
+		if f, err := Read("x.json", []byte(text), nil, false); err == nil || !strings.Contains(err.Error(), "unknown format") {
+			t.Errorf("%s: %+v, %v", text, f, err)
+		}
+	}
+}
+
+// A program of one's own makes rows that are checked like all.
+func TestOwnProgram(t *testing.T) {
+	file := []byte(`{"runs": [{"name": "a", "tok_s": 41.5, "aborted": true}, {"name": "b", "tok_s": 20, "temp": -5}]}`)
+	for program, want := range map[string]string{
+		`.runs[] | {workload: .name, metric: "tg", value: .tok_s, unit: "tok/s"}`:        "",
+		`.runs[] | {workload: .name, metric: "temp", value: (.temp // 1), signed: true}`: "",
+		`.runs[] | {workload: .name, metric: "temp", value: (.temp // 1)}`:               "runs[1].temp: -5 is negative",
+		`{metric: "x", value: nan}`:               "not finite",
+		`{metric: "x", value: infinite}`:          "not finite",
+		`{metric: "x", value: "1"}`:               "a text, not a number",
+		`{metric: "x", value: {}}`:                "x has no number",
+		`{metric: "x", value: 1, values: 3}`:      "not a list",
+		`{metric: "x", value: 1, notes: 3}`:       "notes",
+		`{metric: "x", value: 1, what: 3}`:        "what",
+		`{metric: "x", value: 1, n: "3"}`:         "n is",
+		`{value: 1}`:                              "no metric",
+		`{metric: 3, value: 1}`:                   "no metric",
+		`{metric: "x", value: 1, better: "more"}`: `better "more"`,
+		`empty`:                            "it has no results",
+		`1`:                                "row 1 of the jq program is a number",
+		`null`:                             "row 1 of the jq program is nothing",
+		`error("no")`:                      "no",
+		`halt`:                             "halt",
+		`env.HOME | {metric: ., value: 1}`: "no metric",
+	} {
+		f, err := ParseFormat("x.jq", program)
+		if err != nil {
+			t.Fatal(program, err)
+		}
+		got, err := Read("x.json", file, f, true)
+		if want == "" && (err != nil || got == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", program, err, want)
+		}
+	}
+	for _, program := range []string{"", ".[", "nothing", `import "a" as a; .`} {
+		if _, err := ParseFormat("x.jq", program); err == nil {
+			t.Errorf("%q is a program", program)
+		}
+	}
+	f, err := ParseFormat("x.jq", `.runs[] | {workload: .name, metric: "tg", value: .tok_s, invalid: (if .aborted then "it was aborted" else null end)}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read("x.json", file, f, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := got.Lookup("a", "tg")
+	b, _ := got.Lookup("b", "tg")
+	if a.Invalid != "it was aborted" || b.Invalid != "" {
+		t.Errorf("%+v, %+v", a, b)
+	}
+	if !slices.Equal(got.NotRead, []string{"runs.temp"}) {
+		t.Errorf("not read: %q", got.NotRead)
 	}
 }
 
@@ -161,7 +298,7 @@ func TestDamaged(t *testing.T) {
 		"nothing":          {"llamabench.json", `"n_gen": 128`, `"n_gen": 0`, "nothing was measured"},
 		"aiperf text":      {"aiperf.json", `"p50": 50.5`, `"p50": [1]`, "time_to_first_token.p50: it is a list"},
 		"not text":         {"vllm.json", "tiny", "t\xffny", "vllm.json: it is not UTF-8 text"},
-		"unknown":          {"benchy.json", "latency_mode", "latency", "unknown format. mxflow reads"},
+		"unknown":          {"benchy.json", "latency_mode", "latency", `unknown format, with the keys ["benchmarks" "latency"`},
 		"negative time":    {"vllm.json", `"mean_itl_ms": 20.0`, `"mean_itl_ms": -1`, "result 1.mean_itl_ms: -1 is negative, which times"},
 		"negative count":   {"vllm.json", `"completed": 3`, `"completed": -3`, "completed: -3 is negative"},
 		"negative std":     {"vllm.json", `"std_ttft_ms": 8.0`, `"std_ttft_ms": -8.0`, "std_ttft_ms: -8 is negative"},
@@ -184,28 +321,28 @@ func TestDamaged(t *testing.T) {
 		if name == "cut off" {
 			text = text[:len(text)/2]
 		}
-		f, err := Read(c.file, []byte(text))
+		f, err := Read(c.file, []byte(text), nil, false)
 		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 	for _, empty := range []string{"", " \n", "{}", "[]", "null", `{"benchmarks": [], "latency_mode": "api"}`, `{"build_commit": "a", "n_prompt": 8, "n_gen": 0, "avg_ts": 1, "stddev_ts": 0}`} {
-		if f, err := Read("x", []byte(empty)); err == nil {
+		if f, err := Read("x", []byte(empty), nil, false); err == nil {
 			t.Errorf("%q was read as %+v", empty, f)
 		}
 	}
 }
 
 // The real results beside the project, if there are any: folders of engines' logs and of
-// what GPUs and profilers report hold none, and of llama-bench and AIPerf one format is
-// read.
+// what GPUs and profilers report hold none, and neither tables nor AIPerf's single requests
+// are read.
 func TestSamples(t *testing.T) {
 	files, _ := filepath.Glob("../../../../shared/samples/*/*")
 	n := 0
 	for _, path := range files {
 		switch dir := filepath.Base(filepath.Dir(path)); {
 		case dir == "engine-logs", strings.HasPrefix(dir, "nvidia-"), strings.HasSuffix(path, "schema.json") && dir == "llama-benchy",
-			dir == "llama-bench" && filepath.Ext(path) != ".json", dir == "aiperf" && !strings.HasSuffix(path, "profile_export_aiperf.json"):
+			filepath.Ext(path) == ".md", filepath.Ext(path) == ".csv", strings.HasSuffix(path, "profile_export.jsonl"):
 			continue
 		}
 		data, err := os.ReadFile(path)
@@ -213,7 +350,7 @@ func TestSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
-		if _, err := Read(path, data); err != nil {
+		if _, err := Read(path, data, nil, false); err != nil {
 			t.Error(err)
 		}
 	}
@@ -229,7 +366,7 @@ func TestPlausible(t *testing.T) {
  "request_latency": {"unit": "ms", "avg": 10.0000000001, "min": 10, "max": 10, "std": 0},
  "usage_diff": {"unit": "%", "avg": -2.5},
  "made.up\u001b[2J": {"unit": "\u001b[31mms", "avg": 1, "p\u0007x": 2, "p.x": 3},
- "made_up_[2J": {"unit": "ms", "avg": 4}}`))
+ "made_up_[2J": {"unit": "ms", "avg": 4}}`), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,6 +385,8 @@ func TestPlausible(t *testing.T) {
 	}
 }
 
+var word = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
 func FuzzRead(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*")
 	for _, path := range files {
@@ -258,7 +397,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := Read("x", data)
+		file, err := Read("x", data, nil, false)
 		if (file == nil) == (err == nil) {
 			t.Fatalf("a file and an error, or neither: %v, %v", file, err)
 		}
@@ -268,7 +407,7 @@ func FuzzRead(f *testing.F) {
 		for _, c := range file.Cells {
 			for _, m := range c.Metrics {
 				for stat, v := range m.Stats {
-					if word(m.Name) != m.Name || word(stat) != stat {
+					if !word.MatchString(m.Name) || !word.MatchString(stat) {
 						t.Errorf("%q.%q is no address", m.Name, stat)
 					}
 					if v-v != 0 {
