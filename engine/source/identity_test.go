@@ -118,7 +118,6 @@ func TestPackagesByContent(t *testing.T) {
 	}
 }
 
-// What a RECORD says that a package installed, and is not there any more.
 // What appears in a folder that held no code is a change, and named.
 func TestFirstFileOfAFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -139,6 +138,7 @@ func TestFirstFileOfAFolder(t *testing.T) {
 	}
 }
 
+// What a RECORD says that a package installed, and is not there any more.
 func TestEditedPackages(t *testing.T) {
 	site := t.TempDir()
 	write(t, filepath.Join(site, "kern", "a.py"), "a\n")

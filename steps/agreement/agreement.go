@@ -275,6 +275,8 @@ type Probe struct {
 	// Recited is set if Was follows from text that occurs elsewhere, or if the parent
 	// also says it when asked to continue only the few words before it.
 	Recited bool `json:"recited,omitempty"`
+	// Untold is set if the parent was not asked that.
+	Untold bool `json:"untold,omitempty"`
 	// Took is ms per token of the answer, Prompt the tokens of its prompt.
 	Took   float64 `json:"took"`
 	Prompt int     `json:"prompt"`

@@ -398,7 +398,11 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 	}
 	l.Recited = p.recitedIn(c.answers)
 	// A list of numbers, or a passage that models know by heart, occurs nowhere else.
+	// It costs as much as the position itself, so where there are many, every second one tells.
 	if continued && p.decoy == "" && !l.Recited && l.Agrees() && l.At >= recitedBefore {
+		if l.Untold = p.Token%2 > 0 && len(c.positions[l.Part]) > targets[0]; l.Untold {
+			return l, nil
+		}
 		from := l.At - recitedBefore
 		for !utf8.RuneStart(a.Text[from]) {
 			from--
@@ -471,7 +475,8 @@ func (a *Answer) score(ctx context.Context, st *launch.Started, r openai.Request
 	if r.API == openai.Chat || a.PromptTokens < 0 || a.PromptTokens+a.OutputTokens > mostScored {
 		return nil
 	}
-	r.Prompt, r.MaxTokens, r.LogProbs, r.PromptLogProbs = r.Prompt+a.lead+a.Text, 1, 1, true
+	// The second is what follows where the likeliest is an end that was forbidden.
+	r.Prompt, r.MaxTokens, r.LogProbs, r.PromptLogProbs = r.Prompt+a.lead+a.Text, 1, 2, true
 	scored, err := st.Client.Answer(ctx, r)
 	if err != nil {
 		return nil
@@ -487,7 +492,7 @@ func (a *Answer) score(ctx context.Context, st *launch.Started, r openai.Request
 			most = own + nearTie
 		}
 		for _, other := range t.Top {
-			if p, given := other.LogProb.Finite(); given && p > most {
+			if p, given := other.LogProb.Finite(); given && p > most && (other.Text != "" || !r.IgnoreEOS) {
 				best, most = other.Text, p
 			}
 		}

@@ -147,6 +147,9 @@ func (l looked) recites() (mean, err float64) {
 	all, recited := map[answer]float64{}, map[answer]float64{}
 	for _, look := range l.looks {
 		of := answer{look.Launch, look.Request, look.Turn}
+		if look.Untold {
+			continue
+		}
 		if all[of]++; look.Recited {
 			recited[of]++
 		}
