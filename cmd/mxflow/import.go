@@ -32,7 +32,7 @@ The numbers keep the tool's own names and definitions and are never mixed with
 mxflow's. A file that is damaged or unknown is refused, with what is wrong. For
 any other file, --jq or --format has a jq program that makes rows of it.`,
 		Example: `  mxflow import results/llama-benchy.json
-  mxflow import runs.json --jq '.runs[] | {workload: .name, metric: "tg", value: .tok_s, unit: "tok/s"}'
+  mxflow import all.json --jq '.[] | {metric: "tg", value: .tps, unit: "tok/s"}'
   mxflow import runs.json --format runs.jq --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -61,8 +61,8 @@ any other file, --jq or --format has a jq program that makes rows of it.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&jq, "jq", "", "a jq `program` that makes rows of the file")
-	c.Flags().StringVar(&format, "format", "", "a `file` with such a program")
+	c.Flags().StringVar(&jq, "jq", "", "a jq `PROGRAM` that makes rows of the file")
+	c.Flags().StringVar(&format, "format", "", "a `FILE` with such a program")
 	c.MarkFlagsMutuallyExclusive("jq", "format")
 	a.jsonFlag(c)
 	return c

@@ -62,7 +62,7 @@ func (h *holding) Stream(_ context.Context, r openai.Request) (measure.Sample, e
 func TestSendsBeforeDecoding(t *testing.T) {
 	p := plan()
 	p.Prompts.Warmup, p.Fresh = nil, false
-	p.Pace = Pace{Arrival: Constant, Rate: 2000}
+	p.Pace = Pace{Arrival: Constant, Rate: 2000, MaxConcurrency: 1} // each end lets the next one go
 	all := len(p.Prompts.Measured)
 	h := &holding{released: make(chan struct{})}
 	r, err := Run(t.Context(), h, p)

@@ -1,5 +1,5 @@
 # One object: a whole run, or a stage of it. Times in s. By the shape of 0.2 and later.
-module {tool: "inference-perf", file: "summary_lifecycle_metrics.json, stage_N_lifecycle_metrics.json"};
+module {tool: "inference-perf", file: "summary_ or stage_N_lifecycle_metrics.json"};
 def knows: (.successes | objects | has("latency") and has("throughput")) and has("failures");
 results | .load_summary as $load | .failures.count as $failed | .successes as $s
 | select($s.count > 0 or error("no request was answered"))
