@@ -92,7 +92,7 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*P
 			}
 		}
 		if len(open) == 1 {
-			break
+			return a, nil
 		}
 	}
 	// One may not have been asked as often.

@@ -137,6 +137,15 @@ func TestScoresAreChecked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			own := 0
+			for _, l := range asked.Looks {
+				if l.Launch == "own" {
+					own++
+				}
+			}
+			if own > len(asked.Looks)/2 {
+				t.Errorf("%d of %d positions are the parent's own", own, len(asked.Looks))
+			}
 			got := Claim{Own: q.Own, Other: q.Others["port"]}.Judge(asked)
 			if got.Holds() != c.honest || got.Refuted() == c.honest {
 				t.Errorf("shown %v, refuted %v: %+v", got.Holds(), got.Refuted(), got.Worst())
