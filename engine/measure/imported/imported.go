@@ -128,10 +128,18 @@ var Formats = sync.OnceValue(func() (all []*Format) {
 	return all
 })
 
-// Tools names the supported tools, for messages and docs.
+// module is what a program says of its tool, and of the files that it writes.
+var module = regexp.MustCompile(`(?m)^module \{tool: "([^"]*)", file: "([^"]*)"\};$`)
+
+// Tools names the supported tools, for messages and docs. It compiles no program, as help
+// needs them at each start of mxflow.
 func Tools() (names []string) {
-	for _, f := range Formats() {
-		names = append(names, f.Name+" ("+f.Written+")")
+	paths, _ := fs.Glob(programs, "formats/*.jq")
+	for _, path := range paths {
+		text, _ := programs.ReadFile(path)
+		if m := module.FindStringSubmatch(string(text)); m != nil {
+			names = append(names, m[1]+" ("+m[2]+")")
+		}
 	}
 	return names
 }

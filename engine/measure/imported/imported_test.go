@@ -199,6 +199,13 @@ func TestAIPerf010(t *testing.T) {
 // Each tool's file is recognised by one program, and a file of one's own by none.
 func TestOneFormatKnows(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.json*")
+	var tools []string
+	for _, f := range Formats() {
+		tools = append(tools, f.Name+" ("+f.Written+")")
+	}
+	if !slices.Equal(tools, Tools()) {
+		t.Errorf("named %q, and compiled %q", Tools(), tools)
+	}
 	if len(files) <= len(Formats())-1 {
 		t.Errorf("%d files for %d formats", len(files), len(Formats()))
 	}
