@@ -39,7 +39,7 @@ const (
 	decoys = 8
 	// checkedScores is at how many positions of each part a candidate's scores are checked, and
 	// wrongScores how many of all of these may be wrong: near-ties are.
-	checkedScores, wrongScores = 4, 1
+	checkedScores, wrongScores = 4, 2
 )
 
 // targets are how many positions of a part the parent is asked by each look at the result,
@@ -329,7 +329,7 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 		}
 	}
 	// What is likelier may be an end that was forbidden: then it is asked.
-	scored := len(l.Is) >= len(span)
+	scored, likely := len(l.Is) >= len(span), l.Is
 	l.scored = scored && !p.checked
 	continued := a.continued(st)
 	if !l.scored && continued {
@@ -393,8 +393,10 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 	if l.At == 0 { // detokenizers drop it or not
 		l.Was, l.Is, span = trimLeft(l.Was), trimLeft(l.Is), trimLeft(span)
 	}
-	if l.Span = len(span); scored && p.checked && !l.Agrees() {
-		c.wrong.Add(1)
+	if l.Span = len(span); scored && p.checked && !l.Agrees() && c.wrong.Add(1) <= wrongScores {
+		if l.Is, l.scored = likely, true; l.At == 0 { // a near-tie, until there are more
+			l.Is = trimLeft(l.Is)
+		}
 	}
 	l.Recited = p.recitedIn(c.answers)
 	// A list of numbers, or a passage that models know by heart, occurs nowhere else.
