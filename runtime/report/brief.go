@@ -45,8 +45,8 @@ func Brief(d *ledger.Decision) string {
 }
 
 // Caveats limit what a verdict says, a line each: a pinned tune, answers that were compared with
-// nothing or not looked at, or that are the old path's to the last digit. Which try it is, and that it was decided on seen data, readers say by
-// themselves.
+// nothing or not looked at, or that are the old path's to the last digit. Which try it is, and that
+// it was decided on seen data, readers say by themselves.
 func Caveats(d *ledger.Decision) (lines []string) {
 	why := d.Why()
 	for _, l := range d.Levels {

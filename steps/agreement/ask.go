@@ -147,8 +147,8 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 				own = append(own, one)
 			}
 		}
-		for _, a := range answers {
-			a.spellAs(own)
+		if name != "" {
+			spellAs(own, answers)
 		}
 	}
 	for _, cell := range slices.Sorted(maps.Keys(cells)) {
@@ -176,25 +176,33 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 	return arm
 }
 
-// spellAs has an answer written as a parent's detokenizer writes: with the white space before it,
-// and in its Unicode form.
-func (a *Answer) spellAs(own []Answer) {
+// spellAs has a candidate's answers written as its parent's detokenizer writes: in its Unicode form
+// and, if the candidate's drops the white space before every answer, with that before words. A mark
+// may open an answer without any.
+func spellAs(own []Answer, answers []*Answer) {
+	lead := ""
 	for _, one := range own {
-		if text := trimLeft(one.Text); a.lead == "" && text != "" && trimLeft(a.Text) == a.Text {
-			a.lead = one.Text[:len(one.Text)-len(text)]
-		}
+		lead = cmp.Or(lead, one.Text[:len(one.Text)-len(trimLeft(one.Text))])
 	}
-	for _, form := range []norm.Form{norm.NFC, norm.NFD} {
-		if slices.ContainsFunc(own, func(one Answer) bool { return !form.IsNormalString(one.Text) }) {
+	drops := !slices.ContainsFunc(answers, func(a *Answer) bool { return trimLeft(a.Text) != a.Text })
+	forms := slices.DeleteFunc([]norm.Form{norm.NFC, norm.NFD}, func(form norm.Form) bool {
+		return slices.ContainsFunc(own, func(one Answer) bool { return !form.IsNormalString(one.Text) })
+	})
+	for _, a := range answers {
+		if first, _ := utf8.DecodeRuneInString(a.Text); drops && (unicode.IsLetter(first) || unicode.IsNumber(first)) {
+			a.lead = lead
+		}
+		if len(forms) == 0 || forms[0].IsNormalString(a.Text) {
 			continue
 		}
-		if !form.IsNormalString(a.Text) {
-			for i, at := range a.Starts {
-				a.Starts[i] = len(form.String(a.Text[:at]))
+		text, starts := forms[0].String(a.Text), a.Starts[:0]
+		for _, at := range a.Starts {
+			// What was two characters, in two events, is one.
+			if at = len(forms[0].String(a.Text[:at])); at < len(text) && utf8.RuneStart(text[at]) {
+				starts = append(starts, at)
 			}
-			a.Text, a.Starts = form.String(a.Text), slices.Compact(a.Starts)
 		}
-		return
+		a.Text, a.Starts = text, starts
 	}
 }
 

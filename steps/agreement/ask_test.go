@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -158,5 +159,26 @@ func TestScoresAreChecked(t *testing.T) {
 				t.Errorf("%d decoys, %+v", len(asked.Decoys), got.Decoys)
 			}
 		})
+	}
+}
+
+// White space goes before the words of a candidate that drops it from every answer, and nowhere else.
+func TestSpellAs(t *testing.T) {
+	own := []Answer{{Text: ", so it is"}, {Text: " The caf\u00e9"}}
+	for _, c := range []struct {
+		name, text, also, lead, is string
+		starts, now                []int
+	}{
+		{"dropped", "The cafe\u0301", "A dog", " ", "The caf\u00e9", []int{0, 3}, []int{0, 3}},
+		{"before a mark", ", so", "A dog", "", ", so", []int{0, 1}, []int{0, 1}},
+		{"kept elsewhere", "The cafe\u0301", " A dog", "", "The caf\u00e9", []int{0, 3}, []int{0, 3}},
+		{"a syllable in two", "\uac00\u11a8", " A dog", "", "\uac01", []int{0, 3}, []int{0}},
+		{"a character in two events", "cafe\u0301 x", " A dog", "", "caf\u00e9 x", []int{0, 4, 6}, []int{0, 5}},
+	} {
+		a := &Answer{Text: c.text, Starts: c.starts}
+		spellAs(own, []*Answer{a, {Text: c.also}})
+		if a.lead != c.lead || a.Text != c.is || !slices.Equal(a.Starts, c.now) {
+			t.Errorf("%s: lead %q, %q, starts %v", c.name, a.lead, a.Text, a.Starts)
+		}
 	}
 }

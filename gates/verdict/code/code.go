@@ -461,8 +461,8 @@ var (
 
 	// Agrees: Subject's answers are its parent's model's. OtherAnswers: they are not.
 	// AgreementOpen: that is not shown. SamplesLess: at a temperature, it agrees more often than
-	// with its own. SelfDisagrees: the parent does not go on as its own answers do. Values: other, agreed, of, own, own_of, cell,
-	// part, least or declared; what would decide: one of unsteady, unreached, recites, all, remedy.
+	// with its own. SelfDisagrees: the parent does not go on as its own answers do. Values: other,
+	// agreed, of, own, own_of, cell, part, least or declared; what would decide: one of unsteady, unreached, recites, all, remedy.
 	Agrees = Of("work.agrees",
 		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+
 			"answers{cell? to {cell}}, and at {own} of {own_of} of its own{declared?; min_agreement = {declared} is "+
