@@ -208,8 +208,7 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 			"the parent's protocol has no such level, so there are no samples to compare with: give both the same protocol")), nil
 	}
 	glob, err := logscan.ParseGlob(e.Eval)
-	var all []map[string]bool
-	var scores map[string][3]int // of the parent
+	var all []*quality.Documents
 	for _, l := range append([]*ledger.Launch{of.launch}, of.against...) {
 		files := map[string][]byte{}
 		for path, sum := range sorted.All(l.Left) {
@@ -221,17 +220,41 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 		if err != nil {
 			return "", nil, err
 		}
-		var graded map[string]bool
-		if graded, scores, err = quality.Samples(files, e.Filter); err != nil {
+		graded, err := quality.Samples(files, e.Filter)
+		if err != nil {
 			return "", nil, fmt.Errorf("launch %s: %w", l.ID, err)
 		}
 		all = append(all, graded)
 	}
-	own, parent, err := quality.Together(all[0], all[len(all)-1])
+	mine, theirs := all[0], all[len(all)-1]
+	own, parent, err := quality.Together(mine.Right, theirs.Right)
 	if err != nil {
 		return "", nil, err
 	}
-	v, reasons, err := of.judgeAccuracy(own, [][]bool{parent}, cmp.Or(e.MaxDrop, quality.UsualDrop))
+	most := cmp.Or(e.MaxDrop, quality.UsualDrop)
+	v, reasons, err := of.judgeAccuracy(own, [][]bool{parent}, most)
+	if len(mine.Empty)+len(theirs.Empty) > 0 && !of.itself() && err == nil {
+		// What a request that failed cost is no loss of the engine, and what an engine that ended
+		// at once lost is.
+		own, parent = nil, nil
+		for key, right := range sorted.All(mine.Right) {
+			if !mine.Empty[key] && !theirs.Empty[key] {
+				own, parent = append(own, right), append(parent, theirs.Right[key])
+			}
+		}
+		without := verdict.Inconclusive
+		if len(own) > 0 {
+			without, _, _ = quality.JudgeEval(own, [][]bool{parent}, most, "")
+		}
+		if without != v {
+			v = verdict.Inconclusive
+		}
+		reasons = append(reasons, verdict.Say("eval.empty",
+			"{own|answer has|answers have} no text, and {parent} of the parent: an engine that ends at once leaves that, and so does a request "+
+				"of the harness that failed, which its log tells; without these documents, {without}",
+			verdict.Int("own", len(mine.Empty)), verdict.Int("parent", len(theirs.Empty)), verdict.Text("without", string(without))))
+	}
+	scores := theirs.Scores
 	if len(scores) > 1 && v != verdict.Pass && err == nil {
 		var read, each []string
 		for filter, s := range sorted.All(scores) {

@@ -303,13 +303,22 @@ func signs(lost, won int) float64 {
 // sampleDate ends the name of a file of samples.
 var sampleDate = regexp.MustCompile(`_\d{4}-\d\d-\d\dT[^/]*$`)
 
+// Documents are what a launch's samples say of its documents, by task and number.
+type Documents struct {
+	Right map[string]bool
+	// Empty have no text in any response: the engine ended at once, or the harness lost the
+	// request. Its samples do not tell these apart.
+	Empty map[string]bool
+	// Scores are, by filter, right answers, all, and how many counted; for messages.
+	Scores map[string][3]int
+}
+
 // Samples reads what lm-evaluation-harness (0.4.8) leaves with --log_samples, by path: a row
 // for each document and filter, with doc_id, the names of its metrics and their values. The
 // first metric of a document's row of the filter counts, of its first row if none is named,
-// and must be 0 or 1. The scores of all filters are for messages: right answers,
-// all, and how many counted.
-func Samples(files map[string][]byte, filter string) (all map[string]bool, scores map[string][3]int, err error) {
-	all, scores = map[string]bool{}, map[string][3]int{}
+// and must be 0 or 1.
+func Samples(files map[string][]byte, filter string) (*Documents, error) {
+	all := &Documents{Right: map[string]bool{}, Empty: map[string]bool{}, Scores: map[string][3]int{}}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		task := sampleDate.ReplaceAllString(strings.TrimSuffix(path.Base(file), ".jsonl"), "")
 		rows := json.NewDecoder(bytes.NewReader(files[file]))
@@ -329,16 +338,19 @@ func Samples(files map[string][]byte, filter string) (all map[string]bool, score
 				value, _ := sample[name].(bool)
 				right := value || sample[name] == 1.0
 				of := fmt.Sprint(sample["filter"])
-				score := scores[of]
+				score := all.Scores[of]
 				if score[1]++; right {
 					score[0]++
 				}
-				_, known := all[key]
+				_, known := all.Right[key]
 				if !known && (filter == "" || of == filter) {
-					all[key] = right
+					all.Right[key] = right
+					if responses, has := sample["resps"]; has && noText(responses) {
+						all.Empty[key] = true
+					}
 					score[2]++
 				}
-				if scores[of] = score; filter != "" && of != filter {
+				if all.Scores[of] = score; filter != "" && of != filter {
 					continue
 				}
 				if !right && sample[name] != 0.0 && sample[name] != false {
@@ -346,17 +358,23 @@ func Samples(files map[string][]byte, filter string) (all map[string]bool, score
 				}
 			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s, row %d: %w", file, row, err)
+				return nil, fmt.Errorf("%s, row %d: %w", file, row, err)
 			}
 		}
 	}
-	if len(all) == 0 && len(scores) > 0 {
-		return nil, nil, fmt.Errorf("no answers of the filter %q; there are %q", filter, slices.Sorted(maps.Keys(scores)))
+	if len(all.Right) == 0 && len(all.Scores) > 0 {
+		return nil, fmt.Errorf("no answers of the filter %q; there are %q", filter, slices.Sorted(maps.Keys(all.Scores)))
 	}
-	if len(all) == 0 {
-		return nil, nil, errors.New("no documents in the samples")
+	if len(all.Right) == 0 {
+		return nil, errors.New("no documents in the samples")
 	}
-	return all, scores, nil
+	return all, nil
+}
+
+// noText reports whether responses, lists in lists, are null and empty texts alone.
+func noText(responses any) bool {
+	list, is := responses.([]any)
+	return is && !slices.ContainsFunc(list, func(r any) bool { return !noText(r) }) || responses == nil || responses == ""
 }
 
 // Together are two launches' documents in one order. Other documents are an error.

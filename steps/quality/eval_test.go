@@ -134,23 +134,36 @@ func TestSamplesOfLMEval(t *testing.T) {
 	for filter, want := range map[string]map[string]bool{
 		"": {"gsm8k 0": true, "gsm8k 1": false}, "strict-match": {"gsm8k 0": true, "gsm8k 1": false}, "flexible-extract": {"gsm8k 0": true, "gsm8k 1": true},
 	} {
-		got, scores, err := Samples(rows, filter)
-		if err != nil || !maps.Equal(got, want) || scores["strict-match"][1] != 2 || scores["strict-match"][0] != 1 || scores["flexible-extract"][0] != 2 ||
+		got, err := Samples(rows, filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores := got.Scores
+		if !maps.Equal(got.Right, want) || len(got.Empty) > 0 || scores["strict-match"][1] != 2 || scores["strict-match"][0] != 1 || scores["flexible-extract"][0] != 2 ||
 			scores[cmp.Or(filter, "strict-match")][2] != 2 {
-			t.Errorf("%q: %v, %v, %v; want %v", filter, got, scores, err, want)
+			t.Errorf("%q: %+v; want %v", filter, got, want)
 		}
 	}
-	if _, _, err := Samples(rows, "none"); err == nil || !strings.Contains(err.Error(), `no answers of the filter "none"; there are ["flexible-extract" "strict-match"]`) {
+	if _, err := Samples(rows, "none"); err == nil || !strings.Contains(err.Error(), `no answers of the filter "none"; there are ["flexible-extract" "strict-match"]`) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
 		`{"doc_id": 1}`:           "row 1: it lacks doc_id or metrics",
 		row(0, "none", "0.5"):     "neither 0 nor 1",
+		row(0, "none", "NaN"):     "row 1: ",
 		row(0, "none", "1") + "{": "row 2: ",
 		"":                        "no documents",
 	} {
-		if _, _, err := Samples(map[string][]byte{file: []byte(text)}, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Samples(map[string][]byte{file: []byte(text)}, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for responses, want := range map[string]bool{
+		`[["4"]]`: false, `[["", "4"]]`: false, `[[[-1.5, false]]]`: false, `[[""]]`: true, `[[null]]`: true, `[["", ""]]`: true, `[]`: true, `null`: true,
+	} {
+		text := strings.Replace(row(0, "none", "0"), `"doc_id"`, `"resps": `+responses+`, "doc_id"`, 1)
+		if got, err := Samples(map[string][]byte{file: []byte(text)}, ""); err != nil || got.Empty["gsm8k 0"] != want {
+			t.Errorf("%s: %+v, %v; without text: %v", responses, got, err, want)
 		}
 	}
 	if _, _, err := Together(map[string]bool{"a 1": true}, map[string]bool{"a 2": true}); err == nil {
