@@ -129,7 +129,7 @@ var Formats = sync.OnceValue(func() (all []*Format) {
 })
 
 // module is what a program says of its tool, and of the files that it writes.
-var module = regexp.MustCompile(`(?m)^module \{tool: "([^"]*)", file: "([^"]*)"\};$`)
+var module = regexp.MustCompile(`(?m)^module \{tool: "([^"]*)"(?:, file: "([^"]*)")?\};`)
 
 // Tools names the supported tools, for messages and docs. It compiles no program, as help
 // needs them at each start of mxflow.
@@ -153,12 +153,9 @@ func ParseFormat(name, text string) (*Format, error) {
 		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
 	}
 	f := &Format{Name: "a tool of your own"}
-	if q.Meta != nil {
-		meta := q.Meta.ToValue()
-		tool, _ := meta["tool"].(string)
-		f.Name = cmp.Or(tool, f.Name)
-		f.Written, _ = meta["file"].(string)
-		q.Meta = nil
+	q.Meta = nil
+	if m := module.FindStringSubmatch(text); m != nil {
+		f.Name, f.Written = m[1], m[2]
 	}
 	calling := func(function string, args ...*gojq.Query) *gojq.Term {
 		return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: function, Args: args}}
@@ -190,7 +187,11 @@ func run(code *gojq.Code, input any) (all []any, err error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("its jq program did not end within %s", timeLimit)
 		case failed:
-			return nil, errors.New(strings.TrimPrefix(err.Error(), "error: "))
+			says := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "halt "), "error: ")
+			if says == "null" {
+				says = "its jq program ended without a reason, by halt or error"
+			}
+			return nil, errors.New(says)
 		}
 		all = append(all, v)
 	}

@@ -258,7 +258,8 @@ func TestOwnProgram(t *testing.T) {
 		`1`:                                "row 1 of the jq program is a number",
 		`null`:                             "row 1 of the jq program is nothing",
 		`error("no")`:                      "no",
-		`halt`:                             "halt",
+		`"no" | halt_error`:                ": no",
+		`halt`:                             "ended without a reason",
 		`env.HOME | {metric: ., value: 1}`: "no metric",
 	} {
 		f, err := ParseFormat("x.jq", program)
