@@ -27,6 +27,7 @@ def measured($fields): . as $object | $fields[] | . as $field | $object[$field[0
 # How a file marks itself as no result; empty if it does not.
 def marked: first(.[] | results | ., .[]? | objects |
   if .submission_valid == false then "the tool marks it as no valid submission"
+  elif .runtime_submission_invalid_reasons | type == "array" and length > 0 then "the tool marks it as no valid submission (\(.runtime_submission_invalid_reasons | map(tostring) | join(", ")))"
   elif .was_cancelled == true or .cancelled == true then "the run was cancelled: its numbers cover the time until then"
   elif .aborted == true then "the run was aborted"
   elif .incomplete == true or .complete == false then "the run is incomplete"
@@ -37,9 +38,9 @@ def marked: first(.[] | results | ., .[]? | objects |
 def serving($fields):
   results | . as $r | needed("completed") as $completed
   | [to_entries[] | select(.value != null) | .value as $v | .key
-      | capture("^(?<stat>mean|median|std|min|max|p[0-9.]+)_(?<name>.+)$") | .value = $v] as $times
+      | capture("^(?<stat>mean|median|std|min|max|p[0-9.]+)_(?<name>.+_ms)$") | .value = $v] as $times
   | ("r\(.request_rate // "inf")" + if .max_concurrency then "_c\(.max_concurrency)" else "" end) as $load
-  | {workload: $load, model: .model_id, date,
+  | {workload: $load, model: (.model_id // .server_info.model_path), date,
      what: (. as $r | ["backend", "endpoint_type", "dataset_name", "num_prompts", "request_rate", "burstiness", "max_concurrency", "input_len", "output_len",
        "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len", "label", "ramp_up_strategy"] | map({key: ., value: $r[.]}) | from_entries),
      notes: ["std is the population standard deviation (divisor n) and percentiles are interpolated linearly, over requests to one server",
@@ -48,7 +49,7 @@ def serving($fields):
          | "\($load): the file counts \(.total_output_tokens) output tokens, but the text has \(.total_output_tokens_retokenized): the tool probably counted the requested length")]} as $row
   | $fields[] | . as $field | .[0] as $name
   | [if $r[$name] != null then {key: "value", value: $r[$name]} else $times[] | select(.name == $name) | {key: .stat, value} end]
-  | select(length > 0 and (any(.[]; .value != 0) or ($name | test("^(duration|completed|failed|max_concurrent_requests|total_(in|out)put_tokens.*|spec_decode_.*)$"))))
+  | select(length > 0 and (any(.[]; .value != 0) or ($name | test("^(duration|completed|failed|max_concurrent_requests|total_(in|out)put_tokens.*|spec_decode_.*|cache_hit_rate_pct)$"))))
   | $row + metric($field) + {value: from_entries};
 
 def units: ["", "tok/s", "req/s", "tokens/sec/user", "requests", "tokens", "count", "questions", "share", "%", "ms", "s", "tok/J", "J", "W", "GB", "MHz", "°C"];
@@ -86,8 +87,9 @@ def profile_export: . as $file
   | to_entries[] | select(.value | type == "object" and has("unit")) | .key as $name | .value
   | (del(.unit, .sum, .count) | with_entries(select(.value != null) | if .key == "avg" then .key = "mean" else . end)) as $stats | select($stats != {})
   | {workload: ($run.variation_label // "all"), value: $stats, n: (.count // 0),
-     model: first($config.models.items[]?.name, ($config.model | arrays | .[0]), ($config.model | strings), null),
-     what: ($run + ([$config.phases[]? | select(.name == "profiling") | {concurrency, request_rate}] | add // {})),
+     model: first($config.models.items[]?.name, $config.endpoint.model_names[]?, ($config.model | arrays | .[0]), ($config.model | strings), null),
+     what: ($run + ([$config, ($config.loadgen | objects), ($config.phases[]? | select(.name == "profiling")) | {concurrency, request_rate}
+       | with_entries(select(.value != null))] | add)),
      notes: [[$file.error_summary[]?.count] | add // 0 | select(. > 0) | "\(.) requests failed: the numbers cover only those that were answered"]}
     + profile_metric($name; .unit);
 
