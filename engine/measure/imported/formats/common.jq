@@ -125,7 +125,9 @@ def checked($docs; $i):
   | .what = (.what // {} | with_entries(select(.value | IN(null, "") or type == "array" or type == "object" | not) | .value |= tostring))
   | .value |= if type == "object" then with_entries(.key as $k | .value |= number($docs; $row; $k)) else {value: number($docs; $row; "value")} end
   | .values = [.values // [] | if type == "array" then .[] else error("\($row.metric).values: it is \(kind), not a list") end]
-  | .values |= [to_entries[] | .key as $k | .value | number($docs; $row; "values[\($k)]")];
+  | .values |= [to_entries[] | .key as $k | .value | number($docs; $row; "values[\($k)]")]
+  # One value has no spread: tools write 0.
+  | if ([.n // 0, (.values | length)] | max) == 1 then del(.value.std) else . end;
 
 def cell($model; $version): {workload: .[0].workload,
   what: (.[0].what + (.[0] | [(select($model == null and .model != null) | {model}), (select($version == null and .version != null) | {version})] | add // {})),

@@ -81,16 +81,19 @@ def llama_benchy(docs):
         load += " context" if b["is_context_prefill_phase"] else ""
         for k, v in b.items():
             if isinstance(v, dict):
-                rows += block(load, k, v)
+                rows += block(load, k, v, ("std",) if len(v["values"]) == 1 else ())
     return rows
 
 
 def llama_bench(docs):
-    # avg_ns and stddev_ns are the same tests as times; tokens per second are what people read.
+    # avg_ns and stddev_ns are the same tests as times; tokens per second are what people read. One repetition
+    # has no deviation: llama-bench writes 0, as llama-benchy does.
     rows = []
     for b in docs[0] if isinstance(docs[0], list) else docs:
         load = "pp%d tg%d d%d, %d layers" % (b["n_prompt"], b["n_gen"], b.get("n_depth", 0), b["n_gpu_layers"])
-        rows += [[load, "ts", "mean", b["avg_ts"]], [load, "ts", "std", b["stddev_ts"]]]
+        rows.append([load, "ts", "mean", b["avg_ts"]])
+        if len(b.get("samples_ts", ())) != 1:
+            rows.append([load, "ts", "std", b["stddev_ts"]])
     return rows
 
 
