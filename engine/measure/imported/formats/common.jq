@@ -34,7 +34,7 @@ def marked: first(.[] | results | ., .[]? | objects |
   else empty end);
 
 # vLLM's and SGLang's flat results. What has no basis (no answer, no second token) they write as zero, which would meet
-# any limit: it is absent, but for counts. A time has several numbers: mean_ttft_ms, p99_ttft_ms.
+# any limit: it is absent, but for counts, and so is the spread of one request. A time has several numbers: mean_ttft_ms, p99_ttft_ms.
 def serving($fields):
   results | . as $r | needed("completed") as $completed
   | [to_entries[] | select(.value != null) | .value as $v | .key
@@ -50,7 +50,7 @@ def serving($fields):
   | $fields[] | . as $field | .[0] as $name
   | [if $r[$name] != null then {key: "value", value: $r[$name]} else $times[] | select(.name == $name) | {key: .stat, value} end]
   | select(length > 0 and (any(.[]; .value != 0) or ($name | test("^(duration|completed|failed|max_concurrent_requests|total_(in|out)put_tokens.*|spec_decode_.*|cache_hit_rate_pct)$"))))
-  | $row + metric($field) + {value: from_entries};
+  | $row + metric($field) + {value: (from_entries | if $completed == 1 and .std == 0 then del(.std) else . end)};
 
 def units: ["", "tok/s", "req/s", "tokens/sec/user", "requests", "tokens", "count", "questions", "share", "%", "ms", "s", "tok/J", "J", "W", "GB", "MHz", "°C"];
 

@@ -175,11 +175,12 @@ SERVING = re.compile(r"(mean|median|std|max|p[0-9.]+)_(.+_ms)")
 
 def serving(load, d, names):
     """Results of vLLM's serving benchmark and of SGLang's, which grew from it."""
-    # Both write 0 for all statistics of a time that no request has, such as between tokens without streaming.
+    # Both write 0 for all statistics of a time that no request has, such as between tokens without streaming,
+    # and for the deviation of one request.
     rows, times = values(load, d, names), {}
     for k, v in d.items():
         found = SERVING.fullmatch(k)
-        if found and number(v):
+        if found and number(v) and not (found[1] == "std" and v == 0 and d["completed"] == 1):
             times.setdefault(found[2], []).append([load, found[2], statistic(found[1]), v])
     return rows + [r for of in times.values() if any(r[3] for r in of) for r in of]
 
