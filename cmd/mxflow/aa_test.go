@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -28,7 +29,7 @@ func TestAA(t *testing.T) {
 		times = 20
 	}
 	apply := func(feature string) (exit int, said string) {
-		c := exec.Command(program, "apply", "--var", "feature="+feature, "--state", t.TempDir(), "testdata/plans/aa.hcl")
+		c := exec.Command(scenario.Program, "apply", "--var", "feature="+feature, "--state", t.TempDir(), "testdata/plans/aa.hcl")
 		out, err := c.CombinedOutput()
 		t.Logf("%s\n%s", c, out)
 		var failed *exec.ExitError
@@ -75,7 +76,7 @@ func TestTuneAA(t *testing.T) {
 		for range atOnce {
 			sessions.Go(func() {
 				for range times / atOnce {
-					c := exec.Command(program, "apply", "--var", "tuning="+tuning, "--state", t.TempDir(), "testdata/plans/aa.hcl")
+					c := exec.Command(scenario.Program, "apply", "--var", "tuning="+tuning, "--state", t.TempDir(), "testdata/plans/aa.hcl")
 					out, _ := c.CombinedOutput()
 					exits <- c.ProcessState.ExitCode()
 					if marked := strings.Contains(string(out), "the verdict holds for these tunes only"); marked != (tuning == "pinned") || strings.Contains(string(out), "\ninvalid ") {

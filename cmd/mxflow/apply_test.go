@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 )
 
 // leakyPlan hands a secret to whatever may: a step that prints it and fails,
@@ -78,7 +80,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		}
 		var printed bytes.Buffer
 		mxflow := func(wantExit int, args ...string) {
-			cmd := exec.Command(program, args...)
+			cmd := exec.Command(scenario.Program, args...)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "MXFLOW_VAR_token="+secret)
 			out, _ := cmd.CombinedOutput()

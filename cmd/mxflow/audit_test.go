@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -25,7 +26,7 @@ func TestVerifyArtifacts(t *testing.T) {
 	}})
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	var out bytes.Buffer
-	if err := signLedger(filepath.Join(s.dir, "ledger"), userKey(t)); err != nil {
+	if err := scenario.SignLedger(filepath.Join(s.dir, "ledger"), userKey(t)); err != nil {
 		t.Fatal(err)
 	}
 	if status := run(t.Context(), []string{"audit", "verify", "--json", "--state", s.dir}, &out, io.Discard); status != verdict.ExitFail {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -18,7 +19,7 @@ import (
 // anything else happens.
 func BenchmarkVersion(b *testing.B) {
 	for b.Loop() {
-		if out, err := exec.Command(program, "version").CombinedOutput(); err != nil {
+		if out, err := exec.Command(scenario.Program, "version").CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -108,7 +109,7 @@ func TestBenchHints(t *testing.T) {
 		{"--model m", "--stop-at-eos"},
 	} {
 		args := append([]string{"bench", server.URL + "/v1", "--pp", "16", "--tg", "4", "--requests", "1", "--runs", "1", "--max-lag", "1m"}, strings.Fields(c.args)...)
-		out, err := exec.Command(program, args...).CombinedOutput()
+		out, err := exec.Command(scenario.Program, args...).CombinedOutput()
 		var status *exec.ExitError
 		if !errors.As(err, &status) || status.ExitCode() != 4 || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "bench.p16") {
 			t.Errorf("%s: %v\n%s\nwant %q", c.args, err, out, c.want)

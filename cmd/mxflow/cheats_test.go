@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -55,7 +56,7 @@ func TestCheats(t *testing.T) {
 				config, more := onGPU(t)
 				args, env = append(args, "--var", "config="+config), append(env, more...)
 			}
-			argv := slices.Concat(c.under, []string{program}, args, []string{filepath.Join(plans, plan)})
+			argv := slices.Concat(c.under, []string{scenario.Program}, args, []string{filepath.Join(plans, plan)})
 			apply := exec.Command(argv[0], argv[1:]...)
 			apply.Env = env
 			out, err := apply.CombinedOutput()
@@ -75,7 +76,7 @@ func TestCheats(t *testing.T) {
 			if !all || c.want == "" {
 				return // fewer requests, or a verdict that is the noise's
 			}
-			if differ, err := checkVerdicts("cheats/"+c.name(), state); err != nil || len(differ) > 0 {
+			if differ, err := scenario.CheckVerdicts("cheats/"+c.name(), state); err != nil || len(differ) > 0 {
 				t.Errorf("it decides otherwise than before: %v\n%s", err, strings.Join(differ, "\n"))
 			}
 		})

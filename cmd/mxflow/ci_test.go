@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 )
 
 // ciJobs are the shell steps of the jobs that docs/reports.md shows, and the variables that
@@ -83,7 +85,7 @@ func TestCIPage(t *testing.T) {
 			// As Actions runs a step.
 			c := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step)
 			c.Dir = dir
-			c.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+dir+":"+os.Getenv("PATH"), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "GITHUB_REPOSITORY=a/b", "PR=5", "NO_COLOR=1")
+			c.Env = append(os.Environ(), "PATH="+filepath.Dir(scenario.Program)+":"+dir+":"+os.Getenv("PATH"), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "GITHUB_REPOSITORY=a/b", "PR=5", "NO_COLOR=1")
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Fatalf("run %d: %v\n%s\n%s", i, err, step, out)
 			}

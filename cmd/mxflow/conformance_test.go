@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
@@ -22,7 +23,7 @@ func TestEmbeddedConforms(t *testing.T) {
 	spec := func(fault string) enginetest.SpecFunc {
 		return func(*testing.T) engine.Spec {
 			s := engine.Spec{
-				Kind: "embedded", Command: []string{program, "engine", "serve", "--port", "{port}"},
+				Kind: "embedded", Command: []string{scenario.Program, "engine", "serve", "--port", "{port}"},
 				StopGrace: 10 * time.Second, Env: map[string]string{},
 			}
 			if fault != "" {
@@ -53,7 +54,7 @@ func ask(baseURL string) {
 // container of an image that holds nothing but mxflow.
 func TestEmbeddedConformsInDocker(t *testing.T) {
 	dockertest.Need(t)
-	image := dockertest.Image(t, program)
+	image := dockertest.Image(t, scenario.Program)
 	kind, _ := kinds.Lookup("embedded")
 	var command []string
 	for _, arg := range kind.ImageCommand {

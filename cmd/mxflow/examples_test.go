@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/load"
@@ -62,9 +63,9 @@ func TestExamples(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
-	var disturbed aside[examplePlan]
+	var disturbed scenario.Aside[examplePlan]
 	t.Cleanup(func() { // when all that runs in parallel has ended
-		for _, e := range disturbed.list {
+		for _, e := range disturbed.List {
 			e.again(t)
 		}
 	})
@@ -80,7 +81,7 @@ func TestExamples(t *testing.T) {
 			ended := e.apply(t)
 			if !ended.asWanted || e.differs(t, ended) != "" {
 				t.Logf("%s ended with %s beside others, want %s%s, and is applied again alone:\n%s", file, ended.exit, e.wanted, ended.others(), ended.out)
-				disturbed.add(e)
+				disturbed.Add(e)
 				return
 			}
 			if e.name == "quickstart" { // of others, what was invalid would be tried again
@@ -111,7 +112,7 @@ func TestExampleAgent(t *testing.T) {
 	}
 	loop.Dir = a.dir
 	loop.Env = append(seal.Env, "GOCACHE="+strings.TrimSpace(string(folder)),
-		"PATH="+filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		"PATH="+filepath.Dir(scenario.Program)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := loop.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -184,7 +185,7 @@ func (e *examplePlan) read(t *testing.T) {
 func (e *examplePlan) plans(t *testing.T) {
 	t.Helper()
 	for _, args := range [][]string{nil, e.args} {
-		cmd := exec.Command(program, slices.Concat([]string{"plan", "--state", t.TempDir()}, args, []string{e.file})...)
+		cmd := exec.Command(scenario.Program, slices.Concat([]string{"plan", "--state", t.TempDir()}, args, []string{e.file})...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("mxflow plan %v %s: %v\n%s", args, e.file, err, out)
 		}
@@ -193,7 +194,7 @@ func (e *examplePlan) plans(t *testing.T) {
 
 // differs says what an apply decided, or launched, otherwise than is frozen.
 func (e examplePlan) differs(t *testing.T, ended applied) string {
-	differ, err := checkVerdicts("examples/"+e.name, ended.state)
+	differ, err := scenario.CheckVerdicts("examples/"+e.name, ended.state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,13 +216,13 @@ type applied struct {
 func (e examplePlan) apply(t *testing.T) applied {
 	t.Helper()
 	ended := applied{plan: patient(t, e.file, e.text), state: t.TempDir()}
-	cmd := exec.Command(program, slices.Concat([]string{"apply", "--json", "--state", ended.state}, e.args, []string{ended.plan})...)
+	cmd := exec.Command(scenario.Program, slices.Concat([]string{"apply", "--json", "--state", ended.state}, e.args, []string{ended.plan})...)
 	events, err := cmd.Output()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	checkTimeLeft(t, events)
-	out, _ := exec.Command(program, "show", "latest", "--state", ended.state, ended.plan).CombinedOutput()
+	out, _ := exec.Command(scenario.Program, "show", "latest", "--state", ended.state, ended.plan).CombinedOutput()
 	ended.exit, ended.out = strconv.Itoa(cmd.ProcessState.ExitCode()), string(out)
 	verdicts, open := statusOf(t, ended.state, ended.plan)
 	ended.open, ended.other = open, map[string]verdict.Verdict{}
@@ -259,7 +260,7 @@ func (e examplePlan) appliesAsYAML(t *testing.T, ended applied) {
 		return n
 	}
 	before := launches()
-	out, err := exec.Command(program, "apply", "--state", ended.state, file).CombinedOutput()
+	out, err := exec.Command(scenario.Program, "apply", "--state", ended.state, file).CombinedOutput()
 	if after := launches(); err != nil || after != before {
 		t.Errorf("%s after the same plan in HCL: %v, %d launches and then %d\n%s", file, err, before, after, out)
 	}
@@ -341,7 +342,7 @@ func (a applied) others() (text string) {
 // decisions end at.
 func statusOf(t *testing.T, state, plan string) (verdicts map[string]verdict.Verdict, open []code.Kind) {
 	t.Helper()
-	cmd := exec.Command(program, "status", "--json", "--state", state, plan)
+	cmd := exec.Command(scenario.Program, "status", "--json", "--state", state, plan)
 	out, err := cmd.Output()
 	if cmd.ProcessState == nil || len(out) == 0 {
 		t.Fatalf("mxflow status: %v", err)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/measure"
 	process "github.com/mxflow/mxflow/engine/run"
@@ -194,7 +195,7 @@ func createInOllama(t *testing.T, program, dir, gguf string) {
 	}
 	defer release()
 	ollama := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(program, args...)
+		cmd := exec.Command(scenario.Program, args...)
 		cmd.Env = append(os.Environ(), "HOME="+dir, "OLLAMA_MODELS="+filepath.Join(dir, "models"), fmt.Sprintf("OLLAMA_HOST=127.0.0.1:%d", port))
 		return cmd
 	}
@@ -306,7 +307,7 @@ func (f foreignEngine) run(t *testing.T) {
 	if err := os.WriteFile(plan, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "apply", plan)
+	cmd := exec.Command(scenario.Program, "apply", plan)
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
@@ -329,7 +330,7 @@ type foreignLaunch struct {
 
 // check reads the launches in the ledger.
 func (f foreignEngine) check(t *testing.T, dir string) {
-	out, err := exec.Command(program, "show", "latest", dir, "--json").Output()
+	out, err := exec.Command(scenario.Program, "show", "latest", dir, "--json").Output()
 	if err != nil {
 		t.Fatalf("show: %v", err)
 	}
@@ -339,7 +340,7 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 	if err := json.Unmarshal(out, &run); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(program, "audit", "replay", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command(scenario.Program, "audit", "replay", dir).CombinedOutput(); err != nil {
 		t.Errorf("the metrics are not what is computed from the raw data: %v\n%s", err, out)
 	}
 	if len(run.Launches) != 10 {
@@ -414,7 +415,7 @@ type foreignStack struct {
 // plan go elsewhere.
 func (s foreignStack) mxflow(exit int, args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command(program, append(args, "plan.hcl")...)
+	cmd := exec.Command(scenario.Program, append(args, "plan.hcl")...)
 	cmd.Dir, cmd.Env, cmd.Stderr = s.dir, append(os.Environ(), "HOME="+s.dir), s.t.Output()
 	out, err := cmd.Output()
 	s.t.Logf("mxflow %s\n%s", strings.Join(args, " "), out)

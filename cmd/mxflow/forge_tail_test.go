@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -75,7 +76,7 @@ func (f *tail) keep(n int) {
 	if err := os.WriteFile(f.ledger, bytes.Join(lines[:1+n], nil), 0o644); err != nil {
 		f.t.Fatal(err)
 	}
-	if err := signLedger(f.ledger, userKey(f.t)); err != nil {
+	if err := scenario.SignLedger(f.ledger, userKey(f.t)); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -115,7 +116,7 @@ func (f *tail) read(path string) []byte {
 
 // apply runs the program, with more in its environment.
 func (f *tail) apply(env ...string) (exit int, says string) {
-	apply := exec.Command(program, "apply", f.plan, "--state", f.dir)
+	apply := exec.Command(scenario.Program, "apply", f.plan, "--state", f.dir)
 	apply.Env = append(os.Environ(), env...)
 	out, _ := apply.CombinedOutput()
 	return apply.ProcessState.ExitCode(), evenly(string(out))
@@ -235,7 +236,7 @@ func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	f := newTail(t)
 	for lines := 1; lines <= 9; lines++ {
-		apply := exec.Command(program, "apply", "--json", "--rerun", "all", f.plan, "--state", f.dir)
+		apply := exec.Command(scenario.Program, "apply", "--json", "--rerun", "all", f.plan, "--state", f.dir)
 		out, err := apply.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

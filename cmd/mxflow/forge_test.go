@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -120,23 +120,6 @@ func (f *forgery) edit(sum string, change func([]byte) []byte) string {
 	return is
 }
 
-// signLedger replaces the checkpoint of a ledger by one of all that it has, as the holder
-// of a key could.
-func signLedger(path string, key *signing.Key) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	header, _, _ := strings.Cut(lines[0], "\t")
-	last := lines[len(lines)-1]
-	signed, err := key.Sign(fmt.Appendf(nil, "%s\n%d\n%s\n", header, len(lines), last[strings.LastIndex(last, "\t")+1:]))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path+".checkpoint", signed, 0o644)
-}
-
 // userKey is the key of whoever runs mxflow here.
 func userKey(t *testing.T) *signing.Key {
 	t.Helper()
@@ -157,7 +140,7 @@ func exchange[T any](a, b *T) { *a, *b = *b, *a }
 func appliedState(t *testing.T, plan string, args ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
-	apply := exec.Command(program, append([]string{"apply", plan, "--state", dir}, args...)...)
+	apply := exec.Command(scenario.Program, append([]string{"apply", plan, "--state", dir}, args...)...)
 	// Whether a noisy machine lets its gates pass is not what is asked.
 	if out, err := apply.CombinedOutput(); err != nil && apply.ProcessState.ExitCode() == verdict.ExitBroken {
 		t.Fatalf("%v\n%s", err, out)
@@ -470,7 +453,7 @@ func replays(t *testing.T, state string, change func(*forgery), want int, says s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := signLedger(filepath.Join(f.dir, "ledger"), userKey(t)); err != nil {
+	if err := scenario.SignLedger(filepath.Join(f.dir, "ledger"), userKey(t)); err != nil {
 		t.Fatal(err)
 	}
 	if exit, out, errs := mxflow("audit", "verify", "--state", f.dir); exit != 0 {

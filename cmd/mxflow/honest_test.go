@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -143,7 +144,7 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 	for _, v := range p.vars {
 		args = append(args, "--var", v)
 	}
-	out, err := exec.Command(program, append(args, plan)...).CombinedOutput()
+	out, err := exec.Command(scenario.Program, append(args, plan)...).CombinedOutput()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)

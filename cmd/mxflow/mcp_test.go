@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -56,7 +57,7 @@ func newAgentOf(t testing.TB, plan string, files map[string][]byte, sealFlags ..
 }
 
 func (a *agent) command(args ...string) *exec.Cmd {
-	c := exec.Command(program, args...)
+	c := exec.Command(scenario.Program, args...)
 	c.Dir, c.Env = a.dir, append(os.Environ(), "HOME="+a.dir, "XDG_CONFIG_HOME="+a.dir, "MXFLOW_SIGNING_KEY=")
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -39,7 +40,7 @@ func TestQuickstartBesideOthers(t *testing.T) {
 	ended, replaced, launches := map[int]int{}, 0, 0
 	for range times {
 		state := t.TempDir()
-		c := exec.Command(program, "apply", "--state", state, "../../examples/quickstart/plan.hcl")
+		c := exec.Command(scenario.Program, "apply", "--state", state, "../../examples/quickstart/plan.hcl")
 		out, err := c.CombinedOutput()
 		var failed *exec.ExitError
 		if err != nil && !errors.As(err, &failed) {

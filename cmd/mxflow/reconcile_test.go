@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
@@ -47,7 +48,7 @@ func (a *planHere) state() string { return filepath.Join(a.dir, ".mxflow") }
 // apply applies it, kills that when so many records are there, and returns the exit status.
 func (a *planHere) apply(killAt int) int {
 	a.t.Helper()
-	cmd := exec.Command(program, slices.Concat([]string{"apply", "--state", a.state()}, a.args, []string{a.file})...)
+	cmd := exec.Command(scenario.Program, slices.Concat([]string{"apply", "--state", a.state()}, a.args, []string{a.file})...)
 	if err := cmd.Start(); err != nil {
 		a.t.Fatal(err)
 	}

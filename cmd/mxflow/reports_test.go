@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -46,7 +47,7 @@ func TestReportsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	mxflow := func(args ...string) (int, string) {
-		c := exec.CommandContext(t.Context(), program, args...)
+		c := exec.CommandContext(t.Context(), scenario.Program, args...)
 		c.Dir = dir
 		out, _ := c.CombinedOutput()
 		return c.ProcessState.ExitCode(), string(out)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 )
 
 // TestSingleDashes: Terraform's spelling is taken at every level of commands, and what
@@ -29,7 +31,7 @@ func TestSingleDashes(t *testing.T) {
 // TestEndingComesFirst: what decides how mxflow ends by a signal is there before
 // anything else of mxflow, or of what is large, has begun.
 func TestEndingComesFirst(t *testing.T) {
-	cmd := exec.Command(program, "version")
+	cmd := exec.Command(scenario.Program, "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	trace, err := cmd.CombinedOutput()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -145,7 +146,7 @@ func TestIndependentVerifier(t *testing.T) {
 		}
 		return c.ProcessState.ExitCode(), out.String()
 	}
-	if status, out := call(program, "apply", filepath.Join(dir, "plan.hcl"), "--var", "launches=2"); status == 1 || status == 4 {
+	if status, out := call(scenario.Program, "apply", filepath.Join(dir, "plan.hcl"), "--var", "launches=2"); status == 1 || status == 4 {
 		t.Fatalf("apply: %d\n%s", status, out)
 	}
 	key, err := signing.Open(filepath.Join(home, "config", "mxflow", "signing.key"))
@@ -219,7 +220,7 @@ func TestIndependentVerifier(t *testing.T) {
 		}
 		c.do(copied)
 		args := append([]string{"--key", key.Public}, c.flags...)
-		status, out := call(program, append([]string{"audit", "verify", "--json", "--state", copied.dir}, args...)...)
+		status, out := call(scenario.Program, append([]string{"audit", "verify", "--json", "--state", copied.dir}, args...)...)
 		again, independent := call(python, append([]string{script, copied.dir}, args...)...)
 		if (status == 0) != c.ok || status != again {
 			t.Errorf("%s: mxflow %d, verify.py %d, want ok %t\n%s%s", c.name, status, again, c.ok, out, independent)

@@ -1,4 +1,6 @@
-package main
+// Package scenario runs the scenarios of cmd/mxflow/scenarios, and holds what they share with
+// other tests of the program: mxflow as it is shipped, and the frozen verdicts.
+package scenario
 
 import (
 	"bytes"
@@ -39,17 +41,46 @@ import (
 	"github.com/mxflow/mxflow/runtime/signing"
 )
 
-// program is the mxflow under test: the real binary, since mxflow starts its
+// Program is the mxflow under test: the real binary, since mxflow starts its
 // embedded engine by running its own executable again, and a test binary is not
 // one.
-var program string
+var Program string
 
-func TestMain(m *testing.M) {
+// root is the folder of the module, seen from the packages that Main serves.
+var root = sync.OnceValue(func() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil || filepath.Dir(dir) == dir {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+})
+
+// testdata is a path below cmd/mxflow/testdata.
+func testdata(names ...string) string {
+	return filepath.Join(append([]string{root(), "cmd", "mxflow", "testdata"}, names...)...)
+}
+
+// Path is the file of a scenario, or empty.
+func Path(name string) string {
+	all, _ := filepath.Glob(filepath.Join(root(), "cmd", "mxflow", "scenarios", "*", name+".txtar"))
+	if len(all) != 1 {
+		return ""
+	}
+	return all[0]
+}
+
+// Main is the TestMain of a package whose tests run Program.
+func Main(m *testing.M) {
 	flag.Parse()
 	// Scenarios wait for engines most of their time, so more of them than processors are
-	// run at once, unless one says how many.
+	// run at once, unless one says how many; and other packages are tested beside.
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		if err := parallel.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0))); err != nil {
+		if err := parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}
 	}
@@ -71,12 +102,12 @@ func withProgram(tests func() int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	program = filepath.Join(dir, "mxflow")
-	build := exec.Command("go", "build", "-race=false", "-tags=lies", "-o", program)
+	Program = filepath.Join(dir, "mxflow")
+	build := exec.Command("go", "build", "-race=false", "-tags=lies", "-o", Program)
 	if os.Getenv("GOCOVERDIR") != "" { // what the scenarios cover, as .ci/coverage counts
 		build.Args = append(build.Args, "-cover", "-coverpkg=github.com/mxflow/mxflow/...")
 	}
-	build.Args = append(build.Args, ".")
+	build.Args = append(build.Args, "github.com/mxflow/mxflow/cmd/mxflow")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "mxflow cannot be built: %v\n%s", err, out)
@@ -90,23 +121,19 @@ func withProgram(tests func() int) int {
 	return status
 }
 
-// TestScript runs the scenarios in testdata/script. What the commands beyond
-// testscript's own do stands where each is defined.
-func TestScript(t *testing.T) {
-	t.Parallel()
-	plans, err := filepath.Abs(filepath.Join("testdata", "plans"))
-	if err != nil {
-		t.Fatal(err)
-	}
+// Run runs the scenarios of a package. What the commands beyond testscript's own do stands
+// where each is defined.
+func Run(t *testing.T) {
+	plans := testdata("plans")
 	scenarios := testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+		Dir: ".",
 		// A hang fails before go test's own limit, and what hangs is ended.
 		Deadline: mostOf(t),
 		Setup: func(e *testscript.Env) error {
 			if beside, is := e.T().(*besideOthers); is {
 				beside.work = e.WorkDir
 			}
-			e.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Setenv("PATH", filepath.Dir(Program)+string(os.PathListSeparator)+e.Getenv("PATH"))
 			// $PLANS/tiny.hcl is the plan that most scenarios vary.
 			e.Setenv("PLANS", plans)
 			e.Setenv("NO_COLOR", "1")
@@ -114,7 +141,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			// The packages of this machine's Python are read once for all scenarios.
-			shared := filepath.Join(filepath.Dir(program), "cache")
+			shared := filepath.Join(filepath.Dir(Program), "cache")
 			if err := errors.Join(
 				os.MkdirAll(shared, 0o755), os.MkdirAll(filepath.Join(e.WorkDir, ".cache"), 0o755),
 				os.Symlink(shared, filepath.Join(e.WorkDir, ".cache", "mxflow")),
@@ -166,9 +193,9 @@ func TestScript(t *testing.T) {
 		},
 		RequireUniqueNames: true,
 	}
-	var disturbed aside[string]
+	var disturbed Aside[string]
 	t.Cleanup(func() { // when all that runs in parallel has ended
-		for _, name := range disturbed.list {
+		for _, name := range disturbed.List {
 			t.Logf("%s failed beside others, and runs again alone", name)
 			one := scenarios
 			one.Dir, one.Files, one.Deadline = "", []string{filepath.Join(scenarios.Dir, name+".txtar")}, time.Now().Add(3*time.Minute)
@@ -185,7 +212,7 @@ func sameVerdicts(t testscript.T, dir string) {
 	if !is || !state.passed() {
 		return
 	}
-	differ, err := checkVerdicts(strings.TrimPrefix(filepath.Base(dir), "script-"), dir)
+	differ, err := CheckVerdicts(strings.TrimPrefix(filepath.Base(dir), "script-"), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,11 +241,11 @@ func cmdApplied(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 var appliedOnce = sync.OnceValues(func() (string, error) {
-	dir := filepath.Join(filepath.Dir(program), "applied")
+	dir := filepath.Join(filepath.Dir(Program), "applied")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", err
 	}
-	plan, err := os.ReadFile(filepath.Join("testdata", "plans", "tiny.hcl"))
+	plan, err := os.ReadFile(testdata("plans", "tiny.hcl"))
 	if err != nil {
 		return "", err
 	}
@@ -229,7 +256,7 @@ var appliedOnce = sync.OnceValues(func() (string, error) {
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		return "", err
 	}
-	apply := exec.Command(program, "apply", "plan.hcl")
+	apply := exec.Command(Program, "apply", "plan.hcl")
 	apply.Dir, apply.Env = dir, append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "TMPDIR="+tmp, "XDG_CONFIG_HOME=", "NO_COLOR=1")
 	if out, err := apply.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("mxflow apply tiny.hcl: %v\n%s", err, out)
@@ -426,5 +453,22 @@ func cmdCutAfter(ts *testscript.TestScript, neg bool, args []string) {
 	// A crash would have left an older checkpoint, signed as this one is.
 	key, err := signing.Open(filepath.Join(ts.Getenv("HOME"), ".config", "mxflow", "signing.key"))
 	ts.Check(err)
-	ts.Check(signLedger(path, key))
+	ts.Check(SignLedger(path, key))
+}
+
+// SignLedger replaces the checkpoint of a ledger by one of all that it has, as the holder
+// of a key could.
+func SignLedger(path string, key *signing.Key) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	header, _, _ := strings.Cut(lines[0], "\t")
+	last := lines[len(lines)-1]
+	signed, err := key.Sign(fmt.Appendf(nil, "%s\n%d\n%s\n", header, len(lines), last[strings.LastIndex(last, "\t")+1:]))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path+".checkpoint", signed, 0o644)
 }

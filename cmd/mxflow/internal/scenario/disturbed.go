@@ -1,4 +1,4 @@
-package main
+package scenario
 
 import (
 	"bytes"
@@ -20,22 +20,22 @@ import (
 // second try, since what fails there now and then is a fault.
 
 // aside is what was set aside by tests in parallel.
-type aside[T any] struct {
+type Aside[T any] struct {
 	mu   sync.Mutex
-	list []T
+	List []T
 }
 
-func (a *aside[T]) add(v T) {
+func (a *Aside[T]) Add(v T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.list = append(a.list, v)
+	a.List = append(a.List, v)
 }
 
 // besideOthers is the T of scenarios that run in parallel. Those that measure and fail
 // are set aside, by name.
 type besideOthers struct {
 	*testing.T
-	disturbed *aside[string]
+	disturbed *Aside[string]
 	// work is the folder of the scenario that this is the T of.
 	work string
 }
@@ -53,7 +53,7 @@ func (b *besideOthers) FailNow() {
 	if !measured(b.work) {
 		b.T.FailNow()
 	}
-	b.disturbed.add(filepath.Base(b.Name()))
+	b.disturbed.Add(filepath.Base(b.Name()))
 	b.SkipNow()
 }
 

@@ -1,4 +1,4 @@
-package main
+package scenario
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func cmdDevContainer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: dev-container VARIABLE")
 	}
-	image, err := dockertest.DevOnce(program)
+	image, err := dockertest.DevOnce(Program)
 	ts.Check(err)
 	name := "mxflow-test-" + strings.ToLower(rand.Text()[:10])
 	ts.Defer(func() { runDocker(ts, "rm", "--force", name) })
@@ -141,7 +141,7 @@ func cmdDockerImage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: docker-image VARIABLE [LINE]")
 	}
-	name, err := dockertest.Once(program, args[1:]...)
+	name, err := dockertest.Once(Program, args[1:]...)
 	ts.Check(err)
 	ts.Setenv(args[0], name)
 }

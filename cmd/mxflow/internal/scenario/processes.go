@@ -1,4 +1,4 @@
-package main
+package scenario
 
 import (
 	"bytes"
@@ -81,7 +81,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	path := args[1]
 	if path == "mxflow" {
-		path = program
+		path = Program
 	}
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")

@@ -1,0 +1,13 @@
+// Package engines has the scenarios of starting, watching, checking and stopping engines,
+// wherever they run.
+package engines
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+)
+
+func TestMain(m *testing.M) { scenario.Main(m) }
+
+func TestScript(t *testing.T) { scenario.Run(t) }

@@ -1,0 +1,12 @@
+// Package plans has the scenarios of writing, planning and applying plans.
+package plans
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+)
+
+func TestMain(m *testing.M) { scenario.Main(m) }
+
+func TestScript(t *testing.T) { scenario.Run(t) }

@@ -1,0 +1,13 @@
+// Package questions has the scenarios of what is asked of launches: criteria, gates, ab,
+// bisect, noise, comparisons and matrices.
+package questions
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+)
+
+func TestMain(m *testing.M) { scenario.Main(m) }
+
+func TestScript(t *testing.T) { scenario.Run(t) }

@@ -1,0 +1,13 @@
+// Package record has the scenarios of the record: what is kept, resumed, overruled, signed,
+// verified, replayed and reported.
+package record
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+)
+
+func TestMain(m *testing.M) { scenario.Main(m) }
+
+func TestScript(t *testing.T) { scenario.Run(t) }
