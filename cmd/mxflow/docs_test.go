@@ -374,9 +374,6 @@ func TestDocsNameCommands(t *testing.T) {
 	quoted, n := regexp.MustCompile(`'[^']*'`), 0
 	for _, page := range pages {
 		for line := range strings.Lines(content(t, page)) {
-			if row := strings.Split(line, " | "); strings.HasSuffix(page, "CHANGELOG.md") && len(row) == 2 {
-				line = row[1] // instead of what went
-			}
 			for _, m := range typed.FindAllStringSubmatch(line, -1) {
 				words := strings.Fields(quoted.ReplaceAllString(m[1], "QUOTED"))    // a server's own flags are not ours
 				if len(words) == 0 || words[0] == "=" || words[0] == "completion" { // an attribute; cobra's own command
