@@ -394,7 +394,25 @@ func TestDocsNameCommands(t *testing.T) {
 			}
 		}
 	}
-	if n < 80 {
+	if n < 60 {
 		t.Errorf("only %d commands were found", n)
+	}
+	// So is a function that a page has people call in a plan.
+	functions, n := eval.NewScope("").Functions(), 0
+	called := regexp.MustCompile("`([a-z_]+)\\([^`]*\\)`|`(file_[a-z]+)`")
+	for _, page := range pages {
+		for _, m := range called.FindAllStringSubmatch(content(t, page), -1) {
+			name := m[1] + m[2]
+			switch n++; name {
+			case "list", "map", "object", "optional", "key_averages", "select": // types; Python's; Linux'
+			default:
+				if _, is := functions[name]; !is {
+					t.Errorf("%s: there is no function %s", page, name)
+				}
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("only %d functions were found", n)
 	}
 }
