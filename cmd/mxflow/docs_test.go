@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
@@ -396,6 +399,31 @@ func TestDocsNameCommands(t *testing.T) {
 	}
 	if n < 60 {
 		t.Errorf("only %d commands were found", n)
+	}
+	// So is a flag that a page names without its command, or it is another program's.
+	flags, n := map[string]bool{"help": true}, 0
+	for _, other := range []string{"ipc", "enable-prompt-tokens-details", "cpus-per-task", "exclusive", "container-image", "cuda-graph-trace"} {
+		flags[other] = true
+	}
+	var collect func(*cobra.Command)
+	collect = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		for _, sub := range c.Commands() {
+			collect(sub)
+		}
+	}
+	collect(root)
+	alone := regexp.MustCompile("[^`]`--([a-z]+(?:-[a-z]+)*)[^`]*`")
+	for _, page := range pages {
+		for _, m := range alone.FindAllStringSubmatch(content(t, page), -1) {
+			if n++; !flags[m[1]] {
+				t.Errorf("%s: no command has a flag --%s", page, m[1])
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d flags were found", n)
 	}
 	// So is a function that a page has people call in a plan.
 	functions, n := eval.NewScope("").Functions(), 0
