@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +62,7 @@ type Config struct {
 	CacheDir string        // where it is kept
 
 	Faults Faults
-	Lie    string // a name in lies: an imitation in place of the decoder
+	Lie    string // of a standIn
 	LieDir string // what it shares with other launches
 }
 
@@ -72,8 +71,6 @@ const (
 	envKVCache  = "MXFLOW_EMBEDDED_KV_CACHE"
 	envCacheDir = "MXFLOW_EMBEDDED_CACHE_DIR"
 	envFault    = "MXFLOW_EMBEDDED_FAULT"
-	envLie      = "MXFLOW_EMBEDDED_LIE"
-	envLieDir   = "MXFLOW_EMBEDDED_LIE_DIR"
 )
 
 const (
@@ -156,8 +153,6 @@ var Variables = []Option{
 	{"MXFLOW_EMBEDDED_AUTOTUNE", "off", "Draw one of " + strconv.Itoa(tactics) + " near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its pace, the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir + ", which the next start reads; without that, each start draws.", toggle(func(c *Config) *bool { return &c.Autotune })},
 	{envCacheDir, "", "Where the tuner keeps what it chose. A caches block sets it.", form{[]string{"PATH"}, text(func(c *Config) *string { return &c.CacheDir }).set}},
 	{envFault, "", "Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0. wrong_expert gives the tokens of a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of 16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per request: all five are silent in the log, like real bugs of this kind.", form{faultForms, readFaults}},
-	{envLie, "", "The name of a way to lie about speed, work or answers, or of an honest control: words at a pace take the place of the decoder. With none, no lie.", form{[]string{"NAME"}, readLie}},
-	{envLieDir, "", "Folder in which a lie remembers what it saw in earlier launches.", form{[]string{"PATH"}, text(func(c *Config) *string { return &c.LieDir }).set}},
 }
 
 // parseConfig parses flags and environment. All problems are reported at once;
@@ -224,14 +219,6 @@ func readPace(c *Config, value string) (err error) {
 	}
 	if c.Pace, err = time.ParseDuration(value); err != nil || c.Pace <= 0 || c.Pace > time.Minute {
 		return errors.New("use a time up to 1m such as 2ms")
-	}
-	return nil
-}
-
-func readLie(c *Config, value string) error {
-	c.Lie = value
-	if _, known := lies[value]; value != "" && !known {
-		return fmt.Errorf("no lie has this name: use %s", strings.Join(slices.Sorted(maps.Keys(lies)), ", "))
 	}
 	return nil
 }

@@ -52,7 +52,6 @@ func TestParseConfig(t *testing.T) {
 		{"a pace", "", []string{"MXFLOW_EMBEDDED_PACE=2ms"}, func(c *Config) { c.Pace = 2 * time.Millisecond }},
 		{"a tuner", "", []string{"MXFLOW_EMBEDDED_AUTOTUNE=on", "MXFLOW_EMBEDDED_CACHE_DIR=/caches"}, func(c *Config) { c.Autotune, c.CacheDir = true, "/caches" }},
 		{"refusals", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20"}, func(c *Config) { c.Faults = Faults{"retry_after": 20} }},
-		{"a lie", "", []string{"MXFLOW_EMBEDDED_LIE=remembers", "MXFLOW_EMBEDDED_LIE_DIR=/seen"}, func(c *Config) { c.Lie, c.LieDir = "remembers", "/seen" }},
 		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) { c.Faults = Faults{"crash_after": 20, "nan": 1} }},
 	} {
 		want := defaults
@@ -77,7 +76,6 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_PACE=2", "use a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_PACE=-2ms", "use a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_PACE=2ms:", "use a time up to 1m"},
-		{"", "MXFLOW_EMBEDDED_LIE=white", "remembers"},
 		{"", "MXFLOW_EMBEDDED_AUTOTUNE=fast", "use on or off"},
 		{"", "MXFLOW_EMBEDDED_FAULT=meteor", `no fault is named "meteor"|crash_after:N`},
 		{"", "MXFLOW_EMBEDDED_FAULT=crash_after", "needs a number"},

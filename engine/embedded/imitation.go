@@ -1,3 +1,5 @@
+//go:build lies
+
 package embedded
 
 import (
@@ -6,9 +8,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -101,7 +105,31 @@ const (
 // openings are those of one model, which is nearly as fond of one as of the other.
 var openings = []string{" Certainly, here is more:", " Naturally, here is more:"}
 
-func newImitation(c Config, log io.Writer, exit func(int)) (*imitation, error) {
+const (
+	envLie    = "MXFLOW_EMBEDDED_LIE"
+	envLieDir = "MXFLOW_EMBEDDED_LIE_DIR"
+)
+
+func init() {
+	newStandIn = newImitation
+	Variables = append(Variables,
+		Option{envLie, "", "The name of a way to lie about speed, work or answers, or of an honest control: words at a pace take the place " +
+			"of the decoder. With none, no lie.", form{[]string{"NAME"}, readLie}},
+		Option{
+			envLieDir, "", "Folder in which a lie remembers what it saw in earlier launches.",
+			form{[]string{"PATH"}, text(func(c *Config) *string { return &c.LieDir }).set},
+		})
+}
+
+func readLie(c *Config, value string) error {
+	c.Lie = value
+	if _, known := lies[value]; value != "" && !known {
+		return fmt.Errorf("no lie has this name: use %s", strings.Join(slices.Sorted(maps.Keys(lies)), ", "))
+	}
+	return nil
+}
+
+func newImitation(c Config, log io.Writer, exit func(int)) (standIn, error) {
 	s := &imitation{lie: lies[c.Lie], config: c, lang: english(), speed: 1 + drift*(2*rand.Float64()-1), log: log, exit: exit}
 	for s.remembered(fmt.Sprint(c.Lie, s.launch)) {
 		s.launch++
@@ -113,6 +141,27 @@ func newImitation(c Config, log io.Writer, exit func(int)) (*imitation, error) {
 		return s, s.begins(c.LieDir)
 	}
 	return s, nil
+}
+
+// count does not lie: an honest parent counts again.
+func (s *imitation) count(text string) int {
+	s.asked.Store(text, true)
+	return s.lang.count(text)
+}
+
+func (s *imitation) event(data string) string {
+	frame := "data: %s\n\n"
+	if s.frame != "" && data != "[DONE]" {
+		frame = s.frame
+	}
+	return fmt.Sprintf(frame, data)
+}
+
+func (s *imitation) end() (all bool, err error) {
+	if s.ends == nil {
+		return false, nil
+	}
+	return true, s.ends()
 }
 
 // generate sends an answer. Every piece has its own time, counted from the arrival, so no

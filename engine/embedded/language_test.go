@@ -1,10 +1,14 @@
+//go:build lies
+
 package embedded
 
 import (
+	"io"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 )
@@ -99,5 +103,31 @@ func TestRecited(t *testing.T) {
 		if agree/of < lie.least || agree/of > lie.most {
 			t.Errorf("%s: the parent agrees in %v", name, agree/of)
 		}
+	}
+}
+
+// An imitation sends its words by the clock.
+func TestImitationsPace(t *testing.T) {
+	const tokens = 20
+	p := start(t, "", func(c *Config) { c.Lie = "honest" })
+	begun := time.Now()
+	events, done := streamEvents(t, p.url+"/v1/completions", `{"prompt":"The harbour","max_tokens":20,"stream":true,"stream_options":{"include_usage":true}}`)
+	took := time.Since(begun)
+	if !done || len(events) != tokens+1 || events[tokens].Usage.Completion != tokens {
+		t.Errorf("%d events, done %v", len(events), done)
+	}
+	if least := tokens * honestGap * 99 / 100; took < least || took > least+time.Second { // and drift
+		t.Errorf("it took %v, its pace gives %v", took, least)
+	}
+	p.wait(t)
+}
+
+func TestLiesAreNamed(t *testing.T) {
+	c, err := parseConfig(nil, environment("MXFLOW_EMBEDDED_LIE=remembers", "MXFLOW_EMBEDDED_LIE_DIR=/seen"), io.Discard)
+	if err != nil || c.Lie != "remembers" || c.LieDir != "/seen" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := parseConfig(nil, environment("MXFLOW_EMBEDDED_LIE=truth"), io.Discard); err == nil || !strings.Contains(err.Error(), "remembers") {
+		t.Error(err)
 	}
 }

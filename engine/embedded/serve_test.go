@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestLogNamesTheKernels(t *testing.T) {
@@ -129,22 +128,6 @@ func TestRetryAfter(t *testing.T) {
 	if log := p.wait(t); strings.Count(log, "failed: the first 2 requests are refused (fault retry_after)") != 2 {
 		t.Errorf("the log does not tell:\n%s", log)
 	}
-}
-
-// An imitation sends its words by the clock.
-func TestImitationsPace(t *testing.T) {
-	const tokens = 20
-	p := start(t, "", func(c *Config) { c.Lie = "honest" })
-	begun := time.Now()
-	events, done := streamEvents(t, p.url+"/v1/completions", `{"prompt":"The harbour","max_tokens":20,"stream":true,"stream_options":{"include_usage":true}}`)
-	took := time.Since(begun)
-	if !done || len(events) != tokens+1 || events[tokens].Usage.Completion != tokens {
-		t.Errorf("%d events, done %v", len(events), done)
-	}
-	if least := tokens * honestGap * 99 / 100; took < least || took > least+time.Second { // and drift
-		t.Errorf("it took %v, its pace gives %v", took, least)
-	}
-	p.wait(t)
 }
 
 func TestNaNIsCounted(t *testing.T) {

@@ -26,6 +26,21 @@ type generator interface {
 	generate(ctx context.Context, g generation, emit func(piece) error) (*usage, error)
 }
 
+// standIn answers in place of the decoder: the tests' servers that lie, which only a build
+// with the tag "lies" has.
+type standIn interface {
+	generator
+	// count is how many tokens a text has.
+	count(text string) int
+	// event is an event of a stream.
+	event(data string) string
+	// end is done when the server is asked to end; by itself if that is all.
+	end() (all bool, err error)
+}
+
+// newStandIn makes the one that a configuration names.
+var newStandIn func(c Config, log io.Writer, exit func(int)) (standIn, error)
+
 // server serves the HTTP API. It listens before the model is loaded; until then
 // everything that needs the model gets 503.
 type server struct {
@@ -33,7 +48,7 @@ type server struct {
 	tk        *tokenizer
 	log       io.Writer
 	engine    atomic.Pointer[scheduler] // nil while loading
-	imitation *imitation                // in place of the engine, if there is one
+	imitation standIn                   // in place of the engine, if there is one
 	requests  atomic.Uint64
 	long      atomic.Uint64 // of them, those for more than one token
 	profiles  int           // written so far; guarded by the turn
@@ -98,9 +113,8 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 		writeError(w, e)
 	case q.Prompt == nil:
 		writeError(w, badRequest("prompt", "the request has no prompt"))
-	case s.imitation != nil: // which does not lie about it: an honest parent counts again
-		s.imitation.asked.Store(*q.Prompt, true)
-		writeJSON(w, http.StatusOK, map[string]int{"count": s.imitation.lang.count(*q.Prompt)})
+	case s.imitation != nil:
+		writeJSON(w, http.StatusOK, map[string]int{"count": s.imitation.count(*q.Prompt)})
 	default:
 		tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
 		writeJSON(w, http.StatusOK, map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
@@ -132,7 +146,7 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 	s := newServer(config, log)
 	if config.Lie != "" {
 		var err error
-		if s.imitation, err = newImitation(config, log, exit); err != nil {
+		if s.imitation, err = newStandIn(config, log, exit); err != nil {
 			return err
 		}
 	}
@@ -166,8 +180,10 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 	case <-ctx.Done():
 	}
 	fmt.Fprintf(log, "[embedded] stopping\n")
-	if s.imitation != nil && s.imitation.ends != nil {
-		return s.imitation.ends()
+	if s.imitation != nil {
+		if all, err := s.imitation.end(); all {
+			return err
+		}
 	}
 	grace, done := context.WithTimeout(context.Background(), shutdownGrace)
 	defer done()
@@ -395,8 +411,8 @@ func (a *response) send(event any) error {
 // write flushes each event, so a client's clock sees every token when it is made.
 func (a *response) write(data string) error {
 	event := "data: " + data + "\n\n"
-	if s := a.s.imitation; s != nil && s.frame != "" && data != "[DONE]" {
-		event = fmt.Sprintf(s.frame, data)
+	if a.s.imitation != nil {
+		event = a.s.imitation.event(data)
 	}
 	if _, err := io.WriteString(a.w, event); err != nil {
 		return err

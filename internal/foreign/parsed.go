@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp/syntax"
 	"strings"
 
@@ -23,6 +24,9 @@ func NotPattern(err error) error {
 // NotJSON is what is wrong with a text that was to be JSON, in words of who wrote it.
 func NotJSON(text []byte, err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if number, is := strings.CutPrefix(wrong.Value, "number "); is && wrong.Type.Kind() == reflect.Float64 {
+			return fmt.Errorf("%s is too large a number", number)
+		}
 		if wrong.Field == "" {
 			return fmt.Errorf("it is of another type: %s", wrong.Value)
 		}

@@ -255,8 +255,6 @@ func open(file string, data []byte, own *Format, formats []*Format) (docs []any,
 			offset, says := d.InputOffset(), foreign.NotJSON(clean, err).Error()
 			if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 				offset, says = at.Offset, "it is not JSON: "+says
-			} else if at, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-				says = strings.TrimPrefix(at.Value, "number ") + " is too large a number"
 			}
 			if len(docs) == 0 {
 				says += ". mxflow reads: " + strings.Join(Tools(), "; ")

@@ -27,19 +27,20 @@ def measured($fields): . as $object | $fields[] | . as $field | $object[$field[0
 # How a file marks itself as no result; empty if it does not.
 def marked: first(.[] | results | ., .[]? | objects |
   if .submission_valid == false then "the tool marks it as no valid submission"
+  elif .runtime_submission_invalid_reasons | type == "array" and length > 0 then "the tool marks it as no valid submission (\(.runtime_submission_invalid_reasons | map(tostring) | join(", ")))"
   elif .was_cancelled == true or .cancelled == true then "the run was cancelled: its numbers cover the time until then"
   elif .aborted == true then "the run was aborted"
   elif .incomplete == true or .complete == false then "the run is incomplete"
   else empty end);
 
 # vLLM's and SGLang's flat results. What has no basis (no answer, no second token) they write as zero, which would meet
-# any limit: it is absent, but for counts. A time has several numbers: mean_ttft_ms, p99_ttft_ms.
+# any limit: it is absent, but for counts, and so is the spread of one request. A time has several numbers: mean_ttft_ms, p99_ttft_ms.
 def serving($fields):
   results | . as $r | needed("completed") as $completed
   | [to_entries[] | select(.value != null) | .value as $v | .key
-      | capture("^(?<stat>mean|median|std|min|max|p[0-9.]+)_(?<name>.+)$") | .value = $v] as $times
+      | capture("^(?<stat>mean|median|std|min|max|p[0-9.]+)_(?<name>.+_ms)$") | .value = $v] as $times
   | ("r\(.request_rate // "inf")" + if .max_concurrency then "_c\(.max_concurrency)" else "" end) as $load
-  | {workload: $load, model: .model_id, date,
+  | {workload: $load, model: (.model_id // .server_info.model_path), date,
      what: (. as $r | ["backend", "endpoint_type", "dataset_name", "num_prompts", "request_rate", "burstiness", "max_concurrency", "input_len", "output_len",
        "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len", "label", "ramp_up_strategy"] | map({key: ., value: $r[.]}) | from_entries),
      notes: ["std is the population standard deviation (divisor n) and percentiles are interpolated linearly, over requests to one server",
@@ -48,8 +49,8 @@ def serving($fields):
          | "\($load): the file counts \(.total_output_tokens) output tokens, but the text has \(.total_output_tokens_retokenized): the tool probably counted the requested length")]} as $row
   | $fields[] | . as $field | .[0] as $name
   | [if $r[$name] != null then {key: "value", value: $r[$name]} else $times[] | select(.name == $name) | {key: .stat, value} end]
-  | select(length > 0 and (any(.[]; .value != 0) or ($name | test("^(duration|completed|failed|max_concurrent_requests|total_(in|out)put_tokens.*|spec_decode_.*)$"))))
-  | $row + metric($field) + {value: from_entries};
+  | select(length > 0 and (any(.[]; .value != 0) or ($name | test("^(duration|completed|failed|max_concurrent_requests|total_(in|out)put_tokens.*|spec_decode_.*|cache_hit_rate_pct)$"))))
+  | $row + metric($field) + {value: (from_entries | if $completed == 1 and .std == 0 then del(.std) else . end)};
 
 def units: ["", "tok/s", "req/s", "tokens/sec/user", "requests", "tokens", "count", "questions", "share", "%", "ms", "s", "tok/J", "J", "W", "GB", "MHz", "°C"];
 
@@ -86,8 +87,9 @@ def profile_export: . as $file
   | to_entries[] | select(.value | type == "object" and has("unit")) | .key as $name | .value
   | (del(.unit, .sum, .count) | with_entries(select(.value != null) | if .key == "avg" then .key = "mean" else . end)) as $stats | select($stats != {})
   | {workload: ($run.variation_label // "all"), value: $stats, n: (.count // 0),
-     model: first($config.models.items[]?.name, ($config.model | arrays | .[0]), ($config.model | strings), null),
-     what: ($run + ([$config.phases[]? | select(.name == "profiling") | {concurrency, request_rate}] | add // {})),
+     model: first($config.models.items[]?.name, $config.endpoint.model_names[]?, ($config.model | arrays | .[0]), ($config.model | strings), null),
+     what: ($run + ([$config, ($config.loadgen | objects), ($config.phases[]? | select(.name == "profiling")) | {concurrency, request_rate}
+       | with_entries(select(.value != null))] | add)),
      notes: [[$file.error_summary[]?.count] | add // 0 | select(. > 0) | "\(.) requests failed: the numbers cover only those that were answered"]}
     + profile_metric($name; .unit);
 
@@ -123,7 +125,9 @@ def checked($docs; $i):
   | .what = (.what // {} | with_entries(select(.value | IN(null, "") or type == "array" or type == "object" | not) | .value |= tostring))
   | .value |= if type == "object" then with_entries(.key as $k | .value |= number($docs; $row; $k)) else {value: number($docs; $row; "value")} end
   | .values = [.values // [] | if type == "array" then .[] else error("\($row.metric).values: it is \(kind), not a list") end]
-  | .values |= [to_entries[] | .key as $k | .value | number($docs; $row; "values[\($k)]")];
+  | .values |= [to_entries[] | .key as $k | .value | number($docs; $row; "values[\($k)]")]
+  # One value has no spread: tools write 0.
+  | if ([.n // 0, (.values | length)] | max) == 1 then del(.value.std) else . end;
 
 def cell($model; $version): {workload: .[0].workload,
   what: (.[0].what + (.[0] | [(select($model == null and .model != null) | {model}), (select($version == null and .version != null) | {version})] | add // {})),

@@ -1,4 +1,5 @@
-# One object: a whole run, or a stage of it. Times in s. By the shape of 0.2 and later.
+# One object: a whole run, or a stage of it. Times in s. By the shape of 0.2 to 0.6. What no
+# request has, such as images, has a speed and times of 0: it is absent.
 module {tool: "inference-perf", file: "summary_ or stage_N_lifecycle_metrics.json"};
 def knows: (.successes | objects | has("latency") and has("throughput")) and has("failures");
 results | .load_summary as $load | .failures.count as $failed | .successes as $s
@@ -16,5 +17,14 @@ results | .load_summary as $load | .failures.count as $failed | .successes as $s
     ["requests_per_sec", "req/s", "higher", "Answered requests over the time of all."],
     ["input_tokens_per_sec", "tok/s", "higher", "Prompt tokens over the time of all."],
     ["output_tokens_per_sec", "tok/s", "higher", "Output tokens over the time of all."],
-    ["total_tokens_per_sec", "tok/s", "higher", "Prompt and output tokens over the time of all."]])))
-| $row + .
+    ["total_tokens_per_sec", "tok/s", "higher", "Prompt and output tokens over the time of all."],
+    ["images_per_sec", "", "higher", "Images of the prompts over the time of all, per second."],
+    ["videos_per_sec", "", "higher", "Videos of the prompts over the time of all, per second."],
+    ["audios_per_sec", "", "higher", "Audio clips of the prompts over the time of all, per second."]])
+    | select(.value != 0)),
+   ($s.goodput_metrics // {} | measured([
+    ["request_goodput", "req/s", "higher", "Answered requests within the limits of the configuration, over the time of all answered."],
+    ["token_goodput", "tok/s", "higher", "Prompt and output tokens of the requests within the limits, over the time of all answered."],
+    ["goodput_percentage", "%", "higher", "Requests within the limits, of those answered."],
+    (["ttft", "tpot", "itl", "ntpot", "request_latency"][] | ["\(.)_attainment_percentage", "%", "higher", "Requests within the limit of \(.), of those answered."])])))
+| select(.value | type != "object" or .max != 0) | $row + .

@@ -8,6 +8,7 @@ serving([
  ["total_token_throughput", "tok/s", "higher", "Prompt and output tokens of all requests, over the duration."],
  ["max_output_tokens_per_s", "tok/s", "higher", "Maximum chunks within one second, each counted as a token."],
  ["max_concurrent_requests", "requests", "", "Maximum requests in flight."],
+ ["rtfx", "", "higher", "Seconds of audio over the duration."],
  ["duration", "s", "", "From the first send to the last answer."],
  ["completed", "requests", "", "Answered requests."],
  ["failed", "requests", "lower", "Failed requests."],
@@ -21,4 +22,6 @@ serving([
  ["ttft_ms", "ms", "lower", "Time from the send to the first chunk with a choice, which in a chat is the role chunk, without text."],
  ["tpot_ms", "ms", "lower", "(last chunk − first chunk) / (output tokens − 1) of each request."],
  ["itl_ms", "ms", "lower", "Gap between chunks, not tokens: with several tokens per chunk, as in speculative decoding, it is longer than the time per token."],
- ["e2el_ms", "ms", "lower", "Time from the send to the last chunk of each request."]])
+ ["e2el_ms", "ms", "lower", "Time from the send to the last chunk of each request."],
+ ["client_queue_time_ms", "ms", "lower", "Time in which a request waited for its send because of max_concurrency."],
+ ["e2el_including_client_queue_ms", "ms", "lower", "client_queue_time and e2el of each request."]])
