@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,12 +17,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/remote"
 )
 
 var update = flag.Bool("update", false, "rewrite generated docs")
@@ -443,4 +448,46 @@ func TestDocsNameCommands(t *testing.T) {
 	if n < 8 {
 		t.Errorf("only %d functions were found", n)
 	}
+}
+
+// TestPagesNumbers: verdicts, defaults and limits that pages state are those of the code.
+func TestPagesNumbers(t *testing.T) {
+	launches := struct{ Min, Max int }{}
+	if err := json.Unmarshal([]byte(defaultOf(t, reflect.TypeFor[plans.Decision](), "launches")), &launches); err != nil {
+		t.Fatal(err)
+	}
+	openai, _ := kinds.Lookup("openai")
+	for _, c := range []struct{ page, says string }{
+		{"ab.md", fmt.Sprintf("(%d; from 4 to %d)", launches.Max, stats.MostLaunches)},
+		{"executors.md", fmt.Sprintf("`the worker went silent` (for %.0f s)", remote.Silence.Seconds())},
+		{"your-server.md", fmt.Sprintf("more than %.0f minutes to load", openai.DefaultReadyTimeout.Minutes())},
+	} {
+		text := strings.Join(strings.Fields(content(t, "../../docs/"+c.page)), " ")
+		if !strings.Contains(text, c.says) {
+			t.Errorf("docs/%s does not say %q", c.page, c.says)
+		}
+	}
+	rows, n := regexp.MustCompile(`(?m)^\| (\w+) \| .* \| (yes|no) \| (\d) \|$`), 0
+	for _, m := range rows.FindAllStringSubmatch(content(t, "../../docs/concepts.md"), -1) {
+		n++
+		v := verdict.Verdict(m[1])
+		if !v.Known() || v.Unlocks() != (m[2] == "yes") || fmt.Sprint(v.ExitCode()) != m[3] {
+			t.Errorf("docs/concepts.md: %s unlocks %t and exits with %d", v, v.Unlocks(), v.ExitCode())
+		}
+	}
+	if n != 6 {
+		t.Errorf("docs/concepts.md has %d verdicts", n)
+	}
+}
+
+// defaultOf is the default in the tags of a block's attribute.
+func defaultOf(t *testing.T, block reflect.Type, attr string) string {
+	t.Helper()
+	for i := range block.NumField() {
+		if tag := block.Field(i).Tag; strings.HasPrefix(tag.Get("hcl"), attr+",") {
+			return tag.Get("default")
+		}
+	}
+	t.Fatalf("%s has no %s", block, attr)
+	return ""
 }
