@@ -57,13 +57,14 @@ func TestPagesNameWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const folder, ending = `(?:cmd|docs|engine|examples|gates|internal|plans|runtime|steps)/`, `\.(?:go|js|md|py|txt|hcl|yaml)`
 	named := 0
 	for pattern, there := range map[string]func(string) bool{
 		`\bTest[A-Z]\w+`: func(name string) bool { return strings.Contains(code.String(), "\nfunc "+name) },
 		`\bMXFLOW_[A-Z_]*[A-Z]\b`: func(name string) bool {
 			return strings.Contains(code.String(), name)
 		},
-		"`(?:cmd|docs|engine|examples|gates|internal|plans|runtime|steps)/[\\w/-]+(?:\\.(?:go|js|md|py|txt|hcl|yaml))?`": func(path string) bool {
+		"`" + folder + `[\w/-]+(?:` + ending + ")?`": func(path string) bool {
 			_, err := os.Stat(strings.Trim(path, "`"))
 			return err == nil || strings.Contains(path, "KIND")
 		},

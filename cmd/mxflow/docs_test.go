@@ -407,7 +407,9 @@ func TestDocsNameCommands(t *testing.T) {
 	}
 	// So is a flag that a page names without its command, or it is another program's.
 	flags, n := map[string]bool{"help": true}, 0
-	for _, other := range []string{"ipc", "enable-prompt-tokens-details", "cpus-per-task", "exclusive", "container-image", "cuda-graph-trace"} {
+	for _, other := range []string{
+		"ipc", "enable-prompt-tokens-details", "cpus-per-task", "exclusive", "container-image", "cuda-graph-trace",
+	} {
 		flags[other] = true
 	}
 	var collect func(*cobra.Command)
