@@ -114,7 +114,7 @@ func (a *app) planOf(args []string) (string, error) {
 	return "", fmt.Errorf("no plan is named and this folder has several (%s): name one of them", strings.Join(found, ", "))
 }
 
-// planBlock identifies a file as a plan rather than a part of one, or its cases.
+// planBlock identifies a file as a plan rather than a part of one.
 var planBlock = regexp.MustCompile(`(?m)^(plan\s+"|plan:)`)
 
 func definesPlan(path string) bool {

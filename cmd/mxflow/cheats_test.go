@@ -308,6 +308,18 @@ func init() {
 	}
 }
 
+// TestTrustNamesLies: docs/trust.md has each lie, and each parent beside which one is told.
+func TestTrustNamesLies(t *testing.T) {
+	page := content(t, "../../docs/trust.md")
+	for _, c := range cheats {
+		for _, mode := range []string{c.mode, c.parent} {
+			if mode != "" && !strings.Contains(page, "`"+mode+"`") {
+				t.Errorf("docs/trust.md does not name %s", mode)
+			}
+		}
+	}
+}
+
 // outcomeOf is the newest decision of a node in a state folder; nil where there is
 // none.
 func outcomeOf(t *testing.T, state, node string) *ledger.Decision {

@@ -7,18 +7,26 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/remote"
 )
 
 var update = flag.Bool("update", false, "rewrite generated docs")
@@ -374,9 +382,6 @@ func TestDocsNameCommands(t *testing.T) {
 	quoted, n := regexp.MustCompile(`'[^']*'`), 0
 	for _, page := range pages {
 		for line := range strings.Lines(content(t, page)) {
-			if row := strings.Split(line, " | "); strings.HasSuffix(page, "CHANGELOG.md") && len(row) == 2 {
-				line = row[1] // instead of what went
-			}
 			for _, m := range typed.FindAllStringSubmatch(line, -1) {
 				words := strings.Fields(quoted.ReplaceAllString(m[1], "QUOTED"))    // a server's own flags are not ours
 				if len(words) == 0 || words[0] == "=" || words[0] == "completion" { // an attribute; cobra's own command
@@ -397,7 +402,94 @@ func TestDocsNameCommands(t *testing.T) {
 			}
 		}
 	}
-	if n < 80 {
+	if n < 60 {
 		t.Errorf("only %d commands were found", n)
 	}
+	// So is a flag that a page names without its command, or it is another program's.
+	flags, n := map[string]bool{"help": true}, 0
+	for _, other := range []string{
+		"ipc", "enable-prompt-tokens-details", "cpus-per-task", "exclusive", "container-image", "cuda-graph-trace",
+	} {
+		flags[other] = true
+	}
+	var collect func(*cobra.Command)
+	collect = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		for _, sub := range c.Commands() {
+			collect(sub)
+		}
+	}
+	collect(root)
+	alone := regexp.MustCompile("[^`]`--([a-z]+(?:-[a-z]+)*)[^`]*`")
+	for _, page := range pages {
+		for _, m := range alone.FindAllStringSubmatch(content(t, page), -1) {
+			if n++; !flags[m[1]] {
+				t.Errorf("%s: no command has a flag --%s", page, m[1])
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d flags were found", n)
+	}
+	// So is a function that a page has people call in a plan.
+	functions, n := eval.NewScope("").Functions(), 0
+	called := regexp.MustCompile("`([a-z_]+)\\([^`]*\\)`|`(file_[a-z]+)`")
+	for _, page := range pages {
+		for _, m := range called.FindAllStringSubmatch(content(t, page), -1) {
+			name := m[1] + m[2]
+			switch n++; name {
+			case "list", "map", "object", "optional", "key_averages", "select": // types; Python's; Linux'
+			default:
+				if _, is := functions[name]; !is {
+					t.Errorf("%s: there is no function %s", page, name)
+				}
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("only %d functions were found", n)
+	}
+}
+
+// TestPagesNumbers: verdicts, defaults and limits that pages state are those of the code.
+func TestPagesNumbers(t *testing.T) {
+	launches := struct{ Min, Max int }{}
+	if err := json.Unmarshal([]byte(defaultOf(t, reflect.TypeFor[plans.Decision](), "launches")), &launches); err != nil {
+		t.Fatal(err)
+	}
+	openai, _ := kinds.Lookup("openai")
+	for _, c := range []struct{ page, says string }{
+		{"ab.md", fmt.Sprintf("(%d; from 4 to %d)", launches.Max, stats.MostLaunches)},
+		{"executors.md", fmt.Sprintf("`the worker went silent` (for %.0f s)", remote.Silence.Seconds())},
+		{"your-server.md", fmt.Sprintf("more than %.0f minutes to load", openai.DefaultReadyTimeout.Minutes())},
+	} {
+		text := strings.Join(strings.Fields(content(t, "../../docs/"+c.page)), " ")
+		if !strings.Contains(text, c.says) {
+			t.Errorf("docs/%s does not say %q", c.page, c.says)
+		}
+	}
+	rows, n := regexp.MustCompile(`(?m)^\| (\w+) \| .* \| (yes|no) \| (\d) \|$`), 0
+	for _, m := range rows.FindAllStringSubmatch(content(t, "../../docs/concepts.md"), -1) {
+		n++
+		v := verdict.Verdict(m[1])
+		if !v.Known() || v.Unlocks() != (m[2] == "yes") || fmt.Sprint(v.ExitCode()) != m[3] {
+			t.Errorf("docs/concepts.md: %s unlocks %t and exits with %d", v, v.Unlocks(), v.ExitCode())
+		}
+	}
+	if n != 6 {
+		t.Errorf("docs/concepts.md has %d verdicts", n)
+	}
+}
+
+// defaultOf is the default in the tags of a block's attribute.
+func defaultOf(t *testing.T, block reflect.Type, attr string) string {
+	t.Helper()
+	for i := range block.NumField() {
+		if tag := block.Field(i).Tag; strings.HasPrefix(tag.Get("hcl"), attr+",") {
+			return tag.Get("default")
+		}
+	}
+	t.Fatalf("%s has no %s", block, attr)
+	return ""
 }

@@ -42,7 +42,7 @@ var (
 
 // TestEvidencePlans: plans that reports of real runs name stay valid.
 func TestEvidencePlans(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "internals", "evidence", "*.hcl"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "internals", "evidence", "plans", "*.hcl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no plans: %v", err)
 	}

@@ -511,7 +511,7 @@ func (f *forgery) everywhere(id string, change func([]string) []string) {
 }
 
 // TestForgedRecord is what somebody without the key may do to the record of the example
-// "protocol", all hashes recomputed, and who finds it: docs/internals/audit-format.md has the table.
+// "protocol", all hashes recomputed, and who finds it: docs/internals/audit-format.md has the list.
 // audit verify finds all of it, since what it asks for is a signature.
 func TestForgedRecord(t *testing.T) {
 	if os.Getenv("MXFLOW_TEST_LONG") == "" {

@@ -19,8 +19,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// run is main without the process: arguments in, exit status out. Options are what
-// takes a program that is mxflow, which a test's is not.
+// run is main without the process: arguments in, exit status out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{prints: prints{stdout: inertWriter(stdout), stderr: inertWriter(stderr)}}
 	if terminal(stdout) {

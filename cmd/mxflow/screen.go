@@ -57,9 +57,9 @@ func (p *prints) fold() {
 // note prints what a person should know besides what was asked for.
 func (p *prints) note(r verdict.Reason) { fmt.Fprintln(p.stderr, "note:", r.String()) }
 
-// width is that of the person's terminal, in columns. What the terminal says goes before
-// COLUMNS, which stays as it was when a window changes, and stands in for a terminal that
-// does not know, as on a serial line, and for one that there is not: 100 without it.
+// width is the width of the person's terminal in columns. COLUMNS counts only where the
+// terminal reports none, because a shell does not update it when a window changes. Without
+// either it is 100.
 func (p *prints) width() int {
 	columns, _, there := p.size()
 	switch {

@@ -274,10 +274,10 @@ func (in inside) lostSoon() (why string) {
 // scriptFamily lists the processes of a launch, with their sessions, the pages that they
 // hold and the most that they ever held, in KiB: those with the mark $1 and those of
 // session $2, except zombies, which a container without a real init keeps
-// forever. An x before the session means that its leader has ended: a process with that
-// PID is another one then. 0 is no session. Each is sent the signal $3 after it was
-// listed, and SIGCONT, as a stopped process receives nothing; 0 is no signal, and those in
-// $4 are sent none.
+// forever. It writes an x before a session whose leader has ended, because that PID may
+// belong to another process by now; 0 is no session. It sends the signal $3 to each process
+// after listing it, and SIGCONT, because a stopped process receives nothing. 0 sends no
+// signal. Processes in $4 get none.
 const scriptFamily = `mark=$1 session=$2 signal=$3 but=$4
 case $session in
 x*) session=${session#x}; [ ! -d "/proc/$session" ] || session=0 ;;

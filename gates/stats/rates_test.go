@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The simulations of docs/internals/evidence/rates.md. They prove the promises with 8,000 repetitions
+// The simulations of docs/internals/evidence/README.md. They prove the promises with 8,000 repetitions
 // per row, and print the tables of the page with 400,000:
 //
 //	MXFLOW_TEST_LONG=1 go test -v -run 'TestRates|TestOffered' ./gates/stats

@@ -11,7 +11,7 @@ import (
 
 // TestPower simulates sessions, and prints how often a candidate of which some tokens are
 // not its parent's model's is shown to agree, and how often that is refuted. It is the table
-// of docs/internals/evidence/rates.md:
+// of docs/internals/evidence/README.md:
 //
 //	MXFLOW_TEST_LONG=1 go test -v -run TestPower ./steps/agreement
 //
