@@ -173,13 +173,13 @@ var (
 )
 
 var cheats = []cheat{
-	{mode: "faster", want: verdict.Pass, quick: true},
+	{mode: "faster", want: verdict.Pass},
 	{mode: "slower", want: verdict.Fail, quick: true},
 	{mode: "trades", want: verdict.Pass},
 	{mode: "diverges", want: verdict.Pass, quick: true},
 	{mode: "drafts", want: verdict.Pass},
 	{mode: "same", rule: "chat.tg.gain > -0.05", want: verdict.Pass},
-	{mode: "opens_otherwise", parent: "opens", honest: true, quick: true},
+	{mode: "opens_otherwise", parent: "opens", honest: true},
 	{mode: "coarse_half", honest: true},
 	{mode: "faster", vars: chat, want: verdict.Pass},
 	{mode: "faster", vars: talk, want: verdict.Pass},
@@ -215,7 +215,7 @@ var cheats = []cheat{
 	{mode: "unspaced"},
 	{mode: "opening_canned"},
 	{mode: "pairs", want: verdict.Pass},
-	{mode: "pairs_guessed", quick: true},
+	{mode: "pairs_guessed"},
 	{mode: "pairs_guessed", vars: chat},
 	{mode: "spaces_before", want: verdict.Pass},
 	{mode: "spaces_moved"},
@@ -224,7 +224,7 @@ var cheats = []cheat{
 	{mode: "some_reasoned"},
 	{mode: "some_reasoned", vars: chat},
 	{mode: "some_30", vars: chat},
-	{mode: "first_unspaced", want: verdict.Pass, quick: true},
+	{mode: "first_unspaced", want: verdict.Pass},
 	{mode: "first_unspaced", vars: chat, want: verdict.Pass},
 	{mode: "other_model", vars: hot},
 	{mode: "later_turns", vars: talk},
@@ -265,11 +265,11 @@ var cheats = []cheat{
 	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen.Kind},
 	{mode: "really", see: "*moe backend*CUTLASS*", want: verdict.Pass},
 
-	{mode: "one_short", want: verdict.Pass, quick: true},
+	{mode: "one_short", want: verdict.Pass},
 	{mode: "three_short", want: verdict.Invalid, why: "work.unequal"},
 	{mode: "half_white", want: verdict.Invalid, why: "work.answer_text"},
 	{mode: "at_once"}, // answers in one piece have no speed
-	{mode: "opens_early", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive, quick: true},
+	{mode: "opens_early", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Inconclusive},
 	{mode: "opens_faster", parent: "opens", rule: "chat.ttft.gain > 0.05", want: verdict.Pass},
 
 	// Rules on what is neither a median nor a part of the answer's time.

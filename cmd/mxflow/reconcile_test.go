@@ -155,11 +155,11 @@ baseline {
 `
 
 // TestKilledAtRecords: an apply that is killed when a record is written goes on to the
-// same decisions, and makes no launch again that is on record. It is killed at six
+// same decisions, and makes no launch again that is on record. It is killed at three
 // records of each plan; at MXFLOW_TEST_KILLS of them, and the examples too, where that is set.
 func TestKilledAtRecords(t *testing.T) {
 	t.Parallel()
-	kills := 6
+	kills := 3
 	text := os.Getenv("MXFLOW_TEST_KILLS")
 	if text != "" {
 		var err error
@@ -251,7 +251,7 @@ phase %[1]q {
 // left to do but what did not count.
 func TestPlanIsWhatApplyDoes(t *testing.T) {
 	t.Parallel()
-	many := 12
+	many := 4
 	if text := os.Getenv("MXFLOW_TEST_PLANS"); text != "" {
 		var err error
 		if many, err = strconv.Atoi(text); err != nil {
