@@ -166,16 +166,18 @@ func blocksPart() string {
 	b.WriteString("```\n")
 	outline(&b, doc, 0)
 	b.WriteString("```\n\n")
-	lists := make(map[string]string)
+	printed := make(map[string]string)
 	for _, block := range doc.Blocks {
-		blockSection(&b, "", block, lists)
+		blockSection(&b, "", block, printed)
 	}
 	repetition(&b, doc)
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
+// functionsPart names the functions of expressions.
 func functionsPart() string {
-	return "```\n" + strings.Join(functionSignatures(), "\n") + "\n```\n"
+	return fmt.Sprintf("`%s`\n\n`file(path)` reads UTF-8 text of at most %d MiB below the plan's folder; what it reads is part of the plan's digest.\n",
+		strings.Join(inOrder(eval.NewScope("").Functions()), "`, `"), eval.MaxFile>>20)
 }
 
 // repetition is the section on what generates blocks.
@@ -188,7 +190,7 @@ func repetition(b *strings.Builder, doc *lang.BlockDoc) {
 		}
 	})
 	fmt.Fprintf(b, "### Repeated blocks\n\nBlocks of type %s also have these attributes ([rules](#for_each-and-dynamic)):\n\n", strings.Join(words, ", "))
-	attrList(b, attrs)
+	attrList(b, "", attrs, map[string]string{})
 	fmt.Fprintf(b, "```hcl\n%s\n```\n\n", eachExample)
 	b.WriteString("Blocks within another one are made by `dynamic`; its content has the element under\nthe name of the block's type:\n\n")
 	fmt.Fprintf(b, "```hcl\n%s\n```\n", dynamicExample)
@@ -235,97 +237,104 @@ func header(d *lang.BlockDoc) string {
 }
 
 // blockSection describes a block and those in it. Which stand in it, and how often,
-// is in the outline. Lists are the attributes already written, with the block that has them.
+// is in the outline. Printed are the lines of attributes so far, with their block's header.
 // Only blocks at the top of a plan are shown with an example.
-func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, lists map[string]string) {
+func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, printed map[string]string) {
 	title := "### "
 	if parent != "" {
 		title = "#### "
 	}
-	fmt.Fprintf(b, "%s%s\n\n%s\n\n", title, header(d), sentences(d.Doc, 2))
-	if parent == "" {
-		example(b, d)
+	fmt.Fprintf(b, "%s%s\n\n%s\n\n", title, header(d), sentences(d.Doc, 1))
+	if parent == "" && d.Example != "" {
+		fmt.Fprintf(b, "```hcl\n%s\n```\n\n", d.Example)
 	}
 	attrs := d.Attrs
 	if d.Open != nil {
 		attrs = append(slices.Clone(attrs), *d.Open)
 	}
-	var list strings.Builder
-	attrList(&list, attrs)
-	if of := lists[list.String()]; of != "" && list.Len() > 0 {
-		fmt.Fprintf(b, "It has the attributes of `%s`.\n\n", of)
-	} else {
-		lists[list.String()] = d.Type
-		b.WriteString(list.String())
-	}
+	attrList(b, strings.TrimPrefix(parent+"."+d.Type, "."), attrs, printed)
 	if d.Type != "engine" { // of these, mxflow engine kinds lists the settings
 		for _, kind := range inOrder(d.Kinds) {
-			kindSection(b, d, kind)
+			k := d.Kinds[kind]
+			of := fmt.Sprintf("%s %q", d.Type, kind)
+			for _, label := range k.Labels[1:] {
+				of += fmt.Sprintf(" %q", label.Name)
+			}
+			fmt.Fprintf(b, "#### %s\n\n%s\n\n", of, sentences(k.Doc, 1))
+			attrList(b, d.Type+"."+kind, k.Attrs, printed)
+			for _, block := range k.Blocks {
+				blockSection(b, d.Type, block, printed)
+			}
 		}
 	}
 	for _, block := range d.Blocks {
-		blockSection(b, d.Type, block, lists)
+		blockSection(b, d.Type, block, printed)
 	}
 }
 
-// kindSection is a body that the first label chooses.
-func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
-	k := d.Kinds[kind]
-	rest := ""
-	for _, label := range k.Labels[1:] {
-		rest += fmt.Sprintf(" %q", label.Name)
-	}
-	fmt.Fprintf(b, "#### %s %q%s\n\n%s\n\n", d.Type, kind, rest, sentences(k.Doc, 2))
-	attrList(b, k.Attrs)
-	for _, block := range k.Blocks {
-		blockSection(b, d.Type, block, map[string]string{})
-	}
-}
-
-func example(b *strings.Builder, d *lang.BlockDoc) {
-	if d.Example != "" {
-		fmt.Fprintf(b, "```hcl\n%s\n```\n\n", d.Example)
-	}
-}
-
-// attrList writes a line for each attribute, with the first sentence of its text. The
-// JSON Schema has the whole text.
-func attrList(b *strings.Builder, attrs []plans.Attr) {
+// attrList writes a line for each attribute, with the first sentence of its text; the JSON
+// Schema has the whole text and the bounds. Two or more lines that an earlier block has
+// word for word, or one that a block of the same type has, are named, and not repeated.
+func attrList(b *strings.Builder, block string, attrs []plans.Attr, printed map[string]string) {
+	var lines strings.Builder
+	kind, _, _ := strings.Cut(block, ".")
+	again := make(map[string][]string)
+	line := make(map[string]string)
 	for _, a := range attrs {
-		fmt.Fprintf(b, "- `%s` (%s", a.Name, a.TypeText())
+		unbounded := a
+		unbounded.MinSet = false
+		head := "- `" + a.Name + "` (" + strings.TrimPrefix(unbounded.TypeText(), "list of ")
 		switch {
 		case a.Required:
-			b.WriteString(", required")
+			head += ", required"
 		case a.Default != nil:
 			text, _ := json.Marshal(a.Default)
-			fmt.Fprintf(b, ", default `%s`", text)
+			head += ", default `" + string(text) + "`"
 		}
-		n := 1
-		if strings.HasPrefix(a.Doc, "`") { // what each of its words means
-			n = 3
+		line[a.Name] = head + "): " + sentences(a.Doc, 1) + "\n"
+		if of := printed[line[a.Name]]; of != "" {
+			again[of] = append(again[of], a.Name)
 		}
-		fmt.Fprintf(b, "): %s\n", sentences(a.Doc, n))
+	}
+	for _, a := range attrs {
+		text := line[a.Name]
+		if of := printed[text]; of == "" || len(again[of]) == 1 && !strings.HasPrefix(of, kind+".") {
+			lines.WriteString(text)
+			printed[text] = block
+			delete(again, of)
+		}
+	}
+	for _, of := range inOrder(again) {
+		fmt.Fprintf(&lines, "- `%s`: as in `%s`.\n", strings.Join(again[of], "`, `"), of)
 	}
 	if len(attrs) > 0 {
-		b.WriteString("\n")
+		b.WriteString(lines.String() + "\n")
 	}
 }
 
-// functionSignatures are the functions that expressions may call, each with the names of
-// its arguments: "join(separator, lists…)".
-func functionSignatures() (list []string) {
-	functions := eval.NewScope("").Functions()
-	for _, name := range inOrder(functions) {
-		var args []string
-		for _, p := range functions[name].Params() {
-			args = append(args, p.Name)
+// TestFirstSentences: what the page prints of a block and of an attribute is short.
+func TestFirstSentences(t *testing.T) {
+	short := func(what, doc string, most int) {
+		if said := sentences(doc, 1); len(strings.Fields(said)) > most || !strings.HasSuffix(said, ".") {
+			t.Errorf("%s: the first sentence has more than %d words, or no full stop: %s", what, most, said)
 		}
-		if p := functions[name].VarParam(); p != nil {
-			args = append(args, p.Name+"…")
-		}
-		list = append(list, name+"("+strings.Join(args, ", ")+")")
 	}
-	return list
+	var check func(path string, d *lang.BlockDoc)
+	check = func(path string, d *lang.BlockDoc) {
+		short(path, d.Doc, 16)
+		for _, a := range slices.Concat(d.Attrs, d.RepeatAttrs()) {
+			short(path+" "+a.Name, a.Doc, 10)
+		}
+		for kind, body := range d.Kinds {
+			if d.Type != "engine" { // mxflow engine kinds prints these
+				check(path+" "+kind, body)
+			}
+		}
+		for _, block := range d.Blocks {
+			check(path+" "+block.Type, block)
+		}
+	}
+	check("", load.Describe(steps.Registry()))
 }
 
 func inOrder[V any](m map[string]V) []string {
