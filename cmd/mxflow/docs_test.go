@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
@@ -26,7 +25,6 @@ var update = flag.Bool("update", false, "rewrite generated docs")
 // TestDocs keeps the generated parts of pages in step with the code.
 func TestDocs(t *testing.T) {
 	for _, part := range []struct{ page, name, want string }{
-		{"engines.md", "embedded", embeddedPart()},
 		{"measuring.md", "metrics", metricsPart()},
 		{"language.md", "blocks", blocksPart()},
 		{"language.md", "functions", functionsPart()},
@@ -55,7 +53,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// metricsPart lists the metrics, each with the first sentences of its definition.
+// metricsPart lists the metrics, each with the first sentence of its definition.
 func metricsPart() string {
 	var b strings.Builder
 	scope := measure.Scope("")
@@ -63,7 +61,8 @@ func metricsPart() string {
 		if m.Scope != scope {
 			scope = m.Scope
 			fmt.Fprintf(&b, "\n### %s\n\n", map[measure.Scope]string{
-				measure.PerRequest: "Of each request", measure.PerCell: "Of each cell of a workload", measure.PerLaunch: "Of each launch", measure.PerGPU: "Of the GPUs", measure.PerHost: "Of the host",
+				measure.PerRequest: "Of each request", measure.PerCell: "Of each cell of a workload",
+				measure.PerLaunch: "Of each launch", measure.PerGPU: "Of the GPUs", measure.PerHost: "Of the host",
 			}[scope])
 		}
 		name, definition := strings.TrimPrefix(m.Path(), "<workload>."), m.Definition
@@ -71,22 +70,9 @@ func metricsPart() string {
 		if m.Better != "" {
 			better = ", " + string(m.Better)
 		}
-		fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", name, m.Unit, better, sentences(definition, 2))
+		fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", name, m.Unit, better, sentences(definition, 1))
 	}
 	return strings.TrimPrefix(b.String(), "\n")
-}
-
-// embeddedPart lists the variables of the engine inside mxflow; its flags are settings.
-func embeddedPart() string {
-	var b strings.Builder
-	for _, s := range embedded.Variables {
-		fallback := ""
-		if s.Default != "" {
-			fallback = ", default " + s.Default
-		}
-		fmt.Fprintf(&b, "- `%s` (`%s`%s): %s\n", s.Name, strings.Join(s.Values, "`, `"), fallback, sentences(s.Doc, 1))
-	}
-	return b.String()
 }
 
 // sentences are the first n sentences of a text. One ends with a full stop before a
@@ -312,7 +298,7 @@ func attrList(b *strings.Builder, block string, attrs []plans.Attr, printed map[
 	}
 }
 
-// TestFirstSentences: what the page prints of a block and of an attribute is short.
+// TestFirstSentences: what pages print of a block, an attribute and a metric is short.
 func TestFirstSentences(t *testing.T) {
 	short := func(what, doc string, most int) {
 		if said := sentences(doc, 1); len(strings.Fields(said)) > most || !strings.HasSuffix(said, ".") {
@@ -335,6 +321,9 @@ func TestFirstSentences(t *testing.T) {
 		}
 	}
 	check("", load.Describe(steps.Registry()))
+	for _, m := range measure.Catalogue() {
+		short(m.Path(), m.Definition, 15)
+	}
 }
 
 func inOrder[V any](m map[string]V) []string {
