@@ -13,11 +13,13 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/quality"
 )
 
 var update = flag.Bool("update", false, "rewrite generated docs")
@@ -90,6 +92,31 @@ func sentences(text string, n int) string {
 		}
 	}
 	return text
+}
+
+// TestPagesStateLimits: numbers that pages state are those of the code.
+func TestPagesStateLimits(t *testing.T) {
+	usual, requests := plans.UsualDecision(), func(stat string) int { return measure.StatOf(stat).Decide }
+	questions := 1
+	for stats.PairedDrop(0, 0, questions) > quality.UsualDrop/100. {
+		questions++
+	}
+	percentiles := fmt.Sprintf("(p90 %d, p95 %d, p99 %d)", requests("p90"), requests("p95"), requests("p99"))
+	for page, sentences := range map[string][]string{
+		"statistics.md": {percentiles},
+		"rules.md": {
+			percentiles, fmt.Sprintf("false_pass = %v ", usual.FalsePass), fmt.Sprintf("false_fail = %v ", usual.FalseFail),
+			fmt.Sprintf("{ min = %d, max = %d } # of each arm; max up to %d", usual.Min, usual.Max, stats.MostLaunches),
+			fmt.Sprintf("(%d while no launch noise is on record)", plans.FirstLook),
+		},
+		"protocol.md": {fmt.Sprintf("Too few questions for `max_drop` (%d for %d points)", questions, quality.UsualDrop)},
+	} {
+		for _, s := range sentences {
+			if !strings.Contains(strings.Join(strings.Fields(content(t, "../../docs/"+page)), " "), s) {
+				t.Errorf("%s does not state: %s", page, s)
+			}
+		}
+	}
 }
 
 // TestReadmePlan: the plan that the README shows is a whole one.
@@ -269,7 +296,10 @@ func attrList(b *strings.Builder, block string, attrs []plans.Attr, printed map[
 	for _, a := range attrs {
 		unbounded := a
 		unbounded.MinSet = false
-		head := "- `" + a.Name + "` (" + strings.TrimPrefix(unbounded.TypeText(), "list of ")
+		head := strings.TrimPrefix(unbounded.TypeText(), "list of ")
+		if a.Type == plans.String {
+			head = strings.TrimPrefix(head, string(plans.String))
+		}
 		switch {
 		case a.Required:
 			head += ", required"
@@ -277,7 +307,10 @@ func attrList(b *strings.Builder, block string, attrs []plans.Attr, printed map[
 			text, _ := json.Marshal(a.Default)
 			head += ", default `" + string(text) + "`"
 		}
-		line[a.Name] = head + "): " + sentences(a.Doc, 1) + "\n"
+		if head = strings.TrimLeft(head, ":, "); head != "" {
+			head = " (" + head + ")"
+		}
+		line[a.Name] = "- `" + a.Name + "`" + head + ": " + sentences(a.Doc, 1) + "\n"
 		if of := printed[line[a.Name]]; of != "" {
 			again[of] = append(again[of], a.Name)
 		}
