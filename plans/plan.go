@@ -155,7 +155,7 @@ type Variable struct {
 	// From is where the value comes from: "default", "MXFLOW_VAR_name", the name of a
 	// file, or "--var".
 	From      string
-	Sensitive bool  `json:",omitempty" hcl:"sensitive,optional" default:"false" doc:"Redacts the value wherever mxflow writes. So it does everything computed from it: in logs, records, reports and messages. It has no default: secrets do not belong in a plan file."`
+	Sensitive bool  `json:",omitempty" hcl:"sensitive,optional" default:"false" doc:"Redacts the value wherever mxflow writes. It redacts everything computed from it too, in logs, records, reports and messages. It has no default: secrets do not belong in a plan file."`
 	Range     Range `json:"-"`
 }
 

@@ -30,7 +30,7 @@ type Workload struct {
 	Seed                         int           `hcl:"seed,optional" group:"sampling" default:"42" min:"0" max:"2147483647" doc:"Seed of prompts, lengths, arrivals and sampling."`
 	IgnoreEOS                    bool          `hcl:"ignore_eos,optional" group:"sampling" default:"true" doc:"Continues past the end of text, to enforce answer lengths."`
 	RequestTimeout               time.Duration `hcl:"request_timeout,optional" group:"judging" default:"2m" doc:"Time limit of one request."`
-	FirstTimeout                 time.Duration `hcl:"first_timeout,optional" group:"judging" default:"10m" doc:"Time limit of a launch's first token. That request can compile kernels."`
+	FirstTimeout                 time.Duration `hcl:"first_timeout,optional" group:"judging" default:"10m" doc:"Time limit of a launch's first token. The first request after a start can compile kernels."`
 	StallTimeout                 time.Duration `hcl:"stall_timeout,optional" group:"judging" default:"30s" doc:"Maximum wait between two events of a stream. It counts from the first token on."`
 
 	// PromptLengths and OutputLengths draw lengths in place of PromptTokens and

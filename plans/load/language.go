@@ -38,7 +38,7 @@ func blockOfKind(kind string, of any, d lang.BlockDoc) *lang.BlockDoc {
 
 // topLevel is the content of a plan outside all blocks.
 type topLevel struct {
-	Include []string `hcl:"include,optional" doc:"Files whose blocks are part of the plan. A team shares engines and protocols so. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."`
+	Include []string `hcl:"include,optional" doc:"Files whose blocks are part of the plan. So a team can share engines and protocols. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."`
 }
 
 // fileDoc is what may be at the top level of a plan.

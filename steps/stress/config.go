@@ -9,7 +9,7 @@ import (
 
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "The engine survives load beyond a benchmark. Such as many requests in sequence, rising concurrency, long contexts, hours of it. Each part is optional, and they run in the order of the attributes. " +
+	Doc: "The engine survives load beyond a benchmark. It gets many requests in sequence, rising concurrency, long contexts, hours of load. Each part is optional, and they run in the order of the attributes. " +
 		"It passes if the engine neither dies nor hangs, every answer is complete and reads like its answers without load, and memory does not grow beyond its limit.",
 	Example: `level "stress" {
   sequential       = 200

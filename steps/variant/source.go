@@ -83,7 +83,7 @@ func notCommands(v any) string {
 }
 
 type cachesConfig struct {
-	State  string `hcl:"state" oneof:"warm|cold" doc:"'warm' keeps them between launches; 'cold' empties them. They are a variant's own: its first launch finds them empty and is recorded as cold."`
+	State  string `hcl:"state" oneof:"warm|cold" doc:"'warm' keeps them between launches; 'cold' empties them. They are a variant's own: with 'warm' its first launch finds them empty and is recorded as cold, with 'cold' each does."`
 	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" doc:"Autotuned choices of engines, such as FlashInfer's tactics. 'drawn': each launch chooses again, so a lucky choice is noise like any other. 'pinned': all launches of a variant reuse the choice of the first, and the verdict holds for that one only."`
 	Dir    string `hcl:"dir,optional" doc:"Their folder, relative to the plan's folder. Without it, in the state directory."`
 	Mount  string `hcl:"mount,optional" doc:"Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees 'dir'."`

@@ -46,7 +46,7 @@ var todoKind = func() Kind {
 
 type todo struct {
 	Commit  string `hcl:"commit" doc:"The commit of the note: a SHA, a tag."`
-	Ref     string `hcl:"ref,optional" default:"HEAD" doc:"Where to look today: a branch, a SHA. A branch of a remote is such as 'upstream/main'. When it moves, the step runs again."`
+	Ref     string `hcl:"ref,optional" default:"HEAD" doc:"Where to look today: a branch, a SHA. A branch of a remote is written 'upstream/main'. When it moves, the step runs again."`
 	File    string `hcl:"file" doc:"The file in that commit, or a glob. In it, * is any part of a name. Each occurrence is tracked."`
 	_       string `hcl:"improvement,optional" note:"true" doc:"What to improve there, and the benefit. UPSTREAM_TODOS.md shows it; it is in no digest."`
 	Snippet string `hcl:"snippet" doc:"Text to find: one line or several. Each must be within a line of the file; indentation does not count."`
