@@ -251,14 +251,15 @@ func header(d *lang.BlockDoc) string {
 
 // blockSection describes a block and those in it. Which stand in it, and how often,
 // is in the outline. Printed are the lines of attributes so far, with their block's header.
-// Only blocks at the top of a plan are shown with an example.
+// Only blocks at the top of a plan are shown with an example, unless the page's whole plan
+// has all of it.
 func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, printed map[string]string) {
 	title := "### "
 	if parent != "" {
 		title = "#### "
 	}
 	fmt.Fprintf(b, "%s%s\n\n%s\n\n", title, header(d), sentences(d.Doc, 1))
-	if parent == "" && d.Example != "" {
+	if parent == "" && d.Example != "" && !slices.Contains([]string{"plan", "locals", "baseline", "phase"}, d.Type) {
 		fmt.Fprintf(b, "```hcl\n%s\n```\n\n", d.Example)
 	}
 	attrs := d.Attrs
