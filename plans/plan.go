@@ -226,7 +226,7 @@ type Phase struct {
 	Name         string   `hcl:"name,label" doc:"Its name in references: 'phase.<name>'."`
 	Summary      string   `hcl:"summary,optional" doc:"Its purpose, in one sentence."`
 	After        []string `hcl:"after,optional" ref:"phase" doc:"Phases whose gate must pass, or be waived, first."`
-	AfterDecided []string `hcl:"after_decided,optional" ref:"phase" doc:"Phases whose gate must be decided first, whatever its verdict. That is pass, fail or inconclusive."`
+	AfterDecided []string `hcl:"after_decided,optional" ref:"phase" doc:"Phases whose gate must be decided first, whatever the verdict. Pass, fail and inconclusive count as decided."`
 	Steps        []*Block
 	Features     []*Feature
 	// Gate is nil for a phase that passes when its steps and features pass.

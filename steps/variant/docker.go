@@ -16,7 +16,7 @@ import (
 var dockerPart = launchPart{schema: dockerSchema, put: putDocker}
 
 var dockerSchema = plans.Schema{
-	Doc:     "The engine runs in a container that mxflow starts and removes. The daemon is the one of this machine that the `docker` command uses. The engine gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
+	Doc:     "The engine runs in a container that mxflow starts and removes. The daemon is the one of this machine that the `docker` command uses. The container gets the engine's `env`, settings and `args` as a process would. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
 	Example: plans.Example(examples, `docker {`),
 	Attrs: []plans.Attr{
 		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest. A tag's digest is recorded at every launch. Without it, the kind's own."},
