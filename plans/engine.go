@@ -8,7 +8,7 @@ import (
 type Engine struct {
 	Kind  string `hcl:"kind,label" doc:"What kind of engine it is."`
 	Name  string `hcl:"name,label" doc:"Its name in references: 'engine.<kind>.<name>'."`
-	Model string `hcl:"model,optional" program:"true" doc:"The model, by name or path: '{model}' in a command, and the model name in requests. By default the engine is asked for its model; a command with '{model}' in it, as most kinds have, needs this."`
+	Model string `hcl:"model,optional" program:"true" doc:"The model, by name or path. It is '{model}' in a command, and the model name in requests. By default the engine is asked for its model; a command with '{model}' in it, as most kinds have, needs this."`
 	// Process describes how to start it; nil if the kind brings its own command or Launch
 	// describes the start.
 	Process *Process
@@ -18,7 +18,7 @@ type Engine struct {
 	// Parts are the blocks that the Registry declares, by keyword.
 	Parts    map[string][]*Block `json:",omitempty"`
 	Env      map[string]string   `hcl:"env,optional" program:"true" doc:"Environment variables, set on top of the inherited ones."`
-	Settings map[string]any      `hcl:"settings,optional" program:"true" doc:"Options in the kind's own words, which become flags of its command. A null leaves the option out."`
+	Settings map[string]any      `hcl:"settings,optional" program:"true" doc:"Options in the kind's words, which become flags. A null leaves the option out."`
 	Args     []string            `hcl:"args,optional" program:"true" doc:"Appended to the command unchanged."`
 	// ReadyTimeout and StopGrace; zero means the kind's default.
 	ReadyTimeout time.Duration
@@ -33,9 +33,9 @@ type Engine struct {
 }
 
 type Process struct {
-	Command []string `hcl:"command" program:"true" needs:"the argument vector that starts it, such as [\"vllm\", \"serve\", \"--port\", \"{port}\"]." doc:"The program and its arguments; no shell is involved. '{port}' is replaced by the port to listen on, '{host}' by the address, '{model}' by the engine's model, '{mxflow}' by the path of mxflow itself."`
+	Command []string `hcl:"command" program:"true" needs:"the argument vector that starts it, such as [\"vllm\", \"serve\", \"--port\", \"{port}\"]." doc:"The program and its arguments; no shell. '{port}' is replaced by the port to listen on, '{host}' by the address, '{model}' by the engine's model, '{mxflow}' by the path of mxflow itself."`
 	Dir     string   `hcl:"dir,optional" program:"true" doc:"Working directory, relative to the plan's folder. Without it, the plan's folder."`
-	Port    int      `json:",omitempty" hcl:"port,optional" min:"1" max:"65535" doc:"Where it listens, for a command that always takes the same port. Without it, a free port of this machine, passed to the command as '{port}' and in the variable MXFLOW_PORT."`
+	Port    int      `json:",omitempty" hcl:"port,optional" min:"1" max:"65535" doc:"Port of a command that always takes the same. Without it, a free port of this machine, passed to the command as '{port}' and in the variable MXFLOW_PORT."`
 }
 
 // CommandKind is the kind of engine that is a script: it brings its own work, and its

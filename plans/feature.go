@@ -18,18 +18,18 @@ type Feature struct {
 	Phase      string
 	Priority   int               `hcl:"priority,optional" default:"0" min:"0" max:"2147483647" doc:"Lower runs first within the phase."`
 	Set        map[string]string `hcl:"set,optional" type:"map of knobs to their values" doc:"Knob values in which the candidate differs from its parent. Required unless 'choose' is given."`
-	_          struct{}          `hcl:"choose,optional" type:"map of one knob to a list of its values" doc:"One knob and 2 to 12 values to try: each is measured as an alternative, on top of 'set', and at most one enters the stack. They share the chance of a false pass."`
-	_          struct{}          `hcl:"prefer,optional" type:"string" doc:"The metric, such as 'chat.tg', whose gain over the parent picks the winner among the alternatives that pass. Without it, the first that a criterion in 'accept' compares with the parent."`
-	BuildsOn   BuildsOn          `hcl:"builds_on,optional" type:"reference" ref:"feature" oneof:"baseline|accepted" doc:"The parent: the baseline (the default), another feature's candidate, or 'accepted', the stack of everything accepted before it."`
+	_          struct{}          `hcl:"choose,optional" type:"map of one knob to a list of its values" doc:"One knob and 2 to 12 values to try. Each is measured as an alternative, on top of 'set', and at most one enters the stack. They share the chance of a false pass."`
+	_          struct{}          `hcl:"prefer,optional" type:"string" doc:"Metric that picks the winner of 'choose', such as 'chat.tg'. The largest gain over the parent wins among the alternatives that pass. Without it, the first that a criterion in 'accept' compares with the parent."`
+	BuildsOn   BuildsOn          `hcl:"builds_on,optional" type:"reference" ref:"feature" oneof:"baseline|accepted" doc:"The parent: 'baseline' (the default), a feature, or 'accepted'. A feature means its candidate; 'accepted' is the stack of everything accepted before it."`
 	Protocol   string            `hcl:"protocol,optional" ref:"protocol" doc:"The levels for it. Without it, the baseline's."`
 	Hypothesis *Hypothesis
 	Criteria   []*Rule
-	Accept     []string `hcl:"accept,optional" doc:"Names of the criteria that let it into the stack; the others are only recorded. Without it, all criteria. '[]' makes it a trial: all criteria give its verdict, and it never enters the stack."`
+	Accept     []string `hcl:"accept,optional" doc:"Criteria that let it into the stack. The others are only recorded. Without it, all criteria. '[]' makes it a trial: all criteria give its verdict, and it never enters the stack."`
 	// Notes, Improve, BlockedBy and SupersededBy are people's comments: they are shown,
 	// decide nothing, and are not part of a digest. SupersededBy names another feature.
 	Notes        []string `json:"-" hcl:"notes,optional" doc:"Notes on the port, one per element: decisions, trade-offs. Shown by 'report'; like the three below it is not part of any digest, so editing it neither measures nor decides anything."`
 	Improve      []string `json:"-" hcl:"improve,optional" doc:"Possible improvements, one per element. Shown by 'report'."`
-	BlockedBy    []string `json:"-" hcl:"blocked_by,optional" doc:"Obstacles outside the plan, one per element: an upstream issue, missing hardware. Shown by 'report' while the feature is undecided; it prevents nothing from running."`
+	BlockedBy    []string `json:"-" hcl:"blocked_by,optional" doc:"Obstacles outside the plan, such as an upstream issue. One per element. Shown by 'report' while the feature is undecided; it prevents nothing from running."`
 	SupersededBy string   `json:"-" hcl:"superseded_by,optional" ref:"feature" doc:"The feature that replaces this one. Shown by 'report'."`
 	// Trial means that it never enters the stack, whatever its verdict.
 	Trial bool `json:",omitempty"`
@@ -88,9 +88,9 @@ type Confirm struct {
 // Hypothesis is the claim made before measuring.
 type Hypothesis struct {
 	Metric  string             `hcl:"metric" needs:"the metric claimed to change, such as \"chat.tg\"." doc:"The metric claimed to change: an address such as 'chat.tg'."`
-	Expect  string             `hcl:"expect" needs:"the claim, such as \"+10%\" or \">= 32\"." doc:"A relative change ('+10%', '-5%', each at least), a bound to one ('>= -3%': at most 3% less) or a level ('>= 32')."`
+	Expect  string             `hcl:"expect" needs:"the claim, such as \"+10%\" or \">= 32\"." doc:"Change ('+10%'), bound ('>= -3%') or level ('>= 32'). '+10%' and '-5%' mean at least so much; '>= -3%' is at most 3% less."`
 	Because string             `hcl:"because" needs:"why, in one sentence." doc:"Why, in one sentence."`
-	Kernels map[string]float64 `json:",omitempty" hcl:"kernels,optional" type:"map of numbers" doc:"Which kernels become faster, by their category in a profile: '{ moe = 1.5 }' is 1.5 times as fast. Once a profile of the parent is on record, 'plan' shows the maximum end-to-end gain from this, and warns if 'expect' is beyond that."`
+	Kernels map[string]float64 `json:",omitempty" hcl:"kernels,optional" type:"map of numbers" doc:"Expected speed-up by kernel category: '{ moe = 1.5 }'. The categories are those of a profile; 1.5 is 1.5 times as fast. Once a profile of the parent is on record, 'plan' shows the maximum end-to-end gain from this, and warns if 'expect' is beyond that."`
 	// Probe is the claim as a rule: that the metric's change is at least, or at most,
 	// some amount, or that its value is beyond a level. A pass confirms the claim and a
 	// fail refutes it. It reads one input, unless the claim is the change of a statistic

@@ -11,7 +11,7 @@ type Knob struct {
 	Summary string `hcl:"summary,optional" doc:"The switched behaviour, in one sentence."`
 	Default string `hcl:"default" needs:"the baseline's value." doc:"Name of the baseline's value."`
 	Values  []*KnobValue
-	Changes []string `json:",omitempty" hcl:"changes,optional" doc:"Observations that its values are expected to change, such as 'attention'. Arms that differ in any other observation make their comparison invalid. Those in a value's 'must_see' are included automatically."`
+	Changes []string `json:",omitempty" hcl:"changes,optional" doc:"Observations that its values change, such as 'attention'. Arms that differ in any other observation make their comparison invalid. Those in a value's 'must_see' are included automatically."`
 	// Arms are what a command compares, such as revisions: what runs is identified by
 	// content, so no line of a log must prove it.
 	Arms  bool  `json:",omitempty"`
@@ -20,12 +20,12 @@ type Knob struct {
 
 // KnobValue is one setting of a knob: what it changes and how it is proved.
 type KnobValue struct {
-	Name string `hcl:"name,label" doc:"Its name in 'default' and 'set': letters, digits and '_ . : + -'."`
+	Name string `hcl:"name,label" doc:"Its name in 'default' and 'set'. Letters, digits and '_ . : + -'."`
 	// Env and Settings override the engine's; a nil value unsets.
 	Env      map[string]*string `hcl:"env,optional" type:"map of strings or null" program:"true" doc:"Environment variables on top of the engine's. A null unsets a variable of the engine block, of an earlier knob, or of the inherited environment."`
-	Settings map[string]any     `hcl:"settings,optional" program:"true" doc:"Options in the engine kind's words, on top of the engine's. A null unsets."`
+	Settings map[string]any     `hcl:"settings,optional" program:"true" doc:"Options in the kind's words, on top of the engine's. A null unsets."`
 	Args     []string           `hcl:"args,optional" program:"true" doc:"Appended after the engine's."`
-	Command  []string           `json:",omitempty" hcl:"command,optional" program:"true" doc:"The program and its arguments, replacing the 'command' of the engine's 'process' block; flags and args are appended to it."`
+	Command  []string           `json:",omitempty" hcl:"command,optional" program:"true" doc:"Replaces the 'command' of the engine's 'process' block. It is the program and its arguments; flags and args are appended to it."`
 	Image    string             `json:",omitempty" hcl:"image,optional" doc:"The container image, replacing the engine's."`
 	// Parts are the blocks that the Registry declares, by keyword.
 	Parts map[string][]*Block `json:",omitempty"`
@@ -38,10 +38,10 @@ type KnobValue struct {
 // Evidence is what shows that a value took effect. Globs are unanchored and
 // case-insensitive, and * crosses every character.
 type Evidence struct {
-	Log      []string       `hcl:"log,optional" doc:"Globs for lines of the engine's log: unanchored, case-insensitive, '*' matches anything."`
-	Observed map[string]any `json:",omitempty" hcl:"observed,optional" doc:"Observations with their value, as in '{ moe_kernel = \"marlin\" }'. One that is not observed proves nothing."`
-	Trace    []string       `json:",omitempty" hcl:"trace,optional" doc:"Kernels in the profile that the level 'profile' takes: families of them, such as \"marlin\", or globs of their whole names. A profile shows the kernels that ran; a log shows the engine's intention."`
-	AtStart  bool           `json:",omitempty" hcl:"at_start,optional" doc:"Accept lines from before the first request, which repeat the configuration. A weaker proof, and shown as one: for an engine that logs nothing while it works."`
+	Log      []string       `hcl:"log,optional" doc:"Globs for lines of the engine's log. They are unanchored and case-insensitive; '*' matches anything."`
+	Observed map[string]any `json:",omitempty" hcl:"observed,optional" doc:"Observations and their values: '{ moe_kernel = \"marlin\" }'. One that is not observed proves nothing."`
+	Trace    []string       `json:",omitempty" hcl:"trace,optional" doc:"Kernels in the profile: families or globs of whole names. A family is a name such as \"marlin\"; the level 'profile' takes the profile. A profile shows the kernels that ran; a log shows the engine's intention."`
+	AtStart  bool           `json:",omitempty" hcl:"at_start,optional" doc:"Accepts log lines from before the first request. They repeat the configuration. A weaker proof, and shown as one: for an engine that logs nothing while it works."`
 }
 
 // Empty reports whether there is nothing to look for.

@@ -17,7 +17,7 @@ import (
 // Plan is a decoded, checked plan. Everything in it is resolved: variables and
 // locals are gone, references are names that exist.
 type Plan struct {
-	Name    string `hcl:"name,label" doc:"Its name, part of file names: letters, digits and '_ . -'."`
+	Name    string `hcl:"name,label" doc:"Its name, part of file names. Letters, digits and '_ . -'."`
 	Summary string `hcl:"summary,optional" doc:"Purpose of the effort, in one sentence."`
 	// Require are attributes and blocks that no feature may lack.
 	Require []string `json:"-" hcl:"require,optional" oneof:"hypothesis|improve|notes" doc:"What no feature may lack: 'validate' reports one without it. It is not part of any digest."`
@@ -147,7 +147,7 @@ func Find[T any](list []*T, fits func(*T) bool) *T {
 type Variable struct {
 	Name        string   `hcl:"name,label" doc:"Its name in expressions: 'var.<name>'."`
 	Description string   `hcl:"description,optional" doc:"Its purpose."`
-	_           struct{} `hcl:"type,optional" type:"type" doc:"A type such as 'string', 'number', 'bool', 'list(string)', 'map(number)' or 'object({ … })', whose attributes can be 'optional(type, default)'. Without it, any type, and '--var n=2' is a number if the default is one (a bool likewise)."`
+	_           struct{} `hcl:"type,optional" type:"type" doc:"A type, such as 'number' or 'list(string)'. Also 'string', 'bool', 'map(number)' and 'object({ … })', whose attributes can be 'optional(type, default)'. Without it, any type, and '--var n=2' is a number if the default is one (a bool likewise)."`
 	_           struct{} `hcl:"default,optional" type:"anything" doc:"The value if none is given. It cannot refer to anything."`
 	// Value is the value in use, as plain data (string, float64, bool, list,
 	// map); nil for a sensitive one.
@@ -155,7 +155,7 @@ type Variable struct {
 	// From is where the value comes from: "default", "MXFLOW_VAR_name", the name of a
 	// file, or "--var".
 	From      string
-	Sensitive bool  `json:",omitempty" hcl:"sensitive,optional" default:"false" doc:"Keeps the value, and everything computed from it, out of logs, records, reports and messages. It has no default: secrets do not belong in a plan file."`
+	Sensitive bool  `json:",omitempty" hcl:"sensitive,optional" default:"false" doc:"Redacts the value wherever mxflow writes. It redacts everything computed from it too, in logs, records, reports and messages. It has no default: secrets do not belong in a plan file."`
 	Range     Range `json:"-"`
 }
 
@@ -163,11 +163,11 @@ type Variable struct {
 type Baseline struct {
 	// Engine is "kind.name".
 	Engine   string            `hcl:"engine" ref:"engine" needs:"the engine under test, such as engine.kind.name." doc:"The engine under test."`
-	Protocol string            `hcl:"protocol" ref:"protocol" needs:"the tests for it, such as protocol.name." doc:"The levels for it, and for features that name no protocol."`
+	Protocol string            `hcl:"protocol" ref:"protocol" needs:"the tests for it, such as protocol.name." doc:"The levels for it, and for features without a protocol."`
 	Set      map[string]string `hcl:"set,optional" type:"map of knobs to their values" doc:"Knobs that are not at their default."`
 	// AcceptFingerprint are entries of the environment in which launches may
 	// differ, see FingerprintEntries.
-	AcceptFingerprint []string `json:",omitempty" hcl:"accept_fingerprint,optional" doc:"Fingerprint entries that can differ between compared launches, and whose change needs no new measurement: such as 'kernel', 'driver', 'packages' or 'repo.vllm'; 'repo.*' is all source trees, 'all' everything."`
+	AcceptFingerprint []string `json:",omitempty" hcl:"accept_fingerprint,optional" doc:"Fingerprint entries that can differ between launches, such as 'driver'. Their change needs no new measurement. Others are 'kernel', 'packages' and 'repo.vllm'; 'repo.*' is all source trees, 'all' everything."`
 	Range             Range    `json:"-"`
 }
 
@@ -200,7 +200,7 @@ type Target struct {
 	Tool    string `hcl:"tool,optional" doc:"The tool that measured them, with its version."`
 	Summary string `hcl:"summary,optional" doc:"Where and how, in one sentence."`
 	// Metrics maps a workload or cell to a metric to its value, as written.
-	Metrics map[string]map[string]float64 `hcl:"metrics" type:"map of workloads to maps of metrics to numbers" needs:"the numbers to beat by workload, such as { chat = { tg = 57.85 } }." doc:"The numbers, by workload and metric, each in the metric's unit: 'chat = { tg = 57.85 }'. Where the workload has several cells, by cell, '\"chat.o24\" = { tg = 57.85 }', or by the field's name, 'chat = { tg24 = 57.85 }'. Those of an engine of kind 'command' go under 'command', with labels under the cell, '\"command.tp7\" = { tg = 57.85 }'."`
+	Metrics map[string]map[string]float64 `hcl:"metrics" type:"map of workloads to maps of metrics to numbers" needs:"the numbers to beat by workload, such as { chat = { tg = 57.85 } }." doc:"Numbers to beat: 'chat = { tg = 57.85 }'. They are by workload and metric. Each is in the metric's unit. Where the workload has several cells, by cell, '\"chat.o24\" = { tg = 57.85 }', or by the field's name, 'chat = { tg24 = 57.85 }'. Those of an engine of kind 'command' go under 'command', with labels under the cell, '\"command.tp7\" = { tg = 57.85 }'."`
 	// Measured maps a number as rules write it ("chat.tg24") to the addresses under which
 	// launches keep its metric: one for each cell that it may belong to ("chat.o24.tg").
 	Measured map[string][]string `json:"-"`
@@ -216,7 +216,7 @@ type Imported struct {
 	// hexadecimal.
 	File   string `hcl:"file" needs:"the path of a result file, such as \"results/llama-benchy.json\"." doc:"Path of the file, relative to the plan's folder. Its content shows which tool wrote it; a damaged file is an error. The file's content is part of the plan."`
 	Digest string
-	JQ     string         `hcl:"jq,optional" json:",omitempty" doc:"A jq program that makes rows of the file, in place of the tool's, such as '.runs[] | {workload: .name, metric: \"tg\", value: .tok_s, unit: \"tok/s\"}'."`
+	JQ     string         `hcl:"jq,optional" json:",omitempty" doc:"jq program that makes rows of any JSON. It replaces the tool's reader, as in '.runs[] | {workload: .name, metric: \"tg\", value: .tok_s, unit: \"tok/s\"}'."`
 	Result *imported.File `json:"-"`
 	Range  Range          `json:"-"`
 }
@@ -226,7 +226,7 @@ type Phase struct {
 	Name         string   `hcl:"name,label" doc:"Its name in references: 'phase.<name>'."`
 	Summary      string   `hcl:"summary,optional" doc:"Its purpose, in one sentence."`
 	After        []string `hcl:"after,optional" ref:"phase" doc:"Phases whose gate must pass, or be waived, first."`
-	AfterDecided []string `hcl:"after_decided,optional" ref:"phase" doc:"Phases whose gate must only be decided: pass, fail or inconclusive."`
+	AfterDecided []string `hcl:"after_decided,optional" ref:"phase" doc:"Phases whose gate must be decided first, whatever the verdict. Pass, fail and inconclusive count as decided."`
 	Steps        []*Block
 	Features     []*Feature
 	// Gate is nil for a phase that passes when its steps and features pass.

@@ -201,9 +201,9 @@ func AnyList(v any) []any {
 // Decision is how a plan's gates decide: the error rates that they keep to, and how many
 // launches an arm may take. See docs/statistics.md.
 type Decision struct {
-	FalsePass float64  `hcl:"false_pass,optional" default:"0.01" min:"0.0001" max:"0.5" doc:"The maximum chance that a rule passes although its claim narrowly fails to hold."`
-	FalseFail float64  `hcl:"false_fail,optional" default:"0.05" min:"0.0001" max:"0.5" doc:"The maximum chance that a rule fails although its claim narrowly holds."`
-	_         struct{} `hcl:"launches,optional" type:"map of min and max to numbers" default:"{\"min\":2,\"max\":8}" unit:"launches per arm" min:"1" max:"1000" doc:"The first look at the rules is at 'min' launches per arm, or at 4 if no launch-to-launch variance is recorded; the last is at 'max'. Two launches decide only clear cases, by recorded variance. A benchmark's own 'launches' replaces 'max'."`
+	FalsePass float64  `hcl:"false_pass,optional" default:"0.01" min:"0.0001" max:"0.5" doc:"Maximum chance that a rule passes a narrowly false claim."`
+	FalseFail float64  `hcl:"false_fail,optional" default:"0.05" min:"0.0001" max:"0.5" doc:"Maximum chance that a rule fails a narrowly true claim."`
+	_         struct{} `hcl:"launches,optional" type:"map of min and max to numbers" default:"{\"min\":2,\"max\":8}" unit:"launches per arm" min:"1" max:"1000" doc:"First and last look at the rules, by launches. The first is at 'min' launches per arm, or at 4 if no launch-to-launch variance is recorded; the last is at 'max'. Two launches decide only clear cases, by recorded variance. A benchmark's own 'launches' replaces 'max'."`
 	// Min and Max are launches per arm: the first look is at Min (at two only if launch
 	// noise is recorded; otherwise it is later), the last at Max.
 	Min, Max int

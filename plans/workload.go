@@ -28,43 +28,43 @@ type Workload struct {
 	API                          string        `hcl:"api,optional" group:"prompt" oneof:"completions|chat" default:"completions" doc:"The endpoint."`
 	Temperature                  float64       `hcl:"temperature,optional" group:"sampling" default:"0" min:"0" max:"100" doc:"Sampling temperature; 0 takes the likeliest token."`
 	Seed                         int           `hcl:"seed,optional" group:"sampling" default:"42" min:"0" max:"2147483647" doc:"Seed of prompts, lengths, arrivals and sampling."`
-	IgnoreEOS                    bool          `hcl:"ignore_eos,optional" group:"sampling" default:"true" doc:"Continue past the end of text, which enforces the length of the answer."`
+	IgnoreEOS                    bool          `hcl:"ignore_eos,optional" group:"sampling" default:"true" doc:"Continues past the end of text, to enforce answer lengths."`
 	RequestTimeout               time.Duration `hcl:"request_timeout,optional" group:"judging" default:"2m" doc:"Time limit of one request."`
-	FirstTimeout                 time.Duration `hcl:"first_timeout,optional" group:"judging" default:"10m" doc:"Time limit of the first request after a start, which can compile kernels, to its first token."`
-	StallTimeout                 time.Duration `hcl:"stall_timeout,optional" group:"judging" default:"30s" doc:"Maximum wait between two events of a stream, from the first token on."`
+	FirstTimeout                 time.Duration `hcl:"first_timeout,optional" group:"judging" default:"10m" doc:"Time limit of a launch's first token. The first request after a start can compile kernels."`
+	StallTimeout                 time.Duration `hcl:"stall_timeout,optional" group:"judging" default:"30s" doc:"Maximum wait between two events of a stream. It counts from the first token on."`
 
 	// PromptLengths and OutputLengths draw lengths in place of PromptTokens and
 	// OutputTokens, which are then empty.
 	PromptLengths, OutputLengths *Lengths
 	Depth                        []int `hcl:"depth,optional" group:"length" default:"0" unit:"tokens" min:"0" max:"20000000" doc:"Context before each prompt, or several lengths. It is not counted as prompt."`
 	DepthList                    bool
-	DepthCached                  bool `hcl:"depth_cached,optional" group:"length" default:"false" doc:"Send only the context first, so the engine has it in its prefix cache and computes only the prompt."`
+	DepthCached                  bool `hcl:"depth_cached,optional" group:"length" default:"false" doc:"Sends the context first, to fill the prefix cache. The engine then computes only the prompt."`
 	// Concurrency is empty in an open loop, which Rate makes.
-	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" doc:"How many requests are kept in flight (closed loop): each answer makes room for the next request. A list makes one cell per value."`
+	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
 	ConcurrencyList bool
-	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" doc:"Send on schedule, however slow the answers (open loop), and count latencies from the scheduled send time. Instead of 'concurrency'."`
+	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
 	RateList        bool
 	// Arrival is empty in a closed loop.
 	Arrival        string        `hcl:"arrival,optional" group:"pace" oneof:"poisson|constant" doc:"How requests of an open loop arrive. With a rate, poisson by default: like many independent users."`
 	MaxConcurrency int           `hcl:"max_concurrency,optional" group:"pace" unit:"requests" min:"1" max:"100000" doc:"Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."`
-	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stop sending after this time; requests in flight are still answered and measured."`
-	Turns          int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" doc:"Turns of each conversation (chat only): each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
-	SystemTokens   int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" doc:"Length of a system prompt that all requests of a cell share (chat only). Prefix caches can hold it."`
+	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stops sending after this time. Requests in flight are still answered and measured."`
+	Turns          int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" doc:"Turns of each conversation (chat only). Each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
+	SystemTokens   int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" doc:"System prompt that a cell's requests share (chat only). Prefix caches can hold it."`
 	// Data has the prompts.
 	Data              *Dataset
 	CountTemplate     bool    `hcl:"count_template,optional" group:"length" default:"true" doc:"Prompt lengths include the tokens that a chat template adds."`
-	TopP              float64 `hcl:"top_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Sample from the likeliest tokens that make up this share; 0 does not send it."`
-	MinP              float64 `hcl:"min_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Sample from tokens with at least this share of the likeliest one's probability; 0 does not send it."`
-	RepetitionPenalty float64 `hcl:"repetition_penalty,optional" group:"sampling" default:"0" min:"0" max:"10" doc:"Divides the score of tokens that came before; 1 changes nothing, 0 does not send it."`
-	TopK              int     `hcl:"top_k,optional" group:"sampling" default:"0" unit:"tokens" min:"0" max:"10000000" doc:"Sample from this many of the likeliest tokens; 0 does not send it."`
+	TopP              float64 `hcl:"top_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Samples from the likeliest tokens with this total probability. It is not sent if 0."`
+	MinP              float64 `hcl:"min_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Samples from tokens above this share of the top probability. It is not sent if 0."`
+	RepetitionPenalty float64 `hcl:"repetition_penalty,optional" group:"sampling" default:"0" min:"0" max:"10" doc:"Divides the score of tokens that came before. With 1 it changes nothing; it is not sent if 0."`
+	TopK              int     `hcl:"top_k,optional" group:"sampling" default:"0" unit:"tokens" min:"0" max:"10000000" doc:"Samples from this many of the likeliest tokens. It is not sent if 0."`
 	// SLO are the limits of a good request by metric: "ttft", "tpot", "itl", "e2e".
 	SLO       map[string]time.Duration
-	SameTexts bool   `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Send all arms of a round the same texts, each after a unique prefix: for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
-	Coherence string `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so garbage cannot win: absolute checks each answer, baseline requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
-	Retries   int    `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"How often a request is retried when the engine defers it (status 429 or 503 with Retry-After). The time counts."`
-	MaxErrors int    `hcl:"max_errors,optional" group:"judging" default:"0" unit:"requests" min:"0" max:"1000000" doc:"How many measured requests of a cell can fail before the launch does."`
+	SameTexts bool   `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Sends all arms of a round the same texts. Each comes after a unique prefix. It is for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
+	Coherence string `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so that garbage cannot win. 'absolute' checks each answer, 'baseline' requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
+	Retries   int    `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"Retries of a request that the engine defers. It defers with status 429 or 503 and Retry-After. The time counts."`
+	MaxErrors int    `hcl:"max_errors,optional" group:"judging" default:"0" unit:"requests" min:"0" max:"1000000" doc:"Measured requests of a cell that can fail. With more, the launch fails."`
 	// MaxLag is 0 if the kind of engine decides.
-	MaxLag time.Duration `hcl:"max_lag,optional" group:"judging" doc:"How late the measuring client can send or wake (99th percentiles) before its measurements are invalid. Without it, 10ms; 100ms for the embedded engine, which shares the client's CPUs."`
+	MaxLag time.Duration `hcl:"max_lag,optional" group:"judging" doc:"Limit on the client's lateness, beyond which measurements are invalid. It holds for the 99th percentiles of sending and waking. Without it, 10ms; 100ms for the embedded engine, which shares the client's CPUs."`
 
 	Range Range `json:"-"`
 }
@@ -74,16 +74,16 @@ func (w *Workload) Open() bool { return w.Arrival != "" }
 
 // Lengths draws a number of tokens for each request.
 type Lengths struct {
-	Distribution string  `hcl:"distribution" oneof:"uniform|normal|lognormal" needs:"one of \"uniform\", \"normal\" and \"lognormal\"." doc:"Uniform is any length from 'min' to 'max'; the others have a 'mean' and an 'std'."`
+	Distribution string  `hcl:"distribution" oneof:"uniform|normal|lognormal" needs:"one of \"uniform\", \"normal\" and \"lognormal\"." doc:"The form of the distribution. Uniform is any length from 'min' to 'max'; the others have a 'mean' and an 'std'."`
 	Min          int     `hcl:"min,optional" unit:"tokens" min:"1" max:"20000000" doc:"Minimum length. Uniform needs it; otherwise the default is 1."`
 	Max          int     `hcl:"max,optional" unit:"tokens" min:"1" max:"20000000" doc:"Maximum length. Uniform needs it; otherwise the default is four times 'std' above 'mean'."`
 	Mean         float64 `hcl:"mean,optional" unit:"tokens" min:"1" max:"20000000" doc:"Mean of the lengths, for normal and lognormal."`
-	Std          float64 `hcl:"std,optional" unit:"tokens" min:"0" max:"20000000" doc:"Their standard deviation; for lognormal too, that of the lengths, not of their logarithms."`
+	Std          float64 `hcl:"std,optional" unit:"tokens" min:"0" max:"20000000" doc:"Their standard deviation. For lognormal too, it is that of the lengths, not of their logarithms."`
 }
 
 type Dataset struct {
 	// File is absolute; Digest is the SHA-256 of its content, in hexadecimal.
-	File   string `json:"-" hcl:"file" needs:"the path of a prompt file, one JSON object per line." doc:"Path of the file, relative to the plan's folder: JSON Lines, one object per row. A row has a 'prompt', 'messages' or 'conversations'. 'output_tokens' is the length of the answer."`
+	File   string `json:"-" hcl:"file" needs:"the path of a prompt file, one JSON object per line." doc:"File of JSON Lines, relative to the plan's folder. Each row is an object. A row has a 'prompt', 'messages' or 'conversations'. 'output_tokens' is the length of the answer."`
 	Digest string
 	// DataRows are what the file holds, which its digest covers.
 	DataRows `json:"-"`

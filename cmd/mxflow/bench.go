@@ -57,7 +57,7 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 	f.IntVar(&b.Seed, "seed", 0, "seed of prompts and arrivals (default: a new one, which is printed)")
 	var sampling []string
 	for _, a := range bench.Sampled() {
-		text, _, _ := strings.Cut(a.Doc, ";")
+		text, _, _ := strings.Cut(a.Doc, ". ")
 		b.Sampling[a.Name] = f.Float64(bench.FlagOf(a), 0, strings.ToLower(text[:1])+strings.TrimSuffix(text[1:], "."))
 		sampling = append(sampling, bench.FlagOf(a))
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -26,6 +25,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/remote"
 )
 
@@ -34,7 +34,6 @@ var update = flag.Bool("update", false, "rewrite generated docs")
 // TestDocs keeps the generated parts of pages in step with the code.
 func TestDocs(t *testing.T) {
 	for _, part := range []struct{ page, name, want string }{
-		{"engines.md", "embedded", embeddedPart()},
 		{"measuring.md", "metrics", metricsPart()},
 		{"language.md", "blocks", blocksPart()},
 		{"language.md", "functions", functionsPart()},
@@ -63,7 +62,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// metricsPart lists the metrics, each with the first sentences of its definition.
+// metricsPart lists the metrics, each with the first sentence of its definition.
 func metricsPart() string {
 	var b strings.Builder
 	scope := measure.Scope("")
@@ -71,7 +70,8 @@ func metricsPart() string {
 		if m.Scope != scope {
 			scope = m.Scope
 			fmt.Fprintf(&b, "\n### %s\n\n", map[measure.Scope]string{
-				measure.PerRequest: "Of each request", measure.PerCell: "Of each cell of a workload", measure.PerLaunch: "Of each launch", measure.PerGPU: "Of the GPUs", measure.PerHost: "Of the host",
+				measure.PerRequest: "Of each request", measure.PerCell: "Of each cell of a workload",
+				measure.PerLaunch: "Of each launch", measure.PerGPU: "Of the GPUs", measure.PerHost: "Of the host",
 			}[scope])
 		}
 		name, definition := strings.TrimPrefix(m.Path(), "<workload>."), m.Definition
@@ -79,22 +79,9 @@ func metricsPart() string {
 		if m.Better != "" {
 			better = ", " + string(m.Better)
 		}
-		fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", name, m.Unit, better, sentences(definition, 2))
+		fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", name, m.Unit, better, sentences(definition, 1))
 	}
 	return strings.TrimPrefix(b.String(), "\n")
-}
-
-// embeddedPart lists the variables of the engine inside mxflow; its flags are settings.
-func embeddedPart() string {
-	var b strings.Builder
-	for _, s := range embedded.Variables {
-		fallback := ""
-		if s.Default != "" {
-			fallback = ", default " + s.Default
-		}
-		fmt.Fprintf(&b, "- `%s` (`%s`%s): %s\n", s.Name, strings.Join(s.Values, "`, `"), fallback, sentences(s.Doc, 1))
-	}
-	return b.String()
 }
 
 // sentences are the first n sentences of a text. One ends with a full stop before a
@@ -112,6 +99,31 @@ func sentences(text string, n int) string {
 		}
 	}
 	return text
+}
+
+// TestPagesStateLimits: numbers that pages state are those of the code.
+func TestPagesStateLimits(t *testing.T) {
+	usual, requests := plans.UsualDecision(), func(stat string) int { return measure.StatOf(stat).Decide }
+	questions := 1
+	for stats.PairedDrop(0, 0, questions) > quality.UsualDrop/100. {
+		questions++
+	}
+	percentiles := fmt.Sprintf("(p90 %d, p95 %d, p99 %d)", requests("p90"), requests("p95"), requests("p99"))
+	for page, sentences := range map[string][]string{
+		"statistics.md": {percentiles},
+		"rules.md": {
+			percentiles, fmt.Sprintf("false_pass = %v ", usual.FalsePass), fmt.Sprintf("false_fail = %v ", usual.FalseFail),
+			fmt.Sprintf("{ min = %d, max = %d } # of each arm; max up to %d", usual.Min, usual.Max, stats.MostLaunches),
+			fmt.Sprintf("(%d while no launch noise is on record)", plans.FirstLook),
+		},
+		"protocol.md": {fmt.Sprintf("Too few questions for `max_drop` (%d for %d points)", questions, quality.UsualDrop)},
+	} {
+		for _, s := range sentences {
+			if !strings.Contains(strings.Join(strings.Fields(content(t, "../../docs/"+page)), " "), s) {
+				t.Errorf("%s does not state: %s", page, s)
+			}
+		}
+	}
 }
 
 // TestReadmePlan: the plan that the README shows is a whole one.
@@ -174,16 +186,18 @@ func blocksPart() string {
 	b.WriteString("```\n")
 	outline(&b, doc, 0)
 	b.WriteString("```\n\n")
-	lists := make(map[string]string)
+	printed := make(map[string]string)
 	for _, block := range doc.Blocks {
-		blockSection(&b, "", block, lists)
+		blockSection(&b, "", block, printed)
 	}
 	repetition(&b, doc)
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
+// functionsPart names the functions of expressions.
 func functionsPart() string {
-	return "```\n" + strings.Join(functionSignatures(), "\n") + "\n```\n"
+	return fmt.Sprintf("`%s`\n\n`file(path)` reads UTF-8 text of at most %d MiB below the plan's folder; what it reads is part of the plan's digest.\n",
+		strings.Join(inOrder(eval.NewScope("").Functions()), "`, `"), eval.MaxFile>>20)
 }
 
 // repetition is the section on what generates blocks.
@@ -196,7 +210,7 @@ func repetition(b *strings.Builder, doc *lang.BlockDoc) {
 		}
 	})
 	fmt.Fprintf(b, "### Repeated blocks\n\nBlocks of type %s also have these attributes ([rules](#for_each-and-dynamic)):\n\n", strings.Join(words, ", "))
-	attrList(b, attrs)
+	attrList(b, "", attrs, map[string]string{})
 	fmt.Fprintf(b, "```hcl\n%s\n```\n\n", eachExample)
 	b.WriteString("Blocks within another one are made by `dynamic`; its content has the element under\nthe name of the block's type:\n\n")
 	fmt.Fprintf(b, "```hcl\n%s\n```\n", dynamicExample)
@@ -243,97 +257,114 @@ func header(d *lang.BlockDoc) string {
 }
 
 // blockSection describes a block and those in it. Which stand in it, and how often,
-// is in the outline. Lists are the attributes already written, with the block that has them.
-// Only blocks at the top of a plan are shown with an example.
-func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, lists map[string]string) {
+// is in the outline. Printed are the lines of attributes so far, with their block's header.
+// Only blocks at the top of a plan are shown with an example, unless the page's whole plan
+// has all of it.
+func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, printed map[string]string) {
 	title := "### "
 	if parent != "" {
 		title = "#### "
 	}
-	fmt.Fprintf(b, "%s%s\n\n%s\n\n", title, header(d), sentences(d.Doc, 2))
-	if parent == "" {
-		example(b, d)
+	fmt.Fprintf(b, "%s%s\n\n%s\n\n", title, header(d), sentences(d.Doc, 1))
+	if parent == "" && d.Example != "" && !slices.Contains([]string{"plan", "locals", "baseline", "phase"}, d.Type) {
+		fmt.Fprintf(b, "```hcl\n%s\n```\n\n", d.Example)
 	}
 	attrs := d.Attrs
 	if d.Open != nil {
 		attrs = append(slices.Clone(attrs), *d.Open)
 	}
-	var list strings.Builder
-	attrList(&list, attrs)
-	if of := lists[list.String()]; of != "" && list.Len() > 0 {
-		fmt.Fprintf(b, "It has the attributes of `%s`.\n\n", of)
-	} else {
-		lists[list.String()] = d.Type
-		b.WriteString(list.String())
-	}
+	attrList(b, strings.TrimPrefix(parent+"."+d.Type, "."), attrs, printed)
 	if d.Type != "engine" { // of these, mxflow engine kinds lists the settings
 		for _, kind := range inOrder(d.Kinds) {
-			kindSection(b, d, kind)
+			k := d.Kinds[kind]
+			of := fmt.Sprintf("%s %q", d.Type, kind)
+			for _, label := range k.Labels[1:] {
+				of += fmt.Sprintf(" %q", label.Name)
+			}
+			fmt.Fprintf(b, "#### %s\n\n%s\n\n", of, sentences(k.Doc, 1))
+			attrList(b, d.Type+"."+kind, k.Attrs, printed)
+			for _, block := range k.Blocks {
+				blockSection(b, d.Type, block, printed)
+			}
 		}
 	}
 	for _, block := range d.Blocks {
-		blockSection(b, d.Type, block, lists)
+		blockSection(b, d.Type, block, printed)
 	}
 }
 
-// kindSection is a body that the first label chooses.
-func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
-	k := d.Kinds[kind]
-	rest := ""
-	for _, label := range k.Labels[1:] {
-		rest += fmt.Sprintf(" %q", label.Name)
-	}
-	fmt.Fprintf(b, "#### %s %q%s\n\n%s\n\n", d.Type, kind, rest, sentences(k.Doc, 2))
-	attrList(b, k.Attrs)
-	for _, block := range k.Blocks {
-		blockSection(b, d.Type, block, map[string]string{})
-	}
-}
-
-func example(b *strings.Builder, d *lang.BlockDoc) {
-	if d.Example != "" {
-		fmt.Fprintf(b, "```hcl\n%s\n```\n\n", d.Example)
-	}
-}
-
-// attrList writes a line for each attribute, with the first sentence of its text. The
-// JSON Schema has the whole text.
-func attrList(b *strings.Builder, attrs []plans.Attr) {
+// attrList writes a line for each attribute, with the first sentence of its text; the JSON
+// Schema has the whole text and the bounds. Two or more lines that an earlier block has
+// word for word, or one that a block of the same type has, are named, and not repeated.
+func attrList(b *strings.Builder, block string, attrs []plans.Attr, printed map[string]string) {
+	var lines strings.Builder
+	kind, _, _ := strings.Cut(block, ".")
+	again := make(map[string][]string)
+	line := make(map[string]string)
 	for _, a := range attrs {
-		fmt.Fprintf(b, "- `%s` (%s", a.Name, a.TypeText())
+		unbounded := a
+		unbounded.MinSet = false
+		head := strings.TrimPrefix(unbounded.TypeText(), "list of ")
+		if a.Type == plans.String {
+			head = strings.TrimPrefix(head, string(plans.String))
+		}
 		switch {
 		case a.Required:
-			b.WriteString(", required")
+			head += ", required"
 		case a.Default != nil:
 			text, _ := json.Marshal(a.Default)
-			fmt.Fprintf(b, ", default `%s`", text)
+			head += ", default `" + string(text) + "`"
 		}
-		n := 1
-		if strings.HasPrefix(a.Doc, "`") { // what each of its words means
-			n = 3
+		if head = strings.TrimLeft(head, ":, "); head != "" {
+			head = " (" + head + ")"
 		}
-		fmt.Fprintf(b, "): %s\n", sentences(a.Doc, n))
+		line[a.Name] = "- `" + a.Name + "`" + head + ": " + sentences(a.Doc, 1) + "\n"
+		if of := printed[line[a.Name]]; of != "" {
+			again[of] = append(again[of], a.Name)
+		}
+	}
+	for _, a := range attrs {
+		text := line[a.Name]
+		if of := printed[text]; of == "" || len(again[of]) == 1 && !strings.HasPrefix(of, kind+".") {
+			lines.WriteString(text)
+			printed[text] = block
+			delete(again, of)
+		}
+	}
+	for _, of := range inOrder(again) {
+		fmt.Fprintf(&lines, "- `%s`: as in `%s`.\n", strings.Join(again[of], "`, `"), of)
 	}
 	if len(attrs) > 0 {
-		b.WriteString("\n")
+		b.WriteString(lines.String() + "\n")
 	}
 }
 
-// functionSignatures are the functions that expressions may call, each with the names of
-// its arguments: "join(separator, lists…)".
-func functionSignatures() (list []string) {
-	functions := eval.NewScope("").Functions()
-	for _, name := range inOrder(functions) {
-		var args []string
-		for _, p := range functions[name].Params() {
-			args = append(args, p.Name)
+// TestFirstSentences: what pages print of a block, an attribute and a metric is short.
+func TestFirstSentences(t *testing.T) {
+	short := func(what, doc string, most int) {
+		if said := sentences(doc, 1); len(strings.Fields(said)) > most || !strings.HasSuffix(said, ".") {
+			t.Errorf("%s: the first sentence has more than %d words, or no full stop: %s", what, most, said)
 		}
-		if p := functions[name].VarParam(); p != nil {
-			args = append(args, p.Name+"…")
-		}
-		list = append(list, name+"("+strings.Join(args, ", ")+")")
 	}
-	return list
+	var check func(path string, d *lang.BlockDoc)
+	check = func(path string, d *lang.BlockDoc) {
+		short(path, d.Doc, 16)
+		for _, a := range slices.Concat(d.Attrs, d.RepeatAttrs()) {
+			short(path+" "+a.Name, a.Doc, 10)
+		}
+		for kind, body := range d.Kinds {
+			if d.Type != "engine" { // mxflow engine kinds prints these
+				check(path+" "+kind, body)
+			}
+		}
+		for _, block := range d.Blocks {
+			check(path+" "+block.Type, block)
+		}
+	}
+	check("", load.Describe(steps.Registry()))
+	for _, m := range measure.Catalogue() {
+		short(m.Path(), m.Definition, 15)
+	}
 }
 
 func inOrder[V any](m map[string]V) []string {

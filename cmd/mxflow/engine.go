@@ -41,16 +41,15 @@ func newEngineCommand(a *app) *cobra.Command {
 func newEngineServeCommand(a *app) *cobra.Command {
 	var env strings.Builder
 	for _, o := range embedded.Variables {
-		doc, _, _ := strings.Cut(o.Doc, ". ")
 		fmt.Fprintf(&env, "  %s (default %s)\n", o.Name, cmp.Or(o.Default, "none"))
-		table.Paragraph(&env, "    ", strings.Join(o.Values, ", ")+": "+strings.TrimSuffix(doc, ".")+".", helpColumns)
+		table.Paragraph(&env, "    ", strings.Join(o.Values, ", ")+": "+o.Doc, helpColumns)
 	}
 	c := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Run the embedded engine",
 		Long: `Runs the engine that mxflow contains: a small decoder, shaped like gpt-oss, with an
-OpenAI-like HTTP API. It is what the examples measure. docs/engines.md has all
-about these environment variables:
+OpenAI-like HTTP API. It is what the examples measure. It reads these
+environment variables:
 
 ` + env.String(),
 		Example:            "  mxflow engine serve --port 8000\n  MXFLOW_EMBEDDED_KV_CACHE=off mxflow engine serve --port 8000",

@@ -14,8 +14,8 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// maxFile is the largest file that file() reads, in bytes.
-const maxFile = 4 << 20
+// MaxFile is the largest file that file() reads, in bytes.
+const MaxFile = 4 << 20
 
 func (o *outside) envFunc() function.Function {
 	return function.New(&function.Spec{
@@ -58,7 +58,7 @@ func (o *outside) readBelow(path string) (string, error) {
 	defer root.Close()
 	info, err := root.Stat(path)
 	var data []byte
-	if err == nil && info.Mode().IsRegular() && info.Size() <= maxFile {
+	if err == nil && info.Mode().IsRegular() && info.Size() <= MaxFile {
 		data, err = root.ReadFile(path)
 	}
 	switch {
@@ -70,8 +70,8 @@ func (o *outside) readBelow(path string) (string, error) {
 		return "", fmt.Errorf("cannot read %q: %v; only files in the plan's folder can be read", path, lang.Reason(err))
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%q is not a regular file", path)
-	case info.Size() > maxFile:
-		return "", fmt.Errorf("%q is larger than %d MiB", path, maxFile>>20)
+	case info.Size() > MaxFile:
+		return "", fmt.Errorf("%q is larger than %d MiB", path, MaxFile>>20)
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("%q is not valid UTF-8", path)
 	}

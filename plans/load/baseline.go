@@ -12,7 +12,7 @@ import (
 
 var baselineDoc = block(plans.Baseline{}, lang.BlockDoc{
 	Type: "baseline", Times: plans.AtMost1,
-	Doc: "The variant that everything is compared with: an engine with every knob at its default, or as in `set`. It is qualified before anything is measured; if it does not pass, nothing is measured against it. A plan with features needs one.",
+	Doc: "The variant that everything is compared with. It is an engine with every knob at its default, or as in `set`. It is qualified before anything is measured; if it does not pass, nothing is measured against it. A plan with features needs one.",
 })
 
 func (l *loader) decodeBaseline(blocks hcl.Blocks) {

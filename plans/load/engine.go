@@ -22,7 +22,7 @@ var engineDoc = block(plans.Engine{}, lang.BlockDoc{
 var (
 	processDoc = block(plans.Process{}, lang.BlockDoc{
 		Type: "process", Times: plans.AtMost1,
-		Doc: "Starts the engine as a child process. Required if the kind has no command of its own and no other block says how to launch it.",
+		Doc: "Starts the engine as a child process. Required if the kind has no command of its own and no other block launches it.",
 	})
 	readyDoc = block(ready{}, lang.BlockDoc{Type: "ready", Times: plans.AtMost1, Doc: "When the engine counts as started."})
 	stopDoc  = block(stop{}, lang.BlockDoc{Type: "stop", Times: plans.AtMost1, Doc: "How the engine is stopped."})
@@ -30,11 +30,11 @@ var (
 
 type ready struct {
 	Timeout      time.Duration `hcl:"timeout,optional" doc:"Time limit from start to ready. Without it, the kind's own limit."`
-	FirstTimeout time.Duration `hcl:"first_timeout,optional" doc:"Time limit of the first request after that, which asks for one token and can compile kernels. Without it, 10m."`
+	FirstTimeout time.Duration `hcl:"first_timeout,optional" doc:"Time limit of the first request after that. It asks for one token and can compile kernels. Without it, 10m."`
 }
 
 type stop struct {
-	Grace time.Duration `hcl:"grace,optional" doc:"How long it can take to stop before it is killed. Without it, the kind's own time."`
+	Grace time.Duration `hcl:"grace,optional" doc:"Time to stop before it is killed. Without it, the kind's own time."`
 }
 
 func (l *loader) decodeEngine(b *hcl.Block) {

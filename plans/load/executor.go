@@ -24,12 +24,12 @@ var usualCommands = map[string][]string{
 
 var executorDoc = &lang.BlockDoc{
 	Type: "executor", Times: plans.AtMost1, Labels: []lang.Label{{Name: "kind", Doc: "How launches get there."}},
-	Doc: "Where the launches of benchmarks, and of `compare` and `matrix` steps, run. Without it they run one after the other. With it, rounds (one launch of every arm) run in parallel, each in its own place. Arms are compared within their rounds, so places can differ. docs/executors.md has the costs and limits.",
+	Doc: "Where launches run; without it, one after the other. It holds for benchmarks and for `compare` and `matrix` steps. With it, rounds (one launch of every arm) run in parallel, each in its own place. Arms are compared within their rounds, so places can differ. docs/executors.md has the costs and limits.",
 	Kinds: map[string]*lang.BlockDoc{
 		plans.LocalExecutor:      executorOf(plans.LocalExecutor, "Places on this host: its GPUs, or for engines without one how many run at once."),
-		plans.SSHExecutor:        executorOf(plans.SSHExecutor, "Other hosts with a shell. mxflow copies itself there, makes each launch there, client included, and brings the result back over the same connection. The plan's folder and the engine must be there under the same paths."),
+		plans.SSHExecutor:        executorOf(plans.SSHExecutor, "Other hosts with a shell. There mxflow copies itself, makes each launch there, client included, and brings the result back over the same connection. The plan's folder and the engine must be there under the same paths."),
 		plans.SlurmExecutor:      executorOf(plans.SlurmExecutor, "Jobs of Slurm, one per slot, each kept for many launches (`srun`). The plan's folder, the engine and mxflow must be on a file system that the nodes share."),
-		plans.KubernetesExecutor: executorOf(plans.KubernetesExecutor, "Jobs of Kubernetes, one per slot, each kept for many launches. mxflow starts itself in the first container of the Job's pod (`kubectl exec`), which needs a shell, the engine, and the plan's folder under the same path."),
+		plans.KubernetesExecutor: executorOf(plans.KubernetesExecutor, "Jobs of Kubernetes, one per slot, each kept for many launches. By `kubectl exec`, mxflow starts itself in the first container of the Job's pod, which needs a shell, the engine, and the plan's folder under the same path."),
 	},
 }
 

@@ -18,7 +18,7 @@ import (
 
 var featureDoc = block(plans.Feature{}, lang.BlockDoc{
 	Type: "feature", Times: plans.AnyTimes, Repeats: true,
-	Doc:    "A feature port under test. Its candidate is its parent with the knobs of `set` changed; both are measured, and the criteria decide whether the port enters the stack.",
+	Doc:    "A feature port under test: its parent with other knob values. Its candidate is its parent with the knobs of `set` changed; both are measured, and the criteria decide whether the port enters the stack.",
 	Blocks: []*lang.BlockDoc{hypothesisDoc, criterionDoc, confirmDoc},
 })
 
@@ -174,7 +174,7 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 
 var confirmDoc = block(plans.Confirm{}, lang.BlockDoc{
 	Type: "confirm", Times: plans.AnyTimes,
-	Doc: "Repeats the decisive criteria on another engine before the feature is accepted: parent and candidate are qualified and measured there too, interleaved. It runs only if they passed on the baseline's engine, and the feature passes only if they pass here too.",
+	Doc: "Repeats the decisive criteria on another engine before the feature is accepted. Parent and candidate are qualified and measured there too, interleaved. It runs only if they passed on the baseline's engine, and the feature passes only if they pass here too.",
 })
 
 type confirmNote struct {
@@ -301,7 +301,7 @@ func decodeNames(f *eval.Body, attr string, list, all, fallback []string) (names
 
 var hypothesisDoc = block(plans.Hypothesis{}, lang.BlockDoc{
 	Type: "hypothesis", Times: plans.AtMost1,
-	Doc: "The claim made before measuring. It decides nothing about the feature: it ends confirmed, refuted or open, by the test that the same rule would use, and is recorded beside the verdicts of the criteria.",
+	Doc: "The claim made before measuring; it decides nothing. It ends confirmed, refuted or open, by the test that the same rule would use, and is recorded beside the verdicts of the criteria.",
 })
 
 func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {

@@ -24,20 +24,20 @@ var knobDoc = block(plans.Knob{}, lang.BlockDoc{
 
 var knobValueDoc = block(plans.KnobValue{}, lang.BlockDoc{
 	Type: "value", Times: plans.AtLeast1,
-	Doc:    "One value of a knob: its changes to the engine, and the evidence that it took effect.",
+	Doc:    "One value of a knob: its changes, and the evidence of them.",
 	Blocks: []*lang.BlockDoc{mustSeeDoc, mustNotSeeDoc},
 })
 
 var mustSeeDoc = block(plans.Evidence{}, lang.BlockDoc{
 	Type: "must_see", Times: plans.AtMost1,
-	Doc: "Evidence that the value took effect, in every launch: each glob must be found, and each observation must have its value. Lines from before the first request show only the configuration, and count only if the engine's kind knows them to show the engine's own choice. If a protocol has a kernels level, every value in use needs evidence, including the baseline's: unproven is not a pass.",
+	Doc: "Evidence in every launch that the value took effect. Each glob must be found, and each observation must have its value. Lines from before the first request show only the configuration, and count only if the engine's kind knows them to show the engine's own choice. If a protocol has a kernels level, every value in use needs evidence, including the baseline's: unproven is not a pass.",
 })
 
 // mustNotSeeDoc has no at_start: it holds at any time.
 var mustNotSeeDoc = func() *lang.BlockDoc {
 	d := block(plans.Evidence{}, lang.BlockDoc{
 		Type: "must_not_see", Times: plans.AtMost1,
-		Doc: "Evidence that the value did not take effect, in any launch: no glob may be found anywhere in the log, and no observation may have its value. Give at least one of either.",
+		Doc: "Evidence in any launch that the value did not take effect. No glob may be found anywhere in the log, and no observation may have its value. Give at least one of either.",
 	})
 	d.Attrs = slices.DeleteFunc(d.Attrs, func(a plans.Attr) bool { return a.Name == "at_start" })
 	return d

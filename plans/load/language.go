@@ -38,13 +38,13 @@ func blockOfKind(kind string, of any, d lang.BlockDoc) *lang.BlockDoc {
 
 // topLevel is the content of a plan outside all blocks.
 type topLevel struct {
-	Include []string `hcl:"include,optional" doc:"Files whose blocks are part of the plan, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."`
+	Include []string `hcl:"include,optional" doc:"Files whose blocks are part of the plan. So a team can share engines and protocols. Paths are relative to the file; each file counts once. Read before anything is evaluated, so only plain text."`
 }
 
 // fileDoc is what may be at the top level of a plan.
 var fileDoc = &lang.BlockDoc{
 	Times: plans.Once,
-	Doc:   "A plan of mxflow: which performance features are ported, how each is measured, and which rules decide.",
+	Doc:   "A plan of mxflow. It says which performance features are ported, how each is measured, and which rules decide.",
 	Attrs: plans.Attrs(topLevel{}),
 	Blocks: []*lang.BlockDoc{
 		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, executorDoc, decisionDoc, reportDoc, phaseDoc,

@@ -91,7 +91,7 @@ func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, f *eval.Body, attr
 
 var gateDoc = block(plans.Gate{}, lang.BlockDoc{
 	Type: "gate", Times: plans.AtMost1,
-	Doc:    "The exit rule of a phase, which unlocks the phases after it. Its verdict is that of its worst rule. Without a gate, a phase passes when its steps and features pass.",
+	Doc:    "The exit rule of a phase, which unlocks those after it. Its verdict is that of its worst rule. Without a gate, a phase passes when its steps and features pass.",
 	Blocks: []*lang.BlockDoc{ruleDoc},
 })
 

@@ -9,7 +9,7 @@ import (
 
 var protocolDoc = block(plans.Protocol{}, lang.BlockDoc{
 	Type: "protocol", Times: plans.AnyTimes,
-	Doc:    "The test levels for a variant, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
+	Doc:    "The test levels of a variant, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
 	Blocks: []*lang.BlockDoc{levelDoc},
 })
 

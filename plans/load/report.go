@@ -12,7 +12,7 @@ import (
 
 var reportDoc = block(plans.Report{}, lang.BlockDoc{
 	Type: "report", Times: plans.AtMost1,
-	Doc: "What tables of results show: in the terminal, in Markdown, on the page and in committed files. Without it, the metrics " +
+	Doc: "What tables of results show. They are in the terminal, in Markdown, on the page and in committed files. Without it, the metrics " +
 		"that rules, hypotheses and targets read, in that order; a comparison adds decode, prefill, TTFT, startup and memory. It is " +
 		"not part of any digest: another column needs no other launch and no other decision.",
 	Blocks: []*lang.BlockDoc{tableDoc},

@@ -9,7 +9,7 @@ import (
 
 var suiteDoc = block(plans.Suite{}, lang.BlockDoc{
 	Type: "suite", Times: plans.AnyTimes,
-	Doc: "A tier of workloads, such as quick, standard and full. `--suite <name>` makes benchmarks send it instead of their own workloads; a benchmark can also name one itself. Rules can read the workloads of every suite: one that was not sent makes them inconclusive.",
+	Doc: "A tier of workloads, which `--suite <name>` makes benchmarks send. Usual names are quick, standard and full. It replaces their own workloads; a benchmark can also name one itself. Rules can read the workloads of every suite: one that was not sent makes them inconclusive.",
 })
 
 func (l *loader) decodeSuite(b *hcl.Block) {

@@ -176,7 +176,7 @@ type validation struct {
 
 var validationDoc = block(validation{}, lang.BlockDoc{
 	Type: "validation", Times: plans.AnyTimes,
-	Doc: "A condition that the value must meet, checked before anything is started. It can refer to this and other variables.",
+	Doc: "A condition that the value must meet. It is checked before anything is started. It can refer to this and other variables.",
 })
 
 // validate checks a variable's own conditions. They need no more than variables: nothing

@@ -18,7 +18,7 @@ import (
 
 var workloadDoc = block(plans.Workload{}, lang.BlockDoc{
 	Type: "workload", Times: plans.AnyTimes, Repeats: true,
-	Doc:    "Requests to send. Each combination of lists is a cell, whose address has an element per list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
+	Doc:    "Requests to send; each combination of lists is a cell. Its address has an element per list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
 	Blocks: []*lang.BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc},
 })
 
@@ -33,11 +33,11 @@ var (
 	})
 	datasetDoc = block(plans.Dataset{}, lang.BlockDoc{
 		Type: "dataset", Times: plans.AtMost1,
-		Doc: "Sends the rows of a file in order, instead of generated prompts; none is sent twice. Measurements depend on the file's content: a changed file is measured again.",
+		Doc: "Sends the rows of a file in order, instead of generated prompts. None is sent twice. Measurements depend on the file's content: a changed file is measured again.",
 	})
 	sloDoc = block(slo{}, lang.BlockDoc{
 		Type: "slo", Times: plans.AtMost1,
-		Doc: "A good request keeps all of these limits. Goodput counts good requests.",
+		Doc: "Limits that a good request keeps. Goodput counts good requests.",
 	})
 )
 

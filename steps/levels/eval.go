@@ -18,7 +18,7 @@ import (
 var evalKind = Kind{
 	Schema: plans.Schema{
 		Asks: true, Against: true,
-		Doc:     "The engine answers questions as rightly as its parent, at temperature 0. Each line of the questions is `{\"question\": \"…\", \"answer\": \"42\"}`, or has a `pattern` (RE2) in place of the answer; `max_tokens` is optional. Answers are compared question by question. A variant that fails is measured all the same.",
+		Doc:     "The engine answers questions as rightly as its parent. They are asked at temperature 0. Each line of the questions is `{\"question\": \"…\", \"answer\": \"42\"}`, or has a `pattern` (RE2) in place of the answer; `max_tokens` is optional. Answers are compared question by question. A variant that fails is measured all the same.",
 		Example: plans.Example(examples, `level "eval" {`),
 		Attrs:   plans.Attrs(eval{}),
 		Check: plans.Checked(func(_ *plans.Block, e eval) []plans.AttrError {

@@ -43,7 +43,7 @@ var execKind = Kind{
 	Schema: plans.Schema{
 		Asks:    true,
 		Label:   "Its name in rules and reports: `levels.<name>`.",
-		Doc:     "Runs your own program against the engine under test, in the qualification launch. Exit status 0 passes, any other status or the time limit fails, and a program that cannot be started is an error. The engine is given in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON). Files written to `$MXFLOW_OUT` become artifacts; those of the parent's run are in `$MXFLOW_PARENT_OUT`.",
+		Doc:     "Runs your own program against the engine in the qualification launch. Exit status 0 passes, any other status or the time limit fails, and a program that cannot be started is an error. The engine is given in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON). Files written to `$MXFLOW_OUT` become artifacts; those of the parent's run are in `$MXFLOW_PARENT_OUT`.",
 		Example: plans.Example(examples, `level "exec" "accuracy" {`),
 		Attrs:   plans.Attrs(exec{}),
 		Parts:   variant.ProgramParts("Its name in rules: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`."),
@@ -71,11 +71,11 @@ type exec struct {
 	Command []string          `hcl:"command" doc:"The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."`
 	Dir     string            `hcl:"dir,optional" default:"." doc:"Working directory, relative to the plan's folder."`
 	Env     map[string]string `hcl:"env,optional" doc:"Set on top of the inherited environment."`
-	Timeout plans.Dur         `hcl:"timeout,optional" default:"30m" doc:"After this time the program is stopped and the level fails."`
+	Timeout plans.Dur         `hcl:"timeout,optional" default:"30m" doc:"Time limit. Then the program is stopped and the level fails."`
 
-	Eval    string  `hcl:"eval,optional" doc:"Files below $MXFLOW_OUT that lm-evaluation-harness left with --log_samples, such as \"*samples_*.jsonl\"; * stands for any text. They are compared with the parent's as in a level eval: a variant that loses answers is measured all the same."`
-	Filter  string  `hcl:"filter,optional" doc:"With eval: the filter whose answers count, such as \"flexible-extract\"; by default that of each document's first row."`
-	MaxDrop float64 `hcl:"max_drop,optional" unit:"points" min:"0.1" max:"50" doc:"With eval: how many points of accuracy may be lost, by default 2."`
+	Eval    string  `hcl:"eval,optional" doc:"Samples of lm-evaluation-harness, such as \"*samples_*.jsonl\". The files are below $MXFLOW_OUT, written with --log_samples; * is any text. They are compared with the parent's as in a level eval: a variant that loses answers is measured all the same."`
+	Filter  string  `hcl:"filter,optional" doc:"With eval: the filter that counts, such as \"flexible-extract\". By default it is that of each document's first row."`
+	MaxDrop float64 `hcl:"max_drop,optional" unit:"points" min:"0.1" max:"50" doc:"With eval: points of accuracy that may be lost. By default 2."`
 
 	reads *variant.Command
 }

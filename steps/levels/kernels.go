@@ -24,7 +24,7 @@ import (
 
 var kernelsKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Proves that every knob value of the variant took effect: each must_see glob is in the engine's log, no must_not_see glob is, and the engine reports the observations in must_see.",
+		Doc:     "Proves that every knob value of the variant took effect. Each must_see glob is in the engine's log, no must_not_see glob is, and the engine reports the observations in must_see.",
 		Example: plans.Example(examples, `level "kernels" {`),
 		Attrs:   plans.Attrs(kernels{}),
 	},
@@ -35,7 +35,7 @@ var kernelsKind = Kind{
 }
 
 type kernels struct {
-	Timeout plans.Dur `hcl:"timeout,optional" default:"5m" doc:"Time limit of the request that is sent if no earlier level sent one."`
+	Timeout plans.Dur `hcl:"timeout,optional" default:"5m" doc:"Time limit of its request. It is sent if no earlier level sent one."`
 	_       []string  `hcl:"from,optional" oneof:"log" default:"[\"log\"]" doc:"Where to look for evidence. Evidence in profiles is checked by the level 'profile'."`
 }
 

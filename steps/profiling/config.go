@@ -11,10 +11,10 @@ import (
 
 // Config is the level `profile` as a plan has it.
 type Config struct {
-	PromptTokens int       `hcl:"prompt_tokens,optional" default:"512" unit:"tokens" min:"8" max:"20000000" doc:"Length of prompts, for prefill and as the context for decoding."`
-	Steps        int       `hcl:"steps,optional" default:"32" unit:"steps" min:"4" max:"4096" doc:"How many tokens of each answer are decoded while the profiler runs. Traces grow with it: about 100 kB per step of a large model."`
-	Concurrency  []int     `hcl:"concurrency,optional" default:"[1]" unit:"requests" min:"1" max:"1024" doc:"How many requests are served at once; each value gets a profile of decoding and one of prefill. Numbers of the first are 'levels.profile.moe_us', those of another 'levels.profile.moe_us_c8'."`
-	Timeout      plans.Dur `hcl:"timeout,optional" default:"10m" doc:"Time limit of each request to the engine, and for the profiler to write its files."`
+	PromptTokens int       `hcl:"prompt_tokens,optional" default:"512" unit:"tokens" min:"8" max:"20000000" doc:"Length of prompts, and the context for decoding."`
+	Steps        int       `hcl:"steps,optional" default:"32" unit:"steps" min:"4" max:"4096" doc:"Tokens of each answer decoded while the profiler runs. Traces grow with it: about 100 kB per step of a large model."`
+	Concurrency  []int     `hcl:"concurrency,optional" default:"[1]" unit:"requests" min:"1" max:"1024" doc:"Requests served at once. Each value gets a profile of decoding and one of prefill. Numbers of the first are 'levels.profile.moe_us', those of another 'levels.profile.moe_us_c8'."`
+	Timeout      plans.Dur `hcl:"timeout,optional" default:"10m" doc:"Time limit of each request. The profiler's writing of its files has the same."`
 
 	// categories are the plan's own, which precede the built-in ones.
 	categories symbol.Rules
@@ -45,14 +45,14 @@ var categoryPart = plans.Part{
   any_of = ["*my_grouped_gemm*"]
 }`,
 		Attrs: []plans.Attr{
-			{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs of whole kernel names: unanchored, case-insensitive, `*` matches anything."},
+			{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs of whole kernel names. They are unanchored and case-insensitive; `*` matches anything."},
 		},
 	},
 }
 
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "Takes separate profiles of decoding and prefill, and shows where the time of a token goes. It passes if the profiles hold kernels, among them those that `must_see { trace = … }` of the knobs requires. It runs last in the qualification launch, which is never measured and is the only one started with the profiler; `mxflow profile` shows the tables. " +
+	Doc: "Profiles decoding and prefill: where the time of a token goes. It passes if the profiles hold kernels, among them those that `must_see { trace = … }` of the knobs requires. It runs last in the qualification launch, which is never measured and is the only one started with the profiler; `mxflow profile` shows the tables. " +
 		"A trace is evidence for that launch, not for the measured ones: if the engine logs its kernels, use the log as well.",
 	Example: `level "profile" {
   prompt_tokens = 512

@@ -19,15 +19,15 @@ type Settings struct {
 	OutputTokens int   `hcl:"output_tokens,optional" default:"64" unit:"tokens" min:"1" max:"4096" doc:"Maximum length of each answer."`
 	PromptTokens []int `hcl:"prompt_tokens,optional" unit:"tokens" min:"1" max:"20000000" doc:"Lengths of the prompts. By default those of the benchmark's workloads, at most 512."`
 	Concurrency  []int `hcl:"concurrency,optional" unit:"requests" min:"1" max:"1024" doc:"How many prompts are sent at a time. By default as many as the benchmark's workloads send, at most 16."`
-	Top          int   `hcl:"top,optional" default:"20" unit:"tokens" min:"1" max:"1024" doc:"How many of the likeliest tokens are compared at each position, if the engine lists that many."`
+	Top          int   `hcl:"top,optional" default:"20" unit:"tokens" min:"1" max:"1024" doc:"Likeliest tokens compared at each position. Fewer if the engine lists fewer."`
 	// Within is the time limit for asking a launch.
-	Within                plans.Dur `hcl:"within,optional" default:"20s" doc:"Once the parent has answered for this long (a quarter of it at the end of a measured launch), no more prompts are sent, so a slow engine gets fewer. The other arms get the same ones."`
-	MaxKL                 *float64  `hcl:"max_kl,optional" unit:"nats/token" min:"0" doc:"Maximum Kullback-Leibler divergence from the parent, as the mean over positions: of prefill or decode, whichever is worse."`
+	Within                plans.Dur `hcl:"within,optional" default:"20s" doc:"Time after which the parent gets no more prompts. At the end of a measured launch it is a quarter of this. So a slow engine gets fewer. The other arms get the same ones."`
+	MaxKL                 *float64  `hcl:"max_kl,optional" unit:"nats/token" min:"0" doc:"Maximum mean Kullback-Leibler divergence from the parent. The mean is over positions, of prefill or decode, whichever is worse."`
 	MaxKLP99              *float64  `hcl:"max_kl_p99,optional" unit:"nats/token" min:"0" doc:"Maximum of its 99th percentile."`
-	MinArgmaxMatch        *float64  `hcl:"min_argmax_match,optional" unit:"share" min:"0" max:"1" doc:"Minimum share of positions where both have the same likeliest token; near-ties count as the same."`
-	MaxPerplexityIncrease *float64  `hcl:"max_perplexity_increase,optional" unit:"ratio" min:"0" doc:"How much perplexity on a built-in text may exceed the parent's: 0.01 is 1%."`
-	_                     *float64  `hcl:"min_agreement,optional" unit:"share" min:"0" max:"1" doc:"For a port that changes answers on purpose (quantisation, sampling): the share of positions of its measured answers at which the parent must be shown to agree. The verdict names it. Without it, no more than 15 points below the parent's agreement with itself."`
-	_                     string    `hcl:"answers,optional" oneof:"checked|unchecked" default:"checked" doc:"'unchecked': measured answers are not compared with the parent's, and every verdict says so."`
+	MinArgmaxMatch        *float64  `hcl:"min_argmax_match,optional" unit:"share" min:"0" max:"1" doc:"Minimum share of positions with the same likeliest token. Near-ties count as the same."`
+	MaxPerplexityIncrease *float64  `hcl:"max_perplexity_increase,optional" unit:"ratio" min:"0" doc:"Maximum perplexity above the parent's: 0.01 is 1%. The text is built in."`
+	_                     *float64  `hcl:"min_agreement,optional" unit:"share" min:"0" max:"1" doc:"Minimum agreement, for ports that change answers on purpose. Quantisation and sampling do. It is the share of positions of the port's measured answers at which the parent must be shown to agree. The verdict names it. Without it, no more than 15 points below the parent's agreement with itself."`
+	_                     string    `hcl:"answers,optional" oneof:"checked|unchecked" default:"checked" doc:"'unchecked' does not compare measured answers with the parent's. Every verdict then reports it."`
 }
 
 // words are the findings as texts name them.

@@ -28,7 +28,7 @@ var BenchmarkSchema = plans.Schema{
 	Attrs: []plans.Attr{
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Workloads to send, in this order. Required for a server unless `suite` is given; an engine of kind `command` brings its own work and has neither."},
 		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "Workloads to send, as a suite. `--suite` on the command line overrides it."},
-		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "Maximum launches per arm; without it, that of the `decision` block. Fewer are made once every rule is settled. With one, no number can pass a rule."},
+		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "Maximum launches per arm. Without it, that of the `decision` block. Fewer are made once every rule is settled. With one, no number can pass a rule."},
 	},
 	Check: func(b *plans.Block) []plans.AttrError {
 		w, listed := b.Attrs["workloads"].([]any)
@@ -44,7 +44,7 @@ var BenchmarkSchema = plans.Schema{
 
 // RegressionSchema is the schema of what must not get worse.
 var RegressionSchema = plans.Schema{
-	Doc: "Metrics that a feature must be shown not to worsen against its parent, decided from the benchmark's launches: each metric of `decisive` is a criterion of every feature under the protocol, besides its own, whatever `accept` names. Every other metric of every workload is listed if it demonstrably got worse, and decides nothing.",
+	Doc: "Metrics that no feature may worsen against its parent. The benchmark's launches decide: each metric of `decisive` is a criterion of every feature under the protocol, besides its own, whatever `accept` names. Every other metric of every workload is listed if it demonstrably got worse, and decides nothing.",
 	Example: `level "regression" {
   decisive               = ["chat.tg", "chat.ttft", "engine.memory_gb"]
   max_slowdown           = 0.03
@@ -52,9 +52,9 @@ var RegressionSchema = plans.Schema{
 }`,
 	Attrs: []plans.Attr{
 		{Name: "decisive", Type: plans.Strings, Required: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
-		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "How much worse each of them may be, as a share: `0.03` is the criterion `chat.tg.gain >= -0.03`."},
+		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "How much worse each may be, as a share. `0.03` is the criterion `chat.tg.gain >= -0.03`."},
 		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "How much memory metrics may grow: `engine.memory_gb.delta <= 1`."},
-		{Name: "against", Type: plans.Strings, Doc: "Other references of the same limits, besides the parent: `root`, the baseline, which is launched as an arm of the session: `chat.tg.root.gain >= -0.03`."},
+		{Name: "against", Type: plans.Strings, Doc: "Other references of the same limits: `root`, the baseline. It is launched as an arm of the session: `chat.tg.root.gain >= -0.03`."},
 	},
 	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
 		wrong := func(attr, summary, detail string) {

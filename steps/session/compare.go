@@ -24,7 +24,7 @@ import (
 
 // CompareSchema is the schema of a comparison of engines.
 var CompareSchema = plans.Schema{
-	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is first qualified by the levels of a protocol, against the reference where a level compares; one whose level finds a number beyond its limit is measured and shown, and does not count. Passes when every row was measured, except those in `optional`. The gates of its phase and later ones read rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
+	Doc: "Measures several engines side by side. They get the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is first qualified by the levels of a protocol, against the reference where a level compares; one whose level finds a number beyond its limit is measured and shown, and does not count. Passes when every row was measured, except those in `optional`. The gates of its phase and later ones read rows against the reference: `compare.frameworks[\"embedded.cached\"].chat.tg.gain >= 1.0`, from 4 launches.",
 	Example: `step "compare" "frameworks" {
   engines   = [engine.embedded.plain, engine.embedded.cached]
   reference = engine.embedded.plain
@@ -35,9 +35,9 @@ var CompareSchema = plans.Schema{
 	Attrs: []plans.Attr{
 		{Name: "engines", Type: plans.Refs, Ref: "engine", Required: true, Doc: "At least two engines, one row each."},
 		{Name: "reference", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine that speed-ups are relative to. It is launched first, and prompts have the requested length in its tokens."},
-		{Name: "optional", Type: plans.Refs, Ref: "engine", Doc: "Engines whose rows are allowed to break: they stay in the table with the reason, and the step passes without them. A rule that reads such a row does not pass."},
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Workloads to send to each engine, in this order; `--suite` sends those of a suite instead. Engines of kind `command` bring their own work."},
-		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels except the benchmark qualify each engine, in one launch that is not measured."},
+		{Name: "optional", Type: plans.Refs, Ref: "engine", Doc: "Engines that are allowed to break. Their rows stay in the table with the reason, and the step passes without them. A rule that reads such a row does not pass."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Workloads to send, in this order. `--suite` sends those of a suite instead. Engines of kind `command` bring their own work."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels qualify each engine before it is measured. They do so in one launch that is not measured; the benchmark is not one of them."},
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per engine", Min: 2, MinSet: true, Doc: "Measured launches of each engine. Rules need 4 to 12."},
 	},
 	Check: plans.Checked(checkCompare),

@@ -9,7 +9,7 @@ import (
 
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "The engine survives load beyond a benchmark: many requests in sequence, rising concurrency, long contexts, hours of it. Each part is optional, and they run in the order of the attributes. " +
+	Doc: "The engine survives load beyond a benchmark. It gets many requests in sequence, rising concurrency, long contexts, hours of load. Each part is optional, and they run in the order of the attributes. " +
 		"It passes if the engine neither dies nor hangs, every answer is complete and reads like its answers without load, and memory does not grow beyond its limit.",
 	Example: `level "stress" {
   sequential       = 200
@@ -39,15 +39,15 @@ var Schema = plans.Schema{
 // Config is the level as a plan has it.
 type Config struct {
 	Sequential  int   `hcl:"sequential,optional" unit:"requests" min:"1" max:"100000" doc:"Requests sent one after the other."`
-	Concurrency []int `hcl:"concurrency,optional" unit:"requests" min:"1" max:"4096" doc:"A ramp: each number in turn is how many requests are kept in flight."`
+	Concurrency []int `hcl:"concurrency,optional" unit:"requests" min:"1" max:"4096" doc:"A ramp: requests in flight, one number after the other."`
 	PerStream   int   `hcl:"requests_per_stream,optional" default:"4" unit:"requests" min:"1" max:"100000" doc:"How many requests each stream of the ramp sends."`
 	// Contexts have room for an answer (contextOutput) and a prompt before it.
-	Contexts       []int     `hcl:"context_tokens,optional" unit:"tokens" min:"64" doc:"Long contexts: one request of each length, prompt and answer together. A length beyond the engine's limit is refused by 'validate' if the plan sets 'max_model_len', and otherwise fails."`
-	Soak           plans.Dur `hcl:"soak,optional" doc:"How long requests continue, at the last number of 'concurrency', or 1."`
-	Prompt         []int     `hcl:"prompt_tokens,optional" default:"[16, 256]" unit:"tokens" min:"8" doc:"Length of prompts: drawn uniformly between two numbers, or one number for all."`
-	Output         []int     `hcl:"output_tokens,optional" default:"[8, 64]" unit:"tokens" min:"1" doc:"Length of answers, drawn the same way; an engine may end one earlier."`
-	MaxMemorySlope *float64  `hcl:"max_memory_slope,optional" unit:"MB per 1000 requests" min:"0" doc:"How fast the memory of the engine's processes, its container and each GPU may grow during the soak, or without 'soak' during 'sequential'; the first third, in which pools fill, is left out. Without it, the slope is shown and decides nothing."`
-	Coherence      string    `hcl:"coherence,optional" oneof:"absolute|off" default:"absolute" doc:"How answers are checked: absolute requires most of those before all load to read as text, and those under load to be no worse; off checks no text, for random weights, and notes it."`
+	Contexts       []int     `hcl:"context_tokens,optional" unit:"tokens" min:"64" doc:"Long contexts: one request of each length. Prompt and answer count together. A length beyond the engine's limit is refused by 'validate' if the plan sets 'max_model_len', and otherwise fails."`
+	Soak           plans.Dur `hcl:"soak,optional" doc:"How long requests continue. The last number of 'concurrency', or 1, are kept in flight."`
+	Prompt         []int     `hcl:"prompt_tokens,optional" default:"[16, 256]" unit:"tokens" min:"8" doc:"Prompt lengths: between two numbers (uniform), or one for all."`
+	Output         []int     `hcl:"output_tokens,optional" default:"[8, 64]" unit:"tokens" min:"1" doc:"Answer lengths, drawn the same way. An engine may end one earlier."`
+	MaxMemorySlope *float64  `hcl:"max_memory_slope,optional" unit:"MB per 1000 requests" min:"0" doc:"Maximum growth of memory during the soak. It holds for the engine's processes, its container and each GPU; without 'soak', during 'sequential'. The first third, in which pools fill, is left out. Without it, the slope is shown and decides nothing."`
+	Coherence      string    `hcl:"coherence,optional" oneof:"absolute|off" default:"absolute" doc:"Whether answers must read as text. 'absolute' requires it of most of those before all load, and those under load to be no worse. 'off' checks no text, for random weights, and notes it."`
 	RequestTimeout plans.Dur `hcl:"request_timeout,optional" default:"5m" doc:"A request not answered within this time is stuck."`
 	StallTimeout   plans.Dur `hcl:"stall_timeout,optional" default:"1m" doc:"So is one whose answer pauses for longer than this."`
 }

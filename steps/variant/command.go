@@ -35,8 +35,8 @@ const (
 type Command struct {
 	// File is the file that the command writes, relative to its working directory; empty
 	// is its standard output.
-	File    string   `json:"file" hcl:"file,optional" doc:"The file that the command writes, relative to its working directory. Every execution must write it again. Without it, standard output."`
-	Format  string   `json:"format" hcl:"format,optional" oneof:"json|jsonl|last_line" default:"json" doc:"'json': one document. 'jsonl': one document per line; jq expressions see a list of them. 'last_line': the last line is the document."`
+	File    string   `json:"file" hcl:"file,optional" doc:"File that the command writes, relative to its working directory. Every execution must write it again. Without it, standard output."`
+	Format  string   `json:"format" hcl:"format,optional" oneof:"json|jsonl|last_line" default:"json" doc:"One document, one per line, or the last line. With 'jsonl', jq expressions see a list of the documents."`
 	Metrics []Metric `json:"metrics"`
 	// Timeout does not affect measurements of a command that has ended.
 	Timeout time.Duration `json:"-"`
@@ -49,7 +49,7 @@ type Metric struct {
 	Better string  `json:"better" hcl:"better,optional" oneof:"higher|lower|neither" doc:"Its better direction. Required without 'as'."`
 	Min    float64 `json:"min" hcl:"min,optional" default:"0" doc:"Values below this are refused as broken. Set it for values that can be negative."`
 	// As is the workload metric that it is.
-	As string `json:"as,omitempty" hcl:"as,optional" doc:"The workload metric that it corresponds to, such as 'tg': it has the same unit and direction, and is compared with it across engines."`
+	As string `json:"as,omitempty" hcl:"as,optional" doc:"The workload metric that it corresponds to, such as 'tg'. It has the same unit and direction, and is compared with it across engines."`
 }
 
 // CommandMetrics are the metrics of the command.
@@ -101,7 +101,7 @@ var metricPart = plans.Part{
 }
 
 type runConfig struct {
-	Timeout plans.Dur `hcl:"timeout,optional" default:"30m" doc:"After this time the command is stopped and the launch is an error."`
+	Timeout plans.Dur `hcl:"timeout,optional" default:"30m" doc:"Time limit. Then the command is stopped and the launch is an error."`
 }
 
 var runPart = plans.Part{

@@ -14,7 +14,7 @@ import (
 var endpointPart = launchPart{schema: endpointSchema, put: putEndpoint}
 
 var endpointSchema = plans.Schema{
-	Doc:     "The engine is not started by mxflow: it gets requests and is never stopped. Launches are fresh starts only with `restart`; without it nothing is compared, whatever the numbers.",
+	Doc:     "The engine is already running; mxflow neither starts nor stops it. Launches are fresh starts only with `restart`; without it nothing is compared, whatever the numbers.",
 	Example: plans.Example(examples, `endpoint {`),
 	Attrs:   plans.Attrs(endpointAttrs{}),
 	Check: plans.Checked(func(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
@@ -52,12 +52,12 @@ var endpointSchema = plans.Schema{
 
 // endpointAttrs are the block's attributes by their names in the plan.
 type endpointAttrs struct {
-	URL      string            `hcl:"url" doc:"Root of its API, with or without '/v1', such as 'https://box.example/llm/v1'. Redirects are not followed."`
+	URL      string            `hcl:"url" doc:"Root of its API, such as 'https://box.example/llm/v1'. '/v1' can be left out. Redirects are not followed."`
 	APIKey   string            `hcl:"api_key,optional" doc:"Sent as 'Authorization: Bearer …'. It must come from a sensitive variable."`
-	Headers  map[string]string `hcl:"headers,optional" doc:"Headers sent with every request, such as another form of key."`
-	CAFile   string            `hcl:"ca_file,optional" doc:"PEM file of certificates to trust beside the system's, relative to the plan's folder."`
+	Headers  map[string]string `hcl:"headers,optional" doc:"Headers of every request, such as another form of key."`
+	CAFile   string            `hcl:"ca_file,optional" doc:"PEM file of more certificates to trust. It is relative to the plan's folder; the system's are trusted too."`
 	Insecure bool              `hcl:"insecure,optional" default:"false" doc:"Does not check the server's certificate."`
-	Restart  []string          `hcl:"restart,optional" doc:"Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the 'env' of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."`
+	Restart  []string          `hcl:"restart,optional" doc:"Command that restarts the server before each launch. It runs in the plan's folder without a shell. It gets the 'env' of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."`
 }
 
 // putEndpoint adds the block to the spec. There is no command, so flags have nowhere to

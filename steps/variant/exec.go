@@ -29,13 +29,13 @@ var execPart = launchPart{schema: execSchema, put: func(_ *Resolver, d *draft, s
 }}
 
 var execSchema = plans.Schema{
-	Doc:     "The engine is a command inside a running container, such as the one for kernel development. It is stopped with everything that it started; the container keeps running, and needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network if shared, or to the container's own address (not with a remote daemon).",
+	Doc:     "The engine is a command inside a running container. That can be the one for kernel development. It is stopped with everything that it started; the container keeps running, and needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network if shared, or to the container's own address (not with a remote daemon).",
 	Example: plans.Example(examples, `exec {`),
 	Attrs: []plans.Attr{
 		{Name: "container", Type: plans.String, Required: true, Doc: "Name or ID of the container."},
-		{Name: "command", Type: plans.Strings, Doc: "The program in the container and its arguments, before the flags; no shell is involved. Without it, the kind's own. `{port}` is replaced by the port to listen on, `{config}` by the path of the kind's configuration file."},
+		{Name: "command", Type: plans.Strings, Doc: "The program in the container and its arguments; no shell. The flags come after them. Without it, the kind's own. `{port}` is replaced by the port to listen on, `{config}` by the path of the kind's configuration file."},
 		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the container's."},
-		{Name: "user", Type: plans.String, Doc: "User of the engine: a name or number, optionally with `:group`. Without it, the container's."},
+		{Name: "user", Type: plans.String, Doc: "User of the engine: name or number, optionally with `:group`. Without it, the container's."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, a port that the container publishes, or else any free one."},
 	},
 	Check: plans.Checked(func(b *plans.Block, x engine.Exec) (errs []plans.AttrError) {

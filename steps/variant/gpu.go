@@ -36,13 +36,13 @@ func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
 }
 
 type GPU struct {
-	Devices *[]string `hcl:"devices,optional" doc:"Index or UUID of each GPU, as nvidia-smi or amd-smi shows them, or '[\"all\"]'. An empty list means that it uses none. A missing one is an error."`
-	Wait    plans.Dur `hcl:"wait,optional" default:"10m" doc:"How long to wait for another mxflow or a foreign process before giving up the launch."`
-	Settle  plans.Dur `hcl:"settle,optional" default:"30s" doc:"How long the memory can take to be released after the engine has stopped."`
-	Ignore  []string  `hcl:"ignore,optional" doc:"Globs of programs that are allowed on the GPU, matched against path and name. Those of the desktop and the driver always are."`
-	IdleMB  float64   `hcl:"idle_mb,optional" type:"integer" default:"1024" unit:"MiB" min:"0" doc:"Memory in use on a GPU that is allowed although no process accounts for it: the desktop's, or the driver's own."`
+	Devices *[]string `hcl:"devices,optional" doc:"Index or UUID of each GPU, or '[\"all\"]'. Both are as nvidia-smi or amd-smi shows them. An empty list means that it uses none. A missing one is an error."`
+	Wait    plans.Dur `hcl:"wait,optional" default:"10m" doc:"How long a launch waits for other processes. They are another mxflow's or foreign; after it the launch is given up."`
+	Settle  plans.Dur `hcl:"settle,optional" default:"30s" doc:"How long a stopped engine's memory may take to free."`
+	Ignore  []string  `hcl:"ignore,optional" doc:"Globs of programs that are allowed on the GPU. They match path and name. Those of the desktop and the driver always are."`
+	IdleMB  float64   `hcl:"idle_mb,optional" type:"integer" default:"1024" unit:"MiB" min:"0" doc:"Memory in use that no process need account for. It is the desktop's, or the driver's own."`
 	// MaxTemperature is 0 if none is required.
-	MaxTemperature float64 `hcl:"max_temperature,optional" unit:"°C" min:"1" max:"150" doc:"Before each launch, wait until the GPU is no hotter than this, for at most 'wait', so every launch starts alike."`
+	MaxTemperature float64 `hcl:"max_temperature,optional" unit:"°C" min:"1" max:"150" doc:"Launches wait until the GPU is no hotter. They wait for at most 'wait', so that every launch starts alike."`
 }
 
 // GPUOf reads an engine's gpu block; without one it gives the defaults.

@@ -13,7 +13,7 @@ import (
 var metadataPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc:     "Extra metadata of every launch, besides its GPUs, driver, image, command, environment, packages, model files and host. Entries that numbers depend on form the launch's fingerprint: arms are compared only if it is the same.",
+		Doc:     "Extra metadata of every launch. GPUs, driver, image, command, environment, packages, model files and host are recorded without it. Entries that numbers depend on form the launch's fingerprint: arms are compared only if it is the same.",
 		Attrs:   plans.Attrs(Metadata{}),
 		Example: plans.Example(examples, `metadata {`),
 		Check: plans.Checked(func(_ *plans.Block, c Metadata) (wrong []plans.AttrError) {
@@ -33,10 +33,10 @@ var metadataPart = plans.Part{
 }
 
 type Metadata struct {
-	Repos    map[string]string `hcl:"repos,optional" doc:"Git trees by name, with their paths as the engine sees them: commit, branch, and a digest of the uncommitted changes. They are part of the fingerprint."`
+	Repos    map[string]string `hcl:"repos,optional" doc:"Git trees by name, with the engine's path of each. Recorded are commit, branch, and a digest of the uncommitted changes. They are part of the fingerprint."`
 	Packages *bool             `hcl:"packages,optional" doc:"Whether to list the engine's Python packages. Without it: if the engine kind or its command is a Python program."`
-	Config   string            `hcl:"model_config,optional" doc:"The model's config.json, relative to the plan's folder, for comparing speeds with the limits of the GPUs. Without it: the one beside the model's weights, if found on this machine or where the engine runs."`
-	Commands map[string]string `hcl:"commands,optional" doc:"Commands by name, run once per launch with 'sh -c' where the engine runs, while nothing is measured. Their output is recorded, up to 64 KiB each; it is not part of the fingerprint. Each has a time limit of one minute."`
+	Config   string            `hcl:"model_config,optional" doc:"The model's config.json, relative to the plan's folder. It is for comparing speeds with the limits of the GPUs. Without it: the one beside the model's weights, if found on this machine or where the engine runs."`
+	Commands map[string]string `hcl:"commands,optional" doc:"Commands by name, run once per launch with 'sh -c'. They run where the engine runs, while nothing is measured. Their output is recorded, up to 64 KiB each; it is not part of the fingerprint. Each has a time limit of one minute."`
 }
 
 // maxConfig bounds a config.json, in bytes.

@@ -19,7 +19,7 @@ var observePart = plans.Part{
 	Label: "Its name in rules: `engine.observed.<name>`. One of the kind's names replaces that observation.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
-		Doc: "One thing that the engine reports about itself, read at every launch after it has answered. It has one source: `log`, `path` or `file` with `jq`, or `metric`.",
+		Doc: "One thing that the engine reports about itself. It is read at every launch after the engine has answered. It has one source: `log`, `path` or `file` with `jq`, or `metric`.",
 		Example: `observe "tactic" {
   log  = "autotuner chose tactic (?P<value>\\S+)"
   type = "string"
@@ -101,17 +101,17 @@ observe "fallbacks" {
 }
 
 type observeConfig struct {
-	Log    string            `hcl:"log,optional" doc:"RE2 expression, searched in every line of the log without its terminal escapes. The group named 'value', else the first group, is the value; the last matching line counts, or the first if the kind's observation of that name is about the served model and a drafter logs it too."`
-	Path   string            `hcl:"path,optional" doc:"Page of the engine's API that answers with JSON, such as '/v1/models'."`
-	File   string            `hcl:"file,optional" doc:"JSON file on the engine's machine or container, relative to its working directory."`
-	JQ     string            `hcl:"jq,optional" doc:"jq expression for the value in the page or file; its first result counts."`
+	Log    string            `hcl:"log,optional" doc:"RE2 expression for lines of the log. Terminal escapes are removed first. The group named 'value', else the first group, is the value; the last matching line counts, or the first if the kind's observation of that name is about the served model and a drafter logs it too."`
+	Path   string            `hcl:"path,optional" doc:"JSON page of the engine's API, such as '/v1/models'."`
+	File   string            `hcl:"file,optional" doc:"JSON file, relative to the engine's working directory. It is on the engine's machine or in its container."`
+	JQ     string            `hcl:"jq,optional" doc:"jq expression for the value. It reads the page or file; its first result counts."`
 	Metric string            `hcl:"metric,optional" doc:"Exact name of a Prometheus metric of the engine. Different series are not summed: choose one with labels."`
 	Labels map[string]string `hcl:"labels,optional" doc:"Labels that the metric's series must have."`
-	Type   kinds.Type        `hcl:"type" type:"string" oneof:"string|number|bool|count" doc:"'string', 'number', 'bool', or 'count': how many lines of the log match (none is 0)."`
+	Type   kinds.Type        `hcl:"type" type:"string" oneof:"string|number|bool|count" doc:"The type; 'count' is the number of matching log lines. No line is 0."`
 	Unit   string            `hcl:"unit,optional" doc:"Unit of a number, such as 'tokens', 'GB' or 's'."`
 	Scale  *float64          `hcl:"scale,optional" doc:"Factor that converts the number to its unit."`
 	Words  map[string]string `hcl:"words,optional" doc:"Maps the engine's words to those that rules compare with."`
-	Is     string            `hcl:"is,optional" oneof:"setting|consequence" doc:"'setting': the arms of a comparison must agree on it. 'consequence': it follows from the settings, like the memory of the weights, and arms may differ in it. Without it, numbers are consequences; words, true and false are settings."`
+	Is     string            `hcl:"is,optional" oneof:"setting|consequence" doc:"Whether arms must agree on it ('setting') or may differ. A 'consequence' follows from the settings, like the memory of the weights: arms may differ in it. Without it, numbers are consequences; words, true and false are settings."`
 }
 
 const settingWord, consequenceWord = "setting", "consequence"

@@ -13,7 +13,7 @@ import (
 var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1}
 
 var profileSchema = plans.Schema{
-	Doc:     "Extends or overrides the profile of the engine's kind, for a fork, a newer version or a server without its own kind. Everything else stays the kind's.",
+	Doc:     "Overrides parts of the profile of the engine's kind. It is for a fork, a newer version or a server without its own kind. Everything else stays the kind's.",
 	Example: plans.Example(examples, `profile {`),
 	Attrs:   plans.Attrs(Profile{}),
 	Check: plans.Checked(func(_ *plans.Block, p Profile) (errs []plans.AttrError) {
@@ -31,11 +31,11 @@ var profileSchema = plans.Schema{
 
 // Profile are the block's attributes by their names in the plan.
 type Profile struct {
-	ReadyPath    string            `hcl:"ready_path,optional" doc:"Page that answers 200 when the engine is ready, instead of all of the kind's checks."`
+	ReadyPath    string            `hcl:"ready_path,optional" doc:"Page that answers 200 when the engine is ready. It replaces all of the kind's checks."`
 	MetricsPath  string            `hcl:"metrics_path,optional" doc:"Page with Prometheus metrics."`
-	Metrics      map[string]string `hcl:"metrics,optional" doc:"Additional metric names: mxflow's name to the engine's, such as '{ running = \"my:requests\" }'."`
-	TokenizePath string            `hcl:"tokenize_path,optional" doc:"Page that counts the tokens of a text: it gets '{\"prompt\": …}' and answers '{\"count\": …}'."`
-	IgnoreEOS    *bool             `hcl:"ignore_eos,optional" doc:"Whether requests can ask to continue past the end of text."`
+	Metrics      map[string]string `hcl:"metrics,optional" doc:"More metrics, by mxflow's name: '{ running = \"my:requests\" }'."`
+	TokenizePath string            `hcl:"tokenize_path,optional" doc:"Page that counts the tokens of a text. It gets '{\"prompt\": …}' and answers '{\"count\": …}'."`
+	IgnoreEOS    *bool             `hcl:"ignore_eos,optional" doc:"Whether requests can ask to ignore the end of text."`
 }
 
 // changedKind is the kind with the plan's changes to it, and whether there are any.

@@ -17,7 +17,7 @@ import (
 var profilerPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc:     "How the level `profile` profiles the engine: with a profiler around its process, instead of the engine's own. It is only in the profiled launch, never in a measured one.",
+		Doc:     "A profiler around the engine's process, for the level `profile`. It replaces the engine's own. It is only in the profiled launch, never in a measured one.",
 		Example: plans.Example(examples, `profiler {`),
 		Attrs:   plans.Attrs(profiler{}),
 		Check: plans.Checked(func(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
@@ -34,7 +34,7 @@ var profilerPart = plans.Part{
 
 // profiler is the block as a plan has it.
 type profiler struct {
-	Wrap []string `hcl:"wrap" doc:"Command that goes before the engine's own, which becomes its arguments. '{profile}' is the folder for profiles as the engine sees it. The engine is profiled from start to end, and requests are told apart by the clock. Only for a process."`
+	Wrap []string `hcl:"wrap" doc:"Command put before the engine's own. The engine's command becomes its arguments. '{profile}' is the folder for profiles as the engine sees it. The engine is profiled from start to end, and requests are told apart by the clock. Only for a process."`
 }
 
 // Profiler is how profiles are taken of a variant.

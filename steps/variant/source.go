@@ -20,7 +20,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-const sourceDoc = "The revision that the engine is built and run from: each commit gets its own worktree and build, each variant its own compiler caches. " +
+const sourceDoc = "The revision that the engine is built and run from. Each commit gets its own worktree and build, each variant its own compiler caches. " +
 	"`{source.<name>}` in command, args, env and folders is the worktree, and `{source}` that of an engine with one source; the engine starts in the first if no folder is given. " +
 	"In `build` and `env` it refers to a source above this one, which is built first: when that changes, this one is built again."
 
@@ -33,7 +33,7 @@ var sourcePart = plans.Part{Times: plans.AnyTimes, Label: "Its name in `{source.
 }}
 
 var sourceValuePart = plans.Part{Times: plans.AnyTimes, Label: "The engine's source that it modifies.", Schema: plans.Schema{
-	Doc:   "The revision that the engine is built and run from when the knob has this value: it overrides the engine's source of that name, attribute by attribute.",
+	Doc:   "The source for this value; it overrides the engine's of that name. It does so attribute by attribute.",
 	Attrs: withRequired(sourceAttrs, "ref"), Check: checkSource,
 	Example: plans.Example(examples, "source \"vllm\" {\n  ref "),
 }}
@@ -83,14 +83,14 @@ func notCommands(v any) string {
 }
 
 type cachesConfig struct {
-	State  string `hcl:"state" oneof:"warm|cold" doc:"'warm': kept between launches of a variant; the first one finds them empty and is recorded as cold. 'cold': empty at each launch."`
+	State  string `hcl:"state" oneof:"warm|cold" doc:"'warm' keeps them between launches; 'cold' empties them. They are a variant's own: with 'warm' its first launch finds them empty and is recorded as cold, with 'cold' each does."`
 	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" doc:"Autotuned choices of engines, such as FlashInfer's tactics. 'drawn': each launch chooses again, so a lucky choice is noise like any other. 'pinned': all launches of a variant reuse the choice of the first, and the verdict holds for that one only."`
 	Dir    string `hcl:"dir,optional" doc:"Their folder, relative to the plan's folder. Without it, in the state directory."`
 	Mount  string `hcl:"mount,optional" doc:"Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees 'dir'."`
 }
 
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc:   "The state of each variant's own compiler caches (torch.compile, Triton, FlashInfer, CUDA and others). Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
+	Doc:   "The state of each variant's own compiler caches. They are those of torch.compile, Triton, FlashInfer, CUDA and others. Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
 	Attrs: plans.Attrs(cachesConfig{}),
 	Check: func(b *plans.Block) []plans.AttrError {
 		wrong := checkSource(b)
@@ -103,8 +103,8 @@ var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
 }}
 
 type treeConfig struct {
-	Path  string   `hcl:"path" doc:"A folder of the working tree, relative to the plan's folder; '~' is the home folder."`
-	Paths []string `hcl:"paths,optional" doc:"The files and folders that matter, relative to the repository's root. Without it, everything that git does not ignore."`
+	Path  string   `hcl:"path" doc:"A folder of the working tree. It is relative to the plan's folder; '~' is the home folder."`
+	Paths []string `hcl:"paths,optional" doc:"Files and folders that matter, relative to the repository's root. Without it, everything that git does not ignore."`
 }
 
 var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, Schema: plans.Schema{
@@ -116,11 +116,11 @@ var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, 
 // SourceConfig are the attributes of source blocks, overlaid on each other.
 type SourceConfig struct {
 	Name    string            `json:"-"`
-	Repo    string            `hcl:"repo,optional" doc:"A clone of the repository, relative to the plan's folder; '~' is the home folder. Its own files and branches stay untouched."`
+	Repo    string            `hcl:"repo,optional" doc:"A clone of the repository. It is relative to the plan's folder; '~' is the home folder. Its own files and branches stay untouched."`
 	Ref     string            `hcl:"ref,optional" doc:"The branch, tag or SHA to run."`
-	Build   [][]string        `hcl:"build,optional" type:"anything" doc:"Commands that build it, run in the worktree in this order, as in '[[\"make\", \"-j8\"]]'; no shell is involved. They run again when the commit, the commands, 'env' or 'inputs' change, or after an interruption."`
-	Env     map[string]string `hcl:"env,optional" doc:"Environment of the build commands, on top of the inherited one."`
-	Inputs  []string          `hcl:"inputs,optional" doc:"Files outside the repository that the build reads, relative to the plan's folder, '*' allowed: when one changes, it is built again."`
+	Build   [][]string        `hcl:"build,optional" type:"anything" doc:"Commands that build it, as in '[[\"make\", \"-j8\"]]'. They run in the worktree in this order, without a shell. They run again when the commit, the commands, 'env' or 'inputs' change, or after an interruption."`
+	Env     map[string]string `hcl:"env,optional" doc:"Environment of the build, on top of the inherited one."`
+	Inputs  []string          `hcl:"inputs,optional" doc:"Files outside the repository that the build reads. They are relative to the plan's folder, '*' allowed; when one changes, it is built again."`
 	Timeout plans.Dur         `hcl:"timeout,optional" doc:"Time limit of each build command. Without it, 2h."`
 	Dir     string            `hcl:"dir,optional" doc:"The folder for worktrees, relative to the plan's folder. Without it, in the state directory."`
 	Mount   string            `hcl:"mount,optional" doc:"Where a container sees it. With docker, the worktree is mounted there (without it, at /workspace and the name of the repository). With exec and compose, it is where the container sees 'dir'."`

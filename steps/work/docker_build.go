@@ -18,7 +18,7 @@ import (
 
 var dockerBuildKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Builds an image with `docker build`; again when a file of the context (except those that `<Dockerfile>.dockerignore`, or else `.dockerignore`, leaves out), the Dockerfile or an attribute has changed, or the tag names another image than the one built.",
+		Doc:     "Builds an image with `docker build`, again when an input has changed. Inputs are the files of the context (except those that `<Dockerfile>.dockerignore`, or else `.dockerignore`, leaves out), the Dockerfile and the attributes. It is also built again if the tag names another image than the one built.",
 		Example: plans.Example(examples, `step "docker_build" "vllm" {`),
 		Attrs:   plans.Attrs(dockerBuildConfig{}),
 		Check: func(b *plans.Block) []plans.AttrError {
@@ -42,11 +42,11 @@ type dockerBuild struct {
 
 type dockerBuildConfig struct {
 	Tag        string            `hcl:"tag" doc:"The image's name, as in 'image' of an engine."`
-	Context    string            `hcl:"context,optional" default:"." doc:"The folder that is sent to the builder, relative to the plan's folder."`
+	Context    string            `hcl:"context,optional" default:"." doc:"Folder sent to the builder, relative to the plan's folder."`
 	Dockerfile string            `hcl:"dockerfile,optional" default:"Dockerfile" doc:"Relative to the context."`
 	Target     string            `hcl:"target,optional" doc:"The stage to build; without it, the last one."`
 	Args       map[string]string `hcl:"args,optional" doc:"Values for ARG. They stay in the image's history, so a sensitive one is better read from a secret at run time."`
-	Timeout    plans.Dur         `hcl:"timeout,optional" default:"2h" doc:"After this time the build is stopped and the step fails."`
+	Timeout    plans.Dur         `hcl:"timeout,optional" default:"2h" doc:"Time limit. Then the build is stopped and the step fails."`
 }
 
 func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) {

@@ -22,7 +22,7 @@ import (
 
 var execKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Runs a command in the plan's folder. Exit status 0 passes, any other fails, and a command that cannot be started is an error.",
+		Doc:     "Runs a command in the plan's folder; exit status 0 passes. Any other status fails, and a command that cannot be started is an error.",
 		Example: plans.Example(examples, `step "exec" "backup" {`),
 		Attrs:   plans.Attrs(execConfig{}),
 		Parts:   variant.ProgramParts("Its name in gates: `step.<step>.<name>`."),
@@ -41,7 +41,7 @@ type execConfig struct {
 	Command []string          `hcl:"command" doc:"The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."`
 	Dir     string            `hcl:"dir,optional" default:"." doc:"Working directory, relative to the plan's folder."`
 	Env     map[string]string `hcl:"env,optional" doc:"Set on top of the inherited environment."`
-	Timeout plans.Dur         `hcl:"timeout,optional" default:"30m" doc:"After this time the command is stopped and the step fails."`
+	Timeout plans.Dur         `hcl:"timeout,optional" default:"30m" doc:"Time limit. Then the command is stopped and the step fails."`
 }
 
 // Derive implements runtime.Step. A command is identified by itself: what it reads is

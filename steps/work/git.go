@@ -30,7 +30,7 @@ type gitAction interface {
 
 // gitCommon are the attributes that all git steps have.
 type gitCommon struct {
-	Repo    string    `hcl:"repo,optional" default:"." doc:"A working tree of the repository, relative to the plan's folder; '~' is the home folder."`
+	Repo    string    `hcl:"repo,optional" default:"." doc:"A working tree of the repository. It is relative to the plan's folder; '~' is the home folder."`
 	Timeout plans.Dur `hcl:"timeout,optional" default:"10m" doc:"After this time git is stopped and the step fails."`
 }
 

@@ -80,7 +80,7 @@ var gitBranchKind = gitKind(
 
 type gitBranch struct {
 	Name     string `hcl:"name" doc:"Name of the branch."`
-	From     string `hcl:"from" doc:"Where it starts: a branch, a tag, a SHA, a branch of a remote such as 'upstream/main', or a pull request such as 'pull/31740/head' of 'remote'. The last two are fetched. To fetch again, apply with '--rerun' and the step's address."`
+	From     string `hcl:"from" doc:"Its start: branch, tag, SHA, 'upstream/main' or 'pull/31740/head'. The last two, a branch of a remote and a pull request of 'remote', are fetched. To fetch again, apply with '--rerun' and the step's address."`
 	Remote   string `hcl:"remote,optional" default:"origin" doc:"The remote that has the pull request."`
 	Checkout bool   `hcl:"checkout,optional" default:"true" doc:"Checks the branch out. Without that it is only made, for a 'source' block for instance, which has a worktree of its own."`
 }

@@ -13,7 +13,7 @@ import (
 
 var todoKind = func() Kind {
 	k := gitKind(
-		"Tracks a note on upstream code, given by a commit, a file and a snippet, to where the snippet is today. It passes while the snippet is there, at the same line or moved to another line or file, and fails if it was changed or is gone. It only reads; fetch before it, with `git fetch` in an exec step.",
+		"Tracks a snippet of upstream code to where it is today. A commit, a file and the snippet give it, for a note. The step passes while the snippet is there, at the same line or moved to another line or file, and fails if it was changed or is gone. It only reads; fetch before it, with `git fetch` in an exec step.",
 		`step "upstream_todo" "granularity" {
   repo    = "~/projects/flashinfer"
   commit  = "3f1c2ab"
@@ -45,10 +45,10 @@ var todoKind = func() Kind {
 }()
 
 type todo struct {
-	Commit  string `hcl:"commit" doc:"The commit that the note is about: a SHA, a tag."`
-	Ref     string `hcl:"ref,optional" default:"HEAD" doc:"Where to look today: a branch, a branch of a remote such as 'upstream/main', a SHA. When it moves, the step runs again."`
-	File    string `hcl:"file" doc:"The file in that commit, or a glob, in which * is any part of a name. Each occurrence is tracked."`
-	_       string `hcl:"improvement,optional" note:"true" doc:"What to improve there, and what it would bring: shown in UPSTREAM_TODOS.md, in no digest."`
+	Commit  string `hcl:"commit" doc:"The commit of the note: a SHA, a tag."`
+	Ref     string `hcl:"ref,optional" default:"HEAD" doc:"Where to look today: a branch, a SHA. A branch of a remote is written 'upstream/main'. When it moves, the step runs again."`
+	File    string `hcl:"file" doc:"The file in that commit, or a glob. In it, * is any part of a name. Each occurrence is tracked."`
+	_       string `hcl:"improvement,optional" note:"true" doc:"What to improve there, and the benefit. UPSTREAM_TODOS.md shows it; it is in no digest."`
 	Snippet string `hcl:"snippet" doc:"Text to find: one line or several. Each must be within a line of the file; indentation does not count."`
 }
 
