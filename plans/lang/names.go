@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 )
 
@@ -123,14 +122,29 @@ func Nearest(given string, candidates []string) string {
 	return best
 }
 
-// distance is how many letters are wrong; two that changed places count once.
+// distance counts the letters that were left out, added, mistaken or swapped with their neighbour.
 func distance(given, meant string) int {
-	d := levenshtein.Distance(given, meant, nil)
-	for i := 1; i < len(given); i++ {
-		swapped := given[:i-1] + given[i:i+1] + given[i-1:i] + given[i+1:]
-		d = min(d, 1+levenshtein.Distance(swapped, meant, nil))
+	a, b := []rune(given), []rune(meant)
+	var before, above []int // the rows of one and two letters of given less
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
 	}
-	return d
+	for i := range a {
+		before, above, row = above, row, make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range b {
+			mistaken := above[j]
+			if a[i] != b[j] {
+				mistaken++
+			}
+			row[j+1] = min(above[j+1]+1, row[j]+1, mistaken)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
 }
 
 func Quoted(s string) string { return `"` + s + `"` }
