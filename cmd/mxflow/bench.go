@@ -34,7 +34,7 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 			if b.JSON, b.URL = a.json, args[0]; b.Format == "" {
 				a.fold()
 			}
-			h := bench.Host{On: a.screen(), Errs: a.stderr, Version: version, PrintJSON: a.printJSON}
+			h := bench.Host{On: a.screen(), Errs: a.stderr, Tool: tool, PrintJSON: a.printJSON}
 			if terminal(a.stderr) {
 				h.Terminal = bare(a.stderr)
 			}

@@ -1,22 +1,32 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	goruntime "runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 
 	"github.com/mxflow/mxflow/engine/embedded"
 )
 
-// version of mxflow. With the build it stands in every ledger record of a run.
-const version = "0.1.0"
+// release is the version of a build that knows none by itself, as one of an archive of the sources:
+// -ldflags "-X main.release=0.1.0".
+var release string
+
+// version is that of a release; of any other build it is "devel". With the build it stands in every
+// ledger record of a run.
+var version = cmp.Or(strings.TrimPrefix(release, "v"), built.release(), "devel")
 
 // build is what tells two programs of one version apart.
 type build struct {
 	// Revision is that of the source, Time when it was made, Modified whether the tree
-	// differed from it; Module the version of a module that go install fetched.
+	// differed from it; Module the version that Go gave the module: of the tag of its commit, or
+	// of what go install fetched.
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"`
 	Modified bool   `json:"modified,omitempty"`
@@ -50,9 +60,16 @@ func buildOf(info *debug.BuildInfo) (b build) {
 	return b
 }
 
-// name is the version with the source that it was made of: "0.1.0 (6c9b77f31a02,
-// modified)".
-func (b build) name() string {
+// release is the version of a tag; nothing of a commit without one, or of a tree that differs from it.
+func (b build) release() string {
+	if b.Modified || !semver.IsValid(b.Module) || semver.Build(b.Module) != "" || module.IsPseudoVersion(b.Module) {
+		return ""
+	}
+	return strings.TrimPrefix(b.Module, "v")
+}
+
+// name is a version with the source that it was made of: "devel (6c9b77f31a02, modified)".
+func (b build) name(version string) string {
 	source := b.Module
 	if b.Revision != "" {
 		source = fmt.Sprintf("%.12s", b.Revision)
@@ -60,7 +77,7 @@ func (b build) name() string {
 			source += ", modified"
 		}
 	}
-	if source == "" {
+	if source == "" || source == "v"+version {
 		return version
 	}
 	return version + " (" + source + ")"
@@ -73,7 +90,7 @@ var built = func() build {
 }()
 
 // tool is how records and streams name this program.
-var tool = "mxflow " + built.name()
+var tool = "mxflow " + built.name(version)
 
 func newVersionCommand(a *app) *cobra.Command {
 	c := &cobra.Command{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"runtime/debug"
 	"slices"
 	"testing"
@@ -17,12 +18,15 @@ func TestBuildOf(t *testing.T) {
 	}
 	const revision = "6c9b77f31a0255e1a5b0b5c4b6a1d7a9f4f0c3d2"
 	for want, info := range map[string]*debug.BuildInfo{
-		"0.1.0":                          nil,
-		"0.1.0 (6c9b77f31a02)":           info("(devel)", "vcs.revision", revision, "vcs.modified", "false"),
-		"0.1.0 (6c9b77f31a02, modified)": info("v0.0.0-2026+dirty", "vcs.revision", revision, "vcs.modified", "true"),
-		"0.1.0 (v0.1.0)":                 info("v0.1.0", "-trimpath", "true"),
+		"devel":                          nil,
+		"devel (6c9b77f31a02)":           info("v0.0.0-20261129143000-6c9b77f31a02", "vcs.revision", revision, "vcs.modified", "false"),
+		"devel (6c9b77f31a02, modified)": info("v0.1.0+dirty", "vcs.revision", revision, "vcs.modified", "true"),
+		"0.1.0":                          info("v0.1.0", "-trimpath", "true"),
+		"0.2.0-rc.1 (6c9b77f31a02)":      info("v0.2.0-rc.1", "vcs.revision", revision, "vcs.modified", "false"),
+		"devel (v0.1.1-0.20261129143000-6c9b77f31a02)": info("v0.1.1-0.20261129143000-6c9b77f31a02"),
 	} {
-		if got := buildOf(info).name(); got != want {
+		b := buildOf(info)
+		if got := b.name(cmp.Or(b.release(), "devel")); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

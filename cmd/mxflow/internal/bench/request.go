@@ -69,7 +69,7 @@ type Host struct {
 	Errs io.Writer
 	// Terminal shows the progress; nil if there is none.
 	Terminal  io.Writer
-	Version   string
+	Tool      string // this program, by name and version
 	PrintJSON func(any)
 }
 
@@ -253,7 +253,7 @@ func (b *Request) measure(soft context.Context, h Host) error {
 	}
 	subject := record.Subject{Client: launch.ClientOf(inst, kind, b.Model), Kind: kind, Fresh: true}
 	out := &Result{
-		Tool: "mxflow " + h.Version, URL: subject.Client.BaseURL, Engine: kind.Name,
+		Tool: h.Tool, URL: subject.Client.BaseURL, Engine: kind.Name,
 		Started: time.Now().UTC().Truncate(time.Second), Seed: b.Seed, SLO: b.SLO,
 		Sampling: map[string]float64{},
 	}
