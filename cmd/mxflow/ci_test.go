@@ -1,10 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"encoding/xml"
+	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,19 +19,152 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 )
 
-// ciJobs are the shell steps of the jobs that docs/reports.md shows, and the variables that
-// steps have of their own.
-func ciJobs(t *testing.T) (actions, gitlab []string) {
+// ghStub is the command of GitHub as far as the action uses it: it lists the comment that was
+// made, and writes down what is asked of it.
+const ghStub = `#!/bin/sh
+echo "$@" >> gh.log
+case "$*" in
+*--paginate*) test ! -e posted || echo 17 ;;
+*POST*) touch posted ;;
+esac
+`
+
+// runner plays a self-hosted runner of GitHub Actions: it runs the scripts of action.yml in their
+// order, and lists the actions that it uses.
+type runner struct {
+	dir string
+	env []string
+	// context is what expressions name.
+	context map[string]string
+}
+
+// played is what came of an action.
+type played struct {
+	exit         int
+	out, summary string
+	uses         []string
+	outputs      map[string]string
+}
+
+var expression = regexp.MustCompile(`\$\{\{ *([a-z_.]+) *\}\}`)
+
+func (r runner) play(t *testing.T) (p played) {
+	t.Helper()
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var action struct {
+		Inputs  map[string]struct{ Default string }
+		Outputs map[string]struct{ Value string }
+		Runs    struct {
+			Using string
+			Steps []struct {
+				Name, ID, If, Uses, Shell, Run string
+				Env, With                      map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &action); err != nil || action.Runs.Using != "composite" {
+		t.Fatal(action.Runs.Using, err)
+	}
+	context := maps.Clone(r.context)
+	expand := func(text string) string {
+		text = expression.ReplaceAllStringFunc(text, func(e string) string {
+			name := expression.FindStringSubmatch(e)[1]
+			value, known := context[name]
+			parts := strings.Split(name, ".")
+			if !known && (parts[0] != "steps" || context["steps."+parts[1]+".outcome"] == "") {
+				t.Errorf("nothing is called %s", name)
+			}
+			return value
+		})
+		if strings.Contains(text, "${{") {
+			t.Errorf("an expression that this runner cannot read: %s", text)
+		}
+		return text
+	}
+	for name, input := range action.Inputs {
+		if _, given := context["inputs."+name]; !given {
+			context["inputs."+name] = expand(input.Default)
+		}
+	}
+	summary := filepath.Join(t.TempDir(), "summary")
+	for i, step := range action.Runs.Steps {
+		name := cmp.Or(step.Name, step.Uses)
+		always, after, _ := strings.Cut(step.If, " && ")
+		if after != "" && after != "steps.program.outcome == 'success'" || always != "" && always != "always()" {
+			t.Fatalf("a condition that this runner cannot read: %s", step.If)
+		}
+		if p.exit != 0 && always == "" || after != "" && context["steps.program.outcome"] != "success" {
+			context["steps."+step.ID+".outcome"] = "skipped"
+			continue
+		}
+		if step.Uses != "" {
+			for _, value := range step.With {
+				expand(value)
+			}
+			p.uses = append(p.uses, step.Uses)
+			continue
+		}
+		if step.Shell != "bash" || strings.Contains(step.Run, "${{") {
+			t.Errorf("%s: shell %q, and what is in an expression would be run", name, step.Shell)
+		}
+		output := filepath.Join(t.TempDir(), fmt.Sprint("output", i))
+		c := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
+		c.Dir = r.dir
+		c.Env = append(os.Environ(), "NO_COLOR=1", "GITHUB_REPOSITORY=a/b")
+		c.Env = append(c.Env, "GITHUB_STEP_SUMMARY="+summary, "GITHUB_OUTPUT="+output)
+		c.Env = append(c.Env, r.env...)
+		for key, value := range step.Env {
+			c.Env = append(c.Env, key+"="+expand(value))
+		}
+		out, err := c.CombinedOutput()
+		p.out += string(out)
+		context["steps."+step.ID+".outcome"] = "success"
+		if err != nil {
+			context["steps."+step.ID+".outcome"] = "failure"
+			if p.exit == 0 {
+				p.exit = c.ProcessState.ExitCode()
+			}
+		}
+		written, _ := os.ReadFile(output)
+		for line := range strings.Lines(string(written)) {
+			key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+			context["steps."+step.ID+".outputs."+key] = value
+		}
+	}
+	p.outputs = map[string]string{}
+	for name, output := range action.Outputs {
+		p.outputs[name] = expand(output.Value)
+	}
+	text, _ = os.ReadFile(summary)
+	p.summary = string(text)
+	return p
+}
+
+// gitlabJob is the script of the job of GitLab that docs/reports.md shows. Its workflow of Actions
+// gives the action inputs that it has.
+func gitlabJob(t *testing.T) (script []string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reports.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var action struct{ Inputs map[string]any }
+	text, err := os.ReadFile("../../action.yml")
+	if err = errors.Join(err, yaml.Unmarshal(text, &action)); err != nil {
+		t.Fatal(err)
+	}
+	used := false
 	for _, part := range strings.Split(string(page), "```yaml\n")[1:] {
 		text, _, _ := strings.Cut(part, "```")
 		var workflow struct {
 			Jobs map[string]struct {
-				Steps []struct{ Uses, Run string }
+				Steps []struct {
+					Uses string
+					With map[string]string
+				}
 			}
 			Ports struct {
 				Script []string
@@ -37,80 +176,144 @@ func ciJobs(t *testing.T) (actions, gitlab []string) {
 		}
 		for _, job := range workflow.Jobs {
 			for _, step := range job.Steps {
-				if step.Run != "" {
-					actions = append(actions, step.Run)
-				} else if step.Uses == "" {
-					t.Errorf("a step does nothing:\n%s", text)
+				if !strings.HasPrefix(step.Uses, "mxflow/mxflow@") {
+					continue
+				}
+				used = true
+				for name := range step.With {
+					if _, is := action.Inputs[name]; !is {
+						t.Errorf("the action has no input %s", name)
+					}
 				}
 			}
 		}
-		gitlab = append(gitlab, append(workflow.Ports.Script, workflow.Ports.After...)...)
+		script = append(script, append(workflow.Ports.Script, workflow.Ports.After...)...)
 	}
-	return actions, gitlab
+	if !used || len(script) != 4 {
+		t.Fatalf("the action is used: %v; %d steps of GitLab", used, len(script))
+	}
+	return script
 }
 
-// ghStub is the command of GitHub as far as the workflow uses it: it lists the comment
-// that was made, and writes down what is asked of it.
-const ghStub = `#!/bin/sh
-echo "$@" >> gh.log
-case "$*" in
-*--paginate*) test ! -e posted || echo 17 ;;
-*POST*) touch posted ;;
-esac
-`
-
-// TestCIPage runs the jobs of docs/reports.md step by step: a second run replaces the comment
-// of the first, and measures nothing again.
-func TestCIPage(t *testing.T) {
+// TestAction runs action.yml on a runner: a second run replaces the comment of the first, and measures
+// nothing again; a gate that fails and a mistake are the action's exit status. The job of GitLab runs
+// on the same record.
+func TestAction(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")
 	}
-	actions, gitlab := ciJobs(t)
-	if len(actions) != 4 || len(gitlab) != 4 {
-		t.Fatalf("%d steps of Actions and %d of GitLab", len(actions), len(gitlab))
-	}
-	dir := t.TempDir()
-	plan, err := os.ReadFile("testdata/plans/tiny.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{"plan.hcl": string(plan), "gh": ghStub} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+	dir, bin := t.TempDir(), t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
-		}
-	}
-	for i, steps := range [][]string{actions, actions, gitlab} {
-		for _, step := range steps {
-			// As Actions runs a step.
-			c := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step)
-			c.Dir = dir
-			c.Env = append(os.Environ(), "PATH="+filepath.Dir(scenario.Program)+":"+dir+":"+os.Getenv("PATH"), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "GITHUB_REPOSITORY=a/b", "PR=5", "NO_COLOR=1")
-			if out, err := c.CombinedOutput(); err != nil {
-				t.Fatalf("run %d: %v\n%s\n%s", i, err, step, out)
-			}
 		}
 	}
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text, _ := os.ReadFile(name)
 		return string(text)
 	}
-	log := read("gh.log")
-	if strings.Count(log, "POST repos/a/b/issues/5/comments -F body=@mxflow.md") != 1 || strings.Count(log, "PATCH repos/a/b/issues/comments/17 -F body=@mxflow.md") != 1 || !strings.Contains(log, `startswith("<!-- mxflow report: tiny -->")`) {
-		t.Error(log)
+	plan, gh := filepath.Join(dir, "plan.hcl"), filepath.Join(bin, "gh")
+	tiny := read("testdata/plans/tiny.hcl")
+	write(plan, tiny)
+	write(gh, ghStub)
+	r := runner{
+		dir: dir,
+		env: []string{"PATH=" + filepath.Dir(scenario.Program) + ":" + bin + ":" + os.Getenv("PATH")},
+		context: map[string]string{
+			"github.token": "secret", "github.action_path": dir, "github.action_ref": "", "github.run_id": "1",
+			"github.run_attempt": "1", "github.event.pull_request.number": "5", "runner.name": "gpu-1",
+			"runner.temp": t.TempDir(),
+		},
 	}
-	if n := strings.Count(read("summary"), "### mxflow tiny: "); n != 2 {
-		t.Errorf("%d summaries", n)
+	expect := func(p played, exit int, said ...string) {
+		t.Helper()
+		if p.exit != exit || p.outputs["status"] != fmt.Sprint(exit) {
+			t.Errorf("exit status %d, %v, want %d\n%s", p.exit, p.outputs, exit, p.out)
+		}
+		for _, text := range said {
+			if !strings.Contains(p.summary, text) {
+				t.Errorf("the summary lacks %q:\n%s", text, p.summary)
+			}
+		}
+		var uses []string
+		for _, use := range p.uses {
+			name, commit, _ := strings.Cut(use, "@")
+			if uses = append(uses, name); len(commit) != 40 {
+				t.Errorf("%s is no commit", use)
+			}
+		}
+		want := []string{"actions/cache/restore", "actions/cache/save", "actions/upload-artifact"}
+		if !slices.Equal(uses, want) {
+			t.Errorf("uses %q, want %q", uses, want)
+		}
 	}
+	launches := func() int {
+		return strings.Count(read(filepath.Join(dir, ".mxflow", "ledger")), `"type":"launch"`)
+	}
+
+	p := r.play(t)
+	expect(p, 0, "### mxflow tiny: ")
 	var junit struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
 		Errors   int `xml:"errors,attr"`
 	}
-	if err := xml.Unmarshal([]byte(read("mxflow.xml")), &junit); err != nil || junit.Tests == 0 || junit.Failures+junit.Errors > 0 {
+	err := xml.Unmarshal([]byte(read(filepath.Join(p.outputs["report"], "junit.xml"))), &junit)
+	if err != nil || junit.Tests == 0 || junit.Failures+junit.Errors > 0 {
 		t.Errorf("%+v %v", junit, err)
+	}
+	if page := read(filepath.Join(p.outputs["report"], "page.html")); !strings.HasPrefix(page, "<!doctype html>") {
+		t.Errorf("page %.80q", page)
+	}
+	measured := launches()
+
+	expect(r.play(t), 0, "### mxflow tiny: ")
+	log := read(filepath.Join(dir, "gh.log"))
+	if strings.Count(log, "POST repos/a/b/issues/5/comments -F body=@") != 1 ||
+		strings.Count(log, "PATCH repos/a/b/issues/comments/17 -F body=@") != 1 ||
+		!strings.Contains(log, `startswith("<!-- mxflow report: tiny -->")`) {
+		t.Error(log)
+	}
+	if n := launches(); measured == 0 || n != measured {
+		t.Errorf("%d launches, and %d after what did not change", measured, n)
+	}
+
+	for _, step := range gitlabJob(t) {
+		c := exec.CommandContext(t.Context(), "sh", "-ec", step)
+		c.Dir, c.Env = dir, append(append(os.Environ(), "NO_COLOR=1"), r.env...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s\n%s", err, step, out)
+		}
+	}
+	if !strings.Contains(read(filepath.Join(dir, "mxflow.xml")), "<testsuites") ||
+		!strings.Contains(read(filepath.Join(dir, "RESULTS.md")), "tiny") {
+		t.Error("the job of GitLab wrote no reports")
+	}
+
+	// Who may not write a comment is told so, and has the verdict.
+	write(gh, "#!/bin/sh\nexit 1\n")
+	strict := r
+	strict.env = append(slices.Clone(r.env), "MXFLOW_VAR_min_gain=1000")
+	p = strict.play(t)
+	expect(p, 2, "### mxflow tiny: ")
+	if !strings.Contains(p.out, "::warning::no comment was written") {
+		t.Errorf("no warning:\n%s", p.out)
+	}
+
+	write(plan, tiny+"\nx")
+	p = r.play(t)
+	expect(p, 1, "mxflow started nothing of `plan.hcl` (exit status 1)")
+	if strings.Contains(p.summary, "###") {
+		t.Errorf("an earlier run's answer:\n%s", p.summary)
+	}
+	write(plan, tiny)
+
+	none := r
+	none.context = maps.Clone(r.context)
+	none.context["inputs.plan"] = "none.hcl"
+	if p := none.play(t); p.exit != 1 || len(p.uses) != 0 || !strings.Contains(p.out, "there is no plan none.hcl") {
+		t.Errorf("%+v", p)
 	}
 }
