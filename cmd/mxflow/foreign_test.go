@@ -22,7 +22,7 @@ import (
 	process "github.com/mxflow/mxflow/engine/run"
 )
 
-// foreignEngine is a real engine that somebody else wrote, as .ci/foreign
+// foreignEngine is a real engine that somebody else wrote, as scripts/foreign
 // installs it.
 type foreignEngine struct {
 	// part is its word in MXFLOW_TEST_REQUIRE; program is where it lies, "" where
@@ -273,7 +273,7 @@ func TestForeignEngines(t *testing.T) {
 		t.Run(f.part, func(t *testing.T) {
 			missing := error(nil)
 			if f.program == "" {
-				missing = errors.New("nothing names it; .ci/foreign installs it and runs this test")
+				missing = errors.New("nothing names it; scripts/foreign installs it and runs this test")
 			} else if _, err := os.Stat(f.program); err != nil {
 				missing = err
 			}
@@ -574,7 +574,7 @@ phase "stack" {
 // TestForeignStack chooses, stacks, retracts and reproduces with a real engine.
 func TestForeignStack(t *testing.T) {
 	server := os.Getenv("MXFLOW_TEST_LLAMA_SERVER")
-	missing := errors.New("nothing names it; .ci/foreign installs it and runs this test")
+	missing := errors.New("nothing names it; scripts/foreign installs it and runs this test")
 	if server != "" {
 		_, missing = os.Stat(server)
 	}
@@ -668,7 +668,7 @@ phase "ports" {
 // values of 8 bits differ within limits, 4 bits and other weights beyond them.
 func TestForeignCorrectness(t *testing.T) {
 	server, models := os.Getenv("MXFLOW_TEST_LLAMA_SERVER"), os.Getenv("MXFLOW_TEST_MODELS")
-	missing := errors.New("nothing names it; .ci/foreign installs it and runs this test")
+	missing := errors.New("nothing names it; scripts/foreign installs it and runs this test")
 	if server != "" && models != "" {
 		_, missing = os.Stat(filepath.Join(models, "small.q5_k_m.gguf"))
 	}

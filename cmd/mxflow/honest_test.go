@@ -24,7 +24,7 @@ import (
 // TestHonest applies plans whose candidates do their work, and asks that nothing takes
 // one for a cheat: MXFLOW_TEST_HONEST is how many launches there are at least. It
 // takes turns at the ports of the embedded engine, the honest modes of the suite of
-// cheats, and of the engines that .ci/foreign installs. MXFLOW_TEST_HONEST_PORTS takes
+// cheats, and of the engines that scripts/foreign installs. MXFLOW_TEST_HONEST_PORTS takes
 // only those whose name holds one of these words, with commas.
 func TestHonest(t *testing.T) {
 	want, err := strconv.Atoi(os.Getenv("MXFLOW_TEST_HONEST"))

@@ -104,7 +104,7 @@ func withProgram(tests func() int) int {
 	}
 	Program = filepath.Join(dir, "mxflow")
 	build := exec.Command("go", "build", "-race=false", "-tags=lies", "-o", Program)
-	if os.Getenv("GOCOVERDIR") != "" { // what the scenarios cover, as .ci/coverage counts
+	if os.Getenv("GOCOVERDIR") != "" { // what the scenarios cover, as scripts/coverage counts
 		build.Args = append(build.Args, "-cover", "-coverpkg=github.com/mxflow/mxflow/...")
 	}
 	build.Args = append(build.Args, "github.com/mxflow/mxflow/cmd/mxflow")

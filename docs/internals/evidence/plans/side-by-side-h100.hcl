@@ -6,7 +6,7 @@ plan "side_by_side" {
 }
 
 variable "models" {
-  description = "Folder that .ci/models.py wrote"
+  description = "Folder that scripts/models.py wrote"
   default     = "models"
 }
 

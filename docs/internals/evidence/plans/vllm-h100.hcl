@@ -6,7 +6,7 @@ plan "where_the_time_goes" {
 }
 
 variable "model" {
-  description = "Folder of the model's config and tokenizer, as .ci/models.py writes it"
+  description = "Folder of the model's config and tokenizer, as scripts/models.py writes it"
   default     = "models/gpt-oss-20b"
 }
 
