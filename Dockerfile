@@ -9,13 +9,15 @@
 ARG GO_IMAGE=golang:1.26.8-bookworm
 ARG DOCKER_IMAGE=docker:28.5.2-cli
 
-FROM ${GO_IMAGE} AS build
+# The compiler runs on the machine that builds, whatever it builds for. Docker's old builder names none.
+FROM --platform=${BUILDPLATFORM:-linux/amd64} ${GO_IMAGE} AS build
 WORKDIR /src
 ARG GOPROXY
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /mxflow ./cmd/mxflow && mkdir -m 1777 /empty
+ARG TARGETARCH
+RUN CGO_ENABLED=0 GOARCH=$TARGETARCH go build -trimpath -ldflags '-s -w' -o /mxflow ./cmd/mxflow && mkdir -m 1777 /empty
 
 FROM ${DOCKER_IMAGE} AS docker
 
