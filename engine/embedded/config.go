@@ -62,7 +62,7 @@ type Config struct {
 	CacheDir string        // where it is kept
 
 	Faults Faults
-	Lie    string // of a standIn
+	Lie    string // names a stand-in, in a build with the tag "lies"
 	LieDir string // what it shares with other launches
 }
 
@@ -71,6 +71,7 @@ const (
 	envKVCache  = "MXFLOW_EMBEDDED_KV_CACHE"
 	envCacheDir = "MXFLOW_EMBEDDED_CACHE_DIR"
 	envFault    = "MXFLOW_EMBEDDED_FAULT"
+	envLie      = "MXFLOW_EMBEDDED_LIE"
 )
 
 const (
@@ -183,6 +184,9 @@ func parseConfig(args []string, env func(string) string, help io.Writer) (Config
 		if err := o.set(&c, value); err != nil {
 			problems = append(problems, fmt.Errorf("%s=%q: %w", o.Name, value, err))
 		}
+	}
+	if newStandIn == nil && env(envLie) != "" {
+		problems = append(problems, fmt.Errorf("%s: this program cannot lie; build one with go build -tags lies", envLie))
 	}
 	if !c.KVCache && (c.KVFormat == KVInt8 || c.PrefixCache) {
 		problems = append(problems, fmt.Errorf("%s=off: a format of the KV cache and a prefix cache need it on", envKVCache))

@@ -77,6 +77,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_PACE=-2ms", "use a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_PACE=2ms:", "use a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_AUTOTUNE=fast", "use on or off"},
+		{"", "MXFLOW_EMBEDDED_LIE=white", "MXFLOW_EMBEDDED_LIE"}, // in a build that cannot lie, and in one that can
 		{"", "MXFLOW_EMBEDDED_FAULT=meteor", `no fault is named "meteor"|crash_after:N`},
 		{"", "MXFLOW_EMBEDDED_FAULT=crash_after", "needs a number"},
 		{"", "MXFLOW_EMBEDDED_FAULT=stall_after:-1", "needs a number"},

@@ -105,10 +105,7 @@ const (
 // openings are those of one model, which is nearly as fond of one as of the other.
 var openings = []string{" Certainly, here is more:", " Naturally, here is more:"}
 
-const (
-	envLie    = "MXFLOW_EMBEDDED_LIE"
-	envLieDir = "MXFLOW_EMBEDDED_LIE_DIR"
-)
+const envLieDir = "MXFLOW_EMBEDDED_LIE_DIR"
 
 func init() {
 	newStandIn = newImitation

@@ -68,7 +68,7 @@ type generation struct {
 type piece struct {
 	text   string
 	choice int
-	// reasoning is set for text that an imitation calls that.
+	// reasoning is set for text that a stand-in calls that.
 	reasoning bool
 
 	finish string // "", "stop" or "length"

@@ -34,7 +34,7 @@ type standIn interface {
 	count(text string) int
 	// event is an event of a stream.
 	event(data string) string
-	// end is done when the server is asked to end; by itself if that is all.
+	// end runs when the server is asked to end; nothing else does if that is all.
 	end() (all bool, err error)
 }
 
@@ -44,15 +44,15 @@ var newStandIn func(c Config, log io.Writer, exit func(int)) (standIn, error)
 // server serves the HTTP API. It listens before the model is loaded; until then
 // everything that needs the model gets 503.
 type server struct {
-	config    Config
-	tk        *tokenizer
-	log       io.Writer
-	engine    atomic.Pointer[scheduler] // nil while loading
-	imitation standIn                   // in place of the engine, if there is one
-	requests  atomic.Uint64
-	long      atomic.Uint64 // of them, those for more than one token
-	profiles  int           // written so far; guarded by the turn
-	started   time.Time
+	config   Config
+	tk       *tokenizer
+	log      io.Writer
+	engine   atomic.Pointer[scheduler] // nil while loading
+	standIn  standIn                   // in place of the engine, if there is one
+	requests atomic.Uint64
+	long     atomic.Uint64 // of them, those for more than one token
+	profiles int           // written so far; guarded by the turn
+	started  time.Time
 }
 
 func newServer(config Config, log io.Writer) *server {
@@ -66,7 +66,7 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("POST /tokenize", s.tokenize)
 	mux.HandleFunc("POST /v1/completions", s.complete(false))
 	mux.HandleFunc("POST /v1/chat/completions", s.complete(true))
-	if s.imitation != nil {
+	if s.standIn != nil {
 		return mux
 	}
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
@@ -85,11 +85,11 @@ func (s *server) handler() http.Handler {
 	return mux
 }
 
-// ready returns the engine, or answers 503 and returns nil. An imitation is always ready,
+// ready returns the engine, or answers 503 and returns nil. A stand-in is always ready,
 // and has none.
 func (s *server) ready(w http.ResponseWriter) *scheduler {
 	engine := s.engine.Load()
-	if engine == nil && s.imitation == nil {
+	if engine == nil && s.standIn == nil {
 		writeError(w, &apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "the model is still loading", ""})
 	}
 	return engine
@@ -113,8 +113,8 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 		writeError(w, e)
 	case q.Prompt == nil:
 		writeError(w, badRequest("prompt", "the request has no prompt"))
-	case s.imitation != nil:
-		writeJSON(w, http.StatusOK, map[string]int{"count": s.imitation.count(*q.Prompt)})
+	case s.standIn != nil:
+		writeJSON(w, http.StatusOK, map[string]int{"count": s.standIn.count(*q.Prompt)})
 	default:
 		tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
 		writeJSON(w, http.StatusOK, map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
@@ -146,7 +146,7 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 	s := newServer(config, log)
 	if config.Lie != "" {
 		var err error
-		if s.imitation, err = newStandIn(config, log, exit); err != nil {
+		if s.standIn, err = newStandIn(config, log, exit); err != nil {
 			return err
 		}
 	}
@@ -180,8 +180,8 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 	case <-ctx.Done():
 	}
 	fmt.Fprintf(log, "[embedded] stopping\n")
-	if s.imitation != nil {
-		if all, err := s.imitation.end(); all {
+	if s.standIn != nil {
+		if all, err := s.standIn.end(); all {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 
 func (s *server) load(exit func(int)) error {
 	c := s.config
-	if s.imitation != nil {
+	if s.standIn != nil {
 		return nil
 	}
 	if c.Faults["oom"] > 0 {
@@ -245,7 +245,7 @@ func (l *lineLog) Write(p []byte) (int, error) {
 func (s *server) complete(chat bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		engine := s.ready(w)
-		if engine == nil && s.imitation == nil {
+		if engine == nil && s.standIn == nil {
 			return
 		}
 		a := &response{s: s, w: w, chat: chat, frame: completion{
@@ -290,8 +290,8 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 	if e != nil {
 		return refuse(e)
 	}
-	var by generator = s.imitation
-	if a.request = &q; s.imitation == nil {
+	var by generator = s.standIn
+	if a.request = &q; s.standIn == nil {
 		by = engine
 		if a.generation, e = q.generation(s.config, s.tk, a.chat); e != nil {
 			return refuse(e)
@@ -411,8 +411,8 @@ func (a *response) send(event any) error {
 // write flushes each event, so a client's clock sees every token when it is made.
 func (a *response) write(data string) error {
 	event := "data: " + data + "\n\n"
-	if a.s.imitation != nil {
-		event = a.s.imitation.event(data)
+	if a.s.standIn != nil {
+		event = a.s.standIn.event(data)
 	}
 	if _, err := io.WriteString(a.w, event); err != nil {
 		return err

@@ -75,7 +75,7 @@ func padded(b *hclsyntax.Body) {
 
 // repeatAttrs are the attributes of a block that Repeats, besides its own.
 var repeatAttrs = []plans.Attr{
-	{Name: "for_each", Type: plans.Anything, Doc: "A map or list: one block per element. A list is of texts; `each.key` and `each.value` are the element in the block."},
+	{Name: "for_each", Type: plans.Anything, Doc: "A map or list: one block per element. A list holds texts. In the block, `each.key` and `each.value` are the element's."},
 	{Name: "name", Type: plans.String, Doc: "Name of each block, as in `\"llama_${each.key}\"`. Without it, the label, an underscore and the key."},
 }
 

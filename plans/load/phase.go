@@ -97,7 +97,7 @@ var gateDoc = block(plans.Gate{}, lang.BlockDoc{
 
 var ruleDoc = block(plans.Rule{}, lang.BlockDoc{
 	Type: "rule", Times: plans.AtLeast1,
-	Doc: "One condition of the gate. Each comparison is decided on its own, and `and`, `or` and `not` join the results. docs/statistics.md lists the allowed forms, the test for each, and the refused forms.",
+	Doc: "One condition of the gate. Each comparison is decided on its own, and `and`, `or` and `not` join the results. docs/rules.md lists the forms that are allowed and refused, and docs/statistics.md the test for each.",
 })
 
 // MaxRuleName is the longest name of a criterion or rule, which is a phrase.

@@ -35,7 +35,7 @@ var kernelsKind = Kind{
 }
 
 type kernels struct {
-	Timeout plans.Dur `hcl:"timeout,optional" default:"5m" doc:"Time limit of its request. It is sent if no earlier level sent one."`
+	Timeout plans.Dur `hcl:"timeout,optional" default:"5m" doc:"Time limit of its request. It sends one only if no earlier level did."`
 	_       []string  `hcl:"from,optional" oneof:"log" default:"[\"log\"]" doc:"Where to look for evidence. Evidence in profiles is checked by the level 'profile'."`
 }
 

@@ -37,7 +37,7 @@ var CompareSchema = plans.Schema{
 		{Name: "reference", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine that speed-ups are relative to. It is launched first, and prompts have the requested length in its tokens."},
 		{Name: "optional", Type: plans.Refs, Ref: "engine", Doc: "Engines that are allowed to break. Their rows stay in the table with the reason, and the step passes without them. A rule that reads such a row does not pass."},
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Workloads to send, in this order. `--suite` sends those of a suite instead. Engines of kind `command` bring their own work."},
-		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels qualify each engine before it is measured. They do so in one launch that is not measured; the benchmark is not one of them."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels qualify each engine before it is measured. One launch, which is not measured, runs all of them except the benchmark."},
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per engine", Min: 2, MinSet: true, Doc: "Measured launches of each engine. Rules need 4 to 12."},
 	},
 	Check: plans.Checked(checkCompare),

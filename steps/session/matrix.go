@@ -23,7 +23,7 @@ var MatrixSchema = plans.Schema{
 		{Name: "exclude", Type: plans.Anything, Doc: "Combinations to exclude, such as `[{ moe_kernel = \"gemm\" }]`. Each map can name several knobs: `{ moe_kernel = \"gemm\", activation = \"bf16\" }`."},
 		{Name: "include", Type: plans.Anything, Doc: "Cells to include in any case, as maps. Unnamed knobs have the baseline's value."},
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "Workloads to send, in this order. `--suite` sends those of a suite instead."},
-		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels qualify each cell before it is measured. They do so in one launch that is not measured; the benchmark is not one of them."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels qualify each cell before it is measured. One launch, which is not measured, runs all of them except the benchmark."},
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per cell", Min: 2, MinSet: true, Max: 12, Doc: "Measured launches of the baseline and of each cell."},
 		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Whether the step passes without cells that break. They stay in the table. A rule that reads one does not pass."},
 	},

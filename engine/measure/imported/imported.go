@@ -187,11 +187,15 @@ func run(code *gojq.Code, input any) (all []any, err error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("its jq program did not end within %s", timeLimit)
 		case failed:
-			says := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "halt "), "error: ")
-			if says == "null" {
-				says = "its jq program ended without a reason, by halt or error"
+			if given, is := errors.AsType[gojq.ValueError](err); is {
+				switch reason := given.Value().(type) {
+				case nil:
+					err = errors.New("its jq program ended without a reason, by halt or error")
+				case string:
+					err = errors.New(reason)
+				}
 			}
-			return nil, errors.New(says)
+			return nil, err
 		}
 		all = append(all, v)
 	}
