@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // PortUser names a program that listens at a port of this machine where requests to
@@ -79,10 +83,70 @@ type socket struct {
 	name string
 }
 
-// listeners are the sockets that listen in the network namespace of a process, by
-// proc_net_tcp(5): addresses are hexadecimal words in the machine's byte order (little
-// endian, on amd64 and arm64).
+// listeners are the sockets that listen in the network namespace of a process. The kernel
+// is asked for these alone in our own: its files walk the table of all connections, which
+// takes milliseconds on a machine with much memory, whose table is large.
 func listeners(of string) (sockets []socket, err error) {
+	if of == "self" {
+		if sockets, err := askedListeners(); err == nil {
+			return sockets, nil
+		}
+	}
+	return filedListeners(of)
+}
+
+// askedListeners are the listening sockets of our network namespace by sock_diag(7).
+func askedListeners() (sockets []socket, err error) {
+	const listen, size, source, inode = 10, 72, 8, 68 // of struct inet_diag_msg
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
+		request := make([]byte, unix.SizeofNlMsghdr+56) // and struct inet_diag_req_v2
+		order := binary.NativeEndian
+		order.PutUint32(request, uint32(len(request)))
+		order.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)
+		order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
+		request[16], request[17] = family, unix.IPPROTO_TCP
+		order.PutUint32(request[20:], 1<<listen)
+		if err := unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+			return nil, err
+		}
+		answer := make([]byte, 1<<16)
+		for done := false; !done; {
+			n, _, err := unix.Recvfrom(fd, answer, 0)
+			if err != nil {
+				return nil, err
+			}
+			messages, err := syscall.ParseNetlinkMessage(answer[:n])
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range messages {
+				switch {
+				case m.Header.Type == unix.NLMSG_DONE:
+					done = true
+				case m.Header.Type != unix.SOCK_DIAG_BY_FAMILY || len(m.Data) < size:
+					return nil, errors.ErrUnsupported
+				default:
+					address := netip.AddrFrom16([16]byte(m.Data[source:]))
+					if family == unix.AF_INET {
+						address = netip.AddrFrom4([4]byte(m.Data[source:]))
+					}
+					at := netip.AddrPortFrom(address.Unmap(), binary.BigEndian.Uint16(m.Data[4:]))
+					sockets = append(sockets, socket{at, fmt.Sprintf("socket:[%d]", order.Uint32(m.Data[inode:]))})
+				}
+			}
+		}
+	}
+	return sockets, nil
+}
+
+// filedListeners are the listening sockets by proc_net_tcp(5): addresses are hexadecimal
+// words in the machine's byte order (little endian, on amd64 and arm64).
+func filedListeners(of string) (sockets []socket, err error) {
 	const local, state, inode, listen = 1, 3, 9, "0A"
 	for _, file := range []string{"/net/tcp", "/net/tcp6"} {
 		table, err := os.ReadFile("/proc/" + of + file)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -232,6 +233,24 @@ func TestWhere(t *testing.T) {
 		}
 		if got := d.Where(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.listens, got, c.want)
+		}
+	}
+}
+
+// TestListenersAreAskedFor: the kernel's answer and its files say the same.
+func TestListenersAreAskedFor(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", ":0"} {
+		port := uint16(listen(t, address))
+		at := func(sockets []socket, err error) []socket {
+			t.Helper()
+			if err != nil {
+				t.Skip(err) // this kernel has no sock_diag, or hides its files
+			}
+			return slices.DeleteFunc(sockets, func(s socket) bool { return s.at.Port() != port })
+		}
+		asked, filed := at(askedListeners()), at(filedListeners("self"))
+		if len(asked) != 1 || !slices.Equal(asked, filed) {
+			t.Errorf("%s: asked %v, filed %v", address, asked, filed)
 		}
 	}
 }

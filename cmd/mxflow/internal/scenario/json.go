@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,10 @@ import (
 // N objects match all conditions. The objects are the lines of FILE (an event
 // stream, or a ledger), or the elements of the list at PATH in the one JSON
 // document that FILE holds; ":." is the document itself. N may be "some". A condition is
-// path=text or path~regexp; what is absent is the empty text.
+// path=text or path~regexp; what is absent is the empty text. In a list, a
+// path asks for elements by name (decision.rows[embedded.fast].verdict=pass), for any of
+// them (decision.reasons.*.kind=session.cut_off), or, where its order is the point, by
+// position.
 func cmdJSONCount(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: json-count N FILE[:PATH] [CONDITION...]")
@@ -49,7 +53,7 @@ func cmdJSONLines(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: json-lines FILE")
 	}
 	for i, object := range objects(ts, args[0]) {
-		if lookup(object, "type") == "" {
+		if lookup(object, "type")[0] == "" {
 			ts.Fatalf("line %d of %s has no type", i+1, args[0])
 		}
 	}
@@ -64,11 +68,13 @@ func objects(ts *testscript.TestScript, source string) []any {
 		if path == "." {
 			return []any{document}
 		}
-		list, ok := find(document, path).([]any)
-		if !ok {
-			ts.Fatalf("there is no list %s in %s", path, text)
+		found := find([]any{document}, path)
+		if len(found) == 1 {
+			if list, ok := found[0].([]any); ok {
+				return list
+			}
 		}
-		return list
+		ts.Fatalf("there is no list %s in %s", path, text)
 	}
 	var list []any
 	for line := range strings.Lines(text) {
@@ -88,43 +94,68 @@ func objects(ts *testscript.TestScript, source string) []any {
 
 func matches(ts *testscript.TestScript, object any, conditions []string) bool {
 	for _, c := range conditions {
-		at := strings.IndexAny(c, "=~")
-		if at < 0 {
+		at := operator.FindStringIndex(c)
+		if at == nil {
 			ts.Fatalf("%q is not a condition", c)
 		}
-		got := lookup(object, c[:at])
-		if c[at] == '=' && got != c[at+1:] {
-			return false
+		path, want := c[:at[1]-1], c[at[1]:]
+		holds := func(text string) bool { return text == want }
+		if c[at[1]-1] == '~' {
+			holds = regexp.MustCompile(want).MatchString
 		}
-		if c[at] == '~' && !regexp.MustCompile(c[at+1:]).MatchString(got) {
+		if !slices.ContainsFunc(lookup(object, path), holds) {
 			return false
 		}
 	}
 	return true
 }
 
-// lookup is the value at a path as text, empty where there is none.
-func lookup(object any, path string) string {
-	if v := find(object, path); v != nil {
-		return fmt.Sprint(v)
+// operator ends where a condition's path does: at the first = or ~ outside of brackets.
+var operator = regexp.MustCompile(`^(?:[^\[=~]|\[[^\]]*\])*[=~]`)
+
+// lookup are the values at a path as text; the empty text where there is none.
+func lookup(object any, path string) (texts []string) {
+	for _, v := range find([]any{object}, path) {
+		texts = append(texts, fmt.Sprint(v))
 	}
-	return ""
+	if texts == nil {
+		return []string{""}
+	}
+	return texts
 }
 
-func find(v any, path string) any {
-	for _, name := range strings.Split(path, ".") {
-		switch at := v.(type) {
-		case map[string]any:
-			v = at[name]
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i >= len(at) {
-				return nil
+// steps are those of a path: a field, a position, or a name in brackets.
+var steps = regexp.MustCompile(`\[[^\]]*\]|[^.\[]+`)
+
+// named are the fields by which an element of a list is called.
+var named = []string{"name", "node", "kind", "path", "feature", "variant", "what", "word", "pos"}
+
+// find are the values at a path from each of the values at.
+func find(at []any, path string) []any {
+	for _, step := range steps.FindAllString(path, -1) {
+		var next []any
+		for _, v := range at {
+			switch v := v.(type) {
+			case map[string]any:
+				next = append(next, v[strings.Trim(step, "[]")])
+			case []any:
+				i, err := strconv.Atoi(step)
+				switch {
+				case step == "*":
+					next = append(next, v...)
+				case err == nil && i < len(v):
+					next = append(next, v[i])
+				case step[0] == '[':
+					for _, element := range v {
+						fields, _ := element.(map[string]any)
+						if slices.ContainsFunc(named, func(f string) bool { return fields[f] == step[1:len(step)-1] }) {
+							next = append(next, element)
+						}
+					}
+				}
 			}
-			v = at[i]
-		default:
-			return nil
 		}
+		at = slices.DeleteFunc(next, func(v any) bool { return v == nil })
 	}
-	return v
+	return at
 }
