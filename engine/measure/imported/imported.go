@@ -105,7 +105,7 @@ func (m Metric) StatNames() []string {
 type Format struct {
 	// Name is the tool's, and Written how it writes the file.
 	Name, Written         string
-	known, reads, unreads *gojq.Code
+	known, reads, unreads func() (*gojq.Code, error)
 }
 
 //go:embed formats/*.jq
@@ -119,9 +119,9 @@ var Formats = sync.OnceValue(func() (all []*Format) {
 	paths, _ := fs.Glob(programs, "formats/*.jq")
 	for _, path := range paths {
 		text, _ := programs.ReadFile(path)
-		if f, err := ParseFormat(path, string(text)); err != nil {
+		if f, err := parse(string(text)); err != nil {
 			panic(err) // which a test would have seen
-		} else if f.known != nil {
+		} else if f.Written != "" {
 			all = append(all, f)
 		}
 	}
@@ -147,10 +147,24 @@ func Tools() (names []string) {
 // ParseFormat reads a program. It may name its tool, "module {tool: …, file: …};", and
 // define knows, which is true of a result of it. It sees no environment and no file.
 func ParseFormat(name, text string) (*Format, error) {
+	f, err := parse(text)
+	if err == nil {
+		_, reads := f.reads()
+		_, unreads := f.unreads()
+		err = cmp.Or(reads, unreads)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
+	}
+	return f, nil
+}
+
+// parse compiles nothing yet: a file is read by one of sixteen formats.
+func parse(text string) (*Format, error) {
 	base, err := gojq.Parse(common)
 	q, wrong := gojq.Parse(text)
 	if err = errors.Join(err, wrong); err != nil {
-		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
+		return nil, err
 	}
 	f := &Format{Name: "a tool of your own"}
 	q.Meta = nil
@@ -160,23 +174,24 @@ func ParseFormat(name, text string) (*Format, error) {
 	calling := func(function string, args ...*gojq.Query) *gojq.Term {
 		return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: function, Args: args}}
 	}
-	compile := func(function string, arg *gojq.Query) (*gojq.Code, error) {
-		return gojq.Compile(&gojq.Query{FuncDefs: base.FuncDefs, Term: calling(function, arg)})
+	compiled := func(function string, arg *gojq.Query) func() (*gojq.Code, error) {
+		return sync.OnceValues(func() (*gojq.Code, error) {
+			return gojq.Compile(&gojq.Query{FuncDefs: base.FuncDefs, Term: calling(function, arg)})
+		})
 	}
-	f.known, _ = compile("known", &gojq.Query{FuncDefs: q.FuncDefs, Term: calling("knows")}) // nil without knows
-	if f.reads, err = compile("file", q); err == nil {
-		f.unreads, err = compile("unread", q)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: it is no jq program: %w", name, err)
-	}
+	f.known = compiled("known", &gojq.Query{FuncDefs: q.FuncDefs, Term: calling("knows")})
+	f.reads, f.unreads = compiled("file", q), compiled("unread", q)
 	return f, nil
 }
 
 const timeLimit = 20 * time.Second
 
 // run gives all results of a program.
-func run(code *gojq.Code, input any) (all []any, err error) {
+func run(compiled func() (*gojq.Code, error), input any) (all []any, err error) {
+	code, err := compiled()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
 	defer cancel()
 	for iter := code.RunWithContext(ctx, input); ; {
