@@ -51,6 +51,37 @@ type Plan struct {
 
 	// Hidden are the sensitive texts that a load encountered; see Secrets.
 	Hidden []string `json:"-"`
+
+	// gateRules are the rules of gates by the features that they read; nil before IndexRules.
+	gateRules map[string][]*Rule
+}
+
+// IndexRules has GateRules looked up from now on: rules do not change once they are compiled.
+func (p *Plan) IndexRules() { p.gateRules = p.rulesByFeature() }
+
+// GateRules are the rules of gates that read something of a feature, in the plan's order.
+func (p *Plan) GateRules(feature string) []*Rule {
+	if p.gateRules != nil {
+		return p.gateRules[feature]
+	}
+	return p.rulesByFeature()[feature]
+}
+
+func (p *Plan) rulesByFeature() map[string][]*Rule {
+	by := map[string][]*Rule{}
+	for _, ph := range p.Phases {
+		if ph.Gate == nil {
+			continue
+		}
+		for _, r := range ph.Gate.Rules {
+			for _, in := range r.Inputs() {
+				if !slices.Contains(by[in.Feature], r) {
+					by[in.Feature] = append(by[in.Feature], r)
+				}
+			}
+		}
+	}
+	return by
 }
 
 // Secrets are the sensitive texts that a load encountered, including those computed from

@@ -9,6 +9,7 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
@@ -245,6 +246,9 @@ func CandidateOf(id string) string {
 // build.
 func beforeBaseline(p *plans.Plan, order []*plans.Phase) []Need {
 	if p.Baseline == nil {
+		return nil
+	}
+	if !slices.ContainsFunc(order, func(ph *plans.Phase) bool { return preparation(p, ph) }) {
 		return nil
 	}
 	counts, featured := map[string]int{}, 0

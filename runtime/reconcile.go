@@ -83,6 +83,7 @@ func (s *State) HasWork() bool {
 // an apply would do. It changes nothing.
 func (r *Runner) Reconcile() ([]*State, error) {
 	w := r.walk()
+	w.known = &sync.Map{}
 	var out []*State
 	for _, n := range r.Graph.Nodes {
 		st, _, s, err := w.derive(n)
@@ -153,6 +154,9 @@ type walk struct {
 	locked   map[string]verdict.Reason
 	// open nodes have an outcome that is only assumed.
 	open map[string]bool
+	// known is what steps found out in a walk that does nothing, where no node's work can
+	// change what another's sees; nil in an apply.
+	known *sync.Map
 }
 
 func (r *Runner) walk() *walk {
@@ -189,7 +193,10 @@ func (w *walk) scope(n *Node) *Scope {
 			return w.locked[id]
 		},
 		Assumed: func(id string) bool { return w.open[id] },
-		Emit:    w.emit, Context: w.ctx, Known: &sync.Map{}, Hard: w.Hard, w: w,
+		Emit:    w.emit, Context: w.ctx, Known: w.known, Hard: w.Hard, w: w,
+	}
+	if s.Known == nil {
+		s.Known = &sync.Map{}
 	}
 	if s.Previous != nil {
 		s.Attempt = s.Previous.Attempt + 1

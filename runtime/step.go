@@ -96,7 +96,8 @@ type Scope struct {
 	// Context ends when the run is to end gracefully; nil outside of runs.
 	Context context.Context
 	// Known is what the node's step found out about its environment, so its identity and
-	// its launches refer to the same state; nil if nothing is cached.
+	// its launches refer to the same state: in Reconcile, all nodes' steps. It is nil if
+	// nothing is cached.
 	Known *sync.Map
 	// Hard is cancelled when the person cannot wait for a graceful end: a second Ctrl-C.
 	Hard context.Context
@@ -104,6 +105,10 @@ type Scope struct {
 	w       *walk
 	variant map[string]string
 }
+
+// Planning reports whether it is one of a walk that does nothing, so what is found out in it
+// stays true to its end.
+func (s *Scope) Planning() bool { return s != nil && s.Known != nil && s.Context == nil }
 
 // At is the scope of another node at this point.
 func (s *Scope) At(n *Node) *Scope { return s.w.scope(n) }

@@ -249,6 +249,9 @@ func (k Kind) NeedsCommand() bool { return len(k.Command) == 0 }
 
 // Fill replaces {model} and {host} in an argument or a value of the environment.
 func Fill(text, model, host string) string {
+	if !strings.Contains(text, "{") { // most do not, and a replacer costs more than they do
+		return text
+	}
 	return strings.NewReplacer("{model}", model, "{host}", host).Replace(text)
 }
 

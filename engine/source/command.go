@@ -124,6 +124,9 @@ func (s *search) all() {
 		s.setting(value, func(string) bool { return true })
 	}
 	for _, value := range slices.Concat(c.Given, c.Values) {
+		if !strings.ContainsAny(value, "/.") {
+			continue // as most have no name of a file in them
+		}
 		for _, name := range append([]string{value}, token.FindAllString(value, -1)...) {
 			s.setting(name, func(path string) bool { return IsCode(path) || isSetting(path) })
 		}
@@ -158,8 +161,11 @@ func (s *search) word(word, dir string) bool {
 // setting adds a file that a value of the environment names, as far as it counts, and nothing
 // that it names: it need not be run.
 func (s *search) setting(name string, counts func(path string) bool) {
+	if !strings.ContainsAny(name, "/.") {
+		return
+	}
 	path, ok := regular(name, s.Dir)
-	if ok && !slices.Contains(s.settings, path) && strings.ContainsAny(name, "/.") && !isOutput(path) && !isDerived(path) && counts(path) && path != ownPath() {
+	if ok && !slices.Contains(s.settings, path) && !isOutput(path) && !isDerived(path) && counts(path) && path != ownPath() {
 		s.settings = append(s.settings, path)
 	}
 }

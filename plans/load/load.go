@@ -123,6 +123,7 @@ func (l *loader) check() {
 			l.Diags = append(l.Diags, d)
 		}
 	}
+	l.plan.IndexRules()
 	if !l.Diags.HasErrors() {
 		l.Diags = append(l.Diags, lint.Check(l.plan, ns, l.Scope, l.reg)...)
 	}

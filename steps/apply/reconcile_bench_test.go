@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,9 +13,16 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-// BenchmarkReconcile loads a plan of 1,000 features with a knob and a phase each, and
-// derives what an apply of it would do where nothing is on record.
+// BenchmarkReconcile loads plans of features with a knob and a phase each, accepted one on
+// top of the other, and derives what an apply would do where nothing is on record. Its time
+// must not grow with the square of a plan.
 func BenchmarkReconcile(b *testing.B) {
+	for _, features := range []int{250, 500, 1000} {
+		b.Run(strconv.Itoa(features), func(b *testing.B) { benchmarkReconcile(b, features) })
+	}
+}
+
+func benchmarkReconcile(b *testing.B, features int) {
 	var plan strings.Builder
 	plan.WriteString(`plan "big" {}
 engine "embedded" "tiny" {}
@@ -31,7 +39,8 @@ baseline {
   protocol = protocol.p
 }
 `)
-	for i := range 1000 {
+	after := ""
+	for i := range features {
 		fmt.Fprintf(&plan, `
 knob "k%[1]d" {
   default = "off"
@@ -39,12 +48,14 @@ knob "k%[1]d" {
   value "on" { env = { K%[1]d = "1" } }
 }
 phase "p%[1]d" {
+  %[2]s
   feature "f%[1]d" {
     set = { k%[1]d = "on" }
     criterion "faster" { rule = "chat.tg.gain >= 0.1" }
   }
 }
-`, i)
+`, i, after)
+		after = fmt.Sprintf("after = [phase.p%d]", i)
 	}
 	path := filepath.Join(b.TempDir(), "plan.hcl")
 	if err := os.WriteFile(path, []byte(plan.String()), 0o644); err != nil {
@@ -64,7 +75,7 @@ phase "p%[1]d" {
 			b.Fatal(err)
 		}
 		states, err := (&runtime.Runner{Plan: res.Plan, Graph: g, Journal: runtime.EmptyJournal{}, Step: lab.Step}).Reconcile()
-		if err != nil || len(states) != 4001 {
+		if err != nil || len(states) != 4*features+1 {
 			b.Fatal(len(states), err)
 		}
 	}

@@ -71,7 +71,7 @@ func (v *View) measured(f *plans.Feature) (*CandidateEvidence, error) {
 	}
 	ev := evidenceOf(f, a)
 	ev.Answers = v.Plan.Protocol(f.Protocol).Answers()
-	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
+	out := &ledger.Decision{Variant: a.Candidate.Knobs}
 	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
 		d := v.Outcome(id)
 		switch {
@@ -133,7 +133,7 @@ func (v *View) measured(f *plans.Feature) (*CandidateEvidence, error) {
 // evidenceOf is the evidence on a candidate without launches.
 func evidenceOf(f *plans.Feature, a Arms) ledger.Evidence {
 	return ledger.Evidence{
-		Feature: RuleName(f), Levels: map[string]verdict.Verdict{}, Knobs: maps.Clone(a.Candidate.Knobs),
+		Feature: RuleName(f), Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs,
 		Candidate: ledger.Arm{Name: a.Candidate.Name}, Parent: ledger.Arm{Name: a.Parent.Name}, Root: ledger.Arm{Name: a.Root.Name},
 	}
 }

@@ -111,17 +111,7 @@ func Reading(p *plans.Plan, f *plans.Feature) []*plans.Rule {
 	if f.Hypothesis != nil {
 		rules = append(rules, f.Hypothesis.Probe)
 	}
-	for _, ph := range p.Phases {
-		if ph.Gate == nil {
-			continue
-		}
-		for _, r := range ph.Gate.Rules {
-			if Reads([]*plans.Rule{r}, RuleName(f)) {
-				rules = append(rules, r)
-			}
-		}
-	}
-	return rules
+	return append(rules, p.GateRules(RuleName(f))...)
 }
 
 // ruleReads reports whether a rule reads something of a feature.

@@ -151,7 +151,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	}
 	s.Key = b.lab.BenchmarkKey(ws, vs)
 	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()}, b.lab.FreeObservations(), b.lab.AcceptedParts(), b.evidenceKeys(vs))...)
-	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: maps.Clone(a.Candidate.Knobs)}
+	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: a.Candidate.Knobs}
 	unmeasured := func(v verdict.Verdict, why verdict.Reason) (*runtime.Derived, error) {
 		level := ledger.Level{Name: plans.BenchmarkLevel, Verdict: v, Reasons: []verdict.Reason{why}}
 		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: v, Reasons: level.Reasons, Levels: []ledger.Level{level}, Derived: true}
@@ -383,7 +383,7 @@ func (b *benchmark) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if n := run.planned - run.slots(); n > 0 {
 		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
 	}
-	out, level := &ledger.Decision{Variant: maps.Clone(own.variants[1].Knobs)}, ledger.Level{Name: plans.BenchmarkLevel}
+	out, level := &ledger.Decision{Variant: own.variants[1].Knobs}, ledger.Level{Name: plans.BenchmarkLevel}
 	if err := run.conclude(ctx, own, out, &level); err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &runtime.Derived{Key: q.lab.qualifyKey(sub.protocol, sub.variants...), Variant: maps.Clone(sub.variant().Knobs)}
+	out := &runtime.Derived{Key: q.lab.qualifyKey(sub.protocol, sub.variants...), Variant: sub.variant().Knobs}
 	if q.feature != nil && levels.ComparedBy(sub.protocol) != "" {
 		out.Key = runtime.Digest("compared", out.Key, sub.arms.Parent.Key)
 	}
@@ -128,7 +128,7 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	if err != nil {
 		return nil, err
 	}
-	out := &ledger.Decision{Variant: maps.Clone(sub.variant().Knobs)}
+	out := &ledger.Decision{Variant: sub.variant().Knobs}
 	var verdicts []verdict.Verdict
 	for _, v := range sub.variants {
 		own := v == sub.variant()

@@ -32,13 +32,16 @@ func (l *Resolver) identify(d *draft, spec *engine.Spec) {
 	case spec.How() == engine.HowProcess:
 		question = append(question, spec.Command, spec.Dir, spec.Env, spec.Unset)
 	}
-	key := runtime.Digest(question...)
-	l.mu.Lock()
-	known, taken := l.taken[key]
-	l.mu.Unlock()
-	if taken {
-		spec.Identity, spec.Trees = known.identity, slices.Clone(known.trees)
-		return
+	var key string
+	if !d.scope.Planning() { // which takes each start once
+		key = runtime.Digest(question...)
+		l.mu.Lock()
+		known, taken := l.taken[key]
+		l.mu.Unlock()
+		if taken {
+			spec.Identity, spec.Trees = known.identity, slices.Clone(known.trees)
+			return
+		}
 	}
 	switch {
 	case spec.Docker != nil:
@@ -89,7 +92,7 @@ func (l *Resolver) identify(d *draft, spec *engine.Spec) {
 			return state.Hash, err
 		})
 	}
-	if runtime.ContextOf(d.scope).Err() != nil {
+	if key == "" || runtime.ContextOf(d.scope).Err() != nil {
 		return
 	}
 	l.mu.Lock()

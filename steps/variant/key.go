@@ -196,15 +196,10 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 // once, and that of the values that differ. Plans have many knobs, and variants differ in
 // few.
 func (l *Resolver) EvidenceKey(knobs map[string]string) string {
-	l.defaults.Do(func() {
-		if l.base = map[string]string{}; l.Plan.Baseline != nil {
-			l.base = l.Plan.DefaultKnobs()
-		}
-		l.ofDefaults = l.SecretDigest("evidence", EvidenceFor(l.Plan, l.base))
-	})
+	base := l.defaultKnobs()
 	var differ []any
 	for _, k := range l.Plan.Knobs {
-		if value := knobs[k.Name]; value != l.base[k.Name] {
+		if value := knobs[k.Name]; value != base[k.Name] {
 			differ = append(differ, k.Name, value, EvidenceFor(&plans.Plan{Knobs: []*plans.Knob{k}}, knobs))
 		}
 	}

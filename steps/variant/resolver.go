@@ -102,12 +102,76 @@ func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string
 // ResolveWith applies the baseline's knob values to an engine of the plan, except those
 // that are set differently.
 func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map[string]string) (*Variant, error) {
-	var knobs map[string]string
-	if l.Plan.Baseline != nil {
-		knobs = l.Plan.DefaultKnobs()
-		maps.Copy(knobs, set)
+	fresh := func() (*Variant, error) {
+		var knobs map[string]string
+		if l.Plan.Baseline != nil {
+			knobs = maps.Clone(l.defaultKnobs())
+			maps.Copy(knobs, set)
+		}
+		return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set}, false)
 	}
-	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set}, false)
+	if !s.Planning() {
+		return fresh()
+	}
+	kept, _ := s.Known.LoadOrStore((*recent)(nil), &recent{})
+	latest := kept.(*recent)
+	latest.asked = l.appendStart(latest.asked[:0], engineKey, set)
+	for _, same := range latest.variants {
+		if same != nil && same.start == string(latest.asked) {
+			out := *same.Variant
+			out.Name, out.Set = name, set
+			return &out, nil
+		}
+	}
+	v, err := fresh()
+	if err == nil {
+		latest.variants[latest.next] = &resolved{string(latest.asked), v}
+		latest.next = (latest.next + 1) % len(latest.variants)
+	}
+	return v, err
+}
+
+// recent are the variants that a walk resolved last: those of neighbouring nodes are mostly
+// the same, and to keep those of all nodes takes memory with the square of a plan.
+type recent struct {
+	variants [8]*resolved
+	next     int
+	asked    []byte
+}
+
+type resolved struct {
+	start string
+	*Variant
+}
+
+// appendStart appends what a variant is resolved from: its engine, and the values of the plan's
+// knobs.
+func (l *Resolver) appendStart(to []byte, engineKey string, set map[string]string) []byte {
+	base := l.defaultKnobs()
+	to = append(append(to, engineKey...), 0)
+	for _, k := range l.Plan.Knobs {
+		value, given := set[k.Name]
+		if !given {
+			value, given = base[k.Name]
+		}
+		if given {
+			to = append(append(to, '='), value...)
+		}
+		to = append(to, 0)
+	}
+	return to
+}
+
+// defaultKnobs are the values of the baseline; none without one. They are not the caller's to
+// change.
+func (l *Resolver) defaultKnobs() map[string]string {
+	l.defaults.Do(func() {
+		if l.base = map[string]string{}; l.Plan.Baseline != nil {
+			l.base = l.Plan.DefaultKnobs()
+		}
+		l.ofDefaults = l.SecretDigest("evidence", EvidenceFor(l.Plan, l.base))
+	})
+	return l.base
 }
 
 // resolve completes a variant whose engine and knobs are known.
@@ -173,12 +237,10 @@ func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, erro
 		return nil, err
 	}
 	d := &draft{
-		engine: e, kind: kind, profiled: profiled, env: maps.Clone(e.Env), unset: map[string]bool{}, settings: maps.Clone(e.Settings),
+		engine: e, kind: kind, profiled: profiled, env: make(map[string]string, len(e.Env)+len(knobs)), unset: map[string]bool{}, settings: maps.Clone(e.Settings),
 		args: slices.Clone(e.Args), sources: slices.Clone(e.Parts["source"]),
 	}
-	if d.env == nil {
-		d.env = map[string]string{}
-	}
+	maps.Copy(d.env, e.Env)
 	if d.settings == nil {
 		d.settings = map[string]any{}
 	}
@@ -247,7 +309,7 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 		spec.ConfigName = d.kind.ConfigName
 	}
 	// The engine's environment is over that of the kind and its settings.
-	spec.Env = map[string]string{}
+	spec.Env = make(map[string]string, len(d.env))
 	maps.Copy(spec.Env, d.kind.Env)
 	maps.Copy(spec.Env, applied.Env)
 	for name := range d.unset {
@@ -294,7 +356,9 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 		spec.Command = append(spec.Command, kinds.Fill(arg, model, host))
 	}
 	for name, value := range spec.Env {
-		spec.Env[name] = kinds.Fill(value, model, host)
+		if filled := kinds.Fill(value, model, host); filled != value {
+			spec.Env[name] = filled
+		}
 	}
 	if len(spec.Sources) == 1 {
 		spec.PutMark("{source}", engine.SourceMark(spec.Sources[0].Name))

@@ -13,7 +13,7 @@ type Variant struct {
 	// Engine is the engine block, "kind.name".
 	Engine string
 	// Knobs is the value of every knob, nil if the engine is started as written; Set are
-	// those that may differ from the baseline's.
+	// those that may differ from the baseline's. Neither changes: decisions have them too.
 	Knobs, Set map[string]string
 	Spec       engine.Spec
 	// Command is what an engine of kind command prints; nil for a server.
