@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // BenchmarkLaunch is a container from its creation to its removal: what mxflow, and the
@@ -19,9 +20,7 @@ func BenchmarkLaunch(b *testing.B) {
 	used := func() (all time.Duration) {
 		for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 			var r syscall.Rusage
-			if err := syscall.Getrusage(who, &r); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, syscall.Getrusage(who, &r))
 			all += time.Duration(r.Utime.Nano() + r.Stime.Nano())
 		}
 		return all
@@ -30,14 +29,10 @@ func BenchmarkLaunch(b *testing.B) {
 	for b.Loop() {
 		to := launchOf(b)
 		inst, err := docker.Launcher{}.Launch(b.Context(), spec, to)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		done, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := inst.Stop(done); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, inst.Stop(done))
 	}
 	b.ReportMetric(float64(used()-before)/float64(time.Millisecond)/float64(b.N), "cpu-ms/launch")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // runs starts a container that does nothing, and ends it with the test.
@@ -80,9 +81,7 @@ func freshLaunch(t *testing.T) engine.Launch {
 func execIn(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := inst.Stop(context.Background()); err != nil {
 			t.Errorf("Stop: %v", err)
@@ -128,9 +127,7 @@ func execAsAsked(t *testing.T, image string) {
 		l := freshLaunch(t)
 		l.OutPath = l.LogPath + ".out"
 		inst, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "echo out; echo err >&2"), l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		<-inst.Exited()
 		if err := inst.Stop(t.Context()); err != nil {
 			t.Error(err)
@@ -168,9 +165,7 @@ func execAsAsked(t *testing.T, image string) {
 		spec := inside(enginetest.Fake(""), id)
 		spec.Exec.Port = 7001
 		inst := execIn(t, spec)
-		if err := inst.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, inst.Ready(t.Context()))
 		_, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
 		if err == nil || !strings.Contains(err.Error(), "port 7001 in container") {
 			t.Errorf("a second one gets %v", err)
@@ -256,9 +251,7 @@ func execContainerEnds(t *testing.T, image string) {
 		t.Run(c.name, func(t *testing.T) {
 			id := runs(t, image)
 			inst := execIn(t, inside(enginetest.Fake(""), id))
-			if err := inst.Ready(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, inst.Ready(t.Context()))
 			dockertest.Must(t, append(c.end, id)...)
 			<-inst.Exited()
 			if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -289,9 +282,7 @@ func execSweep(t *testing.T, image string) {
 	mine, others := freshLaunch(t), freshLaunch(t)
 	for _, l := range []engine.Launch{mine, others} {
 		inst, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "setsid sleep 5555 & exec sleep 5555"), l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() {
 			done, cancel := context.WithCancel(context.Background())
 			cancel() // no grace

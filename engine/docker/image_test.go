@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func nobody(string) string { return "" }
@@ -21,18 +22,14 @@ func TestFetch(t *testing.T) {
 	_, err := exec.LookPath(dockertest.RegistryProgram)
 	enginetest.Require(t, "registry", err)
 	address, stop, err := dockertest.Registry(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(stop)
 	first := dockertest.Image(t, dockertest.Self(t))
 	second := dockertest.Image(t, dockertest.Self(t), "ENV SECOND=1")
 	name := address + "/mxflow/engine:1"
 	push := func(from string) {
 		t.Helper()
-		if err := dockertest.Push(from, name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, dockertest.Push(from, name))
 	}
 	push(first)
 	t.Cleanup(func() {

@@ -23,6 +23,7 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // boxed runs a fake engine in a container of an image.
@@ -60,9 +61,7 @@ func launchOf(t testing.TB) engine.Launch {
 func launched(t *testing.T, l docker.Launcher, spec engine.Spec, to engine.Launch) engine.Instance {
 	t.Helper()
 	inst, err := l.Launch(t.Context(), spec, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		done, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -463,9 +462,7 @@ func TestOutOfMemoryIsNamed(t *testing.T) {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -485,9 +482,7 @@ func TestHostNetwork(t *testing.T) {
 	}
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	spec.Docker = &engine.Docker{Image: image, Pull: "never", Network: "host", Port: l.Addr().(*net.TCPAddr).Port}
 	_, err = docker.Launcher{}.Launch(t.Context(), spec, launchOf(t))
@@ -561,9 +556,7 @@ func relayed(t *testing.T) (*relay, string) {
 		t.Skipf("the daemon %s is not on a socket of this machine", at)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return newRelay(t, l, socket), "tcp://" + l.Addr().String()
 }
 
@@ -599,9 +592,7 @@ func TestDaemonGoesAway(t *testing.T) {
 	t.Setenv("DOCKER_HOST", host)
 	to := launchOf(t)
 	inst, err := docker.Launcher{}.Launch(t.Context(), spec, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	waitForLog(t, inst, "started")
 	r.cut()
 	<-inst.Exited()

@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestCompletion(t *testing.T) {
@@ -46,9 +48,7 @@ func TestTokenIDsAsPrompt(t *testing.T) {
 		Tokens []token
 		MaxLen int `json:"max_model_len"`
 	}
-	if err := json.Unmarshal([]byte(answer), &tokenized); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(answer), &tokenized))
 	if tokenized.Count != 5 || len(tokenized.Tokens) != 5 || tokenized.MaxLen != 512 {
 		t.Errorf("tokenize answered %s", answer)
 	}
@@ -170,9 +170,7 @@ func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buff
 	}
 	log = &bytes.Buffer{}
 	s := newServer(config, &lineLog{out: log})
-	if err := s.load(func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.load(func(int) {}))
 	web := httptest.NewServer(s.handler())
 	t.Cleanup(web.Close)
 	return web.URL, log
@@ -181,23 +179,17 @@ func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buff
 func post(t testing.TB, url, body string) (status int, answer string) {
 	t.Helper()
 	response, err := http.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return response.StatusCode, string(raw)
 }
 
 func get(t testing.TB, url string) (status int, answer string) {
 	t.Helper()
 	response, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
 	raw, _ := io.ReadAll(response.Body)
 	return response.StatusCode, string(raw)
@@ -332,13 +324,9 @@ func openStream(t *testing.T, ctx context.Context, url string, read int) io.Clos
 	t.Helper()
 	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":60000,"ignore_eos":true,"temperature":0,"stream":true}`)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/completions", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := bufio.NewScanner(response.Body)
 	for seen := 0; seen < read && lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "data: ") {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // asker sends what a comparison sends to engines.
@@ -25,9 +26,7 @@ func asker(t testing.TB, change func(*Config)) *openai.Client {
 func ask(t testing.TB, c *openai.Client, r openai.Request) answers.Answer {
 	t.Helper()
 	a, err := c.Answer(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -183,9 +182,7 @@ func TestWrongAfter(t *testing.T) {
 	sound := asked(t, asker(t, nil), 8)
 	for round, wrong := range []bool{false, true} {
 		c, err := answers.Compare(sound, asked(t, c, 8), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if mean := c.Prefill.Mean; (mean > 0.1) != wrong || !wrong && mean != 0 {
 			t.Errorf("round %d: %+v", round, c.Prefill)
 		}
@@ -195,9 +192,7 @@ func TestWrongAfter(t *testing.T) {
 func TestLeak(t *testing.T) {
 	s := newServer(testConfig(), io.Discard)
 	s.config.Faults = Faults{"leak": 64}
-	if err := s.load(func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.load(func(int) {}))
 	web := httptest.NewServer(s.handler())
 	defer web.Close()
 	for range 3 {

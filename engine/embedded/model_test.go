@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func testConfig() Config {
@@ -22,9 +24,7 @@ func testModel(t testing.TB, change func(*Config)) *Model {
 	t.Helper()
 	if change == nil {
 		m, err := sharedModel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return m
 	}
 	c := testConfig()
@@ -32,9 +32,7 @@ func testModel(t testing.TB, change func(*Config)) *Model {
 		change(&c)
 	}
 	m, err := newModel(c, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -50,9 +48,7 @@ func continueTrace(t testing.TB, m *Model, seq *sequence, n int) (tokens []token
 	greedy := newSampler(0, 1, 0)
 	for range n {
 		out, err := m.step(context.Background(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		id, _ := greedy.choose(out, noToken)
 		seq.tokens = append(seq.tokens, id)
 		logits = append(logits, slices.Clone(out))
@@ -122,9 +118,7 @@ func TestPrefillEqualsDecode(t *testing.T) {
 	for _, id := range prompt {
 		seq.tokens = append(seq.tokens, id)
 		logits, err := m.step(context.Background(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got = logits
 	}
 	if d := furthest([][]float32{got}, want); d > 1e-4 {
@@ -268,9 +262,7 @@ func benchmarkDecode(b *testing.B, m *Model) {
 	var seq *sequence
 	step := func() {
 		logits, err := m.step(context.Background(), seq)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		id, _ := greedy.choose(logits, noToken)
 		seq.tokens = append(seq.tokens, id)
 	}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestLogNamesTheKernels(t *testing.T) {
@@ -114,9 +116,7 @@ func TestRetryAfter(t *testing.T) {
 	p.ready(t)
 	for i := range 4 {
 		response, err := http.Post(p.url+"/v1/completions", "application/json", strings.NewReader(paris))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		response.Body.Close()
 		if refused := i < 2; refused != (response.StatusCode == http.StatusTooManyRequests) || refused != (response.Header.Get("Retry-After") == "0") {
 			t.Errorf("request %d gets %d, Retry-After %q", i, response.StatusCode, response.Header.Get("Retry-After"))
@@ -161,9 +161,7 @@ func TestServeRefusesABadSwitch(t *testing.T) {
 
 func TestServeHelp(t *testing.T) {
 	var out bytes.Buffer
-	if err := Serve(context.Background(), []string{"--help"}, environment(), &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Serve(context.Background(), []string{"--help"}, environment(), &out, io.Discard))
 	if !strings.Contains(out.String(), "--max-model-len") {
 		t.Errorf("help is %q", out.String())
 	}
@@ -171,9 +169,7 @@ func TestServeHelp(t *testing.T) {
 
 func TestServeNeedsItsPort(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer listener.Close()
 	config := testConfig()
 	config.Host, config.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
@@ -196,9 +192,7 @@ func start(t testing.TB, fault string, change func(*Config)) *process {
 	t.Helper()
 	config := testConfig()
 	config.Host = "127.0.0.1"
-	if err := readFaults(&config, fault); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, readFaults(&config, fault))
 	if change != nil {
 		change(&config)
 	}

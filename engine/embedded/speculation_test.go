@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestPromptLookup(t *testing.T) {
@@ -48,9 +50,7 @@ func generated(t *testing.T, s *scheduler, g generation) (o outcome) {
 		o.counts = append(o.counts, o.count)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return o
 }
 
@@ -271,9 +271,7 @@ func benchmarkSpeculation(b *testing.B, m *Model, prompt []token) {
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 	}
 	b.ReportMetric(float64(b.N*64)/b.Elapsed().Seconds(), "tok/s")
 	if drafted := s.metrics.drafted.Load(); drafted > 0 {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // A profile names each kernel that ran between start and stop, within its step, and none
@@ -70,23 +72,17 @@ func readTrace(t *testing.T, dir, glob string) map[string]int {
 		t.Fatalf("%d files fit %s", len(files), glob)
 	}
 	file, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer file.Close()
 	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var trace struct {
 		TraceEvents []struct {
 			Cat, Name string
 			Ts, Dur   float64
 		}
 	}
-	if err := json.NewDecoder(unpacked).Decode(&trace); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.NewDecoder(unpacked).Decode(&trace))
 	spans := map[string]int{}
 	for _, e := range trace.TraceEvents {
 		if e.Cat != "user_annotation" && e.Cat != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/observe"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // Shortened logs of one build (commit 0c1e570, CPU) with a model in Q8_0 and one in
@@ -85,9 +86,7 @@ func TestLlamacppFirstModelSpeaks(t *testing.T) {
 		log += fmt.Sprintf("llama_context: n_ctx = %d\nllama_kv_cache: size = 1 MiB, K (%s): 1 MiB\nllama_context: flash_attn = %s\nresolve_fused_ops: Flash Attention %s\n"+
 			"load_tensors: offloaded %d/25 layers to GPU\nsched_reserve: graph: nodes = 80, splits = %d\n", of...)
 	}
-	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(log), 0o600))
 	want := map[string]string{"kv_capacity_tokens": "8192", "kv_cache_dtype": "q8_0", "attention": "off", "gpu_layers": "25", "graph_splits": "2"}
 	fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return len(p.Log) == 0 })
 	for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
@@ -188,9 +187,7 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 	}
 	for name, tc := range tests {
 		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(tc.log), 0o600))
 		for _, kind := range []string{"llamacpp", "ollama"} {
 			k, _ := kinds.Lookup(kind)
 			got := ""

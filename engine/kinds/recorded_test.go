@@ -24,6 +24,7 @@ import (
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestMain(m *testing.M) {
@@ -55,9 +56,7 @@ func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r Recording)) 
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := ReadRecording(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			k, ok := kinds.Lookup(name)
 			if !ok || r.Kind != name || r.Of == "" {
 				t.Fatalf("the recording is of kind %q, %q", r.Kind, r.Of)
@@ -74,9 +73,7 @@ func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{
 		ID: "recorded-" + rand.Text(), Owner: "recorded-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := inst.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -89,9 +86,7 @@ func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 func start(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst := launchOne(t, spec)
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 	return inst
 }
 
@@ -99,9 +94,7 @@ func TestRecordedServersBecomeReadyInTime(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ kinds.Kind, r Recording) {
 		inst := start(t, Replay(r.Kind, ""))
 		state, err := ReplayStateOf(inst.BaseURL())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !state.Loaded {
 			t.Error("it was called ready before its model was loaded")
 		}
@@ -159,9 +152,7 @@ func countTokens(t *testing.T, k kinds.Kind, baseURL string) int {
 	}
 	body, _ := json.Marshal(map[string]string{k.Tokenize.Field: "The capital of France is"})
 	resp, err := http.Post(baseURL+k.Tokenize.Path, "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(resp.Body)
 	var answer any
@@ -169,9 +160,7 @@ func countTokens(t *testing.T, k kinds.Kind, baseURL string) int {
 		t.Fatalf("%s: %v", text, err)
 	}
 	n, err := observe.RunJQ(t.Context(), k.Tokenize.Count, answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	switch n := n.(type) {
 	case int:
 		return n
@@ -399,9 +388,7 @@ Model init total -- 4.20s
 	}
 	for kind, tc := range tests {
 		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(tc.log), 0o600))
 		got := inLog(t, kind, path)
 		for name, want := range tc.want {
 			if o := got[name]; o.Value == nil || shown(o.Value) != want {
@@ -441,9 +428,7 @@ func TestWhichCUDAGraphs(t *testing.T) {
 		{"trtllm", "LLM Args: model='m' cuda_graph_config=None moe_config=MoeConfig()\n", "NONE"},
 	} {
 		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(tc.log), 0o600))
 		if o := inLog(t, tc.kind, path)["cuda_graphs"]; o.Value != any(tc.want) && (o.Value != nil || tc.want != "") {
 			t.Errorf("%s: %v, want %q in\n%s", tc.kind, o.Value, tc.want, tc.log)
 		}
@@ -475,9 +460,7 @@ func TestSGLangLog(t *testing.T) {
 		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -9. Triggering SIGQUIT for cleanup...":  true,
 	} {
 		end := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(end, []byte(line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(end, []byte(line+"\n"), 0o600))
 		if d, is := k.Diagnose(end); is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
 			t.Errorf("%s: %v", line, d)
 		}
@@ -510,9 +493,7 @@ func TestOwnLog(t *testing.T) {
 	}
 	for text, want := range about {
 		g, err := logscan.ParseGlob(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, o := range got {
 			if len(o.Line) > 300 || o.To <= o.At && o.Line != "" {
 				t.Errorf("%s stands at %d to %d of %q", name, o.At, o.To, o.Line)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // A launch keeps its basis, and replay must arrive at the same limit.
@@ -11,13 +13,9 @@ func TestBasisIsKept(t *testing.T) {
 	m := read(t, gptOSS20B)
 	was := Basis{Model: m, Source: "config.json", GPUs: map[string]string{"GPU-1": "NVIDIA H100 80GB HBM3"}}
 	kept, err := json.Marshal(was)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var is Basis
-	if err := json.Unmarshal(kept, &is); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(kept, &is))
 	if !reflect.DeepEqual(was, is) {
 		t.Errorf("kept: %+v, was %+v", is.Model, was.Model)
 	}

@@ -3,6 +3,8 @@ package limit
 import (
 	"math"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // The parts of published models' config.json that are read here.
@@ -33,9 +35,7 @@ const (
 func read(t *testing.T, text string) *Model {
 	t.Helper()
 	m, err := Read([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -150,9 +150,7 @@ func near(t *testing.T, what string, got, want float64) {
 func TestLimit(t *testing.T) {
 	on := func(names ...string) Machine {
 		m, err := Of(names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return m
 	}
 	// 15.009 GB of weights and 131 KB for each of 1,000 tokens, at 4,800 GB/s.

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // embed runs the built-in engine for the test with settings in its environment.
@@ -91,9 +92,7 @@ func TestRealGarbage(t *testing.T) {
 		p := realPlan(8, 48)
 		p.Request.Temperature = temperature
 		r, err := Run(t.Context(), embed(t, env), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return r.Samples
 	}
 	parent := texts("", 0)
@@ -124,9 +123,7 @@ func TestRealConversations(t *testing.T) {
 		one.Context, one.Text = proseOf(100+i, 12)+" ", "What comes next?"
 		one.Next = &prompt.Prompt{Text: "And then?", Tokens: 4}
 		_, ids, err := client.Tokenize(t.Context(), one.Context)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		one.ContextTokens, one.Tokens = len(ids), 10
 	}
 	r, err := Run(t.Context(), client, p)

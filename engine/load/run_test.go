@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestClosedLoop(t *testing.T) {
@@ -82,9 +83,7 @@ func TestSamplesSayWhatWasSent(t *testing.T) {
 		p.Progress = func(done int) { progress = append(progress, done) }
 		return p
 	}, func() *clockwork { return newClockwork(second) }, func(t *testing.T, e *clockwork, r Result, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, s := range e.sent {
 			limits := openai.Timeouts{Total: 10 * time.Minute, First: 10 * time.Minute, Stall: 10 * time.Minute}
 			if i > 0 {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // A log of an engine, searched for 25 globs and 25 expressions: at least 20 MB/s, so
@@ -16,13 +18,9 @@ func BenchmarkScan(b *testing.B) {
 			4000+i%7, i%60, i%300, i, i%64)
 	}
 	s, err := New(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for i := range 25 {
-		if err := s.addGlob(fmt.Sprintf("*Using kernel_%d*backend*", i)); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, s.addGlob(fmt.Sprintf("*Using kernel_%d*backend*", i)))
 		if _, err := s.Add(Expressions{Any: []string{fmt.Sprintf(`kernel_%d: using (?P<value>\w+) after (\d+) s`, i)}}); err != nil {
 			b.Fatal(err)
 		}

@@ -9,14 +9,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func writeLog(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "engine.log")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -84,9 +83,7 @@ func TestScanLog(t *testing.T) {
 		AnyOf([]string{"flash_attn", "marlin", "loading"}), // a line counts once
 	}
 	seen, lines, err := ScanFile(writeLog(t, log), patterns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if lines != 6 {
 		t.Errorf("%d lines, want 6", lines)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/require"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -29,9 +30,7 @@ func TestNearest(t *testing.T) {
 		"*INFO 10:00:05 loading*":        {"1 INFO 10:00:01 loading weights", "5 INFO 10:00:05 kernel cache hit", "2 INFO 10:00:02 using kernel moe_marlin"},
 	} {
 		near, err := Nearest(strings.NewReader(log), glob, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, n := range near {
 			got = append(got, fmt.Sprintf("%d %s", n.LineNo, n.Line))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/require"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -17,9 +18,7 @@ func TestTail(t *testing.T) {
 		t.Errorf("a log that is not there yet has the lines %q", got)
 	}
 	log, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer log.Close()
 	for _, step := range []struct {
 		gains string

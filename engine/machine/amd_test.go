@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 const (
@@ -24,17 +25,11 @@ const (
 func fakeAMD(t *testing.T, tool, machine string) (folder string) {
 	t.Helper()
 	program, err := os.ReadFile(filepath.Join("testdata", tool))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, tool), program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, tool), program, 0o755))
 	folder = filepath.Join(dir, "machine")
-	if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata", machine))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("testdata", machine))))
 	t.Setenv("FAKE_AMD", folder)
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return folder
@@ -106,9 +101,7 @@ func TestAMDProcesses(t *testing.T) {
 		t.Run(test.machine, func(t *testing.T) {
 			fakeAMD(t, test.tool, test.machine)
 			list, err := gpuProcesses(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var words []string
 			for _, p := range list {
 				if p.PID == 1 {
@@ -364,9 +357,7 @@ func TestDriverROCm(t *testing.T) {
 func FuzzAMD(f *testing.F) {
 	for _, name := range []string{"mi300/static.json", "mi300/process.json", "mi250/metric.json", "rocm/rocm.json", "rocm/pids.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

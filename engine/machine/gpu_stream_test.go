@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestOldDriverIsAskedForLess(t *testing.T) {
 	fake(t, "old")
 	uuids := []string{"GPU-33333333-0000-0000-0000-000000000000", "GPU-22222222-0000-0000-0000-000000000000"}
 	w, err := newSampler(context.Background(), SamplerConfig{GPUs: uuids}).newGPUSamples(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, want := range map[string]bool{"power.draw.instant": false, "power.draw": true, "clocks_event_reasons.active": true, "clocks.current.sm": true} {
 		if slices.ContainsFunc(w.asked, func(f field) bool { return f.name == name }) != want {
 			t.Errorf("%s is asked for: %v", name, !want)
@@ -49,9 +48,7 @@ func TestLines(t *testing.T) {
 func smiScript(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\n"+script), 0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 

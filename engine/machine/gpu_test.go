@@ -7,23 +7,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // fake puts an nvidia-smi into PATH that plays one of the machines in testdata.
 func fake(t *testing.T, machine string) {
 	t.Helper()
 	program, err := os.ReadFile("testdata/nvidia-smi")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "nvidia-smi"), program, 0o755))
 	abs, err := filepath.Abs(filepath.Join("testdata", machine))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Setenv("FAKE_GPU", abs)
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
@@ -32,9 +28,7 @@ func list(t *testing.T, machine string) []GPU {
 	t.Helper()
 	fake(t, machine)
 	gpus, err := GPUs(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return gpus
 }
 
@@ -182,9 +176,7 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("got %v", p)
 	}
 	recorded, err := os.ReadFile("testdata/h200/apps.recorded")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got, err := parseProcesses(string(recorded)); err != nil || len(got) != 1 || got[0].PID != 437 || *got[0].MiB != 5730 || got[0].Name != "python3" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -203,9 +195,7 @@ func TestProcesses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, machine := range []string{"h200", "gb10", "old"} {
 		text, err := os.ReadFile(filepath.Join("testdata", machine, "gpus"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // children waits until n nvidia-smi are printing, and returns their PIDs.
@@ -19,9 +20,7 @@ func children(t *testing.T, folder string, n int) (pids []int) {
 	t.Helper()
 	for {
 		entries, err := os.ReadDir(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(entries) >= n {
 			for _, e := range entries {
 				pid, _ := strconv.Atoi(e.Name())
@@ -43,18 +42,12 @@ func TestKilled(t *testing.T) {
 	fakeMachine{stream: twoGPUs, does: "again"}.use(t)
 	folder := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	recorder := exec.Command(self)
 	recorder.Env = append(os.Environ(), "FAKE_SMI_RECORD=1", "FAKE_SMI_PIDS="+folder)
-	if err := recorder.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, recorder.Start())
 	pids := children(t, folder, 2)
-	if err := recorder.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, recorder.Process.Kill())
 	recorder.Wait()
 	for _, pid := range pids {
 		for runs(pid) {

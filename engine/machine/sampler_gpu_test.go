@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 const twoGPUs = `timestamp, uuid, power.draw [W], power.draw.instant [W], memory.used [MiB], memory.total [MiB], clocks.current.sm [MHz], clocks.current.memory [MHz], temperature.gpu, utilization.gpu [%], clocks_event_reasons.active
@@ -109,9 +110,7 @@ func TestStreamBreaks(t *testing.T) {
 	fakeMachine{stream: twoGPUs, does: "end"}.use(t)
 	r := newSampler(context.Background(), SamplerConfig{GPUs: []string{"GPU-a"}})
 	w, err := r.newGPUSamples(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.restarts, w.pause = 2, time.Millisecond
 	go r.loop()
 	w.followValues()
@@ -181,9 +180,7 @@ func TestGPUsOfWhichNothingIsRead(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *lms*) touch " + filepath.Join(dir, "streams") + "; exec sleep 1000;; *compute-apps*) exit 0;; esac\n" +
 		"echo 'GPU-a, 100, 100, 1000, 143771, 1980, 3201, 40, 15, 0x0'\n"
-	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(script), 0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	r := begin(t, SamplerConfig{GPUs: []string{"GPU-a"}})
 	until(t, r, func() bool { _, err := os.Stat(filepath.Join(dir, "streams")); return err == nil })

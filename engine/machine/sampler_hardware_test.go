@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // loader is a process that puts load on the GPU.
@@ -30,9 +31,7 @@ func startLoader(t *testing.T) *loader {
 	in, _ := l.cmd.StdinPipe()
 	out, _ := l.cmd.StdoutPipe()
 	l.in, l.out, l.cmd.Stderr = in, bufio.NewScanner(out), os.Stderr
-	if err := l.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.cmd.Start())
 	t.Cleanup(func() { in.Close(); l.cmd.Process.Kill(); l.cmd.Wait() })
 	if !l.out.Scan() {
 		t.Fatal("testdata/load.py does not run here: it needs torch and a GPU")
@@ -81,9 +80,7 @@ func TestHardware(t *testing.T) {
 	}
 	zero, wall := time.Now(), float64(time.Now().UnixNano())/1e9
 	r, err := StartSampler(context.Background(), SamplerConfig{Zero: zero, GPUs: uuids, Own: own, Host: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Logf("Start took %v", time.Since(zero))
 	time.Sleep(2 * time.Second)
 	engine := startLoader(t)

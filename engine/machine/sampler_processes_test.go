@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestForeign(t *testing.T) {
@@ -75,9 +76,7 @@ func TestIsOwn(t *testing.T) {
 		t.Skip("needs /proc: ", err)
 	}
 	child := exec.Command("sleep", "600")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, child.Start())
 	own := []int{os.Getpid()}
 	if !ofEngine(child.Process.Pid, own, "") {
 		t.Error("a child is not the engine's")
@@ -97,9 +96,7 @@ func TestRealContainer(t *testing.T) {
 		cmd := exec.Command("docker", args...)
 		if in != "" {
 			f, err := os.Open(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer f.Close()
 			cmd.Stdin = f
 		}
@@ -121,21 +118,15 @@ func TestRealContainer(t *testing.T) {
 		t.Fatal(err, string(out))
 	}
 	name, err := docker(image, "import", "-", "mxflow-telemetry-test:"+strconv.Itoa(os.Getpid()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer docker("", "rmi", "-f", name)
 	// 64 MiB that the process holds itself.
 	id, err := docker("", "run", "-d", "--network", "none", name, "/busybox", "sh", "-c",
 		`a=$(/busybox head -c 67108864 /dev/zero | /busybox tr '\0' x); /busybox sleep 600; echo $a`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer docker("", "rm", "-f", id)
 	leader, err := docker("", "inspect", "-f", "{{.State.Pid}}", id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pid, _ := strconv.Atoi(leader)
 	if !ofEngine(pid, nil, id) {
 		t.Error("a process of the container is not the engine's")

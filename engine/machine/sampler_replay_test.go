@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // phase is what testdata/load.py reports about one.
@@ -33,16 +34,12 @@ func recorded(t *testing.T, path, column string) (at []float64) {
 	for _, line := range lines {
 		if column == "timestamp" {
 			asked, err := time.Parse("2006/01/02 15:04:05.000", line[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			at = append(at, float64(asked.UnixMilli())/1e3)
 			continue
 		}
 		n, err := strconv.ParseFloat(line[i], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		at = append(at, n)
 	}
 	return at
@@ -76,16 +73,12 @@ func TestReplay(t *testing.T) {
 	instant, average := power(measure.GPUPowerInstant), power(measure.GPUPower)
 	at := func(unix float64) time.Duration { return time.Duration((unix - asked[0]) * 1e9) }
 	text, err := os.ReadFile("testdata/h200/phases.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dec := json.NewDecoder(bytes.NewReader(text))
 	var all []phase
 	for dec.More() {
 		var p phase
-		if err := dec.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, dec.Decode(&p))
 		all = append(all, p)
 	}
 	all = append(all, phase{"all", all[0].Start, all[len(all)-1].End, all[0].FromMilliJ, all[len(all)-1].ToMilliJ, 0})

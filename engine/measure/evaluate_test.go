@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -106,21 +108,13 @@ func TestEvaluateGolden(t *testing.T) {
 	got := bits(Evaluate(invented()))
 	if *update {
 		text, err := json.MarshalIndent(got, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, append(text, '\n'), 0o644))
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var want map[string]map[string]string
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &want))
 	for _, address := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(got[address], want[address]) {
 			t.Errorf("%s\n got %v\nwant %v", address, got[address], want[address])
@@ -219,13 +213,9 @@ func BenchmarkEvaluate(b *testing.B) {
 func stored(t *testing.T, r Recording) map[string]Summary {
 	t.Helper()
 	text, err := json.Marshal(Evaluate(r))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out map[string]Summary
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &out))
 	return out
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // flaky serves on raw connections: serve's answer for the n-th request of the c-th
@@ -17,9 +19,7 @@ import (
 func flaky(t *testing.T, serve func(c, n int) string) *Client {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for c := 1; ; c++ {
@@ -109,9 +109,7 @@ func TestNewConnectionThatBreaksIsAnError(t *testing.T) {
 // failure of the request: not a byte was answered.
 func TestKeptConnectionClosesWhileItIsWritten(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	var connections atomic.Int32
 	go func() {

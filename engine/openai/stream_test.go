@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestStream(t *testing.T) {
@@ -130,9 +131,7 @@ func TestStream(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := serve(t, script(tt.pieces...))
 			s, err := c.Stream(t.Context(), Request{Prompt: "x", MaxTokens: 3})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := outline(s); got != tt.want {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}
@@ -360,9 +359,7 @@ func TestShapes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := serve(t, script(tt.pieces...))
 			s, err := c.Stream(t.Context(), Request{API: Chat, Prompt: "x", MaxTokens: 16})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := outline(s); got != tt.want {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // upstream is a server with the pages of an engine, whose models are owned by owner. It
@@ -65,9 +66,7 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 	defer s.Close()
 	for _, suffix := range []string{"", "/", "/v1", "/v1/"} {
 		inst, err := attach(t, at(s.URL+suffix, func(s *engine.Spec) { s.Endpoint.APIKey = "k-123456" }))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if inst.BaseURL() != s.URL {
 			t.Errorf("BaseURL of %q is %q", suffix, inst.BaseURL())
 		}
@@ -101,9 +100,7 @@ func TestEndpointKeepsThePathBeforeV1(t *testing.T) {
 	s := httptest.NewServer(http.StripPrefix("/llm/prod", upstream("vllm", "")))
 	defer s.Close()
 	inst, err := attach(t, at(s.URL+"/llm/prod/v1/"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := s.URL + "/llm/prod"; inst.BaseURL() != want {
 		t.Errorf("BaseURL is %q, want %q", inst.BaseURL(), want)
 	}
@@ -115,12 +112,8 @@ func TestEndpointKeepsThePathBeforeV1(t *testing.T) {
 func TestEndpointFoundDeadWhenAsked(t *testing.T) {
 	s := httptest.NewServer(upstream("vllm", ""))
 	inst, err := attach(t, at(s.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, inst.Ready(t.Context()))
 	alive := inst.(engine.Checker)
 	if err := alive.Alive(t.Context()); err != nil {
 		t.Errorf("Alive: %v", err)
@@ -239,9 +232,7 @@ func TestEndpointOverTLS(t *testing.T) {
 			s.StartTLS()
 			defer s.Close()
 			inst, err := attach(t, at("https://"+s.Listener.Addr().String(), c.change))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = inst.Ready(t.Context())
 			if c.fails == "" && err != nil {
 				t.Error(err)
@@ -255,15 +246,11 @@ func TestEndpointOverTLS(t *testing.T) {
 
 func TestEndpointThatNobodyListensOnIsWaitedFor(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	addr := l.Addr().String()
 	l.Close()
 	inst, err := attach(t, at("http://"+addr, func(s *engine.Spec) { s.ReadyTimeout = 200 * time.Millisecond }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "within 200ms; last answer: connection refused") {
 		t.Errorf("Ready: %v", err)
 	}
@@ -271,9 +258,7 @@ func TestEndpointThatNobodyListensOnIsWaitedFor(t *testing.T) {
 
 func TestEndpointFilesThatCannotBeUsed(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
-	if err := os.WriteFile(empty, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(empty, []byte("nothing"), 0o600))
 	for want, change := range map[string]func(*engine.Endpoint){
 		"cannot read its ca_file":                    func(e *engine.Endpoint) { e.CAFile = "no-such.pem" },
 		"contains no PEM certificate":                func(e *engine.Endpoint) { e.CAFile = empty },
@@ -293,9 +278,7 @@ func TestEndpointLauncherConforms(t *testing.T) {
 	running := func(m enginetest.Misbehaviour) enginetest.SpecFunc {
 		return func(t *testing.T) engine.Spec {
 			inst, err := enginetest.Launch(t, run.Launcher{}, enginetest.Fake(m))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return at(inst.BaseURL() + "/v1")
 		}
 	}
@@ -315,16 +298,12 @@ func TestRestartIsAFreshStartWithTheVariantsEnvironment(t *testing.T) {
 	spec.Env = map[string]string{"KERNEL": "cutlass", "SAID": said}
 	t.Setenv("MXFLOW_OWNER", "of an mxflow around this one")
 	inst, err := attach(t, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// Without marks, nobody sweeps what the command leaves running.
 	if text, err := os.ReadFile(said); err != nil || string(text) != "cutlass none\n" {
 		t.Errorf("the command saw %q (%v)", text, err)
 	}
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 	if inst.About()["fresh"] != "yes" || inst.Startup() <= 0 {
 		t.Errorf("fresh is %q, startup %v", inst.About()["fresh"], inst.Startup())
 	}
@@ -343,9 +322,7 @@ func TestRestartThatFails(t *testing.T) {
 	}
 	// What a shell started for it ends with it: the pipe ends with its last writer.
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	spec.Endpoint.Restart = []string{"sh", "-c", "exec 3>" + pipe + "; sleep 1000 & wait"}
 	closed := make(chan error, 1)
 	go func() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // eventually waits until something holds.
@@ -90,9 +91,7 @@ func TestStopEndsDaemons(t *testing.T) {
 			spec := shell(script + ` sleep 1000 & echo $! >` + file + `.engine.new; mv ` + file + `.engine.new ` + file + `.engine; wait`)
 			spec.StopGrace = tc.grace
 			run, err := run.StartCommand(spec, engine.Launch{ID: name, Owner: t.Name(), LogPath: filepath.Join(t.TempDir(), "log")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			daemon := pid()
 			eventually(t, "the engine is up", func() bool {
 				_, err := os.Stat(file + ".engine")
@@ -124,9 +123,7 @@ func TestAGuardThatIsLost(t *testing.T) {
 	_, script, pid := daemon(t, `exec sleep 1000`, `sleep 1000`)
 	before := guards(os.Getpid())
 	run, err := run.StartCommand(shell(script), engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	daemon := pid()
 	lost := slices.DeleteFunc(guards(os.Getpid()), func(pid int) bool { return slices.Contains(before, pid) })
 	if len(lost) != 1 {
@@ -140,9 +137,7 @@ func TestAGuardThatIsLost(t *testing.T) {
 			t.Errorf("%v ended the guard", sig)
 		}
 	}
-	if err := syscall.Kill(lost[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Kill(lost[0], syscall.SIGKILL))
 	<-run.Exited()
 	var f *engine.Failure
 	for range 2 {
@@ -159,14 +154,10 @@ func TestAGuardThatIsLost(t *testing.T) {
 func TestAGuardThatIsStopped(t *testing.T) {
 	before := guards(os.Getpid())
 	run, err := run.StartCommand(shell("sleep 1000"), engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, pid := range guards(os.Getpid()) {
 		if !slices.Contains(before, pid) {
-			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 		}
 	}
 	if err := run.Stop(t.Context()); err != nil {
@@ -190,9 +181,7 @@ func TestAGuardThatIsKeptStopped(t *testing.T) {
 	spec := shell(`echo $PPID >` + file + `.guard; ` + script)
 	spec.StopGrace = 100 * time.Millisecond
 	run, err := run.StartCommand(spec, engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	daemon := pid()
 	eventually(t, "the daemon is seen", func() bool { return slices.Contains(run.(engine.Resident).PIDs(), daemon) })
 	if err := run.Stop(t.Context()); err != nil {
@@ -223,14 +212,10 @@ func BenchmarkStart(b *testing.B) {
 	launch := engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(b.TempDir(), "log")}
 	for b.Loop() {
 		run, err := run.StartCommand(engine.Spec{Command: []string{"true"}}, launch)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		<-run.Exited()
 		b.StopTimer()
-		if err := run.Stop(context.Background()); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, run.Stop(context.Background()))
 		b.StartTimer()
 	}
 }

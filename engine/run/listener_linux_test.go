@@ -21,6 +21,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // listen listens at an address as vLLM does: others may, at the same port.
@@ -50,14 +51,10 @@ func sleeper(t *testing.T, name string) int {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := exec.Command(path, "1000")
 	cmd.Args[0] = "sleep" // where one program has many names
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd.Process.Pid
 }
@@ -103,9 +100,7 @@ func TestAnothersListenerIsNotAsked(t *testing.T) {
 			dir := t.TempDir()
 			spec := engine.Spec{Kind: "openai", Dir: dir, Command: []string{"sh", "-c", command, os.Args[0]}, StopGrace: 10 * time.Millisecond}
 			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer inst.Stop(context.Background())
 			port := ""
 			for limit := time.Now().Add(30 * time.Second); port == "" && time.Now().Before(limit); time.Sleep(time.Millisecond) {
@@ -174,9 +169,7 @@ func TestServesElsewhere(t *testing.T) {
 				spec.ReadyTimeout = 5 * time.Minute
 			}
 			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer inst.Stop(context.Background())
 			err = inst.Ready(t.Context())
 			text, _ := os.ReadFile(filepath.Join(dir, "port"))
@@ -200,13 +193,9 @@ func TestServing(t *testing.T) {
 		t.Skip("it is a role of another test")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fmt.Println("loading")
-	if err := os.WriteFile("port", fmt.Append(nil, l.Addr().(*net.TCPAddr).Port), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile("port", fmt.Append(nil, l.Addr().(*net.TCPAddr).Port), 0o600))
 	mux := http.NewServeMux()
 	do(mux)
 	t.Fatal(http.Serve(l, mux))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // A worker that left the group and dropped its environment is still found
@@ -31,17 +32,13 @@ func TestStopFindsUnmarkedDescendants(t *testing.T) {
 		StopGrace: 100 * time.Millisecond,
 	}
 	inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var worker procID
 	for limit := time.Now().Add(30 * time.Second); worker.pid == 0; time.Sleep(5 * time.Millisecond) {
 		text, _ := os.ReadFile(pidFile)
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
 			p, err := readProc(pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			worker = p.procID
 		}
 		if time.Now().After(limit) {
@@ -94,9 +91,7 @@ func TestParseStat(t *testing.T) {
 
 func TestSignalSparesAReusedPID(t *testing.T) {
 	self, err := readProc(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	earlier := procID{self.pid, self.start - 1}
 	if err := earlier.signal(9); err == nil {
 		t.Error("a process with another start time was signalled")

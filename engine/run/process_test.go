@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // applyEnv turns this binary into an mxflow that starts an engine, says so, and waits to
@@ -56,13 +57,9 @@ func shell(script string) engine.Spec {
 func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"plain": "no program", "script": "#!/no/such/interpreter\n", "binary": "\x00\x01"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
-	if err := os.Chmod(filepath.Join(dir, "plain"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(filepath.Join(dir, "plain"), 0o644))
 	tests := map[string]struct {
 		spec engine.Spec
 		want string
@@ -101,9 +98,7 @@ func TestLaunchReplacesAndMarks(t *testing.T) {
 	spec.Command = append(spec.Command, "{port}")
 	spec.Env = map[string]string{"P": "<{port}>", "MXFLOW_OWNER": "a plan's own"}
 	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "launch", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "run", "engine.log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
 		if err := inst.Stop(context.Background()); err != nil {
 			t.Error(err)
@@ -125,9 +120,7 @@ func TestStartCommand(t *testing.T) {
 	spec.Kind, spec.StopGrace = "", 0
 	spec.Env, spec.Unset = map[string]string{"SET": "yes"}, []string{"DROPPED", "SET"}
 	step, err := run.StartCommand(spec, engine.Launch{ID: "step", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-step.Exited()
 	if err := step.Stop(t.Context()); err != nil {
 		t.Error(err)
@@ -145,18 +138,12 @@ func TestStartCommand(t *testing.T) {
 
 func TestLogKeepsOrderAndSetsAnOldLogAside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engine.log")
-	if err := os.WriteFile(path, []byte("Using backend: STALE\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("Using backend: STALE\n"), 0o600))
 	inst, err := run.Launcher{}.Launch(t.Context(), shell("echo 1; echo 2 >&2; echo 3; echo 4 >&2"),
 		engine.Launch{ID: "launch", Owner: "owner", LogPath: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-inst.Exited()
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Stop(t.Context()))
 	if got := logscan.Tail(path, 10); !slices.Equal(got, []string{"1", "2", "3", "4"}) {
 		t.Errorf("the log is %q", got)
 	}
@@ -176,17 +163,13 @@ func TestEngineOutlivesThreads(t *testing.T) {
 		inst, err = enginetest.Launch(t, run.Launcher{}, enginetest.Fake(""))
 		done <- err
 	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-done)
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(goruntime.LockOSThread)
 	}
 	all.Wait()
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 	if inst.Exit() != nil {
 		t.Errorf("it ended with a thread: %v", inst.Exit())
 	}
@@ -198,12 +181,8 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 	}
 	// 64 MiB are held only for a moment; the kernel's high-water mark keeps it.
 	inst, err := enginetest.Launch(t, run.Launcher{}, enginetest.Fake(enginetest.Spikes))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, inst.Ready(t.Context()))
 	if err := inst.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -214,13 +193,9 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 
 func TestStopEndsWhatACrashLeft(t *testing.T) {
 	inst, err := enginetest.Launch(t, run.Launcher{}, shell("sleep 1000 & exit 3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-inst.Exited()
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Stop(t.Context()))
 	if exit := inst.Exit(); exit == nil || exit.Code != 3 {
 		t.Errorf("Exit is %v, want exit status 3", exit)
 	}
@@ -229,12 +204,8 @@ func TestStopEndsWhatACrashLeft(t *testing.T) {
 // A stopped process receives no signal but SIGKILL until it is continued.
 func TestStopEndsASuspendedEngine(t *testing.T) {
 	inst, err := enginetest.Launch(t, run.Launcher{}, shell("kill -STOP $$; sleep 1000"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, inst.Stop(t.Context()))
 	if exit := inst.Exit(); exit == nil || exit.Signal != "SIGTERM" {
 		t.Errorf("Exit is %v, want SIGTERM", exit)
 	}
@@ -243,14 +214,10 @@ func TestStopEndsASuspendedEngine(t *testing.T) {
 func TestLogIsBounded(t *testing.T) {
 	inst, err := enginetest.Launch(t, run.Launcher{LogLimit: 64 << 10},
 		shell(`echo first; i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done; while :; do echo last; sleep 0.1; done`)) // what is printed during a cut is lost
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	size := func() int64 {
 		info, err := os.Stat(inst.LogPath())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return info.Size()
 	}
 	last := func() string { return strings.Join(logscan.Tail(inst.LogPath(), 1), "") }
@@ -270,9 +237,7 @@ func TestTheConfigurationFileLiesBesideTheLog(t *testing.T) {
 	spec.Command = append(spec.Command, "{config}")
 	spec.Config, spec.ConfigName = []byte("a: 1\n"), "llm_args.yaml"
 	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-inst.Exited()
 	got := logscan.Tail(inst.LogPath(), 5)
 	if len(got) != 2 || got[0] != "a: 1" || !strings.HasPrefix(got[1], "-rw-------") {
@@ -296,9 +261,7 @@ func TestAModelThatIsAFileIsLookedFor(t *testing.T) {
 	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, want) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want a failure to start that names %s", err, want)
 	}
-	if err := os.WriteFile(want, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(want, nil, 0o600))
 	if _, err := enginetest.Launch(t, run.Launcher{}, spec); err != nil {
 		t.Error(err)
 	}

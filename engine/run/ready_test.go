@@ -16,21 +16,18 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestPortTakenIsAFailureWithTheLog(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	_, taken, _ := net.SplitHostPort(l.Addr().String())
 	spec := enginetest.Fake("")
 	spec.Command[1] = taken
 	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = inst.Ready(t.Context())
 	var f *engine.Failure
 	if !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Error(), "address already in use") {
@@ -41,9 +38,7 @@ func TestPortTakenIsAFailureWithTheLog(t *testing.T) {
 func TestReadyFallsBackWhereHealthIsUnknown(t *testing.T) {
 	spec := enginetest.Fake(enginetest.NoHealth)
 	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := inst.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -52,9 +47,7 @@ func TestReadyFallsBackWhereHealthIsUnknown(t *testing.T) {
 func TestReadyTellsWhatTheEngineAnswered(t *testing.T) {
 	spec := enginetest.Fake(enginetest.NeverReady)
 	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// After the start of the process the answer is 503, not "connection refused".
 	for limit := time.Now().Add(30 * time.Second); len(logscan.Tail(inst.LogPath(), 9)) < 2 && time.Now().Before(limit); {
 		time.Sleep(5 * time.Millisecond)

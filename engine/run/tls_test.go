@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // quiet keeps a server's messages about broken handshakes, which are the point, out of
@@ -44,9 +45,7 @@ func certificates(t *testing.T) authority {
 	}
 	key := func() *ecdsa.PrivateKey {
 		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return k
 	}
 	root := template(1, "authority of the test", now.Add(24*time.Hour))
@@ -54,16 +53,12 @@ func certificates(t *testing.T) authority {
 	rootKey := key()
 	sign := func(c *x509.Certificate, k *ecdsa.PrivateKey) tls.Certificate {
 		der, err := x509.CreateCertificate(rand.Reader, c, root, &k.PublicKey, rootKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: k}
 	}
 	write := func(name, kind string, der []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 		return path
 	}
 	self := sign(root, rootKey)
@@ -77,9 +72,7 @@ func certificates(t *testing.T) authority {
 
 	a := authority{good: sign(good, key()), otherHost: sign(other, key()), pool: x509.NewCertPool()}
 	parsed, err := x509.ParseCertificate(self.Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a.pool.AddCert(parsed)
 	a.trusted = func(s *engine.Spec) { s.Endpoint.CAFile = rootFile }
 	return a

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // installedAt writes a package of some files as an installer does: its files, then a RECORD of
@@ -18,9 +20,7 @@ func installedAt(t testing.TB, site, name string, files map[string]string) {
 	t.Helper()
 	var record strings.Builder
 	put := func(path, text string) {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(site, path)), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(site, path)), 0o755))
 		if err := os.WriteFile(filepath.Join(site, path), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -93,9 +93,7 @@ func TestPackagesByContent(t *testing.T) {
 		{"of no package", func() error { return os.WriteFile(filepath.Join(site, "debian/x.py"), []byte("1"), 0o644) }, "debian/x.py"},
 		{"a .pth", func() error { return os.WriteFile(filepath.Join(site, "a.pth"), []byte("import kern"), 0o644) }, "a.pth"},
 	} {
-		if err := c.change(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.change())
 		r, is := take()
 		got := strings.Join(r.Changed(was, is), " ")
 		if strings.ReplaceAll(got, site+"/", "") != c.want {
@@ -107,9 +105,7 @@ func TestPackagesByContent(t *testing.T) {
 		was = is
 	}
 	// A list that is gone names its package.
-	if err := os.WriteFile(filepath.Join(site, "other.py"), []byte("2"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(site, "other.py"), []byte("2"), 0o644))
 	if err := os.RemoveAll(cache); err != nil {
 		t.Fatal(err)
 	}
@@ -191,9 +187,7 @@ func BenchmarkUnchangedSite(b *testing.B) {
 			files[fmt.Sprintf("package%d/module%d/file%d.py", pkg, n%20, n)] = fmt.Sprint("value = ", n*pkg)
 		}
 		installedAt(b, site, fmt.Sprintf("package%d-1.0", pkg), files)
-		if err := os.WriteFile(filepath.Join(site, fmt.Sprintf("package%d/lib.so", pkg)), nil, 0o755); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, os.WriteFile(filepath.Join(site, fmt.Sprintf("package%d/lib.so", pkg)), nil, 0o755))
 		if err := os.Truncate(filepath.Join(site, fmt.Sprintf("package%d/lib.so", pkg)), 30<<20); err != nil {
 			b.Fatal(err)
 		}

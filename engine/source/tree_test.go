@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // TestSnapshotSeesEveryChange: each change gives another hash, and undoing it gives the
@@ -88,9 +90,7 @@ func TestSnapshotSeesEveryChange(t *testing.T) {
 func snapshot(t *testing.T, r *Repo, paths ...string) Tree {
 	t.Helper()
 	tree, err := r.Snapshot(t.Context(), paths, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return tree
 }
 
@@ -117,9 +117,7 @@ func listing(t *testing.T, dir string) string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b.String()
 }
 
@@ -132,15 +130,11 @@ func TestSnapshotDiff(t *testing.T) {
 	put(t, dir, "new.bin", "\x00\x01\x02")
 	var patch bytes.Buffer
 	want, err := r.Snapshot(t.Context(), nil, &patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	put(t, clone, "../p.patch", patch.String())
 	by(t, clone, "apply", "../p.patch")
 	c, err := OpenRepo(t.Context(), clone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := snapshot(t, c); got.Hash != want.Hash {
 		t.Errorf("the patch makes another tree:\n%s", patch.String())
 	}
@@ -175,9 +169,7 @@ func TestSnapshotSubmodule(t *testing.T) {
 	put(t, dir, "third/party/a.txt", "one\nTWO\nthree\n")
 	var patch bytes.Buffer
 	after, err := r.Snapshot(t.Context(), nil, &patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if after.Hash == before.Hash || after.Clean {
 		t.Error("a change in a submodule is not seen")
 	}
@@ -192,9 +184,7 @@ func TestSnapshotWithoutCommits(t *testing.T) {
 	by(t, dir, "init", "-q")
 	put(t, dir, "x", "x")
 	r, err := OpenRepo(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if tree := snapshot(t, r); tree.Commit != "" || tree.Hash == "" || tree.Clean {
 		t.Errorf("%+v", tree)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestPromptsAreExact(t *testing.T) {
@@ -134,9 +135,7 @@ func TestPromptsAreTheSameEveryTime(t *testing.T) {
 		spec := Spec{Cell: "chat", Seed: 1, Tokens: 128, Warmup: 3, Requests: 10}
 		change(&spec)
 		p, err := Build(t.Context(), &fake{count: tokenizers["pieces of four"]}, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return p
 	}
 	same := func(*Spec) {}
@@ -390,9 +389,7 @@ func (f *fake) sees(t *testing.T, api openai.API, p Prompt) int {
 	r := openai.Request{API: api, MaxTokens: 1}
 	p.Fill(&r)
 	s, err := f.Stream(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s.PromptTokens
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // real is a running engine whose tokenizer endpoint can be hidden.
@@ -79,9 +80,7 @@ func compare(t *testing.T, client *openai.Client, change func(*prompt.Spec) bool
 				spec.Learned = learned
 				began := time.Now()
 				p, err := prompt.Build(t.Context(), engine, spec)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				took := time.Since(began)
 				exact, worst := 0, 0
 				for i := range p.Measured {
@@ -92,9 +91,7 @@ func compare(t *testing.T, client *openai.Client, change func(*prompt.Spec) bool
 					if errors.Is(err, net.ErrClosed) { // llama-server's connections carry 100 requests
 						s, err = client.Stream(t.Context(), r)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					off := s.PromptTokens - one.Tokens - one.ContextTokens
 					if off == 0 {
 						exact++
@@ -161,9 +158,7 @@ func TestPromptsAndAPrefixCache(t *testing.T) {
 			t.Helper()
 			spec.Learned = learned
 			p, err := prompt.Build(t.Context(), engine, spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return p
 		}
 		name := map[bool]string{false: "a", true: "b"}[hide]

@@ -9,18 +9,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func read(t *testing.T, name string) *File {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f, err := Read(name, data, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
@@ -103,13 +101,9 @@ func TestRead(t *testing.T) {
 // "python3 numbers.py > numbers.json", in testdata, makes the file.
 func TestNumbers(t *testing.T) {
 	text, err := os.ReadFile("testdata/numbers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var numbers map[string][][4]any // load, metric, statistic, number
-	if err := json.Unmarshal(text, &numbers); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &numbers))
 	for _, path := range samples() {
 		name := filepath.Base(path)
 		wants, gots := map[any][]string{}, map[any][]string{}
@@ -175,9 +169,7 @@ func TestNothingAnsweredIsNoResult(t *testing.T) {
 func TestNoContent(t *testing.T) {
 	f, err := Read("x.json", []byte(`{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0, "total_input_tokens": 512, "total_output_tokens": 0, `+
 		`"request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, want := range map[string]bool{
 		"request_throughput": true, "total_token_throughput": true, "total_output_tokens": true, "failed": true,
 		"output_throughput": false, "ttft_ms": false, "tpot_ms": false, "itl_ms": false,
@@ -194,9 +186,7 @@ func TestAIPerfVersions(t *testing.T) {
   "input_config": {"models": {"items": [{"name": "acme/model-a"}]},
     "phases": [{"name": "warmup", "concurrency": 2}, {"name": "profiling", "concurrency": 16, "request_rate": 0.8}]},
    "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	what := f.Cells[0].What
 	if f.Version != "0.10.0" || f.Model != "acme/model-a" || what["concurrency"] != "16" || what["request_rate"] != "0.8" {
 		t.Errorf("%+v", f)
@@ -207,9 +197,7 @@ func TestAIPerfVersions(t *testing.T) {
 	f, err = Read("x.json", []byte(`{"aiperf_version": "0.4.0", "request_latency": {"unit": "ms", "avg": 5000.0},
   "input_config": {"endpoint": {"model_names": ["acme/model-a"]}, "loadgen": {"concurrency": 8}},
   "runtime_submission_invalid_reasons": ["context_overflow"]}`), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if invalid := f.Cells[0].Metrics[0].Invalid; f.Model != "acme/model-a" || f.Cells[0].What["concurrency"] != "8" ||
 		!strings.Contains(invalid, "no valid submission (context_overflow)") {
 		t.Errorf("%q, %+v", invalid, f)
@@ -231,9 +219,7 @@ func TestOneFormatKnows(t *testing.T) {
 	}
 	for _, path := range files {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var knows []string
 		for _, f := range Formats() {
 			alone := slices.DeleteFunc(slices.Clone(Formats()), func(o *Format) bool { return o != f })
@@ -298,13 +284,9 @@ func TestOwnProgram(t *testing.T) {
 		}
 	}
 	f, err := ParseFormat("x.jq", `.runs[] | {workload: .name, metric: "tg", value: .tok_s, invalid: (if .aborted then "it was aborted" else null end)}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := Read("x.json", file, f, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, _ := got.Lookup("a", "tg")
 	b, _ := got.Lookup("b", "tg")
 	if a.Invalid != "it was aborted" || b.Invalid != "" {
@@ -339,9 +321,7 @@ func TestDamaged(t *testing.T) {
 		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := string(data)
 		if !strings.Contains(text, c.old) {
 			t.Fatalf("%s: %s has no %q", name, c.file, c.old)
@@ -375,9 +355,7 @@ func TestSamples(t *testing.T) {
 			continue
 		}
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n++
 		if _, err := Read(path, data, nil, false); err != nil {
 			t.Error(err)
@@ -396,9 +374,7 @@ func TestPlausible(t *testing.T) {
  "usage_diff": {"unit": "%", "avg": -2.5},
  "made.up\u001b[2J": {"unit": "\u001b[31mms", "avg": 1, "p\u0007x": 2, "p.x": 3},
  "made_up_[2J": {"unit": "ms", "avg": 4}}`), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for address, want := range map[string]float64{
 		"all.request_latency.std": 0, "all.usage_diff.mean": -2.5,
 		"all.made_up__2J.mean": 1, "all.made_up__2J.p_x": 2, "all.made_up__2J.p_x_2": 3, "all.made_up__2J_2.mean": 4,
@@ -420,9 +396,7 @@ func FuzzRead(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*")
 	for _, path := range files {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
