@@ -26,6 +26,7 @@ func TestCompletion(t *testing.T) {
 		{"min_tokens", `{"prompt":" freezes at zero.","max_tokens":4,"min_tokens":4,"temperature":0}`, "", "length", 4},
 		{"ignore_eos", `{"prompt":" It freezes at zero","max_tokens":4,"ignore_eos":true,"temperature":0}`, ".\n\nJupiter is", "length", 4},
 		{"no repetition penalty", `{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0}`, " France", "length", 1},
+		{"repetition penalty", `{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0,"repetition_penalty":2}`, "\n\nLight", "length", 1},
 		{"top_k is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"top_k":1}`, " Paris", "length", 1},
 		{"min_p is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"min_p":1,"repetition_penalty":null}`, " Paris", "length", 1},
 	} {
@@ -116,28 +117,6 @@ func TestChat(t *testing.T) {
 	}
 }
 
-func TestRepetitionPenaltyIsHeeded(t *testing.T) {
-	url, _ := testServer(t, nil)
-	got := *whole(t, url+"/v1/completions", `{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0,"repetition_penalty":2}`).Choices[0].Text
-	if got == " France" {
-		t.Error("the token that stands in the prompt is still the likeliest")
-	}
-}
-
-func TestSeedDecidesTheSample(t *testing.T) {
-	url, _ := testServer(t, nil)
-	ask := func(seed string) string {
-		return *whole(t, url+"/v1/completions", `{"prompt":"Qq","max_tokens":12,"temperature":2,"seed":`+seed+`}`).Choices[0].Text
-	}
-	first, again, other := ask("1"), ask("1"), ask("2")
-	if first != again {
-		t.Errorf("one seed gave %q and %q", first, again)
-	}
-	if first == other {
-		t.Errorf("two seeds gave %q", first)
-	}
-}
-
 func TestInformation(t *testing.T) {
 	url, _ := testServer(t, nil)
 	post(t, url+"/v1/completions", `{"prompt":"The capital of France is","max_tokens":3}`)
@@ -151,6 +130,9 @@ func TestInformation(t *testing.T) {
 		if status != http.StatusOK || !strings.Contains(answer, says) {
 			t.Errorf("%s: %d %q, want %q", path, status, answer, says)
 		}
+	}
+	if status, _ := post(t, url+"/start_profile", ""); status != http.StatusNotFound {
+		t.Errorf("/start_profile answered %d, and nobody asked for profiles", status)
 	}
 	_, answer := get(t, url+"/metrics")
 	for _, line := range []string{"generation_tokens_total 3", "request_success_total 1", "num_requests_running 0", "num_requests_waiting 0"} {
@@ -363,26 +345,15 @@ func TestDisconnectFreesThePlace(t *testing.T) {
 	}
 }
 
-func TestRequestsTakeTurns(t *testing.T) {
+// Beside a running request others are answered. A stop ends it, and does not wait for it.
+func TestStopDuringAStream(t *testing.T) {
 	p := start(t, "", func(c *Config) { wide(c); c.MaxNumSeqs = 2 })
 	p.ready(t)
-	ctx, leave := context.WithCancel(context.Background())
-	defer leave()
-	body := openStream(t, ctx, p.url, 1)
+	body := openStream(t, context.Background(), p.url, 2)
 	defer body.Close()
 	if _, answer := post(t, p.url+"/v1/completions", paris); !strings.Contains(answer, "Paris") {
 		t.Errorf("beside a running request: %s", answer)
 	}
-	leave()
-	p.wait(t)
-}
-
-// A stop ends running requests; it does not wait for them.
-func TestStopDuringAStream(t *testing.T) {
-	p := start(t, "", wide)
-	p.ready(t)
-	body := openStream(t, context.Background(), p.url, 2)
-	defer body.Close()
 	if log := p.wait(t); !strings.Contains(log, "stopped") {
 		t.Errorf("the log does not tell:\n%s", log)
 	}

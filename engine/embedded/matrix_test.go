@@ -111,22 +111,6 @@ func TestQuantiseGoldenBlock(t *testing.T) {
 	}
 }
 
-func TestNaNBlockPoisonsOnlyItself(t *testing.T) {
-	m := newMatrix(1, 2*mxBlock)
-	for i := range m.data {
-		m.data[i] = 1
-	}
-	m.data[3] = float32(math.NaN())
-	q := quantise(m)
-	row := make([]float32, m.cols)
-	q.row(0, row)
-	for i, v := range row {
-		if isNaN := v != v; isNaN != (i < mxBlock) {
-			t.Errorf("element %d is %v", i, v)
-		}
-	}
-}
-
 func TestQuantisedPowersSurviveExtremeScales(t *testing.T) {
 	for _, exponent := range []int{-125, -60, 0, 60, 125} {
 		m := newMatrix(1, mxBlock)

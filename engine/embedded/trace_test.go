@@ -56,13 +56,6 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-func TestNoProfilesUnlessAsked(t *testing.T) {
-	url, _ := testServer(t, nil)
-	if status, _ := post(t, url+"/start_profile", ""); status != http.StatusNotFound {
-		t.Errorf("/start_profile answered %d", status)
-	}
-}
-
 // readTrace counts the spans of the only trace that matches, without the host's copies of
 // annotations, and checks whether kernels are within steps.
 func readTrace(t *testing.T, dir, glob string) map[string]int {
