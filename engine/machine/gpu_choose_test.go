@@ -3,8 +3,6 @@ package machine
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -158,9 +156,7 @@ func TestForeignAsksNvidiaSMI(t *testing.T) {
 	if err != nil || len(o.Hidden) != 1 {
 		t.Errorf("%v, %v", o, err)
 	}
-	dir := t.TempDir()
-	os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\nexit 3\n"), 0o755)
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	inPath(t, "nvidia-smi", "#!/bin/sh\nexit 3\n")
 	if o, err := Occupants(context.Background(), nil, nil, 0); err == nil {
 		t.Errorf("a broken nvidia-smi says %v", o)
 	}

@@ -4,28 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
 )
-
-func TestOldDriverIsAskedForLess(t *testing.T) {
-	fake(t, "old")
-	uuids := []string{"GPU-33333333-0000-0000-0000-000000000000", "GPU-22222222-0000-0000-0000-000000000000"}
-	w, err := newSampler(context.Background(), SamplerConfig{GPUs: uuids}).newGPUSamples(context.Background())
-	require.NoError(t, err)
-	for name, want := range map[string]bool{"power.draw.instant": false, "power.draw": true, "clocks_event_reasons.active": true, "clocks.current.sm": true} {
-		if slices.ContainsFunc(w.asked, func(f field) bool { return f.name == name }) != want {
-			t.Errorf("%s is asked for: %v", name, !want)
-		}
-	}
-}
 
 func TestLines(t *testing.T) {
 	long := strings.Repeat("x", 9000)
@@ -44,33 +29,25 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// smiScript puts a shell script into PATH as nvidia-smi.
-func smiScript(t *testing.T, script string) {
-	t.Helper()
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\n"+script), 0o755))
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-}
-
 func TestFollowEnds(t *testing.T) {
 	run := func(ctx context.Context, silence time.Duration) (n int, err error) {
 		err = follow(ctx, silence, nil, func(string, time.Time) { n++ })
 		return n, err
 	}
-	smiScript(t, "echo GPU-1, 1; echo GPU-2, 2; exit 9\n")
+	inPath(t, "nvidia-smi", "#!/bin/sh\necho GPU-1, 1; echo GPU-2, 2; exit 9\n")
 	if n, err := run(context.Background(), 0); n != 2 || err == nil || !strings.Contains(err.Error(), "exit status 9") {
 		t.Errorf("died: %d lines, %v", n, err)
 	}
-	smiScript(t, "echo GPU-1, 1\n")
+	inPath(t, "nvidia-smi", "#!/bin/sh\necho GPU-1, 1\n")
 	if n, err := run(context.Background(), silence); n != 1 || err == nil {
 		t.Errorf("ended: %d lines, %v", n, err)
 	}
 	// A driver that hangs; a grandchild holds the pipe open.
-	smiScript(t, "echo GPU-1, 1; sleep 600 & wait\n")
+	inPath(t, "nvidia-smi", "#!/bin/sh\necho GPU-1, 1; sleep 600 & wait\n")
 	if n, err := run(context.Background(), 50*time.Millisecond); n != 1 || err == nil || !strings.Contains(err.Error(), "printed nothing for 50ms") {
 		t.Errorf("hung: %d lines, %v", n, err)
 	}
-	smiScript(t, "trap '' TERM INT; while :; do echo GPU-1, 1; done\n")
+	inPath(t, "nvidia-smi", "#!/bin/sh\ntrap '' TERM INT; while :; do echo GPU-1, 1; done\n")
 	ctx, cancel := context.WithCancel(context.Background())
 	if err := follow(ctx, silence, nil, func(string, time.Time) { cancel() }); err != nil {
 		t.Errorf("stopped: %v", err)

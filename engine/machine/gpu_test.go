@@ -11,17 +11,23 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
+// inPath puts a program in front of all others.
+func inPath(t *testing.T, name, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
 // fake puts an nvidia-smi into PATH that plays one of the machines in testdata.
 func fake(t *testing.T, machine string) {
 	t.Helper()
 	program, err := os.ReadFile("testdata/nvidia-smi")
 	require.NoError(t, err)
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "nvidia-smi"), program, 0o755))
 	abs, err := filepath.Abs(filepath.Join("testdata", machine))
 	require.NoError(t, err)
 	t.Setenv("FAKE_GPU", abs)
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	inPath(t, "nvidia-smi", string(program))
 }
 
 func list(t *testing.T, machine string) []GPU {
@@ -32,26 +38,51 @@ func list(t *testing.T, machine string) []GPU {
 	return gpus
 }
 
-func TestListH200(t *testing.T) {
-	gpus := list(t, "h200")
-	if len(gpus) != 1 {
-		t.Fatalf("%d GPUs", len(gpus))
-	}
-	g := gpus[0]
-	if g.Index != 0 || g.Name != "NVIDIA H200" || g.Driver != "580.159.04" || !strings.HasPrefix(g.UUID, "GPU-0000") || g.Unified() {
-		t.Errorf("got %+v", g)
-	}
-	for field, want := range map[string]float64{"memory.total": 143771, "memory.used": 0, "power.limit": 700, "clocks.current.sm": 345} {
-		if got, ok := g.Number(field); !ok || got != want {
-			t.Errorf("%s is %v, %v", field, got, ok)
+// TestLists: a missing value is absent, never zero (GB10 has no memory of its own), and an older
+// driver, which refuses the whole query for a field that it does not know, is asked for less.
+func TestLists(t *testing.T) {
+	const none = -1 // not a number
+	for _, test := range []struct {
+		machine    string
+		at, of     int
+		name, uuid string
+		values     map[string]float64
+		throttled  string // "-" if the driver does not tell
+		unified    bool
+	}{
+		{"h200", 0, 1, "NVIDIA H200", "GPU-00000000", map[string]float64{
+			"memory.total": 143771, "memory.used": 0, "power.limit": 700, "clocks.current.sm": 345,
+		}, "idle", false},
+		{"h200-busy", 0, 1, "NVIDIA H200", "GPU-0000", nil, "", false},
+		{"gb10", 0, 1, "NVIDIA GB10", "GPU-1111", map[string]float64{
+			"memory.used": none, "memory.total": none, "power.limit": none, "clocks.current.memory": none,
+			"clocks.applications.memory": none, "power.draw": 11.17,
+		}, "idle", true},
+		{
+			"old", 0, 2, "Tesla V100-SXM2-16GB", "GPU-2222",
+			map[string]float64{"clocks.current.sm": 1245},
+			"software power cap, hardware thermal slowdown", false,
+		},
+		{"old", 1, 2, "Tesla V100-SXM2-16GB", "GPU-33333333", map[string]float64{"memory.used": none}, "-", false},
+	} {
+		gpus := list(t, test.machine)
+		if len(gpus) != test.of {
+			t.Fatalf("%s: %d GPUs", test.machine, len(gpus))
 		}
-	}
-	if words, ok := g.Throttled(); !ok || !slices.Equal(words, []string{"idle"}) {
-		t.Errorf("throttled: %q, %v", words, ok)
-	}
-	busy := list(t, "h200-busy")[0]
-	if words, ok := busy.Throttled(); !ok || len(words) != 0 {
-		t.Errorf("throttled under load: %q, %v", words, ok)
+		g := gpus[test.at]
+		named := g.Index == test.at && g.Name == test.name && strings.HasPrefix(g.UUID, test.uuid) && g.Driver != ""
+		if !named || g.Unified() != test.unified {
+			t.Errorf("%s: %+v", test.machine, g)
+		}
+		for field, want := range test.values {
+			if got, ok := g.Number(field); ok != (want != none) || ok && got != want {
+				t.Errorf("%s: %s is %v, %v", test.machine, field, got, ok)
+			}
+		}
+		words, ok := g.Throttled()
+		if ok != (test.throttled != "-") || ok && strings.Join(words, ", ") != test.throttled {
+			t.Errorf("%s: throttled %q, %v", test.machine, words, ok)
+		}
 	}
 }
 
@@ -85,45 +116,6 @@ func TestAbsentValues(t *testing.T) {
 	}
 }
 
-// GB10 has no memory of its own: a missing value is absent, never zero.
-func TestListGB10(t *testing.T) {
-	g := list(t, "gb10")[0]
-	if !g.Unified() {
-		t.Error("its memory is taken for its own")
-	}
-	for _, field := range []string{"memory.used", "memory.total", "power.limit", "clocks.current.memory", "clocks.applications.memory"} {
-		if n, ok := g.Number(field); ok {
-			t.Errorf("%s is %v", field, n)
-		}
-	}
-	if n, ok := g.Number("power.draw"); !ok || n != 11.17 {
-		t.Errorf("power.draw is %v, %v", n, ok)
-	}
-	if words, ok := g.Throttled(); !ok || !slices.Equal(words, []string{"idle"}) {
-		t.Errorf("throttled: %q, %v", words, ok)
-	}
-}
-
-// An older driver refuses the whole query for one field that it does not know.
-func TestListOldDriver(t *testing.T) {
-	gpus := list(t, "old")
-	if len(gpus) != 2 || gpus[0].Name != "Tesla V100-SXM2-16GB" || gpus[1].UUID != "GPU-33333333-0000-0000-0000-000000000000" {
-		t.Fatalf("got %+v", gpus)
-	}
-	if words, ok := gpus[0].Throttled(); !ok || !slices.Equal(words, []string{"software power cap", "hardware thermal slowdown"}) {
-		t.Errorf("throttled: %q, %v", words, ok)
-	}
-	if words, ok := gpus[1].Throttled(); ok {
-		t.Errorf("the second does not tell, and is throttled %q", words)
-	}
-	if n, ok := gpus[0].Number("clocks.current.sm"); !ok || n != 1245 {
-		t.Errorf("clocks.current.sm is %v, %v", n, ok)
-	}
-	if _, ok := gpus[1].Number("memory.used"); ok {
-		t.Error("an unknown error is a number")
-	}
-}
-
 func TestNoGPU(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, test := range []struct{ name, script string }{
@@ -154,9 +146,7 @@ func TestBrokenTool(t *testing.T) {
 		"no UUID":        "#!/bin/sh\nawk 'BEGIN { for (i = 0; i < 27; i++) printf \"%s[N/A]\", i ? \", \" : \"\"; print \"\" }'\n",
 		"every field":    "#!/bin/sh\nf=${1#*=}; echo \"Field \\\"${f%%,*}\\\" is not a valid field to query.\"; exit 2\n",
 	} {
-		dir := t.TempDir()
-		os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(script), 0o755)
-		t.Setenv("PATH", dir+":/usr/bin:/bin")
+		inPath(t, "nvidia-smi", script)
 		if gpus, err := GPUs(context.Background()); err == nil {
 			t.Errorf("%s: %v and no error", name, gpus)
 		}

@@ -68,3 +68,20 @@ func TestParseStat(t *testing.T) {
 		t.Errorf("no such process: %v", err)
 	}
 }
+
+func TestEnvironment(t *testing.T) {
+	env := Environment()
+	for _, key := range []string{"os", "arch", "cores", "kernel", "mem_gib"} {
+		if env[key] == "" {
+			t.Errorf("%s is missing", key)
+		}
+	}
+	for key, value := range env {
+		if value == "" {
+			t.Errorf("%s is empty instead of absent", key)
+		}
+	}
+	if BootID() == "" {
+		t.Error("the boot has no name")
+	}
+}

@@ -180,8 +180,7 @@ func TestGPUsOfWhichNothingIsRead(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *lms*) touch " + filepath.Join(dir, "streams") + "; exec sleep 1000;; *compute-apps*) exit 0;; esac\n" +
 		"echo 'GPU-a, 100, 100, 1000, 143771, 1980, 3201, 40, 15, 0x0'\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(script), 0o755))
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	inPath(t, "nvidia-smi", script)
 	r := begin(t, SamplerConfig{GPUs: []string{"GPU-a"}})
 	until(t, r, func() bool { _, err := os.Stat(filepath.Join(dir, "streams")); return err == nil })
 	_, notes := r.Stop()

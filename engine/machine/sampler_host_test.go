@@ -1,13 +1,11 @@
 package machine
 
 import (
-	"fmt"
 	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -96,37 +94,5 @@ func TestThisHost(t *testing.T) {
 	}
 	if c := find(series, measure.HostCPU, ""); slices.Max(c.Value) > 1 || slices.Min(c.Value) < 0 {
 		t.Errorf("the share of processors is %v", c.Value)
-	}
-}
-
-// BenchmarkHostSample is the cost of one sample of this machine, with one process of the
-// engine's.
-func BenchmarkHostSample(b *testing.B) {
-	if runtime.GOOS != "linux" {
-		b.Skip("the host's counters are read on Linux")
-	}
-	h := newHost("/", still())
-	own := []int{os.Getpid()}
-	for b.Loop() {
-		h.sample(own, true)
-	}
-}
-
-// BenchmarkPageRead is the cost of one page as large as vLLM's: most of its lines are of
-// histograms, which nothing asks for.
-func BenchmarkPageRead(b *testing.B) {
-	var page strings.Builder
-	page.WriteString(vllmPage)
-	for i := range 1000 {
-		fmt.Fprintf(&page, "vllm:time_to_first_token_seconds_bucket{engine=\"0\",le=\"%d.0\",model_name=\"m\"} %d.0\n", i, i)
-	}
-	text := page.String()
-	p := newPageReader(MetricsPage{Names: vllmNames}, still())
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := p.parse(text); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -1,8 +1,9 @@
 package machine
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,40 +93,28 @@ func TestIsOwn(t *testing.T) {
 
 // TestRealContainer finds the processes of a container that docker started.
 func TestRealContainer(t *testing.T) {
-	docker := func(in string, args ...string) (string, error) {
+	docker := func(in io.Reader, args ...string) (string, error) {
 		cmd := exec.Command("docker", args...)
-		if in != "" {
-			f, err := os.Open(in)
-			require.NoError(t, err)
-			defer f.Close()
-			cmd.Stdin = f
-		}
+		cmd.Stdin = in
 		out, err := cmd.CombinedOutput()
-		if err != nil {
-			err = errors.New(string(out))
-		}
 		return strings.TrimSpace(string(out)), err
 	}
-	if _, err := docker("", "version"); err != nil {
-		t.Skip("no docker daemon: ", err)
+	if out, err := docker(nil, "version"); err != nil {
+		t.Skip("no docker daemon: ", out)
 	}
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
 		t.Skip(err)
 	}
-	image := filepath.Join(t.TempDir(), "image.tar")
-	if out, err := exec.Command("tar", "-chf", image, "-C", filepath.Dir(busybox), filepath.Base(busybox)).CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
-	}
-	name, err := docker(image, "import", "-", "mxflow-telemetry-test:"+strconv.Itoa(os.Getpid()))
+	image, err := exec.Command("tar", "-chf", "-", "-C", filepath.Dir(busybox), filepath.Base(busybox)).Output()
 	require.NoError(t, err)
-	defer docker("", "rmi", "-f", name)
-	// 64 MiB that the process holds itself.
-	id, err := docker("", "run", "-d", "--network", "none", name, "/busybox", "sh", "-c",
-		`a=$(/busybox head -c 67108864 /dev/zero | /busybox tr '\0' x); /busybox sleep 600; echo $a`)
+	name, err := docker(bytes.NewReader(image), "import", "-", "mxflow-telemetry-test:"+strconv.Itoa(os.Getpid()))
 	require.NoError(t, err)
-	defer docker("", "rm", "-f", id)
-	leader, err := docker("", "inspect", "-f", "{{.State.Pid}}", id)
+	defer docker(nil, "rmi", "-f", name)
+	id, err := docker(nil, "run", "-d", "--network", "none", name, "/busybox", "sleep", "600")
+	require.NoError(t, err)
+	defer docker(nil, "rm", "-f", id)
+	leader, err := docker(nil, "inspect", "-f", "{{.State.Pid}}", id)
 	require.NoError(t, err)
 	pid, _ := strconv.Atoi(leader)
 	if !ofEngine(pid, nil, id) {
@@ -133,11 +122,7 @@ func TestRealContainer(t *testing.T) {
 	}
 	r := begin(t, SamplerConfig{Host: true, Every: 10 * time.Millisecond, Container: id, Own: func() []int { return []int{pid} }})
 	until(t, r, func() bool { return r.has(measure.EngineCPU, "") > 0 })
-	series, notes := r.Stop()
-	if len(notes) != 0 {
+	if _, notes := r.Stop(); len(notes) != 0 {
 		t.Errorf("notes: %q", notes)
-	}
-	if c := find(series, measure.EngineCPU, ""); len(c.At) == 0 {
-		t.Error("the container's process was not seen")
 	}
 }

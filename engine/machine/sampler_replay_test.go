@@ -145,23 +145,6 @@ func TestReplayProcesses(t *testing.T) {
 	}
 }
 
-// TestSample plays a longer recording, if it is available.
-func TestSample(t *testing.T) {
-	const sample = "../../../shared/samples/nvidia-h200/nvidia-smi-stream.csv"
-	if _, err := os.Stat(sample); err != nil {
-		t.Skip(err)
-	}
-	_, lines := rows(sample)
-	fakeMachine{stream: sample, does: "hang"}.use(t)
-	const uuid = "GPU-00000000-0000-0000-0000-000000000000"
-	r := begin(t, SamplerConfig{GPUs: []string{uuid}})
-	until(t, r, func() bool { return r.has(measure.GPUUtilization, uuid) == len(lines) })
-	series, notes := r.Stop()
-	if sound(t, series); len(notes) != 0 || len(series) != 8 {
-		t.Errorf("%d series, notes %q", len(series), notes)
-	}
-}
-
 // integral is the area below a series between two times, by the trapezoidal rule.
 func integral(s measure.Series, from, to time.Duration) (sum float64) {
 	value := func(at time.Duration) float64 {
