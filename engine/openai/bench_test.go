@@ -142,24 +142,3 @@ func usedTime() int64 {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for no process of its own
 	return u.Utime.Nano() + u.Stime.Nano()
 }
-
-// BenchmarkEvent shows what an event costs while its answer comes, and afterwards.
-func BenchmarkEvent(b *testing.B) {
-	event := []byte(vllmEvent(1))
-	for _, after := range []bool{false, true} {
-		b.Run(fmt.Sprintf("decoded=%v", after), func(b *testing.B) {
-			b.ReportAllocs()
-			a := newAnswer(Request{})
-			for b.Loop() {
-				if len(a.buf) > maxBatch-minRead {
-					a.buf, a.frames, a.s.Events, a.start, a.line, a.searched = a.buf[:0], a.frames[:0], a.s.Events[:0], 0, 0, 0
-				}
-				a.buf = append(a.buf, event...)
-				a.split(0)
-				if after && a.decode() != nil {
-					b.Fatal(a.broken)
-				}
-			}
-		})
-	}
-}

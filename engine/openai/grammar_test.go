@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -85,17 +84,6 @@ func TestGrammar(t *testing.T) {
 	}
 }
 
-func TestMalformedIsQuotedAndCut(t *testing.T) {
-	_, err := receive([]byte("data: {\"a\":\x1b[31m"+strings.Repeat("é", 400)+"\n\n"), []byte{255}, false)
-	if err == nil {
-		t.Fatal("no error")
-	}
-	said := err.Error()
-	if !strings.Contains(said, `{\"a\":\x1b[31mé`) || !strings.Contains(said, "bytes)") || len(said) > 400 {
-		t.Errorf("message %q", said)
-	}
-}
-
 // An answer larger than what is kept undecoded is decoded in batches, with the same result.
 func TestBatches(t *testing.T) {
 	var stream strings.Builder
@@ -111,14 +99,6 @@ func TestBatches(t *testing.T) {
 		if e.Tokens != i+1 || e.Kind != measure.KindText {
 			t.Fatalf("event %d: %+v", i, e)
 		}
-	}
-}
-
-// Data that is not as it looks is found at the end, and is an error all the same.
-func TestMalformedLate(t *testing.T) {
-	s, err := receive([]byte(completion("a", "")+"data: {\"choices\":}\n\n"+completion("b", "")+end), []byte{255}, false)
-	if broken, ok := errors.AsType[*StreamError](err); !ok || broken.Kind != Malformed || broken.Events != 1 || s.Text != "a" || s.Err == "" {
-		t.Errorf("%+v, %v", s, err)
 	}
 }
 
@@ -161,25 +141,6 @@ func TestDecodingWaits(t *testing.T) {
 		if s := <-decoded; s.Text != "ab" {
 			t.Errorf("%+v", s)
 		}
-	}
-}
-
-// A server whose machine goes away resets the connection.
-func TestConnectionReset(t *testing.T) {
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		script(completion("a", ""), "data: {\"cho")(w, r)
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		_ = conn.(*net.TCPConn).SetLinger(0)
-		_ = conn.Close()
-	})
-	s, err := c.Stream(t.Context(), Request{Prompt: "x", Timeouts: Timeouts{Stall: time.Minute}})
-	var broken *StreamError
-	if !errors.As(err, &broken) || broken.Kind != Broken {
-		t.Errorf("%+v, %v", s, err)
 	}
 }
 

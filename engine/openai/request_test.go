@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestRequestBody(t *testing.T) {
@@ -22,44 +24,38 @@ func TestRequestBody(t *testing.T) {
 	seed := int64(0)
 	const final = `"stream":true,"stream_options":{"include_usage":true}`
 	for _, tt := range []struct {
-		r          Request
-		extra      map[string]any
-		path, said string
+		r     Request
+		extra map[string]any
+		said  string
 	}{
 		{
 			Request{Prompt: "p", MaxTokens: 4, Seed: &seed, IgnoreEOS: true, ContinuousUsage: true},
 			nil,
-			"/v1/completions Bearer k",
 			`{"model":"tiny","prompt":"p","max_tokens":4,"temperature":0,"seed":0,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`,
 		},
 		{
 			Request{API: Chat, Prompt: "p", MinTokens: 2, Temperature: 0.5, Stop: []string{"\n"}},
 			nil,
-			"/v1/chat/completions Bearer k",
 			`{"model":"tiny","messages":[{"role":"user","content":"p"}],"temperature":0.5,"min_tokens":2,"stop":["\n"],` + final + `}`,
 		},
 		{
 			Request{Tokens: []int{3, 1, 2}, TopP: 0.9, TopK: -1, MinP: 0.05, RepetitionPenalty: 1.1},
 			nil,
-			"/v1/completions Bearer k",
 			`{"model":"tiny","prompt":[3,1,2],"temperature":0,"top_p":0.9,"top_k":-1,"min_p":0.05,"repeat_penalty":1.1,` + final + `}`,
 		},
 		{
 			Request{API: Chat, Prompt: "and now?", Before: []Message{{"system", "Be brief."}, {"user", "Hi"}, {"assistant", "Hello"}}},
 			nil,
-			"/v1/chat/completions Bearer k",
 			`{"model":"tiny","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"},{"role":"user","content":"and now?"}],"temperature":0,` + final + `}`,
 		},
 		{
 			Request{API: Chat, Before: []Message{{"user", "only this"}}},
 			nil,
-			"/v1/chat/completions Bearer k",
 			`{"model":"tiny","messages":[{"role":"user","content":"only this"}],"temperature":0,` + final + `}`,
 		},
 		{
 			Request{Prompt: "p", Extra: map[string]any{"tools": []any{}, "n": 2}},
 			map[string]any{"cache_prompt": false},
-			"/v1/completions Bearer k",
 			`{"model":"tiny","prompt":"p","temperature":0,` + final + `,"cache_prompt":false,"n":2,"tools":[]}`,
 		},
 	} {
@@ -67,9 +63,15 @@ func TestRequestBody(t *testing.T) {
 		if _, err := c.Stream(t.Context(), tt.r); err != nil {
 			t.Fatal(err)
 		}
+		at := "/v1/completions Bearer k"
+		if tt.r.API == Chat {
+			at = "/v1/chat/completions Bearer k"
+		}
 		var sent, want any
-		if json.Unmarshal([]byte(said), &sent) != nil || json.Unmarshal([]byte(tt.said), &want) != nil || path != tt.path || !reflect.DeepEqual(sent, want) {
-			t.Errorf("\n got %s %s\nwant %s %s", path, said, tt.path, tt.said)
+		require.NoError(t, json.Unmarshal([]byte(said), &sent))
+		require.NoError(t, json.Unmarshal([]byte(tt.said), &want))
+		if path != at || !reflect.DeepEqual(sent, want) {
+			t.Errorf("\n got %s %s\nwant %s %s", path, said, at, tt.said)
 		}
 	}
 }
