@@ -62,12 +62,15 @@ func attach(t *testing.T, spec engine.Spec) (engine.Instance, error) {
 }
 
 func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
-	s := httptest.NewServer(upstream("vllm", "k-123456"))
+	pages := http.NewServeMux()
+	pages.Handle("/", upstream("vllm", "k-123456"))
+	pages.Handle("/llm/prod/", http.StripPrefix("/llm/prod", upstream("vllm", "k-123456")))
+	s := httptest.NewServer(pages)
 	defer s.Close()
-	for _, suffix := range []string{"", "/", "/v1", "/v1/"} {
+	for suffix, base := range map[string]string{"": "", "/": "", "/v1": "", "/v1/": "", "/llm/prod/v1/": "/llm/prod"} {
 		inst, err := attach(t, at(s.URL+suffix, func(s *engine.Spec) { s.Endpoint.APIKey = "k-123456" }))
 		require.NoError(t, err)
-		if inst.BaseURL() != s.URL {
+		if inst.BaseURL() != s.URL+base {
 			t.Errorf("BaseURL of %q is %q", suffix, inst.BaseURL())
 		}
 		if err := inst.Ready(t.Context()); err != nil {
@@ -93,19 +96,6 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 	}
 	if resp, err := http.Get(s.URL + "/health"); err != nil || resp.StatusCode != 200 {
 		t.Errorf("Stop stopped somebody else's server: %v", err)
-	}
-}
-
-func TestEndpointKeepsThePathBeforeV1(t *testing.T) {
-	s := httptest.NewServer(http.StripPrefix("/llm/prod", upstream("vllm", "")))
-	defer s.Close()
-	inst, err := attach(t, at(s.URL+"/llm/prod/v1/"))
-	require.NoError(t, err)
-	if want := s.URL + "/llm/prod"; inst.BaseURL() != want {
-		t.Errorf("BaseURL is %q, want %q", inst.BaseURL(), want)
-	}
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -277,8 +267,7 @@ func TestEndpointLauncherConforms(t *testing.T) {
 	// A process that this launcher did not start.
 	running := func(m enginetest.Misbehaviour) enginetest.SpecFunc {
 		return func(t *testing.T) engine.Spec {
-			inst, err := enginetest.Launch(t, run.Launcher{}, enginetest.Fake(m))
-			require.NoError(t, err)
+			inst := launched(t, enginetest.Fake(m))
 			return at(inst.BaseURL() + "/v1")
 		}
 	}

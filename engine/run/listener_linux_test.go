@@ -133,23 +133,24 @@ func TestBeside(t *testing.T) {
 // serving is what an engine does that serves at another port than the one it was given. Each
 // writes where to the file "port".
 var serving = map[string]func(mux *http.ServeMux){
-	"wrong port": func(mux *http.ServeMux) {
-		mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
-		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
-	},
+	"wrong port": pagesOf,
 	// Metrics and health checks may have a port of their own.
 	"healthy": func(mux *http.ServeMux) { mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {}) },
 	"silent":  func(*http.ServeMux) {},
 	// A worker serves while another one loads.
 	"loading": func(mux *http.ServeMux) {
-		mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
-		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
+		pagesOf(mux)
 		go func() {
 			for {
 				_ = sha256.Sum256(make([]byte, 1<<20))
 			}
 		}()
 	},
+}
+
+func pagesOf(mux *http.ServeMux) {
+	mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
 }
 
 // An engine that serves at another port is told from one that has other ports too while it
@@ -162,7 +163,7 @@ func TestServesElsewhere(t *testing.T) {
 			dir := t.TempDir()
 			spec := engine.Spec{
 				Kind: "openai", Dir: dir, Command: []string{os.Args[0], "-test.run=TestServing", name},
-				StopGrace: 10 * time.Millisecond, ReadyTimeout: 8 * time.Second,
+				StopGrace: 10 * time.Millisecond, ReadyTimeout: 3 * time.Second,
 			}
 			wrong := name == "wrong port"
 			if wrong {

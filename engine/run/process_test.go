@@ -50,6 +50,14 @@ func TestProcessLauncherConforms(t *testing.T) {
 	enginetest.Run(t, run.Launcher{}, healthy, enginetest.Fakes()...)
 }
 
+// launched is a launch that ends with the test.
+func launched(t *testing.T, spec engine.Spec) engine.Instance {
+	t.Helper()
+	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
+	require.NoError(t, err)
+	return inst
+}
+
 func shell(script string) engine.Spec {
 	return engine.Spec{Kind: "openai", Command: []string{"sh", "-c", script}, StopGrace: time.Minute}
 }
@@ -180,8 +188,7 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 		t.Skip("memory is read from /proc")
 	}
 	// 64 MiB are held only for a moment; the kernel's high-water mark keeps it.
-	inst, err := enginetest.Launch(t, run.Launcher{}, enginetest.Fake(enginetest.Spikes))
-	require.NoError(t, err)
+	inst := launched(t, enginetest.Fake(enginetest.Spikes))
 	require.NoError(t, inst.Ready(t.Context()))
 	if err := inst.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -191,20 +198,9 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 	}
 }
 
-func TestStopEndsWhatACrashLeft(t *testing.T) {
-	inst, err := enginetest.Launch(t, run.Launcher{}, shell("sleep 1000 & exit 3"))
-	require.NoError(t, err)
-	<-inst.Exited()
-	require.NoError(t, inst.Stop(t.Context()))
-	if exit := inst.Exit(); exit == nil || exit.Code != 3 {
-		t.Errorf("Exit is %v, want exit status 3", exit)
-	}
-}
-
 // A stopped process receives no signal but SIGKILL until it is continued.
 func TestStopEndsASuspendedEngine(t *testing.T) {
-	inst, err := enginetest.Launch(t, run.Launcher{}, shell("kill -STOP $$; sleep 1000"))
-	require.NoError(t, err)
+	inst := launched(t, shell("kill -STOP $$; sleep 1000"))
 	require.NoError(t, inst.Stop(t.Context()))
 	if exit := inst.Exit(); exit == nil || exit.Signal != "SIGTERM" {
 		t.Errorf("Exit is %v, want SIGTERM", exit)
@@ -236,8 +232,7 @@ func TestTheConfigurationFileLiesBesideTheLog(t *testing.T) {
 	spec := shell(`cat "$0"; ls -l "$0"`)
 	spec.Command = append(spec.Command, "{config}")
 	spec.Config, spec.ConfigName = []byte("a: 1\n"), "llm_args.yaml"
-	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
-	require.NoError(t, err)
+	inst := launched(t, spec)
 	<-inst.Exited()
 	got := logscan.Tail(inst.LogPath(), 5)
 	if len(got) != 2 || got[0] != "a: 1" || !strings.HasPrefix(got[1], "-rw-------") {
