@@ -289,15 +289,6 @@ func TestDeriveRefusesSchedules(t *testing.T) {
 	}
 }
 
-func TestSummarizeLeavesContextsOut(t *testing.T) {
-	good := sample(100, 2, text(10, 1), text(20, 2))
-	context := good
-	context.Context = true
-	if got := summaryOf([]Sample{good, context}, ""); got["ttft"].N != 1 {
-		t.Errorf("ttft of %d requests, want 1", got["ttft"].N)
-	}
-}
-
 // An impossible count has no metrics: each token would be kept with its time.
 func TestCountsThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ asked, claimed int }{{8, 2_000_000_000}, {8, 16*8 + 1025}, {0, 2_000_000_000}} {
@@ -311,25 +302,6 @@ func TestCountsThatCannotBe(t *testing.T) {
 	s.RequestedOutput = 8
 	if _, err := Derive(s); err != nil {
 		t.Errorf("twice as many as asked for: %v", err)
-	}
-}
-
-// A window includes the time before the first token.
-func TestTotals(t *testing.T) {
-	request := func(start time.Duration, at ...time.Duration) Sample {
-		s := of("a", Sample{Start: start, Due: start, Scheduled: start, PromptTokens: 100, OutputTokens: len(at)})
-		for i, x := range at {
-			s.Events = append(s.Events, Event{At: x, Kind: KindText, Tokens: i + 1})
-		}
-		return s
-	}
-	cell := CellRun{Cell: "a", From: time.Second, To: 6 * time.Second, UniqueContext: true}
-	samples := []Sample{request(time.Second, 2*time.Second, 3*time.Second, 4*time.Second), request(time.Second, 3*time.Second, 4*time.Second, 5*time.Second)}
-	all := Evaluate(Recording{Cells: []CellRun{cell}, Samples: samples})
-	for name, want := range map[string]float64{"tg_total": 6.0 / 5, "pp_total": 200.0 / 5} {
-		if got, ok := all["a."+name].Stats["median"]; !ok || got != want {
-			t.Errorf("%s is %v (%v), want %v", name, got, ok, want)
-		}
 	}
 }
 

@@ -135,10 +135,10 @@ func TestSummarize(t *testing.T) {
 		s.Workload = workload
 		return s
 	}
-	warm, failed, unsound := good("chat", 500), good("chat", 600), good("chat", 700)
-	warm.Warmup, failed.Err = true, "stalled"
+	warm, failed, unsound, context := good("chat", 500), good("chat", 600), good("chat", 700), good("chat", 800)
+	warm.Warmup, failed.Err, context.Context = true, "stalled", true
 	slices.Reverse(unsound.Events)
-	samples := []Sample{warm, good("chat", 10), failed, good("chat", 30), unsound, good("other", 999)}
+	samples := []Sample{warm, context, good("chat", 10), failed, good("chat", 30), unsound, good("other", 999)}
 	got := summaryOf(samples, "chat")
 	if s := got["ttft"]; s.N != 2 || s.Requests != 2 || s.Stats["median"] != 20 || s.Stats["max"] != 30 {
 		t.Errorf("ttft = %+v", s)

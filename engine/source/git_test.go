@@ -9,6 +9,16 @@ import (
 	"testing"
 )
 
+func opened(t *testing.T, dir string) error {
+	_, err := OpenRepo(t.Context(), dir)
+	return err
+}
+
+func ran(t *testing.T, r *Repo, args ...string) error {
+	_, err := r.Run(t.Context(), args...)
+	return err
+}
+
 // TestErrorsTeach: failures are distinguished, and the message names what to do.
 func TestErrorsTeach(t *testing.T) {
 	cases := []struct {
@@ -19,23 +29,19 @@ func TestErrorsTeach(t *testing.T) {
 	}{
 		{"no git", func(t *testing.T, r *Repo, _ string) error {
 			t.Setenv("PATH", t.TempDir())
-			_, err := OpenRepo(t.Context(), r.Top)
-			return err
+			return opened(t, r.Top)
 		}, true, []string{"cannot start git"}},
 		{"no folder", func(t *testing.T, _ *Repo, dir string) error {
-			_, err := OpenRepo(t.Context(), dir+"/nowhere")
-			return err
+			return opened(t, dir+"/nowhere")
 		}, true, []string{"does not exist", "clone"}},
 		{"no repository", func(t *testing.T, _ *Repo, _ string) error {
 			outside := t.TempDir()
 			t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(outside))
-			_, err := OpenRepo(t.Context(), outside)
-			return err
+			return opened(t, outside)
 		}, true, []string{"is not in a git repository"}},
 		{"dubious", func(t *testing.T, _ *Repo, dir string) error {
 			t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-			_, err := OpenRepo(t.Context(), dir)
-			return err
+			return opened(t, dir)
 		}, true, []string{"another user", "safe.directory"}},
 		{"unknown ref", func(t *testing.T, r *Repo, _ string) error {
 			_, err := r.Commit(t.Context(), "mxfp4_v9")
@@ -48,16 +54,14 @@ func TestErrorsTeach(t *testing.T) {
 		{"locked index", func(t *testing.T, r *Repo, dir string) error {
 			put(t, dir, ".git/index.lock", "")
 			by(t, dir, "branch", "other", "HEAD")
-			_, err := r.Run(t.Context(), "checkout", "other")
-			return err
+			return ran(t, r, "checkout", "other")
 		}, true, []string{"index.lock"}},
 		{"untracked in the way", func(t *testing.T, r *Repo, dir string) error {
 			by(t, dir, "checkout", "-qb", "other")
 			commit(t, dir, "b.txt", "committed")
 			by(t, dir, "checkout", "-q", "main")
 			put(t, dir, "b.txt", "mine")
-			_, err := r.Run(t.Context(), "checkout", "other")
-			return err
+			return ran(t, r, "checkout", "other")
 		}, false, []string{"b.txt"}},
 		{"no author", func(t *testing.T, r *Repo, dir string) error {
 			for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"} {
@@ -65,18 +69,15 @@ func TestErrorsTeach(t *testing.T) {
 				os.Unsetenv(name)
 			}
 			by(t, dir, "config", "user.useConfigOnly", "true")
-			_, err := r.Run(t.Context(), "tag", "--message=annotated", "v1")
-			return err
+			return ran(t, r, "tag", "--message=annotated", "v1")
 		}, true, []string{"user.email"}},
 		{"remote gone", func(t *testing.T, r *Repo, dir string) error {
 			by(t, dir, "remote", "add", "upstream", "/nowhere/at/all")
-			_, err := r.Run(t.Context(), "fetch", "upstream", "main")
-			return err
+			return ran(t, r, "fetch", "upstream", "main")
 		}, true, []string{"git remote -v"}},
 		{"no such branch", func(t *testing.T, r *Repo, dir string) error {
 			by(t, dir, "remote", "add", "origin", dir)
-			_, err := r.Run(t.Context(), "fetch", "origin", "mxfp4_v9")
-			return err
+			return ran(t, r, "fetch", "origin", "mxfp4_v9")
 		}, false, []string{"mxfp4_v9"}},
 		{"cancelled", func(t *testing.T, r *Repo, _ string) error {
 			ctx, cancel := context.WithCancel(t.Context())

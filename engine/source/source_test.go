@@ -14,7 +14,7 @@ import (
 )
 
 // write makes a file that anybody can run.
-func write(t *testing.T, path, text string) string {
+func write(t testing.TB, path, text string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {

@@ -131,51 +131,45 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// A number that is not in the file is in no result: NaN and Infinity are absent.
+// A number that is not in the file is in no result: NaN and null are absent, and so is what has no
+// basis, which tools write as zero: it would meet any limit, and anything would beat it.
 func TestAbsentIsAbsent(t *testing.T) {
-	m, _ := read(t, "sglang.jsonl").Lookup("rinf_c16", "ttft_ms")
-	if _, there := m.Stats["p99"]; there {
-		t.Error("a p99 of NaN was read as a number")
+	file := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		require.NoError(t, err)
+		return string(text)
 	}
-	if _, there := read(t, "benchy.json").Lookup("pp64_tg16_c1", "peak_throughput"); there {
-		t.Error("a metric of null was read")
-	}
-}
-
-// What has no basis the tools write as zero, which would meet any limit and which
-// anything beats: it is left out.
-func TestNothingAnsweredIsNoResult(t *testing.T) {
-	for name, text := range map[string]string{
-		"vLLM":   `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
-		"SGLang": `{"dataset_name": "random", "completed": 0, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "concurrency": 0}`,
+	for name, c := range map[string]struct{ file, text, load, there, absent string }{
+		"NaN":  {"sglang.jsonl", file("sglang.jsonl"), "rinf_c16", "ttft_ms.mean", "ttft_ms.p99"},
+		"null": {"benchy.json", file("benchy.json"), "pp64_tg16_c1", "pp_throughput.mean", "peak_throughput.mean"},
+		"none answered, vLLM": {
+			"x.json", `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0,
+				"output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
+			"rinf", "completed.value", "output_throughput.value ttft_ms.mean ttft_ms.p99 concurrency.value",
+		},
+		"none answered, SGLang": {
+			"x.json", `{"dataset_name": "random", "completed": 0, "duration": 1.5, "total_input_tokens": 0,
+				"output_throughput": 0.0, "mean_ttft_ms": 0.0, "concurrency": 0}`,
+			"rinf", "completed.value", "output_throughput.value ttft_ms.mean concurrency.value",
+		},
+		// Answers without a token have no times and no speeds, and requests were answered all the same.
+		"no content": {
+			"x.json", `{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0, "total_input_tokens": 512,
+				"total_output_tokens": 0, "request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7,
+				"mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`,
+			"rinf", "request_throughput.value total_token_throughput.value total_output_tokens.value failed.value",
+			"output_throughput.value ttft_ms.mean ttft_ms.p99 tpot_ms.mean tpot_ms.std itl_ms.mean",
+		},
 	} {
-		f, err := Read("x.json", []byte(text), nil, false)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if m, there := f.Lookup("rinf", "completed"); !there || m.Stats["value"] != 0 {
-			t.Errorf("%s: that none was answered is lost", name)
-		}
-		for _, zero := range []string{"output_throughput", "ttft_ms", "concurrency"} {
-			if _, there := f.Lookup("rinf", zero); there {
-				t.Errorf("%s: %s is a number", name, zero)
+		f, err := Read(c.file, []byte(c.text), nil, false)
+		require.NoError(t, err)
+		for _, address := range append(strings.Fields(c.there), strings.Fields(c.absent)...) {
+			metric, stat, _ := strings.Cut(address, ".")
+			m, _ := f.Lookup(c.load, metric)
+			_, has := m.Stats[stat]
+			if has != slices.Contains(strings.Fields(c.there), address) {
+				t.Errorf("%s: %s is there: %v, of %+v", name, address, has, m.Stats)
 			}
-		}
-	}
-}
-
-// TestNoContent: answers without a token have no times and no speeds, and requests were
-// answered all the same.
-func TestNoContent(t *testing.T) {
-	f, err := Read("x.json", []byte(`{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0, "total_input_tokens": 512, "total_output_tokens": 0, `+
-		`"request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`), nil, false)
-	require.NoError(t, err)
-	for name, want := range map[string]bool{
-		"request_throughput": true, "total_token_throughput": true, "total_output_tokens": true, "failed": true,
-		"output_throughput": false, "ttft_ms": false, "tpot_ms": false, "itl_ms": false,
-	} {
-		if _, there := f.Lookup("rinf", name); there != want {
-			t.Errorf("%s: there %v", name, there)
 		}
 	}
 }
