@@ -246,18 +246,6 @@ func random(r *rand.Rand, answers, tokens, k int) []Answer {
 	return all
 }
 
-func BenchmarkCompare(b *testing.B) {
-	r := rand.New(rand.NewPCG(5, 6))
-	reference, got := random(r, 100, 512, 20), random(r, 100, 512, 20)
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := Compare(reference, got, 0.1)
-		if err != nil || c.Decode.Compared != 100*511 {
-			b.Fatal(c.Decode, err)
-		}
-	}
-}
-
 // Answers come from engines and files: whatever they contain, no divergence is NaN or
 // negative, and an answer has no distance from itself.
 func FuzzCompare(f *testing.F) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -13,13 +12,11 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/observe"
-	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // Shortened logs of one build (commit 0c1e570, CPU) with a model in Q8_0 and one in
 // Q4_1 that drafts for it: `-md` with `--spec-type draft-simple`, and `-md` alone.
 func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
-	k, _ := kinds.Lookup("llamacpp")
 	for file, want := range map[string]map[string]string{
 		"llamacpp-draft.log":        {"speculative": "draft-simple", "drafted_tokens": "31", "draft_acceptance": "1"},
 		"llamacpp-draft-unused.log": {"speculative": "none", "drafted_tokens": "", "draft_acceptance": ""},
@@ -27,18 +24,7 @@ func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
 		maps.Copy(want, map[string]string{
 			"weights_gb": "0.143", "quantization": "Q8_0", "kv_cache_dtype": "f16", "kv_capacity_tokens": "1024", "attention": "on", "graph_splits": "1",
 		})
-		fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return len(p.Log) == 0 })
-		got := map[string]string{}
-		for _, o := range observe.All(t.Context(), logOf{path: filepath.Join("testdata", file)}, "", fromLog) {
-			if o.Missing == "" {
-				got[o.Name] = shown(o.Value)
-			}
-		}
-		for name, value := range want {
-			if got[name] != value {
-				t.Errorf("%s: %s is %q, want %q", file, name, got[name], value)
-			}
-		}
+		shows(t, "llamacpp", filepath.Join("testdata", file), want)
 	}
 }
 
@@ -46,15 +32,10 @@ func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
 // with a sliding window, and parameters fitted to the GPU's memory before anything is
 // loaded.
 func TestLlamacppOnAGPU(t *testing.T) {
-	got := inLog(t, "llamacpp", filepath.Join("testdata", "llamacpp-0c1e570.h100-gptoss20b.log"))
-	for name, want := range map[string]string{
+	shows(t, "llamacpp", filepath.Join("testdata", "llamacpp-0c1e570.h100-gptoss20b.log"), map[string]string{
 		"attention": "on", "cuda_devices": "1", "gpu_layers": "5", "graph_splits": "2", "kv_cache_dtype": "f16", "kv_capacity_tokens": "2048", "prefix_caching": "true",
 		"quantization": "all F32", "speculative": "none", "max_num_batched_tokens": "2048", "ubatch_size": "512", "weights_gb": "4.231",
-	} {
-		if o := got[name]; o.Value == nil || shown(o.Value) != want {
-			t.Errorf("%s is %v, want %s", name, o.Value, want)
-		}
-	}
+	})
 }
 
 // pageOf is an Instance that is only a page.
@@ -79,21 +60,14 @@ func TestLlamacppGuessedWeights(t *testing.T) {
 
 // The draft model may have its own KV cache and attention.
 func TestLlamacppFirstModelSpeaks(t *testing.T) {
-	k, _ := kinds.Lookup("llamacpp")
-	path := filepath.Join(t.TempDir(), "log")
 	log := ""
 	for _, of := range [][]any{{8192, "q8_0", "auto", "disabled", 25, 2}, {4096, "f16", "enabled", "enabled", 1, 5}} {
 		log += fmt.Sprintf("llama_context: n_ctx = %d\nllama_kv_cache: size = 1 MiB, K (%s): 1 MiB\nllama_context: flash_attn = %s\nresolve_fused_ops: Flash Attention %s\n"+
 			"load_tensors: offloaded %d/25 layers to GPU\nsched_reserve: graph: nodes = 80, splits = %d\n", of...)
 	}
-	require.NoError(t, os.WriteFile(path, []byte(log), 0o600))
-	want := map[string]string{"kv_capacity_tokens": "8192", "kv_cache_dtype": "q8_0", "attention": "off", "gpu_layers": "25", "graph_splits": "2"}
-	fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return len(p.Log) == 0 })
-	for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
-		if value, asked := want[o.Name]; asked && shown(o.Value) != value {
-			t.Errorf("%s is %q, want %q", o.Name, shown(o.Value), value)
-		}
-	}
+	shows(t, "llamacpp", logOfText(t, log), map[string]string{
+		"kv_capacity_tokens": "8192", "kv_cache_dtype": "q8_0", "attention": "off", "gpu_layers": "25", "graph_splits": "2",
+	})
 }
 
 func TestLlamacppDraftsAreAskedFor(t *testing.T) {
@@ -186,20 +160,12 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"no weights":       {log: "alloc_tensor_range: failed to allocate CPU_REPACK buffer of size 1692057600\nllama_model_load: error loading model: unable to allocate CPU_REPACK buffer\ncommon_init_: failed to load model 'huge.gguf'\n", class: "oom"},
 	}
 	for name, tc := range tests {
-		path := filepath.Join(t.TempDir(), "log")
-		require.NoError(t, os.WriteFile(path, []byte(tc.log), 0o600))
+		path := logOfText(t, tc.log)
 		for _, kind := range []string{"llamacpp", "ollama"} {
+			if tc.name != "" {
+				shows(t, kind, path, map[string]string{tc.name: tc.want})
+			}
 			k, _ := kinds.Lookup(kind)
-			got := ""
-			fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return p.Name != tc.name || len(p.Log) == 0 })
-			for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
-				if o.Missing == "" {
-					got = shown(o.Value)
-				}
-			}
-			if got != tc.want {
-				t.Errorf("%s, %s: %s is %q, want %q", kind, name, tc.name, got, tc.want)
-			}
 			if d, _ := k.Diagnose(path); string(d.Class) != tc.class {
 				t.Errorf("%s, %s: diagnosed as %v, want class %q", kind, name, d, tc.class)
 			}

@@ -90,58 +90,63 @@ func start(t *testing.T, spec engine.Spec) engine.Instance {
 	return inst
 }
 
-func TestRecordedServersBecomeReadyInTime(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ kinds.Kind, r Recording) {
+// TestRecordedServers: what mxflow makes of a running server of each kind.
+func TestRecordedServers(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
 		inst := start(t, Replay(r.Kind, ""))
-		state, err := ReplayStateOf(inst.BaseURL())
-		require.NoError(t, err)
-		if !state.Loaded {
-			t.Error("it was called ready before its model was loaded")
-		}
-		if len(r.Expect.ReadyAfter) == 0 {
-			t.Error("the recording does not say when it is ready")
-		}
-		for ask, times := range r.Expect.ReadyAfter {
-			if state.Asked[ask] < times {
-				t.Errorf("it was ready after %d of %s, want %d: asked were %v", state.Asked[ask], ask, times, state.Asked)
-			}
-		}
+		readyInTime(t, k, r, inst)
+		observed(t, k, r, inst)
+		recognised(t, k, r, inst)
+		answers(t, k, r, inst)
 	})
 }
 
-func TestRecordedServersAnswer(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
-		inst := start(t, Replay(r.Kind, ""))
-		client := openai.New(inst.BaseURL(), r.Model)
-		if k.AskModel {
-			client.Model = ""
+func readyInTime(t *testing.T, _ kinds.Kind, r Recording, inst engine.Instance) {
+	state, err := ReplayStateOf(inst.BaseURL())
+	require.NoError(t, err)
+	if !state.Loaded {
+		t.Error("it was called ready before its model was loaded")
+	}
+	if len(r.Expect.ReadyAfter) == 0 {
+		t.Error("the recording does not say when it is ready")
+	}
+	for ask, times := range r.Expect.ReadyAfter {
+		if state.Asked[ask] < times {
+			t.Errorf("it was ready after %d of %s, want %d: asked were %v", state.Asked[ask], ask, times, state.Asked)
 		}
-		defer client.Close()
-		if len(r.Expect.Texts) == 0 {
-			t.Error("the recording expects no text")
+	}
+}
+
+func answers(t *testing.T, k kinds.Kind, r Recording, inst engine.Instance) {
+	client := openai.New(inst.BaseURL(), r.Model)
+	if k.AskModel {
+		client.Model = ""
+	}
+	defer client.Close()
+	if len(r.Expect.Texts) == 0 {
+		t.Error("the recording expects no text")
+	}
+	for path, want := range r.Expect.Texts {
+		api := openai.Completions
+		if strings.Contains(path, "chat") {
+			api = openai.Chat
 		}
-		for path, want := range r.Expect.Texts {
-			api := openai.Completions
-			if strings.Contains(path, "chat") {
-				api = openai.Chat
-			}
-			s, err := client.Stream(t.Context(), openai.Request{API: api, Prompt: "The capital of France is", MaxTokens: 3, IgnoreEOS: k.Ask.IgnoreEOS, ContinuousUsage: true, Timeouts: openai.Timeouts{Total: time.Minute}})
-			if err != nil || s.Err != "" {
-				t.Errorf("%s: %v %s", path, err, s.Err)
-				continue
-			}
-			got := fmt.Sprintf("%q prompt %d output %d cached %d", s.Text, s.PromptTokens, s.OutputTokens, s.CachedTokens)
-			if exp := fmt.Sprintf("%q prompt %d output %d cached %d", want, r.Expect.Prompt, r.Expect.Output, r.Expect.Cached); got != exp {
-				t.Errorf("%s: got %s, want %s", path, got, exp)
-			}
-			if usage := s.TokenSource != "events"; usage != k.Ask.Usage {
-				t.Errorf("%s: tokens were counted by %s, and the profile says usage %v", path, s.TokenSource, k.Ask.Usage)
-			}
+		s, err := client.Stream(t.Context(), openai.Request{API: api, Prompt: "The capital of France is", MaxTokens: 3, IgnoreEOS: k.Ask.IgnoreEOS, ContinuousUsage: true, Timeouts: openai.Timeouts{Total: time.Minute}})
+		if err != nil || s.Err != "" {
+			t.Errorf("%s: %v %s", path, err, s.Err)
+			continue
 		}
-		if got := countTokens(t, k, inst.BaseURL()); got != r.Expect.Tokens {
-			t.Errorf("it counted %d tokens, want %d", got, r.Expect.Tokens)
+		got := fmt.Sprintf("%q prompt %d output %d cached %d", s.Text, s.PromptTokens, s.OutputTokens, s.CachedTokens)
+		if exp := fmt.Sprintf("%q prompt %d output %d cached %d", want, r.Expect.Prompt, r.Expect.Output, r.Expect.Cached); got != exp {
+			t.Errorf("%s: got %s, want %s", path, got, exp)
 		}
-	})
+		if usage := s.TokenSource != "events"; usage != k.Ask.Usage {
+			t.Errorf("%s: tokens were counted by %s, and the profile says usage %v", path, s.TokenSource, k.Ask.Usage)
+		}
+	}
+	if got := countTokens(t, k, inst.BaseURL()); got != r.Expect.Tokens {
+		t.Errorf("it counted %d tokens, want %d", got, r.Expect.Tokens)
+	}
 }
 
 // countTokens asks as the profile specifies; 0 if it has no way.
@@ -222,38 +227,35 @@ func TestRecordedServersConform(t *testing.T) {
 	})
 }
 
-func TestRecordedServersAreObserved(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
-		inst := start(t, Replay(r.Kind, ""))
-		patterns := k.Patterns(nil)
-		for name, theirs := range k.Metrics.Names {
-			patterns = append(patterns, kinds.Pattern{Name: "metric." + name, Type: kinds.TypeNumber, Metric: theirs})
+func observed(t *testing.T, k kinds.Kind, r Recording, inst engine.Instance) {
+	patterns := k.Patterns(nil)
+	for name, theirs := range k.Metrics.Names {
+		patterns = append(patterns, kinds.Pattern{Name: "metric." + name, Type: kinds.TypeNumber, Metric: theirs})
+	}
+	got, missing := map[string]string{}, map[string]string{}
+	for _, o := range observe.All(t.Context(), inst, k.Metrics.Path, patterns) {
+		if o.Missing != "" {
+			missing[o.Name] = o.Missing
+			continue
 		}
-		got, missing := map[string]string{}, map[string]string{}
-		for _, o := range observe.All(t.Context(), inst, k.Metrics.Path, patterns) {
-			if o.Missing != "" {
-				missing[o.Name] = o.Missing
-				continue
-			}
-			got[o.Name] = shown(o.Value)
+		got[o.Name] = shown(o.Value)
+	}
+	for name, want := range r.Expect.Observed {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q %s", name, got[name], want, missing[name])
 		}
-		for name, want := range r.Expect.Observed {
-			if got[name] != want {
-				t.Errorf("%s is %q, want %q %s", name, got[name], want, missing[name])
-			}
+	}
+	// The recording shows everything that the profile can observe.
+	for _, p := range patterns {
+		if _, metric := strings.CutPrefix(p.Name, "metric."); metric && got[p.Name] == "" {
+			t.Errorf("%s is not in the recorded page: %s", p.Name, missing[p.Name])
+		} else if _, expected := r.Expect.Observed[p.Name]; !metric && !expected && got[p.Name] != "" {
+			t.Errorf("%s is observed as %q, and the recording does not expect it", p.Name, got[p.Name])
 		}
-		// The recording shows everything that the profile can observe.
-		for _, p := range patterns {
-			if _, metric := strings.CutPrefix(p.Name, "metric."); metric && got[p.Name] == "" {
-				t.Errorf("%s is not in the recorded page: %s", p.Name, missing[p.Name])
-			} else if _, expected := r.Expect.Observed[p.Name]; !metric && !expected && got[p.Name] != "" {
-				t.Errorf("%s is observed as %q, and the recording does not expect it", p.Name, got[p.Name])
-			}
-		}
-		if d, broke := k.Diagnose(inst.LogPath()); broke {
-			t.Errorf("a healthy log is taken for a crash: %v", d)
-		}
-	})
+	}
+	if d, broke := k.Diagnose(inst.LogPath()); broke {
+		t.Errorf("a healthy log is taken for a crash: %v", d)
+	}
 }
 
 // shown prints numbers to three places, so scaled ones can be written down.
@@ -266,13 +268,10 @@ func shown(v any) string {
 }
 
 // A server is recognised as its kind.
-func TestRecognise(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
-		inst := start(t, Replay(r.Kind, ""))
-		if got := run.Recognise(t.Context(), inst.Access()).Name; got != k.Name {
-			t.Errorf("%s is taken for %q", k.Name, got)
-		}
-	})
+func recognised(t *testing.T, k kinds.Kind, _ Recording, inst engine.Instance) {
+	if got := run.Recognise(t.Context(), inst.Access()).Name; got != k.Name {
+		t.Errorf("%s is taken for %q", k.Name, got)
+	}
 }
 
 // logOf is an Instance that is only a log.
@@ -283,43 +282,21 @@ type logOf struct {
 
 func (l logOf) LogPath() string { return l.path }
 
-// Real logs, if a checkout has them beside it.
-func TestRealLogsAreUnderstood(t *testing.T) {
-	folder := filepath.Join("..", "..", "..", "shared", "samples", "engine-logs")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("there are no sample logs beside this checkout")
-	}
-	tests := map[string]struct {
-		kind     string
-		observed map[string]string
-		class    string // of the crash; empty for none
-		line     string
-	}{
-		"vllm-0.14rc1.gb10-gptoss120b-cutlass-flashinfer.server.ansi.log": {kind: "vllm", observed: map[string]string{
-			"attention": "FLASHINFER", "moe_kernel": "CUTLASS", "quantization": "mxfp4", "kv_cache_dtype": "fp8", "cuda_graphs": "FULL_AND_PIECEWISE",
-			"kv_capacity_tokens": "545824", "weights_gb": "65.861", "model_load_s": "67.928", "compile_s": "48.77", "fp4_fallback": "0",
-			"max_num_batched_tokens": "8192", "speculative": "none", "dtype": "bfloat16", "graph_memory_gb": "0.934", "kv_memory_gb": "20.122", "autotuned": "1",
-		}},
-		"vllm-0.14rc1.gb10-startup-illegal-instruction.log": {kind: "vllm", class: "crash", line: "illegal instruction"},
-		"vllm-marlin-fallback.snippet.log": {kind: "vllm", observed: map[string]string{
-			"moe_kernel": "MARLIN", "linear_kernel": "MarlinNvFp4LinearKernel", "fp4_fallback": "1",
-		}},
-		"vllm-oom.snippet.log":             {kind: "vllm", class: "oom", line: "OutOfMemoryError"},
-		"sglang-start.snippet.2026-03.log": {kind: "sglang", observed: map[string]string{"attention": "fa3"}},
-		"sglang-graph-oom.snippet.log":     {kind: "sglang", class: "oom", line: "Capture cuda graph failed"},
-	}
-	for name, tc := range tests {
-		path := filepath.Join(folder, name)
-		got := inLog(t, tc.kind, path)
-		for what, want := range tc.observed {
-			if o := got[what]; o.Value == nil || shown(o.Value) != want {
-				t.Errorf("%s: %s is %v, want %q", name, what, o.Value, want)
-			}
-		}
-		k, _ := kinds.Lookup(tc.kind)
-		d, broke := k.Diagnose(path)
-		if broke != (tc.class != "") || string(d.Class) != tc.class || !strings.Contains(d.Line, tc.line) {
-			t.Errorf("%s: the diagnosis is %v, want class %q", name, d, tc.class)
+// logOfText is a log of a text.
+func logOfText(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// shows checks what a kind finds in a log.
+func shows(t *testing.T, kind, path string, want map[string]string) {
+	t.Helper()
+	got := inLog(t, kind, path)
+	for name, want := range want {
+		if o := got[name]; o.Value == nil && want != "" || o.Value != nil && shown(o.Value) != want {
+			t.Errorf("%s: %s is %v (%s), want %q", path, name, o.Value, o.Line, want)
 		}
 	}
 }
@@ -387,14 +364,7 @@ Model init total -- 4.20s
 `, map[string]string{"model_load_s": "35.18", "kv_memory_gb": "47.105", "kv_capacity_tokens": "1277952", "window_reduced": "0"}},
 	}
 	for kind, tc := range tests {
-		path := filepath.Join(t.TempDir(), "log")
-		require.NoError(t, os.WriteFile(path, []byte(tc.log), 0o600))
-		got := inLog(t, kind, path)
-		for name, want := range tc.want {
-			if o := got[name]; o.Value == nil || shown(o.Value) != want {
-				t.Errorf("%s: %s is %v (%s), want %s", kind, name, o.Value, o.Line, want)
-			}
-		}
+		shows(t, kind, logOfText(t, tc.log), tc.want)
 	}
 }
 
@@ -427,11 +397,7 @@ func TestWhichCUDAGraphs(t *testing.T) {
 		{"trtllm", "Creating CUDA graph instances for 11 batch sizes.\nRun piecewise CUDA graph warmup for num tokens=8192\n", "FULL_AND_PIECEWISE"},
 		{"trtllm", "LLM Args: model='m' cuda_graph_config=None moe_config=MoeConfig()\n", "NONE"},
 	} {
-		path := filepath.Join(t.TempDir(), "log")
-		require.NoError(t, os.WriteFile(path, []byte(tc.log), 0o600))
-		if o := inLog(t, tc.kind, path)["cuda_graphs"]; o.Value != any(tc.want) && (o.Value != nil || tc.want != "") {
-			t.Errorf("%s: %v, want %q in\n%s", tc.kind, o.Value, tc.want, tc.log)
-		}
+		shows(t, tc.kind, logOfText(t, tc.log), map[string]string{"cuda_graphs": tc.want})
 	}
 }
 
@@ -439,16 +405,11 @@ func TestWhichCUDAGraphs(t *testing.T) {
 // shape with 4 layers. What was requested and what it chose are in different lines.
 func TestSGLangLog(t *testing.T) {
 	path := filepath.Join("testdata", "sglang-0.5.17.h100-gptoss20b.log")
-	got := inLog(t, "sglang", path)
-	for name, want := range map[string]string{
+	shows(t, "sglang", path, map[string]string{
 		"attention": "fa3", "moe_kernel": "triton_kernel", "quantization": "mxfp4", "kv_cache_dtype": "bfloat16", "prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
 		"kv_capacity_tokens": "8853669", "weights_gb": "5.143", "model_load_s": "0.19", "max_model_len": "4096", "speculative": "none",
 		"max_num_seqs": "4096", "max_num_batched_tokens": "8192", "eager_decodes": "0", "retractions": "0",
-	} {
-		if o := got[name]; o.Value == nil || shown(o.Value) != want {
-			t.Errorf("%s is %v, want %s", name, o.Value, want)
-		}
-	}
+	})
 	k, _ := kinds.Lookup("sglang")
 	if d, broke := k.Diagnose(path); broke {
 		t.Errorf("a healthy log is taken for a crash: %v", d)
@@ -459,9 +420,7 @@ func TestSGLangLog(t *testing.T) {
 		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 GiB.":                          true,
 		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -9. Triggering SIGQUIT for cleanup...":  true,
 	} {
-		end := filepath.Join(t.TempDir(), "log")
-		require.NoError(t, os.WriteFile(end, []byte(line+"\n"), 0o600))
-		if d, is := k.Diagnose(end); is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
+		if d, is := k.Diagnose(logOfText(t, line+"\n")); is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
 			t.Errorf("%s: %v", line, d)
 		}
 	}
@@ -471,15 +430,12 @@ func TestSGLangLog(t *testing.T) {
 // from its line of 3 kB: each is kept with its surroundings, so a glob is evidence
 // for its own observation and for no other.
 func TestOwnLog(t *testing.T) {
-	got := inLog(t, "vllm", filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log"))
-	for name, want := range map[string]string{
+	path := filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log")
+	got := inLog(t, "vllm", path)
+	shows(t, "vllm", path, map[string]string{
 		"attention": "FLASH_ATTN", "moe_kernel": "MARLIN", "dtype": "bfloat16", "quantization": "gpt_oss_mxfp4", "prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
 		"kv_capacity_tokens": "2058222", "kv_memory_gb": "101.265", "weights_gb": "14.818", "compile_s": "18.86", "jit_compilations": "0", "graph_memory_gb": "0.064", "max_num_batched_tokens": "8192",
-	} {
-		if o := got[name]; o.Value == nil || shown(o.Value) != want {
-			t.Errorf("%s is %v, want %s", name, o.Value, want)
-		}
-	}
+	})
 	about := map[string]string{
 		"*enable_prefix_caching=True*":           "prefix_caching",
 		"*with config: *dtype=torch.bfloat16*":   "dtype",

@@ -489,17 +489,14 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// resender had to send each request twice.
-type resender struct{}
-
-func (resender) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
-	return measure.Sample{Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1, Events: []measure.Event{{Kind: measure.KindText}}}, nil
-}
-
 // Requests that the client itself sent again are counted together with those that the
 // engine deferred.
 func TestRequestsThatTheClientSentAgain(t *testing.T) {
-	got, err := Run(t.Context(), resender{}, Plan{Cell: "chat", Request: openai.Request{MaxTokens: 1}, Prompts: prompt.Prompts{Measured: numbered("m", 1)}})
+	resends := func(_ context.Context, r openai.Request) (measure.Sample, error) {
+		return measure.Sample{Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1, Events: []measure.Event{{Kind: measure.KindText}}}, nil
+	}
+	p := Plan{Cell: "chat", Request: openai.Request{MaxTokens: 1}, Prompts: prompt.Prompts{Measured: numbered("m", 1)}}
+	got, err := Run(t.Context(), streamFunc(resends), p)
 	if err != nil || len(got.Samples) != 1 || got.Samples[0].Retries != 1 {
 		t.Errorf("%v, %+v", err, got.Samples)
 	}

@@ -3,8 +3,6 @@ package trace
 import (
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -73,20 +71,5 @@ func TestCSVBad(t *testing.T) {
 		if a != nil || err == nil || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%s: %+v, %v, want %q, %v", name, a, err, c.says, c.is)
 		}
-	}
-}
-
-// TestSample: a summary that was refused once.
-func TestSample(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "shared", "samples", "engine-logs", "torch-profiler-kernel-summary.decode64.csv")
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("the samples are not there")
-	}
-	a, err := openOne(t, path, Options{Phase: Decode, Requests: 1, Steps: 64})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := a.Parts[0]; len(p.Kernels) < 100 || p.Kernels[0].Name != "_w8a8_triton_block_scaled_mm" || p.Kernels[0].Total != 436680 || p.Kernels[0].Count != 30208 {
-		t.Errorf("%+v", p.Kernels[0])
 	}
 }

@@ -336,30 +336,6 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// The real results beside the project, if there are any: folders of engines' logs and of
-// what GPUs and profilers report hold none, and neither tables nor AIPerf's single requests
-// are read.
-func TestSamples(t *testing.T) {
-	files, _ := filepath.Glob("../../../../shared/samples/*/*")
-	n := 0
-	for _, path := range files {
-		switch dir := filepath.Base(filepath.Dir(path)); {
-		case dir == "engine-logs", strings.HasPrefix(dir, "nvidia-"), strings.HasSuffix(path, "schema.json") && dir == "llama-benchy",
-			filepath.Ext(path) == ".md", filepath.Ext(path) == ".csv", strings.HasSuffix(path, "profile_export.jsonl"):
-			continue
-		}
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		n++
-		if _, err := Read(path, data, nil, false); err != nil {
-			t.Error(err)
-		}
-	}
-	if n == 0 {
-		t.Skip("no samples lie beside the project")
-	}
-}
-
 // Plausible output of a tool is read: a spread of 0, an unknown number below it; and names that rules cannot use,
 // or that control a terminal, are changed.
 func TestPlausible(t *testing.T) {
