@@ -141,14 +141,3 @@ func TestIdentify(t *testing.T) {
 		t.Errorf("another image is %q, %v", other, err)
 	}
 }
-
-// A daemon that does not answer is asked once.
-func TestIdentifyWithoutDaemon(t *testing.T) {
-	t.Setenv("DOCKER_HOST", "unix:///no/such.sock")
-	for range 2 {
-		got, err := docker.Launcher{}.Identify(t.Context(), engine.Spec{Kind: "openai", Docker: &engine.Docker{Image: "any"}})
-		if got != "missing" || err == nil || !strings.Contains(err.Error(), "no daemon listens there") {
-			t.Errorf("%q, %v", got, err)
-		}
-	}
-}

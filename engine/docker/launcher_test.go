@@ -194,87 +194,63 @@ func waitForLog(t *testing.T, inst engine.Instance, want string) {
 	t.Fatalf("the log never had %q: %q", want, logscan.Tail(inst.LogPath(), 100))
 }
 
-// refusals are launches that cannot be started, and what is said of each beside the
+// refusals are launches that cannot be started, and what is said of each, separated by |, beside the
 // daemon's own words.
-func refusals(t *testing.T) map[string]struct {
-	change func(*engine.Spec)
-	want   []string
-} {
-	return map[string]struct {
-		change func(*engine.Spec)
-		want   []string
-	}{
-		"no GPU": {
-			func(s *engine.Spec) { s.Docker.GPUs = "all" },
-			[]string{"NVIDIA Container Toolkit", "remove gpus"},
-		},
+func refusals(t *testing.T) map[string]refusal {
+	return map[string]refusal{
+		"no GPU": {func(s *engine.Spec) { s.Docker.GPUs = "all" }, "NVIDIA Container Toolkit|remove gpus"},
 		"missing path": {
 			func(s *engine.Spec) { s.Docker.Volumes = map[string]string{"/no/such/folder": "/data"} },
-			[]string{"the path /no/such/folder of volumes does not exist"},
+			"the path /no/such/folder of volumes does not exist",
 		},
 		"unknown network": {
-			func(s *engine.Spec) { s.Docker.Network = "nowhere" },
-			[]string{"the daemon has no network nowhere", "docker network ls"},
+			func(s *engine.Spec) { s.Docker.Network = "nowhere" }, "the daemon has no network nowhere|docker network ls",
 		},
-		"no network": {
-			func(s *engine.Spec) { s.Docker.Network = "none" },
-			[]string{"the engine cannot be reached"},
-		},
+		"no network": {func(s *engine.Spec) { s.Docker.Network = "none" }, "the engine cannot be reached"},
 		"unknown user": {
-			func(s *engine.Spec) { s.Docker.User = "nobody-here" },
-			[]string{"the image has no user nobody-here", "1000:1000"},
+			func(s *engine.Spec) { s.Docker.User = "nobody-here" }, "the image has no user nobody-here|1000:1000",
 		},
 		"missing device": {
 			func(s *engine.Spec) { s.Docker.Devices = []string{"/dev/no-such"} },
-			[]string{"the daemon's machine has no /dev/no-such", "correct devices"},
+			"the daemon's machine has no /dev/no-such|correct devices",
 		},
 		"unknown group": {
 			func(s *engine.Spec) { s.Docker.GroupAdd = []string{"no-group-here"} },
-			[]string{"the image has no group no-group-here", "group_add"},
+			"the image has no group no-group-here|group_add",
 		},
 		"image that may not be pulled": {
 			func(s *engine.Spec) { s.Docker.Image = "mxflow-test/never-built:1" },
-			[]string{`image "mxflow-test/never-built:1" is not on the docker daemon`, `pull = "never"`},
+			`image "mxflow-test/never-built:1" is not on the docker daemon|pull = "never"`,
 		},
 		"registry that does not answer": {
 			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "missing" },
-			[]string{"cannot pull image", "its registry cannot be reached"},
+			"cannot pull image|its registry cannot be reached",
 		},
 		"always pulled": {
 			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "always" },
-			[]string{"cannot pull image", "its registry cannot be reached"},
+			"cannot pull image|its registry cannot be reached",
 		},
-		"name of an image": {
-			func(s *engine.Spec) { s.Docker.Image = "Not A Name" },
-			[]string{`"Not A Name"`},
-		},
-		"no image": {
-			func(s *engine.Spec) { s.Docker.Image = "" },
-			[]string{"the image is missing"},
-		},
+		"name of an image": {func(s *engine.Spec) { s.Docker.Image = "Not A Name" }, `"Not A Name"`},
+		"no image":         {func(s *engine.Spec) { s.Docker.Image = "" }, "the image is missing"},
 		"port not known": {
 			func(s *engine.Spec) {
 				s.Docker.Port, s.Profile = 0, &kinds.Kind{Name: "own", Ready: []kinds.Probe{{Path: "/"}}, DefaultReadyTimeout: time.Minute}
-			},
-			[]string{"its port in the container is unknown", "{port}"},
+			}, "its port in the container is unknown|{port}",
 		},
 		"program of this machine": {
-			func(s *engine.Spec) { s.Command = []string{"{mxflow}"} },
-			[]string{"{mxflow}", "not in the container"},
+			func(s *engine.Spec) { s.Command = []string{"{mxflow}"} }, "{mxflow}|not in the container",
 		},
-		"GPUs that are none": {
-			func(s *engine.Spec) { s.Docker.GPUs = "some" },
-			[]string{`gpus = "some"`},
-		},
-		"name of a variable": {
-			func(s *engine.Spec) { s.Env["A=B"] = "c" },
-			[]string{`"A=B" has an invalid name`},
-		},
+		"GPUs that are none": {func(s *engine.Spec) { s.Docker.GPUs = "some" }, `gpus = "some"`},
+		"name of a variable": {func(s *engine.Spec) { s.Env["A=B"] = "c" }, `"A=B" has an invalid name`},
 		"name of a config file": {
-			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" },
-			[]string{`"../x" is not a valid file name`},
+			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" }, `"../x" is not a valid file name`,
 		},
 	}
+}
+
+type refusal struct {
+	change func(*engine.Spec)
+	want   string
 }
 
 // Anything that cannot be started is refused with the reason and the remedy, and leaves
@@ -300,7 +276,9 @@ func TestOtherWords(t *testing.T) {
 	dockertest.Must(t, "rm", "--force", inst.About()["container"])
 	t.Setenv("DOCKER_HOST", host)
 	<-inst.Exited()
-	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "was removed by something other than mxflow") {
+	var f *engine.Failure
+	err := inst.Ready(t.Context())
+	if !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "was removed by something other than mxflow") {
 		t.Errorf("removed by another: %v", err)
 	}
 	if err := inst.Stop(t.Context()); err != nil {
@@ -359,7 +337,7 @@ func refuses(t *testing.T) {
 			if !errors.As(err, &f) || f.Op != "start" {
 				t.Fatalf("got %v, want a *engine.Failure to start", err)
 			}
-			for _, want := range test.want {
+			for want := range strings.SplitSeq(test.want, "|") {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("the error lacks %q:\n%v", want, err)
 				}
@@ -403,22 +381,6 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	}
 	if n := len(left(t, to.Owner)); n != 0 {
 		t.Errorf("%d containers stayed", n)
-	}
-}
-
-func TestRemovedByAnother(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, dockertest.Self(t)), "print", "started", "sleep"), launchOf(t))
-	waitForLog(t, inst, "started")
-	dockertest.Must(t, "rm", "--force", inst.About()["container"])
-	<-inst.Exited()
-	var f *engine.Failure
-	if err := inst.Ready(t.Context()); !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "was removed by something other than mxflow") {
-		t.Errorf("Ready: %v", err)
-	}
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Errorf("Stop: %v", err)
 	}
 }
 
@@ -560,27 +522,18 @@ func relayed(t *testing.T) (*relay, string) {
 	return newRelay(t, l, socket), "tcp://" + l.Addr().String()
 }
 
-// A daemon over TCP, as DOCKER_HOST names it, serves an engine from start to end.
-func TestOverTCP(t *testing.T) {
-	dockertest.Need(t)
-	_, host := relayed(t)
-	spec := boxed(enginetest.Fake(""), dockertest.Image(t, dockertest.Self(t)))
-	t.Setenv("DOCKER_HOST", host)
-	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if about := inst.About()["docker"]; about != host {
-		t.Errorf("the record says %s, want %s", about, host)
-	}
-}
-
 func TestNoDaemon(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "docker.sock"))
 	_, err := docker.Launcher{}.Launch(t.Context(), script("none", "sleep"), launchOf(t))
 	var f *engine.Failure
 	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, "no daemon listens there") || !strings.Contains(f.Reason, "systemctl start docker") {
 		t.Errorf("got %v, want a *engine.Failure to start", err)
+	}
+	for range 2 { // asked once
+		got, err := docker.Launcher{}.Identify(t.Context(), engine.Spec{Kind: "openai", Docker: &engine.Docker{Image: "any"}})
+		if got != "missing" || err == nil || !strings.Contains(err.Error(), "no daemon listens there") {
+			t.Errorf("%q, %v", got, err)
+		}
 	}
 }
 
@@ -624,6 +577,9 @@ func TestConnectionBreaks(t *testing.T) {
 	t.Setenv("DOCKER_HOST", host)
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
 	waitForLog(t, inst, "started")
+	if about := inst.About()["docker"]; about != host {
+		t.Errorf("the record says %s, want %s", about, host)
+	}
 	r.cutAll()
 	<-inst.Exited()
 	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "went away while it ran") {

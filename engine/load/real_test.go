@@ -9,10 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/load/prompt"
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/internal/testing/require"
 )
@@ -64,38 +62,6 @@ func realPlan(n, tokens int) Plan {
 		p.Prompts.Measured = append(p.Prompts.Measured, prompt.Prompt{Text: proseOf(i, 2), Tokens: 40})
 	}
 	return p
-}
-
-// Real garbage against real text: the same engine unchanged, with other arithmetic, with
-// sampling instead of the likeliest token, and broken.
-func TestRealGarbage(t *testing.T) {
-	texts := func(fault string, temperature float64, switches ...string) []measure.Sample {
-		env := map[string]string{"MXFLOW_EMBEDDED_FAULT": fault}
-		for i := 0; i+1 < len(switches); i += 2 {
-			env[switches[i]] = switches[i+1]
-		}
-		p := realPlan(8, 24)
-		p.Request.Temperature = temperature
-		r, err := Run(t.Context(), embed(t, env), p)
-		require.NoError(t, err)
-		return r.Samples
-	}
-	parent := texts("", 0)
-	for name, tt := range map[string]struct {
-		samples []measure.Sample
-		garbage bool
-	}{
-		"itself":           {texts("", 0), false},
-		"other arithmetic": {texts("", 0, "MXFLOW_EMBEDDED_LM_HEAD", "mxfp4"), false},
-		"sampled":          {texts("", 0.7), false},
-		"NaN":              {texts("nan", 0), true},
-	} {
-		c := answers.Signs(parent, tt.samples)[0]
-		t.Logf("%s: %d garbage, %d doubtful", name, c.Garbage, c.Doubtful)
-		if c.Of != 8 || tt.garbage != (c.Garbage >= 6) || !tt.garbage && c.Garbage+c.Doubtful > 0 {
-			t.Errorf("%s: %+v\nparent %q\ncandidate %q", name, c, parent[0].Text, tt.samples[0].Text)
-		}
-	}
 }
 
 // Retries, cached contexts and conversations against an engine that has them.

@@ -223,26 +223,6 @@ func TestOpenLoopKeepsItsSchedule(t *testing.T) {
 	})
 }
 
-// Thousands of requests at once are no problem for this package, and it notices that its
-// clock was late.
-func TestManyAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n = 2000
-		e := newClockwork(second)
-		p := Plan{
-			Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 3*n)}, Request: openai.Request{MaxTokens: 1},
-			Pace: Pace{Concurrency: n},
-		}
-		r, err := run(t.Context(), e, p, timerUntil)
-		if err != nil || e.most != n || len(r.Samples) != 3*n || r.To-r.From != 3*second {
-			t.Errorf("%v: %d at once, %d samples, %v", err, e.most, len(r.Samples), r.To-r.From)
-		}
-		if d := r.Delay; d.Name != measure.ClientDelay || len(d.At) < 290 || len(d.Value) != len(d.At) || d.At[0] != 10*time.Millisecond {
-			t.Errorf("%d readings of the client's delay", len(d.At))
-		}
-	})
-}
-
 // Whoever reads late finds the events of a stream in one piece: each answer says how late
 // the client was meanwhile, also if that lies between two of the delays that are recorded.
 func TestAnswersSayHowLateTheyWereRead(t *testing.T) {

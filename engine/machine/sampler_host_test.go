@@ -2,12 +2,9 @@ package machine
 
 import (
 	"math"
-	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -74,25 +71,5 @@ func TestHostWithoutAnything(t *testing.T) {
 	}
 	if series, notes := tp.result(); len(series) != 0 || len(notes) != 0 {
 		t.Errorf("%v, %q", series, notes)
-	}
-}
-
-// TestThisHost reads the machine on which the tests run.
-func TestThisHost(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the host's counters are read on Linux")
-	}
-	r := begin(t, SamplerConfig{Host: true, Every: time.Millisecond, Own: func() []int { return []int{os.Getpid()} }})
-	until(t, r, func() bool { return r.has(measure.HostCPU, "") > 1 && r.has(measure.EngineCPU, "") > 1 })
-	series, _ := r.Stop()
-	sound(t, series)
-	if m := find(series, measure.EngineMemory, ""); m.Value[0] < 0.001 || m.Value[0] > 10 {
-		t.Errorf("these tests take %v GB", m.Value[0])
-	}
-	if m := find(series, measure.HostMemory, ""); len(m.Value) == 0 || m.Value[0] <= 0 {
-		t.Errorf("the host's memory is %v", m.Value)
-	}
-	if c := find(series, measure.HostCPU, ""); slices.Max(c.Value) > 1 || slices.Min(c.Value) < 0 {
-		t.Errorf("the share of processors is %v", c.Value)
 	}
 }

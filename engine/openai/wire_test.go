@@ -88,36 +88,6 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// A server that only speaks HTTP/2, with TLS or without, is an error, not a wait.
-func TestHTTP2(t *testing.T) {
-	for _, secure := range []bool{true, false} {
-		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
-			server := httptest.NewUnstartedServer(script(completion("a", ""), end))
-			protocols := new(http.Protocols)
-			protocols.SetHTTP2(secure)
-			protocols.SetUnencryptedHTTP2(!secure)
-			server.Config.Protocols = protocols
-			if secure {
-				server.EnableHTTP2 = true
-				server.StartTLS()
-			} else {
-				server.Start()
-			}
-			defer server.Close()
-			c := New(server.URL, "tiny")
-			defer c.Close()
-			if secure {
-				c.HTTP.Transport.(*http.Transport).TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-				c.HTTP.Transport.(*http.Transport).TLSClientConfig.NextProtos = nil
-			}
-			var broken *StreamError
-			if _, err := c.Stream(t.Context(), Request{Prompt: "x"}); !errors.As(err, &broken) || broken.Kind != Broken {
-				t.Errorf("%v", err)
-			}
-		})
-	}
-}
-
 // serve starts a server with one handler for both text endpoints.
 func serve(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
