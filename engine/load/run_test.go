@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -479,5 +481,153 @@ func TestRequestsThatTheClientSentAgain(t *testing.T) {
 	got, err := Run(t.Context(), streamFunc(resends), p)
 	if err != nil || len(got.Samples) != 1 || got.Samples[0].Retries != 1 {
 		t.Errorf("%v, %+v", err, got.Samples)
+	}
+}
+
+const second = time.Second
+
+func numbered(prefix string, n int) []prompt.Prompt {
+	prompts := make([]prompt.Prompt, n)
+	for i := range prompts {
+		prompts[i] = prompt.Prompt{Text: fmt.Sprint(prefix, i), Tokens: 10}
+	}
+	return prompts
+}
+
+func plan() Plan {
+	return Plan{
+		Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 2), Measured: numbered("m", 3)},
+		Request: openai.Request{MaxTokens: 8, IgnoreEOS: true, Timeouts: openai.Timeouts{Total: time.Minute, Stall: time.Second}},
+		Fresh:   true, FirstTimeout: 10 * time.Minute,
+	}
+}
+
+// sending is one request as an engine saw it.
+type sending struct {
+	at       time.Duration
+	inFlight int // with this one
+	r        openai.Request
+}
+
+// clockwork is an engine in a bubble of fake time: every answer is one event after takes,
+// and may fail.
+type clockwork struct {
+	takes func(r openai.Request) (time.Duration, error)
+	// answer changes the sample of an answer, if set.
+	answer func(r openai.Request, s *measure.Sample)
+
+	mu             sync.Mutex
+	zero           time.Time
+	inFlight, most int
+	sent           []sending
+}
+
+func newClockwork(takes time.Duration) *clockwork {
+	return &clockwork{zero: time.Now(), takes: func(openai.Request) (time.Duration, error) { return takes, nil }}
+}
+
+func (e *clockwork) Stream(ctx context.Context, r openai.Request) (measure.Sample, error) {
+	e.mu.Lock()
+	e.inFlight++
+	e.most = max(e.most, e.inFlight)
+	e.sent = append(e.sent, sending{time.Since(e.zero), e.inFlight, r})
+	takes, err := e.takes(r)
+	e.mu.Unlock()
+	s := measure.Sample{Sent: time.Now(), PromptTokens: -1, OutputTokens: r.MaxTokens, CachedTokens: -1, Text: "<" + r.Prompt + ">"}
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	e.mu.Lock()
+	e.inFlight--
+	e.mu.Unlock()
+	if err != nil {
+		return s, err
+	}
+	s.Events = []measure.Event{{At: takes, Kind: measure.KindText, Tokens: r.MaxTokens}}
+	if e.answer != nil {
+		e.answer(r, &s)
+	}
+	return s, nil
+}
+
+// order is what was sent and when, such as "w0@0s w1@1s".
+func (e *clockwork) order() string {
+	var b strings.Builder
+	for _, s := range e.sent {
+		fmt.Fprintf(&b, "%s@%v ", s.r.Prompt, s.at)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// inBubble runs a plan against an engine on a fake clock.
+func inBubble(t *testing.T, p func() Plan, engine func() *clockwork, check func(t *testing.T, e *clockwork, r Result, err error)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		e := engine()
+		r, err := run(t.Context(), e, p(), timerUntil)
+		check(t, e, r, err)
+	})
+}
+
+// deferring answers at once, and returns an answer only when all have ended.
+type deferring struct {
+	ended chan struct{}
+	all   int
+}
+
+func (d *deferring) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
+	s := measure.Sample{Sent: time.Now(), Events: []measure.Event{{At: time.Millisecond}}}
+	r.Ended()
+	d.ended <- struct{}{}
+	for len(d.ended) < d.all {
+		time.Sleep(time.Millisecond)
+	}
+	return s, nil
+}
+
+// A slot is free, and a request counted, at the end of its answer: decoding it comes later.
+func TestSlotIsFreeBeforeDecoding(t *testing.T) {
+	p := plan()
+	p.Prompts.Warmup, p.Fresh, p.Pace.Concurrency = nil, false, 1
+	all := len(p.Prompts.Measured)
+	done := 0
+	p.Progress = func(n int) { done = n }
+	r, err := Run(t.Context(), &deferring{make(chan struct{}, all), all}, p)
+	if err != nil || len(r.Samples) != all || done != all {
+		t.Errorf("%d samples of %d, %d counted, %v", len(r.Samples), all, done, err)
+	}
+}
+
+// holding is an engine whose answers are decoded when they are released.
+type holding struct {
+	sent     atomic.Int32
+	before   int32 // how many were sent before that
+	released chan struct{}
+}
+
+func (h *holding) Hold() func() {
+	return func() { h.before = h.sent.Load(); close(h.released) }
+}
+
+func (h *holding) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
+	h.sent.Add(1)
+	s := measure.Sample{Sent: time.Now(), Events: []measure.Event{{At: time.Millisecond}}}
+	r.Ended()
+	<-h.released
+	return s, nil
+}
+
+// Nothing is decoded while requests are to be sent at their time.
+func TestSendsBeforeDecoding(t *testing.T) {
+	p := plan()
+	p.Prompts.Warmup, p.Fresh = nil, false
+	p.Pace = Pace{Arrival: Constant, Rate: 2000, MaxConcurrency: 1} // each end lets the next one go
+	all := len(p.Prompts.Measured)
+	h := &holding{released: make(chan struct{})}
+	r, err := Run(t.Context(), h, p)
+	if err != nil || len(r.Samples) != all || int(h.before) < all-1 { // the last may just be sent
+		t.Errorf("%d samples of %d, %d sent before any was decoded, %v", len(r.Samples), all, h.before, err)
 	}
 }
