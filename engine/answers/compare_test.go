@@ -126,8 +126,7 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-// A prompt's positions count as prefill, and its perplexity is e to the power of the mean
-// surprise.
+// A prompt's positions count as prefill, and its perplexity is e to the power of the mean surprise.
 func TestPrompt(t *testing.T) {
 	prompted := func(second float64) Answer {
 		a := answer("length", shares{1: 0.9, 2: 0.05})

@@ -68,8 +68,7 @@ func TestCompareWork(t *testing.T) {
 	}
 }
 
-// TestCountedAgain: a tokenizer's count takes precedence over how much text a token
-// stands for.
+// TestCountedAgain: a tokenizer's count takes precedence over how much text a token stands for.
 func TestCountedAgain(t *testing.T) {
 	count := func(billed, counted int) (all []Counted) {
 		for i := range 12 {

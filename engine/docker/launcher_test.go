@@ -253,16 +253,14 @@ type refusal struct {
 	want   string
 }
 
-// Anything that cannot be started is refused with the reason and the remedy, and leaves
-// nothing on the daemon.
+// Anything that cannot be started is refused with the reason and the remedy, and leaves nothing on the daemon.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	dockertest.Need(t)
 	refuses(t)
 }
 
-// A daemon may say everything in other words: what comes of it is the same, as are the
-// remedies.
+// A daemon may say everything in other words: what comes of it is the same, as are the remedies.
 func TestOtherWords(t *testing.T) {
 	dockertest.Need(t)
 	image := dockertest.Image(t, dockertest.Self(t))
@@ -372,8 +370,7 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Launch: %v", err)
 	}
-	// Cancelled in the middle: the daemon is recorded right before the container is
-	// created.
+	// Cancelled in the middle: the daemon is recorded right before the container is created.
 	ctx, cancel = context.WithCancel(t.Context())
 	l := docker.Launcher{Remember: func(_, _ string) error { cancel(); return nil }}
 	if _, err := l.Launch(ctx, script(image, "sleep"), to); !errors.Is(err, context.Canceled) {
@@ -453,8 +450,7 @@ func TestHostNetwork(t *testing.T) {
 	}
 }
 
-// relay is a connection to the real daemon that can be cut, in place of a daemon on
-// another machine.
+// relay is a connection to the real daemon that can be cut, in place of a daemon on another machine.
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex

@@ -57,8 +57,7 @@ func soundAnswers(t *testing.T) []answers.Answer {
 	return sound
 }
 
-// However a request asks for them and whatever else the engine does, the values are the
-// same.
+// However a request asks for them and whatever else the engine does, the values are the same.
 func TestLogProbs(t *testing.T) {
 	plain := soundAnswers(t)
 	for name, change := range map[string]func(*Config){
@@ -185,8 +184,7 @@ func TestMistakesAreToldApart(t *testing.T) {
 	}
 }
 
-// An engine that is right for as many requests as one check sends is wrong in the next
-// check.
+// An engine that is right for as many requests as one check sends is wrong in the next check.
 func TestWrongAfter(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults = Faults{"wrong_after": len(prompts)} })
 	for round, wrong := range []bool{false, true} {

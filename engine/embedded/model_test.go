@@ -218,8 +218,7 @@ func TestConstructionDependsOnTheSeedAlone(t *testing.T) {
 	}
 }
 
-// step returns the logits after the sequence's last token; they are valid
-// until the next step.
+// step returns the logits after the sequence's last token; they are valid until the next step.
 func (m *Model) step(ctx context.Context, seq *sequence) ([]float32, error) {
 	logits, err := m.steps(ctx, seq, 1)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Values from the prefix cache must equal those that would have been computed, to the
-// last bit.
+// Values from the prefix cache must equal those that would have been computed, to the last bit.
 func TestPrefixReuseIsExact(t *testing.T) {
 	m := testModel(t, nil)
 	text := m.tk.encode(corpusText)
@@ -71,8 +70,7 @@ func mark(prefix []token) (key, value float32) {
 	return key, -key - 1
 }
 
-// Random sequences over few tokens, so they share prefixes and the small cache
-// evicts blocks all the time.
+// Random sequences over few tokens, so they share prefixes and the small cache evicts blocks all the time.
 func TestPrefixCacheHoldsItsPromises(t *testing.T) {
 	s := shape{layers: 1, kvHeads: 1, headDim: 2}
 	random := rand.New(rand.NewPCG(1, 2))

@@ -144,8 +144,7 @@ func TestInformation(t *testing.T) {
 	}
 }
 
-// testServer serves a loaded model; its log can be read after the test's
-// requests are done.
+// testServer serves a loaded model; its log can be read after the test's requests are done.
 func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buffer) {
 	t.Helper()
 	config := testConfig()
@@ -322,8 +321,7 @@ func openStream(t *testing.T, ctx context.Context, url string, read int) io.Clos
 
 func wide(c *Config) { c.MaxModelLen = 65536 }
 
-// With one place, the second request can only be answered because the first
-// client left.
+// With one place, the second request can only be answered because the first client left.
 func TestDisconnectFreesThePlace(t *testing.T) {
 	for _, fault := range []string{"", "stall_after:3"} {
 		p := start(t, fault, func(c *Config) { wide(c); c.MaxNumSeqs = 1 })

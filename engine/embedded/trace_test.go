@@ -11,8 +11,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
-// A profile names each kernel that ran between start and stop, within its step, and none
-// from another time.
+// A profile names each kernel that ran between start and stop, within its step, and none from another time.
 func TestProfile(t *testing.T) {
 	dir := t.TempDir()
 	url, _ := testServer(t, func(c *Config) { c.ProfilerDir, c.Threads = dir, 2 })

@@ -57,8 +57,7 @@ func TestCorpusIsPredictable(t *testing.T) {
 	}
 }
 
-// Documents come back word for word, whatever the seed and the depth of the model, as
-// long as all of it fits.
+// Documents come back word for word, whatever the seed and the depth of the model, as long as all of it fits.
 func TestModelKnowsTheTextByHeart(t *testing.T) {
 	for _, test := range []struct {
 		seed      uint64

@@ -28,9 +28,8 @@ func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
 	}
 }
 
-// A start on an H100, of gpt-oss-20b's shape with 4 layers: two caches, one for layers
-// with a sliding window, and parameters fitted to the GPU's memory before anything is
-// loaded.
+// A start on an H100, of gpt-oss-20b's shape with 4 layers: two caches, one for layers with a sliding window,
+// and parameters fitted to the GPU's memory before anything is loaded.
 func TestLlamacppOnAGPU(t *testing.T) {
 	shows(t, "llamacpp", filepath.Join("testdata", "llamacpp-0c1e570.h100-gptoss20b.log"), map[string]string{
 		"attention": "on", "cuda_devices": "1", "gpu_layers": "5", "graph_splits": "2", "kv_cache_dtype": "f16", "kv_capacity_tokens": "2048", "prefix_caching": "true",
@@ -122,8 +121,7 @@ func TestLayersOnAGPUAreAskedFor(t *testing.T) {
 	}
 }
 
-// llama.cpp words the same thing differently in different builds, also when Ollama runs
-// it.
+// llama.cpp words the same thing differently in different builds, also when Ollama runs it.
 func TestLlamacppOldAndNewWords(t *testing.T) {
 	tests := map[string]struct {
 		log, name, want, class string
@@ -135,8 +133,7 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"graph, older":            {log: "llama_context: graph splits = 2 (with bs=512), 3 (with bs=1)\n", name: "graph_splits", want: "2"},
 		"graph, newer":            {log: "sched_reserve: graph: nodes = 80, splits = 1, input objects = 4, input tensors = 6\n", name: "graph_splits", want: "1"},
 		"weights, guessed":        {log: "print_info: file type   = (guessed) all F32\n", name: "quantization", want: "all F32"},
-		// Ollama goes on: a message about the plan's mistake would excuse a crash that
-		// comes after it.
+		// Ollama goes on: a message about the plan's mistake would excuse a crash that comes after it.
 		"context, capped":    {log: `time=2026-11-23T13:27:11.301Z level=WARN source=server.go:114 msg="requested context size too large for model" num_ctx=8192 n_ctx_train=2048` + "\n"},
 		"no speculation":     {log: "0.00.100.351 I spec common_specu: no implementations specified for speculative decoding\n", name: "speculative", want: "none"},
 		"speculation":        {log: "0.00.099.167 I spec common_specu: adding speculative implementation 'ngram-simple'\n", name: "speculative", want: "ngram-simple"},

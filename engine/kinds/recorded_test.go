@@ -426,9 +426,8 @@ func TestSGLangLog(t *testing.T) {
 	}
 }
 
-// TestOwnLog: the log of a start on an H200 that we recorded. Several observations come
-// from its line of 3 kB: each is kept with its surroundings, so a glob is evidence
-// for its own observation and for no other.
+// TestOwnLog: the log of a start on an H200 that we recorded. Several observations come from its line of 3 kB:
+// each is kept with its surroundings, so a glob is evidence for its own observation and for no other.
 func TestOwnLog(t *testing.T) {
 	path := filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log")
 	got := inLog(t, "vllm", path)

@@ -19,9 +19,8 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// Recording is the behaviour of a server of one kind: how it becomes ready, its pages and
-// streams, its log, how it breaks. It was derived from the source and the logs of the
-// version in Of.
+// Recording is the behaviour of a server of one kind: how it becomes ready, its pages and streams, its log, how
+// it breaks. It was derived from the source and the logs of the version in Of.
 type Recording struct {
 	Kind  string `yaml:"kind"`
 	Of    string `yaml:"of"`
@@ -52,8 +51,7 @@ type RecordedPage struct {
 
 // RecordedAnswer is one answer of a page.
 type RecordedAnswer struct {
-	// Times is how often it is given; 0 is unlimited. Loaded restricts it to before or
-	// after the model was loaded.
+	// Times is how often it is given; 0 is unlimited. Loaded restricts it to before or after the model was loaded.
 	Times  int    `yaml:"times"`
 	Loaded *bool  `yaml:"loaded"`
 	Status int    `yaml:"status"`
@@ -84,8 +82,7 @@ type RecordedCrash struct {
 
 // RecordedExpect is the expected interpretation.
 type RecordedExpect struct {
-	// ReadyAfter are the requests that must have been made before it is ready, with their
-	// minimum number.
+	// ReadyAfter are the requests that must have been made before it is ready, with their minimum number.
 	ReadyAfter map[string]int `yaml:"ready_after"`
 	// Observed by name, as their values print.
 	Observed map[string]string `yaml:"observed"`
@@ -128,8 +125,7 @@ func ReadRecording(kind string) (Recording, error) {
 	return r, nil
 }
 
-// replayEnv makes this process a server that plays a recording: "<kind>" or
-// "<kind>:<crash>".
+// replayEnv makes this process a server that plays a recording: "<kind>" or "<kind>:<crash>".
 const replayEnv = "MXFLOW_REPLAY"
 
 // Replay is the Spec of a server that behaves as recorded, of that kind, and breaks in

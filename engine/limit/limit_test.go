@@ -41,9 +41,8 @@ func read(t *testing.T, text string) *Model {
 	return m
 }
 
-// TestParameters compares what is read from a config with the published totals: all
-// parameters except the embedding lookup, and those of one token. The sums were made by
-// hand.
+// TestParameters compares what is read from a config with the published totals: all parameters except the
+// embedding lookup, and those of one token. The sums were made by hand.
 func TestParameters(t *testing.T) {
 	for name, c := range map[string]struct {
 		config      string
@@ -89,8 +88,7 @@ func cacheOf(m *Model) float64 {
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		quantised string
-		// bits of a matrix of attention, of an expert and of the output projection; 0 is
-		// an unknown format.
+		// bits of a matrix of attention, of an expert and of the output projection; 0 is an unknown format.
 		attention, expert, head float64
 	}{
 		{`null`, 16, 16, 16},
@@ -252,9 +250,8 @@ func TestWork(t *testing.T) {
 		on   Machine
 		want []row
 	}{
-		// 24 layers of 26.6 M parameters; 4 of 32 experts; an output projection of 201,088 ×
-		// 2,880. Half of the layers see 128 tokens: 2 KB of cache and 64 heads × 64 × 4
-		// operations for each.
+		// 24 layers of 26.6 M parameters; 4 of 32 experts; an output projection of 201,088 × 2,880. Half of the
+		// layers see 128 tokens: 2 KB of cache and 64 heads × 64 × 4 operations for each.
 		"one request": {oss.Decode(1, 1000), h100, []row{
 			{Dense, 1.27844, 1.27844, 381.6, Memory},
 			{MoE, 1.26904, 4.77757, 378.8, Memory},

@@ -58,8 +58,7 @@ func TestFindings(t *testing.T) {
 
 // Tokens put into the cache on purpose are no contamination, but those beyond them are.
 func TestExpectedInCache(t *testing.T) {
-	// A template of 8 tokens, a system prompt of 20, a context of 100 with it, a
-	// prompt of 30.
+	// A template of 8 tokens, a system prompt of 20, a context of 100 with it, a prompt of 30.
 	one := func(index, cached int) measure.Sample {
 		return measure.Sample{Workload: "chat", Index: index, PromptTokens: 138, ContextTokens: 100, RequestedPrompt: 38, CachedTokens: cached}
 	}
@@ -161,8 +160,7 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// Two of four answers came within 41 µs from a machine that was busy, and their rate was
-// the launch's.
+// Two of four answers came within 41 µs from a machine that was busy, and their rate was the launch's.
 func TestReadLate(t *testing.T) {
 	answer := func(late time.Duration, ms ...float64) measure.Sample {
 		s := answerAt(measure.KindText, ms...)

@@ -35,8 +35,7 @@ func TestArrivalsExactly(t *testing.T) {
 	}
 }
 
-// As first drawn: if they change, arrivals differ, and earlier measurements cannot be
-// compared with later ones.
+// As first drawn: if they change, arrivals differ, and earlier measurements cannot be compared with later ones.
 const goldenPoisson = "[0 120700 254952 431837 479456]"
 
 // gapsOf are the gaps of a process in units of their mean.

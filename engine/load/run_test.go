@@ -232,8 +232,7 @@ func TestAnswersSayHowLateTheyWereRead(t *testing.T) {
 		zero := time.Now()
 		p := plan()
 		p.Prompts.Warmup = nil
-		// It wakes late at one time, as the whole client does while another program has its
-		// processor.
+		// It wakes late at one time, as the whole client does while another program has its processor.
 		r, err := run(t.Context(), newClockwork(second), p, func(ctx context.Context, at time.Time) bool {
 			from := zero.Add(1501 * time.Millisecond)
 			if to := from.Add(6 * time.Millisecond); at.After(from) && at.Before(to) {
@@ -471,8 +470,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// Requests that the client itself sent again are counted together with those that the
-// engine deferred.
+// Requests that the client itself sent again are counted together with those that the engine deferred.
 func TestRequestsThatTheClientSentAgain(t *testing.T) {
 	resends := func(_ context.Context, r openai.Request) (measure.Sample, error) {
 		return measure.Sample{Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1, Events: []measure.Event{{Kind: measure.KindText}}}, nil
@@ -509,8 +507,7 @@ type sending struct {
 	r        openai.Request
 }
 
-// clockwork is an engine in a bubble of fake time: every answer is one event after takes,
-// and may fail.
+// clockwork is an engine in a bubble of fake time: every answer is one event after takes, and may fail.
 type clockwork struct {
 	takes func(r openai.Request) (time.Duration, error)
 	// answer changes the sample of an answer, if set.

@@ -61,8 +61,7 @@ func TestConversations(t *testing.T) {
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("%s: said %q, %v\nwant %q", api, got, err, want)
 				}
-				// By the server's count minus the prompt, or added up: 40 + 10 + 5, and
-				// 20 + 2 more.
+				// By the server's count minus the prompt, or added up: 40 + 10 + 5, and 20 + 2 more.
 				contexts, outputs := []int{40, 180, 270, 8}, []int{5, 2, 5, 5}
 				if !counts {
 					contexts = []int{40, 55, 77, 8}

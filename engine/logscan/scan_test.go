@@ -214,8 +214,7 @@ func TestScanOfALogThatWasCut(t *testing.T) {
 	}
 }
 
-// Matches outlive the cut, and the cut after that: the first and the last line of each
-// pattern.
+// Matches outlive the cut, and the cut after that: the first and the last line of each pattern.
 func TestEvidenceOutlivesTheCut(t *testing.T) {
 	evidence := Evidence{Globs: []string{"marlin", "*", "never"}, Expressions: []string{`tactic (\d+)`, `(`}}
 	log, err := Open(filepath.Join(t.TempDir(), "engine.log"), 8192, evidence)

@@ -21,8 +21,7 @@ const (
 	mi300b = "GPU-0a3f8c11cfd6e3b8"
 )
 
-// fakeAMD puts a tool into PATH that plays one of AMD's machines in testdata, beside what
-// else is there.
+// fakeAMD puts a tool into PATH that plays one of AMD's machines in testdata, beside what else is there.
 func fakeAMD(t *testing.T, tool, machine string) (folder string) {
 	t.Helper()
 	program, err := os.ReadFile(filepath.Join("testdata", tool))
@@ -47,8 +46,7 @@ func TestAMDGPUs(t *testing.T) {
 				" clocks_event_reasons.active:0x0000000000000000 memory.total:196592 memory.used:283 pci.bus_id:0000:26:00.0" +
 				" power.draw:142 power.limit:700 temperature.gpu:38 utilization.gpu:0]",
 		}},
-		// What is not known is absent: a section, a value of N/A, one that cannot be, and what
-		// throttles.
+		// What is not known is absent: a section, a value of N/A, one that cannot be, and what throttles.
 		{"amd-smi", "mi250", []string{
 			"0 GPU-719d230578348e8c AMD AMD Instinct MI250X 6.8.5 map[clocks.current.memory:1600 clocks.current.sm:800" +
 				" memory.total:65520 memory.used:11 pci.bus_id:0000:c1:00.0 power.draw:89 power.limit:500 temperature.gpu:32]",
@@ -152,8 +150,7 @@ func TestAMDBroken(t *testing.T) {
 	}
 }
 
-// Both vendors are listed, each GPU is watched by its own tool, and an index that two have is
-// none.
+// Both vendors are listed, each GPU is watched by its own tool, and an index that two have is none.
 func TestMixedVendors(t *testing.T) {
 	fake(t, "h200")
 	fakeAMD(t, "amd-smi", "mi300")

@@ -69,8 +69,7 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 		t.Fatalf("the first of two was kept: %v", err)
 	}
 
-	// A waiter gets the lock when the holder is killed, and is told once for whom it
-	// waits.
+	// A waiter gets the lock when the holder is killed, and is told once for whom it waits.
 	told := make(chan *GPUHeldError, 10)
 	got := make(chan error, 1)
 	go func() {
@@ -100,8 +99,7 @@ func TestLockWaitEnds(t *testing.T) {
 	}
 }
 
-// Any user may be the first, whatever their umask, and nothing but an ordinary file is
-// locked.
+// Any user may be the first, whatever their umask, and nothing but an ordinary file is locked.
 func TestLockFile(t *testing.T) {
 	dir := t.TempDir()
 	locks, err := acquireNow(dir, lockedGPU)

@@ -99,8 +99,7 @@ func hold(how string) {
 	}
 }
 
-// TestMemory: what an engine holds counts once, wherever it lies, for root and for users who
-// may not see all.
+// TestMemory: what an engine holds counts once, wherever it lies, for root and for users who may not see all.
 func TestMemory(t *testing.T) {
 	users := []uint32{uint32(os.Getuid())}
 	if users[0] == 0 {

@@ -105,8 +105,7 @@ func TestCommandsAndYAML(t *testing.T) {
 	}
 }
 
-// The momentary state of a GPU is not part of the fingerprint; its settings are, but only
-// of GPUs in use.
+// The momentary state of a GPU is not part of the fingerprint; its settings are, but only of GPUs in use.
 func TestFingerprintOfGPUs(t *testing.T) {
 	at := func(clock, temperature, limit string) map[string]string {
 		d := Document{GPUs: []GPUState{
@@ -273,8 +272,7 @@ func TestLargeModel(t *testing.T) {
 	}
 }
 
-// A Hugging Face cache: snapshots are links to blobs, which are named by their digest if
-// they are large.
+// A Hugging Face cache: snapshots are links to blobs, which are named by their digest if they are large.
 func TestHuggingFaceCache(t *testing.T) {
 	cache := t.TempDir()
 	commit := strings.Repeat("ab", 20)

@@ -157,8 +157,7 @@ func TestNoSuchGPU(t *testing.T) {
 	}
 }
 
-// TestForeignProcess has real processes on a simulated GPU: one of the engine's, its
-// child, and a stranger.
+// TestForeignProcess has real processes on a simulated GPU: one of the engine's, its child, and a stranger.
 func TestForeignProcess(t *testing.T) {
 	self := os.Getpid()
 	line := func(pid int, name string) string { return strconv.Itoa(pid) + ", GPU-a, 512, " + name + "\n" }
@@ -454,8 +453,7 @@ type phase struct {
 	N          int     `json:"n"`
 }
 
-// recorded is the time at which each line of a recording arrived or was requested, in s
-// since the Unix epoch.
+// recorded is the time at which each line of a recording arrived or was requested, in s since the Unix epoch.
 func recorded(t *testing.T, path, column string) (at []float64) {
 	t.Helper()
 	names, lines := rows(path)
@@ -540,8 +538,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayProcesses distinguishes an H200's processes, as nvidia-smi showed them: first
-// two, then one.
+// TestReplayProcesses distinguishes an H200's processes, as nvidia-smi showed them: first two, then one.
 func TestReplayProcesses(t *testing.T) {
 	const uuid = "GPU-00000000-0000-0000-0000-000000000000"
 	names, lines := rows("testdata/h200/apps.csv")

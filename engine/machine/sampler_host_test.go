@@ -29,8 +29,7 @@ func TestHost(t *testing.T) {
 	tp := still()
 	h := newHost(root, tp)
 	h.sample([]int{10, 11, 12}, false)
-	// 20 ticks of 80 were busy; a process ended, and another got its
-	// PID.
+	// 20 ticks of 80 were busy; a process ended, and another got its PID.
 	write(t, root+"proc/stat", "cpu  110 10 45 1050 60 5 5 15 95 0\n")
 	write(t, root+"proc/10/stat", stat10("S", 300, 100, 7))
 	write(t, root+"proc/11/stat", stat10("R", 5, 0, 9))

@@ -46,11 +46,9 @@ var roles = map[string]func(value string){
 type fakeMachine struct {
 	// stream is a recording with the names of its fields in the first line.
 	stream string
-	// apps are the processes on the GPUs, as --query-compute-apps prints them. It
-	// is a file, so it can change.
+	// apps are the processes on the GPUs, as --query-compute-apps prints them. It is a file, so it can change.
 	apps string
-	// does is what it does once the recording has been played: "end", "hang",
-	// "again" or "noise".
+	// does is what it does once the recording has been played: "end", "hang", "again" or "noise".
 	does string
 	// every is the time between lines.
 	every time.Duration
@@ -90,8 +88,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// rows are the lines of a recording, cell by cell; units in brackets are not part of a
-// field's name.
+// rows are the lines of a recording, cell by cell; units in brackets are not part of a field's name.
 func rows(path string) (names []string, lines [][]string) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 // of sets a sample's cell.
 func of(cell string, s Sample) Sample { s.Workload = cell; return s }
 
-// checkMetrics compares the medians by address; absent lists metrics that must be
-// missing.
+// checkMetrics compares the medians by address; absent lists metrics that must be missing.
 func checkMetrics(t *testing.T, got map[string]Summary, want map[string]float64, absent ...string) {
 	t.Helper()
 	for _, address := range slices.Sorted(maps.Keys(want)) {
@@ -33,8 +32,7 @@ func checkMetrics(t *testing.T, got map[string]Summary, want map[string]float64,
 }
 
 func TestCellOfRequests(t *testing.T) {
-	// Two streams of 3 tokens each in a window of 2 s; one request failed after it was
-	// sent again.
+	// Two streams of 3 tokens each in a window of 2 s; one request failed after it was sent again.
 	a := of("chat", sent(sample(100, 3, text(100, 1), text(200, 2), text(300, 3)), 1000, 1000, 1000))
 	b := of("chat", cached(sent(sample(100, 3, text(200, 1), text(1300, 2), text(1400, 3)), 1500, 1500, 1500), 40))
 	failed := of("chat", sent(sample(-1, -1), 1200, 1200, 1200))
@@ -333,9 +331,8 @@ func TestMemoryInUse(t *testing.T) {
 	}
 }
 
-// TestLimit: one request decodes at 100 tok/s, where 1,000 GB/s could read steps of 5 GB
-// 200 times per second, and takes 64 tokens of prompt in 10 ms, where 100 TFLOP/s could
-// do 10 GFLOP 10,000 times per second.
+// TestLimit: one request decodes at 100 tok/s, where 1,000 GB/s could read steps of 5 GB 200 times per second,
+// and takes 64 tokens of prompt in 10 ms, where 100 TFLOP/s could do 10 GFLOP 10,000 times per second.
 func TestLimit(t *testing.T) {
 	limit := func(change func(*Limit)) *Limit {
 		l := &Limit{BandwidthGBs: 1000, StepGB: 5, Requests: 1, LeastGB: 2, PromptGFLOP: 10, TFLOPs: 100, MostTFLOPs: 200, Room: 1.25}

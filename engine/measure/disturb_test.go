@@ -52,8 +52,7 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
-// Of the windows of a command the worst is named, and its clock may move: it loads a
-// model in between.
+// Of the windows of a command the worst is named, and its clock may move: it loads a model in between.
 func TestDisturbedCommand(t *testing.T) {
 	r := Recording{Windows: []Window{{From: time.Second, To: 2 * time.Second}, {From: 3 * time.Second, To: 4 * time.Second}, {From: 5 * time.Second, To: 30 * time.Second}}}
 	heat, clock := Series{Name: GPUThrottle, Source: "GPU-1"}, Series{Name: GPUClock, Source: "GPU-1"}
@@ -75,9 +74,8 @@ func TestDisturbedCommand(t *testing.T) {
 	}
 }
 
-// A clock that moves by more than 5% without a cause is a disturbance; changes due to the
-// power limit, an idle GPU or the first second are not, nor is anything too short to
-// tell.
+// A clock that moves by more than 5% without a cause is a disturbance; changes due to the power limit, an idle
+// GPU or the first second are not, nor is anything too short to tell.
 func TestWanderingClock(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -125,8 +125,7 @@ func TestEvaluateGolden(t *testing.T) {
 	}
 }
 
-// The golden covers everything that a recording can give: anything missing from it is not
-// tested.
+// The golden covers everything that a recording can give: anything missing from it is not tested.
 func TestGoldenIsWhole(t *testing.T) {
 	got := Evaluate(invented())
 	for _, m := range Catalogue() {
@@ -141,8 +140,7 @@ func TestGoldenIsWhole(t *testing.T) {
 	}
 }
 
-// The order of samples and series means nothing, so it changes nothing, not even a last
-// bit.
+// The order of samples and series means nothing, so it changes nothing, not even a last bit.
 func TestEvaluateIgnoresOrder(t *testing.T) {
 	want := bits(Evaluate(invented()))
 	for seed := range uint64(5) {

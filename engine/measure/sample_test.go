@@ -16,8 +16,7 @@ import (
 
 const msec = time.Millisecond
 
-// text, other, usage and done are events in milliseconds with the server's count, -1 if
-// it reports none.
+// text, other, usage and done are events in milliseconds with the server's count, -1 if it reports none.
 func text(at, tokens int) Event {
 	return Event{At: time.Duration(at) * msec, Kind: KindText, Tokens: tokens, Bytes: 4}
 }
@@ -84,8 +83,7 @@ func TestDerive(t *testing.T) {
 			sample(50, 6, other(10, 0), text(100, 2), text(160, 5), text(180, 6), usage(181, 6), done(182)),
 			"e2e=[180] itl=[20 20 20 20] pp=[500] tg=[50] tpot=[20] ttfr=[10] ttft=[100] ttft_answer=[100]",
 		},
-		// A count that rises without text still means a token: 3 tokens after the
-		// first in 60 ms.
+		// A count that rises without text still means a token: 3 tokens after the first in 60 ms.
 		{
 			"silent tokens, counted each time",
 			sample(-1, 4, text(40, 1), other(60, 2), text(80, 3), other(100, 4), usage(500, 4), done(500)),
@@ -144,11 +142,7 @@ func TestDerive(t *testing.T) {
 			sample(10, 16, wide(54, 12), text(58, -1), text(62, -1), text(66, -1), text(70, -1), usage(70, 16), done(70)),
 			"e2e=[70] pp=[185.185185] tg=[250] tpot=[4] ttfr=[54] ttft=[54] ttft_answer=[54]",
 		},
-		{
-			"no text at all",
-			sample(10, 0, other(5, -1), usage(6, 0), done(7)),
-			"ttfr=[5]",
-		},
+		{"no text at all", sample(10, 0, other(5, -1), usage(6, 0), done(7)), "ttfr=[5]"},
 		{
 			"nobody counted",
 			sample(-1, -1, text(10, -1), text(20, -1), done(20)),
@@ -184,14 +178,12 @@ func TestDeriveRefuses(t *testing.T) {
 	failed := sample(1, 1, text(1, 1))
 	failed.Err = "connection reset"
 	for name, s := range map[string]Sample{
-		"failed":        failed,
-		"no events":     sample(1, 1),
-		"negative time": sample(1, 1, text(-1, 1)),
-		"time runs back": sample(1, 2,
-			text(20, 1), text(10, 2)),
-		"count falls": sample(1, 2, text(10, 2), text(20, 1)),
-		"count absurd": sample(1, 2,
-			text(10, 1), text(20, math.MaxInt)),
+		"failed":         failed,
+		"no events":      sample(1, 1),
+		"negative time":  sample(1, 1, text(-1, 1)),
+		"time runs back": sample(1, 2, text(20, 1), text(10, 2)),
+		"count falls":    sample(1, 2, text(10, 2), text(20, 1)),
+		"count absurd":   sample(1, 2, text(10, 1), text(20, math.MaxInt)),
 	} {
 		if v, err := Derive(s); err == nil || v != nil {
 			t.Errorf("%s: got %v, %v; want an error and nothing else", name, v, err)

@@ -21,11 +21,10 @@ import (
 // Every answer of the benchmark has so many events, and all together bring so many a second.
 const benchEvents, benchRate = 100, 20_000
 
-// BenchmarkClientBesideBareReader shows what the client costs: it reads streams of a known
-// schedule, in turn with a net/http reader that only takes the time of each line. The
-// processor time per event includes the server's, which is the same for both, and of the
-// client's what it spends while answers come; decoding is shown by itself. The ITL error is
-// how far the time between two events of an answer is from the schedule.
+// BenchmarkClientBesideBareReader shows what the client costs: it reads streams of a known schedule, in turn
+// with a net/http reader that only takes the time of each line. The processor time per event includes the
+// server's, which is the same for both, and of the client's what it spends while answers come; decoding is
+// shown by itself. The ITL error is how far the time between two events of an answer is from the schedule.
 func BenchmarkClientBesideBareReader(b *testing.B) {
 	for _, streams := range []int{1, 100, 500, 2000} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {

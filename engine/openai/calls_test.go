@@ -57,10 +57,7 @@ func TestCallsThatFail(t *testing.T) {
 			t.Errorf("a page that is no tokenizer (%s): %v", said, err)
 		}
 	}
-	odd := serve(t, pages(map[string]string{
-		"GET /v1/models": `{"data":[]}`,
-		"POST /tokenize": `{"tokens":[]}`,
-	}))
+	odd := serve(t, pages(map[string]string{"GET /v1/models": `{"data":[]}`, "POST /tokenize": `{"tokens":[]}`}))
 	if _, err := odd.Models(t.Context()); err == nil {
 		t.Error("an empty list of models is no answer")
 	}
@@ -117,8 +114,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A server that accepts a connection and says nothing does not block a caller without its
-// own limit.
+// A server that accepts a connection and says nothing does not block a caller without its own limit.
 func TestCallsOfASilentServerEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New("http://engine.test", "")
@@ -212,8 +208,7 @@ func TestStatusError(t *testing.T) {
 	}
 }
 
-// A redirect is not followed, neither by a stream nor by a call, and the error
-// says where it points.
+// A redirect is not followed, neither by a stream nor by a call, and the error says where it points.
 func TestRedirect(t *testing.T) {
 	asked := 0
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {

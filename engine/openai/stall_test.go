@@ -20,8 +20,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
-// Times are those of arrival, exactly: the bubble's clock moves only while every
-// goroutine waits.
+// Times are those of arrival, exactly: the bubble's clock moves only while every goroutine waits.
 func TestTimestamps(t *testing.T) {
 	a := completion("a", "")
 	handler := paced(10*time.Millisecond, a, a[:12], a[12:], a+a, ": ping\n\n", end)
@@ -44,8 +43,7 @@ func TestTimestamps(t *testing.T) {
 	})
 }
 
-// Reading a prompt may take longer than the limit between tokens, even if the server
-// opens with the role.
+// Reading a prompt may take longer than the limit between tokens, even if the server opens with the role.
 func TestRoleBeforeALongPrompt(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		paced(time.Millisecond, delta(`"role":"assistant","content":""`))(w, r)
@@ -152,8 +150,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// A server that keeps the connection open after [DONE] costs the connection,
-// not the answer.
+// A server that keeps the connection open after [DONE] costs the connection, not the answer.
 func TestNoEndAfterDone(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		paced(time.Second, completion("a", ""), end)(w, r)

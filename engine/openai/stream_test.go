@@ -314,8 +314,7 @@ func TestUsageIsNegotiatedOnce(t *testing.T) {
 	}
 }
 
-// receive reads a body that comes in pieces of these sizes, and breaks instead of ending if
-// asked to.
+// receive reads a body that comes in pieces of these sizes, and breaks instead of ending if asked to.
 func receive(stream, sizes []byte, breaks bool) (measure.Sample, error) {
 	w := newWatch(context.Background(), Timeouts{})
 	defer w.close()
@@ -501,8 +500,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// vllmEvent is shaped like an event of vLLM with continuous usage: about 300
-// bytes with its framing.
+// vllmEvent is shaped like an event of vLLM with continuous usage: about 300 bytes with its framing.
 func vllmEvent(i int) string {
 	words := []string{" the", " quick", ",", " brown", "\\n", " fox\\u00e9", " jumps", " \\\"over\\\""}
 	return fmt.Sprintf(`data: {"id":"cmpl-3f2a9bd07c1e4a5f8e6d7c8b9a0f1e2d","object":"text_completion","created":1767225600,"model":"openai/gpt-oss-120b","choices":[{"index":0,"text":"%s","logprobs":null,"finish_reason":null,"stop_reason":null}],"usage":{"prompt_tokens":2048,"total_tokens":%d,"completion_tokens":%d}}`+"\n\n",

@@ -148,10 +148,9 @@ func outline(s measure.Sample) string {
 	return b.String()
 }
 
-// flaky serves on raw connections: serve's answer for the n-th request of the c-th
-// connection, both from 1; an empty one closes the connection, and so does one that ends
-// in closing, which is not sent. For reset, the rest of the request is never read: the kernel
-// answers what follows with a reset.
+// flaky serves on raw connections: serve's answer for the n-th request of the c-th connection, both from 1; an
+// empty one closes the connection, and so does one that ends in closing, which is not sent. For reset, the rest
+// of the request is never read: the kernel answers what follows with a reset.
 func flaky(t *testing.T, serve func(c, n int) string) *Client {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

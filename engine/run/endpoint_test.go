@@ -127,8 +127,7 @@ func TestEndpointFoundDeadWhenAsked(t *testing.T) {
 	}
 }
 
-// TestEndpointSaysWhatIsWrong: each mistake ends the wait at once (the limit is
-// a minute) and names what to do.
+// TestEndpointSaysWhatIsWrong: each mistake ends the wait at once (the limit is a minute) and names what to do.
 func TestEndpointSaysWhatIsWrong(t *testing.T) {
 	page := func(status int, body string, header ...string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -342,8 +341,7 @@ func TestRestartThatFails(t *testing.T) {
 	}
 }
 
-// quiet keeps a server's messages about broken handshakes, which are the point, out of
-// the test's output.
+// quiet keeps a server's messages about broken handshakes, which are the point, out of the test's output.
 var quiet = log.New(io.Discard, "", 0)
 
 // authority is the test's certificate authority with what it has signed.

@@ -88,9 +88,8 @@ func TestPortUser(t *testing.T) {
 	}
 }
 
-// A program that listens at the engine's port is never asked in its place: neither where
-// the engine does not listen, nor where both do and the kernel divides connections among
-// them.
+// A program that listens at the engine's port is never asked in its place: neither where the engine does not
+// listen, nor where both do and the kernel divides connections among them.
 func TestAnothersListenerIsNotAsked(t *testing.T) {
 	for name, command := range map[string]string{
 		"alone":  `echo "$MXFLOW_PORT" >port.new; mv port.new port; exec sleep 1000`,

@@ -12,8 +12,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
-// TestSnapshotSeesEveryChange: each change gives another hash, and undoing it gives the
-// first one again.
+// TestSnapshotSeesEveryChange: each change gives another hash, and undoing it gives the first one again.
 func TestSnapshotSeesEveryChange(t *testing.T) {
 	const text = "one\ntwo\nthree\n"
 	restore := func(t *testing.T, dir string) { put(t, dir, "a.txt", text) }
@@ -82,8 +81,7 @@ func snapshot(t *testing.T, r *Repo, paths ...string) Tree {
 	return tree
 }
 
-// TestSnapshotTouchesNothing: index, objects and refs stay unchanged, even while another
-// git holds the index.
+// TestSnapshotTouchesNothing: index, objects and refs stay unchanged, even while another git holds the index.
 func TestSnapshotTouchesNothing(t *testing.T) {
 	r, dir := newRepo(t)
 	put(t, dir, "a.txt", "changed\n")

@@ -57,8 +57,7 @@ func TestNsys(t *testing.T) {
 	}
 }
 
-// TestNsysHidden: launches of graphs without kernels, as nsys records unless told
-// otherwise.
+// TestNsysHidden: launches of graphs without kernels, as nsys records unless told otherwise.
 func TestNsysHidden(t *testing.T) {
 	if _, err := openOne(t, traceFile(t, "a.csv", nsysCalls), Options{}); !errors.Is(err, ErrHidden) {
 		t.Errorf("graphs alone: %v", err)
@@ -69,8 +68,7 @@ func TestNsysHidden(t *testing.T) {
 	}
 }
 
-// TestNsysProcesses: kernels do not say which process launched them, and calls of each are
-// numbered from 1.
+// TestNsysProcesses: kernels do not say which process launched them, and calls of each are numbered from 1.
 func TestNsysProcesses(t *testing.T) {
 	both := strings.Replace(nsysCalls, "\n\n", "\n100,5000,cudaLaunchKernel_v7000,0,2,940,940,20,Worker\n\n", 1)
 	a, err := openOne(t, traceFile(t, "a.csv", nsysGPU+both), Options{})

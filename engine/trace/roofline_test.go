@@ -267,8 +267,7 @@ func TestNotLaidOut(t *testing.T) {
 	}
 }
 
-// FuzzRoofline: an analysis is read back from files, and whatever it says, the result can be
-// written again.
+// FuzzRoofline: an analysis is read back from files, and whatever it says, the result can be written again.
 func FuzzRoofline(f *testing.F) {
 	text, err := json.Marshal(decoded())
 	require.NoError(f, err)

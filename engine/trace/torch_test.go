@@ -327,8 +327,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestBad: damaged files are refused, with the place; a file without kernels is no
-// success.
+// TestBad: damaged files are refused, with the place; a file without kernels is no success.
 func TestBad(t *testing.T) {
 	whole := document(kernel("gemm", 0, 10, ""), kernel("gemm", 20, 10, ""))
 	var packed bytes.Buffer

@@ -196,8 +196,7 @@ func TestPromptsOfEachLaunch(t *testing.T) {
 	}
 }
 
-// common is the length of the end that two texts share, except for a few words that pad
-// them.
+// common is the length of the end that two texts share, except for a few words that pad them.
 func common(a, b string) (n int) {
 	for cut := range 60 {
 		for other := range 60 {
@@ -329,9 +328,8 @@ func TestPromptsWithoutRoom(t *testing.T) {
 // Exact reports whether the lengths of prompts are what the engine's usage confirmed.
 func (p Prompts) Exact() bool { return p.Verified }
 
-// Digest is the SHA-256 of all that is sent for the prompts in order, in hexadecimal:
-// equal digests mean equal prompts. Each is preceded by its length, so no two lists
-// read the same.
+// Digest is the SHA-256 of all that is sent for the prompts in order, in hexadecimal: equal digests mean equal
+// prompts. Each is preceded by its length, so no two lists read the same.
 func (p Prompts) Digest() string {
 	h := sha256.New()
 	for _, series := range [][]Prompt{p.Warmup, p.Measured} {
@@ -469,8 +467,7 @@ func allOf(t *testing.T, class rune, texts []string) {
 	}
 }
 
-// Prompts have no run of words in common that is worth remembering, in a launch or in
-// several.
+// Prompts have no run of words in common that is worth remembering, in a launch or in several.
 func TestPromptsShareNoRuns(t *testing.T) {
 	const run = 7
 	for _, name := range []string{"words", "pieces of four", "bytes"} { // with all words, with short ones, and by length

@@ -38,9 +38,7 @@ func TestRead(t *testing.T) {
 			"llama-benchy", "0.4.0", "tiny", "pp64_tg16_c1 pp64_tg16_d128_c4 pp64_tg16_d128_c4_context",
 			[]string{"generation", "divisor n", "pp64_tg16_d128_c4 also counts the context's tokens"},
 		},
-		"vllm.json": {
-			"vLLM bench serve", "", "tiny", "r2_c8 rinf r1", []string{"r2_c8: 3 of 4 requests were answered"},
-		},
+		"vllm.json": {"vLLM bench serve", "", "tiny", "r2_c8 rinf r1", []string{"r2_c8: 3 of 4 requests were answered"}},
 		"sglang.jsonl": {
 			"SGLang bench_serving", "", "", "rinf_c16 r2_5", []string{"the file counts 320 output tokens, but the text has 100"},
 		},
