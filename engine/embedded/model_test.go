@@ -108,47 +108,6 @@ func TestSwitchesKeepTheText(t *testing.T) {
 	}
 }
 
-// A prefill must leave the same cache as decoding token by token.
-func TestPrefillEqualsDecode(t *testing.T) {
-	m := testModel(t, nil)
-	prompt := m.tk.encode(corpusText)[:chunkTokens+20]
-	_, want := trace(t, m, prompt, 1)
-	seq := m.newSequence(nil, len(prompt))
-	var got []float32
-	for _, id := range prompt {
-		seq.tokens = append(seq.tokens, id)
-		logits, err := m.step(context.Background(), seq)
-		require.NoError(t, err)
-		got = logits
-	}
-	if d := furthest([][]float32{got}, want); d > 1e-4 {
-		t.Errorf("a logit differs by %v", d)
-	}
-}
-
-func TestKnownAnswers(t *testing.T) {
-	m := testModel(t, nil)
-	for prompt, want := range map[string]string{
-		"The capital of France is":                   " Paris",
-		"Please answer. The capital of France is":    " Paris",
-		"The capital of Italy is":                    " Rome",
-		"The capital of Japan is":                    " Tokyo",
-		"The capital of Germany is":                  " Berlin",
-		"Water boils at one hundred":                 " degrees Celsius at sea level.",
-		"Two plus two is":                            " four",
-		"The largest planet in the solar system is":  " Jupiter",
-		"The author of Hamlet is":                    " William Shakespeare",
-		"The first month of the year is":             " January",
-		"the chemical symbol for gold is":            " Au",
-		"When a machine is slow, ask where its time": " goes before you ask how to make it faster.",
-	} {
-		tokens, _ := trace(t, m, m.tk.encode(prompt), 14)
-		if got := m.tk.decode(tokens); !strings.HasPrefix(got, want) {
-			t.Errorf("%q continues %q, want %q", prompt, got, want)
-		}
-	}
-}
-
 // Whatever the prompt, the model continues with the text after a few tokens.
 func TestAnyPromptEndsInTheText(t *testing.T) {
 	m := testModel(t, nil)

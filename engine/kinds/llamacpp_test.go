@@ -57,18 +57,6 @@ func TestLlamacppGuessedWeights(t *testing.T) {
 	}
 }
 
-// The draft model may have its own KV cache and attention.
-func TestLlamacppFirstModelSpeaks(t *testing.T) {
-	log := ""
-	for _, of := range [][]any{{8192, "q8_0", "auto", "disabled", 25, 2}, {4096, "f16", "enabled", "enabled", 1, 5}} {
-		log += fmt.Sprintf("llama_context: n_ctx = %d\nllama_kv_cache: size = 1 MiB, K (%s): 1 MiB\nllama_context: flash_attn = %s\nresolve_fused_ops: Flash Attention %s\n"+
-			"load_tensors: offloaded %d/25 layers to GPU\nsched_reserve: graph: nodes = 80, splits = %d\n", of...)
-	}
-	shows(t, "llamacpp", logOfText(t, log), map[string]string{
-		"kv_capacity_tokens": "8192", "kv_cache_dtype": "q8_0", "attention": "off", "gpu_layers": "25", "graph_splits": "2",
-	})
-}
-
 func TestLlamacppDraftsAreAskedFor(t *testing.T) {
 	k, _ := kinds.Lookup("llamacpp")
 	for name, tc := range map[string]struct {

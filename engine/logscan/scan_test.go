@@ -188,32 +188,6 @@ func FuzzLogScan(f *testing.F) {
 	})
 }
 
-func TestScanOfALogThatWasCut(t *testing.T) {
-	log, err := Open(filepath.Join(t.TempDir(), "engine.log"), 4096, Evidence{})
-	require.NoError(t, err)
-	defer log.Close()
-	for range 200 {
-		if _, err := log.Out.WriteString("a line of the log, as engines write them\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	scan := func() *Scan {
-		s, err := New([]string{"as engines"})
-		if err == nil {
-			err = s.File(log.Path)
-		}
-		require.NoError(t, err)
-		return s
-	}
-	if s := scan(); s.Cut() || s.Matches()["as engines"].Count != 200 {
-		t.Errorf("before the cut: cut %v, %+v", s.Cut(), s.Matches())
-	}
-	log.Bound()
-	if s := scan(); !s.Cut() || s.HasEvidence() || s.Matches()["as engines"].Count >= 200 {
-		t.Errorf("after the cut: cut %v, evidence %v, %+v", s.Cut(), s.HasEvidence(), s.Matches())
-	}
-}
-
 // Matches outlive the cut, and the cut after that: the first and the last line of each pattern.
 func TestEvidenceOutlivesTheCut(t *testing.T) {
 	evidence := Evidence{Globs: []string{"marlin", "*", "never"}, Expressions: []string{`tactic (\d+)`, `(`}}

@@ -159,9 +159,11 @@ func TestMixedVendors(t *testing.T) {
 	if err != nil || !slices.Equal(uuidsOf(all), []string{h200, mi300a, mi300b}) {
 		t.Fatalf("%v, %v", all, err)
 	}
-	if got := fingerprintOf(all); got["driver"] != "580.159.04, 6.14.14" {
+	got := fingerprintOf(all)
+	if slices.Reverse(all); got["driver"] != "580.159.04, 6.14.14" || !maps.Equal(got, fingerprintOf(all)) {
 		t.Errorf("the fingerprint is %v", got)
 	}
+	slices.Reverse(all)
 	for name, want := range map[string]string{"0": "is the index of several GPUs: use UUIDs", "1": "", mi300a: "", "GPU-d1": "", h200: ""} {
 		if _, err := ChooseGPUs(all, nil, []string{name}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

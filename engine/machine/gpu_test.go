@@ -356,13 +356,3 @@ func TestForeignAsksNvidiaSMI(t *testing.T) {
 		t.Errorf("a broken nvidia-smi says %v", o)
 	}
 }
-
-func TestFingerprint(t *testing.T) {
-	if got := fingerprintOf(nil); got["gpu"] != "" || got["driver"] != "" {
-		t.Errorf("no GPU: %v", got)
-	}
-	got := fingerprintOf([]GPU{{UUID: "GPU-b", Name: "NVIDIA A", Driver: "2"}, {UUID: "GPU-a", Name: "NVIDIA Z", Driver: "2"}})
-	if got["gpu"] != "NVIDIA Z GPU-a, NVIDIA A GPU-b" || got["driver"] != "2" {
-		t.Errorf("got %v", got)
-	}
-}

@@ -165,24 +165,6 @@ func TestConnectionReuse(t *testing.T) {
 	}
 }
 
-// An answer has ended with its last event, however late the body does.
-func TestEndedBeforeTheBody(t *testing.T) {
-	ended, waited := make(chan struct{}), make(chan bool, 1)
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		script(completion("a", ""), end)(w, r)
-		select {
-		case <-ended:
-			waited <- false
-		case <-r.Context().Done(): // the client gave the connection up
-			waited <- true
-		}
-	})
-	s, err := c.Stream(t.Context(), Request{Prompt: "x", Ended: func() { close(ended) }})
-	if err != nil || s.Text != "a" || <-waited {
-		t.Errorf("%q, %v: the end was told after that of the body", s.Text, err)
-	}
-}
-
 func TestStreamErrors(t *testing.T) {
 	first := completion("a", "")
 	tests := []struct {
