@@ -29,7 +29,7 @@ func TestBuildInputs(t *testing.T) {
 	write(".dockerignore", "out\n*.tmp\n")
 	write("src/a.txt", "one")
 	last := digest()
-	steps := []struct {
+	for _, s := range []struct {
 		what    string
 		do      func()
 		changes bool
@@ -54,8 +54,7 @@ func TestBuildInputs(t *testing.T) {
 		{"the ignore file", func() { write(".dockerignore", "out\n") }, true},
 		{"an ignored Dockerfile", func() { write(".dockerignore", "out\nDockerfile\n") }, true},
 		{"its text", func() { write("Dockerfile", "FROM scratch\n") }, true},
-	}
-	for _, s := range steps {
+	} {
 		s.do()
 		now := digest()
 		if (now != last) != s.changes {

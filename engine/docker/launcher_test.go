@@ -33,10 +33,16 @@ func boxed(spec engine.Spec, image string) engine.Spec {
 	return spec
 }
 
-func TestConformance(t *testing.T) {
+// ownImage is an image of this program, for a test that runs beside others.
+func ownImage(t *testing.T, lines ...string) string {
+	t.Helper()
 	t.Parallel()
 	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t))
+	return dockertest.Image(t, dockertest.Self(t), lines...)
+}
+
+func TestConformance(t *testing.T) {
+	image := ownImage(t)
 	faults := enginetest.Fakes()
 	for i := range faults {
 		spec := faults[i].Spec
@@ -78,10 +84,15 @@ func left(t *testing.T, owner string) []string {
 	return strings.Fields(dockertest.Must(t, "ps", "--all", "--quiet", "--filter", "label="+docker.LabelOwner+"="+owner))
 }
 
+func noneLeft(t *testing.T, owner string) {
+	t.Helper()
+	if n := len(left(t, owner)); n != 0 {
+		t.Errorf("%d containers stayed", n)
+	}
+}
+
 func TestContainerIsAsAsked(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t), "ENV FROM_IMAGE=1", "ENV KEPT=image")
+	image := ownImage(t, "ENV FROM_IMAGE=1", "ENV KEPT=image")
 	folder := t.TempDir()
 	spec := script(image, "play", "--port", "{port}", "--config", "{config}", "cat", "{config}", "env", "sleep")
 	spec.Env["GIVEN"] = "on {port}"
@@ -129,9 +140,7 @@ func TestContainerIsAsAsked(t *testing.T) {
 }
 
 func TestOutputFails(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, dockertest.Self(t)), "sleep"), launchOf(t))
+	inst := launched(t, docker.Launcher{}, script(ownImage(t), "sleep"), launchOf(t))
 	_, err := inst.Output(t.Context(), "/program", "print", "half", "complain", "no such luck", "exit", "3")
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no such luck") {
 		t.Errorf("a command that fails: %v", err)
@@ -151,11 +160,9 @@ func TestOutputFails(t *testing.T) {
 
 // Both streams arrive, byte for byte, and stdout separately if requested.
 func TestLogIsRaw(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
 	to := launchOf(t)
 	to.OutPath = filepath.Join(t.TempDir(), "out")
-	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, dockertest.Self(t)), "bytes", "exit", "0"), to)
+	inst := launched(t, docker.Launcher{}, script(ownImage(t), "bytes", "exit", "0"), to)
 	<-inst.Exited()
 	for path, want := range map[string]string{to.OutPath: rawBytes + "\n", to.LogPath: "to stderr: " + rawBytes + "\n"} {
 		got, err := os.ReadFile(path)
@@ -166,10 +173,8 @@ func TestLogIsRaw(t *testing.T) {
 }
 
 func TestLogIsBounded(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
 	const limit = 256 << 10
-	inst := launched(t, docker.Launcher{LogLimit: limit}, script(dockertest.Image(t, dockertest.Self(t)), "print", "first", "flood", "300000", "print", "last", "exit", "0"), launchOf(t))
+	inst := launched(t, docker.Launcher{LogLimit: limit}, script(ownImage(t), "print", "first", "flood", "300000", "print", "last", "exit", "0"), launchOf(t))
 	<-inst.Exited()
 	info, err := os.Stat(inst.LogPath())
 	if err != nil || info.Size() > 2*limit {
@@ -340,17 +345,13 @@ func refuses(t *testing.T) {
 					t.Errorf("the error lacks %q:\n%v", want, err)
 				}
 			}
-			if n := len(left(t, to.Owner)); n != 0 {
-				t.Errorf("%d containers stayed", n)
-			}
+			noneLeft(t, to.Owner)
 		})
 	}
 }
 
 func TestProgramThatIsNotThere(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	spec := script(dockertest.Image(t, dockertest.Self(t)), "serve")
+	spec := script(ownImage(t), "serve")
 	spec.Docker.Entrypoint = []string{"/usr/bin/vllm"}
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
 	err := inst.Ready(t.Context())
@@ -360,9 +361,7 @@ func TestProgramThatIsNotThere(t *testing.T) {
 }
 
 func TestCancelledStartLeavesNothing(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t))
+	image := ownImage(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	to := launchOf(t)
@@ -376,15 +375,11 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	if _, err := l.Launch(ctx, script(image, "sleep"), to); !errors.Is(err, context.Canceled) {
 		t.Errorf("Launch: %v", err)
 	}
-	if n := len(left(t, to.Owner)); n != 0 {
-		t.Errorf("%d containers stayed", n)
-	}
+	noneLeft(t, to.Owner)
 }
 
 func TestPausedContainerIsStopped(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	spec := script(dockertest.Image(t, dockertest.Self(t)), "print", "started", "sleep")
+	spec := script(ownImage(t), "print", "started", "sleep")
 	spec.StopGrace = 100 * time.Millisecond
 	to := launchOf(t)
 	inst := launched(t, docker.Launcher{}, spec, to)
@@ -393,15 +388,11 @@ func TestPausedContainerIsStopped(t *testing.T) {
 	if err := inst.Stop(t.Context()); err != nil {
 		t.Errorf("Stop: %v", err)
 	}
-	if n := len(left(t, to.Owner)); n != 0 {
-		t.Errorf("%d containers stayed", n)
-	}
+	noneLeft(t, to.Owner)
 }
 
 func TestOutOfMemoryIsNamed(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, dockertest.Self(t)), "sleep-until", "/go", "eat"), launchOf(t))
+	inst := launched(t, docker.Launcher{}, script(ownImage(t), "sleep-until", "/go", "eat"), launchOf(t))
 	name := inst.About()["container"]
 	if _, err := dockertest.Docker("update", "--memory", "32m", "--memory-swap", "32m", name); err != nil {
 		t.Skipf("this daemon limits no memory: %v", err)
@@ -427,9 +418,7 @@ func freeAddress(t *testing.T) string {
 }
 
 func TestHostNetwork(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t))
+	image := ownImage(t)
 	spec := boxed(enginetest.Fake(""), image)
 	spec.Docker.Network = "host"
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))

@@ -111,7 +111,7 @@ func TestLayersOnAGPUAreAskedFor(t *testing.T) {
 
 // llama.cpp words the same thing differently in different builds, also when Ollama runs it.
 func TestLlamacppOldAndNewWords(t *testing.T) {
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		log, name, want, class string
 	}{
 		"attention, older":        {log: "llama_context: flash_attn    = auto\nllama_context: Flash Attention was auto, set to enabled\n", name: "attention", want: "on"},
@@ -143,8 +143,7 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"Ollama's GPU":     {log: `level=INFO source=types.go:42 msg="inference compute" id=0 library=ROCm compute=gfx942 name=ROCm0` + "\n", name: "gpu_error"},
 		"no cache":         {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},
 		"no weights":       {log: "alloc_tensor_range: failed to allocate CPU_REPACK buffer of size 1692057600\nllama_model_load: error loading model: unable to allocate CPU_REPACK buffer\ncommon_init_: failed to load model 'huge.gguf'\n", class: "oom"},
-	}
-	for name, tc := range tests {
+	} {
 		path := logOfText(t, tc.log)
 		for _, kind := range []string{"llamacpp", "ollama"} {
 			if tc.name != "" {

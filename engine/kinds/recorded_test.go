@@ -323,7 +323,7 @@ func inLog(t *testing.T, kind, path string) map[string]observe.Observation {
 // A drafter is loaded after the model that it drafts for, and logs the same lines about
 // itself. TensorRT-LLM also allocates a first KV cache to measure what memory is left.
 func TestServedModelIsObserved(t *testing.T) {
-	tests := map[string]struct {
+	for kind, tc := range map[string]struct {
 		log  string
 		want map[string]string
 	}{
@@ -362,8 +362,7 @@ Model init total -- 4.20s
 [TensorRT-LLM][INFO] [MemUsageChange] Allocated 43.87 GiB for max tokens in paged KV cache (1277952).
 [TensorRT-LLM][INFO] [MemUsageChange] Allocated 2.00 GiB for max tokens in paged KV cache (1277900).
 `, map[string]string{"model_load_s": "35.18", "kv_memory_gb": "47.105", "kv_capacity_tokens": "1277952", "window_reduced": "0"}},
-	}
-	for kind, tc := range tests {
+	} {
 		shows(t, kind, logOfText(t, tc.log), tc.want)
 	}
 }

@@ -68,7 +68,7 @@ func TestExpectedInCache(t *testing.T) {
 	later := func(cached int) measure.Sample {
 		return measure.Sample{Workload: "chat", Turn: 1, PromptTokens: 300, ContextTokens: 270, RequestedPrompt: 30, CachedTokens: cached}
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		samples []measure.Sample
 		cached  CacheUse
@@ -82,8 +82,7 @@ func TestExpectedInCache(t *testing.T) {
 		{"a context of another request", []measure.Sample{context(1), one(0, 128)}, CacheUse{Of: 1, Requests: 1, Tokens: 100, Worst: 100. / 110}, CacheUse{}},
 		{"a later turn", []measure.Sample{later(256)}, CacheUse{Of: 1}, CacheUse{Of: 1, Requests: 1, Tokens: 14, Worst: 14. / 270}},
 		{"a later turn as a whole", []measure.Sample{later(300)}, CacheUse{Of: 1, Requests: 1, Tokens: 22, Worst: 1}, CacheUse{Of: 1}},
-	}
-	for _, tt := range tests {
+	} {
 		if cached, missing := Caching(tt.samples, 8, 20); cached != tt.cached || missing != tt.missing {
 			t.Errorf("%s: %+v, want %+v; recomputed %+v, want %+v", tt.name, cached, tt.cached, missing, tt.missing)
 		}

@@ -23,7 +23,7 @@ func writeLog(t testing.TB, text string) string {
 
 func TestTailLog(t *testing.T) {
 	long := strings.Repeat("ä", 200)
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		log  string
 		n    int
 		want []string
@@ -41,8 +41,7 @@ func TestTailLog(t *testing.T) {
 		"long":                {long + "\n", 1, []string{strings.Repeat("ä", 148) + "…"}},
 		"none asked":          {"a\n", 0, nil},
 		"huge line":           {strings.Repeat("x", 1<<20) + "\nend\n", 5, []string{"end"}},
-	}
-	for name, tc := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Tail(writeLog(t, tc.log), tc.n); !slices.Equal(got, tc.want) {
 				t.Errorf("got %q, want %q", got, tc.want)

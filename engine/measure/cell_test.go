@@ -228,7 +228,7 @@ func TestDeriveInCell(t *testing.T) {
 	again := sent(plain, 1000, 1000, 1000)
 	again.Retries = 2
 	tools := sample(10, 2, other(5, -1), Event{At: 40 * msec, Kind: KindTool, Tokens: 1, Bytes: 3}, Event{At: 60 * msec, Kind: KindTool, Tokens: 2, Bytes: 3})
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		s    Sample
 		cell CellRun
@@ -262,8 +262,7 @@ func TestDeriveInCell(t *testing.T) {
 		{"a context of its own", behind(plain, 60), CellRun{UniqueContext: true}, Values{"pp": {1000}}},
 		{"a cached context", behind(cached(plain, 60), 60), CellRun{}, Values{"pp": {400}, "cached_tokens": {60}}},
 		{"a tool call", tools, CellRun{}, Values{"ttft": {40}, "ttft_answer": {40}, "tg": {50}, "itl": {20}}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := derive(tt.s, tt.cell)
 			if err != nil {

@@ -17,7 +17,7 @@ func TestDisturbances(t *testing.T) {
 		return s
 	}
 	// One reading every 0.5 s; the window is from 1 to 3 s.
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		series Series
 		want   string
@@ -37,8 +37,7 @@ func TestDisturbances(t *testing.T) {
 		{"damaged readings", throttle(0, math.NaN()), "damaged"},
 		{"another process", readings(GPUForeign, "GPU-1", 0, 0, 2000, 2, 3000, 1), "shared chat GPU-1 0.5 [] 2"},
 		{"another process before", readings(GPUForeign, "GPU-1", 0, 1, 900, 0, 3500, 1), ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Recording{Cells: []CellRun{{Cell: "chat", From: time.Second, To: 3 * time.Second}}, Series: []Series{tt.series}}
 			got := ""

@@ -12,7 +12,7 @@ import (
 // Goldens by hand: h = (n+1/3)p + 1/3, Q = x⌊h⌋ + (h−⌊h⌋)(x⌊h⌋+1 − x⌊h⌋).
 func TestQuantile(t *testing.T) {
 	oneToTen := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	tests := []struct {
+	for _, tt := range []struct {
 		values []float64
 		p      float64
 		want   float64
@@ -27,8 +27,7 @@ func TestQuantile(t *testing.T) {
 		{oneToTen, 0.95, 10}, // h = 10.15: beyond the last
 		{oneToTen, 0, 1},
 		{oneToTen, 1, 10},
-	}
-	for _, tt := range tests {
+	} {
 		if got := Quantile(tt.values, tt.p); !near(got, tt.want) {
 			t.Errorf("Quantile(%v, %v) = %v, want %v", tt.values, tt.p, got, tt.want)
 		}

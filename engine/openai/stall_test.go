@@ -63,7 +63,7 @@ func TestStall(t *testing.T) {
 	role := delta(`"role":"assistant","content":""`)
 	rising := `data: {"choices":[{"text":""}],"usage":{"completion_tokens":5}}` + "\n\n"
 	const s, ms = time.Second, time.Millisecond
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		handler http.HandlerFunc
 		limits  Timeouts
@@ -128,8 +128,7 @@ func TestStall(t *testing.T) {
 			Timeouts{Total: 3500 * ms, Stall: 60 * s},
 			"the whole answer", 3500 * ms, 3, 3500 * ms,
 		},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, tt.handler, func(t *testing.T, c *Client) {
 				start := time.Now()

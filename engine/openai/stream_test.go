@@ -20,7 +20,7 @@ import (
 
 func TestStream(t *testing.T) {
 	counted := func(n int) string { return fmt.Sprintf(`,"usage":{"prompt_tokens":11,"completion_tokens":%d}`, n) }
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		pieces []string
 		want   string
@@ -129,8 +129,7 @@ func TestStream(t *testing.T) {
 			[]string{completion("a", counted(0)), completion("b", counted(0)), finalUsage, end},
 			`text/0/1 text/0/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=4 of=3 usage finish="" text="ab" reasoning=""`,
 		},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := serve(t, script(tt.pieces...))
 			s, err := c.Stream(t.Context(), Request{Prompt: "x", MaxTokens: 3})
@@ -167,7 +166,7 @@ func TestConnectionReuse(t *testing.T) {
 
 func TestStreamErrors(t *testing.T) {
 	first := completion("a", "")
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		handler http.HandlerFunc
 		kind    StreamErrorKind // of a *StreamError
@@ -209,8 +208,7 @@ func TestStreamErrors(t *testing.T) {
 			script(first)(w, r)
 			panic(http.ErrAbortHandler)
 		}, Broken, "EOF", 1},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := serve(t, tt.handler)
 			s, err := c.Stream(t.Context(), Request{Prompt: "x"})
@@ -262,7 +260,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestUsageIsNegotiatedOnce(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		refuses string
 		want    usageMode
@@ -271,8 +269,7 @@ func TestUsageIsNegotiatedOnce(t *testing.T) {
 		{"accepts all", "\x00", usageContinuous, 1},
 		{"refuses continuous usage", "continuous_usage_stats", usageFinal, 2},
 		{"refuses stream options", "stream_options", usageNone, 3},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked := 0
 			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -324,7 +321,7 @@ func texts(s measure.Sample, err error) []string {
 
 func TestGrammar(t *testing.T) {
 	a, b := `{"choices":[{"text":"a"}]}`, `{"choices":[{"text":"b"}]}`
-	tests := []struct {
+	for _, tt := range []struct {
 		name, stream string
 		want         []string
 	}{
@@ -349,8 +346,7 @@ func TestGrammar(t *testing.T) {
 		{"error line that is no JSON", "error: it broke\n\n", []string{`<the server reported an error: "it broke">`}},
 		{"nothing", "", nil},
 		{"blank lines", "\n\n\r\n\r\n", nil},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for cut := range len(tt.stream) + 1 {
 				if got := texts(receive([]byte(tt.stream), []byte{byte(cut), 255}, false)); !slices.Equal(got, tt.want) {

@@ -73,7 +73,7 @@ func daemon(t *testing.T, does, after string) (file, script string, pid func() i
 // A process that drops everything by which it could be recognised is ended with its
 // launch. It is named, unless it ends by itself once the engine has ended.
 func TestStopEndsDaemons(t *testing.T) {
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		does  string
 		grace time.Duration
 		named bool
@@ -82,8 +82,7 @@ func TestStopEndsDaemons(t *testing.T) {
 		"one that does not":        {`trap "" TERM; while :; do sleep 1; done`, 400 * time.Millisecond, true},
 		"one that sees to its end": {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done`, time.Minute, false},
 		"one that takes its time":  {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done; sleep 0.5`, time.Minute, false},
-	}
-	for name, tc := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// Waiting for the engine: it is a zombie while the launch lasts.

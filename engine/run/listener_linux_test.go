@@ -64,7 +64,7 @@ func TestPortUser(t *testing.T) {
 	me := fmt.Sprintf("process %d (", self)
 	stranger, docker := sleeper(t, "stranger"), sleeper(t, "docker")
 	free := listen(t, "127.0.0.1:0")
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		port int
 		own  []int
 		who  string
@@ -79,8 +79,7 @@ func TestPortUser(t *testing.T) {
 		"where nothing goes":  {listen(t, "[::1]:0"), []int{stranger}, "", true},
 		"of another tree":     {free, []int{docker}, "", false},
 		"gone, so no sockets": {free, []int{1 << 30}, me, true},
-	}
-	for name, tc := range tests {
+	} {
 		who, seen := PortUser(tc.port, func() []int { return tc.own })
 		if seen != tc.seen || (who == "") != (tc.who == "") || !strings.HasPrefix(who, tc.who) {
 			t.Errorf("%s: %q, %v; want %q, %v", name, who, seen, tc.who, tc.seen)

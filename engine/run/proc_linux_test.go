@@ -40,15 +40,14 @@ func TestSignalSparesAReusedPID(t *testing.T) {
 // Each process is "pid ppid pgid mark"; those to be ended are marked with !.
 func TestLeftovers(t *testing.T) {
 	const self = 50
-	tests := map[string]string{
+	for name, rows := range map[string]string{
 		"marked, and what descends": "!10 1 10 mine, !11 10 10 -, !12 11 12 -",
 		"another owner's":           "10 1 10 theirs, 11 10 10 -, !20 1 20 mine, 21 20 21 theirs, 22 21 21 -",
 		"unmarked strangers":        "10 1 10 -, 11 10 10 -",
 		"itself and its ancestors":  "10 1 10 mine, 40 10 40 -, 50 40 50 mine",
 		"its own children":          "50 1 50 -, 51 50 51 mine, 52 51 51 -, !60 1 60 mine",
 		"beside it in its group":    "10 1 10 -, !11 10 10 mine, 12 10 10 -",
-	}
-	for name, rows := range tests {
+	} {
 		var table []proc
 		marks, want := map[int]string{}, map[int]bool{}
 		for row := range strings.SplitSeq(rows, ", ") {

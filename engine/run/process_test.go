@@ -68,7 +68,7 @@ func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	require.NoError(t, os.Chmod(filepath.Join(dir, "plain"), 0o644))
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		spec engine.Spec
 		want string
 	}{
@@ -85,8 +85,7 @@ func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 		"bad env":           {engine.Spec{Command: []string{"sh"}, Env: map[string]string{"A=B": "1"}}, `"A=B"`},
 		"unknown kind":      {engine.Spec{Kind: "vlmm", Command: []string{"sh"}}, `expected one of "command", "embedded"`},
 		"arguments too big": {engine.Spec{Command: []string{"sh", strings.Repeat("x", 8<<20)}}, "too long"},
-	}
-	for name, tc := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.spec.Kind == "" {
 				tc.spec.Kind = "openai"

@@ -24,7 +24,7 @@ func ran(t *testing.T, r *Repo, args ...string) error {
 
 // TestErrorsTeach: failures are distinguished, and the message names what to do.
 func TestErrorsTeach(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name   string
 		do     func(t *testing.T, r *Repo, dir string) error
 		around bool
@@ -88,8 +88,7 @@ func TestErrorsTeach(t *testing.T) {
 			_, err := r.Changed(ctx)
 			return err
 		}, false, []string{"was stopped"}},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, dir := newRepo(t)
 			err := c.do(t, r, dir)
