@@ -53,23 +53,21 @@ func TestDivergence(t *testing.T) {
 		"wrong from the first on":     {answer("length", shares{7: 0.9, 8: 0.05}, sure, sure, sure), 0, false, 0, 0},
 		"ended by itself":             {answer("stop", sure, shares{1: 0.48, 2: 0.47, 3: 0.01}), 2, false, 1, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c := compared(t, parent, test.got)
-			p := c.Pairs[0]
-			at, tie := -1, false
-			if p.Divergence != nil {
-				at, tie = p.Divergence.At, p.Divergence.Tie
-			}
-			if at != test.at || tie != test.tie {
-				t.Errorf("diverged at %d (tie %v)", at, tie)
-			}
-			if c.Decode.Compared != test.decode || c.Decode.Argmax != test.argmax {
-				t.Errorf("decode: %+v", c.Decode)
-			}
-			if c.Prefill.Compared != 1 || c.Complete() != nil {
-				t.Errorf("prefill: %+v, %v", c.Prefill, c.Complete())
-			}
-		})
+		c := compared(t, parent, test.got)
+		p := c.Pairs[0]
+		at, tie := -1, false
+		if p.Divergence != nil {
+			at, tie = p.Divergence.At, p.Divergence.Tie
+		}
+		if at != test.at || tie != test.tie {
+			t.Errorf("%s: diverged at %d (tie %v)", name, at, tie)
+		}
+		if c.Decode.Compared != test.decode || c.Decode.Argmax != test.argmax {
+			t.Errorf("%s: decode: %+v", name, c.Decode)
+		}
+		if c.Prefill.Compared != 1 || c.Complete() != nil {
+			t.Errorf("%s: prefill: %+v, %v", name, c.Prefill, c.Complete())
+		}
 	}
 }
 
@@ -182,19 +180,17 @@ func TestFlaws(t *testing.T) {
 		"two values":           {Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 1, LogProb: Of(-2)}}}, Flaws{Repeated: 1}},
 		"listed twice":         {Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 2, LogProb: Of(-2)}, {ID: 2, LogProb: Of(-2)}}}, Flaws{Repeated: 1}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			reference := answer("length", shares{1: 0.9})
-			c := compared(t, reference, Answer{Asked: "q", End: "length", Tokens: []Token{test.token}})
-			if c.Got.Flaws != test.want || c.Reference.Flaws.Any() {
-				t.Errorf("flaws %+v, want %+v", c.Got.Flaws, test.want)
-			}
-			if compared := c.Prefill.Compared == 1; compared == test.want.Any() {
-				t.Errorf("compared %v", compared)
-			}
-			if (c.Complete() == nil) == test.want.Any() {
-				t.Errorf("complete: %v", c.Complete())
-			}
-		})
+		reference := answer("length", shares{1: 0.9})
+		c := compared(t, reference, Answer{Asked: "q", End: "length", Tokens: []Token{test.token}})
+		if c.Got.Flaws != test.want || c.Reference.Flaws.Any() {
+			t.Errorf("%s: flaws %+v, want %+v", name, c.Got.Flaws, test.want)
+		}
+		if compared := c.Prefill.Compared == 1; compared == test.want.Any() {
+			t.Errorf("%s: compared %v", name, compared)
+		}
+		if (c.Complete() == nil) == test.want.Any() {
+			t.Errorf("%s: complete: %v", name, c.Complete())
+		}
 	}
 }
 

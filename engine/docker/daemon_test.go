@@ -164,19 +164,20 @@ func TestROCm(t *testing.T) {
 	}
 	// Groups are by number: images know them by others.
 	byNumber := func(h container.HostConfig) string {
-		return fmt.Sprint(h.Devices, h.SecurityOpt, len(h.DeviceRequests), strings.Trim(strings.Join(h.GroupAdd, ""), "0123456789"))
+		return fmt.Sprintln(h.Devices, h.SecurityOpt, len(h.DeviceRequests), strings.Trim(strings.Join(h.GroupAdd, ""), "0123456789"))
 	}
 	host := launch(engine.Docker{GPUs: "amd"}).HostConfig
-	if got := byNumber(host); got != "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rwm}] [seccomp=unconfined] 0 " {
+	if got := byNumber(host); got != "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rwm}] [seccomp=unconfined] 0 \n" {
 		t.Errorf("amd: %s", got)
 	}
 	host = launch(engine.Docker{
 		Devices: []string{"/dev/kfd", "/dev/dri:/dev/dri:rw", "amd.com/gpu=0"}, GroupAdd: []string{"video", "109"}, CapAdd: []string{"SYS_PTRACE"},
 		SecurityOpt: []string{"seccomp=unconfined", "systempaths=unconfined"}, IPC: "host", ShmSize: "16g", Ulimits: map[string]string{"memlock": "-1"},
 	}).HostConfig
-	got := fmt.Sprint(host.Devices, host.GroupAdd, host.CapAdd, host.SecurityOpt, host.MaskedPaths, host.IpcMode, host.ShmSize>>30,
-		host.Ulimits[0].Name, host.Ulimits[0].Hard, host.DeviceRequests[0].Driver)
-	if want := "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rw}] [video 109] [CAP_SYS_PTRACE] [seccomp=unconfined] [] host 16 memlock -1 cdi"; got != want || host.MaskedPaths == nil {
+	got := fmt.Sprintln(host.Devices, host.GroupAdd, host.CapAdd, host.SecurityOpt, host.MaskedPaths, host.IpcMode,
+		host.ShmSize>>30, host.Ulimits[0].Name, host.Ulimits[0].Hard, host.DeviceRequests[0].Driver)
+	want := "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rw}] [video 109] [CAP_SYS_PTRACE] [seccomp=unconfined] [] host 16 memlock -1 cdi\n"
+	if got != want || host.MaskedPaths == nil {
 		t.Errorf("by name: %s, want %s", got, want)
 	}
 	if asked := launch(engine.Docker{GPUs: "all"}); asked.HostConfig.DeviceRequests[0].Count != -1 || asked.HostConfig.Devices != nil {

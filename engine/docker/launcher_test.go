@@ -71,9 +71,7 @@ func launched(t *testing.T, l docker.Launcher, spec engine.Spec, to engine.Launc
 	t.Cleanup(func() {
 		done, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := inst.Stop(done); err != nil {
-			t.Errorf("Stop in cleanup: %v", err)
-		}
+		require.NoError(t, inst.Stop(done))
 	})
 	return inst
 }
@@ -284,9 +282,7 @@ func TestOtherWords(t *testing.T) {
 	if !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "was removed by something other than mxflow") {
 		t.Errorf("removed by another: %v", err)
 	}
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Errorf("Stop: %v", err)
-	}
+	require.NoError(t, inst.Stop(t.Context()))
 	e := script(image, "sleep")
 	e.Docker, e.Exec = nil, &engine.Exec{Container: "no-such-container"}
 	if _, err := (docker.Launcher{}).Launch(t.Context(), e, launchOf(t)); err == nil || !strings.Contains(err.Error(), `there is no container "no-such-container"`) {
@@ -385,9 +381,7 @@ func TestPausedContainerIsStopped(t *testing.T) {
 	inst := launched(t, docker.Launcher{}, spec, to)
 	waitForLog(t, inst, "started")
 	dockertest.Must(t, "pause", inst.About()["container"])
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Errorf("Stop: %v", err)
-	}
+	require.NoError(t, inst.Stop(t.Context()))
 	noneLeft(t, to.Owner)
 }
 
@@ -422,9 +416,7 @@ func TestHostNetwork(t *testing.T) {
 	spec := boxed(enginetest.Fake(""), image)
 	spec.Docker.Network = "host"
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 	if who, seen := inst.(engine.Listener).PortUser(); who != "" || seen != (os.Geteuid() == 0) {
 		t.Errorf("who else listens at its port: %q, %v", who, seen)
 	}

@@ -89,22 +89,20 @@ func TestSwitchesKeepTheText(t *testing.T) {
 		{"lm_head in mxfp4", func(c *Config) { c.LMHead = LMHeadMXFP4 }, 8, false, 4},
 		{"no sinks", func(c *Config) { c.Sinks = false }, 8, false, 2},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			m := testModel(t, test.change)
-			for name, prompt := range prompts {
-				tokens, logits := trace(t, m, prompt, test.steps)
-				if want := wantTokens[name][:test.steps]; !slices.Equal(tokens, want) {
-					t.Errorf("%s: %q, want %q", name, m.tk.decode(tokens), m.tk.decode(want))
-				}
-				distance := furthest(logits, wantLogits[name])
-				if distance > test.distance {
-					t.Errorf("%s: a logit moved by %v, at most %v expected", name, distance, test.distance)
-				}
-				if !test.equal && distance == 0 {
-					t.Errorf("%s: no logit moved: the switch did nothing", name)
-				}
+		m := testModel(t, test.change)
+		for name, prompt := range prompts {
+			tokens, logits := trace(t, m, prompt, test.steps)
+			if want := wantTokens[name][:test.steps]; !slices.Equal(tokens, want) {
+				t.Errorf("%s: %s: %q, want %q", test.name, name, m.tk.decode(tokens), m.tk.decode(want))
 			}
-		})
+			distance := furthest(logits, wantLogits[name])
+			if distance > test.distance {
+				t.Errorf("%s: %s: a logit moved by %v, at most %v expected", test.name, name, distance, test.distance)
+			}
+			if !test.equal && distance == 0 {
+				t.Errorf("%s: %s: no logit moved: the switch did nothing", test.name, name)
+			}
+		}
 	}
 }
 

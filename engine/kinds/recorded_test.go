@@ -1,14 +1,10 @@
 package kinds_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,9 +71,7 @@ func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := inst.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(context.Background()))
 	})
 	return inst
 }
@@ -144,36 +138,23 @@ func answers(t *testing.T, k kinds.Kind, r Recording, inst engine.Instance) {
 			t.Errorf("%s: tokens were counted by %s, and the profile says usage %v", path, s.TokenSource, k.Ask.Usage)
 		}
 	}
-	if got := countTokens(t, k, inst.BaseURL()); got != r.Expect.Tokens {
-		t.Errorf("it counted %d tokens, want %d", got, r.Expect.Tokens)
+	if client.Tokenizer = counter(k); k.Tokenize.Path != "" {
+		if got, _, err := client.Tokenize(t.Context(), "The capital of France is"); err != nil || got != r.Expect.Tokens {
+			t.Errorf("it counted %d tokens, want %d: %v", got, r.Expect.Tokens, err)
+		}
 	}
 }
 
-// countTokens asks as the profile specifies; 0 if it has no way.
-func countTokens(t *testing.T, k kinds.Kind, baseURL string) int {
-	t.Helper()
-	if k.Tokenize.Path == "" {
-		return 0
-	}
-	body, _ := json.Marshal(map[string]string{k.Tokenize.Field: "The capital of France is"})
-	resp, err := http.Post(baseURL+k.Tokenize.Path, "application/json", bytes.NewReader(body))
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
-	var answer any
-	if err := json.Unmarshal(text, &answer); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	n, err := observe.RunJQ(t.Context(), k.Tokenize.Count, answer)
-	require.NoError(t, err)
-	switch n := n.(type) {
-	case int:
-		return n
-	case float64:
-		return int(n)
-	}
-	t.Fatalf("%v is no count", n)
-	return 0
+// counter is how a profile has the client count tokens.
+func counter(k kinds.Kind) openai.Tokenizer {
+	return openai.Tokenizer{Path: k.Tokenize.Path, Field: k.Tokenize.Field, Count: func(ctx context.Context, answer any) (int, error) {
+		n, err := observe.RunJQ(ctx, k.Tokenize.Count, answer)
+		if f, ok := n.(float64); ok {
+			return int(f), err
+		}
+		whole, _ := n.(int)
+		return whole, err
+	}}
 }
 
 func TestRecordedCrashesAreRecognised(t *testing.T) {

@@ -38,16 +38,14 @@ func TestDisturbances(t *testing.T) {
 		{"another process", readings(GPUForeign, "GPU-1", 0, 0, 2000, 2, 3000, 1), "shared chat GPU-1 0.5 [] 2"},
 		{"another process before", readings(GPUForeign, "GPU-1", 0, 1, 900, 0, 3500, 1), ""},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := Recording{Cells: []CellRun{{Cell: "chat", From: time.Second, To: 3 * time.Second}}, Series: []Series{tt.series}}
-			got := ""
-			for _, d := range Disturbances(r) {
-				got += strings.TrimSpace(fmt.Sprint(d.Code, " ", d.Cell, " ", d.GPU, " ", d.Share, " ", d.Slowed, " ", d.Most)) + "\n"
-			}
-			if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
+		r := Recording{Cells: []CellRun{{Cell: "chat", From: time.Second, To: 3 * time.Second}}, Series: []Series{tt.series}}
+		got := ""
+		for _, d := range Disturbances(r) {
+			got += strings.TrimSpace(fmt.Sprint(d.Code, " ", d.Cell, " ", d.GPU, " ", d.Share, " ", d.Slowed, " ", d.Most)) + "\n"
+		}
+		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 

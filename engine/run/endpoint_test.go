@@ -62,9 +62,7 @@ func attach(t *testing.T, spec engine.Spec) (engine.Instance, error) {
 	})
 	if err == nil {
 		t.Cleanup(func() {
-			if err := inst.Stop(context.Background()); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, inst.Stop(context.Background()))
 		})
 	}
 	return inst, err
@@ -94,9 +92,7 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 		if _, err := inst.Output(t.Context(), "true"); !errors.Is(err, engine.ErrElsewhere) {
 			t.Errorf("Output: %v", err)
 		}
-		if err := inst.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(t.Context()))
 		select {
 		case <-inst.Exited():
 			t.Error("Stop closed Exited, and the server runs")

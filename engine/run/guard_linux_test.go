@@ -96,9 +96,7 @@ func TestStopEndsDaemons(t *testing.T) {
 				_, err := os.Stat(file + ".engine")
 				return err == nil
 			})
-			if err := run.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, run.Stop(t.Context()))
 			if runs(daemon) {
 				t.Errorf("the daemon %d runs on", daemon)
 			}
@@ -159,9 +157,7 @@ func TestAGuardThatIsStopped(t *testing.T) {
 			require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 		}
 	}
-	if err := run.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, run.Stop(t.Context()))
 	if exit := run.Exit(); exit == nil || exit.Signal != "SIGTERM" {
 		t.Errorf("Exit is %v, want SIGTERM", exit)
 	}
@@ -183,9 +179,7 @@ func TestAGuardThatIsKeptStopped(t *testing.T) {
 	require.NoError(t, err)
 	daemon := pid()
 	eventually(t, "the daemon is seen", func() bool { return slices.Contains(run.(engine.Resident).PIDs(), daemon) })
-	if err := run.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, run.Stop(t.Context()))
 	if runs(daemon) {
 		t.Errorf("the daemon %d runs on", daemon)
 	}

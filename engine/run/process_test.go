@@ -86,16 +86,14 @@ func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 		"unknown kind":      {engine.Spec{Kind: "vlmm", Command: []string{"sh"}}, `expected one of "command", "embedded"`},
 		"arguments too big": {engine.Spec{Command: []string{"sh", strings.Repeat("x", 8<<20)}}, "too long"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if tc.spec.Kind == "" {
-				tc.spec.Kind = "openai"
-			}
-			_, err := enginetest.Launch(t, run.Launcher{}, tc.spec)
-			var f *engine.Failure
-			if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, tc.want) {
-				t.Errorf("got %v, want a failure to start with %q", err, tc.want)
-			}
-		})
+		if tc.spec.Kind == "" {
+			tc.spec.Kind = "openai"
+		}
+		_, err := enginetest.Launch(t, run.Launcher{}, tc.spec)
+		var f *engine.Failure
+		if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, tc.want) {
+			t.Errorf("%s: got %v, want a failure to start with %q", name, err, tc.want)
+		}
 	}
 }
 
@@ -107,9 +105,7 @@ func TestLaunchReplacesAndMarks(t *testing.T) {
 	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "launch", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "run", "engine.log")})
 	require.NoError(t, err)
 	defer func() {
-		if err := inst.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(context.Background()))
 	}()
 	<-inst.Exited()
 	port := inst.BaseURL()[strings.LastIndexByte(inst.BaseURL(), ':')+1:]
@@ -129,9 +125,7 @@ func TestStartCommand(t *testing.T) {
 	step, err := run.StartCommand(spec, engine.Launch{ID: "step", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "log")})
 	require.NoError(t, err)
 	<-step.Exited()
-	if err := step.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, step.Stop(t.Context()))
 	if exit := step.Exit(); exit == nil || exit.String() != "exit status 5" {
 		t.Errorf("Exit is %v, want exit status 5", exit)
 	}

@@ -15,14 +15,13 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestReadyFallsBackWhereHealthIsUnknown(t *testing.T) {
 	spec := enginetest.Fake(enginetest.NoHealth)
 	inst := launched(t, spec)
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 }
 
 func TestReadyTellsWhatTheEngineAnswered(t *testing.T) {
