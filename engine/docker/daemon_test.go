@@ -164,7 +164,8 @@ func TestROCm(t *testing.T) {
 	}
 	// Groups are by number: images know them by others.
 	byNumber := func(h container.HostConfig) string {
-		return fmt.Sprintln(h.Devices, h.SecurityOpt, len(h.DeviceRequests), strings.Trim(strings.Join(h.GroupAdd, ""), "0123456789"))
+		groups := strings.Trim(strings.Join(h.GroupAdd, ""), "0123456789")
+		return fmt.Sprintln(h.Devices, h.SecurityOpt, len(h.DeviceRequests), groups)
 	}
 	host := launch(engine.Docker{GPUs: "amd"}).HostConfig
 	if got := byNumber(host); got != "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rwm}] [seccomp=unconfined] 0 \n" {
@@ -176,15 +177,17 @@ func TestROCm(t *testing.T) {
 	}).HostConfig
 	got := fmt.Sprintln(host.Devices, host.GroupAdd, host.CapAdd, host.SecurityOpt, host.MaskedPaths, host.IpcMode,
 		host.ShmSize>>30, host.Ulimits[0].Name, host.Ulimits[0].Hard, host.DeviceRequests[0].Driver)
-	want := "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rw}] [video 109] [CAP_SYS_PTRACE] [seccomp=unconfined] [] host 16 memlock -1 cdi\n"
+	want := "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rw}] [video 109] [CAP_SYS_PTRACE] [seccomp=unconfined] []" +
+		" host 16 memlock -1 cdi\n"
 	if got != want || host.MaskedPaths == nil {
 		t.Errorf("by name: %s, want %s", got, want)
 	}
 	if asked := launch(engine.Docker{GPUs: "all"}); asked.HostConfig.DeviceRequests[0].Count != -1 || asked.HostConfig.Devices != nil {
 		t.Errorf("all: %+v", asked.HostConfig)
 	}
-	if asked := launch(engine.Docker{GPUs: []any{"1", "GPU-5d1e"}}); fmt.Sprint(asked.HostConfig.DeviceRequests[0].DeviceIDs) != "[1 GPU-5d1e]" {
-		t.Errorf("a list: %+v", asked.HostConfig)
+	listed := launch(engine.Docker{GPUs: []any{"1", "GPU-5d1e"}}).HostConfig.DeviceRequests[0].DeviceIDs
+	if fmt.Sprint(listed) != "[1 GPU-5d1e]" {
+		t.Errorf("a list: %q", listed)
 	}
 }
 

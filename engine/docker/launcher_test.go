@@ -172,7 +172,8 @@ func TestLogIsRaw(t *testing.T) {
 
 func TestLogIsBounded(t *testing.T) {
 	const limit = 256 << 10
-	inst := launched(t, docker.Launcher{LogLimit: limit}, script(ownImage(t), "print", "first", "flood", "300000", "print", "last", "exit", "0"), launchOf(t))
+	spec := script(ownImage(t), "print", "first", "flood", "300000", "print", "last", "exit", "0")
+	inst := launched(t, docker.Launcher{LogLimit: limit}, spec, launchOf(t))
 	<-inst.Exited()
 	info, err := os.Stat(inst.LogPath())
 	if err != nil || info.Size() > 2*limit {

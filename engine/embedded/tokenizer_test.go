@@ -29,7 +29,8 @@ func FuzzTokenizerRoundTrip(f *testing.F) {
 		if got := tk.decode(tokens); got != text {
 			t.Fatalf("%q came back as %q", text, got)
 		}
-		if len(tokens) > len(text) || slices.ContainsFunc(tokens, func(id token) bool { return id >= eosToken && id < firstPiece }) {
+		special := func(id token) bool { return id >= eosToken && id < firstPiece }
+		if len(tokens) > len(text) || slices.ContainsFunc(tokens, special) {
 			t.Fatalf("%d bytes became the tokens %v: too many, or special ones, which no text spells", len(text), tokens)
 		}
 	})

@@ -147,14 +147,15 @@ func answers(t *testing.T, k kinds.Kind, r Recording, inst engine.Instance) {
 
 // counter is how a profile has the client count tokens.
 func counter(k kinds.Kind) openai.Tokenizer {
-	return openai.Tokenizer{Path: k.Tokenize.Path, Field: k.Tokenize.Field, Count: func(ctx context.Context, answer any) (int, error) {
+	count := func(ctx context.Context, answer any) (int, error) {
 		n, err := observe.RunJQ(ctx, k.Tokenize.Count, answer)
 		if f, ok := n.(float64); ok {
 			return int(f), err
 		}
 		whole, _ := n.(int)
 		return whole, err
-	}}
+	}
+	return openai.Tokenizer{Path: k.Tokenize.Path, Field: k.Tokenize.Field, Count: count}
 }
 
 func TestRecordedCrashesAreRecognised(t *testing.T) {
@@ -400,7 +401,8 @@ func TestSGLangLog(t *testing.T) {
 		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 GiB.":                          true,
 		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -9. Triggering SIGQUIT for cleanup...":  true,
 	} {
-		if d, is := k.Diagnose(logOfText(t, line+"\n")); is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
+		d, is := k.Diagnose(logOfText(t, line+"\n"))
+		if is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
 			t.Errorf("%s: %v", line, d)
 		}
 	}

@@ -138,10 +138,6 @@ func TestSettingsTogether(t *testing.T) {
 		"no exponent in a flag":            {"tabbyapi", map[string]any{"kv_cache_tokens": 1048576.0}, "--cache-size 1048576"},
 		"JSON without exponents":           {"vllm", map[string]any{"hf_overrides": map[string]any{"n": 1e9, "deep": map[string]any{"list": []any{1.0, "x"}}}}, `--hf-overrides {"deep":{"list":[1,"x"]},"n":1000000000}`},
 		"a bool as a variable":             {"vllm", map[string]any{"dev_mode": true, "count_nans": false}, "VLLM_COMPUTE_NANS_IN_LOGITS=0 VLLM_SERVER_DEV_MODE=1"},
-		"NaN":                              {"vllm", map[string]any{"gpu_memory_utilization": math.NaN()}, `error: engine kind "vllm": setting "gpu_memory_utilization" must be a number, not NaN`},
-		"not a bool":                       {"vllm", map[string]any{"enforce_eager": "yes"}, `error: engine kind "vllm": setting "enforce_eager" must be a bool, not yes`},
-		"not a string, and an unknown one": {"embedded", map[string]any{"served_model_name": 8.0, "nope": 1}, `error: engine kind "embedded": setting "served_model_name" must be a string, not 8; unknown setting "nope": it has "layers", "max_model_len", "max_num_seqs", "prefix_cache_tokens", "profiler_dir", "seed", "served_model_name" and "threads"`},
-		"unknown, and null":                {"embedded", map[string]any{"nope": nil}, `error: engine kind "embedded": unknown setting "nope": it has "layers", "max_model_len", "max_num_seqs", "prefix_cache_tokens", "profiler_dir", "seed", "served_model_name" and "threads"`},
 		"a word outside of the choices":    {"llamacpp", map[string]any{"attention_backend": "flashinfer"}, `error: engine kind "llamacpp": setting "attention_backend" must be one of "auto", "off" and "on", not "flashinfer"`},
 		"not an object":                    {"vllm", map[string]any{"speculative": "eagle3"}, `error: engine kind "vllm": setting "speculative" must be an object of names and values, not eagle3`},
 		"a member of the wrong type":       {"sglang", map[string]any{"speculative": map[string]any{"eagle_topk": "4"}}, `error: engine kind "sglang": in setting "speculative": setting "eagle_topk" must be a number, not 4`},
@@ -150,6 +146,21 @@ func TestSettingsTogether(t *testing.T) {
 	} {
 		if got := reached(t, tc.kind, tc.settings); got != tc.want {
 			t.Errorf("%s: got\n%q, want\n%q", name, got, tc.want)
+		}
+	}
+}
+
+// TestSettingsOfTheWrongType: each is named, and so are those that there are.
+func TestSettingsOfTheWrongType(t *testing.T) {
+	for want, settings := range map[string]map[string]any{
+		`"gpu_memory_utilization" must be a number, not NaN`:                {"gpu_memory_utilization": math.NaN()},
+		`"max_model_len" must be a number, not 8`:                           {"max_model_len": "8"},
+		`"enforce_eager" must be a bool, not yes`:                           {"enforce_eager": "yes"},
+		`"dtype" must be a string, not 8; unknown setting "nope": it has "`: {"dtype": 8.0, "nope": 1},
+		`unknown setting "nope": it has "`:                                  {"nope": nil},
+	} {
+		if got := reached(t, "vllm", settings); !strings.Contains(got, want) {
+			t.Errorf("%v: %s, want %s", settings, got, want)
 		}
 	}
 }

@@ -89,7 +89,8 @@ func TestConversationsThatEnd(t *testing.T) {
 			}
 			return second, nil
 		}
-		if r, err := e.sends(t, long); err != nil || len(r.Samples) != 3 || r.Samples[1].Err == "" || r.Samples[2].Index != 1 {
+		r, err := e.sends(t, long)
+		if err != nil || len(r.Samples) != 3 || r.Samples[1].Err == "" || r.Samples[2].Index != 1 {
 			t.Errorf("%v: %s", err, e.order())
 		}
 		long.Pace.Duration = 1500 * time.Millisecond

@@ -56,7 +56,8 @@ func TestAMDGPUs(t *testing.T) {
 			"0 GPU-00009f8e7d6c5b4a AMD AMD Instinct MI210 6.7.0 map[clocks.current.sm:1700 memory.total:65520" +
 				" memory.used:32768 pci.bus_id:0000:63:00.0 power.draw:290.0 temperature.gpu:68.0 utilization.gpu:93]",
 			"1 GPU-00001a2b3c4d5e6f AMD AMD Instinct MI210 6.7.0 map[clocks.current.memory:1600 clocks.current.sm:800" +
-				" memory.total:65520 memory.used:11 pci.bus_id:0000:a3:00.0 power.draw:41.0 power.limit:300.0 temperature.gpu:38.0 utilization.gpu:0]",
+				" memory.total:65520 memory.used:11 pci.bus_id:0000:a3:00.0 power.draw:41.0 power.limit:300.0" +
+				" temperature.gpu:38.0 utilization.gpu:0]",
 		}},
 	} {
 		t.Run(test.machine, func(t *testing.T) {

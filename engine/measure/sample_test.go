@@ -68,7 +68,10 @@ func TestDerive(t *testing.T) {
 		// 4 tokens after the first in 200 ms: 20 tok/s; prefill 100 tokens in 0.1 s.
 		{
 			"one token an event, counted once",
-			sample(100, 5, text(100, -1), text(150, -1), text(200, -1), text(250, -1), text(300, -1), other(900, -1), usage(901, 5)),
+			sample(
+				100, 5, text(100, -1), text(150, -1), text(200, -1), text(250, -1), text(300, -1),
+				other(900, -1), usage(901, 5), done(902),
+			),
 			"e2e=[300] itl=[50 50 50 50] pp=[1000] tg=[20] tpot=[50] ttfr=[100] ttft=[100] ttft_answer=[100]",
 		},
 		{

@@ -152,8 +152,8 @@ func TestAbsentIsAbsent(t *testing.T) {
 		},
 		// Answers without a token have no times and no speeds, and requests were answered all the same.
 		"no content": {
-			"x.json", `{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0, "total_input_tokens": 512,
-				"total_output_tokens": 0, "request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7,
+			"x.json", `{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0,
+				"total_input_tokens": 512, "total_output_tokens": 0, "request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7,
 				"mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`,
 			"rinf", "request_throughput.value total_token_throughput.value total_output_tokens.value failed.value",
 			"output_throughput.value ttft_ms.mean ttft_ms.p99 tpot_ms.mean tpot_ms.std itl_ms.mean",
