@@ -30,10 +30,9 @@ func TestParseConfig(t *testing.T) {
 		Faults: Faults{},
 	}
 	for _, test := range []struct {
-		name string
-		args string
-		env  []string
-		want func(*Config)
+		name, args string
+		env        []string
+		want       func(*Config)
 	}{
 		{"defaults", "", nil, func(*Config) {}},
 		{"flags", "--port 0 --seed 9 --layers 2 --served-model-name m --max-model-len 64 --max-num-seqs 1", nil, func(c *Config) {
@@ -66,9 +65,8 @@ func TestParseConfig(t *testing.T) {
 // A mistyped switch must not measure the wrong thing silently.
 func TestParseConfigRefuses(t *testing.T) {
 	for _, test := range []struct {
-		args string
-		env  string
-		want string // all parts, separated by |
+		args, env string
+		want      string // all parts, separated by |
 	}{
 		{"", "MXFLOW_EMBEDDED_KV_CACHE=yes", `MXFLOW_EMBEDDED_KV_CACHE="yes"|use on or off`},
 		{"", "MXFLOW_EMBEDDED_MOE=ALL", "use routed or all"},

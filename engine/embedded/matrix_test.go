@@ -96,15 +96,19 @@ func TestBlockScale(t *testing.T) {
 }
 
 func TestQuantiseGoldenBlock(t *testing.T) {
-	m := newMatrix(1, mxBlock)
+	m := newMatrix(1, 2*mxBlock)
 	copy(m.data, []float32{0, 1, 2, 3, 4, 6, 8, 12, -0.9, -12})
+	m.data[mxBlock+3] = float32(math.NaN()) // poisons its own block
 	q := quantise(m)
 	wantCodes := []byte{0x10, 0x32, 0x54, 0x76, 0xF9}
 	if q.scales[0] != 128 || !slices.Equal(q.codes[:5], wantCodes) {
 		t.Fatalf("scale %d, codes % x; want 128, % x", q.scales[0], q.codes[:5], wantCodes)
 	}
-	row := make([]float32, mxBlock)
+	row := make([]float32, m.cols)
 	q.row(0, row)
+	if first := row[mxBlock]; first == first {
+		t.Errorf("beside a NaN there is %v", first)
+	}
 	want := []float32{0, 1, 2, 3, 4, 6, 8, 12, -1, -12}
 	if !slices.Equal(row[:10], want) {
 		t.Errorf("dequantised to %v, want %v", row[:10], want)

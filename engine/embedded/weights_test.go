@@ -60,9 +60,8 @@ func TestCorpusIsPredictable(t *testing.T) {
 // Documents come back word for word, whatever the seed and the depth of the model, as long as all of it fits.
 func TestModelKnowsTheTextByHeart(t *testing.T) {
 	for _, test := range []struct {
-		seed      uint64
-		layers    int
-		documents int
+		seed              uint64
+		layers, documents int
 	}{{0, 4, 3}, {1, 2, 2}, {3, 8, 1}} {
 		m := testModel(t, func(c *Config) { c.Seed, c.Layers = test.seed, test.layers })
 		prose, _ := readCorpus(corpusText)

@@ -238,10 +238,9 @@ func TestBasisIsKept(t *testing.T) {
 // checks against published ones.
 func TestWork(t *testing.T) {
 	type row struct {
-		category     string
-		gb, gflop    float64
-		microseconds float64
-		waits        Resource
+		category                string
+		gb, gflop, microseconds float64
+		waits                   Resource
 	}
 	oss := read(t, gptOSS20B)
 	h100 := Machine{GPUs: []GPU{gpus["NVIDIA H100 80GB HBM3"]}}

@@ -69,10 +69,9 @@ func TestExpectedInCache(t *testing.T) {
 		return measure.Sample{Workload: "chat", Turn: 1, PromptTokens: 300, ContextTokens: 270, RequestedPrompt: 30, CachedTokens: cached}
 	}
 	for _, tt := range []struct {
-		name    string
-		samples []measure.Sample
-		cached  CacheUse
-		missing CacheUse
+		name            string
+		samples         []measure.Sample
+		cached, missing CacheUse
 	}{
 		{"a context that was cached", []measure.Sample{context(0), one(0, 108)}, CacheUse{Of: 1}, CacheUse{Of: 1}},
 		{"and was not found", []measure.Sample{context(0), one(0, 25)}, CacheUse{Of: 1}, CacheUse{Of: 1, Requests: 1, Tokens: 75, Worst: 0.75}},

@@ -270,14 +270,12 @@ func TestOpenLoopOnTheRealClock(t *testing.T) {
 func TestFailuresEndTheRun(t *testing.T) {
 	broken := errors.New("engine died")
 	for _, tt := range []struct {
-		name        string
-		failing     string
-		concurrency int
-		maxErrors   int
-		want        string // the error
-		samples     int
-		failed      []int // of the samples
-		to          time.Duration
+		name, failing          string
+		concurrency, maxErrors int
+		want                   string // the error
+		samples                int
+		failed                 []int // of the samples
+		to                     time.Duration
 	}{
 		{"a request", "m1", 0, 0, "cell chat, request 1", 4, []int{3}, 3500 * time.Millisecond},
 		{"a warm-up", "w1", 0, 0, "warm-up 1", 2, []int{1}, 0},

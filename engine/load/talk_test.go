@@ -146,10 +146,8 @@ func TestCachedContexts(t *testing.T) {
 func TestContextTokens(t *testing.T) {
 	recorded := []openai.Message{{Role: "user", Content: "x"}}
 	for name, tt := range map[string]struct {
-		prompt  prompt.Prompt
-		turn    int
-		counted int
-		want    int
+		prompt              prompt.Prompt
+		turn, counted, want int
 	}{
 		"a context":                           {prompt.Prompt{ContextTokens: 40, Tokens: 10}, 0, 55, 40},
 		"a recorded conversation":             {prompt.Prompt{Before: recorded, Tokens: 10}, 0, 90, 80},

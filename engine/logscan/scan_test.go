@@ -119,7 +119,7 @@ var scanCases = []struct {
 	{"caf\xe9 Using Marlin\n", "caf*using", `Using (.*)`},
 	{"ÉCOLE grün backend\n", "école*Grün", `gr.n (backend)`},
 	{"abcabcabd\n", "abcabd", `(?:abc)+abd|zzz`},
-	{"fallback\nGEMV\n", "zzz\ngemv\nFall*", `x`},
+	{"fallback\nGEMV\n", AnyOf([]string{"zzz", "gemv", "Fall*"}), `x`},
 	{"hers she his\n", "she*his", `hers|his|(she)`},
 	{"a\x1b[31", "a", `[[:alpha:]]`},
 	{"\x1b[31m\n\n\r\r\n", "m", `^$`},
@@ -224,7 +224,7 @@ func TestEvidenceOutlivesTheCut(t *testing.T) {
 	if info, err := log.Out.Stat(); err != nil || info.Size() > 8192 {
 		t.Errorf("the log has %d bytes: %v", info.Size(), err)
 	}
-	if newLineKeeper(Evidence{}) != nil {
+	if k := newLineKeeper(Evidence{}); k != nil || k.read(nil) != nil || k.lines() != nil {
 		t.Error("there is nothing to keep")
 	}
 }

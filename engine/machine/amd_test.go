@@ -216,9 +216,8 @@ func TestAMDVisible(t *testing.T) {
 	differ := []GPU{amd("GPU-a", "MI300X", 1), amd("GPU-b", "W7900", 0)}
 	unknown := []GPU{amd("GPU-a", "MI300X", -1), amd("GPU-b", "MI300X", -1)}
 	for _, test := range []struct {
-		gpus         []GPU
-		env          string
-		want, unsure string
+		gpus              []GPU
+		env, want, unsure string
 	}{
 		{alike, "", "- GPU-a GPU-b PCI-c", ""},
 		{alike, "ROCR=0", "GPU-b", ""},

@@ -250,10 +250,9 @@ func TestChoose(t *testing.T) {
 func TestVisible(t *testing.T) {
 	alike := threeGPUs[:2]
 	for _, test := range []struct {
-		gpus        []GPU
-		list, order string
-		want        string
-		sure        bool
+		gpus              []GPU
+		list, order, want string
+		sure              bool
 	}{
 		{alike, "0", "", "0", true},
 		{alike, "1,0", "", "10", true},

@@ -200,9 +200,8 @@ func TestCalm(t *testing.T) {
 		{Index: 2, UUID: "GPU-d", Name: "D"},
 	}
 	for _, test := range []struct {
-		want         Calm
-		uuids        string
-		rest, failed string
+		want                Calm
+		uuids, rest, failed string
 	}{
 		{Calm{MaxTemperature: 70}, "GPU-a GPU-b", "", ""},
 		{Calm{MaxTemperature: 50}, "GPU-a GPU-b", "the temperature of GPU 0 (A, GPU-a) is 70 °C (required ≤ 50)", ""},

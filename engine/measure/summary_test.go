@@ -13,9 +13,8 @@ import (
 func TestQuantile(t *testing.T) {
 	oneToTen := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	for _, tt := range []struct {
-		values []float64
-		p      float64
-		want   float64
+		values  []float64
+		p, want float64
 	}{
 		{[]float64{7}, 0.5, 7},
 		{[]float64{7}, 0.99, 7},

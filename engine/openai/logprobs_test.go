@@ -42,13 +42,12 @@ func TestRecordedAnswers(t *testing.T) {
 	plain := chat
 	plain.PromptLogProbs = false
 	for _, test := range []struct {
-		file            string
-		request         Request
-		how             LogProbs
-		text            string
-		prompt, answers string // how they begin
-		prompts, tokens int
-		unlisted        int
+		file                      string
+		request                   Request
+		how                       LogProbs
+		text                      string
+		prompt, answers           string // how they begin
+		prompts, tokens, unlisted int
 	}{
 		{
 			"llamacpp-completions", ask,
@@ -176,9 +175,8 @@ func TestAnswerRefused(t *testing.T) {
 	}
 	const answer = `"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[-1]}`
 	for name, test := range map[string]struct {
-		said string
-		how  string
-		kind error
+		said, how string
+		kind      error
 	}{
 		"none":                     {`{"choices":[{` + answer + `}]}`, "prompt_logprobs", errNoLogProbs},
 		"another number of tokens": {`{"choices":[{` + answer + `,"prompt_logprobs":[null],"prompt_token_ids":[1,2]}]}`, "prompt_logprobs", errUneven},

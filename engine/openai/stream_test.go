@@ -261,10 +261,9 @@ func TestCancel(t *testing.T) {
 
 func TestUsageIsNegotiatedOnce(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		refuses string
-		want    usageMode
-		asked   int
+		name, refuses string
+		want          usageMode
+		asked         int
 	}{
 		{"accepts all", "\x00", usageContinuous, 1},
 		{"refuses continuous usage", "continuous_usage_stats", usageFinal, 2},
@@ -422,10 +421,9 @@ func TestDecodingWaits(t *testing.T) {
 
 // pieces is a body that comes in pieces, and breaks instead of ending if asked to.
 type pieces struct {
-	rest   []byte
-	sizes  []byte
-	n      int
-	breaks bool
+	rest, sizes []byte
+	n           int
+	breaks      bool
 }
 
 func (p *pieces) Read(b []byte) (int, error) {

@@ -39,10 +39,9 @@ func TestWire(t *testing.T) {
 		return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", streamHead, n, body)
 	}
 	for _, tt := range []struct {
-		name, answer string
-		text         string
-		kind         StreamErrorKind // empty if nothing is wrong
-		says         string
+		name, answer, text string
+		kind               StreamErrorKind // empty if nothing is wrong
+		says               string
 	}{
 		{"1xx before the answer", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + sized(len(a+end), a+end), "a", "", ""},
 		{"only 1xx", "HTTP/1.1 103 Early Hints\r\n\r\n", "", Broken, "EOF"},

@@ -106,6 +106,7 @@ func TestTorch(t *testing.T) {
 		other("python_function", "vllm/v1/core/sched/scheduler.py(338): schedule", 930, 930, 1080, 70, ``),
 		other("python_function", "some.py(1): f", 930, 930, 1100, 10, ``),
 		other("cpu_op", "aten::add", 930, 930, 1160, 10, ``),
+		other("overhead", "Activity Buffer Request", 930, 930, 1, 5, ``),
 		`{"ph": "i", "name": "an instant", "s": "g", "ts": 1}`,
 	))
 	a, err := openOne(t, path, Options{})
